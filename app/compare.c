@@ -139,6 +139,15 @@ static void print_within(const comparison *c) {
         }
 }
 
+static bool has_one_name(const comparison *c) {
+    return strcmp(c->a->name, c->b->name) == 0;
+}
+
+/* "/u", "/u and /temperature" (returned). */
+static const char *names_text(const comparison *c) {
+    return has_one_name(c) ? c->a->name : TEXT("%s and %s", c->a->name, c->b->name);
+}
+
 /* How far apart the values are. */
 static void print_distance(const comparison *c) {
     int64_t index[H5S_MAX_RANK];
@@ -156,16 +165,17 @@ static void print_values(const comparison *c) {
     const char *cells = TEXT_COUNTED(a->count, "cell");
     if (c->found.what[0] == '\0') {
         const bool types = strcmp(a->type, b->type) != 0;
-        printf("%s is equal", a->name);
+        printf("%s %s equal", names_text(c), has_one_name(c) ? "is" : "are");
         if (c->found.any)
             print_within(c);
         printf(" in %s%s (%s%s%s)\n", a->count == 1 ? "" : "all ", cells, a->type, types ? " and " : "",
                types ? b->type : "");
     } else if (c->cells && c->found.count > 0) {
-        printf("%s differs in %s of %s (%.3g %%)\n", a->name, TEXT_COUNT(c->found.count), cells,
-               100.0 * (double)c->found.count / (double)a->count);
+        printf("%s differ%s in %s of %s (%.3g %%)\n", names_text(c), has_one_name(c) ? "s" : "",
+               TEXT_COUNT(c->found.count), cells, 100.0 * (double)c->found.count / (double)a->count);
     } else {
-        printf("%s differs by a root mean square of more than %g\n", a->name, c->options.rms);
+        printf("%s differ%s by a root mean square of more than %g\n", names_text(c),
+               has_one_name(c) ? "s" : "", c->options.rms);
     }
     if (c->found.any)
         print_distance(c);
@@ -175,8 +185,8 @@ static void print_result(const comparison *c) {
     const stencil_dataset *a = c->a, *b = c->b;
     printf("%s and %s: ", TEXT_ESCAPE(a->path), TEXT_ESCAPE(b->path));
     if (strcmp(c->found.what, "shape") == 0)
-        printf("%s differs in shape: %s and %s\n", a->name, TEXT_LIST(a->extent, a->rank),
-               TEXT_LIST(b->extent, b->rank));
+        printf("%s differ%s in shape: %s and %s\n", names_text(c), has_one_name(c) ? "s" : "",
+               TEXT_LIST(a->extent, a->rank), TEXT_LIST(b->extent, b->rank));
     else if (strcmp(c->found.what, "type") == 0)
         printf("%s differs in type: %s and %s; with --atol, --rtol or --rms the values are compared\n",
                a->name, a->type, b->type);
@@ -205,19 +215,37 @@ static json_t *result_json(const comparison *c) {
     return root;
 }
 
-/* The dataset keeps its file open. */
-static stencil_status open_dataset(stencil_dataset *dataset, const char *path, const char *name,
-                                   stencil_spec *spec) {
-    static const char advice[] = "name another one with --dataset";
+/* What a file calls its field, and whether it holds what another one calls so. */
+static stencil_status find_field(const char *path, const char *other, stencil_spec *spec, bool *holds) {
     hid_t opened = -1;
     bool passed_over;
     const stencil_status status = stencil_h5_open(path, &opened);
     STENCIL_HANDLE file = opened;
     TRY(status);
     stencil_spec_init(spec);
-    TRY(stencil_field_choose(file, path, NULL, spec, &passed_over));
-    if (name == NULL)
-        name = stencil_spec_field(spec);
+    *holds = other != NULL && H5Lexists(file, other, H5P_DEFAULT) > 0;
+    return stencil_field_choose(file, path, NULL, spec, &passed_over);
+}
+
+/* The fields of both files; where one of them states a name that both have, that one. */
+static stencil_status find_names(comparison *c, const char *const *path, const char *name[2]) {
+    bool holds[2];
+    TRY(find_field(path[0], NULL, &c->spec[0], &holds[0]));
+    TRY(find_field(path[1], stencil_spec_field(&c->spec[0]), &c->spec[1], &holds[1]));
+    TRY(find_field(path[0], stencil_spec_field(&c->spec[1]), &c->spec[0], &holds[0]));
+    const bool stated[2] = {c->spec[0].field[0] != '\0', c->spec[1].field[0] != '\0'};
+    for (int i = 0; i < 2; i++)
+        name[i] = stencil_spec_field(&c->spec[stated[1 - i] && !stated[i] && holds[i] ? 1 - i : i]);
+    return STENCIL_OK;
+}
+
+/* The dataset keeps its file open. */
+static stencil_status open_dataset(stencil_dataset *dataset, const char *path, const char *name) {
+    static const char advice[] = "name another one with --dataset";
+    hid_t opened = -1;
+    const stencil_status status = stencil_h5_open(path, &opened);
+    STENCIL_HANDLE file = opened;
+    TRY(status);
     TRY(stencil_dataset_open(dataset, file, path, name, advice));
     CHECK(dataset->id != 0, BAD_DATA, "'%s' has no dataset %s: %s", path, name, advice);
     return STENCIL_OK;
@@ -236,8 +264,11 @@ static stencil_status compare_run(const invocation *call, int *exit_code) {
     c->types = !cells && !rms;
     for (int i = 0; i < 2; i++)
         TRY(target_check("--json", options->json, options->force, call->operand[i]));
-    TRY(open_dataset(&a, call->operand[0], options->dataset, &c->spec[0]));
-    TRY(open_dataset(&b, call->operand[1], options->dataset, &c->spec[1]));
+    const char *name[2] = {options->dataset, options->dataset};
+    if (options->dataset == NULL)
+        TRY(find_names(c, call->operand, name));
+    TRY(open_dataset(&a, call->operand[0], name[0]));
+    TRY(open_dataset(&b, call->operand[1], name[1]));
     TRY(compare_datasets(c));
     *exit_code = c->found.what[0] == '\0' ? 0 : stencil_status_exit_code(STENCIL_DIFFERENT);
     if (!options->quiet && !target_is_stdout(options->json))

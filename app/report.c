@@ -59,7 +59,8 @@ static void print_error(const run_record *run) {
      * first change says how large it was. */
     if (bound->relative > STENCIL_UNSOLVED && run->report.reason == STENCIL_REASON_CONVERGED_RTOL &&
         bound->absolute < STENCIL_UNSOLVED * run->report.residual_first)
-        PRINT("Error", "at most %.2g%s; the field is as small itself", bound->absolute, constant);
+        PRINT("Error", "at most %.2g%s; the field %s", bound->absolute, constant,
+              constant[0] != '\0' ? "is a constant but for that" : "is as small itself");
     else
         PRINT("Error", "at most %.2g (%.3g %% of the solution's size)%s%s", bound->absolute,
               100.0 * bound->relative, constant, bound->relative > STENCIL_UNSOLVED ? ": not solved" : "");

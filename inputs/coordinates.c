@@ -148,16 +148,21 @@ static void read_labels(hid_t u, const stencil_spec *spec, stencil_coordinates *
     H5Dvlen_reclaim(type, space, H5P_DEFAULT, text);
 }
 
+void stencil_coordinates_of(const stencil_input *input, const char *name, const stencil_spec *spec,
+                            stencil_coordinates axis[STENCIL_AXES]) {
+    STENCIL_HANDLE dataset = H5Dopen2(input->file, name, H5P_DEFAULT);
+    memset(axis, 0, STENCIL_AXES * sizeof *axis);
+    if (dataset < 0)
+        return;
+    read_labels(dataset, spec, axis);
+    if (stencil_file_holds(input->file, name))
+        read_scales(input, dataset, spec, axis);
+}
+
 void stencil_coordinates_read(const stencil_input *input, const stencil_spec *spec,
                               stencil_coordinates axis[STENCIL_AXES]) {
     static const char *const usual[STENCIL_AXES][2] = {{"/z", "/Z"}, {"/y", "/Y"}, {"/x", "/X"}};
-    STENCIL_HANDLE u = H5Dopen2(input->file, input->field, H5P_DEFAULT);
-    memset(axis, 0, STENCIL_AXES * sizeof *axis);
-    if (u < 0)
-        return;
-    read_labels(u, spec, axis);
-    if (stencil_file_holds(input->file, input->field))
-        read_scales(input, u, spec, axis);
+    stencil_coordinates_of(input, input->field, spec, axis);
     for (int i = 0; i < spec->rank; i++) {
         const char *const *names = usual[STENCIL_AXES - spec->rank + i];
         for (int k = 0; k < 2 && axis[i].name[0] == '\0'; k++) {

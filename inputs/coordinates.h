@@ -17,3 +17,7 @@ typedef struct stencil_coordinates {
 /* Of each axis, in array order. What cannot be read is none. */
 void stencil_coordinates_read(const stencil_input *input, const stencil_spec *spec,
                               stencil_coordinates axis[STENCIL_AXES]);
+
+/* The same of any dataset of that rank, without lists that are not attached to it: labels stay "" then. */
+void stencil_coordinates_of(const stencil_input *input, const char *name, const stencil_spec *spec,
+                            stencil_coordinates axis[STENCIL_AXES]);

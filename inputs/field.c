@@ -24,6 +24,45 @@ static bool holds(hid_t file, const char *name) {
     return H5Lexists(file, name, H5P_DEFAULT) > 0;
 }
 
+/* A name with groups in it, of which each has to exist before HDF5 looks for the next. */
+static bool holds_path(hid_t file, const char *path) {
+    char part[STENCIL_FIELD_MAX];
+    for (size_t i = 1; i <= strlen(path); i++)
+        if ((path[i] == '/' || path[i] == '\0') && path[i - 1] != '/') {
+            snprintf(part, sizeof part, "%.*s", (int)i, path);
+            if (!holds(file, part))
+                return false;
+        }
+    return true;
+}
+
+/* The search for a name that was mistyped. */
+typedef struct search {
+    stencil_nearest near;
+    char name[STENCIL_FIELD_MAX]; /* that it has found; HDF5's own do not last */
+} search;
+
+static herr_t offer(hid_t file, const char *name, const H5L_info_t *info, void *data) {
+    search *s = data;
+    (void)file, (void)info;
+    if (find_fault(name) == NULL && strcmp(name, USUAL + 1) != 0)
+        stencil_nearest_offer(&s->near, name);
+    if (s->near.name == name) {
+        snprintf(s->name, sizeof s->name, "%s", name);
+        s->near.name = s->name;
+    }
+    return 0;
+}
+
+static bool find_near(hid_t file, const char *name, char found[STENCIL_FIELD_MAX]) {
+    search s = {.near = {.word = name + (name[0] == '/'), .strict = 1}};
+    H5Literate(file, H5_INDEX_NAME, H5_ITER_INC, NULL, offer, &s);
+    if (s.near.name == NULL)
+        return false;
+    snprintf(found, STENCIL_FIELD_MAX, "/%.*s", STENCIL_FIELD_MAX - 2, s.name);
+    return true;
+}
+
 /* Takes the name of a dataset in the root group, with or without its "/". */
 static void take(const char *name, stencil_spec *spec) {
     snprintf(spec->field, sizeof spec->field, "/%s", name + (name[0] == '/'));
@@ -33,7 +72,7 @@ static void take(const char *name, stencil_spec *spec) {
 
 stencil_status stencil_field_choose(hid_t file, const char *path, const char *asked, stencil_spec *spec,
                                     bool *passed_over) {
-    char stated[STENCIL_FIELD_MAX] = "";
+    char stated[STENCIL_FIELD_MAX] = "", other[STENCIL_FIELD_MAX];
     const stencil_attribute is = {.name = "field", .type = STENCIL_ATTRIBUTE_TEXT, .chars = sizeof stated};
     const char *fault = asked != NULL ? find_fault(asked) : NULL;
     int count = 0;
@@ -48,11 +87,15 @@ stencil_status stencil_field_choose(hid_t file, const char *path, const char *as
     if (!read && H5Aexists(file, is.name) <= 0)
         return STENCIL_OK;
     fault = read ? find_fault(stated) : "it is no text";
-    /* Who has a /u and no such dataset means something else by it. */
+    /* Who has a /u and nothing of that name means something else by it; not so a run, nor who mistypes. */
+    const bool near = fault == NULL && !holds(file, stated) && find_near(file, stated, other),
+               exists = fault != NULL && read && stated[0] != '\0' && holds_path(file, stated);
+    CHECK(!near, BAD_DATA, "'%s': attribute 'field' is '%s', which is no dataset: did you mean %s?", path,
+          stated, other);
     if (fault != NULL || (!holds(file, stated) && holds(file, USUAL))) {
-        CHECK(holds(file, USUAL), BAD_DATA,
+        CHECK(holds(file, USUAL) && !exists && H5Aexists(file, "steps_total") <= 0, BAD_DATA,
               "'%s': attribute 'field' is '%s': %s; give the name of a dataset in the root group", path,
-              stated, fault);
+              stated, fault != NULL ? fault : "there is no such dataset");
         *passed_over = true;
         return STENCIL_OK;
     }
@@ -76,9 +119,18 @@ static herr_t find_candidate(hid_t file, const char *name, const H5L_info_t *inf
 stencil_status stencil_field_refuse_missing(hid_t file, const char *path, const stencil_spec *spec) {
     char other[STENCIL_FIELD_MAX] = "";
     const char *name = stencil_spec_field(spec);
-    H5Literate(file, H5_INDEX_NAME, H5_ITER_INC, NULL, find_candidate, other);
+    if (!find_near(file, name, other))
+        H5Literate(file, H5_INDEX_NAME, H5_ITER_INC, NULL, find_candidate, other);
     CHECK(other[0] == '\0', BAD_DATA,
           "'%s' has no dataset %s: give the initial values as %s, or say which dataset they are: --field %s",
           path, name, name, other);
     FAIL(BAD_DATA, "'%s' has no dataset %s: give the initial values as %s", path, name, name);
+}
+
+bool stencil_field_is_stated(hid_t file, const char *path, const stencil_spec *spec) {
+    stencil_spec stated;
+    bool passed_over;
+    stencil_spec_init(&stated);
+    return stencil_field_choose(file, path, NULL, &stated, &passed_over) == STENCIL_OK &&
+           strcmp(stated.field, spec->field) == 0;
 }

@@ -22,6 +22,12 @@ stencil_status stencil_field_choose(hid_t file, const char *path, const char *as
 /* BAD_DATA: there is no such dataset; the message names one that may be meant. */
 stencil_status stencil_field_refuse_missing(hid_t file, const char *path, const stencil_spec *spec);
 
+/* Tells whether the file says itself that spec->field is its field. */
+bool stencil_field_is_stated(hid_t file, const char *path, const stencil_spec *spec);
+
+/* Makes what earlier runs have left nothing, but for the time. */
+void stencil_spec_forget(stencil_spec *spec);
+
 /* Fills what the file gives; spec->rank and spec->field are known. BAD_DATA names the attribute or dataset
  * and what is allowed. */
 stencil_status stencil_spec_read(hid_t file, const char *path, stencil_spec *spec);

@@ -1,8 +1,11 @@
 /* What belongs to the format, and what is the user's own: noted where it looks as if it were ours, and kept
  * in the result. */
+#include <ctype.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/words.h"
 #include "inputs/file.h"
@@ -61,7 +64,7 @@ static bool is_known(const own *own, name_place place) {
     known k;
     for (int i = 0; (k = name_at(own, i)).name != NULL; i++)
         if (k.place == place && strcmp(k.name, own->name) == 0)
-            return true;
+            return !(own->input->field_passed_over && place == ATTRIBUTE && strcmp(k.name, "field") == 0);
     return false;
 }
 
@@ -107,6 +110,12 @@ static void visit_own(const stencil_input *input, void (*visit)(const own *own),
             H5Literate(at[o.place], H5_INDEX_NAME, H5_ITER_INC, NULL, visit_link, &o);
 }
 
+/* The first letter is hardly ever the wrong one, whatever its case, and short words are near to many. */
+static bool may_be(const char *word, const char *name) {
+    return tolower((unsigned char)word[0]) == tolower((unsigned char)name[0]) &&
+           (strlen(word) > 4 || strcasecmp(word, name) == 0);
+}
+
 /* The name that it may have meant, of equally near ones one of the same place; none where it says a unit,
  * such as time_unit, or is the usual name of a coordinate. */
 static known nearest(const own *own) {
@@ -117,7 +126,7 @@ static known nearest(const own *own) {
     for (int elsewhere = 0; elsewhere <= 1; elsewhere++)
         for (int i = 0; (k = name_at(own, i)).name != NULL; i++) {
             const char *before = near.name;
-            if (!k.past && (k.place != own->place) == elsewhere)
+            if (!k.past && (k.place != own->place) == elsewhere && may_be(own->name, k.name))
                 stencil_nearest_offer(&near, k.name);
             if (near.name != before)
                 found = k;
@@ -131,9 +140,30 @@ static hid_t space_of(hid_t group, const char *name) {
     return object >= 0 && H5Iget_type(object) == H5I_DATASET ? H5Dget_space(object) : -1;
 }
 
-/* Coordinates of all cells have the shape of the field, too, and are meant for readers. */
-static bool is_coordinate(const char *name) {
-    return strlen(name) == 1 && strchr("xyzXYZ", name[0]) != NULL;
+/* Coordinates of all cells have the shape of the field, too, and are meant for readers: x, y, z, and what the
+ * field's attribute `coordinates` names (CF). */
+static bool is_coordinate(const own *own) {
+    char text[256] = "";
+    const stencil_attribute is = {
+        .name = "coordinates", .type = STENCIL_ATTRIBUTE_TEXT, .chars = sizeof text};
+    int count = 0;
+    if (strlen(own->name) == 1 && strchr("xyzXYZ", own->name[0]) != NULL)
+        return true;
+    STENCIL_HANDLE field = H5Dopen2(own->input->file, own->input->field, H5P_DEFAULT);
+    if (field < 0 || stencil_attribute_read(field, own->input->path, &is, text, &count) != STENCIL_OK)
+        return false;
+    for (char *rest = text, *word; (word = strtok_r(rest, " ", &rest)) != NULL;)
+        if (strcmp(word, own->name) == 0)
+            return true;
+    return false;
+}
+
+/* Another name of the field itself. */
+static bool is_field(const own *own) {
+    H5O_info_t this, field;
+    return H5Oget_info_by_name1(own->at, own->name, &this, H5P_DEFAULT) >= 0 &&
+           H5Oget_info_by_name1(own->input->file, own->input->field, &field, H5P_DEFAULT) >= 0 &&
+           this.fileno == field.fileno && this.addr == field.addr;
 }
 
 /* The search for names that were meant for us. */
@@ -150,6 +180,8 @@ static void note_own(const own *own) {
     STENCIL_HANDLE space = own->place == OBJECT ? space_of(own->at, own->name) : -1;
     STENCIL_HANDLE field = space >= 0 ? space_of(own->at, own->input->field) : -1;
     describe(own, own->place, own->name, what, sizeof what);
+    if (own->place == ATTRIBUTE && strcmp(own->name, "field") == 0) /* told already */
+        return;
     if (own->place != MEMBER && !is_known(own, ATTRIBUTE) &&
         stencil_alias_note(
             &(stencil_named){own->at, own->name, what, own->place == OBJECT, own->place == ATTRIBUTE},
@@ -159,17 +191,33 @@ static void note_own(const own *own) {
         describe(own, near.place, near.name, meant, sizeof meant);
         stencil_notes_warn(notes, "%s is not used: did you mean %s%s?", what, meant,
                            near.place == ATTRIBUTE && own->place != ATTRIBUTE ? " of the root group" : "");
-    } else if (field >= 0 && H5Sextent_equal(space, field) > 0 && !is_coordinate(own->name))
+    } else if (field >= 0 && H5Sextent_equal(space, field) > 0 && !is_coordinate(own) && !is_field(own))
         stencil_notes_warn(notes, "/%s has the shape of %s, but is not used", own->name, own->input->field);
+}
+
+/* Results of version 0.1.0 have no steps_total. */
+static bool is_of_run(hid_t file) {
+    STENCIL_HANDLE group =
+        H5Lexists(file, "provenance", H5P_DEFAULT) > 0 ? H5Gopen2(file, "provenance", H5P_DEFAULT) : -1;
+    return group >= 0 && H5Aexists(group, "steps_done") > 0;
 }
 
 void stencil_input_notes(const stencil_input *input, const stencil_spec *file, const stencil_spec *spec,
                          stencil_notes *notes) {
+    if (input->other_steps > 0)
+        stencil_notes_warn(notes,
+                           "the file's %" PRId64 " step%s made another field: those of %s count from 0",
+                           input->other_steps, stencil_plural(input->other_steps), input->field);
+    static const char *const past[] = {"residual", "residual_step", "provenance"};
+    for (size_t i = 0; i < sizeof past / sizeof *past; i++)
+        if (file->steps_total < 0 && input->other_steps == 0 &&
+            H5Lexists(input->file, past[i], H5P_DEFAULT) > 0 && !is_of_run(input->file))
+            stencil_notes_warn(notes, "/%s is not in the result: it has that name for what a run leaves",
+                               past[i]);
     if (input->foreign)
         stencil_notes_warn(notes, "attribute 'format' is none of stencil's: replaced in the result");
     if (input->field_passed_over)
-        stencil_notes_warn(notes, "attribute 'field' names no dataset here: /u is solved, and the result is "
-                                  "without that attribute");
+        stencil_notes_warn(notes, "attribute 'field' names no dataset here: /u is solved");
     stencil_values_note(&input->values[STENCIL_ARRAY_U], input->field, "a result has those", notes);
     stencil_values_note(&input->values[STENCIL_ARRAY_B], "the source", "a result keeps it as it is", notes);
     stencil_effect_notes(input->file, file->kind, spec, notes);

@@ -53,12 +53,54 @@ static void add_name(char *text, size_t size, const char *name) {
             stencil_notes_warn(g->notes, __VA_ARGS__);                                                       \
     } while (0)
 
+/* Files of time series have such an axis for each array, be it of one time. */
+static stencil_status refuse_time(const grid *g) {
+    for (int i = 0; i < g->spec->rank; i++)
+        CHECK(!g->axis[i].time || g->spec->extent[i] > 2, BAD_DATA,
+              "'%s': axis %d of %s is labelled time ('%s') and has %" PRId64
+              " cell%s, but is solved as an axis of "
+              "space: give the field of one time, without that axis",
+              g->input->path, i, g->input->field, g->axis[i].label, g->spec->extent[i],
+              g->spec->extent[i] == 1 ? "" : "s");
+    return STENCIL_OK;
+}
+
 static void note_time(const grid *g) {
     for (int i = 0; i < g->spec->rank; i++)
         if (g->axis[i].time)
             NOTE("axis %d of %s is labelled time ('%s'), but is solved as an axis of space: give the field "
                  "of one time",
                  i, g->input->field, g->axis[i].label);
+}
+
+static int find_label(const stencil_coordinates *axis, int rank, const char *label) {
+    for (int i = 0; i < rank && label[0] != '\0'; i++)
+        if (strcmp(axis[i].label, label) == 0)
+            return i;
+    return -1;
+}
+
+/* A source whose axes have the names of the field's, in another order, is of the transposed field. */
+static stencil_status check_source(const grid *g) {
+    const int rank = g->spec->rank;
+    const char *name = stencil_source_names[g->spec->source];
+    stencil_coordinates source[STENCIL_AXES], field[STENCIL_AXES];
+    bool all = true, other = false;
+    if (name == NULL)
+        return STENCIL_OK;
+    stencil_coordinates_of(g->input, g->input->field, g->spec, field);
+    stencil_coordinates_of(g->input, name, g->spec, source);
+    for (int i = 0; i < rank; i++) {
+        const int at = find_label(field, rank, source[i].label);
+        all = all && at >= 0;
+        other = other || at != i;
+    }
+    CHECK(!all || !other, BAD_DATA,
+          "'%s': the axes of %s are (%s, %s%s%s), those of %s (%s, %s%s%s): give them in the same order",
+          g->input->path, name, source[0].label, source[1].label, rank == 3 ? ", " : "",
+          rank == 3 ? source[2].label : "", g->input->field, field[0].label, field[1].label,
+          rank == 3 ? ", " : "", rank == 3 ? field[2].label : "");
+    return STENCIL_OK;
 }
 
 /* An image has an axis of colours, first or last. */
@@ -231,7 +273,8 @@ static stencil_status take_spacing(const grid *g, stencil_spec *spec) {
     spec->spacing_count = spec->rank;
     for (int i = 0; i < spec->rank; i++)
         spec->spacing[i] = g->axis[i].step;
-    NOTE("spacing %s is taken from the coordinates %s of %s", steps, names, g->input->field);
+    NOTE("spacing %s (%s) is taken from the coordinates %s of %s", steps,
+         spec->rank == 2 ? "y, x" : "z, y, x", names, g->input->field);
     return STENCIL_OK;
 }
 
@@ -239,6 +282,8 @@ stencil_status stencil_input_grid(stencil_input *input, stencil_spec *spec, sten
     grid looked = {.input = input, .spec = spec, .notes = notes};
     const grid *g = &looked;
     stencil_coordinates_read(input, spec, looked.axis);
+    TRY(refuse_time(g));
+    TRY(check_source(g));
     note_time(g);
     note_image(g);
     note_period(g);

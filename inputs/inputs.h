@@ -23,6 +23,7 @@ typedef struct stencil_input {
     char field[STENCIL_FIELD_MAX];              /* name of the dataset that u is, "/u" */
     bool foreign;                               /* the attribute `format` is none of ours */
     bool field_passed_over;                     /* the attribute `field` names no dataset */
+    int64_t other_steps;                        /* of the file, which made another field; 0: none */
     stencil_values values[STENCIL_ARRAY_COUNT]; /* behind the numbers of /u, and of /b or /f */
     int64_t unwritten[STENCIL_ARRAY_COUNT];     /* cells of them that nobody wrote */
     /* For reading cells: */
@@ -68,9 +69,9 @@ stencil_status stencil_input_check(stencil_input *input, const stencil_problem *
 stencil_status stencil_input_grid(stencil_input *input, stencil_spec *spec, stencil_notes *notes);
 
 /* BAD_DATA where cells of /u were never written, unless that is allowed; then, and where some of /b or /f
- * were not, a note with how many. */
-stencil_status stencil_input_check_written(const stencil_input *input, const stencil_problem *problem,
-                                           bool allow, stencil_notes *notes);
+ * were not, a note with how many. Who allows it takes the fill value for a value. */
+stencil_status stencil_input_check_written(stencil_input *input, const stencil_problem *problem, bool allow,
+                                           stencil_notes *notes);
 
 /* Gives back what reading has taken; it may go on nevertheless. */
 void stencil_input_rest(stencil_input *input);

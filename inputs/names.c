@@ -53,7 +53,7 @@ static const alias aliases[] = {
      NAMES("alpha", "D", "k", "kappa", "nu", "diffusion", "diffusionconstant", "diffusioncoefficient",
            "diffusioncoeff", "thermaldiffusivity", "conductivity", "thermalconductivity")},
     {HEAT, "dt", NULL, NAMES("timestep", "timestepsize", "deltat", "stepsize", "timeincrement")},
-    {HEAT, "time", "steps, or --time",
+    {HEAT, "time", "time_end, or --time",
      NAMES("tend", "tfinal", "tmax", "tstop", "endtime", "finaltime", "maxtime", "stoptime", "simulationtime",
            "totaltime", "duration")},
     {DERIVED, "spacing", NULL,
@@ -67,7 +67,7 @@ static const alias aliases[] = {
            "convergencecriterion", "convergence")},
     {ALL, "atol", NULL, NAMES("abstol", "absolutetolerance")},
     {RELAXED, "rtol", "rtol or atol", NAMES("eps", "epsilon")},
-    {HEAT, "rtol", "rtol or atol", NAMES("eps")},
+    {HEAT, "rtol", "rtol or atol", NAMES("eps", "epsilon")},
     {RELAXED, "omega", NULL,
      NAMES("damping", "dampingfactor", "relaxation", "relaxationfactor", "relaxationparameter")},
     {ALL, "boundary", NULL,
@@ -82,6 +82,8 @@ static const alias aliases[] = {
      NAMES("source", "sourceterm", "rhs", "righthandside", "forcing", "f", "F")},
     {GIVEN, "/b", "what every step adds as /b",
      NAMES("source", "sourceterm", "rhs", "righthandside", "forcing", "F", "Q")},
+    {ALL, "_FillValue", "what marks cells without a value as _FillValue, an attribute of the field",
+     NAMES("fillvalue", "nodata", "nodatavalue", "missing", "missingdata", "fill")},
     {ALL, "/u", "the initial values as /u",
      NAMES("u0", "uinit", "initial", "initialvalues", "initialcondition", "initialconditions")},
 };
@@ -96,6 +98,8 @@ static bool same_name(const char *name, const char *plain) {
 }
 
 static const alias *alias_find(const char *name, stencil_kind kind) {
+    if (strcmp(name, "_FillValue") == 0)
+        return NULL;
     for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
         for (const char *const *of = aliases[i].of; (aliases[i].kinds & 1 << kind) != 0 && *of != NULL; of++)
             if (same_name(name, *of))
@@ -156,7 +160,9 @@ static int attribute_values(const stencil_named *n, const stencil_spec *spec, co
 
 bool stencil_alias_note(const stencil_named *n, const stencil_spec *spec, stencil_notes *notes) {
     const alias *a = alias_find(n->name, spec->kind);
-    const bool field = a != NULL && a->meant[0] == '/';
+    const bool field = a != NULL && a->meant[0] == '/', marker = a != NULL && a->meant[0] == '_';
+    if (field && strcmp(a->meant, "/u") == 0 && spec->field[0] != '\0')
+        return false;
     const char *how = "";
     bool said = false;
     const hssize_t values = a == NULL      ? 0
@@ -166,9 +172,9 @@ bool stencil_alias_note(const stencil_named *n, const stencil_spec *spec, stenci
         return said;
     if (field && !n->is_object)
         how = ", one for each cell";
-    else if (!field && n->is_object)
+    else if (!field && !marker && n->is_object)
         how = values > STENCIL_AXES ? " as an attribute, one number for all cells" : " as an attribute";
-    else if (!field && !n->is_root)
+    else if (!field && !marker && !n->is_root)
         how = " as an attribute of the root group";
     stencil_notes_warn(notes, "%s is not used: give %s%s", n->what, a->say != NULL ? a->say : a->meant, how);
     return true;

@@ -67,7 +67,12 @@ stencil_status stencil_input_open_field(stencil_input *input, const char *path, 
     memcpy(input->field, stencil_spec_field(spec), strlen(stencil_spec_field(spec)) + 1);
     for (int source = STENCIL_SOURCE_NONE; source < STENCIL_SOURCE_COUNT; source++)
         TRY(inspect(input, (stencil_source)source, spec));
-    return stencil_spec_read(input->file, path, spec);
+    TRY(stencil_spec_read(input->file, path, spec));
+    if (field != NULL && !stencil_field_is_stated(input->file, path, spec)) {
+        input->other_steps = spec->steps_total > 0 ? spec->steps_total : 0;
+        stencil_spec_forget(spec);
+    }
+    return STENCIL_OK;
 }
 
 stencil_status stencil_input_open(stencil_input *input, const char *path, stencil_spec *spec) {
@@ -264,14 +269,19 @@ stencil_reader stencil_input_reader(stencil_input *input, const stencil_problem 
     return (stencil_reader){allow_nonfinite ? read_box : read_finite, input};
 }
 
-stencil_status stencil_input_check_written(const stencil_input *input, const stencil_problem *problem,
-                                           bool allow, stencil_notes *notes) {
+stencil_status stencil_input_check_written(stencil_input *input, const stencil_problem *problem, bool allow,
+                                           stencil_notes *notes) {
     const int64_t u = input->unwritten[STENCIL_ARRAY_U], source = input->unwritten[STENCIL_ARRAY_B];
     const int64_t cells = problem->extent[0] * problem->extent[1] * problem->extent[2];
     CHECK(u == 0 || allow, BAD_DATA,
           "'%s': %" PRId64 " of %" PRId64 " cells of %s were never written: write them, or use "
           "--allow-unwritten to take what HDF5 gives there (the fill value, most often 0)",
           input->path, u, cells, input->field);
+    stencil_values *values = &input->values[STENCIL_ARRAY_U];
+    if (u > 0 && values->by_default) {
+        values->marker_count--;
+        values->by_default = false;
+    }
     if (u > 0)
         stencil_notes_warn(notes,
                            "%" PRId64 " of %" PRId64 " cells of %s were never written: they have the fill "

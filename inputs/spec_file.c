@@ -137,6 +137,15 @@ bool stencil_spec_says(const stencil_spec *spec, const char *attribute, double n
     return says;
 }
 
+void stencil_spec_forget(stencil_spec *spec) {
+    stencil_spec none;
+    stencil_spec_init(&none);
+    for (const row *r = rows; r < rows + ROW_COUNT; r++)
+        if (r->past && r->at != offsetof(stencil_spec, time))
+            memcpy((char *)spec + r->at, (const char *)&none + r->at,
+                   r->is.type == STENCIL_ATTRIBUTE_TEXT ? r->is.chars : sizeof(double)); /* or an int64_t */
+}
+
 static stencil_status write_attributes(hid_t file, const char *path, const stencil_spec *spec) {
     for (const row *r = rows; r < rows + ROW_COUNT; r++) {
         const void *at = (const char *)spec + r->at;

@@ -86,12 +86,24 @@ static bool as_stored(hid_t dataset, double *number) {
     return same;
 }
 
-/* Text, or a number that cannot be stored there, marks nothing. */
+/* Text that is a number is none to netCDF either, but meant as one. */
+static stencil_status refuse_text(const opened *a, hid_t dataset) {
+    char text[64] = "", *end = text;
+    const stencil_attribute is = {.name = a->name, .type = STENCIL_ATTRIBUTE_TEXT, .chars = sizeof text};
+    int count = 0;
+    if (a->type_class != H5T_STRING ||
+        stencil_attribute_read(dataset, a->path, &is, text, &count) != STENCIL_OK || count != 1)
+        return STENCIL_OK;
+    strtod(text, &end);
+    return end != text && *end == '\0' ? refuse(a, "a number, which this text is not") : STENCIL_OK;
+}
+
+/* Text that is no number, or a number that cannot be stored there, marks nothing. */
 static stencil_status read_markers(stencil_values *v, hid_t dataset, const opened *a) {
     double *marker = v->marker + v->marker_count;
     const int room = STENCIL_MARKERS_MAX - v->marker_count;
     if (!is_number(a))
-        return STENCIL_OK;
+        return refuse_text(a, dataset);
     TRY(read_numbers(a, room, "up to 8 numbers", marker));
     for (int i = 0; i < a->count; i++) {
         double number = marker[i];
@@ -101,6 +113,34 @@ static stencil_status read_markers(stencil_values *v, hid_t dataset, const opene
         v->has_nan = v->has_nan || isnan(number);
     }
     return STENCIL_OK;
+}
+
+/* Tells whether a fill value marks cells without a value: netCDF's of its types of numbers, -999 and its
+ * like, and what is beyond any value. */
+static bool is_marker(double fill, H5T_class_t type_class) {
+    const double netcdf[] = {-2147483647.0, -32767.0, -9223372036854775806.0};
+    char digits[32];
+    for (size_t i = 0; i < sizeof netcdf / sizeof *netcdf && type_class == H5T_INTEGER; i++)
+        if (fill == netcdf[i])
+            return true;
+    snprintf(digits, sizeof digits, "%.12g", fabs(fill));
+    return fabs(fill) >= 1e30 || (strlen(digits) >= 3 && strspn(digits, "9.") == strlen(digits));
+}
+
+/* HDF5's own fill value, where somebody gave one and no attribute does. */
+static void read_fill(stencil_values *v, hid_t dataset) {
+    STENCIL_HANDLE create = H5Dget_create_plist(dataset), type = H5Dget_type(dataset);
+    H5D_fill_value_t defined = H5D_FILL_VALUE_UNDEFINED;
+    double fill = 0;
+    if (create < 0 || type < 0 || v->marker_count == STENCIL_MARKERS_MAX ||
+        H5Pfill_value_defined(create, &defined) < 0 || defined != H5D_FILL_VALUE_USER_DEFINED ||
+        H5Pget_fill_value(create, H5T_NATIVE_DOUBLE, &fill) < 0 || !is_marker(fill, H5Tget_class(type)))
+        return;
+    for (int i = 0; i < v->marker_count; i++)
+        if (v->marker[i] == fill)
+            return;
+    v->marker[v->marker_count++] = fill;
+    v->by_default = true;
 }
 
 /* Unpacked limits meet whole stored numbers but for so much. */
@@ -157,6 +197,7 @@ stencil_status stencil_values_read(stencil_values *values, hid_t dataset, const 
     TRY(read_markers(v, dataset, &fill));
     v->filled = v->marker_count;
     TRY(read_markers(v, dataset, &missing));
+    read_fill(v, dataset);
     TRY(read_limits(v, dataset, &range, 0, 2));
     TRY(read_limits(v, dataset, &least, 0, 1));
     return read_limits(v, dataset, &most, 1, 1);
@@ -253,14 +294,20 @@ static stencil_status tell(const finding *f, int fault) {
     char index[80] = "";
     for (int axis = skip; axis < STENCIL_AXES; axis++)
         stencil_text_add(index, sizeof index, "[%" PRId64 "]", f->at[fault][axis] - c->problem->first[axis]);
+    const int marker = fault == MISSING ? marker_of(values, f->stored[fault], false) : 0;
+    CHECK(fault != MISSING || !values->by_default || marker < values->marker_count - 1, BAD_DATA,
+          "'%s': %" PRId64
+          " cell%s of %s %s no value (the fill value of the dataset, %g), the first one %s%s: give "
+          "%s one, or write the array as a dataset without that fill value",
+          c->path, f->count[fault], one ? "" : "s", c->name, one ? "has" : "have", f->stored[fault], c->name,
+          index, one ? "it" : "each");
     CHECK(fault != MISSING, BAD_DATA,
           "'%s': %" PRId64
           " cell%s of %s %s no value (%s %g), the first one %s%s: give %s one, or remove that "
           "attribute%s",
           c->path, f->count[fault], one ? "" : "s", c->name, one ? "has" : "have",
-          marker_of(values, f->stored[fault], false) < values->filled ? "_FillValue" : "missing_value",
-          f->stored[fault], c->name, index, one ? "it" : "each",
-          isnan(f->stored[fault]) ? " and use --allow-nonfinite" : "");
+          marker < values->filled ? "_FillValue" : "missing_value", f->stored[fault], c->name, index,
+          one ? "it" : "each", isnan(f->stored[fault]) ? " and use --allow-nonfinite" : "");
     FAIL(BAD_DATA,
          "'%s': %" PRId64
          " cell%s of %s %s outside of the valid range from %g to %g%s, the first one %s%s is "

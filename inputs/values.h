@@ -15,6 +15,7 @@ typedef struct stencil_values {
     double scale, offset;        /* 1 and 0 where they are not given */
     stencil_precision precision; /* of packed numbers: that of the wider of the two attributes */
     int filled, marker_count;    /* markers that _FillValue gives, and with missing_value all of them */
+    bool by_default;             /* the last one is HDF5's fill value, which no attribute names */
     double marker[STENCIL_MARKERS_MAX]; /* stored numbers of cells without a value; NaN as well */
     bool has_nan;                       /* among them */
     double least, most;                 /* stored numbers that valid_range, valid_min and valid_max allow */

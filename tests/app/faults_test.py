@@ -137,7 +137,7 @@ class Input(CommandTest):
         whole = pathlib.Path(self.path("whole.h5")).read_bytes()
         self.ok("whole.h5", *RUN, "-o", "right.h5")
         right, rng, seen = self.read("right.h5"), random.Random(1), 0
-        for number in range(12):
+        for number in range(8):
             pathlib.Path(self.path("p.h5")).write_bytes(whole)
             process = subprocess.Popen([STENCIL, "p.h5", "-q", *RUN], cwd=self.directory, stderr=subprocess.PIPE,
                                        encoding="utf-8")
@@ -301,7 +301,7 @@ class Output(CommandTest):
 
     @fault("the process is killed at any moment", "nothing (SIGKILL)", -9, "the old result or the new one, whole")
     def test_killed_at_any_moment(self):
-        """200 moments, and a test sees 40 of them: STENCIL_KILLS for all."""
+        """200 moments, and a test sees 25 of them: STENCIL_KILLS for all."""
         self.make("p.h5", "--size", "1200x1000", "--check-every", "1")
         self.ok("p.h5", "--steps", 1, *RUN, "-o", "one.h5")
         self.ok("p.h5", "--steps", 2, *RUN, "-o", "two.h5")
@@ -310,7 +310,7 @@ class Output(CommandTest):
         start = time.monotonic()
         self.ok("p.h5", "--steps", 2, *RUN, "-o", "spare.h5")
         whole, rng, writing = time.monotonic() - start, random.Random(7), 0
-        for _ in range(int(os.environ.get("STENCIL_KILLS", 40))):
+        for _ in range(int(os.environ.get("STENCIL_KILLS", 25))):
             process = subprocess.Popen([STENCIL, "p.h5", "--steps", "2", "-q", *map(str, RUN)], cwd=self.directory,
                                        stderr=subprocess.PIPE)
             time.sleep(rng.random() * whole * 1.1)

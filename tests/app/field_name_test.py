@@ -134,7 +134,7 @@ class FieldName(CommandTest):
         line = self.refused(BAD_DATA, ["no dataset /u", "--field /temperature"], "t.h5")
         self.assertNotIn("provenance", line)
         self.refused(BAD_DATA, ["no dataset /temp:", "--field /temperature"], "t.h5", "--field", "temp")
-        self.refused(BAD_DATA, ["no dataset /temp:", "--field /temperature"], self.named(field="temp"))
+        self.refused(BAD_DATA, ["did you mean /temperature?"], self.named(field="temp"))
         with h5py.File(self.path("none.h5"), "w") as file:
             file["names"] = ["a", "b"]
             file["list"] = numpy.arange(3.0)
@@ -156,6 +156,43 @@ class FieldName(CommandTest):
             done = self.ok("u.h5", *RUN[:-1])
             self.assertIn("attribute 'field' names no dataset here", " ".join(done.stdout.split()))
             numpy.testing.assert_array_equal(self.read("u.out.h5"), wanted)
+            numpy.testing.assert_array_equal(self.attribute("u.out.h5", "/", "field"), given)
+
+    def test_attribute_that_is_meant(self):
+        """Of a run, of a group that is there, of a name that is nearly one: no /u takes its place."""
+        with h5py.File(self.path(self.named(u=self.values, field="/g/temperature")), "a") as file:
+            file["g/temperature"] = self.values
+        self.refused(BAD_DATA, ["stands in the root group"], "t.h5", *RUN)
+        self.refused(BAD_DATA, ["did you mean /temperature?"], self.named(u=self.values, field="temperatur"), *RUN)
+        self.refused(BAD_DATA, ["there is no such dataset"], self.named(u=self.values, field="/psi", steps_total=5), *RUN)
+
+    def test_other_names_of_it(self):
+        with h5py.File(self.path(self.named(field="temperature")), "a") as file:
+            file["history"] = h5py.SoftLink("/temperature")
+            file["again"] = file["temperature"]
+            file["u0"] = self.values
+            file["latitude"] = self.values
+            file["temperature"].attrs["coordinates"] = "longitude latitude"
+        printed = " ".join(self.ok("t.h5", *RUN[:-1]).stdout.split())
+        for name in ("history", "again", "latitude", "values as /u"):
+            self.assertNotIn(name, printed)
+        self.assertIn("/u0 has the shape of /temperature", printed)
+
+    def test_another_field_of_a_result(self):
+        self.named(psi=self.values * 2, field="temperature")
+        self.ok("t.h5", *RUN)
+        done = self.ok("t.out.h5", "--field", "psi", *RUN[:-1], "-o", "psi.h5")
+        self.assertIn("the file's 40 steps made another field: those of /psi count from 0", " ".join(done.stdout.split()))
+        numpy.testing.assert_array_equal(self.read("psi.h5", "psi"), 2 * self.solved())
+        self.ok("verify", "psi.h5")
+
+    def test_compare_takes_the_name_that_both_have(self):
+        self.named(u=self.values)
+        self.ok("t.h5", "--field", "temperature", "--steps", 0, *RUN)
+        self.assertIn("/temperature is equal", self.ok("compare", "t.h5", "t.out.h5").stdout)
+        self.assertIn("/temperature is equal", self.ok("compare", "t.out.h5", "t.h5").stdout)
+        self.ok("u.h5", *RUN, "--steps", 0)
+        self.assertIn("/u and /temperature are equal", self.ok("compare", "u.out.h5", "t.out.h5", code=0).stdout)
 
 
 if __name__ == "__main__":

@@ -68,7 +68,7 @@ class Spacing(Grid):
             for problem in ("laplace", "poisson", "heat"):
                 with self.subTest(dtype=dtype, problem=problem):
                     self.make([("y", even.astype(dtype)), ("x", (2 * even[::-1]).astype(dtype))], problem=problem)
-                    self.assertIn("spacing 0.015625 x 0.03125 is taken from the coordinates /y and /x of /u",
+                    self.assertIn("spacing 0.015625 x 0.03125 (y, x) is taken from the coordinates /y and /x of /u",
                                   self.notes())
                     self.assertEqual(self.spacing(), [1 / 64, 1 / 32])
         self.make([("lat", np.arange(9.0)), ("lon", 300 + 0.25 * np.arange(12)), ("z", np.arange(7) * 10)])
