@@ -40,7 +40,7 @@ static int edit_distance(const char *a, const char *b) {
 void stencil_nearest_offer(stencil_nearest *nearest, const char *candidate) {
     const int length = (int)strlen(nearest->word);
     /* A third of the word may be wrong; more than that is another word. */
-    const int limit = (length < 4 ? 2 : length / 3 + 2) - nearest->strict;
+    const int wrong = (length < 4 ? 2 : length / 3 + 2) - nearest->strict, limit = wrong > 1 ? wrong : 1;
     const bool starts =
         length >= 2 + nearest->strict && strncasecmp(candidate, nearest->word, (size_t)length) == 0;
     const int distance = starts ? 0 : edit_distance(nearest->word, candidate);

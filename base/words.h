@@ -11,7 +11,7 @@ enum { STENCIL_WORD_MAX = 64 };
 typedef struct stencil_nearest {
     const char *word, *name;
     int distance; /* of the name */
-    int strict;   /* 1: one letter less may be wrong, since the word may well be another one */
+    int strict;   /* so many letters less may be wrong, since the word may well be another one */
 } stencil_nearest;
 void stencil_nearest_offer(stencil_nearest *nearest, const char *candidate);
 

@@ -113,13 +113,13 @@ static void visit_own(const stencil_input *input, void (*visit)(const own *own),
 /* The first letter is hardly ever the wrong one, whatever its case, and short words are near to many. */
 static bool may_be(const char *word, const char *name) {
     return tolower((unsigned char)word[0]) == tolower((unsigned char)name[0]) &&
-           (strlen(word) > 4 || strcasecmp(word, name) == 0);
+           (strlen(word) > 3 || strcasecmp(word, name) == 0);
 }
 
 /* The name that it may have meant, of equally near ones one of the same place; none where it says a unit,
  * such as time_unit, or is the usual name of a coordinate. */
 static known nearest(const own *own) {
-    stencil_nearest near = {.word = own->name, .strict = 1};
+    stencil_nearest near = {.word = own->name, .strict = 2};
     known found = {NULL, ATTRIBUTE, false}, k;
     if (strstr(own->name, "unit") != NULL || strcmp(own->name, "time") == 0)
         return found;

@@ -93,7 +93,7 @@ class Physics(NotesTest):
             self.alias(heat, wrong, "diffusivity")
         for wrong in ("dx", "dy", "h", "Delta_x"):
             self.alias(heat, wrong, "spacing")
-        for wrong, say in (("timestep", "dt"), ("time_step", "dt"), ("t_end", "steps, or --time"), ("tol", "rtol or atol"),
+        for wrong, say in (("timestep", "dt"), ("time_step", "dt"), ("t_end", "time_end, or --time"), ("tol", "rtol or atol"),
                            ("eps", "rtol or atol"),
                            ("q", "the source, a value per time, as /q, one for each cell")):
             self.alias(heat, wrong, say)
