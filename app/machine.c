@@ -77,8 +77,9 @@ stencil_status machine_calibrate(stencil_machine *machine, bool gpu, double seco
 /* JSON of other commands is named. */
 static stencil_status check_kind(const json_t *root) {
     const char *what = json_what(root);
-    CHECK(json_is_object(json_object_get(root, "cpu")), BAD_DATA,
-          "it is not a machine ('stencil info --json FILE' makes one), but %s",
+    const json_t *cpu = json_object_get(root, "cpu");
+    CHECK(cpu == NULL || json_is_object(cpu), BAD_DATA, "\"cpu\" is not an object");
+    CHECK(cpu != NULL, BAD_DATA, "it is not a machine ('stencil info --json FILE' makes one), but %s",
           what != NULL ? what : "other JSON");
     return STENCIL_OK;
 }

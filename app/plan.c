@@ -60,6 +60,7 @@ typedef struct plan_state {
     stencil_machine machine;
     stencil_notes notes;
     stencil_spec spec;
+    const char *path; /* of the file that it is of; NULL: of options */
 } plan_state;
 
 /* Of a file, or of the options; without a size for --sizes. */
@@ -72,6 +73,7 @@ static stencil_status find_spec(plan_state *state, const invocation *call) {
           "neither a file nor --size is given: such as --size 1024x1024");
     stencil_spec_init(spec);
     if (call->operand_count > 0) {
+        state->path = call->operand[0];
         stencil_input input = {0};
         stencil_status status = stencil_input_open_field(&input, call->operand[0], o->field, spec);
         if (status == STENCIL_OK)
@@ -92,7 +94,8 @@ static stencil_status find_spec(plan_state *state, const invocation *call) {
 
 static stencil_status choose(plan_state *state, const stencil_spec *spec, stencil_problem *problem,
                              stencil_choice *choice) {
-    TRY(stencil_problem_resolve(problem, spec));
+    const stencil_status status = stencil_problem_resolve(problem, spec);
+    TRY(state->path != NULL ? text_name_file(status, state->path) : status);
     return stencil_choice_make(choice, problem, &state->options.run, &state->machine);
 }
 

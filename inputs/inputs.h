@@ -121,7 +121,8 @@ typedef struct stencil_output {
 stencil_status stencil_output_open(stencil_output *output, const stencil_problem *problem);
 
 /* Writes what the result takes over from the input: the source, and what is the user's own. Called before the
- * first step, so that nothing of the input is needed in the end but references to objects. IO. */
+ * first step, so that nothing of the input is needed in the end but references to objects. IO; BAD_DATA: the
+ * source is damaged. */
 stencil_status stencil_output_begin(stencil_output *output, const stencil_problem *problem);
 
 /* Tells whether the result takes the name of its input, which then is gone: the same name in the same

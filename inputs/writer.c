@@ -126,10 +126,11 @@ static stencil_status copy_source(const stencil_output *output, const stencil_pr
         stencil_attributes_copy(from, to, name, output->notes);
         return stencil_sink_state(sink);
     }
-    CHECK(type >= 0 && stencil_object_copy(input->file, sink->file, name, output->notes) >= 0, IO,
-          "cannot write '%s': cannot copy %s of '%s' (%s)", sink->path, name, input->path,
+    const bool copied = type >= 0 && stencil_object_copy(input->file, sink->file, name, output->notes) >= 0;
+    TRY(stencil_sink_state(sink));
+    CHECK(copied, BAD_DATA, "'%s': cannot copy %s (%s): it is damaged", input->path, name,
           stencil_h5_reason());
-    return stencil_sink_state(sink);
+    return STENCIL_OK;
 }
 
 bool stencil_output_replaces_input(const stencil_output *output) {
