@@ -277,7 +277,14 @@ double reference_value(const reference *r, const void *array, int64_t i) {
     return r->precision == STENCIL_FLOAT64 ? ((const double *)array)[i] : (double)((const float *)array)[i];
 }
 
-void reference_scale(reference *r, const void *u, const void *b) {
+/* Arrays of float64 alone are scaled. */
+static void multiply(const reference *r, void *array, int64_t cells) {
+    double *value = array;
+    for (int64_t i = 0; i < cells && value != NULL && r->scale != 1.0; i++)
+        value[i] *= r->scale;
+}
+
+void reference_scale(reference *r, void *u, void *b) {
     const int64_t nx = r->extent[STENCIL_X], ny = r->extent[STENCIL_Y],
                   cells = r->extent[STENCIL_Z] * ny * nx;
     double largest = 0.0;
@@ -296,6 +303,8 @@ void reference_scale(reference *r, const void *u, const void *b) {
         r->scale = 0x1p-512;
     else if (largest <= 1e-130)
         r->scale = ldexp(1.0, -ilogb(largest) < 1000 ? -ilogb(largest) : 1000);
+    multiply(r, u, cells);
+    multiply(r, b, cells);
 }
 
 /* The value of the cells [first, end) of the arrays, at most 64 of them. */
@@ -304,7 +313,7 @@ static double chunk_value(const reference *r, stencil_norm norm, const void *u, 
     double term[CHUNK];
     const int64_t count = stencil_smaller(end - first, CHUNK);
     for (int64_t i = 0; i < count; i++) {
-        const double d = r->scale * (reference_value(r, next, first + i) - reference_value(r, u, first + i));
+        const double d = reference_value(r, next, first + i) - reference_value(r, u, first + i);
         term[i] = norm == STENCIL_NORM_L2 ? d * d : fabs(d);
     }
     return fold(term, count, CHUNK, CHUNK, norm);

@@ -22,7 +22,7 @@ typedef struct reference {
     double plain[STENCIL_POINTS_MAX], least, most, omega;
     double source_scale;  /* b = source_scale f, or q, rounded to the precision; 1 for /b */
     double source_factor; /* of b in a step, rounded to the precision; 1: added as it is */
-    double scale;         /* power of two that changes are multiplied by before they are squared */
+    double scale;         /* power of two that its arrays are multiplied by, see reference_scale() */
 } reference;
 
 /* Derives everything from what the author states, and the point set on which the problem runs. */
@@ -42,7 +42,7 @@ double reference_value(const reference *r, const void *array, int64_t i);
 
 /* Chooses `scale` by the largest value of the fields before the first step (b NULL: none), as docs/format.md
  * has it. */
-void reference_scale(reference *r, const void *u, const void *b);
+void reference_scale(reference *r, void *u, void *b);
 
 /* Norm of next - u over the updated cells; u NULL: zeros. NO_MEMORY. */
 stencil_status reference_residual(const reference *r, stencil_norm norm, const void *u, const void *next,

@@ -282,7 +282,7 @@ static stencil_status compare_fields(verification *v) {
     void *found = v->field[(v->steps + 1) % 2];
     TRY(read_array(&v->result, &v->problem, STENCIL_ARRAY_U, found));
     for (int64_t i = 0; i < v->cells.of; i++)
-        check_value(&v->cells, i, reference_value(&v->reference, expected, i),
+        check_value(&v->cells, i, reference_value(&v->reference, expected, i) / v->reference.scale,
                     reference_value(&v->reference, found, i));
     return STENCIL_OK;
 }

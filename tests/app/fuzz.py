@@ -241,7 +241,8 @@ class Fuzzer:
                 if self.judge(origin, self.call("verify", "out.h5"), also=("out.h5",)) == 1:
                     self.fail("verify", origin, "verify out.h5", "the result that was just made is not verified")
             self.clear(files)
-        elif code == 65 and re.search(BLAME, outcome.errors) and self.apart(read_all, "p.h5"):
+        elif code == 65 and re.search(BLAME, outcome.errors) and "packed chunk" not in outcome.errors and \
+                self.apart(read_all, "p.h5"):  # h5py takes what comes out of a short stream for a whole chunk
             self.fail("reason", origin, outcome.command, f"h5py reads all of the file: {outcome.errors}")
         self.rotate(origin, number, files)
         if code in (0, 2):
