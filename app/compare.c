@@ -143,10 +143,8 @@ static bool has_one_name(const comparison *c) {
     return strcmp(c->a->name, c->b->name) == 0;
 }
 
-/* "/u", "/u and /temperature" (returned). */
-static const char *names_text(const comparison *c) {
-    return has_one_name(c) ? c->a->name : TEXT("%s and %s", c->a->name, c->b->name);
-}
+/* "/u", "/u and /temperature". */
+#define NAMES_TEXT(c) (has_one_name(c) ? (c)->a->name : TEXT("%s and %s", (c)->a->name, (c)->b->name))
 
 /* How far apart the values are. */
 static void print_distance(const comparison *c) {
@@ -165,16 +163,16 @@ static void print_values(const comparison *c) {
     const char *cells = TEXT_COUNTED(a->count, "cell");
     if (c->found.what[0] == '\0') {
         const bool types = strcmp(a->type, b->type) != 0;
-        printf("%s %s equal", names_text(c), has_one_name(c) ? "is" : "are");
+        printf("%s %s equal", NAMES_TEXT(c), has_one_name(c) ? "is" : "are");
         if (c->found.any)
             print_within(c);
         printf(" in %s%s (%s%s%s)\n", a->count == 1 ? "" : "all ", cells, a->type, types ? " and " : "",
                types ? b->type : "");
     } else if (c->cells && c->found.count > 0) {
-        printf("%s differ%s in %s of %s (%.3g %%)\n", names_text(c), has_one_name(c) ? "s" : "",
+        printf("%s differ%s in %s of %s (%.3g %%)\n", NAMES_TEXT(c), has_one_name(c) ? "s" : "",
                TEXT_COUNT(c->found.count), cells, 100.0 * (double)c->found.count / (double)a->count);
     } else {
-        printf("%s differ%s by a root mean square of more than %g\n", names_text(c),
+        printf("%s differ%s by a root mean square of more than %g\n", NAMES_TEXT(c),
                has_one_name(c) ? "s" : "", c->options.rms);
     }
     if (c->found.any)
@@ -185,7 +183,7 @@ static void print_result(const comparison *c) {
     const stencil_dataset *a = c->a, *b = c->b;
     printf("%s and %s: ", TEXT_ESCAPE(a->path), TEXT_ESCAPE(b->path));
     if (strcmp(c->found.what, "shape") == 0)
-        printf("%s differ%s in shape: %s and %s\n", names_text(c), has_one_name(c) ? "s" : "",
+        printf("%s differ%s in shape: %s and %s\n", NAMES_TEXT(c), has_one_name(c) ? "s" : "",
                TEXT_LIST(a->extent, a->rank), TEXT_LIST(b->extent, b->rank));
     else if (strcmp(c->found.what, "type") == 0)
         printf("%s differs in type: %s and %s; with --atol, --rtol or --rms the values are compared\n",

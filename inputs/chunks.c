@@ -339,8 +339,9 @@ static void keep(stencil_chunks *c, chunk *batch, size_t count) {
         gone = c->kept_count + (count - from) - most;
     for (size_t i = 0; i < gone; i++)
         drop(&c->kept[i]);
-    memmove(c->kept, c->kept + gone, (c->kept_count - gone) * sizeof *c->kept);
     c->kept_count -= gone;
+    if (gone > 0)
+        memmove(c->kept, c->kept + gone, c->kept_count * sizeof *c->kept);
     chunk *more = realloc(c->kept, (c->kept_count + count - from) * sizeof *more);
     if (more == NULL) {
         for (; from < count; from++)
