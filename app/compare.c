@@ -213,7 +213,7 @@ static json_t *result_json(const comparison *c) {
     return root;
 }
 
-/* What a file calls its field, and whether it holds what another one calls so. */
+/* Finds the name that a file gives to its field, and whether the file holds a dataset of another name. */
 static stencil_status find_field(const char *path, const char *other, stencil_spec *spec, bool *holds) {
     hid_t opened = -1;
     bool passed_over;

@@ -373,7 +373,7 @@ static stencil_status tell(run_state *state, bool people, stencil_status failed)
     return path != NULL ? text_append(status, path, "holds the complete result") : status;
 }
 
-/* What is written replaces neither the file of wisdom nor that of a machine. */
+/* Keeps reports and results from replacing the file of wisdom, or that of a machine. */
 static stencil_status check_apart(const run_state *state) {
     const run_options *options = &state->options;
     const struct {

@@ -14,8 +14,8 @@
 
 enum { CHECKSUM_BYTES = 4 };
 
-/* Of chunks that were not yet asked for, so many bytes are unpacked at a time; of those that were, so many
- * are kept, for slabs that cut through chunks. */
+/* Bytes that are unpacked at a time, and bytes of unpacked chunks that stay in memory, since slabs cut
+ * through chunks. */
 #define BATCH_BYTES ((size_t)64 << 20)
 #define KEPT_BYTES  ((size_t)256 << 20)
 
@@ -49,7 +49,7 @@ static bool is_alone(const stencil_chunks *c, H5Z_filter_t filter) {
     return count == 1;
 }
 
-/* Whether the filters are those that are known here, gzip among them, each once. */
+/* Tells whether the filters are those that are known here, gzip among them, each once. */
 static bool find_filters(stencil_chunks *c, hid_t create) {
     c->filter_count = H5Pget_nfilters(create);
     if (c->filter_count < 1 || c->filter_count > 3)

@@ -16,5 +16,5 @@ void stencil_chunks_close(stencil_chunks *chunks);
 const char *stencil_chunks_read(stencil_chunks *chunks, const stencil_box *box, hid_t type,
                                 const stencil_cells *to);
 
-/* What it says of memory. */
+/* The fault that stencil_chunks_read() returns where there is no memory. */
 extern const char stencil_chunks_no_memory[];

@@ -10,13 +10,12 @@
 
 /* NULL, or why a field cannot have that name. */
 static const char *find_fault(const char *name) {
-    static const char *const taken[] = {"b",       "f",          "q", "residual", "residual_step",
-                                        "stencil", "provenance", ".", "..",       NULL};
     name += name[0] == '/';
-    return name[0] == '\0'                        ? "that is no name"
+    const bool dots = strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+    return name[0] == '\0' || dots                ? "that is no name"
            : strchr(name, '/') != NULL            ? "a field stands in the root group"
            : strlen(name) + 2 > STENCIL_FIELD_MAX ? "that is too long"
-           : stencil_name_find(name, taken) >= 0  ? "that is the name of something else"
+           : stencil_object_is_known(name, NULL)  ? "that is the name of something else"
                                                   : NULL;
 }
 
@@ -87,7 +86,8 @@ stencil_status stencil_field_choose(hid_t file, const char *path, const char *as
     if (!read && H5Aexists(file, is.name) <= 0)
         return STENCIL_OK;
     fault = read ? find_fault(stated) : "it is no text";
-    /* Who has a /u and nothing of that name means something else by it; not so a run, nor who mistypes. */
+    /* The attribute of a file with /u and without that dataset may mean something else, unless a run wrote it
+     * or it is mistyped. */
     const bool near = fault == NULL && !holds(file, stated) && find_near(file, stated, other),
                exists = fault != NULL && read && stated[0] != '\0' && holds_path(file, stated);
     CHECK(!near, BAD_DATA, "'%s': attribute 'field' is '%s', which is no dataset: did you mean %s?", path,

@@ -38,6 +38,10 @@ stencil_status stencil_spec_write(hid_t file, const char *path, const stencil_sp
 /* Name of the index-th attribute, NULL behind the last one; *past: a run writes it, no user gives it. */
 const char *stencil_spec_attribute(int index, bool *past);
 
+/* Tells whether an object of the root group with that name belongs to the format, but for the field, whose
+ * name a file may choose; *past (may be NULL): a run writes it anew. */
+bool stencil_object_is_known(const char *name, bool *past);
+
 /* Tells whether a number stands in `spec` as that attribute, or as one value of its list. */
 bool stencil_spec_says(const stencil_spec *spec, const char *attribute, double number);
 

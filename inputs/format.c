@@ -12,8 +12,8 @@
 
 enum { NAME_CHARS = 1024 };
 
-/* Where a name stands: attribute of the root group, or of the field (none of which is ours); dataset or group
- * in the root group, dataset in /stencil. */
+/* The place of a name: an attribute of the root group, or of the field (none of which is ours), an object in
+ * the root group, or a dataset in /stencil. */
 typedef enum name_place { ATTRIBUTE, FIELD_ATTRIBUTE, OBJECT, MEMBER, PLACES } name_place;
 
 /* A name of the format: a user gives it, or only a run writes it. What stands in a file under other names is
@@ -37,6 +37,16 @@ static const known others[] = {
     {"weights", MEMBER, false},
 };
 enum { OTHERS = sizeof others / sizeof *others };
+
+bool stencil_object_is_known(const char *name, bool *past) {
+    for (const known *k = others; k < others + OTHERS; k++)
+        if (k->place == OBJECT && strcmp(k->name, name) == 0) {
+            if (past != NULL)
+                *past = k->past;
+            return true;
+        }
+    return false;
+}
 
 /* Something in a file that is not the format's, and who is told. */
 typedef struct own {
@@ -208,12 +218,11 @@ void stencil_input_notes(const stencil_input *input, const stencil_spec *file, c
         stencil_notes_warn(notes,
                            "the file's %" PRId64 " step%s made another field: those of %s count from 0",
                            input->other_steps, stencil_plural(input->other_steps), input->field);
-    static const char *const past[] = {"residual", "residual_step", "provenance"};
-    for (size_t i = 0; i < sizeof past / sizeof *past; i++)
-        if (file->steps_total < 0 && input->other_steps == 0 &&
-            H5Lexists(input->file, past[i], H5P_DEFAULT) > 0 && !is_of_run(input->file))
+    const bool of_run = file->steps_total >= 0 || input->other_steps > 0 || is_of_run(input->file);
+    for (const known *k = others; k < others + OTHERS && !of_run; k++)
+        if (k->place == OBJECT && k->past && H5Lexists(input->file, k->name, H5P_DEFAULT) > 0)
             stencil_notes_warn(notes, "/%s is not in the result: it has that name for what a run leaves",
-                               past[i]);
+                               k->name);
     if (input->foreign)
         stencil_notes_warn(notes, "attribute 'format' is none of stencil's: replaced in the result");
     if (input->field_passed_over)

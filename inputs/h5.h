@@ -44,7 +44,7 @@ stencil_status stencil_h5_open(const char *path, hid_t *file);
  * negative on failure. */
 hid_t stencil_h5_read_access(void);
 
-/* What the system says of an open file now; false: nothing. */
+/* Reads the state of an open file from the system; false on failure. */
 bool stencil_h5_state(hid_t file, stencil_file_state *state);
 
 /* Refuses a file that is not HDF5, and names what it is instead, where its first bytes tell. BAD_DATA. */

@@ -10,7 +10,7 @@
 /* Most steps of a run, and most steps between two looks at the residual. */
 #define STENCIL_STEPS_MAX INT64_C(1000000000000000)
 
-/* By what a change of an open file is seen. */
+/* The state of a file, which differs after a change. */
 typedef struct stencil_file_state {
     int64_t bytes, modified_s, modified_ns;
 } stencil_file_state;

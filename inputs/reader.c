@@ -24,7 +24,7 @@ static stencil_status check_shape(const stencil_input *input, const char *name, 
     return STENCIL_OK;
 }
 
-/* What the spec has to know of the field or of a source; of the latter there may be none. */
+/* Fills in what the spec has to know of the field, or of a source, which may be missing. */
 static stencil_status inspect(stencil_input *input, stencil_source source, stencil_spec *spec) {
     const char *path = input->path, *name = array_name(input, source);
     const bool is_field = source == STENCIL_SOURCE_NONE;

@@ -29,10 +29,10 @@ static int compare_pairs(const void *left, const void *right) {
     return a->from != b->from ? (a->from < b->from ? -1 : 1) : (a->order > b->order) - (a->order < b->order);
 }
 
-/* Objects that a run writes anew. */
+/* Tells whether a run writes that object anew. */
 static bool is_past(const char *name) {
-    static const char *const past[] = {"residual", "residual_step", "provenance", NULL};
-    return stencil_name_find(name, past) >= 0;
+    bool past = false;
+    return stencil_object_is_known(name, &past) && past;
 }
 
 /* Adds the object of that name. */

@@ -69,11 +69,10 @@ static herr_t add_group(own_bytes *all, hid_t group, const char *name) {
 
 /* Adds those of a dataset, which comes along; values in other files stay there. */
 static herr_t add_bytes(hid_t group, const char *name, const H5L_info_t *info, void *data) {
-    static const char *const ours[] = {"b", "f", "q", "residual", "residual_step", "provenance", NULL};
     own_bytes *all = data;
     const bool own =
         info->type == H5L_TYPE_HARD &&
-        (all->depth > 0 || (stencil_name_find(name, ours) < 0 && strcmp(name, all->field + 1) != 0));
+        (all->depth > 0 || (!stencil_object_is_known(name, NULL) && strcmp(name, all->field + 1) != 0));
     STENCIL_HANDLE object = own ? H5Oopen(group, name, H5P_DEFAULT) : -1;
     const H5I_type_t type = object < 0 ? H5I_BADID : H5Iget_type(object);
     if (type == H5I_GROUP)
