@@ -14,7 +14,7 @@ void choice_open(stencil_run_options *run) {
 }
 
 static bool disturbed(const stencil_run_options *run) {
-    return run->wait.fault.delay_ns != 0 || run->wait.fault.absent_step != 0;
+    return run->wait.fault.delay_ns != 0 || run->wait.fault.absent_step != 0 || run->wait.illegal_step != 0;
 }
 
 /* Measures the machine where the run is long enough for it and nobody has yet. */

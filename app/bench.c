@@ -20,6 +20,7 @@ typedef struct bench_options {
     stencil_bench_options measure; /* its spec: only what was given, see problem_options_apply() */
     int64_t threads;
     double margin; /* per cent, as measure.max_noise */
+    reading_options reading;
     const char *from, *against, *child, *sizes, *field;
     const char *json, *csv, *md, *plot; /* where the results go, as they were given; NULL: not */
     bool list, fail, force, quiet;
@@ -76,6 +77,7 @@ static const option measure_table[] = {
      .tag = STENCIL_BENCH_USES_EDGES},
     {.heading = "Input"},
     {"field", 0, OPTION_TEXT, AT(field), "NAME", .help = FIELD_HELP},
+    {READING_OPTIONS(bench_options, reading)},
     {.heading = "Problem", .table = problem_option_table, .offset = offsetof(bench_options, measure.spec)},
     {NULL},
 };
@@ -181,7 +183,8 @@ static stencil_status make_options(const invocation *call, stencil_bench_options
             CHECK(*file == NULL && given->rank == 0 && options->sizes == NULL, USAGE,
                   "'%.1000s' has one problem: give neither another file nor --size or --sizes",
                   TEXT_ESCAPE(call->operand[i]));
-            TRY(bench_read_file(*file = call->operand[i], options->field, &bench->spec));
+            const stencil_input_options how = reading_options_of(&options->reading, options->field);
+            TRY(bench_read_file(*file = call->operand[i], &how, &bench->spec));
         }
     return problem_options_apply(call, &bench->spec);
 }

@@ -3,6 +3,7 @@
 
 #include "app/table.h"
 #include "bench/bench.h"
+#include "inputs/inputs.h"
 
 /* bench_print.c: results for people, at 80 columns or as Markdown, and as CSV. */
 typedef struct bench_printer {
@@ -26,7 +27,7 @@ bool bench_print_csv(FILE *out, const void *content);
 /* bench_problem.c: into bench->edge[edge_count], from "256..16384" (which doubles) or "256,400,512"; what a
  * file says of its problem. USAGE; what opening the file fails with. */
 stencil_status bench_read_edges(const char *text, stencil_bench_options *bench);
-stencil_status bench_read_file(const char *path, const char *field, stencil_spec *spec);
+stencil_status bench_read_file(const char *path, const stencil_input_options *how, stencil_spec *spec);
 
 /* bench_table.c: what stands in which row and column. */
 

@@ -42,9 +42,9 @@ stencil_status bench_read_edges(const char *text, stencil_bench_options *bench) 
     return STENCIL_OK;
 }
 
-stencil_status bench_read_file(const char *path, const char *field, stencil_spec *spec) {
+stencil_status bench_read_file(const char *path, const stencil_input_options *how, stencil_spec *spec) {
     stencil_input input = {0};
-    stencil_status status = stencil_input_open_field(&input, path, field, spec);
+    stencil_status status = stencil_input_open(&input, path, how, spec);
     if (status == STENCIL_OK)
         status = stencil_input_grid(&input, spec, NULL);
     stencil_input_close(&input);

@@ -6,13 +6,14 @@
 #include "app/options.h"
 #include "app/json.h"
 #include "app/text.h"
-#include "inputs/file.h"
+#include "inputs/inputs.h"
 
 typedef struct compare_options {
     const char *dataset;
     double atol, rtol, rms; /* rms NaN: not given */
     const char *json;
     bool force, quiet;
+    reading_options reading;
 } compare_options;
 
 #define AT(field) OPTION_AT(compare_options, field)
@@ -32,6 +33,7 @@ static const option compare_table[] = {
     {"json", 0, OPTION_TEXT, AT(json), "FILE", .help = "write the result as JSON; - is standard output"},
     {"force", 'f', OPTION_FLAG, AT(force), NULL, .help = "replace an existing file", .needs = "json"},
     {"quiet", 'q', OPTION_FLAG, AT(quiet), NULL, .help = "print nothing, only set the exit code"},
+    {READING_OPTIONS(compare_options, reading)},
     {NULL},
 };
 
@@ -51,13 +53,20 @@ typedef struct difference {
     double rms, relative;    /* of a - b; over that of b, NaN where that is 0 or not finite */
 } difference;
 
+/* One of the two. */
+typedef struct compared {
+    stencil_input input;           /* open */
+    const char *path, *name;       /* of the file, of the dataset */
+    char field[STENCIL_FIELD_MAX]; /* that the file states */
+    stencil_numbers is;
+} compared;
+
 /* A comparison of two datasets. */
 typedef struct comparison {
     compare_options options; /* first: what the table fills */
     bool cells;              /* each cell counts, not only the root mean square */
     bool types;              /* types count: nobody gave a tolerance */
-    stencil_spec spec[2];    /* the names of the fields of A and B */
-    const stencil_dataset *a, *b;
+    compared a, b;
     difference found;
 } comparison;
 
@@ -88,24 +97,25 @@ static double mean_root(long double squares, int64_t count) {
 }
 
 static stencil_status compare_values(comparison *c, double *values) {
-    for (int64_t first = 0, block = 0; first < c->a->count; first += block) {
-        TRY(stencil_dataset_read(c->a, first, BLOCK_ELEMENTS, H5T_NATIVE_DOUBLE, values, &block));
-        TRY(stencil_dataset_read(c->b, first, BLOCK_ELEMENTS, H5T_NATIVE_DOUBLE, values + BLOCK_ELEMENTS,
-                                 &block));
+    for (int64_t first = 0, block = 0, other = 0; first < c->a.is.count; first += block) {
+        TRY(stencil_input_block(&c->a.input, &c->a.is, first, BLOCK_ELEMENTS, false, values, &block));
+        TRY(stencil_input_block(&c->b.input, &c->b.is, first, block, false, values + BLOCK_ELEMENTS, &other));
+        block = stencil_smaller(block, other);
         compare_block(c, values, values + BLOCK_ELEMENTS, block, first);
     }
     return STENCIL_OK;
 }
 
 static stencil_status compare_datasets(comparison *c) {
-    const stencil_dataset *a = c->a, *b = c->b;
+    const compared *a = &c->a, *b = &c->b;
     difference *found = &c->found;
     *found = (difference){.what = "", .rms = NAN, .relative = NAN};
-    if (a->rank != b->rank || memcmp(a->extent, b->extent, (size_t)a->rank * sizeof *a->extent) != 0) {
+    if (a->is.rank != b->is.rank ||
+        memcmp(a->is.extent, b->is.extent, (size_t)a->is.rank * sizeof *a->is.extent) != 0) {
         found->what = "shape";
         return STENCIL_OK;
     }
-    if (c->types && strcmp(a->type, b->type) != 0) {
+    if (c->types && strcmp(a->is.type, b->is.type) != 0) {
         found->what = "type";
         return STENCIL_OK;
     }
@@ -113,8 +123,8 @@ static stencil_status compare_datasets(comparison *c) {
     CHECK(values != NULL, NO_MEMORY, "no memory to compare %s and %s", a->path, b->path);
     const stencil_status status = compare_values(c, values);
     free(values);
-    const double of_b = mean_root(found->of_b, a->count);
-    found->rms = mean_root(found->apart, a->count);
+    const double of_b = mean_root(found->of_b, a->is.count);
+    found->rms = mean_root(found->apart, a->is.count);
     found->relative = of_b > 0 && isfinite(of_b) && isfinite(found->rms) ? found->rms / of_b : NAN;
     if ((c->cells && found->count > 0) || found->rms > c->options.rms)
         found->what = "values";
@@ -139,18 +149,26 @@ static void print_within(const comparison *c) {
         }
 }
 
+/* The index of an element per axis. */
+static void index_of(const stencil_numbers *is, int64_t element, int64_t index[STENCIL_RANK_MAX]) {
+    for (int axis = is->rank - 1; axis >= 0; axis--) {
+        index[axis] = element % is->extent[axis];
+        element /= is->extent[axis];
+    }
+}
+
 static bool has_one_name(const comparison *c) {
-    return strcmp(c->a->name, c->b->name) == 0;
+    return strcmp(c->a.name, c->b.name) == 0;
 }
 
 /* "/u", "/u and /temperature". */
-#define NAMES_TEXT(c) (has_one_name(c) ? (c)->a->name : TEXT("%s and %s", (c)->a->name, (c)->b->name))
+#define NAMES_TEXT(c) (has_one_name(c) ? (c)->a.name : TEXT("%s and %s", (c)->a.name, (c)->b.name))
 
 /* How far apart the values are. */
 static void print_distance(const comparison *c) {
-    int64_t index[H5S_MAX_RANK];
-    stencil_dataset_index(c->a, c->found.at, index);
-    printf("  largest difference  %s at %s\n", TEXT_REAL(c->found.largest), TEXT_LIST(index, c->a->rank));
+    int64_t index[STENCIL_RANK_MAX];
+    index_of(&c->a.is, c->found.at, index);
+    printf("  largest difference  %s at %s\n", TEXT_REAL(c->found.largest), TEXT_LIST(index, c->a.is.rank));
     printf("  values there        %s and %s\n", TEXT_REAL(c->found.a), TEXT_REAL(c->found.b));
     printf("  root mean square    %.6g", c->found.rms);
     if (!isnan(c->found.relative))
@@ -159,18 +177,18 @@ static void print_distance(const comparison *c) {
 }
 
 static void print_values(const comparison *c) {
-    const stencil_dataset *a = c->a, *b = c->b;
-    const char *cells = TEXT_COUNTED(a->count, "cell");
+    const compared *a = &c->a, *b = &c->b;
+    const char *cells = TEXT_COUNTED(a->is.count, "cell");
     if (c->found.what[0] == '\0') {
-        const bool types = strcmp(a->type, b->type) != 0;
+        const bool types = strcmp(a->is.type, b->is.type) != 0;
         printf("%s %s equal", NAMES_TEXT(c), has_one_name(c) ? "is" : "are");
         if (c->found.any)
             print_within(c);
-        printf(" in %s%s (%s%s%s)\n", a->count == 1 ? "" : "all ", cells, a->type, types ? " and " : "",
-               types ? b->type : "");
+        printf(" in %s%s (%s%s%s)\n", a->is.count == 1 ? "" : "all ", cells, a->is.type, types ? " and " : "",
+               types ? b->is.type : "");
     } else if (c->cells && c->found.count > 0) {
         printf("%s differ%s in %s of %s (%.3g %%)\n", NAMES_TEXT(c), has_one_name(c) ? "s" : "",
-               TEXT_COUNT(c->found.count), cells, 100.0 * (double)c->found.count / (double)a->count);
+               TEXT_COUNT(c->found.count), cells, 100.0 * (double)c->found.count / (double)a->is.count);
     } else {
         printf("%s differ%s by a root mean square of more than %g\n", NAMES_TEXT(c),
                has_one_name(c) ? "s" : "", c->options.rms);
@@ -180,98 +198,101 @@ static void print_values(const comparison *c) {
 }
 
 static void print_result(const comparison *c) {
-    const stencil_dataset *a = c->a, *b = c->b;
+    const compared *a = &c->a, *b = &c->b;
     printf("%s and %s: ", TEXT_ESCAPE(a->path), TEXT_ESCAPE(b->path));
     if (strcmp(c->found.what, "shape") == 0)
         printf("%s differ%s in shape: %s and %s\n", NAMES_TEXT(c), has_one_name(c) ? "s" : "",
-               TEXT_LIST(a->extent, a->rank), TEXT_LIST(b->extent, b->rank));
+               TEXT_LIST(a->is.extent, a->is.rank), TEXT_LIST(b->is.extent, b->is.rank));
     else if (strcmp(c->found.what, "type") == 0)
         printf("%s differs in type: %s and %s; with --atol, --rtol or --rms the values are compared\n",
-               a->name, a->type, b->type);
+               a->name, a->is.type, b->is.type);
     else
         print_values(c);
 }
 
 static json_t *result_json(const comparison *c) {
-    const stencil_dataset *a = c->a, *b = c->b;
+    const compared *a = &c->a, *b = &c->b;
     const difference *found = &c->found;
-    json_t *root = json_pack(
-        "{s:i, s:s, s:[o, o], s:o, s:[s, s], s:o, s:o, s:o, s:b, s:s, s:I, s:I, s:o, s:o}", "schema_version",
-        2, "command", "compare", "files", json_text(a->path), json_text(b->path), "dataset",
-        json_text(a->name), "types", a->type, b->type, "atol", json_number(c->options.atol), "rtol",
-        json_number(c->options.rtol), "rms", json_number(c->options.rms), "equal", found->what[0] == '\0',
-        "differs_in", found->what, "cells", (json_int_t)a->count, "differing_cells", (json_int_t)found->count,
-        "rms_difference", json_number(found->rms), "rms_relative", json_number(found->relative));
+    json_t *root =
+        json_pack("{s:i, s:s, s:[o, o], s:o, s:[s, s], s:o, s:o, s:o, s:b, s:s, s:I, s:I, s:o, s:o}",
+                  "schema_version", 2, "command", "compare", "files", json_text(a->path), json_text(b->path),
+                  "dataset", json_text(a->name), "types", a->is.type, b->is.type, "atol",
+                  json_number(c->options.atol), "rtol", json_number(c->options.rtol), "rms",
+                  json_number(c->options.rms), "equal", found->what[0] == '\0', "differs_in", found->what,
+                  "cells", (json_int_t)a->is.count, "differing_cells", (json_int_t)found->count,
+                  "rms_difference", json_number(found->rms), "rms_relative", json_number(found->relative));
     if (root != NULL && found->any) {
-        int64_t index[H5S_MAX_RANK];
-        stencil_dataset_index(a, found->at, index);
+        int64_t index[STENCIL_RANK_MAX];
+        index_of(&a->is, found->at, index);
         json_object_set_new(root, "largest_difference", json_number(found->largest));
-        json_object_set_new(root, "index", json_integers(index, a->rank));
+        json_object_set_new(root, "index", json_integers(index, a->is.rank));
         json_object_set_new(root, "values",
                             json_pack("[o, o]", json_number(found->a), json_number(found->b)));
     }
     return root;
 }
 
-/* Finds the name that a file gives to its field, and whether the file holds a dataset of another name. */
-static stencil_status find_field(const char *path, const char *other, stencil_spec *spec, bool *holds) {
-    hid_t opened = -1;
-    bool passed_over;
-    const stencil_status status = stencil_h5_open(path, &opened);
-    STENCIL_HANDLE file = opened;
-    TRY(status);
-    stencil_spec_init(spec);
-    *holds = other != NULL && H5Lexists(file, other, H5P_DEFAULT) > 0;
-    return stencil_field_choose(file, path, NULL, spec, &passed_over);
-}
-
 /* The fields of both files; where one of them states a name that both have, that one. */
-static stencil_status find_names(comparison *c, const char *const *path, const char *name[2]) {
+static stencil_status find_names(comparison *c) {
+    compared *all[] = {&c->a, &c->b};
+    char field[2][STENCIL_FIELD_MAX];
     bool holds[2];
-    TRY(find_field(path[0], NULL, &c->spec[0], &holds[0]));
-    TRY(find_field(path[1], stencil_spec_field(&c->spec[0]), &c->spec[1], &holds[1]));
-    TRY(find_field(path[0], stencil_spec_field(&c->spec[1]), &c->spec[0], &holds[0]));
-    const bool stated[2] = {c->spec[0].field[0] != '\0', c->spec[1].field[0] != '\0'};
+    static const char usual[] = "/u";
     for (int i = 0; i < 2; i++)
-        name[i] = stencil_spec_field(&c->spec[stated[1 - i] && !stated[i] && holds[i] ? 1 - i : i]);
+        TRY(stencil_input_field(&all[i]->input, NULL, field[i], &holds[i]));
+    for (int i = 0; i < 2; i++)
+        TRY(stencil_input_field(&all[i]->input, field[1 - i][0] != '\0' ? field[1 - i] : usual, all[i]->field,
+                                &holds[i]));
+    for (int i = 0; i < 2; i++) {
+        const bool other = field[1 - i][0] != '\0' && field[i][0] == '\0' && holds[i];
+        memcpy(all[i]->field, field[other ? 1 - i : i], sizeof all[i]->field);
+        all[i]->name = all[i]->field[0] != '\0' ? all[i]->field : usual;
+    }
     return STENCIL_OK;
 }
 
-/* The dataset keeps its file open. */
-static stencil_status open_dataset(stencil_dataset *dataset, const char *path, const char *name) {
+static stencil_status open_dataset(compared *one) {
     static const char advice[] = "name another one with --dataset";
-    hid_t opened = -1;
-    const stencil_status status = stencil_h5_open(path, &opened);
-    STENCIL_HANDLE file = opened;
-    TRY(status);
-    TRY(stencil_dataset_open(dataset, file, path, name, advice));
-    CHECK(dataset->id != 0, BAD_DATA, "'%s' has no dataset %s: %s", path, name, advice);
+    TRY(stencil_input_numbers(&one->input, one->name, advice, &one->is));
+    CHECK(one->is.exists, BAD_DATA, "'%s' has no dataset %s: %s", one->path, one->name, advice);
     return STENCIL_OK;
 }
 
-static stencil_status compare_run(const invocation *call, int *exit_code) {
+static stencil_status compare_stages(const invocation *call, int *exit_code) {
     comparison *c = call->values;
     const compare_options *options = &c->options;
     const bool cells = options_given(call, "atol") || options_given(call, "rtol");
     const bool rms = !isnan(options->rms);
-    STENCIL_DATASET a = {0};
-    STENCIL_DATASET b = {0};
-    c->a = &a;
-    c->b = &b;
+    const stencil_input_options how = reading_options_of(&options->reading, NULL);
+    compared *all[] = {&c->a, &c->b};
     c->cells = cells || !rms;
     c->types = !cells && !rms;
     for (int i = 0; i < 2; i++)
         TRY(target_check("--json", options->json, options->force, call->operand[i]));
-    const char *name[2] = {options->dataset, options->dataset};
+    for (int i = 0; i < 2; i++) {
+        all[i]->path = call->operand[i];
+        all[i]->name = options->dataset;
+        TRY(stencil_input_look(&all[i]->input, all[i]->path, &how));
+    }
     if (options->dataset == NULL)
-        TRY(find_names(c, call->operand, name));
-    TRY(open_dataset(&a, call->operand[0], name[0]));
-    TRY(open_dataset(&b, call->operand[1], name[1]));
+        TRY(find_names(c));
+    for (int i = 0; i < 2; i++)
+        TRY(open_dataset(all[i]));
     TRY(compare_datasets(c));
+    for (int i = 0; i < 2; i++)
+        TRY(stencil_input_check_unchanged(&all[i]->input));
     *exit_code = c->found.what[0] == '\0' ? 0 : stencil_status_exit_code(STENCIL_DIFFERENT);
     if (!options->quiet && !target_is_stdout(options->json))
         print_result(c);
     return json_write(options->json, options->force, options->json != NULL ? result_json(c) : NULL);
+}
+
+static stencil_status compare_run(const invocation *call, int *exit_code) {
+    comparison *c = call->values;
+    const stencil_status status = compare_stages(call, exit_code);
+    stencil_input_close(&c->a.input);
+    stencil_input_close(&c->b.input);
+    return status;
 }
 
 const command command_compare = {

@@ -1,6 +1,5 @@
 /* The `stencil` command: finds the subcommand, and turns its status into one line on stderr and an exit code.
  */
-#include <hdf5.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,6 +9,7 @@
 #include "app/text.h"
 #include "base/words.h"
 #include "inputs/h5.h"
+#include "inputs/inputs.h"
 
 static const command *const commands[] = {
     &command_run,  &command_new,       &command_compare, &command_verify, &command_plan,
@@ -189,21 +189,13 @@ static stencil_status dispatch(int argc, char **argv, int *exit_code) {
                            : run_command(&command_run, 1, argc, argv, exit_code);
 }
 
-/* HDF5's own start writes through null pointers where there is no memory for it. */
-static stencil_status start_hdf5(void) {
-    CHECK(stencil_memory_address_space_left_bytes() > 0, NO_MEMORY,
-          "the limit of address space leaves no room for HDF5; raise 'ulimit -v'");
-    H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
-    return STENCIL_OK;
-}
-
 int main(int argc, char **argv) {
+    if (stencil_reading_is_asked(argc, argv))
+        stencil_reading_answer(argv);
     output_start();
     signals_start();
     int exit_code = 0;
-    stencil_status status = start_hdf5();
-    if (status == STENCIL_OK)
-        status = dispatch(argc, argv, &exit_code);
+    stencil_status status = dispatch(argc, argv, &exit_code);
     if (status == STENCIL_OK)
         status = output_check();
     if (status != STENCIL_OK) {

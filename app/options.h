@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/words.h"
+#include "inputs/inputs.h"
 #include "solver/problem.h"
 
 enum { OPTION_OPERANDS_MAX = 16, OPTION_GIVEN_MAX = 64, THREADS_MAX = 4096 };
@@ -117,6 +118,19 @@ stencil_status options_apply(const invocation *call, const option *table, void *
 #define FIELD_HELP                                                                                           \
     "dataset in the root group that u is, before and after (default: the one that the attribute field "      \
     "names, else /u)"
+
+/* How files are read; zero where nothing is given. reading_options.c. */
+typedef struct reading_options {
+    double timeout_s[2];
+    int timeout_count;
+    int64_t memory_mib;
+} reading_options;
+extern const option reading_option_table[];
+#define READING_OPTIONS(structure, member)                                                                   \
+    .table = reading_option_table, .offset = offsetof(structure, member)
+
+/* For stencil_input_open(), with the value of --field (NULL: none is given). */
+stencil_input_options reading_options_of(const reading_options *options, const char *field);
 
 /* Options that state a problem: the same for `run`, where they override the file, for `new`, where they are
  * stored in it, and for `bench`. Tables with offsets into stencil_spec; problem_options.c. */

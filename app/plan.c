@@ -15,6 +15,7 @@ typedef struct plan_options {
     stencil_spec problem; /* only what was given, see options.h */
     stencil_run_options run;
     int64_t threads;
+    reading_options reading;
     const char *machine, *sizes, *json, *field;
     bool force;
 } plan_options;
@@ -47,6 +48,7 @@ static const option plan_table[] = {
      .help = "from A to B cells along each axis: at which size another plan becomes the quickest"},
     {.heading = "Input"},
     {"field", 0, OPTION_TEXT, AT(field), "NAME", .help = FIELD_HELP},
+    {READING_OPTIONS(plan_options, reading)},
     {.heading = "Problem", .table = problem_option_table, .offset = offsetof(plan_options, problem)},
     {.heading = "Output"},
     {"json", 0, OPTION_TEXT, AT(json), "FILE",
@@ -75,7 +77,8 @@ static stencil_status find_spec(plan_state *state, const invocation *call) {
     if (call->operand_count > 0) {
         state->path = call->operand[0];
         stencil_input input = {0};
-        stencil_status status = stencil_input_open_field(&input, call->operand[0], o->field, spec);
+        const stencil_input_options how = reading_options_of(&o->reading, o->field);
+        stencil_status status = stencil_input_open(&input, call->operand[0], &how, spec);
         if (status == STENCIL_OK)
             status = problem_options_apply(call, spec);
         if (status == STENCIL_OK)
@@ -96,7 +99,8 @@ static stencil_status choose(plan_state *state, const stencil_spec *spec, stenci
                              stencil_choice *choice) {
     const stencil_status status = stencil_problem_resolve(problem, spec);
     TRY(state->path != NULL ? text_name_file(status, state->path) : status);
-    return stencil_choice_make(choice, problem, &state->options.run, &state->machine);
+    const stencil_status made = stencil_choice_make(choice, problem, &state->options.run, &state->machine);
+    return state->path != NULL ? text_name_out_of_memory(made, state->path) : made;
 }
 
 static stencil_status rank_plans(plan_state *state) {

@@ -23,6 +23,7 @@ typedef struct run_options {
     int64_t threads;
     int cut_count, absent_part, late;
     const char *machine, *field;
+    reading_options reading;
     run_targets files;
     auto_options open;
     bool attribute, explain, dry_run, allow_nonfinite, allow_unwritten;
@@ -82,6 +83,7 @@ static const option run_table[] = {
     {"allow-nonfinite", 0, OPTION_FLAG, AT(allow_nonfinite), NULL, .help = "accept NaN and Inf in the input"},
     {"allow-unwritten", 0, OPTION_FLAG, AT(allow_unwritten), NULL,
      .help = "accept cells of u that nobody wrote, with the fill value"},
+    {READING_OPTIONS(run_options, reading)},
     {.heading = "When to stop (overrides the file's attributes)",
      .table = stop_option_table,
      .offset = offsetof(run_options, problem)},
@@ -133,6 +135,9 @@ static const option run_table[] = {
     {"inject-absent", 0, OPTION_INTEGER, AT(run.wait.fault.absent_step), "STEP",
      .help = "block 1 never arrives after step STEP: the run must end with exit code 70", .minimum = 1,
      .maximum = INT64_MAX},
+    {"inject-illegal", 0, OPTION_INTEGER, AT(run.wait.illegal_step), "STEP",
+     .help = "a kernel on GPU 0 writes to an illegal address before step STEP: likewise", .minimum = 1,
+     .maximum = INT64_MAX},
     {"inject-absent-part", 0, OPTION_INTEGER, AT(absent_part), "N",
      .help = "with --inject-absent: not block 1, but all blocks of part N (from 0 on)",
      .needs = "inject-absent", .minimum = 0, .maximum = STENCIL_PARTS_MAX - 1},
@@ -166,13 +171,14 @@ static void run_close(run_state *state) {
 static stencil_status describe_problem(run_state *state) {
     run_record *record = &state->record;
     const char *path = record->output.input_path;
+    const stencil_input_options how = reading_options_of(&state->options.reading, state->options.field);
     stencil_spec spec;
     record->output.input = &state->input;
-    TRY(stencil_input_open_field(&state->input, path, state->options.field, &spec));
+    TRY(stencil_input_open(&state->input, path, &how, &spec));
     const stencil_spec file = spec;
     TRY(problem_options_apply(state->call, &spec));
     TRY(stencil_input_grid(&state->input, &spec, &record->notes));
-    stencil_input_notes(&state->input, &file, &spec, &record->notes);
+    TRY(stencil_input_notes(&state->input, &file, &spec, &record->notes));
     TRY(text_name_file(stencil_problem_resolve(&record->problem, &spec), path));
     report_note_source(record, &file);
     report_note_start(record, &file);

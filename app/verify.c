@@ -18,6 +18,7 @@ typedef struct verify_options {
     int64_t threads;
     const char *json;
     bool force, quiet;
+    reading_options reading;
 } verify_options;
 
 #define AT(field) OPTION_AT(verify_options, field)
@@ -28,6 +29,7 @@ static const option verify_table[] = {
     {"json", 0, OPTION_TEXT, AT(json), "FILE", .help = "write the result as JSON; - is standard output"},
     {"force", 'f', OPTION_FLAG, AT(force), NULL, .help = "replace an existing file", .needs = "json"},
     {"quiet", 'q', OPTION_FLAG, AT(quiet), NULL, .help = "print nothing, only set the exit code"},
+    {READING_OPTIONS(verify_options, reading)},
     {NULL},
 };
 
@@ -74,7 +76,8 @@ static void verify_close(verification *v) {
 
 static stencil_status read_output(verification *v) {
     stencil_spec spec;
-    TRY(stencil_input_open(&v->result, v->output, &spec));
+    const stencil_input_options how = reading_options_of(&v->options.reading, NULL);
+    TRY(stencil_input_open(&v->result, v->output, &how, &spec));
     TRY(text_name_file(stencil_problem_resolve(&v->problem, &spec), v->output));
     TRY(stencil_input_provenance(&v->result, &v->made));
     /* Results of version 0.1.0 count no steps_total: their steps are all of them. */
@@ -109,7 +112,7 @@ static stencil_status check_input(const verification *v, const stencil_spec *spe
     const bool same = spec->rank == v->problem.rank &&
                       memcmp(spec->extent, v->problem.spec.extent, sizeof spec->extent) == 0;
     CHECK(same, BAD_DATA, "'%s' is not the input of '%s': %s has another shape than its %s", v->input,
-          v->output, v->result.field, v->result.field);
+          v->output, v->result.facts.field, v->result.facts.field);
     CHECK(source == STENCIL_SOURCE_NONE || spec->source == source, BAD_DATA,
           "'%s' has no dataset %s: give the input of that run", v->input, stencil_source_names[source]);
     return STENCIL_OK;
@@ -134,15 +137,30 @@ static const char *source_name(const verification *v) {
     return stencil_source_names[v->problem.spec.source];
 }
 
+/* The cells of the output as its run had them: multiplied by a power of two and back, which rounds the
+ * smallest ones. */
+static stencil_status read_as_run(void *context, stencil_array array, const stencil_box *box,
+                                  const stencil_cells *to) {
+    verification *v = context;
+    const stencil_reader reader = stencil_input_reader(&v->result, &v->problem, true);
+    const double scale = v->reference.scale;
+    TRY(reader.read(reader.context, array, box, to));
+    if (scale != 1) {
+        stencil_cells_scale(to, box->n, ilogb(scale));
+        stencil_cells_scale(to, box->n, -ilogb(scale));
+    }
+    return STENCIL_OK;
+}
+
 /* Holds an array of the output against its digest. */
 static stencil_status check_digest(verification *v, stencil_array array, const char *wanted,
                                    const char *otherwise) {
-    const stencil_reader reader = stencil_input_reader(&v->result, &v->problem, true);
+    const stencil_reader reader = {read_as_run, v};
     char digest[STENCIL_DIGEST_CHARS];
     edit *e = &v->edit[array == STENCIL_ARRAY_U ? 0 : 1];
     TRY(stencil_digest_read(&v->problem, array, &reader, digest));
     if (strcmp(digest, wanted) != 0)
-        *e = (edit){array == STENCIL_ARRAY_U ? v->result.field : source_name(v), otherwise};
+        *e = (edit){array == STENCIL_ARRAY_U ? v->result.facts.field : source_name(v), otherwise};
     return STENCIL_OK;
 }
 
@@ -157,7 +175,7 @@ static stencil_status check_digests(verification *v) {
         TRY(check_digest(v, STENCIL_ARRAY_U, spec->digest_u,
                          "was changed after the run: it is not what that wrote (digest_u)"));
     else if (has_b)
-        v->edit[0] = (edit){v->result.field, "may be anything: the attribute digest_u is missing"};
+        v->edit[0] = (edit){v->result.facts.field, "may be anything: the attribute digest_u is missing"};
     if (has_b && source)
         return check_digest(v, STENCIL_ARRAY_B, spec->digest_b,
                             "was changed after the run: its steps read another one (digest_b)");
@@ -312,7 +330,7 @@ static void print_result(const verification *v) {
     for (const edit *e = v->edit; e < v->edit + EDITS; e++)
         if (e->name != NULL)
             printf("  %-10s %s\n", e->name, e->how);
-    print_mismatch(&v->cells, v->result.field, TEXT_LIST(at + STENCIL_AXES - rank, rank), "cell");
+    print_mismatch(&v->cells, v->result.facts.field, TEXT_LIST(at + STENCIL_AXES - rank, rank), "cell");
     print_mismatch(&v->residuals, "/residual", TEXT_LIST(&v->residuals.first, 1), "value");
     if (v->turned_wrong)
         printf("  plain_from %" PRId64 " does not follow from /residual\n", v->problem.spec.plain_from);
@@ -351,10 +369,9 @@ static stencil_status verify_stages(verification *v, int *exit_code) {
     TRY(target_check("--json", options->json, options->force, v->input));
     reference_init(&v->reference, &v->problem.spec, v->problem.shape);
     v->cells.of = v->problem.extent[STENCIL_Z] * v->problem.extent[STENCIL_Y] * v->problem.extent[STENCIL_X];
-    TRY(stencil_input_open_field(&v->start, v->input, v->result.field, &spec));
+    const stencil_input_options how = reading_options_of(&options->reading, v->result.facts.field);
+    TRY(stencil_input_open(&v->start, v->input, &how, &spec));
     TRY(check_input(v, &spec));
-    TRY(check_digests(v));
-    stencil_input_rest(&v->result);
     TRY(read_fields(v));
     stencil_input_rest(&v->start);
     TRY(stencil_input_check_unchanged(&v->start));
@@ -362,6 +379,8 @@ static stencil_status verify_stages(verification *v, int *exit_code) {
         TRY(compare_origin(v, &spec));
     if (v->problem.stop.norm == STENCIL_NORM_L2)
         reference_scale(&v->reference, v->field[v->first % 2], v->b);
+    TRY(check_digests(v));
+    stencil_input_rest(&v->result);
     check_turn(v);
     TRY(make_steps(v, options->quiet));
     TRY(compare_fields(v));

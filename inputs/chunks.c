@@ -1,6 +1,6 @@
-/* Chunks that are packed with gzip, unpacked here: HDF5 1.10 takes whatever comes out of a stream for a whole
- * chunk, and reads behind its end where that was too short. They are read one by one and unpacked by all
- * threads.
+/* Chunks that have passed filters. Those of gzip, shuffle and fletcher32 are unpacked here: HDF5 1.10 takes
+ * whatever comes out of a stream for a whole chunk, and reads behind its end where that was too short. They
+ * are read one by one and unpacked by all threads. A chunk that has passed another filter is left to HDF5.
  *
  * Filters: "HDF5 File Format Specification", IV.A.2.l (Filter Pipeline); Fletcher's checksum of 1982 over
  * 16-bit words, the first byte of a word being the higher one. */
@@ -12,7 +12,7 @@
 
 #include "base/base.h"
 
-enum { CHECKSUM_BYTES = 4 };
+enum { CHECKSUM_BYTES = 4, FILTERS_MAX = 8 };
 
 /* Bytes that are unpacked at a time, and bytes of unpacked chunks that stay in memory, since slabs cut
  * through chunks. */
@@ -32,7 +32,8 @@ typedef struct chunk {
 struct stencil_chunks {
     hid_t dataset; /* borrowed */
     int rank, filter_count;
-    H5Z_filter_t filter[3];
+    H5Z_filter_t filter[FILTERS_MAX];
+    uint32_t others;            /* bits of those that are HDF5's affair */
     hsize_t extent[3], size[3]; /* of the dataset, and of a chunk, in cells; [rank] */
     size_t elements, element;   /* cells of a chunk; bytes of one as it is stored */
     size_t shuffled;            /* bytes of what the shuffle filter takes for one */
@@ -49,10 +50,10 @@ static bool is_alone(const stencil_chunks *c, H5Z_filter_t filter) {
     return count == 1;
 }
 
-/* Tells whether the filters are those that are known here, gzip among them, each once. */
+/* Tells whether there are filters, each once. */
 static bool find_filters(stencil_chunks *c, hid_t create) {
     c->filter_count = H5Pget_nfilters(create);
-    if (c->filter_count < 1 || c->filter_count > 3)
+    if (c->filter_count < 1 || c->filter_count > FILTERS_MAX)
         return false;
     for (int i = 0; i < c->filter_count; i++) {
         size_t values = 1;
@@ -62,12 +63,12 @@ static bool find_filters(stencil_chunks *c, hid_t create) {
             c->shuffled = value;
         if (c->filter[i] != H5Z_FILTER_DEFLATE && c->filter[i] != H5Z_FILTER_SHUFFLE &&
             c->filter[i] != H5Z_FILTER_FLETCHER32)
-            return false;
+            c->others |= UINT32_C(1) << i;
     }
     for (int i = 0; i < c->filter_count; i++)
         if (!is_alone(c, c->filter[i]))
             return false;
-    return is_alone(c, H5Z_FILTER_DEFLATE);
+    return true;
 }
 
 static bool describe(stencil_chunks *c) {
@@ -225,6 +226,25 @@ static void unpack(const stencil_chunks *c, chunk *k) {
     k->cells = b.at;
 }
 
+/* Its cells, as they are stored. NULL, or what is wrong. */
+static const char *read_by_hdf5(const stencil_chunks *c, chunk *k) {
+    const hsize_t origin[3] = {0, 0, 0};
+    hsize_t count[3];
+    for (int axis = 0; axis < c->rank; axis++) {
+        const hsize_t left = c->extent[axis] - k->first[axis];
+        count[axis] = c->size[axis] < left ? c->size[axis] : left;
+    }
+    k->cells = calloc(c->elements, c->element);
+    if (k->cells == NULL)
+        return stencil_chunks_no_memory;
+    STENCIL_HANDLE file = H5Dget_space(c->dataset), memory = H5Screate_simple(c->rank, c->size, NULL);
+    return H5Sselect_hyperslab(file, H5S_SELECT_SET, k->first, NULL, count, NULL) < 0 ||
+                   H5Sselect_hyperslab(memory, H5S_SELECT_SET, origin, NULL, count, NULL) < 0 ||
+                   H5Dread(c->dataset, c->stored, memory, file, H5P_DEFAULT, k->cells) < 0
+               ? stencil_h5_reason()
+               : NULL;
+}
+
 /* Its packed bytes; NULL, or what is wrong. */
 static const char *fetch(const stencil_chunks *c, chunk *k) {
 #if H5_VERSION_GE(1, 10, 5)
@@ -236,6 +256,8 @@ static const char *fetch(const stencil_chunks *c, chunk *k) {
         return stencil_h5_reason();
     if (address == HADDR_UNDEF)
         return NULL;
+    if ((c->others & ~skipped) != 0)
+        return read_by_hdf5(c, k);
     if (size > whole + whole / 8 + 4096) /* gzip adds less to what it cannot pack */
         return "a packed chunk is larger than a chunk";
     k->bytes = (size_t)size;
@@ -353,9 +375,8 @@ static void keep(stencil_chunks *c, chunk *batch, size_t count) {
     c->kept_count += count - from;
 }
 
-/* Unpacks chunks whose places are known, and copies from them. NULL, or what is wrong; then all are dropped.
- */
-static const char *read_batch(stencil_chunks *c, chunk *batch, size_t count, const request *r) {
+/* Unpacks chunks whose places are known. NULL, or what is wrong. */
+static const char *unpack_batch(const stencil_chunks *c, chunk *batch, size_t count) {
     const char *fault = NULL;
     for (size_t i = 0; i < count && fault == NULL; i++)
         fault = fetch(c, &batch[i]);
@@ -365,10 +386,16 @@ static const char *read_batch(stencil_chunks *c, chunk *batch, size_t count, con
             if (batch[i].packed != NULL)
                 unpack(c, &batch[i]);
     }
-    for (size_t i = 0; i < count && fault == NULL; i++) {
+    for (size_t i = 0; i < count && fault == NULL; i++)
         fault = batch[i].fault;
-        if (fault == NULL)
-            fault = batch[i].cells == NULL ? fill(c, &batch[i]) : convert(c, &batch[i]);
+    return fault;
+}
+
+/* The same, and copies from them; then all are dropped where something is wrong. */
+static const char *read_batch(stencil_chunks *c, chunk *batch, size_t count, const request *r) {
+    const char *fault = unpack_batch(c, batch, count);
+    for (size_t i = 0; i < count && fault == NULL; i++) {
+        fault = batch[i].cells == NULL ? fill(c, &batch[i]) : convert(c, &batch[i]);
     }
     if (fault != NULL) {
         for (size_t i = 0; i < count; i++)
@@ -427,6 +454,33 @@ const char *stencil_chunks_read(stencil_chunks *c, const stencil_box *box, hid_t
             fault = read_batch(c, batch, count, &r);
     }
     free(batch);
+    return fault;
+}
+
+const char *stencil_chunks_check(hid_t dataset) {
+    stencil_chunks *c = stencil_chunks_open(dataset);
+    const size_t room = c != NULL ? BATCH_BYTES / (c->elements * c->element) + 1 : 0;
+    chunk *batch = c != NULL ? calloc(room, sizeof *batch) : NULL;
+    const char *fault = c != NULL && batch == NULL ? stencil_chunks_no_memory : NULL;
+    request all = {.to = NULL};
+    hsize_t first[3] = {0, 0, 0};
+    bool more = batch != NULL;
+    for (int axis = 0; more && axis < c->rank; axis++) {
+        all.count[axis] = c->extent[axis];
+        more = more && c->extent[axis] > 0;
+    }
+    while (more && fault == NULL) {
+        size_t count = 0;
+        for (; more && count < room; more = next(c, &all, first)) {
+            batch[count] = (chunk){0};
+            memcpy(batch[count++].first, first, sizeof first);
+        }
+        fault = unpack_batch(c, batch, count);
+        for (size_t i = 0; i < count; i++)
+            drop(&batch[i]);
+    }
+    free(batch);
+    stencil_chunks_close(c);
     return fault;
 }
 

@@ -1,5 +1,4 @@
-/* Reading of datasets of rank 1 to 3 whose chunks are packed with gzip, with or without shuffle and
- * fletcher32. */
+/* Reading of datasets of rank 1 to 3 whose chunks have passed filters, such as gzip. */
 #pragma once
 
 #include "inputs/h5.h"
@@ -15,6 +14,9 @@ void stencil_chunks_close(stencil_chunks *chunks);
  * of HDF5. */
 const char *stencil_chunks_read(stencil_chunks *chunks, const stencil_box *box, hid_t type,
                                 const stencil_cells *to);
+
+/* Unpacks all chunks of such a dataset, and forgets them. NULL, or what is wrong with one. */
+const char *stencil_chunks_check(hid_t dataset);
 
 /* The fault that stencil_chunks_read() returns where there is no memory. */
 extern const char stencil_chunks_no_memory[];

@@ -9,6 +9,7 @@
 #include <strings.h>
 
 #include "inputs/file.h"
+#include "inputs/reading.h"
 
 /* An even list may be off by this part of its step. */
 #define EVEN 1e-3
@@ -74,7 +75,7 @@ static bool measure(stencil_coordinates *c, const stencil_dataset *d, const sten
 }
 
 /* A list of numbers, one for each of n cells: by its name in the file. */
-static bool read_list(const stencil_input *input, const char *name, int64_t n, stencil_coordinates *c) {
+static bool read_list(const stencil_h5_input *input, const char *name, int64_t n, stencil_coordinates *c) {
     STENCIL_DATASET d = {0};
     stencil_values values;
     void *memory = NULL;
@@ -95,7 +96,7 @@ static bool read_list(const stencil_input *input, const char *name, int64_t n, s
 }
 
 /* Takes a scale of /u, the first of an axis with coordinates. */
-static void take_scale(const stencil_input *input, hid_t scale, int64_t n, stencil_coordinates *c) {
+static void take_scale(const stencil_h5_input *input, hid_t scale, int64_t n, stencil_coordinates *c) {
     char name[PATH_MAX], own[STENCIL_WORD_MAX];
     if (scale < 0 || H5Iget_name(scale, name, sizeof name) <= 0)
         return;
@@ -110,7 +111,7 @@ static void take_scale(const stencil_input *input, hid_t scale, int64_t n, stenc
     c->attached = true;
 }
 
-static void read_scales(const stencil_input *input, hid_t u, const stencil_spec *spec,
+static void read_scales(const stencil_h5_input *input, hid_t u, const stencil_spec *spec,
                         stencil_coordinates *axis) {
     STENCIL_HANDLE attribute =
         H5Aexists(u, "DIMENSION_LIST") > 0 ? H5Aopen(u, "DIMENSION_LIST", H5P_DEFAULT) : -1;
@@ -148,7 +149,7 @@ static void read_labels(hid_t u, const stencil_spec *spec, stencil_coordinates *
     H5Dvlen_reclaim(type, space, H5P_DEFAULT, text);
 }
 
-void stencil_coordinates_of(const stencil_input *input, const char *name, const stencil_spec *spec,
+void stencil_coordinates_of(const stencil_h5_input *input, const char *name, const stencil_spec *spec,
                             stencil_coordinates axis[STENCIL_AXES]) {
     STENCIL_HANDLE dataset = H5Dopen2(input->file, name, H5P_DEFAULT);
     memset(axis, 0, STENCIL_AXES * sizeof *axis);
@@ -159,10 +160,10 @@ void stencil_coordinates_of(const stencil_input *input, const char *name, const 
         read_scales(input, dataset, spec, axis);
 }
 
-void stencil_coordinates_read(const stencil_input *input, const stencil_spec *spec,
+void stencil_coordinates_read(const stencil_h5_input *input, const stencil_spec *spec,
                               stencil_coordinates axis[STENCIL_AXES]) {
     static const char *const usual[STENCIL_AXES][2] = {{"/z", "/Z"}, {"/y", "/Y"}, {"/x", "/X"}};
-    stencil_coordinates_of(input, input->field, spec, axis);
+    stencil_coordinates_of(input, input->facts.field, spec, axis);
     for (int i = 0; i < spec->rank; i++) {
         const char *const *names = usual[STENCIL_AXES - spec->rank + i];
         for (int k = 0; k < 2 && axis[i].name[0] == '\0'; k++) {

@@ -1,7 +1,7 @@
 /* Coordinates of the axes of /u: dimension scales that are attached to it, and lists /x, /y and /z. */
 #pragma once
 
-#include "inputs/inputs.h"
+#include "inputs/file.h"
 
 typedef struct stencil_coordinates {
     char name[STENCIL_WORD_MAX];  /* of the list, with its path; "": there is none */
@@ -15,9 +15,9 @@ typedef struct stencil_coordinates {
 } stencil_coordinates;
 
 /* Of each axis, in array order. What cannot be read is none. */
-void stencil_coordinates_read(const stencil_input *input, const stencil_spec *spec,
+void stencil_coordinates_read(const stencil_h5_input *input, const stencil_spec *spec,
                               stencil_coordinates axis[STENCIL_AXES]);
 
 /* The same of any dataset of that rank, without lists that are not attached to it: labels stay "" then. */
-void stencil_coordinates_of(const stencil_input *input, const char *name, const stencil_spec *spec,
+void stencil_coordinates_of(const stencil_h5_input *input, const char *name, const stencil_spec *spec,
                             stencil_coordinates axis[STENCIL_AXES]);

@@ -1,6 +1,6 @@
 #define _DEFAULT_SOURCE /* realpath */
 
-#include "inputs/h5.h"
+#include "inputs/file.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +9,7 @@
 
 #include "base/words.h"
 #include "inputs/chunks.h"
+#include "inputs/reading.h"
 
 enum {
     NAME_CHARS = 4096,
@@ -27,6 +28,7 @@ typedef struct stored {
     int depth;
     int64_t *unwritten; /* cells that nobody wrote, which are counted */
     int64_t *sources;   /* that are left to be looked at */
+    bool chunks;        /* those of sources are unpacked to see that they are whole */
 } stored;
 
 /* The directory that HDF5 looks for other files in, from the environment, with a slash; "": none. */
@@ -35,7 +37,7 @@ static void prefix_of(const stored *s, ssize_t (*get)(hid_t, char *, size_t), ch
     snprintf(prefix + (length > 0 ? length : 0), 2, "%s", length > 0 ? "/" : "");
 }
 
-static stencil_status check_stored(hid_t file, const char *path, const char *name, int depth,
+static stencil_status check_stored(hid_t file, const char *path, const char *name, const stored *of,
                                    int64_t *unwritten, int64_t *sources);
 
 /* A source of a virtual dataset: its name, and what of it is taken. */
@@ -64,7 +66,7 @@ static bool holds(const stored *s, const char *path, const source *from, stencil
     STENCIL_HANDLE file = stencil_h5_open(path, &opened) != STENCIL_OK ? -1 : opened;
     if (file < 0 || H5Oexists_by_name(file, from->name, H5P_DEFAULT) <= 0)
         return false;
-    *status = check_stored(file, path, from->name, s->depth + 1, &below, s->sources);
+    *status = check_stored(file, path, from->name, s, &below, s->sources);
     if (*status == STENCIL_OK)
         count_unwritten(s, from, file, below);
     return true;
@@ -165,24 +167,27 @@ static stencil_status check_external(const stored *s, int count) {
     return STENCIL_OK;
 }
 
-/* `depth`: 0, and one more for each virtual dataset that it is a source of. *unwritten: 0 before. *sources
- * become fewer. */
-static stencil_status check_stored(hid_t file, const char *path, const char *name, int depth,
+/* `of`: the virtual dataset that it is a source of, or for the first one what is asked for. *unwritten: 0
+ * before. *sources become fewer. */
+static stencil_status check_stored(hid_t file, const char *path, const char *name, const stored *of,
                                    int64_t *unwritten, int64_t *sources) {
+    const int depth = of->depth + 1;
     const hid_t object = H5Oopen(file, name, H5P_DEFAULT);
     const bool is_dataset = object >= 0 && H5Iget_type(object) == H5I_DATASET;
     STENCIL_HANDLE create = is_dataset ? H5Dget_create_plist(object) : -1;
     STENCIL_HANDLE access = is_dataset ? H5Dget_access_plist(object) : -1;
     const hsize_t bytes = is_dataset ? (hsize_t)stencil_dataset_bytes(object) : 0;
     STENCIL_HANDLE space = is_dataset ? H5Dget_space(object) : -1;
-    const stored s = {file, path, name, create, access, space, bytes, depth, unwritten, sources};
+    const stored s = {file, path, name, create, access, space, bytes, depth, unwritten, sources, of->chunks};
     const H5D_layout_t layout = create < 0 ? H5D_LAYOUT_ERROR : H5Pget_layout(create);
     const stencil_status filters =
         is_dataset ? stencil_h5_check_filters(object, path, name, false) : STENCIL_OK;
     if (is_dataset && layout != H5D_VIRTUAL)
         *unwritten = stencil_cells_unwritten(object, 0);
+    const char *fault = depth > 0 && s.chunks && is_dataset ? stencil_chunks_check(object) : NULL;
     stencil_handle_close(&object);
     TRY(filters);
+    CHECK(fault == NULL, BAD_DATA, "'%s': cannot read %s (%s): it is damaged", path, name, fault);
     CHECK(depth < DEPTH_MAX, BAD_DATA, "'%s': the sources of %s never end", path, name);
     return layout == H5D_VIRTUAL      ? check_virtual(&s)
            : layout == H5D_CONTIGUOUS ? check_external(&s, H5Pget_external_count(create))
@@ -199,6 +204,8 @@ static stencil_status describe(stencil_dataset *d, const char *advice) {
     CHECK(d->floating || type_class == H5T_INTEGER, BAD_DATA, "'%s': %s holds %s; %s", d->path, d->name,
           stencil_h5_class_text(type_class),
           advice != NULL ? advice : "give floating-point numbers or integers");
+    CHECK(stencil_h5_is_sound(type), BAD_DATA, "'%s' is damaged: %s has a type that cannot be", d->path,
+          d->name);
     snprintf(d->type, sizeof d->type, "%s%zu",
              d->floating                         ? "float"
              : H5Tget_sign(type) == H5T_SGN_NONE ? "uint"
@@ -221,11 +228,17 @@ static stencil_status describe(stencil_dataset *d, const char *advice) {
     return STENCIL_OK;
 }
 
+stencil_status stencil_dataset_check_sources(hid_t file, const char *path, const char *name) {
+    int64_t sources = SOURCES_MAX, unwritten = 0;
+    return check_stored(file, path, name, &(stored){.depth = -1, .chunks = true}, &unwritten, &sources);
+}
+
 stencil_status stencil_dataset_open(stencil_dataset *dataset, hid_t file, const char *path, const char *name,
                                     const char *advice) {
     H5L_info_t info;
     const htri_t exists = H5Lexists(file, name, H5P_DEFAULT);
     *dataset = (stencil_dataset){.path = path, .name = name};
+    stencil_reading_at("%s", name);
     if (exists < 0 && advice == NULL)
         TRY(stencil_h5_check_version(path, name));
     /* Of a longer name, whose groups may be missing, only a user can think. */
@@ -238,7 +251,7 @@ stencil_status stencil_dataset_open(stencil_dataset *dataset, hid_t file, const 
           BAD_DATA, "'%s': %s is a link that leads nowhere; %s", path, name,
           advice != NULL ? advice : "mend the link, or give the values as a dataset");
     int64_t sources = SOURCES_MAX;
-    TRY(check_stored(file, path, name, 0, &dataset->unwritten, &sources));
+    TRY(check_stored(file, path, name, &(stored){.depth = -1}, &dataset->unwritten, &sources));
     dataset->id = H5Oopen(file, name, H5P_DEFAULT);
     if (dataset->id < 0)
         TRY(stencil_h5_check_version(path, name));
@@ -322,4 +335,31 @@ int64_t stencil_dataset_bytes(hid_t dataset) {
     if (type >= 0 && count > 0 && !stencil_multiply((int64_t)count, (int64_t)H5Tget_size(type), &bytes))
         bytes = INT64_MAX;
     return bytes;
+}
+
+stencil_place stencil_dataset_place(const stencil_dataset *dataset, hid_t file) {
+    stencil_place place = {0, STENCIL_FLOAT64};
+    STENCIL_HANDLE create = H5Dget_create_plist(dataset->id), type = H5Dget_type(dataset->id);
+    if (create < 0 || type < 0 || H5Pget_layout(create) != H5D_CONTIGUOUS ||
+        stencil_dataset_elsewhere(dataset->id) || !stencil_file_holds(file, dataset->name))
+        return place;
+    const haddr_t offset = H5Dget_offset(dataset->id);
+    const bool single = H5Tequal(type, H5T_NATIVE_FLOAT) > 0;
+    if (offset == HADDR_UNDEF || offset > INT64_MAX || !(single || H5Tequal(type, H5T_NATIVE_DOUBLE) > 0))
+        return place;
+    return (stencil_place){(int64_t)offset, single ? STENCIL_FLOAT32 : STENCIL_FLOAT64};
+}
+
+int64_t stencil_dataset_chunk_bytes(hid_t dataset) {
+    const int64_t most = INT64_C(1) << 32; /* of HDF5 */
+    hsize_t size[H5S_MAX_RANK];
+    STENCIL_HANDLE create = H5Dget_create_plist(dataset), type = H5Dget_type(dataset);
+    if (create < 0 || type < 0 || H5Pget_layout(create) != H5D_CHUNKED)
+        return 0;
+    const int rank = H5Pget_chunk(create, H5S_MAX_RANK, size);
+    int64_t bytes = (int64_t)H5Tget_size(type);
+    for (int axis = 0; axis < rank; axis++)
+        if (size[axis] > (hsize_t)most || !stencil_multiply(bytes, (int64_t)size[axis], &bytes))
+            return most;
+    return stencil_smaller(bytes, most);
 }

@@ -5,9 +5,51 @@
 #include "inputs/h5.h"
 #include "inputs/inputs.h"
 
-/* Reads boxes as stencil_input_reader() does, of the values as they stand in the file, converted to a type of
- * HDF5 (borrowed). */
-stencil_reader stencil_input_as(stencil_input *input, const stencil_problem *problem, hid_t type);
+/* An open input, where HDF5 reads it: in the process that is made for that. Zero-initialised: closed. */
+typedef struct stencil_h5_input {
+    hid_t file;       /* 0 or negative: not open */
+    const char *path; /* borrowed */
+    stencil_input_facts facts;
+    /* For reading cells: */
+    hid_t dataset;                 /* that was last read; 0: none is open */
+    stencil_source source;         /* that one; NONE: the field */
+    struct stencil_chunks *chunks; /* its chunks, where they are unpacked here, see inputs/chunks.h */
+    /* stencil_h5_input_as() */
+    hid_t read_as;
+    const int64_t *first; /* of the cells of /u, counted from the first updated one */
+} stencil_h5_input;
+
+/* Does what stencil_input_open() says; `field` as there. */
+stencil_status stencil_h5_input_open(stencil_h5_input *input, const char *path, const char *field,
+                                     stencil_spec *spec);
+
+/* Reads a box of the field or of a source, in indices of the dataset, converted to a type of HDF5 (borrowed).
+ * BAD_DATA, NO_MEMORY. */
+stencil_status stencil_h5_input_read(stencil_h5_input *input, stencil_source source, const stencil_box *box,
+                                     hid_t type, const stencil_cells *to);
+
+/* A reader of the source of a problem, as its values stand in the file. */
+stencil_reader stencil_h5_input_as(stencil_h5_input *input, const stencil_problem *problem, hid_t type);
+
+/* Gives back what reading cells has taken. */
+void stencil_h5_input_rest(stencil_h5_input *input);
+void stencil_h5_input_close(stencil_h5_input *input);
+
+/* Do what the calls of the same names in inputs/inputs.h say. */
+stencil_status stencil_h5_input_grid(stencil_h5_input *input, stencil_spec *spec, stencil_notes *notes);
+void stencil_h5_input_notes(const stencil_h5_input *input, const stencil_spec *file, const stencil_spec *spec,
+                            stencil_notes *notes);
+stencil_status stencil_h5_input_provenance(const stencil_h5_input *input, stencil_provenance *provenance);
+
+/* Bytes of what a result takes over, of that source and of what is the user's own; and of the largest chunk
+ * of it. BAD_DATA: groups too deep. */
+stencil_status stencil_kept_bytes(const stencil_h5_input *input, stencil_source source, int64_t *bytes,
+                                  int64_t *chunk_bytes);
+
+/* Writes it into a result that was begun, for the problem of that spec: the source, the user's own,
+ * references. Notes what cannot be kept. BAD_DATA: the source is damaged. */
+stencil_status stencil_kept_copy(stencil_h5_input *input, const stencil_sink *sink, const stencil_spec *spec,
+                                 stencil_notes *notes);
 
 /* BAD_DATA where the attribute `format` names one that is newer than this version. Files without it, or with
  * one that is none of ours (*foreign), are read as they are. */
@@ -32,8 +74,10 @@ void stencil_spec_forget(stencil_spec *spec);
  * and what is allowed. */
 stencil_status stencil_spec_read(hid_t file, const char *path, stencil_spec *spec);
 
-/* Writes the format and what is given in `spec`, into a new file. IO on failure. */
+/* Writes the format and the attributes that are given in `spec` into a new file; the points and weights that
+ * are. IO on failure. */
 stencil_status stencil_spec_write(hid_t file, const char *path, const stencil_spec *spec);
+stencil_status stencil_points_write(hid_t file, const char *path, const stencil_spec *spec);
 
 /* Name of the index-th attribute, NULL behind the last one; *past: a run writes it, no user gives it. */
 const char *stencil_spec_attribute(int index, bool *past);
@@ -62,7 +106,7 @@ void stencil_effect_notes(hid_t file, stencil_kind own, const stencil_spec *spec
 /* Copies the user's own from an input to another file: attributes of the root group and of the field, and
  * what stands in the root group, but for references to objects. What cannot be copied is noted (`notes` may
  * be NULL). */
-void stencil_own_copy(const stencil_input *from, hid_t to, stencil_notes *notes);
+void stencil_own_copy(const stencil_h5_input *from, hid_t to, stencil_notes *notes);
 
 /* Tells whether values of a type of HDF5 are references to objects, or have some within. */
 bool stencil_type_refers(hid_t type);
@@ -73,7 +117,7 @@ bool stencil_file_holds(hid_t file, const char *name);
 /* Goes over attributes with references to objects, and datasets of them, of all objects that a file and its
  * copy have under the same name, the field, /b and /f included: writes them into the copy, where they lead to
  * the objects of those names. What cannot be kept is noted (`notes` may be NULL). */
-void stencil_references_copy(const stencil_input *from, hid_t to, stencil_notes *notes);
+void stencil_references_copy(const stencil_h5_input *from, hid_t to, stencil_notes *notes);
 
 /* Makes /residual_step the dimension scale of /residual in a result whose field has scales. IO. */
 stencil_status stencil_history_attach(hid_t file, const char *path, const char *field);

@@ -9,6 +9,7 @@
 
 #include "base/words.h"
 #include "inputs/file.h"
+#include "inputs/reading.h"
 
 enum { NAME_CHARS = 1024 };
 
@@ -50,7 +51,7 @@ bool stencil_object_is_known(const char *name, bool *past) {
 
 /* Something in a file that is not the format's, and who is told. */
 typedef struct own {
-    const stencil_input *input;
+    const stencil_h5_input *input;
     name_place place;
     void (*visit)(const struct own *own);
     void *context;
@@ -63,7 +64,7 @@ typedef struct own {
 static known name_at(const own *own, int index) {
     known attribute = {.place = ATTRIBUTE};
     if (index == 0)
-        return (known){own->input->field + 1, OBJECT, false};
+        return (known){own->input->facts.field + 1, OBJECT, false};
     if (index <= OTHERS)
         return others[index - 1];
     attribute.name = stencil_spec_attribute(index - 1 - OTHERS, &attribute.past);
@@ -74,7 +75,8 @@ static bool is_known(const own *own, name_place place) {
     known k;
     for (int i = 0; (k = name_at(own, i)).name != NULL; i++)
         if (k.place == place && strcmp(k.name, own->name) == 0)
-            return !(own->input->field_passed_over && place == ATTRIBUTE && strcmp(k.name, "field") == 0);
+            return !(own->input->facts.field_passed_over && place == ATTRIBUTE &&
+                     strcmp(k.name, "field") == 0);
     return false;
 }
 
@@ -83,7 +85,7 @@ static void describe(const own *own, name_place place, const char *name, char *t
     if (place == ATTRIBUTE)
         snprintf(text, size, "attribute '%s'", name);
     else if (place == FIELD_ATTRIBUTE)
-        snprintf(text, size, "attribute '%s' of %s", name, own->input->field);
+        snprintf(text, size, "attribute '%s' of %s", name, own->input->facts.field);
     else
         snprintf(text, size, "%s/%s", place == MEMBER ? "/stencil" : "", name);
 }
@@ -106,18 +108,26 @@ static herr_t visit_link(hid_t at, const char *name, const H5L_info_t *info, voi
     return visit_name(data, at, name);
 }
 
-static void visit_own(const stencil_input *input, void (*visit)(const own *own), void *context) {
+/* False: not all of it, see stencil_h5_reason(). */
+static bool visit_own(const stencil_h5_input *input, void (*visit)(const own *own), void *context) {
     own o = {.input = input, .visit = visit, .context = context};
     const hid_t file = input->file;
-    STENCIL_HANDLE u = H5Dopen2(file, input->field, H5P_DEFAULT);
+    STENCIL_HANDLE u = H5Dopen2(file, input->facts.field, H5P_DEFAULT);
     STENCIL_HANDLE group =
         H5Lexists(file, "stencil", H5P_DEFAULT) > 0 ? H5Gopen2(file, "stencil", H5P_DEFAULT) : -1;
     const hid_t at[PLACES] = {file, u, file, group};
-    for (; o.place < PLACES; o.place++)
-        if (at[o.place] >= 0 && o.place <= FIELD_ATTRIBUTE)
-            H5Aiterate2(at[o.place], H5_INDEX_NAME, H5_ITER_INC, NULL, visit_attribute, &o);
-        else if (at[o.place] >= 0)
-            H5Literate(at[o.place], H5_INDEX_NAME, H5_ITER_INC, NULL, visit_link, &o);
+    bool all = true;
+    for (; o.place < PLACES; o.place++) {
+        const herr_t visited =
+            at[o.place] < 0 ? 0
+            : o.place <= FIELD_ATTRIBUTE
+                ? H5Aiterate2(at[o.place], H5_INDEX_NAME, H5_ITER_INC, NULL, visit_attribute, &o)
+                : H5Literate(at[o.place], H5_INDEX_NAME, H5_ITER_INC, NULL, visit_link, &o);
+        if (visited < 0)
+            stencil_h5_reason();
+        all = all && visited >= 0;
+    }
+    return all;
 }
 
 /* The first letter is hardly ever the wrong one, whatever its case, and short words are near to many. */
@@ -159,7 +169,7 @@ static bool is_coordinate(const own *own) {
     int count = 0;
     if (strlen(own->name) == 1 && strchr("xyzXYZ", own->name[0]) != NULL)
         return true;
-    STENCIL_HANDLE field = H5Dopen2(own->input->file, own->input->field, H5P_DEFAULT);
+    STENCIL_HANDLE field = H5Dopen2(own->input->file, own->input->facts.field, H5P_DEFAULT);
     if (field < 0 || stencil_attribute_read(field, own->input->path, &is, text, &count) != STENCIL_OK)
         return false;
     for (char *rest = text, *word; (word = strtok_r(rest, " ", &rest)) != NULL;)
@@ -172,7 +182,7 @@ static bool is_coordinate(const own *own) {
 static bool is_field(const own *own) {
     H5O_info_t this, field;
     return H5Oget_info_by_name1(own->at, own->name, &this, H5P_DEFAULT) >= 0 &&
-           H5Oget_info_by_name1(own->input->file, own->input->field, &field, H5P_DEFAULT) >= 0 &&
+           H5Oget_info_by_name1(own->input->file, own->input->facts.field, &field, H5P_DEFAULT) >= 0 &&
            this.fileno == field.fileno && this.addr == field.addr;
 }
 
@@ -188,8 +198,9 @@ static void note_own(const own *own) {
     char what[160], meant[160];
     const known near = nearest(own);
     STENCIL_HANDLE space = own->place == OBJECT ? space_of(own->at, own->name) : -1;
-    STENCIL_HANDLE field = space >= 0 ? space_of(own->at, own->input->field) : -1;
+    STENCIL_HANDLE field = space >= 0 ? space_of(own->at, own->input->facts.field) : -1;
     describe(own, own->place, own->name, what, sizeof what);
+    stencil_reading_at("%s", what);
     if (own->place == ATTRIBUTE && strcmp(own->name, "field") == 0) /* told already */
         return;
     if (own->place != MEMBER && !is_known(own, ATTRIBUTE) &&
@@ -202,7 +213,8 @@ static void note_own(const own *own) {
         stencil_notes_warn(notes, "%s is not used: did you mean %s%s?", what, meant,
                            near.place == ATTRIBUTE && own->place != ATTRIBUTE ? " of the root group" : "");
     } else if (field >= 0 && H5Sextent_equal(space, field) > 0 && !is_coordinate(own) && !is_field(own))
-        stencil_notes_warn(notes, "/%s has the shape of %s, but is not used", own->name, own->input->field);
+        stencil_notes_warn(notes, "/%s has the shape of %s, but is not used", own->name,
+                           own->input->facts.field);
 }
 
 /* Results of version 0.1.0 have no steps_total. */
@@ -212,23 +224,25 @@ static bool is_of_run(hid_t file) {
     return group >= 0 && H5Aexists(group, "steps_done") > 0;
 }
 
-void stencil_input_notes(const stencil_input *input, const stencil_spec *file, const stencil_spec *spec,
-                         stencil_notes *notes) {
-    if (input->other_steps > 0)
-        stencil_notes_warn(notes,
-                           "the file's %" PRId64 " step%s made another field: those of %s count from 0",
-                           input->other_steps, stencil_plural(input->other_steps), input->field);
-    const bool of_run = file->steps_total >= 0 || input->other_steps > 0 || is_of_run(input->file);
+void stencil_h5_input_notes(const stencil_h5_input *input, const stencil_spec *file, const stencil_spec *spec,
+                            stencil_notes *notes) {
+    if (input->facts.other_steps > 0)
+        stencil_notes_warn(
+            notes, "the file's %" PRId64 " step%s made another field: those of %s count from 0",
+            input->facts.other_steps, stencil_plural(input->facts.other_steps), input->facts.field);
+    const bool of_run = file->steps_total >= 0 || input->facts.other_steps > 0 || is_of_run(input->file);
     for (const known *k = others; k < others + OTHERS && !of_run; k++)
         if (k->place == OBJECT && k->past && H5Lexists(input->file, k->name, H5P_DEFAULT) > 0)
             stencil_notes_warn(notes, "/%s is not in the result: it has that name for what a run leaves",
                                k->name);
-    if (input->foreign)
+    if (input->facts.foreign)
         stencil_notes_warn(notes, "attribute 'format' is none of stencil's: replaced in the result");
-    if (input->field_passed_over)
+    if (input->facts.field_passed_over)
         stencil_notes_warn(notes, "attribute 'field' names no dataset here: /u is solved");
-    stencil_values_note(&input->values[STENCIL_ARRAY_U], input->field, "a result has those", notes);
-    stencil_values_note(&input->values[STENCIL_ARRAY_B], "the source", "a result keeps it as it is", notes);
+    stencil_values_note(&input->facts.values[STENCIL_ARRAY_U], input->facts.field, "a result has those",
+                        notes);
+    stencil_values_note(&input->facts.values[STENCIL_ARRAY_B], "the source", "a result keeps it as it is",
+                        notes);
     stencil_effect_notes(input->file, file->kind, spec, notes);
     visit_own(input, note_own, &(search){spec, notes});
 }
@@ -269,6 +283,8 @@ static void copy_own(const own *own) {
     const char *name = own->name, *why = NULL;
     char what[160];
     herr_t failed = 0;
+    describe(own, own->place, name, what, sizeof what);
+    stencil_reading_at("%s, which is copied", what);
     if (own->place <= FIELD_ATTRIBUTE)
         why = own->place == ATTRIBUTE ? copy_attribute(own->at, name, t->file, false)
                                       : copy_attribute(own->at, name, t->u, t->elsewhere);
@@ -278,14 +294,16 @@ static void copy_own(const own *own) {
         failed = H5Lcopy(own->at, name, t->file, name, H5P_DEFAULT, H5P_DEFAULT);
     if (failed < 0)
         why = stencil_h5_reason();
-    describe(own, own->place, name, what, sizeof what);
     if (why != NULL && t->notes != NULL)
         stencil_notes_warn(t->notes, "%s is not kept in the result: %s", what, why);
 }
 
-void stencil_own_copy(const stencil_input *from, hid_t to, stencil_notes *notes) {
-    STENCIL_HANDLE u = H5Dopen2(to, from->field, H5P_DEFAULT);
-    visit_own(from, copy_own, &(transfer){to, u, !stencil_file_holds(from->file, from->field), notes});
+void stencil_own_copy(const stencil_h5_input *from, hid_t to, stencil_notes *notes) {
+    STENCIL_HANDLE u = H5Dopen2(to, from->facts.field, H5P_DEFAULT);
+    transfer t = {to, u, !stencil_file_holds(from->file, from->facts.field), notes};
+    if (!visit_own(from, copy_own, &t) && notes != NULL)
+        stencil_notes_warn(notes, "some of what is the user's own is not kept in the result: %s",
+                           stencil_h5_reason());
 }
 
 /* An object whose attributes are copied. */
@@ -306,7 +324,10 @@ static herr_t copy_visited(hid_t from, const char *name, const H5A_info_t *info,
 }
 
 void stencil_attributes_copy(hid_t from, hid_t to, const char *name, stencil_notes *notes) {
-    H5Aiterate2(from, H5_INDEX_NAME, H5_ITER_INC, NULL, copy_visited, &(copied){to, name, notes});
+    copied c = {to, name, notes};
+    if (H5Aiterate2(from, H5_INDEX_NAME, H5_ITER_INC, NULL, copy_visited, &c) < 0 && notes != NULL)
+        stencil_notes_warn(notes, "attributes of %s are not kept in the result: %s", name,
+                           stencil_h5_reason());
 }
 
 /* An object of the user's own and its copy, which has no attributes yet. */

@@ -19,7 +19,7 @@
 
 /* An input's grid while it is looked at; axes in array order. */
 typedef struct grid {
-    stencil_input *input;
+    stencil_h5_input *input;
     const stencil_spec *spec;
     stencil_notes *notes; /* may be NULL */
     stencil_coordinates axis[STENCIL_AXES];
@@ -60,7 +60,7 @@ static stencil_status refuse_time(const grid *g) {
               "'%s': axis %d of %s is labelled time ('%s') and has %" PRId64
               " cell%s, but is solved as an axis of "
               "space: give the field of one time, without that axis",
-              g->input->path, i, g->input->field, g->axis[i].label, g->spec->extent[i],
+              g->input->path, i, g->input->facts.field, g->axis[i].label, g->spec->extent[i],
               g->spec->extent[i] == 1 ? "" : "s");
     return STENCIL_OK;
 }
@@ -70,7 +70,7 @@ static void note_time(const grid *g) {
         if (g->axis[i].time)
             NOTE("axis %d of %s is labelled time ('%s'), but is solved as an axis of space: give the field "
                  "of one time",
-                 i, g->input->field, g->axis[i].label);
+                 i, g->input->facts.field, g->axis[i].label);
 }
 
 static int find_label(const stencil_coordinates *axis, int rank, const char *label) {
@@ -88,7 +88,7 @@ static stencil_status check_source(const grid *g) {
     bool all = true, other = false;
     if (name == NULL)
         return STENCIL_OK;
-    stencil_coordinates_of(g->input, g->input->field, g->spec, field);
+    stencil_coordinates_of(g->input, g->input->facts.field, g->spec, field);
     stencil_coordinates_of(g->input, name, g->spec, source);
     for (int i = 0; i < rank; i++) {
         const int at = find_label(field, rank, source[i].label);
@@ -98,7 +98,7 @@ static stencil_status check_source(const grid *g) {
     CHECK(!all || !other, BAD_DATA,
           "'%s': the axes of %s are (%s, %s%s%s), those of %s (%s, %s%s%s): give them in the same order",
           g->input->path, name, source[0].label, source[1].label, rank == 3 ? ", " : "",
-          rank == 3 ? source[2].label : "", g->input->field, field[0].label, field[1].label,
+          rank == 3 ? source[2].label : "", g->input->facts.field, field[0].label, field[1].label,
           rank == 3 ? ", " : "", rank == 3 ? field[2].label : "");
     return STENCIL_OK;
 }
@@ -115,7 +115,7 @@ static void note_image(const grid *g) {
                 "axis %d of %s has %" PRId64 " cells beside %" PRId64 " and %" PRId64
                 ": if they are colours, "
                 "or components, give one of them as a field of two axes; they are solved as an axis of space",
-                i, g->input->field, n[i], i == 0 ? n[1] : n[0], i == 0 ? n[2] : n[1]);
+                i, g->input->facts.field, n[i], i == 0 ? n[1] : n[0], i == 0 ? n[2] : n[1]);
     }
 }
 
@@ -182,7 +182,7 @@ static bool is_slow(hid_t u) {
 static bool repeats_cells(const grid *g, int axis) {
     const int rank = g->spec->rank, along = axis == rank - 1 ? rank - 2 : rank - 1;
     double value[LINES * LINE_CELLS];
-    STENCIL_HANDLE u = H5Dopen2(g->input->file, g->input->field, H5P_DEFAULT);
+    STENCIL_HANDLE u = H5Dopen2(g->input->file, g->input->facts.field, H5P_DEFAULT);
     if (u < 0 || g->spec->extent[axis] < 2 * LINES || is_slow(u))
         return false;
     stencil_chunks *chunks = stencil_chunks_open(u);
@@ -204,7 +204,7 @@ static void note_period(const grid *g) {
         else if (c->name[0] == '\0' && repeats_cells(g, i))
             NOTE("the last cells of %s along the periodic axis %s are the first ones again: cell n is cell 0 "
                  "again, so leave them out",
-                 g->input->field, c->label);
+                 g->input->facts.field, c->label);
     }
 }
 
@@ -248,7 +248,7 @@ static void note_unit_spacing(const grid *g) {
             NOTE(
                 "spacing is 1, since none is given, but coordinates %s are %.6g apart: give --spacing or the "
                 "attribute 'spacing', or attach coordinates to all axes of %s as dimension scales",
-                c->name, c->step, g->input->field);
+                c->name, c->step, g->input->facts.field);
     }
 }
 
@@ -261,7 +261,7 @@ static stencil_status take_spacing(const grid *g, stencil_spec *spec) {
               "'%s': coordinates %s of %s are uneven from %s[%" PRId64
               "] on, and cells are evenly spaced here: put "
               "the field on an even grid, or give --spacing or the attribute 'spacing'",
-              g->input->path, c->name, g->input->field, c->name, c->uneven_at);
+              g->input->path, c->name, g->input->facts.field, c->name, c->uneven_at);
         all = all && c->attached && !c->time;
         add_name(names, sizeof names, c->name);
         add_number(steps, sizeof steps, c->step);
@@ -274,11 +274,11 @@ static stencil_status take_spacing(const grid *g, stencil_spec *spec) {
     for (int i = 0; i < spec->rank; i++)
         spec->spacing[i] = g->axis[i].step;
     NOTE("spacing %s (%s) is taken from the coordinates %s of %s", steps,
-         spec->rank == 2 ? "y, x" : "z, y, x", names, g->input->field);
+         spec->rank == 2 ? "y, x" : "z, y, x", names, g->input->facts.field);
     return STENCIL_OK;
 }
 
-stencil_status stencil_input_grid(stencil_input *input, stencil_spec *spec, stencil_notes *notes) {
+stencil_status stencil_h5_input_grid(stencil_h5_input *input, stencil_spec *spec, stencil_notes *notes) {
     grid looked = {.input = input, .spec = spec, .notes = notes};
     const grid *g = &looked;
     stencil_coordinates_read(input, spec, looked.axis);

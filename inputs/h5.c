@@ -14,6 +14,7 @@
 
 #include "base/words.h"
 #include "inputs/inputs.h"
+#include "inputs/reading.h"
 
 void stencil_h5_quiet(void) {
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
@@ -69,6 +70,23 @@ hid_t stencil_h5_type(stencil_precision precision, bool in_file) {
     return precision == STENCIL_FLOAT64 ? in_file ? H5T_IEEE_F64LE : H5T_NATIVE_DOUBLE
            : in_file                    ? H5T_IEEE_F32LE
                                         : H5T_NATIVE_FLOAT;
+}
+
+bool stencil_h5_is_sound(hid_t type) {
+    const size_t bits = 8 * H5Tget_size(type), width = H5Tget_precision(type);
+    const int offset = H5Tget_offset(type);
+    size_t sign, exponent, exponent_bits, mantissa, mantissa_bits;
+    if (offset < 0 || width == 0 || width > bits || (size_t)offset > bits - width)
+        return false;
+    return H5Tget_class(type) == H5T_INTEGER ||
+           (H5Tget_fields(type, &sign, &exponent, &exponent_bits, &mantissa, &mantissa_bits) >= 0 &&
+            sign < bits && exponent_bits > 0 && exponent_bits <= bits && exponent <= bits - exponent_bits &&
+            mantissa_bits > 0 && mantissa_bits <= bits && mantissa <= bits - mantissa_bits);
+}
+
+bool stencil_h5_is_number(hid_t type) {
+    const H5T_class_t type_class = H5Tget_class(type);
+    return (type_class == H5T_INTEGER || type_class == H5T_FLOAT) && stencil_h5_is_sound(type);
 }
 
 /* What the user can do about a file that the system does not give. */
@@ -259,6 +277,7 @@ static stencil_status read_numbers(const opened *a, void *values) {
 stencil_status stencil_attribute_read(hid_t object, const char *path, const stencil_attribute *attribute,
                                       void *values, int *count) {
     const char *name = attribute->name;
+    stencil_reading_at("attribute '%s'", name);
     const htri_t exists = H5Aexists(object, name);
     *count = 0;
     if (exists < 0)
@@ -285,6 +304,8 @@ stencil_status stencil_attribute_read(hid_t object, const char *path, const sten
     const bool text = attribute->type <= STENCIL_ATTRIBUTE_WORD;
     if (text ? type_class != H5T_STRING : type_class != H5T_FLOAT && type_class != H5T_INTEGER)
         return refuse(&a, "is %s", stencil_h5_class_text(type_class));
+    CHECK(text || stencil_h5_is_sound(type), BAD_DATA,
+          "'%s' is damaged: attribute '%s' has a type that cannot be", path, name);
     return text ? read_texts(&a, values) : read_numbers(&a, values);
 }
 

@@ -19,6 +19,11 @@ const char *stencil_h5_reason(void);
 /* "a string", "a compound type", … for messages. */
 const char *stencil_h5_class_text(H5T_class_t type_class);
 
+/* Tells whether a type is one of integers or floating-point numbers, and whether the bits of such a type lie
+ * within its bytes: HDF5 converts others from what stands beside them in memory. */
+bool stencil_h5_is_number(hid_t type);
+bool stencil_h5_is_sound(hid_t type);
+
 /* Closes what is open, whatever it is; 0 or negative: nothing is. A failure before stays known to
  * stencil_h5_reason(). */
 static inline void stencil_handle_close(const hid_t *id) {
@@ -92,6 +97,9 @@ typedef struct stencil_dataset {
 stencil_status stencil_dataset_open(stencil_dataset *dataset, hid_t file, const char *path, const char *name,
                                     const char *advice);
 
+/* Looks at the chunks of sources of a virtual dataset: HDF5 takes short ones for whole. BAD_DATA. */
+stencil_status stencil_dataset_check_sources(hid_t file, const char *path, const char *name);
+
 /* Reads the elements from number `first` on, counted in array order and converted to `memory_type`: as many
  * as are a block of the array, at most `most` (*count). BAD_DATA. */
 stencil_status stencil_dataset_read(const stencil_dataset *dataset, int64_t first, int64_t most,
@@ -114,6 +122,12 @@ int64_t stencil_cells_unwritten(hid_t dataset, hid_t within);
 
 /* Elements that no source of a virtual dataset gives, from its creation properties and its dataspace. */
 int64_t stencil_cells_unmapped(hid_t create, hid_t space);
+
+/* Where its values stand as they are in memory; offset 0: they do not. */
+stencil_place stencil_dataset_place(const stencil_dataset *dataset, hid_t file);
+
+/* Bytes of a chunk of an open dataset, unpacked; 0: it has none. */
+int64_t stencil_dataset_chunk_bytes(hid_t dataset);
 
 /* Bytes of the values of an open dataset, unpacked; INT64_MAX where they cannot be counted. */
 int64_t stencil_dataset_bytes(hid_t dataset);

@@ -10,15 +10,33 @@
 /* Most steps of a run, and most steps between two looks at the residual. */
 #define STENCIL_STEPS_MAX INT64_C(1000000000000000)
 
-/* The state of a file, which differs after a change. */
+/* A file is read by a process of its own, see inputs/reading.h. Zero-initialise for the values in brackets.
+ */
+typedef struct stencil_reading_limits {
+    double headers_s, cells_s; /* without progress: for what describes a problem [5], for its numbers [30] */
+    int64_t memory;            /* bytes of that process, beside four chunks of the dataset [1 GiB] */
+} stencil_reading_limits;
+typedef struct stencil_reading stencil_reading;
+
+/* That process is the same program: first of all, its main() asks whether it is one, and then calls the
+ * other, which does not come back. */
+bool stencil_reading_is_asked(int argc, char **argv);
+_Noreturn void stencil_reading_answer(char **argv);
+
+/* The state of a file, which differs after a change; which file it is. */
 typedef struct stencil_file_state {
     int64_t bytes, modified_s, modified_ns;
+    uint64_t device, inode;
 } stencil_file_state;
 
-/* An open input file. Zero-initialised: closed. */
-typedef struct stencil_input {
-    hid_t file;                                 /* 0 or negative: not open */
-    const char *path;                           /* borrowed */
+/* Where the numbers of a dataset stand one after the other in a file, in this machine's own format. */
+typedef struct stencil_place {
+    int64_t offset; /* of the first byte; 0: they do not */
+    stencil_precision precision;
+} stencil_place;
+
+/* What a file says beside the problem. Of arrays, u and its source. */
+typedef struct stencil_input_facts {
     stencil_file_state state;                   /* as it was opened */
     char field[STENCIL_FIELD_MAX];              /* name of the dataset that u is, "/u" */
     bool foreign;                               /* the attribute `format` is none of ours */
@@ -26,33 +44,50 @@ typedef struct stencil_input {
     int64_t other_steps;                        /* of the file, which made another field; 0: none */
     stencil_values values[STENCIL_ARRAY_COUNT]; /* behind the numbers of /u, and of /b or /f */
     int64_t unwritten[STENCIL_ARRAY_COUNT];     /* cells of them that nobody wrote */
+    stencil_place place[STENCIL_ARRAY_COUNT];
+    int64_t chunk_bytes; /* of the largest chunk of them, unpacked; 0: there are none */
+} stencil_input_facts;
+
+/* An open input file. Zero-initialised: closed. */
+typedef struct stencil_input {
+    stencil_reading *process; /* that reads it; NULL: closed */
+    int fd;                   /* of the file, for what is read here */
+    const char *path;         /* borrowed */
+    stencil_input_facts facts;
     /* For reading cells: */
     const stencil_problem *problem;
-    hid_t dataset;                    /* of the array that was last read; 0: none is open */
-    stencil_array array;              /* that one */
-    struct stencil_chunks *chunks;    /* its chunks, where they are unpacked here, see inputs/chunks.h */
-    hid_t read_as;                    /* stencil_input_as(): the type */
+    stencil_precision read_as;        /* stencil_input_as() */
+    stencil_array array;              /* that was last read */
     bool judged[STENCIL_ARRAY_COUNT]; /* its values that are not finite are those that no step uses */
 } stencil_input;
 
 /* "/b", "/f", "/q", by the source that they are; NULL: none. */
 extern const char *const stencil_source_names[STENCIL_SOURCE_COUNT];
 
-/* Opens `path` and reads what it says of the problem into *spec (initialised here): shape and type of u,
- * attributes, /stencil, whether /b, /f or /q is there. Reads no field yet. `path` is borrowed; the caller
- * closes *input, whatever comes. NO_INPUT: missing, unreadable, locked, a directory. BAD_DATA: everything
- * else that is wrong with it; the message names the file, the object in it and what to do. */
-stencil_status stencil_input_open(stencil_input *input, const char *path, stencil_spec *spec);
+/* How an input is opened. Zero-initialise for what is usual. */
+typedef struct stencil_input_options {
+    const char *field; /* the dataset that u is, in the root group, with or without its "/"; NULL: the one
+                          that the attribute `field` names, else /u */
+    stencil_reading_limits limits;
+} stencil_input_options;
 
-/* The same with the name of the dataset that u is, which stands in the root group ("/temperature", or without
- * its "/"); NULL: the one that the attribute `field` names, else /u. USAGE: it cannot be one. */
-stencil_status stencil_input_open_field(stencil_input *input, const char *path, const char *field,
-                                        stencil_spec *spec);
+/* Opens `path` and reads what it says of the problem into *spec (initialised here): shape and type of u,
+ * attributes, /stencil, whether /b, /f or /q is there. Reads no field yet. `path` is borrowed; `options` may
+ * be NULL; the caller closes *input, whatever comes. NO_INPUT: missing, unreadable, locked, a directory.
+ * USAGE: options->field cannot be one. BAD_DATA: everything else that is wrong with it; the message names the
+ * file, the object in it and what to do. All that reads an input fails so, too, where the process that reads
+ * it dies or makes no progress. */
+stencil_status stencil_input_open(stencil_input *input, const char *path,
+                                  const stencil_input_options *options, stencil_spec *spec);
+
+/* Opens any HDF5 file, for stencil_input_field() and stencil_input_numbers() alone. */
+stencil_status stencil_input_look(stencil_input *input, const char *path,
+                                  const stencil_input_options *options);
 
 /* Reads boxes of /u, and of its source, for a problem that was resolved from the spec of this input; it is
- * borrowed. Values are converted to problem->precision by HDF5; packed ones are unpacked, and /f and /q are
- * scaled by source_scale, in double and rounded once. Reading fails as BAD_DATA, unless allow_nonfinite with
- * the index of the first NaN or Inf of the whole array; NO_MEMORY with need and have. */
+ * borrowed. Values are converted to problem->precision as HDF5 does; packed ones are unpacked, and /f and /q
+ * are scaled by source_scale, in double and rounded once. Reading fails as BAD_DATA, unless allow_nonfinite
+ * with the index of the first NaN or Inf of the whole array; NO_MEMORY with need and have. */
 stencil_reader stencil_input_reader(stencil_input *input, const stencil_problem *problem,
                                     bool allow_nonfinite);
 
@@ -73,6 +108,34 @@ stencil_status stencil_input_grid(stencil_input *input, stencil_spec *spec, sten
 stencil_status stencil_input_check_written(stencil_input *input, const stencil_problem *problem, bool allow,
                                            stencil_notes *notes);
 
+/* The name that a file gives to its field, "" where it gives none; and whether it holds an object of another
+ * name (NULL: false). */
+stencil_status stencil_input_field(stencil_input *input, const char *other, char field[STENCIL_FIELD_MAX],
+                                   bool *holds);
+
+/* A dataset of numbers of any shape. */
+enum { STENCIL_RANK_MAX = 32 };
+typedef struct stencil_numbers {
+    bool exists; /* false: there is no such dataset, and the rest is not known */
+    int rank;
+    int64_t extent[STENCIL_RANK_MAX]; /* [rank] */
+    int64_t count;                    /* elements */
+    int64_t chunk_bytes;              /* see stencil_input_facts */
+    stencil_place place;
+    char type[32]; /* "float64", "int32", "uint8" … */
+} stencil_numbers;
+
+/* Opens the dataset of that name, in place of the one before. BAD_DATA: it holds no integers or
+ * floating-point numbers, or cannot be read whole. `advice` ends messages about what it is; NULL: for a
+ * problem. */
+stencil_status stencil_input_numbers(stencil_input *input, const char *name, const char *advice,
+                                     stencil_numbers *numbers);
+
+/* Reads elements of it from number `first` on, counted in array order: as many as are a block of the array,
+ * at most `most` (*count). As double, or (whole) as int64_t. BAD_DATA. */
+stencil_status stencil_input_block(stencil_input *input, const stencil_numbers *numbers, int64_t first,
+                                   int64_t most, bool whole, void *values, int64_t *count);
+
 /* Gives back what reading has taken; it may go on nevertheless. */
 void stencil_input_rest(stencil_input *input);
 
@@ -88,13 +151,13 @@ typedef struct stencil_provenance {
     int64_t steps_done;
     char input[4096]; /* "": not known */
 } stencil_provenance;
-stencil_status stencil_input_provenance(const stencil_input *input, stencil_provenance *provenance);
+stencil_status stencil_input_provenance(stencil_input *input, stencil_provenance *provenance);
 
 /* Notes what stands in the file as if it were meant for us, and is not used by the problem of `spec`: nearly
  * our names, other names of the same things, fields of the shape of /u; and attributes that neither that
- * problem uses nor the one of the file itself, as it was read. */
-void stencil_input_notes(const stencil_input *input, const stencil_spec *file, const stencil_spec *spec,
-                         stencil_notes *notes);
+ * problem uses nor the one of the file itself, as it was read. BAD_DATA. */
+stencil_status stencil_input_notes(stencil_input *input, const stencil_spec *file, const stencil_spec *spec,
+                                   stencil_notes *notes);
 
 /* The problems that an attribute of the format (or its option) is for, where this one does not use it; NULL:
  * it does. */

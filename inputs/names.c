@@ -112,10 +112,8 @@ static int attribute_numbers(hid_t at, const char *name, double number[STENCIL_A
     STENCIL_HANDLE attribute = H5Aopen(at, name, H5P_DEFAULT);
     STENCIL_HANDLE type = attribute < 0 ? -1 : H5Aget_type(attribute);
     STENCIL_HANDLE space = type < 0 ? -1 : H5Aget_space(attribute);
-    const H5T_class_t type_class = type < 0 ? H5T_NO_CLASS : H5Tget_class(type);
     const hssize_t count = space < 0 ? 0 : H5Sget_simple_extent_npoints(space);
-    const bool are_numbers = type_class == H5T_FLOAT || type_class == H5T_INTEGER;
-    if (!are_numbers || count < 1 || count > STENCIL_AXES ||
+    if (type < 0 || !stencil_h5_is_number(type) || count < 1 || count > STENCIL_AXES ||
         H5Aread(attribute, H5T_NATIVE_DOUBLE, number) < 0)
         return 0;
     return (int)count;

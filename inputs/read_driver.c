@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "inputs/h5.h"
+#include "inputs/reading.h"
 
 typedef struct driver_file {
     H5FD_t base; /* HDF5's part, first */
@@ -40,6 +41,7 @@ static H5FD_t *open_file(const char *name, unsigned flags, hid_t access, haddr_t
     file->device = info.st_dev;
     file->inode = info.st_ino;
     file->eof = (haddr_t)info.st_size;
+    stencil_reading_opened((int64_t)info.st_size);
     return &file->base;
 }
 
@@ -99,6 +101,7 @@ static herr_t read_bytes(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_t 
             break;
         }
         done += got > 0 ? (size_t)got : 0;
+        stencil_reading_progress(got > 0 ? (size_t)got : 0);
     }
     return 0;
 }
@@ -157,7 +160,8 @@ bool stencil_h5_state(hid_t file, stencil_file_state *state) {
     void *fd = NULL;
     if (H5Fget_vfd_handle(file, H5P_DEFAULT, &fd) < 0 || fd == NULL || fstat(*(int *)fd, &info) != 0)
         return false;
-    *state = (stencil_file_state){(int64_t)info.st_size, (int64_t)info.st_mtim.tv_sec,
-                                  (int64_t)info.st_mtim.tv_nsec};
+    *state =
+        (stencil_file_state){(int64_t)info.st_size, (int64_t)info.st_mtim.tv_sec,
+                             (int64_t)info.st_mtim.tv_nsec, (uint64_t)info.st_dev, (uint64_t)info.st_ino};
     return true;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "inputs/file.h"
+#include "inputs/reading.h"
 
 /* An object of the input, and the same one in the result (0: it is not there). */
 typedef struct pair {
@@ -15,7 +16,7 @@ typedef struct pair {
 } pair;
 
 typedef struct transfer {
-    const stencil_input *input;
+    const stencil_h5_input *input;
     hid_t from, to; /* files */
     int64_t count, room;
     pair *pairs;   /* [count] */
@@ -72,8 +73,8 @@ bool stencil_file_holds(hid_t file, const char *name) {
 /* The array that a run reads has its name in the result, whatever links to it. */
 static bool find_pairs(transfer *t) {
     add_pair(t, "/");
-    if (stencil_file_holds(t->from, t->input->field))
-        add_pair(t, t->input->field);
+    if (stencil_file_holds(t->from, t->input->facts.field))
+        add_pair(t, t->input->facts.field);
     for (int source = STENCIL_SOURCE_NONE + 1; source < STENCIL_SOURCE_COUNT; source++)
         if (stencil_file_holds(t->from, stencil_source_names[source]))
             add_pair(t, stencil_source_names[source]);
@@ -248,11 +249,12 @@ static void mend_object(transfer *t, const pair *p) {
         mend_values(&o, from);
 }
 
-void stencil_references_copy(const stencil_input *from, hid_t to, stencil_notes *notes) {
+void stencil_references_copy(const stencil_h5_input *from, hid_t to, stencil_notes *notes) {
     transfer t = {.input = from, .from = from->file, .to = to, .notes = notes};
+    stencil_reading_at("references to objects");
     if (find_pairs(&t))
         for (int64_t i = 0; i < t.count; i++)
-            if (t.pairs[i].to != 0 && !t.pairs[i].past)
+            if (t.pairs[i].to != 0 && !t.pairs[i].past) /* those get references of the run's own */
                 mend_object(&t, &t.pairs[i]);
     free(t.pairs);
 }

@@ -55,7 +55,9 @@ static herr_t find_number(hid_t file, const char *name, const H5L_info_t *info, 
     STENCIL_HANDLE attribute = object >= 0 && H5Aexists(object, DIMENSION_NUMBER) > 0
                                    ? H5Aopen(object, DIMENSION_NUMBER, H5P_DEFAULT)
                                    : -1;
-    if (attribute >= 0 && H5Aread(attribute, H5T_NATIVE_INT64, &number) >= 0 && number > *(int64_t *)largest)
+    STENCIL_HANDLE type = attribute < 0 ? -1 : H5Aget_type(attribute);
+    if (type >= 0 && stencil_h5_is_number(type) && H5Aread(attribute, H5T_NATIVE_INT64, &number) >= 0 &&
+        number > *(int64_t *)largest)
         *(int64_t *)largest = number;
     return 0;
 }

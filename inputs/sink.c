@@ -20,6 +20,7 @@
 
 #include "base/words.h"
 #include "inputs/h5.h"
+#include "inputs/reading.h"
 
 enum { TEMPORARY_NAME_CHARS = 200, TEMPORARY_TRIES = 100 };
 /* Room for what HDF5 needs beside the values, generously. */
@@ -160,6 +161,13 @@ static haddr_t driver_get_eoa(const H5FD_t *file, H5FD_mem_t type) {
     return sink_of(file)->eoa;
 }
 
+/* The space is there. */
+static haddr_t driver_get_eof(const H5FD_t *file, H5FD_mem_t type) {
+    (void)type;
+    const stencil_sink *sink = sink_of(file);
+    return sink->eoa > sink->closed_eoa ? sink->eoa : sink->closed_eoa;
+}
+
 static herr_t driver_set_eoa(H5FD_t *file, H5FD_mem_t type, haddr_t address) {
     (void)type;
     sink_of(file)->eoa = address;
@@ -174,9 +182,10 @@ static size_t move(stencil_sink *sink, haddr_t address, size_t size, char *to, c
         errno = 0;
         const ssize_t moved = to != NULL ? pread(sink->fd, to + done, size - done, at)
                                          : pwrite(sink->fd, from + done, size - done, at);
-        if (moved > 0)
+        if (moved > 0) {
             done += (size_t)moved;
-        else if (moved == 0 && to != NULL)
+            stencil_reading_progress((size_t)moved);
+        } else if (moved == 0 && to != NULL)
             break; /* the end of the file */
         else if (errno != EINTR)
             keep_error(sink);
@@ -212,7 +221,7 @@ static const H5FD_class_t driver_class = {
     .close = driver_close,
     .get_eoa = driver_get_eoa,
     .set_eoa = driver_set_eoa,
-    .get_eof = driver_get_eoa, /* the space is there */
+    .get_eof = driver_get_eof,
     .read = driver_read,
     .write = driver_write,
     .fl_map = H5FD_FLMAP_DICHOTOMY,
@@ -255,12 +264,41 @@ stencil_status stencil_sink_open(stencil_sink *sink, const char *path, bool repl
     if (bytes == STENCIL_SINK_PLAIN)
         return STENCIL_OK;
     TRY(reserve(sink, bytes + METADATA_BYTES));
+    return stencil_sink_empty(sink);
+}
+
+/* Opens HDF5's file in that of the sink, a new one or the one that is there. */
+static stencil_status open_hdf5(stencil_sink *sink, bool is_new) {
     stencil_h5_quiet();
     STENCIL_HANDLE access = driver_access(sink);
     CHECK(access >= 0, INTERNAL, "HDF5 takes no file driver: %s", stencil_h5_reason());
-    sink->file = H5Fcreate(path, H5F_ACC_TRUNC, H5P_DEFAULT, access);
-    CHECK(sink->file >= 0, IO, "cannot write '%s': %s", path, stencil_h5_reason());
-    return stencil_sink_state(sink);
+    sink->file = is_new ? H5Fcreate(sink->path, H5F_ACC_TRUNC, H5P_DEFAULT, access)
+                        : H5Fopen(sink->path, H5F_ACC_RDWR, access);
+    TRY(stencil_sink_state(sink));
+    CHECK(sink->file >= 0, IO, "cannot write '%s': %s", sink->path, stencil_h5_reason());
+    return STENCIL_OK;
+}
+
+stencil_status stencil_sink_empty(stencil_sink *sink) {
+    if (sink->file > 0)
+        H5Fclose(sink->file);
+    sink->file = 0;
+    sink->eoa = sink->closed_eoa = 0;
+    return open_hdf5(sink, true);
+}
+
+stencil_status stencil_sink_pause(stencil_sink *sink) {
+    const herr_t closed = H5Fclose(sink->file);
+    sink->file = 0;
+    TRY(stencil_sink_state(sink));
+    CHECK(closed >= 0, IO, "cannot write '%s': %s", sink->path, stencil_h5_reason());
+    sink->closed_eoa = sink->eoa;
+    return STENCIL_OK;
+}
+
+stencil_status stencil_sink_go_on(stencil_sink *sink, uint64_t eoa) {
+    sink->closed_eoa = eoa;
+    return open_hdf5(sink, false);
 }
 
 int64_t stencil_sink_array_bytes(const stencil_problem *problem) {

@@ -18,8 +18,9 @@ typedef struct stencil_sink {
     bool replace;                 /* an existing file may be replaced */
     /* The driver below HDF5 keeps the first failed system call here and lets HDF5 believe
      * that all is well: HDF5 cannot close a file that it cannot write, and would try again at exit. */
-    int error;    /* errno of the first failure, 0: none */
-    uint64_t eoa; /* end of the addresses that HDF5 has allocated, which is where the file will end */
+    int error;           /* errno of the first failure, 0: none */
+    uint64_t eoa;        /* end of the addresses that HDF5 has allocated, which is where the file will end */
+    uint64_t closed_eoa; /* the same as it was closed for somebody else to go on with it */
 } stencil_sink;
 
 /* Opens the temporary file of `path`, takes space for `bytes` of values and creates an empty HDF5 file in it;
@@ -31,6 +32,14 @@ typedef struct stencil_sink {
 #define STENCIL_SINK_PLAIN INT64_C(-1)
 stencil_status stencil_sink_open(stencil_sink *sink, const char *path, bool replace, const char *other,
                                  int64_t bytes);
+
+/* Throws away what is in the HDF5 file, which then is a new one. IO. */
+stencil_status stencil_sink_empty(stencil_sink *sink);
+
+/* Closes the HDF5 file, so that another process can go on with it by the descriptor sink->fd; opens it again,
+ * there and here, with the `eoa` that the other one had at its end. IO. */
+stencil_status stencil_sink_pause(stencil_sink *sink);
+stencil_status stencil_sink_go_on(stencil_sink *sink, uint64_t eoa);
 
 /* Bytes of an array of all cells. */
 int64_t stencil_sink_array_bytes(const stencil_problem *problem);

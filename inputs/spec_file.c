@@ -210,7 +210,10 @@ stencil_status stencil_spec_write(hid_t file, const char *path, const stencil_sp
     char format[STENCIL_WORD_MAX];
     snprintf(format, sizeof format, "%s%d", format_prefix, FORMAT_VERSION);
     TRY(stencil_attribute_write(file, path, &format_attribute, 1, format));
-    TRY(write_attributes(file, path, spec));
+    return write_attributes(file, path, spec);
+}
+
+stencil_status stencil_points_write(hid_t file, const char *path, const stencil_spec *spec) {
     if (spec->weight_count == 0)
         return STENCIL_OK;
     STENCIL_HANDLE group = H5Gcreate2(file, "stencil", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
@@ -224,52 +227,7 @@ stencil_status stencil_spec_write(hid_t file, const char *path, const stencil_sp
     return stencil_h5_write(file, path, "/stencil/weights", 1, &weights, H5T_IEEE_F64LE, spec->weight);
 }
 
-/* A list of numbers of 8 bytes, at most one for each of so many steps; *count is 0 where there is none. */
-static stencil_status read_list(hid_t file, const char *path, const char *name, int64_t most, hid_t type,
-                                int64_t *count, void **values) {
-    STENCIL_DATASET d = {0};
-    TRY(stencil_dataset_open(&d, file, path, name, NULL));
-    CHECK(d.id == 0 || d.rank == 1, BAD_DATA, "'%s': %s is no list of numbers", path, name);
-    CHECK(d.count <= most, BAD_DATA,
-          "'%s': %s has %" PRId64 " entries, more than the %" PRId64 " steps of steps_total", path, name,
-          d.count, most);
-    *count = d.count;
-    if (d.count == 0)
-        return STENCIL_OK;
-    TRY(stencil_memory_alloc(values, d.count * (int64_t)sizeof(double), name));
-    return stencil_dataset_read(&d, 0, d.count, type, *values, count);
-}
-
-stencil_status stencil_input_load_history(stencil_input *input, stencil_problem *problem) {
-    const hid_t file = input->file;
-    const char *path = input->path;
-    stencil_origin *origin = &problem->origin;
-    stencil_history *history = &origin->history;
-    void *values = NULL, *steps = NULL;
-    int64_t count = 0, step_count = 0;
-    if (origin->steps == 0)
-        return STENCIL_OK;
-    stencil_status status =
-        read_list(file, path, "/residual", origin->steps, H5T_NATIVE_DOUBLE, &count, &values);
-    if (status == STENCIL_OK)
-        status =
-            read_list(file, path, "/residual_step", origin->steps, H5T_NATIVE_INT64, &step_count, &steps);
-    history->residual = values; /* freed with the problem, whatever comes */
-    history->step = steps;
-    TRY(status);
-    CHECK(count == step_count, BAD_DATA, "'%s': /residual has %" PRId64 " entries, /residual_step %" PRId64,
-          path, count, step_count);
-    for (int64_t i = 0; i < count; i++)
-        CHECK(history->step[i] > (i > 0 ? history->step[i - 1] : 0) && history->step[i] <= origin->steps,
-              BAD_DATA, "'%s': /residual_step[%" PRId64 "] is out of order, or behind the last step", path,
-              i);
-    history->count = count;
-    /* By the distance of checks that the file states: the command line may ask for another one now. */
-    origin->last_is_extra = count > 0 && history->step[count - 1] % origin->check_every != 0;
-    return STENCIL_OK;
-}
-
-stencil_status stencil_input_provenance(const stencil_input *input, stencil_provenance *provenance) {
+stencil_status stencil_h5_input_provenance(const stencil_h5_input *input, stencil_provenance *provenance) {
     const stencil_attribute steps = {.name = "steps_done", .type = STENCIL_ATTRIBUTE_WHOLE};
     const stencil_attribute name = {"input", STENCIL_ATTRIBUTE_TEXT, .chars = sizeof provenance->input,
                                     .wanted = "one file name"};

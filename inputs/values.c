@@ -37,7 +37,7 @@ static void close_attribute(const opened *a) {
 #define OPENED __attribute__((cleanup(close_attribute))) const opened
 
 static bool is_number(const opened *a) {
-    return a->count != 0 && (a->type_class == H5T_FLOAT || a->type_class == H5T_INTEGER);
+    return a->count != 0 && a->type >= 0 && stencil_h5_is_number(a->type);
 }
 
 static stencil_status refuse(const opened *a, const char *wanted) {
@@ -336,8 +336,9 @@ static herr_t rewrite(const stencil_values *values, hid_t dataset, const char *n
     STENCIL_HANDLE old = H5Aopen(dataset, name, H5P_DEFAULT), space = old < 0 ? -1 : H5Aget_space(old);
     double number[STENCIL_MARKERS_MAX];
     const hssize_t count = space < 0 ? -1 : H5Sget_simple_extent_npoints(space);
-    if (count < 0 || count > STENCIL_MARKERS_MAX || H5Aread(old, H5T_NATIVE_DOUBLE, number) < 0 ||
-        H5Adelete(dataset, name) < 0)
+    STENCIL_HANDLE type = old < 0 ? -1 : H5Aget_type(old);
+    if (count < 0 || count > STENCIL_MARKERS_MAX || !stencil_h5_is_number(type) ||
+        H5Aread(old, H5T_NATIVE_DOUBLE, number) < 0 || H5Adelete(dataset, name) < 0)
         return -1;
     for (hssize_t i = 0; i < count; i++)
         number[i] = stencil_values_unpack(values, number[i]);

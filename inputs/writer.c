@@ -8,127 +8,35 @@
 #include <time.h>
 
 #include "inputs/file.h"
+#include "inputs/reading.h"
 #include "inputs/sink.h"
 #include "solver/digest.h"
 
 /* Of a longer history, which hardly any run has, the rest has to find its place in the end. */
 #define HISTORY_MAX ((int64_t)1 << 17)
+/* Residuals of a chunk of the history. */
+#define LIST_CHUNK INT64_C(128)
 
 /* Saturates: sizes in a damaged file may be any. */
 static int64_t add_sizes(int64_t a, int64_t b) {
     return b < 0 || a > INT64_MAX / 2 - b ? INT64_MAX / 2 : a + b;
 }
 
-/* Bytes of what is the user's own, while they are counted. */
-typedef struct own_bytes {
-    const char *path, *field; /* of the input; which is not the user's own */
-    int64_t bytes;
-    int depth;          /* of groups in groups */
-    int64_t shared;     /* groups with several names, which count once */
-    haddr_t *address;   /* [shared] */
-    stencil_status bad; /* what ended the count */
-} own_bytes;
-
-/* HDF5 copies groups as it calls itself, a level of them a time. */
-enum { GROUPS_MAX = 200 };
-
-static herr_t add_bytes(hid_t group, const char *name, const H5L_info_t *info, void *data);
-
-/* Tells whether a group was counted under another name. */
-static bool is_counted(own_bytes *all, hid_t group) {
-    H5O_info_t info;
-    if (H5Oget_info1(group, &info) < 0 || info.rc < 2)
-        return false;
-    for (int64_t i = 0; i < all->shared; i++)
-        if (all->address[i] == info.addr)
-            return true;
-    haddr_t *more = realloc(all->address, (size_t)(all->shared + 1) * sizeof *more);
-    if (more == NULL)
-        return true;
-    more[all->shared++] = info.addr;
-    all->address = more;
-    return false;
-}
-
-static herr_t add_group(own_bytes *all, hid_t group, const char *name) {
-    if (is_counted(all, group))
-        return 0;
-    if (all->depth == GROUPS_MAX) {
-        all->bad =
-            ERROR(BAD_DATA,
-                  "'%s': a group of the user's own, '%s', is in %d others, one in the other, too deep to be "
-                  "kept in the result: remove it",
-                  all->path, name, GROUPS_MAX);
-        return -1;
-    }
-    all->depth++;
-    const herr_t failed = H5Literate(group, H5_INDEX_NAME, H5_ITER_NATIVE, NULL, add_bytes, all);
-    all->depth--;
-    return all->bad != STENCIL_OK ? failed : 0;
-}
-
-/* Adds those of a dataset, which comes along; values in other files stay there. */
-static herr_t add_bytes(hid_t group, const char *name, const H5L_info_t *info, void *data) {
-    own_bytes *all = data;
-    const bool own =
-        info->type == H5L_TYPE_HARD &&
-        (all->depth > 0 || (!stencil_object_is_known(name, NULL) && strcmp(name, all->field + 1) != 0));
-    STENCIL_HANDLE object = own ? H5Oopen(group, name, H5P_DEFAULT) : -1;
-    const H5I_type_t type = object < 0 ? H5I_BADID : H5Iget_type(object);
-    if (type == H5I_GROUP)
-        return add_group(all, object, name);
-    if (type == H5I_DATASET && !stencil_dataset_elsewhere(object))
-        all->bytes = add_sizes(all->bytes, (int64_t)H5Dget_storage_size(object));
-    return 0;
-}
-
-/* What the result takes over from the input, values of its source in other files included. */
-static stencil_status kept_bytes(const stencil_input *input, stencil_source source, int64_t *bytes) {
-    STENCIL_HANDLE of =
-        source != STENCIL_SOURCE_NONE ? H5Dopen2(input->file, stencil_source_names[source], H5P_DEFAULT) : -1;
-    own_bytes all = {.path = input->path,
-                     .field = input->field,
-                     .bytes = of < 0                          ? 0
-                              : stencil_dataset_elsewhere(of) ? stencil_dataset_bytes(of)
-                                                              : (int64_t)H5Dget_storage_size(of)};
-    H5Literate(input->file, H5_INDEX_NAME, H5_ITER_NATIVE, NULL, add_bytes, &all);
-    free(all.address);
-    *bytes = all.bytes;
-    return all.bad;
+/* Most residuals of a run. */
+static int64_t looks_of(const stencil_problem *problem) {
+    return problem->stop.steps / problem->stop.check_every + 1;
 }
 
 static stencil_status result_bytes(const stencil_output *output, const stencil_problem *problem,
                                    int64_t *bytes) {
-    const int64_t looks = problem->stop.steps / problem->stop.check_every + 1;
-    TRY(kept_bytes(output->input, problem->spec.source, bytes));
-    *bytes = add_sizes(*bytes,
-                       stencil_sink_array_bytes(problem) + (looks < HISTORY_MAX ? looks : HISTORY_MAX) *
+    stencil_reading *process = output->input->process;
+    stencil_say_kept kept;
+    TRY(stencil_reading_ask(process, STENCIL_REQUEST_kept, &(stencil_ask_kept){problem->spec.source}, &kept,
+                            -1));
+    stencil_reading_allow(process, 4 * kept.chunk_bytes);
+    *bytes = add_sizes(kept.bytes,
+                       stencil_sink_array_bytes(problem) + stencil_smaller(looks_of(problem), HISTORY_MAX) *
                                                                (int64_t)(sizeof(double) + sizeof(int64_t)));
-    return STENCIL_OK;
-}
-
-/* The source as it stands there, whatever its type and storage; values in other files, which may not be found
- * from the result, come with it. */
-static stencil_status copy_source(const stencil_output *output, const stencil_problem *problem) {
-    const stencil_sink *sink = &output->sink;
-    stencil_input *input = output->input;
-    const char *name = stencil_source_names[problem->spec.source];
-    if (problem->spec.source == STENCIL_SOURCE_NONE)
-        return STENCIL_OK;
-    STENCIL_HANDLE from = H5Dopen2(input->file, name, H5P_DEFAULT);
-    STENCIL_HANDLE type = from >= 0 ? H5Dget_type(from) : -1;
-    const stencil_reader reader = stencil_input_as(input, problem, type);
-    if (type >= 0 && stencil_dataset_elsewhere(from)) {
-        TRY(stencil_sink_write(sink, &(stencil_sink_dataset){name, STENCIL_ARRAY_B, type, type}, problem,
-                               &reader));
-        STENCIL_HANDLE to = H5Dopen2(sink->file, name, H5P_DEFAULT);
-        stencil_attributes_copy(from, to, name, output->notes);
-        return stencil_sink_state(sink);
-    }
-    const bool copied = type >= 0 && stencil_object_copy(input->file, sink->file, name, output->notes) >= 0;
-    TRY(stencil_sink_state(sink));
-    CHECK(copied, BAD_DATA, "'%s': cannot copy %s (%s): it is damaged", input->path, name,
-          stencil_h5_reason());
     return STENCIL_OK;
 }
 
@@ -172,7 +80,7 @@ static stencil_status write_provenance(const stencil_output *output, const stenc
                  {"prepare_s", STENCIL_ATTRIBUTE_REAL, &report->prepare_s},
                  {"compute_s", STENCIL_ATTRIBUTE_REAL, &report->compute_s},
                  {"finish_s", STENCIL_ATTRIBUTE_REAL, &report->finish_s}};
-    STENCIL_HANDLE group = H5Gcreate2(sink->file, "provenance", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    STENCIL_HANDLE group = H5Gopen2(sink->file, "provenance", H5P_DEFAULT);
     CHECK(group >= 0, IO, "cannot write '%s': /provenance: %s", sink->path, stencil_h5_reason());
     for (size_t i = 0; i < sizeof entry / sizeof *entry; i++) {
         const stencil_attribute is = {.name = entry[i].name, .type = entry[i].type};
@@ -238,51 +146,97 @@ stencil_status stencil_output_open(stencil_output *output, const stencil_problem
     return stencil_sink_open(&output->sink, output->path, output->force, output->input_path, bytes);
 }
 
-stencil_status stencil_output_begin(stencil_output *output, const stencil_problem *problem) {
+/* Lists that grow with what a run makes: a dataset of its final length has to wait for it, and nothing can
+ * refer to one that is not there. */
+static stencil_status create_list(const stencil_sink *sink, const char *name, hid_t type, int64_t most) {
+    const hsize_t none = 0, room = H5S_UNLIMITED, chunk = (hsize_t)stencil_smaller(most, LIST_CHUNK);
+    STENCIL_HANDLE space = H5Screate_simple(1, &none, &room), create = H5Pcreate(H5P_DATASET_CREATE);
+    STENCIL_HANDLE made = space < 0 || create < 0 || H5Pset_chunk(create, 1, &chunk) < 0 ||
+                                  H5Pset_obj_track_times(create, false) < 0 ||
+                                  H5Pset_fill_time(create, H5D_FILL_TIME_NEVER) < 0
+                              ? -1
+                              : H5Dcreate2(sink->file, name, type, space, H5P_DEFAULT, create, H5P_DEFAULT);
+    CHECK(made >= 0, IO, "cannot write '%s': %s: %s", sink->path, name, stencil_h5_reason());
+    return STENCIL_OK;
+}
+
+static stencil_status fill_list(const stencil_sink *sink, const char *name, hid_t type, int64_t count,
+                                const void *values) {
+    const hsize_t size = (hsize_t)count;
+    STENCIL_HANDLE list = H5Dopen2(sink->file, name, H5P_DEFAULT);
+    CHECK(list >= 0 && H5Dset_extent(list, &size) >= 0 &&
+              (count == 0 || H5Dwrite(list, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0),
+          IO, "cannot write '%s': %s: %s", sink->path, name, stencil_h5_reason());
+    return STENCIL_OK;
+}
+
+/* The objects of a result that a run makes, so that the user's own can refer to them. */
+static stencil_status create_objects(const stencil_sink *sink, const stencil_problem *problem) {
     const stencil_sink_dataset u = field_of(problem);
-    TRY(stencil_sink_create(&output->sink, &u, problem));
-    TRY(copy_source(output, problem));
-    stencil_own_copy(output->input, output->sink.file, output->notes);
+    TRY(stencil_sink_create(sink, &u, problem));
+    TRY(create_list(sink, "/residual", H5T_IEEE_F64LE, looks_of(problem)));
+    TRY(create_list(sink, "/residual_step", H5T_STD_I64LE, looks_of(problem)));
+    TRY(stencil_points_write(sink->file, sink->path, &problem->spec));
+    STENCIL_HANDLE group = H5Gcreate2(sink->file, "provenance", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    CHECK(group >= 0, IO, "cannot write '%s': /provenance: %s", sink->path, stencil_h5_reason());
+    return STENCIL_OK;
+}
+
+/* The process that reads the input writes what comes from there. */
+static stencil_status take_over(stencil_output *output, const stencil_problem *problem) {
+    stencil_sink *sink = &output->sink;
+    stencil_ask_keep question = {.spec = problem->spec};
+    stencil_say_keep kept;
+    TRY(stencil_sink_pause(sink));
+    question.eoa = sink->eoa;
+    snprintf(question.path, sizeof question.path, "%s", sink->path);
+    TRY(stencil_reading_ask(output->input->process, STENCIL_REQUEST_keep, &question, &kept, sink->fd));
+    if (output->notes != NULL)
+        stencil_notes_take(output->notes, &kept.notes);
+    return stencil_sink_go_on(sink, kept.eoa);
+}
+
+stencil_status stencil_output_begin(stencil_output *output, const stencil_problem *problem) {
+    TRY(create_objects(&output->sink, problem));
+    TRY(take_over(output, problem));
     output->begun = true;
     return stencil_sink_state(&output->sink);
 }
 
-/* The same in the end, for a sink that was opened again; where the input was changed since, without what it
- * would take over. */
+/* The same in the end, for a sink that was opened again; where the input was changed since, or cannot be read
+ * any more, without what it would take over. */
 static stencil_status begin_late(stencil_output *output, const stencil_problem *problem) {
-    const stencil_sink_dataset u = field_of(problem);
-    if (stencil_input_check_unchanged(output->input) == STENCIL_OK)
-        return stencil_output_begin(output, problem);
+    const bool unchanged = stencil_input_check_unchanged(output->input) == STENCIL_OK;
+    const stencil_status status = unchanged ? stencil_output_begin(output, problem) : STENCIL_BAD_DATA;
+    TRY(stencil_sink_state(&output->sink));
+    if (status != STENCIL_BAD_DATA)
+        return status;
     if (output->notes != NULL)
         stencil_notes_warn(
-            output->notes,
-            "'%s' was changed during the run: its source, and what is the user's own in it, are not "
-            "in the result",
-            output->input->path);
-    return stencil_sink_create(&output->sink, &u, problem);
+            output->notes, "'%s' %s: its source, and what is the user's own in it, are not in the result",
+            output->input->path, unchanged ? "cannot be read any more" : "was changed during the run");
+    TRY(stencil_sink_empty(&output->sink));
+    return create_objects(&output->sink, problem);
 }
 
-stencil_status stencil_output_write(stencil_output *output, const stencil_problem *problem,
-                                    const stencil_reader *from, const stencil_report *report) {
-    stencil_sink *sink = &output->sink;
+static stencil_status write_all(stencil_output *output, const stencil_problem *problem,
+                                const stencil_reader *from, const stencil_report *report) {
+    const stencil_sink *sink = &output->sink;
+    const stencil_history *history = &report->history;
     char digest_u[STENCIL_DIGEST_CHARS];
     if (!output->begun)
         TRY(begin_late(output, problem));
     TRY(write_field(sink, problem, from, digest_u));
-    TRY(stencil_h5_write(sink->file, sink->path, "/residual", 1, &report->history.count, H5T_IEEE_F64LE,
-                         report->history.residual));
-    TRY(stencil_h5_write(sink->file, sink->path, "/residual_step", 1, &report->history.count, H5T_STD_I64LE,
-                         report->history.step));
+    TRY(fill_list(sink, "/residual", H5T_NATIVE_DOUBLE, history->count, history->residual));
+    TRY(fill_list(sink, "/residual_step", H5T_NATIVE_INT64, history->count, history->step));
     TRY(write_spec(sink, problem, from, report, digest_u));
-    /* Also those to objects that were not there before, such as /residual. */
-    if (output->begun && stencil_input_check_unchanged(output->input) == STENCIL_OK)
-        stencil_references_copy(output->input, sink->file, output->notes);
-    const char *name = output->input->field;
-    STENCIL_HANDLE field = H5Dopen2(sink->file, name, H5P_DEFAULT);
-    TRY(stencil_values_write(&output->input->values[STENCIL_ARRAY_U], field, problem->precision, sink->path,
-                             name));
-    TRY(stencil_history_attach(sink->file, sink->path, name));
-    TRY(stencil_sink_state(sink));
-    TRY(write_provenance(output, report));
-    return stencil_sink_commit(sink);
+    return write_provenance(output, report);
+}
+
+stencil_status stencil_output_write(stencil_output *output, const stencil_problem *problem,
+                                    const stencil_reader *from, const stencil_report *report) {
+    const stencil_status status = write_all(output, problem, from, report);
+    TRY(stencil_sink_state(&output->sink)); /* what HDF5 makes of a failed write tells less */
+    TRY(status);
+    return stencil_sink_commit(&output->sink);
 }

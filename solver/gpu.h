@@ -131,6 +131,9 @@ stencil_status stencil_gpu_start_combine(stencil_gpu_part *gpu);
 stencil_status stencil_gpu_wait(stencil_gpu_part *gpu);
 double stencil_gpu_residual(stencil_gpu_run *run);
 
+/* For tests: queues a kernel that writes to an address that nobody has, on the first GPU. */
+stencil_status stencil_gpu_break(stencil_gpu_run *run);
+
 /* The longest time between the events `begin` and `end` of the parts, which the loop has recorded. */
 stencil_status stencil_gpu_time_s(stencil_gpu_run *run, double *time_s);
 #endif

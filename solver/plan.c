@@ -173,6 +173,8 @@ static stencil_status check_fault(const stencil_plan *plan, const stencil_proble
     CHECK((d->delay_ns == 0 && d->absent_step == 0) || plan->barrier != STENCIL_BARRIER_none, USAGE,
           "--inject-delay and --inject-absent are for persistent loops; %s has no barrier of its own",
           stencil_strategy_at(plan->strategy).name);
+    CHECK(options->wait.illegal_step == 0 || plan->backend == STENCIL_BACKEND_GPU, USAGE,
+          "--inject-illegal is for runs on GPUs");
     CHECK(d->absent_step <= problem->stop.steps, USAGE,
           "--inject-absent %lld: the run has at most %lld step%s", (long long)d->absent_step,
           (long long)problem->stop.steps, stencil_plural(problem->stop.steps));

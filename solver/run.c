@@ -193,7 +193,10 @@ stencil_status stencil_run_batch(stencil_run *r, const stencil_batch *batch, con
     }
 #ifdef STENCIL_HAVE_CUDA
     if (r->gpu != NULL) {
+        const int64_t illegal = r->plan->wait.illegal_step;
         stencil_gpu_set_schedule(r->gpu, schedule);
+        if (illegal > batch->first && illegal <= batch->first + batch->count)
+            TRY(stencil_gpu_break(r->gpu));
         TRY((strategy->batch_gpu != NULL ? strategy->batch_gpu : stencil_host_loop_gpu)(r->gpu, batch,
                                                                                         &r->outcome));
         TRY(stencil_gpu_time_s(r->gpu, time_s));

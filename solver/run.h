@@ -37,12 +37,14 @@ typedef struct stencil_observers {
     int count;
 } stencil_observers;
 
-/* How persistent loops wait. Zero-initialised: defaults. The last three are for tests. */
+/* How persistent loops wait. Zero-initialised: defaults. The last four are for tests. */
 typedef struct stencil_wait_policy {
     double timeout_s;         /* a wait longer than this ends the run; 0: STENCIL_TIMEOUT_DEFAULT_S */
     uint32_t epoch;           /* what barriers count from */
     int64_t steps_per_launch; /* launch again after so many steps; 0: never */
     stencil_fault fault;
+    int64_t illegal_step; /* before the batch that makes this step, a kernel on a GPU writes to an illegal
+                             address; 0: none does */
 } stencil_wait_policy;
 #define STENCIL_TIMEOUT_DEFAULT_S 10.0
 

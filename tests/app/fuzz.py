@@ -34,7 +34,9 @@ RUN = ("p.h5", *CPU, "--effort", "estimate", "--force", "-o", "out.h5")
 NAMED = r"\b(p|out|base|start|x|source|m)\.(h5|json)\b|raw\.bin"
 CONTROL = "[\x00-\x1f\x7f-\x9f]"
 BLAME = r"damaged|truncated|cannot (open|read|look)"  # messages that say that HDF5 could not read
-FROM_HDF5 = ("signal", "time-out")  # kinds of failures that HDF5 itself can cause
+# Where h5py has values nevertheless: a short or lost chunk, which it fills with whatever it finds; conversions and
+# copies, which it does not ask HDF5 for, and which crash.
+EXCUSED = r"packed chunk|Fletcher32 checksum|another size than it should|chunk address isn't|type that cannot be|HDF5 \S+ crashed as it read"
 
 Failure = collections.namedtuple("Failure", "kind number origin command text")
 
@@ -241,8 +243,8 @@ class Fuzzer:
                 if self.judge(origin, self.call("verify", "out.h5"), also=("out.h5",)) == 1:
                     self.fail("verify", origin, "verify out.h5", "the result that was just made is not verified")
             self.clear(files)
-        elif code == 65 and re.search(BLAME, outcome.errors) and "packed chunk" not in outcome.errors and \
-                self.apart(read_all, "p.h5"):  # h5py takes what comes out of a short stream for a whole chunk
+        elif code == 65 and re.search(BLAME, outcome.errors) and not re.search(EXCUSED, outcome.errors) and \
+                self.apart(read_all, "p.h5"):
             self.fail("reason", origin, outcome.command, f"h5py reads all of the file: {outcome.errors}")
         self.rotate(origin, number, files)
         if code in (0, 2):
@@ -288,10 +290,17 @@ class Fuzzer:
             if found.itemsize == 8:  # beside very large values a run multiplies by 2^-512, and rounds subnormal ones
                 with numpy.errstate(all="ignore"):
                     unlike &= ~(numpy.abs(found - expected) <= 2.0**-562)
-            if unlike.any():
+            if unlike.any() and self.expected_elsewhere() == expected.tobytes():
                 place = tuple(int(n) for n in numpy.argwhere(unlike)[0])
                 self.fail("cells", origin, "--steps 0",
                           f"{unlike.sum()} of them differ, first {place}: {found[place]!r}, not {expected[place]!r}")
+
+    def expected_elsewhere(self):
+        """The bytes of the expected cells, found in a new process whose memory holds other things before they are
+        written: of damaged attributes HDF5 takes some that nobody wrote."""
+        code = "import sys, fuzz; sys.stdout.buffer.write(fuzz.expected_cells('p.h5').tobytes())"
+        return subprocess.run([sys.executable, "-c", code], capture_output=True, env={
+            **self.environment, "MALLOC_PERTURB_": "165", "PYTHONPATH": os.path.dirname(os.path.abspath(__file__))}).stdout
 
     # JSON
 
@@ -422,7 +431,7 @@ def read_all(name):
 def field_name(file):
     name = file.attrs.get("field", "u")
     name = name.decode() if isinstance(name, bytes) else name
-    if isinstance(name, str) and isinstance(file.get(name), h5py.Dataset):
+    if isinstance(name, str) and name and isinstance(file.get(name), h5py.Dataset):
         return name
     return "u" if isinstance(file.get("u"), h5py.Dataset) else None
 

@@ -42,7 +42,7 @@ static double *make(const stencil_generate_options *options, const char *name, s
 static stencil_spec read_back(void) {
     stencil_input input;
     stencil_spec spec;
-    files_expect(stencil_input_open(&input, "new.h5", &spec), STENCIL_OK, "");
+    files_expect(stencil_input_open(&input, "new.h5", NULL, &spec), STENCIL_OK, "");
     stencil_input_close(&input);
     return spec;
 }
@@ -205,7 +205,9 @@ static void failures_leave_nothing(void **state) {
     assert_int_equal(files_count(), before + 1);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+    if (stencil_reading_is_asked(argc, argv))
+        stencil_reading_answer(argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(zero_and_hot_edge),           cmocka_unit_test(random_is_the_stream),
         cmocka_unit_test(seeds_and_amplitudes_matter), cmocka_unit_test(poisson_is_manufactured),

@@ -16,7 +16,7 @@ static stencil_status load_file(const char *name, stencil_precision precision, b
                                 stencil_problem *problem, stencil_field field[STENCIL_ARRAY_COUNT]) {
     stencil_input input;
     stencil_spec spec;
-    files_expect(stencil_input_open(&input, name, &spec), STENCIL_OK, "");
+    files_expect(stencil_input_open(&input, name, NULL, &spec), STENCIL_OK, "");
     if (precision != STENCIL_PRECISION_COUNT)
         spec.precision = precision;
     files_expect(stencil_problem_resolve(problem, &spec), STENCIL_OK, "");
@@ -222,7 +222,7 @@ static void boxes_are_parts_of_the_whole(void **state) {
                 stencil_spec spec;
                 stencil_problem problem;
                 make_typed(type[i], rank, rank == 2 ? size_2d : size_3d, boundary[b]);
-                files_expect(stencil_input_open(&input, "bad.h5", &spec), STENCIL_OK, "");
+                files_expect(stencil_input_open(&input, "bad.h5", NULL, &spec), STENCIL_OK, "");
                 spec.precision = b == 1 ? STENCIL_FLOAT32 : spec.precision;
                 files_expect(stencil_problem_resolve(&problem, &spec), STENCIL_OK, "");
                 expect_boxes(&input, &problem);
@@ -242,7 +242,7 @@ static void the_first_value_that_is_not_finite_is_named(void **state) {
     stencil_input input;
     stencil_spec spec;
     stencil_problem problem;
-    files_expect(stencil_input_open(&input, "bad.h5", &spec), STENCIL_OK, "");
+    files_expect(stencil_input_open(&input, "bad.h5", NULL, &spec), STENCIL_OK, "");
     files_expect(stencil_problem_resolve(&problem, &spec), STENCIL_OK, "");
     const stencil_reader from = stencil_input_reader(&input, &problem, false);
     const stencil_box last = {{2, 3, 4}, {1, 1, 1}}, clean = {{0, 0, 0}, {1, 1, 1}};
@@ -313,7 +313,9 @@ static void damage_found_while_reading(void **state) {
     assert_null(field[STENCIL_ARRAY_U].data);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+    if (stencil_reading_is_asked(argc, argv))
+        stencil_reading_answer(argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(types_choose_the_precision),
         cmocka_unit_test(fields_arrive),

@@ -16,7 +16,7 @@ static const hsize_t size_2d[2] = {5, 7}, size_3d[3] = {4, 5, 6};
 static void expect_bad(const char *name, stencil_status status, const char *part) {
     stencil_input input;
     stencil_spec spec;
-    files_expect(stencil_input_open(&input, name, &spec), status, part);
+    files_expect(stencil_input_open(&input, name, NULL, &spec), status, part);
     stencil_input_close(&input);
     assert_non_null(strstr(stencil_error_last()->message, name));
 }
@@ -24,7 +24,7 @@ static void expect_bad(const char *name, stencil_status status, const char *part
 static stencil_spec open_good(const char *name) {
     stencil_input input;
     stencil_spec spec;
-    files_expect(stencil_input_open(&input, name, &spec), STENCIL_OK, "");
+    files_expect(stencil_input_open(&input, name, NULL, &spec), STENCIL_OK, "");
     stencil_input_close(&input);
     return spec;
 }
@@ -300,7 +300,9 @@ static void sources_are_checked(void **state) {
     expect_bad("bad.h5", STENCIL_BAD_DATA, "/f is a group");
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+    if (stencil_reading_is_asked(argc, argv))
+        stencil_reading_answer(argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(files_that_are_no_input),   cmocka_unit_test(fields_that_are_none),
         cmocka_unit_test(attributes_are_read),       cmocka_unit_test(nothing_given_is_nothing_read),

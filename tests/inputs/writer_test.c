@@ -42,7 +42,7 @@ static void make_result(result *r, const char *input_name, const char *output) {
     stencil_spec spec;
     make_input(input_name);
     memset(r, 0, sizeof *r);
-    files_expect(stencil_input_open(&r->input, input_name, &spec), STENCIL_OK, "");
+    files_expect(stencil_input_open(&r->input, input_name, NULL, &spec), STENCIL_OK, "");
     spec.atol = 1e-8;
     files_expect(stencil_problem_resolve(&r->problem, &spec), STENCIL_OK, "");
     files_expect(files_load(&r->input, &r->problem, false, &r->u, &r->b), STENCIL_OK, "");
@@ -150,7 +150,7 @@ static void output_is_an_input(void **state) {
     make_result(&r, "in.h5", "again.h5");
     r.report.history.count = 0;
     files_expect(write_result(&r), STENCIL_OK, "");
-    files_expect(stencil_input_open(&input, "again.h5", &spec), STENCIL_OK, "");
+    files_expect(stencil_input_open(&input, "again.h5", NULL, &spec), STENCIL_OK, "");
     stencil_problem again;
     stencil_field u, b;
     files_expect(stencil_problem_resolve(&again, &spec), STENCIL_OK, "");
@@ -176,7 +176,7 @@ static void points_survive(void **state) {
     stencil_input input;
     stencil_spec spec, back;
     stencil_problem problem;
-    files_expect(stencil_input_open(&input, "in.h5", &spec), STENCIL_OK, "");
+    files_expect(stencil_input_open(&input, "in.h5", NULL, &spec), STENCIL_OK, "");
     spec.precision = STENCIL_FLOAT32;
     spec.offset_count = spec.weight_count = 3;
     spec.offset[0][2] = 1;
@@ -203,7 +203,7 @@ static void points_survive(void **state) {
     files_expect(write_result(&r), STENCIL_OK, "");
     stencil_input_close(&input);
     stencil_field_destroy(&u);
-    files_expect(stencil_input_open(&input, "points.h5", &back), STENCIL_OK, "");
+    files_expect(stencil_input_open(&input, "points.h5", NULL, &back), STENCIL_OK, "");
     stencil_input_close(&input);
     assert_int_equal(back.precision, STENCIL_FLOAT32);
     assert_int_equal(back.offset_count, 3);
@@ -292,7 +292,7 @@ static void force_replaces(void **state) {
     assert_int_equal(files_count(), before);
     stencil_input input;
     stencil_spec spec;
-    files_expect(stencil_input_open(&input, "old.h5", &spec), STENCIL_OK, "");
+    files_expect(stencil_input_open(&input, "old.h5", NULL, &spec), STENCIL_OK, "");
     stencil_input_close(&input);
     assert_int_equal(spec.extent[1], 40);
     destroy_result(&r);
@@ -395,7 +395,7 @@ static void temporary_files_have_a_name_at_need(void **state) {
     destroy_result(&r);
     stencil_spec spec;
     stencil_input input;
-    files_expect(stencil_input_open(&input, "named.h5", &spec), STENCIL_OK, "");
+    files_expect(stencil_input_open(&input, "named.h5", NULL, &spec), STENCIL_OK, "");
     stencil_input_close(&input);
 }
 
@@ -432,7 +432,9 @@ static void same_result_same_bytes(void **state) {
     fclose(two);
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+    if (stencil_reading_is_asked(argc, argv))
+        stencil_reading_answer(argv);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(output_holds_the_result),  cmocka_unit_test(output_is_an_input),
         cmocka_unit_test(points_survive),           cmocka_unit_test(results_replace_their_input),

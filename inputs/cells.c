@@ -1,150 +1,138 @@
+/* The cells of an input: read here where they stand in the file as they are in memory, else by the process
+ * that reads it; converted, scaled, looked at. */
+#define _DEFAULT_SOURCE /* pread, preadv */
+
+#include "inputs/inputs.h"
+
+#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <stdlib.h>
+#include <omp.h>
 #include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
 #include "base/words.h"
-#include "inputs/chunks.h"
-#include "inputs/file.h"
+#include "inputs/reading.h"
 
-/* Room for a layer of chunks, so that slabs that cut through chunks do not unpack them again and again. */
-#define CHUNK_CACHE_BYTES ((size_t)256 << 20)
-#define CHUNK_CACHE_SLOTS ((size_t)12421) /* a prime, as HDF5 advises */
-
-const char *const stencil_source_names[] = {
-    [STENCIL_SOURCE_B] = "/b", [STENCIL_SOURCE_F] = "/f", [STENCIL_SOURCE_Q] = "/q"};
-
-static const char *array_name(const stencil_input *input, stencil_source source) {
-    return source == STENCIL_SOURCE_NONE ? input->field : stencil_source_names[source];
-}
-
-static stencil_status check_shape(const stencil_input *input, const char *name, bool same) {
-    CHECK(same, BAD_DATA, "'%s': %s has another shape than %s; give one value for each cell of %s",
-          input->path, name, input->field, input->field);
-    return STENCIL_OK;
-}
-
-/* Fills in what the spec has to know of the field, or of a source, which may be missing. */
-static stencil_status inspect(stencil_input *input, stencil_source source, stencil_spec *spec) {
-    const char *path = input->path, *name = array_name(input, source);
-    const bool is_field = source == STENCIL_SOURCE_NONE;
-    STENCIL_DATASET d = {0};
-    TRY(stencil_dataset_open(&d, input->file, path, name, NULL));
-    if (d.id == 0)
-        return is_field ? stencil_field_refuse_missing(input->file, path, spec) : STENCIL_OK;
-    stencil_values *values = &input->values[is_field ? STENCIL_ARRAY_U : STENCIL_ARRAY_B];
-    CHECK(d.rank == 2 || d.rank == 3, BAD_DATA, "'%s': %s has rank %d; give [ny][nx] or [nz][ny][nx]", path,
-          name, d.rank);
-    TRY(check_shape(input, name, is_field || d.rank == spec->rank));
-    for (int i = 0; i < d.rank; i++) {
-        CHECK(d.extent[i] > 0, BAD_DATA, "'%s': dimension %d of %s is 0; give at least one cell", path, i,
-              name);
-        TRY(check_shape(input, name, is_field || d.extent[i] == spec->extent[i]));
-        spec->extent[i] = d.extent[i];
-    }
-    CHECK(spec->source == STENCIL_SOURCE_NONE, BAD_DATA,
-          "'%s' has both %s and %s: give /f for problem poisson, /q for heat, /b for everything else", path,
-          stencil_source_names[spec->source], name);
-    TRY(stencil_values_read(values, d.id, path, name));
-    input->unwritten[is_field ? STENCIL_ARRAY_U : STENCIL_ARRAY_B] = d.unwritten;
-    if (is_field) {
-        const bool single = d.floating && d.element_bytes <= sizeof(float);
-        spec->rank = d.rank;
-        spec->precision = values->packed ? values->precision : single ? STENCIL_FLOAT32 : STENCIL_FLOAT64;
-    }
-    spec->source = source;
-    return STENCIL_OK;
-}
-
-stencil_status stencil_input_open_field(stencil_input *input, const char *path, const char *field,
-                                        stencil_spec *spec) {
-    stencil_spec_init(spec);
-    *input = (stencil_input){.path = path};
-    TRY(stencil_h5_open(path, &input->file));
-    stencil_h5_state(input->file, &input->state);
-    TRY(stencil_format_read(input->file, path, &input->foreign));
-    TRY(stencil_field_choose(input->file, path, field, spec, &input->field_passed_over));
-    memcpy(input->field, stencil_spec_field(spec), strlen(stencil_spec_field(spec)) + 1);
-    for (int source = STENCIL_SOURCE_NONE; source < STENCIL_SOURCE_COUNT; source++)
-        TRY(inspect(input, (stencil_source)source, spec));
-    TRY(stencil_spec_read(input->file, path, spec));
-    if (field != NULL && !stencil_field_is_stated(input->file, path, spec)) {
-        input->other_steps = spec->steps_total > 0 ? spec->steps_total : 0;
-        stencil_spec_forget(spec);
-    }
-    return STENCIL_OK;
-}
-
-stencil_status stencil_input_open(stencil_input *input, const char *path, stencil_spec *spec) {
-    return stencil_input_open_field(input, path, NULL, spec);
-}
-
-stencil_status stencil_input_check_unchanged(const stencil_input *input) {
-    const stencil_file_state *was = &input->state;
-    stencil_file_state is = *was;
-    const bool known = stencil_h5_state(input->file, &is);
-    CHECK(!known || (is.bytes == was->bytes && is.modified_s == was->modified_s &&
-                     is.modified_ns == was->modified_ns),
-          BAD_DATA, "'%s' was changed while it was read: start again when it is complete, or with a copy",
-          input->path);
-    return STENCIL_OK;
-}
-
-void stencil_input_close(stencil_input *input) {
-    stencil_input_rest(input);
-    stencil_handle_close(&input->file);
-    *input = (stencil_input){0};
+static stencil_source source_of(const stencil_input *input, stencil_array array) {
+    return array == STENCIL_ARRAY_U ? STENCIL_SOURCE_NONE : input->problem->spec.source;
 }
 
 static const char *dataset_name(const stencil_input *input, stencil_array array) {
-    return array_name(input, array == STENCIL_ARRAY_U ? STENCIL_SOURCE_NONE : input->problem->spec.source);
+    return array == STENCIL_ARRAY_U ? input->facts.field : stencil_source_names[source_of(input, array)];
 }
 
-void stencil_input_rest(stencil_input *input) {
-    stencil_chunks_close(input->chunks);
-    stencil_handle_close(&input->dataset);
-    input->chunks = NULL;
-    input->dataset = 0;
+/* As large a part of a box as the window has room for: whole planes, else whole rows, else a piece of one. */
+static void window_part(const int64_t n[3], int64_t cell_bytes, int64_t part[3]) {
+    int64_t room = STENCIL_WINDOW_BYTES / cell_bytes;
+    for (int axis = STENCIL_X; axis >= STENCIL_Z; axis--) {
+        part[axis] = stencil_smaller(n[axis], room > 0 ? room : 1);
+        room = part[axis] == n[axis] ? room / n[axis] : 1;
+    }
 }
 
-/* Keeps it open, with its chunks, for the next box. */
-static stencil_status open_dataset(stencil_input *input, stencil_array array) {
-    const char *name = dataset_name(input, array);
-    if (input->dataset > 0 && input->array == array)
-        return STENCIL_OK;
-    stencil_input_rest(input);
-    input->array = array;
-    STENCIL_HANDLE access = H5Pcreate(H5P_DATASET_ACCESS);
-    if (access >= 0 && H5Pset_chunk_cache(access, CHUNK_CACHE_SLOTS, CHUNK_CACHE_BYTES, 1.0) >= 0)
-        input->dataset = H5Dopen2(input->file, name, access);
-    CHECK(input->dataset > 0, BAD_DATA, "'%s': cannot open %s (%s)", input->path, name, stencil_h5_reason());
-    input->chunks = stencil_chunks_open(input->dataset);
+/* A box in indices of the dataset, by way of the window. */
+static stencil_status read_there(stencil_input *input, stencil_source source, const stencil_box *box,
+                                 const stencil_cells *to) {
+    const int64_t *n = box->n;
+    int64_t part[3];
+    window_part(n, (int64_t)stencil_precision_bytes(to->precision), part);
+    for (int64_t z = 0; z < n[STENCIL_Z]; z += part[STENCIL_Z])
+        for (int64_t y = 0; y < n[STENCIL_Y]; y += part[STENCIL_Y])
+            for (int64_t x = 0; x < n[STENCIL_X]; x += part[STENCIL_X]) {
+                const int64_t at[3] = {z, y, x},
+                              first[3] = {z + to->first[0], y + to->first[1], x + to->first[2]};
+                stencil_ask_cells ask = {source, to->precision, omp_get_max_threads(), {{0}, {0}}};
+                for (int axis = STENCIL_Z; axis < STENCIL_AXES; axis++) {
+                    ask.box.first[axis] = box->first[axis] + at[axis];
+                    ask.box.n[axis] = stencil_smaller(part[axis], n[axis] - at[axis]);
+                }
+                TRY(stencil_reading_ask(input->process, STENCIL_REQUEST_cells, &ask, &(stencil_nothing){0},
+                                        -1));
+                const stencil_cells there = stencil_cells_from(to, first);
+                const stencil_cells from =
+                    stencil_cells_dense(to->precision, stencil_reading_window(input->process), &ask.box);
+                stencil_cells_copy(&there, &from, ask.box.n);
+            }
     return STENCIL_OK;
 }
 
-/* Converted by HDF5 on the way. */
+/* Reads rows that follow each other in the file and lie apart in memory; false: not all of them. */
+static bool read_rows(int fd, char *to, int64_t stride, int64_t row, int64_t count, int64_t offset) {
+    enum { ROWS_MOST = 64 };
+    for (int64_t first = 0; first < count;) {
+        struct iovec part[ROWS_MOST];
+        const int rows = (int)stencil_smaller(ROWS_MOST, count - first);
+        for (int i = 0; i < rows; i++)
+            part[i] = (struct iovec){to + (first + i) * stride, (size_t)row};
+        ssize_t got = preadv(fd, part, rows, (off_t)(offset + first * row));
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return false;
+        first += got / row;
+        if (got % row == 0)
+            continue;
+        /* The rest of a row. */
+        int64_t done = got % row;
+        while (done < row) {
+            got = pread(fd, to + first * stride + done, (size_t)(row - done),
+                        (off_t)(offset + first * row + done));
+            if (got <= 0 && !(got < 0 && errno == EINTR))
+                return false;
+            done += got > 0 ? got : 0;
+        }
+        first++;
+    }
+    return true;
+}
+
+/* The same box where the numbers of the dataset, of that extent, stand one after the other. */
+static stencil_status read_here(const stencil_input *input, stencil_array array, const stencil_box *box,
+                                const stencil_cells *to) {
+    enum { BYTES_MOST = 8 << 20 }; /* of rows that a thread reads at a time */
+    const int64_t *n = box->n, *extent = input->problem->extent,
+                  cell = (int64_t)stencil_precision_bytes(to->precision), row = n[STENCIL_X] * cell,
+                  whole = extent[STENCIL_X] * cell;
+    const bool rows_follow = n[STENCIL_X] == extent[STENCIL_X];
+    int64_t most = rows_follow ? BYTES_MOST / row + 1 : 1;
+    most = stencil_smaller(most, n[STENCIL_Y]);
+    const int64_t pieces = (n[STENCIL_Y] + most - 1) / most;
+    int failed = 0;
+#pragma omp parallel for schedule(dynamic) reduction(| : failed)
+    for (int64_t k = 0; k < n[STENCIL_Z] * pieces; k++) {
+        const int64_t z = k / pieces, y = k % pieces * most, count = stencil_smaller(most, n[STENCIL_Y] - y);
+        const int64_t offset =
+            input->facts.place[array].offset +
+            ((z + box->first[STENCIL_Z]) * extent[STENCIL_Y] + y + box->first[STENCIL_Y]) * whole +
+            box->first[STENCIL_X] * cell;
+        char *at = (char *)to->at + (z * to->plane + y * to->row) * cell;
+        failed |= !read_rows(input->fd, at, to->row * cell, row, count, offset);
+    }
+    CHECK(!failed, BAD_DATA, "'%s': cannot read %s: the file ends before it, it is damaged", input->path,
+          dataset_name(input, array));
+    return STENCIL_OK;
+}
+
+/* Reads numbers as they are stored, converted to input->read_as. */
 static stencil_status read_as(void *context, stencil_array array, const stencil_box *box,
                               const stencil_cells *to) {
     stencil_input *input = context;
     const stencil_box there = stencil_box_from(box, input->problem->first);
-    TRY(open_dataset(input, array));
-    const char *reason = NULL, *name = dataset_name(input, array);
-    if (input->chunks != NULL)
-        reason = stencil_chunks_read(input->chunks, &there, input->read_as, to);
-    else if (stencil_h5_box(input->dataset, &there, input->read_as, to, false) < 0)
-        reason = stencil_h5_reason();
-    if (reason == NULL)
-        return STENCIL_OK;
-    /* Chunks are unpacked one by one, beside what the run was found to need. */
-    CHECK(strstr(reason, "memory allocation failed") == NULL, NO_MEMORY,
-          "HDF5 has no memory to unpack a chunk of %s", name);
-    TRY(stencil_h5_check_filters(input->dataset, input->path, name, true));
-    FAIL(BAD_DATA, "'%s': cannot read %s (%s): it is damaged", input->path, name, reason);
+    const stencil_place *place = &input->facts.place[array];
+    stencil_cells cells = *to;
+    cells.precision = input->read_as;
+    input->array = array;
+    return place->offset > 0 && place->precision == cells.precision
+               ? read_here(input, array, &there, &cells)
+               : read_there(input, source_of(input, array), &there, &cells);
 }
 
-stencil_reader stencil_input_as(stencil_input *input, const stencil_problem *problem, hid_t type) {
+/* Reads boxes of the numbers as they are stored, as double. */
+static stencil_reader as_stored(stencil_input *input, const stencil_problem *problem) {
     input->problem = problem;
-    input->read_as = type;
+    input->read_as = STENCIL_FLOAT64;
     return (stencil_reader){read_as, input};
 }
 
@@ -177,13 +165,13 @@ static stencil_status store_scaled(void *context, const stencil_box *slab, const
  * once. */
 static stencil_status read_scaled(stencil_input *input, stencil_array array, const stencil_box *box,
                                   const stencil_cells *to) {
-    const stencil_reader from = stencil_input_as(input, input->problem, H5T_NATIVE_DOUBLE);
+    const stencil_reader from = as_stored(input, input->problem);
     const stencil_mesh mesh = stencil_problem_mesh(input->problem, 1);
     const stencil_slabs slabs = {&from, &mesh, array, .cell_bytes = sizeof(double)};
     const bool scaled = array == STENCIL_ARRAY_B && input->problem->spec.source != STENCIL_SOURCE_B;
     return stencil_slabs_visit(
         &slabs, box, store_scaled,
-        &(scaling){&input->values[array], scaled ? input->problem->source_scale : 1, to});
+        &(scaling){&input->facts.values[array], scaled ? input->problem->source_scale : 1, to});
 }
 
 static stencil_status read_box(void *context, stencil_array array, const stencil_box *box,
@@ -191,9 +179,9 @@ static stencil_status read_box(void *context, stencil_array array, const stencil
     stencil_input *input = context;
     const stencil_problem *problem = input->problem;
     const bool scaled = array == STENCIL_ARRAY_B && problem->spec.source != STENCIL_SOURCE_B;
-    if (input->values[array].packed || scaled)
+    if (input->facts.values[array].packed || scaled)
         return read_scaled(input, array, box, to);
-    input->read_as = stencil_h5_type(problem->precision, false);
+    input->read_as = problem->precision;
     return read_as(input, array, box, to);
 }
 
@@ -201,7 +189,7 @@ static stencil_status read_box(void *context, stencil_array array, const stencil
  * are left alone. */
 static bool find_nonfinite(const stencil_input *input, const stencil_box *slab, const stencil_cells *cells,
                            int64_t at[3]) {
-    if (!stencil_cells_find_nonfinite(cells, slab->n, at) || !input->values[input->array].has_nan)
+    if (!stencil_cells_find_nonfinite(cells, slab->n, at) || !input->facts.values[input->array].has_nan)
         return stencil_cells_find_nonfinite(cells, slab->n, at);
     const int64_t *n = slab->n;
     for (int64_t i = 0; i < n[STENCIL_Z] * n[STENCIL_Y] * n[STENCIL_X]; i++) {
@@ -236,8 +224,8 @@ static stencil_status check_finite(void *context, const stencil_box *slab, const
 
 /* Cells without a value, and those out of range. */
 static stencil_status check_values(stencil_input *input, stencil_array array, bool allow_nan) {
-    const stencil_reader stored = stencil_input_as(input, input->problem, H5T_NATIVE_DOUBLE);
-    const stencil_values_check check = {&input->values[array], input->problem, input->path,
+    const stencil_reader stored = as_stored(input, input->problem);
+    const stencil_values_check check = {&input->facts.values[array], input->problem, input->path,
                                         dataset_name(input, array), allow_nan};
     return stencil_values_check_all(&check, &stored, array);
 }
@@ -256,7 +244,7 @@ static stencil_status read_finite(void *context, stencil_array array, const sten
     TRY(read_box(context, array, box, to));
     if (input->judged[array] || !stencil_cells_find_nonfinite(to, box->n, found))
         return STENCIL_OK;
-    if (input->values[array].has_nan)
+    if (input->facts.values[array].has_nan)
         TRY(check_values(input, array, false));
     TRY(stencil_slabs_visit(&slabs, &whole, check_finite, context));
     input->judged[array] = true;
@@ -271,13 +259,14 @@ stencil_reader stencil_input_reader(stencil_input *input, const stencil_problem 
 
 stencil_status stencil_input_check_written(stencil_input *input, const stencil_problem *problem, bool allow,
                                            stencil_notes *notes) {
-    const int64_t u = input->unwritten[STENCIL_ARRAY_U], source = input->unwritten[STENCIL_ARRAY_B];
+    const int64_t u = input->facts.unwritten[STENCIL_ARRAY_U],
+                  source = input->facts.unwritten[STENCIL_ARRAY_B];
     const int64_t cells = problem->extent[0] * problem->extent[1] * problem->extent[2];
     CHECK(u == 0 || allow, BAD_DATA,
           "'%s': %" PRId64 " of %" PRId64 " cells of %s were never written: write them, or use "
           "--allow-unwritten to take what HDF5 gives there (the fill value, most often 0)",
-          input->path, u, cells, input->field);
-    stencil_values *values = &input->values[STENCIL_ARRAY_U];
+          input->path, u, cells, input->facts.field);
+    stencil_values *values = &input->facts.values[STENCIL_ARRAY_U];
     if (u > 0 && values->by_default) {
         values->marker_count--;
         values->by_default = false;
@@ -286,7 +275,7 @@ stencil_status stencil_input_check_written(stencil_input *input, const stencil_p
         stencil_notes_warn(notes,
                            "%" PRId64 " of %" PRId64 " cells of %s were never written: they have the fill "
                            "value, most often 0",
-                           u, cells, input->field);
+                           u, cells, input->facts.field);
     if (source > 0)
         stencil_notes_warn(notes,
                            "%" PRId64 " of %" PRId64 " cells of %s were never written: they have the fill "
@@ -300,7 +289,7 @@ stencil_status stencil_input_check(stencil_input *input, const stencil_problem *
     input->problem = problem;
     const int count = problem->spec.source != STENCIL_SOURCE_NONE ? STENCIL_ARRAY_COUNT : STENCIL_ARRAY_U + 1;
     for (int array = STENCIL_ARRAY_U; array < count; array++) {
-        const stencil_values *values = &input->values[array];
+        const stencil_values *values = &input->facts.values[array];
         const bool limited = values->least > -INFINITY || values->most < INFINITY;
         /* Of NaN alone the reader finds out for itself. */
         if (limited || values->marker_count > (values->has_nan ? 1 : 0))

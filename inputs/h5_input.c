@@ -1,0 +1,141 @@
+/* An input where HDF5 reads it: what it says of the problem, and boxes of its cells. */
+#include <string.h>
+
+#include "base/words.h"
+#include "inputs/chunks.h"
+#include "inputs/file.h"
+#include "inputs/reading.h"
+
+/* Room for a layer of chunks, so that slabs that cut through chunks do not unpack them again and again. */
+#define CHUNK_CACHE_BYTES ((size_t)256 << 20)
+#define CHUNK_CACHE_SLOTS ((size_t)12421) /* a prime, as HDF5 advises */
+
+static const char *array_name(const stencil_h5_input *input, stencil_source source) {
+    return source == STENCIL_SOURCE_NONE ? input->facts.field : stencil_source_names[source];
+}
+
+static stencil_status check_shape(const stencil_h5_input *input, const char *name, bool same) {
+    CHECK(same, BAD_DATA, "'%s': %s has another shape than %s; give one value for each cell of %s",
+          input->path, name, input->facts.field, input->facts.field);
+    return STENCIL_OK;
+}
+
+/* Fills in what the spec has to know of the field, or of a source, which may be missing. */
+static stencil_status inspect(stencil_h5_input *input, stencil_source source, stencil_spec *spec) {
+    const char *path = input->path, *name = array_name(input, source);
+    const bool is_field = source == STENCIL_SOURCE_NONE;
+    STENCIL_DATASET d = {0};
+    TRY(stencil_dataset_open(&d, input->file, path, name, NULL));
+    if (d.id == 0)
+        return is_field ? stencil_field_refuse_missing(input->file, path, spec) : STENCIL_OK;
+    const stencil_array array = is_field ? STENCIL_ARRAY_U : STENCIL_ARRAY_B;
+    stencil_values *values = &input->facts.values[array];
+    CHECK(d.rank == 2 || d.rank == 3, BAD_DATA, "'%s': %s has rank %d; give [ny][nx] or [nz][ny][nx]", path,
+          name, d.rank);
+    TRY(check_shape(input, name, is_field || d.rank == spec->rank));
+    for (int i = 0; i < d.rank; i++) {
+        CHECK(d.extent[i] > 0, BAD_DATA, "'%s': dimension %d of %s is 0; give at least one cell", path, i,
+              name);
+        TRY(check_shape(input, name, is_field || d.extent[i] == spec->extent[i]));
+        spec->extent[i] = d.extent[i];
+    }
+    CHECK(spec->source == STENCIL_SOURCE_NONE, BAD_DATA,
+          "'%s' has both %s and %s: give /f for problem poisson, /q for heat, /b for everything else", path,
+          stencil_source_names[spec->source], name);
+    TRY(stencil_values_read(values, d.id, path, name));
+    input->facts.unwritten[array] = d.unwritten;
+    input->facts.place[array] = stencil_dataset_place(&d, input->file);
+    const int64_t chunk = stencil_dataset_chunk_bytes(d.id);
+    input->facts.chunk_bytes = chunk > input->facts.chunk_bytes ? chunk : input->facts.chunk_bytes;
+    if (is_field) {
+        const bool single = d.floating && d.element_bytes <= sizeof(float);
+        spec->rank = d.rank;
+        spec->precision = values->packed ? values->precision : single ? STENCIL_FLOAT32 : STENCIL_FLOAT64;
+    }
+    spec->source = source;
+    return STENCIL_OK;
+}
+
+stencil_status stencil_h5_input_open(stencil_h5_input *input, const char *path, const char *field,
+                                     stencil_spec *spec) {
+    stencil_input_facts *facts = &input->facts;
+    stencil_spec_init(spec);
+    *input = (stencil_h5_input){.path = path};
+    TRY(stencil_h5_open(path, &input->file));
+    CHECK(stencil_h5_state(input->file, &facts->state), INTERNAL, "the system tells no state of '%s'", path);
+    TRY(stencil_format_read(input->file, path, &facts->foreign));
+    TRY(stencil_field_choose(input->file, path, field, spec, &facts->field_passed_over));
+    memcpy(facts->field, stencil_spec_field(spec), strlen(stencil_spec_field(spec)) + 1);
+    for (int source = STENCIL_SOURCE_NONE; source < STENCIL_SOURCE_COUNT; source++)
+        TRY(inspect(input, (stencil_source)source, spec));
+    TRY(stencil_spec_read(input->file, path, spec));
+    if (field != NULL && !stencil_field_is_stated(input->file, path, spec)) {
+        facts->other_steps = spec->steps_total > 0 ? spec->steps_total : 0;
+        stencil_spec_forget(spec);
+    }
+    return STENCIL_OK;
+}
+
+void stencil_h5_input_rest(stencil_h5_input *input) {
+    stencil_chunks_close(input->chunks);
+    stencil_handle_close(&input->dataset);
+    input->chunks = NULL;
+    input->dataset = 0;
+}
+
+void stencil_h5_input_close(stencil_h5_input *input) {
+    stencil_h5_input_rest(input);
+    stencil_handle_close(&input->file);
+    *input = (stencil_h5_input){0};
+}
+
+/* Keeps it open, with its chunks, for the next box. */
+static stencil_status open_dataset(stencil_h5_input *input, stencil_source source) {
+    const char *name = array_name(input, source);
+    stencil_reading_at("cells of %s", name);
+    if (input->dataset > 0 && input->source == source)
+        return STENCIL_OK;
+    stencil_h5_input_rest(input);
+    input->source = source;
+    STENCIL_HANDLE access = H5Pcreate(H5P_DATASET_ACCESS);
+    if (access >= 0 && H5Pset_chunk_cache(access, CHUNK_CACHE_SLOTS, CHUNK_CACHE_BYTES, 1.0) >= 0)
+        input->dataset = H5Dopen2(input->file, name, access);
+    CHECK(input->dataset > 0, BAD_DATA, "'%s': cannot open %s (%s)", input->path, name, stencil_h5_reason());
+    input->chunks = stencil_chunks_open(input->dataset);
+    return stencil_dataset_elsewhere(input->dataset)
+               ? stencil_dataset_check_sources(input->file, input->path, name)
+               : STENCIL_OK;
+}
+
+stencil_status stencil_h5_input_read(stencil_h5_input *input, stencil_source source, const stencil_box *box,
+                                     hid_t type, const stencil_cells *to) {
+    TRY(open_dataset(input, source));
+    const char *reason = NULL, *name = array_name(input, source);
+    if (input->chunks != NULL)
+        reason = stencil_chunks_read(input->chunks, box, type, to);
+    else if (stencil_h5_box(input->dataset, box, type, to, false) < 0)
+        reason = stencil_h5_reason();
+    if (reason == NULL)
+        return STENCIL_OK;
+    /* Chunks are unpacked one by one, beside what the run was found to need. */
+    CHECK(strstr(reason, "memory allocation failed") == NULL, NO_MEMORY,
+          "'%s': there is no memory to unpack a chunk of %s (--read-memory allows more)", input->path, name);
+    TRY(stencil_h5_check_filters(input->dataset, input->path, name, true));
+    FAIL(BAD_DATA, "'%s': cannot read %s (%s): it is damaged", input->path, name, reason);
+}
+
+static stencil_status read_source(void *context, stencil_array array, const stencil_box *box,
+                                  const stencil_cells *to) {
+    stencil_h5_input *input = context;
+    const stencil_box there = stencil_box_from(box, input->first);
+    (void)array;
+    return stencil_h5_input_read(input, input->source, &there, input->read_as, to);
+}
+
+stencil_reader stencil_h5_input_as(stencil_h5_input *input, const stencil_problem *problem, hid_t type) {
+    stencil_h5_input_rest(input);
+    input->source = problem->spec.source;
+    input->first = problem->first;
+    input->read_as = type;
+    return (stencil_reader){read_source, input};
+}

@@ -1,0 +1,246 @@
+/* An open input, as the rest of the program has it: what its file says, asked of the process that reads it.
+ */
+#define _DEFAULT_SOURCE /* pread */
+
+#include "inputs/inputs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/words.h"
+#include "inputs/h5.h"
+#include "inputs/reading.h"
+
+const char *const stencil_source_names[] = {
+    [STENCIL_SOURCE_B] = "/b", [STENCIL_SOURCE_F] = "/f", [STENCIL_SOURCE_Q] = "/q"};
+
+static stencil_status ask(stencil_input *input, stencil_request request, const void *question, void *answer) {
+    return stencil_reading_ask(input->process, request, question, answer, -1);
+}
+
+static stencil_file_state state_of(int fd) {
+    struct stat info;
+    if (fd < 0 || fstat(fd, &info) != 0)
+        return (stencil_file_state){0};
+    return (stencil_file_state){(int64_t)info.st_size, (int64_t)info.st_mtim.tv_sec,
+                                (int64_t)info.st_mtim.tv_nsec, (uint64_t)info.st_dev, (uint64_t)info.st_ino};
+}
+
+static bool is_same(const stencil_file_state *a, const stencil_file_state *b) {
+    return a->bytes == b->bytes && a->modified_s == b->modified_s && a->modified_ns == b->modified_ns &&
+           a->device == b->device && a->inode == b->inode;
+}
+
+stencil_status stencil_input_check_unchanged(const stencil_input *input) {
+    const stencil_file_state is = state_of(input->fd);
+    CHECK(is_same(&is, &input->facts.state), BAD_DATA,
+          "'%s' was changed while it was read: start again when it is complete, or with a copy", input->path);
+    return STENCIL_OK;
+}
+
+/* Whether numbers of a dataset lie within the file. */
+static bool is_within(const stencil_place *place, const int64_t *extent, int rank, int64_t file_bytes) {
+    int64_t bytes = (int64_t)stencil_precision_bytes(place->precision);
+    for (int i = 0; i < rank; i++)
+        if (!stencil_multiply(bytes, extent[i], &bytes))
+            return false;
+    return place->offset <= file_bytes && bytes <= file_bytes - place->offset;
+}
+
+static stencil_status check_within(const stencil_input *input, const char *name, const stencil_place *place,
+                                   const int64_t *extent, int rank) {
+    CHECK(place->offset == 0 || is_within(place, extent, rank, input->facts.state.bytes), BAD_DATA,
+          "'%s' is truncated or damaged: it ends before the last cell of %s", input->path, name);
+    return STENCIL_OK;
+}
+
+/* Starts the process; what it is asked first goes on its way beside what this one has to do. */
+static stencil_status open_file(stencil_input *input, const char *path, const stencil_input_options *options,
+                                bool looks, stencil_say_open *found) {
+    stencil_ask_open question = {.looks = looks, .named = options != NULL && options->field != NULL};
+    *input = (stencil_input){.path = path, .fd = -1};
+    CHECK(strlen(path) < sizeof question.path, NO_INPUT, "cannot open '%s': the name is too long", path);
+    snprintf(question.path, sizeof question.path, "%s", path);
+    if (question.named)
+        snprintf(question.field, sizeof question.field, "%s", options->field);
+    TRY(stencil_reading_start(&input->process, path, options != NULL ? &options->limits : NULL));
+    TRY(stencil_reading_send(input->process, STENCIL_REQUEST_open, &question, -1));
+    stencil_h5_quiet(); /* HDF5's own start, for a result */
+    TRY(stencil_reading_receive(input->process, STENCIL_REQUEST_open, found));
+    input->facts = found->facts;
+    input->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    TRY(stencil_input_check_unchanged(input));
+    stencil_reading_allow(input->process, 4 * input->facts.chunk_bytes);
+    return STENCIL_OK;
+}
+
+stencil_status stencil_input_open(stencil_input *input, const char *path,
+                                  const stencil_input_options *options, stencil_spec *spec) {
+    stencil_say_open found;
+    stencil_spec_init(spec);
+    TRY(open_file(input, path, options, false, &found));
+    *spec = found.spec;
+    for (int array = STENCIL_ARRAY_U; array < STENCIL_ARRAY_COUNT; array++)
+        TRY(check_within(input,
+                         array == STENCIL_ARRAY_U ? input->facts.field : stencil_source_names[spec->source],
+                         &input->facts.place[array], spec->extent, spec->rank));
+    return STENCIL_OK;
+}
+
+stencil_status stencil_input_look(stencil_input *input, const char *path,
+                                  const stencil_input_options *options) {
+    stencil_say_open found;
+    return open_file(input, path, options, true, &found);
+}
+
+void stencil_input_close(stencil_input *input) {
+    if (input->path != NULL && input->fd >= 0)
+        close(input->fd);
+    stencil_reading_end(input->process);
+    *input = (stencil_input){0};
+}
+
+void stencil_input_rest(stencil_input *input) {
+    stencil_nothing nothing = {0};
+    if (input->process != NULL) /* one that is gone rests, too */
+        ask(input, STENCIL_REQUEST_rest, &nothing, &nothing);
+}
+
+stencil_status stencil_input_grid(stencil_input *input, stencil_spec *spec, stencil_notes *notes) {
+    stencil_say_grid found;
+    TRY(ask(input, STENCIL_REQUEST_grid, &(stencil_ask_grid){*spec}, &found));
+    spec->spacing_count = found.spec.spacing_count;
+    memcpy(spec->spacing, found.spec.spacing, sizeof spec->spacing);
+    if (notes != NULL)
+        stencil_notes_take(notes, &found.notes);
+    return STENCIL_OK;
+}
+
+stencil_status stencil_input_notes(stencil_input *input, const stencil_spec *file, const stencil_spec *spec,
+                                   stencil_notes *notes) {
+    stencil_notes found;
+    TRY(ask(input, STENCIL_REQUEST_notes, &(stencil_ask_notes){*file, *spec}, &found));
+    stencil_notes_take(notes, &found);
+    return STENCIL_OK;
+}
+
+stencil_status stencil_input_provenance(stencil_input *input, stencil_provenance *provenance) {
+    return ask(input, STENCIL_REQUEST_provenance, &(stencil_nothing){0}, provenance);
+}
+
+stencil_status stencil_input_field(stencil_input *input, const char *other, char field[STENCIL_FIELD_MAX],
+                                   bool *holds) {
+    stencil_ask_field question = {{0}};
+    stencil_say_field found;
+    if (other != NULL)
+        snprintf(question.other, sizeof question.other, "%s", other);
+    TRY(ask(input, STENCIL_REQUEST_field, &question, &found));
+    memcpy(field, found.field, sizeof found.field);
+    *holds = found.holds;
+    return STENCIL_OK;
+}
+
+stencil_status stencil_input_numbers(stencil_input *input, const char *name, const char *advice,
+                                     stencil_numbers *numbers) {
+    stencil_ask_numbers question = {{0}, {0}};
+    CHECK(strlen(name) < sizeof question.name, BAD_DATA, "'%s' has no dataset %s", input->path, name);
+    snprintf(question.name, sizeof question.name, "%s", name);
+    snprintf(question.advice, sizeof question.advice, "%s", advice != NULL ? advice : "");
+    TRY(ask(input, STENCIL_REQUEST_numbers, &question, numbers));
+    stencil_reading_allow(input->process, 4 * numbers->chunk_bytes);
+    return check_within(input, name, &numbers->place, numbers->extent, numbers->rank);
+}
+
+/* Numbers from a place in the file on. */
+static stencil_status read_bytes(const stencil_input *input, int64_t offset, void *to, size_t bytes) {
+    for (size_t done = 0; done < bytes;) {
+        const ssize_t got =
+            pread(input->fd, (char *)to + done, bytes - done, (off_t)(offset + (int64_t)done));
+        CHECK(got > 0 || (got < 0 && errno == EINTR), BAD_DATA, "'%s': it cannot be read on: %s", input->path,
+              got < 0 ? strerror(errno) : "it was made shorter");
+        done += got > 0 ? (size_t)got : 0;
+    }
+    return STENCIL_OK;
+}
+
+/* Elements that stand there as they are in memory, or as float, which becomes double from the last one on. */
+static stencil_status read_here(const stencil_input *input, const stencil_place *place, int64_t first,
+                                double *values, int64_t count) {
+    const size_t one = stencil_precision_bytes(place->precision);
+    TRY(read_bytes(input, place->offset + first * (int64_t)one, values, (size_t)count * one));
+    for (int64_t i = count - 1; i >= 0 && place->precision == STENCIL_FLOAT32; i--) {
+        float single;
+        memcpy(&single, (const char *)values + (size_t)i * sizeof single, sizeof single);
+        values[i] = single;
+    }
+    return STENCIL_OK;
+}
+
+stencil_status stencil_input_block(stencil_input *input, const stencil_numbers *numbers, int64_t first,
+                                   int64_t most, bool whole, void *values, int64_t *count) {
+    const int64_t room = STENCIL_WINDOW_BYTES / (int64_t)sizeof(double),
+                  left = stencil_smaller(most, numbers->count - first);
+    if (numbers->place.offset > 0 && !whole) {
+        *count = left;
+        return read_here(input, &numbers->place, first, values, left);
+    }
+    stencil_say_block found;
+    const stencil_ask_block question = {first, stencil_smaller(left, room), whole};
+    TRY(ask(input, STENCIL_REQUEST_block, &question, &found));
+    CHECK(found.count > 0 && found.count <= question.most, BAD_DATA, "'%s' is damaged: it cannot be read on",
+          input->path);
+    memcpy(values, stencil_reading_window(input->process), (size_t)found.count * sizeof(double));
+    *count = found.count;
+    return STENCIL_OK;
+}
+
+/* A list of numbers of 8 bytes, at most one for each of so many steps; *count is 0 where there is none. */
+static stencil_status read_list(stencil_input *input, const char *name, int64_t most, bool whole,
+                                int64_t *count, void **values) {
+    stencil_numbers list;
+    TRY(stencil_input_numbers(input, name, NULL, &list));
+    CHECK(!list.exists || list.rank == 1, BAD_DATA, "'%s': %s is no list of numbers", input->path, name);
+    CHECK(list.count <= most, BAD_DATA,
+          "'%s': %s has %" PRId64 " entries, more than the %" PRId64 " steps of steps_total", input->path,
+          name, list.count, most);
+    *count = list.count;
+    if (list.count == 0)
+        return STENCIL_OK;
+    TRY(stencil_memory_alloc(values, list.count * (int64_t)sizeof(double), name));
+    for (int64_t first = 0, block = 0; first < list.count; first += block)
+        TRY(stencil_input_block(input, &list, first, list.count - first, whole, (double *)*values + first,
+                                &block));
+    return STENCIL_OK;
+}
+
+stencil_status stencil_input_load_history(stencil_input *input, stencil_problem *problem) {
+    const char *path = input->path;
+    stencil_origin *origin = &problem->origin;
+    stencil_history *history = &origin->history;
+    void *values = NULL, *steps = NULL;
+    int64_t count = 0, step_count = 0;
+    if (origin->steps == 0)
+        return STENCIL_OK;
+    stencil_status status = read_list(input, "/residual", origin->steps, false, &count, &values);
+    if (status == STENCIL_OK)
+        status = read_list(input, "/residual_step", origin->steps, true, &step_count, &steps);
+    history->residual = values; /* freed with the problem, whatever comes */
+    history->step = steps;
+    TRY(status);
+    CHECK(count == step_count, BAD_DATA, "'%s': /residual has %" PRId64 " entries, /residual_step %" PRId64,
+          path, count, step_count);
+    for (int64_t i = 0; i < count; i++)
+        CHECK(history->step[i] > (i > 0 ? history->step[i - 1] : 0) && history->step[i] <= origin->steps,
+              BAD_DATA, "'%s': /residual_step[%" PRId64 "] is out of order, or behind the last step", path,
+              i);
+    history->count = count;
+    /* By the distance of checks that the file states: the command line may ask for another one now. */
+    origin->last_is_extra = count > 0 && history->step[count - 1] % origin->check_every != 0;
+    return STENCIL_OK;
+}

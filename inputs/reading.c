@@ -1,0 +1,503 @@
+#define _GNU_SOURCE /* prlimit */
+
+#include "inputs/reading.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <malloc.h>
+#include <omp.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/shm.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/base.h"
+#include "inputs/h5.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define IS_SANITIZED 1 /* their own memory is beyond any limit, and what they print is wanted */
+#else
+#define IS_SANITIZED 0
+#endif
+
+extern char **environ;
+
+static const stencil_reading_limits usual_limits = {5, 30, INT64_C(1) << 30};
+
+/* The descriptor of the reading process that leads here. */
+enum { CHANNEL = 3 };
+
+#define SHARED_FAILED ((void *)-1) /* of shmat() */
+
+/* A thread's stack there, which counts as its memory. */
+#define STACK_BYTES (INT64_C(1) << 20)
+
+/* The other end is asked for an answer so often. */
+static const double look_s = 0.05;
+
+/* As often as this a file's bytes, and these bytes besides, are progress within a request: who reads them
+ * again and again gets nowhere. */
+enum { READS_MOST = 4 };
+#define READS_BESIDE (UINT64_C(1) << 30)
+
+/* What both processes have in memory, before the window. */
+typedef struct board {
+    _Atomic uint64_t progress;
+    char at[256]; /* what is being read */
+} board;
+enum { BOARD_BYTES = 1 << 16 };
+
+typedef struct head {
+    uint32_t request, status;
+    uint64_t bytes; /* behind it */
+} head;
+
+/* What a request or its answer consists of. */
+typedef struct kind {
+    const char *name;
+    size_t ask, say;
+    bool cells;
+} kind;
+static const kind kinds[] = {
+#define X(name, ask, say, cells) {#name, sizeof(ask), sizeof(say), cells},
+    STENCIL_REQUESTS(X)
+#undef X
+};
+
+typedef union answer {
+    stencil_says says;
+    char message[sizeof((stencil_error *)NULL)->message];
+} answer;
+
+struct stencil_reading {
+    const char *path;
+    stencil_reading_limits limits;
+    pid_t process; /* 0: it is gone */
+    int channel;
+    board *board; /* BOARD_BYTES, and then the window */
+    stencil_error lost;
+};
+
+/* Sends a message whole, and a descriptor with it unless that is negative. */
+static bool send_message(int channel, head what, const void *bytes, int fd) {
+    union {
+        struct cmsghdr header;
+        char room[CMSG_SPACE(sizeof(int))];
+    } beside = {.room = {0}};
+    struct iovec part[2] = {{&what, sizeof what}, {(void *)(uintptr_t)bytes, (size_t)what.bytes}};
+    struct msghdr message = {.msg_iov = part, .msg_iovlen = 2};
+    if (fd >= 0) {
+        message.msg_control = beside.room;
+        message.msg_controllen = sizeof beside.room;
+        beside.header = (struct cmsghdr){
+            .cmsg_len = CMSG_LEN(sizeof fd), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
+        memcpy(CMSG_DATA(&beside.header), &fd, sizeof fd);
+    }
+    ssize_t sent;
+    do
+        sent = sendmsg(channel, &message, MSG_NOSIGNAL);
+    while (sent < 0 && errno == EINTR);
+    return sent == (ssize_t)(sizeof what + what.bytes);
+}
+
+/* Receives a message of `most` bytes at most behind its head; *fd (may be NULL) is what came with it, or -1.
+ */
+static bool receive_message(int channel, head *what, void *bytes, size_t most, int *fd) {
+    union {
+        struct cmsghdr header;
+        char room[CMSG_SPACE(sizeof(int))];
+    } beside = {.room = {0}};
+    struct iovec part[2] = {{what, sizeof *what}, {bytes, most}};
+    struct msghdr message = {.msg_iov = part, .msg_iovlen = 2};
+    if (fd != NULL) {
+        *fd = -1;
+        message.msg_control = beside.room;
+        message.msg_controllen = sizeof beside.room;
+    }
+    ssize_t got;
+    do
+        got = recvmsg(channel, &message, MSG_CMSG_CLOEXEC);
+    while (got < 0 && errno == EINTR);
+    const struct cmsghdr *came = fd != NULL && got > 0 ? CMSG_FIRSTHDR(&message) : NULL;
+    if (came != NULL && came->cmsg_level == SOL_SOCKET && came->cmsg_type == SCM_RIGHTS)
+        memcpy(fd, CMSG_DATA(came), sizeof *fd);
+    return got >= (ssize_t)sizeof *what && (size_t)got - sizeof *what == what->bytes;
+}
+
+/* Where this program is: valgrind knows what stands there, but not the way through /proc. */
+static void find_program(char path[PATH_MAX]) {
+    static const char self[] = "/proc/self/exe";
+    const ssize_t length = readlink(self, path, PATH_MAX - 1);
+    path[length > 0 ? length : 0] = '\0';
+    if (length <= 0 || access(path, X_OK) != 0) /* it was replaced since */
+        snprintf(path, PATH_MAX, "%s", self);
+}
+
+/* The environment with what comes first in it: threads that wait give their processor up at once, and have
+ * small stacks. NULL without memory; to be freed. */
+static char **make_environment(void) {
+    static char policy[] = "OMP_WAIT_POLICY=passive", stack[] = "OMP_STACKSIZE=1M";
+    size_t count = 0;
+    while (environ[count] != NULL)
+        count++;
+    char **all = malloc((count + 3) * sizeof *all);
+    if (all == NULL)
+        return NULL;
+    all[0] = policy;
+    all[1] = stack;
+    memcpy(all + 2, environ, (count + 1) * sizeof *all);
+    return all;
+}
+
+/* What ends or interrupts the parent is not meant for it: it goes on until the channel ends, and has a group
+ * of its own. */
+static int set_attributes(posix_spawnattr_t *attributes) {
+    static const int kept_off[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGUSR1,
+                                   SIGUSR2, SIGPIPE, SIGXFSZ, SIGTSTP};
+    sigset_t blocked, all;
+    sigemptyset(&blocked);
+    for (size_t i = 0; i < sizeof kept_off / sizeof *kept_off; i++)
+        sigaddset(&blocked, kept_off[i]);
+    sigfillset(&all);
+    int failed = posix_spawnattr_setflags(attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
+                                                          POSIX_SPAWN_SETSIGDEF);
+    if (failed == 0)
+        failed = posix_spawnattr_setpgroup(attributes, 0);
+    if (failed == 0)
+        failed = posix_spawnattr_setsigmask(attributes, &blocked);
+    return failed != 0 ? failed : posix_spawnattr_setsigdefault(attributes, &all);
+}
+
+static int set_descriptors(posix_spawn_file_actions_t *actions, int channel) {
+    int failed = posix_spawn_file_actions_adddup2(actions, channel, CHANNEL);
+    for (int fd = STDIN_FILENO; fd <= (IS_SANITIZED ? STDOUT_FILENO : STDERR_FILENO) && failed == 0; fd++)
+        failed = posix_spawn_file_actions_addopen(actions, fd, "/dev/null", O_RDWR, 0);
+    return failed;
+}
+
+static stencil_status spawn(stencil_reading *r, int channel, int shared) {
+    char program[PATH_MAX], parent[32], memory[32], window[32];
+    snprintf(parent, sizeof parent, "%ld", (long)getpid());
+    snprintf(memory, sizeof memory, "%lld", (long long)r->limits.memory);
+    snprintf(window, sizeof window, "%d", shared);
+    find_program(program);
+    const char *const argv[] = {"stencil", STENCIL_READING_WORD, parent, memory, window, r->path, NULL};
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    char **environment = make_environment();
+    int failed = environment == NULL ? ENOMEM : posix_spawn_file_actions_init(&actions);
+    if (failed == 0) {
+        failed = posix_spawnattr_init(&attributes);
+        if (failed == 0)
+            failed = set_descriptors(&actions, channel);
+        if (failed == 0)
+            failed = set_attributes(&attributes);
+        if (failed == 0)
+            failed = posix_spawn(&r->process, program, &actions, &attributes, (char *const *)(uintptr_t)argv,
+                                 environment);
+        posix_spawnattr_destroy(&attributes);
+        posix_spawn_file_actions_destroy(&actions);
+    }
+    free(environment);
+    CHECK(failed != ENOMEM && failed != EAGAIN, NO_MEMORY,
+          "there is no memory, or no place, for a process that reads '%s'", r->path);
+    CHECK(failed == 0, INTERNAL, "cannot start '%s' as the process that reads '%s': %s", program, r->path,
+          strerror(failed));
+    return STENCIL_OK;
+}
+
+/* A descriptor that the reading process gets under another number, which is free there. */
+static int high(int fd) {
+    enum { FREE = 16 };
+    const int moved = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, FREE);
+    if (fd >= 0)
+        close(fd);
+    return moved;
+}
+
+/* Memory that goes with the last process that has it, whatever ends that: it is not counted as a file, as
+ * that of other kinds is. */
+static stencil_status open_window(stencil_reading *r, int *shared) {
+    *shared = shmget(IPC_PRIVATE, BOARD_BYTES + STENCIL_WINDOW_BYTES, IPC_CREAT | 0600);
+    void *both = *shared < 0 ? SHARED_FAILED : shmat(*shared, NULL, 0);
+    const int failed = errno;
+    if (*shared >= 0)
+        shmctl(*shared, IPC_RMID, NULL);
+    CHECK(both != SHARED_FAILED, NO_MEMORY, "no memory to share with a process that reads '%s': %s", r->path,
+          strerror(failed));
+    r->board = both;
+    return STENCIL_OK;
+}
+
+static stencil_status start(stencil_reading *r, int *channel) {
+    int end[2] = {-1, -1}, shared = -1;
+    CHECK(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, end) == 0, INTERNAL,
+          "the system gives no channel to a process that reads '%s': %s", r->path, strerror(errno));
+    r->channel = end[0];
+    *channel = high(end[1]);
+    CHECK(*channel >= 0, INTERNAL, "the system gives no channel to a process that reads '%s'", r->path);
+    TRY(open_window(r, &shared));
+    return spawn(r, *channel, shared);
+}
+
+static stencil_reading_limits complete(const stencil_reading_limits *limits) {
+    stencil_reading_limits all = limits != NULL ? *limits : usual_limits;
+    if (!(all.headers_s > 0))
+        all.headers_s = usual_limits.headers_s;
+    if (!(all.cells_s > 0))
+        all.cells_s = usual_limits.cells_s;
+    if (all.memory <= 0)
+        all.memory = usual_limits.memory;
+    return all;
+}
+
+stencil_status stencil_reading_start(stencil_reading **reading, const char *path,
+                                     const stencil_reading_limits *limits) {
+    int channel = -1;
+    stencil_reading *r = calloc(1, sizeof *r);
+    CHECK(r != NULL, NO_MEMORY, "no memory to read '%s'", path);
+    *r = (stencil_reading){.path = path, .limits = complete(limits), .channel = -1};
+    const stencil_status status = start(r, &channel);
+    if (channel >= 0)
+        close(channel);
+    if (status == STENCIL_OK)
+        *reading = r;
+    else
+        stencil_reading_end(r);
+    return status;
+}
+
+/* Ends the process, at once unless it is ending by itself; how it ended (as waitpid() tells), -1: it did not
+ * by itself. */
+static int collect(stencil_reading *r, bool is_ending) {
+    enum { LOOKS = 2000 };
+    int how = -1;
+    pid_t ended = 0;
+    for (int i = 0; i < LOOKS && is_ending && r->process > 0 && ended == 0; i++) {
+        ended = waitpid(r->process, &how, WNOHANG);
+        if (ended == 0)
+            nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
+    if (r->process > 0 && ended == 0) {
+        kill(r->process, SIGKILL);
+        while (waitpid(r->process, NULL, 0) < 0 && errno == EINTR)
+            continue;
+    }
+    r->process = 0;
+    return ended > 0 ? how : -1;
+}
+
+void stencil_reading_end(stencil_reading *r) {
+    if (r == NULL)
+        return;
+    if (r->channel >= 0)
+        close(r->channel);
+    collect(r, false);
+    if (r->board != NULL)
+        shmdt(r->board);
+    free(r);
+}
+
+void *stencil_reading_window(const stencil_reading *r) {
+    return (char *)r->board + BOARD_BYTES;
+}
+
+void stencil_reading_allow(stencil_reading *r, int64_t bytes) {
+    struct rlimit limit;
+    const rlim_t all = (rlim_t)r->limits.memory + (rlim_t)bytes + (rlim_t)omp_get_max_threads() * STACK_BYTES;
+    if (IS_SANITIZED || r->process <= 0 || prlimit(r->process, RLIMIT_DATA, NULL, &limit) != 0 ||
+        limit.rlim_cur >= all)
+        return;
+    limit.rlim_cur = limit.rlim_max < all ? limit.rlim_max : all;
+    prlimit(r->process, RLIMIT_DATA, &limit, NULL);
+}
+
+/* What became of the process, which reads no more; `why`: what this end saw of it. */
+static stencil_status lose(stencil_reading *r, bool is_ending, const char *why) {
+    char at[sizeof r->board->at];
+    memcpy(at, r->board->at, sizeof at);
+    at[sizeof at - 1] = '\0';
+    const char *place = at[0] != '\0' ? at : "its header", *version = stencil_h5_version();
+    const int code = collect(r, is_ending);
+    const int signal_number = code >= 0 && WIFSIGNALED(code) ? WTERMSIG(code) : 0;
+    const stencil_status status =
+        signal_number == SIGKILL
+            ? ERROR(BAD_DATA, "'%s': the process that reads it was killed at %s: memory may have run out",
+                    r->path, place)
+        : signal_number != 0
+            ? ERROR(BAD_DATA, "'%s' is damaged: HDF5 %s crashed as it read %s (%s); make the file again",
+                    r->path, version, place, strsignal(signal_number))
+        : is_ending ? ERROR(BAD_DATA,
+                            "'%s' is damaged: HDF5 %s ended its process as it read %s (exit code %d); make "
+                            "the file again",
+                            r->path, version, place, code >= 0 ? WEXITSTATUS(code) : -1)
+                    : ERROR(BAD_DATA, "'%s': reading %s %s", r->path, place, why);
+    r->lost = *stencil_error_last();
+    return status;
+}
+
+stencil_status stencil_reading_send(stencil_reading *r, stencil_request request, const void *ask, int fd) {
+    if (r->process <= 0)
+        return stencil_error_adopt(&r->lost);
+    return send_message(r->channel, (head){request, STENCIL_OK, kinds[request].ask}, ask, fd)
+               ? STENCIL_OK
+               : lose(r, true, "");
+}
+
+/* Waits for an answer, as long as there is progress. Time is counted in looks, so that none counts in which
+ * this process was stopped. */
+static bool wait_for_answer(const stencil_reading *r, double limit_s) {
+    uint64_t seen = atomic_load(&r->board->progress);
+    for (double left_s = limit_s; left_s > 0;) {
+        struct pollfd entry = {.fd = r->channel, .events = POLLIN};
+        const int ready = poll(&entry, 1, (int)(1e3 * look_s));
+        if (ready > 0)
+            return true;
+        const uint64_t is = atomic_load(&r->board->progress);
+        left_s = is != seen ? limit_s : ready == 0 ? left_s - look_s : left_s;
+        seen = is;
+    }
+    return false;
+}
+
+stencil_status stencil_reading_receive(stencil_reading *r, stencil_request request, void *say) {
+    const kind *kind = &kinds[request];
+    const double limit_s = kind->cells ? r->limits.cells_s : r->limits.headers_s;
+    answer came;
+    head what = {0, 0, 0};
+    char still[160];
+    if (r->process <= 0)
+        return stencil_error_adopt(&r->lost);
+    snprintf(still, sizeof still,
+             "made no progress for %g s: the file is damaged, or its file system does not answer "
+             "(--read-timeout waits longer)",
+             limit_s);
+    if (!wait_for_answer(r, limit_s))
+        return lose(r, false, still);
+    if (!receive_message(r->channel, &what, &came, sizeof came, NULL) && what.bytes == 0)
+        return lose(r, true, "");
+    const bool known = what.request == request && what.status <= STENCIL_IO;
+    if (known && what.status == STENCIL_OK && what.bytes == kind->say &&
+        stencil_answer_check(request, &came.says)) {
+        memcpy(say, &came.says, kind->say);
+        return STENCIL_OK;
+    }
+    if (!known || what.status == STENCIL_OK || what.bytes != sizeof came.message ||
+        memchr(came.message, '\0', sizeof came.message) == NULL)
+        return lose(r, false, "gave what cannot be: the file is damaged, make it again");
+    return stencil_error_set((stencil_status)what.status, __FILE__, __LINE__, kind->name, "%s", came.message);
+}
+
+stencil_status stencil_reading_ask(stencil_reading *r, stencil_request request, const void *ask, void *say,
+                                   int fd) {
+    TRY(stencil_reading_send(r, request, ask, fd));
+    return stencil_reading_receive(r, request, say);
+}
+
+/* In the reading process. */
+
+static struct {
+    board *board; /* NULL: this process is none */
+    uint64_t left, most;
+} here;
+
+void stencil_reading_at(const char *format, ...) {
+    if (here.board == NULL)
+        return;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(here.board->at, sizeof here.board->at, format, arguments);
+    va_end(arguments);
+}
+
+void stencil_reading_opened(int64_t bytes) {
+    here.most += (uint64_t)bytes * READS_MOST;
+    here.left += (uint64_t)bytes * READS_MOST;
+}
+
+void stencil_reading_progress(size_t bytes) {
+    if (here.board == NULL || bytes == 0 || here.left == 0)
+        return;
+    here.left -= bytes < here.left ? bytes : here.left;
+    atomic_fetch_add(&here.board->progress, 1);
+}
+
+/* No file of its memory is left where it crashes. */
+static void limit_itself(long long memory_bytes) {
+    const struct rlimit none = {0, 0};
+    struct rlimit data;
+    setrlimit(RLIMIT_CORE, &none);
+    if (IS_SANITIZED || getrlimit(RLIMIT_DATA, &data) != 0 || memory_bytes <= 0)
+        return;
+    if ((rlim_t)memory_bytes < data.rlim_cur)
+        data.rlim_cur = (rlim_t)memory_bytes;
+    setrlimit(RLIMIT_DATA, &data);
+}
+
+/* Buffers for chunks come and go: given back to the system each time, they would be zeroed each time. */
+static void keep_memory(void) {
+#ifdef M_MMAP_THRESHOLD
+    mallopt(M_MMAP_THRESHOLD, 32 << 20);
+    mallopt(M_TRIM_THRESHOLD, 256 << 20);
+#endif
+}
+
+/* What kills the parent kills this process. */
+static bool follow(long parent) {
+    return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == (pid_t)parent;
+}
+
+static bool answer_one(stencil_answerer *const answerers[]) {
+    static stencil_asks ask;
+    static answer reply;
+    head what = {0, 0, 0};
+    int fd = -1;
+    if (!receive_message(CHANNEL, &what, &ask, sizeof ask, &fd) || what.request >= STENCIL_REQUEST_COUNT ||
+        what.bytes != kinds[what.request].ask)
+        return false;
+    memset(&reply, 0, sizeof reply);
+    here.left = here.most + READS_BESIDE;
+    const stencil_status status =
+        answerers[what.request](&ask, &reply.says, (char *)here.board + BOARD_BYTES, fd);
+    if (fd >= 0)
+        close(fd);
+    what.status = status;
+    what.bytes = kinds[what.request].say;
+    if (status != STENCIL_OK) {
+        memcpy(reply.message, stencil_error_last()->message, sizeof reply.message);
+        what.bytes = sizeof reply.message;
+    }
+    return send_message(CHANNEL, what, &reply, -1);
+}
+
+bool stencil_reading_is_asked(int argc, char **argv) {
+    int type = 0;
+    socklen_t size = sizeof type;
+    return argc == 6 && strcmp(argv[1], STENCIL_READING_WORD) == 0 &&
+           getsockopt(CHANNEL, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_SEQPACKET;
+}
+
+_Noreturn void stencil_reading_serve(char **argv, stencil_answerer *const answerers[STENCIL_REQUEST_COUNT]) {
+    void *both = shmat((int)strtol(argv[4], NULL, 10), NULL, 0);
+    limit_itself(strtoll(argv[3], NULL, 10));
+    if (both != SHARED_FAILED && follow(strtol(argv[2], NULL, 10))) {
+        here.board = both;
+        fcntl(CHANNEL, F_SETFD, FD_CLOEXEC);
+        keep_memory();
+        stencil_h5_quiet();
+        while (answer_one(answerers))
+            continue;
+    }
+    _exit(0); /* HDF5's own end is one more thing that a damaged file can break */
+}

@@ -1,0 +1,94 @@
+/* What an answer can be. The process that gave it may have been damaged by what it read. */
+#include "inputs/requests.h"
+
+#include <string.h>
+
+/* Other values of a truth value are none of C's. */
+static bool is_truth(const bool *value) {
+    unsigned char byte;
+    memcpy(&byte, value, sizeof byte);
+    return byte <= 1;
+}
+
+#define IS_TEXT(array)                (memchr(array, '\0', sizeof(array)) != NULL)
+#define IS_ONE_OF(enumeration, count) ((int)(enumeration) >= 0 && (int)(enumeration) < (int)(count))
+
+static bool check_place(const stencil_place *place) {
+    return place->offset >= 0 && IS_ONE_OF(place->precision, STENCIL_PRECISION_COUNT);
+}
+
+static bool check_values(const stencil_values *values) {
+    return is_truth(&values->packed) && is_truth(&values->by_default) && is_truth(&values->has_nan) &&
+           IS_ONE_OF(values->precision, STENCIL_PRECISION_COUNT) && values->filled >= 0 &&
+           values->filled <= values->marker_count && values->marker_count <= STENCIL_MARKERS_MAX;
+}
+
+static bool check_facts(const stencil_input_facts *facts) {
+    bool sound = IS_TEXT(facts->field) && is_truth(&facts->foreign) && is_truth(&facts->field_passed_over) &&
+                 facts->other_steps >= 0 && facts->chunk_bytes >= 0 && facts->chunk_bytes <= INT64_C(1) << 32;
+    for (int array = 0; array < STENCIL_ARRAY_COUNT; array++)
+        sound = sound && check_values(&facts->values[array]) && facts->unwritten[array] >= 0 &&
+                check_place(&facts->place[array]);
+    return sound;
+}
+
+/* Numbers may be any: they are judged as those of a file are. */
+static bool check_spec(const stencil_spec *spec) {
+    bool sound =
+        IS_TEXT(spec->field) && IS_TEXT(spec->stencil) && IS_TEXT(spec->accelerate) &&
+        IS_TEXT(spec->fingerprint) && IS_TEXT(spec->digest_u) && IS_TEXT(spec->digest_b) &&
+        IS_ONE_OF(spec->precision, STENCIL_PRECISION_COUNT) && IS_ONE_OF(spec->kind, STENCIL_KIND_COUNT) &&
+        IS_ONE_OF(spec->norm, STENCIL_NORM_COUNT) && IS_ONE_OF(spec->source, STENCIL_SOURCE_COUNT) &&
+        IS_ONE_OF(spec->rank, STENCIL_AXES + 1) && IS_ONE_OF(spec->offset_count, STENCIL_POINTS_MAX + 1) &&
+        IS_ONE_OF(spec->weight_count, STENCIL_POINTS_MAX + 1) &&
+        IS_ONE_OF(spec->boundary_count, STENCIL_AXES + 1) && IS_ONE_OF(spec->spacing_count, STENCIL_AXES + 1);
+    for (int axis = 0; axis < STENCIL_AXES; axis++)
+        sound = sound && IS_ONE_OF(spec->boundary[axis], STENCIL_BOUNDARY_COUNT) && spec->extent[axis] >= 0;
+    for (int k = 0; k < spec->offset_count && sound; k++)
+        for (int axis = 0; axis < STENCIL_AXES; axis++)
+            sound = sound && spec->offset[k][axis] >= -STENCIL_RADIUS_MAX &&
+                    spec->offset[k][axis] <= STENCIL_RADIUS_MAX;
+    return sound;
+}
+
+static bool check_notes(const stencil_notes *notes) {
+    bool sound = IS_ONE_OF(notes->count, STENCIL_NOTES_MAX + 1);
+    for (int i = 0; i < notes->count && sound; i++)
+        sound = IS_TEXT(notes->line[i]) && is_truth(&notes->warns[i]);
+    return sound;
+}
+
+static bool check_numbers(const stencil_numbers *numbers) {
+    int64_t count = 1;
+    bool sound = is_truth(&numbers->exists) && IS_ONE_OF(numbers->rank, STENCIL_RANK_MAX + 1) &&
+                 IS_TEXT(numbers->type) && check_place(&numbers->place) && numbers->chunk_bytes >= 0 &&
+                 numbers->chunk_bytes <= INT64_C(1) << 32;
+    for (int i = 0; i < numbers->rank && sound; i++)
+        sound = numbers->extent[i] >= 0 && stencil_multiply(count, numbers->extent[i], &count);
+    return sound && (!numbers->exists || (count == numbers->count && count <= INT64_MAX / 16));
+}
+
+bool stencil_answer_check(stencil_request request, const void *say) {
+    const stencil_says *answer = say;
+    switch (request) {
+    case STENCIL_REQUEST_open:
+        return check_facts(&answer->open.facts) && check_spec(&answer->open.spec);
+    case STENCIL_REQUEST_grid:
+        return check_spec(&answer->grid.spec) && check_notes(&answer->grid.notes);
+    case STENCIL_REQUEST_notes:
+        return check_notes(&answer->notes);
+    case STENCIL_REQUEST_field:
+        return IS_TEXT(answer->field.field) && is_truth(&answer->field.holds);
+    case STENCIL_REQUEST_provenance:
+        return IS_TEXT(answer->provenance.input) && answer->provenance.steps_done >= 0;
+    case STENCIL_REQUEST_numbers:
+        return check_numbers(&answer->numbers);
+    case STENCIL_REQUEST_kept:
+        return answer->kept.bytes >= 0 && answer->kept.chunk_bytes >= 0 &&
+               answer->kept.chunk_bytes <= INT64_C(1) << 32;
+    case STENCIL_REQUEST_keep:
+        return check_notes(&answer->keep.notes);
+    default: /* nothing is said, or its bytes are looked at where they are used */
+        return true;
+    }
+}
