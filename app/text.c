@@ -1,4 +1,6 @@
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* fopencookie, strcasestr */
+#endif
 #include "app/text.h"
 
 #include <errno.h>

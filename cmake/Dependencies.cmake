@@ -57,6 +57,8 @@ if(STENCIL_STATIC)
 endif()
 add_library(stencil_hdf5 INTERFACE)
 target_include_directories(stencil_hdf5 SYSTEM INTERFACE ${HDF5_C_INCLUDE_DIRS})
+# Newer versions give calls that have changed since 1.10 their names and structures of then.
+target_compile_definitions(stencil_hdf5 INTERFACE H5_USE_110_API)
 target_link_libraries(stencil_hdf5 INTERFACE ${HDF5_C_LIBRARIES})
 # Behind FindHDF5's libraries, of which it is one.
 if(STENCIL_STATIC)

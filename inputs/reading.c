@@ -1,4 +1,6 @@
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* prlimit */
+#endif
 
 #include "inputs/reading.h"
 

@@ -1,4 +1,6 @@
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* O_TMPFILE, fallocate */
+#endif
 
 #include "inputs/sink.h"
 
@@ -236,9 +238,11 @@ static hid_t driver_access(stencil_sink *sink) {
     if (driver <= 0)
         driver = H5FDregister(&driver_class);
     const hid_t access = driver < 0 ? -1 : H5Pcreate(H5P_FILE_ACCESS);
-    /* Objects that a failed writer left open must not keep the file. */
+    /* Objects that a failed writer left open must not keep the file, and any version writes what the oldest
+     * one reads. */
     if (access < 0 ||
-        (H5Pset_driver(access, driver, &sink) >= 0 && H5Pset_fclose_degree(access, H5F_CLOSE_STRONG) >= 0))
+        (H5Pset_driver(access, driver, &sink) >= 0 && H5Pset_fclose_degree(access, H5F_CLOSE_STRONG) >= 0 &&
+         H5Pset_libver_bounds(access, H5F_LIBVER_EARLIEST, H5F_LIBVER_LATEST) >= 0))
         return access;
     H5Pclose(access);
     return -1;

@@ -80,8 +80,8 @@ static stencil_status pass(const team *t, int64_t passes, uint32_t *word, double
         const uint32_t thread = (uint32_t)omp_get_thread_num();
 #pragma omp single
         threads = omp_get_num_threads();
-#pragma omp master
-        start_s = stencil_clock_s();
+        if (omp_get_thread_num() == 0)
+            start_s = stencil_clock_s();
         for (int64_t i = 1; i <= passes && threads == t->threads; i++) {
             if (word != NULL)
                 __atomic_store_n(&word[WORD_STRIDE * thread], (uint32_t)i, __ATOMIC_RELAXED);

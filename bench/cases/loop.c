@@ -107,8 +107,8 @@ static stencil_status run_team(const stencil_case_loop *loop, int64_t phases) {
         {
             const bool complete = omp_get_num_threads() == threads;
             _Alignas(16) unsigned char shared[STENCIL_CASE_SHARED_MAX];
-#pragma omp master
-            team = omp_get_num_threads();
+            if (omp_get_thread_num() == 0)
+                team = omp_get_num_threads();
             if (complete && persistent)
                 make_persistent(loop, (uint32_t)omp_get_thread_num(), phases, shared);
             else if (complete)

@@ -100,8 +100,8 @@ static void make_passes(multi_normalise_loop *loop, int part) {
     raise(word, find(&m->of));
 #pragma omp barrier
     if (loop->way == MULTI_NORMALISE_HOST) {
-#pragma omp master
-        *loop->part[0].total = largest_word(m);
+        if (omp_get_thread_num() == 0)
+            *loop->part[0].total = largest_word(m);
 #pragma omp barrier
         divide(&m->of, *loop->part[0].total);
     } else if (loop->way == MULTI_NORMALISE_THREE) {
@@ -133,8 +133,7 @@ static stencil_status run_team(multi_normalise_loop *loop, int64_t count, double
 #pragma omp parallel num_threads(parts)
     {
         const bool complete = omp_get_num_threads() == parts;
-#pragma omp master
-        {
+        if (omp_get_thread_num() == 0) {
             threads = omp_get_num_threads();
             start_s = stencil_clock_s();
         }

@@ -192,8 +192,7 @@ static stencil_status run_team(multi_reduction_loop *loop, int64_t count, double
         if (complete)
             states[part] = begin(loop, part);
 #pragma omp barrier
-#pragma omp master
-        {
+        if (omp_get_thread_num() == 0) {
             threads = omp_get_num_threads();
             start_s = stencil_clock_s();
         }

@@ -121,8 +121,8 @@ static stencil_status sample(stencil_bench *b, void *what, int64_t rounds, doubl
 #pragma omp parallel num_threads(THREADS) reduction(+ : in_vain)
         {
             const int thread = omp_get_thread_num(), team = omp_get_num_threads();
-#pragma omp master
-            threads = team;
+            if (omp_get_thread_num() == 0)
+                threads = team;
             if (team == THREADS && forks)
                 make_stretch(o, thread, (int)(i % STRETCHES));
             else if (team == THREADS)

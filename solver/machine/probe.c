@@ -103,7 +103,7 @@ static stencil_status probe_gpus(stencil_machine *machine, int streams) {
                                                       : "no GPU found");
         return STENCIL_OK;
     }
-    TRY_CUDA(state);
+    TRY_CUDA_STATE(state, "cudaGetDeviceCount(&count)");
     TRY_CUDA(cudaDriverGetVersion(&machine->driver_version));
     machine->gpu_count = count < STENCIL_GPUS_MAX ? count : STENCIL_GPUS_MAX;
     for (int i = 0; i < machine->gpu_count; i++) {
@@ -154,7 +154,7 @@ static stencil_status ask_attributes(stencil_kernel_attributes *row, const stenc
         cudaGetLastError();
         return STENCIL_OK;
     }
-    TRY_CUDA(state);
+    TRY_CUDA_STATE(state, "cudaFuncGetAttributes(&attributes, kernel->function)");
     TRY(stencil_code_loaded(&gpu->code));
     row->registers = attributes.numRegs;
     row->shared_bytes = (int)attributes.sharedSizeBytes + kernel->step_bytes;

@@ -1,6 +1,8 @@
 /* Which processors are near a device, and how a thread is pinned to them. As Linux says it in sysfs: a
  * library that reads the whole topology takes a tenth of a second on a large host, once for each run. */
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* pthread_setaffinity_np */
+#endif
 #include "solver/machine/machine.h"
 
 #include <ctype.h>

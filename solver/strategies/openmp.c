@@ -107,7 +107,7 @@ static stencil_status wait_for(const stencil_gpu_part *gpu, const gate *g, int64
         sched_yield(); /* there may be fewer cores than GPUs */
         const cudaError_t state = cudaStreamQuery(gpu->stream);
         if (state != cudaSuccess && state != cudaErrorNotReady)
-            TRY_CUDA(state);
+            TRY_CUDA_STATE(state, "cudaStreamQuery(gpu->stream)");
     }
     return STENCIL_OK;
 }

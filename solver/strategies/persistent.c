@@ -103,7 +103,7 @@ static stencil_status wait(stencil_gpu_part *gpu, const stencil_batch *batch) {
         if (state == cudaSuccess)
             return STENCIL_OK;
         if (state != cudaErrorNotReady)
-            TRY_CUDA(state);
+            TRY_CUDA_STATE(state, "cudaStreamQuery(gpu->stream), a persistent loop");
         if (gpu->part == 0 &&
             !stencil_batch_poll(batch, gpu->args.mailbox->step, gpu->args.mailbox->residual))
             gpu->args.mailbox->interrupt = 1;

@@ -52,8 +52,8 @@ static void check_shares(int tiles, int64_t planes, int more, int blocks) {
         stencil_pipeline_piece piece;
         for (int k = 0; stencil_pipeline_piece_of(&shares, block, k, &piece); k++)
             for (int64_t z = piece.planes[0]; z < piece.planes[1]; z++) {
-                assert_in_range(piece.tile, 0, tiles - 1);
-                assert_in_range(z, 0, planes - 1);
+                assert_true(piece.tile >= 0 && piece.tile <= tiles - 1);
+                assert_true(z >= 0 && z <= planes - 1);
                 made[piece.tile * planes + z]++;
             }
     }

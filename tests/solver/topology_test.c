@@ -1,5 +1,7 @@
 /* Processors near a device, as the system says it. */
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* pthread_getaffinity_np */
+#endif
 #include <glob.h>
 #include <pthread.h>
 #include <sched.h>
