@@ -18,6 +18,7 @@ enum { CHECKSUM_BYTES = 4, FILTERS_MAX = 8 };
  * through chunks. */
 #define BATCH_BYTES ((size_t)64 << 20)
 #define KEPT_BYTES  ((size_t)256 << 20)
+#define KEPT_CHUNKS ((size_t)4096) /* they are searched one by one */
 
 /* A chunk in memory. */
 typedef struct chunk {
@@ -93,7 +94,7 @@ static bool describe(stencil_chunks *c) {
 }
 
 stencil_chunks *stencil_chunks_open(hid_t dataset) {
-#if H5_VERSION_GE(1, 10, 5)
+#if H5_VERSION_GE(1, 10, 3)
     stencil_chunks *c = calloc(1, sizeof *c);
     if (c == NULL)
         return NULL;
@@ -247,29 +248,25 @@ static const char *read_by_hdf5(const stencil_chunks *c, chunk *k) {
 
 /* Its packed bytes; NULL, or what is wrong. */
 static const char *fetch(const stencil_chunks *c, chunk *k) {
-#if H5_VERSION_GE(1, 10, 5)
     const size_t whole = c->elements * c->element;
-    haddr_t address = HADDR_UNDEF;
     hsize_t size = 0;
-    unsigned skipped = 0;
-    if (H5Dget_chunk_info_by_coord(c->dataset, k->first, &skipped, &address, &size) < 0)
+    if (H5Dget_chunk_storage_size(c->dataset, k->first, &size) < 0)
         return stencil_h5_reason();
-    if (address == HADDR_UNDEF)
+    if (size == 0)
         return NULL;
-    if ((c->others & ~skipped) != 0)
-        return read_by_hdf5(c, k);
     if (size > whole + whole / 8 + 4096) /* gzip adds less to what it cannot pack */
-        return "a packed chunk is larger than a chunk";
+        return c->others != 0 ? read_by_hdf5(c, k) : "a packed chunk is larger than a chunk";
     k->bytes = (size_t)size;
-    k->packed = malloc(k->bytes > 0 ? k->bytes : 1);
+    k->packed = malloc(k->bytes);
     if (k->packed == NULL)
         return stencil_chunks_no_memory;
     if (H5Dread_chunk(c->dataset, H5P_DEFAULT, k->first, &k->skipped, k->packed) < 0)
         return stencil_h5_reason();
-#else
-    (void)c, (void)k;
-#endif
-    return NULL;
+    if ((c->others & ~k->skipped) == 0)
+        return NULL;
+    free(k->packed);
+    k->packed = NULL;
+    return read_by_hdf5(c, k);
 }
 
 /* Cells that nobody wrote. */
@@ -353,7 +350,8 @@ static const chunk *find_kept(const stencil_chunks *c, const hsize_t first[3]) {
 
 /* Takes over unpacked chunks, in place of the oldest ones where they would be too many. */
 static void keep(stencil_chunks *c, chunk *batch, size_t count) {
-    const size_t one = c->elements * c->cell, most = one < KEPT_BYTES ? KEPT_BYTES / one : 1;
+    const size_t one = c->elements * c->cell, room = one < KEPT_BYTES ? KEPT_BYTES / one : 1,
+                 most = room < KEPT_CHUNKS ? room : KEPT_CHUNKS;
     size_t from = count > most ? count - most : 0, gone = 0;
     for (size_t i = 0; i < from; i++)
         drop(&batch[i]);

@@ -84,9 +84,10 @@ stencil_status stencil_kept_bytes(const stencil_h5_input *input, stencil_source 
         source != STENCIL_SOURCE_NONE ? H5Dopen2(input->file, stencil_source_names[source], H5P_DEFAULT) : -1;
     own_bytes all = {.path = input->path,
                      .field = input->facts.field,
-                     .bytes = of < 0                          ? 0
-                              : stencil_dataset_elsewhere(of) ? stencil_dataset_bytes(of)
-                                                              : (int64_t)H5Dget_storage_size(of)};
+                     .bytes = of < 0 ? 0
+                              : stencil_dataset_elsewhere(of)
+                                  ? add_sizes(0, stencil_dataset_bytes(of))
+                                  : add_sizes(0, (int64_t)H5Dget_storage_size(of))};
     H5Literate(input->file, H5_INDEX_NAME, H5_ITER_NATIVE, NULL, add_bytes, &all);
     free(all.address);
     *bytes = all.bytes;

@@ -321,7 +321,8 @@ class Reading(CommandTest):
                 with self.subTest(file=path.name, command=command):
                     done = self.call(*command, "p.h5", *(RUN if not command else ()), "--read-timeout", 1)
                     self.assertIn(done.returncode, (0, BAD_DATA), done.stderr)
-                    self.assertEqual(len(done.stderr.splitlines()), done.returncode != 0, done.stderr)
+                    if not SLOW:  # sanitizers say what they see in that process
+                        self.assertEqual(len(done.stderr.splitlines()), done.returncode != 0, done.stderr)
 
 
 class Beside(CommandTest):
