@@ -94,7 +94,7 @@ static bool describe(stencil_chunks *c) {
 }
 
 stencil_chunks *stencil_chunks_open(hid_t dataset) {
-#if H5_VERSION_GE(1, 10, 3)
+#if H5_VERSION_GE(1, 10, 5)
     stencil_chunks *c = calloc(1, sizeof *c);
     if (c == NULL)
         return NULL;
@@ -246,12 +246,23 @@ static const char *read_by_hdf5(const stencil_chunks *c, chunk *k) {
                : NULL;
 }
 
+/* Why H5Dget_chunk_storage_size() has failed: there is no such chunk. It says so, which spares to go over all
+ * of them. */
+static bool is_absent(const stencil_chunks *c, const chunk *k) {
+    haddr_t address = 0;
+    hsize_t size = 0;
+    unsigned skipped = 0;
+    return strstr(stencil_h5_reason(), "not allocated") != NULL ||
+           (H5Dget_chunk_info_by_coord(c->dataset, k->first, &skipped, &address, &size) >= 0 &&
+            address == HADDR_UNDEF);
+}
+
 /* Its packed bytes; NULL, or what is wrong. */
 static const char *fetch(const stencil_chunks *c, chunk *k) {
     const size_t whole = c->elements * c->element;
     hsize_t size = 0;
     if (H5Dget_chunk_storage_size(c->dataset, k->first, &size) < 0)
-        return stencil_h5_reason();
+        return is_absent(c, k) ? NULL : stencil_h5_reason();
     if (size == 0)
         return NULL;
     if (size > whole + whole / 8 + 4096) /* gzip adds less to what it cannot pack */
