@@ -1,12 +1,13 @@
 """Damaged and strange files for `stencil`: makes them, runs commands on them, and judges what comes out.
 
-    python3 tests/app/fuzz.py --stencil build/release/app/stencil --files 20000 [--seed N] [--json-files N] [--keep DIR]
+    python3 tests/app/fuzz.py --stencil build/release/app/stencil --files 20000 [--jobs N] [--seed N] [--keep DIR]
 
 A file depends on the seed and its number alone: --only NUMBER makes that one again, and --keep keeps it (with what
 stands beside it) where something failed. The exit code is 1 where something failed."""
 import argparse
 import collections
 import json
+import multiprocessing
 import os
 import pickle
 import random
@@ -371,6 +372,16 @@ class Fuzzer:
 
     # Telling
 
+    def take(self, other):
+        """Adds what another one has found."""
+        self.failures += other.failures
+        self.codes += other.codes
+        for message, numbers in other.messages.items():
+            self.messages[message] = sorted(self.messages.get(message, []) + numbers, key=str)
+        self.files += other.files
+        self.accepted += other.accepted
+        self.compared += other.compared
+
     def summary(self):
         share = self.accepted / max(1, self.files)
         lines = [f"{self.files} files, {self.accepted} of them accepted ({share:.0%}), cells of "
@@ -451,7 +462,8 @@ def expected_cells(name):
         if dataset.dtype.kind not in "fiu" or dataset.size > 10**6:
             return None
         packing = [dataset.attrs.get(key) for key in ("scale_factor", "add_offset")]
-        own = numpy.dtype("f4" if dataset.dtype.kind == "f" and dataset.dtype.itemsize <= 4 else "f8")
+        stored = dataset.id.get_type().get_size()  # NumPy's may be larger, for the range of a damaged type
+        own = numpy.dtype("f4" if dataset.dtype.kind == "f" and stored <= 4 else "f8")
         if dataset.id.get_type() == h5py.h5t.py_create(dataset.dtype) and dataset.dtype.itemsize <= 8:
             raw = dataset[()]
         else:  # a type that NumPy has no equal of
@@ -548,6 +560,25 @@ def damaged_json(rng, tree):
     return bytes(text), ", ".join(done) or "as it is"
 
 
+def try_part(options, job, jobs):
+    """The share of a process in all files; gives the fuzzer with what it has found."""
+    only_json = options.only and options.only.startswith("json-")
+    jsons = options.files // 10 if options.json_files is None else options.json_files
+    numbers = range(job, options.files, jobs) if not options.only else [] if only_json else [int(options.only)]
+    with Fuzzer(options.stencil, options.seed, options.keep) as fuzzer:
+        for number in numbers:
+            fuzzer.try_file(number)
+            if sys.stderr.isatty():
+                print(f"\r{number + 1} files, {len(fuzzer.failures)} failures ", end="", file=sys.stderr)
+        if jsons and (only_json or not options.only):
+            fuzzer.clear({})
+            with open(options.machine, encoding="utf-8") as file:
+                fuzzer.make_json_bases(json.load(file))
+            for number in range(job, jsons, jobs) if not only_json else [int(options.only[5:])]:
+                fuzzer.try_json(number)
+        return fuzzer
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--stencil", required=True, help="the program")
@@ -558,29 +589,21 @@ def main():
     parser.add_argument("--keep", help="where to keep files that something failed with")
     parser.add_argument("--messages", action="store_true",
                         help="print the messages that were seen, how often, and where first")
-    parser.add_argument("--machine", default=os.path.join(os.path.dirname(os.path.abspath(__file__)), "h200-x8.json"),
-                        help="one more file of a machine to damage")
+    parser.add_argument("--machine", type=os.path.abspath, help="one more file of a machine to damage",
+                        default=os.path.join(os.path.dirname(os.path.abspath(__file__)), "h200-x8.json"))
+    parser.add_argument("--jobs", type=int, default=1, help="processes that share the files")
     options = parser.parse_args()
-    with open(options.machine, encoding="utf-8") as file:
-        machine = json.load(file)
-    with Fuzzer(options.stencil, options.seed, options.keep) as fuzzer:
-        only_json = options.only and options.only.startswith("json-")
-        jsons = options.files // 10 if options.json_files is None else options.json_files
-        numbers = range(options.files) if not options.only else [] if only_json else [int(options.only)]
-        for number in numbers:
-            fuzzer.try_file(number)
-            if sys.stderr.isatty():
-                print(f"\r{number + 1} files, {len(fuzzer.failures)} failures ", end="", file=sys.stderr)
-        if jsons and (only_json or not options.only):
-            fuzzer.clear({})
-            fuzzer.make_json_bases(machine)
-            for number in range(jsons) if not only_json else [int(options.only[5:])]:
-                fuzzer.try_json(number)
-        if options.messages:
-            for message, numbers in sorted(fuzzer.messages.items(), key=lambda item: -len(item[1])):
-                print(f"{len(numbers):6} (first: {numbers[0]}) {message}")
-        print(fuzzer.summary())
-        return 1 if fuzzer.failures else 0
+    jobs = options.jobs if not options.only else 1
+    with multiprocessing.get_context("fork").Pool(jobs) as pool:
+        parts = pool.starmap(try_part, [(options, job, jobs) for job in range(jobs)], 1)
+    fuzzer = parts[0]
+    for part in parts[1:]:
+        fuzzer.take(part)
+    if options.messages:
+        for message, numbers in sorted(fuzzer.messages.items(), key=lambda item: -len(item[1])):
+            print(f"{len(numbers):6} (first: {numbers[0]}) {message}")
+    print(fuzzer.summary())
+    return 1 if fuzzer.failures else 0
 
 
 if __name__ == "__main__":
