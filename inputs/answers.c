@@ -1,5 +1,7 @@
 /* The process that reads: what it does for each request. */
 #include <omp.h>
+#include <pthread.h>
+#include <semaphore.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -14,6 +16,7 @@ static struct {
     stencil_dataset numbers;
     char name[STENCIL_NAME_MAX]; /* of them */
     bool checked;                /* their sources were looked at */
+    sem_t go;                    /* of threads that are tried */
 } here;
 
 static stencil_status answer_open(const void *question, void *answer, void *window, int fd) {
@@ -38,11 +41,43 @@ static stencil_status answer_open(const void *question, void *answer, void *wind
     return STENCIL_OK;
 }
 
+/* They are there all at once, as those of OpenMP are. */
+static void *wait_to_end(void *nothing) {
+    sem_wait(&here.go);
+    return nothing;
+}
+
+/* How many of so many threads the system starts: OpenMP ends the process where it does not start one. */
+static int threads_that_start(int asked) {
+    enum { MOST = 4096 };
+    static int tried, started = 1;
+    static pthread_t thread[MOST];
+    pthread_attr_t attributes;
+    if (asked <= tried)
+        return asked < started ? asked : started;
+    int count = 0;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, STENCIL_READING_STACK_BYTES);
+    sem_init(&here.go, 0, 0);
+    while (count < asked - 1 && count < MOST &&
+           pthread_create(&thread[count], &attributes, wait_to_end, NULL) == 0)
+        count++;
+    for (int i = 0; i < count; i++)
+        sem_post(&here.go);
+    for (int i = 0; i < count; i++)
+        pthread_join(thread[i], NULL);
+    sem_destroy(&here.go);
+    pthread_attr_destroy(&attributes);
+    tried = asked;
+    started = count + 1;
+    return started;
+}
+
 static stencil_status answer_cells(const void *question, void *answer, void *window, int fd) {
     const stencil_ask_cells *ask = question;
     const stencil_cells to = stencil_cells_dense(ask->precision, window, &ask->box);
     (void)answer, (void)fd;
-    omp_set_num_threads(ask->threads);
+    omp_set_num_threads(threads_that_start(ask->threads));
     return stencil_h5_input_read(&here.input, ask->source, &ask->box, stencil_h5_type(ask->precision, false),
                                  &to);
 }

@@ -259,6 +259,9 @@ stencil_status stencil_dataset_open(stencil_dataset *dataset, hid_t file, const 
     const H5I_type_t is = H5Iget_type(dataset->id);
     CHECK(is == H5I_DATASET, BAD_DATA, "'%s': %s is a %s; %s", path, name,
           is == H5I_GROUP ? "group" : "named type", advice != NULL ? advice : "give a dataset");
+    stencil_handle_close(&dataset->id);
+    dataset->id = stencil_chunks_dataset(file, name, H5P_DEFAULT);
+    CHECK(dataset->id >= 0, BAD_DATA, "'%s': cannot open %s (%s)", path, name, stencil_h5_reason());
     TRY(describe(dataset, advice));
     dataset->chunks = dataset->rank > 0 ? stencil_chunks_open(dataset->id) : NULL;
     return STENCIL_OK;

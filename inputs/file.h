@@ -122,6 +122,9 @@ void stencil_references_copy(const stencil_h5_input *from, hid_t to, stencil_not
 /* Makes /residual_step the dimension scale of /residual in a result whose field has scales. IO. */
 stencil_status stencil_history_attach(hid_t file, const char *path, const char *field);
 
+/* Copies an attribute, but for references. NULL, or why it cannot be copied. */
+const char *stencil_attribute_copy(hid_t from, const char *name, hid_t to, bool from_elsewhere);
+
 /* Copies the attributes of an object to another one, but for references. What cannot be copied is noted. */
 void stencil_attributes_copy(hid_t from, hid_t to, const char *name, stencil_notes *notes);
 

@@ -128,6 +128,13 @@ stencil_status stencil_h5_check_filters(hid_t dataset, const char *path, const c
         const H5Z_filter_t number =
             H5Pget_filter2(create, (unsigned)i, &flags, &values, NULL, sizeof given, given, &config);
         given[sizeof given - 1] = '\0';
+        for (int k = 0; k < i; k++) {
+            size_t none = 0;
+            CHECK(H5Pget_filter2(create, (unsigned)k, &flags, &none, NULL, 0, NULL, &config) != number,
+                  BAD_DATA,
+                  "'%s': %s is packed with filter %d (%s) twice: repack it, with h5repack -f GZIP=4", path,
+                  name, (int)number, filter_name(number, given));
+        }
         if (number <= 0 || H5Zfilter_avail(number) > 0 || !(failed || is_used(dataset, (unsigned)i)))
             continue;
         FAIL(BAD_DATA,

@@ -247,30 +247,6 @@ void stencil_h5_input_notes(const stencil_h5_input *input, const stencil_spec *f
     visit_own(input, note_own, &(search){spec, notes});
 }
 
-/* NULL, or why it cannot be copied. Values in memory have the type that they have in the file, so that
- * nothing is converted. */
-static const char *copy_attribute(hid_t from, const char *name, hid_t to, bool from_elsewhere) {
-    STENCIL_HANDLE attribute = H5Aopen(from, name, H5P_DEFAULT);
-    STENCIL_HANDLE given = attribute < 0 ? -1 : H5Aget_type(attribute);
-    STENCIL_HANDLE type = given < 0 ? -1 : H5Tcopy(given), space = type < 0 ? -1 : H5Aget_space(attribute);
-    if (type >= 0 && stencil_type_refers(type)) /* stencil_references_copy() */
-        return from_elsewhere ? "it refers to objects of another file" : NULL;
-    STENCIL_HANDLE made = space < 0 ? -1 : H5Acreate2(to, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
-    const hssize_t count = made < 0 ? -1 : H5Sget_simple_extent_npoints(space);
-    if (count == 0)
-        return NULL;
-    void *values = count < 0 ? NULL : calloc((size_t)count, H5Tget_size(type));
-    herr_t failed = values == NULL ? -1 : H5Aread(attribute, type, values);
-    if (failed >= 0) {
-        failed = H5Awrite(made, type, values);
-        if (failed < 0)
-            stencil_h5_reason();
-        H5Dvlen_reclaim(type, space, H5P_DEFAULT, values);
-    }
-    free(values);
-    return failed < 0 ? stencil_h5_reason() : NULL;
-}
-
 /* Where copies go. */
 typedef struct transfer {
     hid_t file, u;
@@ -286,8 +262,8 @@ static void copy_own(const own *own) {
     describe(own, own->place, name, what, sizeof what);
     stencil_reading_at("%s, which is copied", what);
     if (own->place <= FIELD_ATTRIBUTE)
-        why = own->place == ATTRIBUTE ? copy_attribute(own->at, name, t->file, false)
-                                      : copy_attribute(own->at, name, t->u, t->elsewhere);
+        why = own->place == ATTRIBUTE ? stencil_attribute_copy(own->at, name, t->file, false)
+                                      : stencil_attribute_copy(own->at, name, t->u, t->elsewhere);
     else if (own->place == OBJECT && own->link == H5L_TYPE_HARD)
         failed = stencil_object_copy(own->at, t->file, name, t->notes);
     else if (own->place == OBJECT) /* stays a link: what it leads to may be large, or nowhere */
@@ -304,66 +280,4 @@ void stencil_own_copy(const stencil_h5_input *from, hid_t to, stencil_notes *not
     if (!visit_own(from, copy_own, &t) && notes != NULL)
         stencil_notes_warn(notes, "some of what is the user's own is not kept in the result: %s",
                            stencil_h5_reason());
-}
-
-/* An object whose attributes are copied. */
-typedef struct copied {
-    hid_t to;
-    const char *name;
-    stencil_notes *notes;
-} copied;
-
-static herr_t copy_visited(hid_t from, const char *name, const H5A_info_t *info, void *data) {
-    const copied *c = data;
-    (void)info;
-    const char *why = copy_attribute(from, name, c->to, false);
-    if (why != NULL && c->notes != NULL)
-        stencil_notes_warn(c->notes, "attribute '%s' of %s is not kept in the result: %s", name, c->name,
-                           why);
-    return 0;
-}
-
-void stencil_attributes_copy(hid_t from, hid_t to, const char *name, stencil_notes *notes) {
-    copied c = {to, name, notes};
-    if (H5Aiterate2(from, H5_INDEX_NAME, H5_ITER_INC, NULL, copy_visited, &c) < 0 && notes != NULL)
-        stencil_notes_warn(notes, "attributes of %s are not kept in the result: %s", name,
-                           stencil_h5_reason());
-}
-
-/* An object of the user's own and its copy, which has no attributes yet. */
-typedef struct twin {
-    hid_t to;
-    const char *name;
-    stencil_notes *notes;
-} twin;
-
-static void copy_attributes_of(hid_t from, hid_t to, const char *name, stencil_notes *notes) {
-    H5O_info_t info;
-    if (from >= 0 && to >= 0 && H5Oget_info1(to, &info) >= 0 && info.num_attrs == 0)
-        stencil_attributes_copy(from, to, name, notes);
-}
-
-static herr_t copy_link(hid_t group, const char *name, const H5L_info_t *info, void *data) {
-    const twin *t = data;
-    char path[NAME_CHARS];
-    if (info->type != H5L_TYPE_HARD)
-        return 0;
-    snprintf(path, sizeof path, "/%s/%s", t->name, name);
-    STENCIL_HANDLE from = H5Oopen(group, name, H5P_DEFAULT), to = H5Oopen(t->to, name, H5P_DEFAULT);
-    copy_attributes_of(from, to, path, t->notes);
-    return 0;
-}
-
-/* HDF5 1.10 copies texts of variable length without what it needs for it, and crashes, where an object has so
- * many attributes that it keeps them apart: attributes are copied here. */
-herr_t stencil_object_copy(hid_t from, hid_t to, const char *name, stencil_notes *notes) {
-    STENCIL_HANDLE how = H5Pcreate(H5P_OBJECT_COPY);
-    if (how < 0 || H5Pset_copy_object(how, H5O_COPY_WITHOUT_ATTR_FLAG) < 0 ||
-        H5Ocopy(from, name, to, name, how, H5P_DEFAULT) < 0)
-        return -1;
-    STENCIL_HANDLE object = H5Oopen(from, name, H5P_DEFAULT), copy = H5Oopen(to, name, H5P_DEFAULT);
-    copy_attributes_of(object, copy, name + (name[0] == '/'), notes);
-    if (object >= 0 && copy >= 0 && H5Iget_type(object) == H5I_GROUP)
-        H5Lvisit(object, H5_INDEX_NAME, H5_ITER_NATIVE, copy_link, &(twin){copy, name, notes});
-    return 0;
 }

@@ -99,7 +99,7 @@ static stencil_status open_dataset(stencil_h5_input *input, stencil_source sourc
     input->source = source;
     STENCIL_HANDLE access = H5Pcreate(H5P_DATASET_ACCESS);
     if (access >= 0 && H5Pset_chunk_cache(access, CHUNK_CACHE_SLOTS, CHUNK_CACHE_BYTES, 1.0) >= 0)
-        input->dataset = H5Dopen2(input->file, name, access);
+        input->dataset = stencil_chunks_dataset(input->file, name, access);
     CHECK(input->dataset > 0, BAD_DATA, "'%s': cannot open %s (%s)", input->path, name, stencil_h5_reason());
     input->chunks = stencil_chunks_open(input->dataset);
     return stencil_dataset_elsewhere(input->dataset)
@@ -119,7 +119,7 @@ stencil_status stencil_h5_input_read(stencil_h5_input *input, stencil_source sou
         return STENCIL_OK;
     /* Chunks are unpacked one by one, beside what the run was found to need. */
     CHECK(strstr(reason, "memory allocation failed") == NULL, NO_MEMORY,
-          "'%s': there is no memory to unpack a chunk of %s (--read-memory allows more)", input->path, name);
+          "there is no memory to unpack a chunk of %s (--read-memory allows more)", name);
     TRY(stencil_h5_check_filters(input->dataset, input->path, name, true));
     FAIL(BAD_DATA, "'%s': cannot read %s (%s): it is damaged", input->path, name, reason);
 }

@@ -1,6 +1,6 @@
 /* An open input, as the rest of the program has it: what its file says, asked of the process that reads it.
  */
-#define _DEFAULT_SOURCE /* pread */
+#define _DEFAULT_SOURCE /* pread, realpath */
 
 #include "inputs/inputs.h"
 
@@ -60,13 +60,23 @@ static stencil_status check_within(const stencil_input *input, const char *name,
     return STENCIL_OK;
 }
 
+/* A path that leads elsewhere in another process. */
+static bool is_of_this_process(const char *path) {
+    static const char *const begins[] = {"/proc/self/", "/proc/thread-self/", "/dev/fd/", "/dev/stdin"};
+    for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
+        if (strncmp(path, begins[i], strlen(begins[i])) == 0)
+            return true;
+    return false;
+}
+
 /* Starts the process; what it is asked first goes on its way beside what this one has to do. */
 static stencil_status open_file(stencil_input *input, const char *path, const stencil_input_options *options,
                                 bool looks, stencil_say_open *found) {
     stencil_ask_open question = {.looks = looks, .named = options != NULL && options->field != NULL};
     *input = (stencil_input){.path = path, .fd = -1};
     CHECK(strlen(path) < sizeof question.path, NO_INPUT, "cannot open '%s': the name is too long", path);
-    snprintf(question.path, sizeof question.path, "%s", path);
+    if (!is_of_this_process(path) || realpath(path, question.path) == NULL)
+        snprintf(question.path, sizeof question.path, "%s", path);
     if (question.named)
         snprintf(question.field, sizeof question.field, "%s", options->field);
     TRY(stencil_reading_start(&input->process, path, options != NULL ? &options->limits : NULL));

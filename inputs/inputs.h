@@ -177,6 +177,7 @@ typedef struct stencil_output {
     int64_t started_s;        /* when the run began, seconds since 1970 (UTC); 0: not recorded */
     stencil_sink sink;        /* closed by the caller, written or not */
     bool begun;               /* the sink has what is taken over from the input */
+    int64_t known_bytes;      /* of the result at most; 0: not counted yet */
 } stencil_output;
 
 /* CANNOT_CREATE: the directory is missing or not writable, the file exists or is the input itself (no force),

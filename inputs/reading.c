@@ -42,9 +42,6 @@ enum { CHANNEL = 3 };
 
 #define SHARED_FAILED ((void *)-1) /* of shmat() */
 
-/* A thread's stack there, which counts as its memory. */
-#define STACK_BYTES (INT64_C(1) << 20)
-
 /* The other end is asked for an answer so often. */
 static const double look_s = 0.05;
 
@@ -86,6 +83,7 @@ struct stencil_reading {
     const char *path;
     stencil_reading_limits limits;
     pid_t process; /* 0: it is gone */
+    bool answered; /* it has given an answer: it did start */
     int channel;
     board *board; /* BOARD_BYTES, and then the window */
     stencil_error lost;
@@ -221,10 +219,9 @@ static stencil_status spawn(stencil_reading *r, int channel, int shared) {
 
 /* A descriptor that the reading process gets under another number, which is free there. */
 static int high(int fd) {
-    enum { FREE = 16 };
-    const int moved = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, FREE);
-    if (fd >= 0)
-        close(fd);
+    enum { FREE = CHANNEL + 1 };
+    const int moved = fcntl(fd, F_DUPFD_CLOEXEC, FREE);
+    close(fd);
     return moved;
 }
 
@@ -244,11 +241,12 @@ static stencil_status open_window(stencil_reading *r, int *shared) {
 
 static stencil_status start(stencil_reading *r, int *channel) {
     int end[2] = {-1, -1}, shared = -1;
-    CHECK(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, end) == 0, INTERNAL,
+    CHECK(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, end) == 0, NO_MEMORY,
           "the system gives no channel to a process that reads '%s': %s", r->path, strerror(errno));
     r->channel = end[0];
     *channel = high(end[1]);
-    CHECK(*channel >= 0, INTERNAL, "the system gives no channel to a process that reads '%s'", r->path);
+    CHECK(*channel >= 0, NO_MEMORY, "no descriptor is left for a process that reads '%s': raise 'ulimit -n'",
+          r->path);
     TRY(open_window(r, &shared));
     return spawn(r, *channel, shared);
 }
@@ -317,7 +315,8 @@ void *stencil_reading_window(const stencil_reading *r) {
 
 void stencil_reading_allow(stencil_reading *r, int64_t bytes) {
     struct rlimit limit;
-    const rlim_t all = (rlim_t)r->limits.memory + (rlim_t)bytes + (rlim_t)omp_get_max_threads() * STACK_BYTES;
+    const rlim_t all = (rlim_t)r->limits.memory + (rlim_t)bytes +
+                       (rlim_t)omp_get_max_threads() * STENCIL_READING_STACK_BYTES;
     if (IS_SANITIZED || r->process <= 0 || prlimit(r->process, RLIMIT_DATA, NULL, &limit) != 0 ||
         limit.rlim_cur >= all)
         return;
@@ -340,6 +339,11 @@ static stencil_status lose(stencil_reading *r, bool is_ending, const char *why) 
         : signal_number != 0
             ? ERROR(BAD_DATA, "'%s' is damaged: HDF5 %s crashed as it read %s (%s); make the file again",
                     r->path, version, place, strsignal(signal_number))
+        : is_ending && !r->answered
+            ? ERROR(INTERNAL,
+                    "the process that reads '%s' does not start (exit code %d): call this program by "
+                    "its name",
+                    r->path, code >= 0 ? WEXITSTATUS(code) : -1)
         : is_ending ? ERROR(BAD_DATA,
                             "'%s' is damaged: HDF5 %s ended its process as it read %s (exit code %d); make "
                             "the file again",
@@ -387,9 +391,11 @@ stencil_status stencil_reading_receive(stencil_reading *r, stencil_request reque
              limit_s);
     if (!wait_for_answer(r, limit_s))
         return lose(r, false, still);
-    if (!receive_message(r->channel, &what, &came, sizeof came, NULL) && what.bytes == 0)
+    const bool whole = receive_message(r->channel, &what, &came, sizeof came, NULL);
+    if (!whole && what.bytes == 0)
         return lose(r, true, "");
-    const bool known = what.request == request && what.status <= STENCIL_IO;
+    const bool known = whole && what.request == request && what.status <= STENCIL_IO;
+    r->answered = true;
     if (known && what.status == STENCIL_OK && what.bytes == kind->say &&
         stencil_answer_check(request, &came.says)) {
         memcpy(say, &came.says, kind->say);

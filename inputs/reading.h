@@ -11,6 +11,9 @@
 /* Cells and numbers are handed over in memory that both processes have, so many bytes of it at a time. */
 enum { STENCIL_WINDOW_BYTES = 64 << 20 };
 
+/* The stack of a thread there (OMP_STACKSIZE), which counts as its memory. */
+enum { STENCIL_READING_STACK_BYTES = 1 << 20 };
+
 /* Starts one for a file, whose name messages have (both borrowed; `limits` NULL: as stencil_reading_limits
  * says). UNAVAILABLE where the system starts none. NULL stays NULL on failure. */
 stencil_status stencil_reading_start(stencil_reading **reading, const char *path,

@@ -27,16 +27,20 @@ static int64_t looks_of(const stencil_problem *problem) {
     return problem->stop.steps / problem->stop.check_every + 1;
 }
 
-static stencil_status result_bytes(const stencil_output *output, const stencil_problem *problem,
-                                   int64_t *bytes) {
+static stencil_status result_bytes(stencil_output *output, const stencil_problem *problem, int64_t *bytes) {
     stencil_reading *process = output->input->process;
     stencil_say_kept kept;
+    if (output->known_bytes > 0) { /* a place is looked for again, whatever has become of the input */
+        *bytes = output->known_bytes;
+        return STENCIL_OK;
+    }
     TRY(stencil_reading_ask(process, STENCIL_REQUEST_kept, &(stencil_ask_kept){problem->spec.source}, &kept,
                             -1));
     stencil_reading_allow(process, 4 * kept.chunk_bytes);
     *bytes = add_sizes(kept.bytes,
                        stencil_sink_array_bytes(problem) + stencil_smaller(looks_of(problem), HISTORY_MAX) *
                                                                (int64_t)(sizeof(double) + sizeof(int64_t)));
+    output->known_bytes = *bytes;
     return STENCIL_OK;
 }
 
@@ -209,8 +213,8 @@ static stencil_status begin_late(stencil_output *output, const stencil_problem *
     const bool unchanged = stencil_input_check_unchanged(output->input) == STENCIL_OK;
     const stencil_status status = unchanged ? stencil_output_begin(output, problem) : STENCIL_BAD_DATA;
     TRY(stencil_sink_state(&output->sink));
-    if (status != STENCIL_BAD_DATA)
-        return status;
+    if (status == STENCIL_OK)
+        return STENCIL_OK;
     if (output->notes != NULL)
         stencil_notes_warn(
             output->notes, "'%s' %s: its source, and what is the user's own in it, are not in the result",

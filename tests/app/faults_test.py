@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import random
+import resource
 import shutil
 import signal
 import struct
@@ -89,7 +90,6 @@ class Input(CommandTest):
 
     @staticmethod
     def small_stack():
-        import resource
         resource.setrlimit(resource.RLIMIT_STACK, (2 << 20, 2 << 20))
 
     @fault("/residual claims more entries than there were steps", "both numbers, before anything is read", 65)
@@ -269,6 +269,58 @@ class Reading(CommandTest):
         errors = process.communicate(timeout=60)[1]
         self.assertEqual(process.returncode, 130, errors)
         self.ok("q.out.h5", *RUN, "--steps", int(self.attribute("q.out.h5", "/", "steps_total")) + 3)
+
+    @fault("it is killed, and the result then finds another file of its name", "where the result is instead, and a Note",
+           73, "the result, as rescued-PID-NAME, without what was the user's own")
+    def test_reader_is_killed_and_the_name_taken(self):
+        self.make("q.h5", "--force")
+        process, reader = self.start("q.h5", *RUN[:-1], "--check-every", 1000, "--steps", 10**14)
+        self.assertTrue(any(line.startswith("Strategy") for line in iter(process.stdout.readline, "")))
+        time.sleep(0.3)
+        os.kill(reader, signal.SIGKILL)
+        pathlib.Path(self.path("q.out.h5")).write_text("another's")
+        process.send_signal(signal.SIGINT)
+        said, errors = process.communicate(timeout=60)
+        self.ended(process, CANNOT_CREATE, errors)
+        rescued = f"rescued-{process.pid}-q.out.h5"
+        self.assertIn(rescued, errors)
+        self.assertEqual(pathlib.Path(self.path("q.out.h5")).read_text(), "another's")
+        self.ok(rescued, *RUN, "--steps", int(self.attribute(rescued, "/", "steps_total")) + 3)
+
+    @fault("the user may have fewer processes than there are threads", "nothing: fewer threads read", 0, "the result")
+    def test_few_processes(self):
+        """The program's own threads: bad_input_test."""
+        keywords = self.as_nobody()
+        if not keywords:
+            self.skipTest("only root takes another identity")
+        drop = keywords["preexec_fn"]
+
+        def drop_and_limit():
+            drop()
+            resource.setrlimit(resource.RLIMIT_NPROC, (most, most))
+
+        codes = []
+        for most in range(2, 9):
+            done = self.call("p.h5", *RUN, "--no-output", "--threads", 3, **{**keywords, "preexec_fn": drop_and_limit})
+            codes.append(done.returncode)
+            self.assertIn(done.returncode, (0, 71), done.stderr)
+            self.assertNotIn("damaged", done.stderr)
+        self.assertEqual(codes[-1], 0)
+
+    @fault("hardly any descriptors are left", "ulimit -n", 71)
+    def test_few_descriptors(self):
+        for most in range(4, 12):
+            done = self.call("p.h5", *RUN, "--no-output",
+                             preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (most, most)))
+            self.assertNotEqual(done.returncode, 70, done.stderr)
+            self.assertEqual(len(done.stderr.splitlines()), done.returncode != 0, done.stderr)
+
+    def test_input_by_descriptor(self):
+        with open(self.path("p.h5"), "rb") as file:
+            for path in ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"):
+                done = subprocess.run([STENCIL, path, *RUN[:-1], "--no-output", "-q"], stdin=file, capture_output=True,
+                                      cwd=self.directory, encoding="utf-8", timeout=60)
+                self.assertEqual((done.returncode, done.stderr), (0, ""), path)
 
     @fault("the program is killed while its file is read", "nothing (SIGKILL)", -9)
     def test_both_are_killed(self):

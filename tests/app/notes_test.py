@@ -284,6 +284,29 @@ class Own(CommandTest):
         self.assertEqual(self.attribute("p.out.h5", "/", "title"), "kept")
         self.ok("verify", "p.out.h5")
 
+    def test_texts_with_a_fill_value(self):
+        """netCDF gives one to all of its variables of texts. HDF5 would copy its place in the heap of the other file."""
+        texts = ["a", "", "ü" * 100]
+        with h5py.File(self.path(self.make("p.h5")), "a") as file:
+            for name in ("w", "g/w", "g/deep/w"):
+                file.create_dataset(name, (3,), dtype=h5py.string_dtype(), fillvalue="none")[...] = texts
+                file[name].attrs["who"] = "me"
+            file.create_dataset("g/lists", (2,), dtype=h5py.vlen_dtype("i4"))[0] = [1, 2, 3]
+            file["g/numbers"] = numpy.arange(5)
+            file["g/link"] = h5py.SoftLink("/w")
+            file["g"].attrs["n"] = 3
+        self.ok("p.h5", *RUN)
+        self.ok("p.out.h5", *RUN, "-o", "again.h5", "--steps", 3)
+        for result in ("p.out.h5", "again.h5"):
+            with h5py.File(self.path(result)) as file:
+                for name in ("w", "g/w", "g/deep/w", "g/link"):
+                    self.assertEqual([text.decode() for text in file[name][()]], texts, name)
+                    self.assertEqual(file[name].attrs["who"], "me")
+                self.assertEqual(file["g/lists"][0].tolist(), [1, 2, 3])
+                self.assertEqual(file["g/numbers"][()].tolist(), list(range(5)))
+                self.assertEqual(file["g"].attrs["n"], 3)
+                self.assertEqual(file["g"].get("link", getlink=True).path, "/w")
+
     def test_space_for_all_of_it(self):
         """The user's own counts in the space that is taken before the run."""
         with h5py.File(self.path("p.h5"), "w") as file:

@@ -1,7 +1,9 @@
 """Packed chunks, which are unpacked without HDF5: the same cells as h5py reads, and none that are not there."""
 import itertools
 import os
+import struct
 import sys
+import time
 import unittest
 import zlib
 
@@ -10,6 +12,7 @@ import numpy
 
 from harness import CommandTest, h5py
 
+BAD_DATA = 65
 RUN = ("--device", "cpu", "--effort", "estimate", "--force", "--steps", 0, "-q")
 
 
@@ -40,6 +43,88 @@ class Chunks(CommandTest):
                 continue
             self.problem((rng.random(shape) * 100).astype(dtype), chunks=chunks, **how)
             self.reads_the_same((dtype, how, shape, chunks))
+
+    def packed(self, dtype, *filters, values=None, shape=(64, 64)):
+        """A dataset by the low-level interface, which sets filters in any order; values that are small and whole."""
+        create = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        create.set_chunk((32, 64))
+        for name, *arguments in filters:
+            getattr(create, "set_" + name)(*arguments)
+        values = numpy.arange(numpy.prod(shape)).reshape(shape) % 100 if values is None else values
+        with h5py.File(self.path("p.h5"), "w") as file:
+            u = h5py.h5d.create(file.id, b"u", h5py.h5t.py_create(numpy.dtype(dtype)), h5py.h5s.create_simple(shape), create)
+            u.write(h5py.h5s.ALL, h5py.h5s.ALL, values.astype(dtype))
+            file.attrs["problem"] = "laplace"
+
+    def precise(self, bits):
+        """int32 of which so many bits count, which nbit packs."""
+        kind = h5py.h5t.STD_I32LE.copy()
+        kind.set_precision(bits)
+        return kind
+
+    def test_filters_of_hdf5(self):
+        """Whole ones are read, and those of which something is missing are refused."""
+        gzip, scaled, bits = ("deflate", 4), ("scaleoffset", h5py.h5z.SO_INT, 0), ("nbit",)
+        szip = ("szip", h5py.h5z.SZIP_NN_OPTION_MASK, 8)
+        pipelines = [(scaled,), (scaled, gzip), (("shuffle",), scaled, gzip), (scaled, gzip, ("fletcher32",))]
+        if h5py.h5z.filter_avail(h5py.h5z.FILTER_SZIP):
+            pipelines += [(szip,), (("shuffle",), szip)]
+        for filters in pipelines:
+            with self.subTest(filters=filters):
+                self.packed("<i4", *filters)
+                self.reads_the_same(filters)
+                with h5py.File(self.path("p.h5"), "a") as file:
+                    raw = file["u"].id.read_direct_chunk((0, 0))[1]
+                    inner = filters[-1] == gzip
+                    less = (zlib.decompress(raw) if inner else raw)[:30]
+                    file["u"].id.write_direct_chunk((0, 0), zlib.compress(less) if inner else less)
+                self.refused(BAD_DATA, ["'p.h5'", "/u"], "p.h5", *RUN)
+        for filters in ((bits,), (bits, gzip)):
+            with self.subTest(filters=filters), h5py.File(self.path("p.h5"), "w") as file:
+                create = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+                create.set_chunk((32, 64))
+                create.set_filter(h5py.h5z.FILTER_NBIT, h5py.h5z.FLAG_OPTIONAL, ())
+                if gzip in filters:
+                    create.set_deflate(4)
+                u = h5py.h5d.create(file.id, b"u", self.precise(12), h5py.h5s.create_simple((64, 64)), create)
+                u.write(h5py.h5s.ALL, h5py.h5s.ALL, (numpy.arange(4096).reshape(64, 64) % 100).astype("<i4"))
+                file.attrs["problem"] = "laplace"
+                file.flush()
+                self.reads_the_same(filters) if file.close() is None else None
+                with h5py.File(self.path("p.h5"), "a") as again:
+                    raw = again["u"].id.read_direct_chunk((0, 0))[1]
+                    less = (zlib.decompress(raw) if gzip in filters else raw)[:30]
+                    again["u"].id.write_direct_chunk((0, 0), zlib.compress(less) if gzip in filters else less)
+                self.refused(BAD_DATA, ["'p.h5'", "/u", "fewer bytes"], "p.h5", *RUN)
+
+    def test_one_filter_twice(self):
+        self.packed("<f8", ("deflate", 4), ("deflate", 4))
+        self.refused(BAD_DATA, ["'p.h5'", "/u", "filter 1 (gzip) twice"], "p.h5", *RUN)
+
+    def test_a_chunk_of_no_bytes(self):
+        """It has a place in the file, so somebody wrote it."""
+        for how in ({"compression": "gzip"}, {"fletcher32": True}, {"compression": "gzip", "scaleoffset": 3}):
+            self.problem(numpy.arange(1.0, 4097).reshape(64, 64), chunks=(32, 32), **how)
+            with h5py.File(self.path("p.h5")) as file:
+                chunk = file["u"].id.get_chunk_info(1)
+            with open(self.path("p.h5"), "r+b") as file:
+                content = file.read()
+                file.seek(content.index(struct.pack("<IIQQQ", chunk.size, 0, *chunk.chunk_offset, 0)))
+                file.write(struct.pack("<I", 0))
+            self.refused(BAD_DATA, ["'p.h5'", "/u"], "p.h5", *RUN)
+
+    def test_many_chunks(self):
+        """As many as there are cells, nearly; one that nobody wrote is found among many in little time."""
+        self.problem(numpy.ones((20, 20), "f4"), chunks=(1, 1), compression="gzip")
+        self.reads_the_same("chunks of a cell")
+        with h5py.File(self.path("p.h5"), "w", libver="latest") as file:
+            u = file.create_dataset("u", (1024, 1024), "f8", chunks=(8, 8), compression="gzip")
+            u[:1016] = 1.0
+            u[1016:, :1016] = 1.0
+            file.attrs["problem"] = "laplace"
+        start = time.monotonic()
+        self.refused(BAD_DATA, ["64 of 1048576 cells of /u were never written"], "p.h5", *RUN)
+        self.assertLess(time.monotonic() - start, 30)
 
     def test_chunks_that_are_missing(self):
         for value in (None, 2.5):
