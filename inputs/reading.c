@@ -83,7 +83,6 @@ struct stencil_reading {
     const char *path;
     stencil_reading_limits limits;
     pid_t process; /* 0: it is gone */
-    bool answered; /* it has given an answer: it did start */
     int channel;
     board *board; /* BOARD_BYTES, and then the window */
     stencil_error lost;
@@ -329,17 +328,20 @@ static stencil_status lose(stencil_reading *r, bool is_ending, const char *why) 
     char at[sizeof r->board->at];
     memcpy(at, r->board->at, sizeof at);
     at[sizeof at - 1] = '\0';
-    const char *place = at[0] != '\0' ? at : "its header", *version = stencil_h5_version();
+    const bool began = at[0] != '\0';
+    if (!began)
+        snprintf(at, sizeof at, "its header");
+    const char *version = stencil_h5_version();
     const int code = collect(r, is_ending);
     const int signal_number = code >= 0 && WIFSIGNALED(code) ? WTERMSIG(code) : 0;
     const stencil_status status =
         signal_number == SIGKILL
             ? ERROR(BAD_DATA, "'%s': the process that reads it was killed at %s: memory may have run out",
-                    r->path, place)
+                    r->path, at)
         : signal_number != 0
             ? ERROR(BAD_DATA, "'%s' is damaged: HDF5 %s crashed as it read %s (%s); make the file again",
-                    r->path, version, place, strsignal(signal_number))
-        : is_ending && !r->answered
+                    r->path, version, at, strsignal(signal_number))
+        : is_ending && !began
             ? ERROR(INTERNAL,
                     "the process that reads '%s' does not start (exit code %d): call this program by "
                     "its name",
@@ -347,8 +349,8 @@ static stencil_status lose(stencil_reading *r, bool is_ending, const char *why) 
         : is_ending ? ERROR(BAD_DATA,
                             "'%s' is damaged: HDF5 %s ended its process as it read %s (exit code %d); make "
                             "the file again",
-                            r->path, version, place, code >= 0 ? WEXITSTATUS(code) : -1)
-                    : ERROR(BAD_DATA, "'%s': reading %s %s", r->path, place, why);
+                            r->path, version, at, code >= 0 ? WEXITSTATUS(code) : -1)
+                    : ERROR(BAD_DATA, "'%s': reading %s %s", r->path, at, why);
     r->lost = *stencil_error_last();
     return status;
 }
@@ -395,7 +397,6 @@ stencil_status stencil_reading_receive(stencil_reading *r, stencil_request reque
     if (!whole && what.bytes == 0)
         return lose(r, true, "");
     const bool known = whole && what.request == request && what.status <= STENCIL_IO;
-    r->answered = true;
     if (known && what.status == STENCIL_OK && what.bytes == kind->say &&
         stencil_answer_check(request, &came.says)) {
         memcpy(say, &came.says, kind->say);
@@ -501,6 +502,7 @@ _Noreturn void stencil_reading_serve(char **argv, stencil_answerer *const answer
     limit_itself(strtoll(argv[3], NULL, 10));
     if (both != SHARED_FAILED && follow(strtol(argv[2], NULL, 10))) {
         here.board = both;
+        stencil_reading_at("its header"); /* it has started */
         fcntl(CHANNEL, F_SETFD, FD_CLOEXEC);
         keep_memory();
         stencil_h5_quiet();

@@ -52,7 +52,8 @@ class Chunks(CommandTest):
             getattr(create, "set_" + name)(*arguments)
         values = numpy.arange(numpy.prod(shape)).reshape(shape) % 100 if values is None else values
         with h5py.File(self.path("p.h5"), "w") as file:
-            u = h5py.h5d.create(file.id, b"u", h5py.h5t.py_create(numpy.dtype(dtype)), h5py.h5s.create_simple(shape), create)
+            kind = h5py.h5t.py_create(numpy.dtype(dtype))
+            u = h5py.h5d.create(file.id, b"u", kind, h5py.h5s.create_simple(shape), create)
             u.write(h5py.h5s.ALL, h5py.h5s.ALL, values.astype(dtype))
             file.attrs["problem"] = "laplace"
 
@@ -67,7 +68,7 @@ class Chunks(CommandTest):
         gzip, scaled, bits = ("deflate", 4), ("scaleoffset", h5py.h5z.SO_INT, 0), ("nbit",)
         szip = ("szip", h5py.h5z.SZIP_NN_OPTION_MASK, 8)
         pipelines = [(scaled,), (scaled, gzip), (("shuffle",), scaled, gzip), (scaled, gzip, ("fletcher32",))]
-        if h5py.h5z.filter_avail(h5py.h5z.FILTER_SZIP):
+        if h5py.h5z.filter_avail(h5py.h5z.FILTER_SZIP) and os.environ.get("STENCIL_SLOW") != "1":  # it overruns
             pipelines += [(szip,), (("shuffle",), szip)]
         for filters in pipelines:
             with self.subTest(filters=filters):
