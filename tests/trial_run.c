@@ -366,7 +366,7 @@ static bool make_plan(const trial *t, const trial_run *r, const stencil_problem 
 }
 
 #ifdef __SANITIZE_ADDRESS__
-enum { SANITIZED = 4 };
+enum { SANITIZED = 8 };
 #else
 enum { SANITIZED = 1 };
 #endif
