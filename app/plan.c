@@ -100,7 +100,8 @@ static stencil_status choose(plan_state *state, const stencil_spec *spec, stenci
     const stencil_status status = stencil_problem_resolve(problem, spec);
     TRY(state->path != NULL ? text_name_file(status, state->path) : status);
     const stencil_status made = stencil_choice_make(choice, problem, &state->options.run, &state->machine);
-    return state->path != NULL ? text_name_out_of_memory(made, state->path) : made;
+    const char *name = state->path != NULL ? state->path : state->options.machine;
+    return name != NULL ? text_name_out_of_memory(made, name) : made;
 }
 
 static stencil_status rank_plans(plan_state *state) {
