@@ -119,7 +119,7 @@ stencil_status options_apply(const invocation *call, const option *table, void *
     "dataset in the root group that u is, before and after (default: the one that the attribute field "      \
     "names, else /u)"
 
-/* How files are read; zero where nothing is given. reading_options.c. */
+/* Options of reading, zero where nothing is given (reading_options.c). */
 typedef struct reading_options {
     double timeout_s[2];
     int timeout_count;

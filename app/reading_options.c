@@ -1,4 +1,4 @@
-/* How files are read: options of all commands that read one. */
+/* Options of reading, which all commands that read a file have. */
 #include "app/options.h"
 
 #define AT(field) OPTION_AT(reading_options, field)

@@ -47,7 +47,7 @@ static void *wait_to_end(void *nothing) {
     return nothing;
 }
 
-/* How many of so many threads the system starts: OpenMP ends the process where it does not start one. */
+/* Counts the threads that the system starts, of so many: OpenMP ends the process where one does not start. */
 static int threads_that_start(int asked) {
     enum { MOST = 4096 };
     static int tried, started = 1;

@@ -143,7 +143,7 @@ typedef struct bytes {
     size_t count;
 } bytes;
 
-/* What gzip and its like add to what they cannot pack is less. */
+/* The most bytes that a packed chunk has: gzip and its like add less to cells that they cannot pack. */
 static size_t largest_packed(const stencil_chunks *c) {
     const size_t whole = c->elements * c->element;
     return whole + whole / 8 + 4096;

@@ -41,6 +41,11 @@ void stencil_h5_input_notes(const stencil_h5_input *input, const stencil_spec *f
                             stencil_notes *notes);
 stencil_status stencil_h5_input_provenance(const stencil_h5_input *input, stencil_provenance *provenance);
 
+/* Adds sizes, which saturate: those of a damaged file may be any. */
+static inline int64_t stencil_sizes_add(int64_t a, int64_t b) {
+    return b < 0 || a > INT64_MAX / 2 - b ? INT64_MAX / 2 : a + b;
+}
+
 /* Bytes of what a result takes over, of that source and of what is the user's own; and of the largest chunk
  * of it. BAD_DATA: groups too deep. */
 stencil_status stencil_kept_bytes(const stencil_h5_input *input, stencil_source source, int64_t *bytes,

@@ -123,7 +123,7 @@ int64_t stencil_cells_unwritten(hid_t dataset, hid_t within);
 /* Elements that no source of a virtual dataset gives, from its creation properties and its dataspace. */
 int64_t stencil_cells_unmapped(hid_t create, hid_t space);
 
-/* Where its values stand as they are in memory; offset 0: they do not. */
+/* The place where its values stand as they are in memory; offset 0: there is none. */
 stencil_place stencil_dataset_place(const stencil_dataset *dataset, hid_t file);
 
 /* Bytes of a chunk of an open dataset, unpacked; 0: it has none. */

@@ -44,7 +44,7 @@ stencil_status stencil_input_check_unchanged(const stencil_input *input) {
     return STENCIL_OK;
 }
 
-/* Whether numbers of a dataset lie within the file. */
+/* Tells whether the numbers of a dataset lie within the file. */
 static bool is_within(const stencil_place *place, const int64_t *extent, int rank, int64_t file_bytes) {
     int64_t bytes = (int64_t)stencil_precision_bytes(place->precision);
     for (int i = 0; i < rank; i++)
@@ -250,7 +250,7 @@ stencil_status stencil_input_load_history(stencil_input *input, stencil_problem 
               BAD_DATA, "'%s': /residual_step[%" PRId64 "] is out of order, or behind the last step", path,
               i);
     history->count = count;
-    /* By the distance of checks that the file states: the command line may ask for another one now. */
+    /* The distance of checks is that of the file: the command line may ask for another one now. */
     origin->last_is_extra = count > 0 && history->step[count - 1] % origin->check_every != 0;
     return STENCIL_OK;
 }

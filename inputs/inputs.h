@@ -29,13 +29,13 @@ typedef struct stencil_file_state {
     uint64_t device, inode;
 } stencil_file_state;
 
-/* Where the numbers of a dataset stand one after the other in a file, in this machine's own format. */
+/* The place of a dataset whose numbers stand one after the other in a file, in this machine's own format. */
 typedef struct stencil_place {
     int64_t offset; /* of the first byte; 0: they do not */
     stencil_precision precision;
 } stencil_place;
 
-/* What a file says beside the problem. Of arrays, u and its source. */
+/* Facts that a file states beside the problem; lists are of u and of its source. */
 typedef struct stencil_input_facts {
     stencil_file_state state;                   /* as it was opened */
     char field[STENCIL_FIELD_MAX];              /* name of the dataset that u is, "/u" */
@@ -64,7 +64,7 @@ typedef struct stencil_input {
 /* "/b", "/f", "/q", by the source that they are; NULL: none. */
 extern const char *const stencil_source_names[STENCIL_SOURCE_COUNT];
 
-/* How an input is opened. Zero-initialise for what is usual. */
+/* Options of opening an input. Zero-initialise for the usual ones. */
 typedef struct stencil_input_options {
     const char *field; /* the dataset that u is, in the root group, with or without its "/"; NULL: the one
                           that the attribute `field` names, else /u */

@@ -1,14 +1,9 @@
-/* What a result takes over from its input: the source, and what is the user's own. */
+/* The objects that a result takes over from its input: the source, and those of the user's own. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "inputs/file.h"
 #include "inputs/reading.h"
-
-/* Saturates: sizes in a damaged file may be any. */
-static int64_t add_sizes(int64_t a, int64_t b) {
-    return b < 0 || a > INT64_MAX / 2 - b ? INT64_MAX / 2 : a + b;
-}
 
 /* Bytes of what is the user's own, while they are counted. */
 typedef struct own_bytes {
@@ -73,7 +68,7 @@ static herr_t add_bytes(hid_t group, const char *name, const H5L_info_t *info, v
     const int64_t chunk = stencil_dataset_chunk_bytes(object);
     all->chunk_bytes = chunk > all->chunk_bytes ? chunk : all->chunk_bytes;
     if (!stencil_dataset_elsewhere(object))
-        all->bytes = add_sizes(all->bytes, (int64_t)H5Dget_storage_size(object));
+        all->bytes = stencil_sizes_add(all->bytes, (int64_t)H5Dget_storage_size(object));
     return 0;
 }
 
@@ -86,8 +81,8 @@ stencil_status stencil_kept_bytes(const stencil_h5_input *input, stencil_source 
                      .field = input->facts.field,
                      .bytes = of < 0 ? 0
                               : stencil_dataset_elsewhere(of)
-                                  ? add_sizes(0, stencil_dataset_bytes(of))
-                                  : add_sizes(0, (int64_t)H5Dget_storage_size(of))};
+                                  ? stencil_sizes_add(0, stencil_dataset_bytes(of))
+                                  : stencil_sizes_add(0, (int64_t)H5Dget_storage_size(of))};
     H5Literate(input->file, H5_INDEX_NAME, H5_ITER_NATIVE, NULL, add_bytes, &all);
     free(all.address);
     *bytes = all.bytes;
@@ -112,7 +107,7 @@ static stencil_status copy_source(stencil_h5_input *input, const stencil_sink *s
     TRY(stencil_sink_state(sink));
     CHECK(type >= 0, BAD_DATA, "'%s': cannot copy %s (%s): it is damaged", input->path, name,
           stencil_h5_reason());
-    /* By its values, also where HDF5 reads it but does not copy it. */
+    /* Its values are written, also where HDF5 reads them but does not copy the object. */
     TRY(stencil_problem_resolve(&problem, spec));
     const stencil_reader reader = stencil_h5_input_as(input, &problem, type);
     TRY(stencil_sink_write(sink, &(stencil_sink_dataset){name, STENCIL_ARRAY_B, type, type}, &problem,

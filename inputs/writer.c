@@ -17,11 +17,6 @@
 /* Residuals of a chunk of the history. */
 #define LIST_CHUNK INT64_C(128)
 
-/* Saturates: sizes in a damaged file may be any. */
-static int64_t add_sizes(int64_t a, int64_t b) {
-    return b < 0 || a > INT64_MAX / 2 - b ? INT64_MAX / 2 : a + b;
-}
-
 /* Most residuals of a run. */
 static int64_t looks_of(const stencil_problem *problem) {
     return problem->stop.steps / problem->stop.check_every + 1;
@@ -37,9 +32,9 @@ static stencil_status result_bytes(stencil_output *output, const stencil_problem
     TRY(stencil_reading_ask(process, STENCIL_REQUEST_kept, &(stencil_ask_kept){problem->spec.source}, &kept,
                             -1));
     stencil_reading_allow(process, 4 * kept.chunk_bytes);
-    *bytes = add_sizes(kept.bytes,
-                       stencil_sink_array_bytes(problem) + stencil_smaller(looks_of(problem), HISTORY_MAX) *
-                                                               (int64_t)(sizeof(double) + sizeof(int64_t)));
+    *bytes = stencil_sizes_add(kept.bytes, stencil_sink_array_bytes(problem) +
+                                               stencil_smaller(looks_of(problem), HISTORY_MAX) *
+                                                   (int64_t)(sizeof(double) + sizeof(int64_t)));
     output->known_bytes = *bytes;
     return STENCIL_OK;
 }
