@@ -1,19 +1,13 @@
-/* Chunks that have passed filters. Those of gzip, shuffle and fletcher32 are unpacked here: HDF5 1.10 takes
- * whatever comes out of a stream for a whole chunk, and reads behind its end where that was too short. They
- * are read one by one and unpacked by all threads. A chunk that has passed another filter is left to HDF5.
- *
- * Filters: "HDF5 File Format Specification", IV.A.2.l (Filter Pipeline); Fletcher's checksum of 1982 over
- * 16-bit words, the first byte of a word being the higher one. */
+/* Chunks that have passed filters: they are read one by one and unpacked by all threads, so that a short one
+ * is found out (inputs/filters.c). One that has passed a filter of HDF5's is unpacked by HDF5. */
 #include "inputs/chunks.h"
 
 #include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
-#include <zlib.h>
 
 #include "base/base.h"
-
-enum { CHECKSUM_BYTES = 4, FILTERS_MAX = 32, VALUES_MAX = 8 };
+#include "inputs/filters.h"
 
 /* Bytes that are unpacked at a time, and bytes of unpacked chunks that stay in memory, since slabs cut
  * through chunks. */
@@ -33,46 +27,15 @@ typedef struct chunk {
 
 struct stencil_chunks {
     hid_t dataset; /* borrowed */
-    int rank, filter_count;
-    H5Z_filter_t filter[FILTERS_MAX];
-    unsigned value[FILTERS_MAX][VALUES_MAX]; /* the first parameters of each */
-    uint32_t others;                         /* bits of those that are HDF5's affair */
-    hsize_t extent[3], size[3];              /* of the dataset, and of a chunk, in cells; [rank] */
-    size_t elements, element;                /* cells of a chunk; bytes of one as it is stored */
-    size_t shuffled;                         /* bytes of what the shuffle filter takes for one */
+    int rank;
+    hsize_t extent[3], size[3]; /* of the dataset, and of a chunk, in cells; [rank] */
+    size_t elements, element;   /* cells of a chunk; bytes of one as it is stored */
+    stencil_filters filters;
     hid_t stored, type; /* types: as stored, owned; of the kept cells, borrowed, 0 before the first */
     size_t cell;        /* bytes of that one */
     chunk *kept;
     size_t kept_count;
 };
-
-static bool is_alone(const stencil_chunks *c, H5Z_filter_t filter) {
-    int count = 0;
-    for (int i = 0; i < c->filter_count; i++)
-        count += c->filter[i] == filter;
-    return count == 1;
-}
-
-/* Tells whether there are filters, each once. */
-static bool find_filters(stencil_chunks *c, hid_t create) {
-    c->filter_count = H5Pget_nfilters(create);
-    if (c->filter_count < 1 || c->filter_count > FILTERS_MAX)
-        return false;
-    for (int i = 0; i < c->filter_count; i++) {
-        size_t values = VALUES_MAX;
-        unsigned flags, config;
-        c->filter[i] = H5Pget_filter2(create, (unsigned)i, &flags, &values, c->value[i], 0, NULL, &config);
-        if (c->filter[i] == H5Z_FILTER_SHUFFLE)
-            c->shuffled = c->value[i][0];
-        if (c->filter[i] != H5Z_FILTER_DEFLATE && c->filter[i] != H5Z_FILTER_SHUFFLE &&
-            c->filter[i] != H5Z_FILTER_FLETCHER32)
-            c->others |= UINT32_C(1) << i;
-    }
-    for (int i = 0; i < c->filter_count; i++)
-        if (!is_alone(c, c->filter[i]))
-            return false;
-    return true;
-}
 
 static bool describe(stencil_chunks *c) {
     STENCIL_HANDLE create = H5Dget_create_plist(c->dataset), space = H5Dget_space(c->dataset);
@@ -83,7 +46,7 @@ static bool describe(stencil_chunks *c) {
     if (create < 0 || c->stored < 0 || H5Pget_layout(create) != H5D_CHUNKED || c->rank < 1 || c->rank > 3 ||
         H5Sget_simple_extent_dims(space, c->extent, most) != c->rank ||
         H5Pget_chunk(create, 3, c->size) != c->rank || H5Pget_chunk_opts(create, &options) < 0 ||
-        options != 0 || !find_filters(c, create))
+        options != 0)
         return false;
     c->element = H5Tget_size(c->stored);
     int64_t elements = 1, bytes = 0;
@@ -92,7 +55,8 @@ static bool describe(stencil_chunks *c) {
         counted = counted && c->size[axis] > 0 && c->size[axis] <= UINT32_MAX &&
                   stencil_multiply(elements, (int64_t)c->size[axis], &elements);
     c->elements = (size_t)elements;
-    return counted && stencil_multiply(elements, (int64_t)c->element, &bytes) && bytes < UINT32_MAX;
+    return counted && stencil_multiply(elements, (int64_t)c->element, &bytes) && bytes < UINT32_MAX &&
+           stencil_filters_read(&c->filters, create, c->elements, c->element);
 }
 
 stencil_chunks *stencil_chunks_open(hid_t dataset) {
@@ -137,118 +101,6 @@ void stencil_chunks_close(stencil_chunks *c) {
     free(c);
 }
 
-/* A chunk's bytes on their way through the filters. */
-typedef struct bytes {
-    unsigned char *at; /* owned */
-    size_t count;
-} bytes;
-
-/* The most bytes that a packed chunk has: gzip and its like add less to cells that they cannot pack. */
-static size_t largest_packed(const stencil_chunks *c) {
-    const size_t whole = c->elements * c->element;
-    return whole + whole / 8 + 4096;
-}
-
-/* So many bytes, or (not exact) at most so many. NULL, or what is wrong; so for the two below. */
-static const char *inflate_bytes(bytes *b, size_t wanted, bool exact) {
-    z_stream stream = {.next_in = b->at, .avail_in = (uInt)b->count, .avail_out = (uInt)(wanted + 1)};
-    unsigned char *out = malloc(wanted + 1);
-    if (out == NULL || inflateInit(&stream) != Z_OK) {
-        free(out);
-        return stencil_chunks_no_memory;
-    }
-    stream.next_out = out;
-    const int ended = inflate(&stream, Z_FINISH);
-    const size_t count = stream.total_out;
-    inflateEnd(&stream);
-    free(b->at);
-    *b = (bytes){out, count};
-    if (!exact && ended == Z_STREAM_END && count <= wanted)
-        return NULL;
-    return count < wanted && ended == Z_STREAM_END ? "a packed chunk holds fewer bytes than a chunk has"
-           : count > wanted                        ? "a packed chunk holds more bytes than a chunk has"
-           : ended != Z_STREAM_END                 ? "inflate() failed"
-                                                   : NULL;
-}
-
-static uint32_t fletcher32(const unsigned char *at, size_t count) {
-    enum { WORDS = 360 }; /* whose sums fit into 32 bits */
-    uint32_t one = 0, two = 0;
-    for (size_t i = 0; i < count;) {
-        for (int k = 0; k < WORDS && i < count; k++, i += 2) {
-            one += (uint32_t)at[i] << 8 | (i + 1 < count ? at[i + 1] : 0U);
-            two += one;
-        }
-        one = (one & 0xffff) + (one >> 16);
-        two = (two & 0xffff) + (two >> 16);
-    }
-    one = (one & 0xffff) + (one >> 16);
-    two = (two & 0xffff) + (two >> 16);
-    return two << 16 | one;
-}
-
-/* Some versions of HDF5 have written the bytes of each half in the other order. */
-static const char *check_sum(bytes *b) {
-    if (b->count < CHECKSUM_BYTES)
-        return "a checksum is missing";
-    b->count -= CHECKSUM_BYTES;
-    const unsigned char *end = b->at + b->count;
-    const uint32_t sum = fletcher32(b->at, b->count),
-                   given = end[0] | (uint32_t)end[1] << 8 | (uint32_t)end[2] << 16 | (uint32_t)end[3] << 24,
-                   swapped = (sum & 0xff00ff) << 8 | (sum >> 8 & 0xff00ff);
-    return given == sum || given == swapped ? NULL : "data error detected by Fletcher32 checksum";
-}
-
-/* The k-th bytes of all elements stand together, for each k. */
-static inline void gather(unsigned char *restrict out, const unsigned char *restrict in, size_t count,
-                          size_t size) {
-    for (size_t i = 0; i < count; i++)
-        for (size_t k = 0; k < size; k++)
-            out[i * size + k] = in[k * count + i];
-}
-
-static const char *unshuffle(bytes *b, size_t size) {
-    const size_t count = size > 0 ? b->count / size : 0;
-    if (size < 2 || count < 2)
-        return NULL;
-    unsigned char *out = malloc(b->count);
-    if (out == NULL)
-        return stencil_chunks_no_memory;
-    if (size == 8)
-        gather(out, b->at, count, 8);
-    else if (size == 4)
-        gather(out, b->at, count, 4);
-    else
-        gather(out, b->at, count, size);
-    memcpy(out + count * size, b->at + count * size, b->count - count * size);
-    free(b->at);
-    b->at = out;
-    return NULL;
-}
-
-/* The filters in the reverse order of writing. */
-static void unpack(const stencil_chunks *c, chunk *k) {
-    const size_t whole = c->elements * c->element;
-    bytes b = {k->packed, k->bytes};
-    size_t before = whole; /* a filter: bytes that it was given */
-    for (int i = 0; i < c->filter_count; i++)
-        before += c->filter[i] == H5Z_FILTER_FLETCHER32 && (k->skipped >> i & 1) == 0 ? CHECKSUM_BYTES : 0;
-    for (int i = c->filter_count - 1; i >= 0 && k->fault == NULL; i--) {
-        if ((k->skipped >> i & 1) != 0)
-            continue;
-        if (c->filter[i] == H5Z_FILTER_FLETCHER32) {
-            before -= CHECKSUM_BYTES;
-            k->fault = check_sum(&b);
-        } else
-            k->fault = c->filter[i] == H5Z_FILTER_DEFLATE ? inflate_bytes(&b, before, true)
-                                                          : unshuffle(&b, c->shuffled);
-    }
-    if (k->fault == NULL && b.count != whole)
-        k->fault = "a chunk has another size than it should have";
-    k->packed = NULL;
-    k->cells = b.at;
-}
-
 /* Its cells, as they are stored, into memory of that size. NULL, or what is wrong. */
 static const char *read_cells(const stencil_chunks *c, const chunk *k, void *cells) {
     const hsize_t origin[3] = {0, 0, 0};
@@ -289,14 +141,18 @@ static const char *read_twice(const stencil_chunks *c, chunk *k) {
 }
 
 static const char *read_by_hdf5(const stencil_chunks *c, chunk *k) {
-    bool known = true;
-    for (int i = 0; i < c->filter_count; i++)
-        known = known && ((c->others >> i & 1) == 0 || c->filter[i] == H5Z_FILTER_SCALEOFFSET ||
-                          c->filter[i] == H5Z_FILTER_NBIT);
     k->cells = calloc(c->elements, c->element);
-    return k->cells == NULL ? stencil_chunks_no_memory
-           : known          ? read_cells(c, k, k->cells)
-                            : read_twice(c, k);
+    return k->cells == NULL                           ? stencil_chunks_no_memory
+           : stencil_filters_are_checked(&c->filters) ? read_cells(c, k, k->cells)
+                                                      : read_twice(c, k);
+}
+
+/* Undoes the filters that are undone here. */
+static void unpack(const stencil_chunks *c, chunk *k) {
+    stencil_bytes b = {k->packed, k->bytes};
+    k->fault = stencil_filters_undo(&c->filters, k->skipped, &b);
+    k->packed = NULL;
+    k->cells = b.at;
 }
 
 bool stencil_chunk_is_absent(hid_t dataset, const hsize_t *first) {
@@ -313,56 +169,6 @@ bool stencil_chunk_is_absent(hid_t dataset, const hsize_t *first) {
             address == HADDR_UNDEF);
 }
 
-static uint32_t number_at(const unsigned char *at) {
-    return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
-}
-
-/* Tells whether so many bytes can be what another filter made of a whole chunk: HDF5 reads behind the end of
- * fewer. Of filters that are not its own nobody knows.
- *
- * H5Zscaleoffset.c: a head of 21 bytes, which begins with the bits of a number, and the numbers; H5Znbit.c:
- * the bits of the numbers; H5Zszip.c: the bytes that there were, and the rest. */
-static bool is_enough(const stencil_chunks *c, int i, const bytes *b) {
-    enum { HEAD = 21, SCALE_INTEGER = 2, SZIP_HEAD = 4 };
-    const unsigned *value = c->value[i];
-    const uint64_t whole = (uint64_t)c->elements * c->element;
-    if (c->filter[i] == H5Z_FILTER_SCALEOFFSET) {
-        const uint64_t bits = b->count >= HEAD ? number_at(b->at) : 0;
-        if (value[0] == SCALE_INTEGER && value[1] == 8 * c->element) /* it leaves them as they are */
-            return b->count >= whole;
-        return b->count >= HEAD && value[2] == c->elements && value[4] == c->element &&
-               bits <= 8 * c->element && b->count >= HEAD + (value[2] * bits + 7) / 8;
-    }
-    if (c->filter[i] == H5Z_FILTER_NBIT)
-        return value[2] == c->elements &&
-               b->count >= (value[1] != 0 ? whole : ((uint64_t)value[2] * value[6] + 7) / 8);
-    if (c->filter[i] == H5Z_FILTER_SZIP)
-        return b->count >= SZIP_HEAD && number_at(b->at) == whole;
-    return true;
-}
-
-/* The same of a chunk's bytes as they are stored, which pass the filters up to that one. */
-static const char *check_others(const stencil_chunks *c, const chunk *k) {
-    bytes b = {malloc(k->bytes > 0 ? k->bytes : 1), k->bytes};
-    const char *fault = NULL;
-    if (b.at == NULL)
-        return stencil_chunks_no_memory;
-    memcpy(b.at, k->packed, k->bytes);
-    for (int i = c->filter_count - 1; i >= 0 && fault == NULL; i--) {
-        if ((k->skipped >> i & 1) != 0)
-            continue;
-        if ((c->others >> i & 1) != 0) {
-            fault = is_enough(c, i, &b) ? NULL : "a packed chunk holds fewer bytes than a chunk has";
-            break;
-        }
-        fault = c->filter[i] == H5Z_FILTER_FLETCHER32 ? check_sum(&b)
-                : c->filter[i] == H5Z_FILTER_DEFLATE  ? inflate_bytes(&b, largest_packed(c), false)
-                                                      : unshuffle(&b, c->shuffled);
-    }
-    free(b.at);
-    return fault;
-}
-
 /* Its packed bytes; NULL, or what is wrong. */
 static const char *fetch(const stencil_chunks *c, chunk *k) {
     hsize_t size = 0;
@@ -372,7 +178,7 @@ static const char *fetch(const stencil_chunks *c, chunk *k) {
         return stencil_h5_reason();
     if (size == 0)
         return "a packed chunk holds fewer bytes than a chunk has";
-    if (size > largest_packed(c))
+    if (size > stencil_filters_packed_most(&c->filters))
         return "a packed chunk is larger than a chunk";
     k->bytes = (size_t)size;
     k->packed = malloc(k->bytes);
@@ -380,12 +186,12 @@ static const char *fetch(const stencil_chunks *c, chunk *k) {
         return stencil_chunks_no_memory;
     if (H5Dread_chunk(c->dataset, H5P_DEFAULT, k->first, &k->skipped, k->packed) < 0)
         return stencil_h5_reason();
-    if ((c->others & ~k->skipped) == 0)
+    if ((c->filters.others & ~k->skipped) == 0)
         return NULL;
-    const char *fault = check_others(c, k);
-    free(k->packed);
-    k->packed = NULL;
-    return fault != NULL ? fault : read_by_hdf5(c, k);
+    unpack(c, k); /* as far as that goes, to see that the rest is enough */
+    free(k->cells);
+    k->cells = NULL;
+    return k->fault != NULL ? k->fault : read_by_hdf5(c, k);
 }
 
 /* Cells that nobody wrote. */
