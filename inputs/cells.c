@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/words.h"
+#include "inputs/h5.h"
 #include "inputs/reading.h"
 
 static stencil_source source_of(const stencil_input *input, stencil_array array) {
@@ -74,15 +75,9 @@ static bool read_rows(int fd, char *to, int64_t stride, int64_t row, int64_t cou
         first += got / row;
         if (got % row == 0)
             continue;
-        /* The rest of a row. */
-        int64_t done = got % row;
-        while (done < row) {
-            got = pread(fd, to + first * stride + done, (size_t)(row - done),
-                        (off_t)(offset + first * row + done));
-            if (got <= 0 && !(got < 0 && errno == EINTR))
-                return false;
-            done += got > 0 ? got : 0;
-        }
+        const int64_t done = got % row, rest = row - done; /* of a row */
+        if (stencil_h5_bytes(fd, offset + first * row + done, to + first * stride + done, rest) != rest)
+            return false;
         first++;
     }
     return true;

@@ -49,6 +49,9 @@ stencil_status stencil_h5_open(const char *path, hid_t *file);
  * negative on failure. */
 hid_t stencil_h5_read_access(void);
 
+/* Reads bytes of a file from `offset` on. How many there were before its end; -1 on failure, with errno. */
+int64_t stencil_h5_bytes(int fd, int64_t offset, void *to, int64_t bytes);
+
 /* Reads the state of an open file from the system; false on failure. */
 bool stencil_h5_state(hid_t file, stencil_file_state *state);
 

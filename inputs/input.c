@@ -167,23 +167,13 @@ stencil_status stencil_input_numbers(stencil_input *input, const char *name, con
     return check_within(input, name, &numbers->place, numbers->extent, numbers->rank);
 }
 
-/* Numbers from a place in the file on. */
-static stencil_status read_bytes(const stencil_input *input, int64_t offset, void *to, size_t bytes) {
-    for (size_t done = 0; done < bytes;) {
-        const ssize_t got =
-            pread(input->fd, (char *)to + done, bytes - done, (off_t)(offset + (int64_t)done));
-        CHECK(got > 0 || (got < 0 && errno == EINTR), BAD_DATA, "'%s': it cannot be read on: %s", input->path,
-              got < 0 ? strerror(errno) : "it was made shorter");
-        done += got > 0 ? (size_t)got : 0;
-    }
-    return STENCIL_OK;
-}
-
 /* Elements that stand there as they are in memory, or as float, which becomes double from the last one on. */
 static stencil_status read_here(const stencil_input *input, const stencil_place *place, int64_t first,
                                 double *values, int64_t count) {
-    const size_t one = stencil_precision_bytes(place->precision);
-    TRY(read_bytes(input, place->offset + first * (int64_t)one, values, (size_t)count * one));
+    const int64_t one = (int64_t)stencil_precision_bytes(place->precision),
+                  got = stencil_h5_bytes(input->fd, place->offset + first * one, values, count * one);
+    CHECK(got == count * one, BAD_DATA, "'%s': it cannot be read on: %s", input->path,
+          got < 0 ? strerror(errno) : "it was made shorter");
     for (int64_t i = count - 1; i >= 0 && place->precision == STENCIL_FLOAT32; i--) {
         float single;
         memcpy(&single, (const char *)values + (size_t)i * sizeof single, sizeof single);

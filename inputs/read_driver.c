@@ -88,22 +88,28 @@ static herr_t get_handle(H5FD_t *file, hid_t access, void **handle) {
     return 0;
 }
 
+int64_t stencil_h5_bytes(int fd, int64_t offset, void *to, int64_t bytes) {
+    int64_t done = 0;
+    while (done < bytes) {
+        const ssize_t got = pread(fd, (char *)to + done, (size_t)(bytes - done), (off_t)(offset + done));
+        if (got < 0 && errno != EINTR)
+            return -1;
+        if (got == 0)
+            break;
+        done += got > 0 ? got : 0;
+        stencil_reading_progress(got > 0 ? (size_t)got : 0);
+    }
+    return done;
+}
+
 /* Bytes behind the end of the file are zeros, as HDF5 asks for. */
 static herr_t read_bytes(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_t address, size_t size,
                          void *buffer) {
     (void)type, (void)transfer;
-    for (size_t done = 0; done < size;) {
-        const ssize_t got = pread(of(file)->fd, (char *)buffer + done, size - done, (off_t)(address + done));
-        if (got < 0 && errno != EINTR)
-            return -1;
-        if (got == 0) {
-            memset((char *)buffer + done, 0, size - done);
-            break;
-        }
-        done += got > 0 ? (size_t)got : 0;
-        stencil_reading_progress(got > 0 ? (size_t)got : 0);
-    }
-    return 0;
+    const int64_t done = stencil_h5_bytes(of(file)->fd, (int64_t)address, buffer, (int64_t)size);
+    if (done >= 0)
+        memset((char *)buffer + done, 0, size - (size_t)done);
+    return done < 0 ? -1 : 0;
 }
 
 static herr_t write_bytes(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_t address, size_t size,
