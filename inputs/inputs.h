@@ -56,7 +56,7 @@ typedef struct stencil_input {
     stencil_input_facts facts;
     /* For reading cells: */
     const stencil_problem *problem;
-    stencil_precision read_as;        /* stencil_input_as() */
+    stencil_precision read_as;        /* that of the boxes which are read now */
     stencil_array array;              /* that was last read */
     bool judged[STENCIL_ARRAY_COUNT]; /* its values that are not finite are those that no step uses */
 } stencil_input;

@@ -7,7 +7,7 @@
 #include "base/words.h"
 #include "inputs/inputs.h"
 
-enum { STENCIL_AXES_MAX = 32, STENCIL_NAME_MAX = 1024 };
+enum { STENCIL_NAME_MAX = 1024 };
 
 typedef struct stencil_ask_open {
     char path[PATH_MAX];
