@@ -33,7 +33,6 @@ stencil_reader stencil_h5_input_as(stencil_h5_input *input, const stencil_proble
 
 /* Gives back what reading cells has taken. */
 void stencil_h5_input_rest(stencil_h5_input *input);
-void stencil_h5_input_close(stencil_h5_input *input);
 
 /* Do what the calls of the same names in inputs/inputs.h say. */
 stencil_status stencil_h5_input_grid(stencil_h5_input *input, stencil_spec *spec, stencil_notes *notes);

@@ -83,12 +83,6 @@ void stencil_h5_input_rest(stencil_h5_input *input) {
     input->dataset = 0;
 }
 
-void stencil_h5_input_close(stencil_h5_input *input) {
-    stencil_h5_input_rest(input);
-    stencil_handle_close(&input->file);
-    *input = (stencil_h5_input){0};
-}
-
 /* Keeps it open, with its chunks, for the next box. */
 static stencil_status open_dataset(stencil_h5_input *input, stencil_source source) {
     const char *name = array_name(input, source);

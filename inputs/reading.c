@@ -6,17 +6,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <malloc.h>
 #include <omp.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/shm.h>
 #include <sys/socket.h>
@@ -25,114 +22,24 @@
 #include <unistd.h>
 
 #include "base/base.h"
+#include "inputs/channel.h"
 #include "inputs/h5.h"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define IS_SANITIZED 1 /* their own memory is beyond any limit, and what they print is wanted */
-#else
-#define IS_SANITIZED 0
-#endif
 
 extern char **environ;
 
 static const stencil_reading_limits usual_limits = {5, 30, INT64_C(1) << 30};
 
-/* The descriptor of the reading process that leads here. */
-enum { CHANNEL = 3 };
-
-#define SHARED_FAILED ((void *)-1) /* of shmat() */
-
 /* The other end is asked for an answer so often. */
 static const double look_s = 0.05;
-
-/* As often as this a file's bytes, and these bytes besides, are progress within a request: who reads them
- * again and again gets nowhere. */
-enum { READS_MOST = 4 };
-#define READS_BESIDE (UINT64_C(1) << 30)
-
-/* What both processes have in memory, before the window. */
-typedef struct board {
-    _Atomic uint64_t progress;
-    char at[256]; /* what is being read */
-} board;
-enum { BOARD_BYTES = 1 << 16 };
-
-typedef struct head {
-    uint32_t request, status;
-    uint64_t bytes; /* behind it */
-} head;
-
-/* What a request or its answer consists of. */
-typedef struct kind {
-    const char *name;
-    size_t ask, say;
-    bool cells;
-} kind;
-static const kind kinds[] = {
-#define X(name, ask, say, cells) {#name, sizeof(ask), sizeof(say), cells},
-    STENCIL_REQUESTS(X)
-#undef X
-};
-
-typedef union answer {
-    stencil_says says;
-    char message[sizeof((stencil_error *)NULL)->message];
-} answer;
 
 struct stencil_reading {
     const char *path;
     stencil_reading_limits limits;
     pid_t process; /* 0: it is gone */
     int channel;
-    board *board; /* BOARD_BYTES, and then the window */
+    stencil_board *board; /* STENCIL_BOARD_BYTES, and then the window */
     stencil_error lost;
 };
-
-/* Sends a message whole, and a descriptor with it unless that is negative. */
-static bool send_message(int channel, head what, const void *bytes, int fd) {
-    union {
-        struct cmsghdr header;
-        char room[CMSG_SPACE(sizeof(int))];
-    } beside = {.room = {0}};
-    struct iovec part[2] = {{&what, sizeof what}, {(void *)(uintptr_t)bytes, (size_t)what.bytes}};
-    struct msghdr message = {.msg_iov = part, .msg_iovlen = 2};
-    if (fd >= 0) {
-        message.msg_control = beside.room;
-        message.msg_controllen = sizeof beside.room;
-        beside.header = (struct cmsghdr){
-            .cmsg_len = CMSG_LEN(sizeof fd), .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS};
-        memcpy(CMSG_DATA(&beside.header), &fd, sizeof fd);
-    }
-    ssize_t sent;
-    do
-        sent = sendmsg(channel, &message, MSG_NOSIGNAL);
-    while (sent < 0 && errno == EINTR);
-    return sent == (ssize_t)(sizeof what + what.bytes);
-}
-
-/* Receives a message of `most` bytes at most behind its head; *fd (may be NULL) is what came with it, or -1.
- */
-static bool receive_message(int channel, head *what, void *bytes, size_t most, int *fd) {
-    union {
-        struct cmsghdr header;
-        char room[CMSG_SPACE(sizeof(int))];
-    } beside = {.room = {0}};
-    struct iovec part[2] = {{what, sizeof *what}, {bytes, most}};
-    struct msghdr message = {.msg_iov = part, .msg_iovlen = 2};
-    if (fd != NULL) {
-        *fd = -1;
-        message.msg_control = beside.room;
-        message.msg_controllen = sizeof beside.room;
-    }
-    ssize_t got;
-    do
-        got = recvmsg(channel, &message, MSG_CMSG_CLOEXEC);
-    while (got < 0 && errno == EINTR);
-    const struct cmsghdr *came = fd != NULL && got > 0 ? CMSG_FIRSTHDR(&message) : NULL;
-    if (came != NULL && came->cmsg_level == SOL_SOCKET && came->cmsg_type == SCM_RIGHTS)
-        memcpy(fd, CMSG_DATA(came), sizeof *fd);
-    return got >= (ssize_t)sizeof *what && (size_t)got - sizeof *what == what->bytes;
-}
 
 /* Where this program is: valgrind knows what stands there, but not the way through /proc. */
 static void find_program(char path[PATH_MAX]) {
@@ -179,8 +86,9 @@ static int set_attributes(posix_spawnattr_t *attributes) {
 }
 
 static int set_descriptors(posix_spawn_file_actions_t *actions, int channel) {
-    int failed = posix_spawn_file_actions_adddup2(actions, channel, CHANNEL);
-    for (int fd = STDIN_FILENO; fd <= (IS_SANITIZED ? STDOUT_FILENO : STDERR_FILENO) && failed == 0; fd++)
+    int failed = posix_spawn_file_actions_adddup2(actions, channel, STENCIL_CHANNEL);
+    for (int fd = STDIN_FILENO; fd <= (STENCIL_IS_SANITIZED ? STDOUT_FILENO : STDERR_FILENO) && failed == 0;
+         fd++)
         failed = posix_spawn_file_actions_addopen(actions, fd, "/dev/null", O_RDWR, 0);
     return failed;
 }
@@ -218,7 +126,7 @@ static stencil_status spawn(stencil_reading *r, int channel, int shared) {
 
 /* A descriptor that the reading process gets under another number, which is free there. */
 static int high(int fd) {
-    enum { FREE = CHANNEL + 1 };
+    enum { FREE = STENCIL_CHANNEL + 1 };
     const int moved = fcntl(fd, F_DUPFD_CLOEXEC, FREE);
     close(fd);
     return moved;
@@ -227,13 +135,13 @@ static int high(int fd) {
 /* Memory that goes with the last process that has it, whatever ends that: it is not counted as a file, as
  * that of other kinds is. */
 static stencil_status open_window(stencil_reading *r, int *shared) {
-    *shared = shmget(IPC_PRIVATE, BOARD_BYTES + STENCIL_WINDOW_BYTES, IPC_CREAT | 0600);
-    void *both = *shared < 0 ? SHARED_FAILED : shmat(*shared, NULL, 0);
+    *shared = shmget(IPC_PRIVATE, STENCIL_BOARD_BYTES + STENCIL_WINDOW_BYTES, IPC_CREAT | 0600);
+    void *both = *shared < 0 ? STENCIL_SHARED_FAILED : shmat(*shared, NULL, 0);
     const int failed = errno;
     if (*shared >= 0)
         shmctl(*shared, IPC_RMID, NULL);
-    CHECK(both != SHARED_FAILED, NO_MEMORY, "no memory to share with a process that reads '%s': %s", r->path,
-          strerror(failed));
+    CHECK(both != STENCIL_SHARED_FAILED, NO_MEMORY, "no memory to share with a process that reads '%s': %s",
+          r->path, strerror(failed));
     r->board = both;
     return STENCIL_OK;
 }
@@ -309,14 +217,14 @@ void stencil_reading_end(stencil_reading *r) {
 }
 
 void *stencil_reading_window(const stencil_reading *r) {
-    return (char *)r->board + BOARD_BYTES;
+    return (char *)r->board + STENCIL_BOARD_BYTES;
 }
 
 void stencil_reading_allow(stencil_reading *r, int64_t bytes) {
     struct rlimit limit;
     const rlim_t all = (rlim_t)r->limits.memory + (rlim_t)bytes +
                        (rlim_t)omp_get_max_threads() * STENCIL_READING_STACK_BYTES;
-    if (IS_SANITIZED || r->process <= 0 || prlimit(r->process, RLIMIT_DATA, NULL, &limit) != 0 ||
+    if (STENCIL_IS_SANITIZED || r->process <= 0 || prlimit(r->process, RLIMIT_DATA, NULL, &limit) != 0 ||
         limit.rlim_cur >= all)
         return;
     limit.rlim_cur = limit.rlim_max < all ? limit.rlim_max : all;
@@ -358,7 +266,8 @@ static stencil_status lose(stencil_reading *r, bool is_ending, const char *why) 
 stencil_status stencil_reading_send(stencil_reading *r, stencil_request request, const void *ask, int fd) {
     if (r->process <= 0)
         return stencil_error_adopt(&r->lost);
-    return send_message(r->channel, (head){request, STENCIL_OK, kinds[request].ask}, ask, fd)
+    return stencil_message_send(
+               r->channel, (stencil_head){request, STENCIL_OK, stencil_request_kinds[request].ask}, ask, fd)
                ? STENCIL_OK
                : lose(r, true, "");
 }
@@ -380,10 +289,10 @@ static bool wait_for_answer(const stencil_reading *r, double limit_s) {
 }
 
 stencil_status stencil_reading_receive(stencil_reading *r, stencil_request request, void *say) {
-    const kind *kind = &kinds[request];
+    const stencil_request_kind *kind = &stencil_request_kinds[request];
     const double limit_s = kind->cells ? r->limits.cells_s : r->limits.headers_s;
-    answer came;
-    head what = {0, 0, 0};
+    stencil_answer came;
+    stencil_head what = {0, 0, 0};
     char still[160];
     if (r->process <= 0)
         return stencil_error_adopt(&r->lost);
@@ -393,7 +302,7 @@ stencil_status stencil_reading_receive(stencil_reading *r, stencil_request reque
              limit_s);
     if (!wait_for_answer(r, limit_s))
         return lose(r, false, still);
-    const bool whole = receive_message(r->channel, &what, &came, sizeof came, NULL);
+    const bool whole = stencil_message_receive(r->channel, &what, &came, sizeof came, NULL);
     if (!whole && what.bytes == 0)
         return lose(r, true, "");
     const bool known = whole && what.request == request && what.status <= STENCIL_IO;
@@ -412,102 +321,4 @@ stencil_status stencil_reading_ask(stencil_reading *r, stencil_request request, 
                                    int fd) {
     TRY(stencil_reading_send(r, request, ask, fd));
     return stencil_reading_receive(r, request, say);
-}
-
-/* In the reading process. */
-
-static struct {
-    board *board; /* NULL: this process is none */
-    uint64_t left, most;
-} here;
-
-void stencil_reading_at(const char *format, ...) {
-    if (here.board == NULL)
-        return;
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(here.board->at, sizeof here.board->at, format, arguments);
-    va_end(arguments);
-}
-
-void stencil_reading_opened(int64_t bytes) {
-    here.most += (uint64_t)bytes * READS_MOST;
-    here.left += (uint64_t)bytes * READS_MOST;
-}
-
-void stencil_reading_progress(size_t bytes) {
-    if (here.board == NULL || bytes == 0 || here.left == 0)
-        return;
-    here.left -= bytes < here.left ? bytes : here.left;
-    atomic_fetch_add(&here.board->progress, 1);
-}
-
-/* No file of its memory is left where it crashes. */
-static void limit_itself(long long memory_bytes) {
-    const struct rlimit none = {0, 0};
-    struct rlimit data;
-    setrlimit(RLIMIT_CORE, &none);
-    if (IS_SANITIZED || getrlimit(RLIMIT_DATA, &data) != 0 || memory_bytes <= 0)
-        return;
-    if ((rlim_t)memory_bytes < data.rlim_cur)
-        data.rlim_cur = (rlim_t)memory_bytes;
-    setrlimit(RLIMIT_DATA, &data);
-}
-
-/* Buffers for chunks come and go: given back to the system each time, they would be zeroed each time. */
-static void keep_memory(void) {
-#ifdef M_MMAP_THRESHOLD
-    mallopt(M_MMAP_THRESHOLD, 32 << 20);
-    mallopt(M_TRIM_THRESHOLD, 256 << 20);
-#endif
-}
-
-/* What kills the parent kills this process. */
-static bool follow(long parent) {
-    return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == (pid_t)parent;
-}
-
-static bool answer_one(stencil_answerer *const answerers[]) {
-    static stencil_asks ask;
-    static answer reply;
-    head what = {0, 0, 0};
-    int fd = -1;
-    if (!receive_message(CHANNEL, &what, &ask, sizeof ask, &fd) || what.request >= STENCIL_REQUEST_COUNT ||
-        what.bytes != kinds[what.request].ask)
-        return false;
-    memset(&reply, 0, sizeof reply);
-    here.left = here.most + READS_BESIDE;
-    const stencil_status status =
-        answerers[what.request](&ask, &reply.says, (char *)here.board + BOARD_BYTES, fd);
-    if (fd >= 0)
-        close(fd);
-    what.status = status;
-    what.bytes = kinds[what.request].say;
-    if (status != STENCIL_OK) {
-        memcpy(reply.message, stencil_error_last()->message, sizeof reply.message);
-        what.bytes = sizeof reply.message;
-    }
-    return send_message(CHANNEL, what, &reply, -1);
-}
-
-bool stencil_reading_is_asked(int argc, char **argv) {
-    int type = 0;
-    socklen_t size = sizeof type;
-    return argc == 6 && strcmp(argv[1], STENCIL_READING_WORD) == 0 &&
-           getsockopt(CHANNEL, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_SEQPACKET;
-}
-
-_Noreturn void stencil_reading_serve(char **argv, stencil_answerer *const answerers[STENCIL_REQUEST_COUNT]) {
-    void *both = shmat((int)strtol(argv[4], NULL, 10), NULL, 0);
-    limit_itself(strtoll(argv[3], NULL, 10));
-    if (both != SHARED_FAILED && follow(strtol(argv[2], NULL, 10))) {
-        here.board = both;
-        stencil_reading_at("its header"); /* it has started */
-        fcntl(CHANNEL, F_SETFD, FD_CLOEXEC);
-        keep_memory();
-        stencil_h5_quiet();
-        while (answer_one(answerers))
-            continue;
-    }
-    _exit(0); /* HDF5's own end is one more thing that a damaged file can break */
 }

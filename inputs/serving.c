@@ -1,0 +1,122 @@
+/* The process that reads, as far as it is one: its limits, its end of the channel. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* prctl, mallopt */
+#endif
+
+#include <fcntl.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/shm.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "inputs/channel.h"
+#include "inputs/h5.h"
+#include "inputs/reading.h"
+
+/* As often as this a file's bytes, and these bytes besides, are progress within a request: who reads them
+ * again and again gets nowhere. */
+enum { READS_MOST = 4 };
+#define READS_BESIDE (UINT64_C(1) << 30)
+
+static struct {
+    stencil_board *board; /* NULL: this process is none */
+    uint64_t left, most;
+} here;
+
+void stencil_reading_at(const char *format, ...) {
+    if (here.board == NULL)
+        return;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(here.board->at, sizeof here.board->at, format, arguments);
+    va_end(arguments);
+}
+
+void stencil_reading_opened(int64_t bytes) {
+    here.most += (uint64_t)bytes * READS_MOST;
+    here.left += (uint64_t)bytes * READS_MOST;
+}
+
+void stencil_reading_progress(size_t bytes) {
+    if (here.board == NULL || bytes == 0 || here.left == 0)
+        return;
+    here.left -= bytes < here.left ? bytes : here.left;
+    atomic_fetch_add(&here.board->progress, 1);
+}
+
+/* No file of its memory is left where it crashes. */
+static void limit_itself(long long memory_bytes) {
+    const struct rlimit none = {0, 0};
+    struct rlimit data;
+    setrlimit(RLIMIT_CORE, &none);
+    if (STENCIL_IS_SANITIZED || getrlimit(RLIMIT_DATA, &data) != 0 || memory_bytes <= 0)
+        return;
+    if ((rlim_t)memory_bytes < data.rlim_cur)
+        data.rlim_cur = (rlim_t)memory_bytes;
+    setrlimit(RLIMIT_DATA, &data);
+}
+
+/* Buffers for chunks come and go: given back to the system each time, they would be zeroed each time. */
+static void keep_memory(void) {
+#ifdef M_MMAP_THRESHOLD
+    mallopt(M_MMAP_THRESHOLD, 32 << 20);
+    mallopt(M_TRIM_THRESHOLD, 256 << 20);
+#endif
+}
+
+/* What kills the parent kills this process. */
+static bool follow(long parent) {
+    return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == (pid_t)parent;
+}
+
+static bool answer_one(stencil_answerer *const answerers[]) {
+    static stencil_asks ask;
+    static stencil_answer reply;
+    stencil_head what = {0, 0, 0};
+    int fd = -1;
+    if (!stencil_message_receive(STENCIL_CHANNEL, &what, &ask, sizeof ask, &fd) ||
+        what.request >= STENCIL_REQUEST_COUNT || what.bytes != stencil_request_kinds[what.request].ask)
+        return false;
+    memset(&reply, 0, sizeof reply);
+    here.left = here.most + READS_BESIDE;
+    const stencil_status status =
+        answerers[what.request](&ask, &reply.says, (char *)here.board + STENCIL_BOARD_BYTES, fd);
+    if (fd >= 0)
+        close(fd);
+    what.status = status;
+    what.bytes = stencil_request_kinds[what.request].say;
+    if (status != STENCIL_OK) {
+        memcpy(reply.message, stencil_error_last()->message, sizeof reply.message);
+        what.bytes = sizeof reply.message;
+    }
+    return stencil_message_send(STENCIL_CHANNEL, what, &reply, -1);
+}
+
+bool stencil_reading_is_asked(int argc, char **argv) {
+    int type = 0;
+    socklen_t size = sizeof type;
+    return argc == 6 && strcmp(argv[1], STENCIL_READING_WORD) == 0 &&
+           getsockopt(STENCIL_CHANNEL, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_SEQPACKET;
+}
+
+_Noreturn void stencil_reading_serve(char **argv, stencil_answerer *const answerers[STENCIL_REQUEST_COUNT]) {
+    void *both = shmat((int)strtol(argv[4], NULL, 10), NULL, 0);
+    limit_itself(strtoll(argv[3], NULL, 10));
+    if (both != STENCIL_SHARED_FAILED && follow(strtol(argv[2], NULL, 10))) {
+        here.board = both;
+        stencil_reading_at("its header"); /* it has started */
+        fcntl(STENCIL_CHANNEL, F_SETFD, FD_CLOEXEC);
+        keep_memory();
+        stencil_h5_quiet();
+        while (answer_one(answerers))
+            continue;
+    }
+    _exit(0); /* HDF5's own end is one more thing that a damaged file can break */
+}
