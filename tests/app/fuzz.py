@@ -30,6 +30,7 @@ CODES = (0, 1, 2, 64, 65, 66, 69, 71, 73, 74)  # 70, internal error, is a failur
 SECONDS = 10
 MOST_MEMORY = 1 << 30
 ADDRESS_SPACE = 4 << 30  # a guard for the machine; the limit above is measured
+FILE_SIZE = 1 << 30  # likewise: a result takes the room beforehand that a damaged size claims
 CPU = ("--device", "cpu", "--threads", "1")
 RUN = ("p.h5", *CPU, "--effort", "estimate", "--force", "-o", "out.h5")
 NAMED = r"\b(p|out|base|start|x|source|m)\.(h5|json)\b|raw\.bin"
@@ -66,12 +67,14 @@ class Fuzzer:
         self.work = os.path.join(self.folder, "work")
         os.mkdir(self.work)
         self.environment = {**os.environ, "XDG_CACHE_HOME": os.path.join(self.folder, "cache"), "TMPDIR": self.folder}
-        self.limits = [(what, resource.getrlimit(what)) for what in (resource.RLIMIT_AS, resource.RLIMIT_CORE)]
+        self.limits = [(what, resource.getrlimit(what))
+                       for what in (resource.RLIMIT_AS, resource.RLIMIT_CORE, resource.RLIMIT_FSIZE)]
         resource.setrlimit(resource.RLIMIT_CORE, (0, self.limits[1][1][1]))
 
     def __enter__(self):
         os.chdir(self.work)
         self.bases = fuzz_files.bases(self.stencil, self.work)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_SIZE, self.limits[2][1][1]))
         # Children inherit the limit; a function that sets it in each of them would cost more than most of them take.
         if os.environ.get("STENCIL_SLOW") != "1":
             resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, self.limits[0][1][1]))
