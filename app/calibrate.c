@@ -11,7 +11,7 @@
 #include "app/table.h"
 #include "app/text.h"
 #include "bench/check.h"
-#include "solver/run.h"
+#include "solver/plan/plan.h"
 
 typedef struct calibrate_options {
     stencil_run_options run; /* of --check */

@@ -11,7 +11,7 @@
 const char *const choice_syncs[] = {
     "auto",
 #define STENCIL_STRATEGY(id, name, parts, text) name,
-#include "solver/strategies.def"
+#include "solver/machine/strategies.def"
 #define STENCIL_BARRIER(id, name, capability, needs, text) name,
 #include "sync/barriers.def"
     NULL,

@@ -6,7 +6,7 @@
 #include <jansson.h>
 
 #include "app/text.h"
-#include "solver/tune.h"
+#include "solver/run/tune.h"
 
 /* Of options: "auto" and all strategies or sweeps. */
 extern const char *const choice_syncs[], *const choice_sweeps[];

@@ -6,7 +6,7 @@
 #include "app/json.h"
 #include "app/text.h"
 #include "inputs/h5.h"
-#include "solver/run.h"
+#include "solver/plan/plan.h"
 
 typedef struct info_options {
     const char *json;

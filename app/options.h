@@ -6,7 +6,7 @@
 
 #include "base/words.h"
 #include "inputs/inputs.h"
-#include "solver/problem.h"
+#include "solver/problem/problem.h"
 
 enum { OPTION_OPERANDS_MAX = 16, OPTION_GIVEN_MAX = 64, THREADS_MAX = 4096 };
 

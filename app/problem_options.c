@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "inputs/inputs.h"
-#include "solver/cycle.h"
+#include "solver/problem/cycle.h"
 
 #define AT(field) OPTION_AT(stencil_spec, field)
 

@@ -1,7 +1,7 @@
 /* The progress bar on stderr: only on a terminal, at most ten times a second, gone at the end. */
 #pragma once
 
-#include "solver/problem.h"
+#include "solver/problem/problem.h"
 
 typedef struct progress {
     bool shown; /* a bar is wanted here */

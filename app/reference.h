@@ -4,7 +4,7 @@
  * from docs/format.md. */
 #pragma once
 
-#include "solver/problem.h"
+#include "solver/problem/problem.h"
 
 /* What a step does. Everything per axis is in (z, y, x); a 2D problem has extent 1 and offset 0 in z. */
 typedef struct reference {

@@ -1,7 +1,7 @@
 #include "app/report.h"
 
-#include "solver/cycle.h"
-#include "solver/sweep.h"
+#include "solver/problem/cycle.h"
+#include "solver/plan/sweep.h"
 
 #include <inttypes.h>
 #include <math.h>

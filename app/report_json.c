@@ -2,7 +2,7 @@
 
 #include "app/json.h"
 #include "app/report.h"
-#include "solver/sweep.h"
+#include "solver/plan/sweep.h"
 
 /* Everything per axis in array order, as in the files. */
 static json_t *problem_json(const stencil_problem *problem) {

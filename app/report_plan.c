@@ -2,7 +2,7 @@
 #include <inttypes.h>
 
 #include "app/report.h"
-#include "solver/sweep.h"
+#include "solver/plan/sweep.h"
 
 /* A line for each part: what it has, and where it begins; x first, as sizes are everywhere. */
 static void print_parts(const run_record *run) {

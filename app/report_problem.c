@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "app/report.h"
-#include "solver/cycle.h"
-#include "solver/sweep.h"
+#include "solver/problem/cycle.h"
+#include "solver/plan/sweep.h"
 
 #define ADD(...) stencil_text_add(text, REPORT_EQUATION_CHARS, __VA_ARGS__)
 

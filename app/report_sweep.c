@@ -3,7 +3,7 @@
 
 #include "app/json.h"
 #include "app/report.h"
-#include "solver/sweep.h"
+#include "solver/plan/sweep.h"
 
 /* Which passes are shorter (returned). */
 static const char *short_passes_text(const stencil_passes *passes, int depth, char text[200]) {

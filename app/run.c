@@ -14,8 +14,8 @@
 #include "app/signals.h"
 #include "app/text.h"
 #include "inputs/inputs.h"
-#include "solver/origin.h"
-#include "solver/run.h"
+#include "solver/problem/origin.h"
+#include "solver/plan/plan.h"
 
 typedef struct run_options {
     stencil_spec problem; /* only what was given, see problem_options_apply() */

@@ -11,8 +11,8 @@
 #include "app/signals.h"
 #include "app/text.h"
 #include "inputs/inputs.h"
-#include "solver/digest.h"
-#include "solver/stop.h"
+#include "solver/problem/digest.h"
+#include "solver/problem/stop.h"
 
 typedef struct verify_options {
     int64_t threads;
@@ -258,7 +258,7 @@ static stencil_status make_step(verification *v, int64_t step) {
     return STENCIL_OK;
 }
 
-/* The last stretch of an accelerated problem begins where its history says so (solver/stop.h). */
+/* The last stretch of an accelerated problem begins where its history says so (solver/problem/stop.h). */
 static void check_turn(verification *v) {
     const stencil_spec *spec = &v->problem.spec;
     stencil_history until = v->problem.origin.history;

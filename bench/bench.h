@@ -5,7 +5,7 @@
 #include <jansson.h>
 
 #include "bench/statistics.h"
-#include "solver/machine/model.h"
+#include "solver/plan/model.h"
 
 #ifdef __cplusplus
 extern "C" {

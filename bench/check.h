@@ -3,7 +3,7 @@
  * one. */
 #pragma once
 
-#include "solver/tune.h"
+#include "solver/run/tune.h"
 
 typedef struct stencil_check_options {
     int problems;

@@ -3,7 +3,7 @@
 
 #include <signal.h>
 
-#include "solver/problem.h"
+#include "solver/problem/problem.h"
 
 /* Initial values, times the amplitude. The modes m_a(i) of axis a with N cells are sin(pi i/(N-1)) where it
  * is fixed, sin(2 pi i/N) where it is periodic, cos(pi (i + 1/2)/N) where it is mirrored. */

@@ -4,7 +4,7 @@
 #include <hdf5.h>
 
 #include "inputs/inputs.h"
-#include "solver/problem.h"
+#include "solver/problem/problem.h"
 
 /* "1.10.8": the HDF5 that runs, static. */
 const char *stencil_h5_version(void);

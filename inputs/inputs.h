@@ -4,8 +4,8 @@
 #include "base/words.h"
 #include "inputs/sink.h"
 #include "inputs/values.h"
-#include "solver/problem.h"
-#include "solver/report.h"
+#include "solver/problem/problem.h"
+#include "solver/run/report.h"
 
 /* Most steps of a run, and most steps between two looks at the residual. */
 #define STENCIL_STEPS_MAX INT64_C(1000000000000000)

@@ -5,8 +5,8 @@
 #include <hdf5.h>
 #include <limits.h>
 
-#include "solver/boxes.h"
-#include "solver/problem.h"
+#include "solver/problem/boxes.h"
+#include "solver/problem/problem.h"
 
 /* Zero-initialised: closed. */
 typedef struct stencil_sink {

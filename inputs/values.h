@@ -5,8 +5,8 @@
 #include <hdf5.h>
 
 #include "base/words.h"
-#include "solver/boxes.h"
-#include "solver/problem.h"
+#include "solver/problem/boxes.h"
+#include "solver/problem/problem.h"
 
 enum { STENCIL_MARKERS_MAX = 16 };
 

@@ -10,7 +10,7 @@
 #include "inputs/file.h"
 #include "inputs/reading.h"
 #include "inputs/sink.h"
-#include "solver/digest.h"
+#include "solver/problem/digest.h"
 
 /* Of a longer history, which hardly any run has, the rest has to find its place in the end. */
 #define HISTORY_MAX ((int64_t)1 << 17)

@@ -1,7 +1,7 @@
 /* For tests: what a machine says of kernels that nobody has compiled here. */
 #pragma once
 
-#include "solver/run.h"
+#include "solver/plan/plan.h"
 
 /* Launches of a sweep, of all point sets in both precisions. */
 static inline void add_kernels(stencil_machine *machine, stencil_sweep_id sweep) {

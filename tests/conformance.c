@@ -21,7 +21,7 @@
 
 #include "conformance.h"
 #include "kernels/sweeps/stream.h"
-#include "solver/sweep.h"
+#include "solver/plan/sweep.h"
 
 conformance here;
 

@@ -8,8 +8,8 @@
 #include <cmocka.h>
 
 #include "conformance.h"
-#include "solver/stop.h"
-#include "solver/sweep.h"
+#include "solver/problem/stop.h"
+#include "solver/plan/sweep.h"
 
 /* All strategies with these stop rules. */
 static void run_stops(const trial *t, const trace *trace, int64_t steps, double rtol, double atol,

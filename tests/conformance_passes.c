@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "conformance.h"
-#include "solver/sweep.h"
+#include "solver/plan/sweep.h"
 
 /* Weights and source factors of their own in each of three steps, over and over: with all residual settings,
  * in pieces, and in a run that is long enough for graphs. */

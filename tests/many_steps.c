@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "solver/run.h"
+#include "solver/plan/plan.h"
 
 enum { STEPS = 1 << 20 };
 

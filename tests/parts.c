@@ -19,7 +19,7 @@
 
 #include "kernels/sweeps/stream.h"
 #include "parts.h"
-#include "solver/sweep.h"
+#include "solver/plan/sweep.h"
 
 enum { MATRIX_STEPS = 7 };
 

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "parts.h"
-#include "solver/sweep.h"
+#include "solver/plan/sweep.h"
 
 enum { STRESS_STEPS = 200 };
 

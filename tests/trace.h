@@ -3,8 +3,8 @@
 #ifndef STENCIL_TESTS_TRACE_H
 #define STENCIL_TESTS_TRACE_H
 
-#include "solver/report.h"
-#include "solver/problem.h"
+#include "solver/run/report.h"
+#include "solver/problem/problem.h"
 
 struct trial;
 

@@ -9,9 +9,9 @@
 
 #include <cmocka.h>
 
-#include "solver/run.h"
-#include "solver/cycle.h"
-#include "solver/sweep.h"
+#include "solver/plan/plan.h"
+#include "solver/problem/cycle.h"
+#include "solver/plan/sweep.h"
 
 /* SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014). */
 static uint64_t mix(uint64_t x) {

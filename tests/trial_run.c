@@ -9,9 +9,9 @@
 
 #include <cmocka.h>
 
-#include "solver/cycle.h"
-#include "solver/run.h"
-#include "solver/sweep.h"
+#include "solver/problem/cycle.h"
+#include "solver/plan/plan.h"
+#include "solver/plan/sweep.h"
 
 static bool leave(void *context, int64_t step, double residual) {
     (void)context, (void)step, (void)residual;

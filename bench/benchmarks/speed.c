@@ -7,8 +7,8 @@
 
 #include "base/words.h"
 #include "bench/benchmarks/trial.h"
-#include "solver/machine/model.h"
-#include "solver/sweep.h"
+#include "solver/plan/model.h"
+#include "solver/plan/sweep.h"
 
 /* Steps of a sample, on a GPU, there of small fields, on a CPU: launches and the check behind the last one
  * take as long as 30 to 200 steps of a small field; edges of sizes of a sweep's own, in 2D and in 3D. */

@@ -6,7 +6,7 @@
 
 #include "base/words.h"
 #include "bench/benchmarks/trial.h"
-#include "solver/machine/model.h"
+#include "solver/plan/model.h"
 
 /* of_one: the result has no other problem. */
 static void add_parameters(const stencil_bench *b, const stencil_problem *problem, bool of_one) {

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "solver/sweep.h"
+#include "solver/plan/sweep.h"
 
 enum { SEED = 1, SOURCE_SEED = 2, WEIGHT_SEED = 3 };
 

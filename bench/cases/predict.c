@@ -1,13 +1,13 @@
 #include <math.h>
 
 #include "bench/cases/loop.h"
-#include "solver/machine/model.h"
+#include "solver/plan/model.h"
 
 /* The strategy of stencil_strategy_at() that does with steps what the order does with phases. */
 static int strategy_of(int order) {
     enum {
 #define STENCIL_STRATEGY(id, name, parts, text) STRATEGY_##id,
-#include "solver/strategies.def"
+#include "solver/machine/strategies.def"
         BARRIERS /* behind them, without none */
     };
     switch (order) {

@@ -1,7 +1,7 @@
 /* The sum of doubles in shared memory by a thread, a warp and a block: where more threads pay for their
  * synchronisation (000 section 7.2, Tables 3 and 4; L. Zhang et al., "A Study of Single and Multi-device
  * Synchronization Methods in Nvidia GPUs"). Latency, throughput and synchronisation are measured, the switch
- * points follow from them by equations 4 and 5 (solver/machine/model.h), and are measured, too. Not a case of
+ * points follow from them by equations 4 and 5 (solver/plan/model.h), and are measured, too. Not a case of
  * cases.def: all of it happens in one block.
  *
  * The values are small integers, so every order of additions is exact; each sum has its number added to it,
@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 #include "bench/benchmarks/sm.cuh"
-#include "solver/machine/model.h"
+#include "solver/plan/model.h"
 
 using namespace stencil;
 

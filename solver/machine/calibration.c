@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/record.h"
-#include "solver/run.h"
+#include "solver/plan/plan.h"
 
 /* The GPU that costs.def is of. */
 static const double sm_clocks = 132 * 1980000.0;

@@ -1,5 +1,5 @@
 /* What a step costs on a machine: measured there with this program's own plans (stencil_calibrate()), or else
- * the figures of costs.def. machine/model.h makes predictions of it. */
+ * the figures of costs.def. solver/plan/model.h makes predictions of it. */
 #pragma once
 
 #include "kernels/table.h"
@@ -8,7 +8,7 @@
 enum {
     STENCIL_STRATEGIES = 0
 #define STENCIL_STRATEGY(id, name, parts, text) +1
-#include "solver/strategies.def"
+#include "solver/machine/strategies.def"
 #undef STENCIL_STRATEGY
 #define STENCIL_BARRIER(id, name, capability, needs, text) +1
 #include "sync/barriers.def"

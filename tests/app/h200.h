@@ -5,8 +5,8 @@
 
 #include "../all_kernels.h"
 #include "app/json.h"
-#include "solver/choose.h"
-#include "solver/sweep.h"
+#include "solver/plan/choose.h"
+#include "solver/plan/sweep.h"
 
 static stencil_machine h200;
 

@@ -29,7 +29,7 @@ LONG = re.findall(r'^STENCIL_BENCHMARK\(\w+, "([\w-]+)",.*\b(?:LONG|APPLICATION)
                   (ROOT / "bench/benchmarks.def").read_text(encoding="utf-8"), re.MULTILINE)
 CASES = names_of("bench/cases/cases.def", "STENCIL_CASE")
 BARRIERS = names_of("sync/barriers.def", "STENCIL_BARRIER")
-LOOPS = names_of("solver/strategies.def", "STENCIL_STRATEGY")
+LOOPS = names_of("solver/machine/strategies.def", "STENCIL_STRATEGY")
 SWEEPS = re.findall(r"^STENCIL_SWEEP\((\w+)", (ROOT / "kernels/sweeps.def").read_text(encoding="utf-8"), re.MULTILINE)
 # Radius and number of points of each set.
 SHAPES = {name: (int(radius), int(points)) for name, radius, points in re.findall(

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <cmocka.h>
 
-#include "solver/cpu.h"
+#include "solver/device/cpu.h"
 
 enum { MIB = 1 << 20 };
 

@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "base/base.h"
-#include "solver/cycle.h"
-#include "solver/stop.h"
+#include "solver/problem/cycle.h"
+#include "solver/problem/stop.h"
 
 static stencil_spec spec_of(int64_t ny, int64_t nx, const char *accelerate) {
     stencil_spec spec;

@@ -4,8 +4,8 @@
 
 #include <stdlib.h>
 
-#include "solver/cycle.h"
-#include "solver/stop.h"
+#include "solver/problem/cycle.h"
+#include "solver/problem/stop.h"
 
 static const double pi = 3.14159265358979323846;
 

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 #include <omp.h>
 
-#include "solver/digest.h"
+#include "solver/problem/digest.h"
 
 static uint64_t chance = 5;
 static int64_t below(int64_t end) {

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "app/reference.h"
-#include "solver/domain.h"
+#include "solver/problem/domain.h"
 
 enum { WIDTH_MAX = 8, PARTS_MAX = 8, NOBODY = -1, UNTOUCHED = -2 };
 

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 
 #include "solver/parts/workers.h"
-#include "solver/problem.h"
+#include "solver/problem/problem.h"
 
 /* Who makes a cell: tiles numbered within their part, and their owner, by plain counting. */
 static uint32_t owner_of(const stencil_cut *cut, const stencil_workers *w, const int64_t cell[3]) {

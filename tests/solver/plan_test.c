@@ -8,10 +8,10 @@
 #include <cmocka.h>
 
 #include "kernels/sweeps/stream.h"
-#include "solver/cpu.h"
+#include "solver/device/cpu.h"
 #include "solver/parts/workers.h"
-#include "solver/strategy.h"
-#include "solver/sweep.h"
+#include "solver/run/strategy.h"
+#include "solver/plan/sweep.h"
 
 static void problem_of(stencil_problem *problem, const char *stencil, int64_t ny, int64_t nx) {
     stencil_spec spec;

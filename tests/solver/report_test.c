@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "solver/report.h"
+#include "solver/run/report.h"
 
 static void the_history_grows(void **state) {
     (void)state;

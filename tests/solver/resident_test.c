@@ -10,8 +10,8 @@
 
 #include "../all_kernels.h"
 #include "kernels/sweeps/resident3d.h"
-#include "solver/choose.h"
-#include "solver/sweep.h"
+#include "solver/plan/choose.h"
+#include "solver/plan/sweep.h"
 
 static stencil_machine machine;
 

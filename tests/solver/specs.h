@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "solver/problem.h"
+#include "solver/problem/problem.h"
 
 /* A spec of 20x30 (or 10x20x30) cells and nothing else. */
 static inline stencil_spec blank(int rank) {

@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "app/reference.h"
-#include "solver/run.h"
-#include "solver/stop.h"
+#include "solver/plan/plan.h"
+#include "solver/problem/stop.h"
 
 enum { NX = 13, NY = 11, CELLS = NX * NY };
 

@@ -3,8 +3,8 @@
 
 #include "specs.h"
 
-#include "solver/machine/model.h"
-#include "solver/tune.h"
+#include "solver/plan/model.h"
+#include "solver/run/tune.h"
 
 /* A strategy takes so long, so much more and less in turns, and so much more in its first one; NULL: the
  * rest.

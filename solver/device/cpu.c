@@ -1,0 +1,320 @@
+#include "solver/device/cpu.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+int64_t stencil_cpu_bytes(const stencil_problem *problem, const stencil_cut *cut) {
+    int64_t bytes = 0;
+    if (!stencil_multiply((int64_t)stencil_problem_arrays(problem) * cut->parts,
+                          stencil_layout_bytes(&cut->layout), &bytes))
+        return INT64_MAX / 2;
+    return bytes + stencil_values_bytes(stencil_partial_count(problem->n)) + stencil_weights_bytes(problem);
+}
+
+int64_t stencil_cpu_scratch_bytes(const stencil_plan *plan, const stencil_problem *problem) {
+    enum { PAGE_BYTES = 4096 };
+    if (plan->depth == 1)
+        return 0;
+    int64_t rows = 0, planes = 0; /* of all parts; that a thread's share has of one of them, at most */
+    for (int p = 0; p < plan->cut.parts; p++)
+        rows += plan->part[p].box.n[STENCIL_Z] * plan->part[p].box.n[STENCIL_Y];
+    for (int p = 0; p < plan->cut.parts; p++) {
+        const int64_t *n = plan->part[p].box.n,
+                      some = stencil_smaller(n[STENCIL_Z], rows / plan->threads / n[STENCIL_Y] + 2);
+        planes = some > planes ? some : planes;
+    }
+    const int64_t bytes =
+        stencil_pipeline_bytes(problem->rank, plan->depth, problem->shape->radius, plan->tile, planes,
+                               (int64_t)stencil_precision_bytes(problem->precision));
+    return (bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+}
+
+stencil_status stencil_cpu_check_team(const stencil_cpu *cpu, int threads) {
+    CHECK(threads == cpu->threads, UNAVAILABLE,
+          "OpenMP gave %d thread%s where %d were asked for: give --threads %d (or unset OMP_DYNAMIC or "
+          "OMP_THREAD_LIMIT)",
+          threads, stencil_plural(threads), cpu->threads, threads);
+    return STENCIL_OK;
+}
+
+static stencil_status create_part(stencil_cpu *cpu, int part) {
+    stencil_field *field = cpu->field[part];
+    const stencil_layout *layout = &cpu->plan->cut.layout;
+    TRY(stencil_field_create(&field[0], layout, "the field u"));
+    TRY(stencil_field_create_apart(&field[1], &field[0], "the second buffer of the field"));
+    if (cpu->buffers.count > STENCIL_BUFFER_B)
+        TRY(stencil_field_create(&field[STENCIL_BUFFER_B], layout, "the source term"));
+    for (int k = 0; k < cpu->buffers.count; k++)
+        cpu->buffers.at[part][k] = field[k].data;
+    return STENCIL_OK;
+}
+
+static stencil_status create_barrier(stencil_cpu *cpu, const stencil_problem *problem) {
+    const stencil_plan *plan = cpu->plan;
+    const uint32_t participants = (uint32_t)cpu->threads;
+    TRY(stencil_team_create(&cpu->state, participants, plan->wait.epoch, plan->wait.timeout_s));
+    /* A thread's share is a run of rows: to its neighbours it is a run of tiles one row high. */
+    stencil_workers workers = {.tile = {1, 1, problem->n[STENCIL_X]}, .together = true};
+    workers.first[plan->cut.parts] = participants;
+    TRY(stencil_neighbors_find(&cpu->neighbors, &plan->cut, &workers));
+    cpu->state.parts = (uint32_t)(plan->cut.parts < cpu->threads ? plan->cut.parts : cpu->threads);
+    cpu->state.neighbor_first = cpu->neighbors.first;
+    cpu->state.neighbor = cpu->neighbors.list;
+    return STENCIL_OK;
+}
+
+/* A thread's share begins on a page of its own. */
+static stencil_status create_scratch(stencil_cpu *cpu, const stencil_problem *problem) {
+    void *memory = NULL;
+    cpu->scratch_bytes = stencil_cpu_scratch_bytes(cpu->plan, problem);
+    if (cpu->scratch_bytes > 0)
+        TRY(stencil_memory_alloc(&memory, cpu->threads * cpu->scratch_bytes, "what is kept between steps"));
+    cpu->scratch = memory;
+    return STENCIL_OK;
+}
+
+static stencil_status create_trials(stencil_cpu *cpu) {
+    void *memory = NULL;
+    TRY(stencil_memory_alloc(&memory, cpu->threads * (int64_t)sizeof *cpu->trial, "the threads"));
+    cpu->trial = memory;
+    for (int thread = 0; thread < cpu->threads; thread++)
+        stencil_stores_begin(&cpu->trial[thread], cpu->plan->stores);
+    return STENCIL_OK;
+}
+
+stencil_status stencil_cpu_create(stencil_cpu *cpu, const stencil_plan *plan, const stencil_problem *problem,
+                                  const stencil_buffers *lent) {
+    const stencil_cut *cut = &plan->cut;
+    const bool store = plan->halo != STENCIL_HALO_COPY;
+    void *memory = NULL;
+    *cpu = (stencil_cpu){
+        .plan = plan,
+        .threads = plan->threads,
+        .sweep = stencil_cpu_best()->sweep[problem->precision][problem->shape->id],
+        .barrier = plan->barrier,
+        .fault = plan->wait.fault,
+    };
+    TRY(stencil_weights_make(&cpu->cycle, &cpu->cycle_length, problem));
+    if (cpu->fault.absent_part > 0) /* the first thread of that part */
+        cpu->fault.absent =
+            stencil_share_owner((uint32_t)cut->parts, (uint32_t)plan->threads, cpu->fault.absent_part - 1);
+    cpu->buffers = (stencil_buffers){.cut = cut, .count = stencil_problem_arrays(problem)};
+    TRY(stencil_memory_alloc(&memory, stencil_values_bytes(stencil_partial_count(problem->n)),
+                             "the residual"));
+    cpu->level = memory;
+    cpu->partial = cpu->level + stencil_levels_count(stencil_partial_count(problem->n));
+    if (lent != NULL)
+        memcpy(cpu->buffers.at, lent->at, sizeof lent->at);
+    for (int part = 0; part < cut->parts && lent == NULL; part++)
+        TRY(create_part(cpu, part));
+    for (int part = 0; part < cut->parts; part++) {
+        stencil_domain *d = &cpu->domain[part];
+        stencil_domain_init(d, problem, part, &cpu->buffers, store);
+        d->partial = cpu->partial;
+        cpu->row_base[part + 1] = cpu->row_base[part] + d->n[STENCIL_Z] * d->n[STENCIL_Y];
+    }
+    if (!store)
+        TRY(stencil_halo_transfers_find(&cpu->transfers, cut));
+    TRY(create_trials(cpu));
+    TRY(create_scratch(cpu, problem));
+    return cpu->barrier != STENCIL_BARRIER_none ? create_barrier(cpu, problem) : STENCIL_OK;
+}
+
+/* The cells around the updated ones start equal in both buffers; those of the second one are written before
+ * they are read. */
+stencil_status stencil_cpu_load(stencil_cpu *cpu, int part, stencil_array array, const stencil_box *box,
+                                const stencil_reader *from) {
+    const stencil_buffers *b = &cpu->buffers;
+    const stencil_cells to = stencil_buffer_cells(b, part, stencil_buffer_of(array, 0), box->first);
+    TRY(stencil_boxes_fill(from, &b->cut->mesh, array, box, &to));
+    if (array == STENCIL_ARRAY_U) {
+        const stencil_cells second = stencil_buffer_cells(b, part, stencil_buffer_of(array, 1), box->first);
+        stencil_cells_copy(&second, &to, box->n);
+    }
+    return STENCIL_OK;
+}
+
+void stencil_cpu_report(const stencil_cpu *cpu, stencil_report *report) {
+    stencil_store_report *r = &report->stores;
+    *r = (stencil_store_report){.threads = cpu->threads, .cached_step_s = NAN, .streaming_step_s = NAN};
+    for (int thread = 0; thread < cpu->threads; thread++) {
+        const stencil_stores_trial *trial = &cpu->trial[thread];
+        r->streaming_threads += stencil_stores_chosen(trial);
+        r->cached_step_s = fmax(r->cached_step_s, trial->found_s[false]);
+        r->streaming_step_s = fmax(r->streaming_step_s, trial->found_s[true]);
+    }
+}
+
+void stencil_cpu_destroy(stencil_cpu *cpu) {
+    if (cpu == NULL)
+        return;
+    for (int part = 0; part < STENCIL_PARTS_MAX; part++)
+        for (int k = 0; k < STENCIL_BUFFERS; k++)
+            stencil_field_destroy(&cpu->field[part][k]);
+    stencil_neighbors_destroy(&cpu->neighbors);
+    free(cpu->level);
+    stencil_halo_transfers_destroy(&cpu->transfers);
+    free(cpu->state.words);
+    free(cpu->trial);
+    free(cpu->scratch);
+    free(cpu->cycle);
+    *cpu = (stencil_cpu){0};
+}
+
+/* Which rows of a pass. */
+typedef enum rows {
+    ROWS_ALL,
+    ROWS_EDGE, /* those that other parts need copies of */
+    ROWS_INNER /* all others */
+} rows;
+
+/* Whether other parts need copies of row r of a part, whose ends along x count where the extent is cut there.
+ */
+static bool is_edge_row(const stencil_cpu *cpu, int part, int64_t r) {
+    const stencil_cut *cut = &cpu->plan->cut;
+    const int64_t *n = cpu->domain[part].n, reach = cut->layout.ghost[STENCIL_X];
+    const int64_t z = r / n[STENCIL_Y], y = r % n[STENCIL_Y];
+    return cut->count[STENCIL_X] > 1 ||
+           (cut->count[STENCIL_Z] > 1 && (z < reach || z >= n[STENCIL_Z] - reach)) ||
+           (cut->count[STENCIL_Y] > 1 && (y < reach || y >= n[STENCIL_Y] - reach));
+}
+
+/* A pass of one thread. */
+typedef struct work {
+    const stencil_pass *pass;
+    bool check, streaming;
+    int thread, threads;
+    rows rows;
+} work;
+
+static void sweep_rows(const stencil_cpu *cpu, const work *w, int part, int64_t first, int64_t last) {
+    const stencil_domain *d = &cpu->domain[part];
+    stencil_cpu_pass pass = {.sweep = cpu->plan->sweep,
+                             .from = w->pass->from,
+                             .steps = w->pass->steps,
+                             .tile = {1, cpu->plan->tile[STENCIL_Y], cpu->plan->tile[STENCIL_X]},
+                             .scratch = cpu->scratch + w->thread * cpu->scratch_bytes,
+                             .streaming = w->streaming,
+                             .partial = w->check ? d->partial + d->partial_first : NULL,
+                             .norm = cpu->schedule.norm};
+    for (int k = 0; k < pass.steps; k++)
+        pass.weights[k] = &cpu->cycle[(w->pass->first + k) % cpu->cycle_length];
+    for (pass.first = first; pass.first < last; pass.first = pass.last) {
+        const bool edge = is_edge_row(cpu, part, pass.first);
+        pass.last = w->rows == ROWS_ALL ? last : pass.first + 1;
+        while (pass.last < last && is_edge_row(cpu, part, pass.last) == edge)
+            pass.last++;
+        if (w->rows != (edge ? ROWS_INNER : ROWS_EDGE))
+            cpu->sweep(d, &pass);
+    }
+}
+
+/* Time that this thread has had a core: what others do on a shared machine does not count. */
+static double thread_clock_s(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Makes the thread's share of the rows of all parts. Seconds that it took, where that is asked for. */
+static double make_rows(const stencil_cpu *cpu, const work *w, bool timed) {
+    const int parts = cpu->plan->cut.parts;
+    const double start_s = timed ? thread_clock_s() : 0;
+    const int64_t begin = stencil_share(cpu->row_base[parts], w->threads, w->thread),
+                  end = stencil_share(cpu->row_base[parts], w->threads, w->thread + 1);
+    for (int part = 0; part < parts; part++) {
+        const int64_t base = cpu->row_base[part], next = cpu->row_base[part + 1];
+        if (begin < next && end > base)
+            sweep_rows(cpu, w, part, begin > base ? begin - base : 0, stencil_smaller(end, next) - base);
+    }
+    return timed ? thread_clock_s() - start_s : 0;
+}
+
+/* Its share of the copies of a pass whose edge rows all threads have made. */
+static void copy_halos(const stencil_cpu *cpu, const stencil_pass *pass, int thread, int threads) {
+    const int buffer = stencil_buffer_of(STENCIL_ARRAY_U, !pass->from);
+    for (int k = thread; k < cpu->transfers.count; k += threads) {
+        const stencil_halo_transfer *t = &cpu->transfers.item[k];
+        const stencil_way way = stencil_buffer_way(&cpu->buffers, t, buffer);
+        stencil_cells_copy(&way.to, &way.from, t->from_box.n);
+    }
+}
+
+void stencil_cpu_note(const stencil_cpu *cpu, int64_t step, int thread, stencil_mark mark) {
+    const stencil_trace *t = &cpu->trace;
+    const int64_t sample = stencil_trace_sample(t, step / cpu->plan->depth); /* passes are whole then */
+    if (sample >= 0)
+        t->mark[(sample * t->participants + thread) * STENCIL_MARKS + mark] =
+            (int64_t)(1e9 * stencil_clock_s());
+}
+
+void stencil_cpu_advance(const stencil_cpu *cpu, const stencil_pass *pass, int thread, int threads) {
+    const int64_t step = pass->first + pass->steps;
+    stencil_cpu_note(cpu, step, thread, STENCIL_MARK_BEGIN);
+    if (cpu->trace.without_compute)
+        return;
+    const bool copies = cpu->plan->halo == STENCIL_HALO_COPY, overlap = copies && cpu->plan->overlap;
+    stencil_stores_trial *trial = &cpu->trial[thread];
+    const bool check = stencil_schedule_checks(&cpu->schedule, step);
+    work w = {pass, check, trial->streaming, thread, threads, overlap ? ROWS_EDGE : ROWS_ALL};
+    double pass_s = make_rows(cpu, &w, trial->timed);
+    stencil_cpu_note(cpu, step, thread, STENCIL_MARK_SWEPT);
+    if (copies) {
+#pragma omp barrier
+        copy_halos(cpu, pass, thread, threads);
+    }
+    w.rows = ROWS_INNER;
+    if (overlap) {
+        pass_s += make_rows(cpu, &w, trial->timed);
+        stencil_cpu_note(cpu, step, thread, STENCIL_MARK_SWEPT);
+    }
+    if (copies)
+        stencil_cpu_note(cpu, step, thread, STENCIL_MARK_EXCHANGED);
+    stencil_stores_note(trial, pass_s / pass->steps, check || pass->steps < cpu->plan->depth);
+}
+
+static void sleep_ns(uint32_t ns) {
+    nanosleep(&(struct timespec){.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000}, NULL);
+}
+
+bool stencil_cpu_sync(stencil_cpu *cpu, const stencil_pass *pass, int thread, bool all) {
+    const stencil_fault *d = &cpu->fault;
+    const int64_t step = pass != NULL ? pass->first + pass->steps : 0;
+    if (d->delay_ns != 0 && stencil_lateness_ns(d, (uint32_t)thread, step) != 0) {
+        sleep_ns(stencil_lateness_ns(d, (uint32_t)thread, step));
+        /* As if it had computed, or copied, for so long. */
+        stencil_cpu_note(cpu, step, thread,
+                         cpu->plan->halo == STENCIL_HALO_COPY ? STENCIL_MARK_EXCHANGED : STENCIL_MARK_SWEPT);
+    }
+    if (pass != NULL && pass->first < d->absent_step && d->absent_step <= step &&
+        d->absent == (uint32_t)thread) {
+        while (__atomic_load_n(cpu->state.alarm, __ATOMIC_RELAXED) == 0)
+            sleep_ns(1000000);
+        return false;
+    }
+    bool passed = true;
+    if (cpu->barrier != STENCIL_BARRIER_none && !cpu->trace.without_barrier)
+        passed = stencil_team_sync(cpu->barrier, &cpu->state, (uint32_t)thread, all);
+    if (cpu->barrier == STENCIL_BARRIER_none && !cpu->trace.without_barrier) {
+#pragma omp barrier
+    }
+    stencil_cpu_note(cpu, step, thread, STENCIL_MARK_LEFT);
+    return passed;
+}
+
+bool stencil_cpu_residual(stencil_cpu *cpu, int thread, int threads, double *residual) {
+    const stencil_norm norm = cpu->schedule.norm;
+    stencil_level level = stencil_level_first(cpu->partial, cpu->domain[0].partial_count, cpu->level);
+    for (; level.count > 1; level = stencil_level_next(&level)) {
+        const int64_t end = stencil_share(level.results, threads, thread + 1);
+        for (int64_t g = stencil_share(level.results, threads, thread); g < end; g++)
+            level.to[g] = stencil_combine(level.from, level.count, g, norm);
+        if (!stencil_cpu_sync(cpu, NULL, thread, true))
+            return false;
+    }
+    *residual = stencil_residual_finish(level.from[0], cpu->schedule.updated_cells, norm);
+    /* Nobody writes the next partial sums while somebody reads these. */
+    return stencil_cpu_sync(cpu, NULL, thread, true);
+}

@@ -1,0 +1,494 @@
+#include "solver/device/gpu.h"
+
+#include <stdlib.h>
+
+#include "solver/parts/workers.h"
+
+/* Of the LL exchange: two sets of words, the entry of who sends each cell and of those who read it, at most
+ * so many tiles around a cell. */
+static int64_t ll_bytes(const stencil_problem *problem, const stencil_cut *cut) {
+    const int64_t words = 2 * stencil_ll_words(problem->precision);
+    const int64_t readers = problem->rank == 3 ? 8 : 4;
+    return stencil_ll_slots_most(cut) *
+           (words * (int64_t)sizeof(uint64_t) + (1 + readers) * (int64_t)sizeof(stencil_ll_entry));
+}
+
+/* The partial sums that have cells of a part: numbers from range[0] on, before range[1]. */
+static void find_partials(const stencil_cut *cut, int part, int64_t range[2]) {
+    const stencil_box box = stencil_cut_box(cut, part);
+    const int64_t *first = box.first, *n = box.n;
+    range[0] = stencil_partial_at(cut->mesh.n, first[0], first[1], first[2]);
+    range[1] =
+        1 + stencil_partial_at(cut->mesh.n, first[0] + n[0] - 1, first[1] + n[1] - 1, first[2] + n[2] - 1);
+}
+
+/* Of the part with most of them. */
+static int64_t partials_most(const stencil_cut *cut) {
+    int64_t most = 1;
+    for (int part = 0; part < cut->parts; part++) {
+        int64_t range[2];
+        find_partials(cut, part, range);
+        most = range[1] - range[0] > most ? range[1] - range[0] : most;
+    }
+    return most;
+}
+
+int64_t stencil_gpu_bytes(const stencil_problem *problem, const stencil_cut *cut, stencil_halo_mode halo) {
+    const int64_t levels = stencil_levels_count(stencil_partial_count(problem->n));
+    return stencil_problem_arrays(problem) * stencil_layout_bytes(&cut->layout) +
+           (halo == STENCIL_HALO_LL ? ll_bytes(problem, cut) : 0) +
+           (2 * partials_most(cut) + levels + STENCIL_CHECKS_MAX + 2 * STENCIL_COMBINE_VALUES) *
+               (int64_t)sizeof(double) +
+           stencil_weights_bytes(problem);
+}
+
+/* Of a slab, on its way between host and device; never less than a row. */
+static int64_t staging_bytes(const stencil_layout *layout) {
+    const int64_t row = layout->row * (int64_t)stencil_precision_bytes(layout->precision),
+                  most = row > STENCIL_SLAB_BYTES ? row : STENCIL_SLAB_BYTES,
+                  all = stencil_layout_bytes(layout);
+    return all < most ? all : most;
+}
+
+/* Partial sums that come to the host as they are, or combined once. */
+static int64_t host_values(const stencil_cut *cut, stencil_halo_mode halo) {
+    const int64_t partials = stencil_partial_count(cut->mesh.n);
+    return cut->parts > 1 && halo == STENCIL_HALO_COPY ? partials : stencil_level_count(partials);
+}
+
+int64_t stencil_gpu_host_bytes(const stencil_cut *cut, stencil_halo_mode halo) {
+    return staging_bytes(&cut->layout) + stencil_values_bytes(host_values(cut, halo)) +
+           STENCIL_CHECKS_MAX * (int64_t)sizeof(double);
+}
+
+#ifdef STENCIL_HAVE_CUDA
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Device memory of a part, freed with it: a copy of `from`, or zeroes where that is NULL. */
+static stencil_status own(stencil_gpu_part *gpu, void *to, const void *from, size_t bytes) {
+    const stencil_status status = stencil_to_device(to, from, bytes);
+    gpu->memory[gpu->memory_count++] = *(void **)to;
+    return status;
+}
+
+/* No word has the number of an exchange yet, where they are counted from neither -1 nor -2. */
+static stencil_status allocate_tiles(stencil_gpu_part *gpu) {
+    const stencil_plan *plan = gpu->run->plan;
+    const size_t tiles = (size_t)stencil_resident_tiles(&plan->resident);
+    uint32_t *const made = malloc(tiles * sizeof *made);
+    CHECK(made != NULL, NO_MEMORY, "no memory for the numbers of %zu tiles", tiles);
+    for (size_t i = 0; i < tiles; i++)
+        made[i] = plan->wait.epoch;
+    const stencil_status status = own(gpu, &gpu->args.resident.exchanges, made, tiles * sizeof *made);
+    free(made);
+    TRY(status);
+    return own(gpu, &gpu->args.resident.words, NULL, (size_t)plan->resident_bytes);
+}
+
+/* Tiles at a cut send rows to the part beyond it. */
+static void connect_tiles(stencil_gpu_run *run) {
+    for (int p = 0; p < run->parts; p++)
+        for (int side = 0; side < 2; side++) {
+            const int beyond = stencil_cut_side(&run->plan->cut, p, STENCIL_Y, side).beyond;
+            if (beyond >= 0 && beyond != p)
+                run->part[p].args.resident.beyond[side] = run->part[beyond].args.resident.words;
+        }
+}
+
+static stencil_status allocate(stencil_gpu_part *gpu, bool lent) {
+    stencil_gpu_run *run = gpu->run;
+    stencil_kernel_args *s = &gpu->args;
+    const size_t levels = (size_t)stencil_levels_count(run->partial_count),
+                 field_bytes = (size_t)stencil_layout_bytes(&run->plan->cut.layout);
+    int64_t partials[2];
+    find_partials(&run->plan->cut, gpu->part, partials);
+    for (int k = 0; k < run->buffers.count && !lent; k++)
+        TRY(own(gpu, &run->buffers.at[gpu->part][k], NULL, field_bytes));
+    TRY(own(gpu, &s->domain.partial, NULL, 2 * (size_t)s->domain.partial_set * sizeof *s->domain.partial));
+    s->domain.partial -= partials[0];
+    TRY(own(gpu, &s->level, NULL, levels * sizeof *s->level));
+    TRY(own(gpu, &s->history, NULL, STENCIL_CHECKS_MAX * sizeof *s->history));
+    TRY(own(gpu, &s->control, NULL, sizeof *s->control));
+    TRY(own(gpu, &s->cycle, run->cycle, (size_t)run->cycle_length * sizeof *s->cycle));
+    if (run->plan->resident.warps > 0)
+        TRY(allocate_tiles(gpu));
+    TRY_CUDA(cudaHostAlloc((void **)&s->mailbox, sizeof *s->mailbox, cudaHostAllocMapped));
+    TRY_CUDA(cudaMallocHost((void **)&gpu->control_host, sizeof *gpu->control_host));
+    *s->mailbox = (stencil_mailbox){.residual = NAN};
+    return STENCIL_OK;
+}
+
+/* Whether a part has no cells of its own between rows, or planes, of the box. */
+static bool covers_lines(const stencil_box *box, const stencil_cut *cut, int part) {
+    const stencil_box own = stencil_cut_box(cut, part);
+    bool covers = true;
+    for (int axis = box->n[STENCIL_Z] > 1 ? STENCIL_Y : STENCIL_X; axis <= STENCIL_X; axis++)
+        covers = covers && box->first[axis] <= own.first[axis] &&
+                 box->first[axis] + box->n[axis] >= own.first[axis] + own.n[axis];
+    return covers;
+}
+
+/* Cells to the device: in one piece with what is between them, or, where that is others', row by row. */
+static stencil_status put(const stencil_cells *to, const stencil_cells *from, const int64_t n[STENCIL_AXES],
+                          bool whole) {
+    const size_t cell = stencil_precision_bytes(from->precision), row = (size_t)from->row * cell;
+    if (whole) {
+        TRY_CUDA(cudaMemcpy(to->at, from->at, stencil_cells_span(from, n), cudaMemcpyHostToDevice));
+        return STENCIL_OK;
+    }
+    for (int64_t z = 0; z < n[STENCIL_Z]; z++) {
+        const int64_t plane = z * from->plane * (int64_t)cell;
+        TRY_CUDA(cudaMemcpy2D((char *)to->at + plane, row, (const char *)from->at + plane, row,
+                              (size_t)n[STENCIL_X] * cell, (size_t)n[STENCIL_Y], cudaMemcpyHostToDevice));
+    }
+    return STENCIL_OK;
+}
+
+/* Slab by slab, each as long as fits into the staging memory with the gaps between its rows, so that it is
+ * copied in one piece. */
+stencil_status stencil_gpu_move(const stencil_gpu_run *run, int part, int buffer, const stencil_box *box,
+                                const stencil_reader *from, const stencil_cells *to) {
+    const stencil_buffers *b = &run->buffers;
+    const stencil_layout *l = &b->cut->layout;
+    const stencil_array array = buffer == STENCIL_BUFFER_B ? STENCIL_ARRAY_B : STENCIL_ARRAY_U;
+    const int64_t cells_max = run->staging_bytes / (int64_t)stencil_precision_bytes(l->precision);
+    const bool whole = covers_lines(box, b->cut, part);
+    stencil_box gaps = *box, slab;
+    gaps.n[STENCIL_X] = l->row;
+    gaps.n[STENCIL_Y] = l->plane / l->row;
+    slab = stencil_slab_first(&gaps, cells_max);
+    TRY_CUDA(cudaSetDevice(run->part[part].device));
+    do {
+        const stencil_box cells = stencil_box_common(&slab, box);
+        const stencil_cells there = stencil_buffer_cells(b, part, buffer, cells.first);
+        stencil_cells here = there;
+        here.at = run->staging;
+        const size_t bytes = stencil_cells_span(&here, cells.n);
+        if (stencil_box_cells(&cells) == 0)
+            continue;
+        if (from != NULL) {
+            TRY(stencil_boxes_fill(from, &b->cut->mesh, array, &cells, &here));
+            TRY(put(&there, &here, cells.n, whole));
+        } else {
+            const stencil_cells out = stencil_cells_from(to, cells.first);
+            TRY_CUDA(cudaMemcpy(here.at, there.at, bytes, cudaMemcpyDeviceToHost));
+            stencil_cells_copy(&out, &here, cells.n);
+        }
+    } while (stencil_slab_next(&slab, &gaps, cells_max));
+    return STENCIL_OK;
+}
+
+/* Both buffers get everything, so that ghost cells and padding of both are right from the start. What lies
+ * between rows is zero, on the way, too, where gaps are at the same places of all slabs. */
+stencil_status stencil_gpu_load(const stencil_gpu_run *run, int part, stencil_array array,
+                                const stencil_box *box, const stencil_reader *from) {
+    const int buffer = stencil_buffer_of(array, 0);
+    const size_t bytes = (size_t)stencil_layout_bytes(&run->plan->cut.layout);
+    void *const *at = run->buffers.at[part];
+    memset(run->staging, 0, (size_t)run->staging_bytes);
+    TRY(stencil_gpu_move(run, part, buffer, box, from, NULL));
+    if (array == STENCIL_ARRAY_U)
+        TRY_CUDA(cudaMemcpy(at[stencil_buffer_of(array, 1)], at[buffer], bytes, cudaMemcpyDeviceToDevice));
+    TRY_CUDA(cudaDeviceSynchronize()); /* streams of kernels do not wait for it */
+    return STENCIL_OK;
+}
+
+/* What every launch is told. */
+static void init_args(stencil_gpu_part *gpu, const stencil_problem *problem) {
+    const stencil_plan *plan = gpu->plan;
+    stencil_kernel_args *s = &gpu->args;
+    const stencil_domain allocated = s->domain;
+    stencil_domain_init(&s->domain, problem, gpu->part, &gpu->run->buffers, plan->halo == STENCIL_HALO_STORE);
+    memcpy(gpu->u, s->domain.u, sizeof gpu->u);
+    s->domain.weights = gpu->run->cycle[0];
+    s->depth = plan->depth;
+    s->sync = plan->barrier;
+    s->cycle_length = gpu->run->cycle_length;
+    s->domain.partial_set = allocated.partial_set;
+    s->domain.partial = allocated.partial;
+    s->poll_every = plan->poll_every;
+    s->past_l2 = plan->part[gpu->part].past_l2;
+    s->tile_stream = plan->tile[problem->rank == 3 ? STENCIL_Z : STENCIL_Y];
+    if (problem->rank == 2)
+        s->tile_stream /= plan->block_y;
+    for (int axis = 0; axis < STENCIL_AXES; axis++)
+        s->tile_count[axis] = (uint32_t)((s->domain.n[axis] + plan->tile[axis] - 1) / plan->tile[axis]);
+    s->fault = plan->wait.fault;
+    s->special = s->fault.delay_ns != 0 || s->fault.absent_step != 0;
+    s->resident.shape = plan->resident.shape;
+    s->resident.warps = plan->resident.warps;
+    s->resident.tiles_z = plan->resident.tiles_z;
+    s->resident.warps_z = plan->resident.warps_z;
+    memcpy(s->resident.tiles, plan->resident.tiles, sizeof s->resident.tiles);
+}
+
+/* Loads a kernel, so that nothing is loaded lazily while kernels wait for each other, and lets its blocks
+ * have so many bytes of shared memory: never fewer than before, since plans that take turns in a run have
+ * kernels in common, and a launch that asks for more than its kernel may have fails. NULL: none. */
+static stencil_status load_kernel(const void *function, int shared_bytes) {
+    struct cudaFuncAttributes attributes;
+    if (function == NULL)
+        return STENCIL_OK;
+    TRY_CUDA(cudaFuncGetAttributes(&attributes, function));
+    if (attributes.maxDynamicSharedSizeBytes < shared_bytes)
+        TRY_CUDA(cudaFuncSetAttribute(function, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes));
+    return STENCIL_OK;
+}
+
+/* A persistent loop of single steps combines by itself. */
+static stencil_status load_kernels(const stencil_plan *plan) {
+    const stencil_kernel *kernel = &plan->kernel;
+    TRY(load_kernel(kernel->function, kernel->step_bytes));
+    TRY(load_kernel(kernel->traced, kernel->step_bytes));
+    if (plan->barrier == STENCIL_BARRIER_none || plan->depth > 1)
+        TRY(load_kernel(stencil_combine_kernel(), 0));
+    if (plan->depth == 1)
+        return STENCIL_OK;
+    TRY(load_kernel(kernel->deep, kernel->deep_bytes));
+    TRY(load_kernel(kernel->checked, kernel->checked_bytes));
+    TRY(load_kernel(stencil_copies_kernel(kernel->precision), 0));
+    return load_kernel(kernel->mirror, 0);
+}
+
+/* Plans were made for the code that is there: what that has no kernel for would end in a trap. Programmatic
+ * launches are ordered by their kernels, which have no instruction for it in older code. */
+static stencil_status check_code(stencil_gpu_part *gpu) {
+    enum { PROGRAMMATIC = 90 };
+    const stencil_plan *plan = gpu->plan;
+    const int barrier = stencil_barriers[plan->barrier].capability,
+              deep = plan->depth > 1 ? plan->kernel.deep_capability : 0;
+    int code = 0, major = 0;
+    TRY(stencil_code_loaded(&code));
+    CHECK(code >= barrier && code >= deep, INTERNAL,
+          "GPU %d has code for compute capability %d.%d, too old for %s", gpu->device, code / 10, code % 10,
+          code < barrier ? stencil_barriers[plan->barrier].name : stencil_sweep_names[plan->sweep]);
+    TRY_CUDA(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, gpu->device));
+    gpu->programmatic = 10 * major >= PROGRAMMATIC && code >= PROGRAMMATIC;
+    return STENCIL_OK;
+}
+
+/* Streams, events and the kernels. */
+static stencil_status start_part(stencil_gpu_part *gpu, const stencil_gpu_run *lender) {
+    TRY(load_kernels(gpu->plan));
+    TRY(check_code(gpu));
+    int least = 0, greatest = 0;
+    TRY_CUDA(cudaDeviceGetStreamPriorityRange(&least, &greatest));
+    /* Kernels of a persistent loop that share a GPU need streams that were tried. */
+    gpu->lent = lender != NULL && (!gpu->shared || gpu->plan->barrier == STENCIL_BARRIER_none ||
+                                   lender->plan->barrier != STENCIL_BARRIER_none);
+    if (gpu->lent)
+        gpu->stream = lender->part[gpu->part].stream;
+    else
+        TRY_CUDA(cudaStreamCreateWithFlags(&gpu->stream, cudaStreamNonBlocking));
+    if (gpu->plan->overlap)
+        TRY_CUDA(cudaStreamCreateWithPriority(&gpu->edge_stream, cudaStreamNonBlocking, greatest));
+    TRY_CUDA(cudaEventCreate(&gpu->begin));
+    TRY_CUDA(cudaEventCreate(&gpu->end));
+    TRY_CUDA(cudaEventCreateWithFlags(&gpu->step_done, cudaEventDisableTiming));
+    TRY_CUDA(cudaEventCreateWithFlags(&gpu->edges_done, cudaEventDisableTiming));
+    for (int k = 0; k < 2; k++)
+        TRY_CUDA(cudaEventCreateWithFlags(&gpu->made[k], cudaEventDisableTiming));
+    return STENCIL_OK;
+}
+
+static stencil_status create_peers(stencil_gpu_part *gpu) {
+    const stencil_gpu_run *run = gpu->run;
+    stencil_peers peers = {0};
+    for (int p = 0; p < run->parts; p++) {
+        const stencil_kernel_args *other = &run->part[p].args;
+        peers.control[p] = other->control;
+        peers.partial[p] = other->domain.partial;
+        peers.level[p] = other->level;
+    }
+    for (int axis = 0; axis < STENCIL_AXES; axis++) {
+        peers.count[axis] = run->plan->cut.count[axis];
+        memcpy(peers.first[axis], run->plan->cut.first[axis], sizeof peers.first[axis]);
+    }
+    TRY_CUDA(cudaSetDevice(gpu->device));
+    return own(gpu, &gpu->args.peers, &peers, sizeof peers);
+}
+
+/* A part's share of a list, on its device. Places in it stay those in the whole list. */
+static stencil_status hand_out(stencil_gpu_part *gpu, const stencil_ll_list *list, const uint32_t **first,
+                               const stencil_ll_entry **item) {
+    const stencil_part_plan *part = &gpu->plan->part[gpu->part];
+    const uint32_t *own_first = list->first + part->first_block;
+    const size_t blocks = (size_t)part->grid_blocks, count = own_first[blocks] - own_first[0];
+    TRY(own(gpu, first, own_first, (blocks + 1) * sizeof *own_first));
+    TRY(own(gpu, item, list->item + own_first[0], count * sizeof *list->item));
+    *item -= own_first[0];
+    return STENCIL_OK;
+}
+
+/* The slots of all parts have one size. No word of them has the number of a step yet: sets of zeros,
+ * which step 0 would have. */
+static stencil_status create_ll(stencil_gpu_run *run, const stencil_workers *workers) {
+    const stencil_cut *cut = &run->plan->cut;
+    const int64_t set = stencil_ll_words(cut->layout.precision) * stencil_ll_slots_most(cut);
+    uint64_t *slots[STENCIL_PARTS_MAX] = {0};
+    stencil_ll_lists found;
+    for (int p = 0; p < run->parts; p++) {
+        TRY_CUDA(cudaSetDevice(run->part[p].device));
+        TRY(own(&run->part[p], &slots[p], NULL, 2 * (size_t)set * sizeof(uint64_t)));
+    }
+    stencil_status status = stencil_ll_find(&found, cut, workers, slots);
+    for (int p = 0; p < run->parts && status == STENCIL_OK; p++) {
+        stencil_gpu_part *gpu = &run->part[p];
+        stencil_ll *ll = &gpu->args.ll;
+        ll->set = set;
+        cudaSetDevice(gpu->device);
+        status = hand_out(gpu, &found.send, &ll->send_first, &ll->send);
+        if (status == STENCIL_OK)
+            status = hand_out(gpu, &found.receive, &ll->receive_first, &ll->receive);
+    }
+    stencil_ll_destroy(&found);
+    return status;
+}
+
+/* Who waits for whom, and what ghost cells of other parts travel by. */
+static stencil_status create_neighbors(stencil_gpu_run *run) {
+    const stencil_plan *plan = run->plan;
+    const bool ll = plan->halo == STENCIL_HALO_LL;
+    stencil_workers workers = {.tile = {plan->tile[0], plan->tile[1], plan->tile[2]}};
+    for (int p = 0; p <= run->parts; p++)
+        workers.first[p] = run->barrier.shape.first[p];
+    stencil_neighbors found;
+    stencil_status status = stencil_neighbors_find(&found, &plan->cut, &workers);
+    if (status ==
+        STENCIL_OK) /* flagged words tell of themselves: then other parts' blocks are not waited for */
+        status = stencil_barrier_set_neighbors(&run->barrier, found.first, found.list, ll);
+    stencil_neighbors_destroy(&found);
+    return status == STENCIL_OK && ll ? create_ll(run, &workers) : status;
+}
+
+/* Parts that share a GPU: their kernels wait for each other, so all of them have to run at once. */
+static stencil_status share_gpus(stencil_gpu_run *run) {
+    for (int p = 0; p < run->parts; p++) {
+        cudaStream_t *stream[STENCIL_PARTS_MAX];
+        int count = 0;
+        if (!run->part[p].shared || !run->plan->part[p].leads || run->part[p].lent)
+            continue;
+        for (int q = p; q < run->parts; q++)
+            if (run->part[q].device == run->part[p].device)
+                stream[count++] = &run->part[q].stream;
+        TRY_CUDA(cudaSetDevice(run->part[p].device));
+        TRY(stencil_streams_make_coresident(stream, count));
+    }
+    return STENCIL_OK;
+}
+
+static stencil_status create_barriers(stencil_gpu_run *run) {
+    const stencil_plan *plan = run->plan;
+    stencil_barrier_shape shape = {.info = &stencil_barriers[plan->barrier],
+                                   .parts = run->parts,
+                                   .epoch = plan->wait.epoch,
+                                   .timeout_s = plan->wait.timeout_s};
+    for (int p = 0; p < run->parts; p++) {
+        shape.device[p] = run->part[p].device;
+        shape.alarm[p] = run->part[p].args.control->alarm;
+        shape.first[p + 1] = plan->part[p].first_block + (uint32_t)plan->part[p].grid_blocks;
+    }
+    TRY(stencil_barrier_create(&run->barrier, &shape));
+    if (shape.info->needs == STENCIL_NEEDS_NEIGHBORS && plan->depth == 1) /* deeper, all wait for all */
+        TRY(create_neighbors(run));
+    for (int p = 0; p < run->parts; p++)
+        run->part[p].args.barrier = run->barrier.state[p];
+    return share_gpus(run);
+}
+
+/* Memory, kernels and streams of all parts, which know of themselves. */
+static stencil_status create_parts(stencil_gpu_run *run, const stencil_problem *problem,
+                                   const stencil_gpu_run *lender) {
+    int device[STENCIL_PARTS_MAX];
+    const int64_t values = host_values(&run->plan->cut, run->plan->halo);
+    for (int p = 0; p < run->parts; p++)
+        device[p] = run->part[p].device;
+    if (run->plan->halo == STENCIL_HALO_COPY)
+        TRY(stencil_halo_transfers_find(&run->transfers, &run->plan->cut));
+    for (int p = 0; p < run->parts; p++) {
+        stencil_gpu_part *gpu = &run->part[p];
+        TRY_CUDA(cudaSetDevice(gpu->device));
+        TRY(start_part(gpu, lender));
+        TRY(stencil_peers_reach(gpu->device, device, run->parts));
+        TRY(allocate(gpu, lender != NULL));
+    }
+    TRY_CUDA(cudaHostAlloc(&run->staging, (size_t)run->staging_bytes, cudaHostAllocPortable));
+    TRY_CUDA(
+        cudaHostAlloc((void **)&run->values, (size_t)stencil_values_bytes(values), cudaHostAllocPortable));
+    for (int p = 0; p < run->parts; p++)
+        init_args(&run->part[p], problem);
+    for (int p = 0; p < run->parts && run->parts > 1 && !run->combine_on_host; p++)
+        TRY(create_peers(&run->part[p]));
+    if (run->plan->resident.warps > 0)
+        connect_tiles(run);
+    if (run->plan->barrier != STENCIL_BARRIER_none)
+        TRY(create_barriers(run));
+    for (int p = 0; p < run->parts; p++) {
+        TRY_CUDA(cudaSetDevice(run->part[p].device));
+        TRY_CUDA(cudaDeviceSynchronize());
+    }
+    return STENCIL_OK;
+}
+
+stencil_status stencil_gpu_create(stencil_gpu_run *run, const stencil_plan *plan,
+                                  const stencil_problem *problem, const stencil_gpu_run *lender) {
+    *run = (stencil_gpu_run){.plan = plan, .parts = plan->cut.parts};
+    run->buffers = (stencil_buffers){.cut = &plan->cut, .count = stencil_problem_arrays(problem)};
+    if (lender != NULL)
+        memcpy(run->buffers.at, lender->buffers.at, sizeof run->buffers.at);
+    run->slabs = stencil_cut_is_slabs(&plan->cut);
+    run->staging_bytes = staging_bytes(&plan->cut.layout);
+    run->partial_count = stencil_partial_count(problem->n);
+    run->combine_on_host = run->parts > 1 && plan->halo == STENCIL_HALO_COPY;
+    TRY(stencil_weights_make(&run->cycle, &run->cycle_length, problem));
+    const int64_t results = stencil_level_count(run->partial_count), set = partials_most(&plan->cut);
+    for (int p = 0; p < run->parts; p++) {
+        stencil_gpu_part *gpu = &run->part[p];
+        *gpu = (stencil_gpu_part){.run = run,
+                                  .part = p,
+                                  .device = plan->part[p].gpu,
+                                  .shared = plan->part[p].sharing > 1,
+                                  .plan = plan};
+        gpu->args.domain.partial_set = set;
+        /* Shares of the groups: with slabs nearly all of their values are the part's own. A single group is
+         * part 0's; persistent loops combine it in every block. */
+        gpu->args.result_first = stencil_share(results, run->parts, p);
+        gpu->args.result_end = stencil_share(results, run->parts, p + 1);
+    }
+    return create_parts(run, problem, lender);
+}
+
+static void destroy_part(stencil_gpu_part *gpu) {
+    const cudaEvent_t event[] = {gpu->begin,      gpu->end,     gpu->step_done,
+                                 gpu->edges_done, gpu->made[0], gpu->made[1]};
+    cudaSetDevice(gpu->device);
+    for (int i = 0; i < gpu->memory_count; i++)
+        cudaFree(gpu->memory[i]);
+    cudaFreeHost(gpu->args.mailbox);
+    cudaFreeHost(gpu->control_host);
+    for (size_t i = 0; i < sizeof event / sizeof *event; i++)
+        if (event[i] != NULL)
+            cudaEventDestroy(event[i]);
+    if (gpu->stream != NULL && !gpu->lent)
+        cudaStreamDestroy(gpu->stream);
+    if (gpu->edge_stream != NULL)
+        cudaStreamDestroy(gpu->edge_stream);
+}
+
+void stencil_gpu_destroy(stencil_gpu_run *run) {
+    if (run == NULL)
+        return;
+    for (int p = 0; p < run->parts; p++)
+        destroy_part(&run->part[p]);
+    cudaFreeHost(run->values);
+    cudaFreeHost(run->staging);
+    free(run->cycle);
+    stencil_barrier_destroy(&run->barrier);
+    stencil_halo_transfers_destroy(&run->transfers);
+    if (run->parts > 0)
+        cudaSetDevice(run->part[0].device);
+    *run = (stencil_gpu_run){0};
+}
+#endif

@@ -1,0 +1,291 @@
+/* What the time loops on GPUs are made of: a host thread for each part, launches, halo copies, the residual's
+ * way to the host. */
+#include "solver/device/gpu.h"
+
+#ifdef STENCIL_HAVE_CUDA
+#include <omp.h>
+
+/* Takes the part's device and, with several parts, a place near it; where that is not possible the thread
+ * stays where it is. */
+static stencil_status take_place(const stencil_gpu_part *gpu, stencil_pin **pin) {
+    char bus_id[32];
+    TRY_CUDA(cudaSetDevice(gpu->device));
+    if (gpu->run->parts == 1)
+        return STENCIL_OK;
+    TRY_CUDA(cudaDeviceGetPCIBusId(bus_id, sizeof bus_id, gpu->device));
+    *pin = stencil_pin_near(bus_id);
+    return STENCIL_OK;
+}
+
+stencil_status stencil_gpu_each(stencil_gpu_run *run, stencil_status (*function)(stencil_gpu_part *, void *),
+                                void *context) {
+    stencil_error error[STENCIL_PARTS_MAX] = {{0}};
+    int threads = 0, ready = 0;
+#pragma omp parallel num_threads(run->parts)
+    {
+        const int part = omp_get_thread_num();
+        stencil_pin *pin = NULL;
+#pragma omp single
+        threads = omp_get_num_threads();
+        if (threads == run->parts && take_place(&run->part[part], &pin) != STENCIL_OK)
+            error[part] = *stencil_error_last();
+        else
+            __atomic_add_fetch(&ready, 1, __ATOMIC_RELAXED);
+/* The function may hold barriers: it is called by all or by none. */
+#pragma omp barrier
+        if (threads == run->parts && __atomic_load_n(&ready, __ATOMIC_RELAXED) == threads &&
+            function(&run->part[part], context) != STENCIL_OK)
+            error[part] = *stencil_error_last();
+        stencil_pin_release(pin);
+    }
+    CHECK(threads == run->parts, UNAVAILABLE, "OpenMP gave %d threads for %d parts: raise OMP_THREAD_LIMIT",
+          threads, run->parts);
+    for (int part = 0; part < run->parts; part++)
+        if (error[part].status != STENCIL_OK)
+            return stencil_error_adopt(&error[part]);
+    return STENCIL_OK;
+}
+
+void stencil_gpu_set_schedule(stencil_gpu_run *run, const stencil_schedule *schedule) {
+    run->schedule = *schedule;
+    for (int p = 0; p < run->parts; p++)
+        run->part[p].args.schedule = *schedule;
+}
+
+/* A launch reads u[first % 2] first: where that is the other buffer, the two change their names. */
+void stencil_gpu_set_steps(const stencil_gpu_part *gpu, stencil_kernel_args *args, int64_t first,
+                           int64_t count, int from) {
+    const stencil_gpu_run *run = gpu->run;
+    args->step_first = first;
+    args->step_count = count;
+    if (args->domain.u[first % 2] != gpu->u[from])
+        stencil_domain_swap(&args->domain);
+    if (run->cycle_length > 1)
+        args->domain.weights = run->cycle[first % run->cycle_length];
+}
+
+/* Copies of edge cells behind a pass that does not make them itself, where there are any. */
+static stencil_status launch_copies(const stencil_gpu_part *gpu, stencil_kernel_args *args,
+                                    cudaStream_t stream) {
+    enum { BLOCKS_PER_SM = 4 };
+    void *arguments[] = {args};
+    if (!stencil_has_copies(&args->domain))
+        return STENCIL_OK;
+    const dim3 grid = {(unsigned)(BLOCKS_PER_SM * gpu->plan->deep_blocks), 1, 1},
+               block = {STENCIL_BLOCK_THREADS, 1, 1};
+    const void *copies = stencil_copies_kernel(gpu->plan->kernel.precision);
+    TRY_CUDA(cudaLaunchKernel(copies, grid, block, arguments, 0, stream));
+    return STENCIL_OK;
+}
+
+/* What a pass of several steps needs beyond sides that are mirrored along y, where there are any. */
+static stencil_status launch_mirror(const stencil_gpu_part *gpu, stencil_kernel_args *args,
+                                    cudaStream_t stream) {
+    enum { BLOCKS_PER_SM = 4 };
+    const int32_t *mirror = args->domain.mirror[STENCIL_Y];
+    void *arguments[] = {args};
+    if (gpu->plan->kernel.mirror == NULL || (!mirror[STENCIL_LOW] && !mirror[STENCIL_HIGH]))
+        return STENCIL_OK;
+    const dim3 grid = {(unsigned)(BLOCKS_PER_SM * gpu->plan->deep_blocks), 1, 1},
+               block = {STENCIL_BLOCK_THREADS, 1, 1};
+    TRY_CUDA(cudaLaunchKernel(gpu->plan->kernel.mirror, grid, block, arguments, 0, stream));
+    return STENCIL_OK;
+}
+
+/* A pass of several steps, of which the last may be checked. */
+static stencil_status launch_deep(const stencil_gpu_part *gpu, stencil_kernel_args *args, bool programmatic,
+                                  cudaStream_t stream) {
+    const stencil_plan *plan = gpu->plan;
+    const stencil_kernel *kernel = &plan->kernel;
+    const bool checked = stencil_schedule_checks(&args->schedule, args->step_first + args->step_count);
+    void *arguments[] = {args};
+    cudaLaunchAttribute attribute = {.id = cudaLaunchAttributeProgrammaticStreamSerialization,
+                                     .val.programmaticStreamSerializationAllowed = 1};
+    const cudaLaunchConfig_t config = {
+        .gridDim = {(unsigned)plan->deep_blocks, 1, 1},
+        .blockDim = {(unsigned)kernel->deep_threads, 1, 1},
+        .dynamicSmemBytes = (size_t)(checked ? kernel->checked_bytes : kernel->deep_bytes),
+        .stream = stream,
+        .attrs = &attribute,
+        .numAttrs = programmatic ? 1 : 0,
+    };
+    TRY(launch_mirror(gpu, args, stream));
+    TRY_CUDA(cudaLaunchKernelExC(&config, checked ? kernel->checked : kernel->deep, arguments));
+    return launch_copies(gpu, args, stream);
+}
+
+stencil_status stencil_gpu_launch(const stencil_gpu_part *gpu, stencil_kernel_args *args,
+                                  const stencil_pass *pass, bool programmatic, cudaStream_t stream) {
+    const stencil_plan *plan = gpu->plan;
+    stencil_gpu_set_steps(gpu, args, pass->first, pass->steps, pass->from);
+    if (pass->steps > 1)
+        return launch_deep(gpu, args, programmatic, stream);
+    void *arguments[] = {args};
+    cudaLaunchAttribute attribute = {.id = cudaLaunchAttributeProgrammaticStreamSerialization,
+                                     .val.programmaticStreamSerializationAllowed = 1};
+    const cudaLaunchConfig_t config = {
+        .gridDim = {args->tile_count[0] * args->tile_count[1] * args->tile_count[2], 1, 1},
+        .blockDim = {(unsigned)plan->block_x, (unsigned)plan->block_y, 1},
+        .dynamicSmemBytes = (size_t)plan->kernel.step_bytes,
+        .stream = stream,
+        .attrs = &attribute,
+        .numAttrs = programmatic ? 1 : 0,
+    };
+    /* Of a persistent loop only its passes note moments. */
+    const bool traced = plan->barrier == STENCIL_BARRIER_none &&
+                        (args->trace.without_compute ||
+                         stencil_trace_sample(&args->trace, (pass->first + pass->steps) / plan->depth) >= 0);
+    TRY_CUDA(cudaLaunchKernelExC(&config, traced ? plan->kernel.traced : plan->kernel.function, arguments));
+    return STENCIL_OK;
+}
+
+stencil_status stencil_gpu_launch_pass(stencil_gpu_part *gpu, const stencil_pass *pass) {
+    return stencil_gpu_launch(gpu, &gpu->args, pass, false, gpu->stream);
+}
+
+static stencil_status copy_halos(const stencil_gpu_part *gpu, const stencil_pass *pass, cudaStream_t stream) {
+    const stencil_gpu_run *run = gpu->run;
+    const int buffer = stencil_buffer_of(STENCIL_ARRAY_U, !pass->from);
+    for (int k = 0; k < run->transfers.count; k++) {
+        const stencil_halo_transfer *t = &run->transfers.item[k];
+        if (t->from != gpu->part || gpu->args.trace.without_copies)
+            continue;
+        const stencil_way way = stencil_buffer_way(&run->buffers, t, buffer);
+        const int64_t *n = t->from_box.n;
+        const int device = run->part[t->to].device;
+        if (run->slabs) { /* in one piece, with the gaps between the rows */
+            TRY_CUDA(cudaMemcpyPeerAsync(way.to.at, device, way.from.at, gpu->device,
+                                         stencil_cells_span(&way.from, n), stream));
+            continue;
+        }
+        const size_t cell = stencil_precision_bytes(way.from.precision), row = (size_t)way.from.row * cell,
+                     rows = (size_t)(way.from.plane / way.from.row);
+        const struct cudaMemcpy3DPeerParms copy = {
+            .srcPtr = {way.from.at, row, row, rows},
+            .srcDevice = gpu->device,
+            .dstPtr = {way.to.at, row, row, rows},
+            .dstDevice = device,
+            .extent = {(size_t)n[STENCIL_X] * cell, (size_t)n[STENCIL_Y], (size_t)n[STENCIL_Z]},
+        };
+        TRY_CUDA(cudaMemcpy3DPeerAsync(&copy, stream));
+    }
+    return STENCIL_OK;
+}
+
+static stencil_status launch_range(stencil_gpu_part *gpu, const stencil_pass *pass, const uint32_t low[3],
+                                   const uint32_t high[3], cudaStream_t stream) {
+    stencil_kernel_args args = gpu->args;
+    for (int axis = 0; axis < STENCIL_AXES; axis++) {
+        if (low[axis] >= high[axis])
+            return STENCIL_OK;
+        args.tile_first[axis] = low[axis];
+        args.tile_count[axis] = high[axis] - low[axis];
+    }
+    return stencil_gpu_launch(gpu, &args, pass, false, stream);
+}
+
+/* The edges first, peeled off axis by axis and copied while the rest is computed. */
+static stencil_status advance_overlapped(stencil_gpu_part *gpu, const stencil_pass *pass) {
+    const stencil_plan *plan = gpu->plan;
+    uint32_t low[3] = {0, 0, 0}, high[3];
+    for (int axis = 0; axis < STENCIL_AXES; axis++)
+        high[axis] = gpu->args.tile_count[axis];
+    TRY_CUDA(cudaEventRecord(gpu->step_done, gpu->stream));
+    TRY_CUDA(cudaStreamWaitEvent(gpu->edge_stream, gpu->step_done, 0));
+    for (int axis = 0; axis < STENCIL_AXES; axis++) {
+        if (plan->cut.count[axis] == 1)
+            continue;
+        const int64_t tile = plan->tile[axis], reach = plan->cut.layout.ghost[axis],
+                      n = gpu->args.domain.n[axis];
+        const uint32_t begin = (uint32_t)((reach + tile - 1) / tile), end = (uint32_t)((n - reach) / tile);
+        uint32_t edge_low[3] = {low[0], low[1], low[2]}, edge_high[3] = {high[0], high[1], high[2]};
+        edge_high[axis] = begin < high[axis] ? begin : high[axis];
+        TRY(launch_range(gpu, pass, low, edge_high, gpu->edge_stream));
+        low[axis] = edge_high[axis];
+        edge_low[axis] = end > low[axis] ? end : low[axis];
+        TRY(launch_range(gpu, pass, edge_low, high, gpu->edge_stream));
+        high[axis] = edge_low[axis];
+    }
+    TRY(copy_halos(gpu, pass, gpu->edge_stream));
+    TRY_CUDA(cudaEventRecord(gpu->edges_done, gpu->edge_stream));
+    TRY(launch_range(gpu, pass, low, high, gpu->stream));
+    TRY_CUDA(cudaStreamWaitEvent(gpu->stream, gpu->edges_done, 0));
+    return STENCIL_OK;
+}
+
+stencil_status stencil_gpu_advance(stencil_gpu_part *gpu, const stencil_pass *pass) {
+    if (gpu->plan->overlap && gpu->run->transfers.count > 0 && pass->steps == 1)
+        return advance_overlapped(gpu, pass);
+    TRY(stencil_gpu_launch_pass(gpu, pass));
+    return copy_halos(gpu, pass, gpu->stream);
+}
+
+/* Partial sums as they are, to their places in those of the whole problem. */
+static stencil_status fetch_partials(const stencil_gpu_part *gpu) {
+    const stencil_domain *d = &gpu->args.domain;
+    const size_t row = (size_t)d->partial_row * sizeof(double),
+                 rows = (size_t)(d->partial_plane / d->partial_row);
+    const size_t across = (size_t)((d->n[STENCIL_X] + STENCIL_PARTIAL_CELLS - 1) / STENCIL_PARTIAL_CELLS);
+    struct cudaMemcpy3DParms copy = {
+        .srcPtr = {d->partial + d->partial_first, row, row, rows},
+        .dstPtr = {gpu->run->values + d->partial_first, row, row, rows},
+        .extent = {across * sizeof(double), (size_t)d->n[STENCIL_Y], (size_t)d->n[STENCIL_Z]},
+        .kind = cudaMemcpyDeviceToHost,
+    };
+    TRY_CUDA(cudaMemcpy3DAsync(&copy, gpu->stream));
+    return STENCIL_OK;
+}
+
+stencil_status stencil_gpu_start_combine(stencil_gpu_part *gpu) {
+    const stencil_kernel_args *s = &gpu->args;
+    if (gpu->run->parts > 1)
+        TRY_CUDA(cudaSetDevice(gpu->device));
+    if (gpu->run->combine_on_host)
+        return fetch_partials(gpu);
+    const int64_t results = s->result_end - s->result_first;
+    if (results == 0)
+        return STENCIL_OK;
+    void *arguments[] = {&gpu->args};
+    const dim3 grid = {results < 65535 ? (unsigned)results : 65535, 1, 1},
+               block = {STENCIL_BLOCK_THREADS, 1, 1};
+    TRY_CUDA(cudaLaunchKernel(stencil_combine_kernel(), grid, block, arguments, 0, gpu->stream));
+    TRY_CUDA(cudaMemcpyAsync(gpu->run->values + s->result_first, s->level + s->result_first,
+                             (size_t)results * sizeof *s->level, cudaMemcpyDeviceToHost, gpu->stream));
+    return STENCIL_OK;
+}
+
+stencil_status stencil_gpu_break(stencil_gpu_run *run) {
+    stencil_gpu_part *gpu = &run->part[0];
+    stencil_kernel_args args = gpu->args;
+    args.domain.partial = args.level = (double *)(uintptr_t)sizeof(double); /* nobody has it */
+    args.result_first = 0;
+    args.result_end = 1;
+    void *arguments[] = {&args};
+    TRY_CUDA(cudaSetDevice(gpu->device));
+    TRY_CUDA(cudaLaunchKernel(stencil_combine_kernel(), (dim3){1, 1, 1}, (dim3){STENCIL_BLOCK_THREADS, 1, 1},
+                              arguments, 0, gpu->stream));
+    return STENCIL_OK;
+}
+
+stencil_status stencil_gpu_wait(stencil_gpu_part *gpu) {
+    TRY_CUDA(cudaStreamSynchronize(gpu->stream));
+    return STENCIL_OK;
+}
+
+double stencil_gpu_residual(stencil_gpu_run *run) {
+    const stencil_norm norm = run->schedule.norm;
+    const int64_t count = run->combine_on_host ? run->partial_count : stencil_level_count(run->partial_count);
+    const double value = stencil_combine_all(run->values, count, run->values + count, norm);
+    return stencil_residual_finish(value, run->schedule.updated_cells, norm);
+}
+
+stencil_status stencil_gpu_time_s(stencil_gpu_run *run, double *time_s) {
+    *time_s = 0;
+    for (int p = 0; p < run->parts; p++) {
+        float ms = 0;
+        TRY_CUDA(cudaEventElapsedTime(&ms, run->part[p].begin, run->part[p].end));
+        *time_s = 1e-3 * (double)ms > *time_s ? 1e-3 * (double)ms : *time_s;
+    }
+    return STENCIL_OK;
+}
+#endif

@@ -1,0 +1,67 @@
+#include "solver/device/cpu.h"
+
+#include <math.h>
+
+const char *const stencil_stores_names[STENCIL_STORES_COUNT] = {"cached", "streaming", "tried"};
+
+/* A thread's share of all fields that certainly stays in its core's own cache. */
+static const int64_t own_bytes = 1 << 20;
+
+/* What a machine reports is the most that a thread can have for itself; on a shared host others have part of
+ * it, and how much nobody says. */
+stencil_stores stencil_stores_choose(const stencil_problem *problem, int threads, int64_t cache_bytes) {
+    const int64_t share = stencil_problem_arrays(problem) * stencil_layout_bytes(&problem->layout) / threads;
+    if (cache_bytes > 0 && share > cache_bytes)
+        return STENCIL_STORES_STREAMING;
+    return share <= own_bytes ? STENCIL_STORES_CACHED : STENCIL_STORES_TRIED;
+}
+
+static void begin_trial(stencil_stores_trial *trial) {
+    trial->streaming = trial->timed = false;
+    trial->turn = trial->warm = 0;
+    trial->step = 0;
+    trial->best_s[false] = trial->best_s[true] = INFINITY;
+}
+
+void stencil_stores_begin(stencil_stores_trial *trial, stencil_stores stores) {
+    *trial = (stencil_stores_trial){.found_s = {NAN, NAN}};
+    begin_trial(trial);
+    if (stores == STENCIL_STORES_TRIED)
+        return;
+    trial->streaming = stores == STENCIL_STORES_STREAMING;
+    trial->turn = 2 * STENCIL_STORES_TURNS;
+    trial->step = INT64_MIN; /* never again */
+}
+
+static void end_turn(stencil_stores_trial *trial, double step_s) {
+    trial->best_s[trial->streaming] = fmin(trial->best_s[trial->streaming], step_s);
+    trial->warm = 0;
+    trial->streaming = !trial->streaming;
+    if (++trial->turn < 2 * STENCIL_STORES_TURNS)
+        return;
+    trial->streaming = trial->best_s[true] < trial->best_s[false];
+    for (int way = 0; way < 2; way++)
+        trial->found_s[way] = trial->best_s[way];
+}
+
+void stencil_stores_note(stencil_stores_trial *trial, double step_s, bool looked_at) {
+    trial->step++;
+    if (trial->turn == 2 * STENCIL_STORES_TURNS) {
+        if (trial->step >= STENCIL_STORES_AGAIN)
+            begin_trial(trial);
+        return;
+    }
+    /* The residual takes time of its own: such a step counts only where all are like it. */
+    if (trial->timed && (!looked_at || trial->looked_at))
+        end_turn(trial, step_s);
+    else
+        trial->warm++;
+    trial->timed =
+        trial->turn < 2 * STENCIL_STORES_TURNS &&
+        trial->warm >= (trial->streaming ? STENCIL_STORES_WARM_STREAMING : STENCIL_STORES_WARM_CACHED);
+    trial->looked_at = looked_at;
+}
+
+bool stencil_stores_chosen(const stencil_stores_trial *trial) {
+    return isnan(trial->found_s[0]) ? trial->streaming : trial->found_s[true] < trial->found_s[false];
+}

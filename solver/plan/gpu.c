@@ -1,0 +1,213 @@
+/* What a plan has on GPUs: kernel, tiles, grids and device memory. */
+#include <string.h>
+
+#include "solver/plan/halves.h"
+#include "solver/run/strategy.h"
+#include "solver/plan/sweep.h"
+
+/* Whether the kernels can count the tiles of all parts, and the cells of the largest one (n). */
+static stencil_status check_tiles(stencil_plan *plan, const int64_t n[3]) {
+    for (int axis = 0; axis < STENCIL_AXES; axis++) {
+        /* Kernels count cells of an axis in 32 bits, a tile beyond the end included. */
+        const int64_t most = INT32_MAX - plan->tile[axis] - 16;
+        CHECK(n[axis] <= most, UNAVAILABLE,
+              "axis %c has %lld cells, the GPU kernels take up to %lld along an axis: use --device cpu",
+              "zyx"[axis], (long long)n[axis], (long long)most);
+    }
+    for (int p = 0; p < plan->cut.parts; p++) {
+        int64_t tiles[3];
+        stencil_part_plan *part = &plan->part[p];
+        part->tile_count = stencil_tiles(part->box.n, plan->tile, tiles);
+        CHECK(part->tile_count <= INT32_MAX, UNAVAILABLE,
+              "the field has %lld tiles, one launch covers up to %d: use --device cpu",
+              (long long)part->tile_count, INT32_MAX);
+    }
+    return STENCIL_OK;
+}
+
+/* A persistent loop of passes of several steps: a block for each multiprocessor. */
+static bool loops_deep(const stencil_plan *plan) {
+    return plan->backend == STENCIL_BACKEND_GPU && plan->depth > 1 && plan->barrier != STENCIL_BARRIER_none;
+}
+
+/* Clusters that a GPU holds at once, of blocks of which a multiprocessor holds so many. Clusters stay within
+ * a processing cluster of the device. */
+static int clusters_of(const stencil_plan *plan, int sms, int blocks_per_sm) {
+    enum { PROCESSING_CLUSTER = 18 }; /* multiprocessors, at the most */
+    return sms / PROCESSING_CLUSTER * (PROCESSING_CLUSTER * blocks_per_sm / plan->tuning.cluster_blocks);
+}
+
+int stencil_plan_clusters(const stencil_plan *plan, const stencil_gpu *gpu) {
+    return gpu->clusters_at_once > 0 ? gpu->clusters_at_once : clusters_of(plan, gpu->sm_count, 1);
+}
+
+/* What is known of the plan's kernel on a GPU; where nobody has asked, what its compilation guarantees. */
+static stencil_kernel_attributes attributes_on(const stencil_plan *plan, const stencil_machine *machine,
+                                               int gpu) {
+    const stencil_kernel_attributes *known = stencil_machine_kernel(machine, gpu, &plan->kernel);
+    if (known != NULL)
+        return *known;
+    enum { REGISTERS_MAX = 255, REGISTERS_UNIT = 8 };
+    if (plan->kernel.step_bytes > machine->gpu[gpu].shared_per_block_bytes)
+        return (stencil_kernel_attributes){.image = true};
+    const int blocks = plan->kernel.blocks, sms = machine->gpu[gpu].sm_count;
+    const int registers = machine->gpu[gpu].registers_per_sm / STENCIL_BLOCK_THREADS / blocks;
+    return (stencil_kernel_attributes){
+        .image = true,
+        .blocks_per_sm = blocks,
+        .registers = registers > REGISTERS_MAX ? REGISTERS_MAX : registers / REGISTERS_UNIT * REGISTERS_UNIT,
+        .clusters = clusters_of(plan, sms, blocks)};
+}
+
+/* As the machine was asked about the kernel, else of this build.
+ * Where passes have several steps, it is that of the single ones, which are launches of their own. */
+stencil_status stencil_plan_kernel(stencil_plan *plan, const stencil_problem *problem,
+                                   const stencil_machine *machine) {
+    char text[STENCIL_KERNEL_CHARS];
+    plan->kernel = (stencil_kernel){.shape = problem->shape->id,
+                                    .precision = problem->precision,
+                                    .sweep = plan->sweep,
+                                    .exchange = plan->halo == STENCIL_HALO_LL ? STENCIL_EXCHANGE_LL
+                                                                              : STENCIL_EXCHANGE_STORE,
+                                    .barrier = plan->barrier};
+    if (plan->backend == STENCIL_BACKEND_GPU && plan->depth > 1)
+        plan->kernel.barrier = STENCIL_BARRIER_none;
+    if (plan->backend == STENCIL_BACKEND_CPU)
+        return STENCIL_OK;
+    const stencil_kernel *compiled = stencil_kernel_find(&plan->kernel);
+    const stencil_kernel_attributes *known =
+        stencil_machine_kernel(machine, plan->part[0].gpu, &plan->kernel);
+    CHECK(
+        compiled != NULL || known != NULL, UNAVAILABLE,
+        "--sweep %s: the description of the machine has no kernel %s: calibrate it again (stencil calibrate "
+        "--json FILE)",
+        stencil_sweep_infos[plan->sweep].name, stencil_kernel_text(&plan->kernel, text));
+    plan->kernel = known != NULL ? known->kernel : *compiled;
+    plan->kernel.function = compiled != NULL ? compiled->function : NULL;
+    plan->kernel.step_bytes = compiled != NULL ? compiled->step_bytes : 0;
+    if (compiled != NULL && plan->depth > 1)
+        stencil_sweep_infos[plan->sweep].host->deepen(plan, problem);
+    return STENCIL_OK;
+}
+
+/* What the kernel needs, and how much of it fits on every GPU of the plan. */
+static stencil_status check_kernel(stencil_plan *plan, const stencil_machine *machine) {
+    char text[STENCIL_KERNEL_CHARS];
+    for (int p = 0; p < plan->cut.parts; p++) {
+        const int id = plan->part[p].gpu, capability = machine->gpu[id].capability;
+        const stencil_kernel_attributes attributes = attributes_on(plan, machine, id);
+        CHECK(attributes.image, UNAVAILABLE,
+              "this build has no kernels for GPU %d (compute capability %d.%d): build with "
+              "-DCMAKE_CUDA_ARCHITECTURES=%d",
+              id, capability / 10, capability % 10, capability);
+        CHECK(attributes.blocks_per_sm > 0, UNAVAILABLE,
+              "GPU %d cannot hold a block of kernel %s: give another --sweep or --sync", id,
+              stencil_kernel_text(&plan->kernel, text));
+        plan->registers = attributes.registers;
+        if (p == 0 || attributes.blocks_per_sm < plan->blocks_per_sm)
+            plan->blocks_per_sm = attributes.blocks_per_sm;
+    }
+    return STENCIL_OK;
+}
+
+/* The grid becomes a whole number of clusters, as many as fit at once at the most. */
+static stencil_status fit_clusters(stencil_plan *plan, const stencil_machine *machine) {
+    char text[STENCIL_KERNEL_CHARS];
+    stencil_part_plan *part = &plan->part[0];
+    const int blocks = plan->tuning.cluster_blocks, needed = (part->grid_blocks + blocks - 1) / blocks,
+              clusters = loops_deep(plan) ? stencil_plan_clusters(plan, &machine->gpu[part->gpu])
+                                          : attributes_on(plan, machine, part->gpu).clusters;
+    CHECK(clusters > 0, UNAVAILABLE, "GPU %d cannot hold a cluster of %d blocks of kernel %s", part->gpu,
+          blocks, stencil_kernel_text(&plan->kernel, text));
+    part->grid_blocks = blocks * (needed < clusters ? needed : clusters);
+    plan->cluster_blocks = blocks;
+    return STENCIL_OK;
+}
+
+/* Blocks of each part: one for each tile, or as many as fit into the part's share of its GPU at once; of a
+ * loop of passes of several steps as many in any case. */
+static stencil_status choose_grids(stencil_plan *plan, const stencil_machine *machine) {
+    const bool cooperative = plan->barrier != STENCIL_BARRIER_none; /* all blocks of a launch resident */
+    char text[STENCIL_KERNEL_CHARS];
+    uint32_t first = 0;
+    for (int p = 0; p < plan->cut.parts; p++) {
+        stencil_part_plan *part = &plan->part[p];
+        const int64_t per_sm = loops_deep(plan) ? 1 : plan->blocks_per_sm,
+                      slots = per_sm * machine->gpu[part->gpu].sm_count / part->sharing;
+        CHECK(slots > 0 || !cooperative, UNAVAILABLE,
+              "GPU %d holds %d blocks of kernel %s at once, not one for each of its %d parts: use fewer",
+              part->gpu, plan->blocks_per_sm * machine->gpu[part->gpu].sm_count,
+              stencil_kernel_text(&plan->kernel, text), part->sharing);
+        part->grid_blocks = (int)part->tile_count;
+        if ((cooperative && part->tile_count > slots) || loops_deep(plan))
+            part->grid_blocks = (int)slots;
+        if (plan->resident.warps > 0)
+            part->grid_blocks = stencil_resident_tiles(&plan->resident);
+        if (stencil_barriers[plan->barrier].needs == STENCIL_NEEDS_CLUSTERS)
+            TRY(fit_clusters(plan, machine));
+        part->first_block = first;
+        first += (uint32_t)part->grid_blocks;
+    }
+    if (loops_deep(plan)) {
+        plan->deep_blocks = plan->part[0].grid_blocks;
+        plan->deep_slots = machine->gpu[plan->part[0].gpu].sm_count / plan->part[0].sharing;
+    }
+    const int tiles = stencil_resident_tiles(&plan->resident);
+    CHECK(plan->resident.warps == 0 || tiles <= plan->deep_blocks, UNAVAILABLE,
+          "--sweep resident is not available here: it needs %d blocks at once, --sync %s has %d", tiles,
+          stencil_strategy_at(plan->strategy).name, plan->deep_blocks);
+    return STENCIL_OK;
+}
+
+/* Kernels that wait for each other must be on the GPU together: each has a stream of its own, and a device
+ * has so many queues for streams. */
+enum { SHARING_MAX = 8 };
+
+static stencil_status check_device_memory(stencil_plan *plan, const stencil_problem *problem,
+                                          const stencil_machine *machine) {
+    for (int p = 0; p < plan->cut.parts; p++) {
+        const int id = plan->part[p].gpu, sharing = plan->part[p].sharing;
+        const stencil_gpu *gpu = &machine->gpu[id];
+        const int64_t free_bytes = gpu->free_bytes > 0 ? gpu->free_bytes : gpu->memory_bytes;
+        int64_t bytes = 0;
+        char need[32], have[32];
+        CHECK(sharing <= SHARING_MAX, UNAVAILABLE, "GPU %d is named %d times, it can hold up to %d parts", id,
+              sharing, SHARING_MAX);
+        if (!stencil_multiply(stencil_gpu_bytes(problem, &plan->cut, plan->halo) + plan->resident_bytes,
+                              sharing, &bytes))
+            bytes = INT64_MAX;
+        if (bytes > plan->device_bytes || p == 0) {
+            plan->device_bytes = bytes;
+            plan->device_available_bytes = free_bytes;
+        }
+        CHECK(bytes < free_bytes, NO_MEMORY, "the run needs %s of memory on GPU %d, %s is free",
+              stencil_bytes_text(bytes, need), id, stencil_bytes_text(free_bytes, have));
+    }
+    return STENCIL_OK;
+}
+
+stencil_status stencil_plan_gpu(stencil_plan *plan, const stencil_problem *problem,
+                                const stencil_machine *machine) {
+    const int64_t *n = plan->cut.layout.n; /* of the largest part */
+    TRY(check_kernel(plan, machine));
+    const stencil_part_plan *part = &plan->part[0];
+    const int64_t share = (int64_t)plan->blocks_per_sm * machine->gpu[part->gpu].sm_count / part->sharing;
+    stencil_sweep_infos[plan->sweep].host->shape(plan, problem, n, share > 0 ? share : 1);
+    plan->deep_slots = plan->deep_blocks = machine->gpu[part->gpu].sm_count;
+    TRY(check_tiles(plan, n));
+    TRY(choose_grids(plan, machine));
+    TRY(check_device_memory(plan, problem, machine));
+    for (int p = 0; p < plan->cut.parts; p++)
+        plan->part[p].past_l2 = stencil_plan_l2_fill(plan, p, problem, machine) > plan->tuning.past_l2;
+    const double cells = (double)n[0] * (double)n[1] * (double)n[2];
+    plan->poll_every = stencil_plan_poll_every(&plan->tuning, cells, plan->tuning.bytes_per_s);
+    /* Weights of a step are parameters of its launch: taken from memory they cost the sweep registers that it
+     * does not have. */
+    const bool resident = stencil_sweep_infos[plan->sweep].host->resident;
+    if (problem->cycle.length > 1 && plan->barrier != STENCIL_BARRIER_none && !resident)
+        plan->wait.steps_per_launch = plan->depth;
+    if (loops_deep(plan) && !resident && stencil_barriers[plan->barrier].needs == STENCIL_NEEDS_NEIGHBORS)
+        stencil_notes_add(&plan->notes, "behind a pass of several steps --sync %s waits for all blocks",
+                          stencil_strategy_at(plan->strategy).name);
+    return STENCIL_OK;
+}

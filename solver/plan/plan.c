@@ -1,0 +1,451 @@
+/* What a run will do: backend, device, kernel, tiles and launch shape, memory. All of it follows from the
+ * description of a machine; no driver is asked. */
+#include <math.h>
+#include <string.h>
+
+#include "solver/problem/cycle.h"
+#include "solver/plan/model.h"
+#include "solver/parts/workers.h"
+#include "solver/plan/halves.h"
+#include "solver/run/strategy.h"
+#include "solver/plan/sweep.h"
+
+const char *const stencil_backend_names[] = {"auto", "cpu", "gpu", NULL};
+const char *const stencil_halo_names[] = {"auto", "store", "copy", "ll", NULL};
+
+static stencil_status choose_backend(stencil_plan *plan, const stencil_run_options *options,
+                                     const stencil_machine *machine) {
+    const bool asked = options->gpu_count > 0 || options->backend == STENCIL_BACKEND_GPU;
+    CHECK(!(asked && options->backend == STENCIL_BACKEND_CPU), USAGE,
+          "--gpus and --device cpu contradict each other: give one of the two");
+    CHECK(!(asked && options->parts > 0), USAGE,
+          "--parts cuts a run on the CPU: for parts on a GPU name it several times, as in --gpus 0,0");
+    plan->backend = asked || machine->gpu_count > 0 ? STENCIL_BACKEND_GPU : STENCIL_BACKEND_CPU;
+    if (options->backend == STENCIL_BACKEND_CPU || options->parts > 0)
+        plan->backend = STENCIL_BACKEND_CPU;
+    if (plan->backend == STENCIL_BACKEND_CPU) {
+        if (options->backend == STENCIL_BACKEND_AUTO && options->parts == 0)
+            stencil_notes_add(&plan->notes, "no GPU (%s): using the CPU", machine->no_gpu_reason);
+        return STENCIL_OK;
+    }
+    CHECK(machine->gpu_count > 0 || options->gpu_count < 2, UNAVAILABLE,
+          "no GPU here (%s): leave --gpus out, or give --parts %d to 'stencil run', which cuts a run on the "
+          "CPU "
+          "alike",
+          machine->no_gpu_reason, options->gpu_count);
+    CHECK(machine->gpu_count > 0, UNAVAILABLE, "no GPU here (%s): leave %s out", machine->no_gpu_reason,
+          options->gpu_count > 0 ? "--gpus" : "--device gpu");
+    TRY(stencil_gpus_check(machine, options->gpu, options->gpu_count));
+    for (int i = 0; i < options->gpu_count; i++)
+        plan->part[i].gpu = options->gpu[i];
+    return STENCIL_OK;
+}
+
+/* The names of the strategies that run on several parts. */
+static const char *spanning_names(char *text, size_t size) {
+    text[0] = '\0';
+    for (int i = 0; i < stencil_strategy_count(); i++)
+        if (stencil_strategy_at(i).spans)
+            stencil_text_add(text, size, "%s%s", text[0] != '\0' ? ", " : "", stencil_strategy_at(i).name);
+    return text;
+}
+
+/* Which strategy a name means for so many parts. */
+static stencil_status choose_strategy(stencil_plan *plan, const stencil_run_options *options, int parts) {
+    char names[128];
+    const char *sync = options->sync != NULL ? options->sync : parts > 1 ? "multi-grid" : "relaunch";
+    if (parts > 1 && strcmp(sync, "grid") == 0)
+        sync = "multi-grid";
+    plan->strategy = stencil_name_find(sync, stencil_strategy_names);
+    CHECK(plan->strategy >= 0, USAGE, "--sync %s: unknown strategy; 'stencil info' lists them", sync);
+    const stencil_strategy_info strategy = stencil_strategy_at(plan->strategy);
+    CHECK(parts == 1 || strategy.spans, USAGE, "--sync %s runs in one part, on one GPU; in several: %s", sync,
+          spanning_names(names, sizeof names));
+    CHECK(strategy.copies || (options->halo != STENCIL_HALO_COPY && !options->overlap), USAGE,
+          "--halo copy and --overlap are for openmp and single-thread; %s %s", sync,
+          strategy.spans ? "stores its ghost cells by itself" : "runs in one part");
+    CHECK(!options->overlap || options->halo == STENCIL_HALO_AUTO || options->halo == STENCIL_HALO_COPY,
+          USAGE, "--overlap is for copies, and --halo %s makes none: give --halo copy",
+          stencil_halo_names[options->halo]);
+    CHECK(options->halo != STENCIL_HALO_LL || (plan->backend == STENCIL_BACKEND_GPU && strategy.ll), USAGE,
+          "--halo ll is for --sync neighbor on GPUs: leave it out");
+    plan->barrier = strategy.barrier;
+    return STENCIL_OK;
+}
+
+/* What nobody names: the first sweep, or the first that makes as many steps at once as are asked for. */
+static int usual_sweep(int depth) {
+    int sweep = 0;
+    while (stencil_sweep_infos[sweep].name != NULL && stencil_sweep_infos[sweep].host->depth < depth)
+        sweep++;
+    return stencil_sweep_infos[sweep].name != NULL ? sweep : 0;
+}
+
+/* Which sweep makes the steps, and whether it can. */
+static stencil_status choose_sweep(stencil_plan *plan, const stencil_problem *problem,
+                                   const stencil_run_options *options) {
+    const int sweep = options->sweep != NULL ? stencil_name_find(options->sweep, stencil_sweep_names)
+                                             : usual_sweep(options->depth);
+    CHECK(sweep >= 0, USAGE, "--sweep %s: unknown sweep; 'stencil info' lists them", options->sweep);
+    plan->sweep = (stencil_sweep_id)sweep;
+    const char *why = stencil_sweep_unavailable(plan->sweep, problem, plan->backend);
+    CHECK(why[0] == '\0', UNAVAILABLE, "--sweep %s is not available here: %s",
+          stencil_sweep_infos[sweep].name, why);
+    CHECK(options->halo != STENCIL_HALO_LL ||
+              stencil_kernel_is_compiled(plan->sweep, STENCIL_EXCHANGE_LL, plan->barrier),
+          USAGE, "--halo ll is not for --sweep %s: leave one of them out", stencil_sweep_infos[sweep].name);
+    return STENCIL_OK;
+}
+
+/* "NVIDIA H200", "4 x NVIDIA H200", or with how many parts share them; "2 threads, avx512". */
+static void name_device(stencil_plan *plan, const stencil_machine *machine) {
+    char *const text = plan->device;
+    const size_t size = sizeof plan->device;
+    int gpus = 0;
+    for (int p = 0; p < plan->cut.parts; p++)
+        gpus += plan->part[p].leads;
+    if (plan->backend == STENCIL_BACKEND_CPU) {
+        stencil_text_add(text, size, "%d thread%s, %s", plan->threads, stencil_plural(plan->threads),
+                         machine->cpu_isa);
+        if (plan->cut.parts > 1)
+            stencil_text_add(text, size, ", %d parts", plan->cut.parts);
+        return;
+    }
+    if (gpus > 1)
+        stencil_text_add(text, size, "%d x ", gpus);
+    stencil_text_add(text, size, "%.100s", machine->gpu[plan->part[0].gpu].name);
+    if (gpus < plan->cut.parts)
+        stencil_text_add(text, size, " in %d parts", plan->cut.parts);
+}
+
+/* Not for more words than pay, nor where steps are long, whose kernel has no room for what flagged words keep
+ * in registers: as soon as a GPU's fields are more than its L2 holds (docs/performance.md). */
+static bool ll_pays(const stencil_plan *plan, const stencil_problem *problem,
+                    const stencil_machine *machine) {
+    if (stencil_ll_words(problem->precision) * stencil_ll_slots_most(&plan->cut) > plan->tuning.ll_words_max)
+        return false;
+    for (int p = 0; p < plan->cut.parts; p++)
+        if (stencil_plan_l2_fill(plan, p, problem, machine) > 1)
+            return false;
+    return true;
+}
+
+/* Who keeps the ghost cells of other parts up to date, and whether the GPUs can. */
+static stencil_status choose_halo(stencil_plan *plan, const stencil_problem *problem,
+                                  const stencil_run_options *options, const stencil_machine *machine) {
+    const stencil_strategy_info strategy = stencil_strategy_at(plan->strategy);
+    int from = -1, to = -1;
+    for (int i = 0; i < plan->cut.parts && plan->backend == STENCIL_BACKEND_GPU; i++)
+        for (int j = 0; j < plan->cut.parts; j++)
+            if (plan->part[i].gpu != plan->part[j].gpu &&
+                !machine->peer[plan->part[i].gpu][plan->part[j].gpu]) {
+                from = plan->part[i].gpu;
+                to = plan->part[j].gpu;
+            }
+    plan->overlap = options->overlap;
+    plan->halo = options->halo;
+    const bool fits = stencil_ll_fits(&plan->cut.mesh);
+    const bool ll = fits && plan->backend == STENCIL_BACKEND_GPU && plan->cut.parts > 1 && plan->depth == 1 &&
+                    stencil_kernel_is_compiled(plan->sweep, STENCIL_EXCHANGE_LL, plan->barrier);
+    CHECK(plan->halo != STENCIL_HALO_LL || fits || plan->cut.parts == 1, USAGE,
+          "--halo ll is not for points that reach less far than %s along an axis that is not fixed: "
+          "leave it out",
+          problem->shape->name);
+    if (plan->halo == STENCIL_HALO_AUTO && ll && ll_pays(plan, problem, machine))
+        plan->halo = STENCIL_HALO_LL;
+    if (plan->halo == STENCIL_HALO_LL && !ll) /* a single part has no cells to send */
+        plan->halo = STENCIL_HALO_STORE;
+    if (plan->halo == STENCIL_HALO_AUTO)
+        plan->halo = strategy.copies && (plan->overlap || from >= 0) ? STENCIL_HALO_COPY : STENCIL_HALO_STORE;
+    CHECK(from < 0 || plan->halo == STENCIL_HALO_COPY, UNAVAILABLE,
+          "GPU %d cannot reach the memory of GPU %d: --sync %s needs that; openmp and single-thread can copy",
+          from, to, strategy.name);
+    if (from >= 0)
+        stencil_notes_add(&plan->notes, "GPU %d cannot reach the memory of GPU %d: halos go through the host",
+                          from, to);
+    return STENCIL_OK;
+}
+
+/* What a test asks for must be possible, or it would show nothing. */
+static stencil_status check_fault(const stencil_plan *plan, const stencil_problem *problem,
+                                  const stencil_run_options *options) {
+    const stencil_fault *d = &options->wait.fault;
+    CHECK((d->delay_ns == 0 && d->absent_step == 0) || plan->barrier != STENCIL_BARRIER_none, USAGE,
+          "--inject-delay and --inject-absent are for persistent loops; %s has no barrier of its own",
+          stencil_strategy_at(plan->strategy).name);
+    CHECK(options->wait.illegal_step == 0 || plan->backend == STENCIL_BACKEND_GPU, USAGE,
+          "--inject-illegal is for runs on GPUs");
+    CHECK(d->absent_step <= problem->stop.steps, USAGE,
+          "--inject-absent %lld: the run has at most %lld step%s", (long long)d->absent_step,
+          (long long)problem->stop.steps, stencil_plural(problem->stop.steps));
+    CHECK(d->absent_part <= (uint32_t)plan->cut.parts, USAGE,
+          "--inject-absent-part %u: the run has %d part%s (0 … %d)", (unsigned)d->absent_part - 1,
+          plan->cut.parts, stencil_plural(plan->cut.parts), plan->cut.parts - 1);
+    return STENCIL_OK;
+}
+
+/* Steps of a pass: as many as asked for, or as suit the sweep and have room for their ghost cells. */
+static stencil_status choose_depth(stencil_plan *plan, const stencil_problem *problem,
+                                   const stencil_run_options *options, const stencil_machine *machine) {
+    const stencil_sweep_host *sweep = stencil_sweep_infos[plan->sweep].host;
+    const char *name = stencil_sweep_infos[plan->sweep].name;
+    CHECK(options->depth <= 1 || sweep->depth > 1, USAGE,
+          "--depth %d is not for --sweep %s, which makes one step at a time", options->depth, name);
+    CHECK(options->depth <= sweep->depth, USAGE, "--depth %d: --sweep %s makes up to %d steps at once",
+          options->depth, name, sweep->depth);
+    const bool words = options->halo == STENCIL_HALO_LL; /* with the number of a step in each */
+    for (int p = 0; p < plan->cut.parts && plan->backend == STENCIL_BACKEND_GPU && !words; p++)
+        if (options->depth != 1 && sweep->depth > 1)
+            TRY(stencil_sweep_has_kernels(plan->sweep, machine, plan->part[p].gpu));
+    const int most = words ? 1 : sweep->most != NULL ? sweep->most(plan, problem, machine) : sweep->depth;
+    CHECK(options->depth <= most, USAGE,
+          "--depth %d: --sweep %s makes up to %d step%s at once here: give --depth %d", options->depth, name,
+          most, stencil_plural(most), most);
+    plan->depth = options->depth > 0
+                      ? (int)stencil_smaller(options->depth, stencil_sweep_longest(plan, problem))
+                  : sweep->suits != NULL && !words ? sweep->suits(plan, problem, machine)
+                                                   : 1;
+    return STENCIL_OK;
+}
+
+/* Whether all parts are wide enough for passes of several steps. */
+static bool has_width(const stencil_plan *plan, const stencil_problem *problem) {
+    const stencil_sweep_host *sweep = stencil_sweep_infos[plan->sweep].host;
+    const int64_t *first = plan->cut.first[STENCIL_X];
+    for (int i = 0; i < plan->cut.count[STENCIL_X] && sweep->narrowest != NULL; i++)
+        if (first[i + 1] - first[i] < sweep->narrowest(plan, problem))
+            return false;
+    return true;
+}
+
+/* The cut, with ghost cells for as many steps as there is room for. */
+static stencil_status cut_deep(stencil_plan *plan, const stencil_problem *problem,
+                               const stencil_run_options *options, int parts) {
+    const int asked = plan->depth, stacked[STENCIL_AXES] = {1, parts, 1};
+    /* Tiles on chip go on in parts above and below. */
+    const bool stacks = stencil_sweep_infos[plan->sweep].host->resident && options->cut[0] == 0;
+    for (;; plan->depth--) {
+        const stencil_mesh mesh = stencil_problem_mesh(problem, plan->depth);
+        if (plan->depth > 1 && !stencil_mesh_has_room(&mesh))
+            continue;
+        const stencil_status status =
+            stencil_cut_make(&plan->cut, &mesh, parts, stacks ? stacked : options->cut);
+        if (status == STENCIL_OK && (plan->depth == 1 || has_width(plan, problem)))
+            break;
+        if (plan->depth == 1)
+            return status;
+    }
+    CHECK(options->depth == 0 || plan->depth == asked, USAGE,
+          "--depth %d: %s room for the ghost cells of %d step%s: give --depth %d%s", options->depth,
+          parts > 1 ? "parts and boundaries have" : "the field has", plan->depth, stencil_plural(plan->depth),
+          plan->depth, parts > 1 ? ", or fewer parts" : "");
+    return STENCIL_OK;
+}
+
+/* How passes of several steps are laid out, and whether they can be. */
+static stencil_status place_passes(stencil_plan *plan, const stencil_problem *problem,
+                                   const stencil_machine *machine) {
+    const stencil_sweep_info *sweep = &stencil_sweep_infos[plan->sweep];
+    const char *why = sweep->host->place != NULL ? sweep->host->place(plan, problem, machine) : "";
+    CHECK(why[0] == '\0', UNAVAILABLE, "--sweep %s is not available here: %s", sweep->name, why);
+    return STENCIL_OK;
+}
+
+/* How many parts there are, and which of them have the same GPU. */
+static void share_devices(stencil_plan *plan, int parts) {
+    plan->cut.parts = parts < STENCIL_PARTS_MAX ? parts : STENCIL_PARTS_MAX; /* too many: the cut says so */
+    parts = plan->cut.parts;
+    for (int p = 0; p < parts; p++) {
+        stencil_part_plan *part = &plan->part[p];
+        part->leads = true;
+        for (int other = 0; other < parts; other++) {
+            const bool same = plan->part[other].gpu == part->gpu;
+            part->sharing += same;
+            part->leads = part->leads && !(same && other < p);
+        }
+    }
+}
+
+static stencil_status choose_parts(stencil_plan *plan, const stencil_problem *problem,
+                                   const stencil_run_options *options, int parts) {
+    TRY(cut_deep(plan, problem, options, parts));
+    for (int p = 0; p < parts; p++)
+        plan->part[p].box = stencil_cut_box(&plan->cut, p);
+    return STENCIL_OK;
+}
+
+/* Whether a cycle may take so long that who wants the end does not wait for it. */
+static bool keeps_cycle(const stencil_plan *plan, const stencil_problem *problem) {
+    static const double patience_s = 0.5;
+    const stencil_tuning *t = &plan->tuning;
+    const double bytes_per_s = plan->backend == STENCIL_BACKEND_GPU ? t->bytes_per_s : t->cpu_bytes_per_s,
+                 cells = (double)stencil_problem_updated_cells(problem);
+    return stencil_cycle_end(problem, 1) > 1 &&
+           problem->cycle.length * stencil_plan_step_s(t, cells, bytes_per_s) > patience_s;
+}
+
+/* What the parts hold in host memory, a slab of each array of the problem on its way to or from them, and
+ * cells that are kept. */
+static stencil_status check_host_memory(stencil_plan *plan, const stencil_problem *problem,
+                                        const stencil_machine *machine) {
+    char need[32], have[32];
+    const int64_t parts = plan->backend == STENCIL_BACKEND_CPU
+                              ? stencil_cpu_bytes(problem, &plan->cut) +
+                                    plan->threads * stencil_cpu_scratch_bytes(plan, problem)
+                              : stencil_gpu_host_bytes(&plan->cut, plan->halo);
+    plan->host_bytes = parts + stencil_intake_bytes(problem) +
+                       (stencil_problem_arrays(problem) - 1) * stencil_slab_bytes(&plan->cut.mesh);
+    plan->keeps_cycle = keeps_cycle(plan, problem);
+    if (plan->keeps_cycle)
+        plan->host_bytes += stencil_layout_bytes(&problem->layout);
+    plan->host_available_bytes = machine->host_available_bytes;
+    CHECK(plan->host_available_bytes == 0 || plan->host_bytes < plan->host_available_bytes, NO_MEMORY,
+          "the run needs %s of host memory, %s is available", stencil_bytes_text(plan->host_bytes, need),
+          stencil_bytes_text(plan->host_available_bytes, have));
+    return STENCIL_OK;
+}
+
+static stencil_status plan_cpu(stencil_plan *plan, const stencil_problem *problem,
+                               const stencil_machine *machine) {
+    plan->threads = machine->cpu_threads;
+    const double cells = (double)stencil_problem_updated_cells(problem);
+    plan->poll_every = stencil_plan_poll_every(&plan->tuning, cells, plan->tuning.cpu_bytes_per_s);
+    if (plan->poll_every > plan->tuning.cpu_poll_steps)
+        plan->poll_every = plan->tuning.cpu_poll_steps;
+    plan->stores = stencil_sweep_infos[plan->sweep].host->streams
+                       ? stencil_stores_choose(problem, plan->threads, machine->cpu_cache_bytes)
+                       : STENCIL_STORES_CACHED;
+    const int64_t rows = problem->n[STENCIL_Z] * problem->n[STENCIL_Y];
+    plan->share_rows = (rows + plan->threads - 1) / plan->threads;
+    plan->tile[STENCIL_Z] = 1;
+    plan->tile[STENCIL_Y] = plan->share_rows;
+    plan->tile[STENCIL_X] = problem->n[STENCIL_X];
+    if (plan->depth > 1)
+        stencil_sweep_infos[plan->sweep].host->strip(plan, problem, machine);
+    const stencil_fault *d = &plan->wait.fault;
+    CHECK(d->absent_step == 0 || d->absent_part > 0 || d->absent < (uint32_t)plan->threads, USAGE,
+          "--inject-absent stops thread %u, and there are %d: give --threads %u", (unsigned)d->absent,
+          plan->threads, (unsigned)d->absent + 1);
+    return STENCIL_OK;
+}
+
+const char *stencil_strategy_unavailable(int index, stencil_backend backend, const stencil_machine *machine) {
+    const stencil_barrier_id barrier = stencil_strategy_at(index).barrier;
+    if (backend == STENCIL_BACKEND_CPU)
+        return "";
+    if (machine->gpu_count == 0)
+        return machine->no_gpu_reason;
+    if (machine->gpu[0].capability < stencil_barriers[barrier].capability)
+        return "the GPU is too old for its barrier";
+    if (stencil_gpu_code(&machine->gpu[0]) < stencil_barriers[barrier].capability)
+        return "this build's code is for an older GPU, which has no such barrier";
+    if (barrier != STENCIL_BARRIER_none && !machine->gpu[0].cooperative)
+        return "the GPU has no cooperative launch";
+    return "";
+}
+
+static void choose_tuning(stencil_plan *plan, const stencil_machine *machine) {
+    const bool gpu = plan->backend == STENCIL_BACKEND_GPU;
+    const char *name = machine->gpu[plan->part[0].gpu].name;
+    if (!stencil_tuning_find(&plan->tuning, gpu ? name : "") && gpu)
+        stencil_notes_add(&plan->notes, "nothing was measured on %s: tiles and limits are those of an H200",
+                          name);
+}
+
+/* The first half: up to plan->kernel and the GPU of each part, which is what a machine has to be asked about.
+ */
+static stencil_status choose(stencil_plan *plan, const stencil_problem *problem,
+                             const stencil_run_options *options, const stencil_machine *machine) {
+    *plan = (stencil_plan){.cluster_blocks = 1, .wait = options->wait};
+    if (!(plan->wait.timeout_s > 0))
+        plan->wait.timeout_s = STENCIL_TIMEOUT_DEFAULT_S;
+    TRY(choose_backend(plan, options, machine));
+    choose_tuning(plan, machine);
+    const int asked = plan->backend == STENCIL_BACKEND_CPU ? options->parts : options->gpu_count;
+    const int parts = asked > 0 ? asked : 1;
+    TRY(choose_strategy(plan, options, parts));
+    const char *why = stencil_strategy_unavailable(plan->strategy, plan->backend, machine);
+    CHECK(why[0] == '\0', UNAVAILABLE, "--sync %s is not available here: %s",
+          stencil_strategy_at(plan->strategy).name, why);
+    TRY(choose_sweep(plan, problem, options));
+    share_devices(plan, parts);
+    TRY(choose_depth(plan, problem, options, machine));
+    TRY(choose_parts(plan, problem, options, parts));
+    TRY(place_passes(plan, problem, machine));
+    TRY(check_fault(plan, problem, options));
+    TRY(choose_halo(plan, problem, options, machine));
+    if (plan->backend == STENCIL_BACKEND_CPU)
+        TRY(plan_cpu(plan, problem, machine));
+    TRY(check_host_memory(plan, problem, machine));
+    name_device(plan, machine);
+    return stencil_plan_kernel(plan, problem, machine);
+}
+
+/* Passes on a CPU as long as is predicted to be quickest, and equally long between two checks; of those that
+ * are as quick, longer ones: what a pass costs beside its cells is not predicted. (Those of a GPU have the
+ * steps that its kernel is made for.) */
+static void choose_passes(stencil_plan *plan, const stencil_problem *problem,
+                          const stencil_run_options *options, const stencil_machine *machine) {
+    static const double as_good = 1.01;
+    const int64_t steps = stencil_sweep_longest(plan, problem);
+    const stencil_sweep_host *sweep = stencil_sweep_infos[plan->sweep].host;
+    double best_s = INFINITY;
+    stencil_run_options asked = *options;
+    stencil_plan other;
+    if (plan->backend == STENCIL_BACKEND_GPU || options->depth > 0 || sweep->depth == 1)
+        return;
+    for (int64_t most = stencil_smaller(sweep->depth, steps); most > 0; most = asked.depth - 1) {
+        const int64_t passes = (steps + most - 1) / most;
+        asked.depth = (int)((steps + passes - 1) / passes);
+        if (choose(&other, problem, &asked, machine) != STENCIL_OK)
+            continue; /* no room for their ghost cells */
+        const double step_s = stencil_model_step(&other, problem, machine).step_s;
+        if (as_good * step_s < best_s) {
+            *plan = other;
+            best_s = step_s;
+        }
+    }
+}
+
+/* All but what a GPU's kernel decides. */
+static stencil_status choose_all(stencil_plan *plan, const stencil_problem *problem,
+                                 const stencil_run_options *options, const stencil_machine *machine) {
+    TRY(choose(plan, problem, options, machine));
+    choose_passes(plan, problem, options, machine);
+    stencil_sweep_note_depth(plan, problem, options, machine);
+    return STENCIL_OK;
+}
+
+stencil_status stencil_plan_make(stencil_plan *plan, const stencil_problem *problem,
+                                 const stencil_run_options *options, const stencil_machine *machine) {
+    TRY(choose_all(plan, problem, options, machine));
+    return plan->backend == STENCIL_BACKEND_GPU ? stencil_plan_gpu(plan, problem, machine) : STENCIL_OK;
+}
+
+/* Asks about the kernel of a plan; *news: what was found out of its GPUs decides about plans. */
+static stencil_status ask_driver(const stencil_plan *plan, stencil_machine *machine, bool *news) {
+    const bool clusters = stencil_barriers[plan->barrier].needs == STENCIL_NEEDS_CLUSTERS;
+    int gpu[STENCIL_PARTS_MAX], code[STENCIL_PARTS_MAX], count = 0;
+    for (int p = 0; p < plan->cut.parts; p++)
+        if (plan->part[p].leads) {
+            gpu[count] = plan->part[p].gpu;
+            code[count++] = stencil_gpu_code(&machine->gpu[plan->part[p].gpu]);
+        }
+    const bool asked = machine->gpu[gpu[0]].clusters_at_once > 0;
+    TRY(stencil_machine_ask_kernel(machine, gpu, count, &plan->kernel));
+    *news = !asked && clusters && machine->gpu[gpu[0]].clusters_at_once > 0;
+    for (int i = 0; i < count; i++)
+        *news = *news || stencil_gpu_code(&machine->gpu[gpu[i]]) != code[i];
+    return STENCIL_OK;
+}
+
+stencil_status stencil_plan_here(stencil_plan *plan, const stencil_problem *problem,
+                                 const stencil_run_options *options, stencil_machine *machine) {
+    for (bool news = true; news;) {
+        TRY(choose_all(plan, problem, options, machine));
+        if (plan->backend == STENCIL_BACKEND_CPU)
+            return STENCIL_OK;
+        TRY(ask_driver(plan, machine, &news));
+    }
+    return stencil_plan_gpu(plan, problem, machine);
+}

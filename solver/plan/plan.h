@@ -1,0 +1,209 @@
+/* Runs a problem with a strategy. The plan is what --dry-run shows. */
+#pragma once
+
+#include "base/words.h"
+#include "solver/machine/machine.h"
+#include "solver/problem/boxes.h"
+#include "solver/run/report.h"
+#include "sync/barrier.h"
+
+typedef enum stencil_backend {
+    STENCIL_BACKEND_AUTO,
+    STENCIL_BACKEND_CPU,
+    STENCIL_BACKEND_GPU
+} stencil_backend;
+extern const char *const stencil_backend_names[]; /* "auto", "cpu", "gpu", NULL */
+
+/* Somebody who looks at a run while it goes, from the thread that called stencil_run_drive(). Functions that
+ * do not apply are NULL. */
+typedef struct stencil_observer {
+    void *context;
+    /* The first step after `step` at whose end it wants to be called: the run stops there for it. */
+    int64_t (*next)(void *context, int64_t step);
+    /* Called at the end of such a step, with all that the run knows by then; it may end the run by giving the
+     * report a reason. */
+    stencil_status (*at)(void *context, stencil_report *report);
+    /* Called wherever the run polls, on the way too: `step` steps are done, as far as is known; residual: the
+     * last one checked of late, or NaN. false: the run is to end at the next step boundary that polls; an
+     * accelerated one at the end of its cycle, or, where that is longer than a second away, where the cycle
+     * began. */
+    bool (*poll)(void *context, int64_t step, double residual);
+    /* `next`: it does not look at cells: it need not wait for the end of a cycle of an accelerated problem.
+     */
+    bool any_step;
+} stencil_observer;
+typedef struct stencil_observers {
+    const stencil_observer *item;
+    int count;
+} stencil_observers;
+
+/* How persistent loops wait. Zero-initialised: defaults. The last four are for tests. */
+typedef struct stencil_wait_policy {
+    double timeout_s;         /* a wait longer than this ends the run; 0: STENCIL_TIMEOUT_DEFAULT_S */
+    uint32_t epoch;           /* what barriers count from */
+    int64_t steps_per_launch; /* launch again after so many steps; 0: never */
+    stencil_fault fault;
+    int64_t illegal_step; /* before the batch that makes this step, a kernel on a GPU writes to an illegal
+                             address; 0: none does */
+} stencil_wait_policy;
+#define STENCIL_TIMEOUT_DEFAULT_S 10.0
+
+/* How edge cells get into the ghost cells of other parts. */
+typedef enum stencil_halo_mode {
+    STENCIL_HALO_AUTO,  /* ll where it pays; store where every GPU reaches every other one, else copy */
+    STENCIL_HALO_STORE, /* the sweep stores them there */
+    STENCIL_HALO_COPY,  /* copied after the sweep, through the host where GPUs do not reach each other */
+    STENCIL_HALO_LL,    /* sent after the sweep in words that carry their step; neighbor on GPUs */
+    STENCIL_HALO_COUNT
+} stencil_halo_mode;
+extern const char *const stencil_halo_names[STENCIL_HALO_COUNT + 1]; /* "auto", "store", "copy", "ll", NULL */
+
+/* How the results of a CPU sweep are stored. */
+typedef enum stencil_stores {
+    STENCIL_STORES_CACHED,    /* through the cache */
+    STENCIL_STORES_STREAMING, /* past it: a line is not loaded before it is overwritten */
+    STENCIL_STORES_TRIED,     /* as is quicker: the first steps of the run find out */
+    STENCIL_STORES_COUNT
+} stencil_stores;
+extern const char *const stencil_stores_names[STENCIL_STORES_COUNT]; /* "cached", "streaming", "tried" */
+
+typedef struct stencil_run_options {
+    const char *sync;  /* name of a strategy; NULL: "relaunch" */
+    const char *sweep; /* name of a sweep; NULL: the first one */
+    int depth;         /* steps of a pass; 0: on a GPU as many as there is room for, on a CPU as are
+                          predicted to be quickest */
+    stencil_backend backend;
+    int gpu_count;              /* 0: not asked for */
+    int gpu[STENCIL_PARTS_MAX]; /* one part each; an ordinal that comes several times shares its
+                                   multiprocessors */
+    int parts;                  /* of a run on the CPU; 0: not asked for */
+    int cut[3];                 /* parts along z, y, x; all 0: as stencil_cut_make() chooses */
+    stencil_halo_mode halo;
+    bool overlap; /* with copies: edges first, copied while the rest is computed */
+    stencil_wait_policy wait;
+} stencil_run_options;
+
+/* One row per strategy, in the order of the .def files: for --help, `info` and the conformance tests. */
+typedef struct stencil_strategy_info {
+    const char *name;
+    const char *summary;
+    stencil_barrier_id barrier; /* of a persistent loop: one launch, or team of threads, makes many steps with
+                                   it between them */
+    bool spans;                 /* runs in several parts */
+    bool copies;                /* can copy halos, and overlap that (--halo copy, --overlap) */
+    bool ll;                    /* can send them in flagged words, on GPUs (--halo ll) */
+    const struct stencil_strategy *loop; /* see solver/run/strategy.h */
+} stencil_strategy_info;
+int stencil_strategy_count(void);
+extern const char *const stencil_strategy_names[]; /* NULL behind the last one */
+stencil_strategy_info stencil_strategy_at(int index);
+/* "" when strategy `index` can run on that backend of this machine, else why it cannot. */
+const char *stencil_strategy_unavailable(int index, stencil_backend backend, const stencil_machine *machine);
+
+/* One row per sweep, in the order of stencil_sweep_id, and one with the name NULL. */
+typedef struct stencil_sweep_info {
+    const char *name;
+    const char *summary;
+    const struct stencil_sweep_host *host; /* see sweep.h */
+} stencil_sweep_info;
+extern const stencil_sweep_info stencil_sweep_infos[];
+
+/* What one part of a run is given. */
+typedef struct stencil_part_plan {
+    int gpu;         /* device ordinal */
+    int sharing;     /* parts on that device, this one included */
+    bool past_l2;    /* the fields of those are so far beyond L2 that it holds little from step to step */
+    bool leads;      /* the first of them */
+    stencil_box box; /* its updated cells */
+    int64_t tile_count;
+    int grid_blocks;
+    uint32_t first_block; /* number of its first block among those of all parts */
+} stencil_part_plan;
+
+/* What a run will do. */
+typedef struct stencil_plan {
+    int strategy; /* index, as for stencil_strategy_at() */
+    stencil_sweep_id sweep;
+    int depth;                  /* steps of a pass, at most */
+    stencil_backend backend;    /* CPU or GPU */
+    stencil_kernel kernel;      /* function NULL: on the CPU, or not compiled into this build */
+    stencil_tuning tuning;      /* for the GPU of the first part */
+    stencil_notes notes;        /* "no GPU (…): using the CPU" */
+    char device[160];           /* "2 x NVIDIA H200", "2 threads, avx512" */
+    int threads;                /* CPU threads */
+    stencil_stores stores;      /* CPU */
+    stencil_barrier_id barrier; /* between the steps */
+    int32_t poll_every;         /* steps between polls of the observers */
+    int block_x, block_y;       /* threads of a block */
+    int cluster_blocks;         /* blocks of a cluster; 1: none */
+    stencil_wait_policy wait;
+    stencil_cut cut;
+    stencil_part_plan part[STENCIL_PARTS_MAX]; /* [cut.parts] */
+    stencil_halo_mode halo;                    /* not AUTO */
+    bool overlap;
+    int64_t tile[3];           /* cells per tile (z, y, x), the same in all parts */
+    int64_t share_rows;        /* of a CPU's thread, at most: of all parts, plane after plane */
+    int deep_blocks;           /* of a launch that makes several steps */
+    int deep_slots;            /* as many as there could be, were there work for all: one a multiprocessor */
+    stencil_resident resident; /* its tiles, where cells stay on chip; warps 0: they do not */
+    int64_t resident_bytes;    /* of device memory for their ghost cells */
+    int resident_shared;       /* bytes of shared memory of a block */
+    int registers;             /* per thread */
+    int blocks_per_sm;         /* resident at once */
+    bool keeps_cycle; /* of an accelerated problem; the cells at its beginning are kept: it takes long */
+    int64_t host_bytes, device_bytes; /* needed, fields included; on the device that needs most */
+    int64_t host_available_bytes, device_available_bytes;
+} stencil_plan;
+
+/* Chooses backend, devices, cut, kernel and launch shape from the description of a machine alone: nothing is
+ * asked of a driver, nothing is allocated. What the description does not know of a kernel is taken from what
+ * its compilation guarantees. With several parts strategy "grid" means "multi-grid". UNAVAILABLE (a GPU asked
+ * for where none is, more than there are, two that cannot reach each other, strategy not possible there),
+ * NO_MEMORY, USAGE (unknown strategy, one for a single part, no such cut). */
+stencil_status stencil_plan_make(stencil_plan *plan, const stencil_problem *problem,
+                                 const stencil_run_options *options, const stencil_machine *machine);
+
+/* A plan for this very machine, whose driver is asked about the kernel once that is chosen. */
+stencil_status stencil_plan_here(stencil_plan *plan, const stencil_problem *problem,
+                                 const stencil_run_options *options, stencil_machine *machine);
+
+/* A run: cells where the plan wants them, the steps, and the cells again. Problem and plan are borrowed until
+ * it is closed. */
+typedef struct stencil_run stencil_run;
+
+/* Takes devices and memory and reads the cells, box by box as its parts need them: all of u before b. *run is
+ * NULL on failure. BAD_DATA where the norm of changes would leave the range of numbers; NO_MEMORY with need
+ * and have; what the reader fails with. */
+stencil_status stencil_run_open(stencil_run **run, const stencil_plan *plan, const stencil_problem *problem,
+                                const stencil_reader *from);
+
+/* Makes the steps to the problem's stop, once; *report (zeroed and destroyed by the caller) says what
+ * happened. Divergence and missing convergence are reasons, not errors. */
+stencil_status stencil_run_drive(stencil_run *run, const stencil_observers *observers,
+                                 stencil_report *report);
+
+/* Whether two plans for a problem have their cells in the same places. */
+bool stencil_plans_share_cells(const stencil_plan *a, const stencil_plan *b);
+
+/* From an observer: the steps behind this one are made by another plan for the same problem, which is
+ * borrowed, too. What made them before is kept, so that the way back costs nothing, or, to another cut or
+ * device, copies of the cells. Whatever it fails with (as stencil_run_open()), the run can go on as before.
+ */
+enum { STENCIL_SIDES_MAX = 64 };
+stencil_status stencil_run_replan(stencil_run *run, const stencil_plan *plan);
+
+/* Gives back the memory of plans whose cells are in other places than those of the one that goes on. */
+void stencil_run_settle(stencil_run *run);
+
+/* `read` of a stencil_reader, whose context is the run: the cells as they are, before the steps or after them
+ * (not when those have failed). */
+stencil_status stencil_run_read(void *run, stencil_array array, const stencil_box *box,
+                                const stencil_cells *to);
+
+/* NULL-safe. */
+void stencil_run_close(stencil_run *run);
+
+/* A run with fields in memory; the result takes the place of u. b may be NULL. */
+stencil_status stencil_run_fields(const stencil_plan *plan, const stencil_problem *problem,
+                                  const stencil_field *u, const stencil_field *b,
+                                  const stencil_observers *observers, stencil_report *report);

@@ -1,0 +1,100 @@
+/* The stream sweep: blocks as wide as the rows are long, tiles that fill the GPU evenly. */
+#include "kernels/sweeps/stream.h"
+#include "solver/plan/sweep.h"
+
+/* What is known where streams are chosen. */
+typedef struct terms {
+    stencil_stream_sums sums;
+    int axis;            /* along which threads stream */
+    const int64_t *n;    /* cells (z, y, x) of the largest part */
+    const int64_t *tile; /* cells of a tile that streams over one row */
+    int64_t slots;       /* blocks at once */
+    int blocks;          /* of a multiprocessor */
+    double first;        /* what the first row of a stream costs extra, in rows */
+    double summed;       /* a row of partial sums, in rows of a window */
+    double alone;        /* a tile whose block is alone on its multiprocessor, in others */
+    double uneven;       /* what a length that is no power of two has to gain, a factor */
+    int64_t window_most; /* rows of a stream of windows */
+} terms;
+
+static bool is_summed(const terms *t, int64_t stream) {
+    return t->sums.ahead > 0 && stream >= STENCIL_STREAM_LONG;
+}
+
+/* Rows of y that a thread makes side by side. */
+static int64_t rows_of(const terms *t, int64_t stream) {
+    return is_summed(t, stream) ? t->sums.rows : 1;
+}
+
+/* Rounds of tiles over the blocks at once. In the last one multiprocessors hold fewer, which are quicker. */
+static double rounds_of(const terms *t, int64_t tiles, double alone) {
+    const int64_t left = tiles % t->slots, sms = t->slots > t->blocks ? t->slots / t->blocks : 1,
+                  together = (left + sms - 1) / sms;
+    const double last = t->blocks > 1 ? alone + (1 - alone) * (double)(together - 1) / (t->blocks - 1) : 1;
+    return (double)(tiles / t->slots) + (left > 0 ? last : 0);
+}
+
+/* What a step takes with streams of so many rows, in rows of a window for each block. */
+static double cost_of(const terms *t, int64_t stream) {
+    const int64_t rows = rows_of(t, stream);
+    const bool summed = is_summed(t, stream);
+    int64_t tile[3] = {t->tile[0], t->tile[1] * rows, t->tile[2]}, tiles[3];
+    tile[t->axis] *= stream;
+    const double rounds = rounds_of(t, stencil_tiles(t->n, tile, tiles), summed ? t->alone : 1);
+    return (summed ? t->summed : 1) * rounds * (double)rows * ((double)stream + t->first);
+}
+
+/* Rows that a thread streams over: long streams reload less, short ones fill the device evenly. They are
+ * powers of two; planes with partial sums may also be equal pieces of the axis, where that gains enough. */
+static int64_t choose_stream(const terms *t) {
+    const int64_t most = (t->n[t->axis] + t->tile[t->axis] - 1) / t->tile[t->axis];
+    int64_t best = 1;
+    double best_cost = cost_of(t, 1);
+    for (int64_t stream = 2; stream <= t->window_most || stream <= t->sums.longest; stream++) {
+        const int64_t pieces = (most + stream - 1) / stream;
+        const bool power = (stream & (stream - 1)) == 0,
+                   piece = t->axis == STENCIL_Z && (most + pieces - 1) / pieces == stream;
+        if (is_summed(t, stream) ? !piece && !power : !power || stream > t->window_most)
+            continue;
+        const double cost = cost_of(t, stream) * (power ? 1 : t->uneven);
+        if (cost < best_cost) {
+            best = stream;
+            best_cost = cost;
+        }
+    }
+    return best;
+}
+
+void stencil_shape_stream(stencil_plan *plan, const stencil_problem *problem, const int64_t n[3],
+                          int64_t slots) {
+    const stencil_kernel *kernel = &plan->kernel;
+    const stencil_shape *shape = problem->shape;
+    const int axis = problem->rank == 3 ? STENCIL_Z : STENCIL_Y;
+    plan->block_x = kernel->block_x;
+    while (plan->block_x > 32 && n[STENCIL_X] <= plan->block_x / 2 * kernel->cells)
+        plan->block_x /= 2;
+    plan->block_y = STENCIL_BLOCK_THREADS / plan->block_x;
+    plan->tile[STENCIL_Z] = 1;
+    plan->tile[STENCIL_Y] = plan->block_y;
+    plan->tile[STENCIL_X] = (int64_t)plan->block_x * kernel->cells;
+    const stencil_tuning *tuning = &plan->tuning;
+    const bool solid = problem->rank == 3;
+    const terms t = {.sums = stencil_stream_sums_of(shape->rank, shape->radius,
+                                                    problem->precision == STENCIL_FLOAT64,
+                                                    kernel->barrier == STENCIL_BARRIER_none),
+                     .axis = axis,
+                     .n = n,
+                     .tile = plan->tile,
+                     .slots = slots,
+                     .blocks = plan->blocks_per_sm,
+                     .first = tuning->stream_overhead * (1 + shape->radius),
+                     .summed = solid ? tuning->stream_sums_cost_3d : tuning->stream_sums_cost,
+                     .alone = solid && plan->part[0].sharing <= 1 ? tuning->stream_sums_alone : 1,
+                     .uneven = tuning->stream_uneven,
+                     .window_most = tuning->stream_max};
+    const int64_t stream = choose_stream(&t);
+    plan->tile[STENCIL_Y] *= rows_of(&t, stream);
+    plan->tile[axis] *= stream;
+}
+
+const stencil_sweep_host stencil_sweep_stream = {.depth = 1, .streams = true, .shape = stencil_shape_stream};

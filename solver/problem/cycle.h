@@ -1,0 +1,45 @@
+/* Chebyshev acceleration of laplace and poisson: the damping of a step follows a cycle of length M, the
+ * reciprocals of the roots of the Chebyshev polynomial that is smallest on the spectrum of I - J
+ * (Richardson's method; Young 1954; as scheduled relaxation of Jacobi's method: Yang and Mittal, J. Comput.
+ * Phys. 274, 2014, and Adsuara et al., J. Comput. Phys. 321, 2016). With eigenvalues from a to b a cycle
+ * leaves at most 1/T of every part of the error, T = cosh(M acosh((b + a)/(b - a))), where M plain steps
+ * leave (1 - a)^M.
+ *
+ * Roots near a have an omega in the thousands, which blows up whatever oscillates; others take it back, so a
+ * field in mid-cycle is no approximation of anything. What rounding errors of a step go through is the
+ * product of all factors behind it: in the order of Lebedev and Finogenov (USSR Comput. Math. Math. Phys. 11,
+ * 1971) that stays small. M is a power of two, and from the order of M/2 roots each i becomes the pair i, M +
+ * 1 - i. Root 1 is that nearest to a: in each pair the step with the large omega, whose own rounding errors
+ * are as large, comes first, and the one that smooths follows. The other way round, residuals ended 5 to 30
+ * times higher. */
+#pragma once
+
+#include "solver/problem/problem.h"
+
+enum { STENCIL_CYCLE_MOST = 65536 }; /* steps of a cycle */
+
+/* "none" (length 1), "chebyshev" (0: as long as suits the problem), "chebyshev:M" (M). BAD_DATA. */
+stencil_status stencil_accelerate_parse(const char *text, int64_t *length);
+
+/* The cycle of a problem whose boundary and updated cells are known, from spec.accelerate, which becomes what
+ * it comes to. BAD_DATA where it is for other problems, or has another damping. */
+stencil_status stencil_cycle_resolve(stencil_problem *problem);
+
+/* Damping of the step that follows `step` steps, relative to the problem's own weights; 1 without a cycle. */
+double stencil_cycle_omega(const stencil_problem *problem, int64_t step);
+
+/* Of the last step of a cycle: what its change is divided by to be a residual. */
+double stencil_cycle_omega_last(const stencil_problem *problem);
+
+/* All that is different about that step. */
+stencil_step_weights stencil_cycle_step(const stencil_problem *problem, int64_t step);
+
+/* The first end of a cycle that is not before `step`; INT64_MAX for one that no step reaches. */
+int64_t stencil_cycle_end(const stencil_problem *problem, int64_t step);
+
+/* Factor by which a cycle shrinks the residual at its end at least; NaN without acceleration. */
+double stencil_cycle_contraction(const stencil_problem *problem);
+
+/* Factor by which what the last step of a cycle changes, over its omega, can be larger than the residual at
+ * its end: the field that it changes lacks the root of that step. NaN without acceleration. */
+double stencil_cycle_excess(const stencil_problem *problem);

@@ -1,0 +1,301 @@
+#include "solver/problem/defect.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "solver/problem/stop.h"
+
+/* Sums over cells, of values times `scale`, and the largest of four of them. MODE_U and MODE_R are sums of u
+ * and r times the slowest mode, MODE2 that of the mode's squares. */
+enum { R2, R, B2, B, U2, U, TERMS2, MODE_U, MODE_R, MODE2, SUMS };
+typedef struct sums {
+    double sum[SUMS], largest_r, largest_u, largest_b, largest_term;
+} sums;
+
+/* What a pass over the cells needs. */
+typedef struct cells {
+    const stencil_problem *problem;
+    const stencil_reader *from;
+    double weight[3], scale;
+    const double *mode[3]; /* factors of the slowest mode along each axis; NULL: not asked for */
+    sums *share;           /* [SHARES] */
+    stencil_box box;       /* the rows at hand: */
+    stencil_cells u, b;    /* from their first cell on; b.at may be NULL */
+} cells;
+
+/* Adds the terms of a cell but those of the mode; returns r. */
+static double add_cell(const cells *c, int64_t at, int64_t at_b, sums *s) {
+    const int64_t stride[3] = {c->u.plane, c->u.row, 1};
+    const double u = c->scale * stencil_cells_value(&c->u, at);
+    const double b =
+        c->b.at != NULL ? c->scale * stencil_cells_value(&c->b, at_b) / c->problem->spec.omega : 0.0;
+    double sum = 0.0, terms = fabs(b) + fabs(u);
+    for (int axis = STENCIL_AXES - c->problem->rank; axis < STENCIL_AXES; axis++) {
+        const double low = c->scale * stencil_cells_value(&c->u, at - stride[axis]),
+                     high = c->scale * stencil_cells_value(&c->u, at + stride[axis]);
+        sum += c->weight[axis] * (low + high);
+        terms += c->weight[axis] * (fabs(low) + fabs(high));
+    }
+    const double r = sum + b - u;
+    const double value[MODE_U] = {r * r, r, b * b, b, u * u, u, terms * terms};
+    for (int k = 0; k < MODE_U; k++)
+        s->sum[k] += value[k];
+    s->largest_r = fabs(r) > s->largest_r ? fabs(r) : s->largest_r;
+    s->largest_u = fabs(u) > s->largest_u ? fabs(u) : s->largest_u;
+    s->largest_b = fabs(b) > s->largest_b ? fabs(b) : s->largest_b;
+    s->largest_term = terms > s->largest_term ? terms : s->largest_term;
+    return r;
+}
+
+static void add_sums(sums *to, const sums *from) {
+    for (int k = 0; k < SUMS; k++)
+        to->sum[k] += from->sum[k];
+    to->largest_r = fmax(to->largest_r, from->largest_r);
+    to->largest_u = fmax(to->largest_u, from->largest_u);
+    to->largest_b = fmax(to->largest_b, from->largest_b);
+    to->largest_term = fmax(to->largest_term, from->largest_term);
+}
+
+/* Row by row and then in shares of rows: the same sums whatever the number of threads, and of slabs. */
+enum { SHARES = 4096 };
+
+/* Those of a share's rows that are there; their shares have come as far as the row before. */
+static void add_share(const cells *c, int64_t share, sums *s) {
+    const stencil_box *box = &c->box;
+    const int64_t ny = c->problem->n[STENCIL_Y], rows = c->problem->n[STENCIL_Z] * ny;
+    const int64_t first = box->first[STENCIL_Z] * ny + box->first[STENCIL_Y],
+                  last = first + box->n[STENCIL_Z] * box->n[STENCIL_Y];
+    const int64_t start = stencil_share(rows, SHARES, share), end = stencil_share(rows, SHARES, share + 1);
+    for (int64_t r = start > first ? start : first; r < stencil_smaller(end, last); r++) {
+        sums row = {0};
+        const int64_t z = r / ny - box->first[STENCIL_Z], y = r % ny - box->first[STENCIL_Y];
+        for (int64_t x = 0; x < box->n[STENCIL_X]; x++) {
+            const int64_t at = z * c->u.plane + y * c->u.row + x;
+            const double residual = add_cell(c, at, z * c->b.plane + y * c->b.row + x, &row);
+            if (c->mode[0] == NULL)
+                continue;
+            const double mode = c->mode[STENCIL_Z][r / ny] * c->mode[STENCIL_Y][r % ny] *
+                                c->mode[STENCIL_X][box->first[STENCIL_X] + x];
+            row.sum[MODE_U] += mode * c->scale * stencil_cells_value(&c->u, at);
+            row.sum[MODE_R] += mode * residual;
+            row.sum[MODE2] += mode * mode;
+        }
+        add_sums(s, &row);
+    }
+}
+
+static stencil_status add_slab(void *context, const stencil_box *slab, const stencil_cells *u) {
+    cells *c = context;
+    const stencil_problem *problem = c->problem;
+    void *memory = NULL;
+    stencil_status status = STENCIL_OK;
+    c->box = *slab;
+    c->u = stencil_cells_from(u, slab->first);
+    if (problem->spec.source != STENCIL_SOURCE_NONE) {
+        TRY(stencil_memory_alloc(
+            &memory, stencil_box_cells(slab) * (int64_t)stencil_precision_bytes(problem->precision),
+            "the error bound"));
+        c->b = stencil_cells_dense(problem->precision, memory, slab);
+        status = c->from->read(c->from->context, STENCIL_ARRAY_B, slab, &c->b);
+    }
+#pragma omp parallel for schedule(dynamic, 8)
+    for (int64_t k = 0; k < SHARES; k++)
+        add_share(c, k, &c->share[k]);
+    free(memory);
+    return status;
+}
+
+static stencil_status sum_up(cells *c, sums *all) {
+    const int64_t *n = c->problem->n, *radius = c->problem->radius;
+    const stencil_mesh mesh = stencil_problem_mesh(c->problem, 1);
+    const stencil_box whole = {.n = {n[0], n[1], n[2]}};
+    const stencil_slabs slabs = {c->from, &mesh, STENCIL_ARRAY_U, {radius[0], radius[1], radius[2]}, 0};
+    c->share = calloc(SHARES, sizeof *c->share);
+    CHECK(c->share != NULL, NO_MEMORY, "no memory for the error bound");
+    const stencil_status status = stencil_slabs_visit(&slabs, &whole, add_slab, c);
+    *all = (sums){0};
+    for (int64_t k = 0; k < SHARES; k++)
+        add_sums(all, &c->share[k]);
+    free(c->share);
+    return status;
+}
+
+/* Root mean square about the mean. */
+static double spread(double squares, double sum, double count) {
+    const double mean = sum / count, square = squares / count - mean * mean;
+    return square > 0 ? sqrt(square) : 0.0;
+}
+
+static void finish_defect(const stencil_problem *problem, const sums *s, double scale, stencil_defect *d) {
+    const double count = (double)stencil_problem_updated_cells(problem);
+    const bool free_constant = stencil_spectrum_of(problem).up_to_constant;
+    const double half_unit = problem->precision == STENCIL_FLOAT64 ? 0x1p-53 : 0x1p-24;
+    /* The sums of squares themselves are rounded, too: in rows of at most 2^31 cells. */
+    const double sums_rounding = 1.0 + 1e-6;
+    /* Those that weights, products and sums put on a term at most, see add_cell(). */
+    const int roundings = 2 * problem->rank + 12;
+    *d = (stencil_defect){
+        .rms = sums_rounding *
+               (free_constant ? spread(s->sum[R2], s->sum[R], count) : sqrt(s->sum[R2] / count)) / scale,
+        .mean = s->sum[R] / count / scale,
+        .source_mean = s->sum[B] / count / scale,
+        .source_size = sqrt(s->sum[B2] / count) / scale,
+        .size = (free_constant ? spread(s->sum[U2], s->sum[U], count) : sqrt(s->sum[U2] / count)) / scale,
+        .rounding = sums_rounding / scale *
+                    (roundings * 0x1p-53 * sqrt(s->sum[TERMS2] / count) +
+                     (half_unit + 0x1p-50) * sqrt(s->sum[B2] / count)),
+    };
+    const bool largest = problem->stop.norm == STENCIL_NORM_MAX;
+    d->norm = (largest ? s->largest_r : sqrt(s->sum[R2] / count)) / scale;
+    d->magnitude = (largest ? s->largest_u : sqrt(s->sum[U2] / count)) / scale;
+}
+
+bool stencil_defect_unsolvable(const stencil_problem *problem, const stencil_defect *d) {
+    const double unit = problem->precision == STENCIL_FLOAT64 ? 1e-12 : 1e-6;
+    return stencil_spectrum_of(problem).up_to_constant && fabs(d->source_mean) > unit * d->source_size;
+}
+
+/* Sums up again with another scale where squares of very large or very small fields leave the range of a
+ * double. */
+static stencil_status sum_up_scaled(cells *c, sums *s) {
+    for (int axis = STENCIL_AXES - c->problem->rank; axis < STENCIL_AXES; axis++)
+        c->weight[axis] = stencil_neighbour_weight(c->problem, axis);
+    TRY(sum_up(c, s));
+    const double largest = s->largest_term;
+    if (!isfinite(largest) || largest == 0 || (largest <= 1e140 && largest >= 1e-100))
+        return STENCIL_OK;
+    c->scale = ldexp(1.0, -(ilogb(largest) > -1000 ? ilogb(largest) : -1000));
+    return sum_up(c, s);
+}
+
+stencil_status stencil_defect_of(const stencil_problem *problem, const stencil_reader *from,
+                                 stencil_defect *defect) {
+    cells c = {.problem = problem, .from = from, .scale = 1.0};
+    sums s;
+    TRY(sum_up_scaled(&c, &s));
+    finish_defect(problem, &s, c.scale, defect);
+    return STENCIL_OK;
+}
+
+/* The slowest mode of an axis, 1 on axes that are not fixed. */
+static void fill_mode(const stencil_problem *problem, int axis, double *mode) {
+    const int64_t n = problem->n[axis];
+    const bool waves = axis >= STENCIL_AXES - problem->rank && problem->boundary[axis] == STENCIL_FIXED;
+    for (int64_t i = 0; i < n; i++)
+        mode[i] = waves ? sin(3.14159265358979323846 * (double)(i + 1) / (double)(n + 1)) : 1.0;
+}
+
+/* (I - J)(u* - u) = r, so that the part of u* in a mode follows from those of u and r. */
+stencil_status stencil_outlook_of(const stencil_problem *problem, const stencil_reader *from,
+                                  stencil_outlook *outlook) {
+    const int64_t *n = problem->n;
+    const stencil_spectrum spectrum = stencil_spectrum_of(problem);
+    cells c = {.problem = problem, .from = from, .scale = 1.0};
+    void *memory = NULL;
+    stencil_defect d;
+    sums s;
+    TRY(stencil_memory_alloc(&memory, (n[0] + n[1] + n[2]) * (int64_t)sizeof(double), "the slowest mode"));
+    double *mode = memory;
+    for (int axis = 0; axis < STENCIL_AXES; mode += n[axis++]) {
+        fill_mode(problem, axis, mode);
+        c.mode[axis] = mode;
+    }
+    const stencil_status status = sum_up_scaled(&c, &s);
+    free(memory);
+    TRY(status);
+    finish_defect(problem, &s, c.scale, &d);
+    const double part = s.sum[MODE_U] + (spectrum.up_to_constant ? 0 : s.sum[MODE_R] / spectrum.least),
+                 size = fabs(part) / sqrt(s.sum[MODE2] * (double)stencil_problem_updated_cells(problem)) /
+                        c.scale;
+    const double source = problem->stop.norm == STENCIL_NORM_MAX ? s.largest_b / c.scale : d.source_size;
+    const bool counts = problem->spec.kind == STENCIL_KIND_POISSON;
+    *outlook = (stencil_outlook){.first = problem->spec.omega * (counts ? fmax(d.norm, source) : d.norm),
+                                 .size = isfinite(size) ? size : 0.0,
+                                 .source_mean = d.source_mean,
+                                 .unsolvable = stencil_defect_unsolvable(problem, &d)};
+    return STENCIL_OK;
+}
+
+double stencil_resolution(const stencil_problem *problem, double size) {
+    double sum = 0.0, roundings = 4.0;
+    for (int k = 0; k < problem->shape->point_count; k++) {
+        sum += fabs(problem->weight[k]);
+        roundings += problem->weight[k] != 0 ? sum : 0.0; /* adding 0 u is exact */
+    }
+    return roundings * (problem->precision == STENCIL_FLOAT64 ? 0x1p-53 : 0x1p-24) * size;
+}
+
+stencil_error_bound stencil_error_bound_of(const stencil_problem *problem, const stencil_defect *defect) {
+    const double absolute = (defect->rms + defect->rounding) / stencil_spectrum_of(problem).least;
+    if (!isfinite(absolute) || stencil_defect_unsolvable(problem, defect))
+        return (stencil_error_bound){0};
+    /* A constant is all of a field that has no other part than what rounding leaves. */
+    const bool constant = stencil_spectrum_of(problem).up_to_constant &&
+                          defect->norm <= stencil_resolution(problem, defect->magnitude);
+    const double whole = (constant ? fmax(defect->size, defect->magnitude) : defect->size) + absolute;
+    return (stencil_error_bound){
+        .known = true, .absolute = absolute, .relative = whole > 0 ? absolute / whole : 0.0};
+}
+
+/* A pass over the cells that looks for lost changes. */
+typedef struct loss {
+    const stencil_problem *problem;
+    const stencil_reader *from;
+    int32_t offset[STENCIL_POINTS_MAX][3];
+    stencil_lost lost;
+} loss;
+
+/* The change of a cell; 0 where it is not more than rounding. */
+static double lost_change(const loss *l, const stencil_cells *u, int64_t at, double b) {
+    const stencil_problem *problem = l->problem;
+    const double old = stencil_cells_value(u, at);
+    double sum = b - old, terms = fabs(b) + fabs(old);
+    for (int k = 0; k < problem->shape->point_count; k++) {
+        const int64_t there = at + l->offset[k][0] * u->plane + l->offset[k][1] * u->row + l->offset[k][2];
+        const double term =
+            problem->weight[k] != 0 ? problem->weight[k] * stencil_cells_value(u, there) : 0.0;
+        sum += term;
+        terms += fabs(term);
+    }
+    const double rounding = (problem->shape->point_count + 3) * 0x1p-53 * terms;
+    return fabs(sum) > rounding ? fabs(sum) : 0.0;
+}
+
+static stencil_status find_lost(void *context, const stencil_box *slab, const stencil_cells *cells) {
+    loss *l = context;
+    const stencil_problem *problem = l->problem;
+    const stencil_cells u = stencil_cells_from(cells, slab->first);
+    stencil_cells b = {0};
+    void *memory = NULL;
+    stencil_status status = STENCIL_OK;
+    if (problem->spec.source != STENCIL_SOURCE_NONE) {
+        const int64_t bytes = (int64_t)stencil_precision_bytes(problem->precision);
+        TRY(stencil_memory_alloc(&memory, stencil_box_cells(slab) * bytes, "changes that are rounded away"));
+        b = stencil_cells_dense(problem->precision, memory, slab);
+        status = l->from->read(l->from->context, STENCIL_ARRAY_B, slab, &b);
+    }
+    const int64_t *n = slab->n;
+    for (int64_t i = 0; i < n[0] * n[1] * n[2] && status == STENCIL_OK; i++) {
+        const int64_t z = i / (n[1] * n[2]), y = i / n[2] % n[1], x = i % n[2];
+        const int64_t at = z * u.plane + y * u.row + x;
+        const double source = memory != NULL ? stencil_cells_value(&b, z * b.plane + y * b.row + x) : 0.0,
+                     change = lost_change(l, &u, at, source);
+        if (change > l->lost.change)
+            l->lost = (stencil_lost){change, stencil_cells_value(&u, at)};
+    }
+    free(memory);
+    return status;
+}
+
+stencil_status stencil_lost_of(const stencil_problem *problem, const stencil_reader *from,
+                               stencil_lost *lost) {
+    const int64_t *n = problem->n, *radius = problem->radius;
+    const stencil_mesh mesh = stencil_problem_mesh(problem, 1);
+    const stencil_box whole = {.n = {n[0], n[1], n[2]}};
+    const stencil_slabs slabs = {from, &mesh, STENCIL_ARRAY_U, {radius[0], radius[1], radius[2]}, 0};
+    loss l = {.problem = problem, .from = from};
+    stencil_shape_offsets(problem->shape, l.offset);
+    const stencil_status status = stencil_slabs_visit(&slabs, &whole, find_lost, &l);
+    *lost = l.lost;
+    return status;
+}

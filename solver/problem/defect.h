@@ -1,0 +1,69 @@
+/* How far a field of laplace or poisson is from the solution of its discrete equations, computed in double:
+ * the residual field, the bound on the error that follows from it, and what can be said before the first
+ * step. */
+#pragma once
+
+#include "solver/problem/boxes.h"
+#include "solver/problem/problem.h"
+
+/* What a field misses: r = J u + f/S - u, the residual at omega = 1, computed in double. All in the root mean
+ * square over the updated cells but `norm` and `magnitude`. */
+typedef struct stencil_defect {
+    double rms;                      /* of r, less its mean where the solution is known up to a constant */
+    double norm;                     /* of r in the norm of the stop rule */
+    double mean;                     /* of r */
+    double source_mean, source_size; /* of f/S */
+    double size;                     /* of u, less its mean likewise */
+    double magnitude;                /* of u in the norm of the stop rule, its mean included */
+    double rounding; /* bound on what rounding does to r: c * 2^-53 * sum of |terms|, c the number of
+                        roundings that a term goes through, those of its weight included, plus the rounding
+                        of b to the precision of the field */
+} stencil_defect;
+/* Goes over the cells slab by slab. NO_MEMORY, what the reader fails with. */
+stencil_status stencil_defect_of(const stencil_problem *problem, const stencil_reader *from,
+                                 stencil_defect *defect);
+
+/* Tells whether there is no solution: no axis is fixed, and the source has a constant part that is more than
+ * its rounding. */
+bool stencil_defect_unsolvable(const stencil_problem *problem, const stencil_defect *defect);
+
+/* ||u* - u|| <= (||r|| + rounding) / lambda_min, u* the solution of the discrete equations with the given
+ * source, in the root mean square over the updated cells. */
+typedef struct stencil_error_bound {
+    bool known;      /* otherwise there is none: other problems, no criterion, a source without a solution */
+    double absolute; /* on ||u* - u|| */
+    double relative; /* absolute / (||u|| + absolute): at least this part of ||u*|| may be missing */
+} stencil_error_bound;
+stencil_error_bound stencil_error_bound_of(const stencil_problem *problem, const stencil_defect *defect);
+/* A bound on the relative error from which on a field is no approximation of the solution any more. */
+#define STENCIL_UNSOLVED 0.1
+
+/* The state before the first step. */
+typedef struct stencil_outlook {
+    double first; /* what rtol will be relative to, see stencil_stop, but for rounding */
+    double size; /* of the solution at least, in the root mean square: that of its part in the slowest mode */
+    double source_mean; /* of f/S */
+    bool unsolvable;    /* no axis is fixed and the source has a mean other than 0: there is no solution */
+} stencil_outlook;
+/* Goes over the cells as stencil_defect_of() does. */
+stencil_status stencil_outlook_of(const stencil_problem *problem, const stencil_reader *from,
+                                  stencil_outlook *outlook);
+
+/* The change that a step would make in exact arithmetic, where the precision of the run has rounded it away.
+ */
+typedef struct stencil_lost {
+    double change; /* the largest one that is more than the rounding of doubles; 0: none is */
+    double value;  /* of u in that cell */
+} stencil_lost;
+/* Any problem; u' = u for all cells in the precision of the run. Goes over the cells as stencil_defect_of()
+ * does. */
+stencil_status stencil_lost_of(const stencil_problem *problem, const stencil_reader *from,
+                               stencil_lost *lost);
+
+/* The residual of a plain step at omega = 1 that the precision of the run resolves in a field of that size:
+ * c * unit roundoff * size. No field that is the exact solution rounded to nearest has to have a smaller one,
+ * hence c = 2 (rounding of u, through I - J, whose norm is at most 2) + 1 (the weights') + 1 (the source
+ * term's)
+ *     + sum over the points of non-zero weight, in their order, of the partial sum of |weights| (one rounding
+ * each), which is 6.5 in 2D and 7.5 in 3D where the spacing is the same along all axes. */
+double stencil_resolution(const stencil_problem *problem, double size);

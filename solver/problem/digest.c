@@ -1,0 +1,120 @@
+#include "solver/problem/digest.h"
+
+#include <inttypes.h>
+#include <omp.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The increment of SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014),
+ * and a constant that sets the second lane apart: digits of pi. */
+#define WEYL   UINT64_C(0x9e3779b97f4a7c15)
+#define SECOND UINT64_C(0x243f6a8885a308d3)
+
+/* The output function of SplitMix64, Stafford's variant 13: a bijection. */
+static inline __attribute__((always_inline)) uint64_t mix(uint64_t z) {
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+/* Cells that follow each other in memory and in the array, the first one with the number `first`. */
+static inline __attribute__((always_inline)) stencil_digest row_of(const void *values, size_t bytes,
+                                                                   int64_t count, uint64_t first) {
+    uint64_t sum = 0, second = 0;
+    for (int64_t i = 0; i < count; i++) {
+        uint64_t value = 0;
+        if (bytes == sizeof(uint64_t)) {
+            memcpy(&value, (const char *)values + i * 8, sizeof(uint64_t));
+        } else {
+            uint32_t narrow;
+            memcpy(&narrow, (const char *)values + i * 4, sizeof narrow);
+            value = narrow;
+        }
+        const uint64_t a = mix(value ^ (first + (uint64_t)i + 1) * WEYL);
+        sum += a;
+        second += mix(a ^ SECOND);
+    }
+    return (stencil_digest){{sum, second}};
+}
+
+typedef stencil_digest row_function(const void *values, size_t bytes, int64_t count, uint64_t first);
+
+static stencil_digest plain_row(const void *values, size_t bytes, int64_t count, uint64_t first) {
+    return bytes == sizeof(uint64_t) ? row_of(values, sizeof(uint64_t), count, first)
+                                     : row_of(values, sizeof(uint32_t), count, first);
+}
+
+#ifdef __x86_64__
+/* AVX-512 is the first to multiply vectors of 64 bits: before it, one number at a time is as fast. */
+static __attribute__((target("avx512f,avx512dq,avx512vl"))) stencil_digest
+vector_row(const void *values, size_t bytes, int64_t count, uint64_t first) {
+    return bytes == sizeof(uint64_t) ? row_of(values, sizeof(uint64_t), count, first)
+                                     : row_of(values, sizeof(uint32_t), count, first);
+}
+
+static row_function *choose_row(void) {
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+                   __builtin_cpu_supports("avx512vl")
+               ? vector_row
+               : plain_row;
+}
+#else
+static row_function *choose_row(void) {
+    return plain_row;
+}
+#endif
+
+void stencil_digest_add(stencil_digest *digest, const stencil_box *array, const stencil_box *box,
+                        const stencil_cells *cells) {
+    row_function *const row = choose_row();
+    const size_t bytes = stencil_precision_bytes(cells->precision);
+    const stencil_box there = stencil_box_from(box, array->first);
+    const int64_t ny = box->n[STENCIL_Y], rows = box->n[STENCIL_Z] * ny, nx = box->n[STENCIL_X];
+    uint64_t sum = 0, second = 0;
+#pragma omp parallel for schedule(static) reduction(+ : sum, second) if (!omp_in_parallel() && rows * nx >= 1 << 14)
+    for (int64_t r = 0; r < rows; r++) {
+        const int64_t z = r / ny, y = r % ny;
+        const int64_t first =
+            ((there.first[STENCIL_Z] + z) * array->n[STENCIL_Y] + there.first[STENCIL_Y] + y) *
+                array->n[STENCIL_X] +
+            there.first[STENCIL_X];
+        const stencil_digest part =
+            row((const char *)cells->at + (z * cells->plane + y * cells->row) * (int64_t)bytes, bytes, nx,
+                (uint64_t)first);
+        sum += part.lane[0];
+        second += part.lane[1];
+    }
+    digest->lane[0] += sum;
+    digest->lane[1] += second;
+}
+
+void stencil_digest_text(const stencil_digest *digest, char text[STENCIL_DIGEST_CHARS]) {
+    snprintf(text, STENCIL_DIGEST_CHARS, "%016" PRIx64 "%016" PRIx64, digest->lane[0], digest->lane[1]);
+}
+
+stencil_box stencil_digest_array(const stencil_problem *problem, stencil_array array) {
+    const stencil_mesh mesh = stencil_problem_mesh(problem, 1);
+    return array == STENCIL_ARRAY_U ? stencil_mesh_array(&mesh)
+                                    : (stencil_box){.n = {mesh.n[0], mesh.n[1], mesh.n[2]}};
+}
+
+typedef struct reading {
+    stencil_box array;
+    stencil_digest digest;
+} reading;
+
+static stencil_status add_slab(void *context, const stencil_box *slab, const stencil_cells *cells) {
+    reading *r = context;
+    stencil_digest_add(&r->digest, &r->array, slab, cells);
+    return STENCIL_OK;
+}
+
+stencil_status stencil_digest_read(const stencil_problem *problem, stencil_array array,
+                                   const stencil_reader *from, char text[STENCIL_DIGEST_CHARS]) {
+    const stencil_mesh mesh = stencil_problem_mesh(problem, 1);
+    const stencil_slabs slabs = {.from = from, .mesh = &mesh, .array = array};
+    reading r = {.array = stencil_digest_array(problem, array)};
+    TRY(stencil_slabs_visit(&slabs, &r.array, add_slab, &r));
+    stencil_digest_text(&r.digest, text);
+    return STENCIL_OK;
+}

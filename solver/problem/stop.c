@@ -1,0 +1,281 @@
+#include "solver/problem/stop.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "solver/problem/cycle.h"
+
+const char *const stencil_reason_names[STENCIL_REASON_COUNT] = {
+    [STENCIL_REASON_NONE] = "none",
+    [STENCIL_REASON_FIXED_POINT] = "fixed_point",
+    [STENCIL_REASON_CONVERGED_RTOL] = "converged_rtol",
+    [STENCIL_REASON_CONVERGED_ATOL] = "converged_atol",
+    [STENCIL_REASON_DIVERGED] = "diverged",
+    [STENCIL_REASON_INTERRUPTED] = "interrupted",
+    [STENCIL_REASON_STAGNATED] = "stagnated",
+    [STENCIL_REASON_STEPS] = "steps",
+    [STENCIL_REASON_NOT_CONVERGED] = "not_converged",
+    [STENCIL_REASON_CONVERGED_PRECISION] = "converged_precision",
+};
+
+static const double pi = 3.14159265358979323846;
+
+double stencil_neighbour_weight(const stencil_problem *problem, int axis) {
+    const double h = stencil_spec_spacing(&problem->spec, axis);
+    return 1.0 / (h * h) / stencil_spec_diagonal(&problem->spec);
+}
+
+/* 2 - 2 cos theta of the k-th mode of an axis. */
+static double axis_eigenvalue(const stencil_problem *problem, int axis, double k) {
+    const double n = (double)problem->n[axis];
+    const double half = problem->boundary[axis] == STENCIL_FIXED      ? pi * k / (2.0 * (n + 1.0))
+                        : problem->boundary[axis] == STENCIL_PERIODIC ? pi * k / n
+                                                                      : pi * k / (2.0 * n);
+    return 4.0 * sin(half) * sin(half);
+}
+
+stencil_spectrum stencil_spectrum_of(const stencil_problem *problem) {
+    stencil_spectrum s = {.up_to_constant = true};
+    double first = INFINITY;
+    for (int axis = STENCIL_AXES - problem->rank; axis < STENCIL_AXES; axis++) {
+        const bool fixed = problem->boundary[axis] == STENCIL_FIXED;
+        const int64_t n = problem->n[axis];
+        const double last = fixed                                         ? (double)n
+                            : problem->boundary[axis] == STENCIL_PERIODIC ? (double)(n / 2)
+                                                                          : (double)(n - 1);
+        const double weight = stencil_neighbour_weight(problem, axis),
+                     least = weight * axis_eigenvalue(problem, axis, 1.0);
+        s.most += weight * axis_eigenvalue(problem, axis, last);
+        s.least += fixed ? least : 0.0;
+        s.up_to_constant = s.up_to_constant && !fixed;
+        first = least < first ? least : first;
+    }
+    if (s.up_to_constant)
+        s.least = first;
+    return s;
+}
+
+/* Part of r that a step adds to u; heat is a relaxation, too, with omega = alpha dt S. */
+static double damping(const stencil_problem *problem) {
+    const stencil_spec *spec = &problem->spec;
+    return spec->kind == STENCIL_KIND_HEAT ? spec->diffusivity * spec->dt * stencil_spec_diagonal(spec)
+                                           : spec->omega;
+}
+
+double stencil_contraction(const stencil_problem *problem) {
+    const stencil_spectrum s = stencil_spectrum_of(problem);
+    const double omega = damping(problem);
+    return fmax(fabs(1.0 - omega * s.least), fabs(1.0 - omega * s.most));
+}
+
+double stencil_predicted_steps(const stencil_problem *problem) {
+    const double cycle = stencil_cycle_contraction(problem);
+    if (!stencil_problem_relaxes(problem) || !(problem->stop.rtol > 0))
+        return NAN;
+    if (!isnan(cycle))
+        return problem->cycle.length *
+               fmax(ceil(log(problem->stop.rtol / stencil_cycle_excess(problem)) / log(cycle)), 1.0);
+    const double contraction = stencil_contraction(problem);
+    return contraction < 1.0 ? 1.0 + ceil(log(problem->stop.rtol) / log(contraction)) : INFINITY;
+}
+
+/* Whether w(k) = w(-k) for all points: their ascending order is its own mirror image. */
+static bool is_symmetric(const stencil_problem *problem) {
+    const int count = problem->shape->point_count;
+    for (int k = 0; k < count; k++)
+        if (problem->weight[k] != problem->weight[count - 1 - k])
+            return false;
+    return true;
+}
+
+/* The same of accelerated problems: some cycles, in the norm max as many as sqrt(cells) of a residual, and
+ * what it may be too large by, need to be gone. */
+static int64_t cycle_window(const stencil_problem *problem) {
+    enum { CYCLES = 4 };
+    const double every = (double)problem->stop.check_every,
+                 cells = (double)stencil_problem_updated_cells(problem);
+    double least = CYCLES * every;
+    if (problem->stop.norm == STENCIL_NORM_MAX)
+        least = fmax(least, -problem->cycle.length * (1.0 + log(cells * stencil_cycle_excess(problem))) /
+                                log(stencil_cycle_contraction(problem)));
+    return least < 1e15 ? (int64_t)(every * ceil(least / every)) : INT64_MAX;
+}
+
+int64_t stencil_stagnation_window(const stencil_problem *problem) {
+    const int64_t every = problem->stop.check_every;
+    if (problem->cycle.length > 1)
+        return cycle_window(problem);
+    double least = fmax(100.0 * (double)every, 10000.0);
+    if (!is_symmetric(problem) ||
+        (problem->stop.norm == STENCIL_NORM_MAX && problem->spec.kind == STENCIL_KIND_NONE))
+        return INT64_MAX;
+    if (problem->stop.norm == STENCIL_NORM_MAX) {
+        const double cells = (double)stencil_problem_updated_cells(problem);
+        least = fmax(least, (1.0 + log(cells)) / (damping(problem) * stencil_spectrum_of(problem).least));
+    }
+    if (!(least < (double)STENCIL_STEPS_DEFAULT_CRITERION * 1e5))
+        return INT64_MAX;
+    return ((int64_t)least + every - 1) / every * every;
+}
+
+bool stencil_stagnated(const stencil_history *history, int64_t window, int64_t step) {
+    double last = INFINITY, before = INFINITY;
+    if (window > step / 2)
+        return false;
+    for (int64_t i = history->count - 1; i >= 0 && history->step[i] > step - 2 * window; i--) {
+        double *smallest = history->step[i] > step - window ? &last : &before;
+        *smallest = history->residual[i] < *smallest ? history->residual[i] : *smallest;
+    }
+    return isfinite(before) && last >= before * (1.0 - 0x1p-30);
+}
+
+/* Tells whether rounding has a part in the last residual: in exact arithmetic its l2 norm falls by the
+ * contraction of the cycles since the one before, and by that of all cycles from the first one, but for the
+ * excess. */
+static bool shows_rounding(const stencil_problem *problem, const stencil_history *history, double first) {
+    const int64_t i = history->count - 1;
+    const double before = i > 0 ? history->residual[i - 1] : stencil_cycle_excess(problem) * first,
+                 cycles =
+                     (double)(history->step[i] - (i > 0 ? history->step[i - 1] : 0)) / problem->cycle.length,
+                 left = pow(stencil_cycle_contraction(problem), cycles);
+    /* Between the two, at half the way of their logarithms, a residual is rounding for its larger part. */
+    return left <= 0.5 && history->residual[i] > (i > 0 ? sqrt(left) : left) * before;
+}
+
+/* The part of the first residual that is asked for, or that the precision resolves, if that is more. */
+static double part_asked(const stencil_problem *problem, double first, double threshold) {
+    return fmax(threshold / first, problem->precision == STENCIL_FLOAT64 ? 0x1p-53 : 0x1p-24);
+}
+
+/* Tells whether the cycles that are made would be enough in exact arithmetic. */
+static bool cycles_suffice(const stencil_problem *problem, double cycles, double first, double threshold) {
+    return pow(stencil_cycle_contraction(problem), cycles) <= part_asked(problem, first, threshold);
+}
+
+int64_t stencil_turn_first(const stencil_problem *problem, double first, double threshold) {
+    const double left = stencil_cycle_contraction(problem), most = 0x1p40;
+    if (isnan(left) || problem->stop.norm != STENCIL_NORM_L2 || !(first > 0) || !(left < 1))
+        return INT64_MAX;
+    double cycles = fmax(floor(log(part_asked(problem, first, threshold)) / log(left)) - 2, 0);
+    if (!(cycles < most))
+        return INT64_MAX;
+    while (!cycles_suffice(problem, cycles, first, threshold))
+        cycles++;
+    return (int64_t)cycles * problem->cycle.length;
+}
+
+bool stencil_turns_plain(const stencil_problem *problem, const stencil_history *history, double first,
+                         double threshold) {
+    const int64_t i = history->count - 1;
+    if (i < 0 || isnan(stencil_cycle_contraction(problem)) ||
+        stencil_cycle_end(problem, history->step[i]) != history->step[i])
+        return false;
+    const int64_t step = history->step[i], window = stencil_stagnation_window(problem);
+    const bool enough = problem->stop.norm == STENCIL_NORM_L2 &&
+                        cycles_suffice(problem, (double)step / problem->cycle.length, first, threshold);
+    return (enough && shows_rounding(problem, history, first)) ||
+           (step % window == 0 && stencil_stagnated(history, window, step));
+}
+
+/* How much the mode with alternating signs is left of itself by a step; 0 where the boundary has none. */
+static double checkerboard_factor(const stencil_problem *problem) {
+    int32_t offset[STENCIL_POINTS_MAX][3];
+    double factor = 0.0;
+    if (problem->cycle.length > 1)
+        return 0.0;
+    for (int axis = STENCIL_AXES - problem->rank; axis < STENCIL_AXES; axis++)
+        if (problem->boundary[axis] != STENCIL_PERIODIC || problem->n[axis] % 2 != 0)
+            return 0.0;
+    const int count = stencil_shape_offsets(problem->shape, offset);
+    for (int k = 0; k < count; k++)
+        factor +=
+            (offset[k][0] + offset[k][1] + offset[k][2]) % 2 == 0 ? problem->weight[k] : -problem->weight[k];
+    return fabs(factor);
+}
+
+stencil_stagnation stencil_stagnation_of(const stencil_problem *problem, const stencil_defect *defect,
+                                         double largest, double residual, double residual_first) {
+    const double unit = problem->precision == STENCIL_FLOAT64 ? 0x1p-53 : 0x1p-24;
+    const bool no_solution = defect != NULL && stencil_defect_unsolvable(problem, defect) &&
+                             problem->spec.omega * fabs(defect->source_mean) > 0.5 * residual;
+    /* Large steps on the way of a cycle have large rounding errors, of which some are left. */
+    if (problem->cycle.length > 1 && !no_solution && residual <= 1e5 * unit * largest)
+        return STENCIL_STAGNATION_ROUNDING;
+    if (residual > 2.0 * residual_first || (defect != NULL && stencil_contraction(problem) > 1.0 + 1e-9))
+        return STENCIL_STAGNATION_GROWTH;
+    if (no_solution)
+        return STENCIL_STAGNATION_SOURCE;
+    if (checkerboard_factor(problem) > 1.0 - 1e-6)
+        return STENCIL_STAGNATION_CHECKERBOARD;
+    return residual <= 100.0 * problem->shape->point_count * unit * largest ? STENCIL_STAGNATION_ROUNDING
+                                                                            : STENCIL_STAGNATION_MODE;
+}
+
+/* Whether the criterion is relative to the norm of the source term. */
+static bool wants_partials(const stencil_problem *problem) {
+    return stencil_stop_has_criterion(&problem->stop) && problem->spec.kind == STENCIL_KIND_POISSON &&
+           problem->spec.source != STENCIL_SOURCE_NONE;
+}
+
+int64_t stencil_intake_bytes(const stencil_problem *problem) {
+    return wants_partials(problem) ? stencil_values_bytes(stencil_partial_count(problem->n)) : 0;
+}
+
+/* A partial sum, of the terms of a residual with 0 as the old value. */
+static double source_partial(const stencil_cells *b, int64_t at, int64_t count, stencil_norm norm) {
+    double term[STENCIL_PARTIAL_CELLS] = {0};
+    for (int64_t i = 0; i < STENCIL_PARTIAL_CELLS && i < count; i++) {
+        const double value = stencil_cells_value(b, at + i);
+        term[i] = norm == STENCIL_NORM_MAX ? fabs(value) : value * value;
+    }
+    return stencil_partial_sum(term, norm);
+}
+
+static stencil_status take_partials(stencil_intake *intake, const stencil_box *box, const stencil_cells *b) {
+    const stencil_problem *problem = intake->problem;
+    const int64_t *n = box->n, *first = box->first;
+    void *memory = intake->partial;
+    if (memory == NULL)
+        TRY(stencil_memory_alloc(&memory, stencil_intake_bytes(problem), "the norm of the source term"));
+    intake->partial = memory;
+#pragma omp parallel for schedule(static)
+    for (int64_t r = 0; r < n[STENCIL_Z] * n[STENCIL_Y]; r++) {
+        const int64_t z = r / n[STENCIL_Y], y = r % n[STENCIL_Y];
+        double *to = intake->partial + stencil_partial_at(problem->n, first[0] + z, first[1] + y, first[2]);
+        for (int64_t x = 0; x < n[STENCIL_X]; x += STENCIL_PARTIAL_CELLS)
+            *to++ = source_partial(b, z * b->plane + y * b->row + x, n[STENCIL_X] - x, problem->stop.norm);
+    }
+    return STENCIL_OK;
+}
+
+stencil_status stencil_intake_read(void *context, stencil_array array, const stencil_box *box,
+                                   const stencil_cells *to) {
+    stencil_intake *intake = context;
+    const stencil_problem *problem = intake->problem;
+    const double start_s = stencil_clock_s();
+    TRY(intake->from->read(intake->from->context, array, box, to));
+    intake->read_s += stencil_clock_s() - start_s;
+    if (problem->precision == STENCIL_FLOAT64 && problem->stop.norm == STENCIL_NORM_L2)
+        intake->largest = fmax(intake->largest, stencil_cells_largest(to, box->n));
+    return array == STENCIL_ARRAY_B && wants_partials(problem) ? take_partials(intake, box, to) : STENCIL_OK;
+}
+
+int stencil_norm_exponent(const stencil_problem *problem, double largest) {
+    const bool fits = largest == 0 || !isfinite(largest) || (largest > 1e-130 && largest < 1e150);
+    if (fits || problem->stop.norm != STENCIL_NORM_L2)
+        return 0;
+    if (largest > 1)
+        return -512; /* squares overflow where the values themselves do */
+    return -ilogb(largest) < 1000 ? -ilogb(largest) : 1000; /* 2^1000 is a number */
+}
+
+void stencil_intake_finish(const stencil_intake *intake, double *source_norm) {
+    const stencil_problem *problem = intake->problem;
+    const int64_t count = stencil_partial_count(problem->n);
+    const stencil_norm norm = problem->stop.norm;
+    *source_norm = 0;
+    if (intake->partial != NULL)
+        *source_norm = stencil_residual_finish(
+            stencil_combine_all(intake->partial, count, intake->partial + count, norm),
+            stencil_problem_updated_cells(problem), norm);
+}

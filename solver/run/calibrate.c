@@ -1,0 +1,376 @@
+#include <float.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "solver/plan/model.h"
+#include "solver/plan/sweep.h"
+
+/* A batch that is timed lasts so long at least, and there are so many of them, or two where they take long.
+ */
+static const double batch_s = 1e-3, long_s = 15e-3;
+static const double filling[STENCIL_FILLINGS] = {0.05, 0.9, 2}; /* in rows */
+/* Fields of a GPU that are timed far away are so many times as large as the least of those: where rows are
+ * short, tiles do not fit well. */
+static const double far_sets = 2.5;
+#define STEPS_MAX (INT64_C(1) << 50)
+enum { NOISY_TIMES = 16, BATCHES = 3, STEPS_FIRST = 128, CPU_ROW_CELLS = 4096 };
+
+typedef struct work {
+    stencil_machine *machine;
+    stencil_calibration *costs;
+    bool gpu;
+    double start_s, seconds, noise;
+    stencil_calibrate_progress *progress;
+    void *context;
+    int reference[STENCIL_LOOP_COUNT]; /* strategies that kernels are timed under */
+    int timed, noisy;                  /* times taken; of these, that say little */
+} work;
+
+/* What is timed. */
+typedef struct subject {
+    stencil_shape_id shape;
+    stencil_precision precision;
+    int sweep, strategy, gpus;
+    double cells;
+    int64_t check_every;
+} subject;
+
+static bool is_noisy(const work *w) {
+    return 4 * w->noisy > w->timed;
+}
+
+/* Nor is there a use in going on where nothing comes of it. */
+static bool time_is_over(const work *w) {
+    return (w->timed > NOISY_TIMES && is_noisy(w)) || stencil_clock_s() - w->start_s >= w->seconds;
+}
+
+static stencil_status tell(const work *w, const char *what) {
+    const double done = (stencil_clock_s() - w->start_s) / w->seconds;
+    CHECK(w->progress(w->context, done, what), INTERRUPTED, "calibration interrupted");
+    return STENCIL_OK;
+}
+
+/* An observer that ends batches where it has seen enough steps of them: doubled until one lasts long enough,
+ * then the quickest of a few. */
+typedef struct stopwatch {
+    int64_t steps;
+    int64_t next;
+    double start_s, mark_s, step_s, second_s; /* the quickest batches */
+    int batches;
+} stopwatch;
+
+static int64_t next_look(void *context, int64_t step) {
+    const stopwatch *t = context;
+    return t->next > step ? t->next : step + t->steps;
+}
+
+static stencil_status look(void *context, stencil_report *report) {
+    stopwatch *t = context;
+    const double now_s = report->compute_s, batch = now_s - t->mark_s, step_s = batch / (double)t->steps;
+    t->mark_s = now_s;
+    if (batch < batch_s && t->batches == 0) {
+        t->steps = (int64_t)fmin(fmax(2 * batch_s / fmax(step_s, 1e-9), 2), 1 << 20);
+        t->start_s = now_s;
+    } else {
+        t->second_s = fmin(t->second_s, fmax(step_s, t->step_s));
+        t->step_s = fmin(t->step_s, step_s);
+        t->batches++;
+    }
+    t->next = report->steps + t->steps;
+    if (t->batches > BATCHES || (t->batches > 1 && now_s - t->start_s > long_s))
+        report->reason = STENCIL_REASON_STEPS;
+    return STENCIL_OK;
+}
+
+/* Some values, the same everywhere. */
+static stencil_status fill(void *context, stencil_array array, const stencil_box *box,
+                           const stencil_cells *to) {
+    (void)context, (void)array;
+#pragma omp parallel for collapse(2)
+    for (int64_t z = 0; z < box->n[STENCIL_Z]; z++)
+        for (int64_t y = 0; y < box->n[STENCIL_Y]; y++)
+            for (int64_t x = 0; x < box->n[STENCIL_X]; x++) {
+                const int64_t at = z * to->plane + y * to->row + x;
+                if (to->precision == STENCIL_FLOAT64)
+                    ((double *)to->at)[at] = (double)(x % 64);
+                else
+                    ((float *)to->at)[at] = (float)(x % 64);
+            }
+    return STENCIL_OK;
+}
+
+static stencil_status state(stencil_problem *problem, const subject *s) {
+    const stencil_shape *shape = &stencil_shapes[s->shape];
+    stencil_spec spec;
+    stencil_spec_init(&spec);
+    spec.rank = shape->rank;
+    for (int axis = 0; axis < shape->rank; axis++)
+        spec.extent[axis] = (int64_t)round(pow(s->cells, 1.0 / shape->rank)) + 2 * shape->radius;
+    spec.precision = s->precision;
+    spec.steps = STEPS_MAX;
+    spec.check_every = s->check_every > 0 ? s->check_every : STEPS_MAX;
+    snprintf(spec.stencil, sizeof spec.stencil, "%s", shape->name);
+    return stencil_problem_resolve(problem, &spec);
+}
+
+/* Seconds of a step, and the plan that made it. */
+static stencil_status time_step(work *w, const subject *s, stencil_problem *problem, stencil_plan *plan,
+                                double *step_s) {
+    const bool gpu = w->gpu;
+    stencil_run_options options = {.sync = stencil_strategy_at(s->strategy).name,
+                                   .sweep = stencil_sweep_infos[s->sweep].name,
+                                   .backend = w->gpu ? STENCIL_BACKEND_GPU : STENCIL_BACKEND_CPU,
+                                   .gpu_count = gpu ? s->gpus : 0};
+    for (int i = 0; i < options.gpu_count; i++)
+        options.gpu[i] = i;
+    TRY(state(problem, s));
+    TRY(stencil_plan_here(plan, problem, &options, w->machine));
+    if (!gpu && plan->depth > 1) { /* not as what was measured so far makes it */
+        stencil_sweep_suit(plan, problem, w->machine);
+        options.depth = plan->depth;
+        TRY(stencil_plan_here(plan, problem, &options, w->machine));
+    }
+    stencil_run *run = NULL;
+    stencil_report report = {0};
+    const int64_t first = gpu ? STEPS_FIRST : 2;
+    stopwatch watch = {.steps = first, .next = first, .step_s = INFINITY, .second_s = INFINITY};
+    const stencil_observers observers = {&(stencil_observer){&watch, .next = next_look, .at = look}, 1};
+    const stencil_reader from = {fill, NULL};
+    TRY(stencil_run_open(&run, plan, problem, &from));
+    const stencil_status status = stencil_run_drive(run, &observers, &report);
+    stencil_run_close(run);
+    stencil_report_destroy(&report);
+    *step_s = watch.step_s;
+    w->timed++;
+    w->noisy += watch.second_s > (1 + w->noise) * watch.step_s;
+    return status;
+}
+
+/* What a step costs beside its cells, as the model has them. */
+static stencil_status measure_sync(work *w, const subject *s, double *seconds) {
+    stencil_problem problem;
+    stencil_plan plan;
+    double step_s;
+    TRY(time_step(w, s, &problem, &plan, &step_s));
+    const stencil_cost cost = stencil_model_step(&plan, &problem, w->machine);
+    *seconds = fmax(step_s - cost.compute_s - cost.halo_s + w->costs->latency_s, w->costs->latency_s);
+    return STENCIL_OK;
+}
+
+/* Cells that make a row of every tile that is resident at once: one for each thread's vector; what the sizes
+ * of all fields follow from. */
+static stencil_status row_cells(work *w, double *cells) {
+    const subject s = {STENCIL_SHAPE_j2d5pt, STENCIL_FLOAT32, 0, w->reference[0], 1, 65536, 0};
+    stencil_problem problem;
+    stencil_plan plan;
+    double unused;
+    TRY(time_step(w, &s, &problem, &plan, &unused)); /* with it the device is awake */
+    *cells = (double)w->machine->cpu_threads * CPU_ROW_CELLS;
+    if (w->gpu)
+        *cells = (double)plan.blocks_per_sm * w->machine->gpu[0].sm_count * STENCIL_BLOCK_THREADS *
+                 plan.kernel.cells;
+    return STENCIL_OK;
+}
+
+/* Two sizes within one round of tiles give the rate, a third one in several what a round costs: they lie on
+ * straight lines. */
+static stencil_status measure_loop(work *w, stencil_loop loop, double row) {
+    const double sizes[] = {0.9 * row, 3.6 * row, 14 * row};
+    const bool gpu = w->gpu;
+    double step_s[3], n[3], rounds = 1;
+    subject s = {STENCIL_SHAPE_j2d5pt, STENCIL_FLOAT32, 0, w->reference[loop], 1, 0, 0};
+    for (int i = 0; i < 3; i++) {
+        stencil_problem problem;
+        stencil_plan plan;
+        s.cells = sizes[i];
+        TRY(tell(w, stencil_strategy_at(s.strategy).name));
+        TRY(time_step(w, &s, &problem, &plan, &step_s[i]));
+        n[i] = (double)stencil_problem_updated_cells(&problem);
+        if (gpu)
+            rounds = ceil(stencil_model_rounds(&plan, w->machine));
+    }
+    const double cell_s =
+        gpu ? (step_s[1] - step_s[0]) / (n[1] - n[0]) : (step_s[2] - step_s[0]) / (n[2] - n[0]);
+    if (!(cell_s > 0))
+        return STENCIL_OK; /* noise: the figures of costs.def stay */
+    const double more_s = step_s[2] - step_s[1] - (n[2] - n[1]) * cell_s;
+    w->costs->round_s[loop] = rounds > 1 ? fmax(more_s, 0) / (rounds - 1) : 0;
+    w->costs->rate[s.shape][s.precision][s.sweep][loop][STENCIL_NEAR] = 1 / cell_s;
+    return STENCIL_OK;
+}
+
+static stencil_status measure_strategy(work *w, int strategy, double row) {
+    stencil_sync_cost *cost = &w->costs->sync[strategy];
+    subject s = {STENCIL_SHAPE_j2d5pt, STENCIL_FLOAT32, 0, strategy, 1, 0.23 * row, 0};
+    double checked_s, few_s, all_s;
+    TRY(measure_sync(w, &s, &few_s));
+    s.check_every = 1;
+    TRY(measure_sync(w, &s, &checked_s));
+    s = (subject){STENCIL_SHAPE_j2d5pt, STENCIL_FLOAT32, 0, strategy, 1, 3.6 * row, 0};
+    TRY(measure_sync(w, &s, &all_s));
+    *cost = (stencil_sync_cost){few_s, all_s, cost->two_s, cost->most_s, fmax(checked_s - few_s, 0)};
+    const bool gpus = w->gpu && w->machine->gpu_count > 1 && stencil_strategy_at(strategy).spans;
+    for (int most = 0; most < 2 && gpus; most++) {
+        s.gpus = most ? w->costs->most_parts : 2;
+        s.cells = 0.23 * row * s.gpus;
+        TRY(measure_sync(w, &s, most ? &cost->most_s : &cost->two_s));
+    }
+    return STENCIL_OK;
+}
+
+/* A step of so many cells, as many as there came to be. */
+typedef struct timed_cells {
+    double cells, seconds; /* but for what keeps it in order and the check */
+    double full;           /* how full the rounds of its tiles were */
+    double made;           /* stencil_model_made() */
+} timed_cells;
+
+static stencil_status measure_cells(work *w, subject s, stencil_loop loop, timed_cells *t) {
+    double *step_s = w->costs->step_s[s.shape][s.precision][s.sweep][loop];
+    stencil_problem problem;
+    stencil_plan plan;
+    double all_s;
+    s.cells = t->cells;
+    TRY(time_step(w, &s, &problem, &plan, &all_s));
+    const double before_s = step_s[STENCIL_FEW];
+    step_s[STENCIL_FEW] = fmax(before_s, DBL_MIN); /* any will do: the time of cells is left out */
+    const stencil_cost cost = stencil_model_step(&plan, &problem, w->machine);
+    step_s[STENCIL_FEW] = before_s;
+    t->cells = (double)stencil_problem_updated_cells(&problem);
+    t->full = stencil_model_full(&plan, w->machine);
+    t->made = stencil_model_made(&plan, &problem);
+    t->seconds = fmax(all_s - cost.step_s + cost.compute_s, 0.1 * all_s);
+    return STENCIL_OK;
+}
+
+/* Fillings; then cells per second beyond, near and far. Near ones as if all rounds were full. */
+static stencil_status measure_rate(work *w, subject s, stencil_loop loop, double row) {
+    enum { LAST = STENCIL_FILLINGS - 1, BEYOND, FAR, SIZES };
+    stencil_calibration *c = w->costs;
+    const double bytes = 2.0 * (double)stencil_precision_bytes(s.precision), *set = c->set_bytes;
+    timed_cells t[SIZES];
+    for (int i = 0; i < STENCIL_FILLINGS; i++)
+        t[i].cells = c->cells[i];
+    t[BEYOND].cells = fmin(14 * row, 0.9 * set[STENCIL_NEAR] / bytes);
+    t[FAR].cells = (w->gpu ? far_sets : 1.02) * set[STENCIL_FAR] / bytes;
+    for (int i = 0; i < SIZES; i++)
+        TRY(measure_cells(w, s, loop, &t[i]));
+    for (int i = STENCIL_FEW + 1; i <= BEYOND; i++)
+        t[i].seconds = t[STENCIL_FEW].seconds + (t[i].seconds - t[STENCIL_FEW].seconds) * t[i].full;
+    double *rate = c->rate[s.shape][s.precision][s.sweep][loop],
+           *step_s = c->step_s[s.shape][s.precision][s.sweep][loop];
+    rate[STENCIL_NEAR] = (t[BEYOND].cells - t[LAST].cells) /
+                         fmax(t[BEYOND].seconds - t[LAST].seconds, 0.1 * t[BEYOND].seconds);
+    rate[STENCIL_FAR] = t[FAR].cells / fmax(t[FAR].seconds - t[STENCIL_FEW].seconds, 0.3 * t[FAR].seconds);
+    for (int i = 0; i < STENCIL_FILLINGS; i++)
+        step_s[i] = t[i].seconds;
+    return STENCIL_OK;
+}
+
+/* Passes of a GPU take as long as what their slowest line of tiles makes, however few cells there are: its
+ * cells per second, near and far. */
+static stencil_status measure_passes(work *w, subject s, stencil_loop loop) {
+    stencil_calibration *c = w->costs;
+    const double bytes = 2.0 * (double)stencil_precision_bytes(s.precision),
+                 sets[STENCIL_DISTANCES] = {0.9 * c->set_bytes[STENCIL_NEAR],
+                                            far_sets * c->set_bytes[STENCIL_FAR]};
+    for (int distance = 0; distance < STENCIL_DISTANCES; distance++) {
+        timed_cells t = {.cells = sets[distance] / bytes};
+        TRY(measure_cells(w, s, loop, &t));
+        c->rate[s.shape][s.precision][s.sweep][loop][distance] =
+            t.made * t.cells / fmax(t.seconds - c->latency_s, 0.1 * t.seconds);
+    }
+    return STENCIL_OK;
+}
+
+/* Sweeps by how often they are wanted: in their order, those that are taken to be slow behind all others. */
+static void order_sweeps(int sweep[STENCIL_SWEEP_COUNT]) {
+    int count = 0;
+    for (int slow = 0; slow < 2; slow++)
+        for (int i = 0; i < STENCIL_SWEEP_COUNT; i++)
+            if ((stencil_sweep_infos[i].host->guess > 1) == slow)
+                sweep[count++] = i;
+}
+
+/* All families of a sweep before those of the next one. */
+static stencil_status measure_rates(work *w, double row) {
+    const int loops = w->gpu ? STENCIL_LOOP_COUNT : 1;
+    int ordered[STENCIL_SWEEP_COUNT];
+    order_sweeps(ordered);
+    for (int i = 0; i < STENCIL_SWEEP_COUNT * STENCIL_SHAPE_COUNT * STENCIL_PRECISION_COUNT * loops; i++) {
+        const int loop = i % loops, precision = i / loops % STENCIL_PRECISION_COUNT,
+                  shape = i / loops / STENCIL_PRECISION_COUNT % STENCIL_SHAPE_COUNT,
+                  sweep = ordered[i / loops / STENCIL_PRECISION_COUNT / STENCIL_SHAPE_COUNT];
+        const subject s = {
+            (stencil_shape_id)shape, (stencil_precision)precision, sweep, w->reference[loop], 1, 0, 0};
+        stencil_problem problem;
+        subject any = s;
+        any.cells = row;
+        TRY(state(&problem, &any));
+        if (time_is_over(w))
+            return STENCIL_OK;
+        if (stencil_sweep_unavailable((stencil_sweep_id)sweep, &problem,
+                                      w->gpu ? STENCIL_BACKEND_GPU : STENCIL_BACKEND_CPU)[0] != '\0' ||
+            stencil_sweep_infos[sweep].host->seconds != NULL)
+            continue;
+        TRY(tell(w, stencil_shapes[shape].name));
+        const bool passes = w->gpu && stencil_sweep_infos[sweep].host->depth > 1;
+        const stencil_status status =
+            passes ? measure_passes(w, s, (stencil_loop)loop) : measure_rate(w, s, (stencil_loop)loop, row);
+        if (status != STENCIL_UNAVAILABLE) /* what this GPU has no kernel for stays unmeasured */
+            TRY(status);
+    }
+    return STENCIL_OK;
+}
+
+static int strategy_named(const char *name) {
+    int i = 0;
+    while (i + 1 < stencil_strategy_count() && strcmp(stencil_strategy_at(i).name, name) != 0)
+        i++;
+    return i;
+}
+
+/* All of it, until the time is over. */
+static stencil_status measure(work *w) {
+    const bool gpu = w->gpu;
+    double row;
+    if (gpu && w->machine->gpu_count > 1)
+        w->costs->most_parts = w->machine->gpu_count;
+    TRY(row_cells(w, &row));
+    for (int loop = 0; loop < (gpu ? STENCIL_LOOP_COUNT : 1); loop++)
+        TRY(measure_loop(w, (stencil_loop)loop, row));
+    for (int i = 0; i < stencil_strategy_count() && !time_is_over(w); i++) {
+        const stencil_backend backend = gpu ? STENCIL_BACKEND_GPU : STENCIL_BACKEND_CPU;
+        if (stencil_strategy_unavailable(i, backend, w->machine)[0] != '\0')
+            continue;
+        TRY(tell(w, stencil_strategy_at(i).name));
+        TRY(measure_strategy(w, i, row));
+    }
+    for (int i = 0; i < STENCIL_FILLINGS; i++)
+        w->costs->cells[i] = filling[i] * row;
+    return measure_rates(w, row);
+}
+
+stencil_status stencil_calibrate(stencil_machine *machine, bool gpu, double seconds, double noise,
+                                 stencil_calibrate_progress *progress, void *context) {
+    work w = {.machine = machine,
+              .costs = gpu ? &machine->gpu_costs : &machine->cpu_costs,
+              .gpu = gpu,
+              .start_s = stencil_clock_s(),
+              .seconds = seconds,
+              .noise = noise,
+              .progress = progress,
+              .context = context,
+              .reference = {strategy_named(gpu ? "graph" : "relaunch"), strategy_named("central")}};
+    const stencil_calibration before = *w.costs;
+    const stencil_status status = measure(&w);
+    if (status != STENCIL_OK || is_noisy(&w))
+        *w.costs = before;
+    TRY(status);
+    CHECK(!is_noisy(&w), UNAVAILABLE,
+          "this machine is too busy to be measured: of %d times %d spread by more than %g %%", w.timed,
+          w.noisy, 100 * noise);
+    w.costs->measured = true;
+    return STENCIL_OK;
+}

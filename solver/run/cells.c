@@ -1,0 +1,273 @@
+#include "solver/run/drive.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool stencil_plans_share_cells(const stencil_plan *a, const stencil_plan *b) {
+    bool same = a->backend == b->backend && a->cut.parts == b->cut.parts &&
+                memcmp(a->cut.count, b->cut.count, sizeof a->cut.count) == 0 &&
+                memcmp(a->cut.layout.n, b->cut.layout.n, sizeof a->cut.layout.n) == 0 &&
+                memcmp(a->cut.layout.ghost, b->cut.layout.ghost, sizeof a->cut.layout.ghost) == 0;
+    for (int p = 0; p < a->cut.parts && a->backend == STENCIL_BACKEND_GPU; p++)
+        same = same && a->part[p].gpu == b->part[p].gpu;
+    return same;
+}
+
+static void use_side(stencil_run *r, const side *s) {
+    r->plan = s->plan;
+    r->strategy = stencil_strategy_at(s->plan->strategy).loop;
+    r->cpu = s->cpu;
+    r->gpu = s->gpu;
+}
+
+static void close_side(side *s) {
+#ifdef STENCIL_HAVE_CUDA
+    const stencil_strategy *strategy = s->gpu != NULL ? stencil_strategy_at(s->plan->strategy).loop : NULL;
+    if (s->gpu != NULL && strategy->close_gpu != NULL)
+        strategy->close_gpu(s->gpu);
+    stencil_gpu_destroy(s->gpu);
+    free(s->gpu);
+#endif
+    stencil_cpu_destroy(s->cpu);
+    free(s->cpu);
+    *s = (side){0};
+}
+
+/* The side that makes the steps, without cells yet, unless one that is there lends it its own. */
+static stencil_status open_side(stencil_run *r, const side *lender) {
+#ifdef STENCIL_HAVE_CUDA
+    if (r->plan->backend == STENCIL_BACKEND_GPU) {
+        r->gpu = calloc(1, sizeof *r->gpu);
+        CHECK(r->gpu != NULL, NO_MEMORY, "no memory for a run");
+        TRY(stencil_gpu_create(r->gpu, r->plan, r->problem, lender != NULL ? lender->gpu : NULL));
+        r->gpu->queue = r->strategy->queue_gpu;
+        r->gpu->queue_ahead = r->strategy->queue_ahead;
+        return r->strategy->open_gpu != NULL ? r->strategy->open_gpu(r->gpu) : STENCIL_OK;
+    }
+#endif
+    CHECK(r->plan->backend == STENCIL_BACKEND_CPU, UNAVAILABLE, "--sync %s on a GPU: built without CUDA",
+          stencil_strategy_at(r->plan->strategy).name);
+    r->cpu = calloc(1, sizeof *r->cpu);
+    CHECK(r->cpu != NULL, NO_MEMORY, "no memory for a run");
+    return stencil_cpu_create(r->cpu, r->plan, r->problem, lender != NULL ? &lender->cpu->buffers : NULL);
+}
+
+/* Cells of a reader times a power of two. */
+typedef struct scaled {
+    const stencil_reader *from;
+    int exponent;
+} scaled;
+
+static stencil_status read_scaled(void *context, stencil_array array, const stencil_box *box,
+                                  const stencil_cells *to) {
+    const scaled *s = context;
+    TRY(s->from->read(s->from->context, array, box, to));
+    stencil_cells_scale(to, box->n, s->exponent);
+    return STENCIL_OK;
+}
+
+static stencil_status load_box(stencil_run *r, int part, stencil_array array, const stencil_box *box,
+                               const stencil_reader *from) {
+    scaled s = {from, r->exponent};
+    const stencil_reader reader = r->exponent != 0 ? (stencil_reader){read_scaled, &s} : *from;
+#ifdef STENCIL_HAVE_CUDA
+    if (r->gpu != NULL)
+        return stencil_gpu_load(r->gpu, part, array, box, &reader);
+#endif
+    return stencil_cpu_load(r->cpu, part, array, box, &reader);
+}
+
+stencil_status stencil_run_load_u(stencil_run *r, const stencil_reader *from) {
+    const stencil_cut *cut = &r->plan->cut;
+    for (int part = 0; part < cut->parts; part++) {
+        const stencil_box window = stencil_cut_window(cut, part);
+        TRY(load_box(r, part, STENCIL_ARRAY_U, &window, from));
+    }
+    return STENCIL_OK;
+}
+
+/* All cells to their parts: u, then b. What parts make of cells of others they need the source of, too; that
+ * comes from `again`. */
+static stencil_status load_all(stencil_run *r, const stencil_reader *from, const stencil_reader *again) {
+    const stencil_cut *cut = &r->plan->cut;
+    const int arrays = stencil_problem_arrays(r->problem) - 1;
+    stencil_box frame[STENCIL_FRAME_BOXES];
+    TRY(stencil_run_load_u(r, from));
+    for (int part = 0; part < cut->parts && arrays > STENCIL_ARRAY_B; part++) {
+        const stencil_box own = stencil_cut_box(cut, part);
+        const int boxes = stencil_cut_frame(cut, part, frame);
+        TRY(load_box(r, part, STENCIL_ARRAY_B, &own, from));
+        for (int k = 0; k < boxes; k++)
+            TRY(load_box(r, part, STENCIL_ARRAY_B, &frame[k], again));
+    }
+    return STENCIL_OK;
+}
+
+/* Reads the cells; again, and scaled, where the largest of them asks for that. */
+static stencil_status load(stencil_run *r, const stencil_reader *from) {
+    stencil_intake intake = {.from = from, .problem = r->problem};
+    const stencil_reader through = {stencil_intake_read, &intake};
+    stencil_status status = load_all(r, &through, from);
+    r->exponent = status == STENCIL_OK ? stencil_norm_exponent(r->problem, intake.largest) : 0;
+    if (r->exponent != 0) {
+        scaled s = {from, r->exponent};
+        const stencil_reader again = {read_scaled, &s};
+        intake.from = &again; /* what it hands on is scaled, and so is the norm of the source */
+        const int exponent = r->exponent;
+        r->exponent = 0;
+        status = load_all(r, &through, &again);
+        r->exponent = exponent;
+    }
+    if (status == STENCIL_OK)
+        stencil_intake_finish(&intake, &r->source_norm);
+    r->source_norm = ldexp(r->source_norm, -r->exponent);
+    free(intake.partial);
+    r->read_s = intake.read_s;
+    return status;
+}
+
+stencil_status stencil_run_open(stencil_run **run, const stencil_plan *plan, const stencil_problem *problem,
+                                const stencil_reader *from) {
+    const double start_s = stencil_clock_s();
+    stencil_run *r = *run = calloc(1, sizeof *r);
+    CHECK(r != NULL, NO_MEMORY, "no memory for a run");
+    r->problem = problem;
+    r->steps = problem->origin.steps;
+    r->from = (int)(r->steps % 2); /* both have them at first */
+    use_side(r, &(side){.plan = plan});
+    r->outcome.residual = malloc(STENCIL_CHECKS_MAX * sizeof *r->outcome.residual);
+    stencil_status status =
+        r->outcome.residual != NULL ? open_side(r, NULL) : ERROR(NO_MEMORY, "no memory for a run");
+    r->side[r->sides++] = (side){r->plan, r->cpu, r->gpu};
+    if (status == STENCIL_OK)
+        status = load(r, from);
+    r->prepare_s = stencil_clock_s() - start_s - r->read_s;
+    if (status != STENCIL_OK) {
+        stencil_run_close(r);
+        *run = NULL;
+    }
+    return status;
+}
+
+/* Makes a side for the plan, or finds it, and uses it; where that fails, the one before. */
+static stencil_status change_side(stencil_run *r, const stencil_plan *plan) {
+    const side before = {r->plan, r->cpu, r->gpu}, *lender = NULL;
+    for (int i = 0; i < r->sides; i++) {
+        if (r->side[i].plan == plan) {
+            use_side(r, &r->side[i]);
+            return STENCIL_OK;
+        }
+        if (stencil_plans_share_cells(r->side[i].plan, plan))
+            lender = &r->side[i];
+    }
+    CHECK(r->sides < STENCIL_SIDES_MAX, INTERNAL, "more than %d plans in one run", STENCIL_SIDES_MAX);
+    use_side(r, &(side){.plan = plan});
+    const stencil_status status = open_side(r, lender);
+    side *made = &r->side[r->sides];
+    *made = (side){r->plan, r->cpu, r->gpu};
+    if (status == STENCIL_OK) {
+        r->sides++;
+        return STENCIL_OK;
+    }
+    close_side(made);
+    use_side(r, &before);
+    return status;
+}
+
+stencil_status stencil_run_replan(stencil_run *r, const stencil_plan *plan) {
+    const double start_s = stencil_clock_s();
+    stencil_run before = *r; /* whose cells are read */
+    TRY(change_side(r, plan));
+    const stencil_reader cells = {stencil_run_read, &before};
+    const stencil_status status =
+        stencil_plans_share_cells(before.plan, plan) ? STENCIL_OK : load_all(r, &cells, &cells);
+    if (status != STENCIL_OK)
+        use_side(r, &(side){before.plan, before.cpu, before.gpu});
+    r->prepare_s += stencil_clock_s() - start_s;
+    return status;
+}
+
+/* Lenders stand in front of those that they lend to, and go after them. */
+void stencil_run_settle(stencil_run *r) {
+    const double start_s = stencil_clock_s();
+    for (int i = r->sides - 1; i >= 0; i--)
+        if (!stencil_plans_share_cells(r->side[i].plan, r->plan)) {
+            close_side(&r->side[i]);
+            memmove(&r->side[i], &r->side[i + 1], (size_t)(--r->sides - i) * sizeof *r->side);
+        }
+    r->prepare_s += stencil_clock_s() - start_s;
+}
+
+static stencil_status read_part(const stencil_run *r, int part, int buffer, const stencil_box *box,
+                                const stencil_cells *to) {
+#ifdef STENCIL_HAVE_CUDA
+    if (r->gpu != NULL)
+        return stencil_gpu_move(r->gpu, part, buffer, box, NULL, to);
+#endif
+    const stencil_cells from = stencil_buffer_cells(&r->cpu->buffers, part, buffer, box->first),
+                        there = stencil_cells_from(to, box->first);
+    stencil_cells_copy(&there, &from, box->n);
+    return STENCIL_OK;
+}
+
+stencil_status stencil_run_read(void *run, stencil_array array, const stencil_box *box,
+                                const stencil_cells *to) {
+    const stencil_run *r = run;
+    const stencil_cut *cut = &r->plan->cut;
+    for (int part = 0; part < cut->parts; part++) {
+        const stencil_box held = stencil_cut_cells(cut, part), cells = stencil_box_common(&held, box);
+        if (stencil_box_cells(&cells) > 0)
+            TRY(read_part(r, part, stencil_buffer_of(array, r->from), &cells, to));
+    }
+    if (r->exponent != 0)
+        stencil_cells_scale(to, box->n, -r->exponent);
+    return STENCIL_OK;
+}
+
+stencil_status stencil_run_side_open(stencil_run *r, const stencil_problem *problem, side *before) {
+    *before = (side){r->plan, r->cpu, r->gpu};
+    CHECK(r->sides < STENCIL_SIDES_MAX, INTERNAL, "more than %d plans in one run", STENCIL_SIDES_MAX);
+    const stencil_problem *own = r->problem;
+    const double start_s = stencil_clock_s();
+    r->problem = problem;
+    use_side(r, &(side){.plan = before->plan});
+    const stencil_status status = open_side(r, before);
+    r->side[r->sides++] = (side){r->plan, r->cpu, r->gpu};
+    r->prepare_s += stencil_clock_s() - start_s;
+    if (status != STENCIL_OK)
+        stencil_run_side_close(r, own, before);
+    return status;
+}
+
+void stencil_run_side_close(stencil_run *r, const stencil_problem *problem, const side *before) {
+    close_side(&r->side[--r->sides]);
+    use_side(r, before);
+    r->problem = problem;
+}
+
+void stencil_run_close(stencil_run *r) {
+    if (r == NULL)
+        return;
+    while (r->sides > 0) /* those that others have their arrays from at the end */
+        close_side(&r->side[--r->sides]);
+    stencil_field_destroy(&r->kept);
+    free(r->outcome.residual);
+    free(r);
+}
+
+stencil_status stencil_run_fields(const stencil_plan *plan, const stencil_problem *problem,
+                                  const stencil_field *u, const stencil_field *b,
+                                  const stencil_observers *observers, stencil_report *report) {
+    stencil_fields fields = {u, b};
+    const stencil_reader from = {stencil_fields_read, &fields};
+    const stencil_box array = stencil_mesh_array(&plan->cut.mesh);
+    const stencil_cells all = stencil_field_cells(u), to = stencil_cells_from(&all, array.first);
+    stencil_run *run;
+    TRY(stencil_run_open(&run, plan, problem, &from));
+    stencil_status status = stencil_run_drive(run, observers, report);
+    if (status == STENCIL_OK)
+        status = stencil_run_read(run, STENCIL_ARRAY_U, &array, &to);
+    stencil_run_close(run);
+    return status;
+}

@@ -1,0 +1,454 @@
+#include "solver/run/drive.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "solver/problem/cycle.h"
+#include "solver/plan/sweep.h"
+
+/* From now on `first` is known. */
+static void set_criteria(stencil_run *r, double first) {
+    const stencil_stop *stop = &r->problem->stop;
+    r->report->residual_first = first;
+    r->report->threshold = fmax(stop->rtol * first, stop->atol);
+    /* Time loops know changes only, of scaled cells. */
+    r->schedule.under_rtol = ldexp(r->last_omega * (stop->rtol * first), r->exponent);
+    r->schedule.under_atol = ldexp(r->last_omega * stop->atol, r->exponent);
+    r->turn_first = stencil_turn_first(r->problem, first, r->report->threshold);
+}
+
+/* Residual of a change, and the other way round. */
+static double residual_of(const stencil_run *r, double change, double omega) {
+    return ldexp(change, -r->exponent) / omega;
+}
+static stencil_reason decide(const stencil_run *r, double residual) {
+    return stencil_schedule_decide(&r->schedule, ldexp(r->last_omega * residual, r->exponent));
+}
+
+static void start_schedule(stencil_run *r) {
+    const stencil_stop *stop = &r->problem->stop;
+    r->schedule = (stencil_schedule){.check_every = stop->check_every,
+                                     .check_step = stop->steps,
+                                     .under_rtol = NAN,
+                                     .under_atol = NAN,
+                                     .norm = stop->norm,
+                                     .updated_cells = stencil_problem_updated_cells(r->problem)};
+    r->report->residual_first = r->report->threshold = r->report->resolution = NAN;
+    r->report->plain_from = -1;
+    r->turn_first = INT64_MAX;
+    r->window = stencil_stagnation_window(r->problem);
+    r->last_omega = stencil_cycle_omega_last(r->problem);
+}
+
+/* What the residuals up to `step` say when it is the end of a window; accelerated problems turn to plain
+ * steps first, see turns_plain(). */
+static stencil_reason judge_window(const stencil_run *r, int64_t step) {
+    return stencil_schedule_has_criterion(&r->schedule) && step > 0 && step % r->window == 0 &&
+                   !r->accelerated && stencil_stagnated(&r->report->history, r->window, step)
+               ? STENCIL_REASON_STAGNATED
+               : STENCIL_REASON_NONE;
+}
+
+/* Takes up the count of earlier runs. Where those have met a criterion, or stagnated, this run is over before
+ * its first step. */
+static stencil_status resume(stencil_run *r) {
+    const stencil_origin *origin = &r->problem->origin;
+    stencil_report *report = r->report;
+    const stencil_history *history = &origin->history;
+    int64_t count = history->count;
+    report->steps = report->steps_before = origin->steps;
+    /* A run that goes on would not have checked the step in which an earlier one has ended. */
+    if (origin->last_is_extra && origin->plain_from < 0 && origin->steps < r->problem->stop.steps)
+        count--;
+    for (int64_t i = 0; i < count; i++)
+        TRY(stencil_history_add(&report->history, history->step[i], history->residual[i]));
+    if (origin->steps == 0)
+        return STENCIL_OK;
+    report->residual_first = origin->residual_first; /* kept for later runs, whatever this one asks for */
+    if (stencil_stop_has_criterion(&r->problem->stop) && !isnan(origin->residual_first))
+        set_criteria(r, origin->residual_first);
+    if (origin->residual_first == 0 && stencil_stop_has_criterion(&r->problem->stop))
+        report->reason = STENCIL_REASON_FIXED_POINT;
+    else if (count > 0)
+        report->reason = decide(r, stencil_history_last(&report->history));
+    report->plain_from = origin->plain_from;
+    if (report->reason == STENCIL_REASON_NONE)
+        report->reason = origin->plain_from >= 0 ? STENCIL_REASON_STAGNATED : judge_window(r, origin->steps);
+    return STENCIL_OK;
+}
+
+/* Where an observer looks next: most see the cells, which in mid-cycle are no approximation of anything. */
+static int64_t next_of(const stencil_run *r, const stencil_observer *o, int64_t step) {
+    const int64_t next = o->next(o->context, step);
+    return o->any_step ? next : stencil_cycle_end(r->problem, next);
+}
+
+static bool in_cycle(const stencil_run *r, int64_t step) {
+    return stencil_cycle_end(r->problem, step) != step;
+}
+
+/* Polls the observers with residuals, for strategies, which know changes only. Of cycles of steps: who wants
+ * the end gets it at the end of the cycle, where batches end, or, where cells were kept, within a second. */
+static bool poll_between(void *context, int64_t step, double residual) {
+    static const double patience_s = 1.0;
+    stencil_run *r = context;
+    const stencil_batch all = {.observers = &r->observers};
+    const bool goes_on = stencil_batch_poll(&all, step, residual_of(r, residual, r->last_omega));
+    if (!r->accelerated)
+        return goes_on;
+    if (!goes_on && r->asked_s == 0)
+        r->asked_s = stencil_clock_s();
+    return r->asked_s == 0 || r->kept_steps < 0 || stencil_clock_s() - r->asked_s < patience_s;
+}
+
+/* Before the first step of a cycle: its cells are kept as long as cycles take long enough for that. */
+static stencil_status keep_cells(stencil_run *r) {
+    static const double long_s = 0.5;
+    const int64_t step = r->report->steps;
+    const double now_s = stencil_clock_s();
+    if (!r->keeps || in_cycle(r, step))
+        return STENCIL_OK;
+    if (r->kept_steps >= 0) {
+        const double cycles = (double)(step - r->kept_steps) / r->problem->cycle.length;
+        r->keeps = now_s - r->kept_s > long_s * cycles;
+    }
+    r->kept_steps = -1;
+    if (!r->keeps) {
+        stencil_field_destroy(&r->kept);
+        return STENCIL_OK;
+    }
+    if (r->kept.data == NULL)
+        TRY(stencil_field_create(&r->kept, &r->problem->layout, "the field at the last end of a cycle"));
+    const stencil_box array = stencil_mesh_array(&r->plan->cut.mesh);
+    const stencil_cells all = stencil_field_cells(&r->kept), to = stencil_cells_from(&all, array.first);
+    TRY(stencil_run_read(r, STENCIL_ARRAY_U, &array, &to));
+    r->kept_steps = step;
+    r->kept_s = stencil_clock_s();
+    return STENCIL_OK;
+}
+
+/* A run that was left in mid-cycle is back where the cycle began. */
+static stencil_status give_back(stencil_run *r) {
+    stencil_fields fields = {&r->kept, NULL};
+    const stencil_reader kept = {stencil_fields_read, &fields};
+    TRY(stencil_run_load_u(r, &kept));
+    r->report->steps = r->kept_steps;
+    return STENCIL_OK;
+}
+
+/* The next batch ends where the first observer wants to look; where its history would be full; where a test,
+ * or a launch that has no room for more weights, wants a launch of its own; where a window of stagnation
+ * ends; at the first end of a cycle behind the steps of a poll. */
+static stencil_batch next_batch(const stencil_run *r) {
+    const int64_t step = r->report->steps, launch = r->plan->wait.steps_per_launch;
+    int64_t count = r->problem->stop.steps - step, full = 0;
+    if (stencil_multiply(r->schedule.check_every, STENCIL_CHECKS_MAX - 1, &full))
+        count = stencil_smaller(count, full);
+    if (launch > 0)
+        count = stencil_smaller(count, launch);
+    if (stencil_stop_has_criterion(&r->problem->stop))
+        count = stencil_smaller(count, r->window - step % r->window);
+    if (r->turn_first < INT64_MAX) {
+        const int64_t behind = step < r->turn_first ? r->turn_first - 1 : step;
+        count = stencil_smaller(count, stencil_schedule_next(&r->schedule, behind) - step);
+    }
+    for (int i = 0; i < r->observers.count; i++) {
+        const stencil_observer *o = &r->observers.item[i];
+        if (o->next != NULL)
+            count = stencil_smaller(count, next_of(r, o, step) - step);
+    }
+    if (r->accelerated)
+        count = stencil_smaller(count, stencil_cycle_end(r->problem, step + r->plan->poll_every) - step);
+    return (stencil_batch){step, count, r->polled, r->from};
+}
+
+/* The outcome becomes part of the report. */
+static stencil_status keep_outcome(stencil_run *r, const stencil_batch *batch,
+                                   const stencil_schedule *schedule) {
+    const stencil_outcome *outcome = &r->outcome;
+    int64_t step = batch->first;
+    for (int64_t i = 0; i < outcome->checks; i++) {
+        step = stencil_schedule_next(schedule, step);
+        const double residual =
+            residual_of(r, outcome->residual[i], stencil_cycle_omega(r->problem, step - 1));
+        TRY(stencil_history_add(&r->report->history, step, residual));
+    }
+    r->report->steps += outcome->steps;
+    r->report->reason = outcome->reason;
+    return STENCIL_OK;
+}
+
+stencil_status stencil_run_batch(stencil_run *r, const stencil_batch *batch, const stencil_schedule *schedule,
+                                 double *time_s) {
+    const stencil_strategy *strategy = r->strategy;
+    r->outcome = (stencil_outcome){.residual = r->outcome.residual};
+    if (r->cpu != NULL) {
+        const double start_s = stencil_clock_s();
+        r->cpu->schedule = *schedule;
+        TRY((strategy->batch_cpu != NULL ? strategy->batch_cpu : stencil_host_loop_cpu)(r->cpu, batch,
+                                                                                        &r->outcome));
+        *time_s = stencil_clock_s() - start_s;
+    }
+#ifdef STENCIL_HAVE_CUDA
+    if (r->gpu != NULL) {
+        const int64_t illegal = r->plan->wait.illegal_step;
+        stencil_gpu_set_schedule(r->gpu, schedule);
+        if (illegal > batch->first && illegal <= batch->first + batch->count)
+            TRY(stencil_gpu_break(r->gpu));
+        TRY((strategy->batch_gpu != NULL ? strategy->batch_gpu : stencil_host_loop_gpu)(r->gpu, batch,
+                                                                                        &r->outcome));
+        TRY(stencil_gpu_time_s(r->gpu, time_s));
+    }
+#endif
+    return STENCIL_OK;
+}
+
+stencil_run_sides stencil_run_sides_of(const stencil_run *r) {
+    return (stencil_run_sides){.problem = r->problem,
+                               .plan = r->plan,
+                               .strategy = r->strategy,
+                               .schedule = &r->schedule,
+                               .outcome = &r->outcome,
+                               .cpu = r->cpu,
+                               .gpu = r->gpu,
+                               .steps = r->steps};
+}
+
+static stencil_status make_batch(stencil_run *r, const stencil_batch *batch,
+                                 const stencil_schedule *schedule) {
+    double time_s = 0;
+    TRY(stencil_run_batch(r, batch, schedule, &time_s));
+    r->report->compute_s += time_s;
+    r->from = stencil_batch_end(batch, schedule, r->plan->depth, r->outcome.steps);
+    return keep_outcome(r, batch, schedule);
+}
+
+/* Judges a window that has ended with the batch, calls who wanted to look there, and polls all. */
+static stencil_status observe(stencil_run *r, const stencil_batch *batch) {
+    stencil_report *report = r->report;
+    if (report->reason == STENCIL_REASON_NONE)
+        report->reason = judge_window(r, report->steps);
+    for (int i = 0; i < r->observers.count && report->reason == STENCIL_REASON_NONE; i++) {
+        const stencil_observer *o = &r->observers.item[i];
+        if (o->at != NULL && next_of(r, o, batch->first) == report->steps)
+            TRY(o->at(o->context, report));
+    }
+    const double last = r->outcome.checks > 0 ? r->outcome.residual[r->outcome.checks - 1] : NAN;
+    const bool goes_on = stencil_batch_poll(batch, report->steps, last);
+    if ((!goes_on || (r->asked_s > 0 && !in_cycle(r, report->steps))) &&
+        report->reason == STENCIL_REASON_NONE && report->steps < r->problem->stop.steps)
+        report->reason = STENCIL_REASON_INTERRUPTED;
+    return STENCIL_OK;
+}
+
+/* The first step by itself: its residual is what rtol is relative to. It is an entry of the history only
+ * where it would have been checked anyway. */
+static stencil_status first_step(stencil_run *r) {
+    stencil_report *report = r->report;
+    const stencil_batch batch = {report->steps, 1, r->polled, r->from};
+    const bool checked = stencil_schedule_checks(&r->schedule, batch.first + 1);
+    stencil_schedule schedule = r->schedule;
+    schedule.check_step = batch.first + 1;
+    TRY(make_batch(r, &batch, &schedule));
+    const double residual = stencil_history_last(&report->history);
+    report->history.count -= !checked;
+    set_criteria(r, residual < r->source_norm ? r->source_norm : residual);
+    if (residual == 0)
+        report->reason = STENCIL_REASON_FIXED_POINT;
+    else if (checked && report->reason == STENCIL_REASON_NONE)
+        report->reason = decide(r, residual);
+    return STENCIL_OK;
+}
+
+/* Tells whether an accelerated problem has come to where rounding hides what cycles still do. */
+static bool turns_plain(const stencil_run *r) {
+    const stencil_report *report = r->report;
+    const stencil_history *history = &report->history;
+    return r->accelerated && stencil_stop_has_criterion(&r->problem->stop) && history->count > 0 &&
+           history->step[history->count - 1] == report->steps &&
+           stencil_turns_plain(r->problem, history, report->residual_first, report->threshold);
+}
+
+static bool is_approximation(const stencil_run *r, const stencil_defect *defect) {
+    const stencil_error_bound bound = stencil_error_bound_of(r->problem, defect);
+    return bound.known && bound.relative <= STENCIL_UNSOLVED;
+}
+
+/* Tells whether the last residual is as small as the precision resolves in a field that is an approximation
+ * of the solution. */
+static bool is_resolved(const stencil_run *r, const stencil_defect *defect) {
+    const stencil_report *report = r->report;
+    return stencil_history_last(&report->history) <= fmax(report->threshold, report->resolution) &&
+           is_approximation(r, defect);
+}
+
+static stencil_status find_defect(stencil_run *r, stencil_defect *defect) {
+    const stencil_reader cells = {stencil_run_read, r};
+    TRY(stencil_defect_of(r->problem, &cells, defect));
+    r->report->resolution = stencil_resolution(r->problem, defect->magnitude);
+    return STENCIL_OK;
+}
+
+/* Plain steps up to step `end`, whose residual is checked. */
+static stencil_status make_plain_steps(stencil_run *r, int64_t end) {
+    stencil_report *report = r->report;
+    const int64_t launch = r->plan->wait.steps_per_launch;
+    stencil_schedule schedule = r->schedule;
+    schedule.check_step = end;
+    schedule.check_every = INT64_MAX;
+    schedule.checked_most = stencil_sweep_checked_most(r->plan, r->problem);
+    while (report->steps < end && report->reason == STENCIL_REASON_NONE) {
+        const int64_t left = end - report->steps;
+        const stencil_batch batch = {report->steps, launch > 0 ? stencil_smaller(left, launch) : left,
+                                     r->polled, r->from};
+        TRY(make_batch(r, &batch, &schedule));
+    }
+    return STENCIL_OK;
+}
+
+/* The end of an accelerated problem whose cycles leave nothing but rounding: a cycle of plain steps takes
+ * most of that away, unless the precision resolves no less than what is left already. */
+static stencil_status end_plain(stencil_run *r) {
+    stencil_report *report = r->report;
+    const stencil_problem *problem = r->problem;
+    stencil_defect defect;
+    side before;
+    TRY(find_defect(r, &defect));
+    if (is_resolved(r, &defect) || report->steps >= problem->stop.steps) {
+        report->reason = STENCIL_REASON_STAGNATED; /* judge_end() says how */
+        return STENCIL_OK;
+    }
+    r->plain = *problem;
+    for (int i = 0; i < 2; i++) {
+        r->plain_step[i].source_factor = 1.0;
+        memcpy(r->plain_step[i].weight, problem->weight, sizeof problem->weight);
+    }
+    /* The cycle has length 2, so that the plan's kernels take their weights from a table as before. */
+    r->plain.cycle = (stencil_cycle){.length = 2, .given = r->plain_step};
+    report->plain_from = report->steps;
+    TRY(stencil_run_side_open(r, &r->plain, &before));
+    r->last_omega = 1.0;
+    set_criteria(r, report->residual_first);
+    const stencil_status status = make_plain_steps(r, report->steps + problem->cycle.length);
+    stencil_run_side_close(r, problem, &before);
+    if (report->reason == STENCIL_REASON_NONE)
+        report->reason = STENCIL_REASON_STAGNATED;
+    if (report->reason == STENCIL_REASON_INTERRUPTED)
+        report->plain_from = -1;
+    return status;
+}
+
+/* The one loop around all time loops. */
+static stencil_status drive(stencil_run *r) {
+    stencil_report *report = r->report;
+    while (report->reason == STENCIL_REASON_NONE && report->steps < r->problem->stop.steps) {
+        TRY(keep_cells(r));
+        if (turns_plain(r)) {
+            TRY(end_plain(r));
+            break;
+        }
+        if (stencil_stop_has_criterion(&r->problem->stop) && isnan(report->residual_first)) {
+            TRY(first_step(r));
+            continue;
+        }
+        r->schedule.checked_most = stencil_sweep_checked_most(r->plan, r->problem);
+        const stencil_batch batch = next_batch(r);
+        TRY(make_batch(r, &batch, &r->schedule));
+        TRY(observe(r, &batch));
+    }
+    return report->reason == STENCIL_REASON_INTERRUPTED && in_cycle(r, report->steps) ? give_back(r)
+                                                                                      : STENCIL_OK;
+}
+
+/* Whether a field that no longer changes is what was asked for: rounding alone can make u' = u. */
+static bool fixed_point_is_solution(const stencil_run *r, const stencil_defect *defect) {
+    const double asked = fmax(r->problem->stop.rtol * r->report->residual_first, r->problem->stop.atol);
+    return defect == NULL || defect->norm <= asked / r->problem->spec.omega + defect->rounding ||
+           (defect->norm <= r->report->resolution && is_approximation(r, defect));
+}
+
+static stencil_status take_largest(void *context, const stencil_box *slab, const stencil_cells *cells) {
+    double *largest = context;
+    *largest = fmax(*largest, stencil_cells_largest(cells, slab->n));
+    return STENCIL_OK;
+}
+
+/* What the end means, from the cells as they are now. */
+static stencil_status judge_end(stencil_run *r) {
+    stencil_report *report = r->report;
+    if (report->reason == STENCIL_REASON_NONE)
+        report->reason = stencil_stop_has_criterion(&r->problem->stop) ? STENCIL_REASON_NOT_CONVERGED
+                                                                       : STENCIL_REASON_STEPS;
+    const bool relaxes = stencil_stop_has_criterion(&r->problem->stop) && stencil_problem_relaxes(r->problem);
+    const stencil_reader cells = {stencil_run_read, r};
+    if (r->cpu != NULL && stencil_report_steps_done(report) > 0)
+        TRY(stencil_boxes_subnormal(&cells, &r->plan->cut.mesh, &report->subnormal));
+    stencil_defect values;
+    const stencil_defect *defect = relaxes ? &values : NULL;
+    if (relaxes) {
+        TRY(find_defect(r, &values));
+        report->bound = stencil_error_bound_of(r->problem, &values);
+    }
+    if (report->reason == STENCIL_REASON_NOT_CONVERGED && turns_plain(r))
+        report->reason = STENCIL_REASON_STAGNATED; /* no step is left for plain ones */
+    if (report->reason == STENCIL_REASON_STAGNATED && relaxes && is_resolved(r, defect))
+        report->reason = STENCIL_REASON_CONVERGED_PRECISION;
+    if (report->reason == STENCIL_REASON_STAGNATED) {
+        const stencil_slabs slabs = {.from = &cells, .mesh = &r->plan->cut.mesh, .array = STENCIL_ARRAY_U};
+        const stencil_box array = stencil_mesh_array(slabs.mesh);
+        double largest = 0;
+        TRY(stencil_slabs_visit(&slabs, &array, take_largest, &largest));
+        report->stagnation = stencil_stagnation_of(
+            r->problem, defect, largest, stencil_history_last(&report->history), report->residual_first);
+    }
+    if (stencil_history_last(&report->history) == 0 && report->steps > report->steps_before)
+        TRY(stencil_lost_of(r->problem, &cells, &report->lost));
+    report->reached = report->reason == STENCIL_REASON_STEPS ||
+                      report->reason == STENCIL_REASON_CONVERGED_RTOL ||
+                      report->reason == STENCIL_REASON_CONVERGED_ATOL ||
+                      report->reason == STENCIL_REASON_CONVERGED_PRECISION ||
+                      (report->reason == STENCIL_REASON_FIXED_POINT && fixed_point_is_solution(r, defect));
+    return STENCIL_OK;
+}
+
+static void describe(const stencil_run *r, stencil_report *report) {
+    snprintf(report->strategy, sizeof report->strategy, "%s", stencil_strategy_at(r->plan->strategy).name);
+    snprintf(report->backend, sizeof report->backend, "%s", stencil_backend_names[r->plan->backend]);
+    snprintf(report->device, sizeof report->device, "%s", r->plan->device);
+    report->updated_cells = stencil_problem_updated_cells(r->problem);
+    report->bytes_per_cell = stencil_sweep_traffic(r->plan, r->problem);
+    report->read_s = r->read_s;
+    report->prepare_s = r->prepare_s;
+}
+
+stencil_status stencil_run_drive(stencil_run *r, const stencil_observers *observers, stencil_report *report) {
+    r->report = report;
+    r->steps = r->problem->origin.steps; /* as they count now: the cells may have been found to be others */
+    r->from = (int)(r->steps % 2);       /* both buffers have them at first */
+    r->observers = observers != NULL ? *observers : (stencil_observers){0};
+    r->between = (stencil_observer){.context = r, .poll = poll_between};
+    r->own = (stencil_observers){&r->between, 1};
+    r->accelerated = stencil_cycle_end(r->problem, 1) > 1;
+    r->polled = r->accelerated || r->exponent != 0 ? &r->own : &r->observers;
+    r->keeps = r->plan->keeps_cycle;
+    r->kept_steps = -1;
+    r->asked_s = 0;
+    start_schedule(r);
+    TRY(resume(r));
+    const double ready_s = stencil_clock_s(), prepare_s = r->prepare_s;
+    TRY(drive(r));
+    const double done_s = stencil_clock_s();
+    r->steps = report->steps;
+    report->replan_s = r->prepare_s - prepare_s;
+    report->drive_s = done_s - ready_s - report->replan_s;
+    describe(r, report);
+    if (r->cpu != NULL && report->steps > report->steps_before) {
+        report->compute_s = report->drive_s;
+        stencil_cpu_report(r->cpu, report);
+    }
+    TRY(judge_end(r));
+    report->finish_s = stencil_clock_s() - done_s;
+    return STENCIL_OK;
+}

@@ -1,0 +1,103 @@
+/* A CUDA graph of many passes, replayed. Between two residual checks all passes of a cycle of length 1
+ * are alike but for the buffer they start from, so two graphs, one for each, serve the whole run; what does
+ * not fill a graph, and the passes whose last step is checked, are launched as usual. Inside a graph the
+ * launches are programmatic: the next pass's blocks are set up while this pass's drain, and wait for its end
+ * (griddepcontrol.wait) before they read. On a CPU there is nothing to replay: a parallel loop per step. */
+#include <stdlib.h>
+
+#include "solver/run/strategy.h"
+
+/* Passes of a graph: even, so that a replay ends in the buffer that it started from. */
+enum { GRAPH_PASSES = 64 };
+
+#ifdef STENCIL_HAVE_CUDA
+/* None of them is checked. */
+static stencil_status launch_passes(const stencil_gpu_part *gpu, int from) {
+    stencil_kernel_args args = gpu->args;
+    args.schedule.check_every = INT64_MAX;
+    args.schedule.check_step = 0;
+    const int32_t depth = gpu->plan->depth;
+    for (int k = 0; k < GRAPH_PASSES; k++) {
+        const stencil_pass pass = {from + (int64_t)k * depth, depth, k % 2 == 0 ? from : !from};
+        TRY(stencil_gpu_launch(gpu, &args, &pass, gpu->programmatic && k > 0, gpu->stream));
+    }
+    return STENCIL_OK;
+}
+
+static stencil_status capture(stencil_gpu_part *gpu, int from, cudaGraphExec_t *executable) {
+    cudaGraph_t graph = NULL;
+    TRY_CUDA(cudaStreamBeginCapture(gpu->stream, cudaStreamCaptureModeThreadLocal));
+    const stencil_status status = launch_passes(gpu, from);
+    const cudaError_t ended = cudaStreamEndCapture(gpu->stream, &graph);
+    cudaError_t made = cudaSuccess;
+    if (status == STENCIL_OK && ended == cudaSuccess)
+        made = cudaGraphInstantiate(executable, graph, 0);
+    if (graph != NULL)
+        cudaGraphDestroy(graph);
+    TRY(status);
+    TRY_CUDA(ended);
+    TRY_CUDA(made);
+    TRY_CUDA(cudaGraphUpload(*executable, gpu->stream));
+    return STENCIL_OK;
+}
+
+/* Steps that can be made from `step` on before the next pass that is checked, and the last one of the batch,
+ * which may be. */
+static int64_t plain_steps(const stencil_schedule *schedule, int64_t depth, int64_t step, int64_t end) {
+    const int64_t most = stencil_checked_most(schedule, depth), last = most > 1 ? most : 1,
+                  to_check = schedule->check_every - step % schedule->check_every;
+    return (to_check < end - step ? to_check : end - step) - last;
+}
+
+/* Whether the pass begins a graph, which holds the weights of the steps from 0 or 1 on: it fits where a cycle
+ * begins again there. */
+static bool replays(const stencil_gpu_run *run, const stencil_batch *batch, const stencil_pass *pass) {
+    const int64_t depth = run->plan->depth,
+                  plain = plain_steps(&run->schedule, depth, pass->first, batch->first + batch->count);
+    return (pass->first - pass->from) % run->cycle_length == 0 && plain >= GRAPH_PASSES * depth;
+}
+
+/* A graph of passes cannot be made in vain: its second one overwrites what the run would end with. */
+static stencil_status queue_ahead(stencil_gpu_run *run, const stencil_batch *batch, stencil_pass *pass) {
+    if (!replays(run, batch, pass))
+        return stencil_gpu_launch_pass(&run->part[0], pass);
+    pass->steps = 0;
+    return STENCIL_OK;
+}
+
+static stencil_status queue_gpu(stencil_gpu_run *run, const stencil_batch *batch, stencil_pass *pass) {
+    stencil_gpu_part *gpu = &run->part[0];
+    const cudaGraphExec_t *graph = run->loop;
+    const int depth = run->plan->depth;
+    if (!replays(run, batch, pass))
+        return stencil_gpu_launch_pass(gpu, pass);
+    TRY_CUDA(cudaGraphLaunch(graph[pass->from], gpu->stream));
+    *pass = (stencil_pass){pass->first + (int64_t)(GRAPH_PASSES - 1) * depth, depth, !pass->from};
+    return STENCIL_OK;
+}
+
+static stencil_status open_gpu(stencil_gpu_run *run) {
+    stencil_gpu_part *gpu = &run->part[0];
+    cudaGraphExec_t *graph = run->loop = calloc(2, sizeof *graph);
+    CHECK(graph != NULL, NO_MEMORY, "no memory for a graph");
+    for (int from = 0; from < 2; from++)
+        TRY(capture(gpu, from, &graph[from]));
+    return stencil_gpu_wait(gpu);
+}
+
+static void close_gpu(stencil_gpu_run *run) {
+    cudaGraphExec_t *graph = run->loop;
+    for (int from = 0; from < 2 && graph != NULL; from++)
+        if (graph[from] != NULL)
+            cudaGraphExecDestroy(graph[from]);
+    free(graph);
+}
+#endif
+
+const stencil_strategy stencil_strategy_graph = {
+    .replayed = GRAPH_PASSES,
+    .queue_gpu = STENCIL_ON_GPU(queue_gpu),
+    .queue_ahead = STENCIL_ON_GPU(queue_ahead),
+    .open_gpu = STENCIL_ON_GPU(open_gpu),
+    .close_gpu = STENCIL_ON_GPU(close_gpu),
+};

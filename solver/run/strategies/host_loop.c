@@ -1,0 +1,183 @@
+/* Loops driven by the host. On a GPU launches are queued in a stream and the host waits where it checks a
+ * residual, and wherever the strategy says; on a CPU a step is a parallel loop over all parts. */
+#include <math.h>
+#include <omp.h>
+
+#include "solver/run/strategy.h"
+
+bool stencil_batch_poll(const stencil_batch *batch, int64_t step, double residual) {
+    bool goes_on = true;
+    for (int i = 0; i < batch->observers->count; i++) {
+        const stencil_observer *o = &batch->observers->item[i];
+        goes_on = (o->poll == NULL || o->poll(o->context, step, residual)) && goes_on;
+    }
+    return goes_on;
+}
+
+void stencil_host_loop_end(const stencil_schedule *schedule, const stencil_plan *plan,
+                           const stencil_batch *batch, int64_t step, double residual,
+                           stencil_outcome *outcome) {
+    const int64_t before = batch->first + outcome->steps; /* a graph makes many steps at once */
+    outcome->steps = step - batch->first;
+    if (stencil_schedule_checks(schedule, step)) {
+        outcome->residual[outcome->checks++] = residual;
+        outcome->reason = stencil_schedule_decide(schedule, residual);
+    }
+    const double last = outcome->checks > 0 ? outcome->residual[outcome->checks - 1] : NAN;
+    if (step / plan->poll_every > before / plan->poll_every && !stencil_batch_poll(batch, step, last) &&
+        outcome->reason == STENCIL_REASON_NONE)
+        outcome->reason = STENCIL_REASON_INTERRUPTED;
+}
+
+/* What all threads of a parallel loop have in common: when it begins and when it has ended. */
+static void note_all(const stencil_cpu *cpu, int64_t step, stencil_mark mark) {
+    for (int thread = 0; thread < cpu->threads; thread++)
+        stencil_cpu_note(cpu, step, thread, mark);
+}
+
+stencil_status stencil_host_loop_cpu(stencil_cpu *cpu, const stencil_batch *batch, stencil_outcome *outcome) {
+    const int64_t end = batch->first + batch->count;
+    if (cpu->trace.without_barrier) /* the end of a parallel loop is one */
+        return stencil_persistent_cpu(cpu, batch, outcome);
+    const int depth = cpu->plan->depth;
+    stencil_pass pass = stencil_batch_pass(batch, &cpu->schedule, depth);
+    for (; pass.steps > 0 && outcome->reason == STENCIL_REASON_NONE;
+         pass = stencil_pass_next(&pass, &cpu->schedule, depth, end)) {
+        const int64_t step = pass.first + pass.steps;
+        const bool check = stencil_schedule_checks(&cpu->schedule, step);
+        double seen = NAN;
+        int team = 0;
+        note_all(cpu, step, STENCIL_MARK_LAUNCHED);
+#pragma omp parallel num_threads(cpu->threads)
+        {
+            const int thread = omp_get_thread_num(), threads = omp_get_num_threads();
+            if (thread == 0)
+                team = threads;
+            if (threads == cpu->threads)
+                stencil_cpu_advance(cpu, &pass, thread, threads);
+            if (threads == cpu->threads && check) {
+                double value;
+                stencil_cpu_sync(cpu, NULL, thread, true);
+                stencil_cpu_note(cpu, step, thread, STENCIL_MARK_LEFT);
+                stencil_cpu_residual(cpu, thread, threads, &value);
+                if (thread == 0)
+                    seen = value;
+            }
+        }
+        TRY(stencil_cpu_check_team(cpu, team));
+        if (!check)
+            note_all(cpu, step, STENCIL_MARK_LEFT);
+        stencil_host_loop_end(&cpu->schedule, cpu->plan, batch, step, seen, outcome);
+        note_all(cpu, step, STENCIL_MARK_END);
+    }
+    return STENCIL_OK;
+}
+
+#ifdef STENCIL_HAVE_CUDA
+static stencil_status mark(stencil_gpu_run *run, bool begin) {
+    for (int p = 0; p < run->parts; p++) {
+        const stencil_gpu_part *gpu = &run->part[p];
+        TRY_CUDA(cudaSetDevice(gpu->device));
+        TRY_CUDA(cudaEventRecord(begin ? gpu->begin : gpu->end, gpu->stream));
+    }
+    return STENCIL_OK;
+}
+
+static stencil_status wait_for_all(stencil_gpu_run *run) {
+    for (int p = 0; p < run->parts; p++)
+        TRY(stencil_gpu_wait(&run->part[p]));
+    return STENCIL_OK;
+}
+
+/* Waits for residuals that are on their way to the host. Meanwhile the GPU makes the next pass, where the
+ * strategy lets it: should the check end the run that was in vain, in the buffer that nobody asks for. */
+static stencil_status wait_for_residual(stencil_gpu_run *run, const stencil_batch *batch,
+                                        const stencil_pass *pass, stencil_pass *ahead) {
+    const stencil_gpu_part *gpu = &run->part[0];
+    if (run->queue_ahead == NULL)
+        return wait_for_all(run);
+    *ahead = stencil_pass_next(pass, &run->schedule, run->plan->depth, batch->first + batch->count);
+    TRY_CUDA(cudaEventRecord(gpu->step_done, gpu->stream));
+    if (ahead->steps > 0)
+        TRY(run->queue_ahead(run, batch, ahead));
+    TRY_CUDA(cudaEventSynchronize(gpu->step_done));
+    return STENCIL_OK;
+}
+
+/* After a pass was queued: where its last step is checked, waits for the residual of all parts. *ahead: the
+ * next pass, where that is queued already. */
+static stencil_status end_queued(stencil_gpu_run *run, const stencil_batch *batch, const stencil_pass *pass,
+                                 stencil_pass *ahead, stencil_outcome *outcome) {
+    const int64_t step = pass->first + pass->steps;
+    double residual = NAN;
+    *ahead = (stencil_pass){0};
+    if (stencil_schedule_checks(&run->schedule, step)) {
+        if (run->parts > 1) /* partial sums of a part may be in others */
+            TRY(wait_for_all(run));
+        for (int p = 0; p < run->parts; p++)
+            TRY(stencil_gpu_start_combine(&run->part[p]));
+        TRY(wait_for_residual(run, batch, pass, ahead));
+        residual = stencil_gpu_residual(run);
+        run->part[0].args.mailbox->residual = residual;
+    }
+    stencil_host_loop_end(&run->schedule, run->plan, batch, step, residual, outcome);
+    return STENCIL_OK;
+}
+
+stencil_status stencil_host_loop_gpu(stencil_gpu_run *run, const stencil_batch *batch,
+                                     stencil_outcome *outcome) {
+    const int64_t end = batch->first + batch->count;
+    const int depth = run->plan->depth;
+    TRY(mark(run, true));
+    stencil_pass pass = stencil_batch_pass(batch, &run->schedule, depth), ahead = {0};
+    for (; pass.steps > 0 && outcome->reason == STENCIL_REASON_NONE;
+         pass = stencil_pass_next(&pass, &run->schedule, depth, end)) {
+        if (ahead.steps == 0)
+            TRY(run->queue(run, batch, &pass));
+        TRY(end_queued(run, batch, &pass, &ahead, outcome));
+    }
+    TRY(mark(run, false));
+    return wait_for_all(run);
+}
+
+static stencil_status queue_launch(stencil_gpu_run *run, const stencil_batch *batch, stencil_pass *pass) {
+    (void)batch;
+    return stencil_gpu_launch_pass(&run->part[0], pass);
+}
+
+static stencil_status queue_stream_sync(stencil_gpu_run *run, const stencil_batch *batch,
+                                        stencil_pass *pass) {
+    TRY(queue_launch(run, batch, pass));
+    return stencil_gpu_wait(&run->part[0]);
+}
+
+static stencil_status queue_device_sync(stencil_gpu_run *run, const stencil_batch *batch,
+                                        stencil_pass *pass) {
+    TRY(queue_launch(run, batch, pass));
+    TRY_CUDA(cudaDeviceSynchronize());
+    return STENCIL_OK;
+}
+
+static stencil_status queue_event_sync(stencil_gpu_run *run, const stencil_batch *batch, stencil_pass *pass) {
+    const stencil_gpu_part *gpu = &run->part[0];
+    TRY(queue_launch(run, batch, pass));
+    TRY_CUDA(cudaEventRecord(gpu->step_done, gpu->stream));
+    TRY_CUDA(cudaEventSynchronize(gpu->step_done));
+    return STENCIL_OK;
+}
+#endif
+
+/* A launch per step, queued in a stream: the end of a kernel is the barrier, and the host waits only where it
+ * checks a residual (implicit CPU synchronisation of Xiao and Feng, IPDPS 2010). */
+const stencil_strategy stencil_strategy_relaunch = {.queue_gpu = STENCIL_ON_GPU(queue_launch),
+                                                    .queue_ahead = STENCIL_ON_GPU(queue_launch)};
+
+/* The host waits for the stream after every step (explicit CPU synchronisation of Xiao and Feng, IPDPS 2010).
+ */
+const stencil_strategy stencil_strategy_stream_sync = {.queue_gpu = STENCIL_ON_GPU(queue_stream_sync)};
+
+/* The host waits for the whole device after every step. */
+const stencil_strategy stencil_strategy_device_sync = {.queue_gpu = STENCIL_ON_GPU(queue_device_sync)};
+
+/* The host records an event behind every step and waits for it. */
+const stencil_strategy stencil_strategy_event_sync = {.queue_gpu = STENCIL_ON_GPU(queue_event_sync)};

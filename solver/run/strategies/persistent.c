@@ -1,0 +1,208 @@
+/* The persistent loop: all steps in one launch with a barrier between them; residual, decision and progress
+ * live where the steps are made. On a CPU one team of threads makes all steps. Which barrier: the name of the
+ * strategy. */
+#include <math.h>
+#include <omp.h>
+#include <stdio.h>
+#include <time.h>
+
+#include "solver/run/strategy.h"
+
+/* What the run shares. Written by thread 0 before a barrier, read by all after it. */
+typedef struct run {
+    int64_t interrupt_step, alarm_step;
+} run;
+
+/* The loop of one thread; each finds the same outcome, and thread 0 keeps it. */
+static void team_run(stencil_cpu *cpu, const stencil_batch *batch, stencil_outcome *outcome, run *shared) {
+    const int thread = omp_get_thread_num(), threads = omp_get_num_threads();
+    const stencil_schedule *schedule = &cpu->schedule;
+    const int64_t end = batch->first + batch->count;
+    const int depth = cpu->plan->depth;
+    stencil_reason reason = STENCIL_REASON_NONE;
+    double residual = NAN;
+    int64_t step = batch->first, checks = 0;
+    stencil_pass pass = stencil_batch_pass(batch, schedule, depth);
+    for (; pass.steps > 0 && reason == STENCIL_REASON_NONE;
+         pass = stencil_pass_next(&pass, schedule, depth, end)) {
+        step = pass.first + pass.steps;
+        const bool check = stencil_schedule_checks(schedule, step),
+                   poll = stencil_pass_reaches(&pass, cpu->plan->poll_every);
+        stencil_cpu_advance(cpu, &pass, thread, threads);
+        /* Named by its step: a slow thread does not take the next word for this one. */
+        if (poll && thread == 0 && !stencil_batch_poll(batch, step, residual))
+            __atomic_store_n(&shared->interrupt_step, step, __ATOMIC_RELAXED);
+        if (!stencil_cpu_sync(cpu, &pass, thread, check || poll) ||
+            (check && !stencil_cpu_residual(cpu, thread, threads, &residual))) {
+            if (cpu->state.alarm[0] == 1 + (uint32_t)thread)
+                shared->alarm_step = step;
+            return;
+        }
+        if (check) {
+            reason = stencil_schedule_decide(schedule, residual);
+            if (thread == 0)
+                outcome->residual[checks] = residual;
+            checks++;
+        }
+        if (poll && reason == STENCIL_REASON_NONE &&
+            __atomic_load_n(&shared->interrupt_step, __ATOMIC_RELAXED) == step)
+            reason = STENCIL_REASON_INTERRUPTED;
+        stencil_cpu_note(cpu, step, thread, STENCIL_MARK_END);
+    }
+    if (thread == 0)
+        *outcome = (stencil_outcome){step - batch->first, reason, checks, outcome->residual};
+}
+
+stencil_status stencil_persistent_cpu(stencil_cpu *cpu, const stencil_batch *batch,
+                                      stencil_outcome *outcome) {
+    run shared = {0};
+    int threads = 0;
+#pragma omp parallel num_threads(cpu->threads)
+    {
+        if (omp_get_num_threads() == cpu->threads)
+            team_run(cpu, batch, outcome, &shared);
+#pragma omp single
+        threads = omp_get_num_threads();
+    }
+    TRY(stencil_cpu_check_team(cpu, threads));
+    if (cpu->barrier != STENCIL_BARRIER_none && cpu->state.alarm[0] != 0) {
+        char waiter[32];
+        snprintf(waiter, sizeof waiter, "thread %u", cpu->state.alarm[0] - 1);
+        return stencil_alarm_fail(stencil_barriers[cpu->barrier].name, waiter, shared.alarm_step,
+                                  1e-9 * (double)cpu->state.timeout_ns);
+    }
+    return STENCIL_OK;
+}
+
+#ifdef STENCIL_HAVE_CUDA
+/* One part's launch: of single steps, or of passes of several. */
+static stencil_status launch(stencil_gpu_part *gpu, const stencil_batch *batch) {
+    const stencil_plan *plan = gpu->plan;
+    const stencil_kernel *kernel = &plan->kernel;
+    const bool deep = plan->depth > 1;
+    stencil_kernel_args *s = &gpu->args;
+    stencil_gpu_set_steps(gpu, s, batch->first, batch->count, batch->from);
+    gpu->args.mailbox->step = batch->first;
+    /* Parts that share a GPU fit on it together because the plan shares out its multiprocessors. */
+    const stencil_grid grid = {.blocks = (unsigned)plan->part[gpu->part].grid_blocks,
+                               .block_x = (unsigned)(deep ? kernel->deep_threads : plan->block_x),
+                               .block_y = (unsigned)(deep ? 1 : plan->block_y),
+                               .cluster_blocks = (unsigned)plan->cluster_blocks,
+                               .shared_bytes = (unsigned)(deep ? kernel->deep_bytes : kernel->step_bytes),
+                               .shared = gpu->shared};
+    return stencil_grid_launch(deep ? kernel->deep : kernel->function, &grid, s, gpu->stream);
+}
+
+/* Waits for the launch, polling as its mailbox says how far it is. Short ones are not slept through, long
+ * ones not by more than a small part of them. */
+static stencil_status wait(stencil_gpu_part *gpu, const stencil_batch *batch) {
+    const double start_s = stencil_clock_s();
+    for (;;) {
+        const double waited_s = stencil_clock_s() - start_s;
+        const cudaError_t state = cudaStreamQuery(gpu->stream);
+        if (state == cudaSuccess)
+            return STENCIL_OK;
+        if (state != cudaErrorNotReady)
+            TRY_CUDA_STATE(state, "cudaStreamQuery(gpu->stream), a persistent loop");
+        if (gpu->part == 0 &&
+            !stencil_batch_poll(batch, gpu->args.mailbox->step, gpu->args.mailbox->residual))
+            gpu->args.mailbox->interrupt = 1;
+        if (waited_s > 0.01)
+            nanosleep(&(struct timespec){.tv_nsec = waited_s > 0.2 ? 1000000 : (long)(5e6 * waited_s)}, NULL);
+    }
+}
+
+static stencil_status launch_and_wait(stencil_gpu_part *gpu, void *context) {
+    const stencil_batch *batch = *(const stencil_batch **)context;
+    TRY_CUDA(cudaEventRecord(gpu->begin, gpu->stream));
+    TRY(launch(gpu, batch));
+    TRY_CUDA(cudaEventRecord(gpu->end, gpu->stream));
+    TRY(wait(gpu, batch));
+    /* Not queued behind the kernel: a copy that waits may keep another part's kernel from starting. */
+    TRY_CUDA(cudaMemcpyAsync(gpu->control_host, gpu->args.control, sizeof *gpu->control_host,
+                             cudaMemcpyDeviceToHost, gpu->stream));
+    return stencil_gpu_wait(gpu);
+}
+
+/* What the launch has found; every part has found the same. */
+static stencil_status collect(stencil_gpu_run *run, const stencil_batch *batch, stencil_outcome *outcome) {
+    stencil_gpu_part *gpu = &run->part[0];
+    const stencil_control *control = gpu->control_host;
+    TRY_CUDA(cudaSetDevice(gpu->device));
+    *outcome = (stencil_outcome){control->step - batch->first, (stencil_reason)control->reason,
+                                 control->history_count, outcome->residual};
+    TRY_CUDA(cudaMemcpy(outcome->residual, gpu->args.history, (size_t)outcome->checks * sizeof(double),
+                        cudaMemcpyDeviceToHost));
+    for (int p = 1; p < run->parts; p++)
+        CHECK(run->part[p].control_host->step == control->step &&
+                  run->part[p].control_host->reason == control->reason,
+              INTERNAL, "part %d ended after step %lld, part 0 after step %lld", p,
+              (long long)run->part[p].control_host->step, (long long)control->step);
+    return STENCIL_OK;
+}
+
+/* One part's passes. */
+static stencil_status launch_passes(stencil_gpu_part *gpu, const stencil_batch *batch) {
+    stencil_kernel_args *s = &gpu->args;
+    const int64_t last = batch->first + batch->count, check = stencil_schedule_next(&s->schedule, last);
+    int64_t *absent = &s->fault.absent_step;
+    /* A pass that is checked has no barrier: who is absent in it is so at the one before, or at the next. */
+    if (*absent > last && *absent <= check && check - last <= stencil_checked_most(&s->schedule, s->depth))
+        *absent = last;
+    if (*absent > 0 && *absent <= batch->first)
+        *absent = batch->first + 1;
+    TRY_CUDA(cudaSetDevice(gpu->device));
+    return launch(gpu, batch);
+}
+
+static stencil_status launch_checked(stencil_gpu_run *run, const stencil_pass *pass) {
+    for (int p = 0; p < run->parts && !run->part[p].args.trace.without_compute; p++) {
+        TRY_CUDA(cudaSetDevice(run->part[p].device));
+        TRY(stencil_gpu_launch_pass(&run->part[p], pass));
+    }
+    return STENCIL_OK;
+}
+
+/* Passes of several steps: a launch of all up to the next one that is checked, which is a launch of its own.
+ * A launch that ends elsewhere was asked to, or blocks have given up. */
+static stencil_status queue_gpu(stencil_gpu_run *run, const stencil_batch *batch, stencil_pass *pass) {
+    const int64_t depth = run->plan->depth, end = batch->first + batch->count,
+                  check = stencil_schedule_next(&run->schedule, pass->first),
+                  plain_end = check <= end ? check - stencil_checked_most(&run->schedule, depth) : end;
+    if (stencil_schedule_checks(&run->schedule, pass->first + pass->steps))
+        return launch_checked(run, pass);
+    const stencil_batch some = {.first = pass->first,
+                                .count = plain_end - pass->first,
+                                .observers = batch->observers,
+                                .from = pass->from};
+    for (int p = 0; p < run->parts; p++)
+        TRY(launch_passes(&run->part[p], &some));
+    TRY(wait(&run->part[0], &some));
+    for (int p = 1; p < run->parts; p++)
+        TRY(stencil_gpu_wait(&run->part[p]));
+    const int64_t made = run->part[0].args.mailbox->step - some.first;
+    for (int p = 0; p < run->parts; p++)
+        if (run->part[p].args.mailbox->step != some.first + some.count)
+            TRY(stencil_barrier_check(&run->barrier));
+    CHECK(made > 0 && made <= some.count, INTERNAL, "a launch of %lld steps made %lld", (long long)some.count,
+          (long long)made);
+    const int64_t before = (made - 1) / depth;
+    *pass = (stencil_pass){some.first + before * depth, (int32_t)(made - before * depth),
+                           some.from ^ (int32_t)(before % 2)};
+    return STENCIL_OK;
+}
+
+static stencil_status batch_gpu(stencil_gpu_run *run, const stencil_batch *batch, stencil_outcome *outcome) {
+    if (run->plan->depth > 1) {
+        TRY(stencil_host_loop_gpu(run, batch, outcome));
+        return stencil_barrier_check(&run->barrier);
+    }
+    TRY(stencil_gpu_each(run, launch_and_wait, &batch));
+    TRY(stencil_barrier_check(&run->barrier));
+    return collect(run, batch, outcome);
+}
+#endif
+
+const stencil_strategy stencil_strategy_persistent = {.batch_cpu = stencil_persistent_cpu,
+                                                      .batch_gpu = STENCIL_ON_GPU(batch_gpu),
+                                                      .queue_gpu = STENCIL_ON_GPU(queue_gpu)};

@@ -1,0 +1,298 @@
+#include "solver/run/tune.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "solver/plan/model.h"
+
+const char *const stencil_effort_names[] = {"estimate", "measure", "patient", "exhaustive", NULL};
+
+/* Seconds of a run for each plan that is timed in it; of one's turn in a round; what a turn may be of the
+ * run. */
+static const double run_s = 0.05, turn_least_s = 0.5e-3, turn_most_s[] = {0, 4e-3, 10e-3, 5e-3},
+                    turn_share = 0.01;
+/* How much slower than the best one a plan is predicted at most, to be timed; was its best turn at most, to
+ * stay in the race from its second turn on. */
+static const double within[] = {1, 1.5, 3, INFINITY}, hopeless = 1.5;
+/* Predictions for plans of one kind err alike, by so much: another kind is timed first; and those for plans
+ * of one sweep err more than they are apart: another sweep is timed before all of that. */
+static const double alike = 1.25, same_sweep = 3;
+/* Part of all steps that the rounds may take. */
+static const double part_of_run = 0.25;
+/* Whoever is left alone goes on until it has so many samples, the first one included: what it takes is kept.
+ */
+enum { GRAPH_STEPS = 64, WARM = 8, SAMPLES_LEAST = 4 };
+
+double stencil_tune_steps(const stencil_problem *problem) {
+    const double left = (double)(problem->stop.steps - problem->origin.steps),
+                 predicted = stencil_predicted_steps(problem) - (double)problem->origin.steps;
+    /* A limit that nobody expects to be reached says little. */
+    return !stencil_stop_has_criterion(&problem->stop) ? left
+           : isnan(predicted)                          ? 0.01 * left
+                                                       : fmax(fmin(left, predicted), 0);
+}
+
+static stencil_candidate *candidate_of(const stencil_tune *t, int racer) {
+    return &t->choice->item[t->racer[racer].candidate];
+}
+
+/* A plan for this machine, whose driver is asked about the kernel. */
+static bool plan_here(stencil_candidate *c, const stencil_problem *problem, stencil_machine *machine) {
+    if (stencil_plan_here(&c->plan, problem, &c->options, machine) != STENCIL_OK) {
+        snprintf(c->why, sizeof c->why, "%.150s", stencil_error_last()->message);
+        return false;
+    }
+    c->cost = stencil_model_step(&c->plan, problem, machine);
+    return true;
+}
+
+static bool is_alike(const stencil_plan *a, const stencil_plan *b) {
+    return (a->barrier == STENCIL_BARRIER_none) == (b->barrier == STENCIL_BARRIER_none) &&
+           a->sweep == b->sweep && a->backend == b->backend && a->cut.parts == b->cut.parts;
+}
+
+/* The next one to time, or -1. */
+static int pick(const stencil_tune *t, double most_s) {
+    int best = -1;
+    double best_s = INFINITY;
+    for (int i = 0; i < t->choice->possible; i++) {
+        const stencil_candidate *c = &t->choice->item[i];
+        bool open = c->why[0] == '\0' && c->cost.step_s <= most_s, kind = false, sweep = false;
+        for (int k = 0; k < t->count; k++) {
+            const stencil_plan *racer = &candidate_of(t, k)->plan;
+            open = open && t->racer[k].candidate != i;
+            kind = kind || is_alike(racer, &c->plan);
+            sweep = sweep || (racer->sweep == c->plan.sweep && racer->backend == c->plan.backend);
+        }
+        const double s = (kind ? alike : 1) * (sweep ? same_sweep : 1) * c->cost.step_s;
+        if (open && s < best_s) {
+            best = i;
+            best_s = s;
+        }
+    }
+    return best;
+}
+
+/* So many steps or more: whole passes, of which a part costs as much as all of it. */
+static int64_t whole_passes(const stencil_candidate *c, double steps) {
+    const int64_t depth = c->plan.depth > 1 ? c->plan.depth : 1;
+    return ((int64_t)fmin(fmax(ceil(steps), 2), 1 << 24) + depth - 1) / depth * depth;
+}
+
+/* Those with their cells in the same places have turns one after the other: between others cells are copied.
+ */
+static void add_racer(stencil_tune *t, int candidate) {
+    const stencil_candidate *c = &t->choice->item[candidate];
+    const stencil_plan *plan = &c->plan;
+    int at = t->count;
+    while (at > 0 && !stencil_plans_share_cells(&candidate_of(t, at - 1)->plan, plan))
+        at--;
+    at = at > 0 ? at : t->count;
+    for (int k = t->count++; k > at; k--)
+        t->racer[k] = t->racer[k - 1];
+    t->racer[at] =
+        (stencil_racer){.candidate = candidate, .steps = whole_passes(c, t->turn_s / c->cost.step_s)};
+}
+
+/* Turns end where residuals are checked, so that all have as many of them; where they are checked seldom,
+ * behind full graphs, unless steps are so long that a launch hardly counts. */
+static int64_t turn_end(const stencil_tune *t, int64_t step, int64_t steps) {
+    const int64_t every = t->problem->stop.check_every;
+    if (every <= 4 * steps)
+        return (step + steps + every - 1) / every * every;
+    return steps < GRAPH_STEPS ? step + steps
+                               : step + (steps + GRAPH_STEPS - 1) / GRAPH_STEPS * GRAPH_STEPS + 1;
+}
+
+/* Leaves out who there are no steps for. */
+static void limit_steps(stencil_tune *t, double steps) {
+    for (; t->count > 1; t->count--) {
+        double round = 0;
+        for (int k = 0; k < t->count; k++)
+            round += (double)turn_end(t, 0, t->racer[k].steps);
+        if (round * t->rounds <= part_of_run * steps)
+            return;
+    }
+}
+
+stencil_status stencil_tune_start(stencil_tune *t, stencil_choice *choice, const stencil_problem *problem,
+                                  stencil_machine *machine, stencil_effort effort) {
+    *t = (stencil_tune){.choice = choice, .problem = problem, .mark = -1};
+    while (!plan_here(&choice->item[choice->chosen], problem, machine)) {
+        const stencil_error error = *stencil_error_last();
+        const int next = pick(t, INFINITY);
+        if (next < 0)
+            return stencil_error_adopt(&error);
+        choice->chosen = next;
+    }
+    const double step_s = choice->item[choice->chosen].cost.step_s, steps = stencil_tune_steps(problem);
+    t->turn_s = fmax(fmin(turn_share * steps * step_s, turn_most_s[effort]), turn_least_s);
+    /* On several GPUs there are more kinds. */
+    const int most[] = {1, choice->asked.gpu_count > 1 ? 4 : 3, 12, STENCIL_RACE_MAX};
+    const bool all = effort == STENCIL_EFFORT_EXHAUSTIVE;
+    const int rounds[] = {1, 6, STENCIL_ROUNDS_MAX, 8};
+    t->rounds = rounds[effort];
+    add_racer(t, choice->chosen);
+    while (t->count < most[effort] && (all || (t->count + 1) * run_s <= steps * step_s)) {
+        const int next = pick(t, within[effort] * step_s);
+        if (next < 0)
+            break;
+        if (plan_here(&choice->item[next], problem, machine))
+            add_racer(t, next);
+    }
+    if (!all)
+        limit_steps(t, steps);
+    return STENCIL_OK;
+}
+
+static int compare(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+/* The candidate is told what was measured: but for the first sample, where there are more. As little as that
+ * is as uncertain as all samples are apart; one says nothing of it. */
+static void evaluate(const stencil_tune *t, int k) {
+    const stencil_racer *r = &t->racer[k];
+    stencil_candidate *c = candidate_of(t, k);
+    double sorted[STENCIL_ROUNDS_MAX];
+    const int first = r->samples > 1, n = c->samples = r->samples - first;
+    for (int i = 0; i < n; i++)
+        sorted[i] = r->sample[first + i];
+    qsort(sorted, (size_t)n, sizeof *sorted, compare);
+    c->step_s = (sorted[n / 2] + sorted[(n - 1) / 2]) / 2;
+    c->spread_s = n > 2   ? (sorted[3 * n / 4] - sorted[n / 4]) / 2
+                  : first ? fmax(sorted[n - 1], r->sample[0]) - fmin(sorted[0], r->sample[0])
+                          : c->step_s;
+}
+
+static double least_s(const stencil_racer *r) {
+    double least = INFINITY;
+    for (int i = 0; i < r->samples; i++)
+        least = fmin(least, r->sample[i]);
+    return least;
+}
+
+/* The end of a round: those that are far behind leave, but nobody for its first turn, which anything may have
+ * disturbed. */
+static void end_round(stencil_tune *t) {
+    double best_s = INFINITY;
+    for (int k = 0; k < t->count; k++)
+        best_s = fmin(best_s, candidate_of(t, k)->step_s);
+    int left = 0;
+    for (int k = 0; k < t->count; k++)
+        if (t->racer[k].samples < 2 || least_s(&t->racer[k]) <= hopeless * best_s)
+            t->racer[left++] = t->racer[k];
+    t->count = left;
+    t->turn = 0;
+}
+
+static double pessimistic_s(const stencil_candidate *c) {
+    return c->step_s + c->spread_s;
+}
+
+/* Whether the racer whose turn it is makes the steps now; one that cannot leaves the race. */
+static bool lets_run(stencil_tune *t) {
+    stencil_candidate *c = candidate_of(t, t->turn);
+    if (stencil_run_replan(t->run, &c->plan) == STENCIL_OK) {
+        t->choice->chosen = t->racer[t->turn].candidate;
+        return true;
+    }
+    snprintf(c->why, sizeof c->why, "%.150s", stencil_error_last()->message);
+    t->count--;
+    for (int k = t->turn; k < t->count; k++)
+        t->racer[k] = t->racer[k + 1];
+    return false;
+}
+
+/* The best one that can goes on; where none of them can, whoever has made the steps so far. */
+static void finish(stencil_tune *t) {
+    t->done = true;
+    do {
+        t->turn = 0;
+        for (int k = 1; k < t->count; k++)
+            if (pessimistic_s(candidate_of(t, k)) < pessimistic_s(candidate_of(t, t->turn)))
+                t->turn = k;
+    } while (t->count > 0 && !lets_run(t));
+    stencil_run_settle(t->run);
+}
+
+/* Whose turn is next, unless the race is over. */
+static void go_on(stencil_tune *t) {
+    do {
+        if (t->turn >= t->count)
+            end_round(t);
+        const int samples = t->count > 0 ? t->racer[t->turn].samples : t->rounds;
+        if (samples == t->rounds || (t->count == 1 && samples >= SAMPLES_LEAST)) {
+            finish(t);
+            return;
+        }
+    } while (!lets_run(t));
+}
+
+static int64_t first_turn(const stencil_tune *t, int racer) {
+    return whole_passes(candidate_of(t, racer), (double)t->racer[racer].steps / WARM);
+}
+
+static int64_t next_look(void *context, int64_t step) {
+    stencil_tune *t = context;
+    if (t->done || (t->mark < 0 && t->count < 2))
+        return INT64_MAX;
+    if (t->mark < 0) {
+        t->mark = step;
+        t->next = turn_end(t, step, first_turn(t, 0));
+    }
+    return t->next;
+}
+
+static stencil_status look(void *context, stencil_report *report) {
+    stencil_tune *t = context;
+    stencil_racer *r = &t->racer[t->turn];
+    const double step_s = (report->compute_s - t->mark_s) / (double)(report->steps - t->mark);
+    r->sample[r->samples++] = step_s;
+    evaluate(t, t->turn);
+    if (step_s * (double)r->steps > t->turn_s) /* where it is slower than predicted, by whatever factor */
+        r->steps = whole_passes(candidate_of(t, t->turn), t->turn_s / step_s);
+    t->turn++;
+    go_on(t);
+    t->mark = report->steps;
+    t->mark_s = report->compute_s;
+    r = &t->racer[t->turn];
+    t->next = turn_end(t, t->mark, r->samples == 0 ? first_turn(t, t->turn) : r->steps);
+    return STENCIL_OK;
+}
+
+stencil_observer stencil_tune_observer(stencil_tune *t) {
+    return (stencil_observer){.context = t, .next = next_look, .at = look, .any_step = true};
+}
+
+/* "25 % slower", "41.8 times as long". */
+static void explain_ratio(char why[STENCIL_WHY_CHARS], const char *before, double ratio) {
+    snprintf(why, STENCIL_WHY_CHARS, ratio > 10 ? "%s%.3g times as long" : "%s%.3g %% slower", before,
+             ratio > 10 ? ratio : 100 * (ratio - 1));
+}
+
+void stencil_tune_explain(const stencil_tune *t) {
+    const stencil_choice *choice = t->choice;
+    stencil_candidate *best = &choice->item[choice->chosen];
+    const bool cut_short = t->next > 0 && !t->done; /* a race has begun */
+    if (cut_short)
+        snprintf(best->why, sizeof best->why, "made the last steps; the race was not over");
+    for (int i = 0; i < choice->possible; i++) {
+        stencil_candidate *c = &choice->item[i];
+        const double measured = c->step_s / best->step_s, predicted = c->cost.step_s / best->cost.step_s;
+        if (c == best || c->why[0] != '\0')
+            continue;
+        if (cut_short && c->samples > 0)
+            snprintf(c->why, sizeof c->why, "timed, but the run ended before the race");
+        else if (t->done && c->samples > 0 && measured > 1)
+            explain_ratio(c->why, "", measured);
+        else if (t->done && c->samples > 0)
+            snprintf(c->why, sizeof c->why, "quicker by less than its noise");
+        else if (predicted > 1.01)
+            explain_ratio(c->why, "predicted ", predicted);
+        else
+            snprintf(c->why, sizeof c->why, "predicted as quick, not timed");
+    }
+}
