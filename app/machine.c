@@ -8,6 +8,7 @@
 #include "app/options.h"
 #include "app/signals.h"
 #include "bench/revision.h"
+#include "solver/run/calibrate.h"
 
 const char *machine_device(const stencil_machine *machine, bool gpu, char text[160]) {
     if (gpu)

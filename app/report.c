@@ -1,6 +1,7 @@
 #include "app/report.h"
 
 #include "solver/problem/cycle.h"
+#include "solver/problem/spectrum.h"
 #include "solver/plan/sweep.h"
 
 #include <inttypes.h>

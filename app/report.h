@@ -6,7 +6,7 @@
 
 #include "app/choice.h"
 #include "inputs/inputs.h"
-#include "solver/plan/plan.h"
+#include "solver/run/run.h"
 
 /* Everything that is known of a run. */
 typedef struct run_record {

@@ -15,7 +15,7 @@
 #include "app/text.h"
 #include "inputs/inputs.h"
 #include "solver/problem/origin.h"
-#include "solver/plan/plan.h"
+#include "solver/run/run.h"
 
 typedef struct run_options {
     stencil_spec problem; /* only what was given, see problem_options_apply() */

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "solver/plan/plan.h"
+#include "solver/run/run.h"
 
 enum { STEPS = 2, NEAR = 40, SAMPLES = 500, STRATEGIES_MAX = 32 };
 

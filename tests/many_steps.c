@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "solver/plan/plan.h"
+#include "solver/run/run.h"
 
 enum { STEPS = 1 << 20 };
 

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "solver/plan/plan.h"
+#include "solver/run/run.h"
 #include "solver/problem/cycle.h"
 #include "solver/plan/sweep.h"
 

@@ -3,7 +3,7 @@
 #define STENCIL_TESTS_TRIAL_H
 
 #include "app/reference.h"
-#include "solver/plan/plan.h"
+#include "solver/run/run.h"
 #include "trace.h"
 
 enum { TRIAL_CYCLE_MAX = 8 };

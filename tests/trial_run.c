@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "solver/problem/cycle.h"
-#include "solver/plan/plan.h"
+#include "solver/run/run.h"
 #include "solver/plan/sweep.h"
 
 static bool leave(void *context, int64_t step, double residual) {

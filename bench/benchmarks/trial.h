@@ -5,7 +5,7 @@
 
 #include "bench/benchmark.h"
 #include "solver/device/cpu.h"
-#include "solver/plan/plan.h"
+#include "solver/run/run.h"
 
 /* Random numbers in [0, 1) in all cells, ghost cells included, the same on every machine. */
 void stencil_field_fill_random(stencil_field *field, uint64_t seed);

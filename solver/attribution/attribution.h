@@ -4,7 +4,7 @@
 #pragma once
 
 #include "solver/attribution/timeline.h"
-#include "solver/plan/plan.h"
+#include "solver/run/run.h"
 
 /* T = t_O + M (t_C + t_S) for a batch of M steps, after Xiao and Feng; each time that of the quickest batch.
  */

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "solver/attribution/timeline.h"
-#include "solver/run/strategy.h"
+#include "solver/run/sides.h"
 
 typedef struct stencil_trial {
     stencil_run *run;

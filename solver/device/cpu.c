@@ -5,31 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-int64_t stencil_cpu_bytes(const stencil_problem *problem, const stencil_cut *cut) {
-    int64_t bytes = 0;
-    if (!stencil_multiply((int64_t)stencil_problem_arrays(problem) * cut->parts,
-                          stencil_layout_bytes(&cut->layout), &bytes))
-        return INT64_MAX / 2;
-    return bytes + stencil_values_bytes(stencil_partial_count(problem->n)) + stencil_weights_bytes(problem);
-}
-
-int64_t stencil_cpu_scratch_bytes(const stencil_plan *plan, const stencil_problem *problem) {
-    enum { PAGE_BYTES = 4096 };
-    if (plan->depth == 1)
-        return 0;
-    int64_t rows = 0, planes = 0; /* of all parts; that a thread's share has of one of them, at most */
-    for (int p = 0; p < plan->cut.parts; p++)
-        rows += plan->part[p].box.n[STENCIL_Z] * plan->part[p].box.n[STENCIL_Y];
-    for (int p = 0; p < plan->cut.parts; p++) {
-        const int64_t *n = plan->part[p].box.n,
-                      some = stencil_smaller(n[STENCIL_Z], rows / plan->threads / n[STENCIL_Y] + 2);
-        planes = some > planes ? some : planes;
-    }
-    const int64_t bytes =
-        stencil_pipeline_bytes(problem->rank, plan->depth, problem->shape->radius, plan->tile, planes,
-                               (int64_t)stencil_precision_bytes(problem->precision));
-    return (bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
-}
+#include "solver/plan/memory.h"
 
 stencil_status stencil_cpu_check_team(const stencil_cpu *cpu, int threads) {
     CHECK(threads == cpu->threads, UNAVAILABLE,
@@ -136,8 +112,7 @@ stencil_status stencil_cpu_load(stencil_cpu *cpu, int part, stencil_array array,
     return STENCIL_OK;
 }
 
-void stencil_cpu_report(const stencil_cpu *cpu, stencil_report *report) {
-    stencil_store_report *r = &report->stores;
+void stencil_cpu_report(const stencil_cpu *cpu, stencil_store_report *r) {
     *r = (stencil_store_report){.threads = cpu->threads, .cached_step_s = NAN, .streaming_step_s = NAN};
     for (int thread = 0; thread < cpu->threads; thread++) {
         const stencil_stores_trial *trial = &cpu->trial[thread];

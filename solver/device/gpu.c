@@ -1,70 +1,12 @@
 #include "solver/device/gpu.h"
 
-#include <stdlib.h>
-
-#include "solver/parts/workers.h"
-
-/* Of the LL exchange: two sets of words, the entry of who sends each cell and of those who read it, at most
- * so many tiles around a cell. */
-static int64_t ll_bytes(const stencil_problem *problem, const stencil_cut *cut) {
-    const int64_t words = 2 * stencil_ll_words(problem->precision);
-    const int64_t readers = problem->rank == 3 ? 8 : 4;
-    return stencil_ll_slots_most(cut) *
-           (words * (int64_t)sizeof(uint64_t) + (1 + readers) * (int64_t)sizeof(stencil_ll_entry));
-}
-
-/* The partial sums that have cells of a part: numbers from range[0] on, before range[1]. */
-static void find_partials(const stencil_cut *cut, int part, int64_t range[2]) {
-    const stencil_box box = stencil_cut_box(cut, part);
-    const int64_t *first = box.first, *n = box.n;
-    range[0] = stencil_partial_at(cut->mesh.n, first[0], first[1], first[2]);
-    range[1] =
-        1 + stencil_partial_at(cut->mesh.n, first[0] + n[0] - 1, first[1] + n[1] - 1, first[2] + n[2] - 1);
-}
-
-/* Of the part with most of them. */
-static int64_t partials_most(const stencil_cut *cut) {
-    int64_t most = 1;
-    for (int part = 0; part < cut->parts; part++) {
-        int64_t range[2];
-        find_partials(cut, part, range);
-        most = range[1] - range[0] > most ? range[1] - range[0] : most;
-    }
-    return most;
-}
-
-int64_t stencil_gpu_bytes(const stencil_problem *problem, const stencil_cut *cut, stencil_halo_mode halo) {
-    const int64_t levels = stencil_levels_count(stencil_partial_count(problem->n));
-    return stencil_problem_arrays(problem) * stencil_layout_bytes(&cut->layout) +
-           (halo == STENCIL_HALO_LL ? ll_bytes(problem, cut) : 0) +
-           (2 * partials_most(cut) + levels + STENCIL_CHECKS_MAX + 2 * STENCIL_COMBINE_VALUES) *
-               (int64_t)sizeof(double) +
-           stencil_weights_bytes(problem);
-}
-
-/* Of a slab, on its way between host and device; never less than a row. */
-static int64_t staging_bytes(const stencil_layout *layout) {
-    const int64_t row = layout->row * (int64_t)stencil_precision_bytes(layout->precision),
-                  most = row > STENCIL_SLAB_BYTES ? row : STENCIL_SLAB_BYTES,
-                  all = stencil_layout_bytes(layout);
-    return all < most ? all : most;
-}
-
-/* Partial sums that come to the host as they are, or combined once. */
-static int64_t host_values(const stencil_cut *cut, stencil_halo_mode halo) {
-    const int64_t partials = stencil_partial_count(cut->mesh.n);
-    return cut->parts > 1 && halo == STENCIL_HALO_COPY ? partials : stencil_level_count(partials);
-}
-
-int64_t stencil_gpu_host_bytes(const stencil_cut *cut, stencil_halo_mode halo) {
-    return staging_bytes(&cut->layout) + stencil_values_bytes(host_values(cut, halo)) +
-           STENCIL_CHECKS_MAX * (int64_t)sizeof(double);
-}
-
 #ifdef STENCIL_HAVE_CUDA
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "solver/parts/workers.h"
+#include "solver/plan/memory.h"
 
 /* Device memory of a part, freed with it: a copy of `from`, or zeroes where that is NULL. */
 static stencil_status own(stencil_gpu_part *gpu, void *to, const void *from, size_t bytes) {
@@ -103,7 +45,7 @@ static stencil_status allocate(stencil_gpu_part *gpu, bool lent) {
     const size_t levels = (size_t)stencil_levels_count(run->partial_count),
                  field_bytes = (size_t)stencil_layout_bytes(&run->plan->cut.layout);
     int64_t partials[2];
-    find_partials(&run->plan->cut, gpu->part, partials);
+    stencil_gpu_partials(&run->plan->cut, gpu->part, partials);
     for (int k = 0; k < run->buffers.count && !lent; k++)
         TRY(own(gpu, &run->buffers.at[gpu->part][k], NULL, field_bytes));
     TRY(own(gpu, &s->domain.partial, NULL, 2 * (size_t)s->domain.partial_set * sizeof *s->domain.partial));
@@ -402,7 +344,7 @@ static stencil_status create_barriers(stencil_gpu_run *run) {
 static stencil_status create_parts(stencil_gpu_run *run, const stencil_problem *problem,
                                    const stencil_gpu_run *lender) {
     int device[STENCIL_PARTS_MAX];
-    const int64_t values = host_values(&run->plan->cut, run->plan->halo);
+    const int64_t values = stencil_gpu_values(&run->plan->cut, run->plan->halo);
     for (int p = 0; p < run->parts; p++)
         device[p] = run->part[p].device;
     if (run->plan->halo == STENCIL_HALO_COPY)
@@ -439,11 +381,12 @@ stencil_status stencil_gpu_create(stencil_gpu_run *run, const stencil_plan *plan
     if (lender != NULL)
         memcpy(run->buffers.at, lender->buffers.at, sizeof run->buffers.at);
     run->slabs = stencil_cut_is_slabs(&plan->cut);
-    run->staging_bytes = staging_bytes(&plan->cut.layout);
+    run->staging_bytes = stencil_gpu_staging_bytes(&plan->cut.layout);
     run->partial_count = stencil_partial_count(problem->n);
     run->combine_on_host = run->parts > 1 && plan->halo == STENCIL_HALO_COPY;
     TRY(stencil_weights_make(&run->cycle, &run->cycle_length, problem));
-    const int64_t results = stencil_level_count(run->partial_count), set = partials_most(&plan->cut);
+    const int64_t results = stencil_level_count(run->partial_count),
+                  set = stencil_gpu_partials_most(&plan->cut);
     for (int p = 0; p < run->parts; p++) {
         stencil_gpu_part *gpu = &run->part[p];
         *gpu = (stencil_gpu_part){.run = run,

@@ -1,5 +1,5 @@
 /* A run on GPUs: device memory, streams, and what its time loops share. Internal to solver/. Without CUDA
- * only the declarations are there. */
+ * only the names are there. */
 #pragma once
 
 #include "base/cuda.h"
@@ -11,36 +11,8 @@
 typedef struct stencil_gpu_part stencil_gpu_part;
 typedef struct stencil_gpu_run stencil_gpu_run;
 
-/* Checks that one batch can hold. */
-enum { STENCIL_CHECKS_MAX = 65536 };
-
 /* Pieces of device memory that a part has at the most. */
 enum { STENCIL_GPU_ARRAYS_MAX = 16 };
-
-/* Steps that a loop is asked for at once: first + 1 … first + count. Which of them are checked, and so in
- * which passes they are made: the schedule. */
-typedef struct stencil_batch {
-    int64_t first, count;
-    const stencil_observers *observers; /* polled every so many steps as the plan says */
-    int from;                           /* the buffer that the cells are in */
-} stencil_batch;
-
-/* Its first pass. */
-static inline stencil_pass stencil_batch_pass(const stencil_batch *batch, const stencil_schedule *schedule,
-                                              int depth) {
-    const stencil_pass before = {batch->first, 0, !batch->from};
-    return stencil_pass_next(&before, schedule, depth, batch->first + batch->count);
-}
-
-/* The buffer that they are in when so many of its steps are made. */
-static inline int stencil_batch_end(const stencil_batch *batch, const stencil_schedule *schedule, int depth,
-                                    int64_t steps) {
-    return batch->from ^ (int)(stencil_pass_count(schedule, depth, batch->first, batch->first + steps) % 2);
-}
-
-/* Queues a pass of a batch, or several of which *pass becomes the last one. */
-typedef stencil_status stencil_gpu_queue(stencil_gpu_run *run, const stencil_batch *batch,
-                                         stencil_pass *pass);
 
 #ifdef STENCIL_HAVE_CUDA
 /* One part of a run, on one GPU. Functions that take one expect its device to be the calling thread's. */
@@ -78,8 +50,8 @@ struct stencil_gpu_run {
     int cycle_length;
     bool slabs; /* a part's rows follow each other in the whole field */
     stencil_barrier barrier;
-    stencil_gpu_queue *queue, *queue_ahead; /* the strategy's */
-    void *loop;                             /* what the strategy keeps between batches, owned by it */
+    const struct stencil_strategy *strategy; /* that makes its steps */
+    void *loop;                              /* what that keeps between batches, owned by it */
     int64_t partial_count;
     bool combine_on_host; /* parts do not reach each other: partial sums come to the host as they are */
     double *values;       /* pinned: partial sums, or those of their groups; and room to combine them */
@@ -137,8 +109,3 @@ stencil_status stencil_gpu_break(stencil_gpu_run *run);
 /* The longest time between the events `begin` and `end` of the parts, which the loop has recorded. */
 stencil_status stencil_gpu_time_s(stencil_gpu_run *run, double *time_s);
 #endif
-
-/* Device memory of any one part, in bytes; at most. */
-int64_t stencil_gpu_bytes(const stencil_problem *problem, const stencil_cut *cut, stencil_halo_mode halo);
-/* Host memory of all of them. */
-int64_t stencil_gpu_host_bytes(const stencil_cut *cut, stencil_halo_mode halo);

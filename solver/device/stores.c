@@ -1,20 +1,6 @@
-#include "solver/device/cpu.h"
+#include "solver/device/stores.h"
 
 #include <math.h>
-
-const char *const stencil_stores_names[STENCIL_STORES_COUNT] = {"cached", "streaming", "tried"};
-
-/* A thread's share of all fields that certainly stays in its core's own cache. */
-static const int64_t own_bytes = 1 << 20;
-
-/* What a machine reports is the most that a thread can have for itself; on a shared host others have part of
- * it, and how much nobody says. */
-stencil_stores stencil_stores_choose(const stencil_problem *problem, int threads, int64_t cache_bytes) {
-    const int64_t share = stencil_problem_arrays(problem) * stencil_layout_bytes(&problem->layout) / threads;
-    if (cache_bytes > 0 && share > cache_bytes)
-        return STENCIL_STORES_STREAMING;
-    return share <= own_bytes ? STENCIL_STORES_CACHED : STENCIL_STORES_TRIED;
-}
 
 static void begin_trial(stencil_stores_trial *trial) {
     trial->streaming = trial->timed = false;

@@ -3,17 +3,10 @@
 #pragma once
 
 #include "kernels/table.h"
+#include "solver/machine/strategies.h"
 
-/* Strategies there are, in the order of stencil_strategy_at(). */
-enum {
-    STENCIL_STRATEGIES = 0
-#define STENCIL_STRATEGY(id, name, parts, text) +1
-#include "solver/machine/strategies.def"
-#undef STENCIL_STRATEGY
-#define STENCIL_BARRIER(id, name, capability, needs, text) +1
-#include "sync/barriers.def"
-#undef STENCIL_BARRIER
-};
+/* GPUs of a machine, at most. */
+enum { STENCIL_GPUS_MAX = 16 };
 
 /* Whose kernel makes the cells: that of a launch per step, or of a persistent loop. A CPU has the first. */
 typedef enum stencil_loop { STENCIL_LOOP_LAUNCHED, STENCIL_LOOP_PERSISTENT, STENCIL_LOOP_COUNT } stencil_loop;
@@ -64,15 +57,3 @@ void stencil_calibration_defaults(struct stencil_machine *machine);
  * object does not name stay. BAD_DATA: names what is wrong. */
 struct json_t *stencil_calibration_write(const stencil_calibration *calibration);
 stencil_status stencil_calibration_read(stencil_calibration *calibration, const struct json_t *object);
-
-/* Called before each measurement with the part of the time that is gone, and what it is of; false: no more.
- */
-typedef bool stencil_calibrate_progress(void *context, double done, const char *what);
-
-/* Measures the CPU, or GPU 0 and as many as there are, with this program's own plans on small fields: what is
- * predicted is what was timed. What matters most first; nothing new is begun after so many seconds, and what
- * there is no time for keeps the figures of costs.def. What a run fails with; INTERRUPTED by `progress`;
- * UNAVAILABLE where of a quarter of all times the best two samples differ by more than the part `noise`:
- * then, and with any failure, the machine keeps the figures that it had. */
-stencil_status stencil_calibrate(struct stencil_machine *machine, bool gpu, double seconds, double noise,
-                                 stencil_calibrate_progress *progress, void *context);

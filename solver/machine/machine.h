@@ -6,7 +6,7 @@
 #include "solver/machine/calibration.h"
 
 /* Kernels: all that can be, on two kinds of GPUs. */
-enum { STENCIL_GPUS_MAX = 16, STENCIL_MACHINE_KERNELS_MAX = 2 * STENCIL_KERNEL_KEYS };
+enum { STENCIL_MACHINE_KERNELS_MAX = 2 * STENCIL_KERNEL_KEYS };
 
 typedef struct stencil_gpu {
     char name[128];

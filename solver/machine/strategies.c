@@ -1,15 +1,12 @@
-/* The registry of time loops, made of strategies.def and, for the persistent ones, sync/barriers.def. */
-#include "solver/run/strategy.h"
+/* What is known of time loops, made of strategies.def and, for the persistent ones, sync/barriers.def. */
+#include "solver/machine/strategies.h"
 
-#define STENCIL_STRATEGY(id, name, parts, text) extern const stencil_strategy stencil_strategy_##id;
-#include "solver/machine/strategies.def"
+enum { ONE, SEVERAL, TEAM };
 
-enum { ONE, SEVERAL };
-
-/* Spans, copies, ll: see stencil_strategy_info. */
+/* Spans, copies, ll, team: see stencil_strategy_info. */
 static const stencil_strategy_info rows[] = {
 #define STENCIL_STRATEGY(id, name, parts, text)                                                              \
-    {name, text, STENCIL_BARRIER_none, (parts) == SEVERAL, (parts) == SEVERAL, false, &stencil_strategy_##id},
+    {name, text, STENCIL_BARRIER_none, (parts) != ONE, (parts) != ONE, false, (parts) == TEAM},
 #include "solver/machine/strategies.def"
 #define STENCIL_BARRIER(id, name, capability, needs, text)                                                   \
     {name,                                                                                                   \
@@ -18,7 +15,7 @@ static const stencil_strategy_info rows[] = {
      STENCIL_NEEDS_##needs == STENCIL_NEEDS_NEIGHBORS || STENCIL_NEEDS_##needs == STENCIL_NEEDS_PEERS,       \
      false,                                                                                                  \
      STENCIL_NEEDS_##needs == STENCIL_NEEDS_NEIGHBORS,                                                       \
-     &stencil_strategy_persistent},
+     true},
 #include "sync/barriers.def"
 };
 

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "solver/run/strategy.h"
 #include "solver/plan/sweep.h"
 
 /* What a candidate on another device than the usual one has to be quicker by. */
@@ -60,11 +59,10 @@ static void try_candidate(stencil_candidate *c, const stencil_problem *problem,
 /* Whether both are the same: on a CPU all loops of launches are one. */
 static bool is_same(const stencil_candidate *a, const stencil_candidate *b) {
     const stencil_plan *x = &a->plan, *y = &b->plan;
-    const stencil_strategy *s = stencil_strategy_at(x->strategy).loop,
-                           *t = stencil_strategy_at(y->strategy).loop;
+    const stencil_strategy_info s = stencil_strategy_at(x->strategy), t = stencil_strategy_at(y->strategy);
     return a->possible && b->possible && x->sweep == y->sweep && x->backend == y->backend &&
            x->cut.parts == y->cut.parts && x->barrier == y->barrier && x->barrier == STENCIL_BARRIER_none &&
-           x->backend == STENCIL_BACKEND_CPU && s->batch_cpu == t->batch_cpu;
+           x->backend == STENCIL_BACKEND_CPU && s.team == t.team;
 }
 
 static bool is_known(const stencil_choice *choice, const stencil_candidate *c) {

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "solver/plan/halves.h"
-#include "solver/run/strategy.h"
+#include "solver/plan/memory.h"
 #include "solver/plan/sweep.h"
 
 /* Whether the kernels can count the tiles of all parts, and the cells of the largest one (n). */
@@ -28,35 +28,6 @@ static stencil_status check_tiles(stencil_plan *plan, const int64_t n[3]) {
 /* A persistent loop of passes of several steps: a block for each multiprocessor. */
 static bool loops_deep(const stencil_plan *plan) {
     return plan->backend == STENCIL_BACKEND_GPU && plan->depth > 1 && plan->barrier != STENCIL_BARRIER_none;
-}
-
-/* Clusters that a GPU holds at once, of blocks of which a multiprocessor holds so many. Clusters stay within
- * a processing cluster of the device. */
-static int clusters_of(const stencil_plan *plan, int sms, int blocks_per_sm) {
-    enum { PROCESSING_CLUSTER = 18 }; /* multiprocessors, at the most */
-    return sms / PROCESSING_CLUSTER * (PROCESSING_CLUSTER * blocks_per_sm / plan->tuning.cluster_blocks);
-}
-
-int stencil_plan_clusters(const stencil_plan *plan, const stencil_gpu *gpu) {
-    return gpu->clusters_at_once > 0 ? gpu->clusters_at_once : clusters_of(plan, gpu->sm_count, 1);
-}
-
-/* What is known of the plan's kernel on a GPU; where nobody has asked, what its compilation guarantees. */
-static stencil_kernel_attributes attributes_on(const stencil_plan *plan, const stencil_machine *machine,
-                                               int gpu) {
-    const stencil_kernel_attributes *known = stencil_machine_kernel(machine, gpu, &plan->kernel);
-    if (known != NULL)
-        return *known;
-    enum { REGISTERS_MAX = 255, REGISTERS_UNIT = 8 };
-    if (plan->kernel.step_bytes > machine->gpu[gpu].shared_per_block_bytes)
-        return (stencil_kernel_attributes){.image = true};
-    const int blocks = plan->kernel.blocks, sms = machine->gpu[gpu].sm_count;
-    const int registers = machine->gpu[gpu].registers_per_sm / STENCIL_BLOCK_THREADS / blocks;
-    return (stencil_kernel_attributes){
-        .image = true,
-        .blocks_per_sm = blocks,
-        .registers = registers > REGISTERS_MAX ? REGISTERS_MAX : registers / REGISTERS_UNIT * REGISTERS_UNIT,
-        .clusters = clusters_of(plan, sms, blocks)};
 }
 
 /* As the machine was asked about the kernel, else of this build.
@@ -95,7 +66,7 @@ static stencil_status check_kernel(stencil_plan *plan, const stencil_machine *ma
     char text[STENCIL_KERNEL_CHARS];
     for (int p = 0; p < plan->cut.parts; p++) {
         const int id = plan->part[p].gpu, capability = machine->gpu[id].capability;
-        const stencil_kernel_attributes attributes = attributes_on(plan, machine, id);
+        const stencil_kernel_attributes attributes = stencil_plan_attributes(plan, machine, id);
         CHECK(attributes.image, UNAVAILABLE,
               "this build has no kernels for GPU %d (compute capability %d.%d): build with "
               "-DCMAKE_CUDA_ARCHITECTURES=%d",
@@ -116,7 +87,7 @@ static stencil_status fit_clusters(stencil_plan *plan, const stencil_machine *ma
     stencil_part_plan *part = &plan->part[0];
     const int blocks = plan->tuning.cluster_blocks, needed = (part->grid_blocks + blocks - 1) / blocks,
               clusters = loops_deep(plan) ? stencil_plan_clusters(plan, &machine->gpu[part->gpu])
-                                          : attributes_on(plan, machine, part->gpu).clusters;
+                                          : stencil_plan_attributes(plan, machine, part->gpu).clusters;
     CHECK(clusters > 0, UNAVAILABLE, "GPU %d cannot hold a cluster of %d blocks of kernel %s", part->gpu,
           blocks, stencil_kernel_text(&plan->kernel, text));
     part->grid_blocks = blocks * (needed < clusters ? needed : clusters);

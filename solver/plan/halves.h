@@ -12,6 +12,10 @@ stencil_status stencil_plan_kernel(stencil_plan *plan, const stencil_problem *pr
  * about, else so few that any GPU of so many multiprocessors holds them. */
 int stencil_plan_clusters(const stencil_plan *plan, const stencil_gpu *gpu);
 
+/* What is known of the plan's kernel on a GPU; where nobody has asked, what its compilation guarantees. */
+stencil_kernel_attributes stencil_plan_attributes(const stencil_plan *plan, const stencil_machine *machine,
+                                                  int gpu);
+
 /* All that follows from the kernel, of which the machine has to know: tiles, blocks of each part, memory of
  * the devices. Errors: STENCIL_UNAVAILABLE, STENCIL_NO_MEMORY, STENCIL_USAGE. */
 stencil_status stencil_plan_gpu(stencil_plan *plan, const stencil_problem *problem,

@@ -3,15 +3,18 @@
 #include <math.h>
 #include <string.h>
 
+#include "solver/problem/boxes.h"
 #include "solver/problem/cycle.h"
+#include "solver/problem/stop.h"
 #include "solver/plan/model.h"
 #include "solver/parts/workers.h"
 #include "solver/plan/halves.h"
-#include "solver/run/strategy.h"
+#include "solver/plan/memory.h"
 #include "solver/plan/sweep.h"
 
 const char *const stencil_backend_names[] = {"auto", "cpu", "gpu", NULL};
 const char *const stencil_halo_names[] = {"auto", "store", "copy", "ll", NULL};
+const char *const stencil_stores_names[STENCIL_STORES_COUNT] = {"cached", "streaming", "tried"};
 
 static stencil_status choose_backend(stencil_plan *plan, const stencil_run_options *options,
                                      const stencil_machine *machine) {
@@ -448,4 +451,14 @@ stencil_status stencil_plan_here(stencil_plan *plan, const stencil_problem *prob
         TRY(ask_driver(plan, machine, &news));
     }
     return stencil_plan_gpu(plan, problem, machine);
+}
+
+bool stencil_plans_share_cells(const stencil_plan *a, const stencil_plan *b) {
+    bool same = a->backend == b->backend && a->cut.parts == b->cut.parts &&
+                memcmp(a->cut.count, b->cut.count, sizeof a->cut.count) == 0 &&
+                memcmp(a->cut.layout.n, b->cut.layout.n, sizeof a->cut.layout.n) == 0 &&
+                memcmp(a->cut.layout.ghost, b->cut.layout.ghost, sizeof a->cut.layout.ghost) == 0;
+    for (int p = 0; p < a->cut.parts && a->backend == STENCIL_BACKEND_GPU; p++)
+        same = same && a->part[p].gpu == b->part[p].gpu;
+    return same;
 }

@@ -1,10 +1,10 @@
-/* Runs a problem with a strategy. The plan is what --dry-run shows. */
+/* What a run will do: the plan is what --dry-run shows. */
 #pragma once
 
 #include "base/words.h"
 #include "solver/machine/machine.h"
-#include "solver/problem/boxes.h"
-#include "solver/run/report.h"
+#include "solver/machine/strategies.h"
+#include "solver/problem/problem.h"
 #include "sync/barrier.h"
 
 typedef enum stencil_backend {
@@ -13,29 +13,6 @@ typedef enum stencil_backend {
     STENCIL_BACKEND_GPU
 } stencil_backend;
 extern const char *const stencil_backend_names[]; /* "auto", "cpu", "gpu", NULL */
-
-/* Somebody who looks at a run while it goes, from the thread that called stencil_run_drive(). Functions that
- * do not apply are NULL. */
-typedef struct stencil_observer {
-    void *context;
-    /* The first step after `step` at whose end it wants to be called: the run stops there for it. */
-    int64_t (*next)(void *context, int64_t step);
-    /* Called at the end of such a step, with all that the run knows by then; it may end the run by giving the
-     * report a reason. */
-    stencil_status (*at)(void *context, stencil_report *report);
-    /* Called wherever the run polls, on the way too: `step` steps are done, as far as is known; residual: the
-     * last one checked of late, or NaN. false: the run is to end at the next step boundary that polls; an
-     * accelerated one at the end of its cycle, or, where that is longer than a second away, where the cycle
-     * began. */
-    bool (*poll)(void *context, int64_t step, double residual);
-    /* `next`: it does not look at cells: it need not wait for the end of a cycle of an accelerated problem.
-     */
-    bool any_step;
-} stencil_observer;
-typedef struct stencil_observers {
-    const stencil_observer *item;
-    int count;
-} stencil_observers;
 
 /* How persistent loops wait. Zero-initialised: defaults. The last four are for tests. */
 typedef struct stencil_wait_policy {
@@ -83,20 +60,6 @@ typedef struct stencil_run_options {
     stencil_wait_policy wait;
 } stencil_run_options;
 
-/* One row per strategy, in the order of the .def files: for --help, `info` and the conformance tests. */
-typedef struct stencil_strategy_info {
-    const char *name;
-    const char *summary;
-    stencil_barrier_id barrier; /* of a persistent loop: one launch, or team of threads, makes many steps with
-                                   it between them */
-    bool spans;                 /* runs in several parts */
-    bool copies;                /* can copy halos, and overlap that (--halo copy, --overlap) */
-    bool ll;                    /* can send them in flagged words, on GPUs (--halo ll) */
-    const struct stencil_strategy *loop; /* see solver/run/strategy.h */
-} stencil_strategy_info;
-int stencil_strategy_count(void);
-extern const char *const stencil_strategy_names[]; /* NULL behind the last one */
-stencil_strategy_info stencil_strategy_at(int index);
 /* "" when strategy `index` can run on that backend of this machine, else why it cannot. */
 const char *stencil_strategy_unavailable(int index, stencil_backend backend, const stencil_machine *machine);
 
@@ -167,43 +130,5 @@ stencil_status stencil_plan_make(stencil_plan *plan, const stencil_problem *prob
 stencil_status stencil_plan_here(stencil_plan *plan, const stencil_problem *problem,
                                  const stencil_run_options *options, stencil_machine *machine);
 
-/* A run: cells where the plan wants them, the steps, and the cells again. Problem and plan are borrowed until
- * it is closed. */
-typedef struct stencil_run stencil_run;
-
-/* Takes devices and memory and reads the cells, box by box as its parts need them: all of u before b. *run is
- * NULL on failure. BAD_DATA where the norm of changes would leave the range of numbers; NO_MEMORY with need
- * and have; what the reader fails with. */
-stencil_status stencil_run_open(stencil_run **run, const stencil_plan *plan, const stencil_problem *problem,
-                                const stencil_reader *from);
-
-/* Makes the steps to the problem's stop, once; *report (zeroed and destroyed by the caller) says what
- * happened. Divergence and missing convergence are reasons, not errors. */
-stencil_status stencil_run_drive(stencil_run *run, const stencil_observers *observers,
-                                 stencil_report *report);
-
 /* Whether two plans for a problem have their cells in the same places. */
 bool stencil_plans_share_cells(const stencil_plan *a, const stencil_plan *b);
-
-/* From an observer: the steps behind this one are made by another plan for the same problem, which is
- * borrowed, too. What made them before is kept, so that the way back costs nothing, or, to another cut or
- * device, copies of the cells. Whatever it fails with (as stencil_run_open()), the run can go on as before.
- */
-enum { STENCIL_SIDES_MAX = 64 };
-stencil_status stencil_run_replan(stencil_run *run, const stencil_plan *plan);
-
-/* Gives back the memory of plans whose cells are in other places than those of the one that goes on. */
-void stencil_run_settle(stencil_run *run);
-
-/* `read` of a stencil_reader, whose context is the run: the cells as they are, before the steps or after them
- * (not when those have failed). */
-stencil_status stencil_run_read(void *run, stencil_array array, const stencil_box *box,
-                                const stencil_cells *to);
-
-/* NULL-safe. */
-void stencil_run_close(stencil_run *run);
-
-/* A run with fields in memory; the result takes the place of u. b may be NULL. */
-stencil_status stencil_run_fields(const stencil_plan *plan, const stencil_problem *problem,
-                                  const stencil_field *u, const stencil_field *b,
-                                  const stencil_observers *observers, stencil_report *report);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "solver/problem/stop.h"
+#include "solver/problem/spectrum.h"
 
 static const char chebyshev[] = "chebyshev";
 

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "solver/problem/stop.h"
+#include "solver/problem/spectrum.h"
 
 /* Sums over cells, of values times `scale`, and the largest of four of them. MODE_U and MODE_R are sums of u
  * and r times the slowest mode, MODE2 that of the mode's squares. */

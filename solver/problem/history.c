@@ -1,7 +1,7 @@
+#include "solver/problem/history.h"
+
 #include <math.h>
 #include <stdlib.h>
-
-#include "solver/problem/problem.h"
 
 /* Capacity doubles: it is full whenever the count is a power of two. */
 static bool grow(void **array, int64_t count, size_t element_bytes) {

@@ -4,6 +4,7 @@
 
 #include "kernels/residual.h"
 #include "solver/parts/cut.h"
+#include "solver/problem/history.h"
 
 typedef enum stencil_kind {
     STENCIL_KIND_NONE,    /* points and weights are given directly */
@@ -73,6 +74,11 @@ typedef struct stencil_spec {
 
 void stencil_spec_init(stencil_spec *spec);
 
+/* Entry of a per-axis list in array order for an axis (STENCIL_Z, …); z of a 2D problem has none (-1). */
+static inline int stencil_list_index(int rank, int axis) {
+    return axis - (STENCIL_AXES - rank);
+}
+
 /* The name of the field in files, for messages: "/u", unless the spec has another one. */
 const char *stencil_spec_field(const stencil_spec *spec);
 
@@ -100,19 +106,6 @@ typedef struct stencil_stop {
 
 /* Whether it ends on its residual at all. */
 bool stencil_stop_has_criterion(const stencil_stop *stop);
-
-/* Residuals of checked steps, in their order. Zero-initialise. */
-typedef struct stencil_history {
-    int64_t count;
-    int64_t *step;    /* [count], owned, as is the other one */
-    double *residual; /* [count] */
-} stencil_history;
-
-/* Appends one; NO_MEMORY. */
-stencil_status stencil_history_add(stencil_history *history, int64_t step, double residual);
-/* The last residual; NaN: there is none. */
-double stencil_history_last(const stencil_history *history);
-void stencil_history_destroy(stencil_history *history);
 
 /* Tells whether a file's arrays are those of the steps that it counts, see origin.h. */
 typedef enum stencil_origin_arrays {

@@ -1,11 +1,6 @@
 /* What decides the end of a run and what it means: what reading tells of the cells, how far a relaxation is
  * from its solution, how many steps it takes, and why a residual no longer falls. Everything but the first is
- * about problems laplace and poisson unless it says otherwise.
- *
- * Write the relaxation at omega = 1 as u' = J u + f/S. J is symmetric, its eigenvectors are products of sines
- * and cosines, and I - J has the eigenvalues (2/S) sum over axes of (1 - cos theta_a)/h_a^2 with
- *   theta_a = pi k/(n+1) on a fixed axis of n updated cells, k = 1 … n,
- *             2 pi k/n on a periodic one, pi k/n on a mirrored one, k = 0 … n-1. */
+ * about problems laplace and poisson unless it says otherwise. The spectrum is that of spectrum.h. */
 #pragma once
 
 #include "kernels/sweep.h"
@@ -13,17 +8,6 @@
 
 /* "fixed_point", "converged_rtol", "steps", … as in the enumeration. */
 extern const char *const stencil_reason_names[STENCIL_REASON_COUNT];
-
-/* Eigenvalues of I - J. Where no axis is fixed the constant has the eigenvalue 0 and is left out: the
- * solution is known up to a constant. */
-typedef struct stencil_spectrum {
-    double least, most;
-    bool up_to_constant;
-} stencil_spectrum;
-stencil_spectrum stencil_spectrum_of(const stencil_problem *problem);
-
-/* 1/h^2 of an axis over S: the weight of its two neighbours at omega = 1. */
-double stencil_neighbour_weight(const stencil_problem *problem, int axis);
 
 /* Factor by which a step shrinks the error at least, max |1 - omega lambda| over the spectrum; 1 or more: it
  * need not shrink at all. */

@@ -1,3 +1,5 @@
+#include "solver/run/calibrate.h"
+
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -5,6 +7,7 @@
 
 #include "solver/plan/model.h"
 #include "solver/plan/sweep.h"
+#include "solver/run/run.h"
 
 /* A batch that is timed lasts so long at least, and there are so many of them, or two where they take long.
  */

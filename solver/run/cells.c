@@ -4,26 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-bool stencil_plans_share_cells(const stencil_plan *a, const stencil_plan *b) {
-    bool same = a->backend == b->backend && a->cut.parts == b->cut.parts &&
-                memcmp(a->cut.count, b->cut.count, sizeof a->cut.count) == 0 &&
-                memcmp(a->cut.layout.n, b->cut.layout.n, sizeof a->cut.layout.n) == 0 &&
-                memcmp(a->cut.layout.ghost, b->cut.layout.ghost, sizeof a->cut.layout.ghost) == 0;
-    for (int p = 0; p < a->cut.parts && a->backend == STENCIL_BACKEND_GPU; p++)
-        same = same && a->part[p].gpu == b->part[p].gpu;
-    return same;
-}
-
 static void use_side(stencil_run *r, const side *s) {
     r->plan = s->plan;
-    r->strategy = stencil_strategy_at(s->plan->strategy).loop;
+    r->strategy = stencil_strategy_loop(s->plan->strategy);
     r->cpu = s->cpu;
     r->gpu = s->gpu;
 }
 
 static void close_side(side *s) {
 #ifdef STENCIL_HAVE_CUDA
-    const stencil_strategy *strategy = s->gpu != NULL ? stencil_strategy_at(s->plan->strategy).loop : NULL;
+    const stencil_strategy *strategy = s->gpu != NULL ? stencil_strategy_loop(s->plan->strategy) : NULL;
     if (s->gpu != NULL && strategy->close_gpu != NULL)
         strategy->close_gpu(s->gpu);
     stencil_gpu_destroy(s->gpu);
@@ -41,8 +31,7 @@ static stencil_status open_side(stencil_run *r, const side *lender) {
         r->gpu = calloc(1, sizeof *r->gpu);
         CHECK(r->gpu != NULL, NO_MEMORY, "no memory for a run");
         TRY(stencil_gpu_create(r->gpu, r->plan, r->problem, lender != NULL ? lender->gpu : NULL));
-        r->gpu->queue = r->strategy->queue_gpu;
-        r->gpu->queue_ahead = r->strategy->queue_ahead;
+        r->gpu->strategy = r->strategy;
         return r->strategy->open_gpu != NULL ? r->strategy->open_gpu(r->gpu) : STENCIL_OK;
     }
 #endif
@@ -254,20 +243,4 @@ void stencil_run_close(stencil_run *r) {
     stencil_field_destroy(&r->kept);
     free(r->outcome.residual);
     free(r);
-}
-
-stencil_status stencil_run_fields(const stencil_plan *plan, const stencil_problem *problem,
-                                  const stencil_field *u, const stencil_field *b,
-                                  const stencil_observers *observers, stencil_report *report) {
-    stencil_fields fields = {u, b};
-    const stencil_reader from = {stencil_fields_read, &fields};
-    const stencil_box array = stencil_mesh_array(&plan->cut.mesh);
-    const stencil_cells all = stencil_field_cells(u), to = stencil_cells_from(&all, array.first);
-    stencil_run *run;
-    TRY(stencil_run_open(&run, plan, problem, &from));
-    stencil_status status = stencil_run_drive(run, observers, report);
-    if (status == STENCIL_OK)
-        status = stencil_run_read(run, STENCIL_ARRAY_U, &array, &to);
-    stencil_run_close(run);
-    return status;
 }

@@ -1,8 +1,7 @@
-/* What a run holds: run.c makes its steps, run_cells.c has its cells. */
+/* What a run holds: run.c makes its steps, cells.c has its cells. */
 #pragma once
 
-#include "solver/plan/plan.h"
-#include "solver/run/strategy.h"
+#include "solver/run/sides.h"
 
 /* Who makes the steps of a plan; it has the cells in arrays of its own, or in those of an earlier side. */
 typedef struct side {

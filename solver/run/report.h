@@ -1,14 +1,8 @@
 /* What a run did: filled by stencil_run_drive(), printed by app/, stored by inputs/writer. */
 #pragma once
 
+#include "solver/device/stores.h"
 #include "solver/problem/stop.h"
-
-/* How a CPU stored results in the end, and what it tried before: time per step in the slowest thread's best
- * pass, NaN where nothing was tried (to the end). */
-typedef struct stencil_store_report {
-    int threads, streaming_threads;
-    double cached_step_s, streaming_step_s;
-} stencil_store_report;
 
 typedef struct stencil_report {
     stencil_reason reason;

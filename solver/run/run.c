@@ -94,8 +94,7 @@ static bool in_cycle(const stencil_run *r, int64_t step) {
 static bool poll_between(void *context, int64_t step, double residual) {
     static const double patience_s = 1.0;
     stencil_run *r = context;
-    const stencil_batch all = {.observers = &r->observers};
-    const bool goes_on = stencil_batch_poll(&all, step, residual_of(r, residual, r->last_omega));
+    const bool goes_on = stencil_observers_poll(&r->observers, step, residual_of(r, residual, r->last_omega));
     if (!r->accelerated)
         return goes_on;
     if (!goes_on && r->asked_s == 0)
@@ -182,13 +181,12 @@ static stencil_status keep_outcome(stencil_run *r, const stencil_batch *batch,
 
 stencil_status stencil_run_batch(stencil_run *r, const stencil_batch *batch, const stencil_schedule *schedule,
                                  double *time_s) {
-    const stencil_strategy *strategy = r->strategy;
     r->outcome = (stencil_outcome){.residual = r->outcome.residual};
     if (r->cpu != NULL) {
         const double start_s = stencil_clock_s();
         r->cpu->schedule = *schedule;
-        TRY((strategy->batch_cpu != NULL ? strategy->batch_cpu : stencil_host_loop_cpu)(r->cpu, batch,
-                                                                                        &r->outcome));
+        const bool team = stencil_strategy_at(r->plan->strategy).team;
+        TRY((team ? stencil_team_cpu : stencil_host_loop_cpu)(r->cpu, batch, &r->outcome));
         *time_s = stencil_clock_s() - start_s;
     }
 #ifdef STENCIL_HAVE_CUDA
@@ -197,6 +195,7 @@ stencil_status stencil_run_batch(stencil_run *r, const stencil_batch *batch, con
         stencil_gpu_set_schedule(r->gpu, schedule);
         if (illegal > batch->first && illegal <= batch->first + batch->count)
             TRY(stencil_gpu_break(r->gpu));
+        const stencil_strategy *strategy = r->strategy;
         TRY((strategy->batch_gpu != NULL ? strategy->batch_gpu : stencil_host_loop_gpu)(r->gpu, batch,
                                                                                         &r->outcome));
         TRY(stencil_gpu_time_s(r->gpu, time_s));
@@ -236,7 +235,7 @@ static stencil_status observe(stencil_run *r, const stencil_batch *batch) {
             TRY(o->at(o->context, report));
     }
     const double last = r->outcome.checks > 0 ? r->outcome.residual[r->outcome.checks - 1] : NAN;
-    const bool goes_on = stencil_batch_poll(batch, report->steps, last);
+    const bool goes_on = stencil_observers_poll(batch->observers, report->steps, last);
     if ((!goes_on || (r->asked_s > 0 && !in_cycle(r, report->steps))) &&
         report->reason == STENCIL_REASON_NONE && report->steps < r->problem->stop.steps)
         report->reason = STENCIL_REASON_INTERRUPTED;
@@ -446,7 +445,7 @@ stencil_status stencil_run_drive(stencil_run *r, const stencil_observers *observ
     describe(r, report);
     if (r->cpu != NULL && report->steps > report->steps_before) {
         report->compute_s = report->drive_s;
-        stencil_cpu_report(r->cpu, report);
+        stencil_cpu_report(r->cpu, &report->stores);
     }
     TRY(judge_end(r));
     report->finish_s = stencil_clock_s() - done_s;

@@ -5,7 +5,33 @@
 
 #include "solver/device/cpu.h"
 #include "solver/device/gpu.h"
-#include "solver/plan/plan.h"
+#include "solver/plan/memory.h"
+#include "solver/run/observer.h"
+
+/* Steps that a loop is asked for at once: first + 1 … first + count. Which of them are checked, and so in
+ * which passes they are made: the schedule. */
+typedef struct stencil_batch {
+    int64_t first, count;
+    const stencil_observers *observers; /* polled every so many steps as the plan says */
+    int from;                           /* the buffer that the cells are in */
+} stencil_batch;
+
+/* Its first pass. */
+static inline stencil_pass stencil_batch_pass(const stencil_batch *batch, const stencil_schedule *schedule,
+                                              int depth) {
+    const stencil_pass before = {batch->first, 0, !batch->from};
+    return stencil_pass_next(&before, schedule, depth, batch->first + batch->count);
+}
+
+/* The buffer that they are in when so many of its steps are made. */
+static inline int stencil_batch_end(const stencil_batch *batch, const stencil_schedule *schedule, int depth,
+                                    int64_t steps) {
+    return batch->from ^ (int)(stencil_pass_count(schedule, depth, batch->first, batch->first + steps) % 2);
+}
+
+/* Queues a pass of a batch, or several of which *pass becomes the last one. */
+typedef stencil_status stencil_gpu_queue(stencil_gpu_run *run, const stencil_batch *batch,
+                                         stencil_pass *pass);
 
 /* What became of a batch. */
 typedef struct stencil_outcome {
@@ -15,16 +41,11 @@ typedef struct stencil_outcome {
     double *residual; /* [STENCIL_CHECKS_MAX], the driver's: of the steps checked, in their order */
 } stencil_outcome;
 
-/* Asks the observers, after `step` steps; `residual` is the last one known, or NaN. false: somebody wants the
- * run to end. */
-bool stencil_batch_poll(const stencil_batch *batch, int64_t step, double residual);
-
-/* What a loop is beside its row of stencil_strategy_at(), which leads here. */
+/* What a loop is beside its row of stencil_strategy_at(). */
 typedef struct stencil_strategy {
     /* Make the steps of a batch, or fewer where a check or an observer ends the run; fill the outcome, and
      * record the events begin and end of each part. The driver calls them once for each batch, and keeps the
      * schedule of cpu or run up to date. NULL: the loop driven by the host. */
-    stencil_status (*batch_cpu)(stencil_cpu *cpu, const stencil_batch *batch, stencil_outcome *outcome);
     stencil_status (*batch_gpu)(stencil_gpu_run *run, const stencil_batch *batch, stencil_outcome *outcome);
     stencil_gpu_queue *queue_gpu; /* what that does in a step */
     /* The same of the pass behind one that is checked, while the host waits for the residual, which may end
@@ -36,27 +57,11 @@ typedef struct stencil_strategy {
     stencil_status (*open_gpu)(stencil_gpu_run *run);
     void (*close_gpu)(stencil_gpu_run *run);
 } stencil_strategy;
+/* That of stencil_strategy_at(index). */
+const stencil_strategy *stencil_strategy_loop(int index);
 
-/* What a run consists of, for batches on the side; all borrowed. */
-typedef struct stencil_run_sides {
-    const stencil_problem *problem;
-    const stencil_plan *plan;
-    const stencil_strategy *strategy;
-    const stencil_schedule *schedule;
-    const stencil_outcome *outcome; /* of the last batch */
-    stencil_cpu *cpu;
-    stencil_gpu_run *gpu; /* the side that makes the steps; the other one is NULL */
-    int64_t steps;        /* that the cells have behind them */
-} stencil_run_sides;
-stencil_run_sides stencil_run_sides_of(const stencil_run *run);
-
-/* Makes a batch and nothing else. *time_s: of its steps; on a GPU by the events around them. */
-stencil_status stencil_run_batch(stencil_run *run, const stencil_batch *batch,
-                                 const stencil_schedule *schedule, double *time_s);
-
-/* The persistent loop, the same for every barrier. */
-extern const stencil_strategy stencil_strategy_persistent;
-stencil_status stencil_persistent_cpu(stencil_cpu *cpu, const stencil_batch *batch, stencil_outcome *outcome);
+/* All steps by one team of threads of a CPU, with the barrier of the plan between them. */
+stencil_status stencil_team_cpu(stencil_cpu *cpu, const stencil_batch *batch, stencil_outcome *outcome);
 
 /* Loops driven by the host: a launch, or a parallel loop, per step. */
 stencil_status stencil_host_loop_cpu(stencil_cpu *cpu, const stencil_batch *batch, stencil_outcome *outcome);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "solver/plan/choose.h"
+#include "solver/run/run.h"
 
 typedef enum stencil_effort {
     STENCIL_EFFORT_ESTIMATE,   /* what is predicted is good enough */

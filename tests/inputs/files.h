@@ -11,7 +11,7 @@
 #include <hdf5.h>
 
 #include "inputs/inputs.h"
-#include "solver/plan/plan.h"
+#include "solver/run/run.h"
 
 /* cmocka set-up and tear-down of a group: makes an empty directory, goes there, and removes it with all in
  * it. */

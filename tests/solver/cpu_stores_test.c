@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <cmocka.h>
 
-#include "solver/device/cpu.h"
+#include "solver/device/stores.h"
+#include "solver/plan/memory.h"
 
 enum { MIB = 1 << 20 };
 

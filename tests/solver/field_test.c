@@ -7,7 +7,7 @@
 #include <cmocka.h>
 
 #include "app/reference.h"
-#include "solver/plan/plan.h"
+#include "solver/run/run.h"
 
 static int64_t element(const stencil_layout *l, int64_t z, int64_t y, int64_t x) {
     return l->origin + z * l->plane + y * l->row + x;

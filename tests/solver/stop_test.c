@@ -11,7 +11,8 @@
 #include <cmocka.h>
 
 #include "app/reference.h"
-#include "solver/plan/plan.h"
+#include "solver/run/run.h"
+#include "solver/problem/spectrum.h"
 #include "solver/problem/stop.h"
 
 enum { NX = 13, NY = 11, CELLS = NX * NY };

@@ -207,7 +207,6 @@ static void close_gpu(stencil_gpu_run *run) {
 #endif
 
 const stencil_strategy stencil_strategy_openmp = {
-    .batch_cpu = stencil_persistent_cpu,
     .batch_gpu = STENCIL_ON_GPU(batch_gpu),
     .open_gpu = STENCIL_ON_GPU(open_gpu),
     .close_gpu = STENCIL_ON_GPU(close_gpu),

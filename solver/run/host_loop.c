@@ -5,15 +5,6 @@
 
 #include "solver/run/strategy.h"
 
-bool stencil_batch_poll(const stencil_batch *batch, int64_t step, double residual) {
-    bool goes_on = true;
-    for (int i = 0; i < batch->observers->count; i++) {
-        const stencil_observer *o = &batch->observers->item[i];
-        goes_on = (o->poll == NULL || o->poll(o->context, step, residual)) && goes_on;
-    }
-    return goes_on;
-}
-
 void stencil_host_loop_end(const stencil_schedule *schedule, const stencil_plan *plan,
                            const stencil_batch *batch, int64_t step, double residual,
                            stencil_outcome *outcome) {
@@ -24,8 +15,8 @@ void stencil_host_loop_end(const stencil_schedule *schedule, const stencil_plan 
         outcome->reason = stencil_schedule_decide(schedule, residual);
     }
     const double last = outcome->checks > 0 ? outcome->residual[outcome->checks - 1] : NAN;
-    if (step / plan->poll_every > before / plan->poll_every && !stencil_batch_poll(batch, step, last) &&
-        outcome->reason == STENCIL_REASON_NONE)
+    if (step / plan->poll_every > before / plan->poll_every &&
+        !stencil_observers_poll(batch->observers, step, last) && outcome->reason == STENCIL_REASON_NONE)
         outcome->reason = STENCIL_REASON_INTERRUPTED;
 }
 
@@ -38,7 +29,7 @@ static void note_all(const stencil_cpu *cpu, int64_t step, stencil_mark mark) {
 stencil_status stencil_host_loop_cpu(stencil_cpu *cpu, const stencil_batch *batch, stencil_outcome *outcome) {
     const int64_t end = batch->first + batch->count;
     if (cpu->trace.without_barrier) /* the end of a parallel loop is one */
-        return stencil_persistent_cpu(cpu, batch, outcome);
+        return stencil_team_cpu(cpu, batch, outcome);
     const int depth = cpu->plan->depth;
     stencil_pass pass = stencil_batch_pass(batch, &cpu->schedule, depth);
     for (; pass.steps > 0 && outcome->reason == STENCIL_REASON_NONE;
@@ -94,12 +85,12 @@ static stencil_status wait_for_all(stencil_gpu_run *run) {
 static stencil_status wait_for_residual(stencil_gpu_run *run, const stencil_batch *batch,
                                         const stencil_pass *pass, stencil_pass *ahead) {
     const stencil_gpu_part *gpu = &run->part[0];
-    if (run->queue_ahead == NULL)
+    if (run->strategy->queue_ahead == NULL)
         return wait_for_all(run);
     *ahead = stencil_pass_next(pass, &run->schedule, run->plan->depth, batch->first + batch->count);
     TRY_CUDA(cudaEventRecord(gpu->step_done, gpu->stream));
     if (ahead->steps > 0)
-        TRY(run->queue_ahead(run, batch, ahead));
+        TRY(run->strategy->queue_ahead(run, batch, ahead));
     TRY_CUDA(cudaEventSynchronize(gpu->step_done));
     return STENCIL_OK;
 }
@@ -133,51 +124,10 @@ stencil_status stencil_host_loop_gpu(stencil_gpu_run *run, const stencil_batch *
     for (; pass.steps > 0 && outcome->reason == STENCIL_REASON_NONE;
          pass = stencil_pass_next(&pass, &run->schedule, depth, end)) {
         if (ahead.steps == 0)
-            TRY(run->queue(run, batch, &pass));
+            TRY(run->strategy->queue_gpu(run, batch, &pass));
         TRY(end_queued(run, batch, &pass, &ahead, outcome));
     }
     TRY(mark(run, false));
     return wait_for_all(run);
 }
-
-static stencil_status queue_launch(stencil_gpu_run *run, const stencil_batch *batch, stencil_pass *pass) {
-    (void)batch;
-    return stencil_gpu_launch_pass(&run->part[0], pass);
-}
-
-static stencil_status queue_stream_sync(stencil_gpu_run *run, const stencil_batch *batch,
-                                        stencil_pass *pass) {
-    TRY(queue_launch(run, batch, pass));
-    return stencil_gpu_wait(&run->part[0]);
-}
-
-static stencil_status queue_device_sync(stencil_gpu_run *run, const stencil_batch *batch,
-                                        stencil_pass *pass) {
-    TRY(queue_launch(run, batch, pass));
-    TRY_CUDA(cudaDeviceSynchronize());
-    return STENCIL_OK;
-}
-
-static stencil_status queue_event_sync(stencil_gpu_run *run, const stencil_batch *batch, stencil_pass *pass) {
-    const stencil_gpu_part *gpu = &run->part[0];
-    TRY(queue_launch(run, batch, pass));
-    TRY_CUDA(cudaEventRecord(gpu->step_done, gpu->stream));
-    TRY_CUDA(cudaEventSynchronize(gpu->step_done));
-    return STENCIL_OK;
-}
 #endif
-
-/* A launch per step, queued in a stream: the end of a kernel is the barrier, and the host waits only where it
- * checks a residual (implicit CPU synchronisation of Xiao and Feng, IPDPS 2010). */
-const stencil_strategy stencil_strategy_relaunch = {.queue_gpu = STENCIL_ON_GPU(queue_launch),
-                                                    .queue_ahead = STENCIL_ON_GPU(queue_launch)};
-
-/* The host waits for the stream after every step (explicit CPU synchronisation of Xiao and Feng, IPDPS 2010).
- */
-const stencil_strategy stencil_strategy_stream_sync = {.queue_gpu = STENCIL_ON_GPU(queue_stream_sync)};
-
-/* The host waits for the whole device after every step. */
-const stencil_strategy stencil_strategy_device_sync = {.queue_gpu = STENCIL_ON_GPU(queue_device_sync)};
-
-/* The host records an event behind every step and waits for it. */
-const stencil_strategy stencil_strategy_event_sync = {.queue_gpu = STENCIL_ON_GPU(queue_event_sync)};

@@ -1,0 +1,30 @@
+/* Which strategies there are: what a calibration measures, a plan chooses from and solver/run/ has the loops
+ * of. */
+#pragma once
+
+#include "sync/barrier.h"
+
+enum {
+    STENCIL_STRATEGIES = 0
+#define STENCIL_STRATEGY(id, name, parts, text) +1
+#include "solver/machine/strategies.def"
+#undef STENCIL_STRATEGY
+#define STENCIL_BARRIER(id, name, capability, needs, text) +1
+#include "sync/barriers.def"
+#undef STENCIL_BARRIER
+};
+
+/* One row per strategy, in the order of the .def files: for --help, `info` and the conformance tests. */
+typedef struct stencil_strategy_info {
+    const char *name;
+    const char *summary;
+    stencil_barrier_id barrier; /* of a persistent loop: one launch, or team of threads, makes many steps with
+                                   it between them */
+    bool spans;                 /* runs in several parts */
+    bool copies;                /* can copy halos, and overlap that (--halo copy, --overlap) */
+    bool ll;                    /* can send them in flagged words, on GPUs (--halo ll) */
+    bool team; /* on a CPU a team of threads makes all steps of a batch, not a parallel loop each */
+} stencil_strategy_info;
+int stencil_strategy_count(void);
+extern const char *const stencil_strategy_names[]; /* NULL behind the last one */
+stencil_strategy_info stencil_strategy_at(int index);

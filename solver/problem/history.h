@@ -1,0 +1,16 @@
+#pragma once
+
+#include "base/base.h"
+
+/* Residuals of checked steps, in their order. Zero-initialise. */
+typedef struct stencil_history {
+    int64_t count;
+    int64_t *step;    /* [count], owned, as is the other one */
+    double *residual; /* [count] */
+} stencil_history;
+
+/* Appends one; NO_MEMORY. */
+stencil_status stencil_history_add(stencil_history *history, int64_t step, double residual);
+/* The last residual; NaN: there is none. */
+double stencil_history_last(const stencil_history *history);
+void stencil_history_destroy(stencil_history *history);

@@ -1,0 +1,40 @@
+#include "solver/problem/spectrum.h"
+
+#include <math.h>
+
+static const double pi = 3.14159265358979323846;
+
+double stencil_neighbour_weight(const stencil_problem *problem, int axis) {
+    const double h = stencil_spec_spacing(&problem->spec, axis);
+    return 1.0 / (h * h) / stencil_spec_diagonal(&problem->spec);
+}
+
+/* 2 - 2 cos theta of the k-th mode of an axis. */
+static double axis_eigenvalue(const stencil_problem *problem, int axis, double k) {
+    const double n = (double)problem->n[axis];
+    const double half = problem->boundary[axis] == STENCIL_FIXED      ? pi * k / (2.0 * (n + 1.0))
+                        : problem->boundary[axis] == STENCIL_PERIODIC ? pi * k / n
+                                                                      : pi * k / (2.0 * n);
+    return 4.0 * sin(half) * sin(half);
+}
+
+stencil_spectrum stencil_spectrum_of(const stencil_problem *problem) {
+    stencil_spectrum s = {.up_to_constant = true};
+    double first = INFINITY;
+    for (int axis = STENCIL_AXES - problem->rank; axis < STENCIL_AXES; axis++) {
+        const bool fixed = problem->boundary[axis] == STENCIL_FIXED;
+        const int64_t n = problem->n[axis];
+        const double last = fixed                                         ? (double)n
+                            : problem->boundary[axis] == STENCIL_PERIODIC ? (double)(n / 2)
+                                                                          : (double)(n - 1);
+        const double weight = stencil_neighbour_weight(problem, axis),
+                     least = weight * axis_eigenvalue(problem, axis, 1.0);
+        s.most += weight * axis_eigenvalue(problem, axis, last);
+        s.least += fixed ? least : 0.0;
+        s.up_to_constant = s.up_to_constant && !fixed;
+        first = least < first ? least : first;
+    }
+    if (s.up_to_constant)
+        s.least = first;
+    return s;
+}

@@ -1,0 +1,20 @@
+/* The eigenvalues of a relaxation, problems laplace and poisson.
+ *
+ * Write the relaxation at omega = 1 as u' = J u + f/S. J is symmetric, its eigenvectors are products of sines
+ * and cosines, and I - J has the eigenvalues (2/S) sum over axes of (1 - cos theta_a)/h_a^2 with
+ *   theta_a = pi k/(n+1) on a fixed axis of n updated cells, k = 1 … n,
+ *             2 pi k/n on a periodic one, pi k/n on a mirrored one, k = 0 … n-1. */
+#pragma once
+
+#include "solver/problem/problem.h"
+
+/* Eigenvalues of I - J. Where no axis is fixed the constant has the eigenvalue 0 and is left out: the
+ * solution is known up to a constant. */
+typedef struct stencil_spectrum {
+    double least, most;
+    bool up_to_constant;
+} stencil_spectrum;
+stencil_spectrum stencil_spectrum_of(const stencil_problem *problem);
+
+/* 1/h^2 of an axis over S: the weight of its two neighbours at omega = 1. */
+double stencil_neighbour_weight(const stencil_problem *problem, int axis);

@@ -1,0 +1,71 @@
+/* One team of threads of a CPU makes all steps of a batch. */
+#include <math.h>
+#include <omp.h>
+#include <stdio.h>
+
+#include "solver/run/strategy.h"
+
+/* What the run shares. Written by thread 0 before a barrier, read by all after it. */
+typedef struct run {
+    int64_t interrupt_step, alarm_step;
+} run;
+
+/* The loop of one thread; each finds the same outcome, and thread 0 keeps it. */
+static void team_run(stencil_cpu *cpu, const stencil_batch *batch, stencil_outcome *outcome, run *shared) {
+    const int thread = omp_get_thread_num(), threads = omp_get_num_threads();
+    const stencil_schedule *schedule = &cpu->schedule;
+    const int64_t end = batch->first + batch->count;
+    const int depth = cpu->plan->depth;
+    stencil_reason reason = STENCIL_REASON_NONE;
+    double residual = NAN;
+    int64_t step = batch->first, checks = 0;
+    stencil_pass pass = stencil_batch_pass(batch, schedule, depth);
+    for (; pass.steps > 0 && reason == STENCIL_REASON_NONE;
+         pass = stencil_pass_next(&pass, schedule, depth, end)) {
+        step = pass.first + pass.steps;
+        const bool check = stencil_schedule_checks(schedule, step),
+                   poll = stencil_pass_reaches(&pass, cpu->plan->poll_every);
+        stencil_cpu_advance(cpu, &pass, thread, threads);
+        /* Named by its step: a slow thread does not take the next word for this one. */
+        if (poll && thread == 0 && !stencil_observers_poll(batch->observers, step, residual))
+            __atomic_store_n(&shared->interrupt_step, step, __ATOMIC_RELAXED);
+        if (!stencil_cpu_sync(cpu, &pass, thread, check || poll) ||
+            (check && !stencil_cpu_residual(cpu, thread, threads, &residual))) {
+            if (cpu->state.alarm[0] == 1 + (uint32_t)thread)
+                shared->alarm_step = step;
+            return;
+        }
+        if (check) {
+            reason = stencil_schedule_decide(schedule, residual);
+            if (thread == 0)
+                outcome->residual[checks] = residual;
+            checks++;
+        }
+        if (poll && reason == STENCIL_REASON_NONE &&
+            __atomic_load_n(&shared->interrupt_step, __ATOMIC_RELAXED) == step)
+            reason = STENCIL_REASON_INTERRUPTED;
+        stencil_cpu_note(cpu, step, thread, STENCIL_MARK_END);
+    }
+    if (thread == 0)
+        *outcome = (stencil_outcome){step - batch->first, reason, checks, outcome->residual};
+}
+
+stencil_status stencil_team_cpu(stencil_cpu *cpu, const stencil_batch *batch, stencil_outcome *outcome) {
+    run shared = {0};
+    int threads = 0;
+#pragma omp parallel num_threads(cpu->threads)
+    {
+        if (omp_get_num_threads() == cpu->threads)
+            team_run(cpu, batch, outcome, &shared);
+#pragma omp single
+        threads = omp_get_num_threads();
+    }
+    TRY(stencil_cpu_check_team(cpu, threads));
+    if (cpu->barrier != STENCIL_BARRIER_none && cpu->state.alarm[0] != 0) {
+        char waiter[32];
+        snprintf(waiter, sizeof waiter, "thread %u", cpu->state.alarm[0] - 1);
+        return stencil_alarm_fail(stencil_barriers[cpu->barrier].name, waiter, shared.alarm_step,
+                                  1e-9 * (double)cpu->state.timeout_ns);
+    }
+    return STENCIL_OK;
+}
