@@ -16,6 +16,21 @@ function(stencil_room name)
         target_link_libraries(${target} PUBLIC ${lower})
     endforeach()
     target_link_libraries(${target} PUBLIC ${ROOM_LIBRARIES} PRIVATE stencil_options)
+    set_property(GLOBAL APPEND PROPERTY STENCIL_ROOMS ${name})
+    set_property(TARGET ${target} PROPERTY STENCIL_LOWER_ROOMS ${ROOM_ROOMS})
+endfunction()
+
+# Writes what tests/rooms_test.py holds against the sources: for each room its name, the rooms that it names, the
+# directories of its includes and its objects, a line each.
+function(stencil_rooms_write file)
+    get_property(names GLOBAL PROPERTY STENCIL_ROOMS)
+    set(text)
+    foreach(name IN LISTS names)
+        string(REPLACE "/" "_" target stencil_${name})
+        string(APPEND text "${name}\n$<TARGET_PROPERTY:${target},STENCIL_LOWER_ROOMS>\n"
+            "$<TARGET_PROPERTY:${target},INCLUDE_DIRECTORIES>\n$<TARGET_OBJECTS:${target}>\n")
+    endforeach()
+    file(GENERATE OUTPUT ${file} CONTENT "${text}")
 endfunction()
 
 # The first argument of every row `MACRO(name, …)` of a .def file, in order: lists that CMake and C share.

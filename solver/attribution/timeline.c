@@ -257,3 +257,35 @@ void stencil_inside_destroy(stencil_inside *inside) {
     free(inside->blame);
     *inside = (stencil_inside){0};
 }
+
+void stencil_trial_take(stencil_timeline *timeline, int group, const int64_t *mark,
+                        const stencil_tick_clock *clock, bool launches) {
+    const int first = timeline->group_first[group], count = timeline->group_first[group + 1] - first;
+    double ended_s = NAN; /* the last sample, for all of them */
+    for (int i = -(int)launches; i < timeline->samples; i++) {
+        double last_s = -INFINITY;
+        for (int p = 0; p < count; p++, mark += STENCIL_MARKS) {
+            stencil_moments m;
+            for (int k = 0; k < STENCIL_MARKS; k++)
+                m.at_s[k] = clock[p].offset_s + clock[p].tick_s * (double)(mark[k] - clock[p].origin);
+            if (mark[STENCIL_MARK_LAUNCHED] == 0)
+                m.at_s[STENCIL_MARK_LAUNCHED] = launches ? ended_s : m.at_s[STENCIL_MARK_BEGIN];
+            if (mark[STENCIL_MARK_EXCHANGED] == 0)
+                m.at_s[STENCIL_MARK_EXCHANGED] = m.at_s[STENCIL_MARK_SWEPT];
+            if (mark[STENCIL_MARK_SWEPT] == 0) /* no block of the step was there */
+                m.at_s[STENCIL_MARK_LAUNCHED] = NAN;
+            else
+                last_s = fmax(last_s, m.at_s[STENCIL_MARK_SWEPT]);
+            if (i >= 0)
+                timeline->moment[i * timeline->participants + first + p] = m;
+        }
+        for (int p = first; p < first + count && i >= 0; p++) {
+            double *at_s = timeline->moment[i * timeline->participants + p].at_s;
+            if (launches)
+                at_s[STENCIL_MARK_LEFT] = at_s[STENCIL_MARK_END] = last_s;
+            for (int k = 1; k < STENCIL_MARKS && !isnan(at_s[0]); k++) /* clocks are right to some ns */
+                at_s[k] = fmax(at_s[k], at_s[k - 1]);
+        }
+        ended_s = last_s;
+    }
+}

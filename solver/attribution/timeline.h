@@ -92,3 +92,15 @@ typedef struct stencil_inside {
 /* NO_MEMORY; BAD_DATA where a participant's moments are not in order. *inside is zeroed on failure. */
 stencil_status stencil_timeline_analyse(const stencil_timeline *timeline, stencil_inside *inside);
 void stencil_inside_destroy(stencil_inside *inside);
+
+/* A participant's clock: second s when it shows origin + (s - offset_s) / tick_s. */
+typedef struct stencil_tick_clock {
+    int64_t origin;
+    double tick_s, offset_s;
+} stencil_tick_clock;
+
+/* What a trial has noted: marks of a group's participants, [samples][participants of the
+ * group][STENCIL_MARKS], become moments of the timeline. launches: there is a sample more, of the step before
+ * the first one. */
+void stencil_trial_take(stencil_timeline *timeline, int group, const int64_t *mark,
+                        const stencil_tick_clock *clock, bool launches);

@@ -36,12 +36,6 @@ static void align(stencil_trial *t) {
     t->next += (unit - t->next % unit) % unit;
 }
 
-stencil_fault stencil_trial_fault(const stencil_plan *plan, const stencil_trace *trace) {
-    stencil_fault fault = plan->wait.fault;
-    fault.absent_step = 0;
-    return trace->without_compute ? (stencil_fault){0} : fault;
-}
-
 /* What is noted and left out from now on. */
 static stencil_status set_trace(const stencil_trial *t, const stencil_trace *trace) {
     if (t->of.cpu != NULL) {
@@ -132,38 +126,6 @@ void stencil_trial_weigh(const stencil_trial *t, stencil_timeline *timeline) {
         timeline->sample[i].weight = timeline->sample[i].checked
                                          ? samples * share / checked
                                          : samples * (1 - share) / (samples - checked);
-}
-
-void stencil_trial_take(stencil_timeline *timeline, int group, const int64_t *mark,
-                        const stencil_tick_clock *clock, bool launches) {
-    const int first = timeline->group_first[group], count = timeline->group_first[group + 1] - first;
-    double ended_s = NAN; /* the last sample, for all of them */
-    for (int i = -(int)launches; i < timeline->samples; i++) {
-        double last_s = -INFINITY;
-        for (int p = 0; p < count; p++, mark += STENCIL_MARKS) {
-            stencil_moments m;
-            for (int k = 0; k < STENCIL_MARKS; k++)
-                m.at_s[k] = clock[p].offset_s + clock[p].tick_s * (double)(mark[k] - clock[p].origin);
-            if (mark[STENCIL_MARK_LAUNCHED] == 0)
-                m.at_s[STENCIL_MARK_LAUNCHED] = launches ? ended_s : m.at_s[STENCIL_MARK_BEGIN];
-            if (mark[STENCIL_MARK_EXCHANGED] == 0)
-                m.at_s[STENCIL_MARK_EXCHANGED] = m.at_s[STENCIL_MARK_SWEPT];
-            if (mark[STENCIL_MARK_SWEPT] == 0) /* no block of the step was there */
-                m.at_s[STENCIL_MARK_LAUNCHED] = NAN;
-            else
-                last_s = fmax(last_s, m.at_s[STENCIL_MARK_SWEPT]);
-            if (i >= 0)
-                timeline->moment[i * timeline->participants + first + p] = m;
-        }
-        for (int p = first; p < first + count && i >= 0; p++) {
-            double *at_s = timeline->moment[i * timeline->participants + p].at_s;
-            if (launches)
-                at_s[STENCIL_MARK_LEFT] = at_s[STENCIL_MARK_END] = last_s;
-            for (int k = 1; k < STENCIL_MARKS && !isnan(at_s[0]); k++) /* clocks are right to some ns */
-                at_s[k] = fmax(at_s[k], at_s[k - 1]);
-        }
-        ended_s = last_s;
-    }
 }
 
 static stencil_status record_cpu(stencil_trial *t, int64_t count, int64_t check_every, stencil_trace *trace,

@@ -44,18 +44,11 @@ static inline int64_t stencil_trial_check_every(const stencil_trial *t) {
 void stencil_trial_weigh(const stencil_trial *trial, stencil_timeline *timeline);
 
 /* Who is late comes late where there is compute; nobody stays away. */
-stencil_fault stencil_trial_fault(const stencil_plan *plan, const stencil_trace *trace);
-
-/* A participant's clock: second s when it shows origin + (s - offset_s) / tick_s. */
-typedef struct stencil_tick_clock {
-    int64_t origin;
-    double tick_s, offset_s;
-} stencil_tick_clock;
-
-/* Marks of a group's participants, [samples][participants of the group][STENCIL_MARKS], become moments of the
- * timeline. launches: there is a sample more, of the step before the first one. */
-void stencil_trial_take(stencil_timeline *timeline, int group, const int64_t *mark,
-                        const stencil_tick_clock *clock, bool launches);
+static inline stencil_fault stencil_trial_fault(const stencil_plan *plan, const stencil_trace *trace) {
+    stencil_fault fault = plan->wait.fault;
+    fault.absent_step = 0;
+    return trace->without_compute ? (stencil_fault){0} : fault;
+}
 
 #ifdef STENCIL_HAVE_CUDA
 /* Device memory for what a part's launches note. */

@@ -57,7 +57,7 @@ stencil_status stencil_plan_kernel(stencil_plan *plan, const stencil_problem *pr
     plan->kernel.function = compiled != NULL ? compiled->function : NULL;
     plan->kernel.step_bytes = compiled != NULL ? compiled->step_bytes : 0;
     if (compiled != NULL && plan->depth > 1)
-        stencil_sweep_infos[plan->sweep].host->deepen(plan, problem);
+        plan->host->deepen(plan, problem);
     return STENCIL_OK;
 }
 
@@ -163,7 +163,7 @@ stencil_status stencil_plan_gpu(stencil_plan *plan, const stencil_problem *probl
     TRY(check_kernel(plan, machine));
     const stencil_part_plan *part = &plan->part[0];
     const int64_t share = (int64_t)plan->blocks_per_sm * machine->gpu[part->gpu].sm_count / part->sharing;
-    stencil_sweep_infos[plan->sweep].host->shape(plan, problem, n, share > 0 ? share : 1);
+    plan->host->shape(plan, problem, n, share > 0 ? share : 1);
     plan->deep_slots = plan->deep_blocks = machine->gpu[part->gpu].sm_count;
     TRY(check_tiles(plan, n));
     TRY(choose_grids(plan, machine));
@@ -174,7 +174,7 @@ stencil_status stencil_plan_gpu(stencil_plan *plan, const stencil_problem *probl
     plan->poll_every = stencil_plan_poll_every(&plan->tuning, cells, plan->tuning.bytes_per_s);
     /* Weights of a step are parameters of its launch: taken from memory they cost the sweep registers that it
      * does not have. */
-    const bool resident = stencil_sweep_infos[plan->sweep].host->resident;
+    const bool resident = plan->host->resident;
     if (problem->cycle.length > 1 && plan->barrier != STENCIL_BARRIER_none && !resident)
         plan->wait.steps_per_launch = plan->depth;
     if (loops_deep(plan) && !resident && stencil_barriers[plan->barrier].needs == STENCIL_NEEDS_NEIGHBORS)

@@ -39,13 +39,13 @@ double stencil_model_full(const stencil_plan *plan, const stencil_machine *machi
 }
 
 static double guess_of(const stencil_plan *plan) {
-    const double guess = stencil_sweep_infos[plan->sweep].host->guess;
+    const double guess = plan->host->guess;
     return guess > 0 ? guess : 1;
 }
 
 /* Whose kernels make the steps: those of the first sweep where a sweep of deep passes makes single ones. */
 static stencil_sweep_id family_of(const stencil_plan *plan) {
-    const bool single = plan->depth == 1 && stencil_sweep_infos[plan->sweep].host->depth > 1;
+    const bool single = plan->depth == 1 && plan->host->depth > 1;
     return single ? (stencil_sweep_id)0 : plan->sweep;
 }
 
@@ -70,7 +70,7 @@ static double guess_s(const stencil_calibration *c, const stencil_plan *plan, co
                  beside_s = stencil_sweep_beside(plan, problem) * 7 / c->fma_per_s[problem->precision],
                  fma_s = (1 + stencil_sweep_again(plan, problem)) * point_s + beside_s;
     if (is_deep_on_gpu(plan)) {
-        const int most = stencil_sweep_infos[plan->sweep].host->most(plan, problem, machine);
+        const int most = plan->host->most(plan, problem, machine);
         const double rate = problem->rank == 2 ? plan->tuning.pass_fma : 1;
         return fmax(bytes_s, made * point_s / rate * (1 + plan->tuning.idle_stage * (most / steps - 1)));
     }
@@ -223,7 +223,7 @@ stencil_cost stencil_model_step(const stencil_plan *plan, const stencil_problem 
     /* A deep sweep keeps its steps in order once for so many of them. */
     const double depth = stencil_sweep_pass_steps(plan, problem);
     const double order_s = fmax(sync_s(c, plan, machine) - c->latency_s, 0) / depth;
-    const stencil_sweep_host *sweep = stencil_sweep_infos[plan->sweep].host;
+    const stencil_sweep_host *sweep = plan->host;
     stencil_cost cost = {0};
     if (plan->resident.warps > 0) {
         sweep->seconds(plan, problem, machine, &cost.compute_s, &cost.halo_s);

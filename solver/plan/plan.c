@@ -91,6 +91,7 @@ static stencil_status choose_sweep(stencil_plan *plan, const stencil_problem *pr
                                              : usual_sweep(options->depth);
     CHECK(sweep >= 0, USAGE, "--sweep %s: unknown sweep; 'stencil info' lists them", options->sweep);
     plan->sweep = (stencil_sweep_id)sweep;
+    plan->host = stencil_sweep_infos[sweep].host;
     const char *why = stencil_sweep_unavailable(plan->sweep, problem, plan->backend);
     CHECK(why[0] == '\0', UNAVAILABLE, "--sweep %s is not available here: %s",
           stencil_sweep_infos[sweep].name, why);
@@ -190,7 +191,7 @@ static stencil_status check_fault(const stencil_plan *plan, const stencil_proble
 /* Steps of a pass: as many as asked for, or as suit the sweep and have room for their ghost cells. */
 static stencil_status choose_depth(stencil_plan *plan, const stencil_problem *problem,
                                    const stencil_run_options *options, const stencil_machine *machine) {
-    const stencil_sweep_host *sweep = stencil_sweep_infos[plan->sweep].host;
+    const stencil_sweep_host *sweep = plan->host;
     const char *name = stencil_sweep_infos[plan->sweep].name;
     CHECK(options->depth <= 1 || sweep->depth > 1, USAGE,
           "--depth %d is not for --sweep %s, which makes one step at a time", options->depth, name);
@@ -199,7 +200,7 @@ static stencil_status choose_depth(stencil_plan *plan, const stencil_problem *pr
     const bool words = options->halo == STENCIL_HALO_LL; /* with the number of a step in each */
     for (int p = 0; p < plan->cut.parts && plan->backend == STENCIL_BACKEND_GPU && !words; p++)
         if (options->depth != 1 && sweep->depth > 1)
-            TRY(stencil_sweep_has_kernels(plan->sweep, machine, plan->part[p].gpu));
+            TRY(stencil_sweep_has_kernels(plan->sweep, plan->host, machine, plan->part[p].gpu));
     const int most = words ? 1 : sweep->most != NULL ? sweep->most(plan, problem, machine) : sweep->depth;
     CHECK(options->depth <= most, USAGE,
           "--depth %d: --sweep %s makes up to %d step%s at once here: give --depth %d", options->depth, name,
@@ -213,7 +214,7 @@ static stencil_status choose_depth(stencil_plan *plan, const stencil_problem *pr
 
 /* Whether all parts are wide enough for passes of several steps. */
 static bool has_width(const stencil_plan *plan, const stencil_problem *problem) {
-    const stencil_sweep_host *sweep = stencil_sweep_infos[plan->sweep].host;
+    const stencil_sweep_host *sweep = plan->host;
     const int64_t *first = plan->cut.first[STENCIL_X];
     for (int i = 0; i < plan->cut.count[STENCIL_X] && sweep->narrowest != NULL; i++)
         if (first[i + 1] - first[i] < sweep->narrowest(plan, problem))
@@ -226,7 +227,7 @@ static stencil_status cut_deep(stencil_plan *plan, const stencil_problem *proble
                                const stencil_run_options *options, int parts) {
     const int asked = plan->depth, stacked[STENCIL_AXES] = {1, parts, 1};
     /* Tiles on chip go on in parts above and below. */
-    const bool stacks = stencil_sweep_infos[plan->sweep].host->resident && options->cut[0] == 0;
+    const bool stacks = plan->host->resident && options->cut[0] == 0;
     for (;; plan->depth--) {
         const stencil_mesh mesh = stencil_problem_mesh(problem, plan->depth);
         if (plan->depth > 1 && !stencil_mesh_has_room(&mesh))
@@ -315,7 +316,7 @@ static stencil_status plan_cpu(stencil_plan *plan, const stencil_problem *proble
     plan->poll_every = stencil_plan_poll_every(&plan->tuning, cells, plan->tuning.cpu_bytes_per_s);
     if (plan->poll_every > plan->tuning.cpu_poll_steps)
         plan->poll_every = plan->tuning.cpu_poll_steps;
-    plan->stores = stencil_sweep_infos[plan->sweep].host->streams
+    plan->stores = plan->host->streams
                        ? stencil_stores_choose(problem, plan->threads, machine->cpu_cache_bytes)
                        : STENCIL_STORES_CACHED;
     const int64_t rows = problem->n[STENCIL_Z] * problem->n[STENCIL_Y];
@@ -324,7 +325,7 @@ static stencil_status plan_cpu(stencil_plan *plan, const stencil_problem *proble
     plan->tile[STENCIL_Y] = plan->share_rows;
     plan->tile[STENCIL_X] = problem->n[STENCIL_X];
     if (plan->depth > 1)
-        stencil_sweep_infos[plan->sweep].host->strip(plan, problem, machine);
+        plan->host->strip(plan, problem, machine);
     const stencil_fault *d = &plan->wait.fault;
     CHECK(d->absent_step == 0 || d->absent_part > 0 || d->absent < (uint32_t)plan->threads, USAGE,
           "--inject-absent stops thread %u, and there are %d: give --threads %u", (unsigned)d->absent,
@@ -391,7 +392,7 @@ static void choose_passes(stencil_plan *plan, const stencil_problem *problem,
                           const stencil_run_options *options, const stencil_machine *machine) {
     static const double as_good = 1.01;
     const int64_t steps = stencil_sweep_longest(plan, problem);
-    const stencil_sweep_host *sweep = stencil_sweep_infos[plan->sweep].host;
+    const stencil_sweep_host *sweep = plan->host;
     double best_s = INFINITY;
     stencil_run_options asked = *options;
     stencil_plan other;

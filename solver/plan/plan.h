@@ -87,6 +87,8 @@ typedef struct stencil_part_plan {
 typedef struct stencil_plan {
     int strategy; /* index, as for stencil_strategy_at() */
     stencil_sweep_id sweep;
+    const struct stencil_sweep_host *host; /* that of the sweep */
+
     int depth;                  /* steps of a pass, at most */
     stencil_backend backend;    /* CPU or GPU */
     stencil_kernel kernel;      /* function NULL: on the CPU, or not compiled into this build */

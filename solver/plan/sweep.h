@@ -120,7 +120,8 @@ void stencil_sweep_note_depth(stencil_plan *plan, const stencil_problem *problem
 
 /* Tells whether a GPU has the sweep's kernels of several steps; UNAVAILABLE says which one has not, why, and
  * what to do. */
-stencil_status stencil_sweep_has_kernels(stencil_sweep_id sweep, const stencil_machine *machine, int gpu);
+stencil_status stencil_sweep_has_kernels(stencil_sweep_id sweep, const stencil_sweep_host *host,
+                                         const stencil_machine *machine, int gpu);
 
 /* "", or why it cannot run a problem on a back-end. */
 const char *stencil_sweep_unavailable(stencil_sweep_id sweep, const stencil_problem *problem,

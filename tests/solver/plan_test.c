@@ -170,7 +170,8 @@ static void strips(void **state) {
 /* Steps of a pass on a GPU of a capability: what its kernel makes, and 1 where that is not made for it. */
 static int most_on_gpu(const stencil_problem *problem, stencil_barrier_id barrier, int capability) {
     const stencil_sweep_host *sweep = stencil_sweep_infos[STENCIL_SWEEP_pipeline].host;
-    const stencil_plan plan = {.backend = STENCIL_BACKEND_GPU, .barrier = barrier};
+    const stencil_plan plan = {
+        .sweep = STENCIL_SWEEP_pipeline, .host = sweep, .backend = STENCIL_BACKEND_GPU, .barrier = barrier};
     const stencil_machine machine = {.gpu_count = 1, .gpu = {{.capability = capability}}};
     const int most = sweep->most(&plan, problem, &machine), suits = sweep->suits(&plan, problem, &machine);
     assert_true(suits >= 1 && suits <= most && (suits == most || suits <= problem->stop.check_every));

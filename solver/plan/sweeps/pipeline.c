@@ -5,6 +5,8 @@
 #include "kernels/sweeps/pipeline.h"
 #include "solver/plan/sweep.h"
 
+extern const stencil_sweep_host stencil_sweep_pipeline;
+
 static stencil_pipeline_shape shape_of(const stencil_problem *problem, bool checked) {
     return stencil_pipeline_shape_of(problem->shape->rule, problem->shape->radius,
                                      problem->precision == STENCIL_FLOAT64,
@@ -42,8 +44,8 @@ static int most(const stencil_plan *plan, const stencil_problem *problem, const 
     bool can =
         problem->rank == 3 ? can_mirror_planes(problem) : plain || plan->barrier == STENCIL_BARRIER_none;
     for (int p = 0; p < plan->cut.parts || p == 0; p++)
-        can = can &&
-              stencil_sweep_has_kernels(STENCIL_SWEEP_pipeline, machine, plan->part[p].gpu) == STENCIL_OK;
+        can = can && stencil_sweep_has_kernels(STENCIL_SWEEP_pipeline, &stencil_sweep_pipeline, machine,
+                                               plan->part[p].gpu) == STENCIL_OK;
     if (!can)
         return 1;
     return problem->rank == 3
