@@ -1,5 +1,5 @@
 /* What a step costs on a machine: measured there with this program's own plans (stencil_calibrate()), or else
- * the figures of costs.def. solver/plan/model.h makes predictions of it. */
+ * what its GPU's file says (machine/tuning.h). solver/plan/model.h makes predictions of it. */
 #pragma once
 
 #include "kernels/table.h"
@@ -49,8 +49,8 @@ typedef struct stencil_calibration {
 struct stencil_machine;
 struct json_t;
 
-/* Gives a machine the figures of costs.def: those of a GPU by how many multiprocessors it has, and their
- * clock. */
+/* Gives a machine the figures of machine/tuning.h: those of a GPU by how many multiprocessors it has, and
+ * their clock. */
 void stencil_calibration_defaults(struct stencil_machine *machine);
 
 /* As JSON: an object, owned by the caller; and back over *calibration, whose strategies and sweeps that the

@@ -21,18 +21,6 @@ const stencil_kernel_attributes *stencil_machine_kernel(const stencil_machine *m
     return found;
 }
 
-bool stencil_tuning_find(stencil_tuning *tuning, const char *gpu) {
-    *tuning = (stencil_tuning){
-#define STENCIL_TUNED(type, name, value, measured_on, date, figure) .name = value,
-#include "solver/machine/tuning.def"
-    };
-    bool measured = false;
-#define STENCIL_TUNED(type, name, value, measured_on, date, figure)                                          \
-    measured = measured || strcmp(gpu, measured_on) == 0;
-#include "solver/machine/tuning.def"
-    return measured;
-}
-
 bool stencil_gpus_are_shared(const int *gpu, int count) {
     for (int i = 0; i < count; i++)
         for (int j = 0; j < i; j++)

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "solver/machine/calibration.h"
+#include "solver/machine/tuning.h"
 
 /* Kernels: all that can be, on two kinds of GPUs. */
 enum { STENCIL_MACHINE_KERNELS_MAX = 2 * STENCIL_KERNEL_KEYS };
@@ -103,16 +104,6 @@ void stencil_pin_release(stencil_pin *pin);
 /* Processors near a PCI device as a list ("0-31,64-95") and the number of their NUMA node; "" and -1:
  * unknown. */
 void stencil_topology_near(const char *bus_id, char *processors, size_t size, int *numa_node);
-
-/* What was measured, as tuning.def says it. */
-typedef struct stencil_tuning {
-#define STENCIL_TUNED(type, name, value, gpu, date, figure) type name;
-#include "solver/machine/tuning.def"
-} stencil_tuning;
-
-/* The constants for a GPU ("NVIDIA H200"); false: nobody has measured that one, and *tuning is what suits
- * those that were. */
-bool stencil_tuning_find(stencil_tuning *tuning, const char *gpu);
 
 /* The description as JSON: `info` writes it, `run --machine` reads it, and the benchmarks hand it to their
  * child processes. Sets the members "cpu", "cuda", "gpus", "peers", "no_gpu_reason" and "kernels" of an

@@ -4,8 +4,8 @@
 /* Clusters that a GPU holds at once, of blocks of which a multiprocessor holds so many. Clusters stay within
  * a processing cluster of the device. */
 static int clusters_of(const stencil_plan *plan, int sms, int blocks_per_sm) {
-    enum { PROCESSING_CLUSTER = 18 }; /* multiprocessors, at the most */
-    return sms / PROCESSING_CLUSTER * (PROCESSING_CLUSTER * blocks_per_sm / plan->tuning.cluster_blocks);
+    const int most = plan->tuning.processing_cluster;
+    return sms / most * (most * blocks_per_sm / plan->tuning.cluster_blocks);
 }
 
 int stencil_plan_clusters(const stencil_plan *plan, const stencil_gpu *gpu) {

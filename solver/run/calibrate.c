@@ -196,7 +196,7 @@ static stencil_status measure_loop(work *w, stencil_loop loop, double row) {
     const double cell_s =
         gpu ? (step_s[1] - step_s[0]) / (n[1] - n[0]) : (step_s[2] - step_s[0]) / (n[2] - n[0]);
     if (!(cell_s > 0))
-        return STENCIL_OK; /* noise: the figures of costs.def stay */
+        return STENCIL_OK; /* noise: what the GPU's file says stays */
     const double more_s = step_s[2] - step_s[1] - (n[2] - n[1]) * cell_s;
     w->costs->round_s[loop] = rounds > 1 ? fmax(more_s, 0) / (rounds - 1) : 0;
     w->costs->rate[s.shape][s.precision][s.sweep][loop][STENCIL_NEAR] = 1 / cell_s;

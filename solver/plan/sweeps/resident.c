@@ -92,7 +92,7 @@ static int64_t tiles_along(const subject *s, int axis, int64_t length, int reach
 }
 
 /* Warps make their rows one after the other, a lane's cells beside each other: what is beside that, and what
- * an exchange takes, were measured (tuning.def). */
+ * an exchange takes, were measured (machine/tuning.h). */
 static void predict(const subject *s, layout *l, stencil_resident_shape shape) {
     enum { SCHEDULERS = 4 };
     const stencil_tuning *t = s->tuning;

@@ -31,7 +31,7 @@ static int reads_of(const stencil_shape *set, stencil_box_shape b) {
 }
 
 /* The fma pipe and shared memory are busy side by side, whatever takes longer; then all cells are published.
- * What is beside that, and what an exchange takes, were measured (tuning.def). */
+ * What is beside that, and what an exchange takes, were measured (machine/tuning.h). */
 static void predict(const subject *s, box_layout *l, stencil_box_shape b) {
     enum { SCHEDULERS = 4 };
     const stencil_tuning *t = s->tuning;

@@ -1,0 +1,35 @@
+/* The files of GPUs: how they are read. */
+#pragma once
+
+#include "solver/machine/tuning.h"
+
+/* Members of a tuning, in the order of default.def; a row without a name ends them. */
+typedef struct stencil_tuned_member {
+    const char *name, *type;
+    size_t offset;
+} stencil_tuned_member;
+extern const stencil_tuned_member stencil_tuned_members[];
+
+/* The member of a strategy on a GPU, a stencil_sync_us: sync_ and its name, or, where there is none, that of
+ * all launches or of all barriers (persistent). */
+const stencil_tuned_member *stencil_tuned_sync(const char *strategy, bool persistent);
+
+/* The files of all GPUs, as rows: one with the name of a GPU begins its file, and those behind it are values
+ * of that; an empty one ends all. A program may have rows of its own in place of these (tests do). */
+typedef struct stencil_tuned_row {
+    const char *gpu;
+    size_t offset, size;
+    const stencil_tuning *holds; /* the value, where it is in a tuning */
+} stencil_tuned_row;
+extern const stencil_tuned_row stencil_tuned_rows[];
+
+/* What a file's STENCIL_TUNED_GPU() and STENCIL_TUNED() are in those rows. */
+#define STENCIL_TUNED_FILE(name)                                                                             \
+    { .gpu = name }
+#define STENCIL_TUNED_ROW(member, ...)                                                                       \
+    {                                                                                                        \
+        .offset = offsetof(stencil_tuning, member), .size = sizeof((stencil_tuning *)NULL)->member,          \
+        .holds = &(const stencil_tuning) {                                                                   \
+            .member = __VA_ARGS__                                                                            \
+        }                                                                                                    \
+    }
