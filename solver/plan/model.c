@@ -71,8 +71,12 @@ static double guess_s(const stencil_calibration *c, const stencil_plan *plan, co
                  fma_s = (1 + stencil_sweep_again(plan, problem)) * point_s + beside_s;
     if (is_deep_on_gpu(plan)) {
         const int most = plan->host->most(plan, problem, machine);
-        const double rate = problem->rank == 2 ? plan->tuning.pass_fma : 1;
-        return fmax(bytes_s, made * point_s / rate * (1 + plan->tuning.idle_stage * (most / steps - 1)));
+        const stencil_tuning *t = &plan->tuning;
+        const double rate = problem->rank == 2 ? t->pass_fma : t->pass_fma_3d,
+                     cell_s = problem->rank == 2
+                                  ? point_s
+                                  : point_s + t->pass_beside_3d / c->fma_per_s[problem->precision];
+        return fmax(bytes_s, made * cell_s / rate * (1 + t->idle_stage * (most / steps - 1)));
     }
     if (plan->backend == STENCIL_BACKEND_GPU)
         return fmax(bytes_s, fma_s);
