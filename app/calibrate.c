@@ -1,6 +1,7 @@
 /* stencil calibrate: measures this machine for predictions and --sync auto. */
 #include <math.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "app/choice.h"
 #include "app/json.h"
@@ -11,6 +12,7 @@
 #include "app/table.h"
 #include "app/text.h"
 #include "bench/check.h"
+#include "solver/machine/tuned.h"
 #include "solver/plan/plan.h"
 
 typedef struct calibrate_options {
@@ -18,7 +20,7 @@ typedef struct calibrate_options {
     stencil_backend backend;
     int64_t threads, problems, seed;
     double seconds, noise;
-    const char *json;
+    const char *json, *tuning;
     bool force, quiet;
 } calibrate_options;
 
@@ -51,7 +53,12 @@ static const option calibrate_table[] = {
     {"json", 0, OPTION_TEXT, AT(json), "FILE",
      .help = "write the machine with its figures, for plan --machine and run --machine, and the cases of "
              "--check; - writes it to standard output in place of the tables"},
-    {"force", 'f', OPTION_FLAG, AT(force), NULL, .help = "replace an existing file", .needs = "json"},
+    {"emit-tuning", 0, OPTION_TEXT, AT(tuning), "FILE",
+     .help =
+         "write what was measured of the GPU as its file for solver/machine/tuning/, from which builds have "
+         "what a GPU is; - writes it to standard output in place of the tables",
+     .contradicts = {"device cpu"}},
+    {"force", 'f', OPTION_FLAG, AT(force), NULL, .help = "replace an existing file"},
     {"quiet", 'q', OPTION_FLAG, AT(quiet), NULL, .help = "print no table and no progress"},
     {NULL},
 };
@@ -129,11 +136,15 @@ static void print_calibration(const stencil_machine *machine, bool gpu) {
            TEXT_BYTES((int64_t)c->set_bytes[STENCIL_NEAR]), TEXT_BYTES((int64_t)c->set_bytes[STENCIL_FAR]));
 }
 
+static bool shows_tables(const calibrate_options *options) {
+    return !options->quiet && !target_is_stdout(options->json) && !target_is_stdout(options->tuning);
+}
+
 /* One kind of device: measured, printed. What cannot be kept is no reason to give up: it goes into `kept`. */
 static stencil_status calibrate(stencil_machine *machine, bool gpu, const calibrate_options *options,
                                 stencil_error *kept) {
     TRY(machine_calibrate(machine, gpu, options->seconds, 0.01 * options->noise, options->quiet));
-    if (!options->quiet && !target_is_stdout(options->json))
+    if (shows_tables(options))
         print_calibration(machine, gpu);
     if (machine_keep_costs(machine, gpu) != STENCIL_OK)
         *kept = *stencil_error_last();
@@ -239,7 +250,7 @@ static stencil_status check(stencil_machine *machine, const calibrate_options *o
     const stencil_status status = stencil_check_choice(&o, machine, all, &count);
     if (!options->quiet && progress_possible())
         progress_line("");
-    if (count > 0 && !options->quiet && !target_is_stdout(options->json)) {
+    if (count > 0 && shows_tables(options)) {
         fputc('\n', stdout);
         print_check(all, count);
     }
@@ -259,19 +270,44 @@ static stencil_status write_json(stencil_machine *machine, const calibrate_optio
     return json_write(options->json, options->force, root);
 }
 
+/* The target_printer of --emit-tuning; `content` is the machine. */
+static bool print_tuning(FILE *out, const void *content) {
+    char date[16] = "";
+    struct tm utc;
+    const time_t now = time(NULL);
+    if (gmtime_r(&now, &utc) != NULL)
+        strftime(date, sizeof date, "%Y-%m-%d", &utc);
+    stencil_tuning_write(out, content, date);
+    return ferror(out) == 0;
+}
+
+/* Found before anything is measured. */
+static stencil_status check_targets(const calibrate_options *options) {
+    CHECK(!options->force || options->json != NULL || options->tuning != NULL, USAGE,
+          "--force has no effect without --json: give both");
+    TRY(target_check("--json", options->json, options->force, NULL));
+    TRY(target_check("--emit-tuning", options->tuning, options->force, NULL));
+    CHECK(!target_is_stdout(options->json) || !target_is_stdout(options->tuning), USAGE,
+          "--json and --emit-tuning both ask for standard output: give one of them a file");
+    return target_check_apart("--emit-tuning", options->tuning, options->json, "JSON");
+}
+
 static stencil_status calibrate_run(const invocation *call, int *exit_code) {
     const calibrate_options *options = call->values;
     (void)exit_code;
     stencil_machine *machine = &(stencil_machine){0};
     stencil_notes ignored = {0}; /* what is measured anew */
-    TRY(target_check("--json", options->json, options->force, NULL));
+    TRY(check_targets(options));
     TRY(machine_find(machine, NULL, options->threads, STENCIL_STREAMS_PART, &ignored));
     CHECK(options->backend != STENCIL_BACKEND_GPU || machine->gpu_count > 0, UNAVAILABLE,
           "no GPU here (%s): leave --device gpu out", machine->no_gpu_reason);
+    CHECK(options->tuning == NULL || machine->gpu_count > 0, UNAVAILABLE,
+          "no GPU here (%s): leave --emit-tuning out", machine->no_gpu_reason);
     signals_catch();
     stencil_error kept = {.status = STENCIL_OK};
     if (options->backend != STENCIL_BACKEND_CPU && machine->gpu_count > 0)
         TRY(calibrate(machine, true, options, &kept));
+    TRY(target_write("--emit-tuning", options->tuning, options->force, print_tuning, machine));
     if (options->backend != STENCIL_BACKEND_GPU)
         TRY(calibrate(machine, false, options, &kept));
     json_t *cases = NULL;

@@ -1,5 +1,7 @@
-/* The files of GPUs: how they are read. */
+/* The files of GPUs: how they are read, and how that of a new GPU is written. */
 #pragma once
+
+#include <stdio.h>
 
 #include "solver/machine/tuning.h"
 
@@ -33,3 +35,8 @@ extern const stencil_tuned_row stencil_tuned_rows[];
             .member = __VA_ARGS__                                                                            \
         }                                                                                                    \
     }
+
+/* Writes the file of GPU 0 for solver/machine/tuning/: what its costs were calibrated to, with figures, and
+ * what then no longer holds in proportion to another GPU. `date` ("2026-11-20") is that of all values. */
+struct stencil_machine;
+void stencil_tuning_write(FILE *out, const struct stencil_machine *machine, const char *date);

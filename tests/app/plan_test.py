@@ -136,6 +136,10 @@ class PlanTest(CommandTest):
                 (["plan", "none.h5"], 66, "none.h5"),
                 (["plan", "--size", "9x9", "--machine", H200, "--gpus", "9"], 69, "9 GPUs, this machine has 8 GPUs (0 … 7): give --gpus 8"),
                 (["calibrate", "--seconds", "0"], 64, "--seconds"),
+                (["calibrate", "--device", "cpu", "--emit-tuning", "gpu.def"], 64, "--emit-tuning"),
+                (["calibrate", "--json", "-", "--emit-tuning", "-"], 64, "standard output"),
+                (["calibrate", "--json", "gpu.def", "--emit-tuning", "./gpu.def"], 64, "is the JSON file too"),
+                (["calibrate", "--force"], 64, "--force has no effect without --json"),
                 (["wisdom", "none.json"], 66, "none.json"),
                 (["wisdom", "p.h5"], 65, "p.h5")):
             self.refused(code, [wanted], *arguments)
@@ -187,6 +191,11 @@ class PlanTest(CommandTest):
             self.narrow(done.stdout.replace(str(file), ""))
         self.calibrate("--quiet")
         self.assertNotIn("Note", self.ok("plan", "--size", "99x99", "--threads", "1").stdout)
+
+    def test_tuning_without_a_gpu(self):
+        """Nothing is measured, and no file appears."""
+        self.refused(69, ["no GPU here", "leave --emit-tuning out"], "calibrate", "--emit-tuning", "gpu.def",
+                     env={**os.environ, "CUDA_VISIBLE_DEVICES": ""})
 
     def test_no_cache(self):
         environment = {**os.environ, "XDG_CACHE_HOME": "/dev/null/none"}
