@@ -67,7 +67,7 @@ void stencil_gpu_set_steps(const stencil_gpu_part *gpu, stencil_kernel_args *arg
 /* Copies of edge cells behind a pass that does not make them itself, where there are any. */
 static stencil_status launch_copies(const stencil_gpu_part *gpu, stencil_kernel_args *args,
                                     cudaStream_t stream) {
-    enum { BLOCKS_PER_SM = 4 };
+    enum { BLOCKS_PER_SM = 4 }; /* resident at once on every GPU: 1024 threads */
     void *arguments[] = {args};
     if (!stencil_has_copies(&args->domain))
         return STENCIL_OK;
@@ -81,7 +81,7 @@ static stencil_status launch_copies(const stencil_gpu_part *gpu, stencil_kernel_
 /* What a pass of several steps needs beyond sides that are mirrored along y, where there are any. */
 static stencil_status launch_mirror(const stencil_gpu_part *gpu, stencil_kernel_args *args,
                                     cudaStream_t stream) {
-    enum { BLOCKS_PER_SM = 4 };
+    enum { BLOCKS_PER_SM = 4 }; /* as above */
     const int32_t *mirror = args->domain.mirror[STENCIL_Y];
     void *arguments[] = {args};
     if (gpu->plan->kernel.mirror == NULL || (!mirror[STENCIL_LOW] && !mirror[STENCIL_HIGH]))

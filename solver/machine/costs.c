@@ -48,7 +48,7 @@ static void set_gpu(stencil_calibration *c, const stencil_tuning *t, const stenc
                                .fma_per_s = {size * t->fma_per_s, size * t->fma_per_s / 2},
                                .peer_bytes_per_s = t->peer_bytes_per_s,
                                .copy_s = t->copy_s,
-                               .most_parts = 4};
+                               .most_parts = 4}; /* what sync_ of default.def is of */
     c->set_bytes[STENCIL_NEAR] = gpu->l2_bytes > 0 ? t->near_l2 * (double)gpu->l2_bytes : 1;
     c->set_bytes[STENCIL_FAR] = t->far_sets * c->set_bytes[STENCIL_NEAR];
     set_sync(c, t, true, 1);

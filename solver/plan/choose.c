@@ -8,7 +8,8 @@
 
 #include "solver/plan/sweep.h"
 
-/* What a candidate on another device than the usual one has to be quicker by. */
+/* What a candidate on another device than the usual one has to be quicker by. (Neither this nor the next is a
+ * constant of a GPU: both are what predictions err by.) */
 static const double other_device = 1.25;
 /* What predictions do not tell apart. */
 static const double as_good = 1.01;

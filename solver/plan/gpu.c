@@ -131,7 +131,7 @@ static stencil_status choose_grids(stencil_plan *plan, const stencil_machine *ma
 }
 
 /* Kernels that wait for each other must be on the GPU together: each has a stream of its own, and a device
- * has so many queues for streams. */
+ * has so many queues for streams, by its driver. */
 enum { SHARING_MAX = 8 };
 
 static stencil_status check_device_memory(stencil_plan *plan, const stencil_problem *problem,

@@ -275,7 +275,7 @@ double stencil_bound_rate(const stencil_bound *bound, stencil_resource resource)
 }
 
 /* Fused multiply-adds of a multiprocessor in a clock, from each compute capability on (CUDA C++ Programming
- * Guide, throughput of native arithmetic instructions). */
+ * Guide, throughput of native arithmetic instructions): so no value of solver/machine/tuning/. */
 static double fma_per_clock(int capability, stencil_precision precision) {
     static const struct {
         int capability, f32, f64;

@@ -278,7 +278,7 @@ static stencil_status choose_parts(stencil_plan *plan, const stencil_problem *pr
     return STENCIL_OK;
 }
 
-/* Whether a cycle may take so long that who wants the end does not wait for it. */
+/* Whether a cycle may take so long that who wants the end, a human being, does not wait for it. */
 static bool keeps_cycle(const stencil_plan *plan, const stencil_problem *problem) {
     static const double patience_s = 0.5;
     const stencil_tuning *t = &plan->tuning;

@@ -9,7 +9,8 @@
 #include "solver/plan/sweep.h"
 #include "solver/run/run.h"
 
-/* A batch that is timed lasts so long at least, and there are so many of them, or two where they take long.
+/* How a calibration measures, on whatever device: none of these is a constant of a GPU.
+ * A batch that is timed lasts so long at least, and there are so many of them, or two where they take long.
  */
 static const double batch_s = 1e-3, long_s = 15e-3;
 static const double filling[STENCIL_FILLINGS] = {0.05, 0.9, 2}; /* in rows */

@@ -8,7 +8,9 @@
 
 const char *const stencil_effort_names[] = {"estimate", "measure", "patient", "exhaustive", NULL};
 
-/* Seconds of a run for each plan that is timed in it; of one's turn in a round; what a turn may be of the
+/* None of these is a constant of a GPU: they are what a race may cost a run, and how far predictions and
+ * samples err anywhere.
+ * Seconds of a run for each plan that is timed in it; of one's turn in a round; what a turn may be of the
  * run. */
 static const double run_s = 0.05, turn_least_s = 0.5e-3, turn_most_s[] = {0, 4e-3, 10e-3, 5e-3},
                     turn_share = 0.01;

@@ -123,7 +123,7 @@ static int64_t rows_of(int64_t begin, int64_t end, int64_t ny, int64_t reach, in
  * warps through shared memory, planes are copied in, and a level exchanges columns as in 2D. */
 static stencil_pass_work solid_work(const stencil_plan *plan, const stencil_problem *problem, int part,
                                     int steps) {
-    enum { WAVEFRONT = 128, LANE_BYTES = 4 };
+    enum { WAVEFRONT = 128, LANE_BYTES = 4 }; /* 32 banks of 4 bytes on every GPU */
     const stencil_shape *set = problem->shape;
     const stencil_pipeline_tile_shape tile = tile_of(problem);
     const int more = set->radius * steps + (set->radius + 1) * tile.depth;
@@ -157,7 +157,7 @@ static stencil_pass_work solid_work(const stencil_plan *plan, const stencil_prob
  * a checked pass the last stage stores them once more as they were, and two rows are loaded to be summed. */
 static stencil_pass_work work(const stencil_plan *plan, const stencil_problem *problem, int part, int steps,
                               bool checked) {
-    enum { WAVEFRONT = 128, LANE_BYTES = 4 };
+    enum { WAVEFRONT = 128, LANE_BYTES = 4 }; /* 32 banks of 4 bytes on every GPU */
     if (problem->rank == 3)
         return solid_work(plan, problem, part, steps);
     const stencil_shape *set = problem->shape;

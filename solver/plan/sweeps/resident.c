@@ -94,7 +94,7 @@ static int64_t tiles_along(const subject *s, int axis, int64_t length, int reach
 /* Warps make their rows one after the other, a lane's cells beside each other: what is beside that, and what
  * an exchange takes, were measured (machine/tuning.h). */
 static void predict(const subject *s, layout *l, stencil_resident_shape shape) {
-    enum { SCHEDULERS = 4 };
+    enum { SCHEDULERS = 4 }; /* of a multiprocessor, from compute capability 7.0 on */
     const stencil_tuning *t = s->tuning;
     const int turns = (l->tiles.warps + SCHEDULERS - 1) / SCHEDULERS;
     const double fma = (double)turns * shape.rows * shape.cells * s->problem->shape->point_count;

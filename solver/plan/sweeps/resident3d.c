@@ -33,7 +33,7 @@ static int reads_of(const stencil_shape *set, stencil_box_shape b) {
 /* The fma pipe and shared memory are busy side by side, whatever takes longer; then all cells are published.
  * What is beside that, and what an exchange takes, were measured (machine/tuning.h). */
 static void predict(const subject *s, box_layout *l, stencil_box_shape b) {
-    enum { SCHEDULERS = 4 };
+    enum { SCHEDULERS = 4 }; /* of a multiprocessor, from compute capability 7.0 on */
     const stencil_tuning *t = s->tuning;
     const int turns = (l->tiles.warps + SCHEDULERS - 1) / SCHEDULERS,
               own = b.rows * b.planes * STENCIL_BOX_CELLS, words = s->f64 ? 2 : 1;
