@@ -9,8 +9,10 @@
  * it is. */
 #define STENCIL_PIPELINE_CAPABILITY 90
 
-/* Shared memory that a block of these kernels has, at most: all that a multiprocessor of an H100 gives one,
- * less some for what the compiler places there. Blocks of 2D passes take nearly all of it. */
+/* Shared memory that a block of these kernels has, at most: all that a multiprocessor of compute
+ * capability 9.0 gives one, less some for what the compiler places there. Blocks of 2D passes take nearly all
+ * of it. Kernels are compiled for it and for the shapes below, so they are no values of
+ * solver/machine/tuning/. */
 enum { STENCIL_PIPELINE_SHARED_BYTES = 227 * 1024 - 512 };
 
 /* A block, of which a multiprocessor holds one, has so many warps that make steps. A line of rows has one for

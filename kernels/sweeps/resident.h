@@ -16,7 +16,8 @@ typedef struct stencil_resident_shape {
 } stencil_resident_shape;
 
 /* From small fields to large ones: as many cells as registers hold without spills. A mirrored side needs
- * twice the radius in a lane. rows 0: there is no such shape. */
+ * twice the radius in a lane. rows 0: there is no such shape. (Kernels are compiled for them: no values of a
+ * GPU.) */
 STENCIL_CONSTANT stencil_resident_shape stencil_resident_shape_of(int radius, bool f64, int index) {
     const stencil_resident_shape shapes[2][STENCIL_RESIDENT_SHAPES] = {
         {{2, 5, 0, 12, false}, {4, 11, 0, 8, false}, {7, 21, 0, 8, false}, {6, 26, 9, 8, false}},

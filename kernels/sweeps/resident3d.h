@@ -13,7 +13,7 @@ typedef struct stencil_box_shape {
     bool twin; /* two buffers in shared memory: new cells need not wait until all have read the old ones */
 } stencil_box_shape;
 
-/* From small fields to large ones. */
+/* From small fields to large ones. (Kernels are compiled for them: no values of a GPU.) */
 STENCIL_CONSTANT stencil_box_shape stencil_box_shape_of(int radius, bool f64, int index) {
     const stencil_box_shape shapes[2][STENCIL_BOX_SHAPES] = {
         {{4, 2, 16, true}, {4, 4, 16, true}, {4, 8, 8, true}, {4, 8, 12, false}},

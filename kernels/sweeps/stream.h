@@ -4,7 +4,9 @@
 #include "kernels/points.h"
 
 /* Streams of so many rows (2D) or planes (3D) and more are made with partial sums (stream_sums.cuh), shorter
- * ones with a window of rows (stream.cuh), which begins with less. */
+ * ones with a window of rows (stream.cuh), which begins with less. Kernels are compiled with this and with
+ * what follows, so neither is a value of solver/machine/tuning/: all GPUs that run this code have the same.
+ */
 enum { STENCIL_STREAM_LONG = 16 };
 
 /* Partial sums of a point set. */
