@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "app/bench.h"
-#include "app/text.h"
 
 static bool is_beside_copy(const stencil_bench_bar *bar) {
     return strcmp(bar->best_by, "copy") == 0;
@@ -46,8 +45,7 @@ static void add_bar(table *t, const stencil_bench_bar *bar, bool copies) {
 }
 
 /* Those that were published, or those beside the copy: they are all of one sweep, a step at a time. */
-static void print_bars(bench_printer *p, const stencil_bench_result *result, stencil_bar_unit unit,
-                       bool copies) {
+void bench_bar_table(const stencil_bench_result *result, int which, table *t, char title[BENCH_TITLE_SIZE]) {
     static const char *const units[STENCIL_BAR_UNITS] = {"Gcell/s", "µs per step"};
     static const table_column columns[] = {{.header = "case", .left = true},
                                            {.header = "best_other"},
@@ -63,22 +61,14 @@ static void print_bars(bench_printer *p, const stencil_bench_result *result, ste
                                            {.header = "strategy", .left = true, .optional = 1},
                                            {.header = "best_by", .left = true, .optional = 2}};
     enum { SWEEP = 7, BOUND = 9, BEST_BY = 12, COLUMNS = sizeof columns / sizeof *columns };
-    table t = {0};
+    const stencil_bar_unit unit = (stencil_bar_unit)(which / 2);
+    const bool copies = which % 2 != 0;
     for (int i = 0; i < COLUMNS; i++)
         if (!copies || i < SWEEP || (i >= BOUND && i < BEST_BY))
-            t.column[t.column_count++] = columns[i];
+            t->column[t->column_count++] = columns[i];
     for (const stencil_bench_bar *bar = result->bar; bar < result->bar + result->bar_count; bar++)
         if (bar->unit == unit && is_beside_copy(bar) == copies)
-            add_bar(&t, bar, copies);
-    if (t.row_count > 0)
-        bench_print_table(p, TEXT("%s%s", units[unit], copies ? "; best other: the copy of the field" : ""),
-                          &t);
-    else
-        table_destroy(&t);
-}
-
-void bench_print_bars(bench_printer *p, const stencil_bench_result *result) {
-    for (int unit = 0; unit < STENCIL_BAR_UNITS; unit++)
-        for (int copies = 0; copies < 2; copies++)
-            print_bars(p, result, (stencil_bar_unit)unit, copies);
+            add_bar(t, bar, copies);
+    snprintf(title, BENCH_TITLE_SIZE, "%s%s", units[unit],
+             copies ? "; best other: the copy of the field" : "");
 }

@@ -24,7 +24,13 @@ void bench_print_line(bench_printer *p, const char *label, const char *text) {
     snprintf(p->last, sizeof p->last, "%s", label);
 }
 
-void bench_print_table(bench_printer *p, const char *title, table *t) {
+/* A table under its title (NULL: none), unless it is empty; destroys it. */
+static void print_table(bench_printer *p, const char *title, table *t) {
+    p->incomplete = p->incomplete || t->no_memory;
+    if (t->row_count == 0) {
+        table_destroy(t);
+        return;
+    }
     fputc('\n', p->out);
     if (title != NULL && p->markdown) {
         table_print_escaped(p->out, title, special);
@@ -35,7 +41,6 @@ void bench_print_table(bench_printer *p, const char *title, table *t) {
         table_print_markdown(p->out, t);
     else
         table_print(p->out, t);
-    p->incomplete = p->incomplete || t->no_memory;
     table_destroy(t);
 }
 
@@ -137,6 +142,32 @@ static void print_formulas(bench_printer *p, const stencil_bench_result *result)
     }
 }
 
+/* The bars, where a result has them, else its rows. */
+static void print_tables(bench_printer *p, const stencil_bench_result *result) {
+    char title[BENCH_TITLE_SIZE];
+    bench_groups groups = {0};
+    for (int which = 0; which < BENCH_BAR_TABLES && result->bar_count > 0; which++) {
+        table t = {0};
+        bench_bar_table(result, which, &t, title);
+        print_table(p, title, &t);
+    }
+    if (result->bar_count == 0 && !bench_groups_of(result, &groups))
+        p->incomplete = true;
+    for (const bench_group *g = groups.group; g < groups.group + groups.count; g++) {
+        table t = {0};
+        if (g->count > 0)
+            print_table(p, bench_table_of(result, g, &t, title), &t);
+    }
+    bench_groups_destroy(&groups);
+}
+
+static void print_skipped(bench_printer *p, const stencil_bench_result *result) {
+    char text[LINE_SIZE];
+    for (int i = 0; i < result->row_count; i++)
+        if (bench_skipped_text(result, i, text, sizeof text))
+            bench_print_line(p, "Skipped", text);
+}
+
 static void print_result(bench_printer *p, const stencil_bench_result *result, double max_noise) {
     if (result->skipped[0] != '\0') {
         bench_print_line(p, "Skipped", result->skipped);
@@ -148,11 +179,11 @@ static void print_result(bench_printer *p, const stencil_bench_result *result, d
     print_samples(p, result);
     if (result->failed[0] != '\0')
         bench_print_line(p, "FAILED", result->failed);
-    bench_print_tables(p, result);
+    print_tables(p, result);
     if (p->incomplete)
         bench_print_line(p, "Tables", "no memory for a table");
     fputc('\n', p->out);
-    bench_print_skipped(p, result);
+    print_skipped(p, result);
     print_noise(p, result, max_noise);
     print_methods(p, result);
     if (result->bar_count == 0)

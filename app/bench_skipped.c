@@ -80,18 +80,16 @@ static void add_places(const stencil_bench_result *result, const stencil_bench_r
         stencil_text_add(text, size, ", %s %s", first->axis[0].name, list);
 }
 
-void bench_print_skipped(bench_printer *p, const stencil_bench_result *result) {
-    for (int i = 0; i < result->row_count; i++) {
-        const stencil_bench_row *row = &result->row[i];
-        char text[TEXT_NAME_SIZE] = "";
-        bool said = !bench_skip_is_shared(result, row);
-        for (int k = 0; k < i && !said; k++)
-            said = is_alike(&result->row[k], row);
-        if (said)
-            continue;
-        add_names(result, row, text, sizeof text);
-        add_places(result, row, text, sizeof text);
-        stencil_text_add(text, sizeof text, ": %s", row->skipped);
-        bench_print_line(p, "Skipped", text);
-    }
+bool bench_skipped_text(const stencil_bench_result *result, int row, char *text, size_t size) {
+    const stencil_bench_row *first = &result->row[row];
+    bool said = !bench_skip_is_shared(result, first);
+    for (int k = 0; k < row && !said; k++)
+        said = is_alike(&result->row[k], first);
+    if (said)
+        return false;
+    text[0] = '\0';
+    add_names(result, first, text, size);
+    add_places(result, first, text, size);
+    stencil_text_add(text, size, ": %s", first->skipped);
+    return true;
 }

@@ -1,6 +1,5 @@
-/* Tables of results: what stands in which row and column. */
+/* A table of each group of rows: what stands in which row and column. */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "app/bench.h"
@@ -67,51 +66,46 @@ void bench_add_median(table *t, const stencil_bench_row *row, const bench_scale 
 }
 
 /* What a listing says of rows with samples, a column each; one that says nothing is left out. */
-typedef enum value_kind {
-    UNIT,
-    SCALED,
-    DIGITS,
-    SPREAD,
-    COUNT,
-    RATE,
-    PERCENT,
-    TIMES,
-    WHOLE,
-    MICRO
-} value_kind;
-#define AT(member) offsetof(stencil_bench_row, member)
+typedef enum value_kind { UNIT, SCALED, DIGITS, SPREAD, COUNT, RATE, FACTOR } value_kind;
+#define OF(what, member)       .kind = what, .offset = offsetof(stencil_bench_row, member)
+#define MICRO(member)          OF(DIGITS, member), .factor = 1e-6
+#define FACTORS(member, count) OF(FACTOR, member), .factor = 1, .decimals = count, .behind = ""
+#define PERCENT(member)        OF(FACTOR, member), .factor = 100, .behind = "%"
 static const struct {
     table_column column;
     value_kind kind;
     size_t offset; /* of a double in the row */
+    double factor; /* of it; of digits what they are divided by, 0: the row's own */
+    int decimals;
+    const char *behind; /* the number */
 } values[] = {
-    {{.header = "unit", .left = true}, UNIT, AT(statistics.median)},
-    {{.header = "median"}, SCALED, AT(statistics.median)},
-    {{.header = "noise"}, SPREAD, AT(statistics.spread)},
-    {{.header = "method_sd", .optional = 1}, SCALED, AT(method_sd)},
-    {{.header = "p5", .optional = 2}, SCALED, AT(statistics.p5)},
-    {{.header = "p95", .optional = 2}, SCALED, AT(statistics.p95)},
-    {{.header = "samples", .optional = 3}, COUNT, AT(statistics.median)},
-    {{.header = "Gcell/s"}, RATE, AT(cells)},
-    {{.header = "GB/s"}, RATE, AT(bytes)},
-    {{.header = "of best_copy"}, PERCENT, AT(ratio)},
-    {{.header = "x the_fastest"}, TIMES, AT(of_fastest)},
-    {{.header = "predicted"}, DIGITS, AT(predicted)},
-    {{.header = "sync_predicted"}, PERCENT, AT(sync_share)},
-    {{.header = "sync"}, PERCENT, AT(sync_measured)},
-    {{.header = "x plain"}, TIMES, AT(speedup)},
-    {{.header = "workers"}, WHOLE, AT(workers)},
-    {{.header = "tO_us"}, MICRO, AT(t_o)},
-    {{.header = "tC_us"}, MICRO, AT(t_c)},
-    {{.header = "tS_us"}, MICRO, AT(t_s)},
+    {{.header = "unit", .left = true}, OF(UNIT, statistics.median)},
+    {{.header = "median"}, OF(SCALED, statistics.median)},
+    {{.header = "noise"}, OF(SPREAD, statistics.spread)},
+    {{.header = "method_sd", .optional = 1}, OF(SCALED, method_sd)},
+    {{.header = "p5", .optional = 2}, OF(SCALED, statistics.p5)},
+    {{.header = "p95", .optional = 2}, OF(SCALED, statistics.p95)},
+    {{.header = "samples", .optional = 3}, OF(COUNT, statistics.median)},
+    {{.header = "Gcell/s"}, OF(RATE, cells)},
+    {{.header = "GB/s"}, OF(RATE, bytes)},
+    {{.header = "of best_copy"}, PERCENT(ratio)},
+    {{.header = "x the_fastest"}, FACTORS(of_fastest, 2)},
+    {{.header = "predicted"}, OF(DIGITS, predicted)},
+    {{.header = "sync_predicted"}, PERCENT(sync_share)},
+    {{.header = "sync"}, PERCENT(sync_measured)},
+    {{.header = "x plain"}, FACTORS(speedup, 2)},
+    {{.header = "workers"}, FACTORS(workers, 0)},
+    {{.header = "tO_us"}, MICRO(t_o)},
+    {{.header = "tC_us"}, MICRO(t_c)},
+    {{.header = "tS_us"}, MICRO(t_s)},
 };
 enum { VALUES = sizeof values / sizeof *values, BYTES_RATE = 8 };
 
 /* What stands in such a column (returned); "": nothing. */
 static const char *cell_text(const stencil_bench_row *row, int column, const bench_scale *scale,
                              char text[TABLE_CELL_SIZE]) {
-    static const bench_scale giga = {.factor = 1e9, .decimals = -1};
-    const double value = *(const double *)(const void *)((const char *)row + values[column].offset);
+    const double value = *(const double *)(const void *)((const char *)row + values[column].offset),
+                 factor = values[column].factor;
     const char *mark = row->noisy ? "~" : "";
     text[0] = '\0';
     if (row->sample_count == 0)
@@ -122,11 +116,11 @@ static const char *cell_text(const stencil_bench_row *row, int column, const ben
     case SCALED:
         return value_text(value, scale, text);
     case DIGITS:
-        return value_text(value, &(bench_scale){.factor = scale->factor, .decimals = -1}, text);
+        return value_text(
+            value, &(bench_scale){.factor = factor > 0 ? factor : scale->factor, .decimals = -1}, text);
     case RATE:
-        return value_text(value > 0 ? stencil_bench_rate(row, value) : NAN, &giga, text);
-    case MICRO:
-        return value_text(value, &(bench_scale){.factor = 1e-6, .decimals = -1}, text);
+        return value_text(value > 0 ? stencil_bench_rate(row, value) : NAN,
+                          &(bench_scale){.factor = 1e9, .decimals = -1}, text);
     case COUNT:
         snprintf(text, TABLE_CELL_SIZE, "%lld", (long long)row->sample_count);
         break;
@@ -136,51 +130,32 @@ static const char *cell_text(const stencil_bench_row *row, int column, const ben
         else
             snprintf(text, TABLE_CELL_SIZE, "%s%.*f%%", mark, value < 0.0995, 100 * value);
         break;
-    case PERCENT:
-        snprintf(text, TABLE_CELL_SIZE, isnan(value) ? "" : "%.0f%%", 100 * value);
-        break;
-    case TIMES:
-        snprintf(text, TABLE_CELL_SIZE, isnan(value) ? "" : "%.2f", value);
-        break;
-    case WHOLE:
-        snprintf(text, TABLE_CELL_SIZE, isnan(value) ? "" : "%.0f", value);
+    case FACTOR:
+        snprintf(text, TABLE_CELL_SIZE, isnan(value) ? "" : "%.*f%s", values[column].decimals, factor * value,
+                 values[column].behind);
         break;
     }
     return text;
 }
 
-void bench_collect_axes(const stencil_bench_row *row, const char **axis, int *count, int most) {
-    for (int i = 0; i < row->axis_count; i++) {
-        int k = 0;
-        while (k < *count && strcmp(axis[k], row->axis[i].name) != 0)
-            k++;
-        if (k == *count && k < most)
-            axis[(*count)++] = row->axis[i].name;
-    }
-}
-
 /* Rows that are listed one by one, and the columns that they need. */
 typedef struct listing {
-    int count;
-    const stencil_bench_row **row; /* [count] */
-    int axis_count;                /* all axes of all rows */
+    const bench_group *of;
+    bool titled;    /* the title says where rows stand on the axes, and their unit */
+    int axis_count; /* all axes of all rows */
     const char *axis[TABLE_COLUMNS_MAX / 2];
-    bool kinds;  /* there are several */
-    bool titled; /* the title says where they stand on the axes, and their unit */
+    bool kinds; /* there are several */
     bool shown[VALUES];
 } listing;
 
-static bool is_copy(const stencil_bench_row *row) {
-    return strcmp(row->kind, "copy") == 0;
-}
-
 static void add_columns(listing *l, table *t) {
     char text[TABLE_CELL_SIZE];
-    for (int i = 0; i < l->count; i++) {
-        const stencil_bench_row *row = l->row[i];
+    for (int i = 0; i < l->of->count; i++) {
+        const stencil_bench_row *row = l->of->row[i];
         if (!l->titled)
             bench_collect_axes(row, l->axis, &l->axis_count, TABLE_COLUMNS_MAX / 2);
-        l->kinds = l->kinds || (strcmp(row->kind, l->row[0]->kind) != 0 && !(l->titled && is_copy(row)));
+        l->kinds =
+            l->kinds || (strcmp(row->kind, l->of->row[0]->kind) != 0 && !(l->titled && bench_is_copy(row)));
         for (int v = 0; v < VALUES; v++)
             l->shown[v] =
                 l->shown[v] || cell_text(row, v, &(bench_scale){.factor = 1, .unit = "x"}, text)[0] != '\0';
@@ -203,7 +178,7 @@ static void add_columns(listing *l, table *t) {
 static void add_row(const listing *l, table *t, const stencil_bench_row *row) {
     const bool skipped = row->skipped[0] != '\0';
     table_add_row(t);
-    table_add_cell(t, l->titled && is_copy(row) ? "copy (%s)" : "%s", row->name);
+    table_add_cell(t, l->titled && bench_is_copy(row) ? "copy (%s)" : "%s", row->name);
     if (l->kinds)
         table_add_cell(t, "%s", row->kind);
     for (int i = 0; i < l->axis_count; i++) {
@@ -216,224 +191,83 @@ static void add_row(const listing *l, table *t, const stencil_bench_row *row) {
         table_span_cell(t);
         return;
     }
-    const bench_scale scale = bench_scale_of(l->row, l->count, l->titled ? l->row[0]->unit : row->unit);
+    const bench_scale scale =
+        bench_scale_of(l->of->row, l->of->count, l->titled ? l->of->row[0]->unit : row->unit);
     char text[TABLE_CELL_SIZE];
     for (int v = 0; v < VALUES; v++)
         if (l->shown[v])
             table_add_cell(t, "%s", cell_text(row, v, &scale, text));
 }
 
-/* Whether rows are of the same thing at places of the same axes: a series. */
-static bool belong_together(const stencil_bench_row *a, const stencil_bench_row *b) {
-    const char *method_a = a->method != NULL ? a->method : "", *method_b = b->method != NULL ? b->method : "";
-    bool same = strcmp(a->kind, b->kind) == 0 && strcmp(a->name, b->name) == 0 &&
-                strcmp(a->unit, b->unit) == 0 && strcmp(method_a, method_b) == 0 &&
-                a->axis_count == b->axis_count;
-    for (int i = 0; i < a->axis_count && same; i++)
-        same = strcmp(a->axis[i].name, b->axis[i].name) == 0;
-    return same;
+static void make_listing(const bench_group *g, table *t) {
+    listing l = {.of = g, .titled = g->kind == BENCH_COMPARED};
+    add_columns(&l, t);
+    for (int i = 0; i < g->count; i++)
+        add_row(&l, t, g->row[i]);
 }
 
-/* The order of two rows of a series on their first `axes` axes. */
-static int compare_places(const stencil_bench_row *a, const stencil_bench_row *b, int axes) {
-    int order = 0;
-    for (int i = 0; i < axes && order == 0; i++)
-        order = (a->axis[i].number > b->axis[i].number) - (a->axis[i].number < b->axis[i].number);
-    return order;
-}
-
-static int compare_rows(const void *a, const void *b) {
-    const stencil_bench_row *first = *(const stencil_bench_row *const *)a;
-    return compare_places(first, *(const stencil_bench_row *const *)b, first->axis_count);
-}
-
-/* The series of a row, in the order of its places, into row[]. Returns how many rows it has. */
-static int series_of(const stencil_bench_result *result, const stencil_bench_row *first,
-                     const stencil_bench_row **row) {
-    int count = 0;
-    for (int i = 0; i < result->row_count; i++)
-        if (belong_together(first, &result->row[i]))
-            row[count++] = &result->row[i];
-    qsort(row, (size_t)count, sizeof *row, compare_rows);
-    return count;
-}
-
-/* Moves *number to the next larger one of row[count] on an axis; false: there is none. From INT64_MIN on that
- * is every number, ascending. */
-static bool next_number(const stencil_bench_row *const *row, int count, int axis, int64_t *number) {
-    const int64_t last = *number;
-    for (int i = 0; i < count; i++) {
-        const int64_t n = row[i]->axis[axis].number;
-        if (n > last && (n < *number || *number == last))
-            *number = n;
-    }
-    return *number > last;
-}
-
-/* Whether the last two axes of a series span a field of at least 2 x 2 places. */
-static bool is_field(const stencil_bench_row *const *row, int count) {
-    const int axes = row[0]->axis_count;
-    bool is = axes >= 2;
-    for (int axis = axes - 2; axis < axes && is; axis++) {
-        int64_t number = INT64_MIN;
-        is = next_number(row, count, axis, &number) && next_number(row, count, axis, &number);
-    }
-    return is;
-}
-
-/* A series that spans fields: a table for each place on its outer axes. */
-static void print_fields(bench_printer *p, const stencil_bench_result *result,
-                         const stencil_bench_row *const *row, int count) {
-    const bench_scale scale = bench_scale_of(row, count, row[0]->unit);
-    const int down = row[0]->axis_count - 2, across = down + 1;
-    for (int i = 0; i < count;) {
-        const stencil_bench_row *first = row[i];
-        char title[384], text[BENCH_NAME_SIZE];
-        table t = {0};
-        snprintf(title, sizeof title, "%s, %s: %s down, %s across", bench_row_name(result, first, down, text),
-                 scale.unit, first->axis[down].name, first->axis[across].name);
-        table_add_column(&t, first->axis[down].name, false, 0);
-        for (int64_t x = INT64_MIN; next_number(row, count, across, &x);) {
-            snprintf(text, sizeof text, "%lld", (long long)x);
-            table_add_column(&t, text, false, 0);
-        }
-        for (int64_t y = INT64_MIN; next_number(row, count, down, &y);) {
-            table_add_row(&t);
-            table_add_cell(&t, "%lld", (long long)y);
-            for (int64_t x = INT64_MIN; next_number(row, count, across, &x);) {
-                const stencil_bench_row *here = NULL;
-                while (i < count && compare_places(row[i], first, down) == 0 &&
-                       row[i]->axis[down].number == y && row[i]->axis[across].number == x)
-                    here = row[i++];
-                bench_add_median(&t, here, &scale, "-");
-            }
-        }
-        bench_print_table(p, title, &t);
-    }
-}
-
-static void print_listing(bench_printer *p, listing *l, const char *title) {
-    table t = {0};
-    add_columns(l, &t);
-    for (int i = 0; i < l->count; i++)
-        add_row(l, &t, l->row[i]);
-    bench_print_table(p, title, &t);
-}
-
-/* Tells whether rows stand in one line of all medians: those of a series, and the best copies. */
-static bool share_line(const stencil_bench_row *a, const stencil_bench_row *b) {
-    return belong_together(a, b) || (is_copy(a) && is_copy(b));
-}
-
-/* The row of a line of all[count] at a place of its last axis; NULL: there is none. */
-static const stencil_bench_row *find_at(const stencil_bench_row *const *all, int count,
-                                        const stencil_bench_row *series, int64_t place) {
-    for (int i = 0; i < count; i++)
-        if (share_line(series, all[i]) && all[i]->axis[all[i]->axis_count - 1].number == place)
-            return all[i];
+/* The row of a group in the line of another one, at a place across; NULL: there is none. */
+static const stencil_bench_row *find_at(const bench_group *g, const stencil_bench_row *line, int64_t place) {
+    const int across = line->axis_count - 1;
+    for (int i = 0; i < g->count; i++)
+        if (g->row[i]->axis[across].number == place &&
+            (g->place != NULL ? g->row[i]->axis[across - 1].number == line->axis[across - 1].number &&
+                                    bench_compare_places(g->row[i], g->place, across - 1) == 0
+                              : bench_share_line(line, g->row[i])))
+            return g->row[i];
     return NULL;
 }
 
-/* Rows that were compared with each other, at one place of their outer axes, which `outer` names: a listing
- * for each place on the last one, and all medians, names down and places across. */
-static void print_compared_along(bench_printer *p, const stencil_bench_row *const *all, int count, listing *l,
-                                 const char *outer) {
-    const int last = all[0]->axis_count - 1;
-    const char *axis = all[0]->axis[last].name;
-    const bench_scale scale = bench_scale_of(all, count, all[0]->unit);
-    int places = 0;
-    table t = {0};
-    char text[BENCH_NAME_SIZE];
-    table_add_column(&t, "", true, 0);
-    for (int64_t place = INT64_MIN; next_number(all, count, last, &place); places++) {
-        l->count = 0;
-        for (int i = 0; i < count; i++)
-            if (all[i]->axis[last].number == place)
-                l->row[l->count++] = all[i];
-        snprintf(text, sizeof text, "%lld", (long long)place);
-        table_add_column(&t, text, false, 0);
-        snprintf(text, sizeof text, "%s%s %lld, %s", outer, axis, (long long)place,
-                 bench_scale_of(l->row, l->count, all[0]->unit).unit);
-        print_listing(p, l, text);
-    }
-    for (int i = 0; i < count; i++) {
-        bool seen = false;
-        for (int k = 0; k < i; k++)
-            seen = seen || share_line(all[k], all[i]);
-        if (seen)
+static bool begins_line(const bench_group *g, int row) {
+    bool begins = true;
+    for (int i = 0; i < row; i++)
+        begins = begins && !bench_share_line(g->row[i], g->row[row]);
+    return begins;
+}
+
+/* Medians: names, or the places of a field on the axis before the last one, down, places on the last one
+ * across. */
+static void make_medians(const bench_group *g, const bench_scale *scale, table *t) {
+    const int across = g->row[0]->axis_count - 1;
+    table_add_column(t, g->place != NULL ? g->place->axis[across - 1].name : "", g->place == NULL, 0);
+    for (int64_t x = INT64_MIN; bench_next_number(g->row, g->count, across, &x);)
+        table_add_column(t, TEXT("%lld", (long long)x), false, 0);
+    int64_t y = INT64_MIN;
+    for (int i = 0; g->place != NULL ? bench_next_number(g->row, g->count, across - 1, &y) : i < g->count;
+         i++) {
+        stencil_bench_row line = g->place != NULL ? *g->place : *g->row[i];
+        if (g->place == NULL && !begins_line(g, i))
             continue;
-        table_add_row(&t);
-        table_add_cell(&t, "%s", is_copy(all[i]) ? "the best copy" : all[i]->name);
-        for (int64_t place = INT64_MIN; next_number(all, count, last, &place);)
-            bench_add_median(&t, find_at(all, count, all[i], place), &scale, "-");
+        table_add_row(t);
+        if (g->place != NULL)
+            table_add_cell(t, "%lld", (long long)(line.axis[across - 1].number = y));
+        else
+            table_add_cell(t, "%s", bench_is_copy(&line) ? "the best copy" : line.name);
+        for (int64_t x = INT64_MIN; bench_next_number(g->row, g->count, across, &x);)
+            bench_add_median(t, find_at(g, &line, x), scale, "-");
     }
-    snprintf(text, sizeof text, "%s%s: names down, %s across", outer, scale.unit, axis);
-    if (places > 1)
-        bench_print_table(p, text, &t);
+}
+
+const char *bench_table_of(const stencil_bench_result *result, const bench_group *g, table *t,
+                           char title[BENCH_TITLE_SIZE]) {
+    const stencil_bench_row *first = g->row[0];
+    const int across = first->axis_count - 1;
+    const bench_scale scale = bench_scale_of(g->row, g->count, g->unit != NULL ? g->unit : first->unit);
+    char name[BENCH_NAME_SIZE];
+    if (g->kind == BENCH_LISTED || g->kind == BENCH_COMPARED)
+        make_listing(g, t);
     else
-        table_destroy(&t);
-}
-
-/* Tells whether tables show a row: of copies the best one, and of rows that are skipped for the same reason
- * none.
- */
-static bool is_shown(const stencil_bench_result *result, const stencil_bench_row *row) {
-    return !bench_skip_is_shared(result, row) && !(is_copy(row) && row->ratio < 1);
-}
-
-/* Rows that were compared with each other at every place of their axes, of which there are one or two.
- * l->row has space for all rows three times. */
-static void print_compared(bench_printer *p, const stencil_bench_result *result, int axes, listing *l) {
-    const stencil_bench_row **all = l->row + result->row_count, **some = all + result->row_count;
-    char outer[BENCH_NAME_SIZE] = "";
-    int count = 0;
-    for (int i = 0; i < result->row_count; i++)
-        if (result->row[i].axis_count == axes && is_shown(result, &result->row[i]))
-            all[count++] = &result->row[i];
-    if (axes == 1)
-        print_compared_along(p, all, count, l, outer);
-    for (int64_t place = INT64_MIN; axes > 1 && next_number(all, count, 0, &place);) {
-        int here = 0;
-        for (int i = 0; i < count; i++)
-            if (all[i]->axis[0].number == place)
-                some[here++] = all[i];
-        snprintf(outer, sizeof outer, "%s %lld, ", all[0]->axis[0].name, (long long)place);
-        print_compared_along(p, some, here, l, outer);
-    }
-}
-
-void bench_print_tables(bench_printer *p, const stencil_bench_result *result) {
-    if (result->bar_count > 0) {
-        bench_print_bars(p, result);
-        return;
-    }
-    const size_t most = (size_t)result->row_count + 1;
-    listing l = {.row = malloc(3 * most * sizeof *l.row)};
-    if (l.row == NULL) {
-        p->incomplete = true;
-        return;
-    }
-    const stencil_bench_row **series = l.row + most;
-    for (int i = 0; i < result->row_count; i++)
-        if (!isnan(result->row[i].of_fastest)) {
-            l.titled = true;
-            print_compared(p, result, result->row[i].axis_count, &l);
-            free(l.row);
-            return;
-        }
-    for (int i = 0; i < result->row_count; i++)
-        if (!bench_skip_is_shared(result, &result->row[i]) &&
-            !is_field(series, series_of(result, &result->row[i], series)))
-            l.row[l.count++] = &result->row[i];
-    if (l.count > 0)
-        print_listing(p, &l, NULL);
-    for (int i = 0; i < result->row_count; i++) {
-        const int count = series_of(result, &result->row[i], series);
-        bool first = is_field(series, count); /* and row i is the first of it */
-        for (int k = 0; k < count; k++)
-            first = first && series[k] >= &result->row[i];
-        if (first)
-            print_fields(p, result, series, count);
-    }
-    free(l.row);
+        make_medians(g, &scale, t);
+    if (g->kind == BENCH_LISTED)
+        return NULL;
+    if (g->kind == BENCH_COMPARED)
+        snprintf(title, BENCH_TITLE_SIZE, "%s%s", g->outer, scale.unit);
+    else if (g->kind == BENCH_FIELD)
+        snprintf(title, BENCH_TITLE_SIZE, "%s, %s: %s down, %s across",
+                 bench_row_name(result, g->place, across - 1, name), scale.unit, first->axis[across - 1].name,
+                 first->axis[across].name);
+    else
+        snprintf(title, BENCH_TITLE_SIZE, "%s%s: names down, %s across", g->outer, scale.unit,
+                 first->axis[across].name);
+    return title;
 }

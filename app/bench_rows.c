@@ -1,0 +1,182 @@
+/* Rows of a result, collected into the groups that a table each is made of. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/bench.h"
+#include "base/words.h"
+
+void bench_collect_axes(const stencil_bench_row *row, const char **axis, int *count, int most) {
+    for (int i = 0; i < row->axis_count; i++) {
+        int k = 0;
+        while (k < *count && strcmp(axis[k], row->axis[i].name) != 0)
+            k++;
+        if (k == *count && k < most)
+            axis[(*count)++] = row->axis[i].name;
+    }
+}
+
+bool bench_is_copy(const stencil_bench_row *row) {
+    return strcmp(row->kind, "copy") == 0;
+}
+
+/* Whether rows are of the same thing at places of the same axes: a series. */
+static bool belong_together(const stencil_bench_row *a, const stencil_bench_row *b) {
+    const char *method_a = a->method != NULL ? a->method : "", *method_b = b->method != NULL ? b->method : "";
+    bool same = strcmp(a->kind, b->kind) == 0 && strcmp(a->name, b->name) == 0 &&
+                strcmp(a->unit, b->unit) == 0 && strcmp(method_a, method_b) == 0 &&
+                a->axis_count == b->axis_count;
+    for (int i = 0; i < a->axis_count && same; i++)
+        same = strcmp(a->axis[i].name, b->axis[i].name) == 0;
+    return same;
+}
+
+bool bench_share_line(const stencil_bench_row *a, const stencil_bench_row *b) {
+    return belong_together(a, b) || (bench_is_copy(a) && bench_is_copy(b));
+}
+
+int bench_compare_places(const stencil_bench_row *a, const stencil_bench_row *b, int axes) {
+    int order = 0;
+    for (int i = 0; i < axes && order == 0; i++)
+        order = (a->axis[i].number > b->axis[i].number) - (a->axis[i].number < b->axis[i].number);
+    return order;
+}
+
+static int compare_rows(const void *a, const void *b) {
+    const stencil_bench_row *first = *(const stencil_bench_row *const *)a;
+    return bench_compare_places(first, *(const stencil_bench_row *const *)b, first->axis_count);
+}
+
+/* The series of a row, in the order of its places, into row[]. Returns how many rows it has. */
+static int series_of(const stencil_bench_result *result, const stencil_bench_row *first,
+                     const stencil_bench_row **row) {
+    int count = 0;
+    for (int i = 0; i < result->row_count; i++)
+        if (belong_together(first, &result->row[i]))
+            row[count++] = &result->row[i];
+    qsort(row, (size_t)count, sizeof *row, compare_rows);
+    return count;
+}
+
+bool bench_next_number(const stencil_bench_row *const *row, int count, int axis, int64_t *number) {
+    const int64_t last = *number;
+    for (int i = 0; i < count; i++) {
+        const int64_t n = row[i]->axis[axis].number;
+        if (n > last && (n < *number || *number == last))
+            *number = n;
+    }
+    return *number > last;
+}
+
+/* Whether the last two axes of a series span a field of at least 2 x 2 places. */
+static bool is_field(const stencil_bench_row *const *row, int count) {
+    const int axes = row[0]->axis_count;
+    bool is = axes >= 2;
+    for (int axis = axes - 2; axis < axes && is; axis++) {
+        int64_t number = INT64_MIN;
+        is = bench_next_number(row, count, axis, &number) && bench_next_number(row, count, axis, &number);
+    }
+    return is;
+}
+
+/* Appends a group of rows, to which rows may be added. */
+static bench_group *add_group(bench_groups *all, bench_group_kind kind, const char *outer) {
+    bench_group *g = &all->group[all->count++];
+    *g = (bench_group){.kind = kind, .row = all->row + all->row_count};
+    snprintf(g->outer, sizeof g->outer, "%s", outer);
+    return g;
+}
+static void add_row(bench_groups *all, bench_group *g, const stencil_bench_row *row) {
+    g->row[g->count++] = row;
+    all->row_count++;
+}
+
+/* All rows that belong to no field, and a group for each place of a field on its outer axes. */
+static void collect_fields(const stencil_bench_result *result, bench_groups *all) {
+    bench_group *listed = add_group(all, BENCH_LISTED, "");
+    for (int pass = 0; pass < 2; pass++)
+        for (int i = 0; i < result->row_count; i++) {
+            const stencil_bench_row *row = &result->row[i], **series = all->row + all->row_count;
+            const int count = series_of(result, row, series), down = row->axis_count - 2;
+            const bool field = is_field(series, count);
+            bool first = field; /* of it, as they stand in the result */
+            for (int k = 0; k < count; k++)
+                first = first && series[k] >= row;
+            if (pass == 0 && !field && !bench_skip_is_shared(result, row))
+                add_row(all, listed, row);
+            for (int k = 0; pass > 0 && first && k < count; k++)
+                if (k == 0 || bench_compare_places(series[k - 1], series[k], down) != 0) {
+                    bench_group *g = add_group(all, BENCH_FIELD, "");
+                    g->count = count;
+                    g->place = series[k];
+                }
+            all->row_count += pass > 0 && first ? count : 0;
+        }
+}
+
+/* Rows that were compared with each other at one place of their outer axes, which `outer` names: a group for
+ * each place on the last one, and one of all, which stands behind them. */
+static void collect_along(bench_groups *all, const stencil_bench_row **some, int count, const char *outer) {
+    const int last = some[0]->axis_count - 1;
+    int places = 0;
+    for (int64_t place = INT64_MIN; bench_next_number(some, count, last, &place); places++) {
+        bench_group *g = add_group(all, BENCH_COMPARED, outer);
+        stencil_text_add(g->outer, sizeof g->outer, "%s %lld, ", some[0]->axis[last].name, (long long)place);
+        g->unit = some[0]->unit;
+        for (int i = 0; i < count; i++)
+            if (some[i]->axis[last].number == place)
+                add_row(all, g, some[i]);
+    }
+    if (places == 1)
+        return;
+    bench_group *g = add_group(all, BENCH_MEDIANS, outer);
+    for (int i = 0; i < count; i++)
+        add_row(all, g, some[i]);
+}
+
+/* Rows that were compared with each other at every place of their axes, of which there are one or two. Of
+ * copies the best one is shown, and of rows that are skipped for the same reason none. some: space for all.
+ */
+static void collect_compared(const stencil_bench_result *result, int axes, bench_groups *all,
+                             const stencil_bench_row **some) {
+    const stencil_bench_row **here = some + result->row_count;
+    char outer[BENCH_NAME_SIZE] = "";
+    int count = 0;
+    for (int i = 0; i < result->row_count; i++) {
+        const stencil_bench_row *row = &result->row[i];
+        if (row->axis_count == axes && !bench_skip_is_shared(result, row) &&
+            !(bench_is_copy(row) && row->ratio < 1))
+            some[count++] = row;
+    }
+    if (axes == 1)
+        collect_along(all, some, count, outer);
+    for (int64_t place = INT64_MIN; axes > 1 && bench_next_number(some, count, 0, &place);) {
+        int there = 0;
+        for (int i = 0; i < count; i++)
+            if (some[i]->axis[0].number == place)
+                here[there++] = some[i];
+        snprintf(outer, sizeof outer, "%s %lld, ", some[0]->axis[0].name, (long long)place);
+        collect_along(all, here, there, outer);
+    }
+}
+
+bool bench_groups_of(const stencil_bench_result *result, bench_groups *all) {
+    const size_t rows = (size_t)result->row_count + 1;
+    *all = (bench_groups){.group = malloc(2 * rows * sizeof *all->group),
+                          .row = malloc(4 * rows * sizeof *all->row)};
+    if (all->group == NULL || all->row == NULL)
+        return false;
+    for (int i = 0; i < result->row_count; i++)
+        if (!isnan(result->row[i].of_fastest)) {
+            collect_compared(result, result->row[i].axis_count, all, all->row + 2 * rows);
+            return true;
+        }
+    collect_fields(result, all);
+    return true;
+}
+
+void bench_groups_destroy(bench_groups *all) {
+    free(all->group);
+    free(all->row);
+    *all = (bench_groups){0};
+}
