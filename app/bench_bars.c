@@ -47,25 +47,16 @@ static void add_bar(table *t, const stencil_bench_bar *bar, bool copies) {
 /* Those that were published, or those beside the copy: they are all of one sweep, a step at a time. */
 void bench_bar_table(const stencil_bench_result *result, int which, table *t, char title[BENCH_TITLE_SIZE]) {
     static const char *const units[STENCIL_BAR_UNITS] = {"Gcell/s", "µs per step"};
-    static const table_column columns[] = {{.header = "case", .left = true},
-                                           {.header = "best_other"},
-                                           {.header = "reach"},
-                                           {.header = "aim"},
-                                           {.header = "here"},
-                                           {.header = "x_reach"},
-                                           {.header = "loop"},
-                                           {.header = "sweep", .left = true},
-                                           {.header = "depth"},
-                                           {.header = "bound", .left = true},
-                                           {.header = "used"},
-                                           {.header = "strategy", .left = true, .optional = 1},
-                                           {.header = "best_by", .left = true, .optional = 2}};
-    enum { SWEEP = 7, BOUND = 9, BEST_BY = 12, COLUMNS = sizeof columns / sizeof *columns };
+    static const char *const headers[] = {"case",    "best_other", "reach",  "aim",   "here",
+                                          "x_reach", "loop",       "sweep",  "depth", "bound",
+                                          "used",    "strategy",   "best_by"};
+    enum { SWEEP = 7, BOUND = 9, STRATEGY = 11, BEST_BY, COLUMNS = sizeof headers / sizeof *headers };
     const stencil_bar_unit unit = (stencil_bar_unit)(which / 2);
     const bool copies = which % 2 != 0;
     for (int i = 0; i < COLUMNS; i++)
         if (!copies || i < SWEEP || (i >= BOUND && i < BEST_BY))
-            t->column[t->column_count++] = columns[i];
+            table_add_column(t, headers[i], i == 0 || i == SWEEP || i == BOUND || i >= STRATEGY,
+                             i < STRATEGY ? 0 : 1 + i - STRATEGY);
     for (const stencil_bench_bar *bar = result->bar; bar < result->bar + result->bar_count; bar++)
         if (bar->unit == unit && is_beside_copy(bar) == copies)
             add_bar(t, bar, copies);

@@ -67,18 +67,10 @@ stencil_status stencil_bench_add(stencil_bench *b, const stencil_bench_subject *
                                .unit = subject->unit,
                                .method = subject->method,
                                .higher_is_better = is_rate(subject->unit),
-                               .iterations = 1,
-                               .ratio = NAN,
-                               .method_sd = NAN,
-                               .predicted = NAN,
-                               .sync_share = NAN,
-                               .of_fastest = NAN,
-                               .sync_measured = NAN,
-                               .speedup = NAN,
-                               .workers = NAN,
-                               .t_o = NAN,
-                               .t_c = NAN,
-                               .t_s = NAN};
+                               .iterations = 1};
+    row->ratio = row->method_sd = row->predicted = row->sync_share = row->of_fastest = row->sync_measured =
+        NAN;
+    row->speedup = row->workers = row->t_o = row->t_c = row->t_s = NAN;
     snprintf(row->name, sizeof row->name, "%s", subject->name);
     snprintf(row->skipped, sizeof row->skipped, "%s", subject->skipped != NULL ? subject->skipped : "");
     for (int i = 0; i < STENCIL_BENCH_AXES_MAX; i++)

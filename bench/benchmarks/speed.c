@@ -40,35 +40,15 @@ static const speed_case cases[] = {
 /* Of a case: (nz, ny, nx). */
 #define EXTENT(...)                                                                                          \
     { __VA_ARGS__ }
-#define STENCIL_SPEED(stencil, precision, extent, own, gpus, unit, sweep, strategies, whose, best, reach,    \
-                      aim)                                                                                   \
-    {STENCIL_BACKEND_GPU,                                                                                    \
-     STENCIL_SHAPE_##stencil,                                                                                \
-     STENCIL_##precision,                                                                                    \
-     EXTENT extent,                                                                                          \
-     own,                                                                                                    \
-     gpus,                                                                                                   \
-     STENCIL_##unit,                                                                                         \
-     sweep,                                                                                                  \
-     strategies,                                                                                             \
-     whose,                                                                                                  \
-     best,                                                                                                   \
-     reach,                                                                                                  \
-     aim},
+/* clang-format off */
+#define STENCIL_ON(backend, stencil, precision, extent, ...)                                                 \
+    {STENCIL_BACKEND_##backend, STENCIL_SHAPE_##stencil, STENCIL_##precision, EXTENT extent, __VA_ARGS__},
+#define STENCIL_SPEED(stencil, precision, extent, own, gpus, unit, ...)                                      \
+    STENCIL_ON(GPU, stencil, precision, extent, own, gpus, STENCIL_##unit, __VA_ARGS__)
 #define STENCIL_OURS(backend, stencil, precision, edge, sweep, whose, reach, aim)                            \
-    {STENCIL_BACKEND_##backend,                                                                              \
-     STENCIL_SHAPE_##stencil,                                                                                \
-     STENCIL_##precision,                                                                                    \
-     {edge, edge, edge},                                                                                     \
-     false,                                                                                                  \
-     1,                                                                                                      \
-     STENCIL_GCELL_PER_S,                                                                                    \
-     sweep,                                                                                                  \
-     "relaunch,graph,grid",                                                                                  \
-     whose,                                                                                                  \
-     1,                                                                                                      \
-     reach,                                                                                                  \
-     aim},
+    STENCIL_ON(backend, stencil, precision, (edge, edge, edge), false, 1, STENCIL_GCELL_PER_S, sweep,        \
+               "relaunch,graph,grid", whose, 1, reach, aim)
+/* clang-format on */
 #define STENCIL_PLAIN(stencil, precision, edge, reach)                                                       \
     STENCIL_OURS(GPU, stencil, precision, edge, NULL, "copy", reach, 1)
 #define STENCIL_CPU(stencil, precision, edge)                                                                \
@@ -80,6 +60,7 @@ static const speed_case cases[] = {
 #undef OWN
 #undef EXTENT
 #undef STENCIL_OURS
+#undef STENCIL_ON
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
@@ -431,14 +412,8 @@ stencil_status stencil_measure_speed(stencil_bench *b) {
     for (int i = 0; i < s->place_count; i++) {
         stencil_bench_bar *bar = s->place[i].bar = &result->bar[result->bar_count++];
         const speed_case *c = s->place[i].of;
-        *bar = (stencil_bench_bar){.unit = c->unit,
-                                   .best_other = NAN,
-                                   .reach = NAN,
-                                   .aim = NAN,
-                                   .measured = NAN,
-                                   .plain = NAN,
-                                   .loop = NAN,
-                                   .bound.used = {NAN, NAN, NAN}};
+        *bar = (stencil_bench_bar){.unit = c->unit, .bound.used = {NAN, NAN, NAN}};
+        bar->best_other = bar->reach = bar->aim = bar->measured = bar->plain = bar->loop = NAN;
         name_bar(&s->place[i], bar->name, sizeof bar->name);
         const int rank = stencil_shapes[c->shape].rank;
         bar->axis_count =

@@ -93,29 +93,16 @@ static double kept_at(const stencil_spec *spec, const stencil_run_options *optio
            stencil_sweep_work(&plan, &problem, plan.depth, false).longest;
 }
 
-/* 2D: squares. */
-static double own_edge(stencil_spec *spec, const stencil_run_options *options, const stencil_machine *machine,
-                       int64_t first, int64_t last, int64_t own[3]) {
-    double best = 0;
-    for (int64_t edge = first; edge <= last; edge++) {
-        spec->extent[0] = spec->extent[1] = edge;
-        const double kept = kept_at(spec, options, machine);
-        if (kept > best) {
-            best = kept;
-            own[0] = own[1] = edge;
-        }
-    }
-    return best;
-}
-
-/* 3D: as many planes as may be, of all rows and columns in steps of `step`. */
-static double own_plane(stencil_spec *spec, const stencil_run_options *options,
-                        const stencil_machine *machine, int64_t range[2][2], int64_t step, int64_t own[3]) {
+/* The best of all rows and columns in steps of `step`: in 3D of as many planes as may be, in 2D of squares.
+ */
+static double search_own(stencil_spec *spec, const stencil_run_options *options,
+                         const stencil_machine *machine, int64_t range[2][2], int64_t step, int64_t own[3]) {
+    const bool square = spec->rank == 2;
     double best = 0;
     for (int64_t ny = range[0][0]; ny <= range[0][1]; ny += step)
-        for (int64_t nx = range[1][0]; nx <= range[1][1]; nx += step) {
-            spec->extent[1] = ny;
-            spec->extent[2] = nx;
+        for (int64_t nx = square ? ny : range[1][0]; nx <= (square ? ny : range[1][1]); nx += step) {
+            spec->extent[spec->rank - 2] = ny;
+            spec->extent[spec->rank - 1] = nx;
             const double kept = kept_at(spec, options, machine);
             if (kept > best) {
                 best = kept;
@@ -129,17 +116,17 @@ bool stencil_trial_own(const stencil_spec *spec, const stencil_run_options *opti
                        const stencil_machine *machine, int64_t first, int64_t last, int64_t own[3]) {
     enum { COARSE = 8 };
     stencil_spec some = *spec;
-    if (spec->rank == 2)
-        return own_edge(&some, options, machine, first, last, own) > 0;
-    some.extent[0] = last;
     int64_t range[2][2] = {{first, last}, {first, last}};
-    if (own_plane(&some, options, machine, range, COARSE, own) == 0)
+    if (spec->rank == 2)
+        return search_own(&some, options, machine, range, 1, own) > 0;
+    some.extent[0] = last;
+    if (search_own(&some, options, machine, range, COARSE, own) == 0)
         return false;
     for (int axis = 0; axis < 2; axis++) {
         range[axis][0] = own[1 + axis] - COARSE > first ? own[1 + axis] - COARSE : first;
         range[axis][1] = own[1 + axis] + COARSE < last ? own[1 + axis] + COARSE : last;
     }
-    return own_plane(&some, options, machine, range, 1, own) > 0;
+    return search_own(&some, options, machine, range, 1, own) > 0;
 }
 
 void stencil_trial_release(void *trial) {
