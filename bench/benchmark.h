@@ -176,6 +176,9 @@ void stencil_bench_fill_ratios(stencil_bench_result *result, int first);
 enum { STENCIL_RING_NEIGHBORS = 2 };
 stencil_status stencil_ring_create(stencil_bench *b, uint32_t **first, uint32_t count);
 
+/* UNAVAILABLE where OpenMP gave another number of threads than was asked for. */
+stencil_status stencil_bench_check_team(int threads, int asked);
+
 /* What b->row of benchmark partial states. */
 void stencil_bench_say_part(const stencil_bench *b, bool ended, bool all_done, bool gave_up);
 

@@ -169,6 +169,55 @@ stencil_gpu stencil_device_least(const stencil_bench *b, int count) {
     return least;
 }
 
+bool stencil_device_has_code(const stencil_gpu *gpu, int capability, char why[96]) {
+    const bool has = stencil_gpu_code(gpu) >= capability;
+    if (!has)
+        snprintf(why, 96, "needs GPU code for compute capability %d.%d", capability / 10, capability % 10);
+    return has;
+}
+
+stencil_status stencil_device_resident(const stencil_bench *b, int count, const void *kernel,
+                                       const stencil_grid *grid, int64_t *blocks) {
+    *blocks = INT32_MAX;
+    for (int i = count - 1; i >= 0; i--) {
+        int64_t resident;
+        TRY_CUDA(cudaSetDevice(b->options->gpu[i]));
+        TRY(stencil_grid_resident(kernel, grid, &resident));
+        *blocks = stencil_smaller(*blocks, resident);
+    }
+    return STENCIL_OK;
+}
+
+stencil_status stencil_device_barrier(const stencil_bench *b, stencil_barrier *barrier,
+                                      const stencil_barrier_shape *asked, const uint32_t *first) {
+    stencil_barrier_shape shape = *asked;
+    for (int part = 0; part < shape.parts; part++) {
+        shape.device[part] = b->options->gpu[part];
+        shape.first[part + 1] = asked->first[1] * (uint32_t)(part + 1);
+    }
+    TRY(stencil_barrier_create(barrier, &shape));
+    if (shape.info->needs != STENCIL_NEEDS_NEIGHBORS)
+        return STENCIL_OK;
+    return stencil_barrier_set_neighbors(barrier, first, first + shape.first[shape.parts] + 1, false);
+}
+
+stencil_status stencil_device_capture(stencil_bench *b, const stencil_device *d,
+                                      stencil_status (*queue)(const void *what), const void *what,
+                                      cudaGraphExec_t *graph) {
+    cudaGraph_t captured = nullptr;
+    TRY_CUDA(cudaStreamBeginCapture(d->stream, cudaStreamCaptureModeThreadLocal));
+    const stencil_status status = queue(what);
+    const cudaError_t ended = cudaStreamEndCapture(d->stream, &captured);
+    const cudaError_t made =
+        status == STENCIL_OK && ended == cudaSuccess ? cudaGraphInstantiate(graph, captured, 0) : ended;
+    if (captured != nullptr)
+        cudaGraphDestroy(captured);
+    TRY(status);
+    TRY_CUDA(made);
+    return stencil_bench_keep(
+        b, [](void *kept) { cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(kept)); }, *graph);
+}
+
 bool stencil_device_peers(const stencil_bench *b, char *why, size_t size) {
     const int *gpu = b->options->gpu;
     for (int i = 0; i < b->options->gpu_count; i++)

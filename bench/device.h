@@ -4,7 +4,7 @@
 
 #include "base/cuda.h"
 #include "bench/benchmark.h"
-#include "sync/barrier.h"
+#include "sync/host.h"
 
 /* Any number made of any other; below `numbers`, a power of two, all of them make one ring. */
 STENCIL_ANYWHERE uint32_t stencil_next_number(uint32_t number, uint32_t numbers) {
@@ -79,6 +79,27 @@ stencil_status stencil_device_clock(stencil_bench *b, int gpu, double *hz);
 
 /* Of the first `count` GPUs of the options: what the least of them has. */
 stencil_gpu stencil_device_least(const stencil_bench *b, int count);
+
+/* Whether a GPU has code for this compute capability; else *why, "" before, says so. */
+bool stencil_device_has_code(const stencil_gpu *gpu, int capability, char why[96]);
+
+/* Loads a kernel on each of the first `count` GPUs of the options, since nothing may be loaded lazily while
+ * kernels wait for each other, and finds how many of its blocks each holds at once. The first one is the
+ * current one then. */
+stencil_status stencil_device_resident(const stencil_bench *b, int count, const void *kernel,
+                                       const stencil_grid *grid, int64_t *blocks);
+
+/* A barrier, the caller's to destroy, between shape->first[1] blocks on each of the first shape->parts GPUs
+ * of the options, the last of which is the current one then. first: where the barrier needs it, whom blocks
+ * wait for, as in stencil_ring_create(). */
+stencil_status stencil_device_barrier(const stencil_bench *b, stencil_barrier *barrier,
+                                      const stencil_barrier_shape *shape, const uint32_t *first);
+
+/* A graph of what queue(what) queues in the stream of the current device, which is this one, or in branches
+ * of it; nothing of that runs, and all of its kernels are loaded before. Until the benchmark ends. */
+stencil_status stencil_device_capture(stencil_bench *b, const stencil_device *device,
+                                      stencil_status (*queue)(const void *what), const void *what,
+                                      cudaGraphExec_t *graph);
 
 /* Whether all GPUs of the options reach each other's memory; else why not. */
 bool stencil_device_peers(const stencil_bench *b, char *why, size_t size);

@@ -114,33 +114,24 @@ enum { CLUSTER_BLOCKS = 4, VERIFIED_PASSES = 200 };
 static const double timeout_s = 2;
 
 stencil_status passes_load(const stencil_bench *b, const passes_case *c, int which, bool *resident) {
-    *resident = true;
-    for (int part = 0; part < c->gpus; part++) {
-        int64_t blocks;
-        TRY_CUDA(cudaSetDevice(b->options->gpu[part]));
-        TRY(stencil_grid_resident(reinterpret_cast<const void *>(c->barrier.kernel[which]), &c->grid,
-                                  &blocks));
-        *resident = *resident && blocks >= c->grid.blocks;
-    }
+    int64_t blocks;
+    TRY(stencil_device_resident(b, c->gpus, reinterpret_cast<const void *>(c->barrier.kernel[which]),
+                                &c->grid, &blocks));
+    *resident = blocks >= c->grid.blocks;
     return STENCIL_OK;
 }
 
 stencil_status passes_make(stencil_bench *b, passes_case *c, double limit_s) {
-    stencil_barrier_shape shape = {.info = &c->barrier.info, .parts = c->gpus, .timeout_s = limit_s};
+    const stencil_barrier_shape shape = {
+        .info = &c->barrier.info, .parts = c->gpus, .first = {0, c->grid.blocks}, .timeout_s = limit_s};
+    uint32_t *first;
     for (int part = 0; part < c->gpus; part++) {
-        shape.device[part] = b->options->gpu[part];
-        shape.first[part + 1] = c->grid.blocks * (uint32_t)(part + 1);
-        TRY_CUDA(cudaSetDevice(shape.device[part]));
-        TRY(stencil_peers_reach(shape.device[part], b->options->gpu, c->gpus));
+        TRY_CUDA(cudaSetDevice(b->options->gpu[part]));
+        TRY(stencil_peers_reach(b->options->gpu[part], b->options->gpu, c->gpus));
         TRY(stencil_device_memory(b, &c->word[part], c->grid.blocks * sizeof *c->word[part]));
     }
-    const uint32_t all = shape.first[c->gpus];
-    uint32_t *first;
-    TRY(stencil_barrier_create(&c->memory, &shape));
-    if (shape.info->needs != STENCIL_NEEDS_NEIGHBORS)
-        return STENCIL_OK;
-    TRY(stencil_ring_create(b, &first, all));
-    return stencil_barrier_set_neighbors(&c->memory, first, first + all + 1, false);
+    TRY(stencil_ring_create(b, &first, (uint32_t)c->gpus * c->grid.blocks));
+    return stencil_device_barrier(b, &c->memory, &shape, first);
 }
 
 stencil_status passes_launch(const passes_case *c, int64_t count, int which) {
@@ -204,7 +195,6 @@ static stencil_status verify(stencil_bench *, void *what) {
  * it. Barrier `neighbor` waits for both neighbours in a ring. gpus_axis: the number of GPUs is an axis. */
 static stencil_status add_row(stencil_bench *b, const passes_case *asked, bool gpus_axis) {
     const stencil_gpu least = stencil_device_least(b, asked->gpus);
-    const int capability = asked->barrier.info.capability;
     passes_case c = *asked;
     char why[96] = "";
     bool resident = true;
@@ -214,9 +204,7 @@ static stencil_status add_row(stencil_bench *b, const passes_case *asked, bool g
         c.grid.cluster_blocks = CLUSTER_BLOCKS;
         c.grid.blocks -= c.grid.blocks % CLUSTER_BLOCKS;
     }
-    if (stencil_gpu_code(&least) < capability)
-        snprintf(why, sizeof why, "needs GPU code for compute capability %d.%d", capability / 10,
-                 capability % 10);
+    stencil_device_has_code(&least, c.barrier.info.capability, why);
     for (int which = 0; which < 2 && why[0] == '\0' && resident; which++)
         TRY(passes_load(b, &c, which, &resident));
     if (!resident)

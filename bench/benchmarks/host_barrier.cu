@@ -74,8 +74,7 @@ static stencil_status run_passes(const host *h, const host_case *c, int64_t pass
         failed[thread] = state;
     }
     *time_s = stencil_clock_s() - start_s;
-    CHECK(threads == c->gpus, UNAVAILABLE, "OpenMP gave %d thread%s where %d were asked for", threads,
-          stencil_plural(threads), c->gpus);
+    TRY(stencil_bench_check_team(threads, c->gpus));
     for (int i = 0; i < c->gpus; i++)
         TRY_CUDA(failed[i]);
     CHECK(missing == 0, INTERNAL, "host-barrier of %d GPUs does not hold: %lld times a kernel had not ended",

@@ -178,28 +178,28 @@ static stencil_status sample(stencil_bench *, void *what, int64_t count, double 
     return launch_all(c, count == c->low.count ? &c->low : &c->high, time_s);
 }
 
+/* What a graph of a pair is made of. */
+struct captured {
+    const launch_case *c;
+    const launches *l;
+};
+static stencil_status queue(const void *what) {
+    const captured *of = static_cast<const captured *>(what);
+    for (int i = 0; i < of->l->count; i++)
+        TRY(launch_one(of->c->gpu, of->c, of->l->function, of->c->way->programmatic && i > 0));
+    return STENCIL_OK;
+}
+
 static stencil_status capture(stencil_bench *b, const launch_case *c, launches *l) {
-    const stencil_device *gpu = c->gpu;
-    cudaGraph_t graph = NULL;
+    const captured of = {c, l};
     cudaFuncAttributes attributes;
     if (!c->way->graph)
         return STENCIL_OK;
     TRY_CUDA(cudaFuncGetAttributes(
         &attributes, reinterpret_cast<const void *>(l->function))); /* loads it: not while capturing */
-    TRY_CUDA(cudaStreamBeginCapture(gpu->stream, cudaStreamCaptureModeThreadLocal));
-    stencil_status status = STENCIL_OK;
-    for (int i = 0; i < l->count && status == STENCIL_OK; i++)
-        status = launch_one(gpu, c, l->function, c->way->programmatic && i > 0);
-    const cudaError_t ended = cudaStreamEndCapture(gpu->stream, &graph);
-    TRY(status);
-    TRY_CUDA(ended);
-    const cudaError_t made = cudaGraphInstantiate(&l->graph, graph, 0);
-    cudaGraphDestroy(graph);
-    TRY_CUDA(made);
-    TRY(stencil_bench_keep(
-        b, [](void *kept) { cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(kept)); }, l->graph));
-    TRY_CUDA(cudaGraphUpload(l->graph, gpu->stream));
-    TRY_CUDA(cudaStreamSynchronize(gpu->stream));
+    TRY(stencil_device_capture(b, c->gpu, queue, &of, &l->graph));
+    TRY_CUDA(cudaGraphUpload(l->graph, c->gpu->stream));
+    TRY_CUDA(cudaStreamSynchronize(c->gpu->stream));
     return STENCIL_OK;
 }
 

@@ -22,6 +22,12 @@ stencil_status stencil_ring_create(stencil_bench *b, uint32_t **first, uint32_t 
     return STENCIL_OK;
 }
 
+stencil_status stencil_bench_check_team(int threads, int asked) {
+    CHECK(threads == asked, UNAVAILABLE, "OpenMP gave %d thread%s where %d were asked for", threads,
+          stencil_plural(threads), asked);
+    return STENCIL_OK;
+}
+
 /* What stands beside the barriers of barriers.def: the planted fault, which lets everybody pass. */
 enum { FAULT = STENCIL_BARRIER_none, OPENMP = STENCIL_BARRIER_COUNT };
 
@@ -94,8 +100,7 @@ static stencil_status pass(const team *t, int64_t passes, uint32_t *word, double
         }
     }
     *time_s = stencil_clock_s() - start_s;
-    CHECK(threads == t->threads, UNAVAILABLE, "OpenMP gave %d thread%s where %d were asked for", threads,
-          stencil_plural(threads), t->threads);
+    TRY(stencil_bench_check_team(threads, t->threads));
     CHECK(in_vain == 0, INTERNAL, "barrier %s: %lld of %d threads waited in vain", t->name,
           (long long)in_vain, threads);
     CHECK(missing == 0, INTERNAL, "barrier %s does not hold: %lld times somebody had not arrived", t->name,

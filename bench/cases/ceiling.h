@@ -3,6 +3,8 @@
  * Internal to bench/. */
 #pragma once
 
+#include <dlfcn.h>
+
 #include "bench/cases/problem.h"
 #include "bench/device.h"
 
@@ -19,5 +21,16 @@ struct stencil_case_ceiling {
     size_t state_bytes;
     /* Queues a run, from the inputs to the results. */
     stencil_status (*run)(const struct stencil_case_ceiling *ceiling);
+    /* Of CUB in place of that: queues it, with *bytes of memory; without memory: says how much it needs. */
+    stencil_status (*queue)(const struct stencil_case_ceiling *ceiling, void *memory, size_t *bytes);
 };
+
+#ifdef __cplusplus
+/* false: the library has no such function. */
+template <class Function>
+static inline bool stencil_ceiling_find(void *library, const char *name, Function *function) {
+    *function = reinterpret_cast<Function>(dlsym(library, name));
+    return *function != nullptr;
+}
+#endif
 #endif

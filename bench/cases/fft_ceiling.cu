@@ -1,5 +1,3 @@
-/* cuFFT is loaded when it is needed: it is several times as large as this program, which also runs where
- * there is none. */
 #include <stdio.h>
 
 #include "bench/cases/ceiling.h"
@@ -7,7 +5,6 @@
 
 #ifdef STENCIL_HAVE_CUFFT
 #include <cufft.h>
-#include <dlfcn.h>
 
 /* A plan, and what is called of the library. */
 struct transform {
@@ -23,19 +20,6 @@ struct transform {
         const cufftResult result_ = (call);                                                                  \
         CHECK(result_ == CUFFT_SUCCESS, INTERNAL, "cuFFT: error %d (%s)", (int)result_, #call);              \
     } while (0)
-
-static void *load_library() {
-    char name[96];
-    snprintf(name, sizeof name, "libcufft.so.%d", CUFFT_VER_MAJOR);
-    void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-    snprintf(name, sizeof name, "/usr/local/cuda/lib64/libcufft.so.%d", CUFFT_VER_MAJOR);
-    return library != nullptr ? library : dlopen(name, RTLD_NOW | RTLD_LOCAL);
-}
-
-template <class Function> static bool find(void *library, const char *name, Function *function) {
-    *function = reinterpret_cast<Function>(dlsym(library, name));
-    return *function != nullptr;
-}
 
 static stencil_status run(const stencil_case_ceiling *c) {
     const transform *t = static_cast<const transform *>(c->state);
@@ -55,11 +39,14 @@ stencil_status stencil_case_ceiling_fft(stencil_bench *b, stencil_case_ceiling *
     c->name = "cuFFT";
 #ifdef STENCIL_HAVE_CUFFT
     transform *t;
-    void *library = load_library();
+    char name[64];
+    snprintf(name, sizeof name, "libcufft.so.%d", CUFFT_VER_MAJOR);
+    void *library = stencil_ceiling_library(name);
     TRY(stencil_bench_memory(b, &t, sizeof *t));
-    if (library == nullptr || !find(library, "cufftPlan1d", &t->make) ||
-        !find(library, "cufftSetStream", &t->set_stream) || !find(library, "cufftExecC2C", &t->run) ||
-        !find(library, "cufftDestroy", &t->destroy)) {
+    if (library == nullptr || !stencil_ceiling_find(library, "cufftPlan1d", &t->make) ||
+        !stencil_ceiling_find(library, "cufftSetStream", &t->set_stream) ||
+        !stencil_ceiling_find(library, "cufftExecC2C", &t->run) ||
+        !stencil_ceiling_find(library, "cufftDestroy", &t->destroy)) {
         snprintf(why, 96, "there is no libcufft.so.%d here", CUFFT_VER_MAJOR);
         return STENCIL_OK;
     }

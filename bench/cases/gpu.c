@@ -1,14 +1,61 @@
 /* Runs of cases on a GPU. */
-#include "bench/cases/loop.h"
-
-#ifdef STENCIL_HAVE_CUDA
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "bench/cases/ceiling.h"
-#include "sync/host.h"
+#include "bench/cases/loop.h"
 
+stencil_status stencil_case_memory(stencil_bench *b, const struct stencil_device *device, const void *from,
+                                   size_t bytes, void *to) {
+    void *memory = NULL;
+#ifdef STENCIL_HAVE_CUDA
+    if (device != NULL) {
+        TRY_CUDA(cudaSetDevice(device->gpu));
+        TRY(stencil_device_memory(b, &memory, bytes > 0 ? bytes : 1));
+        if (from != NULL)
+            TRY_CUDA(cudaMemcpy(memory, from, bytes, cudaMemcpyHostToDevice));
+        else
+            TRY_CUDA(cudaMemset(memory, 0, bytes));
+        TRY_CUDA(cudaDeviceSynchronize());
+    }
+#endif
+    if (device == NULL)
+        TRY(stencil_bench_memory(b, &memory, bytes));
+    if (device == NULL && from != NULL)
+        memcpy(memory, from, bytes);
+    memcpy(to, &memory, sizeof memory);
+    return STENCIL_OK;
+}
+
+stencil_status stencil_case_memory_spoil(const struct stencil_device *device, void *memory, size_t bytes) {
+#ifdef STENCIL_HAVE_CUDA
+    if (device != NULL) {
+        TRY_CUDA(cudaSetDevice(device->gpu));
+        TRY_CUDA(cudaMemset(memory, 0xff, bytes));
+        TRY_CUDA(cudaDeviceSynchronize());
+        return STENCIL_OK;
+    }
+#endif
+    (void)device;
+    memset(memory, 0xff, bytes);
+    return STENCIL_OK;
+}
+
+stencil_status stencil_case_memory_read(const struct stencil_device *device, void *to, const void *memory,
+                                        size_t bytes) {
+#ifdef STENCIL_HAVE_CUDA
+    if (device != NULL) {
+        TRY_CUDA(cudaSetDevice(device->gpu));
+        return stencil_device_read(device, to, memory, bytes);
+    }
+#endif
+    (void)device;
+    if (memory != to)
+        memcpy(to, memory, bytes);
+    return STENCIL_OK;
+}
+
+#ifdef STENCIL_HAVE_CUDA
 /* A loop's side of a GPU. */
 struct stencil_case_gpu {
     const stencil_device *device; /* the problem's */
@@ -49,10 +96,8 @@ stencil_status stencil_case_gpu_upload(stencil_bench *b, stencil_case_problem *p
     p->device = device;
     for (int i = 0; i < p->array_count; i++) {
         stencil_case_array *a = &p->array[i];
-        const size_t bytes = (size_t)a->count * a->element_bytes;
-        TRY(stencil_device_memory(b, &a->device, bytes > 0 ? bytes : 1));
-        if (a->kind == STENCIL_CASE_INPUT)
-            TRY_CUDA(cudaMemcpy(a->device, a->memory, bytes, cudaMemcpyHostToDevice));
+        TRY(stencil_case_memory(b, device, a->kind == STENCIL_CASE_INPUT ? a->memory : NULL,
+                                stencil_case_array_bytes(a), &a->device));
     }
     return STENCIL_OK;
 }
@@ -60,8 +105,6 @@ stencil_status stencil_case_gpu_upload(stencil_bench *b, stencil_case_problem *p
 static void destroy_gpu(void *kept) {
     stencil_case_gpu *gpu = kept;
     cudaFree(gpu->launch.trace.mark);
-    if (gpu->graph != NULL)
-        cudaGraphExecDestroy(gpu->graph);
     if (gpu->barrier.start != NULL)
         stencil_barrier_destroy(&gpu->barrier);
 }
@@ -74,7 +117,8 @@ static unsigned phase_blocks(const stencil_case_loop *loop, int64_t phase) {
     return (unsigned)stencil_smaller(p->of->body->groups(p->arguments, phase), INT32_MAX);
 }
 
-static stencil_status launch_phases(const stencil_case_loop *loop) {
+static stencil_status launch_phases(const void *what) {
+    const stencil_case_loop *loop = what;
     stencil_case_gpu *gpu = loop->gpu;
     stencil_case_launch launch = gpu->launch;
     for (launch.phase = 0; launch.phase < launch.phases; launch.phase++) {
@@ -92,54 +136,44 @@ static stencil_status launch_phases(const stencil_case_loop *loop) {
     return STENCIL_OK;
 }
 
-/* What is captured does not run. */
-static stencil_status capture(const stencil_case_loop *loop) {
-    cudaGraph_t graph = NULL;
-    const cudaStream_t stream = loop->gpu->device->stream;
-    TRY_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-    stencil_status status = launch_phases(loop);
-    const cudaError_t ended = cudaStreamEndCapture(stream, &graph);
-    const cudaError_t made = status == STENCIL_OK && ended == cudaSuccess
-                                 ? cudaGraphInstantiate(&loop->gpu->graph, graph, 0)
-                                 : ended;
-    if (graph != NULL)
-        cudaGraphDestroy(graph);
-    TRY(status);
-    TRY_CUDA(made);
-    return STENCIL_OK;
-}
-
-static stencil_status create_barrier(stencil_case_loop *loop, const stencil_barrier_info *info) {
+static stencil_status create_barrier(const stencil_bench *b, stencil_case_loop *loop) {
     stencil_case_gpu *gpu = loop->gpu;
-    TRY(stencil_barrier_create(&gpu->barrier, &(stencil_barrier_shape){.info = info,
-                                                                       .parts = 1,
-                                                                       .device = {gpu->device->gpu},
-                                                                       .first = {0, loop->blocks},
-                                                                       .timeout_s = loop->timeout_s}));
-    if (loop->ring != NULL)
-        TRY(stencil_barrier_set_neighbors(&gpu->barrier, loop->ring, loop->ring + loop->blocks + 1, false));
+    TRY(stencil_device_barrier(b, &gpu->barrier,
+                               &(stencil_barrier_shape){.info = &stencil_barriers[loop->order],
+                                                        .parts = 1,
+                                                        .first = {0, loop->blocks},
+                                                        .timeout_s = loop->timeout_s},
+                               loop->ring));
     gpu->launch.state = gpu->barrier.state[0];
     return STENCIL_OK;
 }
 
 /* The blocks of a barrier that can have no more than this; *why where it has none. */
 static stencil_status fit(const stencil_bench *b, stencil_case_loop *loop, char why[96]) {
-    const stencil_barrier_info *info = &stencil_barriers[loop->order];
     const stencil_gpu *gpu = &b->machine->gpu[loop->gpu->device->gpu];
     const unsigned cluster = loop->gpu->grid.cluster_blocks > 1 ? loop->gpu->grid.cluster_blocks : 1;
     int64_t resident = 0;
     if (!gpu->cooperative)
         snprintf(why, 96, "the GPU has no cooperative launch");
-    else if (stencil_gpu_code(gpu) < info->capability)
-        snprintf(why, 96, "needs GPU code for compute capability %d.%d", info->capability / 10,
-                 info->capability % 10);
-    else
+    else if (stencil_device_has_code(gpu, stencil_barriers[loop->order].capability, why))
         TRY(stencil_grid_resident(loop->gpu->kernel, &loop->gpu->grid, &resident));
     loop->blocks = (uint32_t)stencil_smaller(loop->blocks, resident) / cluster * cluster;
     loop->gpu->grid.blocks = loop->blocks;
     if (loop->blocks == 0 && why[0] == '\0')
         snprintf(why, 96, "there is work for less than a cluster of %u blocks", cluster);
     return STENCIL_OK;
+}
+
+void *stencil_ceiling_library(const char *name) {
+    char beside[96];
+    void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    snprintf(beside, sizeof beside, "/usr/local/cuda/lib64/%s", name);
+    return library != NULL ? library : dlopen(beside, RTLD_NOW | RTLD_LOCAL);
+}
+
+static stencil_status run_queue(const stencil_case_ceiling *c) {
+    size_t bytes = c->state_bytes;
+    return c->queue(c, c->state, &bytes);
 }
 
 static stencil_status create_ceiling(stencil_bench *b, stencil_case_loop *loop, char why[96]) {
@@ -151,6 +185,11 @@ static stencil_status create_ceiling(stencil_bench *b, stencil_case_loop *loop, 
     gpu->ceiling = (stencil_case_ceiling){
         .problem = loop->problem, .arguments = gpu->launch.arguments, .stream = gpu->device->stream};
     TRY(loop->problem->of->body->ceiling(b, &gpu->ceiling, why));
+    if (gpu->ceiling.queue != NULL) {
+        TRY(gpu->ceiling.queue(&gpu->ceiling, NULL, &gpu->ceiling.state_bytes));
+        TRY(stencil_device_memory(b, &gpu->ceiling.state, gpu->ceiling.state_bytes));
+        gpu->ceiling.run = run_queue;
+    }
     loop->name = gpu->ceiling.name;
     loop->bytes = gpu->ceiling.bytes;
     return STENCIL_OK;
@@ -187,8 +226,10 @@ stencil_status stencil_case_gpu_create(stencil_bench *b, stencil_case_loop *loop
     if (why[0] != '\0')
         return STENCIL_OK;
     if (persistent)
-        return create_barrier(loop, &stencil_barriers[loop->order]);
-    return loop->order == STENCIL_CASE_GRAPH ? capture(loop) : STENCIL_OK;
+        return create_barrier(b, loop);
+    return loop->order == STENCIL_CASE_GRAPH
+               ? stencil_device_capture(b, gpu->device, launch_phases, loop, &gpu->graph)
+               : STENCIL_OK;
 }
 
 stencil_status stencil_case_gpu_run(stencil_case_loop *loop, int64_t count, double *time_s) {
@@ -215,25 +256,6 @@ stencil_status stencil_case_gpu_run(stencil_case_loop *loop, int64_t count, doub
     TRY_CUDA(cudaStreamSynchronize(stream));
     *time_s = stencil_clock_s() - start_s;
     return persistent ? stencil_barrier_check(&gpu->barrier) : STENCIL_OK;
-}
-
-stencil_status stencil_case_gpu_spoil(const stencil_case_loop *loop) {
-    const stencil_case_problem *p = loop->problem;
-    for (int i = 0; i < p->array_count; i++)
-        if (p->array[i].kind != STENCIL_CASE_INPUT)
-            TRY_CUDA(
-                cudaMemset(p->array[i].device, 0xff, (size_t)p->array[i].count * p->array[i].element_bytes));
-    TRY_CUDA(cudaDeviceSynchronize());
-    return STENCIL_OK;
-}
-
-stencil_status stencil_case_gpu_read(const stencil_case_loop *loop) {
-    const stencil_case_problem *p = loop->problem;
-    for (int i = 0; i < p->array_count; i++)
-        if (p->array[i].kind == STENCIL_CASE_RESULT)
-            TRY(stencil_device_read(loop->gpu->device, p->array[i].memory, p->array[i].device,
-                                    (size_t)p->array[i].count * p->array[i].element_bytes));
-    return STENCIL_OK;
 }
 
 stencil_status stencil_case_gpu_mark(stencil_case_loop *loop, int64_t *host, size_t count, bool back) {

@@ -58,42 +58,40 @@ static void sleep_ns(uint32_t ns) {
     nanosleep(&(struct timespec){.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000}, NULL);
 }
 
-static void note(const stencil_trace *trace, int64_t step, uint32_t thread, stencil_mark mark) {
-    const int64_t sample = trace->mark != NULL ? stencil_trace_sample(trace, step) : -1;
+static void note(const stencil_case_thread *t, int64_t step, stencil_mark mark) {
+    const stencil_trace *trace = t->trace;
+    const int64_t sample = trace != NULL && trace->mark != NULL ? stencil_trace_sample(trace, step) : -1;
     if (sample >= 0)
-        trace->mark[(sample * trace->participants + thread) * STENCIL_MARKS + mark] =
+        trace->mark[(sample * trace->participants + t->number) * STENCIL_MARKS + mark] =
             (int64_t)(1e9 * stencil_clock_s());
 }
 
-bool stencil_case_comes(const stencil_fault *fault, const stencil_barrier_state *team, uint32_t thread,
-                        int64_t step) {
-    if (fault->delay_ns != 0)
-        sleep_ns(stencil_lateness_ns(fault, thread, step));
-    if (fault->absent_step != step || fault->absent != thread)
+/* What a test asks of a thread before the barrier behind a phase; false: it has stayed away until another one
+ * gave up. */
+static bool comes(const stencil_case_thread *t, int64_t step) {
+    if (t->fault->delay_ns != 0)
+        sleep_ns(stencil_lateness_ns(t->fault, t->number, step));
+    if (t->fault->absent_step != step || t->fault->absent != t->number)
         return true;
-    while (__atomic_load_n(team->alarm, __ATOMIC_RELAXED) == 0)
+    while (__atomic_load_n(t->team->alarm, __ATOMIC_RELAXED) == 0)
         sleep_ns(1000000);
     return false;
 }
 
-/* A thread's share of a phase, and what it shares with nobody else. */
-static void make_phase(const stencil_case_loop *loop, int64_t phase, uint32_t thread, void *shared) {
-    const stencil_case_body *body = loop->problem->of->body;
-    note(&loop->trace, phase + 1, thread, STENCIL_MARK_BEGIN);
-    body->phase(loop->problem->arguments, phase, (stencil_case_block){thread, loop->blocks, shared});
-    note(&loop->trace, phase + 1, thread, STENCIL_MARK_SWEPT);
+static void make_phase(const stencil_case_thread *t, int64_t phase) {
+    note(t, phase + 1, STENCIL_MARK_BEGIN);
+    t->body->phase(t->arguments, phase, t->block);
+    note(t, phase + 1, STENCIL_MARK_SWEPT);
 }
 
-/* All phases under a barrier; the failure of thread and step stands in the alarm. */
-static void make_persistent(const stencil_case_loop *loop, uint32_t thread, int64_t phases, void *shared) {
+void stencil_case_persist(const stencil_case_thread *t) {
+    const int64_t phases = t->body->phases(t->arguments);
     for (int64_t step = 1; step <= phases; step++) {
-        make_phase(loop, step - 1, thread, shared);
-        const bool more = step < phases;
-        if (more && (!stencil_case_comes(&loop->fault, &loop->team, thread, step) ||
-                     !stencil_team_sync((stencil_barrier_id)loop->order, &loop->team, thread, false)))
+        make_phase(t, step - 1);
+        if (step < phases && (!comes(t, step) || !stencil_team_sync(t->barrier, t->team, t->number, false)))
             return;
-        note(&loop->trace, step, thread, STENCIL_MARK_LEFT);
-        note(&loop->trace, step, thread, STENCIL_MARK_END);
+        note(t, step, STENCIL_MARK_LEFT);
+        note(t, step, STENCIL_MARK_END);
     }
 }
 
@@ -106,16 +104,24 @@ static stencil_status run_team(const stencil_case_loop *loop, int64_t phases) {
 #pragma omp parallel num_threads(threads)
         {
             const bool complete = omp_get_num_threads() == threads;
+            const uint32_t number = (uint32_t)omp_get_thread_num();
             _Alignas(16) unsigned char shared[STENCIL_CASE_SHARED_MAX];
-            if (omp_get_thread_num() == 0)
+            const stencil_case_thread thread = {.body = loop->problem->of->body,
+                                                .arguments = loop->problem->arguments,
+                                                .barrier = (stencil_barrier_id)loop->order,
+                                                .team = &loop->team,
+                                                .fault = &loop->fault,
+                                                .trace = &loop->trace,
+                                                .number = number,
+                                                .block = {number, loop->blocks, shared}};
+            if (number == 0)
                 team = omp_get_num_threads();
             if (complete && persistent)
-                make_persistent(loop, (uint32_t)omp_get_thread_num(), phases, shared);
+                stencil_case_persist(&thread);
             else if (complete)
-                make_phase(loop, phase, (uint32_t)omp_get_thread_num(), shared);
+                make_phase(&thread, phase);
         }
-        CHECK(team == threads, UNAVAILABLE, "OpenMP gave %d thread%s where %d were asked for", team,
-              stencil_plural(team), threads);
+        TRY(stencil_bench_check_team(team, threads));
     }
     return STENCIL_OK;
 }
@@ -141,17 +147,19 @@ stencil_status stencil_case_loop_run(stencil_case_loop *loop, int64_t count, dou
 }
 
 stencil_status stencil_case_loop_verify(stencil_case_loop *loop) {
+    const stencil_case_problem *p = loop->problem;
+    const bool gpu = loop->gpu != NULL;
     double time_s;
-    stencil_case_spoil(loop->problem);
-#ifdef STENCIL_HAVE_CUDA
-    if (loop->gpu != NULL)
-        TRY(stencil_case_gpu_spoil(loop));
-#endif
+    stencil_case_spoil(p);
+    for (int i = 0; i < p->array_count && gpu; i++)
+        if (p->array[i].kind != STENCIL_CASE_INPUT)
+            TRY(stencil_case_memory_spoil(p->device, p->array[i].device,
+                                          stencil_case_array_bytes(&p->array[i])));
     TRY(stencil_case_loop_run(loop, 1, &time_s));
-#ifdef STENCIL_HAVE_CUDA
-    if (loop->gpu != NULL)
-        TRY(stencil_case_gpu_read(loop));
-#endif
+    for (int i = 0; i < p->array_count && gpu; i++)
+        if (p->array[i].kind == STENCIL_CASE_RESULT)
+            TRY(stencil_case_memory_read(p->device, p->array[i].memory, p->array[i].device,
+                                         stencil_case_array_bytes(&p->array[i])));
     return loop->order == STENCIL_CASE_CEILING ? stencil_case_check_bound(loop->problem, loop->name)
                                                : stencil_case_check(loop->problem, loop->name);
 }

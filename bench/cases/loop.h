@@ -81,13 +81,41 @@ stencil_status stencil_case_loop_verify(stencil_case_loop *loop);
  * there is but one phase, or in a graph. */
 stencil_status stencil_case_loop_attribute(stencil_case_loop *loop, stencil_inside *inside);
 
-/* What a test asks of a thread before the barrier behind a phase; false: it has stayed away until another one
- * gave up. */
-bool stencil_case_comes(const stencil_fault *fault, const stencil_barrier_state *team, uint32_t thread,
-                        int64_t step);
+/* A thread of a CPU that makes phases as a block does, beside others of its team. */
+typedef struct stencil_case_thread {
+    const stencil_case_body *body;
+    const void *arguments;
+    stencil_barrier_id barrier;
+    const stencil_barrier_state *team;
+    const stencil_fault *fault;
+    const stencil_trace *trace; /* NULL: nothing is noted */
+    uint32_t number;            /* in the team */
+    stencil_case_block block;
+} stencil_case_thread;
 
-/* Compares the rows from number `first` on with the fastest of kind "order" among them: of_fastest. */
-void stencil_case_compare(stencil_bench_result *result, int first);
+/* Makes all phases, late or absent before a barrier as the fault says. Where somebody gives up at a barrier
+ * the thread stands in the alarm, and all of them return. */
+void stencil_case_persist(const stencil_case_thread *thread);
+
+/* bench/cases/measure.c: what benchmarks of cases have in common. */
+
+enum { STENCIL_CASE_LATE_NS = 20000 }; /* of blocks or threads whose lateness must not matter */
+#define STENCIL_CASE_SAMPLE_S 0.02     /* of a sample */
+double
+stencil_case_timeout_s(const stencil_bench *b); /* of a wait at a barrier; shorter where a fault is planted */
+
+/* Makes a problem, until the benchmark ends, on the host. */
+stencil_status stencil_case_keep(stencil_bench *b, const stencil_case *of, int64_t n, int64_t repeats,
+                                 stencil_case_problem **made);
+/* Measures all sizes that are asked for, which are checked before, or the case's own: where a fault is
+ * planted the largest one alone. */
+stencil_status stencil_case_measure_sizes(stencil_bench *b, const stencil_case *of,
+                                          const stencil_case_sizes *sizes, const void *how,
+                                          stencil_status (*measure)(stencil_bench *b, const void *how,
+                                                                    int64_t n));
+/* Takes samples of all rows from number `first` on, and compares those of the kinds "order" and "ceiling"
+ * with the fastest of kind "order" among them: of_fastest. Of rows with a planted fault: that it is found. */
+stencil_status stencil_case_take(stencil_bench *b, int first);
 
 /* bench/cases/predict.c: seconds that a run in this order takes of `blocks` blocks, `share` of those that fit
  * at once, of a case with bytes in flight, on GPUs that were calibrated so. NaN: nothing is known. By L.
@@ -97,13 +125,19 @@ void stencil_case_compare(stencil_bench_result *result, int first);
 double stencil_case_predict(const stencil_case_problem *problem, int order, double blocks, double share,
                             const stencil_calibration *calibration);
 
+/* bench/cases/gpu.c: memory of a GPU, which is the current one then, or of the host (device NULL). It is made
+ * until the benchmark ends, with what `from` has or zeros, and its address written to where `to` points; all
+ * its bits are set; it is brought to the host, unless it is there. */
+stencil_status stencil_case_memory(stencil_bench *b, const struct stencil_device *device, const void *from,
+                                   size_t bytes, void *to);
+stencil_status stencil_case_memory_spoil(const struct stencil_device *device, void *memory, size_t bytes);
+stencil_status stencil_case_memory_read(const struct stencil_device *device, void *to, const void *memory,
+                                        size_t bytes);
+
 #ifdef STENCIL_HAVE_CUDA
-/* bench/cases/gpu.c: the same on GPU gpu[0] of the options. */
+/* The same as above on GPU gpu[0] of the options. */
 stencil_status stencil_case_gpu_create(stencil_bench *b, stencil_case_loop *loop, char why[96]);
 stencil_status stencil_case_gpu_run(stencil_case_loop *loop, int64_t count, double *time_s);
-/* Spoils the device's arrays; brings results to the host. */
-stencil_status stencil_case_gpu_spoil(const stencil_case_loop *loop);
-stencil_status stencil_case_gpu_read(const stencil_case_loop *loop);
 /* Marks of the trace, there and back. */
 stencil_status stencil_case_gpu_mark(stencil_case_loop *loop, int64_t *host, size_t count, bool back);
 /* Copies all inputs of a problem to the current device until the benchmark ends, and has room for the rest.

@@ -19,8 +19,9 @@ typedef struct ordered {
     stencil_case_loop loop, one;
 } ordered;
 
-static const double timeout_s = 10, planted_timeout_s = 0.5, sample_s = 0.02;
-enum { LATE_NS = 20000 };
+double stencil_case_timeout_s(const stencil_bench *b) {
+    return b->options->inject_fault ? 0.5 : 10;
+}
 
 static stencil_status sample(stencil_bench *b, void *what, int64_t count, double *time_s) {
     (void)b;
@@ -55,8 +56,9 @@ static stencil_status verify(stencil_bench *b, void *what) {
     stencil_inside inside;
     const int64_t phases = loop->problem->of->body->phases(loop->problem->arguments);
     TRY(stencil_case_loop_verify(loop));
-    loop->fault = (stencil_fault){.delay_ns = (uint32_t)stencil_smaller(LATE_NS, 1000000000 / phases),
-                                  .seed = (uint32_t)b->row};
+    loop->fault =
+        (stencil_fault){.delay_ns = (uint32_t)stencil_smaller(STENCIL_CASE_LATE_NS, 1000000000 / phases),
+                        .seed = (uint32_t)b->row};
     if (stencil_case_is_persistent(loop->order))
         TRY(stencil_case_loop_verify(loop));
     loop->fault = (stencil_fault){0};
@@ -84,12 +86,12 @@ static stencil_status add_row(stencil_bench *b, const sized *s, int order) {
     ordered o = {.loop = {.problem = p,
                           .order = order,
                           .blocks = order == STENCIL_CASE_ALONE ? 1 : s->blocks,
-                          .timeout_s = planted ? planted_timeout_s : timeout_s}};
+                          .timeout_s = stencil_case_timeout_s(b)}};
     char why[96] = "";
     o.one = o.loop;
     o.one.problem = s->one;
     TRY(STENCIL_BENCH_ADD(b, o, ceiling ? "ceiling" : "order", stencil_case_order_name(order), "s/run",
-                          .sample = sample, .verify = verify, .sample_s = sample_s,
+                          .sample = sample, .verify = verify, .sample_s = STENCIL_CASE_SAMPLE_S,
                           .axis = {{"elements", p->n}}));
     ordered *made = stencil_bench_what(b, b->result->row_count - 1);
     stencil_bench_row *row = stencil_bench_last(b);
@@ -143,7 +145,8 @@ static stencil_status add_copies(stencil_bench *b, const stencil_case_problem *p
     return STENCIL_OK;
 }
 
-void stencil_case_compare(stencil_bench_result *result, int first) {
+/* Median over that of the fastest row of kind "order", of rows from number `first` on. */
+static void compare(stencil_bench_result *result, int first) {
     double fastest = INFINITY;
     for (int pass = 0; pass < 2; pass++)
         for (int i = first; i < result->row_count; i++) {
@@ -158,18 +161,47 @@ void stencil_case_compare(stencil_bench_result *result, int first) {
         }
 }
 
+stencil_status stencil_case_take(stencil_bench *b, int first) {
+    if (b->options->inject_fault)
+        return stencil_bench_take_planted(b);
+    TRY(stencil_bench_take(b));
+    compare(b->result, first);
+    return STENCIL_OK;
+}
+
 static void destroy(void *problem) {
     stencil_case_destroy(problem);
 }
 
-/* Makes a problem, until the benchmark ends. */
+stencil_status stencil_case_keep(stencil_bench *b, const stencil_case *of, int64_t n, int64_t repeats,
+                                 stencil_case_problem **made) {
+    TRY(stencil_bench_memory(b, made, sizeof **made));
+    TRY(stencil_bench_keep(b, destroy, *made));
+    return stencil_case_make(*made, of, n, repeats);
+}
+
+stencil_status stencil_case_measure_sizes(stencil_bench *b, const stencil_case *of,
+                                          const stencil_case_sizes *sizes, const void *how,
+                                          stencil_status (*measure)(stencil_bench *b, const void *how,
+                                                                    int64_t n)) {
+    const stencil_bench_options *options = b->options;
+    for (int i = 0; i < options->edge_count; i++)
+        TRY(stencil_case_check_size(of, options->edge[i]));
+    for (int i = 0; i < options->edge_count; i++)
+        TRY(measure(b, how, options->edge[i]));
+    if (options->edge_count > 0)
+        return STENCIL_OK;
+    for (int64_t n = sizes->least; n < sizes->most && !options->inject_fault; n *= sizes->factor)
+        TRY(measure(b, how, n));
+    return measure(b, how, sizes->most);
+}
+
+/* The same, on the GPU, too. */
 static stencil_status make(stencil_bench *b, const stencil_case *of, int64_t n, int64_t repeats,
                            const stencil_case_problem **made) {
     stencil_case_problem *p;
-    TRY(stencil_bench_memory(b, &p, sizeof *p));
-    TRY(stencil_bench_keep(b, destroy, p));
+    TRY(stencil_case_keep(b, of, n, repeats, &p));
     *made = p;
-    TRY(stencil_case_make(p, of, n, repeats));
 #ifdef STENCIL_HAVE_CUDA
     if (b->options->backend == STENCIL_BACKEND_GPU)
         TRY(stencil_case_gpu_upload(b, p));
@@ -191,7 +223,8 @@ static bool is_wanted(const stencil_bench *b, const sized *s, int order) {
 }
 
 /* Measures a problem of one size. */
-static stencil_status measure_size(stencil_bench *b, const stencil_case *of, int64_t n) {
+static stencil_status measure_size(stencil_bench *b, const void *how, int64_t n) {
+    const stencil_case *of = how;
     const bool gpu = b->options->backend == STENCIL_BACKEND_GPU, planted = b->options->inject_fault;
     const int first = b->result->row_count;
     sized s = {0};
@@ -207,45 +240,7 @@ static stencil_status measure_size(stencil_bench *b, const stencil_case *of, int
             TRY(add_row(b, &s, order));
     if (gpu && !planted)
         TRY(add_copies(b, s.problem));
-    if (planted)
-        return stencil_bench_take_planted(b);
-    TRY(stencil_bench_take(b));
-    stencil_case_compare(b->result, first);
-    return STENCIL_OK;
-}
-
-static const stencil_case *find(const char *name) {
-    int i = 0;
-    while (strcmp(stencil_cases[i].name, name) != 0)
-        i++;
-    return &stencil_cases[i];
-}
-
-/* The largest problem where the case says none: with work for all blocks that fit. */
-static stencil_status choose_most(stencil_bench *b, const stencil_case *of, bool gpu, int64_t *most) {
-    *most = of->body->size[gpu].most;
-    if (*most > 0)
-        return STENCIL_OK;
-    TRY(find_most(b, of, most));
-    *most *= of->body->lanes;
-    return STENCIL_OK;
-}
-
-/* All sizes that are asked for, or the case's own. */
-static stencil_status measure_sizes(stencil_bench *b, const stencil_case *of) {
-    const bool gpu = b->options->backend == STENCIL_BACKEND_GPU;
-    const int64_t least = of->body->size[gpu].least, factor = of->body->size[gpu].factor;
-    int64_t most;
-    for (int i = 0; i < b->options->edge_count; i++)
-        TRY(stencil_case_check_size(of, b->options->edge[i]));
-    for (int i = 0; i < b->options->edge_count; i++)
-        TRY(measure_size(b, of, b->options->edge[i]));
-    if (b->options->edge_count > 0)
-        return STENCIL_OK;
-    TRY(choose_most(b, of, gpu, &most));
-    for (int64_t n = least; n < most && !b->options->inject_fault; n *= factor)
-        TRY(measure_size(b, of, n));
-    return measure_size(b, of, most);
+    return stencil_case_take(b, first);
 }
 
 /* Where one order hands over to the next, as measured and, on a GPU, as predicted. */
@@ -262,9 +257,14 @@ static void note_switches(stencil_bench *b, bool gpu) {
 }
 
 stencil_status stencil_measure_case(stencil_bench *b) {
-    const stencil_case *of = find(b->result->benchmark);
+    const stencil_case *of = stencil_case_find(b->result->benchmark);
     const bool gpu = b->options->backend == STENCIL_BACKEND_GPU;
-    TRY(measure_sizes(b, of));
+    stencil_case_sizes sizes = of->body->size[gpu];
+    if (sizes.most == 0) { /* with work for all blocks that fit */
+        TRY(find_most(b, of, &sizes.most));
+        sizes.most *= of->body->lanes;
+    }
+    TRY(stencil_case_measure_sizes(b, of, &sizes, of, measure_size));
     if (b->options->inject_fault)
         return STENCIL_OK;
     stencil_bench_note(b,

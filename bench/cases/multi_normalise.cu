@@ -1,7 +1,5 @@
-/* The seven ways on GPUs. One thread of the host leads them all. */
+/* The ways on GPUs that the host leads. One thread of it leads them all. */
 #include "bench/cases/multi_normalise.h"
-
-#include <string.h>
 
 namespace {
 
@@ -62,15 +60,46 @@ __global__ void __launch_bounds__(LANES)
     }
 }
 
-const stencil_device &device_of(const multi_normalise_loop *loop, int part) {
-    return loop->spread->gpus->device[part];
+const stencil_device &device_of(const stencil_parts_loop *loop, int part) {
+    return *loop->spread->device[part];
 }
 
-/* Words that pages bring to whoever reads them, and what the driver is told of them. */
-stencil_status manage(stencil_bench *b, multi_normalise_loop *loop, char why[96]) {
+/* The first pass of a part, and what it takes until the host knows what it has to. */
+cudaError_t begin(const stencil_parts_loop *loop, const multi_normalise_part &m, cudaStream_t stream) {
+    const uint32_t part = m.of.part;
+    if (loop->order != MULTI_NORMALISE_SYSTEM || loop->spread->parts == 1)
+        cudaMemsetAsync(m.word[part], 0, sizeof *m.word[part], stream);
+    find<<<loop->spread->blocks, LANES, 0, stream>>>(m, (multi_normalise_way)loop->order);
+    if (loop->order == MULTI_NORMALISE_HOST)
+        cudaMemcpyAsync(m.told, m.word[part], sizeof *m.told, cudaMemcpyDeviceToHost, stream);
+    return cudaGetLastError();
+}
+
+uint32_t largest_told(const stencil_parts_loop *loop) {
+    uint32_t largest = 1;
+    for (int p = 0; p < loop->spread->parts; p++) {
+        const multi_normalise_part *m = multi_normalise_part_of(&loop->part[p]);
+        const volatile uint32_t *told = loop->order == MULTI_NORMALISE_MANAGED ? m->word[p] : m->told;
+        largest = *told > largest ? *told : largest;
+    }
+    return largest;
+}
+
+} // namespace
+
+stencil_status multi_normalise_gpu_pin(stencil_bench *b, stencil_parts_spread *s) {
+    uint32_t *told;
+    TRY_CUDA(cudaHostAlloc(reinterpret_cast<void **>(&told), (size_t)s->parts * sizeof *told,
+                           cudaHostAllocPortable));
+    for (int p = 0; p < s->parts; p++)
+        multi_normalise_part_of(&s->part[p])->told = told + p;
+    return stencil_bench_keep(
+        b, [](void *kept) { cudaFreeHost(kept); }, told);
+}
+
+stencil_status multi_normalise_gpu_manage(stencil_bench *b, stencil_parts_loop *loop, char why[96]) {
     const cudaMemLocation host = {cudaMemLocationTypeHost, 0};
     const int parts = loop->spread->parts;
-    uint32_t *word[STENCIL_PARTS_MAX];
     for (int p = 0; p < parts; p++) {
         int able = 0;
         TRY_CUDA(cudaDeviceGetAttribute(&able, cudaDevAttrConcurrentManagedAccess, device_of(loop, p).gpu));
@@ -82,150 +111,37 @@ stencil_status manage(stencil_bench *b, multi_normalise_loop *loop, char why[96]
     }
     for (int p = 0; p < parts; p++) {
         const cudaMemLocation home = {cudaMemLocationTypeDevice, device_of(loop, p).gpu};
-        TRY_CUDA(cudaMallocManaged(&word[p], sizeof **word, cudaMemAttachGlobal));
+        uint32_t *word;
+        TRY_CUDA(cudaMallocManaged(&word, sizeof *word, cudaMemAttachGlobal));
         TRY(stencil_bench_keep(
-            b, [](void *kept) { cudaFree(kept); }, word[p]));
-        TRY_CUDA(cudaMemAdvise(word[p], sizeof **word, cudaMemAdviseSetPreferredLocation, home));
-        TRY_CUDA(cudaMemAdvise(word[p], sizeof **word, cudaMemAdviseSetReadMostly, home));
-        TRY_CUDA(cudaMemAdvise(word[p], sizeof **word, cudaMemAdviseSetAccessedBy, home));
-        TRY_CUDA(cudaMemAdvise(word[p], sizeof **word, cudaMemAdviseSetAccessedBy, host));
-    }
-    for (int p = 0; p < parts; p++)
-        memcpy(loop->part[p].word, word, sizeof word);
-    return STENCIL_OK;
-}
-
-/* The first pass of all parts, and what it takes until the host knows what it has to. */
-stencil_status begin(const multi_normalise_loop *loop) {
-    for (int p = 0; p < loop->spread->parts; p++) {
-        const multi_normalise_part &m = loop->part[p];
-        const stencil_device &device = device_of(loop, p);
-        TRY_CUDA(cudaSetDevice(device.gpu));
-        if (loop->way != MULTI_NORMALISE_SYSTEM)
-            TRY_CUDA(cudaMemsetAsync(m.word[p], 0, sizeof *m.word[p], device.stream));
-        TRY(stencil_launch(device, find, loop->spread->blocks, LANES, m, loop->way));
-        if (loop->way == MULTI_NORMALISE_HOST)
-            TRY_CUDA(
-                cudaMemcpyAsync(m.told, m.word[p], sizeof *m.told, cudaMemcpyDeviceToHost, device.stream));
-    }
-    return stencil_parts_wait(loop->spread->gpus);
-}
-
-uint32_t largest_told(const multi_normalise_loop *loop) {
-    uint32_t largest = 1;
-    for (int p = 0; p < loop->spread->parts; p++) {
-        const volatile uint32_t *told =
-            loop->way == MULTI_NORMALISE_MANAGED ? loop->part[p].word[p] : loop->part[p].told;
-        largest = *told > largest ? *told : largest;
-    }
-    return largest;
-}
-
-/* One word for all parts is there before any of them begins. */
-stencil_status clear(const multi_normalise_loop *loop) {
-    const stencil_device &first = device_of(loop, 0);
-    if (loop->way != MULTI_NORMALISE_SYSTEM)
-        return STENCIL_OK;
-    TRY_CUDA(cudaSetDevice(first.gpu));
-    TRY_CUDA(cudaMemsetAsync(loop->part[0].word[0], 0, sizeof(uint32_t), first.stream));
-    if (loop->spread->parts > 1)
-        TRY_CUDA(cudaStreamSynchronize(first.stream));
-    return STENCIL_OK;
-}
-
-stencil_status make_passes(const multi_normalise_loop *loop) {
-    TRY(clear(loop));
-    TRY(begin(loop));
-    const uint32_t value = largest_told(loop);
-    for (int p = 0; p < loop->spread->parts; p++) {
-        multi_normalise_part m = loop->part[p];
-        m.value = value;
-        TRY_CUDA(cudaSetDevice(device_of(loop, p).gpu));
-        if (loop->way == MULTI_NORMALISE_THREE)
-            TRY(stencil_launch(device_of(loop, p), combine, 1, 1, m));
-        TRY(stencil_launch(device_of(loop, p), divide, loop->spread->blocks, LANES, m, loop->way));
-    }
-    return stencil_parts_wait(loop->spread->gpus);
-}
-
-} // namespace
-
-stencil_status multi_normalise_gpu_spread(stencil_bench *b, multi_normalise_spread *s) {
-    const normalise_cached_arguments *a = &s->part[0].of;
-    const size_t piece = (size_t)a->piece_quads;
-    int64_t resident;
-    uint32_t *told;
-    TRY(stencil_bench_memory(b, &s->gpus, sizeof *s->gpus));
-    TRY(stencil_parts_create(b, s->parts, s->gpus));
-    TRY(stencil_parts_resident(s->gpus, s->problem->of->body->kernels->persistent[STENCIL_BARRIER_multi_grid],
-                               LANES, &resident));
-    s->blocks = stencil_case_blocks((a->pieces + s->parts - 1) / s->parts, resident);
-    TRY_CUDA(cudaHostAlloc(reinterpret_cast<void **>(&told), (size_t)s->parts * sizeof *told,
-                           cudaHostAllocPortable));
-    TRY(stencil_bench_keep(
-        b, [](void *kept) { cudaFreeHost(kept); }, told));
-    for (int p = s->parts - 1; p >= 0; p--) {
-        multi_normalise_part *m = &s->part[p];
-        const size_t own = (size_t)m->of.own * piece;
-        uint32_t *words;
-        TRY(stencil_parts_memory(b, s->gpus, p, &m->of.integers, m->of.integers,
-                                 own * sizeof *m->of.integers));
-        TRY(stencil_parts_memory(b, s->gpus, p, &m->of.numbers, nullptr, own * sizeof *m->of.numbers));
-        TRY(stencil_parts_memory(b, s->gpus, p, &m->of.largest[p], nullptr,
-                                 (size_t)m->of.pieces * sizeof *words));
-        TRY(stencil_parts_memory(b, s->gpus, p, &words, nullptr, 3 * sizeof *words));
-        m->word[p] = words;
-        m->total = words + 1;
-        m->count = words + 2;
-        m->told = told + p;
+            b, [](void *kept) { cudaFree(kept); }, word));
+        TRY_CUDA(cudaMemAdvise(word, sizeof *word, cudaMemAdviseSetPreferredLocation, home));
+        TRY_CUDA(cudaMemAdvise(word, sizeof *word, cudaMemAdviseSetReadMostly, home));
+        TRY_CUDA(cudaMemAdvise(word, sizeof *word, cudaMemAdviseSetAccessedBy, home));
+        TRY_CUDA(cudaMemAdvise(word, sizeof *word, cudaMemAdviseSetAccessedBy, host));
+        for (int k = 0; k < parts; k++)
+            multi_normalise_part_of(&loop->part[k])->word[p] = word;
     }
     return STENCIL_OK;
 }
 
-stencil_status multi_normalise_gpu_create(stencil_bench *b, multi_normalise_loop *loop, char why[96]) {
-    TRY(stencil_bench_memory(b, &loop->gpu, sizeof *loop->gpu));
-    *loop->gpu = {.parts = loop->spread->gpus,
-                  .kernel = loop->spread->problem->of->body->kernels->persistent[STENCIL_BARRIER_multi_grid],
-                  .id = STENCIL_BARRIER_multi_grid,
-                  .grid = {.blocks = loop->spread->blocks, .block_x = LANES, .block_y = 1},
-                  .timeout_s = loop->timeout_s};
-    for (int p = 0; p < loop->spread->parts; p++) {
-        loop->gpu->launch[p].phases = normalise_cached_phases(&loop->part[p].of);
-        memcpy(loop->gpu->launch[p].arguments, &loop->part[p].of, sizeof loop->part[p].of);
-    }
-    if (loop->way == MULTI_NORMALISE_MANAGED)
-        return manage(b, loop, why);
-    return loop->way == MULTI_NORMALISE_CACHED ? stencil_parts_loop_create(b, loop->gpu, why) : STENCIL_OK;
+/* One word for all parts is there before any of them begins: a step more, unless the only part's stream keeps
+ * the order. */
+int multi_normalise_gpu_steps(const stencil_parts_loop *loop) {
+    return loop->order == MULTI_NORMALISE_SYSTEM && loop->spread->parts > 1 ? 3 : 2;
 }
 
-stencil_status multi_normalise_gpu_run(multi_normalise_loop *loop, int64_t count, double *time_s) {
-    const bool cached = loop->way == MULTI_NORMALISE_CACHED;
-    const double start_s = stencil_clock_s();
-    for (int64_t i = 0; i < count; i++)
-        TRY(cached ? stencil_parts_loop_run(loop->gpu, &loop->fault) : make_passes(loop));
-    *time_s = stencil_clock_s() - start_s;
-    return cached ? stencil_parts_loop_check(loop->gpu) : STENCIL_OK;
-}
-
-stencil_status multi_normalise_gpu_spoil(const multi_normalise_loop *loop) {
-    for (int p = loop->spread->parts - 1; p >= 0; p--) {
-        const normalise_cached_arguments *a = &loop->part[p].of;
-        TRY_CUDA(cudaSetDevice(device_of(loop, p).gpu));
-        TRY_CUDA(cudaMemset(a->numbers, 0xff, (size_t)(a->own * a->piece_quads) * sizeof *a->numbers));
-        TRY_CUDA(cudaMemset(a->largest[p], 0xff, (size_t)a->pieces * sizeof *a->largest[p]));
-        TRY_CUDA(cudaDeviceSynchronize());
-    }
-    return STENCIL_OK;
-}
-
-stencil_status multi_normalise_gpu_read(const multi_normalise_loop *loop) {
-    normalise_numbers *to =
-        reinterpret_cast<const normalise_cached_arguments *>(loop->spread->problem->arguments)->numbers;
-    for (int p = 0; p < loop->spread->parts; p++) {
-        const normalise_cached_arguments *a = &loop->part[p].of;
-        TRY_CUDA(cudaSetDevice(device_of(loop, p).gpu));
-        TRY(stencil_device_read(&device_of(loop, p), to + a->first * a->piece_quads, a->numbers,
-                                (size_t)(a->own * a->piece_quads) * sizeof *to));
-    }
-    return STENCIL_OK;
+int multi_normalise_gpu_step(const stencil_parts_loop *loop, int part, int step) {
+    const int left = multi_normalise_gpu_steps(loop) - step;
+    const cudaStream_t stream = device_of(loop, part).stream;
+    multi_normalise_part m = *multi_normalise_part_of(&loop->part[part]);
+    if (left == 3)
+        return part == 0 ? cudaMemsetAsync(m.word[0], 0, sizeof *m.word[0], stream) : cudaSuccess;
+    if (left == 2)
+        return begin(loop, m, stream);
+    m.value = largest_told(loop);
+    if (loop->order == MULTI_NORMALISE_THREE)
+        combine<<<1, 1, 0, stream>>>(m);
+    divide<<<loop->spread->blocks, LANES, 0, stream>>>(m, (multi_normalise_way)loop->order);
+    return cudaGetLastError();
 }

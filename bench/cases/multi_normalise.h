@@ -21,7 +21,7 @@ typedef enum multi_normalise_way {
     MULTI_NORMALISE_CACHED   /* a persistent kernel under the barrier across parts */
 } multi_normalise_way;
 
-/* What a part knows. */
+/* What a part knows of a problem of case normalise-cached. */
 typedef struct multi_normalise_part {
     normalise_cached_arguments of;
     uint32_t *word[STENCIL_PARTS_MAX]; /* of each part, in its memory: the largest of its values */
@@ -30,40 +30,19 @@ typedef struct multi_normalise_part {
     uint32_t value;                    /* what the host passes on */
 } multi_normalise_part;
 
-/* A problem of case normalise-cached, spread over parts. */
-typedef struct multi_normalise_spread {
-    const stencil_case_problem *problem;
-    int parts;
-    uint32_t blocks; /* of a part, at most; on a CPU 1 */
-    multi_normalise_part part[STENCIL_PARTS_MAX];
-    struct stencil_parts *gpus; /* NULL: a CPU */
-} multi_normalise_spread;
+static inline multi_normalise_part *multi_normalise_part_of(const stencil_part *part) {
+    return (multi_normalise_part *)part;
+}
 
-/* The first part is the caller's to fill in. */
-typedef struct multi_normalise_loop {
-    const multi_normalise_spread *spread;
-    multi_normalise_way way;
-    double timeout_s;
-    stencil_fault fault; /* of the next run of CACHED; who is absent is the last one of all */
-
-    multi_normalise_part part[STENCIL_PARTS_MAX];
-    stencil_barrier_state team;     /* a CPU's */
-    struct stencil_parts_loop *gpu; /* NULL: a CPU */
-} multi_normalise_loop;
-
-/* These are like multi_reduction.h's. */
-stencil_status multi_normalise_spread_create(stencil_bench *b, multi_normalise_spread *spread);
-stencil_status multi_normalise_loop_create(stencil_bench *b, multi_normalise_loop *loop, char why[96]);
-stencil_status multi_normalise_loop_run(multi_normalise_loop *loop, int64_t count, double *time_s);
-stencil_status multi_normalise_loop_verify(multi_normalise_loop *loop);
+/* In orders of multi_normalise_way. */
+extern const stencil_parts_case stencil_multi_normalise;
 
 #ifdef STENCIL_HAVE_CUDA
-stencil_status multi_normalise_gpu_spread(stencil_bench *b, multi_normalise_spread *spread);
-stencil_status multi_normalise_gpu_create(stencil_bench *b, multi_normalise_loop *loop, char why[96]);
-stencil_status multi_normalise_gpu_run(multi_normalise_loop *loop, int64_t count, double *time_s);
-/* Spoils the numbers of all parts; brings them to the problem's memory on the host. */
-stencil_status multi_normalise_gpu_spoil(const multi_normalise_loop *loop);
-stencil_status multi_normalise_gpu_read(const multi_normalise_loop *loop);
+/* The words of all parts for the host to read; words of managed memory, where the loop takes them; a step. */
+stencil_status multi_normalise_gpu_pin(stencil_bench *b, stencil_parts_spread *spread);
+stencil_status multi_normalise_gpu_manage(stencil_bench *b, stencil_parts_loop *loop, char why[96]);
+int multi_normalise_gpu_steps(const stencil_parts_loop *loop);
+int multi_normalise_gpu_step(const stencil_parts_loop *loop, int part, int step);
 #endif
 
 #ifdef __cplusplus

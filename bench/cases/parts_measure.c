@@ -1,120 +1,79 @@
 /* The benchmark of a case over several parts. */
-#include <stdio.h>
-#include <string.h>
-
 #include "bench/cases/parts.h"
 
-/* A row. */
-typedef struct ordered {
+/* What is measured: all orders but those apart, or these alone. */
+typedef struct measured {
     const stencil_parts_case *of;
-    const stencil_case_problem *problem;
-    int order;
-    void *loop;
-    stencil_fault *fault;
-} ordered;
-
-enum { LATE_NS = 20000 };
-static const double timeout_s = 10, planted_timeout_s = 0.5, sample_s = 0.02;
+    bool apart;
+} measured;
 
 static stencil_status sample(stencil_bench *b, void *what, int64_t count, double *time_s) {
-    const ordered *o = what;
     (void)b;
-    return o->of->run(o->loop, count, time_s);
+    return stencil_parts_loop_run(*(stencil_parts_loop **)what, count, time_s);
 }
 
 /* As it was timed, and again with some participants late. */
 static stencil_status verify(stencil_bench *b, void *what) {
-    const ordered *o = what;
+    stencil_parts_loop *loop = *(stencil_parts_loop **)what;
     stencil_bench_row *row = &b->result->row[b->row];
-    TRY(o->of->verify(o->loop));
-    *o->fault = (stencil_fault){.delay_ns = LATE_NS, .seed = (uint32_t)b->row};
-    if (o->of->order[o->order].persistent)
-        TRY(o->of->verify(o->loop));
-    *o->fault = (stencil_fault){0};
-    row->speedup = o->problem->plain_s / row->statistics.median;
+    TRY(stencil_parts_loop_verify(loop));
+    loop->fault = (stencil_fault){.delay_ns = STENCIL_CASE_LATE_NS, .seed = (uint32_t)b->row};
+    if (loop->spread->of->order[loop->order].barrier != STENCIL_BARRIER_none)
+        TRY(stencil_parts_loop_verify(loop));
+    loop->fault = (stencil_fault){0};
+    row->speedup = loop->spread->problem->plain_s / row->statistics.median;
     return STENCIL_OK;
 }
 
-static stencil_status add_row(stencil_bench *b, const ordered *asked, const void *spread, int parts) {
-    const bool planted = b->options->inject_fault, gpu = b->options->backend == STENCIL_BACKEND_GPU;
-    char why[96] = "";
-    ordered o = *asked;
-    TRY(o.of->create(b, spread, o.order, planted ? planted_timeout_s : timeout_s, &o.loop, &o.fault, why));
-    TRY(STENCIL_BENCH_ADD(b, o, o.of->order[o.order].ceiling ? "ceiling" : "order", o.of->order[o.order].name,
-                          "s/run", .sample = sample, .verify = verify, .sample_s = sample_s,
-                          .axis = {{"elements", o.problem->n}, {gpu ? "gpus" : "threads", parts}},
-                          .skipped = why));
-    stencil_bench_last(b)->bytes = o.problem->bytes;
-    if (planted)
-        *o.fault = (stencil_fault){.absent_step = 1};
-    return STENCIL_OK;
-}
-
-static bool is_wanted(const stencil_bench *b, const ordered *o, bool apart) {
+static stencil_status add_row(stencil_bench *b, const stencil_parts_spread *s, int order) {
     const bool gpu = b->options->backend == STENCIL_BACKEND_GPU;
-    return o->of->order[o->order].apart == apart && (gpu || !o->of->order[o->order].gpus) &&
-           (!b->options->inject_fault || o->of->order[o->order].persistent);
-}
-
-static stencil_status measure_parts(stencil_bench *b, ordered o, int parts, bool apart) {
-    const int first = b->result->row_count;
-    uint32_t blocks;
-    void *spread;
-    TRY(o.of->spread(b, o.problem, parts, &spread, &blocks));
-    CHECK(!b->options->inject_fault || (uint32_t)parts * blocks > 1, USAGE,
-          "--inject-fault: %s of %lld elements has one block, which waits for nobody", b->result->benchmark,
-          (long long)o.problem->n);
-    for (o.order = 0; o.of->order[o.order].name != NULL; o.order++)
-        if (is_wanted(b, &o, apart))
-            TRY(add_row(b, &o, spread, parts));
-    if (b->options->inject_fault)
-        return stencil_bench_take_planted(b);
-    TRY(stencil_bench_take(b));
-    stencil_case_compare(b->result, first);
+    char why[96] = "";
+    stencil_parts_loop *loop;
+    TRY(stencil_bench_memory(b, &loop, sizeof *loop));
+    *loop = (stencil_parts_loop){.spread = s, .order = order, .timeout_s = stencil_case_timeout_s(b)};
+    TRY(stencil_parts_loop_create(b, loop, why));
+    loop->fault.absent_step = b->options->inject_fault;
+    TRY(STENCIL_BENCH_ADD(
+        b, loop, s->of->order[order].ceiling ? "ceiling" : "order", s->of->order[order].name, "s/run",
+        .sample = sample, .verify = verify, .sample_s = STENCIL_CASE_SAMPLE_S,
+        .axis = {{"elements", s->problem->n}, {gpu ? "gpus" : "threads", s->parts}}, .skipped = why));
+    stencil_bench_last(b)->bytes = s->problem->bytes;
     return STENCIL_OK;
 }
 
-static void destroy(void *problem) {
-    stencil_case_destroy(problem);
-}
-
-/* The case whose problems are shared out. */
-static const stencil_case *base_of(const stencil_parts_case *of) {
-    const stencil_case *base = stencil_cases;
-    while (strcmp(base->name, of->of) != 0)
-        base++;
-    return base;
+static stencil_status measure_parts(stencil_bench *b, const measured *m, const stencil_case_problem *problem,
+                                    int parts) {
+    const bool gpu = b->options->backend == STENCIL_BACKEND_GPU, planted = b->options->inject_fault;
+    const int first = b->result->row_count;
+    stencil_parts_spread *s;
+    TRY(stencil_bench_memory(b, &s, sizeof *s));
+    *s = (stencil_parts_spread){.of = m->of, .problem = problem, .parts = parts};
+    TRY(stencil_parts_spread_create(b, s));
+    CHECK(!planted || (uint32_t)parts * s->blocks > 1, USAGE,
+          "--inject-fault: %s of %lld elements has one block, which waits for nobody", b->result->benchmark,
+          (long long)problem->n);
+    for (int i = 0; m->of->order[i].name != NULL; i++)
+        if (m->of->order[i].apart == m->apart && (gpu || !m->of->order[i].gpus) &&
+            (!planted || m->of->order[i].barrier != STENCIL_BARRIER_none))
+            TRY(add_row(b, s, i));
+    return stencil_case_take(b, first);
 }
 
 /* 1 part, then twice as many each time, then all; where a fault is planted all at once. */
-static stencil_status measure_size(stencil_bench *b, const stencil_parts_case *of, int64_t n, bool apart) {
+static stencil_status measure_size(stencil_bench *b, const void *how, int64_t n) {
+    const measured *m = how;
     const int all = stencil_parts_most(b);
     stencil_case_problem *problem;
-    TRY(stencil_bench_memory(b, &problem, sizeof *problem));
-    TRY(stencil_bench_keep(b, destroy, problem));
-    TRY(stencil_case_make(problem, base_of(of), n, 0));
+    TRY(stencil_case_keep(b, stencil_case_find(m->of->of), n, 0, &problem));
     for (int parts = b->options->inject_fault ? all : 1; parts < all; parts *= 2)
-        TRY(measure_parts(b, (ordered){.of = of, .problem = problem}, parts, apart));
-    return measure_parts(b, (ordered){.of = of, .problem = problem}, all, apart);
-}
-
-static stencil_status measure_sizes(stencil_bench *b, const stencil_parts_case *of, bool apart) {
-    const bool gpu = b->options->backend == STENCIL_BACKEND_GPU, planted = b->options->inject_fault;
-    for (int i = 0; i < b->options->edge_count; i++)
-        TRY(stencil_case_check_size(base_of(of), b->options->edge[i]));
-    for (int i = 0; i < b->options->edge_count; i++)
-        TRY(measure_size(b, of, b->options->edge[i], apart));
-    if (b->options->edge_count > 0)
-        return STENCIL_OK;
-    for (int64_t n = planted ? of->size[gpu].most : of->size[gpu].least; n <= of->size[gpu].most;
-         n *= of->size[gpu].factor)
-        TRY(measure_size(b, of, n, apart));
-    return STENCIL_OK;
+        TRY(measure_parts(b, m, problem, parts));
+    return measure_parts(b, m, problem, all);
 }
 
 stencil_status stencil_parts_measure(stencil_bench *b, const stencil_parts_case *of, bool apart) {
     const bool gpu = b->options->backend == STENCIL_BACKEND_GPU;
-    TRY(measure_sizes(b, of, apart));
+    const measured m = {of, apart};
+    TRY(stencil_case_measure_sizes(b, stencil_case_find(of->of), &of->size[gpu], &m, measure_size));
     if (b->options->inject_fault)
         return STENCIL_OK;
     stencil_bench_note(

@@ -10,6 +10,13 @@ const stencil_case stencil_cases[] = {
     {0},
 };
 
+const stencil_case *stencil_case_find(const char *name) {
+    const stencil_case *of = stencil_cases;
+    while (strcmp(of->name, name) != 0)
+        of++;
+    return of;
+}
+
 stencil_status stencil_case_add_array(stencil_case_problem *p, const stencil_case_array *array) {
     CHECK(p->array_count < STENCIL_CASE_ARRAYS_MAX, INTERNAL, "%s has too many arrays", p->of->name);
     stencil_case_array *a = &p->array[p->array_count++];

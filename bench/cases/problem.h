@@ -24,6 +24,10 @@ typedef struct stencil_case_array {
         *device; /* owned; `expected`: of a result; `device`: of the current one, or NULL */
 } stencil_case_array;
 
+static inline size_t stencil_case_array_bytes(const stencil_case_array *array) {
+    return (size_t)array->count * array->element_bytes;
+}
+
 enum { STENCIL_CASE_ARRAYS_MAX = 12 };
 
 typedef struct stencil_case stencil_case;
@@ -56,15 +60,21 @@ struct stencil_bench;
 typedef stencil_status stencil_case_ceiling_make(struct stencil_bench *b, stencil_case_ceiling *ceiling,
                                                  char why[96]);
 
+/* bench/cases/gpu.c: a library, which is loaded when it is needed: it is many times as large as this program,
+ * which also runs where there is none. NULL: it is neither where libraries are looked for nor beside CUDA's.
+ */
+void *stencil_ceiling_library(const char *name);
+
+/* Sizes where nobody asks: from the least to the most, each `factor` times the one before. */
+typedef struct stencil_case_sizes {
+    int64_t least, most, factor;
+} stencil_case_sizes;
+
 /* What NAME.c says. */
 typedef struct stencil_case_body {
     uint32_t lanes;
     size_t shared_bytes;
-    /* On a CPU, on a GPU: sizes where nobody asks, each `factor` times the one before. Most 0: as far as
-     * all blocks are resident. */
-    struct {
-        int64_t least, most, factor;
-    } size[2];
+    stencil_case_sizes size[2]; /* on a CPU, on a GPU; most 0: as far as all blocks are resident */
     /* Sizes that there are: from `least` to 2^most_level (0: what memory holds), or powers of two alone. */
     int64_t least;
     int most_level;
@@ -99,7 +109,8 @@ struct stencil_case {
     bool ring; /* blocks depend on those before and after them only */
     const stencil_case_body *body;
 };
-extern const stencil_case stencil_cases[]; /* name NULL behind the last one */
+extern const stencil_case stencil_cases[];               /* name NULL behind the last one */
+const stencil_case *stencil_case_find(const char *name); /* which is one of theirs */
 
 /* The body of case `id`, at the end of its NAME.c: what is in NAME.cuh, and the members given. */
 #ifdef STENCIL_HAVE_CUDA

@@ -20,23 +20,15 @@ static stencil_backend backend;
 static int parts_most = 5;
 static stencil_machine machine;
 
-static const stencil_case *find(const char *name) {
-    const stencil_case *of = stencil_cases;
-    while (strcmp(of->name, name) != 0)
-        of++;
-    return of;
-}
-
 /* What a loop needs around it. */
 typedef struct fixture {
     stencil_bench b;
     stencil_bench_options options;
     stencil_case_problem problem;
-    multi_reduction_spread spread;
-    multi_normalise_spread ranges;
+    stencil_parts_spread spread;
 } fixture;
 
-static void start(fixture *f, const char *name, int64_t n, int parts) {
+static void start(fixture *f, const stencil_parts_case *of, int64_t n, int parts) {
     *f = (fixture){0};
     options_init(&f->options);
     f->options.backend = backend;
@@ -45,19 +37,21 @@ static void start(fixture *f, const char *name, int64_t n, int parts) {
         f->options.gpu[i] = i;
     f->b.options = &f->options;
     f->b.machine = &machine;
-    OK(stencil_case_make(&f->problem, find(name), n, 0));
+    OK(stencil_case_make(&f->problem, stencil_case_find(of->of), n, 0));
+    f->spread = (stencil_parts_spread){.of = of, .problem = &f->problem, .parts = parts};
+    OK(stencil_parts_spread_create(&f->b, &f->spread));
 }
 
 static void start_sum(fixture *f, int64_t n, int parts) {
-    start(f, "reduction", n, parts);
-    f->spread = (multi_reduction_spread){.problem = &f->problem, .parts = parts};
-    OK(multi_reduction_spread_create(&f->b, &f->spread));
+    start(f, &stencil_multi_reduction, n, parts);
 }
 
 static void start_normalise(fixture *f, int64_t n, int parts) {
-    start(f, "normalise-cached", n, parts);
-    f->ranges = (multi_normalise_spread){.problem = &f->problem, .parts = parts};
-    OK(multi_normalise_spread_create(&f->b, &f->ranges));
+    start(f, &stencil_multi_normalise, n, parts);
+}
+
+static bool is_persistent(int order) {
+    return stencil_multi_reduction.order[order].barrier != STENCIL_BARRIER_none;
 }
 
 static void end(fixture *f) {
@@ -66,11 +60,10 @@ static void end(fixture *f) {
 }
 
 /* False: the machine has no such order. */
-static bool create(fixture *f, multi_reduction_loop *loop, int order, double timeout_s) {
+static bool create(fixture *f, stencil_parts_loop *loop, int order, double timeout_s) {
     char why[96] = "";
-    *loop = (multi_reduction_loop){
-        .spread = &f->spread, .order = (multi_reduction_order)order, .timeout_s = timeout_s};
-    OK(multi_reduction_loop_create(&f->b, loop, why));
+    *loop = (stencil_parts_loop){.spread = &f->spread, .order = order, .timeout_s = timeout_s};
+    OK(stencil_parts_loop_create(&f->b, loop, why));
     if (why[0] != '\0')
         assert_int_equal(order, MULTI_REDUCTION_CEILING);
     return why[0] == '\0';
@@ -85,13 +78,13 @@ static void every_number_of_parts_in_every_order(void **state) {
             fixture f;
             start_sum(&f, sizes[i], parts);
             for (int order = 0; order < MULTI_REDUCTION_ORDERS; order++) {
-                multi_reduction_loop loop;
+                stencil_parts_loop loop;
                 double time_s;
                 if (!create(&f, &loop, order, 10))
                     continue;
-                OK(multi_reduction_loop_verify(&loop));
-                OK(multi_reduction_loop_run(&loop, 3, &time_s));
-                OK(multi_reduction_loop_verify(&loop));
+                OK(stencil_parts_loop_verify(&loop));
+                OK(stencil_parts_loop_run(&loop, 3, &time_s));
+                OK(stencil_parts_loop_verify(&loop));
             }
             end(&f);
         }
@@ -103,11 +96,11 @@ static void lateness_changes_no_bit(void **state) {
     start_sum(&f, 70000, parts_most);
     for (int order = 0; order < MULTI_REDUCTION_ORDERS; order++)
         for (uint32_t late = 0; late <= (uint32_t)parts_most; late++) {
-            multi_reduction_loop loop;
-            if (!multi_reduction_is_persistent((multi_reduction_order)order) || !create(&f, &loop, order, 10))
+            stencil_parts_loop loop;
+            if (!is_persistent(order) || !create(&f, &loop, order, 10))
                 continue;
             loop.fault = (stencil_fault){.delay_ns = 100000, .seed = late, .late = late};
-            OK(multi_reduction_loop_verify(&loop));
+            OK(stencil_parts_loop_verify(&loop));
         }
     end(&f);
 }
@@ -117,15 +110,16 @@ static void absence_ends_the_run(void **state) {
     (void)state;
     for (int last = 0; last < 2; last++)
         for (int order = 0; order < MULTI_REDUCTION_ORDERS; order++) {
-            multi_reduction_loop loop;
+            stencil_parts_loop loop;
             fixture f;
             double time_s = 0;
             start_sum(&f, 70000, parts_most);
-            if (multi_reduction_is_persistent((multi_reduction_order)order) &&
-                create(&f, &loop, order, 0.02) && f.spread.parts * (int)f.spread.blocks > 1) {
+            if (is_persistent(order) && create(&f, &loop, order, 0.02) &&
+                f.spread.parts * (int)f.spread.blocks > 1) {
                 const double start_s = stencil_clock_s();
-                loop.fault.absent_step = last ? multi_reduction_phases(&loop.part[0]) - 1 : 1;
-                assert_int_equal(multi_reduction_loop_run(&loop, 1, &time_s), STENCIL_INTERNAL);
+                loop.fault.absent_step =
+                    last ? multi_reduction_phases((const multi_reduction_arguments *)loop.part) - 1 : 1;
+                assert_int_equal(stencil_parts_loop_run(&loop, 1, &time_s), STENCIL_INTERNAL);
                 assert_true(stencil_clock_s() - start_s < 10);
                 assert_non_null(strstr(stencil_error_last()->message, "in vain"));
             }
@@ -138,26 +132,25 @@ static void wrong_sums_are_found(void **state) {
     (void)state;
     start_sum(&f, 70000, parts_most);
     for (int order = 0; order < MULTI_REDUCTION_CEILING; order++) {
-        multi_reduction_loop loop;
+        stencil_parts_loop loop;
         unsigned char *byte = stencil_case_expected(&f.problem, "sum");
         create(&f, &loop, order, 10);
         byte[0] ^= 1;
-        assert_int_equal(multi_reduction_loop_verify(&loop), STENCIL_INTERNAL);
+        assert_int_equal(stencil_parts_loop_verify(&loop), STENCIL_INTERNAL);
         assert_non_null(strstr(stencil_error_last()->message, "is not that of the plain version"));
         byte[0] ^= 1;
-        OK(multi_reduction_loop_verify(&loop));
+        OK(stencil_parts_loop_verify(&loop));
     }
     end(&f);
 }
 
 /* False: a CPU has no such way. Managed memory is left out: it can hang a GPU that others share. */
-static bool create_way(fixture *f, multi_normalise_loop *loop, int way, double timeout_s) {
+static bool create_way(fixture *f, stencil_parts_loop *loop, int way, double timeout_s) {
     char why[96] = "";
-    *loop =
-        (multi_normalise_loop){.spread = &f->ranges, .way = (multi_normalise_way)way, .timeout_s = timeout_s};
+    *loop = (stencil_parts_loop){.spread = &f->spread, .order = way, .timeout_s = timeout_s};
     if (way == MULTI_NORMALISE_MANAGED)
         return false;
-    OK(multi_normalise_loop_create(&f->b, loop, why));
+    OK(stencil_parts_loop_create(&f->b, loop, why));
     if (why[0] != '\0')
         assert_true(backend == STENCIL_BACKEND_CPU && way == MULTI_NORMALISE_PINNED);
     return why[0] == '\0';
@@ -172,15 +165,15 @@ static void every_way_to_normalise(void **state) {
             fixture f;
             start_normalise(&f, sizes[i], parts);
             for (int way = 0; way <= MULTI_NORMALISE_CACHED; way++) {
-                multi_normalise_loop loop;
+                stencil_parts_loop loop;
                 double time_s;
                 if (!create_way(&f, &loop, way, 10))
                     continue;
-                OK(multi_normalise_loop_verify(&loop));
-                OK(multi_normalise_loop_run(&loop, 3, &time_s));
-                OK(multi_normalise_loop_verify(&loop));
+                OK(stencil_parts_loop_verify(&loop));
+                OK(stencil_parts_loop_run(&loop, 3, &time_s));
+                OK(stencil_parts_loop_verify(&loop));
                 loop.fault = (stencil_fault){.delay_ns = 100000, .seed = (uint32_t)parts};
-                OK(multi_normalise_loop_verify(&loop));
+                OK(stencil_parts_loop_verify(&loop));
             }
             end(&f);
         }
@@ -192,29 +185,29 @@ static void wrong_numbers_are_found(void **state) {
     (void)state;
     start_normalise(&f, 70001, parts_most);
     for (int way = 0; way <= MULTI_NORMALISE_CACHED; way++) {
-        multi_normalise_loop loop;
+        stencil_parts_loop loop;
         unsigned char *byte = stencil_case_expected(&f.problem, "numbers");
         if (!create_way(&f, &loop, way, 10))
             continue;
         for (int end = 0; end < 2; end++, byte += 4 * 70001 - 1) {
             byte[0] ^= 1;
-            assert_int_equal(multi_normalise_loop_verify(&loop), STENCIL_INTERNAL);
+            assert_int_equal(stencil_parts_loop_verify(&loop), STENCIL_INTERNAL);
             byte[0] ^= 1;
         }
-        OK(multi_normalise_loop_verify(&loop));
+        OK(stencil_parts_loop_verify(&loop));
     }
     end(&f);
 }
 
 static void absence_ends_the_one_pass(void **state) {
-    multi_normalise_loop loop;
+    stencil_parts_loop loop;
     fixture f;
     double time_s = 0;
     (void)state;
     start_normalise(&f, 70001, parts_most);
-    if (create_way(&f, &loop, MULTI_NORMALISE_CACHED, 0.02) && f.ranges.parts * (int)f.ranges.blocks > 1) {
+    if (create_way(&f, &loop, MULTI_NORMALISE_CACHED, 0.02) && f.spread.parts * (int)f.spread.blocks > 1) {
         loop.fault.absent_step = 1;
-        assert_int_equal(multi_normalise_loop_run(&loop, 1, &time_s), STENCIL_INTERNAL);
+        assert_int_equal(stencil_parts_loop_run(&loop, 1, &time_s), STENCIL_INTERNAL);
         assert_non_null(strstr(stencil_error_last()->message, "in vain"));
     }
     end(&f);
