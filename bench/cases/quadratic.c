@@ -9,17 +9,27 @@
 #include "sync/host.h"
 #include "sync/waits.h"
 
+const quadratic_step quadratic_round[] = {
+    {0, QUADRATIC_MINUS, PRODUCT, QUADRATIC_B, QUADRATIC_B, 0, QUADRATIC_MINUS},
+    {0, QUADRATIC_PLUS, PRODUCT_TIMES, QUADRATIC_A, QUADRATIC_C, -4, QUADRATIC_PLUS},
+    {1, QUADRATIC_PLUS, SUM, QUADRATIC_MINUS, QUADRATIC_PLUS, 0, QUADRATIC_MINUS},
+    {1, QUADRATIC_PLUS, ROOT, QUADRATIC_MINUS, QUADRATIC_MINUS, 0, QUADRATIC_ROOT},
+    {2, QUADRATIC_MINUS, DIFFERENCE, QUADRATIC_B, QUADRATIC_ROOT, 0, QUADRATIC_MINUS},
+    {2, QUADRATIC_PLUS, SUM, QUADRATIC_B, QUADRATIC_ROOT, 0, QUADRATIC_PLUS},
+    {2, QUADRATIC_MINUS, QUOTIENT_TIMES, QUADRATIC_MINUS, QUADRATIC_A, 0.5f, QUADRATIC_MINUS},
+    {2, QUADRATIC_PLUS, QUOTIENT_TIMES, QUADRATIC_PLUS, QUADRATIC_A, 0.5f, QUADRATIC_PLUS},
+};
+const int quadratic_teller[] = {QUADRATIC_MINUS, QUADRATIC_PLUS, QUADRATIC_MINUS};
+
 stencil_status quadratic_data_create(stencil_bench *b, quadratic_data *data) {
     float *values;
     TRY(stencil_bench_memory(b, &values, 5 * (size_t)QUADRATIC_ELEMENTS * sizeof *values));
-    *data = (quadratic_data){.a = values,
-                             .b = values + QUADRATIC_ELEMENTS,
-                             .c = values + 2 * QUADRATIC_ELEMENTS,
-                             .expected = {values + 3 * QUADRATIC_ELEMENTS, values + 4 * QUADRATIC_ELEMENTS}};
+    for (int k = 0; k < 5; k++, values += QUADRATIC_ELEMENTS)
+        *(k < 3 ? &data->input[k] : &data->expected[k - 3]) = values;
     for (int i = 0; i < QUADRATIC_ELEMENTS; i++) {
-        const float a = data->a[i] = 1 + (float)(i * 7 % 1024) / 1024,
-                    minus_b = data->b[i] = 1 + (float)(i * 11 % 4096) / 4096,
-                    c = data->c[i] = -1 - (float)(i * 13 % 16384) / 16384,
+        const float a = data->input[0][i] = 1 + (float)(i * 7 % 1024) / 1024,
+                    minus_b = data->input[1][i] = 1 + (float)(i * 11 % 4096) / 4096,
+                    c = data->input[2][i] = -1 - (float)(i * 13 % 16384) / 16384,
                     root = sqrtf(minus_b * minus_b + -4 * (a * c));
         data->expected[0][i] = 0.5f * ((minus_b - root) / a);
         data->expected[1][i] = 0.5f * ((minus_b + root) / a);
@@ -42,58 +52,50 @@ enum { FORK_AND_JOIN, OPENMP_BARRIER, EVENT, ORDERS };
 static const char *const order_names[] = {"fork and join", "omp barrier", "event, threads wait"};
 static const double timeout_s = 10;
 
-/* The threads, named after the solution that they end with. */
-enum { MINUS, PLUS, THREADS };
+enum { THREADS = QUADRATIC_STREAMS };
 
 typedef struct ordered {
     quadratic_data data;
-    float *solution[2], *root;
+    float *array[QUADRATIC_ARRAYS];
     int how;
     stencil_barrier_state team; /* flags: how many events a thread has told */
 } ordered;
 
-static inline void each(quadratic_operation what, const float *x, const float *y, float factor, float *to) {
-    for (int i = 0; i < QUADRATIC_ELEMENTS; i++)
-        to[i] = quadratic_operate(what, x[i], y[i], factor);
-}
-
-/* What a thread does before it meets the other one for the first, second and third time in a round. */
-enum { STRETCHES = 3 };
+/* What a thread does before it meets the other one for the first, second and third time in a round; an
+ * operation is a constant of its loop. */
 static void make_stretch(const ordered *o, int thread, int stretch) {
-    const quadratic_data *d = &o->data;
-    float *const minus = o->solution[MINUS], *const plus = o->solution[PLUS], *const root = o->root;
-    switch (THREADS * stretch + thread) {
-    case THREADS * 0 + MINUS:
-        each(PRODUCT, d->b, d->b, 0, minus);
-        break;
-    case THREADS * 0 + PLUS:
-        each(PRODUCT_TIMES, d->a, d->c, -4, plus);
-        break;
-    case THREADS * 1 + PLUS:
-        each(SUM, minus, plus, 0, minus);
-        each(ROOT, minus, minus, 0, root);
-        break;
-    case THREADS * 2 + MINUS:
-        each(DIFFERENCE, d->b, root, 0, minus);
-        each(QUOTIENT_TIMES, minus, d->a, 0.5f, minus);
-        break;
-    case THREADS * 2 + PLUS:
-        each(SUM, d->b, root, 0, plus);
-        each(QUOTIENT_TIMES, plus, d->a, 0.5f, plus);
-        break;
+#define EACH(operation)                                                                                      \
+    case operation:                                                                                          \
+        for (int i = 0; i < QUADRATIC_ELEMENTS; i++)                                                         \
+            to[i] = quadratic_operate(operation, x[i], y[i], s->factor);                                     \
+        break
+    for (const quadratic_step *s = quadratic_round; s < quadratic_round + QUADRATIC_OPERATIONS; s++) {
+        const float *x = o->array[s->x], *y = o->array[s->y];
+        float *const to = o->array[s->to];
+        if (s->stretch != stretch || s->stream != thread)
+            continue;
+        switch (s->what) {
+            EACH(PRODUCT);
+            EACH(PRODUCT_TIMES);
+            EACH(SUM);
+            EACH(ROOT);
+            EACH(DIFFERENCE);
+            EACH(QUOTIENT_TIMES);
+        }
     }
+#undef EACH
 }
 
 /* Behind a stretch the one that goes on with the other's results waits for it. false: in vain. */
 static bool meet(const ordered *o, int thread, int stretch) {
-    static const int teller[STRETCHES] = {MINUS, PLUS, MINUS};
-    uint32_t *const flag = stencil_barrier_flag(&o->team, (uint32_t)teller[stretch]);
-    uint32_t *const seen = &stencil_barrier_epoch(&o->team)[teller[stretch]]; /* of the one that waits */
+    const int teller = quadratic_teller[stretch];
+    uint32_t *const flag = stencil_barrier_flag(&o->team, (uint32_t)teller);
+    uint32_t *const seen = &stencil_barrier_epoch(&o->team)[teller]; /* of the one that waits */
     if (o->how == OPENMP_BARRIER) {
 #pragma omp barrier
         return true;
     }
-    if (thread == teller[stretch]) {
+    if (thread == teller) {
         team_store(flag, *flag + 1);
         return true;
     }
@@ -103,7 +105,7 @@ static bool meet(const ordered *o, int thread, int stretch) {
 static bool make_rounds(const ordered *o, int thread, int64_t rounds) {
     bool came = true;
     for (int64_t i = 0; i < rounds; i++)
-        for (int stretch = 0; stretch < STRETCHES && came; stretch++) {
+        for (int stretch = 0; stretch < QUADRATIC_STRETCHES && came; stretch++) {
             make_stretch(o, thread, stretch);
             came = meet(o, thread, stretch);
         }
@@ -113,7 +115,7 @@ static bool make_rounds(const ordered *o, int thread, int64_t rounds) {
 static stencil_status sample(stencil_bench *b, void *what, int64_t rounds, double *time_s) {
     const ordered *o = what;
     const bool forks = o->how == FORK_AND_JOIN;
-    const int64_t regions = forks ? STRETCHES * rounds : 1;
+    const int64_t regions = forks ? QUADRATIC_STRETCHES * rounds : 1;
     int threads = 0, in_vain = 0;
     (void)b;
     const double start_s = stencil_clock_s();
@@ -124,14 +126,13 @@ static stencil_status sample(stencil_bench *b, void *what, int64_t rounds, doubl
             if (omp_get_thread_num() == 0)
                 threads = team;
             if (team == THREADS && forks)
-                make_stretch(o, thread, (int)(i % STRETCHES));
+                make_stretch(o, thread, (int)(i % QUADRATIC_STRETCHES));
             else if (team == THREADS)
                 in_vain += !make_rounds(o, thread, rounds);
         }
     }
     *time_s = stencil_clock_s() - start_s;
-    CHECK(threads == THREADS, UNAVAILABLE, "OpenMP gave %d thread%s where %d were asked for", threads,
-          stencil_plural(threads), THREADS);
+    TRY(stencil_bench_check_team(threads, THREADS));
     CHECK(in_vain == 0, INTERNAL, "quadratic, %s: a thread waited for more than %g s in vain",
           order_names[o->how], timeout_s);
     return STENCIL_OK;
@@ -140,23 +141,20 @@ static stencil_status sample(stencil_bench *b, void *what, int64_t rounds, doubl
 /* After one round from spoiled arrays. */
 static stencil_status verify(stencil_bench *b, void *what) {
     const ordered *o = what;
-    const float *const solution[] = {o->solution[MINUS], o->solution[PLUS]};
     double time_s;
-    for (int k = 0; k < 2; k++)
-        memset(o->solution[k], 0xff, QUADRATIC_ELEMENTS * sizeof **o->solution);
-    memset(o->root, 0xff, QUADRATIC_ELEMENTS * sizeof *o->root);
+    for (int k = 0; k < QUADRATIC_A; k++)
+        memset(o->array[k], 0xff, QUADRATIC_ELEMENTS * sizeof **o->array);
     TRY(sample(b, what, 1, &time_s));
-    return quadratic_check(&o->data, solution, order_names[o->how]);
+    return quadratic_check(&o->data, (const float *const *)o->array, order_names[o->how]);
 }
 
 stencil_status stencil_measure_quadratic_cpu(stencil_bench *b) {
-    const size_t bytes = QUADRATIC_ELEMENTS * sizeof(float);
     ordered o = {0};
     snprintf(b->result->device, sizeof b->result->device, "%d threads, %s", THREADS, b->machine->cpu_isa);
     TRY(quadratic_data_create(b, &o.data));
-    TRY(stencil_bench_memory(b, &o.solution[MINUS], bytes));
-    TRY(stencil_bench_memory(b, &o.solution[PLUS], bytes));
-    TRY(stencil_bench_memory(b, &o.root, bytes));
+    memcpy(&o.array[QUADRATIC_A], o.data.input, sizeof o.data.input);
+    for (int k = 0; k < QUADRATIC_A; k++)
+        TRY(stencil_bench_memory(b, &o.array[k], QUADRATIC_ELEMENTS * sizeof(float)));
     TRY(stencil_team_create(&o.team, THREADS, 0, timeout_s));
     TRY(stencil_bench_keep(b, free, o.team.words));
     for (o.how = 0; o.how < ORDERS; o.how++)

@@ -14,10 +14,10 @@ __global__ void __launch_bounds__(THREADS) each(const float *x, const float *y, 
 }
 
 struct solver {
-    stencil_device minus, plus; /* the streams, named after the solution that they end with */
-    float *a, *b, *c, *solution[2], *root;
+    stencil_device stream[QUADRATIC_STREAMS];
+    float *array[QUADRATIC_ARRAYS];
     quadratic_data data;
-    float *host[2]; /* solutions that were read */
+    float *host[QUADRATIC_STREAMS]; /* solutions that were read */
 };
 
 /* How streams meet: the host waits for both, for the device, or for an event of each, or the streams wait for
@@ -58,42 +58,27 @@ stencil_status meet(const stencil_device &from, const stencil_device &to, order 
     }
 }
 
-template <quadratic_operation What>
-stencil_status launch(const stencil_device &device, const float *x, const float *y, float factor, float *to) {
-    return stencil_launch(device, each<What>, (ELEMENTS + THREADS - 1) / THREADS, THREADS, x, y, factor, to);
-}
+void (*const kernels[])(const float *, const float *, float, float *) = {
+    each<PRODUCT>, each<PRODUCT_TIMES>, each<SUM>, each<ROOT>, each<DIFFERENCE>, each<QUOTIENT_TIMES>};
 
+/* Behind the stretch in between one stream alone has something to do. */
 stencil_status make_round(const solver &s, order how) {
-    float *const minus = s.solution[0], *const plus = s.solution[1];
-    TRY(launch<PRODUCT>(s.minus, s.b, s.b, 0, minus));
-    TRY(launch<PRODUCT_TIMES>(s.plus, s.a, s.c, -4, plus));
-    TRY(meet(s.minus, s.plus, how, true));
-    TRY(launch<SUM>(s.plus, minus, plus, 0, minus));
-    TRY(launch<ROOT>(s.plus, minus, minus, 0, s.root));
-    TRY(meet(s.plus, s.minus, how, false));
-    TRY(launch<DIFFERENCE>(s.minus, s.b, s.root, 0, minus));
-    TRY(launch<SUM>(s.plus, s.b, s.root, 0, plus));
-    TRY(launch<QUOTIENT_TIMES>(s.minus, minus, s.a, 0.5f, minus));
-    TRY(launch<QUOTIENT_TIMES>(s.plus, plus, s.a, 0.5f, plus));
-    return meet(s.minus, s.plus, how, true);
+    const quadratic_step *o = quadratic_round, *const end = o + QUADRATIC_OPERATIONS;
+    for (int stretch = 0; stretch < QUADRATIC_STRETCHES; stretch++) {
+        for (; o < end && o->stretch == stretch; o++)
+            TRY(stencil_launch(s.stream[o->stream], kernels[o->what], (ELEMENTS + THREADS - 1) / THREADS,
+                               THREADS, s.array[o->x], s.array[o->y], o->factor, s.array[o->to]));
+        const int teller = quadratic_teller[stretch];
+        TRY(meet(s.stream[teller], s.stream[1 - teller], how, stretch != 1));
+    }
+    return STENCIL_OK;
 }
 
 /* One round, in the stream of `plus` and a branch of it. */
-stencil_status capture(ordered *o) {
-    const solver &s = *o->of;
-    cudaGraph_t graph = nullptr;
-    TRY_CUDA(cudaStreamBeginCapture(s.plus.stream, cudaStreamCaptureModeThreadLocal));
-    stencil_status status = meet(s.plus, s.minus, STREAM_WAITS, false);
-    if (status == STENCIL_OK)
-        status = make_round(s, STREAM_WAITS);
-    const cudaError_t ended = cudaStreamEndCapture(s.plus.stream, &graph);
-    const cudaError_t made =
-        status == STENCIL_OK && ended == cudaSuccess ? cudaGraphInstantiate(&o->graph, graph, 0) : ended;
-    if (graph != nullptr)
-        cudaGraphDestroy(graph);
-    TRY(status);
-    TRY_CUDA(made);
-    return STENCIL_OK;
+stencil_status queue(const void *what) {
+    const solver &s = *static_cast<const solver *>(what);
+    TRY(meet(s.stream[QUADRATIC_PLUS], s.stream[QUADRATIC_MINUS], STREAM_WAITS, false));
+    return make_round(s, STREAM_WAITS);
 }
 
 /* So many rounds, and a wait for all of them. */
@@ -101,11 +86,11 @@ stencil_status run(const ordered &o, int64_t rounds, double *time_s) {
     const double start_s = stencil_clock_s();
     for (int64_t i = 0; i < rounds; i++)
         if (o.how == GRAPH)
-            TRY_CUDA(cudaGraphLaunch(o.graph, o.of->plus.stream));
+            TRY_CUDA(cudaGraphLaunch(o.graph, o.of->stream[QUADRATIC_PLUS].stream));
         else
             TRY(make_round(*o.of, o.how));
-    TRY_CUDA(cudaStreamSynchronize(o.of->minus.stream));
-    TRY_CUDA(cudaStreamSynchronize(o.of->plus.stream));
+    for (const stencil_device &stream : o.of->stream)
+        TRY_CUDA(cudaStreamSynchronize(stream.stream));
     *time_s = stencil_clock_s() - start_s;
     return STENCIL_OK;
 }
@@ -122,32 +107,27 @@ stencil_status verify(stencil_bench *, void *what) {
     const solver &s = *o.of;
     const size_t bytes = ELEMENTS * sizeof(float);
     double time_s;
-    for (float *array : {s.solution[0], s.solution[1], s.root})
-        TRY_CUDA(cudaMemset(array, 0xff, bytes));
+    for (int k = 0; k < QUADRATIC_A; k++)
+        TRY_CUDA(cudaMemset(s.array[k], 0xff, bytes));
     TRY_CUDA(cudaDeviceSynchronize());
     TRY(run(o, 1, &time_s));
     for (int k = 0; k < 2; k++)
-        TRY(stencil_device_read(&s.plus, s.host[k], s.solution[k], bytes));
+        TRY(stencil_device_read(&s.stream[k], s.host[k], s.array[k], bytes));
     return quadratic_check(&s.data, s.host, order_names[o.how]);
 }
 
 stencil_status create(stencil_bench *b, solver *s) {
     const size_t bytes = ELEMENTS * sizeof(float);
     TRY(quadratic_data_create(b, &s->data));
-    TRY(stencil_device_create(b, 0, &s->minus));
-    TRY(stencil_device_create(b, 0, &s->plus));
-    for (float **array : {&s->a, &s->b, &s->c, &s->solution[0], &s->solution[1], &s->root})
-        TRY(stencil_device_memory(b, array, bytes));
+    for (stencil_device &stream : s->stream)
+        TRY(stencil_device_create(b, 0, &stream));
+    for (float *&array : s->array)
+        TRY(stencil_device_memory(b, &array, bytes));
     for (float *&host : s->host)
         TRY(stencil_bench_memory(b, &host, bytes));
-    TRY_CUDA(cudaMemcpy(s->a, s->data.a, bytes, cudaMemcpyHostToDevice));
-    TRY_CUDA(cudaMemcpy(s->b, s->data.b, bytes, cudaMemcpyHostToDevice));
-    TRY_CUDA(cudaMemcpy(s->c, s->data.c, bytes, cudaMemcpyHostToDevice));
+    for (int k = 0; k < 3; k++)
+        TRY_CUDA(cudaMemcpy(s->array[QUADRATIC_A + k], s->data.input[k], bytes, cudaMemcpyHostToDevice));
     return STENCIL_OK;
-}
-
-void destroy_graph(void *graph) {
-    cudaGraphExecDestroy(static_cast<cudaGraphExec_t>(graph));
 }
 
 } // namespace
@@ -159,10 +139,8 @@ stencil_status stencil_measure_quadratic(stencil_bench *b) {
     TRY(make_round(s, STREAMS)); /* loads the kernels: not while a graph is captured */
     for (int how = 0; how < ORDERS; how++) {
         ordered o = {&s, static_cast<order>(how), nullptr};
-        if (how == GRAPH) {
-            TRY(capture(&o));
-            TRY(stencil_bench_keep(b, destroy_graph, o.graph));
-        }
+        if (how == GRAPH)
+            TRY(stencil_device_capture(b, &s.stream[QUADRATIC_PLUS], queue, &s, &o.graph));
         TRY(STENCIL_BENCH_ADD(b, o, "order", order_names[how], "s/round", .sample = sample, .verify = verify,
                               .axis = {{"elements", ELEMENTS}}, .count = rounds));
     }

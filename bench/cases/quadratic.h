@@ -42,10 +42,28 @@ STENCIL_ANYWHERE float quadratic_operate(quadratic_operation what, float x, floa
     return 0;
 }
 
+/* The streams, or threads, named after the solution that they end with; and the arrays, of which the first
+ * two are these solutions. */
+enum { QUADRATIC_MINUS, QUADRATIC_PLUS, QUADRATIC_STREAMS };
+enum { QUADRATIC_ROOT = QUADRATIC_STREAMS, QUADRATIC_A, QUADRATIC_B, QUADRATIC_C, QUADRATIC_ARRAYS };
+
+/* A round: eight operations, array `to` = x ∘ y, in stretches behind each of which the streams meet. */
+enum { QUADRATIC_OPERATIONS = 8, QUADRATIC_STRETCHES = 3 };
+typedef struct quadratic_step {
+    int stretch, stream;
+    quadratic_operation what;
+    int x, y;
+    float factor;
+    int to;
+} quadratic_step;
+extern const quadratic_step quadratic_round[QUADRATIC_OPERATIONS];
+/* Behind each stretch: the stream that the other one waits for, to go on with its results. */
+extern const int quadratic_teller[QUADRATIC_STRETCHES];
+
 /* On the host: equations with two real solutions each, 1 <= a, -b, -c < 2, and what these are. */
 typedef struct quadratic_data {
-    float *a, *b, *c;
-    float *expected[2]; /* with the minus, with the plus */
+    float *input[3];                    /* a, b, c */
+    float *expected[QUADRATIC_STREAMS]; /* with the minus, with the plus */
 } quadratic_data;
 
 /* Until the benchmark ends. */
