@@ -191,16 +191,14 @@ int stencil_parts_phase(const stencil_parts_loop *loop, int part, int64_t phase,
     return 0;
 }
 
-int stencil_parts_copy(const stencil_parts_loop *loop, int from_part, const void *from, int to_part, void *to,
-                       size_t bytes) {
+int stencil_parts_copy(const stencil_parts_loop *loop, const stencil_parts_copied *c) {
 #ifdef STENCIL_HAVE_CUDA
-    const stencil_device *const *device = loop->spread->device;
-    if (loop->kernel != NULL)
-        return cudaMemcpyPeerAsync(to, device[to_part]->gpu, from, device[from_part]->gpu, bytes,
-                                   device[from_part]->stream);
+    const stencil_device *from = loop->spread->device[c->from_part], *to = loop->spread->device[c->to_part];
+    if (from != NULL)
+        return cudaMemcpyPeerAsync(c->to, to->gpu, c->from, from->gpu, c->bytes, from->stream);
 #endif
-    (void)loop, (void)from_part, (void)to_part;
-    memcpy(to, from, bytes);
+    (void)loop;
+    memcpy(c->to, c->from, c->bytes);
     return 0;
 }
 
