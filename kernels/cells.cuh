@@ -2,9 +2,22 @@
  * unroll into straight lines of fma, and 16-byte accesses, by the same names for float and double. */
 #pragma once
 
-#include "kernels/sweep.h"
+#include <type_traits>
+#include <utility>
+
+#include "kernels/ptx.cuh"
+#include "kernels/term.cuh"
 
 namespace stencil {
+
+/* f(integral_constant) of First, First + 1 ... Last - 1: a loop whose counter is a constant in each turn. */
+template <int First, class F, int... I>
+__device__ __forceinline__ void call_each(std::integer_sequence<int, I...>, F f) {
+    (f(std::integral_constant<int, First + I>()), ...);
+}
+template <int First, int Last, class F> __device__ __forceinline__ void for_constants(F f) {
+    call_each<First>(std::make_integer_sequence<int, Last - First>(), f);
+}
 
 /* A point set. The streaming axis is the one a thread walks along (y in 2D, z in 3D), the cross axis is the
  * other one that is not x (none in 2D). */
@@ -14,6 +27,29 @@ template <int Rank, stencil_rule Rule, int Radius> struct points {
 
     __host__ __device__ static constexpr bool has(int dz, int dy, int dx) {
         return stencil_rule_contains(Rule, Radius, dz, dy, dx);
+    }
+
+    /* Points before (dz, dy, dx) in ascending order: its number, where it is one. */
+    __host__ __device__ static constexpr int number(int dz, int dy, int dx) {
+        int before = 0;
+        for (int z = -radius_z; z <= radius_z; z++)
+            for (int y = -Radius; y <= Radius; y++)
+                for (int x = -Radius; x <= Radius; x++)
+                    before += has(z, y, x) && (z < dz || (z == dz && (y < dy || (y == dy && x < dx))));
+        return before;
+    }
+    static constexpr int count = number(Radius + 1, 0, 0);
+    /* f(k, dz, dy, dx) of all points k in ascending order. */
+    template <class F> __device__ __forceinline__ static void each(F f) {
+        int k = 0;
+#pragma unroll
+        for (int dz = -radius_z; dz <= radius_z; dz++)
+#pragma unroll
+            for (int dy = -Radius; dy <= Radius; dy++)
+#pragma unroll
+                for (int dx = -Radius; dx <= Radius; dx++)
+                    if (has(dz, dy, dx))
+                        f(k++, dz, dy, dx);
     }
 
     __host__ __device__ static constexpr bool contains(int stream, int cross_offset, int dx) {
@@ -39,78 +75,6 @@ template <int Rank, stencil_rule Rule, int Radius> struct points {
     }
 };
 
-/* Rounded, and never part of an fma, whatever the compiler is told. */
-__device__ __forceinline__ float multiply(float a, float b) {
-    return __fmul_rn(a, b);
-}
-__device__ __forceinline__ double multiply(double a, double b) {
-    return __dmul_rn(a, b);
-}
-
 template <class T> constexpr int vector_cells = 16 / sizeof(T);
-
-/* Plain loads: the field changes while a persistent kernel runs, so never through the non-coherent path. */
-__device__ __forceinline__ void load_vector(const float *from, float *to) {
-    const float4 v = *reinterpret_cast<const float4 *>(from);
-    to[0] = v.x, to[1] = v.y, to[2] = v.z, to[3] = v.w;
-}
-__device__ __forceinline__ void load_vector(const double *from, double *to) {
-    const double2 v = *reinterpret_cast<const double2 *>(from);
-    to[0] = v.x, to[1] = v.y;
-}
-__device__ __forceinline__ void store_vector(float *to, const float *from) {
-    *reinterpret_cast<float4 *>(to) = make_float4(from[0], from[1], from[2], from[3]);
-}
-__device__ __forceinline__ void store_vector(double *to, const double *from) {
-    *reinterpret_cast<double2 *>(to) = make_double2(from[0], from[1]);
-}
-
-/* Never does anything: number >= 0. Instructions are not moved across it, or what is needed at once would
- * have no room in registers. */
-__device__ __forceinline__ void end_block(int number) {
-    asm volatile("{ .reg .pred p; setp.lt.s32 p, %0, 0;\n\t@p trap; }" ::"r"(number));
-}
-
-/* What L2 is to do with a line: keep it longer than others, or give it away before them. */
-enum class l2_line { keep, give_away };
-/* That policy, or the usual one where the caller does not ask for it. */
-__device__ __forceinline__ uint64_t l2_policy(l2_line line, bool asked_for) {
-    uint64_t policy = 0;
-#if __CUDA_ARCH__ >= 800
-    uint64_t usual;
-    asm("createpolicy.fractional.L2::evict_normal.b64 %0, 1.0;" : "=l"(usual));
-    if (line == l2_line::keep)
-        asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
-    else
-        asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
-    policy = asked_for ? policy : usual;
-#endif
-    return policy;
-}
-__device__ __forceinline__ void store_vector(float *to, const float *from, uint64_t policy) {
-#if __CUDA_ARCH__ >= 800
-    asm volatile("st.global.L2::cache_hint.v4.f32 [%0], {%1, %2, %3, %4}, %5;" ::"l"(to), "f"(from[0]),
-                 "f"(from[1]), "f"(from[2]), "f"(from[3]), "l"(policy)
-                 : "memory");
-#else
-    store_vector(to, from);
-#endif
-}
-__device__ __forceinline__ void store_vector(double *to, const double *from, uint64_t policy) {
-#if __CUDA_ARCH__ >= 800
-    asm volatile("st.global.L2::cache_hint.v2.f64 [%0], {%1, %2}, %3;" ::"l"(to), "d"(from[0]), "d"(from[1]),
-                 "l"(policy)
-                 : "memory");
-#else
-    store_vector(to, from);
-#endif
-}
-
-template <class T> __device__ __forceinline__ const T *weights_of(const stencil_weights &weights) {
-    if constexpr (sizeof(T) == sizeof(float))
-        return weights.f32;
-    else
-        return weights.f64;
-}
 
 } // namespace stencil

@@ -6,7 +6,7 @@
 #include <tgmath.h>
 
 #include "kernels/cpu.h"
-#include "kernels/cpu_vector.h"
+#include "kernels/cpu_term.h"
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 #define NOINLINE      __attribute__((noinline))

@@ -77,31 +77,6 @@ static inline vector_f32 words_of_two(vector_f32 low, vector_f32 high, int n) {
 #endif
 }
 
-/* a * b + c, rounded once. */
-static inline vector_f32 fma_f32(vector_f32 a, vector_f32 b, vector_f32 c) {
-#if defined(__AVX512F__)
-    return _mm512_fmadd_ps(a, b, c);
-#elif defined(__AVX__) && defined(__FMA__)
-    return _mm256_fmadd_ps(a, b, c);
-#else
-    for (int i = 0; i < VECTOR_BYTES / (int)sizeof(float); i++)
-        c[i] = fmaf(a[i], b[i], c[i]);
-    return c;
-#endif
-}
-
-static inline vector_f64 fma_f64(vector_f64 a, vector_f64 b, vector_f64 c) {
-#if defined(__AVX512F__)
-    return _mm512_fmadd_pd(a, b, c);
-#elif defined(__AVX__) && defined(__FMA__)
-    return _mm256_fmadd_pd(a, b, c);
-#else
-    for (int i = 0; i < VECTOR_BYTES / (int)sizeof(double); i++)
-        c[i] = fma(a[i], b[i], c[i]);
-    return c;
-#endif
-}
-
 /* The same value in all lanes, a zero with its sign. */
 static inline vector_f32 splat_f32(float value) {
     return value - (vector_f32){0};

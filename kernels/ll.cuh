@@ -20,6 +20,7 @@
  * do: a value that has been waited for, and computed with, has been read. */
 #pragma once
 
+#include "kernels/ptx.cuh"
 #include "kernels/residual.cuh"
 #include "kernels/sweep.h"
 #include "sync/memory.cuh"
@@ -28,28 +29,22 @@ namespace stencil {
 
 __device__ __forceinline__ void store_flagged(uint64_t *word, float value, uint32_t flag) {
     const uint64_t flagged = (uint64_t)flag << 32 | __float_as_uint(value);
-    asm volatile("st.relaxed.sys.global.b64 [%0], %1;" ::"l"(word), "l"(flagged) : "memory");
+    store_word(word, flagged);
 }
 __device__ __forceinline__ void store_flagged(uint64_t *word, double value, uint32_t flag) {
     const uint64_t bits = __double_as_longlong(value), high = (uint64_t)flag << 32;
-    asm volatile("st.relaxed.sys.global.v2.b64 [%0], {%1, %2};" ::"l"(word), "l"(high | (bits & 0xffffffffu)),
-                 "l"(high | bits >> 32)
-                 : "memory");
+    store_two_words(word, high | (bits & 0xffffffffu), high | bits >> 32);
 }
 
 /* Whether the words of that step are there; the value then. */
 __device__ __forceinline__ bool load_flagged(const uint64_t *word, uint32_t flag, float *value) {
-    uint64_t flagged;
-    asm volatile("ld.relaxed.sys.global.b64 %0, [%1];" : "=l"(flagged) : "l"(word) : "memory");
+    const uint64_t flagged = load_word(word);
     *value = __uint_as_float((uint32_t)flagged);
     return flagged >> 32 == flag;
 }
 __device__ __forceinline__ bool load_flagged(const uint64_t *word, uint32_t flag, double *value) {
     uint64_t low, high;
-    asm volatile("ld.relaxed.sys.global.v2.b64 {%0, %1}, [%2];"
-                 : "=l"(low), "=l"(high)
-                 : "l"(word)
-                 : "memory");
+    load_two_words(word, &low, &high);
     *value = __longlong_as_double((long long)(high << 32 | (low & 0xffffffffu)));
     return low >> 32 == flag && high >> 32 == flag;
 }

@@ -92,14 +92,6 @@ static __device__ __noinline__ void relay_interrupt(const stencil_kernel_args &s
             s.peers->control[p]->interrupt = step;
 }
 
-/* In a chain of programmatic launches: lets the next one set up its blocks, and waits until the one before
- * has ended and its writes are visible. Elsewhere both do nothing. */
-__device__ __forceinline__ void await_launch_before() {
-#if __CUDA_ARCH__ >= 900
-    asm volatile("griddepcontrol.launch_dependents;\n\tgriddepcontrol.wait;" ::: "memory");
-#endif
-}
-
 /* As what moments of the pass up to `step` are noted: passes are whole where they are. */
 template <class Sweep> __device__ __forceinline__ int64_t noted(const stencil_kernel_args &s, int64_t step) {
     return Sweep::depth == 1 ? step : step / s.depth;

@@ -45,24 +45,16 @@ template <class P, class T, bool Relaunch, bool Ll> struct naive_sweep {
                                : nullptr);
     }
 
-    /* The one expression of the cell update; u: the cell. */
+    /* u: the cell. */
     __device__ __forceinline__ static T update(const stencil_domain &d, const T *u, int64_t at) {
-        const T *weight = weights_of<T>(d.weights);
+        const auto weights = weights_of<T>(d.weights);
+        const auto where = [&] { return at; };
         T sum = 0;
-        int k = 0;
-#pragma unroll
-        for (int dz = -P::radius_z; dz <= P::radius_z; dz++)
-#pragma unroll
-            for (int dy = -P::radius; dy <= P::radius; dy++)
-#pragma unroll
-                for (int dx = -P::radius; dx <= P::radius; dx++)
-                    if (P::has(dz, dy, dx)) {
-                        const T value = u[dz * d.plane + dy * d.row + dx];
-                        sum = k == 0 ? multiply(weight[0], value) : fma(weight[k], value, sum);
-                        k++;
-                    }
+        P::each([&](int k, int dz, int dy, int dx) {
+            sum = term(k, weights.point(k), where, u[dz * d.plane + dy * d.row + dx], sum);
+        });
         return d.b == nullptr ? sum
-                              : fma(weight[STENCIL_SOURCE_WEIGHT], static_cast<const T *>(d.b)[at], sum);
+                              : source_term(weights.source(), where, static_cast<const T *>(d.b)[at], sum);
     }
 
     /* The 64 terms of a partial sum stand in two warps; the first thread of them stores their sum. */
@@ -83,12 +75,13 @@ template <class P, class T, bool Relaunch, bool Ll> struct naive_sweep {
 #else
 /* The CPU twin: a cell after the other, row by row. */
 ALWAYS_INLINE void CPU_(naive)(const stencil_domain *d, const stencil_cpu_pass *pass, stencil_shape shape) {
-    const CPU_REAL *w = pass->weights[0]->CPU_PRECISION, *b = d->b;
+    const CPU_REAL *b = d->b;
     const int radius = shape.radius, rz = shape.rank == 3 ? radius : 0;
     for (int64_t r = pass->first; r < pass->last; r++) {
         const int64_t z = r / d->n[STENCIL_Y], y = r % d->n[STENCIL_Y], at = z * d->plane + y * d->row;
         const CPU_REAL *u = (const CPU_REAL *)d->u[pass->from] + at;
         CPU_REAL *next = (CPU_REAL *)d->u[!pass->from] + at;
+        const CPU_(weights) weights = {pass->weights[0]->CPU_PRECISION, z, y};
         for (int64_t x = 0; x < d->n[STENCIL_X]; x++) {
             CPU_REAL sum = 0;
             int k = 0;
@@ -97,10 +90,13 @@ ALWAYS_INLINE void CPU_(naive)(const stencil_domain *d, const stencil_cpu_pass *
                     for (int dx = -radius; dx <= radius; dx++)
                         if (stencil_rule_contains(shape.rule, radius, dz, dy, dx)) {
                             const CPU_REAL value = u[dz * d->plane + dy * d->row + dx + x];
-                            sum = k == 0 ? w[0] * value : fma(w[k], value, sum);
+                            sum = CPU_(term_one)(k, CPU_(weight)(&weights, k, 0, 0), value, sum);
                             k++;
                         }
-            next[x] = b == NULL ? sum : fma(w[STENCIL_SOURCE_WEIGHT], b[at + x], sum);
+            next[x] = b == NULL ? sum
+                                : CPU_(term_one)(STENCIL_SOURCE_WEIGHT,
+                                                 CPU_(weight)(&weights, STENCIL_SOURCE_WEIGHT, 0, 0),
+                                                 b[at + x], sum);
         }
         if (pass->partial != NULL) {
             CPU_(sum_partials)(next, u, d->n[STENCIL_X], partials_at(d, pass, z, y, 0), pass->norm);

@@ -28,14 +28,14 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_copies :
 #pragma unroll 1
             for (int left = p.count; left > 0; left -= rows, t.next()) {
                 const uint32_t loaded = t.barrier - back_to_first;
-                await_thread(t.barrier, t.parity);
+                wait_thread(t.barrier, t.parity);
                 expect_bytes(loaded, source != nullptr ? 2 * slot_bytes : slot_bytes);
 #pragma unroll
                 for (int b = 0; b < rows; b++, y++) {
-                    copy_bytes_in(t.slot + b * row_bytes, from, row_bytes, loaded);
+                    bulk_copy_in(t.slot + b * row_bytes, from, row_bytes, loaded);
                     if (source != nullptr) {
                         const int at = min(max(y - radius, p.from), p.bottom);
-                        copy_bytes_in(f.at, source + (column - l.in) + at * row, row_bytes, loaded);
+                        bulk_copy_in(f.at, source + (column - l.in) + at * row, row_bytes, loaded);
                         f.next();
                     }
                     from += y < p.bottom ? row : 0;
@@ -58,25 +58,25 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_copies :
             const uint32_t kept = p.y1 - p.y0, copied = bytes != 0 ? kept : 0, tails = tail != 0 ? kept : 0;
 #pragma unroll 1
             for (int left = p.count; left > 0; left -= rows, t.next()) {
-                await_thread(t.barrier, t.parity);
-                publish_to_copies();
+                wait_thread(t.barrier, t.parity);
+                publish_to_bulk_copies();
 #pragma unroll
                 for (int b = 0; b < rows; b++, y++, to += row) {
                     const uint32_t from = t.slot + b * row_bytes + column;
                     if (y < copied)
-                        copy_bytes_out(to, from, bytes);
+                        bulk_copy_out(to, from, bytes);
                     if (y < tails)
 #pragma unroll 1
                         for (int i = count - tail; i < count; i++)
-                            to[i] = get_cell<T>(from + i * (uint32_t)sizeof(T));
+                            to[i] = load_shared<T>(from + i * (uint32_t)sizeof(T));
                 }
-                await_copies_before_read();
+                await_bulk_copies_before_read();
                 if (before != 0)
                     arrive(before);
                 before = t.barrier + to_next;
             }
         });
-        await_copies();
+        await_bulk_copies();
     }
 };
 

@@ -27,6 +27,7 @@ template <class P, class T> struct pipeline_general : pipeline_planes<P, T, true
         base::cells_kept, base::some, base::has_still, base::edge_row, base::ring_row, base::slot_of,
         base::row_bytes, base::give, base::keep_cells, base::load, base::store;
     using typename base::place, typename base::piece, typename base::vector, typename base::rows_now;
+    using level_weights = cycle_weights<T, P::count, const T *>;
     static_assert(rows >= 2 * R && (R == 1 || (R == 2 && star && depth == 2)), "");
 
     const T *weights;     /* of the first level */
@@ -84,8 +85,7 @@ template <class P, class T> struct pipeline_general : pipeline_planes<P, T, true
         const char *const from = source + min(z, last_plane) * d.plane * (int64_t)sizeof(T);
 #pragma unroll
         for (int j = 0; j < rows; j++)
-            asm volatile("prefetch.global.L2 [%0];" ::"l"(
-                from + (uint64_t)(uint32_t)(min(y + j, last_row) + below) * row_bytes(d)));
+            prefetch_l2(from + (uint64_t)(uint32_t)(min(y + j, last_row) + below) * row_bytes(d));
     }
     __device__ __forceinline__ void get_source(const stencil_domain &d, int made, T b[rows][cells]) const {
         const char *const from =
@@ -114,10 +114,10 @@ template <class P, class T> struct pipeline_general : pipeline_planes<P, T, true
                 mirror_row(a, R - 1 - k, R + k);
         if (mirrored_y[1] == 0)
             return;
-        for_constants<rows + R - 1>([&](auto at) {
+        for_constants<0, rows + R - 1>([&](auto at) {
             constexpr int m = decltype(at)::value;
             if (last == m)
-                for_constants<R>([&](auto from) {
+                for_constants<0, R>([&](auto from) {
                     constexpr int k = decltype(from)::value;
                     if (m + 1 + k < rows + R && k < mirrored_y[1])
                         mirror_row(a, m + 1 + k, m - k);
@@ -129,10 +129,11 @@ template <class P, class T> struct pipeline_general : pipeline_planes<P, T, true
 #pragma unroll
         for (int j = 0; j < rows; j++) {
             T image = u[j][0];
-            for_constants<cells>([&](auto v) { /* a loop becomes an access by a number that no register has */
-                                               if (from % cells == decltype(v)::value)
-                                                   image = u[j][decltype(v)::value];
-            });
+            for_constants<0, cells>(
+                [&](auto v) { /* a loop becomes an access by a number that no register has */
+                              if (from % cells == decltype(v)::value)
+                                  image = u[j][decltype(v)::value];
+                });
             image = __shfl_sync(~0u, image, from / cells);
 #pragma unroll
             for (int v = 0; v < cells; v++)
@@ -170,9 +171,11 @@ template <class P, class T> struct pipeline_general : pipeline_planes<P, T, true
                 a.behind[j + R][k] = __shfl_down_sync(~0u, a.row[j + R][k], 1);
             }
     }
-    /* Sums take their points of the plane, each point in all rows; `out` is complete. */
-    __device__ __forceinline__ void add_plane(const around &a, const T *w, int t, T out[rows][cells]) {
-        for_constants<2 * R + 1>([&](auto back) {
+    /* Sums take their points of plane `at`, each point in all rows; `out` is complete. */
+    template <class Weights>
+    __device__ __forceinline__ void add_plane(const stencil_domain &d, const around &a,
+                                              const Weights &weights, int t, int at, T out[rows][cells]) {
+        for_constants<0, 2 * R + 1>([&](auto back) {
             constexpr int Z = R - decltype(back)::value;
             T s[rows][cells];
 #pragma unroll
@@ -180,21 +183,22 @@ template <class P, class T> struct pipeline_general : pipeline_planes<P, T, true
 #pragma unroll
                 for (int v = 0; v < cells; v++)
                     s[j][v] = Z > -R ? sum[t][Z > -R ? Z + R - 1 : 0][j][v] : T(0);
-            for_constants<2 * R + 1>([&](auto dy) {
-                for_constants<2 * R + 1>([&](auto dx) {
+            for_constants<0, 2 * R + 1>([&](auto dy) {
+                for_constants<0, 2 * R + 1>([&](auto dx) {
                     constexpr int Y = decltype(dy)::value - R, X = decltype(dx)::value - R;
                     if constexpr (P::has(Z, Y, X)) {
-                        constexpr int k = base::template number<Z, Y, X>;
-                        const T weight = w[k];
+                        constexpr int k = P::number(Z, Y, X);
+                        const auto weight = weights.point(k);
 #pragma unroll
                         for (int j = 0; j < rows; j++)
 #pragma unroll
                             for (int v = 0; v < cells; v++) {
-                                const int at = v + X, r = j + Y + R;
-                                const T u = at < 0        ? a.before[r][at < 0 ? at + R : 0]
-                                            : at >= cells ? a.behind[r][at >= cells ? at - cells : 0]
-                                                          : a.row[r][at < 0 || at >= cells ? 0 : at];
-                                s[j][v] = k == 0 ? multiply(weight, u) : fma(weight, u, s[j][v]);
+                                const int from = v + X, r = j + Y + R;
+                                const T u = from < 0        ? a.before[r][from < 0 ? from + R : 0]
+                                            : from >= cells ? a.behind[r][from >= cells ? from - cells : 0]
+                                                            : a.row[r][from < 0 || from >= cells ? 0 : from];
+                                s[j][v] = term(
+                                    k, weight, [&] { return base::element(d, at - Z, j, v); }, u, s[j][v]);
                             }
                     }
                 });
@@ -210,24 +214,25 @@ template <class P, class T> struct pipeline_general : pipeline_planes<P, T, true
         });
     }
     __device__ __forceinline__ void make_plane(const stencil_domain &d, int t, int made, T out[rows][cells]) {
-        const T *const w = weights + t * base::level_weights;
+        const level_weights w = {weights + t * level_weights::count};
         T b[rows][cells];
         if (source != nullptr)
             get_source(d, made, b);
         around a;
         get_around(a, t, made + R);
         if (is_cycle)
-            add_plane(a, w, t, out);
+            add_plane(d, a, w, t, made + R, out);
         else
-            add_plane(a, weights_of<T>(d.weights), t, out);
+            add_plane(d, a, weights_of<T>(d.weights), t, made + R, out);
         if (source == nullptr)
             return;
-        const T factor = w[base::level_weights - 1];
+        const auto factor = w.source();
 #pragma unroll
         for (int j = 0; j < rows; j++)
 #pragma unroll
             for (int v = 0; v < cells; v++)
-                out[j][v] = fma(factor, b[j][v], out[j][v]);
+                out[j][v] = source_term(
+                    factor, [&] { return base::element(d, made, j, v); }, b[j][v], out[j][v]);
     }
 
     /* A level's rows, and those of the first plane or the last but one that it had; or both change places. */
@@ -321,12 +326,12 @@ template <class P, class T> struct pipeline_general : pipeline_planes<P, T, true
         }
 #pragma unroll 1
         for (int left = p.kept[STENCIL_Z][1] + lag - first; left > 0; turn++) {
-            for_constants<depth>([&](auto back) { make_level<depth - 1 - decltype(back)::value>(d); });
+            for_constants<0, depth>([&](auto back) { make_level<depth - 1 - decltype(back)::value>(d); });
             if (repeats >= 0) {
                 repeats = ++turns_alone == 2 * R - 1 ? -1 : repeats;
                 continue;
             }
-            await_groups<shape.ahead - 1>();
+            await_copies<shape.ahead - 1>();
 #pragma unroll
             for (int j = 0; j < rows; j++)
 #pragma unroll
@@ -340,7 +345,7 @@ template <class P, class T> struct pipeline_general : pipeline_planes<P, T, true
             to += d.plane * (int64_t)sizeof(T);
             left--;
         }
-        await_groups<0>();
+        await_copies<0>();
     }
 };
 

@@ -53,7 +53,7 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_line {
                          rows_behind = general   ? radius * (depth - 1)
                                        : checked ? old_slots * rows + radius
                                                  : 0,
-                         weights = general ? stage_warp::points + 1 : 0,
+                         weights = general ? P::count + 1 : 0,
                          weights_bytes = (depth * weights * (int)sizeof(T) + 15) / 16 * 16;
     /* What the lines share. */
     static constexpr int slots = ((STENCIL_PIPELINE_SHARED_BYTES - weights_bytes) / lines -

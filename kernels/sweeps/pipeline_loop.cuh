@@ -12,9 +12,9 @@ namespace stencil {
  * written is there for all afterwards, and what threads have is there for copy engines. */
 __device__ __forceinline__ void meet_copied(const stencil_kernel_args &s, const stencil_pass &pass,
                                             bool first) {
-    publish_to_all_copies();
+    publish_all_to_bulk_copies();
     meet_all(s, pass, first);
-    publish_to_all_copies();
+    publish_all_to_bulk_copies();
 }
 
 /* From the cells of this pass to those of the next one: where edge cells have copies, all cells are made

@@ -39,26 +39,21 @@ template <class P, class T> struct pipeline_mirror {
         __device__ bool is_made(int axis, int i) const {
             return (i >= 0 || !closed[axis][0]) && (i < n[axis] || !closed[axis][1]);
         }
-        /* The one expression of the cell update; cells that have not all they need in the box, and those that
+        /* Cells that have not all they need in the box, and those that
          * keep their values, are as they were. */
         __device__ T make(const stencil_weights &weights, int y, int x) const {
             const int iy = image(0, y), ix = image(1, x);
-            const T *const w = weights_of<T>(weights), *const b = static_cast<const T *>(s->domain.b);
+            const auto w = weights_of<T>(weights);
+            const T *const b = static_cast<const T *>(s->domain.b);
+            const auto where = [&] { return iy * s->domain.row + ix; };
             if (!is_made(0, iy) || !is_made(1, ix) || iy - radius < y0 || iy + radius >= y1 ||
                 ix - radius < x0 || ix + radius >= x1)
                 return from[y - y0][x - x0];
             T sum = 0;
-            int k = 0;
-#pragma unroll
-            for (int dy = -radius; dy <= radius; dy++)
-#pragma unroll
-                for (int dx = -radius; dx <= radius; dx++)
-                    if (P::contains(dy, 0, dx)) {
-                        const T value = from[iy + dy - y0][ix + dx - x0];
-                        sum = k == 0 ? multiply(w[0], value) : fma(w[k], value, sum);
-                        k++;
-                    }
-            return b == nullptr ? sum : fma(w[STENCIL_SOURCE_WEIGHT], b[iy * s->domain.row + ix], sum);
+            P::each([&](int k, int, int dy, int dx) {
+                sum = term(k, w.point(k), where, from[iy + dy - y0][ix + dx - x0], sum);
+            });
+            return b == nullptr ? sum : source_term(w.source(), where, b[where()], sum);
         }
     };
 

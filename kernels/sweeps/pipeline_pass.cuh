@@ -13,6 +13,7 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline : pipeli
         base::store_rows, base::sum_rows;
     using typename base::line, typename base::piece, typename base::turn, typename base::beside_turn,
         typename base::stage_warp;
+    using step_weights = cycle_weights<T, P::count, uint32_t>;
 
     /* Cells beyond a side that are mirrored there. */
     __device__ __forceinline__ static int mirrored(const stencil_kernel_args &s, int axis, int side) {
@@ -55,7 +56,7 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline : pipeli
         base::template walk<true>(l, [&](const piece &p) {
             const bool left = lane() == 0 && l.closed[1][0] && p.strip == 0,
                        right = lane() == 31 && l.closed[1][1] && p.last;
-            pipeline_level own = {0, 0, {0, 0}};
+            pipeline_level<step_weights> own = {{0}, 0, {0, 0}};
             if (general) {
                 own.mirrored[0] = left ? mirrored(s, STENCIL_X, 0) : 0;
                 own.mirrored[1] = right ? mirrored(s, STENCIL_X, 1) : 0;
@@ -93,16 +94,20 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline : pipeli
                             const bool kept = checked ? t < first_kept : t >= first_kept;
                             if (checked && t == levels - 1 && last)
                                 warp.store(c, f.at + mine);
+                            const cells_kept keep = {left, right, kept, low, high};
+                            const auto at = [&](int to, int v) {
+                                return to * l.row + p.x + (int)lane() * cells + v;
+                            };
                             if constexpr (general) {
                                 if (Edge)
                                     mirror_row(s, l, stage * levels + t, row, p.x + lane() * cells, c);
-                                own.weights =
+                                own.weights.at =
                                     weights_at + (stage * levels + t) * weights * (uint32_t)sizeof(T);
                                 own.source = s.domain.b != nullptr ? f.before(radius * t) + mine : 0;
-                                warp.template level<Edge>(t, c, own, left, right, kept, row, low, high);
+                                warp.template level<Edge>(t, c, own, keep, row, at);
                             } else {
-                                const T *weight = weights_of<T>(s.domain.weights);
-                                warp.template level<Edge>(t, c, weight, left, right, kept, row, low, high);
+                                warp.template level<Edge>(t, c, weights_of<T>(s.domain.weights), keep, row,
+                                                          at);
                             }
                             end_block(s.depth);
                         }
@@ -123,16 +128,6 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline : pipeli
         });
     }
 
-    /* Those of each step of the pass: of all points and of the source term. */
-    __device__ static void start_weights(const stencil_kernel_args &s, const stencil_pass &pass,
-                                         uint32_t to) {
-        for (int i = threadIdx.x; i < depth * weights; i += blockDim.x) {
-            const stencil_weights &step = s.cycle[(pass.first + i / weights) % s.cycle_length];
-            const int k = i % weights;
-            put_cell(to + i * (uint32_t)sizeof(T),
-                     weights_of<T>(step)[k < stage_warp::points ? k : STENCIL_SOURCE_WEIGHT]);
-        }
-    }
     /* Calls each(its address, how many threads arrive: all lanes of a warp, one of loader and storer) for the
      * barriers of all slots, which the threads share out. */
     template <class Each> __device__ __forceinline__ static void for_barriers(uint32_t rings, Each each) {
@@ -165,7 +160,7 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline : pipeli
             start(s, pass, l[threadIdx.x], (int)threadIdx.x);
         const uint32_t weights_at = rings + lines * ring_bytes;
         if constexpr (general)
-            start_weights(s, pass, weights_at);
+            step_weights::put(weights_at, s, pass.first, 0, depth);
         for_barriers(rings, [](uint32_t barrier, int threads) { init_barrier(barrier, threads); });
         publish_barriers();
         __syncthreads();

@@ -14,8 +14,6 @@ template <class P, class T, bool General = false> struct pipeline_planes : pipel
     /* Whether only the row of a cell itself is read beside its column. */
     static constexpr bool star = P::rule == STENCIL_STAR;
 
-    template <int Z, int Y, int X> static constexpr int number = base::before(Z, Y, X);
-
     /* Of each level: the plane that it got last; and sums k of the planes R - k behind it, without their
      * points of that one and of those that follow. Plane after plane a sum takes its points in ascending
      * order, as the update has them. */
@@ -159,28 +157,36 @@ template <class P, class T, bool General = false> struct pipeline_planes : pipel
             a.behind[(j + side) % side][k] = __shfl_down_sync(~0u, cell_of(a, t, j, k), 1);
         }
     }
-    /* Row j of the sums takes its points of the plane; sum[2 R] is complete. */
-    __device__ __forceinline__ void add_row(const around &a, const T *w, int t, int j,
+    /* The element of cell v of row j in a plane, seen from the warp's first cell. */
+    __device__ __forceinline__ int64_t element(const stencil_domain &d, int plane, int j, int v) const {
+        return plane * d.plane + (y + j) * d.row + x + v;
+    }
+    /* Row j of the sums takes its points of plane `at`; sum[2 R] is complete. */
+    __device__ __forceinline__ void add_row(const stencil_domain &d, const around &a, int t, int at, int j,
                                             T s[side][cells]) const {
+        const auto weights = weights_of<T>(d.weights);
 #pragma unroll
         for (int k = 1; k < side; k++)
 #pragma unroll
             for (int v = 0; v < cells; v++)
                 s[k][v] = sum[t][k - 1][j][v];
-        for_constants<side>([&](auto dy) {
-            for_constants<side>([&](auto dx) {
-                for_constants<side>([&](auto back) {
+        for_constants<0, side>([&](auto dy) {
+            for_constants<0, side>([&](auto dx) {
+                for_constants<0, side>([&](auto back) {
                     constexpr int Y = decltype(dy)::value - R, X = decltype(dx)::value - R,
                                   Z = R - decltype(back)::value;
                     if constexpr (P::has(Z, Y, X)) {
-                        constexpr int k = number<Z, Y, X>;
+                        constexpr int k = P::number(Z, Y, X);
+                        const auto weight = weights.point(k);
 #pragma unroll
                         for (int v = 0; v < cells; v++) {
-                            const int at = v + X, r = (j + Y + side) % side;
-                            const T u = at < 0        ? a.before[r][at < 0 ? at + R : 0]
-                                        : at >= cells ? a.behind[r][at >= cells ? at - cells : 0]
-                                                      : cell_of(a, t, j + Y, at < 0 || at >= cells ? 0 : at);
-                            s[Z + R][v] = k == 0 ? multiply(w[0], u) : fma(w[k], u, s[Z + R][v]);
+                            const int from = v + X, r = (j + Y + side) % side;
+                            const T u = from < 0 ? a.before[r][from < 0 ? from + R : 0]
+                                        : from >= cells
+                                            ? a.behind[r][from >= cells ? from - cells : 0]
+                                            : cell_of(a, t, j + Y, from < 0 || from >= cells ? 0 : from);
+                            s[Z + R][v] = term(
+                                k, weight, [&] { return element(d, at - Z, j, v); }, u, s[Z + R][v]);
                         }
                     }
                 });
@@ -194,15 +200,11 @@ template <class P, class T, bool General = false> struct pipeline_planes : pipel
     };
     __device__ __forceinline__ void store(const stencil_domain &d, int j, const rows_now &now,
                                           const T *c) const {
-        vector v;
         T *const row = reinterpret_cast<T *>(to + (uint64_t)(uint32_t)j * row_bytes(d));
-#pragma unroll
-        for (int i = 0; i < cells; i++)
-            v.cell[i] = c[i];
-        put_if(now.whole & 1u << j, row, v);
+        store_if<cells>(now.whole & 1u << j, row, c);
 #pragma unroll
         for (int i = 0; i < cells - 1; i++)
-            put_if(now.cell[i] & 1u << j, row + i, c[i]);
+            store_if<1>(now.cell[i] & 1u << j, row + i, c + i);
     }
     /* The slot of a plane that was taken so many turns before the next one is. */
     __device__ __forceinline__ int slot_of(int turns) const {
@@ -215,7 +217,7 @@ template <class P, class T, bool General = false> struct pipeline_planes : pipel
         const uint32_t old = shared_address(&ring_row(slot, 0)), mask = all ? ~0u : still;
 #pragma unroll
         for (int j = 0; j < rows; j++)
-            get_if<cells>(mask & 1u << j, old + j * 32 * (int)sizeof(vector), plane[t][j]);
+            load_shared_if<cells>(mask & 1u << j, old + j * 32 * (int)sizeof(vector), plane[t][j]);
         if (!has_still_cells)
             return;
 #pragma unroll
@@ -253,7 +255,7 @@ template <class P, class T, bool General = false> struct pipeline_planes : pipel
             if (j < first)
                 continue;
             T s[side][cells];
-            add_row(a, weights_of<T>(d.weights), t, j - R, s);
+            add_row(d, a, t, made + R, j - R, s);
 #pragma unroll
             for (int v = 0; v < cells; v++) {
 #pragma unroll
@@ -281,8 +283,8 @@ template <class P, class T, bool General = false> struct pipeline_planes : pipel
             load(d);
 #pragma unroll 1
         for (int i = 0; i < turns; i++, turn++, to += d.plane * (int64_t)sizeof(T)) {
-            for_constants<depth>([&](auto back) { make_level<depth - 1 - decltype(back)::value>(d); });
-            await_groups<shape.ahead - 1>();
+            for_constants<0, depth>([&](auto back) { make_level<depth - 1 - decltype(back)::value>(d); });
+            await_copies<shape.ahead - 1>();
 #pragma unroll
             for (int j = 0; j < rows; j++)
 #pragma unroll
@@ -292,7 +294,7 @@ template <class P, class T, bool General = false> struct pipeline_planes : pipel
             to_take = to_take + 1 == slots ? 0 : to_take + 1;
             load(d);
         }
-        await_groups<0>();
+        await_copies<0>();
     }
 };
 

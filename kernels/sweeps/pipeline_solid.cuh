@@ -10,23 +10,16 @@ namespace stencil {
 template <class P, class T, bool General>
 struct pipeline_solid : std::conditional_t<General, pipeline_general<P, T>, pipeline_planes<P, T>> {
     using base = std::conditional_t<General, pipeline_general<P, T>, pipeline_planes<P, T>>;
-    using base::depth, base::threads, base::level_weights, base::weights_at;
+    using base::depth, base::threads, base::weights_at;
     using typename base::place, typename base::piece;
 
-    /* Those of each level: of all points and of the source term. */
-    __device__ static void start_weights(const stencil_kernel_args &s, const stencil_pass &pass, T *to) {
-        for (int i = threadIdx.x; i < depth * level_weights; i += threads) {
-            const int step = max(i / level_weights - (depth - pass.steps), 0), k = i % level_weights;
-            to[i] = weights_of<T>(s.cycle[(pass.first + step) %
-                                          s.cycle_length])[k < level_weights - 1 ? k : STENCIL_SOURCE_WEIGHT];
-        }
-    }
     __device__ __forceinline__ static void run(const stencil_kernel_args &s, const stencil_pass &pass) {
         extern __shared__ __align__(128) char shared[];
         place l;
         base::start(s, pass, l);
         if constexpr (General)
-            start_weights(s, pass, reinterpret_cast<T *>(shared + weights_at));
+            base::level_weights::put(reinterpret_cast<T *>(shared + weights_at), s, pass.first,
+                                     depth - pass.steps, depth);
         if (threadIdx.x < depth)
             init_barrier(shared_address(shared) + threadIdx.x * 8, threads);
         publish_barriers();

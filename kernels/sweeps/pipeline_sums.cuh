@@ -6,17 +6,6 @@
 
 namespace stencil {
 
-/* 16 bytes of shared memory. */
-__device__ __forceinline__ void get_vector(uint32_t at, double *v) {
-    asm volatile("ld.shared.v2.f64 {%0, %1}, [%2];" : "=d"(v[0]), "=d"(v[1]) : "r"(at) : "memory");
-}
-__device__ __forceinline__ void get_vector(uint32_t at, float *v) {
-    asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
-                 : "=f"(v[0]), "=f"(v[1]), "=f"(v[2]), "=f"(v[3])
-                 : "r"(at)
-                 : "memory");
-}
-
 /* Trees over so many adjacent lanes, of Count values at once: combine_lanes(), but in place of combining a
  * value twice, in both of two lanes, these combine two, so that all trees together are hardly more work than
  * one. Which value a lane ends with, which() says; Count is `lanes` at most. */
@@ -67,8 +56,8 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_sums : p
             const uint32_t at = (uint32_t)min(x, (count - 1) / vector * vector) * (uint32_t)sizeof(T);
             T cell[vector], old[vector];
             double term[vector];
-            get_vector(now + at, cell);
-            get_vector(before + at, old);
+            load_shared_vector(now + at, cell);
+            load_shared_vector(before + at, old);
 #pragma unroll
             for (int v = 0; v < vector; v++)
                 term[v] = x + v < count ? residual_term(cell[v], old[v], Norm) : 0.0;

@@ -9,82 +9,8 @@
 
 namespace stencil {
 
-/* f(integral_constant<0>), f(integral_constant<1>), …: a loop whose counter is a constant in each turn. */
-template <int Count, class F> __device__ __forceinline__ void for_constants(F f) {
-    if constexpr (Count > 0) {
-        for_constants<Count - 1>(f);
-        f(std::integral_constant<int, Count - 1>());
-    }
-}
-
 /* Some cells of a row, which a lane loads and stores at once. */
 template <class T, int Cells> struct alignas(Cells * sizeof(T)) pipeline_cells { T cell[Cells]; };
-
-/* From device memory to shared memory without a register in between. */
-template <int Bytes> __device__ __forceinline__ void copy_async(uint32_t to, const void *from) {
-    if constexpr (Bytes == 16)
-        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
-    else
-        asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(from), "n"(Bytes) : "memory");
-}
-__device__ __forceinline__ void end_copies() {
-    asm volatile("cp.async.commit_group;" ::: "memory");
-}
-/* Until all of this thread's groups of copies but the last `Pending` are there, for this thread. */
-template <int Pending> __device__ __forceinline__ void await_groups() {
-    asm volatile("cp.async.wait_group %0;" ::"n"(Pending) : "memory");
-}
-
-/* Stores where `stored` is not 0, without a branch: those keep instructions of other rows away. */
-__device__ __forceinline__ void put_if(uint32_t stored, float *to, float v) {
-    asm volatile("{ .reg .pred p; setp.ne.u32 p, %0, 0;\n\t@p st.global.f32 [%1], %2; }" ::"r"(stored),
-                 "l"(to), "f"(v)
-                 : "memory");
-}
-__device__ __forceinline__ void put_if(uint32_t stored, double *to, double v) {
-    asm volatile("{ .reg .pred p; setp.ne.u32 p, %0, 0;\n\t@p st.global.f64 [%1], %2; }" ::"r"(stored),
-                 "l"(to), "d"(v)
-                 : "memory");
-}
-__device__ __forceinline__ void put_if(uint32_t stored, float *to, const pipeline_cells<float, 2> &v) {
-    asm volatile(
-        "{ .reg .pred p; setp.ne.u32 p, %0, 0;\n\t@p st.global.v2.f32 [%1], {%2, %3}; }" ::"r"(stored),
-        "l"(to), "f"(v.cell[0]), "f"(v.cell[1])
-        : "memory");
-}
-__device__ __forceinline__ void put_if(uint32_t stored, float *to, const pipeline_cells<float, 4> &v) {
-    asm volatile(
-        "{ .reg .pred p; setp.ne.u32 p, %0, 0;\n\t@p st.global.v4.f32 [%1], {%2, %3, %4, %5}; }" ::"r"(
-            stored),
-        "l"(to), "f"(v.cell[0]), "f"(v.cell[1]), "f"(v.cell[2]), "f"(v.cell[3])
-        : "memory");
-}
-__device__ __forceinline__ void put_if(uint32_t stored, double *to, const pipeline_cells<double, 2> &v) {
-    asm volatile(
-        "{ .reg .pred p; setp.ne.u32 p, %0, 0;\n\t@p st.global.v2.f64 [%1], {%2, %3}; }" ::"r"(stored),
-        "l"(to), "d"(v.cell[0]), "d"(v.cell[1])
-        : "memory");
-}
-
-/* Loads cells from shared memory where `loaded` is not 0, without a branch either. */
-template <int Cells> __device__ __forceinline__ void get_if(uint32_t loaded, uint32_t at, float *v) {
-    if constexpr (Cells == 2)
-        asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0;\n\t@p ld.shared.v2.f32 {%0, %1}, [%3]; }"
-                     : "+f"(v[0]), "+f"(v[1])
-                     : "r"(loaded), "r"(at)
-                     : "memory");
-    else
-        asm volatile("{ .reg .pred p; setp.ne.u32 p, %4, 0;\n\t@p ld.shared.v4.f32 {%0, %1, %2, %3}, [%5]; }"
-                     : "+f"(v[0]), "+f"(v[1]), "+f"(v[2]), "+f"(v[3])
-                     : "r"(loaded), "r"(at)
-                     : "memory");
-}
-template <int Cells> __device__ __forceinline__ void get_if(uint32_t loaded, uint32_t at, double *v) {
-    asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0;\n\t@p ld.shared.v2.f64 {%0, %1}, [%3]; }"
-                 : "+d"(v[0]), "+d"(v[1])
-                 : "r"(loaded), "r"(at)
-                 : "memory");
-}
 
 template <class P, class T, bool General> struct pipeline_tile {
     using cell = T;
@@ -93,16 +19,6 @@ template <class P, class T, bool General> struct pipeline_tile {
     static constexpr int radius = P::radius, depth = shape.depth, cells = shape.cells, rows = shape.rows,
                          warps = shape.warps, threads = 32 * warps;
     using vector = pipeline_cells<T, cells>;
-
-    /* Points before point (z, y, x). */
-    static constexpr __host__ __device__ int before(int z, int y, int x) {
-        int count = 0;
-        for (int k = -radius; k <= radius; k++)
-            for (int j = -radius; j <= radius; j++)
-                for (int i = -radius; i <= radius; i++)
-                    count += P::has(k, j, i) && (k < z || (k == z && (j < y || (j == y && i < x))));
-        return count;
-    }
 
     /* A level gets a plane, and in the next turn, when all warps have theirs, the rows of others beside it;
      * then it completes the plane `radius` before that one, for the next level. What cells were before the
@@ -116,7 +32,7 @@ template <class P, class T, bool General> struct pipeline_tile {
     static constexpr int barrier_bytes = 128, edge_rows = 2 * radius * (warps + 2),
                          edges = 2 * depth * edge_rows, plane_rows = warps * rows,
                          planes = slots + (General && radius > 1 ? 2 : 0),
-                         level_weights = General ? before(radius + 1, 0, 0) + 1 : 0,
+                         level_weights = General ? P::count + 1 : 0,
                          weights_at =
                              barrier_bytes + (edges + planes * plane_rows) * 32 * (int)sizeof(vector),
                          bytes = weights_at + depth * level_weights * (int)sizeof(T);

@@ -61,32 +61,6 @@ template <> struct box_words<double> {
     }
 };
 
-__device__ __forceinline__ void store_word(ulonglong2 *to, const ulonglong2 &word) {
-    asm volatile("{ .reg .b128 v; mov.b128 v, {%1, %2}; st.relaxed.gpu.global.b128 [%0], v; }" ::"l"(to),
-                 "l"(word.x), "l"(word.y)
-                 : "memory");
-}
-__device__ __forceinline__ void load_word(const ulonglong2 *from, ulonglong2 &word) {
-    asm volatile("{ .reg .b128 v; ld.relaxed.gpu.global.b128 v, [%2]; mov.b128 {%0, %1}, v; }"
-                 : "=l"(word.x), "=l"(word.y)
-                 : "l"(from)
-                 : "memory");
-}
-
-/* Cells by their addresses in shared memory, which lists have. */
-__device__ __forceinline__ void load_at(uint32_t from, float &value) {
-    asm volatile("ld.shared.f32 %0, [%1];" : "=f"(value) : "r"(from) : "memory");
-}
-__device__ __forceinline__ void load_at(uint32_t from, double &value) {
-    asm volatile("ld.shared.f64 %0, [%1];" : "=d"(value) : "r"(from) : "memory");
-}
-__device__ __forceinline__ void store_at(uint32_t to, float value) {
-    asm volatile("st.shared.f32 [%0], %1;" ::"r"(to), "f"(value) : "memory");
-}
-__device__ __forceinline__ void store_at(uint32_t to, double value) {
-    asm volatile("st.shared.f64 [%0], %1;" ::"r"(to), "d"(value) : "memory");
-}
-
 template <class P, class T_, bool General, int Shape> struct box_exchange : box_tile<P, T_, General, Shape> {
     using base = box_tile<P, T_, General, Shape>;
     using T = T_;
@@ -276,11 +250,11 @@ template <class P, class T_, bool General, int Shape> struct box_exchange : box_
             T value[group];
 #pragma unroll
             for (int k = 0; k < group; k++)
-                load_at(e.x + buffer + k * e.y, value[k]);
+                value[k] = load_shared<T>(e.x + buffer + k * e.y);
             words::pack(w, value, number);
 #pragma unroll
             for (int k = 0; k < words::count; k++)
-                store_word(word_in(set, e.z) + k * STENCIL_BOX_GROUPS, w[k]);
+                store_wide(word_in(set, e.z) + k * STENCIL_BOX_GROUPS, w[k]);
         }
     }
     /* Waits for the words of others and takes them; polled: else a barrier has waited. */
@@ -298,8 +272,8 @@ template <class P, class T_, bool General, int Shape> struct box_exchange : box_
                                [&](int k) { return word_in(set, e.z) + k * STENCIL_BOX_GROUPS; });
 #pragma unroll
             for (int k = 0; k < group; k++)
-                store_at(e.x + buffer + k * e.y,
-                         words::cell(k, w[words::word_of(k, 0)], w[words::count - 1]));
+                store_shared(e.x + buffer + k * e.y,
+                             words::cell(k, w[words::word_of(k, 0)], w[words::count - 1]));
         }
 #pragma unroll 1
         for (int i = threadIdx.x; !base::star && i < place().corners; i += blockDim.x) {
@@ -309,7 +283,7 @@ template <class P, class T_, bool General, int Shape> struct box_exchange : box_
             take<words::of_cell>(barrier, step, polled, w, number, [&](int k) {
                 return word_in(set, e.x - member) + words::word_of((int)member, k) * STENCIL_BOX_GROUPS;
             });
-            store_at(e.y + buffer, words::cell((int)member, w[0], w[words::of_cell - 1]));
+            store_shared(e.y + buffer, words::cell((int)member, w[0], w[words::of_cell - 1]));
         }
     }
     /* Words at(0), at(1) ...: those that are not there are asked for again, and no others. */
@@ -325,7 +299,7 @@ template <class P, class T_, bool General, int Shape> struct box_exchange : box_
 #pragma unroll
             for (int k = 0; k < Count; k++)
                 if (absent[k] != 0)
-                    load_word(at(k), w[k]);
+                    load_wide(at(k), w[k]);
 #pragma unroll
             for (int k = 0; k < Count; k++)
                 absent[k] = missing(w[k], number), any |= absent[k];

@@ -12,8 +12,9 @@ namespace stencil {
 template <class P, class T_, bool General, int Shape> struct box_block : box_exchange<P, T_, General, Shape> {
     using base = box_exchange<P, T_, General, Shape>;
     using T = T_;
-    using base::K, base::RY, base::RZ, base::radius, base::place, base::cells, base::cell_at, base::weights,
-        base::points, base::lane_z, base::lane_y, base::lane_x, base::tiles_of, base::twin;
+    using base::K, base::RY, base::RZ, base::radius, base::place, base::cells, base::cell_at, base::lane_z,
+        base::lane_y, base::lane_x, base::tiles_of, base::twin;
+    using typename base::step_weights;
 
     __device__ __forceinline__ static void place_axis(const stencil_kernel_args &s, int axis, int tiles) {
         const int64_t n = s.domain.n[axis], length = place().length[axis];
@@ -38,7 +39,7 @@ template <class P, class T_, bool General, int Shape> struct box_block : box_exc
             return;
         const stencil_box_extent length = stencil_box_extent_of(base::shape, r.warps, r.warps_z);
         const stencil_box_memory m = stencil_box_memory_of(&length, radius, base::star, sizeof(T) == 8,
-                                                           General ? s.depth * weights : 0);
+                                                           General ? s.depth * (P::count + 1) : 0);
         volatile int32_t *const to = reinterpret_cast<volatile int32_t *>(&place().memory);
         for (size_t i = 0; i < sizeof m / sizeof(int32_t); i++)
             to[i] = reinterpret_cast<const int32_t *>(&m)[i];
@@ -90,17 +91,8 @@ template <class P, class T_, bool General, int Shape> struct box_block : box_exc
         each_cell(s.domain, 0, [&](int from, int64_t to) { out[to] = in[from]; });
     }
 
-    /* Of all points and of the source term, in each step of a pass. */
-    __device__ __forceinline__ static void load_weights(const stencil_kernel_args &s) {
-        T *const to = cells() + place().memory.weights;
-        for (int i = threadIdx.x; i < s.depth * weights; i += blockDim.x) {
-            const int k = i % weights;
-            to[i] = weights_of<T>(s.cycle[(place().step + i / weights) %
-                                          s.cycle_length])[k < points ? k : STENCIL_SOURCE_WEIGHT];
-        }
-    }
     /* Of a lane's cells, from L2: shared memory has no room for it. */
-    __device__ __forceinline__ void add_source(const stencil_domain &d, T factor) {
+    __device__ __forceinline__ void add_source(const stencil_domain &d, const point_weight<T> &factor) {
         const T *const b = static_cast<const T *>(d.b);
         int64_t x[K];
 #pragma unroll
@@ -114,22 +106,30 @@ template <class P, class T_, bool General, int Shape> struct box_block : box_exc
                 const T *const row = plane + in_field(d, 1, lane_y() + y) * d.row;
 #pragma unroll
                 for (int v = 0; v < K; v++)
-                    this->c[z][y][v] = fma(factor, row[x[v]], this->c[z][y][v]);
+                    this->c[z][y][v] = source_term(
+                        factor, [&] { return row - b + x[v]; }, row[x[v]], this->c[z][y][v]);
             }
         }
     }
     /* Step number `made` of the pass, from 0 on, up to where its cells may be published: from those of
      * exchange `number`. */
     __device__ __forceinline__ void make_step(const stencil_kernel_args &s, int made, uint32_t number) {
-        if (General && made == 0) {
-            load_weights(s);
-            __syncthreads();
-        }
-        const T *const weight =
-            General ? cells() + place().memory.weights + made * weights : weights_of<T>(s.domain.weights);
-        this->step(weight, number);
+        step_weights weights;
+        if constexpr (General) {
+            T *const all = cells() + place().memory.weights;
+            if (made == 0) {
+                step_weights::put(all, s, place().step, 0, s.depth);
+                __syncthreads();
+            }
+            weights = {all + made * step_weights::count};
+        } else
+            weights = weights_of<T>(s.domain.weights);
+        this->step(weights, number, [&](int z, int y, int v) {
+            const int at[3] = {lane_z() + z, lane_y() + y, lane_x() * K + v};
+            return element(s.domain, at);
+        });
         if (General && s.domain.b != nullptr)
-            add_source(s.domain, weight[points]);
+            add_source(s.domain, weights.source());
         if (!twin) /* or others still read */
             __syncthreads();
     }

@@ -60,16 +60,8 @@ template <class P, class T_, bool General, int Shape> struct box_tile {
     __device__ __forceinline__ static int cell_at(int z, int y, int x) {
         return (z + radius) * place().memory.plane + (y + radius) * row_cells + slot(x);
     }
-    /* Number of a point among those of the set. */
-    __host__ __device__ static constexpr int number(int z, int y, int x) {
-        int before = 0;
-        for (int dz = -radius; dz <= radius; dz++)
-            for (int dy = -radius; dy <= radius; dy++)
-                for (int dx = -radius; dx <= radius; dx++)
-                    before += (dz < z || (dz == z && (dy < y || (dy == y && dx < x)))) && P::has(dz, dy, dx);
-        return before;
-    }
-    static constexpr int points = number(radius + 1, 0, 0), weights = points + 1;
+    using step_weights =
+        std::conditional_t<General, cycle_weights<T, P::count, const T *>, uniform_weights<T>>;
 
     /* Row and plane of the lane's first cell. */
     __device__ __forceinline__ static int lane_z() {
@@ -85,16 +77,19 @@ template <class P, class T_, bool General, int Shape> struct box_tile {
         return place().length[1] / (groups * RY);
     }
 
-    template <int Dz, int Dy>
-    __device__ __forceinline__ static void add(T (&sum)[K], const T (&row)[K + 2 * radius], const T *weight) {
-        for_each<-radius, radius + 1>([&](auto dx) {
+    /* The points of a row that lies (Dz, Dy) beside that of the sum; at(cell of the lane): its element. */
+    template <int Dz, int Dy, class At>
+    __device__ __forceinline__ static void add(T (&sum)[K], const T (&row)[K + 2 * radius],
+                                               const step_weights &weights, At at) {
+        for_constants<-radius, radius + 1>([&](auto dx) {
             constexpr int X = decltype(dx)::value;
             if constexpr (P::has(Dz, Dy, X)) {
-                constexpr int k = number(Dz, Dy, X);
-                const T w = weight[k];
+                constexpr int k = P::number(Dz, Dy, X);
+                const auto weight = weights.point(k);
 #pragma unroll
                 for (int v = 0; v < K; v++)
-                    sum[v] = k == 0 ? multiply(w, row[radius + v + X]) : fma(w, row[radius + v + X], sum[v]);
+                    sum[v] = term(
+                        k, weight, [&] { return at(v); }, row[radius + v + X], sum[v]);
             }
         });
     }
@@ -141,24 +136,25 @@ template <class P, class T_, bool General, int Shape> struct box_tile {
         T at[RY + 2 * radius][K + 2 * radius];
     };
     template <int M> __device__ __forceinline__ void old_plane(rows &r, const T *from) const {
-        for_each<-radius, RY + radius>([&](auto n) {
+        for_constants<-radius, RY + radius>([&](auto n) {
             constexpr int N = decltype(n)::value;
             if constexpr (reach_of(M, N) >= 0)
                 old_row<M, N>(r.at[N + radius], from);
         });
     }
-    /* What a plane of old cells adds to the sums. */
-    template <int M>
-    __device__ __forceinline__ static void add_plane(T (&sum)[RZ][RY][K], const rows &r, const T *weight) {
-        for_each<-radius, RY + radius>([&](auto n) {
+    /* Adds a plane of old cells to the sums. at(plane, row, cell of the lane): its element. */
+    template <int M, class At>
+    __device__ __forceinline__ static void add_plane(T (&sum)[RZ][RY][K], const rows &r,
+                                                     const step_weights &weights, At at) {
+        for_constants<-radius, RY + radius>([&](auto n) {
             constexpr int N = decltype(n)::value;
             if constexpr (reach_of(M, N) >= 0)
-                for_each<-radius, radius + 1>([&](auto dz) {
-                    for_each<-radius, radius + 1>([&](auto dy) {
+                for_constants<-radius, radius + 1>([&](auto dz) {
+                    for_constants<-radius, radius + 1>([&](auto dy) {
                         constexpr int Z = M - decltype(dz)::value, Y = N - decltype(dy)::value;
                         if constexpr (Z >= 0 && Z < RZ && Y >= 0 && Y < RY)
-                            add<decltype(dz)::value, decltype(dy)::value>(sum[Z][Y], r.at[N + radius],
-                                                                          weight);
+                            add<decltype(dz)::value, decltype(dy)::value>(
+                                sum[Z][Y], r.at[N + radius], weights, [&](int v) { return at(Z, Y, v); });
                     });
                 });
         });
@@ -167,18 +163,19 @@ template <class P, class T_, bool General, int Shape> struct box_tile {
     /* From the old cells, those of an exchange, in shared memory and in c, to the new ones in c, and in the
      * other buffer where there are two. Of stars the next plane is read before the last one that is done is
      * stored, or it would have to wait for that. */
-    __device__ __forceinline__ void step(const T *weight, uint32_t exchange) {
+    template <class At>
+    __device__ __forceinline__ void step(const step_weights &weights, uint32_t exchange, At at) {
         const T *from = row_at(exchange, -radius);
         T *to = row_at(exchange + 1, 0);
         T sum[RZ][RY][K];
         rows now, next;
         old_plane<-radius>(now, from);
-        for_each<-radius, RZ + radius>([&](auto m) {
+        for_constants<-radius, RZ + radius>([&](auto m) {
             constexpr int M = decltype(m)::value;
             from += plane;
             if constexpr (star && M + 1 < RZ + radius)
                 old_plane<M + 1>(next, from);
-            add_plane<M>(sum, now, weight);
+            add_plane<M>(sum, now, weights, at);
             if constexpr (!star && M + 1 < RZ + radius) {
                 __syncwarp(); /* or loads are moved up until registers run out */
                 old_plane<M + 1>(next, from);

@@ -17,33 +17,6 @@
 
 namespace stencil {
 
-/* Shared memory, where `wanted`, else nothing. */
-__device__ __forceinline__ uint32_t shared_address(const void *p) {
-    return (uint32_t)__cvta_generic_to_shared(p);
-}
-__device__ __forceinline__ void store_if(bool wanted, uint32_t to, float value) {
-    asm volatile("{ .reg .pred p; setp.ne.u32 p, %0, 0; @p st.shared.f32 [%1], %2; }" ::"r"((uint32_t)wanted),
-                 "r"(to), "f"(value)
-                 : "memory");
-}
-__device__ __forceinline__ void store_if(bool wanted, uint32_t to, double value) {
-    asm volatile("{ .reg .pred p; setp.ne.u32 p, %0, 0; @p st.shared.f64 [%1], %2; }" ::"r"((uint32_t)wanted),
-                 "r"(to), "d"(value)
-                 : "memory");
-}
-__device__ __forceinline__ void load_if(bool wanted, float &value, uint32_t from) {
-    asm volatile("{ .reg .pred p; setp.ne.u32 p, %1, 0; @p ld.shared.f32 %0, [%2]; }"
-                 : "+f"(value)
-                 : "r"((uint32_t)wanted), "r"(from)
-                 : "memory");
-}
-__device__ __forceinline__ void load_if(bool wanted, double &value, uint32_t from) {
-    asm volatile("{ .reg .pred p; setp.ne.u32 p, %1, 0; @p ld.shared.f64 %0, [%2]; }"
-                 : "+d"(value)
-                 : "r"((uint32_t)wanted), "r"(from)
-                 : "memory");
-}
-
 template <class P, class T_, bool General, int Shape>
 struct resident_exchange : resident_tile<P, T_, General, Shape> {
     using base = resident_tile<P, T_, General, Shape>;
@@ -203,14 +176,14 @@ struct resident_exchange : resident_tile<P, T_, General, Shape> {
 #pragma unroll
             for (int b = 0; b < rows_at_once; b++)
                 rows[b] = b == 0 || first + b * step < open.end ? first + b * step : rows[b - 1];
-            for_each<0, (K + cells_at_once - 1) / cells_at_once>([&](auto part) { f(part, rows); });
+            for_constants<0, (K + cells_at_once - 1) / cells_at_once>([&](auto part) { f(part, rows); });
         }
     }
     /* f(columns, row of the tile) for the ghost columns of a thread, some at once. */
     static constexpr int columns_at_once = R < 8 || large ? 4 : 8;
     template <class F> __device__ __forceinline__ static void each_columns(F f) {
         const open_ghosts open = find_open(1);
-        const int thread = hidden(threadIdx.x), share = thread * place().row_share >> STENCIL_SHARE_BITS,
+        const int thread = opaque((int)threadIdx.x), share = thread * place().row_share >> STENCIL_SHARE_BITS,
                   row = thread - share * place().rows, shares = place().shares;
         if (share >= shares)
             return;
@@ -230,12 +203,6 @@ struct resident_exchange : resident_tile<P, T_, General, Shape> {
         return base::mixed && (begin & in_place) ? (int)(places[column] >> half & 0xffff)
                                                  : column * base::stage_column();
     }
-    /* The compiler is to keep it: one addition then makes the place of a word from it. */
-    __device__ __forceinline__ static uint64_t *kept(uint64_t *words_) {
-        asm volatile("" : "+l"(words_));
-        return words_;
-    }
-
     /* Sends what other tiles want. Behind a barrier of the block: others no longer read ghost cells. */
     __device__ __forceinline__ void send(const stencil_resident &r, uint32_t number, int buffer) {
         stage_columns();
@@ -287,7 +254,7 @@ struct resident_exchange : resident_tile<P, T_, General, Shape> {
                                                         uint32_t number, int flip) {
         const int height = place().rows;
         const uint32_t *const places = column_places();
-        uint64_t *const all = kept(word_at(r.words, place().own + set + (uint32_t)column_words(0)));
+        uint64_t *const all = opaque(word_at(r.words, place().own + set + (uint32_t)column_words(0)));
         each_columns([&](const int(&column)[columns_at_once], int row) {
             const uint32_t begin = begins()[row];
             const T *const from = cells_at(begin & ~in_place, flip);
@@ -326,7 +293,7 @@ struct resident_exchange : resident_tile<P, T_, General, Shape> {
                                                    int64_t step, bool polled, int buffer) {
         const int flip = buffer ? base::buffer_cells() : 0;
         const uint64_t *const all =
-            kept(word_at(s.resident.words, (number & 1) * (uint32_t)place().memory.ghosts));
+            opaque(word_at(s.resident.words, (number & 1) * (uint32_t)place().memory.ghosts));
         receive_rows(s, number, step, polled, flip, all);
         receive_columns(s, number, step, polled, flip, all);
     }
@@ -393,7 +360,7 @@ struct resident_exchange : resident_tile<P, T_, General, Shape> {
             inside[v] = (unsigned)(first + v) < (unsigned)reach;
             at[v] = from + v * length * (int)sizeof(T);
         }
-        for_each<0, R>([&](auto row) {
+        for_constants<0, R>([&](auto row) {
             constexpr int J = decltype(row)::value;
             if constexpr (!base::in_memory(J))
 #pragma unroll
@@ -413,7 +380,7 @@ struct resident_exchange : resident_tile<P, T_, General, Shape> {
 #pragma unroll 1
         for (;;) {
             each_staged(side, side == 0 ? left : right,
-                        [](bool wanted, uint32_t to, T &cell) { store_if(wanted, to, cell); });
+                        [](bool wanted, uint32_t to, T &cell) { store_shared_if(wanted, to, cell); });
             if (!__any_sync(~0u, at_right && side == 0))
                 break;
             side = 1;
@@ -429,14 +396,14 @@ struct resident_exchange : resident_tile<P, T_, General, Shape> {
             if (from >= R || end <= 0)
                 continue;
             const uint32_t to = shared_address(cells(stage_row(side, 0))) - from * row_bytes;
-            for_each<0, R>([&](auto row) {
+            for_constants<0, R>([&](auto row) {
                 constexpr int J = decltype(row)::value;
                 if constexpr (!base::in_memory(J))
                     if (J >= from && J < end) {
 #pragma unroll
                         for (int v = 0; v < K; v++)
-                            store_if(true, to + J * row_bytes + v * 32 * (int)sizeof(T),
-                                     this->c[base::register_of(J)][v]);
+                            store_shared_if(true, to + J * row_bytes + v * 32 * (int)sizeof(T),
+                                            this->c[base::register_of(J)][v]);
                     }
             });
         }
@@ -446,7 +413,7 @@ struct resident_exchange : resident_tile<P, T_, General, Shape> {
         const int first = warp() * R + radius, side = lane() >= 16;
         const kept_rows kept = find_kept();
         each_staged(side, place().closed[1][side] ? width : lane() * K - side * (width - place().reach),
-                    [](bool ghost, uint32_t from, T &cell) { load_if(ghost, cell, from); });
+                    [](bool ghost, uint32_t from, T &cell) { load_shared_if<1>(ghost, from, &cell); });
         if (first < kept.first || first + R > kept.end)
             take_rows(first, kept);
     }
@@ -454,15 +421,16 @@ struct resident_exchange : resident_tile<P, T_, General, Shape> {
         constexpr int row_bytes = width * (int)sizeof(T);
         const uint32_t above = shared_address(cells(stage_row(0, 0))) + first * row_bytes,
                        below = above + (place().reach - kept.end) * row_bytes;
-        for_each<0, R>([&](auto row) {
+        for_constants<0, R>([&](auto row) {
             constexpr int J = decltype(row)::value;
             const bool high = first + J < kept.first, ghost = high || first + J >= kept.end;
             if constexpr (!base::in_memory(J))
                 if (ghost) {
 #pragma unroll
                     for (int v = 0; v < K; v++)
-                        load_if(true, this->c[base::register_of(J)][v],
-                                (high ? above : below) + J * row_bytes + v * 32 * (int)sizeof(T));
+                        load_shared_if<1>(true,
+                                          (high ? above : below) + J * row_bytes + v * 32 * (int)sizeof(T),
+                                          &this->c[base::register_of(J)][v]);
                 }
         });
     }

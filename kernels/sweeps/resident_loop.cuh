@@ -14,8 +14,8 @@ struct resident_block : resident_exchange<P, T_, General, Shape> {
     using base = resident_exchange<P, T_, General, Shape>;
     using T = T_;
     using base::K, base::R, base::radius, base::width, base::place, base::cells, base::lane, base::warp,
-        base::stage_row, base::weights, base::points, base::find_ways, base::edge_of;
-    using typename base::ways;
+        base::stage_row, base::find_ways, base::edge_of;
+    using typename base::ways, typename base::step_weights;
     static constexpr bool general = General;
 
     /* Where the tile of this block lies along an axis (0: y, 1: x), and what those beside it want. */
@@ -52,7 +52,7 @@ struct resident_block : resident_exchange<P, T_, General, Shape> {
         const int warps = blockDim.x / 32;
         const stencil_resident_memory m =
             stencil_resident_tile_memory(base::shape, radius, sizeof(T) == 8, warps, radius * s.depth,
-                                         weight_sets(s) * weights, General && s.domain.b != nullptr);
+                                         weight_sets(s) * (P::count + 1), General && s.domain.b != nullptr);
         volatile stencil_resident_memory &to = place().memory;
         to.edge = m.edge, to.mixed = m.mixed, to.stage = m.stage;
         to.weights = m.weights, to.source = m.source;
@@ -105,7 +105,7 @@ struct resident_block : resident_exchange<P, T_, General, Shape> {
         int column[K];
         find_columns(d, column);
         T row[K];
-        for_each<0, R>([&](auto j) {
+        for_constants<0, R>([&](auto j) {
             constexpr int J = decltype(j)::value;
             load_row(d, in, radius + first + J, column, row);
 #pragma unroll
@@ -147,7 +147,7 @@ struct resident_block : resident_exchange<P, T_, General, Shape> {
         const auto rows = base::find_rows(warp(), buffer, lane());
         int column[K];
         find_columns(d, column);
-        for_each<0, R>([&](auto j) {
+        for_constants<0, R>([&](auto j) {
             constexpr int J = decltype(j)::value;
             if (first + J < top || first + J >= bottom)
                 return;
@@ -162,16 +162,11 @@ struct resident_block : resident_exchange<P, T_, General, Shape> {
     __device__ __forceinline__ static int weight_sets(const stencil_kernel_args &s) {
         return General ? s.depth : 1;
     }
-    /* Of all points and of the source term, in each step of a pass; those of all steps are among the
-     * parameters of the kernel, which fma take them from. */
+    /* Those of each step of a pass; of all steps they are among the parameters of the kernel, where an fma
+     * finds them. */
     __device__ __forceinline__ static void load_weights(const stencil_kernel_args &s) {
-        const int64_t step = place().step;
-        T *const to = cells(place().memory.weights);
-        for (int i = threadIdx.x; i < weight_sets(s) * weights; i += blockDim.x) {
-            const int k = i % weights;
-            to[i] = weights_of<T>(
-                s.cycle[(step + i / weights) % s.cycle_length])[k < points ? k : STENCIL_SOURCE_WEIGHT];
-        }
+        if constexpr (General)
+            step_weights::put(cells(place().memory.weights), s, place().step, 0, s.depth);
     }
     /* buffer: of outer rows, which the first step reads. Where cells leave no registers, where the rows are
      * is found anew for each step. How many there are comes by a shuffle, and whether there is another pass
@@ -180,7 +175,15 @@ struct resident_block : resident_exchange<P, T_, General, Shape> {
     __device__ __forceinline__ void make_steps(const stencil_kernel_args &s, int &buffer) {
         const bool source = General && s.domain.b != nullptr;
         const int steps = __shfl_sync(~0u, place().steps, 0);
-        const T *weight = General ? cells(place().memory.weights) : weights_of<T>(s.domain.weights);
+        const auto element = [&](int row, int v) {
+            return in_field(s.domain, 0, radius + warp() * R + row) * s.domain.row +
+                   in_field(s.domain, 1, lane() * K + v);
+        };
+        step_weights weights;
+        if constexpr (General)
+            weights = {cells(place().memory.weights)};
+        else
+            weights = weights_of<T>(s.domain.weights);
         const ways even = find_ways(source, 0), odd = find_ways(source, 1);
 #pragma unroll 1
         for (int l = 0; l < steps; l++) {
@@ -189,17 +192,16 @@ struct resident_block : resident_exchange<P, T_, General, Shape> {
             ways w = buffer ? odd : even;
             if (base::full)
                 w = find_ways(source, buffer);
-            w.weight = weight;
-            this->step(w);
+            w.weights = weights;
+            this->step(w, element);
             buffer ^= 1;
-            if (General)
-                weight += weights;
+            if constexpr (General)
+                weights.at += step_weights::count;
         }
     }
     /* Behind the exchange of the pass before. */
     __device__ __forceinline__ void begin_pass(const stencil_kernel_args &s, int buffer) {
-        if (General)
-            load_weights(s);
+        load_weights(s);
         this->take();
         publish(buffer);
     }
@@ -277,8 +279,7 @@ __global__ void __launch_bounds__(32 * Block::shape.warps, 1)
             Block::find_rows_beside();
         Block::find_sources(s.resident);
         Block::find_places();
-        if (Block::general)
-            Block::load_weights(s);
+        Block::load_weights(s);
         block.load(s);
     }
     for (;;) {

@@ -12,9 +12,6 @@
  * cells are `reach` wide; with each step `radius` more of them are no longer right, until an exchange. */
 #pragma once
 
-#include <type_traits>
-#include <utility>
-
 #include "kernels/ll.cuh"
 #include "kernels/cells.cuh"
 #include "kernels/sweeps/resident_memory.h"
@@ -41,21 +38,6 @@ struct resident_place {
     int32_t shares, row_share; /* threads of a row of the tile; 1 / rows, in 2^-STENCIL_SHARE_BITS */
 };
 static_assert(sizeof(resident_place) <= STENCIL_RESIDENT_PLACE - STENCIL_RESIDENT_TABLES, "");
-
-/* The compiler is not to keep what follows from it. */
-__device__ __forceinline__ int hidden(int i) {
-    asm volatile("" : "+r"(i));
-    return i;
-}
-
-/* f(std::integral_constant) for First, First + 1, ... , Last - 1. */
-template <int First, class F, int... I>
-__device__ __forceinline__ void call_each(std::integer_sequence<int, I...>, F f) {
-    (f(std::integral_constant<int, First + I>()), ...);
-}
-template <int First, int Last, class F> __device__ __forceinline__ void for_each(F f) {
-    call_each<First>(std::make_integer_sequence<int, Last - First>(), f);
-}
 
 template <class P, class T_, bool General, int Shape> struct resident_tile {
     using T = T_;
@@ -106,24 +88,17 @@ template <class P, class T_, bool General, int Shape> struct resident_tile {
         return reinterpret_cast<uint32_t *>(shared + place().memory.bytes) - 2 * width;
     }
     __device__ __forceinline__ static int lane() {
-        return hidden(threadIdx.x & 31);
+        return opaque((int)(threadIdx.x & 31));
     }
     __device__ __forceinline__ static int warp() {
-        return hidden(threadIdx.x >> 5);
+        return opaque((int)(threadIdx.x >> 5));
     }
     __device__ __forceinline__ static int warps() {
-        return hidden(blockDim.x >> 5);
+        return opaque((int)(blockDim.x >> 5));
     }
 
-    /* Number of a point among those of the set. */
-    __host__ __device__ static constexpr int number(int y, int x) {
-        int before = 0;
-        for (int dy = -radius; dy <= radius; dy++)
-            for (int dx = -radius; dx <= radius; dx++)
-                before += (dy < y || (dy == y && dx < x)) && P::contains(dy, 0, dx);
-        return before;
-    }
-    static constexpr int points = number(radius + 1, 0), weights = points + 1;
+    using step_weights =
+        std::conditional_t<General, cycle_weights<T, P::count, const T *>, uniform_weights<T>>;
 
     /* Rows of shared memory that a warp reads and writes in a step: where they are, in cells. */
     struct ways {
@@ -132,7 +107,7 @@ template <class P, class T_, bool General, int Shape> struct resident_tile {
         int mixed, fixed; /* its rows between those in registers; boundary cells of its rows */
         bool kept[2], mirrored[2]; /* left, right: this lane's outer cells are boundary or mirrored ones */
         int over_row, under_row;   /* from row to row */
-        const T *weight;
+        step_weights weights;
         int source; /* < 0: none */
     };
     /* The same for all lanes, found once: that takes more instructions than a row. */
@@ -204,17 +179,20 @@ template <class P, class T_, bool General, int Shape> struct resident_tile {
         return w;
     }
 
-    /* The points of a row that lies Dy below the row of the sum. */
-    template <int Dy>
-    __device__ __forceinline__ static void add(T (&sum)[K], const T (&row)[K + 2 * radius], const T *weight) {
-        for_each<-radius, radius + 1>([&](auto dx) {
+    /* The points of a row that lies Dy below row `to`, that of the sum. at(row, cell of the lane): its
+     * element. */
+    template <int Dy, class At>
+    __device__ __forceinline__ static void add(T (&sum)[K], const T (&row)[K + 2 * radius],
+                                               const step_weights &weights, int to, At at) {
+        for_constants<-radius, radius + 1>([&](auto dx) {
             constexpr int X = decltype(dx)::value;
             if constexpr (P::contains(Dy, 0, X)) {
-                constexpr int k = number(Dy, X);
-                const T w = weight[k];
+                constexpr int k = P::number(0, Dy, X);
+                const auto weight = weights.point(k);
 #pragma unroll
                 for (int v = 0; v < K; v++)
-                    sum[v] = k == 0 ? multiply(w, row[radius + v + X]) : fma(w, row[radius + v + X], sum[v]);
+                    sum[v] = term(
+                        k, weight, [&] { return at(to, v); }, row[radius + v + X], sum[v]);
             }
         });
     }
@@ -262,18 +240,18 @@ template <class P, class T_, bool General, int Shape> struct resident_tile {
         }
     }
     /* Row M adds its share to the sums of the rows above it, to its own, and to those below. */
-    template <int M>
+    template <int M, class At>
     __device__ __forceinline__ void add_row(T (&ahead)[radius][K], T (&begun)[radius][K],
-                                            const rows_of_step &rows, const ways &w) {
+                                            const rows_of_step &rows, const ways &w, At at) {
         T row[K + 2 * radius];
         old_row<M>(row, rows, w);
-        for_each<0, radius>([&](auto i) {
+        for_constants<0, radius>([&](auto i) {
             constexpr int Dy = radius - decltype(i)::value, O = M - Dy;
             if constexpr (O >= 0 && O < R) {
                 T(&sum)[K] = sum_of<O>(begun);
-                add<Dy>(sum, row, w.weight);
+                add<Dy>(sum, row, w.weights, O, at);
                 if constexpr (Dy == radius && General)
-                    add_source<O>(sum, w);
+                    add_source<O>(sum, w, at);
                 if constexpr (Dy == radius && in_memory(O))
                     put_row<O>(sum, rows);
                 else if constexpr (Dy == radius)
@@ -282,19 +260,19 @@ template <class P, class T_, bool General, int Shape> struct resident_tile {
         });
         if constexpr (M >= 0 && M < R) {
             T(&sum)[K] = sum_of<M>(begun);
-            add<0>(ahead[0], row, w.weight);
+            add<0>(ahead[0], row, w.weights, M, at);
 #pragma unroll
             for (int v = 0; v < K; v++)
                 sum[v] = ahead[0][v];
         }
-        for_each<1, radius + 1>([&](auto j) {
+        for_constants<1, radius + 1>([&](auto j) {
             constexpr int J = decltype(j)::value, O = M + J;
             if constexpr (J < radius)
 #pragma unroll
                 for (int v = 0; v < K; v++)
                     ahead[J - 1][v] = ahead[J][v];
             if constexpr (O >= 0 && O < R)
-                add<-J>(ahead[J - 1], row, w.weight);
+                add<-J>(ahead[J - 1], row, w.weights, O, at);
         });
     }
     /* The sums of row O, which rows below it still add to: in place, or until it goes to shared memory. */
@@ -312,14 +290,16 @@ template <class P, class T_, bool General, int Shape> struct resident_tile {
             if (!(v < radius && rows.kept[0]) && !(v >= K - radius && rows.kept[1]))
                 to[v * 32] = sum[v];
     }
-    template <int O> __device__ __forceinline__ void add_source(T (&sum)[K], const ways &w) const {
+    template <int O, class At>
+    __device__ __forceinline__ void add_source(T (&sum)[K], const ways &w, At at) const {
         if (w.source < 0)
             return;
         const T *const b = cells(w.source) + O * width;
-        const T factor = w.weight[points];
+        const auto factor = w.weights.source();
 #pragma unroll
         for (int v = 0; v < K; v++)
-            sum[v] = fma(factor, b[v * 32], sum[v]);
+            sum[v] = source_term(
+                factor, [&] { return at(O, v); }, b[v * 32], sum[v]);
     }
 
     /* Outer cells of a row in registers: boundary cells are as they were before, mirrored ones as the cells
@@ -352,13 +332,13 @@ template <class P, class T_, bool General, int Shape> struct resident_tile {
                 edge[(radius + j) * width + v * 32] = c[R - radius + j][v];
             }
     }
-    __device__ __forceinline__ void step(const ways &w) {
+    template <class At> __device__ __forceinline__ void step(const ways &w, At at) {
         T ahead[radius][K], begun[radius][K];
         const rows_of_step rows = {
             cells(w.over),  cells(w.under), cells(w.own),           cells(w.next),
             cells(w.mixed), cells(w.fixed), {w.kept[0], w.kept[1]}, {w.mirrored[0], w.mirrored[1]}};
-        for_each<-radius, R + radius>([&](auto m) {
-            add_row<decltype(m)::value>(ahead, begun, rows, w);
+        for_constants<-radius, R + radius>([&](auto m) {
+            add_row<decltype(m)::value>(ahead, begun, rows, w, at);
             if constexpr ((is_in_place(decltype(m)::value) && reads_beside(decltype(m)::value)) ||
                           (full && decltype(m)::value % 2 != 0))
                 __syncwarp(); /* before lanes replace cells that those beside them read */

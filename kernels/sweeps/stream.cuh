@@ -75,21 +75,14 @@ template <class P, class T, int Batch> struct stream {
         }
     }
 
-    /* The one expression of the cell update, for cell v of row `u` of the batch. */
-    __device__ __forceinline__ T update(const T *weight, int u, int v) const {
+    /* Cell v of row `u` of the batch. */
+    template <class Weights, class Where>
+    __device__ __forceinline__ T update(const Weights &weights, Where where, int u, int v) const {
         T sum = 0;
-        int k = 0;
-#pragma unroll
-        for (int m = -R; m <= R; m++)
-#pragma unroll
-            for (int o = -C; o <= C; o++)
-#pragma unroll
-                for (int dx = -R; dx <= R; dx++)
-                    if (P::contains(m, o, dx)) {
-                        const T value = window[o + C][u + m + R][v + dx + R];
-                        sum = k == 0 ? multiply(weight[0], value) : fma(weight[k], value, sum);
-                        k++;
-                    }
+        P::each([&](int k, int dz, int dy, int dx) {
+            const int m = P::rank == 3 ? dz : dy, o = P::rank == 3 ? dy : 0;
+            sum = term(k, weights.point(k), where, window[o + C][u + m + R][v + dx + R], sum);
+        });
         return sum;
     }
 
@@ -187,13 +180,14 @@ template <class P, class T, int Batch> struct stream {
     __device__ __forceinline__ void finish(const stencil_kernel_args &s, T *next, const vector_place &p,
                                            int k, double *partial, T *value) {
         const stencil_domain &d = s.domain;
-        const T *weight = weights_of<T>(d.weights); /* a pointer that lives longer costs registers */
+        const auto weights = weights_of<T>(d.weights); /* a pointer that lives longer costs registers */
         const stencil_norm norm = s.schedule.norm;
         const T *b = static_cast<const T *>(d.b);
 #pragma unroll
         for (int v = 0; v < V; v++)
-            value[v] = update(weight, k, v);
-        cells::store(weight[STENCIL_SOURCE_WEIGHT], b, next, p, value);
+            value[v] = update(
+                weights, [&] { return p.at + v; }, k, v);
+        cells::store(weights.source(), b, next, p, value);
         if (Check) {
             double term[V];
 #pragma unroll

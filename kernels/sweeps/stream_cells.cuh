@@ -21,14 +21,6 @@ struct place {
     int count;   /* cells along the streaming axis; 0: outside */
 };
 
-/* Hides how an offset came about. Rows are addressed as base + offset, with the base the same for all
- * threads; without this the compiler keeps a pointer of its own for every row of the batch and runs out of
- * registers. */
-__device__ __forceinline__ int64_t opaque(int64_t offset) {
-    asm volatile("" : "+l"(offset));
-    return offset;
-}
-
 template <class P, class T> struct stream_cells {
     static constexpr int V = vector_cells<T>, sector = 32 / (int)sizeof(T); /* cells of 32 bytes, of L2 */
 
@@ -67,19 +59,24 @@ template <class P, class T> struct stream_cells {
 
     /* The factor is 1 but in a cycle of several. Where registers are few, cells are then loaded by
      * themselves: a second vector to multiply makes the loop spill up to 96 bytes. */
-    static __device__ __forceinline__ void add_source(T factor, const T *b, T *value) {
+    static __device__ __forceinline__ void add_source(const point_weight<T> &factor, const T *b, int64_t at,
+                                                      T *value) {
         constexpr bool few_registers = P::rank == 3 && sizeof(T) == 4;
-        if (few_registers && factor != T(1)) {
+        const bool is_one = few_registers && factor.is_one();
+        if (few_registers && !is_one) {
 #pragma unroll
             for (int v = 0; v < V; v++)
-                value[v] = fma(factor, b[v], value[v]);
+                value[v] = source_term(
+                    factor, [&] { return at + v; }, b[at + v], value[v]);
             return;
         }
         T source[V];
-        load_vector(b, source);
+        load_vector(b + at, source);
 #pragma unroll
         for (int v = 0; v < V; v++)
-            value[v] = few_registers ? value[v] + source[v] : fma(factor, source[v], value[v]);
+            value[v] = is_one ? value[v] + source[v]
+                              : source_term(
+                                    factor, [&] { return at + v; }, source[v], value[v]);
     }
 
     /* Whether a vector belongs to the last sector of a row and holds what is behind the row, which may be
@@ -94,10 +91,11 @@ template <class P, class T> struct stream_cells {
      * behind the end of the row is stored with them, or NULL. Policy: whether L2 is told what to do with
      * whole vectors. */
     template <bool Policy = false>
-    __device__ __forceinline__ static void store(T factor, const T *b, T *next, const vector_place &p,
-                                                 T *value, const T *kept = nullptr, uint64_t policy = 0) {
+    __device__ __forceinline__ static void store(const point_weight<T> &factor, const T *b, T *next,
+                                                 const vector_place &p, T *value, const T *kept = nullptr,
+                                                 uint64_t policy = 0) {
         if (b != nullptr)
-            add_source(factor, b + p.at, value);
+            add_source(factor, b, p.at, value);
         if (V <= p.left_x) {
             if (Policy)
                 store_vector(next + p.at, value, policy);

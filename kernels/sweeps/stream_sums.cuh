@@ -20,40 +20,6 @@
 
 namespace stencil {
 
-/* 16 bytes to shared memory, without registers where the GPU can; neither address may change meanwhile. */
-__device__ __forceinline__ void begin_copy(void *to, const void *from) {
-#if __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 16;" ::"r"((uint32_t)__cvta_generic_to_shared(to)),
-                 "l"(from)
-                 : "memory");
-#else
-    *static_cast<float4 *>(to) = *static_cast<const float4 *>(from);
-#endif
-}
-/* The same of a line that L2 is told what to do with. */
-__device__ __forceinline__ void begin_copy(void *to, const void *from, uint64_t policy) {
-#if __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.ca.shared.global.L2::cache_hint [%0], [%1], 16, %2;" ::"r"(
-                     (uint32_t)__cvta_generic_to_shared(to)),
-                 "l"(from), "l"(policy)
-                 : "memory");
-#else
-    begin_copy(to, from);
-#endif
-}
-/* Ends a group of copies that this thread has begun. */
-__device__ __forceinline__ void end_group() {
-#if __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.commit_group;" ::: "memory");
-#endif
-}
-/* Until all but the last Count groups of this thread are there, for itself. */
-template <int Count> __device__ __forceinline__ void await_groups() {
-#if __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.wait_group %0;" ::"n"(Count) : "memory");
-#endif
-}
-
 /* Policies: L2 is to keep what is read, part of it more than once, before what is stored, which is read in
  * the next step only. */
 template <class P, class T, int Rows, int Ahead, bool Policies> struct stream_sums {
@@ -131,9 +97,9 @@ template <class P, class T, int Rows, int Ahead, bool Policies> struct stream_su
 
     __device__ __forceinline__ static void copy_in(T *to, const T *from, bool past_l2) {
         if (Policies)
-            begin_copy(to, from, l2_policy(l2_line::keep, past_l2));
+            copy_vector(to, from, l2_policy(l2_line::keep, past_l2));
         else
-            begin_copy(to, from);
+            copy_vector(to, from);
     }
     /* Begins to copy what is next into a slot. Lines of rows that do not exist are read by none that do: the
      * last one is loaded again. */
@@ -164,38 +130,32 @@ template <class P, class T, int Rows, int Ahead, bool Policies> struct stream_su
         }
     }
 
-    /* Adds a line to the sums of one row, which reads it at cross offset o; next[m]: number of the next point
-     * of offset m. */
-    __device__ __forceinline__ void add_line(const T *weight, const T *cell, int row, int o, int *next) {
+    /* Adds a line to the sums of row `row`, which reads it at cross offset o. `from`: the row's vector in the
+     * row or plane that came in. */
+    template <class Weights>
+    __device__ __forceinline__ void add_line(const Weights &weights, const T *cell, int row, int o,
+                                             int64_t from, int64_t stream) {
 #pragma unroll
         for (int m = R; m >= -R; m--)
 #pragma unroll
             for (int dx = -R; dx <= R; dx++)
                 if (P::contains(m, o, dx)) {
-                    const int k = next[m + R]++;
+                    const int k = P::number(P::rank == 3 ? m : 0, P::rank == 3 ? o : m, dx);
+                    const auto weight = weights.point(k);
 #pragma unroll
                     for (int v = 0; v < V; v++) {
                         T &s = sum[m + R][row][v];
-                        s = k == 0 ? multiply(weight[0], cell[R + v + dx])
-                                   : fma(weight[k], cell[R + v + dx], s);
+                        s = term(
+                            k, weight, [&] { return from - m * stream + v; }, cell[R + v + dx], s);
                     }
                 }
     }
 
-    /* Adds what has come in to a slot: every sum then stands for the row or plane before. */
-    __device__ __forceinline__ void add(const T *weight, const T *in) {
-        int next[Rows][2 * R + 1], k = 0;
-#pragma unroll
-        for (int m = -R; m <= R; m++) {
-#pragma unroll
-            for (int r = 0; r < Rows; r++)
-                next[r][m + R] = k;
-#pragma unroll
-            for (int o = -C; o <= C; o++)
-#pragma unroll
-                for (int dx = -R; dx <= R; dx++)
-                    k += P::contains(m, o, dx) ? 1 : 0;
-        }
+    /* Adds what has come in to a slot, the row or plane of element `at`: every sum then stands for the one
+     * before. */
+    template <class Weights>
+    __device__ __forceinline__ void add(const Weights &weights, const T *in, int64_t at, int64_t stream,
+                                        int64_t cross) {
 #pragma unroll
         for (int m = 2 * R; m > 0; m--)
 #pragma unroll
@@ -210,7 +170,7 @@ template <class P, class T, int Rows, int Ahead, bool Policies> struct stream_su
 #pragma unroll
             for (int r = 0; r < Rows; r++)
                 if (-C <= l - C - r && l - C - r <= C)
-                    add_line(weight, cell, r, l - C - r, next[r]);
+                    add_line(weights, cell, r, l - C - r, at + r * cross, stream);
         }
     }
 
@@ -228,8 +188,8 @@ template <class P, class T, int Rows, int Ahead, bool Policies> struct stream_su
             if (r > 0 && r > c.last)
                 break;
             const vector_place at = {p.x, (int)d.n[STENCIL_X] - p.x, c.to + r * c.cross};
-            cells::template store<Policies>(weights_of<T>(d.weights)[STENCIL_SOURCE_WEIGHT],
-                                            static_cast<const T *>(d.b), next, at, sum[2 * R][r],
+            cells::template store<Policies>(weights_of<T>(d.weights).source(), static_cast<const T *>(d.b),
+                                            next, at, sum[2 * R][r],
                                             keeps && cells::ends_sector(d, p) ? kept + r * V : nullptr,
                                             l2_policy(l2_line::give_away, s.past_l2));
             if (Check) {
@@ -269,7 +229,7 @@ template <class P, class T, int Rows, int Ahead, bool Policies> struct stream_su
                 c.at = opaque(c.at + c.stream);
                 to_load--;
             }
-            end_group();
+            end_copies();
             put = put + slot == end ? first : put + slot;
         };
         __syncwarp(); /* what the tile before had in the ring has been read */
@@ -278,10 +238,11 @@ template <class P, class T, int Rows, int Ahead, bool Policies> struct stream_su
             load_next();
 #pragma unroll 1
         for (; left > 0; left--) {
-            await_groups<Ahead - 1>();
+            await_copies<Ahead - 1>();
             __syncwarp(); /* of all lanes; and the slot before has been read */
             load_next();
-            add(weights_of<T>(d.weights), get);
+            add(weights_of<T>(d.weights), get, c.to + min(p.count + R - left, R) * c.stream, c.stream,
+                c.cross);
             if (keeps && cells::ends_sector(d, p))
                 keep(own_kept(first, left), get);
             get = get + slot == end ? first : get + slot;

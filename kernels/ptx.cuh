@@ -1,0 +1,388 @@
+/* The PTX of kernels/: instructions that CUDA C++ has no name for, and hints that keep a compiler from
+ * undoing what was tuned. Everything else in kernels/ is C++. (Barriers of grids have theirs in
+ * sync/memory.cuh.)
+ *
+ * Names: `load` and `store` move cells between memory and registers, `copy` from memory to memory without a
+ * register of the caller; `_if` does so where `wanted` is not 0, by a predicate, since a branch would keep
+ * instructions of other rows away. Shared memory is named by its 32-bit address. Source: PTX ISA 9.0. */
+#pragma once
+
+#include <cstdint>
+
+namespace stencil {
+
+/* Hides from the compiler how a value came about, so that it does not keep what follows from it in registers.
+ */
+template <class T> __device__ __forceinline__ T *opaque(T *p) {
+    asm volatile("" : "+l"(p));
+    return p;
+}
+__device__ __forceinline__ int64_t opaque(int64_t offset) {
+    asm volatile("" : "+l"(offset));
+    return offset;
+}
+__device__ __forceinline__ int opaque(int i) {
+    asm volatile("" : "+r"(i));
+    return i;
+}
+/* Does nothing, since number >= 0. Instructions are not moved across it, or what is needed at once would have
+ * no room in registers. */
+__device__ __forceinline__ void end_block(int number) {
+    asm volatile("{ .reg .pred p; setp.lt.s32 p, %0, 0;\n\t@p trap; }" ::"r"(number));
+}
+
+/* In a chain of programmatic launches: lets the next one set up its blocks, and waits until the one before
+ * has ended and its writes are visible. Elsewhere both do nothing. */
+__device__ __forceinline__ void await_launch_before() {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("griddepcontrol.launch_dependents;\n\tgriddepcontrol.wait;" ::: "memory");
+#endif
+}
+
+/* Registers of a thread, set by all warps of an aligned four. The instruction exists for this very
+ * architecture only; without it values that have no room are spilled. */
+template <int Count> __device__ __forceinline__ void more_registers() {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(Count));
+#endif
+}
+template <int Count> __device__ __forceinline__ void fewer_registers() {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(Count));
+#endif
+}
+
+/* Vectors of 16 bytes in device memory. Loads are plain: the field changes while a persistent kernel runs, so
+ * the non-coherent path would return old cells. */
+__device__ __forceinline__ void load_vector(const float *from, float *to) {
+    const float4 v = *reinterpret_cast<const float4 *>(from);
+    to[0] = v.x, to[1] = v.y, to[2] = v.z, to[3] = v.w;
+}
+__device__ __forceinline__ void load_vector(const double *from, double *to) {
+    const double2 v = *reinterpret_cast<const double2 *>(from);
+    to[0] = v.x, to[1] = v.y;
+}
+__device__ __forceinline__ void store_vector(float *to, const float *from) {
+    *reinterpret_cast<float4 *>(to) = make_float4(from[0], from[1], from[2], from[3]);
+}
+__device__ __forceinline__ void store_vector(double *to, const double *from) {
+    *reinterpret_cast<double2 *>(to) = make_double2(from[0], from[1]);
+}
+
+/* What L2 is to do with a line: keep it longer than others, or give it away before them. */
+enum class l2_line { keep, give_away };
+/* That policy, or the usual one where the caller does not ask for it. */
+__device__ __forceinline__ uint64_t l2_policy(l2_line line, bool asked_for) {
+    uint64_t policy = 0;
+#if __CUDA_ARCH__ >= 800
+    uint64_t usual;
+    asm("createpolicy.fractional.L2::evict_normal.b64 %0, 1.0;" : "=l"(usual));
+    if (line == l2_line::keep)
+        asm("createpolicy.fractional.L2::evict_last.b64 %0, 1.0;" : "=l"(policy));
+    else
+        asm("createpolicy.fractional.L2::evict_first.b64 %0, 1.0;" : "=l"(policy));
+    policy = asked_for ? policy : usual;
+#endif
+    return policy;
+}
+__device__ __forceinline__ void store_vector(float *to, const float *from, uint64_t policy) {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("st.global.L2::cache_hint.v4.f32 [%0], {%1, %2, %3, %4}, %5;" ::"l"(to), "f"(from[0]),
+                 "f"(from[1]), "f"(from[2]), "f"(from[3]), "l"(policy)
+                 : "memory");
+#else
+    store_vector(to, from);
+#endif
+}
+__device__ __forceinline__ void store_vector(double *to, const double *from, uint64_t policy) {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("st.global.L2::cache_hint.v2.f64 [%0], {%1, %2}, %3;" ::"l"(to), "d"(from[0]), "d"(from[1]),
+                 "l"(policy)
+                 : "memory");
+#else
+    store_vector(to, from);
+#endif
+}
+__device__ __forceinline__ void prefetch_l2(const void *from) {
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(from));
+}
+
+/* Stores 1, 2 or 4 cells, on a boundary of as many. */
+template <int Cells> __device__ __forceinline__ void store_if(uint32_t wanted, float *to, const float *v) {
+    if constexpr (Cells == 1)
+        asm volatile("{ .reg .pred p; setp.ne.u32 p, %0, 0;\n\t@p st.global.f32 [%1], %2; }" ::"r"(wanted),
+                     "l"(to), "f"(v[0])
+                     : "memory");
+    else if constexpr (Cells == 2)
+        asm volatile(
+            "{ .reg .pred p; setp.ne.u32 p, %0, 0;\n\t@p st.global.v2.f32 [%1], {%2, %3}; }" ::"r"(wanted),
+            "l"(to), "f"(v[0]), "f"(v[1])
+            : "memory");
+    else
+        asm volatile(
+            "{ .reg .pred p; setp.ne.u32 p, %0, 0;\n\t@p st.global.v4.f32 [%1], {%2, %3, %4, %5}; }" ::"r"(
+                wanted),
+            "l"(to), "f"(v[0]), "f"(v[1]), "f"(v[2]), "f"(v[3])
+            : "memory");
+}
+template <int Cells> __device__ __forceinline__ void store_if(uint32_t wanted, double *to, const double *v) {
+    if constexpr (Cells == 1)
+        asm volatile("{ .reg .pred p; setp.ne.u32 p, %0, 0;\n\t@p st.global.f64 [%1], %2; }" ::"r"(wanted),
+                     "l"(to), "d"(v[0])
+                     : "memory");
+    else
+        asm volatile(
+            "{ .reg .pred p; setp.ne.u32 p, %0, 0;\n\t@p st.global.v2.f64 [%1], {%2, %3}; }" ::"r"(wanted),
+            "l"(to), "d"(v[0]), "d"(v[1])
+            : "memory");
+}
+
+/* Cells in shared memory. */
+__device__ __forceinline__ uint32_t shared_address(const void *p) {
+    return (uint32_t)__cvta_generic_to_shared(p);
+}
+template <class T> __device__ __forceinline__ T load_shared(uint32_t from) {
+    T v;
+    if constexpr (sizeof(T) == 8)
+        asm volatile("ld.shared.f64 %0, [%1];" : "=d"(v) : "r"(from) : "memory");
+    else
+        asm volatile("ld.shared.f32 %0, [%1];" : "=f"(v) : "r"(from) : "memory");
+    return v;
+}
+__device__ __forceinline__ void store_shared(uint32_t to, float v) {
+    asm volatile("st.shared.f32 [%0], %1;" ::"r"(to), "f"(v) : "memory");
+}
+__device__ __forceinline__ void store_shared(uint32_t to, double v) {
+    asm volatile("st.shared.f64 [%0], %1;" ::"r"(to), "d"(v) : "memory");
+}
+/* 16 bytes of them. */
+__device__ __forceinline__ void load_shared_vector(uint32_t from, double *v) {
+    asm volatile("ld.shared.v2.f64 {%0, %1}, [%2];" : "=d"(v[0]), "=d"(v[1]) : "r"(from) : "memory");
+}
+__device__ __forceinline__ void load_shared_vector(uint32_t from, float *v) {
+    asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+                 : "=f"(v[0]), "=f"(v[1]), "=f"(v[2]), "=f"(v[3])
+                 : "r"(from)
+                 : "memory");
+}
+/* 1, 2 or 4 cells, on a boundary of as many. */
+template <int Cells>
+__device__ __forceinline__ void load_shared_if(uint32_t wanted, uint32_t from, float *v) {
+    if constexpr (Cells == 1)
+        asm volatile("{ .reg .pred p; setp.ne.u32 p, %1, 0; @p ld.shared.f32 %0, [%2]; }"
+                     : "+f"(v[0])
+                     : "r"(wanted), "r"(from)
+                     : "memory");
+    else if constexpr (Cells == 2)
+        asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0;\n\t@p ld.shared.v2.f32 {%0, %1}, [%3]; }"
+                     : "+f"(v[0]), "+f"(v[1])
+                     : "r"(wanted), "r"(from)
+                     : "memory");
+    else
+        asm volatile("{ .reg .pred p; setp.ne.u32 p, %4, 0;\n\t@p ld.shared.v4.f32 {%0, %1, %2, %3}, [%5]; }"
+                     : "+f"(v[0]), "+f"(v[1]), "+f"(v[2]), "+f"(v[3])
+                     : "r"(wanted), "r"(from)
+                     : "memory");
+}
+template <int Cells>
+__device__ __forceinline__ void load_shared_if(uint32_t wanted, uint32_t from, double *v) {
+    if constexpr (Cells == 1)
+        asm volatile("{ .reg .pred p; setp.ne.u32 p, %1, 0; @p ld.shared.f64 %0, [%2]; }"
+                     : "+d"(v[0])
+                     : "r"(wanted), "r"(from)
+                     : "memory");
+    else
+        asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0;\n\t@p ld.shared.v2.f64 {%0, %1}, [%3]; }"
+                     : "+d"(v[0]), "+d"(v[1])
+                     : "r"(wanted), "r"(from)
+                     : "memory");
+}
+__device__ __forceinline__ void store_shared_if(uint32_t wanted, uint32_t to, float v) {
+    asm volatile("{ .reg .pred p; setp.ne.u32 p, %0, 0; @p st.shared.f32 [%1], %2; }" ::"r"(wanted), "r"(to),
+                 "f"(v)
+                 : "memory");
+}
+__device__ __forceinline__ void store_shared_if(uint32_t wanted, uint32_t to, double v) {
+    asm volatile("{ .reg .pred p; setp.ne.u32 p, %0, 0; @p st.shared.f64 [%1], %2; }" ::"r"(wanted), "r"(to),
+                 "d"(v)
+                 : "memory");
+}
+
+/* Copies `Bytes` (4, 8 or 16) from device to shared memory, without registers where the GPU can; neither
+ * address may change meanwhile. ThroughL1: lines stay in L1; only 16 bytes can pass it by. */
+template <int Bytes, bool ThroughL1 = (Bytes < 16)>
+__device__ __forceinline__ void copy_async(uint32_t to, const void *from) {
+    if constexpr (ThroughL1)
+        asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(from), "n"(Bytes) : "memory");
+    else
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
+}
+/* A vector of 16 bytes; on older GPUs through registers. */
+__device__ __forceinline__ void copy_vector(void *to, const void *from) {
+#if __CUDA_ARCH__ >= 800
+    copy_async<16, true>(shared_address(to), from);
+#else
+    *static_cast<float4 *>(to) = *static_cast<const float4 *>(from);
+#endif
+}
+/* The same of a line that L2 is told what to do with. */
+__device__ __forceinline__ void copy_vector(void *to, const void *from, uint64_t policy) {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.ca.shared.global.L2::cache_hint [%0], [%1], 16, %2;" ::"r"(shared_address(to)),
+                 "l"(from), "l"(policy)
+                 : "memory");
+#else
+    copy_vector(to, from);
+#endif
+}
+/* Ends a group of copies that this thread has begun. */
+__device__ __forceinline__ void end_copies() {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+/* Waits until all of this thread's groups but the last `Pending` are there, for this thread. */
+template <int Pending> __device__ __forceinline__ void await_copies() {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_group %0;" ::"n"(Pending) : "memory");
+#endif
+}
+
+/* Barriers in shared memory (mbarrier), 8 bytes each. */
+
+/* Sets up a barrier that so many threads arrive at. */
+__device__ __forceinline__ void init_barrier(uint32_t barrier, int threads) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(threads) : "memory");
+}
+/* Its memory may then be used for something else, or another barrier. */
+__device__ __forceinline__ void drop_barrier(uint32_t barrier) {
+    asm volatile("mbarrier.inval.shared::cta.b64 [%0];" ::"r"(barrier) : "memory");
+}
+/* After it and a __syncthreads() barriers are there for all threads and for the copy engine. */
+__device__ __forceinline__ void publish_barriers() {
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+/* Tells whether the phase of this parity is over; waits a while. Acquires what was written before the
+ * arrival. */
+__device__ __forceinline__ bool try_wait(uint32_t barrier, uint32_t parity) {
+    uint32_t over;
+    asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 p, [%1], %2;\n\t"
+                 "selp.u32 %0, 1, 0, p; }"
+                 : "=r"(over)
+                 : "r"(barrier), "r"(parity)
+                 : "memory");
+    return over;
+}
+__device__ __forceinline__ void wait_thread(uint32_t barrier, uint32_t parity) {
+    while (!try_wait(barrier, parity))
+        ;
+}
+/* All lanes wait, and go on together. */
+__device__ __forceinline__ void wait_warp(uint32_t barrier, uint32_t parity) {
+    while (!__all_sync(~0u, try_wait(barrier, parity)))
+        ;
+}
+/* Releases what this thread has written. */
+__device__ __forceinline__ void arrive(uint32_t barrier) {
+    asm volatile("mbarrier.arrive.release.cta.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
+/* Arrives; the phase is over when so many bytes have been copied in, too. */
+__device__ __forceinline__ void expect_bytes(uint32_t barrier, uint32_t bytes) {
+    asm volatile("mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 _, [%0], %1;" ::"r"(barrier),
+                 "r"(bytes)
+                 : "memory");
+}
+
+/* The copy engine (cp.async.bulk); addresses and sizes are multiples of 16 bytes. */
+
+__device__ __forceinline__ void bulk_copy_in(uint32_t to, const void *from, uint32_t bytes,
+                                             uint32_t barrier) {
+    asm volatile(
+        "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),
+        "l"(from), "r"(bytes), "r"(barrier)
+        : "memory");
+}
+__device__ __forceinline__ void bulk_copy_out(void *to, uint32_t from, uint32_t bytes) {
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to), "r"(from),
+                 "r"(bytes)
+                 : "memory");
+}
+/* What this thread knows to be written in shared memory is there for copies that it starts. */
+__device__ __forceinline__ void publish_to_bulk_copies() {
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+/* The same for all memory, and what copies have written for this thread's own accesses. */
+__device__ __forceinline__ void publish_all_to_bulk_copies() {
+    asm volatile("fence.proxy.async;" ::: "memory");
+}
+/* Waits until this thread's copies out before those since the last such call have been read from shared
+ * memory. */
+__device__ __forceinline__ void await_bulk_copies_before_read() {
+    asm volatile("cp.async.bulk.commit_group;\n\tcp.async.bulk.wait_group.read 1;" ::: "memory");
+}
+__device__ __forceinline__ void await_bulk_copies() {
+    asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+}
+
+/* Words that carry a flag (kernels/ll.cuh): one access each, of 64 or 128 bits, relaxed. */
+
+__device__ __forceinline__ void store_word(uint64_t *to, uint64_t word) {
+    asm volatile("st.relaxed.sys.global.b64 [%0], %1;" ::"l"(to), "l"(word) : "memory");
+}
+__device__ __forceinline__ uint64_t load_word(const uint64_t *from) {
+    uint64_t word;
+    asm volatile("ld.relaxed.sys.global.b64 %0, [%1];" : "=l"(word) : "l"(from) : "memory");
+    return word;
+}
+/* Two of 64 bits; each by itself is whole. */
+__device__ __forceinline__ void store_two_words(uint64_t *to, uint64_t first, uint64_t second) {
+    asm volatile("st.relaxed.sys.global.v2.b64 [%0], {%1, %2};" ::"l"(to), "l"(first), "l"(second)
+                 : "memory");
+}
+__device__ __forceinline__ void load_two_words(const uint64_t *from, uint64_t *first, uint64_t *second) {
+    asm volatile("ld.relaxed.sys.global.v2.b64 {%0, %1}, [%2];"
+                 : "=l"(*first), "=l"(*second)
+                 : "l"(from)
+                 : "memory");
+}
+__device__ __forceinline__ void store_word_if(uint32_t wanted, uint64_t *to, uint64_t word) {
+    asm volatile(
+        "{ .reg .pred p; setp.ne.u32 p, %0, 0; @p st.relaxed.sys.global.b64 [%1], %2; }" ::"r"(wanted),
+        "l"(to), "l"(word)
+        : "memory");
+}
+__device__ __forceinline__ void load_word_if(uint32_t wanted, const uint64_t *from, uint64_t &word) {
+    asm volatile("{ .reg .pred p; setp.ne.u32 p, %1, 0; @p ld.relaxed.sys.global.b64 %0, [%2]; }"
+                 : "+l"(word)
+                 : "r"(wanted), "l"(from)
+                 : "memory");
+}
+/* One of 128 bits. */
+__device__ __forceinline__ void store_wide_if(uint32_t wanted, uint64_t *to, uint64_t low, uint64_t high) {
+    asm volatile("{ .reg .pred p; .reg .b128 w; setp.ne.u32 p, %0, 0; mov.b128 w, {%2, %3}; "
+                 "@p st.relaxed.sys.global.b128 [%1], w; }" ::"r"(wanted),
+                 "l"(to), "l"(low), "l"(high)
+                 : "memory");
+}
+__device__ __forceinline__ void load_wide_if(uint32_t wanted, const uint64_t *from, uint64_t &low,
+                                             uint64_t &high) {
+    asm volatile("{ .reg .pred p; .reg .b128 w; setp.ne.u32 p, %2, 0; mov.b128 w, {%0, %1}; "
+                 "@p ld.relaxed.sys.global.b128 w, [%3]; mov.b128 {%0, %1}, w; }"
+                 : "+l"(low), "+l"(high)
+                 : "r"(wanted), "l"(from)
+                 : "memory");
+}
+/* The same for blocks of this GPU only. */
+__device__ __forceinline__ void store_wide(ulonglong2 *to, const ulonglong2 &word) {
+    asm volatile("{ .reg .b128 v; mov.b128 v, {%1, %2}; st.relaxed.gpu.global.b128 [%0], v; }" ::"l"(to),
+                 "l"(word.x), "l"(word.y)
+                 : "memory");
+}
+__device__ __forceinline__ void load_wide(const ulonglong2 *from, ulonglong2 &word) {
+    asm volatile("{ .reg .b128 v; ld.relaxed.gpu.global.b128 v, [%2]; mov.b128 {%0, %1}, v; }"
+                 : "=l"(word.x), "=l"(word.y)
+                 : "l"(from)
+                 : "memory");
+}
+
+} // namespace stencil
