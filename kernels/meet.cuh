@@ -15,7 +15,7 @@ __device__ __forceinline__ void meet_blocks(const stencil_kernel_args &s, const 
     const int64_t step = pass.first + pass.steps;
     Barrier barrier(s.barrier);
     if (first && (s.fault.delay_ns != 0 || s.fault.absent_step != 0))
-        inject_fault<STENCIL_DEPTH_MAX>(s, step, pass.steps);
+        inject_fault(s, step, pass.steps);
     barrier.sync_all(step);
     barrier.leave();
     __syncthreads(); /* the next one begins where this one ends */

@@ -53,7 +53,6 @@ __device__ double grid_residual(const stencil_kernel_args &s, uint32_t set, Barr
 /* Does what a test asks for before the barrier of a pass that ends with `step`: the block comes late, or not
  * at all until others have given up: not only the first of them, or those that wait for this block itself
  * would go on without having said so. */
-template <int Depth>
 static __device__ __noinline__ void inject_fault(const stencil_kernel_args &s, int64_t step, int steps) {
     const stencil_fault &d = s.fault;
     const uint32_t participant = s.barrier.first + blockIdx.x;
@@ -64,9 +63,7 @@ static __device__ __noinline__ void inject_fault(const stencil_kernel_args &s, i
     }
     const uint64_t start_ns = device_clock_ns();
     const bool absent = d.absent_part != 0 ? s.barrier.part + 1 == d.absent_part : participant == d.absent;
-    const bool now =
-        Depth == 1 ? step == d.absent_step : step - steps < d.absent_step && d.absent_step <= step;
-    if (now && absent) {
+    if (absent && step - steps < d.absent_step && d.absent_step <= step) {
         constexpr uint64_t noticed_ns = 10000000; /* all watchdogs have looked at the alarm by then */
         while (!alarm_raised(s.barrier) && device_clock_ns() - start_ns < 4 * s.barrier.timeout_ns)
             __nanosleep(1000);
@@ -92,43 +89,25 @@ static __device__ __noinline__ void relay_interrupt(const stencil_kernel_args &s
             s.peers->control[p]->interrupt = step;
 }
 
-/* As what moments of the pass up to `step` are noted: passes are whole where they are. */
-template <class Sweep> __device__ __forceinline__ int64_t noted(const stencil_kernel_args &s, int64_t step) {
-    return Sweep::depth == 1 ? step : step / s.depth;
-}
-
-template <class Sweep> __device__ __forceinline__ int64_t noted_launch(const stencil_kernel_args &s) {
-    return noted<Sweep>(s, s.step_first + (Sweep::depth == 1 ? 1 : s.step_count));
-}
-
-/* The pass of a launch, or the one so many passes behind it. */
-template <class Sweep>
-__device__ __forceinline__ stencil_pass launched_pass_of(const stencil_kernel_args &s, uint32_t before) {
-    return {s.step_first, Sweep::depth == 1 ? 1 : (int32_t)s.step_count,
-            (int32_t)((s.step_first + before) & 1)};
-}
-
-/* Makes a block's tile of a launch for one pass. */
-template <class Sweep>
-__device__ __forceinline__ void make_launched(const stencil_kernel_args &s, const stencil_pass &pass) {
-    const int64_t step = s.step_first + pass.steps, every = s.schedule.check_every;
+/* Makes a block's tile of a launch for one step, which reads buffer `from`. */
+template <class Sweep> __device__ __forceinline__ void make_launched(const stencil_kernel_args &s, int from) {
+    const int64_t step = s.step_first + 1, every = s.schedule.check_every;
     /* Asked as stencil_schedule_checks() does it takes 9 registers more. */
-    const bool check = Sweep::depth == 1 ? (s.step_first / every + 1) * every == step : step % every == 0;
-    if (check || step == s.schedule.check_step)
-        launched_pass<Sweep, true>(s, blockIdx.x, pass, s.domain.partial + s.domain.partial_first);
+    if ((s.step_first / every + 1) * every == step || step == s.schedule.check_step)
+        launched_step<Sweep, true>(s, blockIdx.x, from, s.domain.partial + s.domain.partial_first);
     else
-        launched_pass<Sweep, false>(s, blockIdx.x, pass, nullptr);
+        launched_step<Sweep, false>(s, blockIdx.x, from, nullptr);
 }
 
-/* The kernel of a relaunch: one pass, whose residual the host reads. */
+/* The kernel of a relaunch: one step, whose residual the host reads. */
 template <class Sweep>
 __global__ void __launch_bounds__(block_threads, Sweep::blocks)
     step_kernel(const __grid_constant__ stencil_kernel_args s) {
     await_launch_before();
-    make_launched<Sweep>(s, launched_pass_of<Sweep>(s, 0));
+    make_launched<Sweep>(s, (int)(s.step_first & 1));
 }
 
-/* The same for attribution: a pass of its own notes moments; in a grid of as many rows as passes, of tiles
+/* The same for attribution: a step of its own notes moments; in a grid of as many rows as steps, of tiles
  * each, these are made with nothing that holds them together. A kernel of its own, since the other one has
  * no register left. */
 template <class Sweep>
@@ -137,9 +116,9 @@ __global__ void __launch_bounds__(block_threads, Sweep::blocks)
     await_launch_before();
     if (s.trace.without_compute)
         return;
-    note_launched(s, noted_launch<Sweep>(s), STENCIL_MARK_BEGIN);
-    make_launched<Sweep>(s, launched_pass_of<Sweep>(s, blockIdx.y));
-    note_launched(s, noted_launch<Sweep>(s), STENCIL_MARK_SWEPT);
+    note_launched(s, s.step_first + 1, STENCIL_MARK_BEGIN);
+    make_launched<Sweep>(s, (int)((s.step_first + blockIdx.y) & 1));
+    note_launched(s, s.step_first + 1, STENCIL_MARK_SWEPT);
 }
 
 /* What the block sends and receives, complete after a __syncthreads(). */
@@ -210,17 +189,6 @@ __device__ __forceinline__ void leave_results(const stencil_kernel_args &s, int6
     s.control->reason = reason;
 }
 
-/* The pass that follows `step` steps in a persistent loop: stencil_pass_steps() with the steps to the next
- * check at hand. `before`: the last one; a sweep of a step at a time needs none. */
-template <class Sweep>
-__device__ __forceinline__ stencil_pass resident_pass_of(const stencil_kernel_args &s, int64_t step,
-                                                         int64_t end, int64_t to_check, int before) {
-    if constexpr (Sweep::depth == 1)
-        return {step, 1, (int32_t)(step & 1)};
-    else
-        return {step, (int32_t)min(min(to_check, end - step), (int64_t)s.depth), 1 - before};
-}
-
 /* The persistent loop. Ll: ghost cells of other parts travel by themselves (kernels/ll.cuh). */
 template <class Sweep, class Barrier, bool Ll>
 __global__ void __launch_bounds__(block_threads, Sweep::blocks)
@@ -240,34 +208,32 @@ __global__ void __launch_bounds__(block_threads, Sweep::blocks)
         start = start_of(s);
     ll_lists *const lists = lists_of_block<Ll>(s.ll);
     __syncthreads();
-    stencil_pass pass = {step, 0, (int32_t)(~step & 1)};
     for (const int64_t end = step + s.step_count; step < end && reason == STENCIL_REASON_NONE;) {
-        pass = resident_pass_of<Sweep>(s, step, end, to_check, pass.from);
+        const int from = (int)(step & 1);
         if (is_special(s))
-            note_turn(s, noted<Sweep>(s, step));
-        step += pass.steps;
-        to_check -= pass.steps;
+            note_turn(s, step);
+        step++;
+        to_check--;
         const bool check = to_check == 0 || step == s.schedule.check_step;
         if (check) {
-            resident_pass<Sweep, true>(s, start, pass, d.partial + d.partial_first + set * d.partial_set);
+            persistent_step<Sweep, true>(s, start, from, d.partial + d.partial_first + set * d.partial_set);
             to_check = s.schedule.check_every;
         } else {
-            resident_pass<Sweep, false>(s, start, pass, nullptr);
+            persistent_step<Sweep, false>(s, start, from, nullptr);
         }
-        to_poll -= pass.steps;
-        const bool poll = Sweep::depth == 1 ? to_poll == 0 : to_poll <= 0;
+        const bool poll = --to_poll == 0;
         if (poll && is_leader())
             relay_interrupt(s, step);
         if (is_special(s)) {
             if (s.fault.delay_ns != 0 || s.fault.absent_step != 0) /* a call costs even what does nothing */
-                inject_fault<Sweep::depth>(s, step, pass.steps);
-            note_moment(s, noted<Sweep>(s, step), STENCIL_MARK_SWEPT);
+                inject_fault(s, step, 1);
+            note_moment(s, step, STENCIL_MARK_SWEPT);
         }
         if (!s.trace.without_barrier &&
             !end_step<typename Sweep::cell, Ll>(s, barrier, lists, step, check || poll))
             return;
         if (is_special(s))
-            note_moment(s, noted<Sweep>(s, step), STENCIL_MARK_LEFT);
+            note_moment(s, step, STENCIL_MARK_LEFT);
         if (check) {
             reason = judge_step(s, set, barrier, step, checks++);
             set ^= 1;
@@ -278,7 +244,7 @@ __global__ void __launch_bounds__(block_threads, Sweep::blocks)
         }
     }
     if (is_special(s))
-        note_turn(s, noted<Sweep>(s, step));
+        note_turn(s, step);
     if (is_leader())
         leave_results(s, step, checks, reason);
     barrier.leave();

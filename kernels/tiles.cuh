@@ -52,43 +52,32 @@ __device__ __forceinline__ tile_start start_of(const stencil_kernel_args &s) {
 }
 
 /* tile_at() for the steps: two divisions of a whole number by another take some 100 cycles. */
-__device__ __forceinline__ tile_place resident_tile_at(const stencil_kernel_args &s, const tile_start &start,
-                                                       uint32_t t) {
+__device__ __forceinline__ tile_place persistent_tile_at(const stencil_kernel_args &s,
+                                                         const tile_start &start, uint32_t t) {
     const uint32_t row = start.by_x.quotient(t), z = start.by_y.quotient(row);
     return {z, row - z * s.tile_count[STENCIL_Y], t - row * s.tile_count[STENCIL_X]};
 }
 
-/* A tile for a pass; a sweep of a step at a time is told no more than the buffer. */
-template <class Sweep, bool Check>
-__device__ __forceinline__ void make_tile(const stencil_kernel_args &s, const tile_place &t,
-                                          const stencil_pass &pass, double *partial) {
-    if constexpr (Sweep::depth > 1)
-        Sweep::template tile<Check>(s, t, pass, partial);
-    else
-        Sweep::template tile<Check>(s, t, pass.from, partial);
-}
-
 /* The tile of block `block` in a launch of its own. */
 template <class Sweep, bool Check>
-__device__ __forceinline__ void launched_pass(const stencil_kernel_args &s, uint32_t block,
-                                              const stencil_pass &pass, double *partial) {
+__device__ __forceinline__ void launched_step(const stencil_kernel_args &s, uint32_t block, int from,
+                                              double *partial) {
     const uint32_t last = s.tile_count[0] * s.tile_count[1] * s.tile_count[2] - 1;
-    make_tile<Sweep, Check>(s, tile_at(s, pass.from ? last - block : block), pass, partial);
+    Sweep::template tile<Check>(s, tile_at(s, from ? last - block : block), from, partial);
 }
 
-/* All tiles of this block for a pass. */
+/* All tiles of this block for a step. */
 template <class Sweep, bool Check>
-__device__ __forceinline__ void resident_pass(const stencil_kernel_args &s, const tile_start &start,
-                                              const stencil_pass &pass, double *partial) {
-    const int from = pass.from;
+__device__ __forceinline__ void persistent_step(const stencil_kernel_args &s, const tile_start &start,
+                                                int from, double *partial) {
     tile_place t = start.place[from];
     uint32_t i = from ? start.last : start.first;
     for (uint32_t left = start.count; left > 0;) {
-        make_tile<Sweep, Check>(s, t, pass, partial);
+        Sweep::template tile<Check>(s, t, from, partial);
         if (--left == 0)
             break;
         i = from ? i - gridDim.x : i + gridDim.x;
-        t = resident_tile_at(s, start, i);
+        t = persistent_tile_at(s, start, i);
     }
 }
 

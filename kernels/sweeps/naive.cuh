@@ -17,7 +17,7 @@ template <class P, class T, bool Relaunch, bool Ll> struct naive_sweep {
     using single = naive_sweep;
     /* Blocks on a multiprocessor at least; threads of a block and cells of a thread along x; dynamic shared
      * memory of a block. */
-    static constexpr int depth = 1, blocks = 2, block_x = STENCIL_PARTIAL_CELLS, cells = 1, shared_bytes = 0;
+    static constexpr int blocks = 2, block_x = STENCIL_PARTIAL_CELLS, cells = 1, shared_bytes = 0;
 
     template <bool Check>
     __device__ __forceinline__ static void tile(const stencil_kernel_args &s, const tile_place &t, int from,

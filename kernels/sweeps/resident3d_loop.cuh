@@ -165,7 +165,7 @@ __device__ __forceinline__ bool end_step_of(const stencil_kernel_args &s, Block 
         note_pass(s, pass, STENCIL_MARK_SWEPT);
     const bool meets = last || poll || s.sync != STENCIL_BARRIER_neighbor;
     if (!meets && (s.fault.delay_ns != 0 || s.fault.absent_step != 0))
-        inject_fault<STENCIL_DEPTH_MAX>(s, step, 1);
+        inject_fault(s, step, 1);
     if (works && !Block::publishes)
         block.publish(number);
     __syncthreads();

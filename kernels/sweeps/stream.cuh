@@ -210,7 +210,7 @@ template <class P, class T, bool Relaunch, bool Ll> struct stream_sweep {
     static constexpr bool policies = !Ll && (P::rank == 3 || P::radius < 3);
     static constexpr int summed_ahead = sums.ahead > 0 ? sums.ahead : 1;
     using sums_sweep = stream_sums<P, T, sums.rows, summed_ahead, policies>;
-    static constexpr int depth = 1, batch = tuning.batch, blocks = tuning.blocks, block_x = tuning.block_x,
+    static constexpr int batch = tuning.batch, blocks = tuning.blocks, block_x = tuning.block_x,
                          cells = vector_cells<T>, shared_bytes = sums.ahead > 0 ? sums_sweep::bytes : 0;
 
     template <bool Check>
