@@ -20,7 +20,7 @@ template <class P, class T, bool General> const void *resident_of(int shape) {
 }
 template <class P, class T, bool General, int Shape> const void *box_loop_of() {
     if constexpr (stencil_box_shape_of(P::radius, sizeof(T) == 8, Shape).rows > 0)
-        return reinterpret_cast<const void *>(&box_loop<box_block<P, T, General, Shape>>);
+        return reinterpret_cast<const void *>(&resident_loop<box_block<P, T, General, Shape>>);
     return nullptr;
 }
 template <class P, class T, bool General> const void *box_of(int shape) {

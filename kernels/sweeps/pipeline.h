@@ -156,3 +156,45 @@ STENCIL_ANYWHERE bool stencil_pipeline_piece_of(const stencil_pipeline_shares *s
     piece->planes[1] = here + each <= end ? s->planes : end - here - s->more;
     return here < end;
 }
+
+/* In 2D: strips of columns, `width` read and a multiple of `unit` kept, and the rows that lines share out:
+ * those of all strips one after the other, of each strip also `reach` rows that a line makes before its own.
+ */
+typedef struct stencil_pipeline_strips {
+    int nx, ny, reach, width;
+    int beside[2];          /* columns read beside the updated ones of the part */
+    int first, step, count; /* columns kept of strip 0, and of each further one; how many strips */
+} stencil_pipeline_strips;
+STENCIL_ANYWHERE stencil_pipeline_strips stencil_pipeline_strips_of(int nx, int ny, const int beside[2],
+                                                                    int reach, int width, int unit) {
+    const int first = (width - beside[0] - reach) / unit * unit, step = (width - 2 * reach) / unit * unit,
+              rest = nx - first - (width - reach - beside[1]);
+    const stencil_pipeline_strips strips = {
+        nx,
+        ny,
+        reach,
+        width,
+        {beside[0], beside[1]},
+        first,
+        step,
+        nx + beside[0] + beside[1] == width ? 1 : 2 + (rest > 0 ? (rest + step - 1) / step : 0)};
+    return strips;
+}
+/* Rows [0] … [1] - 1 are those of one line of `lines`. */
+STENCIL_ANYWHERE void stencil_pipeline_share_rows(const stencil_pipeline_strips *s, int64_t lines,
+                                                  int64_t line, int64_t rows[2]) {
+    const int64_t all = (int64_t)s->count * (s->ny + s->reach), share = all / lines, more = all % lines;
+    rows[0] = share * line + (line < more ? line : more);
+    rows[1] = rows[0] + share + (line < more);
+}
+/* What a line makes of a strip: kept rows y[0] … y[1] - 1, of which there may be none, and the first row that
+ * it loads, `above` of which are there beyond the part. false: its rows end before the strip. */
+STENCIL_ANYWHERE bool stencil_pipeline_strip_rows(const stencil_pipeline_strips *s, const int64_t rows[2],
+                                                  int strip, int above, int y[2], int *from) {
+    const int64_t here = (int64_t)strip * (s->ny + s->reach), next = here + s->ny + s->reach;
+    const int offset = rows[0] > here ? (int)(rows[0] - here) : 0;
+    y[0] = offset > s->reach ? offset - s->reach : 0;
+    y[1] = next <= rows[1] ? s->ny : (int)(rows[1] - here) - s->reach;
+    *from = y[0] - s->reach > -above ? y[0] - s->reach : -above;
+    return here < rows[1];
+}

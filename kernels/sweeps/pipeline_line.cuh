@@ -71,13 +71,12 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_line {
     struct line {
         const T *in; /* updated cell (0, 0) */
         T *out;
-        int64_t row;              /* elements from row to row */
-        int nx, ny, steps, reach; /* steps of the pass, cells that they reach */
-        int stages, lag;          /* that make them; rows from loaded to stored ones */
-        bool closed[2][2];        /* sides along y and x */
-        int beside[2];            /* cells read beside the updated ones of a row */
-        int strips, first, step;  /* columns kept of strip 0, and of each further one */
-        int64_t begin, end;       /* rows of all strips that are this line's */
+        int64_t row;          /* elements from row to row */
+        int ny, steps, reach; /* steps of the pass, cells that they reach */
+        int stages, lag;      /* that make them; rows from loaded to stored ones */
+        bool closed[2][2];    /* sides along y and x */
+        stencil_pipeline_strips strips;
+        int64_t own[2]; /* rows of all strips that are this line's */
     };
     struct piece {
         int strip, k0, k1, x; /* columns that are kept, and the first one that is read */
@@ -91,23 +90,17 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_line {
         l.in = static_cast<const T *>(d.u[pass.from]);
         l.out = static_cast<T *>(d.u[!pass.from]);
         l.row = d.row;
-        l.nx = (int)d.n[STENCIL_X], l.ny = (int)d.n[STENCIL_Y];
+        l.ny = (int)d.n[STENCIL_Y];
         l.steps = pass.steps, l.reach = radius * pass.steps;
         l.stages = (pass.steps + levels - 1) / levels, l.lag = radius * levels * l.stages;
         for (int side = 0; side < 2; side++) {
             l.closed[0][side] = stencil_side_is_closed(&d, STENCIL_Y, side);
             l.closed[1][side] = stencil_side_is_closed(&d, STENCIL_X, side);
-            l.beside[side] = l.closed[1][side] ? radius : l.reach;
         }
-        l.first = (width - l.beside[0] - l.reach) / column_unit * column_unit;
-        l.step = (width - 2 * l.reach) / column_unit * column_unit;
-        const int rest = l.nx - l.first - (width - l.reach - l.beside[1]);
-        l.strips =
-            l.nx + l.beside[0] + l.beside[1] == width ? 1 : 2 + (rest > 0 ? (rest + l.step - 1) / l.step : 0);
-        const int64_t all = (int64_t)l.strips * (l.ny + l.reach), there = (int64_t)gridDim.x * lines,
-                      share = all / there, more = all % there, i = (int64_t)blockIdx.x * lines + number;
-        l.begin = share * i + min(i, more);
-        l.end = l.begin + share + (i < more);
+        const int beside[2] = {l.closed[1][0] ? radius : l.reach, l.closed[1][1] ? radius : l.reach};
+        l.strips = stencil_pipeline_strips_of((int)d.n[STENCIL_X], l.ny, beside, l.reach, width, column_unit);
+        stencil_pipeline_share_rows(&l.strips, (int64_t)gridDim.x * lines,
+                                    (int64_t)blockIdx.x * lines + number, l.own);
     }
     /* Calls each(piece) for what this line makes of each strip. All is found anew for each strip. Warp: all
      * lanes do, and the compiler is told that they go the same way, or it would keep weights in registers of
@@ -115,25 +108,24 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_line {
     template <bool Warp, class Each> __device__ __forceinline__ static void walk(const line &l, Each each) {
         auto same = [](int n) { return Warp ? __shfl_sync(~0u, n, 0) : n; };
         int strip = 0;
-        while (same((int64_t)(strip + 1) * (l.ny + l.reach) <= l.begin))
+        while (same((int64_t)(strip + 1) * (l.ny + l.reach) <= l.own[0]))
             strip++;
         for (;; strip++) {
             const line &m = *opaque(&l);
-            const int64_t here = (int64_t)strip * (m.ny + m.reach), next = here + m.ny + m.reach;
-            if (same(here >= m.end))
-                break;
-            const int offset = m.begin > here ? (int)(m.begin - here) : 0;
+            const stencil_pipeline_strips &s = m.strips;
             piece p;
-            p.y0 = max(offset - m.reach, 0);
-            p.y1 = next <= m.end ? m.ny : (int)(m.end - here) - m.reach;
-            if (same(p.y1 <= p.y0))
+            int y[2];
+            if (!same(stencil_pipeline_strip_rows(&s, m.own, strip, m.closed[0][0] ? radius : m.reach, y,
+                                                  &p.from)))
+                break;
+            if (same(y[1] <= y[0]))
                 continue;
+            p.y0 = y[0], p.y1 = y[1];
             p.strip = strip;
-            p.last = same(strip == m.strips - 1);
-            p.k0 = strip == 0 ? 0 : m.first + (strip - 1) * m.step;
-            p.k1 = p.last ? m.nx : m.first + strip * m.step;
-            p.x = strip == 0 ? -m.beside[0] : p.last ? m.nx + m.beside[1] - width : p.k0 - m.reach;
-            p.from = m.closed[0][0] ? max(p.y0 - m.reach, -radius) : p.y0 - m.reach;
+            p.last = same(strip == s.count - 1);
+            p.k0 = strip == 0 ? 0 : s.first + (strip - 1) * s.step;
+            p.k1 = p.last ? s.nx : s.first + strip * s.step;
+            p.x = strip == 0 ? -s.beside[0] : p.last ? s.nx + s.beside[1] - width : p.k0 - m.reach;
             p.count = (p.y1 + m.lag - p.from + rows - 1) / rows * rows;
             p.bottom = m.ny - 1 + (m.closed[0][1] ? radius : m.reach);
             p.x = same(p.x), p.from = same(p.from), p.count = same(p.count);

@@ -70,6 +70,15 @@ typedef struct stencil_resident_axis {
     bool round;         /* the first tile is beside the last one */
 } stencil_resident_axis;
 
+/* An axis without tiles yet, of a part of n cells. closed: the part ends there with boundary or mirrored
+ * cells. cut: the axis has several parts. */
+STENCIL_ANYWHERE stencil_resident_axis stencil_resident_axis_of(int64_t n, int64_t length, int radius,
+                                                                int reach, const bool closed[2], bool cut) {
+    const stencil_resident_axis a = {
+        n, length, 0, reach, {closed[0] ? radius : reach, closed[1] ? radius : reach}, !closed[0] && !cut};
+    return a;
+}
+
 STENCIL_ANYWHERE int64_t stencil_resident_begin(const stencil_resident_axis *a, int64_t tile) {
     if (a->round)
         return a->n * tile / a->tiles - a->reach;
@@ -102,6 +111,17 @@ typedef struct stencil_resident_memory {
     int32_t bytes;   /* of all, with the list of where ghost rows come from, which comes last */
 } stencil_resident_memory;
 
+/* From column to column of the stage: odd, so that lanes with cells of several use several banks. */
+STENCIL_ANYWHERE int32_t stencil_resident_stage_column(int32_t rows) {
+    return rows | 1;
+}
+
+/* Lists of where ghost rows, ghost columns and the rows of the tile are, in words; they lie before that of
+ * where ghost rows come from. */
+STENCIL_ANYWHERE int32_t stencil_resident_places(int32_t rows, int32_t reach) {
+    return 4 * reach + rows;
+}
+
 STENCIL_ANYWHERE stencil_resident_memory stencil_resident_memory_of(stencil_resident_shape shape, int radius,
                                                                     bool f64, int warps, int reach,
                                                                     int weights, bool source) {
@@ -110,9 +130,10 @@ STENCIL_ANYWHERE stencil_resident_memory stencil_resident_memory_of(stencil_resi
     m.ghosts = 2 * reach * (width + rows);
     m.mixed = 2 * warps * 2 * radius * width;
     m.stage = m.mixed + warps * shape.mixed * width;
-    m.weights = m.stage + m.ghosts;
+    m.weights = m.stage + 2 * reach * (width + stencil_resident_stage_column(rows));
     m.source = m.weights + weights;
     const int cells = m.source + (source ? rows * width : 0);
-    m.bytes = STENCIL_RESIDENT_PLACE + cells * (f64 ? 8 : 4) + 2 * width * (int32_t)sizeof(uint32_t);
+    m.bytes = STENCIL_RESIDENT_PLACE + cells * (f64 ? 8 : 4) +
+              (2 * width + stencil_resident_places(rows, reach)) * (int32_t)sizeof(uint32_t);
     return m;
 }

@@ -37,20 +37,12 @@ STENCIL_ANYWHERE stencil_box_extent stencil_box_extent_of(stencil_box_shape shap
     return extent;
 }
 
-/* Where along an axis of n cells a tile of `length` begins. Open: the axis is periodic. */
-STENCIL_ANYWHERE int64_t stencil_box_begin(int64_t n, int64_t length, bool open, int64_t tiles,
-                                           int64_t tile) {
-    if (open)
-        return n * tile / tiles;
-    return tiles == 1 ? 0 : (n - length) * tile / (tiles - 1);
-}
-
-/* From where tile `tile` begins to where the one beside it does, on either side (step -1, 1). */
-STENCIL_ANYWHERE int64_t stencil_box_shift(int64_t n, int64_t length, bool open, int64_t tiles, int64_t tile,
-                                           int step) {
-    const int64_t other = (tile + step + tiles) % tiles, wrapped = tile + step - other; /* 0, or +-tiles */
-    return stencil_box_begin(n, length, open, tiles, other) + wrapped / tiles * n -
-           stencil_box_begin(n, length, open, tiles, tile);
+/* An axis of n cells, which whole tiles of `length` are laid along: they have no ghost cells in their length.
+ */
+STENCIL_ANYWHERE stencil_resident_axis stencil_box_axis(int64_t n, int64_t length, bool periodic,
+                                                        int32_t tiles) {
+    const stencil_resident_axis a = {n, length, tiles, 0, {0, 0}, periodic};
+    return a;
 }
 
 /* From row to row of a tile in shared memory: lanes of two groups of rows read from different banks, and

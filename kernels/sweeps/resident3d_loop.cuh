@@ -3,7 +3,6 @@
  */
 #pragma once
 
-#include "kernels/ghosts.cuh"
 #include "kernels/sweeps/resident3d_exchange.cuh"
 #include "kernels/sweeps/resident_loop.cuh"
 
@@ -15,18 +14,45 @@ template <class P, class T_, bool General, int Shape> struct box_block : box_exc
     using base::K, base::RY, base::RZ, base::radius, base::place, base::cells, base::cell_at, base::lane_z,
         base::lane_y, base::lane_x, base::tiles_of, base::twin;
     using typename base::step_weights;
+    static constexpr bool each_step = true;
+    int made = 0;        /* steps of the pass */
+    uint32_t number = 0; /* of the exchange whose cells the tile has */
+
+    __device__ __forceinline__ bool begins() const {
+        return made == 0;
+    }
+    __device__ __forceinline__ uint32_t next_exchange() {
+        return ++number;
+    }
+    __device__ __forceinline__ void enter(const stencil_kernel_args &s) {
+        number = place().exchanges;
+        base::make_lists(s.resident);
+        load(s);
+    }
+    __device__ __forceinline__ void end_step() {
+        if (!base::publishes)
+            this->publish(number);
+    }
+    __device__ __forceinline__ static void send(const stencil_resident &r, uint32_t number) {
+        base::send(r.words, number);
+    }
+    __device__ __forceinline__ static void receive(const stencil_kernel_args &s, uint32_t number,
+                                                   int64_t step, bool polled) {
+        base::receive(s.barrier, s.resident.words, number, step, polled);
+    }
+    __device__ __forceinline__ static void begin_steps(const stencil_kernel_args &) {}
 
     __device__ __forceinline__ static void place_axis(const stencil_kernel_args &s, int axis, int tiles) {
-        const int64_t n = s.domain.n[axis], length = place().length[axis];
         const bool open = !stencil_side_is_closed(&s.domain, axis, STENCIL_LOW);
         const int tile = place().at[axis];
-        place().first[axis] = (int)stencil_box_begin(n, length, open, tiles, tile);
+        const stencil_resident_axis a = stencil_box_axis(s.domain.n[axis], place().length[axis], open, tiles);
+        place().first[axis] = (int)stencil_resident_begin(&a, tile);
         for (int side = 0; side < 2; side++) {
             const bool closed = !open && tile == (side == 0 ? 0 : tiles - 1);
             place().closed[axis][side] = closed;
             place().mirrored[axis][side] = closed && s.domain.mirror[axis][side];
             place().shift[axis][side] =
-                closed ? 0 : (int)stencil_box_shift(n, length, open, tiles, tile, side == 0 ? -1 : 1);
+                closed ? 0 : (int)stencil_resident_shift(&a, tile, side == 0 ? -1 : 1);
         }
     }
     /* By one thread. Blocks without a tile only take the barriers. */
@@ -85,7 +111,7 @@ template <class P, class T_, bool General, int Shape> struct box_block : box_exc
         __syncthreads();
         this->fetch(exchange);
     }
-    __device__ __forceinline__ void store(const stencil_kernel_args &s, uint32_t number) const {
+    __device__ __forceinline__ void store(const stencil_kernel_args &s) const {
         T *const out = static_cast<T *>(s.domain.u[(s.step_first + place().passes) & 1]);
         const T *const in = this->cells_of(number);
         each_cell(s.domain, 0, [&](int from, int64_t to) { out[to] = in[from]; });
@@ -111,9 +137,8 @@ template <class P, class T_, bool General, int Shape> struct box_block : box_exc
             }
         }
     }
-    /* Step number `made` of the pass, from 0 on, up to where its cells may be published: from those of
-     * exchange `number`. */
-    __device__ __forceinline__ void make_step(const stencil_kernel_args &s, int made, uint32_t number) {
+    /* Step number `made` of the pass, from 0 on, up to where its cells may be published. */
+    __device__ __forceinline__ void make_steps(const stencil_kernel_args &s) {
         step_weights weights;
         if constexpr (General) {
             T *const all = cells() + place().memory.weights;
@@ -134,103 +159,5 @@ template <class P, class T_, bool General, int Shape> struct box_block : box_exc
             __syncthreads();
     }
 };
-
-/* Copies of all cells at the sides of a 3D part, in buffer `to`; by all blocks. */
-template <class T> __device__ void copy_sides(const stencil_domain &d, int to) {
-    constexpr int V = vector_cells<T>;
-    const int64_t across = (d.n[STENCIL_X] + V - 1) / V, count = d.n[STENCIL_Z] * d.n[STENCIL_Y] * across;
-    for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < count;
-         i += (int64_t)gridDim.x * blockDim.x) {
-        const int x = (int)(i % across) * V, y = (int)(i / across % d.n[STENCIL_Y]),
-                  z = (int)(i / across / d.n[STENCIL_Y]);
-        copy_rows<T>(d, to, z, y, x, 1, 1);
-    }
-}
-
-/* Behind a step, the pass of which is now `made` steps long: tiles exchange ghost cells; whoever has to wait
- * for all blocks does, as in 2D, but under another barrier than that of neighbours behind each step. Whether
- * there is another step. */
-template <class Block>
-__device__ __forceinline__ bool end_step_of(const stencil_kernel_args &s, Block &block, bool works, int &made,
-                                            uint32_t &number) {
-    volatile box_place &place = Block::place();
-    made++, number++;
-    const stencil_pass pass = {place.step, place.steps, 0};
-    const int64_t step = pass.first + made;
-    const bool ends = made == pass.steps, last = ends && place.left == made,
-               poll = ends && place.to_poll <= made;
-    if (poll && is_leader())
-        relay_interrupt(s, step);
-    if (ends)
-        note_pass(s, pass, STENCIL_MARK_SWEPT);
-    const bool meets = last || poll || s.sync != STENCIL_BARRIER_neighbor;
-    if (!meets && (s.fault.delay_ns != 0 || s.fault.absent_step != 0))
-        inject_fault(s, step, 1);
-    if (works && !Block::publishes)
-        block.publish(number);
-    __syncthreads();
-    if (works && !last)
-        Block::send(s.resident.words, number);
-    if (meets && !s.trace.without_barrier)
-        meet_all(s, {step - 1, 1, 0}, true);
-    if (ends)
-        __syncthreads();
-    const bool leaves =
-        last || (poll && (alarmed(s) || poll_host(s, step, STENCIL_REASON_NONE) != STENCIL_REASON_NONE));
-    if (ends && threadIdx.x == 0) { /* while what others send is on its way */
-        const int64_t left = place.left - made;
-        place.exchanges = number - last;
-        place.passes = place.passes + 1;
-        place.to_poll = poll ? s.poll_every : place.to_poll - made;
-        place.step = step, place.left = left;
-        place.steps = (int)min(left, (int64_t)s.depth);
-    }
-    if (works && !leaves)
-        Block::receive(s.barrier, s.resident.words, number, step,
-                       s.sync == STENCIL_BARRIER_neighbor && !s.trace.without_barrier && !s.fault.unordered);
-    if (ends) {
-        note_pass(s, pass, STENCIL_MARK_LEFT);
-        note_pass(s, pass, STENCIL_MARK_END);
-        made = 0;
-    }
-    return !leaves;
-}
-
-/* Up to so many steps behind step_first; the host is told as in 2D how far the loop has come. */
-template <class Block>
-__global__ void __launch_bounds__(32 * Block::warps, 1)
-    box_loop(const __grid_constant__ stencil_kernel_args s) {
-    Block block;
-    const bool works = blockIdx.x < stencil_resident_tiles(&s.resident);
-    if (threadIdx.x == 0)
-        Block::find_place(s, works);
-    __syncthreads();
-    uint32_t number = 0; /* of the exchange whose cells the tile has */
-    if (works) {
-        number = Block::place().exchanges;
-        Block::make_lists(s.resident);
-        block.load(s);
-    }
-    int made = 0; /* steps of the pass */
-    do {
-        __syncthreads();
-        if (made == 0)
-            note_pass(s, {Block::place().step, Block::place().steps, 0}, STENCIL_MARK_BEGIN);
-        if (works && !s.trace.without_compute)
-            block.make_step(s, made, number);
-    } while (end_step_of(s, block, works, made, number));
-    if (alarmed(s))
-        return;
-    if (works)
-        block.store(s, number);
-    if (works && threadIdx.x == 0)
-        s.resident.exchanges[blockIdx.x] = Block::place().exchanges;
-    if (is_leader())
-        s.mailbox->step = Block::place().step;
-    if (stencil_has_copies(&s.domain)) {
-        meet_all(s, {Block::place().step, 0, 0}, false);
-        copy_sides<typename Block::T>(s.domain, (int)((s.step_first + Block::place().passes) & 1));
-    }
-}
 
 } // namespace stencil

@@ -16,7 +16,31 @@ struct resident_block : resident_exchange<P, T_, General, Shape> {
     using base::K, base::R, base::radius, base::width, base::place, base::cells, base::lane, base::warp,
         base::stage_row, base::find_ways, base::edge_of;
     using typename base::ways, typename base::step_weights;
-    static constexpr bool general = General;
+    static constexpr bool each_step = false;
+    int buffer = 0; /* of outer rows, which the next step reads */
+
+    __device__ __forceinline__ static bool begins() {
+        return true;
+    }
+    __device__ __forceinline__ static uint32_t next_exchange() {
+        return place().exchanges + 1;
+    }
+    __device__ __forceinline__ void enter(const stencil_kernel_args &s) {
+        if (threadIdx.x % 32 == 0)
+            base::find_rows_beside();
+        base::find_sources(s.resident);
+        base::find_places();
+        load_weights(s);
+        load(s);
+    }
+    __device__ __forceinline__ static void end_step() {}
+    __device__ __forceinline__ void send(const stencil_resident &r, uint32_t number) {
+        base::send(r, number, buffer);
+    }
+    __device__ __forceinline__ void receive(const stencil_kernel_args &s, uint32_t number, int64_t step,
+                                            bool polled) {
+        base::receive(s, number, step, polled, buffer);
+    }
 
     /* Where the tile of this block lies along an axis (0: y, 1: x), and what those beside it want. */
     __device__ __forceinline__ static void place_axis(const stencil_kernel_args &s, int axis, int tile) {
@@ -26,12 +50,8 @@ struct resident_block : resident_exchange<P, T_, General, Shape> {
         const bool ends[2] = {stencil_side_is_closed(&d, of, STENCIL_LOW),
                               stencil_side_is_closed(&d, of, STENCIL_HIGH)},
                    cut = axis == 0 && (s.resident.beyond[0] != nullptr || s.resident.beyond[1] != nullptr);
-        const stencil_resident_axis a = {d.n[of],
-                                         length,
-                                         s.resident.tiles[axis],
-                                         reach,
-                                         {ends[0] ? radius : reach, ends[1] ? radius : reach},
-                                         !ends[0] && !cut};
+        stencil_resident_axis a = stencil_resident_axis_of(d.n[of], length, radius, reach, ends, cut);
+        a.tiles = s.resident.tiles[axis];
         place().first[axis] = (int)stencil_resident_begin(&a, tile);
         place().round[axis] = a.round;
         for (int side = 0; side < 2; side++) {
@@ -51,8 +71,8 @@ struct resident_block : resident_exchange<P, T_, General, Shape> {
             return;
         const int warps = blockDim.x / 32;
         const stencil_resident_memory m =
-            stencil_resident_tile_memory(base::shape, radius, sizeof(T) == 8, warps, radius * s.depth,
-                                         weight_sets(s) * (P::count + 1), General && s.domain.b != nullptr);
+            stencil_resident_memory_of(base::shape, radius, sizeof(T) == 8, warps, radius * s.depth,
+                                       weight_sets(s) * (P::count + 1), General && s.domain.b != nullptr);
         volatile stencil_resident_memory &to = place().memory;
         to.edge = m.edge, to.mixed = m.mixed, to.stage = m.stage;
         to.weights = m.weights, to.source = m.source;
@@ -135,7 +155,7 @@ struct resident_block : resident_exchange<P, T_, General, Shape> {
         publish(0);
     }
     /* The cells that are right, and this tile's: no ghost and no boundary cells. */
-    __device__ __forceinline__ void store(const stencil_kernel_args &s, int buffer) {
+    __device__ __forceinline__ void store(const stencil_kernel_args &s) {
         const stencil_domain &d = s.domain;
         T *const out = static_cast<T *>(d.u[(s.step_first + place().passes) & 1]);
         const int beyond = radius, reach = place().reach, first = warp() * R + beyond, at = lane() * K,
@@ -168,11 +188,11 @@ struct resident_block : resident_exchange<P, T_, General, Shape> {
         if constexpr (General)
             step_weights::put(cells(place().memory.weights), s, place().step, 0, s.depth);
     }
-    /* buffer: of outer rows, which the first step reads. Where cells leave no registers, where the rows are
+    /* Where cells leave no registers, where the rows are
      * is found anew for each step. How many there are comes by a shuffle, and whether there is another pass
      * by a vote: where ptxas sees that a warp stays together it keeps weights in uniform registers, and an
      * fma then reads two registers in place of three. */
-    __device__ __forceinline__ void make_steps(const stencil_kernel_args &s, int &buffer) {
+    __device__ __forceinline__ void make_steps(const stencil_kernel_args &s) {
         const bool source = General && s.domain.b != nullptr;
         const int steps = __shfl_sync(~0u, place().steps, 0);
         const auto element = [&](int row, int v) {
@@ -200,7 +220,7 @@ struct resident_block : resident_exchange<P, T_, General, Shape> {
         }
     }
     /* Behind the exchange of the pass before. */
-    __device__ __forceinline__ void begin_pass(const stencil_kernel_args &s, int buffer) {
+    __device__ __forceinline__ void begin_steps(const stencil_kernel_args &s) {
         load_weights(s);
         this->take();
         publish(buffer);
@@ -219,48 +239,59 @@ __device__ __forceinline__ void note_pass(const stencil_kernel_args &s, const st
         note_moment(s, pass.first / s.depth + 1, mark);
 }
 
-/* Between the pass that was made and the next one: what tiles want is sent, and whoever has to wait for all
- * blocks does: at the end of the launch, where the host is asked, and behind each pass where the barrier is
- * not one of neighbours, for whom words tell of themselves. Whether there is another pass; its cells are not
- * taken yet. */
+/* Ends the steps behind which tiles exchange ghost cells: those of a pass (2D), or each one
+ * (Block::each_step). Sends what tiles want, and waits for all blocks at the end of the launch, where the
+ * host is asked, and each time where the barrier is not one of neighbours, for whom words tell of themselves.
+ * Returns whether another step follows. */
 template <class Block>
-__device__ __forceinline__ bool end_pass_of(const stencil_kernel_args &s, Block &block, bool works,
-                                            int buffer) {
-    volatile resident_place &place = Block::place();
+__device__ __forceinline__ bool end_steps(const stencil_kernel_args &s, Block &block, bool works) {
+    auto &place = Block::place();
     const stencil_pass pass = {place.step, place.steps, 0};
-    const int64_t step = pass.first + pass.steps;
-    const uint32_t number = place.exchanges + 1;
-    const bool last = place.left == pass.steps, poll = place.to_poll <= pass.steps;
+    const int steps = Block::each_step ? 1 : pass.steps, made = Block::each_step ? ++block.made : steps;
+    const int64_t step = pass.first + made;
+    const uint32_t number = block.next_exchange();
+    const bool ends = !Block::each_step || made == pass.steps, last = ends && place.left == made,
+               poll = ends && place.to_poll <= made;
     if (poll && is_leader())
         relay_interrupt(s, step);
-    note_pass(s, pass, STENCIL_MARK_SWEPT);
+    if (ends)
+        note_pass(s, pass, STENCIL_MARK_SWEPT);
     const bool meets = last || poll || s.sync != STENCIL_BARRIER_neighbor;
     if (!meets && (s.fault.delay_ns != 0 || s.fault.absent_step != 0))
-        inject_fault(s, step, pass.steps);
-    if (works && !last) {
-        __syncthreads(); /* nobody reads ghost cells any more */
-        block.send(s.resident, number, buffer);
-    } else
-        __syncthreads();
+        inject_fault(s, step, steps);
+    if (works)
+        block.end_step();
+    __syncthreads(); /* nobody reads ghost cells any more */
+    if (works && !last)
+        block.send(s.resident, number);
     if (meets && !s.trace.without_barrier)
-        meet_all(s, pass, true);
+        meet_all(s, {step - steps, steps, 0}, true);
+    if (Block::each_step && ends)
+        __syncthreads();
     const bool leaves =
         last || (poll && (alarmed(s) || poll_host(s, step, STENCIL_REASON_NONE) != STENCIL_REASON_NONE));
-    if (threadIdx.x == 0) { /* while what others send is on its way */
+    if (ends && threadIdx.x == 0) { /* while what others send is on its way */
         place.exchanges = number - last;
         place.passes = place.passes + 1;
-        place.to_poll = poll ? s.poll_every : place.to_poll - pass.steps;
-        const int64_t left = place.left - pass.steps;
+        place.to_poll = poll ? s.poll_every : place.to_poll - made;
+        const int64_t left = place.left - made;
         place.step = step, place.left = left;
         place.steps = (int)min(left, (int64_t)s.depth);
     }
-    const bool polled = s.sync == STENCIL_BARRIER_neighbor && !s.trace.without_barrier && !s.fault.unordered;
     if (works && !leaves)
-        block.receive(s, number, step, polled, buffer);
-    note_pass(s, pass, STENCIL_MARK_LEFT);
-    note_pass(s, pass, STENCIL_MARK_END);
-    __syncthreads();
-    return !__any_sync(~0u, leaves);
+        block.receive(s, number, step,
+                      s.sync == STENCIL_BARRIER_neighbor && !s.trace.without_barrier && !s.fault.unordered);
+    if (ends) {
+        note_pass(s, pass, STENCIL_MARK_LEFT);
+        note_pass(s, pass, STENCIL_MARK_END);
+    }
+    if constexpr (Block::each_step) {
+        block.made = ends ? 0 : made;
+        return !leaves;
+    } else {
+        __syncthreads();
+        return !__any_sync(~0u, leaves);
+    }
 }
 
 /* Up to so many steps behind step_first. The leader tells the host how far the loop has come: to its end, to
@@ -269,33 +300,27 @@ template <class Block>
 __global__ void __launch_bounds__(32 * Block::shape.warps, 1)
     resident_loop(const __grid_constant__ stencil_kernel_args s) {
     Block block;
-    int buffer = 0;
-    const bool works = blockIdx.x < s.resident.tiles[0] * s.resident.tiles[1];
+    const bool works = blockIdx.x < stencil_resident_tiles(&s.resident);
     if (threadIdx.x == 0)
         Block::find_place(s, works);
     __syncthreads();
-    if (works) {
-        if (threadIdx.x % 32 == 0)
-            Block::find_rows_beside();
-        Block::find_sources(s.resident);
-        Block::find_places();
-        Block::load_weights(s);
-        block.load(s);
-    }
+    if (works)
+        block.enter(s);
     for (;;) {
         __syncthreads();
-        note_pass(s, {Block::place().step, Block::place().steps, 0}, STENCIL_MARK_BEGIN);
+        if (block.begins())
+            note_pass(s, {Block::place().step, Block::place().steps, 0}, STENCIL_MARK_BEGIN);
         if (works && !s.trace.without_compute)
-            block.make_steps(s, buffer);
-        if (!end_pass_of(s, block, works, buffer))
+            block.make_steps(s);
+        if (!end_steps(s, block, works))
             break;
         if (works)
-            block.begin_pass(s, buffer);
+            block.begin_steps(s);
     }
     if (alarmed(s))
         return;
     if (works)
-        block.store(s, buffer);
+        block.store(s);
     if (works && threadIdx.x == 0)
         s.resident.exchanges[blockIdx.x] = Block::place().exchanges;
     if (is_leader())

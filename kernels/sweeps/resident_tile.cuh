@@ -14,7 +14,7 @@
 
 #include "kernels/ll.cuh"
 #include "kernels/cells.cuh"
-#include "kernels/sweeps/resident_memory.h"
+#include "kernels/sweeps/resident.h"
 
 namespace stencil {
 

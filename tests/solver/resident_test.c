@@ -202,7 +202,8 @@ static void tiles(void **state) {
 static void check_solid_axis(int64_t n, int64_t length, int radius, bool open, int tiles) {
     bool *const own = calloc((size_t)n, sizeof *own);
     for (int t = 0; t < tiles; t++) {
-        const int64_t begin = stencil_box_begin(n, length, open, tiles, t);
+        const stencil_resident_axis a = stencil_box_axis(n, length, open, (int32_t)tiles);
+        const int64_t begin = stencil_resident_begin(&a, t);
         assert_true(open || (begin >= 0 && begin + length <= n));
         for (int64_t at = 0; at < length; at++)
             own[(begin + at) % n] = true;
@@ -212,8 +213,8 @@ static void check_solid_axis(int64_t n, int64_t length, int radius, bool open, i
                 assert_true(side < 0 ? begin == 0 : begin + length == n);
                 continue;
             }
-            const int64_t shift = stencil_box_shift(n, length, open, tiles, t, side),
-                          there = stencil_box_begin(n, length, open, tiles, other);
+            const int64_t shift = stencil_resident_shift(&a, t, side),
+                          there = stencil_resident_begin(&a, other);
             assert_int_equal((begin + shift - there) % n, 0);
             for (int64_t at = side < 0 ? -radius : length; at < (side < 0 ? 0 : length + radius); at++)
                 assert_true(at - shift >= 0 && at - shift < length);

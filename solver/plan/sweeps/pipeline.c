@@ -102,19 +102,15 @@ static void deep_tile(const stencil_plan *plan, const stencil_problem *problem, 
         stencil_smaller(narrowest(plan, problem) - 2 * (reach - problem->shape->radius), n[STENCIL_X]);
 }
 
-/* Rows that a line computes of those that are its own (begin … end) among the rows of all strips: of each
- * strip also those that a pass reaches, and as many as it takes until the last stage has them. */
-static int64_t rows_of(int64_t begin, int64_t end, int64_t ny, int64_t reach, int64_t lag, int64_t above,
+/* Rows that a line computes of its own among the rows of all strips: of each strip also those that a pass
+ * reaches, and as many as it takes until the last stage has them. */
+static int64_t rows_of(const stencil_pipeline_strips *strips, const int64_t own[2], int64_t lag, int above,
                        int unit) {
-    const int64_t strip = ny + reach;
     int64_t count = 0;
-    for (int64_t here = begin / strip * strip; here < end; here += strip) {
-        const int64_t first = begin > here + reach ? begin - here - reach : 0,
-                      last = here + strip <= end ? ny : end - here - reach,
-                      from = first - reach > -above ? first - reach : -above;
-        if (last > first)
-            count += stencil_pipeline_up(last + lag - from, unit);
-    }
+    int y[2], from;
+    for (int strip = (int)(own[0] / (strips->ny + strips->reach));
+         stencil_pipeline_strip_rows(strips, own, strip, above, y, &from); strip++)
+        count += y[1] > y[0] ? stencil_pipeline_up(y[1] + lag - from, unit) : 0;
     return count;
 }
 
@@ -151,7 +147,7 @@ static stencil_pass_work solid_work(const stencil_plan *plan, const stencil_prob
                                .wavefronts = (double)turns * (bytes / WAVEFRONT + exchanged)};
 }
 
-/* Strips and lines are placed as pipeline::start() and walk() do. A stage computes all columns of a strip in
+/* A stage computes all columns of a strip in
  * each of its levels, whatever is kept of them. In shared memory it loads and stores them once in its levels,
  * a level exchanges columns between lanes, 4 bytes of each in a wavefront, and rows are copied in and out. In
  * a checked pass the last stage stores them once more as they were, and two rows are loaded to be summed. */
@@ -168,23 +164,20 @@ static stencil_pass_work work(const stencil_plan *plan, const stencil_problem *p
                   reach = (int64_t)set->radius * steps,
                   stages = stencil_pipeline_up(steps, shape.levels) / shape.levels,
                   levels = stages * shape.levels, lag = set->radius * levels;
-    int64_t beside[STENCIL_AXES][2], rows = 0, longest = 0;
+    int beside[STENCIL_AXES][2];
+    int64_t rows = 0, longest = 0;
     for (int axis = 0; axis < STENCIL_AXES; axis++)
         for (int side = 0; side < 2; side++)
-            beside[axis][side] =
-                stencil_cut_side(&plan->cut, part, axis, side).ghosts > set->radius ? reach : set->radius;
-    const int64_t *x = beside[STENCIL_X], first = (width - x[0] - reach) / unit * unit,
-                  step = (width - 2 * reach) / unit * unit,
-                  rest = n[STENCIL_X] - first - (width - reach - x[1]),
-                  strips = n[STENCIL_X] + x[0] + x[1] == width
-                               ? 1
-                               : 2 + (rest > 0 ? stencil_pipeline_up(rest, step) / step : 0);
-    const int64_t all = strips * (n[STENCIL_Y] + reach), lines = lines_of(plan, problem), share = all / lines,
-                  more = all % lines;
+            beside[axis][side] = stencil_cut_side(&plan->cut, part, axis, side).ghosts > set->radius
+                                     ? (int)reach
+                                     : set->radius;
+    const stencil_pipeline_strips strips = stencil_pipeline_strips_of(
+        (int)n[STENCIL_X], (int)n[STENCIL_Y], beside[STENCIL_X], (int)reach, (int)width, (int)unit);
+    const int64_t lines = lines_of(plan, problem);
     for (int64_t i = 0; i < lines; i++) {
-        const int64_t begin = share * i + stencil_smaller(i, more),
-                      count = rows_of(begin, begin + share + (i < more), n[STENCIL_Y], reach, lag,
-                                      beside[STENCIL_Y][0], shape.rows);
+        int64_t own[2];
+        stencil_pipeline_share_rows(&strips, lines, i, own);
+        const int64_t count = rows_of(&strips, own, lag, beside[STENCIL_Y][0], shape.rows);
         rows += count;
         longest = count > longest ? count : longest;
     }

@@ -1,7 +1,6 @@
 /* The resident sweep: tiles that all multiprocessors together keep on chip for a whole launch. */
 #include <math.h>
 
-#include "kernels/sweeps/resident_memory.h"
 #include "solver/parts/workers.h"
 #include "solver/plan/halves.h"
 #include "solver/plan/sweeps/resident.h"
@@ -43,17 +42,12 @@ static subject subject_of(const stencil_plan *plan, const stencil_problem *probl
 static stencil_resident_axis axis_of(const subject *s, int axis, int part, int64_t length, int reach) {
     const stencil_problem *problem = s->problem;
     const int64_t n = problem->n[STENCIL_Y + axis];
-    const bool periodic = problem->boundary[STENCIL_Y + axis] == STENCIL_PERIODIC;
-    stencil_resident_axis a = {
-        .n = n, .length = length, .reach = reach, .outside = {s->radius, s->radius}, .round = periodic};
-    if (axis == 0 && s->parts > 1) {
-        a.n = stencil_share(n, s->parts, part + 1) - stencil_share(n, s->parts, part);
-        a.round = false;
-    }
-    for (int side = 0; side < 2; side++)
-        if (periodic || (axis == 0 && part != (side == 0 ? 0 : s->parts - 1)))
-            a.outside[side] = reach;
-    return a;
+    const bool cut = axis == 0 && s->parts > 1,
+               fixed = problem->boundary[STENCIL_Y + axis] != STENCIL_PERIODIC,
+               closed[2] = {fixed && (!cut || part == 0), fixed && (!cut || part == s->parts - 1)};
+    return stencil_resident_axis_of(
+        cut ? stencil_share(n, s->parts, part + 1) - stencil_share(n, s->parts, part) : n, length, s->radius,
+        reach, closed, cut);
 }
 
 /* From the first to the last begin of a tile, and by how many tiles: round the axis, or along it. */
@@ -120,14 +114,14 @@ static bool lay(const subject *s, layout *l, int index, int warps, int depth) {
         if (tiles[axis] == 0 || tiles[axis] > s->slots)
             return false;
     }
-    *l = (layout){
-        .tiles = {.shape = index,
-                  .warps = warps,
-                  .tiles = {(int32_t)tiles[0], (int32_t)tiles[1]},
-                  .tiles_z = 1,
-                  .warps_z = 1},
-        .depth = depth,
-        .memory = stencil_resident_tile_memory(shape, s->radius, s->f64, warps, reach, weights, s->source)};
+    *l = (layout){.tiles = {.shape = index,
+                            .warps = warps,
+                            .tiles = {(int32_t)tiles[0], (int32_t)tiles[1]},
+                            .tiles_z = 1,
+                            .warps_z = 1},
+                  .depth = depth,
+                  .memory =
+                      stencil_resident_memory_of(shape, s->radius, s->f64, warps, reach, weights, s->source)};
     if (tiles[0] * tiles[1] > s->slots || l->memory.bytes > s->shared_bytes)
         return false;
     predict(s, l, shape);
