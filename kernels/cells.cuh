@@ -75,6 +75,13 @@ template <int Rank, stencil_rule Rule, int Radius> struct points {
     }
 };
 
+/* The point set of a name in stencils.def. */
+template <stencil_shape_id Id> struct points_of;
+#define STENCIL_SHAPE(name, rank, rule, radius, count, text)                                                 \
+    template <> struct points_of<STENCIL_SHAPE_##name> { using type = points<rank, STENCIL_##rule, radius>; };
+#include "kernels/stencils.def"
+template <stencil_shape_id Id> using named_points = typename points_of<Id>::type;
+
 template <class T> constexpr int vector_cells = 16 / sizeof(T);
 
 } // namespace stencil

@@ -32,34 +32,28 @@ template <class P, class T, bool General> void describe_solid(stencil_kernel *ke
     kernel->depth = Pass::depth, kernel->deep_bytes = Pass::bytes, kernel->deep_threads = Pass::threads;
     kernel->deep_capability = STENCIL_PIPELINE_CAPABILITY;
 }
-template <int Rank, stencil_rule Rule, int Radius, class T>
-void describe_deep(stencil_kernel *kernel, bool general, bool loop) {
-    if constexpr (Rank == 2) {
+template <class P, class T> void describe_deep(stencil_kernel *kernel, bool general, bool loop) {
+    if constexpr (P::rank == 2) {
         if (general)
-            describe_pass<points<Rank, Rule, Radius>, T, STENCIL_PIPELINE_GENERAL>(kernel, loop);
+            describe_pass<P, T, STENCIL_PIPELINE_GENERAL>(kernel, loop);
         else
-            describe_pass<points<Rank, Rule, Radius>, T, STENCIL_PIPELINE_PLAIN>(kernel, loop);
+            describe_pass<P, T, STENCIL_PIPELINE_PLAIN>(kernel, loop);
     } else {
         if (general)
-            describe_solid<points<Rank, Rule, Radius>, T, true>(kernel, loop);
+            describe_solid<P, T, true>(kernel, loop);
         else
-            describe_solid<points<Rank, Rule, Radius>, T, false>(kernel, loop);
+            describe_solid<P, T, false>(kernel, loop);
     }
 }
 
 } // namespace stencil
 
 /* Adds them to a row of the table of kernels. */
-#define STENCIL_SHAPE(name, rank, rule, radius, count, text)                                                 \
-    enum { deep_rank_##name = rank, deep_rule_##name = STENCIL_##rule, deep_radius_##name = radius };
-#include "kernels/stencils.def"
 #define STENCIL_DEEP(name)                                                                                   \
     extern "C" void stencil_deep_##name(stencil_kernel *kernel, bool general, bool loop) {                   \
-        constexpr stencil_rule rule = (stencil_rule)deep_rule_##name;                                        \
+        using P = stencil::named_points<STENCIL_SHAPE_##name>;                                               \
         if (kernel->precision == STENCIL_FLOAT64)                                                            \
-            stencil::describe_deep<deep_rank_##name, rule, deep_radius_##name, double>(kernel, general,      \
-                                                                                       loop);                \
+            stencil::describe_deep<P, double>(kernel, general, loop);                                        \
         else                                                                                                 \
-            stencil::describe_deep<deep_rank_##name, rule, deep_radius_##name, float>(kernel, general,       \
-                                                                                      loop);                 \
+            stencil::describe_deep<P, float>(kernel, general, loop);                                         \
     }

@@ -12,11 +12,6 @@
 
 namespace stencil {
 
-template <stencil_shape_id Id> struct points_of;
-#define STENCIL_SHAPE(name, rank, rule, radius, count, text)                                                 \
-    template <> struct points_of<STENCIL_SHAPE_##name> { using type = points<rank, STENCIL_##rule, radius>; };
-#include "kernels/stencils.def"
-
 template <stencil_sweep_id Id, class P, class T, bool Relaunch, bool Ll> struct sweep_of;
 #define STENCIL_SWEEP(name, exchanges, text)                                                                 \
     template <class P, class T, bool Relaunch, bool Ll>                                                      \
@@ -37,7 +32,7 @@ template <stencil_shape_id Id, int Row> stencil_kernel row_of() {
     using T = std::conditional_t<key.precision == STENCIL_FLOAT64, double, float>;
     stencil_kernel row = key;
     if constexpr (stencil_kernel_is_compiled(key.sweep, key.exchange, key.barrier)) {
-        using Points = typename points_of<Id>::type;
+        using Points = named_points<Id>;
         using Sweep = typename sweep_of<key.sweep, Points, T, relaunch, ll>::type::single;
         row.cells = Sweep::cells, row.block_x = Sweep::block_x, row.blocks = Sweep::blocks;
         row.step_bytes = Sweep::shared_bytes;
@@ -45,8 +40,9 @@ template <stencil_shape_id Id, int Row> stencil_kernel row_of() {
             row.function = reinterpret_cast<const void *>(&step_kernel<Sweep>);
             row.traced = reinterpret_cast<const void *>(&traced_kernel<Sweep>);
         } else {
-            row.function = reinterpret_cast<const void *>(
-                &persistent_kernel<Sweep, typename barrier_of<key.barrier>::type, ll>);
+            using Barrier =
+                std::conditional_t<Sweep::one_kernel, any_barrier, typename barrier_of<key.barrier>::type>;
+            row.function = reinterpret_cast<const void *>(&persistent_kernel<Sweep, Barrier, ll>);
         }
     }
     return row;

@@ -17,6 +17,7 @@ namespace stencil {
  * it. */
 template <class T> struct point_weight {
     T value;
+    const stencil_domain *domain;
     template <class Where> __device__ __forceinline__ T of(Where) const {
         return value;
     }
@@ -30,18 +31,25 @@ template <class T> struct point_weight {
  * the same for all cells of the part. Among the parameters of the kernel, where they cost no registers: */
 template <class T> struct uniform_weights {
     const T *weight; /* [STENCIL_WEIGHTS] */
+    const stencil_domain *domain;
     __device__ __forceinline__ point_weight<T> point(int k) const {
-        return {weight[k]};
+        return {weight[k], domain};
     }
     __device__ __forceinline__ point_weight<T> source() const {
-        return {weight[STENCIL_SOURCE_WEIGHT]};
+        return point(STENCIL_SOURCE_WEIGHT);
     }
 };
-template <class T> __device__ __forceinline__ uniform_weights<T> weights_of(const stencil_weights &weights) {
+template <class T>
+__device__ __forceinline__ uniform_weights<T> weights_of(const stencil_domain &d,
+                                                         const stencil_weights &weights) {
     if constexpr (sizeof(T) == sizeof(float))
-        return {weights.f32};
+        return {weights.f32, &d};
     else
-        return {weights.f64};
+        return {weights.f64, &d};
+}
+/* Of all steps of the launch. */
+template <class T> __device__ __forceinline__ uniform_weights<T> weights_of(const stencil_domain &d) {
+    return weights_of<T>(d, d.weights);
 }
 
 /* Those of a step of a cycle, which the block has put into shared memory, at a pointer or a 32-bit address
@@ -49,11 +57,12 @@ template <class T> __device__ __forceinline__ uniform_weights<T> weights_of(cons
 template <class T, int Points, class Address> struct cycle_weights {
     static constexpr int count = Points + 1;
     Address at;
+    const stencil_domain *domain;
     __device__ __forceinline__ point_weight<T> point(int k) const {
         if constexpr (std::is_pointer_v<Address>)
-            return {at[k]};
+            return {at[k], domain};
         else
-            return {load_shared<T>(at + k * (uint32_t)sizeof(T))};
+            return {load_shared<T>(at + k * (uint32_t)sizeof(T)), domain};
     }
     __device__ __forceinline__ point_weight<T> source() const {
         return point(Points);
@@ -65,7 +74,7 @@ template <class T, int Points, class Address> struct cycle_weights {
                                                int steps) {
         for (int i = threadIdx.x; i < steps * count; i += blockDim.x) {
             const int k = i % count, step = max(i / count - before, 0);
-            const T weight = weights_of<T>(s.cycle[(first + step) % s.cycle_length])
+            const T weight = weights_of<T>(s.domain, s.cycle[(first + step) % s.cycle_length])
                                  .weight[k < Points ? k : STENCIL_SOURCE_WEIGHT];
             if constexpr (std::is_pointer_v<Address>)
                 to[i] = weight;
@@ -74,6 +83,10 @@ template <class T, int Points, class Address> struct cycle_weights {
         }
     }
 };
+
+/* What a kernel for all problems (General) has, or a faster one. */
+template <class T, int Points, bool General>
+using step_weights_of = std::conditional_t<General, cycle_weights<T, Points, const T *>, uniform_weights<T>>;
 
 /* Rounded, and never part of an fma, whatever the compiler is told. */
 __device__ __forceinline__ float multiply(float a, float b) {

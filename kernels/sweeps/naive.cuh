@@ -17,6 +17,7 @@ template <class P, class T, bool Relaunch, bool Ll> struct naive_sweep {
     using single = naive_sweep;
     /* Blocks on a multiprocessor at least; threads of a block and cells of a thread along x; dynamic shared
      * memory of a block. */
+    static constexpr bool one_kernel = true; /* for all barriers */
     static constexpr int blocks = 2, block_x = STENCIL_PARTIAL_CELLS, cells = 1, shared_bytes = 0;
 
     template <bool Check>
@@ -47,7 +48,7 @@ template <class P, class T, bool Relaunch, bool Ll> struct naive_sweep {
 
     /* u: the cell. */
     __device__ __forceinline__ static T update(const stencil_domain &d, const T *u, int64_t at) {
-        const auto weights = weights_of<T>(d.weights);
+        const auto weights = weights_of<T>(d);
         const auto where = [&] { return at; };
         T sum = 0;
         P::each([&](int k, int dz, int dy, int dx) {

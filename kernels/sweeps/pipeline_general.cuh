@@ -27,7 +27,7 @@ template <class P, class T> struct pipeline_general : pipeline_planes<P, T, true
         base::cells_kept, base::some, base::has_still, base::edge_row, base::ring_row, base::slot_of,
         base::row_bytes, base::give, base::keep_cells, base::load, base::store;
     using typename base::place, typename base::piece, typename base::vector, typename base::rows_now;
-    using level_weights = cycle_weights<T, P::count, const T *>;
+    using step_weights = cycle_weights<T, P::count, const T *>;
     static_assert(rows >= 2 * R && (R == 1 || (R == 2 && star && depth == 2)), "");
 
     const T *weights;     /* of the first level */
@@ -214,7 +214,7 @@ template <class P, class T> struct pipeline_general : pipeline_planes<P, T, true
         });
     }
     __device__ __forceinline__ void make_plane(const stencil_domain &d, int t, int made, T out[rows][cells]) {
-        const level_weights w = {weights + t * level_weights::count};
+        const step_weights w = {weights + t * step_weights::count, &d};
         T b[rows][cells];
         if (source != nullptr)
             get_source(d, made, b);
@@ -223,7 +223,7 @@ template <class P, class T> struct pipeline_general : pipeline_planes<P, T, true
         if (is_cycle)
             add_plane(d, a, w, t, made + R, out);
         else
-            add_plane(d, a, weights_of<T>(d.weights), t, made + R, out);
+            add_plane(d, a, weights_of<T>(d), t, made + R, out);
         if (source == nullptr)
             return;
         const auto factor = w.source();

@@ -43,7 +43,7 @@ template <class P, class T> struct pipeline_mirror {
          * keep their values, are as they were. */
         __device__ T make(const stencil_weights &weights, int y, int x) const {
             const int iy = image(0, y), ix = image(1, x);
-            const auto w = weights_of<T>(weights);
+            const auto w = weights_of<T>(s->domain, weights);
             const T *const b = static_cast<const T *>(s->domain.b);
             const auto where = [&] { return iy * s->domain.row + ix; };
             if (!is_made(0, iy) || !is_made(1, ix) || iy - radius < y0 || iy + radius >= y1 ||

@@ -56,7 +56,7 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline : pipeli
         base::template walk<true>(l, [&](const piece &p) {
             const bool left = lane() == 0 && l.closed[1][0] && p.strip == 0,
                        right = lane() == 31 && l.closed[1][1] && p.last;
-            pipeline_level<step_weights> own = {{0}, 0, {0, 0}};
+            pipeline_level<step_weights> own = {{0, &s.domain}, 0, {0, 0}};
             if (general) {
                 own.mirrored[0] = left ? mirrored(s, STENCIL_X, 0) : 0;
                 own.mirrored[1] = right ? mirrored(s, STENCIL_X, 1) : 0;
@@ -106,8 +106,7 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline : pipeli
                                 own.source = s.domain.b != nullptr ? f.before(radius * t) + mine : 0;
                                 warp.template level<Edge>(t, c, own, keep, row, at);
                             } else {
-                                warp.template level<Edge>(t, c, weights_of<T>(s.domain.weights), keep, row,
-                                                          at);
+                                warp.template level<Edge>(t, c, weights_of<T>(s.domain), keep, row, at);
                             }
                             end_block(s.depth);
                         }

@@ -164,7 +164,7 @@ template <class P, class T, bool General = false> struct pipeline_planes : pipel
     /* Row j of the sums takes its points of plane `at`; sum[2 R] is complete. */
     __device__ __forceinline__ void add_row(const stencil_domain &d, const around &a, int t, int at, int j,
                                             T s[side][cells]) const {
-        const auto weights = weights_of<T>(d.weights);
+        const auto weights = weights_of<T>(d);
 #pragma unroll
         for (int k = 1; k < side; k++)
 #pragma unroll

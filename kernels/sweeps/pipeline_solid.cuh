@@ -18,8 +18,8 @@ struct pipeline_solid : std::conditional_t<General, pipeline_general<P, T>, pipe
         place l;
         base::start(s, pass, l);
         if constexpr (General)
-            base::level_weights::put(reinterpret_cast<T *>(shared + weights_at), s, pass.first,
-                                     depth - pass.steps, depth);
+            base::step_weights::put(reinterpret_cast<T *>(shared + weights_at), s, pass.first,
+                                    depth - pass.steps, depth);
         if (threadIdx.x < depth)
             init_barrier(shared_address(shared) + threadIdx.x * 8, threads);
         publish_barriers();

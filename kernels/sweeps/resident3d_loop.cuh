@@ -21,6 +21,12 @@ template <class P, class T_, bool General, int Shape> struct box_block : box_exc
     __device__ __forceinline__ bool begins() const {
         return made == 0;
     }
+    __device__ __forceinline__ int count_steps(int) {
+        return ++made;
+    }
+    __device__ __forceinline__ void begin_pass(bool begins) {
+        made = begins ? 0 : made;
+    }
     __device__ __forceinline__ uint32_t next_exchange() {
         return ++number;
     }
@@ -146,9 +152,9 @@ template <class P, class T_, bool General, int Shape> struct box_block : box_exc
                 step_weights::put(all, s, place().step, 0, s.depth);
                 __syncthreads();
             }
-            weights = {all + made * step_weights::count};
+            weights = {all + made * step_weights::count, &s.domain};
         } else
-            weights = weights_of<T>(s.domain.weights);
+            weights = weights_of<T>(s.domain);
         this->step(weights, number, [&](int z, int y, int v) {
             const int at[3] = {lane_z() + z, lane_y() + y, lane_x() * K + v};
             return element(s.domain, at);

@@ -60,8 +60,7 @@ template <class P, class T_, bool General, int Shape> struct box_tile {
     __device__ __forceinline__ static int cell_at(int z, int y, int x) {
         return (z + radius) * place().memory.plane + (y + radius) * row_cells + slot(x);
     }
-    using step_weights =
-        std::conditional_t<General, cycle_weights<T, P::count, const T *>, uniform_weights<T>>;
+    using step_weights = step_weights_of<T, P::count, General>;
 
     /* Row and plane of the lane's first cell. */
     __device__ __forceinline__ static int lane_z() {

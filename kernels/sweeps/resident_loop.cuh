@@ -22,6 +22,9 @@ struct resident_block : resident_exchange<P, T_, General, Shape> {
     __device__ __forceinline__ static bool begins() {
         return true;
     }
+    __device__ __forceinline__ static int count_steps(int all) {
+        return all;
+    }
     __device__ __forceinline__ static uint32_t next_exchange() {
         return place().exchanges + 1;
     }
@@ -201,9 +204,9 @@ struct resident_block : resident_exchange<P, T_, General, Shape> {
         };
         step_weights weights;
         if constexpr (General)
-            weights = {cells(place().memory.weights)};
+            weights = {cells(place().memory.weights), &s.domain};
         else
-            weights = weights_of<T>(s.domain.weights);
+            weights = weights_of<T>(s.domain);
         const ways even = find_ways(source, 0), odd = find_ways(source, 1);
 #pragma unroll 1
         for (int l = 0; l < steps; l++) {
@@ -247,7 +250,7 @@ template <class Block>
 __device__ __forceinline__ bool end_steps(const stencil_kernel_args &s, Block &block, bool works) {
     auto &place = Block::place();
     const stencil_pass pass = {place.step, place.steps, 0};
-    const int steps = Block::each_step ? 1 : pass.steps, made = Block::each_step ? ++block.made : steps;
+    const int steps = Block::each_step ? 1 : pass.steps, made = block.count_steps(pass.steps);
     const int64_t step = pass.first + made;
     const uint32_t number = block.next_exchange();
     const bool ends = !Block::each_step || made == pass.steps, last = ends && place.left == made,
@@ -286,7 +289,7 @@ __device__ __forceinline__ bool end_steps(const stencil_kernel_args &s, Block &b
         note_pass(s, pass, STENCIL_MARK_END);
     }
     if constexpr (Block::each_step) {
-        block.made = ends ? 0 : made;
+        block.begin_pass(ends);
         return !leaves;
     } else {
         __syncthreads();

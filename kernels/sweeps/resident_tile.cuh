@@ -97,8 +97,7 @@ template <class P, class T_, bool General, int Shape> struct resident_tile {
         return opaque((int)(blockDim.x >> 5));
     }
 
-    using step_weights =
-        std::conditional_t<General, cycle_weights<T, P::count, const T *>, uniform_weights<T>>;
+    using step_weights = step_weights_of<T, P::count, General>;
 
     /* Rows of shared memory that a warp reads and writes in a step: where they are, in cells. */
     struct ways {

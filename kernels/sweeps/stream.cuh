@@ -180,7 +180,7 @@ template <class P, class T, int Batch> struct stream {
     __device__ __forceinline__ void finish(const stencil_kernel_args &s, T *next, const vector_place &p,
                                            int k, double *partial, T *value) {
         const stencil_domain &d = s.domain;
-        const auto weights = weights_of<T>(d.weights); /* a pointer that lives longer costs registers */
+        const auto weights = weights_of<T>(d); /* a pointer that lives longer costs registers */
         const stencil_norm norm = s.schedule.norm;
         const T *b = static_cast<const T *>(d.b);
 #pragma unroll
@@ -203,6 +203,7 @@ template <class P, class T, int Batch> struct stream {
 template <class P, class T, bool Relaunch, bool Ll> struct stream_sweep {
     using cell = T;
     using single = stream_sweep; /* what makes a step that is a pass of its own */
+    static constexpr bool one_kernel = false;
     static constexpr stream_tuning tuning = stream_tuning_of<P, T, Relaunch, Ll>();
     static constexpr stencil_stream_sums sums = stream_sums_of<P, T, Relaunch>();
     /* What L2 is told gains nothing where fma are what takes the time (2D, radius 3) or steps are short (LL

@@ -188,8 +188,8 @@ template <class P, class T, int Rows, int Ahead, bool Policies> struct stream_su
             if (r > 0 && r > c.last)
                 break;
             const vector_place at = {p.x, (int)d.n[STENCIL_X] - p.x, c.to + r * c.cross};
-            cells::template store<Policies>(weights_of<T>(d.weights).source(), static_cast<const T *>(d.b),
-                                            next, at, sum[2 * R][r],
+            cells::template store<Policies>(weights_of<T>(d).source(), static_cast<const T *>(d.b), next, at,
+                                            sum[2 * R][r],
                                             keeps && cells::ends_sector(d, p) ? kept + r * V : nullptr,
                                             l2_policy(l2_line::give_away, s.past_l2));
             if (Check) {
@@ -241,8 +241,7 @@ template <class P, class T, int Rows, int Ahead, bool Policies> struct stream_su
             await_copies<Ahead - 1>();
             __syncwarp(); /* of all lanes; and the slot before has been read */
             load_next();
-            add(weights_of<T>(d.weights), get, c.to + min(p.count + R - left, R) * c.stream, c.stream,
-                c.cross);
+            add(weights_of<T>(d), get, c.to + min(p.count + R - left, R) * c.stream, c.stream, c.cross);
             if (keeps && cells::ends_sector(d, p))
                 keep(own_kept(first, left), get);
             get = get + slot == end ? first : get + slot;
