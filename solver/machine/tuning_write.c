@@ -3,7 +3,7 @@
 
 #include "solver/machine/machine.h"
 #include "solver/machine/tuned.h"
-#include "solver/plan/plan.h"
+#include "solver/machine/strategies.h"
 
 typedef struct file {
     FILE *out;
