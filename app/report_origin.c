@@ -34,8 +34,8 @@ static void note_arrays(const stencil_problem *problem, stencil_notes *notes) {
             notes,
             "the file has no digests (as results of version 0.2.0), so a change of %s%s%s after "
             "its %s cannot be seen: where there was one, remove the attribute steps_total",
-            field, problem->spec.source != STENCIL_SOURCE_NONE ? " or " : "",
-            problem->spec.source != STENCIL_SOURCE_NONE ? source : "", steps);
+            field, stencil_problem_has_source(problem) ? " or " : "",
+            stencil_problem_has_source(problem) ? source : "", steps);
         break;
     default:
         break;

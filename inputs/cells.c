@@ -282,7 +282,7 @@ stencil_status stencil_input_check_written(stencil_input *input, const stencil_p
 stencil_status stencil_input_check(stencil_input *input, const stencil_problem *problem,
                                    bool allow_nonfinite) {
     input->problem = problem;
-    const int count = problem->spec.source != STENCIL_SOURCE_NONE ? STENCIL_ARRAY_COUNT : STENCIL_ARRAY_U + 1;
+    const int count = stencil_problem_has_source(problem) ? STENCIL_ARRAY_COUNT : STENCIL_ARRAY_U + 1;
     for (int array = STENCIL_ARRAY_U; array < count; array++) {
         const stencil_values *values = &input->facts.values[array];
         const bool limited = values->least > -INFINITY || values->most < INFINITY;

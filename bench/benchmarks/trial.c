@@ -147,7 +147,7 @@ stencil_status stencil_trial_create(stencil_bench *b, stencil_trial *t, const st
     TRY(stencil_field_create(&t->initial, &t->problem.layout, "the initial field"));
     TRY(stencil_field_create(&t->result, &t->problem.layout, "the field"));
     stencil_field_fill_random(&t->initial, SEED);
-    if (t->problem.spec.source == STENCIL_SOURCE_NONE)
+    if (!stencil_problem_has_source(&t->problem))
         return STENCIL_OK;
     TRY(stencil_field_create(&t->source, &t->problem.layout, "the source"));
     stencil_field_fill_random(&t->source, SOURCE_SEED);

@@ -4,7 +4,7 @@
 #include "solver/plan/sweep.h"
 
 bool stencil_sweep_is_general(const stencil_problem *problem) {
-    bool general = problem->cycle.length > 1 || stencil_problem_arrays(problem) > 2;
+    bool general = problem->cycle.length > 1 || stencil_problem_has_source(problem);
     for (int axis = 0; axis < STENCIL_AXES; axis++)
         general = general || problem->boundary[axis] == STENCIL_MIRROR;
     return general;

@@ -91,7 +91,7 @@ static stencil_status add_slab(void *context, const stencil_box *slab, const ste
     stencil_status status = STENCIL_OK;
     c->box = *slab;
     c->u = stencil_cells_from(u, slab->first);
-    if (problem->spec.source != STENCIL_SOURCE_NONE) {
+    if (stencil_problem_has_source(problem)) {
         TRY(stencil_memory_alloc(
             &memory, stencil_box_cells(slab) * (int64_t)stencil_precision_bytes(problem->precision),
             "the error bound"));
@@ -268,7 +268,7 @@ static stencil_status find_lost(void *context, const stencil_box *slab, const st
     stencil_cells b = {0};
     void *memory = NULL;
     stencil_status status = STENCIL_OK;
-    if (problem->spec.source != STENCIL_SOURCE_NONE) {
+    if (stencil_problem_has_source(problem)) {
         const int64_t bytes = (int64_t)stencil_precision_bytes(problem->precision);
         TRY(stencil_memory_alloc(&memory, stencil_box_cells(slab) * bytes, "changes that are rounded away"));
         b = stencil_cells_dense(problem->precision, memory, slab);

@@ -78,8 +78,12 @@ void stencil_problem_destroy(stencil_problem *problem) {
         stencil_history_destroy(&problem->origin.history);
 }
 
+bool stencil_problem_has_source(const stencil_problem *problem) {
+    return problem->spec.source != STENCIL_SOURCE_NONE;
+}
+
 int stencil_problem_arrays(const stencil_problem *problem) {
-    return problem->spec.source != STENCIL_SOURCE_NONE ? 3 : 2;
+    return stencil_problem_has_source(problem) ? 3 : 2;
 }
 
 int64_t stencil_problem_updated_cells(const stencil_problem *problem) {

@@ -249,7 +249,7 @@ static void mix(uint64_t *hash, const void *data, size_t size) {
 static void make_fingerprint(stencil_problem *problem) {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
     const double step[2] = {problem->spec.kind == STENCIL_KIND_HEAT ? problem->spec.dt : 0.0,
-                            problem->spec.source != STENCIL_SOURCE_NONE ? problem->source_scale : 0.0};
+                            stencil_problem_has_source(problem) ? problem->source_scale : 0.0};
     const int32_t choice[] = {(int32_t)problem->precision,           (int32_t)problem->stop.norm,
                               (int32_t)problem->spec.source,         (int32_t)problem->boundary[STENCIL_Z],
                               (int32_t)problem->boundary[STENCIL_Y], (int32_t)problem->boundary[STENCIL_X]};

@@ -178,7 +178,7 @@ stencil_stagnation stencil_stagnation_of(const stencil_problem *problem, const s
 /* Whether the criterion is relative to the norm of the source term. */
 static bool wants_partials(const stencil_problem *problem) {
     return stencil_stop_has_criterion(&problem->stop) && problem->spec.kind == STENCIL_KIND_POISSON &&
-           problem->spec.source != STENCIL_SOURCE_NONE;
+           stencil_problem_has_source(problem);
 }
 
 int64_t stencil_intake_bytes(const stencil_problem *problem) {

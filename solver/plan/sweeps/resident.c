@@ -27,7 +27,7 @@ static subject subject_of(const stencil_plan *plan, const stencil_problem *probl
                  .slots = gpu->sm_count / plan->part[0].sharing,
                  .f64 = problem->precision == STENCIL_FLOAT64,
                  .general = stencil_sweep_is_general(problem),
-                 .source = stencil_problem_arrays(problem) > 2};
+                 .source = stencil_problem_has_source(problem)};
     for (int p = 1; p < s.parts; p++) {
         const stencil_part_plan *part = &plan->part[p];
         s.slots = (int)stencil_smaller(s.slots, machine->gpu[part->gpu].sm_count / part->sharing);
@@ -264,7 +264,7 @@ static stencil_pass_work work(const stencil_plan *plan, const stencil_problem *p
                  words = (double)stencil_precision_bytes(problem->precision) / LANE_BYTES,
                  warps =
                      (double)plan->resident.tiles[0] * plan->resident.tiles[1] * plan->resident.warps * steps,
-                 source = stencil_problem_arrays(problem) > 2 ? shape.rows * shape.cells : 0,
+                 source = stencil_problem_has_source(problem) ? shape.rows * shape.cells : 0,
                  cells = warps * 32 * shape.cells * shape.rows;
     (void)part, (void)checked; /* one that is checked is a step by itself */
     if (problem->rank == 3)
