@@ -33,8 +33,8 @@ static void print_gpu_launch(const stencil_plan *plan) {
     const char *part = plan->cut.parts > 1 ? " in part 1" : "";
     const int blocks = deep ? (int)plan->part[0].tile_count : plan->part[0].grid_blocks;
     if (deep)
-        PRINT("Launch", "%d block%s%s, one per SM, for %s%s", plan->deep_blocks,
-              stencil_plural(plan->deep_blocks), part,
+        PRINT("Launch", "%d block%s%s, one per SM, for %s%s", plan->layout.blocks,
+              stencil_plural(plan->layout.blocks), part,
               !loops                            ? "each pass"
               : plan->wait.steps_per_launch > 0 ? "each pass, barrier "
                                                 : "all passes up to a check,\nbarrier ",

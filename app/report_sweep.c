@@ -24,6 +24,11 @@ static const char *short_passes_text(const stencil_passes *passes, int depth, ch
 void report_print_passes(const run_record *run) {
     const stencil_plan *plan = &run->plan;
     const stencil_passes passes = stencil_sweep_passes(plan, &run->problem);
+    const stencil_pass_layout *layout = &plan->layout;
+    const bool on_chip = layout->kind == STENCIL_PASS_ON_CHIP;
+    const int first = STENCIL_AXES - run->problem.rank, exchange = layout->each_step ? 1 : plan->depth;
+    const stencil_resident *r = &layout->resident;
+    const int64_t tiles[3] = {r->tiles[1], r->tiles[0], r->tiles_z}; /* printed from z on */
     int64_t tile[3];
     if (plan->depth == 1)
         return;
@@ -31,23 +36,17 @@ void report_print_passes(const run_record *run) {
     const double again = stencil_sweep_again(plan, &run->problem);
     PRINT("Passes", "of %d steps%s; each %s, in tiles of %s cells%s", plan->depth,
           short_passes_text(&passes, plan->depth, (char[200]){""}),
-          plan->resident.warps > 0 ? "exchanges ghost cells once" : "reads and writes the field once",
-          TEXT_EXTENT(tile + STENCIL_AXES - run->problem.rank, run->problem.rank, " x "),
+          on_chip ? "exchanges ghost cells once" : "reads and writes the field once",
+          TEXT_EXTENT(tile + first, run->problem.rank, " x "),
           again == 0  ? ""
           : again < 1 ? TEXT(" that overlap: %.3g %% of all cells are computed twice", 100 * again)
                       : TEXT(" that overlap: a cell is computed %.3g times in the mean", 1 + again));
-    if (plan->resident.warps > 0 && run->problem.rank == 3)
+    if (on_chip)
         PRINT("On chip",
-              "%d x %d x %d tiles in registers and %s of shared memory each; ghost cells %d wide, exchanged "
-              "every step",
-              plan->resident.tiles_z, plan->resident.tiles[0], plan->resident.tiles[1],
-              TEXT_BYTES(plan->resident_shared), run->problem.shape->radius);
-    else if (plan->resident.warps > 0)
-        PRINT("On chip",
-              "%d x %d tiles%s in registers and %s of shared memory each; ghost cells %d wide, exchanged "
-              "every %d steps",
-              plan->resident.tiles[0], plan->resident.tiles[1], plan->cut.parts > 1 ? " of each part" : "",
-              TEXT_BYTES(plan->resident_shared), plan->depth * run->problem.shape->radius, plan->depth);
+              "%s tiles%s in registers and %s of shared memory each; ghost cells %d wide, exchanged every %s",
+              TEXT_EXTENT(tiles, run->problem.rank, " x "), plan->cut.parts > 1 ? " of each part" : "",
+              TEXT_BYTES(layout->shared_bytes), exchange * run->problem.shape->radius,
+              exchange > 1 ? TEXT("%d steps", exchange) : "step");
 }
 
 /* The i-th resource, the one that allows least first. */

@@ -12,7 +12,7 @@
 enum { STENCIL_RESIDENT_SHAPES = 4 };
 typedef struct stencil_resident_shape {
     int cells, rows, mixed, warps;
-    bool plain; /* leaves no registers for what general problems need (stencil_sweep_is_general()) */
+    bool plain; /* leaves no registers for what general problems need (stencil_variant.general) */
 } stencil_resident_shape;
 
 /* From small fields to large ones: as many cells as registers hold without spills. A mirrored side needs

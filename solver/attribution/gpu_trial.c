@@ -32,20 +32,17 @@ enum { ROWS_MAX = 65535 };
 static stencil_status launch_unordered(stencil_gpu_part *gpu, int64_t first, int64_t count) {
     stencil_kernel_args *s = &gpu->args;
     const stencil_plan *plan = gpu->plan;
-    const stencil_kernel *kernel = &plan->kernel;
-    const bool deep = plan->depth > 1;
-    const unsigned tiles =
-        deep ? (unsigned)plan->deep_blocks : s->tile_count[0] * s->tile_count[1] * s->tile_count[2];
-    const dim3 block = {deep ? (unsigned)kernel->deep_threads : (unsigned)plan->block_x,
-                        deep ? 1 : (unsigned)plan->block_y, 1};
-    const size_t shared = (size_t)(deep ? kernel->deep_bytes : kernel->step_bytes);
+    const stencil_launch launch = stencil_plan_launch(plan, plan->depth, false);
+    const unsigned tiles = plan->depth > 1 ? (unsigned)plan->layout.blocks
+                                           : s->tile_count[0] * s->tile_count[1] * s->tile_count[2];
+    const dim3 block = {(unsigned)launch.block_x, (unsigned)launch.block_y, 1};
     void *arguments[] = {s};
     TRY_CUDA(cudaEventRecord(gpu->begin, gpu->stream));
     for (int64_t step = first; step < first + count; step += ROWS_MAX) {
         const int64_t steps = s->trace.without_compute ? 1 : stencil_smaller(ROWS_MAX, first + count - step);
         const dim3 grid = {tiles, (unsigned)steps, 1};
         stencil_gpu_set_steps(gpu, s, step, plan->depth, (int)(step % 2));
-        TRY_CUDA(cudaLaunchKernel(deep ? kernel->deep : kernel->traced, grid, block, arguments, shared,
+        TRY_CUDA(cudaLaunchKernel(launch.traced, grid, block, arguments, (size_t)launch.shared_bytes,
                                   gpu->stream));
     }
     TRY_CUDA(cudaEventRecord(gpu->end, gpu->stream));

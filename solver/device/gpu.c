@@ -18,7 +18,7 @@ static stencil_status own(stencil_gpu_part *gpu, void *to, const void *from, siz
 /* No word has the number of an exchange yet, where they are counted from neither -1 nor -2. */
 static stencil_status allocate_tiles(stencil_gpu_part *gpu) {
     const stencil_plan *plan = gpu->run->plan;
-    const size_t tiles = (size_t)stencil_resident_tiles(&plan->resident);
+    const size_t tiles = (size_t)stencil_resident_tiles(&plan->layout.resident);
     uint32_t *const made = malloc(tiles * sizeof *made);
     CHECK(made != NULL, NO_MEMORY, "no memory for the numbers of %zu tiles", tiles);
     for (size_t i = 0; i < tiles; i++)
@@ -26,7 +26,7 @@ static stencil_status allocate_tiles(stencil_gpu_part *gpu) {
     const stencil_status status = own(gpu, &gpu->args.resident.exchanges, made, tiles * sizeof *made);
     free(made);
     TRY(status);
-    return own(gpu, &gpu->args.resident.words, NULL, (size_t)plan->resident_bytes);
+    return own(gpu, &gpu->args.resident.words, NULL, (size_t)plan->layout.resident_bytes);
 }
 
 /* Tiles at a cut send rows to the part beyond it. */
@@ -54,7 +54,7 @@ static stencil_status allocate(stencil_gpu_part *gpu, bool lent) {
     TRY(own(gpu, &s->history, NULL, STENCIL_CHECKS_MAX * sizeof *s->history));
     TRY(own(gpu, &s->control, NULL, sizeof *s->control));
     TRY(own(gpu, &s->cycle, run->cycle, (size_t)run->cycle_length * sizeof *s->cycle));
-    if (run->plan->resident.warps > 0)
+    if (run->plan->layout.kind == STENCIL_PASS_ON_CHIP)
         TRY(allocate_tiles(gpu));
     TRY_CUDA(cudaHostAlloc((void **)&s->mailbox, sizeof *s->mailbox, cudaHostAllocMapped));
     TRY_CUDA(cudaMallocHost((void **)&gpu->control_host, sizeof *gpu->control_host));
@@ -142,6 +142,7 @@ static void init_args(stencil_gpu_part *gpu, const stencil_problem *problem) {
     const stencil_plan *plan = gpu->plan;
     stencil_kernel_args *s = &gpu->args;
     const stencil_domain allocated = s->domain;
+    const stencil_resident tiles = s->resident;
     stencil_domain_init(&s->domain, problem, gpu->part, &gpu->run->buffers, plan->halo == STENCIL_HALO_STORE);
     memcpy(gpu->u, s->domain.u, sizeof gpu->u);
     s->domain.weights = gpu->run->cycle[0];
@@ -152,18 +153,14 @@ static void init_args(stencil_gpu_part *gpu, const stencil_problem *problem) {
     s->domain.partial = allocated.partial;
     s->poll_every = plan->poll_every;
     s->past_l2 = plan->part[gpu->part].past_l2;
-    s->tile_stream = plan->tile[problem->rank == 3 ? STENCIL_Z : STENCIL_Y];
-    if (problem->rank == 2)
-        s->tile_stream /= plan->block_y;
+    s->tile_stream = plan->stream;
     for (int axis = 0; axis < STENCIL_AXES; axis++)
         s->tile_count[axis] = (uint32_t)((s->domain.n[axis] + plan->tile[axis] - 1) / plan->tile[axis]);
     s->fault = plan->wait.fault;
+    s->resident = plan->layout.resident;
+    s->resident.words = tiles.words;
+    s->resident.exchanges = tiles.exchanges;
     s->special = s->fault.delay_ns != 0 || s->fault.absent_step != 0;
-    s->resident.shape = plan->resident.shape;
-    s->resident.warps = plan->resident.warps;
-    s->resident.tiles_z = plan->resident.tiles_z;
-    s->resident.warps_z = plan->resident.warps_z;
-    memcpy(s->resident.tiles, plan->resident.tiles, sizeof s->resident.tiles);
 }
 
 /* Loads a kernel, so that nothing is loaded lazily while kernels wait for each other, and lets its blocks
@@ -363,7 +360,7 @@ static stencil_status create_parts(stencil_gpu_run *run, const stencil_problem *
         init_args(&run->part[p], problem);
     for (int p = 0; p < run->parts && run->parts > 1 && !run->combine_on_host; p++)
         TRY(create_peers(&run->part[p]));
-    if (run->plan->resident.warps > 0)
+    if (run->plan->layout.kind == STENCIL_PASS_ON_CHIP)
         connect_tiles(run);
     if (run->plan->barrier != STENCIL_BARRIER_none)
         TRY(create_barriers(run));

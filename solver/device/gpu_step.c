@@ -64,69 +64,38 @@ void stencil_gpu_set_steps(const stencil_gpu_part *gpu, stencil_kernel_args *arg
         args->domain.weights = run->cycle[first % run->cycle_length];
 }
 
-/* Copies of edge cells behind a pass that does not make them itself, where there are any. */
-static stencil_status launch_copies(const stencil_gpu_part *gpu, stencil_kernel_args *args,
-                                    cudaStream_t stream) {
-    enum { BLOCKS_PER_SM = 4 }; /* resident at once on every GPU: 1024 threads */
+/* What comes before or behind a pass of several steps: mirrored cells, copies of edge cells. */
+static stencil_status launch_beside(const stencil_gpu_part *gpu, stencil_kernel_args *args,
+                                    const void *kernel, cudaStream_t stream) {
+    enum { BLOCKS_PER_SM = 4 };
     void *arguments[] = {args};
-    if (!stencil_has_copies(&args->domain))
-        return STENCIL_OK;
-    const dim3 grid = {(unsigned)(BLOCKS_PER_SM * gpu->plan->deep_blocks), 1, 1},
+    const dim3 grid = {(unsigned)(BLOCKS_PER_SM * gpu->plan->layout.blocks), 1, 1},
                block = {STENCIL_BLOCK_THREADS, 1, 1};
-    const void *copies = stencil_copies_kernel(gpu->plan->kernel.precision);
-    TRY_CUDA(cudaLaunchKernel(copies, grid, block, arguments, 0, stream));
+    TRY_CUDA(cudaLaunchKernel(kernel, grid, block, arguments, 0, stream));
     return STENCIL_OK;
 }
 
-/* What a pass of several steps needs beyond sides that are mirrored along y, where there are any. */
-static stencil_status launch_mirror(const stencil_gpu_part *gpu, stencil_kernel_args *args,
-                                    cudaStream_t stream) {
-    enum { BLOCKS_PER_SM = 4 }; /* as above */
-    const int32_t *mirror = args->domain.mirror[STENCIL_Y];
-    void *arguments[] = {args};
-    if (gpu->plan->kernel.mirror == NULL || (!mirror[STENCIL_LOW] && !mirror[STENCIL_HIGH]))
-        return STENCIL_OK;
-    const dim3 grid = {(unsigned)(BLOCKS_PER_SM * gpu->plan->deep_blocks), 1, 1},
-               block = {STENCIL_BLOCK_THREADS, 1, 1};
-    TRY_CUDA(cudaLaunchKernel(gpu->plan->kernel.mirror, grid, block, arguments, 0, stream));
-    return STENCIL_OK;
-}
-
-/* A pass of several steps, of which the last may be checked. */
-static stencil_status launch_deep(const stencil_gpu_part *gpu, stencil_kernel_args *args, bool programmatic,
-                                  cudaStream_t stream) {
-    const stencil_plan *plan = gpu->plan;
-    const stencil_kernel *kernel = &plan->kernel;
-    const bool checked = stencil_schedule_checks(&args->schedule, args->step_first + args->step_count);
-    void *arguments[] = {args};
-    cudaLaunchAttribute attribute = {.id = cudaLaunchAttributeProgrammaticStreamSerialization,
-                                     .val.programmaticStreamSerializationAllowed = 1};
-    const cudaLaunchConfig_t config = {
-        .gridDim = {(unsigned)plan->deep_blocks, 1, 1},
-        .blockDim = {(unsigned)kernel->deep_threads, 1, 1},
-        .dynamicSmemBytes = (size_t)(checked ? kernel->checked_bytes : kernel->deep_bytes),
-        .stream = stream,
-        .attrs = &attribute,
-        .numAttrs = programmatic ? 1 : 0,
-    };
-    TRY(launch_mirror(gpu, args, stream));
-    TRY_CUDA(cudaLaunchKernelExC(&config, checked ? kernel->checked : kernel->deep, arguments));
-    return launch_copies(gpu, args, stream);
+/* Sides that are mirrored along y need cells beyond them. */
+static bool needs_mirror(const stencil_gpu_part *gpu, const stencil_domain *d) {
+    const int32_t *mirror = d->mirror[STENCIL_Y];
+    return gpu->plan->kernel.mirror != NULL && (mirror[STENCIL_LOW] || mirror[STENCIL_HIGH]);
 }
 
 stencil_status stencil_gpu_launch(const stencil_gpu_part *gpu, stencil_kernel_args *args,
                                   const stencil_pass *pass, bool programmatic, cudaStream_t stream) {
     const stencil_plan *plan = gpu->plan;
+    const bool several = pass->steps > 1;
     stencil_gpu_set_steps(gpu, args, pass->first, pass->steps, pass->from);
-    if (pass->steps > 1)
-        return launch_deep(gpu, args, programmatic, stream);
+    const stencil_launch launch = stencil_plan_launch(
+        plan, pass->steps, stencil_schedule_checks(&args->schedule, pass->first + pass->steps));
     void *arguments[] = {args};
     cudaLaunchAttribute attribute = {.id = cudaLaunchAttributeProgrammaticStreamSerialization,
                                      .val.programmaticStreamSerializationAllowed = 1};
+    const uint32_t *tiles = args->tile_count;
     const cudaLaunchConfig_t config = {
-        .gridDim = {args->tile_count[0] * args->tile_count[1] * args->tile_count[2], 1, 1},
-        .blockDim = {(unsigned)plan->block_x, (unsigned)plan->block_y, 1},
-        .dynamicSmemBytes = (size_t)plan->kernel.step_bytes,
+        .gridDim = {several ? (unsigned)plan->layout.blocks : tiles[0] * tiles[1] * tiles[2], 1, 1},
+        .blockDim = {(unsigned)launch.block_x, (unsigned)launch.block_y, 1},
+        .dynamicSmemBytes = (size_t)launch.shared_bytes,
         .stream = stream,
         .attrs = &attribute,
         .numAttrs = programmatic ? 1 : 0,
@@ -135,7 +104,11 @@ stencil_status stencil_gpu_launch(const stencil_gpu_part *gpu, stencil_kernel_ar
     const bool traced = plan->barrier == STENCIL_BARRIER_none &&
                         (args->trace.without_compute ||
                          stencil_trace_sample(&args->trace, (pass->first + pass->steps) / plan->depth) >= 0);
-    TRY_CUDA(cudaLaunchKernelExC(&config, traced ? plan->kernel.traced : plan->kernel.function, arguments));
+    if (several && needs_mirror(gpu, &args->domain))
+        TRY(launch_beside(gpu, args, plan->kernel.mirror, stream));
+    TRY_CUDA(cudaLaunchKernelExC(&config, traced ? launch.traced : launch.function, arguments));
+    if (several && stencil_has_copies(&args->domain))
+        TRY(launch_beside(gpu, args, stencil_copies_kernel(plan->kernel.precision), stream));
     return STENCIL_OK;
 }
 

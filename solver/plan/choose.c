@@ -104,12 +104,13 @@ static int find_best(const stencil_choice *choice, const devices *usual) {
 }
 
 /* Of a sweep that is a persistent loop the first strategy of all is none. */
-static stencil_run_options with_barrier(const stencil_run_options *options) {
+static stencil_run_options with_barrier(const stencil_run_options *options, const stencil_problem *problem) {
     stencil_run_options first = *options;
-    for (int i = 0; stencil_sweep_infos[i].name != NULL && options->sweep != NULL && options->sync == NULL;
-         i++)
-        if (strcmp(stencil_sweep_infos[i].name, options->sweep) == 0 && stencil_sweep_infos[i].host->resident)
-            first.sync = "neighbor";
+    const int sweep = options->sweep != NULL && options->sync == NULL
+                          ? stencil_name_find(options->sweep, stencil_sweep_names)
+                          : -1;
+    if (sweep >= 0 && !stencil_sweep_can((stencil_sweep_id)sweep, problem, STENCIL_NEED_LAUNCHES))
+        first.sync = "neighbor";
     return first;
 }
 
@@ -146,7 +147,7 @@ stencil_status stencil_choice_make(stencil_choice *choice, const stencil_problem
     qsort(choice->item, (size_t)choice->count, sizeof *choice->item, by_time);
     if (!usual) { /* the usual plan says why; a field too small for its parts goes to fewer devices */
         stencil_plan none;
-        const stencil_run_options first = with_barrier(options);
+        const stencil_run_options first = with_barrier(options, problem);
         const stencil_status status = stencil_plan_make(&none, problem, &first, machine);
         if (status != STENCIL_USAGE || choice->possible == 0 || options->gpu_count < 2)
             return status;

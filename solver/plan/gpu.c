@@ -57,8 +57,18 @@ stencil_status stencil_plan_kernel(stencil_plan *plan, const stencil_problem *pr
     plan->kernel.function = compiled != NULL ? compiled->function : NULL;
     plan->kernel.step_bytes = compiled != NULL ? compiled->step_bytes : 0;
     if (compiled != NULL && plan->depth > 1)
-        plan->host->deepen(plan, problem);
+        plan->variant->by->enter(plan);
     return STENCIL_OK;
+}
+
+stencil_launch stencil_plan_launch(const stencil_plan *plan, int steps, bool checked) {
+    const stencil_kernel *kernel = &plan->kernel;
+    if (steps == 1)
+        return (stencil_launch){kernel->function, kernel->traced, plan->block_x, plan->block_y,
+                                kernel->step_bytes};
+    const void *pass = checked ? kernel->checked : kernel->deep;
+    return (stencil_launch){pass, pass, kernel->deep_threads, 1,
+                            checked ? kernel->checked_bytes : kernel->deep_bytes};
 }
 
 /* What the kernel needs, and how much of it fits on every GPU of the plan. */
@@ -112,21 +122,21 @@ static stencil_status choose_grids(stencil_plan *plan, const stencil_machine *ma
         part->grid_blocks = (int)part->tile_count;
         if ((cooperative && part->tile_count > slots) || loops_deep(plan))
             part->grid_blocks = (int)slots;
-        if (plan->resident.warps > 0)
-            part->grid_blocks = stencil_resident_tiles(&plan->resident);
+        if (plan->layout.kind == STENCIL_PASS_ON_CHIP)
+            part->grid_blocks = stencil_resident_tiles(&plan->layout.resident);
         if (stencil_barriers[plan->barrier].needs == STENCIL_NEEDS_CLUSTERS)
             TRY(fit_clusters(plan, machine));
         part->first_block = first;
         first += (uint32_t)part->grid_blocks;
     }
     if (loops_deep(plan)) {
-        plan->deep_blocks = plan->part[0].grid_blocks;
-        plan->deep_slots = machine->gpu[plan->part[0].gpu].sm_count / plan->part[0].sharing;
+        plan->layout.blocks = plan->part[0].grid_blocks;
+        plan->layout.slots = machine->gpu[plan->part[0].gpu].sm_count / plan->part[0].sharing;
     }
-    const int tiles = stencil_resident_tiles(&plan->resident);
-    CHECK(plan->resident.warps == 0 || tiles <= plan->deep_blocks, UNAVAILABLE,
+    const int tiles = stencil_resident_tiles(&plan->layout.resident);
+    CHECK(plan->layout.kind != STENCIL_PASS_ON_CHIP || tiles <= plan->layout.blocks, UNAVAILABLE,
           "--sweep resident is not available here: it needs %d blocks at once, --sync %s has %d", tiles,
-          stencil_strategy_at(plan->strategy).name, plan->deep_blocks);
+          stencil_strategy_at(plan->strategy).name, plan->layout.blocks);
     return STENCIL_OK;
 }
 
@@ -144,7 +154,8 @@ static stencil_status check_device_memory(stencil_plan *plan, const stencil_prob
         char need[32], have[32];
         CHECK(sharing <= SHARING_MAX, UNAVAILABLE, "GPU %d is named %d times, it can hold up to %d parts", id,
               sharing, SHARING_MAX);
-        if (!stencil_multiply(stencil_gpu_bytes(problem, &plan->cut, plan->halo) + plan->resident_bytes,
+        if (!stencil_multiply(stencil_gpu_bytes(problem, &plan->cut, plan->halo) +
+                                  plan->layout.resident_bytes,
                               sharing, &bytes))
             bytes = INT64_MAX;
         if (bytes > plan->device_bytes || p == 0) {
@@ -163,8 +174,8 @@ stencil_status stencil_plan_gpu(stencil_plan *plan, const stencil_problem *probl
     TRY(check_kernel(plan, machine));
     const stencil_part_plan *part = &plan->part[0];
     const int64_t share = (int64_t)plan->blocks_per_sm * machine->gpu[part->gpu].sm_count / part->sharing;
-    plan->host->shape(plan, problem, n, share > 0 ? share : 1);
-    plan->deep_slots = plan->deep_blocks = machine->gpu[part->gpu].sm_count;
+    stencil_sweep_table_of(plan->sweep, problem)->shape(plan, problem, n, share > 0 ? share : 1);
+    plan->layout.slots = plan->layout.blocks = machine->gpu[part->gpu].sm_count;
     TRY(check_tiles(plan, n));
     TRY(choose_grids(plan, machine));
     TRY(check_device_memory(plan, problem, machine));
@@ -174,7 +185,7 @@ stencil_status stencil_plan_gpu(stencil_plan *plan, const stencil_problem *probl
     plan->poll_every = stencil_plan_poll_every(&plan->tuning, cells, plan->tuning.bytes_per_s);
     /* Weights of a step are parameters of its launch: taken from memory they cost the sweep registers that it
      * does not have. */
-    const bool resident = plan->host->resident;
+    const bool resident = plan->layout.kind == STENCIL_PASS_ON_CHIP;
     if (problem->cycle.length > 1 && plan->barrier != STENCIL_BARRIER_none && !resident)
         plan->wait.steps_per_launch = plan->depth;
     if (loops_deep(plan) && !resident && stencil_barriers[plan->barrier].needs == STENCIL_NEEDS_NEIGHBORS)

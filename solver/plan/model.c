@@ -38,17 +38,6 @@ double stencil_model_full(const stencil_plan *plan, const stencil_machine *machi
     return rounds > 1 ? rounds / ceil(rounds) : 1;
 }
 
-static double guess_of(const stencil_plan *plan) {
-    const double guess = plan->host->guess;
-    return guess > 0 ? guess : 1;
-}
-
-/* Whose kernels make the steps: those of the first sweep where a sweep of deep passes makes single ones. */
-static stencil_sweep_id family_of(const stencil_plan *plan) {
-    const bool single = plan->depth == 1 && plan->host->depth > 1;
-    return single ? (stencil_sweep_id)0 : plan->sweep;
-}
-
 static bool is_deep_on_gpu(const stencil_plan *plan) {
     return plan->backend == STENCIL_BACKEND_GPU && plan->depth > 1;
 }
@@ -62,7 +51,7 @@ double stencil_model_made(const stencil_plan *plan, const stencil_problem *probl
  * meanwhile. On a GPU all stages work at once, those too that a short pass has no steps for, until the
  * slowest line of tiles is through. */
 static double guess_s(const stencil_calibration *c, const stencil_plan *plan, const stencil_problem *problem,
-                      const stencil_machine *machine, stencil_loop loop, stencil_distance distance) {
+                      stencil_loop loop, stencil_distance distance) {
     const double steps = stencil_sweep_pass_steps(plan, problem), made = stencil_model_made(plan, problem),
                  bytes_s =
                      stencil_sweep_traffic(plan, problem) / c->bytes_per_s[loop][problem->rank - 2][distance],
@@ -70,17 +59,14 @@ static double guess_s(const stencil_calibration *c, const stencil_plan *plan, co
                  beside_s = stencil_sweep_beside(plan, problem) * 7 / c->fma_per_s[problem->precision],
                  fma_s = (1 + stencil_sweep_again(plan, problem)) * point_s + beside_s;
     if (is_deep_on_gpu(plan)) {
-        const int most = plan->host->most(plan, problem, machine);
-        const stencil_tuning *t = &plan->tuning;
-        const double rate = problem->rank == 2 ? t->pass_fma : t->pass_fma_3d,
-                     cell_s = problem->rank == 2
-                                  ? point_s
-                                  : point_s + t->pass_beside_3d / c->fma_per_s[problem->precision];
-        return fmax(bytes_s, made * cell_s / rate * (1 + t->idle_stage * (most / steps - 1)));
+        const int most = stencil_sweep_limits(plan, problem).depth;
+        const stencil_pass_cost *cost = &plan->layout.cost;
+        const double cell_s = point_s + cost->beside / c->fma_per_s[problem->precision];
+        return fmax(bytes_s, made * cell_s / cost->fma * (1 + plan->tuning.idle_stage * (most / steps - 1)));
     }
     if (plan->backend == STENCIL_BACKEND_GPU)
         return fmax(bytes_s, fma_s);
-    if (problem->rank == 3)
+    if (stencil_sweep_table_of(plan->sweep, problem)->cpu_waits)
         return (plan->depth > 1 ? plan->tuning.cpu_fetched : 1) * bytes_s + fma_s;
     return fmax(bytes_s, fma_s / steps) + fma_s * (steps - 1) / steps;
 }
@@ -96,31 +82,23 @@ static double of_measured(const stencil_calibration *c, const stencil_plan *plan
     unchecked.stop.check_every = unchecked.stop.steps = INT64_MAX / 2;
     stencil_sweep_suit(&measured, &unchecked, machine);
     unchecked.stop.check_every = INT64_C(1000) * measured.depth;
-    return guess_s(c, plan, problem, machine, loop, distance) /
-           guess_s(c, &measured, &unchecked, machine, loop, distance) *
+    return guess_s(c, plan, problem, loop, distance) / guess_s(c, &measured, &unchecked, loop, distance) *
            stencil_model_made(&measured, &unchecked);
 }
 
-/* Passes in 3D. */
-static bool is_solid(const stencil_plan *plan, const stencil_problem *problem) {
-    return is_deep_on_gpu(plan) && plan->resident.warps == 0 && problem->rank == 3;
-}
-
 /* Seconds that a cell takes in a stream of them, near or far: as this kind of kernel was measured, else
- * bytes that must move and fma. With a source there are more bytes. What was measured, or is guessed, are
- * launches of plain kernels, and loops of these: in 3D general ones make a part of the launches' cells, in a
- * loop, too, and loops of plain ones spill. */
+ * bytes that must move and fma. With a source there are more bytes. */
 static double cell_s(const stencil_calibration *c, const stencil_plan *plan, const stencil_problem *problem,
                      const stencil_machine *machine, stencil_loop loop, stencil_distance distance) {
-    const bool solid = is_solid(plan, problem), general = solid && stencil_sweep_is_general(problem);
-    const stencil_loop of = general ? STENCIL_LOOP_LAUNCHED : loop;
-    const double measured = c->rate[problem->shape->id][problem->precision][family_of(plan)][of][distance];
-    const double rate = general ? plan->tuning.solid_general : 1;
+    const stencil_pass_cost *cost = &plan->layout.cost;
+    const stencil_loop of = cost->launched ? STENCIL_LOOP_LAUNCHED : loop;
+    const double measured =
+        c->rate[problem->shape->id][problem->precision][plan->variant->by->sweep][of][distance];
     if (measured > 0)
         return of_measured(c, plan, problem, machine, of, distance) * stencil_problem_arrays(problem) / 2.0 /
-               (measured * rate);
-    const double looped = solid && of == STENCIL_LOOP_PERSISTENT ? plan->tuning.solid_loop : 1;
-    return guess_of(plan) * guess_s(c, plan, problem, machine, of, distance) / (rate * looped);
+               (measured * cost->cells);
+    return stencil_sweep_infos[plan->sweep].host->guess * guess_s(c, plan, problem, of, distance) /
+           (cost->cells * cost->loop);
 }
 
 /* The arrays of all parts on a device. */
@@ -147,7 +125,7 @@ static double compute_s(const stencil_calibration *c, const stencil_plan *plan,
                         const stencil_problem *problem, const stencil_machine *machine, stencil_loop loop) {
     const bool gpu = plan->backend == STENCIL_BACKEND_GPU;
     const stencil_part_plan *part = &plan->part[0];
-    const double *step_s = c->step_s[problem->shape->id][problem->precision][family_of(plan)][loop];
+    const double *step_s = c->step_s[problem->shape->id][problem->precision][plan->variant->by->sweep][loop];
     const double far = stencil_model_far(c, set_bytes_of(plan, problem)),
                  near_each_s = cell_s(c, plan, problem, machine, loop, STENCIL_NEAR),
                  far_each_s = cell_s(c, plan, problem, machine, loop, STENCIL_FAR);
@@ -164,7 +142,7 @@ static double compute_s(const stencil_calibration *c, const stencil_plan *plan,
     if (!gpu)
         return cells * each_s;
     const double rounds = is_deep_on_gpu(plan) ? 1 : ceil(stencil_model_rounds(plan, machine));
-    const double first_s = c->latency_s * (c->measured ? 1 : guess_of(plan));
+    const double first_s = c->latency_s * (c->measured ? 1 : stencil_sweep_infos[plan->sweep].host->guess);
     return first_s + (1 - far) * (rounds - 1) * c->round_s[loop] + cells * each_s;
 }
 
@@ -227,20 +205,21 @@ stencil_cost stencil_model_step(const stencil_plan *plan, const stencil_problem 
     /* A deep sweep keeps its steps in order once for so many of them. */
     const double depth = stencil_sweep_pass_steps(plan, problem);
     const double order_s = fmax(sync_s(c, plan, machine) - c->latency_s, 0) / depth;
-    const stencil_sweep_host *sweep = plan->host;
+    const stencil_pass_layout *l = &plan->layout;
+    const bool on_chip = l->kind == STENCIL_PASS_ON_CHIP;
     stencil_cost cost = {0};
-    if (plan->resident.warps > 0) {
-        sweep->seconds(plan, problem, machine, &cost.compute_s, &cost.halo_s);
-        cost.halo_s /= depth;
+    if (on_chip) {
+        cost.compute_s = l->step_s;
+        cost.halo_s = l->exchange_s * (l->each_step ? depth : 1) / depth;
         cost.launch_s = plan->tuning.resident_launch_s / (double)stencil_sweep_passes(plan, problem).steps;
     } else {
         cost.compute_s = compute_s(c, plan, problem, machine, loop);
         cost.halo_s = halo_s(c, plan, problem) / depth;
     }
-    if (plan->resident.warps > 0 && stencil_barriers[plan->barrier].needs == STENCIL_NEEDS_NEIGHBORS)
+    if (on_chip && stencil_barriers[plan->barrier].needs == STENCIL_NEEDS_NEIGHBORS)
         cost.barrier_s = 0; /* words tell of themselves */
-    else if (persistent)    /* of tiles in 3D behind each step */
-        cost.barrier_s = plan->resident.warps > 0 && problem->rank == 3 ? depth * order_s : order_s;
+    else if (persistent)
+        cost.barrier_s = l->each_step ? depth * order_s : order_s;
     else
         cost.launch_s = order_s;
     if (persistent && plan->wait.steps_per_launch > 0)

@@ -1,20 +1,36 @@
-/* Passes of sweeps, and what GPUs have for them: what files of sweeps/ ask for. */
+/* Passes of sweeps: what files of sweeps/ ask for. */
 #include <math.h>
 
 #include "solver/plan/sweep.h"
 
-bool stencil_sweep_is_general(const stencil_problem *problem) {
-    bool general = problem->cycle.length > 1 || stencil_problem_has_source(problem);
-    for (int axis = 0; axis < STENCIL_AXES; axis++)
-        general = general || problem->boundary[axis] == STENCIL_MIRROR;
-    return general;
+stencil_pass_limits stencil_step_limits(const stencil_problem *problem, bool general) {
+    (void)problem, (void)general;
+    return (stencil_pass_limits){.depth = 1, .checked = 1};
+}
+
+stencil_pass_limits stencil_sweep_limits(const stencil_plan *plan, const stencil_problem *problem) {
+    return plan->variant->by->limits(problem, plan->variant->general);
+}
+
+int stencil_sweep_suits(const stencil_plan *plan, const stencil_problem *problem,
+                        const stencil_machine *machine) {
+    (void)machine;
+    return (int)stencil_smaller(stencil_sweep_limits(plan, problem).depth,
+                                stencil_sweep_longest(plan, problem));
+}
+
+stencil_pass_layout stencil_step_place(const stencil_plan *plan, const stencil_problem *problem,
+                                       const stencil_machine *machine) {
+    (void)machine;
+    return (stencil_pass_layout){.kind = STENCIL_PASS_STEP,
+                                 .refusal = "",
+                                 .tile = {1, plan->share_rows, problem->n[STENCIL_X]},
+                                 .cost = STENCIL_PASS_COST_NONE};
 }
 
 /* Were `depth` no limit. */
 static int checked_most(const stencil_plan *plan, const stencil_problem *problem) {
-    if (plan->backend == STENCIL_BACKEND_CPU)
-        return 0;
-    return plan->host->checked != NULL ? plan->host->checked(problem) : 1;
+    return plan->backend == STENCIL_BACKEND_CPU ? 0 : stencil_sweep_limits(plan, problem).checked;
 }
 
 int stencil_sweep_checked_most(const stencil_plan *plan, const stencil_problem *problem) {
@@ -50,41 +66,4 @@ stencil_passes stencil_sweep_passes(const stencil_plan *plan, const stencil_prob
 double stencil_sweep_pass_steps(const stencil_plan *plan, const stencil_problem *problem) {
     const stencil_passes p = stencil_sweep_passes(plan, problem);
     return (double)p.steps / (double)(p.whole + (p.rest > 0) + p.first + (p.checked > 0));
-}
-
-bool stencil_sweep_goes_on(const stencil_plan *plan, const stencil_problem *problem) {
-    const int64_t ny = problem->n[STENCIL_Y], most = plan->tile[STENCIL_Y], tiles = (ny + most - 1) / most;
-    return problem->rank == 3 && ny / tiles >= problem->shape->radius * plan->depth;
-}
-
-double stencil_sweep_beside(const stencil_plan *plan, const stencil_problem *problem) {
-    if (plan->backend != STENCIL_BACKEND_CPU || plan->depth == 1 || problem->rank == 2)
-        return 0;
-    const double seams = ceil((double)problem->n[STENCIL_Y] / (double)plan->tile[STENCIL_Y]) - 1,
-                 handed_on = stencil_sweep_goes_on(plan, problem) ? seams * 2 * problem->shape->radius : 0;
-    const bool cut = plan->tile[STENCIL_X] < problem->n[STENCIL_X];
-    return plan->tuning.cpu_handed_on * handed_on / (double)problem->n[STENCIL_Y] +
-           (double)(plan->tuning.cpu_row_cells + (cut ? STENCIL_PARTIAL_CELLS / 4 : 0)) /
-               (double)plan->tile[STENCIL_X];
-}
-
-stencil_status stencil_sweep_has_kernels(stencil_sweep_id sweep, const stencil_sweep_host *host,
-                                         const stencil_machine *machine, int gpu) {
-    const char *name = stencil_sweep_names[sweep], *plain = stencil_sweep_names[0];
-    const stencil_gpu *on = &machine->gpu[gpu];
-    const int needs = host->capability, code = stencil_gpu_code(on);
-    const int64_t shared = host->shared_bytes, has = on->shared_per_block_bytes;
-    char need_text[32], has_text[32];
-    CHECK(on->capability >= needs, UNAVAILABLE,
-          "--sweep %s needs a GPU of compute capability %d.%d, GPU %d has %d.%d: give --sweep %s", name,
-          needs / 10, needs % 10, gpu, on->capability / 10, on->capability % 10, plain);
-    CHECK(
-        code >= needs, UNAVAILABLE,
-        "--sweep %s needs code for compute capability %d.%d, this build has that of %d.%d for GPU %d: build "
-        "with -DCMAKE_CUDA_ARCHITECTURES=%d, or give --sweep %s",
-        name, needs / 10, needs % 10, code / 10, code % 10, gpu, on->capability, plain);
-    CHECK(has == 0 || has >= shared, UNAVAILABLE,
-          "--sweep %s needs %s of shared memory for a block, GPU %d has %s: give --sweep %s", name,
-          stencil_bytes_text(shared, need_text), gpu, stencil_bytes_text(has, has_text), plain);
-    return STENCIL_OK;
 }

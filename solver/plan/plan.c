@@ -76,28 +76,20 @@ static stencil_status choose_strategy(stencil_plan *plan, const stencil_run_opti
     return STENCIL_OK;
 }
 
-/* What nobody names: the first sweep, or the first that makes as many steps at once as are asked for. */
-static int usual_sweep(int depth) {
-    int sweep = 0;
-    while (stencil_sweep_infos[sweep].name != NULL && stencil_sweep_infos[sweep].host->depth < depth)
-        sweep++;
-    return stencil_sweep_infos[sweep].name != NULL ? sweep : 0;
-}
-
 /* Which sweep makes the steps, and whether it can. */
 static stencil_status choose_sweep(stencil_plan *plan, const stencil_problem *problem,
                                    const stencil_run_options *options) {
     const int sweep = options->sweep != NULL ? stencil_name_find(options->sweep, stencil_sweep_names)
-                                             : usual_sweep(options->depth);
+                                             : (int)stencil_sweep_usual(plan, problem, options->depth);
     CHECK(sweep >= 0, USAGE, "--sweep %s: unknown sweep; 'stencil info' lists them", options->sweep);
     plan->sweep = (stencil_sweep_id)sweep;
-    plan->host = stencil_sweep_infos[sweep].host;
     const char *why = stencil_sweep_unavailable(plan->sweep, problem, plan->backend);
     CHECK(why[0] == '\0', UNAVAILABLE, "--sweep %s is not available here: %s",
           stencil_sweep_infos[sweep].name, why);
     CHECK(options->halo != STENCIL_HALO_LL ||
               stencil_kernel_is_compiled(plan->sweep, STENCIL_EXCHANGE_LL, plan->barrier),
           USAGE, "--halo ll is not for --sweep %s: leave one of them out", stencil_sweep_infos[sweep].name);
+    stencil_sweep_choose(plan, problem);
     return STENCIL_OK;
 }
 
@@ -147,7 +139,6 @@ static stencil_status choose_halo(stencil_plan *plan, const stencil_problem *pro
                 to = plan->part[j].gpu;
             }
     plan->overlap = options->overlap;
-    plan->halo = options->halo;
     const bool fits = stencil_ll_fits(&plan->cut.mesh);
     const bool ll = fits && plan->backend == STENCIL_BACKEND_GPU && plan->cut.parts > 1 && plan->depth == 1 &&
                     stencil_kernel_is_compiled(plan->sweep, STENCIL_EXCHANGE_LL, plan->barrier);
@@ -191,33 +182,31 @@ static stencil_status check_fault(const stencil_plan *plan, const stencil_proble
 /* Steps of a pass: as many as asked for, or as suit the sweep and have room for their ghost cells. */
 static stencil_status choose_depth(stencil_plan *plan, const stencil_problem *problem,
                                    const stencil_run_options *options, const stencil_machine *machine) {
-    const stencil_sweep_host *sweep = plan->host;
+    const stencil_sweep_host *sweep = stencil_sweep_infos[plan->sweep].host;
     const char *name = stencil_sweep_infos[plan->sweep].name;
     CHECK(options->depth <= 1 || sweep->depth > 1, USAGE,
           "--depth %d is not for --sweep %s, which makes one step at a time", options->depth, name);
     CHECK(options->depth <= sweep->depth, USAGE, "--depth %d: --sweep %s makes up to %d steps at once",
           options->depth, name, sweep->depth);
-    const bool words = options->halo == STENCIL_HALO_LL; /* with the number of a step in each */
-    for (int p = 0; p < plan->cut.parts && plan->backend == STENCIL_BACKEND_GPU && !words; p++)
-        if (options->depth != 1 && sweep->depth > 1)
-            TRY(stencil_sweep_has_kernels(plan->sweep, plan->host, machine, plan->part[p].gpu));
-    const int most = words ? 1 : sweep->most != NULL ? sweep->most(plan, problem, machine) : sweep->depth;
+    for (int p = 0; p < plan->cut.parts && plan->backend == STENCIL_BACKEND_GPU; p++)
+        if (options->depth != 1 && options->halo != STENCIL_HALO_LL && sweep->depth > 1)
+            TRY(stencil_sweep_has_kernels(plan->sweep, machine, plan->part[p].gpu));
+    const int most = stencil_sweep_limits(plan, problem).depth;
     CHECK(options->depth <= most, USAGE,
           "--depth %d: --sweep %s makes up to %d step%s at once here: give --depth %d", options->depth, name,
           most, stencil_plural(most), most);
     plan->depth = options->depth > 0
                       ? (int)stencil_smaller(options->depth, stencil_sweep_longest(plan, problem))
-                  : sweep->suits != NULL && !words ? sweep->suits(plan, problem, machine)
-                                                   : 1;
+                      : plan->variant->by->suits(plan, problem, machine);
     return STENCIL_OK;
 }
 
 /* Whether all parts are wide enough for passes of several steps. */
 static bool has_width(const stencil_plan *plan, const stencil_problem *problem) {
-    const stencil_sweep_host *sweep = plan->host;
-    const int64_t *first = plan->cut.first[STENCIL_X];
-    for (int i = 0; i < plan->cut.count[STENCIL_X] && sweep->narrowest != NULL; i++)
-        if (first[i + 1] - first[i] < sweep->narrowest(plan, problem))
+    const int64_t *first = plan->cut.first[STENCIL_X],
+                  narrowest = stencil_sweep_limits(plan, problem).narrowest;
+    for (int i = 0; i < plan->cut.count[STENCIL_X]; i++)
+        if (first[i + 1] - first[i] < narrowest)
             return false;
     return true;
 }
@@ -226,8 +215,7 @@ static bool has_width(const stencil_plan *plan, const stencil_problem *problem) 
 static stencil_status cut_deep(stencil_plan *plan, const stencil_problem *problem,
                                const stencil_run_options *options, int parts) {
     const int asked = plan->depth, stacked[STENCIL_AXES] = {1, parts, 1};
-    /* Tiles on chip go on in parts above and below. */
-    const bool stacks = plan->host->resident && options->cut[0] == 0;
+    const bool stacks = (plan->variant->can & STENCIL_CAN(PARTS_BESIDE)) == 0 && options->cut[0] == 0;
     for (;; plan->depth--) {
         const stencil_mesh mesh = stencil_problem_mesh(problem, plan->depth);
         if (plan->depth > 1 && !stencil_mesh_has_room(&mesh))
@@ -246,12 +234,16 @@ static stencil_status cut_deep(stencil_plan *plan, const stencil_problem *proble
     return STENCIL_OK;
 }
 
-/* How passes of several steps are laid out, and whether they can be. */
+/* Who makes the passes, now that all is known that they need, and how they are laid out. */
 static stencil_status place_passes(stencil_plan *plan, const stencil_problem *problem,
                                    const stencil_machine *machine) {
-    const stencil_sweep_info *sweep = &stencil_sweep_infos[plan->sweep];
-    const char *why = sweep->host->place != NULL ? sweep->host->place(plan, problem, machine) : "";
-    CHECK(why[0] == '\0', UNAVAILABLE, "--sweep %s is not available here: %s", sweep->name, why);
+    const char *name = stencil_sweep_infos[plan->sweep].name;
+    CHECK(stencil_sweep_choose(plan, problem), UNAVAILABLE, "--sweep %s is not available here: %s", name,
+          plan->why_not);
+    plan->layout = plan->variant->by->place(plan, problem, machine);
+    CHECK(plan->layout.refusal[0] == '\0', UNAVAILABLE, "--sweep %s is not available here: %s", name,
+          plan->layout.refusal);
+    memcpy(plan->tile, plan->layout.tile, sizeof plan->tile);
     return STENCIL_OK;
 }
 
@@ -311,21 +303,13 @@ static stencil_status check_host_memory(stencil_plan *plan, const stencil_proble
 
 static stencil_status plan_cpu(stencil_plan *plan, const stencil_problem *problem,
                                const stencil_machine *machine) {
-    plan->threads = machine->cpu_threads;
     const double cells = (double)stencil_problem_updated_cells(problem);
     plan->poll_every = stencil_plan_poll_every(&plan->tuning, cells, plan->tuning.cpu_bytes_per_s);
     if (plan->poll_every > plan->tuning.cpu_poll_steps)
         plan->poll_every = plan->tuning.cpu_poll_steps;
-    plan->stores = plan->host->streams
+    plan->stores = plan->variant->by->streams
                        ? stencil_stores_choose(problem, plan->threads, machine->cpu_cache_bytes)
                        : STENCIL_STORES_CACHED;
-    const int64_t rows = problem->n[STENCIL_Z] * problem->n[STENCIL_Y];
-    plan->share_rows = (rows + plan->threads - 1) / plan->threads;
-    plan->tile[STENCIL_Z] = 1;
-    plan->tile[STENCIL_Y] = plan->share_rows;
-    plan->tile[STENCIL_X] = problem->n[STENCIL_X];
-    if (plan->depth > 1)
-        plan->host->strip(plan, problem, machine);
     const stencil_fault *d = &plan->wait.fault;
     CHECK(d->absent_step == 0 || d->absent_part > 0 || d->absent < (uint32_t)plan->threads, USAGE,
           "--inject-absent stops thread %u, and there are %d: give --threads %u", (unsigned)d->absent,
@@ -348,6 +332,16 @@ const char *stencil_strategy_unavailable(int index, stencil_backend backend, con
     return "";
 }
 
+/* The threads of a CPU, and what each has of the field. */
+static void choose_threads(stencil_plan *plan, const stencil_problem *problem,
+                           const stencil_machine *machine) {
+    const int64_t rows = problem->n[STENCIL_Z] * problem->n[STENCIL_Y];
+    if (plan->backend == STENCIL_BACKEND_GPU)
+        return;
+    plan->threads = machine->cpu_threads;
+    plan->share_rows = (rows + plan->threads - 1) / plan->threads;
+}
+
 static void choose_tuning(stencil_plan *plan, const stencil_machine *machine) {
     const bool gpu = plan->backend == STENCIL_BACKEND_GPU;
     const char *name = machine->gpu[plan->part[0].gpu].name;
@@ -360,11 +354,12 @@ static void choose_tuning(stencil_plan *plan, const stencil_machine *machine) {
  */
 static stencil_status choose(stencil_plan *plan, const stencil_problem *problem,
                              const stencil_run_options *options, const stencil_machine *machine) {
-    *plan = (stencil_plan){.cluster_blocks = 1, .wait = options->wait};
+    *plan = (stencil_plan){.cluster_blocks = 1, .halo = options->halo, .wait = options->wait};
     if (!(plan->wait.timeout_s > 0))
         plan->wait.timeout_s = STENCIL_TIMEOUT_DEFAULT_S;
     TRY(choose_backend(plan, options, machine));
     choose_tuning(plan, machine);
+    choose_threads(plan, problem, machine);
     const int asked = plan->backend == STENCIL_BACKEND_CPU ? options->parts : options->gpu_count;
     const int parts = asked > 0 ? asked : 1;
     TRY(choose_strategy(plan, options, parts));
@@ -392,7 +387,7 @@ static void choose_passes(stencil_plan *plan, const stencil_problem *problem,
                           const stencil_run_options *options, const stencil_machine *machine) {
     static const double as_good = 1.01;
     const int64_t steps = stencil_sweep_longest(plan, problem);
-    const stencil_sweep_host *sweep = plan->host;
+    const stencil_sweep_host *sweep = stencil_sweep_infos[plan->sweep].host;
     double best_s = INFINITY;
     stencil_run_options asked = *options;
     stencil_plan other;
@@ -416,7 +411,7 @@ static stencil_status choose_all(stencil_plan *plan, const stencil_problem *prob
                                  const stencil_run_options *options, const stencil_machine *machine) {
     TRY(choose(plan, problem, options, machine));
     choose_passes(plan, problem, options, machine);
-    stencil_sweep_note_depth(plan, problem, options, machine);
+    stencil_sweep_note_depth(plan, options);
     return STENCIL_OK;
 }
 

@@ -83,42 +83,79 @@ typedef struct stencil_part_plan {
     uint32_t first_block; /* number of its first block among those of all parts */
 } stencil_part_plan;
 
+/* Tells what the passes of a plan are. */
+typedef enum stencil_pass_kind {
+    STENCIL_PASS_STEP,     /* of one step each: launches, and tiles, are those of a step by itself */
+    STENCIL_PASS_STRIPS,   /* threads of a CPU walk strips of plan->tile */
+    STENCIL_PASS_STREAMED, /* the field moves through the GPU once for several steps */
+    STENCIL_PASS_ON_CHIP   /* it stays on chip for a whole launch */
+} stencil_pass_kind;
+
+/* Factors of what calibrations have measured: of the rate of fma, of the rate of cells. And the fma of a cell
+ * beside those of its points, in what such an fma takes. */
+typedef struct stencil_pass_cost {
+    double fma, beside, cells, loop;
+    bool launched; /* in a loop, too, cells take what they take in launches */
+} stencil_pass_cost;
+#define STENCIL_PASS_COST_NONE                                                                               \
+    { 1, 0, 1, 1, false }
+
+/* How the passes of a plan are laid out (stencil_maker.place). */
+typedef struct stencil_pass_layout {
+    stencil_pass_kind kind;
+    const char *refusal;       /* why they cannot be; "" where they can */
+    int64_t tile[3];           /* of a CPU's thread (z, y, x) */
+    int blocks;                /* of a launch of a pass in the first part */
+    int slots;                 /* as many as there could be, were there work for all: one a multiprocessor */
+    stencil_resident resident; /* tiles on chip, and 0 elsewhere, as all below but `cost` */
+    int64_t resident_bytes;    /* of device memory for their ghost cells */
+    int shared_bytes;          /* of a block */
+    bool each_step;            /* they exchange ghost cells behind each step, not behind each pass */
+    double step_s, exchange_s; /* what either takes */
+    stencil_pass_cost cost;    /* where calibrations say what a step takes */
+} stencil_pass_layout;
+
 /* What a run will do. */
 typedef struct stencil_plan {
     int strategy; /* index, as for stencil_strategy_at() */
     stencil_sweep_id sweep;
-    const struct stencil_sweep_host *host; /* that of the sweep */
-
-    int depth;                  /* steps of a pass, at most */
-    stencil_backend backend;    /* CPU or GPU */
-    stencil_kernel kernel;      /* function NULL: on the CPU, or not compiled into this build */
-    stencil_tuning tuning;      /* for the GPU of the first part */
-    stencil_notes notes;        /* "no GPU (…): using the CPU" */
-    char device[160];           /* "2 x NVIDIA H200", "2 threads, avx512" */
-    int threads;                /* CPU threads */
-    stencil_stores stores;      /* CPU */
-    stencil_barrier_id barrier; /* between the steps */
-    int32_t poll_every;         /* steps between polls of the observers */
-    int block_x, block_y;       /* threads of a block */
-    int cluster_blocks;         /* blocks of a cluster; 1: none */
+    const struct stencil_variant *variant; /* of it, that makes the passes: see solver/plan/sweep.h */
+    const char *why_not;                   /* not one before that; "": there is none */
+    int depth;                             /* steps of a pass, at most */
+    stencil_backend backend;               /* CPU or GPU */
+    stencil_kernel kernel;                 /* function NULL: on the CPU, or not compiled into this build */
+    stencil_tuning tuning;                 /* for the GPU of the first part */
+    stencil_notes notes;                   /* "no GPU (…): using the CPU" */
+    char device[160];                      /* "2 x NVIDIA H200", "2 threads, avx512" */
+    int threads;                           /* CPU threads */
+    stencil_stores stores;                 /* CPU */
+    stencil_barrier_id barrier;            /* between the steps */
+    int32_t poll_every;                    /* steps between polls of the observers */
+    int block_x, block_y;                  /* threads of a block */
+    int cluster_blocks;                    /* blocks of a cluster; 1: none */
     stencil_wait_policy wait;
     stencil_cut cut;
     stencil_part_plan part[STENCIL_PARTS_MAX]; /* [cut.parts] */
     stencil_halo_mode halo;                    /* not AUTO */
     bool overlap;
-    int64_t tile[3];           /* cells per tile (z, y, x), the same in all parts */
-    int64_t share_rows;        /* of a CPU's thread, at most: of all parts, plane after plane */
-    int deep_blocks;           /* of a launch that makes several steps */
-    int deep_slots;            /* as many as there could be, were there work for all: one a multiprocessor */
-    stencil_resident resident; /* its tiles, where cells stay on chip; warps 0: they do not */
-    int64_t resident_bytes;    /* of device memory for their ghost cells */
-    int resident_shared;       /* bytes of shared memory of a block */
-    int registers;             /* per thread */
-    int blocks_per_sm;         /* resident at once */
+    int64_t tile[3];            /* cells per tile (z, y, x), the same in all parts */
+    int64_t share_rows;         /* of a CPU's thread, at most: of all parts, plane after plane */
+    int64_t stream;             /* cells of a tile along the axis that a thread streams over */
+    stencil_pass_layout layout; /* of passes */
+    int registers;              /* per thread */
+    int blocks_per_sm;          /* resident at once */
     bool keeps_cycle; /* of an accelerated problem; the cells at its beginning are kept: it takes long */
     int64_t host_bytes, device_bytes; /* needed, fields included; on the device that needs most */
     int64_t host_available_bytes, device_available_bytes;
 } stencil_plan;
+
+/* What makes so many steps on a GPU, one or several (checked: whose last one is), and the blocks of it. */
+typedef struct stencil_launch {
+    const void *function, *traced; /* the latter also notes moments; of several steps either does */
+    int block_x, block_y;          /* threads */
+    int shared_bytes;              /* dynamic shared memory of a block */
+} stencil_launch;
+stencil_launch stencil_plan_launch(const stencil_plan *plan, int steps, bool checked);
 
 /* Chooses backend, devices, cut, kernel and launch shape from the description of a machine alone: nothing is
  * asked of a driver, nothing is allocated. What the description does not know of a kernel is taken from what

@@ -1,5 +1,6 @@
-/* What the host has to know about a sweep: one C file each in sweeps/, ending in a table; kernels/sweeps.def
- * lists them. Its kernels and its CPU twin are kernels/sweeps/NAME.cuh. Internal to solver/. */
+/* What the host has to know about a sweep: a table for each rank in sweeps/, of variants, each of which can
+ * some of what problems need; kernels/sweeps.def lists the sweeps. Their kernels and CPU twins are
+ * kernels/sweeps/NAME.cuh. Internal to solver/. */
 #pragma once
 
 #include "solver/plan/plan.h"
@@ -11,57 +12,113 @@ typedef struct stencil_pass_work {
     double wavefronts; /* of shared memory: what a multiprocessor moves in a clock */
 } stencil_pass_work;
 
-/* Name and summary stand in the .def file. */
-typedef struct stencil_sweep_host {
-    int depth;    /* steps of a pass, from one exchange of ghost cells to the next, at most */
-    bool streams; /* its CPU twin can store results past the cache */
-    bool gpu_only;
-    bool resident;  /* cells stay on chip for a whole launch of a persistent loop, which has all weights */
-    int capability; /* 90 for 9.0: what its kernels of several steps were compiled for at least; 0: anything
-                     */
-    int64_t shared_bytes; /* that they need for a block; 0: what they need is the plan's choice */
-    double guess;         /* what a cell takes beside bytes and fma, where nobody has measured it; 0: 1 */
-    /* Steps of a pass that it can make here, up to `depth`. NULL: as many. */
-    int (*most)(const stencil_plan *plan, const stencil_problem *problem, const stencil_machine *machine);
-    /* Cells along x that a part must have for passes of several steps. NULL: any number. */
-    int64_t (*narrowest)(const stencil_plan *plan, const stencil_problem *problem);
-    /* Cells (z, y, x) of what a block of a GPU makes of a part of n cells in a pass of several steps. */
-    void (*deep_tile)(const stencil_plan *plan, const stencil_problem *problem, const int64_t n[3],
-                      int64_t tile[3]);
-    /* Lays out the passes of a plan whose cut is made. "", or why it cannot. NULL: there is nothing to do. */
-    const char *(*place)(stencil_plan *plan, const stencil_problem *problem, const stencil_machine *machine);
-    /* Gives the plan's kernel what makes passes of several steps on a GPU. */
-    void (*deepen)(stencil_plan *plan, const stencil_problem *problem);
-    /* What a step of such a pass takes, and the exchange behind it. NULL: what calibrations measure. */
-    void (*seconds)(const stencil_plan *plan, const stencil_problem *problem, const stencil_machine *machine,
-                    double *step_s, double *exchange_s);
-    /* What it makes of a part in such a pass, of so many steps up to plan->depth, the last of which may be
-     * checked. */
+/* The bits of needs.def: what a problem, and the way in which it is run, need of what makes its steps. */
+typedef enum stencil_need {
+#define STENCIL_NEED(bit, when, why) STENCIL_NEED_##bit,
+#include "solver/plan/needs.def"
+    STENCIL_NEED_COUNT
+} stencil_need;
+#define STENCIL_CAN(bit) (1u << STENCIL_NEED_##bit)
+enum {
+    STENCIL_CAN_ALL = (1u << STENCIL_NEED_COUNT) - 1,
+    /* What passes of several steps can wherever they are made; and what further variants of steps by
+     * themselves can. */
+    STENCIL_CAN_PASSES = STENCIL_CAN(PARTS) | STENCIL_CAN(PARTS_BESIDE) | STENCIL_CAN(SHORT_POINTS),
+    STENCIL_CAN_GENERAL = STENCIL_CAN(SOURCE) | STENCIL_CAN(MIRROR) | STENCIL_CAN(CYCLE),
+    STENCIL_CAN_STEPS = STENCIL_CAN_PASSES | STENCIL_CAN_GENERAL | STENCIL_CAN(CPU) | STENCIL_CAN(GPU) |
+                        STENCIL_CAN(LAUNCHES) | STENCIL_CAN(LOOP) | STENCIL_CAN(WORDS) |
+                        STENCIL_CAN(SHORT_MIRROR) | STENCIL_CAN(EVERY_STEP) | STENCIL_CAN(LAST_STEP) |
+                        STENCIL_CAN(FEW_STEPS) | STENCIL_CAN(NARROW) | STENCIL_CAN(ONE_STEP)
+};
+
+/* What bounds the passes of a variant. */
+typedef struct stencil_pass_limits {
+    int depth;         /* steps of a pass, from one exchange of ghost cells to the next, at most */
+    int checked;       /* steps of a pass whose last one is checked that a GPU can make, at most */
+    int64_t narrowest; /* cells along x that a part must have for passes of several steps */
+} stencil_pass_limits;
+
+/* How passes are made: by kernels of one kind, or loops of a CPU. */
+typedef struct stencil_maker {
+    stencil_sweep_id sweep; /* by which calibrations know its cells */
+    bool streams;           /* a CPU can store results past the cache */
+    bool goes_on;           /* on a CPU strips along y go on where others ended, and make nothing twice */
+    stencil_pass_limits (*limits)(const stencil_problem *problem, bool general);
+    /* Steps of a pass that were measured to suit it, up to those of `limits`; they may have no room. */
+    int (*suits)(const stencil_plan *plan, const stencil_problem *problem, const stencil_machine *machine);
+    /* Lays out the passes of a plan whose cut is made, or says why it cannot. */
+    stencil_pass_layout (*place)(const stencil_plan *plan, const stencil_problem *problem,
+                                 const stencil_machine *machine);
+
+    /* The others are for passes of several steps: cells (z, y, x) of what a block of a GPU makes of the first
+     * part. */
+    void (*tile)(const stencil_plan *plan, const stencil_problem *problem, int64_t tile[3]);
+    /* Gives the plan's kernel what makes such passes on a GPU. */
+    void (*enter)(stencil_plan *plan);
+    /* What it makes of a part in a pass of so many steps up to plan->depth, the last of which may be checked.
+     */
     stencil_pass_work (*work)(const stencil_plan *plan, const stencil_problem *problem, int part, int steps,
                               bool checked);
-    /* Steps of a pass whose last one is checked that a GPU can make, at most. NULL: 1, as a sweep of single
-     * steps. */
-    int (*checked)(const stencil_problem *problem);
-    /* Steps of a pass that were measured to suit it, up to those; they may have no room. NULL: 1. */
-    int (*suits)(const stencil_plan *plan, const stencil_problem *problem, const stencil_machine *machine);
-    /* Cells of a strip that a thread of a CPU makes at once in passes of several steps, into plan->tile:
-     * columns, and in 3D rows. */
-    void (*strip)(stencil_plan *plan, const stencil_problem *problem, const stencil_machine *machine);
-    /* Divides parts of up to n cells (z, y, x) among the blocks of a GPU that holds `slots` of the plan's
-     * kernel at once, so many on each multiprocessor as the plan says: threads of a block
-     * (STENCIL_BLOCK_THREADS) and cells of a tile go into the plan. */
+} stencil_maker;
+
+/* It suits a plan that needs nothing but what it can. */
+typedef struct stencil_variant {
+    uint32_t can; /* STENCIL_CAN(bit) | … */
+    const stencil_maker *by;
+    bool general; /* of two kernels the one with weights of each step, a source term and mirrored sides */
+} stencil_variant;
+
+/* A sweep in fields of one rank. */
+typedef struct stencil_sweep_table {
+    stencil_variant variant[5]; /* the first one that suits makes the passes; can 0 behind the last */
+    /* Steps by themselves: divides parts of up to n cells (z, y, x) among the blocks of a GPU that holds
+     * `slots` of the plan's kernel at once, so many on each multiprocessor as the plan says: threads of a
+     * block (STENCIL_BLOCK_THREADS) and cells of a tile go into the plan. */
     void (*shape)(stencil_plan *plan, const stencil_problem *problem, const int64_t n[3], int64_t slots);
-    /* "", or why it cannot run a problem on a back-end. NULL: it can run them all. */
-    const char *(*unavailable)(const stencil_problem *problem, stencil_backend backend);
+    bool cpu_waits; /* a CPU computes nothing while it waits for memory: rows are short */
+} stencil_sweep_table;
+
+/* Name and summary stand in the .def file. */
+typedef struct stencil_sweep_host {
+    int depth;            /* steps of a pass, whatever makes it, at most */
+    int capability;       /* 90 for 9.0: what its kernels of several steps were compiled for at least; 0:
+                             anything */
+    int64_t shared_bytes; /* that they need for a block; 0: what they need is the plan's choice */
+    double guess;         /* what a cell takes beside bytes and fma, where nobody has measured it */
+    const stencil_sweep_table *rank[2]; /* 2D, 3D */
 } stencil_sweep_host;
 
-/* The shape of the stream sweep, whose steps others make, too. */
-void stencil_shape_stream(stencil_plan *plan, const stencil_problem *problem, const int64_t n[3],
-                          int64_t slots);
+/* The table of a sweep for the problem's rank. */
+const stencil_sweep_table *stencil_sweep_table_of(stencil_sweep_id sweep, const stencil_problem *problem);
 
-/* Whether a GPU's passes of several steps need its general kernel (stencil_kernel_deepen()): weights differ
- * from step to step, there is a source term, or a boundary is mirrored. */
-bool stencil_sweep_is_general(const stencil_problem *problem);
+/* Steps by themselves, which other sweeps make as the stream sweep does; and what makes them. */
+#define STENCIL_STREAM_STEPS                                                                                 \
+    { STENCIL_CAN_STEPS, &stencil_stream_steps, false }
+extern const stencil_maker stencil_stream_steps;
+void stencil_shape_stream_2d(stencil_plan *plan, const stencil_problem *problem, const int64_t n[3],
+                             int64_t slots);
+void stencil_shape_stream_3d(stencil_plan *plan, const stencil_problem *problem, const int64_t n[3],
+                             int64_t slots);
+stencil_pass_limits stencil_step_limits(const stencil_problem *problem, bool general);
+stencil_pass_layout stencil_step_place(const stencil_plan *plan, const stencil_problem *problem,
+                                       const stencil_machine *machine);
+/* Passes as long as they can be. */
+int stencil_sweep_suits(const stencil_plan *plan, const stencil_problem *problem,
+                        const stencil_machine *machine);
+
+/* What bounds the passes of the plan's variant. */
+stencil_pass_limits stencil_sweep_limits(const stencil_plan *plan, const stencil_problem *problem);
+
+/* Gives a plan the first variant of its sweep that can what it needs, as far as it is made, and the reason of
+ * whoever came farthest of those before it, "" where there are none; false: none can, and until all is known
+ * the plan goes by the last one for its back-end. */
+bool stencil_sweep_choose(stencil_plan *plan, const stencil_problem *problem);
+/* Whether a variant of a sweep can something. */
+bool stencil_sweep_can(stencil_sweep_id sweep, const stencil_problem *problem, stencil_need need);
+/* The sweep that makes passes of `depth` steps where nobody names one: the first one that can what the plan
+ * needs by now, or else the first of all. */
+stencil_sweep_id stencil_sweep_usual(const stencil_plan *plan, const stencil_problem *problem, int depth);
+
 /* Steps of a pass whose last one is checked, at most; 0: as many as of any. On a GPU a warp of each line
  * sums in such a pass instead of making steps, or the plain sweep makes that step by itself
  * (docs/performance.md, "Passes whose last step is checked"). */
@@ -96,13 +153,11 @@ double stencil_sweep_pass_steps(const stencil_plan *plan, const stencil_problem 
 /* Cells (z, y, x) that a block of a GPU, or a thread of a CPU, makes of the first part in a pass. */
 void stencil_sweep_tile(const stencil_plan *plan, const stencil_problem *problem, int64_t tile[3]);
 
-/* What all parts make in a pass of several steps on GPUs, up to plan->depth, the last of which may be
- * checked.
- */
+/* What all parts make in a pass of several steps, up to plan->depth, the last of which may be checked. */
 stencil_pass_work stencil_sweep_work(const stencil_plan *plan, const stencil_problem *problem, int steps,
                                      bool checked);
 
-/* The same per updated cell and step, in the mean over stencil_sweep_passes(), on CPUs, too. */
+/* The same per updated cell and step, in the mean over stencil_sweep_passes(). */
 stencil_pass_work stencil_sweep_mean(const stencil_plan *plan, const stencil_problem *problem);
 
 /* Cells that are computed more than once, as a part of all: those that a tile needs of others for a pass. */
@@ -115,13 +170,11 @@ double stencil_sweep_beside(const stencil_plan *plan, const stencil_problem *pro
 
 /* Notes in the plan why passes have fewer steps than were asked for, or (with "as suits") no more than one.
  */
-void stencil_sweep_note_depth(stencil_plan *plan, const stencil_problem *problem,
-                              const stencil_run_options *options, const stencil_machine *machine);
+void stencil_sweep_note_depth(stencil_plan *plan, const stencil_run_options *options);
 
 /* Tells whether a GPU has the sweep's kernels of several steps; UNAVAILABLE says which one has not, why, and
  * what to do. */
-stencil_status stencil_sweep_has_kernels(stencil_sweep_id sweep, const stencil_sweep_host *host,
-                                         const stencil_machine *machine, int gpu);
+stencil_status stencil_sweep_has_kernels(stencil_sweep_id sweep, const stencil_machine *machine, int gpu);
 
 /* "", or why it cannot run a problem on a back-end. */
 const char *stencil_sweep_unavailable(stencil_sweep_id sweep, const stencil_problem *problem,

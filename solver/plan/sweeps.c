@@ -1,8 +1,7 @@
 /* The registry of sweeps, made of kernels/sweeps.def. */
-#include "solver/plan/sweep.h"
-
-#include <math.h>
 #include <string.h>
+
+#include "solver/plan/sweep.h"
 
 #define STENCIL_SWEEP(name, exchanges, text) extern const stencil_sweep_host stencil_sweep_##name;
 #include "kernels/sweeps.def"
@@ -13,18 +12,100 @@ const stencil_sweep_info stencil_sweep_infos[] = {
     {0},
 };
 
+const stencil_sweep_table *stencil_sweep_table_of(stencil_sweep_id sweep, const stencil_problem *problem) {
+    return stencil_sweep_infos[sweep].host->rank[problem->rank - 2];
+}
+
+static bool has_mirror(const stencil_problem *problem) {
+    bool mirror = false;
+    for (int axis = 0; axis < STENCIL_AXES; axis++)
+        mirror = mirror || problem->boundary[axis] == STENCIL_MIRROR;
+    return mirror;
+}
+
+/* General kernels in 3D mirror as many planes as the set reaches over. */
+static bool has_short_mirror(const stencil_problem *problem) {
+    return problem->boundary[STENCIL_Z] == STENCIL_MIRROR &&
+           problem->radius[STENCIL_Z] != problem->shape->radius;
+}
+
+static bool has_short_points(const stencil_problem *problem) {
+    bool reach_less = false;
+    for (int axis = STENCIL_Y; axis < STENCIL_AXES; axis++)
+        reach_less = reach_less || (problem->boundary[axis] != STENCIL_FIXED &&
+                                    problem->radius[axis] != problem->shape->radius);
+    return reach_less;
+}
+
+static bool has_few_steps(const stencil_plan *plan, const stencil_problem *problem) {
+    return plan->depth == 1 && stencil_sweep_longest(plan, problem) == 1;
+}
+
+static uint32_t needs_of(const stencil_plan *plan, const stencil_problem *problem) {
+    uint32_t needs = 0;
+#define STENCIL_NEED(bit, when, why) needs |= (when) ? STENCIL_CAN(bit) : 0;
+#include "solver/plan/needs.def"
+    return needs;
+}
+
+static const char *const why_not[] = {
+#define STENCIL_NEED(bit, when, why) why,
+#include "solver/plan/needs.def"
+};
+
+/* The last variant of a sweep that can something. */
+static const stencil_variant *last_that_can(stencil_sweep_id sweep, const stencil_problem *problem,
+                                            stencil_need need) {
+    const stencil_variant *last = NULL;
+    for (const stencil_variant *v = stencil_sweep_table_of(sweep, problem)->variant; v->can != 0; v++)
+        last = (v->can >> need & 1) != 0 ? v : last;
+    return last;
+}
+
+bool stencil_sweep_can(stencil_sweep_id sweep, const stencil_problem *problem, stencil_need need) {
+    return last_that_can(sweep, problem, need) != NULL;
+}
+
+static stencil_need need_of(stencil_backend backend) {
+    return backend == STENCIL_BACKEND_CPU ? STENCIL_NEED_CPU : STENCIL_NEED_GPU;
+}
+
+bool stencil_sweep_choose(stencil_plan *plan, const stencil_problem *problem) {
+    const stencil_variant *v = stencil_sweep_table_of(plan->sweep, problem)->variant;
+    const uint32_t needs = needs_of(plan, problem);
+    int farthest = -1;
+    for (; v->can != 0 && (needs & ~v->can) != 0; v++) {
+        const int lacked = __builtin_ctz(needs & ~v->can);
+        farthest = lacked > farthest ? lacked : farthest;
+    }
+    plan->why_not = farthest >= 0 ? why_not[farthest] : "";
+    plan->variant = v->can != 0 ? v : last_that_can(plan->sweep, problem, need_of(plan->backend));
+    return v->can != 0;
+}
+
+stencil_sweep_id stencil_sweep_usual(const stencil_plan *plan, const stencil_problem *problem, int depth) {
+    stencil_plan by = *plan;
+    for (int sweep = 0; sweep < STENCIL_SWEEP_COUNT; sweep++) {
+        by.sweep = (stencil_sweep_id)sweep;
+        if (stencil_sweep_infos[sweep].host->depth >= depth && stencil_sweep_choose(&by, problem))
+            return by.sweep;
+    }
+    return (stencil_sweep_id)0;
+}
+
 void stencil_sweep_suit(stencil_plan *plan, const stencil_problem *problem, const stencil_machine *machine) {
-    const stencil_sweep_host *host = plan->host;
-    plan->depth = host->suits(plan, problem, machine);
-    if (plan->backend == STENCIL_BACKEND_CPU && plan->depth > 1)
-        host->strip(plan, problem, machine);
+    plan->depth = plan->variant->by->suits(plan, problem, machine);
+    if (plan->layout.kind == STENCIL_PASS_STRIPS && plan->depth > 1) {
+        plan->layout = plan->variant->by->place(plan, problem, machine);
+        memcpy(plan->tile, plan->layout.tile, sizeof plan->tile);
+    }
 }
 
 double stencil_sweep_traffic(const stencil_plan *plan, const stencil_problem *problem) {
     const double bytes =
         stencil_problem_arrays(problem) * (double)stencil_precision_bytes(problem->precision);
-    if (plan->resident.warps >
-        0) /* for each launch: that of a step that is checked, and that of the others */
+    if (plan->layout.kind == STENCIL_PASS_ON_CHIP)
+        /* For each launch: that of a step that is checked, and that of the others. */
         return 2 * bytes / (double)stencil_sweep_passes(plan, problem).steps;
     return bytes / stencil_sweep_pass_steps(plan, problem);
 }
@@ -32,7 +113,7 @@ double stencil_sweep_traffic(const stencil_plan *plan, const stencil_problem *pr
 void stencil_sweep_tile(const stencil_plan *plan, const stencil_problem *problem, int64_t tile[3]) {
     memcpy(tile, plan->tile, sizeof plan->tile);
     if (plan->backend == STENCIL_BACKEND_GPU && plan->depth > 1)
-        plan->host->deep_tile(plan, problem, plan->part[0].box.n, tile);
+        plan->variant->by->tile(plan, problem, tile);
     for (int axis = 0; axis < STENCIL_AXES; axis++)
         tile[axis] = stencil_smaller(tile[axis], plan->part[0].box.n[axis]);
 }
@@ -41,35 +122,12 @@ stencil_pass_work stencil_sweep_work(const stencil_plan *plan, const stencil_pro
                                      bool checked) {
     stencil_pass_work all = {0};
     for (int p = 0; p < plan->cut.parts; p++) {
-        const stencil_pass_work work = plan->host->work(plan, problem, p, steps, checked);
+        const stencil_pass_work work = plan->variant->by->work(plan, problem, p, steps, checked);
         all.cells += work.cells;
         all.longest += work.longest;
         all.wavefronts += work.wavefronts;
     }
     return all;
-}
-
-/* Each step of a pass needs cells around those of the step behind it, of every tile that another one or
- * another part is beside; but for tiles along y in 3D, which go on where others ended. */
-static double cells_on_cpu(const stencil_plan *plan, const stencil_problem *problem, int64_t steps) {
-    double made = 0;
-    for (int p = 0; p < plan->cut.parts; p++) {
-        const int64_t *n = plan->part[p].box.n;
-        for (int64_t left = steps - 1; left >= 0; left--) {
-            double cells = 1;
-            for (int axis = 0; axis < STENCIL_AXES; axis++) {
-                const int64_t more = axis < STENCIL_AXES - problem->rank ? 0 : left * problem->shape->radius;
-                const int64_t tiles = axis == STENCIL_Y && stencil_sweep_goes_on(plan, problem)
-                                          ? 1
-                                          : (n[axis] + plan->tile[axis] - 1) / plan->tile[axis];
-                const int open = (stencil_cut_side(&plan->cut, p, axis, 0).ghosts > problem->shape->radius) +
-                                 (stencil_cut_side(&plan->cut, p, axis, 1).ghosts > problem->shape->radius);
-                cells *= (double)(n[axis] + more * (2 * (tiles - 1) + open));
-            }
-            made += cells;
-        }
-    }
-    return made;
 }
 
 /* Adds what passes of so many steps make; one of a single step computes nothing twice. */
@@ -79,9 +137,7 @@ static void add_passes(stencil_pass_work *sum, const stencil_plan *plan, const s
     stencil_pass_work work = {.cells = once, .longest = once};
     if (count == 0)
         return;
-    if (steps > 1 && plan->backend == STENCIL_BACKEND_CPU)
-        work.cells = work.longest = cells_on_cpu(plan, problem, steps);
-    else if (steps > 1)
+    if (steps > 1)
         work = stencil_sweep_work(plan, problem, (int)steps, checked);
     sum->cells += (double)count * work.cells;
     sum->longest += (double)count * work.longest;
@@ -104,43 +160,39 @@ double stencil_sweep_again(const stencil_plan *plan, const stencil_problem *prob
     return stencil_sweep_mean(plan, problem).cells - 1;
 }
 
-/* Why a sweep that can make several steps at once makes one. */
-static const char *why_single(const stencil_plan *plan, const stencil_problem *problem,
-                              const stencil_run_options *options, const stencil_machine *machine) {
-    const stencil_sweep_host *sweep = plan->host;
-    if (options->halo == STENCIL_HALO_LL)
-        return "words of --halo ll have the number of one step";
-    if (sweep->most != NULL && sweep->most(plan, problem, machine) == 1)
-        return problem->rank == 3
-                   ? "its points reach less far along z, which is mirrored, than those of its kernel"
-                   : "with a source, a mirrored side or changing weights it needs launches (--sync relaunch)";
-    if (stencil_sweep_longest(plan, problem) == 1)
-        return problem->stop.check_every == 1 ? "every step is checked (--check-every 1)"
-               : problem->stop.steps - problem->origin.steps == 1
-                   ? "the run has no more"
-                   : "too few steps lie between two residual checks";
-    return "the field, its parts or the rows of a thread are too small";
+stencil_status stencil_sweep_has_kernels(stencil_sweep_id sweep, const stencil_machine *machine, int gpu) {
+    const stencil_sweep_info *info = &stencil_sweep_infos[sweep];
+    const stencil_gpu *on = &machine->gpu[gpu];
+    const int needs = info->host->capability, code = stencil_gpu_code(on);
+    const int64_t shared = info->host->shared_bytes, has = on->shared_per_block_bytes;
+    char need_text[32], has_text[32];
+    CHECK(on->capability >= needs, UNAVAILABLE,
+          "--sweep %s needs a GPU of compute capability %d.%d, GPU %d has %d.%d: give --sweep %s", info->name,
+          needs / 10, needs % 10, gpu, on->capability / 10, on->capability % 10, stencil_sweep_infos[0].name);
+    CHECK(
+        code >= needs, UNAVAILABLE,
+        "--sweep %s needs code for compute capability %d.%d, this build has that of %d.%d for GPU %d: build "
+        "with -DCMAKE_CUDA_ARCHITECTURES=%d, or give --sweep %s",
+        info->name, needs / 10, needs % 10, code / 10, code % 10, gpu, on->capability,
+        stencil_sweep_infos[0].name);
+    CHECK(has == 0 || has >= shared, UNAVAILABLE,
+          "--sweep %s needs %s of shared memory for a block, GPU %d has %s: give --sweep %s", info->name,
+          stencil_bytes_text(shared, need_text), gpu, stencil_bytes_text(has, has_text),
+          stencil_sweep_infos[0].name);
+    return STENCIL_OK;
 }
 
-void stencil_sweep_note_depth(stencil_plan *plan, const stencil_problem *problem,
-                              const stencil_run_options *options, const stencil_machine *machine) {
+void stencil_sweep_note_depth(stencil_plan *plan, const stencil_run_options *options) {
     const stencil_sweep_info *sweep = &stencil_sweep_infos[plan->sweep];
     if (options->depth > plan->depth)
         stencil_notes_add(
             &plan->notes, "--depth %d: from one residual check to the next there %s %d step%s at most",
             options->depth, plan->depth == 1 ? "is" : "are", plan->depth, stencil_plural(plan->depth));
-    else if (options->depth == 0 && plan->depth == 1 && sweep->host->depth > 1)
-        stencil_notes_add(&plan->notes, "%s makes one step at a time here: %s", sweep->name,
-                          why_single(plan, problem, options, machine));
+    else if (options->depth == 0 && plan->depth == 1 && plan->why_not[0] != '\0')
+        stencil_notes_add(&plan->notes, "%s makes one step at a time here: %s", sweep->name, plan->why_not);
 }
 
 const char *stencil_sweep_unavailable(stencil_sweep_id sweep, const stencil_problem *problem,
                                       stencil_backend backend) {
-    const stencil_sweep_host *host = stencil_sweep_infos[sweep].host;
-    if (backend == STENCIL_BACKEND_GPU &&
-        !stencil_kernel_is_compiled(sweep, STENCIL_EXCHANGE_STORE, STENCIL_BARRIER_none))
-        return "it has no kernel for GPUs";
-    if (backend == STENCIL_BACKEND_CPU && host->gpu_only)
-        return "it is for GPUs: the caches of a CPU keep a small field without it";
-    return host->unavailable != NULL ? host->unavailable(problem, backend) : "";
+    return stencil_sweep_can(sweep, problem, need_of(backend)) ? "" : why_not[need_of(backend)];
 }

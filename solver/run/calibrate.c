@@ -316,7 +316,8 @@ static stencil_status measure_rates(work *w, double row) {
             return STENCIL_OK;
         if (stencil_sweep_unavailable((stencil_sweep_id)sweep, &problem,
                                       w->gpu ? STENCIL_BACKEND_GPU : STENCIL_BACKEND_CPU)[0] != '\0' ||
-            stencil_sweep_infos[sweep].host->seconds != NULL)
+            /* Cells on chip take what tuning says. */
+            !stencil_sweep_can((stencil_sweep_id)sweep, &problem, STENCIL_NEED_LAUNCHES))
             continue;
         TRY(tell(w, stencil_shapes[shape].name));
         const bool passes = w->gpu && stencil_sweep_infos[sweep].host->depth > 1;

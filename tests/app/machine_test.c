@@ -184,7 +184,7 @@ static void deep_loops(void **state) {
         assert_string_equal(stencil_barriers[plan.barrier].name, l->sync);
         assert_int_equal(plan.halo, STENCIL_HALO_STORE);
         assert_int_equal(plan.cluster_blocks, l->cluster);
-        assert_int_equal(plan.deep_blocks, l->blocks);
+        assert_int_equal(plan.layout.blocks, l->blocks);
         /* Blocks that are missing make nothing for the others. */
         const double made = stencil_sweep_work(&plan, &problem, 16, false).longest;
         assert_true(l->parts > 1 || l->blocks == 132 ? made > 0 : made > all_made);

@@ -167,16 +167,28 @@ static void strips(void **state) {
     }
 }
 
+/* The pipeline sweep's passes of a problem on a GPU. */
+static const stencil_variant *variant_of(const stencil_problem *problem, stencil_barrier_id barrier) {
+    stencil_plan plan = {.backend = STENCIL_BACKEND_GPU, .sweep = STENCIL_SWEEP_pipeline, .barrier = barrier};
+    assert_true(stencil_sweep_choose(&plan, problem));
+    return plan.variant;
+}
+
 /* Steps of a pass on a GPU of a capability: what its kernel makes, and 1 where that is not made for it. */
 static int most_on_gpu(const stencil_problem *problem, stencil_barrier_id barrier, int capability) {
-    const stencil_sweep_host *sweep = stencil_sweep_infos[STENCIL_SWEEP_pipeline].host;
-    const stencil_plan plan = {
-        .sweep = STENCIL_SWEEP_pipeline, .host = sweep, .backend = STENCIL_BACKEND_GPU, .barrier = barrier};
+    const stencil_variant *variant = variant_of(problem, barrier);
+    const stencil_plan plan = {.backend = STENCIL_BACKEND_GPU,
+                               .barrier = barrier,
+                               .sweep = STENCIL_SWEEP_pipeline,
+                               .variant = variant};
     const stencil_machine machine = {.gpu_count = 1, .gpu = {{.capability = capability}}};
-    const int most = sweep->most(&plan, problem, &machine), suits = sweep->suits(&plan, problem, &machine);
-    assert_true(suits >= 1 && suits <= most && (suits == most || suits <= problem->stop.check_every));
-    assert_true(sweep->narrowest(&plan, problem) > 2 * problem->shape->radius * most);
-    return most;
+    const stencil_pass_limits limits = stencil_sweep_limits(&plan, problem);
+    const int suits = variant->by->suits(&plan, problem, &machine);
+    assert_true(suits >= 1 && suits <= limits.depth &&
+                (suits == limits.depth || suits <= problem->stop.check_every));
+    assert_true(limits.depth == 1 || limits.narrowest > 2 * problem->shape->radius * limits.depth ||
+                problem->rank == 3);
+    return stencil_sweep_has_kernels(STENCIL_SWEEP_pipeline, &machine, 0) == STENCIL_OK ? limits.depth : 1;
 }
 
 static void depths_on_gpus(void **state) {
@@ -193,13 +205,13 @@ static void depths_on_gpus(void **state) {
             assert_int_equal(most_on_gpu(&problem, STENCIL_BARRIER_none, 80), 1);
             assert_int_equal(most_on_gpu(&problem, STENCIL_BARRIER_grid, 90),
                              most_on_gpu(&problem, STENCIL_BARRIER_none, 90));
-            assert_false(stencil_sweep_is_general(&problem));
+            assert_false(variant_of(&problem, STENCIL_BARRIER_none)->general);
             for (int k = 0; k < 3; k++) { /* what only the general kernel does, to the same depth */
                 stencil_problem other = problem;
                 other.boundary[STENCIL_Y] = k == 0 ? STENCIL_MIRROR : STENCIL_FIXED;
                 other.spec.source = k == 1 ? STENCIL_SOURCE_B : STENCIL_SOURCE_NONE;
                 other.cycle.length = k == 2 ? 3 : 1;
-                assert_true(stencil_sweep_is_general(&other));
+                assert_true(variant_of(&other, STENCIL_BARRIER_none)->general);
                 assert_int_equal(most_on_gpu(&other, STENCIL_BARRIER_grid, 90), 1);
                 assert_int_equal(most_on_gpu(&other, STENCIL_BARRIER_none, 90),
                                  most_on_gpu(&problem, STENCIL_BARRIER_none, 90));
@@ -210,7 +222,6 @@ static void depths_on_gpus(void **state) {
 /* In 3D launches and loops have passes of all problems, but for planes that are mirrored less far than the
  * kernel reads them. */
 static void depths_of_solids_on_gpus(void **state) {
-    const stencil_sweep_host *sweep = stencil_sweep_infos[STENCIL_SWEEP_pipeline].host;
     (void)state;
     for (int shape = 5; shape < STENCIL_SHAPE_COUNT; shape++)
         for (int k = 0; k < 10; k++) {
@@ -227,18 +238,14 @@ static void depths_of_solids_on_gpus(void **state) {
             problem.cycle.length = axis == -1 ? 3 : 1;
             if (axis >= 0)
                 problem.boundary[axis] = STENCIL_MIRROR;
-            assert_true(stencil_sweep_is_general(&problem));
             for (int barrier = 0; barrier < STENCIL_BARRIER_COUNT; barrier++) {
-                const stencil_plan plan = {.backend = STENCIL_BACKEND_GPU,
-                                           .barrier = (stencil_barrier_id)barrier};
-                stencil_machine machine = {.gpu_count = 1, .gpu = {{.capability = 90}}};
+                const stencil_barrier_id id = (stencil_barrier_id)barrier;
                 stencil_problem less = problem;
-                assert_true(sweep->most(&plan, &problem, &machine) >= 2 &&
-                            sweep->most(&plan, &problem, &machine) <= 4);
+                assert_true(variant_of(&problem, id)->general);
+                assert_true(most_on_gpu(&problem, id, 90) >= 2 && most_on_gpu(&problem, id, 90) <= 4);
                 less.radius[STENCIL_Z]--;
-                assert_int_equal(sweep->most(&plan, &less, &machine) > 1, axis != STENCIL_Z);
-                machine.gpu[0].capability = 80;
-                assert_int_equal(sweep->most(&plan, &problem, &machine), 1);
+                assert_int_equal(most_on_gpu(&less, id, 90) > 1, axis != STENCIL_Z);
+                assert_int_equal(most_on_gpu(&problem, id, 80), 1);
             }
         }
 }
@@ -267,11 +274,11 @@ static void shapes(void **state) {
     static const int64_t n[3] = {1, 4094, 4094};
     stencil_problem problem;
     problem_of(&problem, "j2d5pt", 4096, 4096);
-    stencil_sweep_infos[STENCIL_SWEEP_stream].host->shape(&stream, &problem, n, 528);
+    stencil_sweep_table_of(STENCIL_SWEEP_stream, &problem)->shape(&stream, &problem, n, 528);
     assert_int_equal(stream.block_x * stream.block_y, STENCIL_BLOCK_THREADS);
     assert_int_equal(stream.tile[STENCIL_X], 512);
     assert_int_equal(stream.tile[STENCIL_Y], 16);
-    stencil_sweep_infos[STENCIL_SWEEP_naive].host->shape(&naive, &problem, n, 528);
+    stencil_sweep_table_of(STENCIL_SWEEP_naive, &problem)->shape(&naive, &problem, n, 528);
     assert_int_equal(naive.tile[STENCIL_X], 64);
     assert_int_equal(naive.tile[STENCIL_Y], 4);
     assert_int_equal(naive.tile[STENCIL_Z], 1);
@@ -291,15 +298,15 @@ static void long_streams(void **state) {
                                         .barrier = launched ? STENCIL_BARRIER_none : STENCIL_BARRIER_grid},
                              .blocks_per_sm = 2};
         stencil_tuning_find(&plan.tuning, "");
-        const stencil_sweep_host *host = stencil_sweep_infos[STENCIL_SWEEP_stream].host;
+        const stencil_sweep_table *table = stencil_sweep_table_of(STENCIL_SWEEP_stream, &problem);
         const int axis = shape->rank == 3 ? STENCIL_Z : STENCIL_Y;
-        host->shape(&plan, &problem, large[shape->rank == 3], 264);
+        table->shape(&plan, &problem, large[shape->rank == 3], 264);
         const int64_t stream = plan.tile[axis] / (axis == STENCIL_Y ? plan.block_y : 1);
         assert_int_equal(sums.ahead > 0, stream >= STENCIL_STREAM_LONG);
         assert_true(stream >= 1 && stream <= (sums.ahead > 0 ? sums.longest : plan.tuning.stream_max));
         if (shape->rank == 3)
             assert_int_equal(plan.tile[STENCIL_Y], plan.block_y * sums.rows);
-        host->shape(&plan, &problem, small, 264);
+        table->shape(&plan, &problem, small, 264);
         assert_int_equal(plan.tile[STENCIL_Y], plan.block_y);
         assert_int_equal(plan.tile[STENCIL_Z], 1);
     }
@@ -330,7 +337,7 @@ static void even_streams(void **state) {
             .kernel = {.cells = f64 ? 2 : 4, .block_x = flat ? 64 : 32, .barrier = STENCIL_BARRIER_none},
             .blocks_per_sm = 2};
         stencil_tuning_find(&plan.tuning, "");
-        stencil_sweep_infos[STENCIL_SWEEP_stream].host->shape(&plan, &problem, field[i].n, 264);
+        stencil_sweep_table_of(STENCIL_SWEEP_stream, &problem)->shape(&plan, &problem, field[i].n, 264);
         assert_int_equal(flat ? plan.tile[STENCIL_Y] / plan.block_y : plan.tile[STENCIL_Z], field[i].stream);
     }
 }

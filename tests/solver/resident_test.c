@@ -161,7 +161,7 @@ static stencil_status make_plan(stencil_plan *plan, stencil_problem *problem, in
 }
 
 static void check_plan(const stencil_plan *plan, const stencil_problem *problem, int parts) {
-    const stencil_resident *r = &plan->resident;
+    const stencil_resident *r = &plan->layout.resident;
     const int radius = problem->shape->radius;
     const stencil_resident_shape block =
         stencil_resident_shape_of(radius, problem->precision == STENCIL_FLOAT64, r->shape);
@@ -172,7 +172,7 @@ static void check_plan(const stencil_plan *plan, const stencil_problem *problem,
     assert_int_equal(plan->cut.count[STENCIL_Y], parts);
     for (int p = 0; p < parts; p++)
         assert_int_equal(plan->part[p].grid_blocks, r->tiles[0] * r->tiles[1]);
-    assert_true(plan->resident_shared <= machine.gpu[0].shared_per_block_bytes);
+    assert_true(plan->layout.shared_bytes <= machine.gpu[0].shared_per_block_bytes);
     for (int axis = 0; axis < 2; axis++) {
         const axis_of_field a = axis_make(&plan->cut, STENCIL_Y + axis, length[axis], radius,
                                           radius * plan->depth, r->tiles[axis]);
@@ -239,15 +239,15 @@ static void solid_tiles(void **state) {
         solid_of(&problem, shape->name, (stencil_precision)(k / 135 % 2), 3, n, boundary);
         if (stencil_plan_make(&plan, &problem, &options, &machine) != STENCIL_OK)
             continue;
-        const stencil_resident *r = &plan.resident;
+        const stencil_resident *r = &plan.layout.resident;
         const stencil_box_shape block =
             stencil_box_shape_of(shape->radius, problem.precision == STENCIL_FLOAT64, r->shape);
         const stencil_box_extent tile = stencil_box_extent_of(block, r->warps, r->warps_z);
         placed++;
         assert_true(r->warps >= 1 && r->warps <= block.warps && r->warps % r->warps_z == 0);
         assert_true(stencil_resident_tiles(r) <= 132);
-        assert_int_equal(plan.deep_blocks, stencil_resident_tiles(r));
-        assert_true(plan.resident_shared <= machine.gpu[0].shared_per_block_bytes);
+        assert_int_equal(plan.layout.blocks, stencil_resident_tiles(r));
+        assert_true(plan.layout.shared_bytes <= machine.gpu[0].shared_per_block_bytes);
         for (int axis = 0; axis < 3; axis++)
             check_solid_axis(problem.n[axis], tile.cells[axis], shape->radius,
                              boundary[axis] == STENCIL_PERIODIC, axis == 0 ? r->tiles_z : r->tiles[axis - 1]);
@@ -302,7 +302,7 @@ static void clusters_at_once(void **state) {
         solid_of(&problem, solid ? "j3d7pt" : "j2d49pt", STENCIL_FLOAT32, solid ? 3 : 2,
                  solid ? extent : plane, fixed);
         assert_int_equal(stencil_plan_make(&plan, &problem, &options, &machine), STENCIL_OK);
-        assert_true(plan.part[0].grid_blocks >= stencil_resident_tiles(&plan.resident) &&
+        assert_true(plan.part[0].grid_blocks >= stencil_resident_tiles(&plan.layout.resident) &&
                     plan.part[0].grid_blocks <= most);
         assert_int_equal(plan.part[0].grid_blocks % 4, 0);
     }
@@ -352,7 +352,7 @@ static void choice(void **state) {
         assert_string_equal(stencil_strategy_at(plan->strategy).name, "neighbor");
         assert_int_equal(plan->cut.parts, options.gpu_count);
         for (int i = 0; i < chosen.possible; i++)
-            assert_int_equal(chosen.item[i].plan.resident.warps > 0,
+            assert_int_equal(chosen.item[i].plan.layout.kind == STENCIL_PASS_ON_CHIP,
                              chosen.item[i].plan.sweep == STENCIL_SWEEP_resident);
         stencil_choice_destroy(&chosen);
     }

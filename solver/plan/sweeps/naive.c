@@ -1,15 +1,24 @@
-/* The naive sweep: a tile has the cells of its block's threads. */
+/* The naive sweep: a tile has the cells of its block's threads. It can whatever problems need. */
 #include "solver/plan/sweep.h"
 
-static void choose_shape(stencil_plan *plan, const stencil_problem *problem, const int64_t n[3],
-                         int64_t slots) {
+static void shape(stencil_plan *plan, const stencil_problem *problem, const int64_t n[3], int64_t slots) {
     (void)problem, (void)n, (void)slots;
     plan->block_x = plan->kernel.block_x;
     plan->block_y = STENCIL_BLOCK_THREADS / plan->block_x;
-    plan->tile[STENCIL_Z] = 1;
+    plan->tile[STENCIL_Z] = plan->stream = 1;
     plan->tile[STENCIL_Y] = plan->block_y;
     plan->tile[STENCIL_X] = plan->block_x;
 }
 
-/* The guess is one for any device, and no constant of a GPU. */
-const stencil_sweep_host stencil_sweep_naive = {.depth = 1, .guess = 2, .shape = choose_shape};
+static const stencil_maker steps = {STENCIL_SWEEP_naive,
+                                    false,
+                                    false,
+                                    stencil_step_limits,
+                                    stencil_sweep_suits,
+                                    stencil_step_place,
+                                    NULL,
+                                    NULL,
+                                    NULL};
+static const stencil_sweep_table naive_2d = {{{STENCIL_CAN_ALL, &steps, false}}, shape, false},
+                                 naive_3d = {{{STENCIL_CAN_ALL, &steps, false}}, shape, true};
+const stencil_sweep_host stencil_sweep_naive = {.depth = 1, .guess = 2, .rank = {&naive_2d, &naive_3d}};

@@ -5,8 +5,6 @@
 #include "solver/plan/halves.h"
 #include "solver/plan/sweeps/resident.h"
 
-enum { DEPTH_MAX = 16 };
-
 /* A way to lay the tiles, and what a step and an exchange take. */
 typedef struct layout {
     stencil_resident tiles;
@@ -15,8 +13,8 @@ typedef struct layout {
     double step_s, exchange_s;
 } layout;
 
-static subject subject_of(const stencil_plan *plan, const stencil_problem *problem,
-                          const stencil_machine *machine) {
+subject resident_subject(const stencil_plan *plan, const stencil_problem *problem,
+                         const stencil_machine *machine) {
     const stencil_gpu *gpu = &machine->gpu[plan->part[0].gpu];
     subject s = {.problem = problem,
                  .tuning = &plan->tuning,
@@ -26,7 +24,7 @@ static subject subject_of(const stencil_plan *plan, const stencil_problem *probl
                  .parts = plan->cut.parts,
                  .slots = gpu->sm_count / plan->part[0].sharing,
                  .f64 = problem->precision == STENCIL_FLOAT64,
-                 .general = stencil_sweep_is_general(problem),
+                 .general = plan->variant->general,
                  .source = stencil_problem_has_source(problem)};
     for (int p = 1; p < s.parts; p++) {
         const stencil_part_plan *part = &plan->part[p];
@@ -143,12 +141,15 @@ static bool find(const subject *s, layout *best, int least, int most) {
     return best_s < INFINITY;
 }
 
+stencil_pass_limits resident_limits(const stencil_problem *problem, bool general) {
+    (void)problem, (void)general;
+    return (stencil_pass_limits){.depth = RESIDENT_DEPTH, .checked = 1};
+}
+
 static int suits(const stencil_plan *plan, const stencil_problem *problem, const stencil_machine *machine) {
-    const subject s = subject_of(plan, problem, machine);
-    const int most = (int)stencil_smaller(DEPTH_MAX, stencil_sweep_longest(plan, problem));
+    const subject s = resident_subject(plan, problem, machine);
+    const int most = (int)stencil_smaller(RESIDENT_DEPTH, stencil_sweep_longest(plan, problem));
     layout l;
-    if (problem->rank == 3)
-        return (int)stencil_smaller(RESIDENT_BOX_DEPTH, most);
     return find(&s, &l, 2, most) ? l.depth : (int)stencil_smaller(2, most);
 }
 
@@ -162,95 +163,52 @@ static int64_t most_of(const subject *s) {
     return most;
 }
 
-/* The tiles of a plan whose depth is chosen; false: there are none. */
-static bool place_tiles(stencil_plan *plan, const subject *s) {
-    layout l;
-    if (s->problem->rank == 3) {
-        box_layout box;
-        if (!resident_box_find(s, &box, plan->depth))
-            return false;
-        plan->resident = box.tiles;
-        plan->resident_bytes = resident_box_bytes(&box, s->f64);
-        plan->resident_shared = box.memory.bytes;
-        return true;
-    }
-    if (!find(s, &l, plan->depth, plan->depth))
-        return false;
-    plan->resident = l.tiles;
-    plan->resident_bytes =
-        (int64_t)stencil_resident_rows_of_words(l.tiles.tiles[0], s->parts > 1) * l.tiles.tiles[1] *
-        (2 * l.memory.ghosts * stencil_ll_words(s->problem->precision) * (int64_t)sizeof(uint64_t) +
-         (int64_t)sizeof(uint32_t));
-    plan->resident_shared = l.memory.bytes;
-    return true;
+stencil_pass_layout resident_refused(const subject *s, int64_t most) {
+    const double cells = (double)stencil_problem_updated_cells(s->problem);
+    return (stencil_pass_layout){.refusal =
+                                     cells > 0.5 * s->parts * s->slots * (double)most
+                                         ? "the field has more cells than the multiprocessors hold"
+                                         : "the field is too small or too narrow to be cut into tiles"};
 }
 
-static const char *place(stencil_plan *plan, const stencil_problem *problem, const stencil_machine *machine) {
-    const subject s = subject_of(plan, problem, machine);
-    if (plan->barrier == STENCIL_BARRIER_none)
-        return "it is a persistent loop: give --sync neighbor, or another one with a barrier";
-    if (problem->rank == 3 && plan->cut.parts > 1)
-        return "in 3D it runs in one part, on one GPU";
-    if (plan->cut.count[STENCIL_X] > 1)
-        return "its parts lie one above the other: leave --cut out";
-    if (plan->depth == 1)
-        return stencil_sweep_longest(plan, problem) == 1 ? "too few steps lie between two residual checks"
-                                                         : "its passes have two steps or more";
-    for (int axis = STENCIL_Y; axis < STENCIL_AXES; axis++)
-        if (problem->boundary[axis] != STENCIL_FIXED && problem->radius[axis] != problem->shape->radius)
-            return "the points reach less far than their set along an axis that is not fixed";
-    if (place_tiles(plan, &s))
-        return "";
-    const double most = (double)(problem->rank == 3 ? resident_box_most(&s) : most_of(&s));
-    return (double)stencil_problem_updated_cells(problem) > 0.5 * s.parts * s.slots * most
-               ? "the field has more cells than the multiprocessors hold"
-               : "the field is too small or too narrow to be cut into tiles";
+static stencil_pass_layout place(const stencil_plan *plan, const stencil_problem *problem,
+                                 const stencil_machine *machine) {
+    const subject s = resident_subject(plan, problem, machine);
+    layout l = {0};
+    if (!find(&s, &l, plan->depth, plan->depth))
+        return resident_refused(&s, most_of(&s));
+    const int64_t rows = stencil_resident_rows_of_words(l.tiles.tiles[0], s.parts > 1),
+                  words = 2 * l.memory.ghosts * stencil_ll_words(problem->precision);
+    return (stencil_pass_layout){.kind = STENCIL_PASS_ON_CHIP,
+                                 .refusal = "",
+                                 .resident = l.tiles,
+                                 .resident_bytes =
+                                     rows * l.tiles.tiles[1] *
+                                     (words * (int64_t)sizeof(uint64_t) + (int64_t)sizeof(uint32_t)),
+                                 .shared_bytes = l.memory.bytes,
+                                 .step_s = l.step_s,
+                                 .exchange_s = l.exchange_s};
 }
 
-static void deepen(stencil_plan *plan, const stencil_problem *problem) {
+void resident_enter(stencil_plan *plan) {
     stencil_kernel *kernel = &plan->kernel;
-    const stencil_resident *tiles = &plan->resident;
-    kernel->deep = stencil_resident_kernel(kernel->shape, kernel->precision,
-                                           stencil_sweep_is_general(problem), tiles->shape);
-    kernel->depth = DEPTH_MAX;
+    const stencil_resident *tiles = &plan->layout.resident;
+    kernel->deep =
+        stencil_resident_kernel(kernel->shape, kernel->precision, plan->variant->general, tiles->shape);
+    kernel->depth = RESIDENT_DEPTH;
     kernel->deep_threads = 32 * tiles->warps;
-    kernel->deep_bytes = plan->resident_shared;
-}
-
-static void seconds(const stencil_plan *plan, const stencil_problem *problem, const stencil_machine *machine,
-                    double *step_s, double *exchange_s) {
-    const subject s = subject_of(plan, problem, machine);
-    layout l = {.depth = plan->depth};
-    if (problem->rank == 3) {
-        box_layout box = {0};
-        resident_box_lay(&s, &box, &plan->resident, plan->depth);
-        *step_s = box.step_s;
-        *exchange_s = box.exchange_s * stencil_sweep_pass_steps(plan, problem); /* behind each step */
-        return;
-    }
-    lay(&s, &l, plan->resident.shape, plan->resident.warps, plan->depth);
-    *step_s = l.step_s;
-    *exchange_s = l.exchange_s;
+    kernel->deep_bytes = plan->layout.shared_bytes;
 }
 
 static stencil_resident_shape shape_of(const stencil_plan *plan, const stencil_problem *problem) {
     return stencil_resident_shape_of(problem->shape->radius, problem->precision == STENCIL_FLOAT64,
-                                     plan->resident.shape);
+                                     plan->layout.resident.shape);
 }
 
-static void deep_tile(const stencil_plan *plan, const stencil_problem *problem, const int64_t n[3],
-                      int64_t tile[3]) {
+static void tile(const stencil_plan *plan, const stencil_problem *problem, int64_t tile[3]) {
     const stencil_resident_shape shape = shape_of(plan, problem);
-    (void)n;
-    if (problem->rank == 3) {
-        const stencil_box_extent box = stencil_box_extent_of(resident_box_shape(problem, &plan->resident),
-                                                             plan->resident.warps, plan->resident.warps_z);
-        for (int axis = 0; axis < STENCIL_AXES; axis++)
-            tile[axis] = box.cells[axis];
-        return;
-    }
     tile[STENCIL_Z] = 1;
-    tile[STENCIL_Y] = (int64_t)plan->resident.warps * shape.rows;
+    tile[STENCIL_Y] = (int64_t)plan->layout.resident.warps * shape.rows;
     tile[STENCIL_X] = 32 * shape.cells;
 }
 
@@ -259,29 +217,25 @@ static void deep_tile(const stencil_plan *plan, const stencil_problem *problem, 
 static stencil_pass_work work(const stencil_plan *plan, const stencil_problem *problem, int part, int steps,
                               bool checked) {
     enum { LANE_BYTES = 4 };
+    const stencil_resident *tiles = &plan->layout.resident;
     const stencil_resident_shape shape = shape_of(plan, problem);
     const double radius = problem->shape->radius,
                  words = (double)stencil_precision_bytes(problem->precision) / LANE_BYTES,
-                 warps =
-                     (double)plan->resident.tiles[0] * plan->resident.tiles[1] * plan->resident.warps * steps,
+                 warps = (double)stencil_resident_tiles(tiles) * tiles->warps * steps,
                  source = stencil_problem_has_source(problem) ? shape.rows * shape.cells : 0,
                  cells = warps * 32 * shape.cells * shape.rows;
     (void)part, (void)checked; /* one that is checked is a step by itself */
-    if (problem->rank == 3)
-        return resident_box_work(problem, &plan->resident, steps);
     return (stencil_pass_work){.cells = cells,
                                .longest = cells,
                                .wavefronts =
                                    warps * words * (2 * radius * (shape.rows + 2 * shape.cells) + source)};
 }
 
-const stencil_sweep_host stencil_sweep_resident = {.depth = DEPTH_MAX,
-                                                   .gpu_only = true,
-                                                   .resident = true,
-                                                   .deep_tile = deep_tile,
-                                                   .work = work,
-                                                   .shape = stencil_shape_stream,
-                                                   .suits = suits,
-                                                   .place = place,
-                                                   .deepen = deepen,
-                                                   .seconds = seconds};
+static const stencil_maker passes = {
+    STENCIL_SWEEP_resident, false, false, resident_limits, suits, place, tile, resident_enter, work};
+static const stencil_sweep_table resident_2d = {
+    .variant = {{RESIDENT_CAN | STENCIL_CAN(PARTS), &passes, false},
+                {RESIDENT_CAN_GENERAL | STENCIL_CAN(PARTS), &passes, true}},
+    .shape = stencil_shape_stream_2d};
+const stencil_sweep_host stencil_sweep_resident = {
+    .depth = RESIDENT_DEPTH, .guess = 1, .rank = {&resident_2d, &resident_3d}};

@@ -15,22 +15,21 @@ typedef struct subject {
     bool f64, general, source, linked; /* some tiles are on other GPUs than those beside them */
 } subject;
 
-/* In 3D: steps of a pass, which is only what is counted, since each step has its exchange. */
-enum { RESIDENT_BOX_DEPTH = 8 };
+extern const stencil_sweep_table resident_3d;
 
-/* A way to lay the tiles of a 3D field, and what a step and the exchange behind it take. */
-typedef struct box_layout {
-    stencil_resident tiles;
-    stencil_box_memory memory;
-    double step_s, exchange_s;
-} box_layout;
+/* Steps of a pass at most; what its kernels can in either rank, the plain ones and besides the general ones.
+ */
+enum {
+    RESIDENT_DEPTH = 16,
+    RESIDENT_CAN = STENCIL_CAN(GPU) | STENCIL_CAN(LOOP) | STENCIL_CAN(WORDS) | STENCIL_CAN(SHORT_MIRROR) |
+                   STENCIL_CAN(EVERY_STEP) | STENCIL_CAN(LAST_STEP) | STENCIL_CAN(NARROW),
+    RESIDENT_CAN_GENERAL = RESIDENT_CAN | STENCIL_CAN_GENERAL
+};
+stencil_pass_limits resident_limits(const stencil_problem *problem, bool general);
+void resident_enter(stencil_plan *plan);
 
-stencil_box_shape resident_box_shape(const stencil_problem *problem, const stencil_resident *tiles);
-/* With the shape and the warps of `tiles`, in passes of `depth` steps; false: they do not cover the field. */
-bool resident_box_lay(const subject *s, box_layout *l, const stencil_resident *tiles, int depth);
-/* The one that is predicted to be quickest. */
-bool resident_box_find(const subject *s, box_layout *best, int depth);
-int64_t resident_box_most(const subject *s); /* cells that a multiprocessor holds */
-/* Bytes of device memory for the words of all tiles. */
-int64_t resident_box_bytes(const box_layout *l, bool f64);
-stencil_pass_work resident_box_work(const stencil_problem *problem, const stencil_resident *tiles, int steps);
+subject resident_subject(const stencil_plan *plan, const stencil_problem *problem,
+                         const stencil_machine *machine);
+
+/* Of a field that no tiles are found for, with so many cells that a multiprocessor holds. */
+stencil_pass_layout resident_refused(const subject *s, int64_t most);

@@ -4,9 +4,17 @@
 #include "solver/parts/workers.h"
 #include "solver/plan/sweeps/resident.h"
 
-enum { LANES = 32, AXES = 3 };
+/* DEPTH: steps of a pass, which is only what is counted, since each step has its exchange. */
+enum { LANES = 32, AXES = 3, DEPTH = 8 };
 
-stencil_box_shape resident_box_shape(const stencil_problem *problem, const stencil_resident *tiles) {
+/* A way to lay the tiles, and what a step and the exchange behind it take. */
+typedef struct box_layout {
+    stencil_resident tiles;
+    stencil_box_memory memory;
+    double step_s, exchange_s;
+} box_layout;
+
+static stencil_box_shape shape_of(const stencil_problem *problem, const stencil_resident *tiles) {
     return stencil_box_shape_of(problem->shape->radius, problem->precision == STENCIL_FLOAT64, tiles->shape);
 }
 
@@ -45,9 +53,10 @@ static void predict(const subject *s, box_layout *l, stencil_box_shape b) {
                     l->memory.slab[STENCIL_BOX_SLABS] * (s->f64 ? t->box_group_f64_s : t->box_group_f32_s);
 }
 
-bool resident_box_lay(const subject *s, box_layout *l, const stencil_resident *tiles, int depth) {
+/* With the shape and the warps of `tiles`, in passes of `depth` steps; false: they do not cover the field. */
+static bool lay(const subject *s, box_layout *l, const stencil_resident *tiles, int depth) {
     const stencil_problem *problem = s->problem;
-    const stencil_box_shape b = resident_box_shape(problem, tiles);
+    const stencil_box_shape b = shape_of(problem, tiles);
     const stencil_box_extent tile = stencil_box_extent_of(b, tiles->warps, tiles->warps_z);
     const int weights = s->general ? depth * (problem->shape->point_count + 1) : 0;
     int64_t count[AXES], all = 1;
@@ -72,15 +81,15 @@ bool resident_box_lay(const subject *s, box_layout *l, const stencil_resident *t
     return true;
 }
 
-bool resident_box_find(const subject *s, box_layout *best, int depth) {
+/* The one that is predicted to be quickest. */
+static bool find(const subject *s, box_layout *best, int depth) {
     double best_s = INFINITY;
     for (int shape = 0; shape < STENCIL_BOX_SHAPES; shape++)
         for (int warps = 1; warps <= stencil_box_shape_of(s->radius, s->f64, shape).warps; warps++)
             for (int warps_z = 1; warps_z <= warps; warps_z++) {
                 const stencil_resident tiles = {.shape = shape, .warps = warps, .warps_z = warps_z};
                 box_layout l;
-                if (warps % warps_z != 0 || !resident_box_lay(s, &l, &tiles, depth) ||
-                    l.step_s + l.exchange_s >= best_s)
+                if (warps % warps_z != 0 || !lay(s, &l, &tiles, depth) || l.step_s + l.exchange_s >= best_s)
                     continue;
                 *best = l;
                 best_s = l.step_s + l.exchange_s;
@@ -88,7 +97,8 @@ bool resident_box_find(const subject *s, box_layout *best, int depth) {
     return best_s < INFINITY;
 }
 
-int64_t resident_box_most(const subject *s) {
+/* Cells that a multiprocessor holds. */
+static int64_t most_of(const subject *s) {
     int64_t most = 0;
     for (int shape = 0; shape < STENCIL_BOX_SHAPES; shape++) {
         const stencil_box_shape b = stencil_box_shape_of(s->radius, s->f64, shape);
@@ -97,18 +107,52 @@ int64_t resident_box_most(const subject *s) {
     return most;
 }
 
-int64_t resident_box_bytes(const box_layout *l, bool f64) {
-    return (int64_t)stencil_resident_tiles(&l->tiles) *
-           (stencil_box_word_bytes(f64) + (int64_t)sizeof(uint32_t));
+static int suits(const stencil_plan *plan, const stencil_problem *problem, const stencil_machine *machine) {
+    (void)machine;
+    return (int)stencil_smaller(DEPTH, stencil_sweep_longest(plan, problem));
 }
 
-stencil_pass_work resident_box_work(const stencil_problem *problem, const stencil_resident *tiles,
-                                    int steps) {
-    const stencil_box_shape b = resident_box_shape(problem, tiles);
+static stencil_pass_layout place(const stencil_plan *plan, const stencil_problem *problem,
+                                 const stencil_machine *machine) {
+    const subject s = resident_subject(plan, problem, machine);
+    box_layout l = {0};
+    if (!find(&s, &l, plan->depth))
+        return resident_refused(&s, most_of(&s));
+    return (stencil_pass_layout){.kind = STENCIL_PASS_ON_CHIP,
+                                 .refusal = "",
+                                 .resident = l.tiles,
+                                 .resident_bytes =
+                                     (int64_t)stencil_resident_tiles(&l.tiles) *
+                                     (stencil_box_word_bytes(s.f64) + (int64_t)sizeof(uint32_t)),
+                                 .shared_bytes = l.memory.bytes,
+                                 .each_step = true,
+                                 .step_s = l.step_s,
+                                 .exchange_s = l.exchange_s};
+}
+
+static void tile(const stencil_plan *plan, const stencil_problem *problem, int64_t tile[3]) {
+    const stencil_resident *tiles = &plan->layout.resident;
+    const stencil_box_extent box =
+        stencil_box_extent_of(shape_of(problem, tiles), tiles->warps, tiles->warps_z);
+    for (int axis = 0; axis < AXES; axis++)
+        tile[axis] = box.cells[axis];
+}
+
+static stencil_pass_work work(const stencil_plan *plan, const stencil_problem *problem, int part, int steps,
+                              bool checked) {
+    const stencil_resident *tiles = &plan->layout.resident;
+    const stencil_box_shape b = shape_of(problem, tiles);
     const double warps = (double)stencil_resident_tiles(tiles) * tiles->warps * steps,
                  own = b.rows * b.planes * STENCIL_BOX_CELLS,
                  words = problem->precision == STENCIL_FLOAT64 ? 2 : 1;
+    (void)part, (void)checked; /* one that is checked is a step by itself */
     return (stencil_pass_work){.cells = warps * LANES * own,
                                .longest = warps * LANES * own,
                                .wavefronts = warps * words * (reads_of(problem->shape, b) + own)};
 }
+
+static const stencil_maker passes = {
+    STENCIL_SWEEP_resident, false, false, resident_limits, suits, place, tile, resident_enter, work};
+const stencil_sweep_table resident_3d = {
+    .variant = {{RESIDENT_CAN, &passes, false}, {RESIDENT_CAN_GENERAL, &passes, true}},
+    .shape = stencil_shape_stream_3d};

@@ -65,11 +65,11 @@ static int64_t choose_stream(const terms *t) {
     return best;
 }
 
-void stencil_shape_stream(stencil_plan *plan, const stencil_problem *problem, const int64_t n[3],
-                          int64_t slots) {
+/* With what a rank has for itself in `t`. */
+static void shape(stencil_plan *plan, const stencil_problem *problem, const int64_t n[3], int64_t slots,
+                  terms t) {
     const stencil_kernel *kernel = &plan->kernel;
     const stencil_shape *shape = problem->shape;
-    const int axis = problem->rank == 3 ? STENCIL_Z : STENCIL_Y;
     plan->block_x = kernel->block_x;
     while (plan->block_x > 32 && n[STENCIL_X] <= plan->block_x / 2 * kernel->cells)
         plan->block_x /= 2;
@@ -77,24 +77,43 @@ void stencil_shape_stream(stencil_plan *plan, const stencil_problem *problem, co
     plan->tile[STENCIL_Z] = 1;
     plan->tile[STENCIL_Y] = plan->block_y;
     plan->tile[STENCIL_X] = (int64_t)plan->block_x * kernel->cells;
-    const stencil_tuning *tuning = &plan->tuning;
-    const bool solid = problem->rank == 3;
-    const terms t = {.sums = stencil_stream_sums_of(shape->rank, shape->radius,
-                                                    problem->precision == STENCIL_FLOAT64,
-                                                    kernel->barrier == STENCIL_BARRIER_none),
-                     .axis = axis,
-                     .n = n,
-                     .tile = plan->tile,
-                     .slots = slots,
-                     .blocks = plan->blocks_per_sm,
-                     .first = tuning->stream_overhead * (1 + shape->radius),
-                     .summed = solid ? tuning->stream_sums_cost_3d : tuning->stream_sums_cost,
-                     .alone = solid && plan->part[0].sharing <= 1 ? tuning->stream_sums_alone : 1,
-                     .uneven = tuning->stream_uneven,
-                     .window_most = tuning->stream_max};
-    const int64_t stream = choose_stream(&t);
-    plan->tile[STENCIL_Y] *= rows_of(&t, stream);
-    plan->tile[axis] *= stream;
+    t.sums = stencil_stream_sums_of(shape->rank, shape->radius, problem->precision == STENCIL_FLOAT64,
+                                    kernel->barrier == STENCIL_BARRIER_none);
+    t.n = n;
+    t.tile = plan->tile;
+    t.slots = slots;
+    t.blocks = plan->blocks_per_sm;
+    t.first = plan->tuning.stream_overhead * (1 + shape->radius);
+    t.uneven = plan->tuning.stream_uneven;
+    t.window_most = plan->tuning.stream_max;
+    plan->stream = choose_stream(&t);
+    plan->tile[STENCIL_Y] *= rows_of(&t, plan->stream);
+    plan->tile[t.axis] *= plan->stream;
 }
 
-const stencil_sweep_host stencil_sweep_stream = {.depth = 1, .streams = true, .shape = stencil_shape_stream};
+void stencil_shape_stream_2d(stencil_plan *plan, const stencil_problem *problem, const int64_t n[3],
+                             int64_t slots) {
+    shape(plan, problem, n, slots,
+          (terms){.axis = STENCIL_Y, .summed = plan->tuning.stream_sums_cost, .alone = 1});
+}
+
+void stencil_shape_stream_3d(stencil_plan *plan, const stencil_problem *problem, const int64_t n[3],
+                             int64_t slots) {
+    const stencil_tuning *t = &plan->tuning;
+    const double alone = plan->part[0].sharing <= 1 ? t->stream_sums_alone : 1;
+    shape(plan, problem, n, slots,
+          (terms){.axis = STENCIL_Z, .summed = t->stream_sums_cost_3d, .alone = alone});
+}
+
+const stencil_maker stencil_stream_steps = {STENCIL_SWEEP_stream,
+                                            true,
+                                            false,
+                                            stencil_step_limits,
+                                            stencil_sweep_suits,
+                                            stencil_step_place,
+                                            NULL,
+                                            NULL,
+                                            NULL};
+static const stencil_sweep_table stream_2d = {{STENCIL_STREAM_STEPS}, stencil_shape_stream_2d, false},
+                                 stream_3d = {{STENCIL_STREAM_STEPS}, stencil_shape_stream_3d, true};
+const stencil_sweep_host stencil_sweep_stream = {.depth = 1, .guess = 1, .rank = {&stream_2d, &stream_3d}};

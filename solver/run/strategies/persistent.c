@@ -9,19 +9,18 @@
 /* One part's launch: of single steps, or of passes of several. */
 static stencil_status launch(stencil_gpu_part *gpu, const stencil_batch *batch) {
     const stencil_plan *plan = gpu->plan;
-    const stencil_kernel *kernel = &plan->kernel;
-    const bool deep = plan->depth > 1;
+    const stencil_launch launch = stencil_plan_launch(plan, plan->depth, false);
     stencil_kernel_args *s = &gpu->args;
     stencil_gpu_set_steps(gpu, s, batch->first, batch->count, batch->from);
     gpu->args.mailbox->step = batch->first;
     /* Parts that share a GPU fit on it together because the plan shares out its multiprocessors. */
     const stencil_grid grid = {.blocks = (unsigned)plan->part[gpu->part].grid_blocks,
-                               .block_x = (unsigned)(deep ? kernel->deep_threads : plan->block_x),
-                               .block_y = (unsigned)(deep ? 1 : plan->block_y),
+                               .block_x = (unsigned)launch.block_x,
+                               .block_y = (unsigned)launch.block_y,
                                .cluster_blocks = (unsigned)plan->cluster_blocks,
-                               .shared_bytes = (unsigned)(deep ? kernel->deep_bytes : kernel->step_bytes),
+                               .shared_bytes = (unsigned)launch.shared_bytes,
                                .shared = gpu->shared};
-    return stencil_grid_launch(deep ? kernel->deep : kernel->function, &grid, s, gpu->stream);
+    return stencil_grid_launch(launch.function, &grid, s, gpu->stream);
 }
 
 /* Waits for the launch, polling as its mailbox says how far it is. Short ones are not slept through, long
