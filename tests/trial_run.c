@@ -295,7 +295,7 @@ int trial_lacking = 0;
 static bool lacks_kernels(const trial_run *r, const stencil_machine *machine) {
     static bool said[STENCIL_SWEEP_COUNT];
     for (int p = 0; p < r->parts || p == 0; p++) {
-        if (stencil_sweep_has_kernels((stencil_sweep_id)r->sweep, stencil_sweep_infos[r->sweep].host, machine,
+        if (stencil_sweep_has_kernels((stencil_sweep_id)r->sweep, machine,
                                       r->gpu[p]) == STENCIL_OK)
             continue;
         if (!said[r->sweep])
