@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include "draw.h"
 #include "trial.h"
 
 enum { STEPS = 40 };
@@ -23,7 +24,7 @@ static struct {
     stencil_sweep_id sweep;
 } here;
 
-typedef void (*stress)(const trial *t, const trace *trace, int strategy);
+typedef void (*stress)(const trial *t, trace *trace, int strategy);
 
 static trial_run run_of(int strategy) {
     return (trial_run){.machine = &here.machine,
@@ -127,21 +128,23 @@ static void with_all(stress what) {
     }
 }
 
-static void late(const trial *t, const trace *trace, int strategy) {
+static void late(const trial *t, trace *trace, int strategy) {
     trial_run r = run_of(strategy);
     for (uint32_t seed = 1; seed <= 4; seed++) {
         r.wait.fault.seed = seed;
         r.wait.fault.delay_ns = here.backend == STENCIL_BACKEND_GPU ? 30000 : 500000;
         r.check_every = seed == 1 ? 1 : 1000;
+        r.one_of = 2;
         r.must_fit = seed > 1; /* tiles on chip do not suit checks of every step */
         trial_expect(t, trace, &r);
     }
 }
 
-static void wrapping(const trial *t, const trace *trace, int strategy) {
+static void wrapping(const trial *t, trace *trace, int strategy) {
     static const uint32_t epoch[] = {UINT32_MAX - 3, UINT32_MAX - 200, INT32_MAX - 5, 0};
     trial_run r = run_of(strategy);
     for (size_t e = 0; e < sizeof epoch / sizeof *epoch; e++) {
+        r.one_of = 2;
         r.wait.epoch = epoch[e];
         r.wait.steps_per_launch = 3;
         trial_expect(t, trace, &r);
@@ -159,7 +162,7 @@ static int64_t missed(int64_t step, int strategy) {
                : 0;
 }
 
-static void absent(const trial *t, const trace *trace, int strategy) {
+static void absent(const trial *t, trace *trace, int strategy) {
     char words[96];
     trial_run r = run_of(strategy);
     /* Step 7 is a residual check, step 9 is not, unless passes have several steps. Barrier `cluster` has
@@ -168,6 +171,7 @@ static void absent(const trial *t, const trace *trace, int strategy) {
     for (int k = 0; k < 4; k++) {
         const int64_t step = k % 2 == 0 ? 7 : 9, end = missed(step, strategy);
         r.check_every = here.depth > 0 ? 1000 : 7;
+        r.one_of = 2;
         r.wait.timeout_s = 0.05;
         r.wait.fault.absent = k < 2 ? 1 : 0;
         r.wait.fault.absent_step = step;
@@ -184,7 +188,7 @@ static void absent(const trial *t, const trace *trace, int strategy) {
 }
 
 /* Whoever left out the order between blocks would be found by the field. */
-static void unordered(const trial *t, const trace *trace, int strategy) {
+static void unordered(const trial *t, trace *trace, int strategy) {
     if (here.sweep != STENCIL_SWEEP_resident || strcmp(stencil_strategy_at(strategy).name, "neighbor") != 0)
         return;
     const trial_run r = run_of(strategy);
@@ -232,5 +236,6 @@ int main(int argument_count, char **argument) {
         return 77;
     }
     const int failed = cmocka_run_group_tests_name("barriers", tests, NULL, NULL);
+    draw_report();
     return failed != 0 || here.tried == 0;
 }

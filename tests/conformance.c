@@ -9,7 +9,7 @@
  * 1, 3 of the CPU, and the machine as it is and one with a tiny cache and a single multiprocessor (fields
  * that stream past the cache, blocks with several tiles). Products that cannot interact are not multiplied
  * out: weights and source are both data of the same update. On a CPU the matrix and the passes of several
- * steps are a sample of that, unless STENCIL_FULL_MATRIX=1. */
+ * steps are a sample of that, see draw.h. */
 #include <fnmatch.h>
 #include <math.h>
 #include <setjmp.h>
@@ -20,6 +20,7 @@
 #include <cmocka.h>
 
 #include "conformance.h"
+#include "draw.h"
 #include "kernels/sweeps/stream.h"
 #include "solver/plan/sweep.h"
 
@@ -59,7 +60,7 @@ void set_some_sweep(const trial *t, trial_run *r) {
 }
 
 /* A trial with all steps and residual settings; these take turns for sweeps other than the default. */
-static void run_with(const trial *t, const trace *trace, int strategy, int sweep) {
+static void run_with(const trial *t, trace *trace, int strategy, int sweep) {
     for (int64_t steps = 0; steps <= 2; steps++) {
         trial_run r = run_of(strategy, steps, here.turn % 4);
         set_sweep(&r, sweep);
@@ -81,7 +82,7 @@ static void run_with(const trial *t, const trace *trace, int strategy, int sweep
 
 void run_trial(const trial *t) {
     trace trace;
-    trace_make(&trace, t, MATRIX_STEPS);
+    trace_begin(&trace, t, MATRIX_STEPS);
     for (int sweep = 0; stencil_sweep_infos[sweep].name != NULL; sweep++)
         for (int strategy = 0; strategy < stencil_strategy_count(); strategy++)
             if (runs_here(strategy) && trial_has_sweep(t, here.backend, sweep))
@@ -324,6 +325,7 @@ int main(int argument_count, char **argument) {
         cmocka_set_test_filter(argument[2]);
     }
     const int failed = cmocka_run_group_tests_name("conformance", tests, NULL, NULL);
+    draw_report();
     if (trial_lacking > 0)
         printf("SKIPPED: %d runs of sweeps that this GPU, or this build's code for it, has no kernels for\n",
                trial_lacking);

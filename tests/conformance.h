@@ -4,7 +4,7 @@
 #include "trial.h"
 
 enum { MATRIX_STEPS = 7, STOP_STEPS = 150, LONG_STEPS = 2000 };
-enum { MATRIX_ONE_OF = 12, PASSES_ONE_OF = 3 }; /* runs on a CPU, see trial_run */
+enum { MATRIX_ONE_OF = 48, PASSES_ONE_OF = 12, STOPS_ONE_OF = 4 }; /* runs on a CPU, see trial_run */
 
 typedef struct conformance {
     stencil_machine machine;

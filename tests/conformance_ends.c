@@ -12,7 +12,7 @@
 #include "solver/plan/sweep.h"
 
 /* All strategies with these stop rules. */
-static void run_stops(const trial *t, const trace *trace, int64_t steps, double rtol, double atol,
+static void run_stops(const trial *t, trace *trace, int64_t steps, double rtol, double atol,
                       stencil_norm norm) {
     static const int64_t check_every[] = {1, 3, 10, 1000};
     for (int strategy = 0; strategy < stencil_strategy_count(); strategy++)
@@ -20,7 +20,7 @@ static void run_stops(const trial *t, const trace *trace, int64_t steps, double 
             trial_run r = run_of(strategy, steps, 0);
             set_some_sweep(t, &r);
             r.check_every = check_every[c];
-            r.one_of = 1;
+            r.one_of = STOPS_ONE_OF;
             r.norm = norm;
             r.rtol = rtol;
             r.atol = atol;

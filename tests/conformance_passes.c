@@ -25,7 +25,7 @@ void cycles(void **state) {
         trial_fill(&t, i, 1.0, STENCIL_SOURCE_B);
         trial_set_cycle(&t, 3);
         run_trial(&t);
-        trace_make(&trace, &t, 2 * STOP_STEPS);
+        trace_begin(&trace, &t, 2 * STOP_STEPS);
         for (int strategy = 0; strategy < stencil_strategy_count(); strategy++)
             for (int sweep = 0; stencil_sweep_infos[sweep].name != NULL && runs_here(strategy); sweep++) {
                 trial_run r = run_of(strategy, 2 * STOP_STEPS, 0);
@@ -33,7 +33,7 @@ void cycles(void **state) {
                     continue;
                 set_sweep(&r, sweep);
                 r.check_every = 1000;
-                r.one_of = 1;
+                r.one_of = STOPS_ONE_OF;
                 memcpy(r.pieces, (const int64_t[]){13, 29}, sizeof r.pieces);
                 trial_expect(&t, &trace, &r);
             }
@@ -60,7 +60,7 @@ void accelerated(void **state) {
         t.spec.kind = k % 2 == 0 ? STENCIL_KIND_POISSON : STENCIL_KIND_LAPLACE;
         snprintf(t.spec.accelerate, sizeof t.spec.accelerate, "%s", lengths[k % 4]);
         trial_fill(&t, (uint64_t)k, 1.0, k % 2 == 0 ? STENCIL_SOURCE_F : STENCIL_SOURCE_NONE);
-        trace_make(&trace, &t, steps);
+        trace_begin(&trace, &t, steps);
         for (int strategy = 0; strategy < stencil_strategy_count(); strategy++) {
             trial_run r = run_of(strategy, steps, 0);
             if (!runs_here(strategy))
@@ -83,7 +83,7 @@ void accelerated(void **state) {
 }
 
 /* Every depth with every distance of checks; one strategy after the other. */
-static void run_depths(const trial *t, const trace *trace) {
+static void run_depths(const trial *t, trace *trace) {
     static const int depth[] = {1, 2, 3, 5, 8, 13, 16, 31, 32, 64};
     static const int64_t every[] = {1, 7, 100};
     for (size_t d = 0; d < sizeof depth / sizeof *depth; d++)
@@ -130,7 +130,7 @@ void deep_passes(void **state) {
         if (k % 3 == 2)
             trial_set_cycle(&t, 5);
         if (trial_has_sweep(&t, here.backend, STENCIL_SWEEP_pipeline)) {
-            trace_make(&trace, &t, STOP_STEPS);
+            trace_begin(&trace, &t, STOP_STEPS);
             run_depths(&t, &trace);
             trace_destroy(&trace);
         }
@@ -166,7 +166,7 @@ void wide_fields(void **state) {
         trial_fill(&t, (uint64_t)k, 1.0, general && k % 3 != 0 ? STENCIL_SOURCE_B : STENCIL_SOURCE_NONE);
         if (general && (k % 4 == 1 || kind < PLAIN))
             trial_set_cycle(&t, 5);
-        trace_make(&trace, &t, STOP_STEPS);
+        trace_begin(&trace, &t, STOP_STEPS);
         for (int strategy = 0; strategy < stencil_strategy_count(); strategy++) {
             if (!runs_here(strategy))
                 continue;
@@ -216,7 +216,7 @@ void solid_fields(void **state) {
         trial_fill(&t, (uint64_t)k, 1.0, general && i % 2 == 1 ? STENCIL_SOURCE_B : STENCIL_SOURCE_NONE);
         if (general && (i % 3 == 1 || kind < PLAIN))
             trial_set_cycle(&t, 5);
-        trace_make(&trace, &t, MATRIX_STEPS * 8);
+        trace_begin(&trace, &t, MATRIX_STEPS * 8);
         for (int strategy = 0; strategy < stencil_strategy_count(); strategy++) {
             if (!runs_here(strategy))
                 continue;
@@ -236,7 +236,7 @@ void solid_fields(void **state) {
 
 /* With every strategy that has a barrier, in launches that end anywhere, and in turns with a plan that shares
  * its kernel and takes less shared memory. */
-static void run_resident(const trial *t, const trace *trace, int k) {
+static void run_resident(const trial *t, trace *trace, int k) {
     static const int depth[] = {0, 2, 5, 3, 8, 4}, multiprocessors[] = {0, 12, 4, 0, 7};
     static const int64_t every[] = {1000, 26, 7, 3};
     for (int strategy = 0; strategy < stencil_strategy_count(); strategy++) {
@@ -279,7 +279,7 @@ void resident_fields(void **state) {
         trial_fill(&t, (uint64_t)k, 1.0, k % 4 == 1 ? STENCIL_SOURCE_B : STENCIL_SOURCE_NONE);
         if (k % 7 == 2)
             trial_set_cycle(&t, 5);
-        trace_make(&trace, &t, STOP_STEPS);
+        trace_begin(&trace, &t, STOP_STEPS);
         run_resident(&t, &trace, k);
         trace_destroy(&trace);
         trial_destroy(&t);
@@ -300,7 +300,7 @@ void resident_solids(void **state) {
         trial_fill(&t, (uint64_t)k, 1.0, k % 4 == 1 ? STENCIL_SOURCE_B : STENCIL_SOURCE_NONE);
         if (k % 7 == 2)
             trial_set_cycle(&t, 5);
-        trace_make(&trace, &t, STOP_STEPS);
+        trace_begin(&trace, &t, STOP_STEPS);
         run_resident(&t, &trace, k);
         trace_destroy(&trace);
         trial_destroy(&t);

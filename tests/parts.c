@@ -17,6 +17,7 @@
 
 #include <cmocka.h>
 
+#include "draw.h"
 #include "kernels/sweeps/stream.h"
 #include "parts.h"
 #include "solver/plan/sweep.h"
@@ -83,7 +84,7 @@ trial_run run_of(int strategy, const division *d, const exchange *e, int64_t ste
 }
 
 /* A trial with every exchange that a strategy has with a sweep, the divisions round-robin. */
-static void run_with(const trial *t, const trace *trace, int strategy, int sweep) {
+static void run_with(const trial *t, trace *trace, int strategy, int sweep) {
     const bool flat = t->spec.rank == 2;
     const int divisions =
         (int)(flat ? sizeof divisions2 / sizeof *divisions2 : sizeof divisions3 / sizeof *divisions3);
@@ -93,7 +94,7 @@ static void run_with(const trial *t, const trace *trace, int strategy, int sweep
         const division *d = (flat ? divisions2 : divisions3) + here.turn % divisions;
         trial_run r = run_of(strategy, d, &exchanges[e], MATRIX_STEPS - here.turn % 2);
         r.sweep = sweep;
-        r.one_of = 2;
+        r.one_of = 8;
         if (stencil_sweep_infos[sweep].host->depth > 1) {
             static const int depth[] = {2, 3, 7, 4, 64};
             r.depth = depth[here.turn % 5];
@@ -106,7 +107,7 @@ static void run_with(const trial *t, const trace *trace, int strategy, int sweep
 /* With every strategy and sweep. */
 static void run_trial(const trial *t) {
     trace trace;
-    trace_make(&trace, t, MATRIX_STEPS);
+    trace_begin(&trace, t, MATRIX_STEPS);
     for (int sweep = 0; stencil_sweep_infos[sweep].name != NULL; sweep++)
         for (int strategy = 0; strategy < stencil_strategy_count(); strategy++)
             if (spans(strategy) && trial_has_sweep(t, here.backend, sweep))
@@ -171,7 +172,7 @@ static void large_residual(void **state) {
                 const exchange *e = &exchanges[exchanges_so(strategy, k % EXCHANGES) ? k % EXCHANGES : 0];
                 trial_run r = run_of(strategy, d, e, 30);
                 r.check_every = 1 + k % 3;
-                r.one_of = 1;
+                r.one_of = 4;
                 r.wait.steps_per_launch = k % 2 == 0 ? 0 : 4;
                 r.atol = k < 4 ? NAN : trace.residual[r.norm][18];
                 r.rtol = k < 6 ? NAN : trace.residual[r.norm][15] / trace.residual[r.norm][1];
@@ -200,7 +201,7 @@ static void wide_parts(void **state) {
         trial_init(&t, s->precision, flat ? 2 : 3, flat ? flat_extent : solid_extent, boundary[b % 4]);
         trial_set_shape(&t, &stencil_shapes[(b + here.turn) % 5 + (flat ? 0 : 5)], NULL);
         trial_fill(&t, (uint64_t)b, 1.0, STENCIL_SOURCE_NONE);
-        trace_make(&trace, &t, 30);
+        trace_begin(&trace, &t, 30);
         for (int strategy = 0; strategy < stencil_strategy_count(); strategy++)
             for (int k = 0; k < 3 && spans(strategy); k++) {
                 static const int depth[] = {64, 3, 5, 2};
@@ -209,7 +210,7 @@ static void wide_parts(void **state) {
                 r.sweep = STENCIL_SWEEP_pipeline;
                 r.depth = depth[here.turn % 4];
                 r.check_every = every[k];
-                r.one_of = 1;
+                r.one_of = 4;
                 r.wait.steps_per_launch = here.turn % 3 == 0 ? 11 : 0;
                 trial_expect(&t, &trace, &r);
             }
@@ -314,14 +315,14 @@ static void accelerated(void **state) {
         t.spec.kind = k % 2 == 0 ? STENCIL_KIND_POISSON : STENCIL_KIND_LAPLACE;
         snprintf(t.spec.accelerate, sizeof t.spec.accelerate, "chebyshev:%d", length);
         trial_fill(&t, (uint64_t)k, 1.0, k % 2 == 0 ? STENCIL_SOURCE_F : STENCIL_SOURCE_NONE);
-        trace_make(&trace, &t, 4 * length);
+        trace_begin(&trace, &t, 4 * length);
         for (int strategy = 0; strategy < stencil_strategy_count(); strategy++)
             for (int sweep = 0; stencil_sweep_infos[sweep].name != NULL; sweep++)
                 for (int d = 0; d < 4 && spans(strategy) && trial_has_sweep(&t, here.backend, sweep); d++) {
                     trial_run r = run_of(strategy, &some[d], &exchanges[0], 4 * length);
                     r.sweep = sweep;
                     r.check_every = (1 + here.turn % 3) * length;
-                    r.one_of = 1;
+                    r.one_of = 4;
                     if (here.turn % 2 == 0)
                         memcpy(r.pieces, (const int64_t[]){length, 2 * length}, 2 * sizeof(int64_t));
                     else
@@ -425,6 +426,7 @@ int main(int argument_count, char **argument) {
         cmocka_set_test_filter(argument[3]);
     }
     const int failed = cmocka_run_group_tests_name("parts", tests, NULL, NULL);
+    draw_report();
     printf("%d cases in parts\n", here.runs);
     if (trial_lacking > 0)
         printf("SKIPPED: %d runs of sweeps that these GPUs, or this build's code for them, have no kernels "

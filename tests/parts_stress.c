@@ -12,7 +12,7 @@
 
 enum { STRESS_STEPS = 200 };
 
-typedef void (*stress)(const trial *t, const trace *trace, int strategy, const division *d);
+typedef void (*stress)(const trial *t, trace *trace, int strategy, const division *d);
 
 /* Applies it to every strategy, or only to those with a barrier, which also keep fields on chip. */
 static void with_all(stress what, bool persistent_only) {
@@ -52,22 +52,24 @@ static void with_all(stress what, bool persistent_only) {
     here.sweep = (stencil_sweep_id)0;
 }
 
-static void late(const trial *t, const trace *trace, int strategy, const division *d) {
+static void late(const trial *t, trace *trace, int strategy, const division *d) {
     for (int seed = 1; seed <= here.repeats; seed++) {
         const exchange *e = &exchanges[exchanges_so(strategy, seed % 2) ? seed % 2 : 0];
         trial_run r = run_of(strategy, d, e, STRESS_STEPS);
         r.threads = 4;
         r.check_every = seed % 4 == 0 ? 3 : 1000;
+        r.one_of = 2;
         r.wait.fault.seed = (uint32_t)seed;
         r.wait.fault.delay_ns = here.backend == STENCIL_BACKEND_GPU ? 10000 : 20000;
         trial_expect(t, trace, &r);
     }
 }
 
-static void wrapping(const trial *t, const trace *trace, int strategy, const division *d) {
+static void wrapping(const trial *t, trace *trace, int strategy, const division *d) {
     static const uint32_t epoch[] = {UINT32_MAX - 3, UINT32_MAX - 200, INT32_MAX - 5};
     for (size_t e = 0; e < sizeof epoch / sizeof *epoch; e++) {
         trial_run r = run_of(strategy, d, &exchanges[0], 40);
+        r.one_of = 2;
         r.wait.epoch = epoch[e];
         r.wait.steps_per_launch = 3;
         trial_expect(t, trace, &r);
@@ -75,7 +77,7 @@ static void wrapping(const trial *t, const trace *trace, int strategy, const div
 }
 
 /* Every strategy that spans, with two divisions, in turns in one run, one part and a CPU among them. */
-static void switching(const trial *t, const trace *trace, int strategy, const division *d) {
+static void switching(const trial *t, trace *trace, int strategy, const division *d) {
     static const division one = {1, {0, 0, 0}};
     trial_run other[STENCIL_SIDES_MAX - 1];
     int count = 0;
@@ -103,7 +105,7 @@ static void switching(const trial *t, const trace *trace, int strategy, const di
 }
 
 /* A part all of whose blocks stop: everybody else gives up, and the next run works. */
-static void absent(const trial *t, const trace *trace, int strategy, const division *d) {
+static void absent(const trial *t, trace *trace, int strategy, const division *d) {
     for (int64_t step = 7; step <= 9; step += 2) {
         trial_run r = run_of(strategy, d, &exchanges[0], 40);
         r.threads = 4;
@@ -118,7 +120,7 @@ static void absent(const trial *t, const trace *trace, int strategy, const divis
     trial_expect(t, trace, &r);
 }
 
-static void unordered(const trial *t, const trace *trace, int strategy, const division *d) {
+static void unordered(const trial *t, trace *trace, int strategy, const division *d) {
     if (here.depth == 0 || strcmp(stencil_strategy_at(strategy).name, "neighbor") != 0)
         return;
     const trial_run r = run_of(strategy, d, &exchanges[0], STRESS_STEPS);

@@ -11,23 +11,31 @@
 
 #include "trial.h"
 
-void trace_make(trace *trace, const trial *t, int64_t steps) {
+void trace_begin(trace *trace, const trial *t, int64_t steps) {
     const int64_t *n = t->reference.extent;
+    trace->trial = t;
     trace->steps = steps;
+    trace->made = 0;
     trace->state_bytes = (size_t)(n[0] * n[1] * n[2]) * stencil_precision_bytes(t->reference.precision);
     trace->state = malloc((size_t)(steps + 1) * trace->state_bytes);
     for (int norm = 0; norm < STENCIL_NORM_COUNT; norm++)
         trace->residual[norm] = calloc((size_t)steps + 1, sizeof(double));
     memcpy(trace->state, t->initial, trace->state_bytes);
-    for (int64_t s = 1; s <= steps; s++) {
+}
+
+void trace_reach(trace *trace, int64_t step) {
+    const trial *t = trace->trial;
+    assert_true(step <= trace->steps);
+    while (trace->made < step) {
+        const int64_t s = ++trace->made;
         const void *before = trace_state(trace, s - 1);
         void *after = trace->state + (size_t)s * trace->state_bytes;
         reference now = t->reference;
         reference_begin_step(&now, s - 1);
         if (t->cycle_length > 0) {
-            const stencil_step_weights *step = &t->cycle[(s - 1) % t->cycle_length];
-            memcpy(now.weight, step->weight, sizeof now.weight);
-            now.source_factor = step->source_factor;
+            const stencil_step_weights *weights = &t->cycle[(s - 1) % t->cycle_length];
+            memcpy(now.weight, weights->weight, sizeof now.weight);
+            now.source_factor = weights->source_factor;
         }
         reference_step(&now, before, t->b, after);
         for (int norm = 0; norm < STENCIL_NORM_COUNT; norm++) {
@@ -37,6 +45,11 @@ void trace_make(trace *trace, const trial *t, int64_t steps) {
             trace->residual[norm][s] /= now.omega;
         }
     }
+}
+
+void trace_make(trace *trace, const trial *t, int64_t steps) {
+    trace_begin(trace, t, steps);
+    trace_reach(trace, steps);
 }
 
 void trace_destroy(trace *trace) {

@@ -8,15 +8,21 @@
 
 struct trial;
 
-/* All states of a run of `steps` steps. */
+/* States of a run of `steps` steps, up to the last one that somebody asked for. */
 typedef struct trace {
-    int64_t steps;
+    const struct trial *trial;
+    int64_t steps, made;
     size_t state_bytes;
     char *state;                          /* [steps + 1] arrays, owned */
     double *residual[STENCIL_NORM_COUNT]; /* [steps + 1], owned; entry s belongs to step s, entry 0 unused */
 } trace;
 
-/* Runs `steps` steps of a trial from its initial values. Freed by trace_destroy. */
+/* A trace of up to `steps` steps of a trial, which outlives it, with the initial values alone: trial_expect()
+ * makes the steps of the runs that are drawn. Freed by trace_destroy. */
+void trace_begin(trace *trace, const struct trial *trial, int64_t steps);
+/* Makes the steps up to one that have not been made. */
+void trace_reach(trace *trace, int64_t step);
+/* A trace with all of its steps. */
 void trace_make(trace *trace, const struct trial *trial, int64_t steps);
 void trace_destroy(trace *trace);
 

@@ -1,3 +1,4 @@
+#include "draw.h"
 #include "trial_values.h"
 
 #include <math.h>
@@ -99,4 +100,26 @@ void trial_set_cycle(trial *t, int length) {
             t->cycle[set].weight[k] = (2.0 * trial_random((uint64_t)set + 31, (uint64_t)k) - 1.0) / count;
         t->cycle[set].source_factor = 1.5 - trial_random(77, (uint64_t)set);
     }
+}
+
+bool trial_is_drawn(const trial *t, const trial_run *r) {
+    draw_names names = {0};
+    if (r->one_of == 0 || r->backend == STENCIL_BACKEND_GPU)
+        return true;
+    const char *strategy = stencil_strategy_at(r->strategy).name;
+    draw_add(&names, "%s %s", strategy, stencil_sweep_infos[r->sweep].name);
+    draw_add(&names, "%s %s", strategy,
+             r->wait.fault.seed > 0          ? "late"
+             : r->wait.fault.absent_step > 0 ? "absent"
+             : r->wait.epoch > 0             ? "epoch"
+             : r->pieces[0] > 0              ? "pieces"
+                                             : "through");
+    draw_add(&names, "%s %s", t->spec.stencil, stencil_precision_name(t->spec.precision));
+    for (int i = 0; i < t->spec.rank; i++)
+        draw_add(&names, "axis %d of %d %s", i, t->spec.rank, stencil_boundary_names[t->spec.boundary[i]]);
+    if (r->parts > 0) {
+        draw_add(&names, "%s halo %s %d", strategy, stencil_halo_names[r->halo], r->overlap);
+        draw_add(&names, "%d parts %dx%dx%d of %d", r->parts, r->cut[0], r->cut[1], r->cut[2], t->spec.rank);
+    }
+    return draw_case(r->one_of, &names);
 }

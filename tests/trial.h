@@ -47,9 +47,8 @@ typedef struct trial_run {
     stencil_wait_policy wait;
     const struct trial_run *others; /* plans that make the steps in turns with this one's, three each */
     int other_count;
-    int one_of;  /* on a CPU one of so many such runs is made, drawn with a fixed seed, and a quarter of them
-                    where host code has sanitizers; 0, or STENCIL_FULL_MATRIX=1 in the environment: each is */
-    bool unlike; /* the field must NOT be the reference's: an order between blocks was left out */
+    int one_of;          /* on a CPU one of so many such runs is drawn (draw.h); 0: each is made */
+    bool unlike;         /* the field must NOT be the reference's: an order between blocks was left out */
     bool must_fit;       /* a sweep that not every field suits has to take this one; else it may refuse */
     const char *failure; /* NULL: succeeds; else fails as INTERNAL, and these words (|-separated) are in the
                             message */
@@ -83,17 +82,22 @@ bool trial_has_sweep(const trial *t, stencil_backend backend, int sweep);
 /* A number in [0, 1) that depends on nothing but seed and index. */
 double trial_random(uint64_t seed, uint64_t index);
 
+/* Whether a run is drawn (one_of). In the sample are each strategy with each sweep and each fault, each point
+ * set in each precision, each boundary on each axis; in parts also each division, and each exchange with each
+ * strategy. */
+bool trial_is_drawn(const trial *t, const trial_run *r);
+
 /* Runs the trial, unless it is not drawn (one_of), and fails the test, naming the case, unless the field, the
  * history, the step and the reason are those of the trace, which holds at least r->steps steps. An
  * interrupted run is held against the state of the step it reports. Whether it ran: not where it is not
  * drawn, and not where there is no such plan and it need not fit. */
-bool trial_expect(const trial *t, const trace *trace, const trial_run *r);
+bool trial_expect(const trial *t, trace *trace, const trial_run *r);
 
 /* Runs that were left out because the GPUs, or the build's code for them, have no kernels for their sweep. */
 extern int trial_lacking;
 
 /* Runs it with late blocks, and once more without the order between blocks: fails the test unless that is
  * right first and then not. Only tiles on chip can be asked to. */
-void trial_expect_unordered(const trial *t, const trace *trace, const trial_run *late);
+void trial_expect_unordered(const trial *t, trace *trace, const trial_run *late);
 
 #endif

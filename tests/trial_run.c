@@ -367,27 +367,11 @@ static bool make_plan(const trial *t, const trial_run *r, const stencil_problem 
     return true;
 }
 
-#ifdef __SANITIZE_ADDRESS__
-enum { SANITIZED = 8 };
-#else
-enum { SANITIZED = 1 };
-#endif
-
-/* One of those that follow each other. */
-static bool is_drawn(const trial_run *r) {
-    enum { SEED = 16 };
-    static uint64_t runs = 0;
-    const char *full = getenv("STENCIL_FULL_MATRIX");
-    if (r->one_of == 0 || r->backend == STENCIL_BACKEND_GPU || (full != NULL && strcmp(full, "1") == 0))
-        return true;
-    const uint64_t of = (uint64_t)r->one_of * SANITIZED, run = runs++;
-    return (uint64_t)(trial_random(SEED, run / of) * (double)of) == run % of;
-}
-
-bool trial_expect(const trial *t, const trace *trace, const trial_run *r) {
+bool trial_expect(const trial *t, trace *trace, const trial_run *r) {
     static stencil_plan plan[STENCIL_SIDES_MAX];
-    if (!is_drawn(r))
+    if (!trial_is_drawn(t, r))
         return false;
+    trace_reach(trace, r->steps);
     stencil_spec spec = t->spec;
     spec.steps = r->steps;
     spec.check_every = r->check_every;
@@ -443,7 +427,7 @@ bool trial_expect(const trial *t, const trace *trace, const trial_run *r) {
     return true;
 }
 
-void trial_expect_unordered(const trial *t, const trace *trace, const trial_run *late) {
+void trial_expect_unordered(const trial *t, trace *trace, const trial_run *late) {
     trial_run r = *late;
     r.check_every = 1000;
     r.wait.fault.seed = 1;

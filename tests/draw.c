@@ -1,0 +1,67 @@
+#include "draw.h"
+
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "trial.h"
+
+#ifdef __SANITIZE_ADDRESS__
+enum { SANITIZED = 8 };
+#else
+enum { SANITIZED = 1 };
+#endif
+
+static uint64_t asked, made;
+static char known[DRAW_NAMES][DRAW_NAME];
+static int known_count;
+
+void draw_add(draw_names *names, const char *format, ...) {
+    va_list arguments;
+    if (names->count == (int)(sizeof names->name / sizeof *names->name))
+        abort();
+    va_start(arguments, format);
+    vsnprintf(names->name[names->count++], DRAW_NAME, format, arguments);
+    va_end(arguments);
+}
+
+static bool is_all(void) {
+    const char *draw = getenv("STENCIL_TEST_DRAW");
+    return draw != NULL && strcmp(draw, "all") == 0;
+}
+
+static uint64_t seed(void) {
+    const char *draw = getenv("STENCIL_TEST_DRAW");
+    return draw != NULL && draw[0] != '\0' && !is_all() ? strtoull(draw, NULL, 10) : 16;
+}
+
+/* Whether a name is new to the sample; notes it, where the case is made. */
+static bool is_new(const char *name, bool note) {
+    for (int i = 0; i < known_count; i++)
+        if (strcmp(known[i], name) == 0)
+            return false;
+    if (known_count == DRAW_NAMES)
+        abort();
+    if (note)
+        memcpy(known[known_count++], name, DRAW_NAME);
+    return true;
+}
+
+bool draw_case(int one_of, const draw_names *names) {
+    const uint64_t of = SANITIZED * (is_all() ? 1 : (uint64_t)one_of), number = asked++;
+    bool drawn = (uint64_t)(trial_random(seed(), number / of) * (double)of) == number % of;
+    for (int i = 0; i < names->count && !drawn; i++)
+        drawn = is_new(names->name[i], false);
+    for (int i = 0; i < names->count && drawn; i++)
+        is_new(names->name[i], true);
+    made += drawn;
+    return drawn;
+}
+
+void draw_report(void) {
+    printf("draw %llu%s: %llu of %llu cases (STENCIL_TEST_DRAW: another number, or all)\n",
+           (unsigned long long)seed(), is_all() ? ", all" : "", (unsigned long long)made,
+           (unsigned long long)asked);
+}
