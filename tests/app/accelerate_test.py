@@ -1,4 +1,5 @@
 """Accelerated problems with the built command ($STENCIL): what a new user gets, and what he can ask for."""
+import itertools
 import json
 import os
 import signal
@@ -8,6 +9,7 @@ import unittest
 
 import numpy
 
+from draw import drawn
 from harness import STENCIL, CommandTest
 
 # STENCIL_DEVICE=gpu on a machine that has one: the same there, and a larger problem.
@@ -51,18 +53,18 @@ class Accelerated(CommandTest):
 
     def test_every_problem(self):
         """Boundaries, both precisions, two and three axes; verified with the plain reference."""
-        for k, (size, boundary) in enumerate((("33x21", "fixed"), ("40x30", "fixed,periodic"), ("30x31", "mirror,fixed"),
-                                              ("32x32", "periodic"), ("21x33", "mirror"), ("17x13x15", "fixed"),
-                                              ("16x12x14", "periodic,fixed,mirror"))):
-            for precision in ("float64", "float32"):
-                laplace = k % 2 == 1
-                self.new("--initial", "random", "--boundary", boundary, "--precision", precision, "--seed", k,
-                         size=size, problem="laplace" if laplace else "poisson")
-                done = self.call("p.h5", "--force", "--json", "-", *ON)
-                report = json.loads(done.stdout)
-                self.assertIn(done.returncode, (0,) if precision == "float64" else (0, 2), done.stderr)
-                self.assertEqual(report["result"]["steps"] % report["problem"]["cycle"], 0)
-                self.ok("verify", "p.out.h5")
+        problems = enumerate((("33x21", "fixed"), ("40x30", "fixed,periodic"), ("30x31", "mirror,fixed"),
+                              ("32x32", "periodic"), ("21x33", "mirror"), ("17x13x15", "fixed"),
+                              ("16x12x14", "periodic,fixed,mirror")))
+        for (k, (size, boundary)), precision in drawn(6, itertools.product(problems, ("float64", "float32"))):
+            laplace = k % 2 == 1
+            self.new("--initial", "random", "--boundary", boundary, "--precision", precision, "--seed", k,
+                     size=size, problem="laplace" if laplace else "poisson")
+            done = self.call("p.h5", "--force", "--json", "-", *ON)
+            report = json.loads(done.stdout)
+            self.assertIn(done.returncode, (0,) if precision == "float64" else (0, 2), done.stderr)
+            self.assertEqual(report["result"]["steps"] % report["problem"]["cycle"], 0)
+            self.ok("verify", "p.out.h5")
 
     def test_whole_cycles(self):
         self.new("--accelerate", "chebyshev:16")

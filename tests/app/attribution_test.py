@@ -1,7 +1,6 @@
 """`stencil run --attribute` and `--trace` on real runs on this machine's CPU. Other programs may have the cores, too:
 what is asserted of times holds whatever they do, or in one of a few attempts."""
 import json
-import os
 import pathlib
 import signal
 import subprocess
@@ -10,7 +9,8 @@ import unittest
 
 import numpy
 
-from harness import STENCIL, CommandTest
+from draw import drawn
+from harness import SLOW, STENCIL, CommandTest
 
 CPU = ("--device", "cpu", "--threads", 2, "--force")
 ROWS = {"start", "search", "launch", "compute", "latency", "imbalance", "halo", "checks", "finish", "rest"}
@@ -50,8 +50,8 @@ class Attribution(CommandTest):
         return found
 
     def test_every_strategy_adds_up(self):
-        for sync in ("relaunch", "stream-sync", "graph", "grid", "lock", "lock-free", "central", "neighbor", "cluster",
-                     "multi-grid"):
+        for sync in drawn(2 if SLOW else 4, ("relaunch", "stream-sync", "graph", "grid", "lock", "lock-free", "central",
+                                             "neighbor", "cluster", "multi-grid")):
             with self.subTest(sync=sync):
                 shares = []
                 while len(shares) < 5 and (not shares or min(shares) > 0.05):
@@ -87,7 +87,7 @@ class Attribution(CommandTest):
         """Late by so much that little else on this machine matters: half of the team waits for it."""
         delay_us = 20000
         cases = (("grid", 0), ("neighbor", 1), ("grid", 1), ("multi-grid", 0))
-        for sync, late in cases[:2] if os.environ.get("STENCIL_SLOW") == "1" else cases:
+        for sync, late in drawn(1 if SLOW else 2, cases):
             with self.subTest(sync=sync, late=late):
                 found = self.attribute("--sync", sync, "--inject-delay", 1000 * delay_us, "--inject-late", late, steps=10)
                 inside = found["inside"]

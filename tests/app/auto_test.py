@@ -1,4 +1,5 @@
 """`--sync auto`: what a run chooses, how it finds out, what it keeps, and that the result is the same."""
+import itertools
 import json
 import os
 import pathlib
@@ -9,6 +10,7 @@ import subprocess
 import time
 import unittest
 
+from draw import drawn
 from harness import STENCIL, CommandTest, field
 
 H200 = pathlib.Path(__file__).with_name("h200-x8.json")
@@ -59,16 +61,18 @@ class AutoTest(CommandTest):
                 "--rtol", "1e-3", "--precision", "float32", "--quiet")
         self.make("long.h5", "--boundary", "periodic", "--steps", 6000, "--check-every", 10**6)
         self.make("atol.h5", "--steps", 10**6, "--check-every", 2, "--atol", "1e-6")
-        for name in ("heat.h5", "poisson.h5", "long.h5", "atol.h5"):
-            self.ok(name, *HERE, "--sync", "relaunch", "--sweep", "stream", "-fo", "plain.h5")
-            for options in (["--effort", "patient"], ["--effort", "measure", "--parts", "3"], ["--sync", "lock", "--effort",
-                            "exhaustive"], ["--effort", "estimate"]):
-                report = self.auto("--wisdom", "off", *options, name=name)
-                timed = [p for p in report["choice"]["plans"] if p["measured_us"] is not None]
-                self.assertEqual(report["choice"]["by"], "prediction" if "estimate" in options else "measurement",
-                                 (name, options))
-                self.assertEqual(len(timed) > 1, "estimate" not in options)
-                self.ok("compare", "plain.h5", "auto.h5")
+        efforts = (["--effort", "patient"], ["--effort", "measure", "--parts", "3"],
+                   ["--sync", "lock", "--effort", "exhaustive"], ["--effort", "estimate"])
+        for name, options in drawn(7, itertools.product(("heat.h5", "poisson.h5", "long.h5", "atol.h5"), efforts)):
+            plain = f"plain-{name}"
+            if not os.path.exists(self.path(plain)):
+                self.ok(name, *HERE, "--sync", "relaunch", "--sweep", "stream", "-o", plain)
+            report = self.auto("--wisdom", "off", *options, name=name)
+            timed = [p for p in report["choice"]["plans"] if p["measured_us"] is not None]
+            self.assertEqual(report["choice"]["by"], "prediction" if "estimate" in options else "measurement",
+                             (name, options))
+            self.assertEqual(len(timed) > 1, "estimate" not in options)
+            self.ok("compare", plain, "auto.h5")
 
     def test_interrupted_and_continued(self):
         self.slow()

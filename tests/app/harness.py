@@ -19,6 +19,7 @@ except ImportError:
 
 NOBODY = 65534
 STENCIL = os.environ["STENCIL"]
+SLOW = os.environ.get("STENCIL_SLOW") == "1"  # with sanitizers
 
 
 def limited(what, most):

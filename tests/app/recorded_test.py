@@ -11,10 +11,9 @@ import unittest
 
 import numpy
 
-from harness import CommandTest, h5py
+from harness import SLOW, CommandTest, h5py
 
 RECORDED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "recorded.json")
-SLOW = os.environ.get("STENCIL_SLOW") == "1"  # a fifth of them
 SETS = {2: ("j2d5pt", "j2ds9pt", "j2d9pt", "j2d25pt", "j2d49pt"), 3: ("j3d7pt", "j3d13pt", "j3d17pt", "j3d19pt", "j3d27pt")}
 SHAPE = {2: (33, 70), 3: (14, 19, 70)}
 
@@ -57,7 +56,7 @@ def digest(name):
 class Recorded(CommandTest):
     def results(self):
         for number, (name, attributes, datasets, arguments) in enumerate(problems()):
-            if SLOW and number % 5 != 0:
+            if SLOW and number % 5 != 0:  # a fifth of them
                 continue
             # The ways take turns: another one for each problem, and each makes the bits of all.
             how = (("--sync", "relaunch", "--sweep", "naive"), ("--sync", "grid", "--sweep", "pipeline"), ("--parts", 2), ())[number % 4]

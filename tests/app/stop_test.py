@@ -9,7 +9,8 @@ import unittest
 import h5py
 import numpy
 
-from harness import STENCIL, CommandTest, fault
+from draw import DRAW
+from harness import SLOW, STENCIL, CommandTest, fault
 
 # STENCIL_DEVICE=gpu on a machine that has one: the same ends there, and a larger problem.
 DEVICE = os.environ.get("STENCIL_DEVICE", "cpu")
@@ -22,7 +23,7 @@ class Criteria(CommandTest):
 
     def test_default_options_solve_the_problem(self):
         """The error against the equation's solution is that of the discretisation, not of stopping early."""
-        sizes = (65, 129) if os.environ.get("STENCIL_SLOW") == "1" else (65, 129, 257)
+        sizes = (65, 129, 257) if DRAW == "all" and not SLOW else (65, 129)
         plain = [(size, ("--accelerate", "none")) for size in sizes + ((1025,) if DEVICE == "gpu" else ())]
         for size, how in plain + [(size, ()) for size in (65, 129, 257, 513)]:
             self.ok("new", "p.h5", "--problem", "poisson", *how, "--size", f"{size}x{size}", "--force")

@@ -1,5 +1,7 @@
 """`stencil bench`: table, JSON and refusals of the built command ($STENCIL)."""
+import atexit
 import csv
+import functools
 import importlib.util
 import json
 import math
@@ -10,12 +12,14 @@ import shutil
 import signal
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
 
 STENCIL = os.environ["STENCIL"]
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/app"))
 
 
 def names_of(list_file, macro):
@@ -86,6 +90,26 @@ class Commands(unittest.TestCase):
         self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
         self.assertIn(wanted, done.stderr)
         self.assertEqual(done.stdout, "")
+
+
+@functools.lru_cache(maxsize=None)
+def reports():
+    """A run, made once: its JSON, Markdown and CSV by these names, what it `printed`, and the folder of its `plots`."""
+    folder = tempfile.mkdtemp(prefix="stencil-test-")
+    atexit.register(shutil.rmtree, folder)
+    files = {name: os.path.join(folder, "run." + name) for name in ("json", "md", "csv")}
+    plots = os.path.join(folder, "plots")
+    done = call("copy", "launch", "host-barrier", "order", "partial", "grid", *SMALL, "--max-noise", "1e-9",
+                *(argument for name, path in files.items() for argument in ("--" + name, path)),
+                *(["--plot", plots] if HAVE_MATPLOTLIB else []))
+    assert done.returncode == 0, done
+    return {**files, "printed": done.stdout, "plots": plots}
+
+
+def was(name):
+    """The text of a file of that run."""
+    with open(reports()[name], encoding="utf-8", newline="") as file:
+        return file.read()
 
 
 class BenchTest(Commands):
@@ -429,7 +453,7 @@ class BenchTest(Commands):
         self.assertEqual(len(self.read("out.csv").splitlines()), 1 + len(first["rows"]))
 
     def test_part_of_a_team(self):
-        rows = json.loads(self.ok("partial", *CPU, "--json", "-"))["results"][0]["rows"]
+        rows, = [result["rows"] for result in json.loads(was("json"))["results"] if result["benchmark"] == "partial"]
         self.assertEqual(len(rows), 2 * (len(BARRIERS) + 1))
         for row in rows:
             self.assertEqual(row["samples"], [])
@@ -479,9 +503,8 @@ class BenchTest(Commands):
         self.assertFalse(any(row["noisy"] for row in rows))
 
     def test_csv_says_what_json_says(self):
-        self.ok("copy", "grid", "partial", *SMALL, "--json", self.path("out.json"), "--csv", self.path("out.csv"))
-        lines = list(csv.DictReader(self.read("out.csv").splitlines()))
-        rows = [(result, row) for result in json.loads(self.read("out.json"))["results"] for row in result["rows"]]
+        lines = list(csv.DictReader(was("csv").splitlines()))
+        rows = [(result, row) for result in json.loads(was("json"))["results"] for row in result["rows"]]
         self.assertEqual(len(lines), len(rows))
         for line, (result, row) in zip(lines, rows):
             for key, value in {**row, **row["axes"], "benchmark": result["benchmark"], "device": result["device"],
@@ -499,13 +522,12 @@ class BenchTest(Commands):
         self.assertEqual({line["threads"] for line in lines if line["benchmark"] == "copy"}, {""})
 
     def test_csv_of_texts_with_commas(self):
-        self.ok("copy", *SMALL, "--json", self.path("out.json"), "--quiet")
-        root = json.loads(self.read("out.json"))
+        root = json.loads(was("json"))
         wanted = {"kind": "overhead, sleep", "name": 'so "called"', "unit": "s/copy, in all"}
         root["results"][0]["rows"][0].update(wanted)
         with open(self.path("commas.json"), "w", encoding="utf-8") as file:
             json.dump(root, file)
-        line = next(csv.DictReader(self.ok("--from", self.path("commas.json"), "--csv", "-").splitlines()))
+        line = next(csv.DictReader(self.ok("copy", "--from", self.path("commas.json"), "--csv", "-").splitlines()))
         self.assertEqual({key: line[key] for key in wanted}, wanted)
 
     def test_markdown(self):
@@ -522,10 +544,7 @@ class BenchTest(Commands):
 
     def against(self, factor, *arguments):
         """Compares a run with itself, all samples then `factor` times as large as they were."""
-        run = self.path("run.json")
-        if not os.path.exists(run):
-            self.ok("copy", "partial", *SMALL, "--json", run)
-        root = json.loads(self.read("run.json"))
+        root = json.loads(was("json"))
         for row in root["results"][0]["rows"]:
             row["samples"] = [factor * sample for sample in row["samples"]]
         with open(self.path("then.json"), "w", encoding="utf-8") as file:
@@ -552,10 +571,11 @@ class BenchTest(Commands):
         self.assertEqual(self.verdicts(), ["same"] * 4)
 
     def test_against_changed_outcome(self):
-        self.ok("partial", *CPU, "--json", self.path("then.json"))
-        text = self.read("then.json").replace('"outcome": "completes"', '"outcome": "deadlocks"', 1)
+        root = json.loads(was("json"))
+        partial, = [result for result in root["results"] if result["benchmark"] == "partial"]
+        next(row for row in partial["rows"] if row["outcome"] == "completes")["outcome"] = "deadlocks"
         with open(self.path("then.json"), "w", encoding="utf-8") as file:
-            file.write(text)
+            json.dump(root, file)
         done = call("partial", *CPU, "--against", self.path("then.json"), "--fail")
         self.assertEqual(done.returncode, 1, done)
         self.assertIn("1 changed", done.stdout)
@@ -682,51 +702,35 @@ class FromTest(Commands):
 
     PLOTS = BenchTest.PLOTS
 
-    @classmethod
-    def setUpClass(cls):
-        folder = tempfile.mkdtemp(prefix="stencil-test-")
-        cls.addClassCleanup(shutil.rmtree, folder)
-        cls.run_files = {name: os.path.join(folder, "run." + name) for name in ("json", "md", "csv")}
-        cls.plots = os.path.join(folder, "plots")
-        done = call("copy", "launch", "host-barrier", "order", "partial", "grid", *SMALL, "--max-noise", "1e-9", "--json",
-                    cls.run_files["json"], "--md", cls.run_files["md"], "--csv", cls.run_files["csv"],
-                    *(["--plot", cls.plots] if HAVE_MATPLOTLIB else []))
-        assert done.returncode == 0, done
-        cls.printed = done.stdout
-
-    def was(self, name):
-        with open(self.run_files[name], encoding="utf-8", newline="") as file:
-            return file.read()
-
     def test_writes_what_the_run_wrote(self):
-        run = self.run_files["json"]
+        run = reports()["json"]
         text = self.ok("--from", run, "--md", self.path("again.md"), "--csv", self.path("again.csv"))
-        self.assertEqual(text, self.printed)
+        self.assertEqual(text, reports()["printed"])
         self.assertIn("Benchmark   host-barrier\n", text)
-        self.assertEqual(self.read("again.md"), self.was("md"))
-        self.assertIn("--max-noise 1e-9", self.was("md"))
-        self.assertIn("spread by more than 1e-09 %", self.was("md"))
-        self.assertEqual(self.read("again.csv"), self.was("csv"))
-        self.assertEqual(self.ok("--from", run, "--md", "-"), self.was("md"))
+        self.assertEqual(self.read("again.md"), was("md"))
+        self.assertIn("--max-noise 1e-9", was("md"))
+        self.assertIn("spread by more than 1e-09 %", was("md"))
+        self.assertEqual(self.read("again.csv"), was("csv"))
+        self.assertEqual(self.ok("--from", run, "--md", "-"), was("md"))
         self.assertEqual(self.ok("--from", run, "--quiet"), "")
 
     @unittest.skipUnless(HAVE_MATPLOTLIB, "no matplotlib here (Debian: python3-matplotlib)")
     def test_draws_the_same_plots(self):
-        self.ok("--from", self.run_files["json"], "--plot", self.path("again"), "--quiet")
-        self.assertEqual(sorted(os.listdir(self.path("again"))), sorted(os.listdir(self.plots)))
-        self.assertLessEqual({name + ".png" for name in self.PLOTS}, set(os.listdir(self.plots)))
-        for name in os.listdir(self.plots):
-            with open(os.path.join(self.plots, name), "rb") as was, open(self.path(f"again/{name}"), "rb") as now:
-                self.assertEqual(now.read(), was.read(), name)
+        self.ok("--from", reports()["json"], "--plot", self.path("again"), "--quiet")
+        self.assertEqual(sorted(os.listdir(self.path("again"))), sorted(os.listdir(reports()["plots"])))
+        self.assertLessEqual({name + ".png" for name in self.PLOTS}, set(os.listdir(reports()["plots"])))
+        for name in os.listdir(reports()["plots"]):
+            then, now = (pathlib.Path(folder, name).read_bytes() for folder in (reports()["plots"], self.path("again")))
+            self.assertEqual(now, then, name)
 
     def test_some(self):
-        text = self.ok("grid", "copy", "--from", self.run_files["json"], "--csv", "-")
+        text = self.ok("grid", "copy", "--from", reports()["json"], "--csv", "-")
         self.assertEqual(list(dict.fromkeys(line["benchmark"] for line in csv.DictReader(text.splitlines()))),
                          ["copy", "grid"])
 
     def test_says_what_is_in_the_file(self):
         """Of another machine and program, with a benchmark that this one does not know, and a failed one."""
-        root = json.loads(self.was("json"))
+        root = json.loads(was("json"))
         root.update(version="9.8.7", git_revision="feedfeedfeed", compiler="of another time")
         root["machine"]["cuda"] = {"driver_version": 12080, "runtime_version": 12060, "kernel_driver": "570.1"}
         root["results"][0].update(benchmark="another", failed="it went wrong")
@@ -740,17 +744,17 @@ class FromTest(Commands):
 
     def test_older_files(self):
         """From before rows had predictions."""
-        root = json.loads(self.was("json"))
+        root = json.loads(was("json"))
         for row in [row for result in root["results"] for row in result["rows"]]:
             for name in ("predicted", "sync_share", "of_fastest"):
                 self.assertIsNone(row.pop(name))
         with open(self.path("older.json"), "w", encoding="utf-8") as file:
             json.dump(root, file)
-        self.assertEqual(self.ok("--from", self.path("older.json")), self.printed)
+        self.assertEqual(self.ok("--from", self.path("older.json")), reports()["printed"])
 
     def test_fields_of_axes(self):
         """Two barriers over 3 x 2 places, the second without one of them, and a row of its own, listed."""
-        root = json.loads(self.was("json"))
+        root = json.loads(was("json"))
         grid = next(result for result in root["results"] if result["benchmark"] == "grid")
         row = dict(grid["rows"][0], unit="cycles", noisy=False)
         grid["rows"] = [dict(row, name=name, axes={"blocks_per_sm": blocks, "threads": threads},
@@ -818,8 +822,8 @@ class FromTest(Commands):
 
     def test_list_of_reports(self):
         """Read as one: all results, each on its own; plots of the second one of a name have another name."""
-        root = json.loads(self.was("json"))
-        again = json.loads(self.was("json"))
+        root = json.loads(was("json"))
+        again = json.loads(was("json"))
         again.update(command_line="another command", version="9.8.7")
         for report, threads in ((root, 2), (again, 3)):
             for result in report["results"]:
@@ -829,7 +833,7 @@ class FromTest(Commands):
         with open(self.path("list.json"), "w", encoding="utf-8") as file:
             json.dump([root, again], file)
         text = self.ok("--from", self.path("list.json"))
-        self.assertEqual(text.count("Benchmark "), 2 * self.printed.count("Benchmark "))
+        self.assertEqual(text.count("Benchmark "), 2 * reports()["printed"].count("Benchmark "))
         markdown = self.ok("copy", "--from", self.path("list.json"), "--md", "-")
         self.assertIn("; another command`\n", markdown)
         self.assertIn("; 9.8.7, ", markdown)
@@ -849,13 +853,13 @@ class FromTest(Commands):
             self.refused(65, "not written by 'stencil bench --json'", "--from", self.path("bad.json"))
 
     def test_against_another(self):
-        run = self.run_files["json"]
+        run = reports()["json"]
         text = self.ok("copy", "--from", run, "--against", run, "--fail", "--margin", "100000000")
         self.assertIn("4 same", text)
         self.assertIn("+0.0%", text)
 
     def test_against_names_rows_in_full(self):
-        root = json.loads(self.was("json"))
+        root = json.loads(was("json"))
         grid = next(result for result in root["results"] if result["benchmark"] == "grid")
         for threads, row in zip((256, 512, 1024), grid["rows"]):
             row.update(name="multi-grid of a long name", axes={"blocks_per_sm": 32, "threads": threads})
@@ -871,7 +875,7 @@ class FromTest(Commands):
         with open(self.path("bad.json"), "w", encoding="utf-8") as file:
             file.write('{"schema_version": 2, "results": []}')
         self.refused(65, "bad.json': \"command_line\" is missing", "--from", self.path("bad.json"))
-        run = self.run_files["json"]
+        run = reports()["json"]
         self.refused(64, "did you mean 'grid'", "grd", "--from", run)
         self.refused(64, "holds no benchmark 'sweep'", "sweep", "--from", run)
         self.refused(64, "--json", "--from", run, "--json", self.path("x.json"))
@@ -879,7 +883,7 @@ class FromTest(Commands):
                        ["--inject-fault"], ["--omega", "1"]):
             self.refused(64, f"{option[0]} means nothing", "--from", run, *option)
         self.refused(73, "run.json", "--from", run, "--md", run, "--force")
-        self.refused(73, "run.csv", "--from", run, "--csv", self.run_files["csv"])
+        self.refused(73, "run.csv", "--from", run, "--csv", reports()["csv"])
 
 
 if __name__ == "__main__":
