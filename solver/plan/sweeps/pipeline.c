@@ -26,10 +26,6 @@ static stencil_pass_layout place(const stencil_plan *plan, const stencil_problem
         .kind = STENCIL_PASS_STREAMED, .refusal = "", .cost = {plan->tuning.pass_fma, 0, 1, 1, false}};
 }
 
-void pipeline_enter(stencil_plan *plan) {
-    stencil_kernel_deepen(&plan->kernel, plan->variant->general, plan->barrier != STENCIL_BARRIER_none);
-}
-
 static int64_t lines_of(const stencil_plan *plan, const stencil_problem *problem) {
     return plan->layout.blocks *
            (STENCIL_PIPELINE_WARPS / shape_of(problem, plan->variant->general, false).stages);

@@ -16,4 +16,6 @@ enum {
 };
 
 /* `enter` of both ranks. */
-void pipeline_enter(stencil_plan *plan);
+static inline void pipeline_enter(stencil_plan *plan) {
+    stencil_kernel_deepen(&plan->kernel, plan->variant->general, plan->barrier != STENCIL_BARRIER_none);
+}

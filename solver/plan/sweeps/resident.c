@@ -2,7 +2,6 @@
 #include <math.h>
 
 #include "solver/parts/workers.h"
-#include "solver/plan/halves.h"
 #include "solver/plan/sweeps/resident.h"
 
 /* A way to lay the tiles, and what a step and an exchange take. */
@@ -12,29 +11,6 @@ typedef struct layout {
     stencil_resident_memory memory;
     double step_s, exchange_s;
 } layout;
-
-subject resident_subject(const stencil_plan *plan, const stencil_problem *problem,
-                         const stencil_machine *machine) {
-    const stencil_gpu *gpu = &machine->gpu[plan->part[0].gpu];
-    subject s = {.problem = problem,
-                 .tuning = &plan->tuning,
-                 .clocks_per_s = 1e3 * gpu->clock_khz,
-                 .shared_bytes = gpu->shared_per_block_bytes,
-                 .radius = problem->shape->radius,
-                 .parts = plan->cut.parts,
-                 .slots = gpu->sm_count / plan->part[0].sharing,
-                 .f64 = problem->precision == STENCIL_FLOAT64,
-                 .general = plan->variant->general,
-                 .source = stencil_problem_has_source(problem)};
-    for (int p = 1; p < s.parts; p++) {
-        const stencil_part_plan *part = &plan->part[p];
-        s.slots = (int)stencil_smaller(s.slots, machine->gpu[part->gpu].sm_count / part->sharing);
-        s.linked = s.linked || part->gpu != plan->part[0].gpu;
-    }
-    if (stencil_barriers[plan->barrier].needs == STENCIL_NEEDS_CLUSTERS)
-        s.slots = stencil_plan_clusters(plan, gpu) * plan->tuning.cluster_blocks;
-    return s;
-}
 
 /* An axis of a part, which has no tiles yet. */
 static stencil_resident_axis axis_of(const subject *s, int axis, int part, int64_t length, int reach) {
@@ -141,11 +117,6 @@ static bool find(const subject *s, layout *best, int least, int most) {
     return best_s < INFINITY;
 }
 
-stencil_pass_limits resident_limits(const stencil_problem *problem, bool general) {
-    (void)problem, (void)general;
-    return (stencil_pass_limits){.depth = RESIDENT_DEPTH, .checked = 1};
-}
-
 static int suits(const stencil_plan *plan, const stencil_problem *problem, const stencil_machine *machine) {
     const subject s = resident_subject(plan, problem, machine);
     const int most = (int)stencil_smaller(RESIDENT_DEPTH, stencil_sweep_longest(plan, problem));
@@ -161,14 +132,6 @@ static int64_t most_of(const subject *s) {
         most = -stencil_smaller(-most, (int64_t)-32 * shape.cells * shape.rows * shape.warps);
     }
     return most;
-}
-
-stencil_pass_layout resident_refused(const subject *s, int64_t most) {
-    const double cells = (double)stencil_problem_updated_cells(s->problem);
-    return (stencil_pass_layout){.refusal =
-                                     cells > 0.5 * s->parts * s->slots * (double)most
-                                         ? "the field has more cells than the multiprocessors hold"
-                                         : "the field is too small or too narrow to be cut into tiles"};
 }
 
 static stencil_pass_layout place(const stencil_plan *plan, const stencil_problem *problem,
@@ -188,16 +151,6 @@ static stencil_pass_layout place(const stencil_plan *plan, const stencil_problem
                                  .shared_bytes = l.memory.bytes,
                                  .step_s = l.step_s,
                                  .exchange_s = l.exchange_s};
-}
-
-void resident_enter(stencil_plan *plan) {
-    stencil_kernel *kernel = &plan->kernel;
-    const stencil_resident *tiles = &plan->layout.resident;
-    kernel->deep =
-        stencil_resident_kernel(kernel->shape, kernel->precision, plan->variant->general, tiles->shape);
-    kernel->depth = RESIDENT_DEPTH;
-    kernel->deep_threads = 32 * tiles->warps;
-    kernel->deep_bytes = plan->layout.shared_bytes;
 }
 
 static stencil_resident_shape shape_of(const stencil_plan *plan, const stencil_problem *problem) {
