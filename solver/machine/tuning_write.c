@@ -35,7 +35,7 @@ static void put_bandwidths(const file *f) {
                  1e-9 * rate);
         put(f, name, rate > 0 ? cell_bytes * rate : f->c->bytes_per_s[loop][rank][far],
             rate > 0 ? figure : scaled);
-        if (loop == STENCIL_LOOP_LAUNCHED && rank == 0 && far == STENCIL_FAR && rate > 0)
+        if (i == (STENCIL_LOOP_LAUNCHED * 2 + 0) * STENCIL_DISTANCES + STENCIL_FAR && rate > 0) /* of 2D */
             put(f, "bytes_per_s", cell_bytes * rate, figure);
     }
 }
@@ -71,9 +71,10 @@ static double far_rate(const file *f, int shape, int precision, stencil_loop loo
 }
 
 static double made_of_guess(const file *f, int shape, int precision) {
-    const double beside = stencil_shapes[shape].rank == 3 ? f->now.pass_beside_3d : 0;
+    const double beside[] = {0, f->now.pass_beside_3d};
     return far_rate(f, shape, precision, STENCIL_LOOP_LAUNCHED) *
-           (stencil_shapes[shape].point_count + beside) / f->c->fma_per_s[precision];
+           (stencil_shapes[shape].point_count + beside[stencil_shapes[shape].rank - 2]) /
+           f->c->fma_per_s[precision];
 }
 
 static double looped_of_launched(const file *f, int shape, int precision) {
@@ -83,25 +84,28 @@ static double looped_of_launched(const file *f, int shape, int precision) {
 
 /* The geometric mean over all sets of a rank in both precisions. */
 static void put_mean(const file *f, const char *name, of_set *of, int rank) {
-    double sum = 0, least = INFINITY, most = 0;
-    int count = 0;
+    struct {
+        double sum, least, most;
+        int count;
+    } ranks[2] = {{0}}, *m;
     for (int i = 0; i < STENCIL_SHAPE_COUNT * STENCIL_PRECISION_COUNT; i++) {
         const int shape = i / STENCIL_PRECISION_COUNT;
-        const double value =
-            stencil_shapes[shape].rank == rank ? of(f, shape, i % STENCIL_PRECISION_COUNT) : 0;
+        const double value = of(f, shape, i % STENCIL_PRECISION_COUNT);
         if (!(value > 0))
             continue;
-        sum += log(value);
-        count++;
-        least = fmin(least, value);
-        most = fmax(most, value);
+        m = &ranks[stencil_shapes[shape].rank - 2];
+        m->sum += log(value);
+        m->least = m->count > 0 ? fmin(m->least, value) : value;
+        m->most = fmax(m->most, value);
+        m->count++;
     }
+    m = &ranks[rank - 2];
     char figure[96];
-    snprintf(figure, sizeof figure, "pipeline, %d times %.3g to %.3g, the geometric mean", count, least,
-             most);
-    if (count > 0)
-        fprintf(f->out, "STENCIL_TUNED(double, %s, %.3g, \"%s\", \"%s\")\n", name, exp(sum / count), f->date,
-                figure);
+    snprintf(figure, sizeof figure, "pipeline, %d times %.3g to %.3g, the geometric mean", m->count, m->least,
+             m->most);
+    if (m->count > 0)
+        fprintf(f->out, "STENCIL_TUNED(double, %s, %.3g, \"%s\", \"%s\")\n", name, exp(m->sum / m->count),
+                f->date, figure);
 }
 
 void stencil_tuning_write(FILE *out, const stencil_machine *machine, const char *date) {

@@ -47,7 +47,7 @@ int64_t stencil_cpu_scratch_bytes(const stencil_plan *plan, const stencil_proble
  * so many tiles around a cell. */
 static int64_t ll_bytes(const stencil_problem *problem, const stencil_cut *cut) {
     const int64_t words = 2 * stencil_ll_words(problem->precision);
-    const int64_t readers = problem->rank == 3 ? 8 : 4;
+    const int64_t readers = INT64_C(1) << problem->rank;
     return stencil_ll_slots_most(cut) *
            (words * (int64_t)sizeof(uint64_t) + (1 + readers) * (int64_t)sizeof(stencil_ll_entry));
 }
