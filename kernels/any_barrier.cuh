@@ -17,6 +17,7 @@ struct any_barrier {
 #include "sync/barriers.def"
     };
 
+    __device__ ~any_barrier() {}
     __device__ explicit any_barrier(const stencil_kernel_args &s) : id(s.sync) {
         switch (id) {
 #define STENCIL_BARRIER(id, name, capability, needs, text)                                                   \
