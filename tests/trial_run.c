@@ -295,8 +295,7 @@ int trial_lacking = 0;
 static bool lacks_kernels(const trial_run *r, const stencil_machine *machine) {
     static bool said[STENCIL_SWEEP_COUNT];
     for (int p = 0; p < r->parts || p == 0; p++) {
-        if (stencil_sweep_has_kernels((stencil_sweep_id)r->sweep, machine,
-                                      r->gpu[p]) == STENCIL_OK)
+        if (stencil_sweep_has_kernels((stencil_sweep_id)r->sweep, machine, r->gpu[p]) == STENCIL_OK)
             continue;
         if (!said[r->sweep])
             printf("SKIPPED: %s\n", stencil_error_last()->message);

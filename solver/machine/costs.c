@@ -1,4 +1,5 @@
-/* Steps cost what the GPU's file says where nobody has measured it (machine/tuning.h), scaled to this machine. */
+/* Steps cost what the GPU's file says where nobody has measured it (machine/tuning.h), scaled to this
+ * machine. */
 #include <math.h>
 #include <string.h>
 
