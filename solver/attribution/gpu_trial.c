@@ -32,7 +32,7 @@ enum { ROWS_MAX = 65535 };
 static stencil_status launch_unordered(stencil_gpu_part *gpu, int64_t first, int64_t count) {
     stencil_kernel_args *s = &gpu->args;
     const stencil_plan *plan = gpu->plan;
-    const stencil_launch launch = stencil_plan_launch(plan, plan->depth, false);
+    const stencil_kernel_launch launch = stencil_plan_launch(plan, plan->depth, false);
     const unsigned tiles = plan->depth > 1 ? (unsigned)plan->layout.blocks
                                            : s->tile_count[0] * s->tile_count[1] * s->tile_count[2];
     const dim3 block = {(unsigned)launch.block_x, (unsigned)launch.block_y, 1};

@@ -61,14 +61,14 @@ stencil_status stencil_plan_kernel(stencil_plan *plan, const stencil_problem *pr
     return STENCIL_OK;
 }
 
-stencil_launch stencil_plan_launch(const stencil_plan *plan, int steps, bool checked) {
+stencil_kernel_launch stencil_plan_launch(const stencil_plan *plan, int steps, bool checked) {
     const stencil_kernel *kernel = &plan->kernel;
     if (steps == 1)
-        return (stencil_launch){kernel->function, kernel->traced, plan->block_x, plan->block_y,
-                                kernel->step_bytes};
+        return (stencil_kernel_launch){kernel->function, kernel->traced, plan->block_x, plan->block_y,
+                                       kernel->step_bytes};
     const void *pass = checked ? kernel->checked : kernel->deep;
-    return (stencil_launch){pass, pass, kernel->deep_threads, 1,
-                            checked ? kernel->checked_bytes : kernel->deep_bytes};
+    return (stencil_kernel_launch){pass, pass, kernel->deep_threads, 1,
+                                   checked ? kernel->checked_bytes : kernel->deep_bytes};
 }
 
 /* What the kernel needs, and how much of it fits on every GPU of the plan. */

@@ -150,12 +150,12 @@ typedef struct stencil_plan {
 } stencil_plan;
 
 /* What makes so many steps on a GPU, one or several (checked: whose last one is), and the blocks of it. */
-typedef struct stencil_launch {
+typedef struct stencil_kernel_launch {
     const void *function, *traced; /* the latter also notes moments; of several steps either does */
     int block_x, block_y;          /* threads */
     int shared_bytes;              /* dynamic shared memory of a block */
-} stencil_launch;
-stencil_launch stencil_plan_launch(const stencil_plan *plan, int steps, bool checked);
+} stencil_kernel_launch;
+stencil_kernel_launch stencil_plan_launch(const stencil_plan *plan, int steps, bool checked);
 
 /* Chooses backend, devices, cut, kernel and launch shape from the description of a machine alone: nothing is
  * asked of a driver, nothing is allocated. What the description does not know of a kernel is taken from what

@@ -9,7 +9,7 @@
 /* One part's launch: of single steps, or of passes of several. */
 static stencil_status launch(stencil_gpu_part *gpu, const stencil_batch *batch) {
     const stencil_plan *plan = gpu->plan;
-    const stencil_launch launch = stencil_plan_launch(plan, plan->depth, false);
+    const stencil_kernel_launch launch = stencil_plan_launch(plan, plan->depth, false);
     stencil_kernel_args *s = &gpu->args;
     stencil_gpu_set_steps(gpu, s, batch->first, batch->count, batch->from);
     gpu->args.mailbox->step = batch->first;
