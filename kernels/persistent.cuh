@@ -2,7 +2,6 @@
  * residual and decision. */
 #pragma once
 
-#include "kernels/any_barrier.cuh"
 #include "kernels/ll.cuh"
 #include "kernels/residual.cuh"
 #include "kernels/tiles.cuh"
@@ -194,7 +193,7 @@ __device__ __forceinline__ void leave_results(const stencil_kernel_args &s, int6
 template <class Sweep, class Barrier, bool Ll>
 __global__ void __launch_bounds__(block_threads, Sweep::blocks)
     persistent_kernel(const __grid_constant__ stencil_kernel_args s) {
-    Barrier barrier = barrier_of_launch<Barrier>(s);
+    Barrier barrier(s.barrier);
     const stencil_domain &d = s.domain;
     int64_t step = s.step_first;
     uint32_t reason = STENCIL_REASON_NONE, checks = 0;

@@ -40,9 +40,8 @@ template <stencil_shape_id Id, int Row> stencil_kernel row_of() {
             row.function = reinterpret_cast<const void *>(&step_kernel<Sweep>);
             row.traced = reinterpret_cast<const void *>(&traced_kernel<Sweep>);
         } else {
-            using Barrier =
-                std::conditional_t<Sweep::one_kernel, any_barrier, typename barrier_of<key.barrier>::type>;
-            row.function = reinterpret_cast<const void *>(&persistent_kernel<Sweep, Barrier, ll>);
+            row.function = reinterpret_cast<const void *>(
+                &persistent_kernel<Sweep, typename barrier_of<key.barrier>::type, ll>);
         }
     }
     return row;

@@ -17,7 +17,6 @@ template <class P, class T, bool Relaunch, bool Ll> struct naive_sweep {
     using single = naive_sweep;
     /* Blocks on a multiprocessor at least; threads of a block and cells of a thread along x; dynamic shared
      * memory of a block. */
-    static constexpr bool one_kernel = true; /* for all barriers */
     static constexpr int blocks = 2, block_x = STENCIL_PARTIAL_CELLS, cells = 1, shared_bytes = 0;
 
     template <bool Check>

@@ -203,7 +203,6 @@ template <class P, class T, int Batch> struct stream {
 template <class P, class T, bool Relaunch, bool Ll> struct stream_sweep {
     using cell = T;
     using single = stream_sweep; /* what makes a step that is a pass of its own */
-    static constexpr bool one_kernel = false;
     static constexpr stream_tuning tuning = stream_tuning_of<P, T, Relaunch, Ll>();
     static constexpr stencil_stream_sums sums = stream_sums_of<P, T, Relaunch>();
     /* What L2 is told gains nothing where fma are what takes the time (2D, radius 3) or steps are short (LL
