@@ -102,6 +102,12 @@ void stencil_shape_stream_3d(stencil_plan *plan, const stencil_problem *problem,
 stencil_pass_limits stencil_step_limits(const stencil_problem *problem, bool general);
 stencil_pass_layout stencil_step_place(const stencil_plan *plan, const stencil_problem *problem,
                                        const stencil_machine *machine);
+/* The maker of a sweep's steps by themselves; `past`: a CPU can store their results past the cache. */
+#define STENCIL_STEP_MAKER(name, past)                                                                       \
+    {                                                                                                        \
+        .sweep = STENCIL_SWEEP_##name, .streams = past, .limits = stencil_step_limits,                       \
+        .suits = stencil_sweep_suits, .place = stencil_step_place                                            \
+    }
 /* Passes as long as they can be. */
 int stencil_sweep_suits(const stencil_plan *plan, const stencil_problem *problem,
                         const stencil_machine *machine);

@@ -3,16 +3,14 @@ change of the two weight providers (kernels/term.cuh, kernels/cpu_term.inc) and 
 `verify` then holds what each sweep makes against that reference, on the CPU and, where there is one, on a GPU."""
 import os
 import re
-import shutil
-import subprocess
 import sys
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCES = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(SOURCES, "tests", "app"))
+import copied  # noqa: E402
 import draw  # noqa: E402
-import harness  # noqa: E402
 
 # Two sets suffice, and build in a minute where there is CUDA.
 SETS_PATTERN = "j2d5pt|j3d7pt"
@@ -51,43 +49,26 @@ RUNS = {
 
 
 @unittest.skipUnless(draw.DRAW == "all", "it builds the copy, which takes minutes: ./dev test --all")
-class RowWeights(harness.CommandTest):
-    def must(self, *command):
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", cwd=self.directory)
-        self.assertEqual(done.returncode, 0, f"{command}: {done.stdout[-3000:]}")
-
-    def edit(self, path, change):
-        with open(path, encoding="utf-8") as file:
-            text = file.read()
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(change(text))
-
-    def copy(self):
-        tree = self.path("tree")
-        os.mkdir(tree)
-        for name in ("CMakeLists.txt", "cmake", "app", "base", "bench", "inputs", "kernels", "solver", "sync"):
-            path = os.path.join(SOURCES, name)
-            (shutil.copytree if os.path.isdir(path) else shutil.copy)(path, os.path.join(tree, name))
-        for name, pairs in CHANGES.items():
-            def change(text):
-                for old, new in pairs:
-                    self.assertIn(old, text, name)
-                    text = text.replace(old, new)
-                return text
-            self.edit(os.path.join(tree, name), change)
-        for name in ("kernels/stencils.def", "bench/speed.def"):
-            self.edit(os.path.join(tree, name), lambda text: re.sub(
-                rf"^STENCIL_\w+\((?!{SETS_PATTERN})j\dd\w+, .*\n| list\((?!{SETS_PATTERN})j\w+, \d+\)", "", text, flags=re.MULTILINE))
-        return tree
+class RowWeights(copied.CopiedTest):
+    def change(self, name, pairs):
+        def replace(text):
+            for old, new in pairs:
+                self.assertIn(old, text, name)
+                text = text.replace(old, new)
+            return text
+        self.edit(name, replace)
 
     def test_row_weights_reach_every_sweep(self):
-        tree, build = self.copy(), self.path("build")
+        self.copy()
+        for name, pairs in CHANGES.items():
+            self.change(name, pairs)
+        for name in ("kernels/stencils.def", "bench/speed.def"):
+            self.edit(name, lambda text: re.sub(
+                rf"^STENCIL_\w+\((?!{SETS_PATTERN})j\dd\w+, .*\n| list\((?!{SETS_PATTERN})j\w+, \d+\)", "", text,
+                flags=re.MULTILINE))
         cuda = "ON" if os.environ.get("NVCC") and os.path.exists("/dev/nvidia0") else "OFF"
-        self.must("cmake", "-S", tree, "-B", build, "-D", f"STENCIL_CUDA={cuda}", "-D", "STENCIL_TESTS=OFF",
-                  *(("-D", "CMAKE_CUDA_ARCHITECTURES=native", "-D", f"CMAKE_CUDA_COMPILER={os.environ['NVCC']}")
-                    if cuda == "ON" else ()), "-D", "CMAKE_BUILD_TYPE=Release")
-        self.must("cmake", "--build", build, "--parallel", str(os.cpu_count()), "--target", "stencil")
-        program = os.path.join(build, "app", "stencil")
+        options = ("-D", f"CMAKE_CUDA_COMPILER={os.environ['NVCC']}") if cuda == "ON" else ()
+        program = self.build("Release", "-D", f"STENCIL_CUDA={cuda}", *options)
         sums = set()
         for name, arguments in PROBLEMS:
             self.ok("new", f"{name}.h5", *arguments, program=program)

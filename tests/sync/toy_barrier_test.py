@@ -2,14 +2,13 @@
 it; with nvcc a kernel that uses it is compiled as well."""
 import os
 import shutil
-import subprocess
 import sys
 import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCES = os.path.dirname(os.path.dirname(HERE))
 sys.path.insert(0, os.path.join(SOURCES, "tests", "app"))
-import harness  # noqa: E402
+import copied  # noqa: E402
 
 LINE = 'STENCIL_BARRIER(toy, "toy", 70, NOTHING, "one kernel, a counter and a door")\n'
 KERNEL = """#include "sync/toy.cuh"
@@ -23,32 +22,12 @@ __global__ void passes(stencil_barrier_state state, int64_t count) {
 
 
 @unittest.skipIf(os.environ.get("STENCIL_SLOW") == "1", "the other configuration builds the same copy")
-class ToyBarrier(harness.CommandTest):
-    def must(self, *command):
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", cwd=self.directory)
-        self.assertEqual(done.returncode, 0, f"{command}: {done.stdout[-3000:]}")
-
-    def copy(self):
-        """The copy of the sources, with the barrier in it."""
-        tree = self.path("tree")
-        os.mkdir(tree)
-        for name in ("CMakeLists.txt", "cmake", "app", "base", "bench", "inputs", "kernels", "solver", "sync"):
-            path = os.path.join(SOURCES, name)
-            (shutil.copytree if os.path.isdir(path) else shutil.copy)(path, os.path.join(tree, name))
-        shutil.copy(os.path.join(HERE, "toy.cuh"), os.path.join(tree, "sync"))
-        registry = os.path.join(tree, "sync", "barriers.def")
-        with open(registry, encoding="utf-8") as file:
-            rows = file.read()
-        with open(registry, "w", encoding="utf-8") as file:
-            file.write(rows.replace("#undef", LINE + "#undef"))
-        return tree
-
+class ToyBarrier(copied.CopiedTest):
     def test_one_file_and_one_line(self):
-        tree, build = self.copy(), self.path("build")
-        self.must("cmake", "-S", tree, "-B", build, "-D", "STENCIL_CUDA=OFF", "-D", "STENCIL_TESTS=OFF", "-D",
-                  "CMAKE_BUILD_TYPE=Debug")
-        self.must("cmake", "--build", build, "--parallel", "2", "--target", "stencil")
-        program = os.path.join(build, "app", "stencil")
+        tree = self.copy()
+        shutil.copy(os.path.join(HERE, "toy.cuh"), os.path.join(tree, "sync"))
+        self.edit("sync/barriers.def", lambda rows: rows.replace("#undef", LINE + "#undef"))
+        program = self.build("Debug", "-D", "STENCIL_CUDA=OFF")
         self.ok("new", "p.h5", "--problem", "heat", "--size", "65x33", program=program)
         self.ok("p.h5", "--steps", 200, "-o", "relaunch.h5")
         trial = ("--sync", "toy", "-j", 3, "p.h5", "--steps", 200)

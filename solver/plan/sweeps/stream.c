@@ -105,15 +105,7 @@ void stencil_shape_stream_3d(stencil_plan *plan, const stencil_problem *problem,
           (terms){.axis = STENCIL_Z, .summed = t->stream_sums_cost_3d, .alone = alone});
 }
 
-const stencil_maker stencil_stream_steps = {STENCIL_SWEEP_stream,
-                                            true,
-                                            false,
-                                            stencil_step_limits,
-                                            stencil_sweep_suits,
-                                            stencil_step_place,
-                                            NULL,
-                                            NULL,
-                                            NULL};
+const stencil_maker stencil_stream_steps = STENCIL_STEP_MAKER(stream, true);
 static const stencil_sweep_table stream_2d = {{STENCIL_STREAM_STEPS}, stencil_shape_stream_2d, false},
                                  stream_3d = {{STENCIL_STREAM_STEPS}, stencil_shape_stream_3d, true};
 const stencil_sweep_host stencil_sweep_stream = {.depth = 1, .guess = 1, .rank = {&stream_2d, &stream_3d}};
