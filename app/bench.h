@@ -10,7 +10,7 @@
 stencil_status bench_read_edges(const char *text, stencil_bench_options *bench);
 stencil_status bench_read_file(const char *path, const stencil_input_options *how, stencil_spec *spec);
 
-/* What is printed is made in three steps, each of which knows those before it alone: rows are collected
+/* Output is made in three steps, each of which knows only those before it: rows are collected
  * (bench_rows.c, bench_skipped.c), a table is made of each group (bench_table.c, bench_bars.c), and tables
  * and lines are printed (bench_print.c, bench_against.c). */
 
@@ -42,8 +42,8 @@ typedef struct bench_groups {
     bench_group *group;
     const stencil_bench_row **row;
 } bench_groups;
-/* Where rows were compared with each other, those; else all that are listed, then all fields. false: there is
- * no memory. */
+/* Finds the rows of each table: those that were compared with each other, or else all that are listed, then
+ * all fields. Returns false where there is no memory. */
 bool bench_groups_of(const stencil_bench_result *result, bench_groups *groups);
 void bench_groups_destroy(bench_groups *groups);
 

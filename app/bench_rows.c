@@ -20,7 +20,7 @@ bool bench_is_copy(const stencil_bench_row *row) {
     return strcmp(row->kind, "copy") == 0;
 }
 
-/* Whether rows are of the same thing at places of the same axes: a series. */
+/* Tells whether two rows belong to one series: the same thing, measured at places of the same axes. */
 static bool belong_together(const stencil_bench_row *a, const stencil_bench_row *b) {
     const char *method_a = a->method != NULL ? a->method : "", *method_b = b->method != NULL ? b->method : "";
     bool same = strcmp(a->kind, b->kind) == 0 && strcmp(a->name, b->name) == 0 &&
@@ -68,7 +68,7 @@ bool bench_next_number(const stencil_bench_row *const *row, int count, int axis,
     return *number > last;
 }
 
-/* Whether the last two axes of a series span a field of at least 2 x 2 places. */
+/* Tells whether the last two axes of a series span a field of at least 2 x 2 places. */
 static bool is_field(const stencil_bench_row *const *row, int count) {
     const int axes = row[0]->axis_count;
     bool is = axes >= 2;

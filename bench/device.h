@@ -80,7 +80,7 @@ stencil_status stencil_device_clock(stencil_bench *b, int gpu, double *hz);
 /* Of the first `count` GPUs of the options: what the least of them has. */
 stencil_gpu stencil_device_least(const stencil_bench *b, int count);
 
-/* Whether a GPU has code for this compute capability; else *why, "" before, says so. */
+/* Tells whether a GPU has code for this compute capability; sets *why, "" before, where it has not. */
 bool stencil_device_has_code(const stencil_gpu *gpu, int capability, char why[96]);
 
 /* Loads a kernel on each of the first `count` GPUs of the options, since nothing may be loaded lazily while

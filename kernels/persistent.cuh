@@ -107,9 +107,9 @@ __global__ void __launch_bounds__(block_threads, Sweep::blocks)
     make_launched<Sweep>(s, (int)(s.step_first & 1));
 }
 
-/* The same for attribution: a step of its own notes moments; in a grid of as many rows as steps, of tiles
- * each, these are made with nothing that holds them together. A kernel of its own, since the other one has
- * no register left. */
+/* The kernel of a relaunch for attribution: a step of its own notes moments; in a grid of as many rows as
+ * steps, of tiles each, these are made with nothing that holds them together. A kernel of its own, since the
+ * other one has no register left. */
 template <class Sweep>
 __global__ void __launch_bounds__(block_threads, Sweep::blocks)
     traced_kernel(const __grid_constant__ stencil_kernel_args s) {

@@ -31,7 +31,7 @@ __device__ __forceinline__ void end_block(int number) {
     asm volatile("{ .reg .pred p; setp.lt.s32 p, %0, 0;\n\t@p trap; }" ::"r"(number));
 }
 
-/* In a chain of programmatic launches: lets the next one set up its blocks, and waits until the one before
+/* Lets, in a chain of programmatic launches, the next one set up its blocks, and waits until the one before
  * has ended and its writes are visible. Elsewhere both do nothing. */
 __device__ __forceinline__ void await_launch_before() {
 #if __CUDA_ARCH__ >= 900
@@ -69,9 +69,9 @@ __device__ __forceinline__ void store_vector(double *to, const double *from) {
     *reinterpret_cast<double2 *>(to) = make_double2(from[0], from[1]);
 }
 
-/* What L2 is to do with a line: keep it longer than others, or give it away before them. */
+/* The priority of a line in L2: it is kept longer than others, or given away before them. */
 enum class l2_line { keep, give_away };
-/* That policy, or the usual one where the caller does not ask for it. */
+/* The policy of a priority, or the usual one where the caller does not ask for it. */
 __device__ __forceinline__ uint64_t l2_policy(l2_line line, bool asked_for) {
     uint64_t policy = 0;
 #if __CUDA_ARCH__ >= 800
@@ -155,7 +155,7 @@ __device__ __forceinline__ void store_shared(uint32_t to, float v) {
 __device__ __forceinline__ void store_shared(uint32_t to, double v) {
     asm volatile("st.shared.f64 [%0], %1;" ::"r"(to), "d"(v) : "memory");
 }
-/* 16 bytes of them. */
+/* Loads 16 bytes of cells. */
 __device__ __forceinline__ void load_shared_vector(uint32_t from, double *v) {
     asm volatile("ld.shared.v2.f64 {%0, %1}, [%2];" : "=d"(v[0]), "=d"(v[1]) : "r"(from) : "memory");
 }
@@ -165,7 +165,7 @@ __device__ __forceinline__ void load_shared_vector(uint32_t from, float *v) {
                  : "r"(from)
                  : "memory");
 }
-/* 1, 2 or 4 cells, on a boundary of as many. */
+/* Loads 1, 2 or 4 cells, which lie on a boundary of as many. */
 template <int Cells>
 __device__ __forceinline__ void load_shared_if(uint32_t wanted, uint32_t from, float *v) {
     if constexpr (Cells == 1)
@@ -225,7 +225,7 @@ __device__ __forceinline__ void copy_vector(void *to, const void *from) {
     *static_cast<float4 *>(to) = *static_cast<const float4 *>(from);
 #endif
 }
-/* The same of a line that L2 is told what to do with. */
+/* Copies a vector whose line has a policy in L2. */
 __device__ __forceinline__ void copy_vector(void *to, const void *from, uint64_t policy) {
 #if __CUDA_ARCH__ >= 800
     asm volatile("cp.async.ca.shared.global.L2::cache_hint [%0], [%1], 16, %2;" ::"r"(shared_address(to)),
@@ -307,11 +307,11 @@ __device__ __forceinline__ void bulk_copy_out(void *to, uint32_t from, uint32_t 
                  "r"(bytes)
                  : "memory");
 }
-/* What this thread knows to be written in shared memory is there for copies that it starts. */
+/* Makes what this thread knows to be written in shared memory visible to bulk copies that it starts. */
 __device__ __forceinline__ void publish_to_bulk_copies() {
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
-/* The same for all memory, and what copies have written for this thread's own accesses. */
+/* Does so for all memory, and makes what bulk copies have written visible to this thread. */
 __device__ __forceinline__ void publish_all_to_bulk_copies() {
     asm volatile("fence.proxy.async;" ::: "memory");
 }
@@ -372,7 +372,7 @@ __device__ __forceinline__ void load_wide_if(uint32_t wanted, const uint64_t *fr
                  : "r"(wanted), "l"(from)
                  : "memory");
 }
-/* The same for blocks of this GPU only. */
+/* A word of 128 bits between blocks of one GPU. */
 __device__ __forceinline__ void store_wide(ulonglong2 *to, const ulonglong2 &word) {
     asm volatile("{ .reg .b128 v; mov.b128 v, {%1, %2}; st.relaxed.gpu.global.b128 [%0], v; }" ::"l"(to),
                  "l"(word.x), "l"(word.y)

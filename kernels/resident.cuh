@@ -6,7 +6,8 @@
 
 namespace stencil {
 
-/* Of tiles of a shape; nullptr: there is no such shape, or it has no room for general problems. */
+/* The loop of tiles of a shape, or nullptr where there is no such shape, or it has no room for general
+ * problems. */
 template <class P, class T, bool General, int Shape> const void *resident_loop_of() {
     if constexpr (P::rank == 2) {
         constexpr stencil_resident_shape shape = stencil_resident_shape_of(P::radius, sizeof(T) == 8, Shape);

@@ -21,7 +21,7 @@ template <class T> struct point_weight {
     template <class Where> __device__ __forceinline__ T of(Where) const {
         return value;
     }
-    /* Whether it is 1 in all cells. */
+    /* Tells whether it is 1 in all cells. */
     __device__ __forceinline__ bool is_one() const {
         return value == T(1);
     }
@@ -47,13 +47,14 @@ __device__ __forceinline__ uniform_weights<T> weights_of(const stencil_domain &d
     else
         return {weights.f64, &d};
 }
-/* Of all steps of the launch. */
+/* The provider of weights that all steps of the launch have. */
 template <class T> __device__ __forceinline__ uniform_weights<T> weights_of(const stencil_domain &d) {
     return weights_of<T>(d, d.weights);
 }
 
-/* Those of a step of a cycle, which the block has put into shared memory, at a pointer or a 32-bit address
- * (which is what decides the order of loads): of `Points` points, and behind them the source's. */
+/* The provider of the weights of a step of a cycle, which the block has put into shared memory, at a pointer
+ * or a 32-bit address (which is what decides the order of loads): of `Points` points, and behind them the
+ * source's. */
 template <class T, int Points, class Address> struct cycle_weights {
     static constexpr int count = Points + 1;
     Address at;
@@ -84,7 +85,7 @@ template <class T, int Points, class Address> struct cycle_weights {
     }
 };
 
-/* What a kernel for all problems (General) has, or a faster one. */
+/* The provider of a kernel for all problems (General), or of a faster one. */
 template <class T, int Points, bool General>
 using step_weights_of = std::conditional_t<General, cycle_weights<T, Points, const T *>, uniform_weights<T>>;
 

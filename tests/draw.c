@@ -37,7 +37,7 @@ static uint64_t seed(void) {
     return draw != NULL && draw[0] != '\0' && !is_all() ? strtoull(draw, NULL, 10) : 16;
 }
 
-/* Whether a name is new to the sample; notes it, where the case is made. */
+/* Tells whether a name is new to the sample, and notes it where the case is made. */
 static bool is_new(const char *name, bool note) {
     for (int i = 0; i < known_count; i++)
         if (strcmp(known[i], name) == 0)

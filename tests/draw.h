@@ -1,4 +1,4 @@
-/* What tests make of a product of cases that is too large for every day: a sample, drawn with a fixed seed,
+/* The sample that tests make of a product of cases too large for every day, drawn with a fixed seed,
  * the same everywhere. In the environment STENCIL_TEST_DRAW has another seed, or `all` for the whole product,
  * which is what
  * ./dev test --all says. tests/app/harness.py has the same for Python. */
@@ -18,8 +18,8 @@ typedef struct draw_names {
 /* One more of them (printf). */
 void draw_add(draw_names *names, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Whether the next case is made: one of so many that follow each other, each with `all`, an eighth of them
- * where host code has sanitizers; and those that are the first with one of the names. */
+/* Tells whether the next case is made: one of so many that follow each other, each with `all`, an eighth of
+ * them where host code has sanitizers; and those that are the first with one of the names. */
 bool draw_case(int one_of, const draw_names *names);
 
 /* Prints seed and size of the sample, so that it can be drawn again. */

@@ -178,7 +178,7 @@ static stencil_status sample(stencil_bench *, void *what, int64_t count, double 
     return launch_all(c, count == c->low.count ? &c->low : &c->high, time_s);
 }
 
-/* What a graph of a pair is made of. */
+/* The arguments of capture(), which makes a graph of a pair of launches. */
 struct captured {
     const launch_case *c;
     const launches *l;

@@ -21,7 +21,8 @@ struct stencil_case_ceiling {
     size_t state_bytes;
     /* Queues a run, from the inputs to the results. */
     stencil_status (*run)(const struct stencil_case_ceiling *ceiling);
-    /* Of CUB in place of that: queues it, with *bytes of memory; without memory: says how much it needs. */
+    /* CUB's operation in place of a graph: queues it with *bytes of memory, or, without memory, says how much
+     * it needs. */
     stencil_status (*queue)(const struct stencil_case_ceiling *ceiling, void *memory, size_t *bytes);
 };
 

@@ -66,8 +66,8 @@ static void note(const stencil_case_thread *t, int64_t step, stencil_mark mark) 
             (int64_t)(1e9 * stencil_clock_s());
 }
 
-/* What a test asks of a thread before the barrier behind a phase; false: it has stayed away until another one
- * gave up. */
+/* Lets a thread come late to the barrier behind a phase, or stay away, as a test asks. Returns false where it
+ * has stayed away until another one gave up. */
 static bool comes(const stencil_case_thread *t, int64_t step) {
     if (t->fault->delay_ns != 0)
         sleep_ns(stencil_lateness_ns(t->fault, t->number, step));

@@ -21,7 +21,7 @@ typedef enum multi_normalise_way {
     MULTI_NORMALISE_CACHED   /* a persistent kernel under the barrier across parts */
 } multi_normalise_way;
 
-/* What a part knows of a problem of case normalise-cached. */
+/* A part's view of a problem of case normalise-cached. */
 typedef struct multi_normalise_part {
     normalise_cached_arguments of;
     uint32_t *word[STENCIL_PARTS_MAX]; /* of each part, in its memory: the largest of its values */
@@ -34,7 +34,7 @@ static inline multi_normalise_part *multi_normalise_part_of(const stencil_part *
     return (multi_normalise_part *)part;
 }
 
-/* In orders of multi_normalise_way. */
+/* The case; its orders are the values of multi_normalise_way. */
 extern const stencil_parts_case stencil_multi_normalise;
 
 #ifdef STENCIL_HAVE_CUDA

@@ -19,7 +19,7 @@ typedef enum multi_reduction_order {
     MULTI_REDUCTION_ORDERS
 } multi_reduction_order;
 
-/* In orders of multi_reduction_order, parts of multi_reduction_arguments. */
+/* The case; its orders are the values of multi_reduction_order, its parts are multi_reduction_arguments. */
 extern const stencil_parts_case stencil_multi_reduction;
 
 #ifdef STENCIL_HAVE_CUDA

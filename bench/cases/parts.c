@@ -294,7 +294,7 @@ stencil_status stencil_parts_loop_run(stencil_parts_loop *loop, int64_t count, d
     return run_team(loop, count, time_s);
 }
 
-/* What all parts have made, or what each has. */
+/* Compares with the plain version: the result of all parts together, or that of one part. */
 static stencil_status check(const stencil_parts_loop *loop, int part) {
     const stencil_parts_spread *s = loop->spread;
     char by[64];

@@ -14,8 +14,7 @@ int stencil_parts_most(const stencil_bench *b);
 
 enum { STENCIL_PARTS_ORDERS_MAX = 8, STENCIL_PARTS_ARRAYS_MAX = 4, STENCIL_PART_BYTES = 384 };
 
-/* What each part knows, in its case's own terms: the first STENCIL_CASE_ARGUMENTS_BYTES of it are the
- * arguments of its phases. */
+/* A part in its case's own terms; the first STENCIL_CASE_ARGUMENTS_BYTES are the arguments of its phases. */
 typedef struct stencil_part {
     unsigned char bytes[STENCIL_PART_BYTES] __attribute__((aligned(16)));
 } stencil_part;
@@ -49,7 +48,8 @@ typedef struct stencil_parts_loop {
     int order;        /* of the case's */
     double timeout_s; /* of a wait at a barrier */
 
-    /* Of the next runs of a persistent kernel; who is absent is one of all blocks, the last one at first. */
+    /* The fault of the next runs of a persistent kernel; `absent` is a number among all blocks, the last one
+     * at first. */
     stencil_fault fault;
     stencil_part part[STENCIL_PARTS_MAX];
     stencil_barrier_state team;             /* a CPU's; its lists of neighbours are those of GPUs, too */
@@ -58,7 +58,7 @@ typedef struct stencil_parts_loop {
     struct stencil_parts_kernel *kernel;    /* NULL: a CPU */
 } stencil_parts_loop;
 
-/* What a case over parts is made of. Its benchmark has rows over sizes and the number of parts, for
+/* A case over parts. Its benchmark has rows over sizes and the number of parts, for
  * everything that keeps these in order. */
 typedef struct stencil_parts_case {
     const char *name, *of;         /* as messages name it; the case that its problems are of */
@@ -75,10 +75,10 @@ typedef struct stencil_parts_case {
     /* Fills in what part `part` knows, and what others know of it; its memory is made by
      * stencil_parts_memory(). All parts are zeroed before; the last one comes first. */
     stencil_status (*spread)(stencil_bench *b, stencil_parts_spread *spread, int part);
-    /* What an order takes beside that, until the benchmark ends. *why, "" before: a reason where this machine
-     * cannot. */
+    /* Allocates memory that an order needs besides, which lasts until the benchmark ends. Sets *why, ""
+     * before, to a reason where this machine cannot. */
     stencil_status (*create)(stencil_bench *b, stencil_parts_loop *loop, char why[96]);
-    /* Of a run that the host leads: how many steps it has, behind each of which all parts wait for each
+    /* Returns the number of steps of a run that the host leads, behind each of which all parts wait for each
      * other; a part's share of step 0, 1, … On GPUs it is queued in the stream of the part, whose GPU is
      * current. 0, or what CUDA says. */
     int (*steps)(const stencil_parts_loop *loop);
@@ -101,7 +101,7 @@ stencil_status stencil_parts_loop_run(stencil_parts_loop *loop, int64_t count, d
  */
 stencil_status stencil_parts_loop_verify(stencil_parts_loop *loop);
 
-/* From a part's memory to that of another one. */
+/* A copy from a part's memory to that of another one. */
 typedef struct stencil_parts_copied {
     int from_part, to_part;
     const void *from;
@@ -109,7 +109,7 @@ typedef struct stencil_parts_copied {
     size_t bytes;
 } stencil_parts_copied;
 
-/* For a case's step: makes a phase, by as many blocks as a part has, or one; copies. */
+/* Steps of a case call these: a phase by as many blocks as a part has, or by one; a copy. */
 int stencil_parts_phase(const stencil_parts_loop *loop, int part, int64_t phase, bool one_block);
 int stencil_parts_copy(const stencil_parts_loop *loop, const stencil_parts_copied *copied);
 

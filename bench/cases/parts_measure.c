@@ -1,7 +1,7 @@
 /* The benchmark of a case over several parts. */
 #include "bench/cases/parts.h"
 
-/* What is measured: all orders but those apart, or these alone. */
+/* A selection of orders: those that are measured apart, or all others. */
 typedef struct measured {
     const stencil_parts_case *of;
     bool apart;

@@ -61,8 +61,8 @@ typedef struct ordered {
     stencil_barrier_state team; /* flags: how many events a thread has told */
 } ordered;
 
-/* What a thread does before it meets the other one for the first, second and third time in a round; an
- * operation is a constant of its loop. */
+/* Makes a thread's operations before it meets the other one for the first, second or third time in a round.
+ * An operation is a constant of its loop. */
 static void make_stretch(const ordered *o, int thread, int stretch) {
 #define EACH(operation)                                                                                      \
     case operation:                                                                                          \

@@ -61,7 +61,7 @@ stencil_status meet(const stencil_device &from, const stencil_device &to, order 
 void (*const kernels[])(const float *, const float *, float, float *) = {
     each<PRODUCT>, each<PRODUCT_TIMES>, each<SUM>, each<ROOT>, each<DIFFERENCE>, each<QUOTIENT_TIMES>};
 
-/* Behind the stretch in between one stream alone has something to do. */
+/* Queues a round. Only one stream has something to do behind the stretch in between. */
 stencil_status make_round(const solver &s, order how) {
     const quadratic_step *o = quadratic_round, *const end = o + QUADRATIC_OPERATIONS;
     for (int stretch = 0; stretch < QUADRATIC_STRETCHES; stretch++) {

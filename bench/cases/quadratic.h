@@ -57,7 +57,7 @@ typedef struct quadratic_step {
     int to;
 } quadratic_step;
 extern const quadratic_step quadratic_round[QUADRATIC_OPERATIONS];
-/* Behind each stretch: the stream that the other one waits for, to go on with its results. */
+/* The stream that the other one waits for behind each stretch, since it goes on with its results. */
 extern const int quadratic_teller[QUADRATIC_STRETCHES];
 
 /* On the host: equations with two real solutions each, 1 <= a, -b, -c < 2, and what these are. */

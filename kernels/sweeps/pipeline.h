@@ -157,8 +157,9 @@ STENCIL_ANYWHERE bool stencil_pipeline_piece_of(const stencil_pipeline_shares *s
     return here < end;
 }
 
-/* In 2D: strips of columns, `width` read and a multiple of `unit` kept, and the rows that lines share out:
- * those of all strips one after the other, of each strip also `reach` rows that a line makes before its own.
+/* Strips of columns, of passes in 2D: `width` read and a multiple of `unit` kept, and the rows that lines
+ * share out: those of all strips one after the other, of each strip also `reach` rows that a line makes
+ * before its own.
  */
 typedef struct stencil_pipeline_strips {
     int nx, ny, reach, width;
@@ -187,7 +188,7 @@ STENCIL_ANYWHERE void stencil_pipeline_share_rows(const stencil_pipeline_strips 
     rows[0] = share * line + (line < more ? line : more);
     rows[1] = rows[0] + share + (line < more);
 }
-/* What a line makes of a strip: kept rows y[0] … y[1] - 1, of which there may be none, and the first row that
+/* A line's share of a strip: kept rows y[0] … y[1] - 1, of which there may be none, and the first row that
  * it loads, `above` of which are there beyond the part. false: its rows end before the strip. */
 STENCIL_ANYWHERE bool stencil_pipeline_strip_rows(const stencil_pipeline_strips *s, const int64_t rows[2],
                                                   int strip, int above, int y[2], int *from) {

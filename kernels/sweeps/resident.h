@@ -111,7 +111,8 @@ typedef struct stencil_resident_memory {
     int32_t bytes;   /* of all, with the list of where ghost rows come from, which comes last */
 } stencil_resident_memory;
 
-/* From column to column of the stage: odd, so that lanes with cells of several use several banks. */
+/* The distance from column to column of the stage. It is odd, so that lanes with cells of several use several
+ * banks. */
 STENCIL_ANYWHERE int32_t stencil_resident_stage_column(int32_t rows) {
     return rows | 1;
 }

@@ -185,8 +185,8 @@ struct resident_block : resident_exchange<P, T_, General, Shape> {
     __device__ __forceinline__ static int weight_sets(const stencil_kernel_args &s) {
         return General ? s.depth : 1;
     }
-    /* Those of each step of a pass; of all steps they are among the parameters of the kernel, where an fma
-     * finds them. */
+    /* Loads the weights of each step of a pass. Those of all steps together are among the parameters of the
+     * kernel, where an fma finds them. */
     __device__ __forceinline__ static void load_weights(const stencil_kernel_args &s) {
         if constexpr (General)
             step_weights::put(cells(place().memory.weights), s, place().step, 0, s.depth);

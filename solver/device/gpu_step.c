@@ -64,7 +64,8 @@ void stencil_gpu_set_steps(const stencil_gpu_part *gpu, stencil_kernel_args *arg
         args->domain.weights = run->cycle[first % run->cycle_length];
 }
 
-/* What comes before or behind a pass of several steps: mirrored cells, copies of edge cells. */
+/* Launches a kernel beside a pass of several steps: mirrored cells before it, copies of edge cells behind it.
+ */
 static stencil_status launch_beside(const stencil_gpu_part *gpu, stencil_kernel_args *args,
                                     const void *kernel, cudaStream_t stream) {
     enum { BLOCKS_PER_SM = 4 };

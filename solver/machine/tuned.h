@@ -25,7 +25,7 @@ typedef struct stencil_tuned_row {
 } stencil_tuned_row;
 extern const stencil_tuned_row stencil_tuned_rows[];
 
-/* What a file's STENCIL_TUNED_GPU() and STENCIL_TUNED() are in those rows. */
+/* The rows that STENCIL_TUNED_GPU() and STENCIL_TUNED() of a file become. */
 #define STENCIL_TUNED_FILE(name)                                                                             \
     { .gpu = name }
 #define STENCIL_TUNED_ROW(member, ...)                                                                       \

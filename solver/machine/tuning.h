@@ -1,4 +1,4 @@
-/* What a GPU is beside what its driver says: constants that were measured, in solver/machine/tuning/. All
+/* Constants of a GPU that its driver does not say, which were measured, in solver/machine/tuning/. All
  * stand in default.def; a GPU has a file with those that differ, which the build finds in that folder. */
 #pragma once
 

@@ -20,7 +20,7 @@ static void put(const file *f, const char *name, double value, const char *figur
     fprintf(f->out, "STENCIL_TUNED(double, %s, %.4g, \"%s\", \"%s\")\n", name, value, f->date, figure);
 }
 
-/* What the plain sweep of 5 or 7 points moves a second in float32. */
+/* Writes the bandwidths: bytes a second of the plain sweep of 5 or 7 points in float32. */
 static void put_bandwidths(const file *f) {
     static const char *const loops[] = {"launched", "persistent"}, *const places[] = {"near", "far"};
     static const stencil_shape_id sets[] = {STENCIL_SHAPE_j2d5pt, STENCIL_SHAPE_j3d7pt};
@@ -63,7 +63,8 @@ static void put_sync(const file *f) {
     }
 }
 
-/* What passes of a set make of what is guessed for rate 1, or a loop of what launches do; 0: not measured. */
+/* The ratio of a set's passes to a guess for rate 1, or of its loop to launches; 0 where it was not measured.
+ */
 typedef double of_set(const file *f, int shape, int precision);
 
 static double far_rate(const file *f, int shape, int precision, stencil_loop loop) {

@@ -1,4 +1,4 @@
-/* What is known of a plan's kernel on a GPU. */
+/* The attributes of a plan's kernel on a GPU. */
 #include "solver/plan/halves.h"
 
 /* Clusters that a GPU holds at once, of blocks of which a multiprocessor holds so many. Clusters stay within

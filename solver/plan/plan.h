@@ -100,7 +100,7 @@ typedef struct stencil_pass_cost {
 #define STENCIL_PASS_COST_NONE                                                                               \
     { 1, 0, 1, 1, false }
 
-/* How the passes of a plan are laid out (stencil_maker.place). */
+/* The layout of a plan's passes (stencil_maker.place). */
 typedef struct stencil_pass_layout {
     stencil_pass_kind kind;
     const char *refusal;       /* why they cannot be; "" where they can */
@@ -149,7 +149,8 @@ typedef struct stencil_plan {
     int64_t host_available_bytes, device_available_bytes;
 } stencil_plan;
 
-/* What makes so many steps on a GPU, one or several (checked: whose last one is), and the blocks of it. */
+/* The kernel, and the shape of its blocks, that makes so many steps on a GPU; `checked`: the last of them is.
+ */
 typedef struct stencil_kernel_launch {
     const void *function, *traced; /* the latter also notes moments; of several steps either does */
     int block_x, block_y;          /* threads */

@@ -31,14 +31,14 @@ enum {
                         STENCIL_CAN(FEW_STEPS) | STENCIL_CAN(NARROW) | STENCIL_CAN(ONE_STEP)
 };
 
-/* What bounds the passes of a variant. */
+/* The bounds of a variant's passes. */
 typedef struct stencil_pass_limits {
     int depth;         /* steps of a pass, from one exchange of ghost cells to the next, at most */
     int checked;       /* steps of a pass whose last one is checked that a GPU can make, at most */
     int64_t narrowest; /* cells along x that a part must have for passes of several steps */
 } stencil_pass_limits;
 
-/* How passes are made: by kernels of one kind, or loops of a CPU. */
+/* A maker of passes: kernels of one kind, or loops of a CPU. */
 typedef struct stencil_maker {
     stencil_sweep_id sweep; /* by which calibrations know its cells */
     bool streams;           /* a CPU can store results past the cache */
@@ -112,14 +112,14 @@ stencil_pass_layout stencil_step_place(const stencil_plan *plan, const stencil_p
 int stencil_sweep_suits(const stencil_plan *plan, const stencil_problem *problem,
                         const stencil_machine *machine);
 
-/* What bounds the passes of the plan's variant. */
+/* The bounds of the passes of the plan's variant. */
 stencil_pass_limits stencil_sweep_limits(const stencil_plan *plan, const stencil_problem *problem);
 
 /* Gives a plan the first variant of its sweep that can what it needs, as far as it is made, and the reason of
  * whoever came farthest of those before it, "" where there are none; false: none can, and until all is known
  * the plan goes by the last one for its back-end. */
 bool stencil_sweep_choose(stencil_plan *plan, const stencil_problem *problem);
-/* Whether a variant of a sweep can something. */
+/* Tells whether a variant of a sweep can something. */
 bool stencil_sweep_can(stencil_sweep_id sweep, const stencil_problem *problem, stencil_need need);
 /* The sweep that makes passes of `depth` steps where nobody names one: the first one that can what the plan
  * needs by now, or else the first of all. */

@@ -201,7 +201,7 @@ double stencil_problem_time(const stencil_problem *problem, int64_t steps);
 /* laplace and poisson: relaxations, whose field approaches the solution of an equation. */
 bool stencil_problem_relaxes(const stencil_problem *problem);
 
-/* Whether steps add a source term. */
+/* Tells whether steps add a source term. */
 bool stencil_problem_has_source(const stencil_problem *problem);
 
 /* Arrays that a run has: two buffers that take turns and, with a source, its term. */

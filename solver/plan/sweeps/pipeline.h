@@ -7,7 +7,7 @@
 extern const stencil_maker pipeline_cpu_2d, pipeline_cpu_3d;
 extern const stencil_sweep_table pipeline_3d;
 
-/* What passes can in either rank: of plain and of general kernels, and of a CPU. */
+/* The abilities of passes in either rank: of plain kernels, of general ones, and of a CPU. */
 enum {
     PIPELINE_CAN = STENCIL_CAN_PASSES | STENCIL_CAN(GPU) | STENCIL_CAN(LAUNCHES),
     PIPELINE_CAN_GENERAL = PIPELINE_CAN | STENCIL_CAN_GENERAL,

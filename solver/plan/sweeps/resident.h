@@ -31,5 +31,5 @@ void resident_enter(stencil_plan *plan);
 subject resident_subject(const stencil_plan *plan, const stencil_problem *problem,
                          const stencil_machine *machine);
 
-/* Of a field that no tiles are found for, with so many cells that a multiprocessor holds. */
+/* The refusal of a field that no tiles are found for; a multiprocessor holds `most` cells. */
 stencil_pass_layout resident_refused(const subject *s, int64_t most);
