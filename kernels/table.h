@@ -29,8 +29,7 @@ typedef struct stencil_kernel {
     int block_x; /* threads along x that suit it best; any multiple of 32 that divides the block is right */
     int blocks;  /* that fit on a multiprocessor, at least: registers are kept down for it */
     const void *function; /* for cudaLaunchKernel, cudaFuncGetAttributes, …; NULL: there is none */
-    const void *traced;   /* a step that notes moments (kernels/trace.h); NULL: `function` does */
-    int step_bytes;       /* dynamic shared memory of a block of these two */
+    int step_bytes;       /* dynamic shared memory of a block of it */
     /* From stencil_kernel_deepen(): a pass of several steps, up to `depth`, in any number of blocks of so
      * many threads with so many bytes of dynamic shared memory: one fills a multiprocessor. It leaves the
      * copies of edge cells to stencil_copies_kernel(). Or a persistent loop of such passes, none of whose
@@ -46,43 +45,13 @@ typedef struct stencil_kernel {
 
 enum { STENCIL_BLOCK_THREADS = STENCIL_COMBINE_LANES }; /* of every kernel: a block combines a group */
 
-/* Every combination that could be compiled, by its number: those of a point set follow each other. The
- * members behind the barrier are 0. */
+/* Every combination that could be compiled, by its number. The members behind the barrier are 0. */
 enum {
-    STENCIL_KERNEL_ROWS = /* of a point set */
-    STENCIL_SWEEP_COUNT * STENCIL_EXCHANGE_COUNT * STENCIL_PRECISION_COUNT * STENCIL_BARRIER_COUNT,
-    STENCIL_KERNEL_KEYS = STENCIL_SHAPE_COUNT * STENCIL_KERNEL_ROWS
+    STENCIL_KERNEL_KEYS = STENCIL_SHAPE_COUNT * STENCIL_SWEEP_COUNT * STENCIL_EXCHANGE_COUNT *
+                          STENCIL_PRECISION_COUNT * STENCIL_BARRIER_COUNT
 };
-STENCIL_CONSTANT stencil_kernel stencil_kernel_key(int index) {
-    const int precision = index / STENCIL_BARRIER_COUNT, exchange = precision / STENCIL_PRECISION_COUNT,
-              sweep = exchange / STENCIL_EXCHANGE_COUNT, shape = sweep / STENCIL_SWEEP_COUNT;
-    const stencil_kernel key = {.shape = (stencil_shape_id)shape,
-                                .precision = (stencil_precision)(precision % STENCIL_PRECISION_COUNT),
-                                .sweep = (stencil_sweep_id)(sweep % STENCIL_SWEEP_COUNT),
-                                .exchange = (stencil_exchange_id)(exchange % STENCIL_EXCHANGE_COUNT),
-                                .barrier = (stencil_barrier_id)(index % STENCIL_BARRIER_COUNT),
-                                .cells = 0,
-                                .block_x = 0,
-                                .blocks = 0,
-                                .function = NULL,
-                                .traced = NULL,
-                                .step_bytes = 0,
-                                .deep = NULL,
-                                .mirror = NULL,
-                                .checked = NULL,
-                                .depth = 1,
-                                .deep_threads = 0,
-                                .deep_bytes = 0,
-                                .checked_bytes = 0,
-                                .deep_capability = 0};
-    return key;
-}
-static inline int stencil_kernel_index(const stencil_kernel *key) {
-    const int sweep = (int)key->shape * STENCIL_SWEEP_COUNT + (int)key->sweep,
-              precision = (sweep * STENCIL_EXCHANGE_COUNT + (int)key->exchange) * STENCIL_PRECISION_COUNT +
-                          (int)key->precision;
-    return precision * STENCIL_BARRIER_COUNT + (int)key->barrier;
-}
+stencil_kernel stencil_kernel_key(int index);
+int stencil_kernel_index(const stencil_kernel *key);
 
 /* "j2d5pt float32 stream central": stencil, precision, sweep, barrier, and "ll" for LL exchange. Returns
  * `text`. */
@@ -91,24 +60,21 @@ const char *stencil_kernel_text(const stencil_kernel *kernel, char text[STENCIL_
 /* The key that has this text; false: none has. */
 bool stencil_kernel_read(stencil_kernel *kernel, const char *text);
 
-/* Whether there is a kernel for it, as sweeps.def says. */
-STENCIL_CONSTANT bool stencil_kernel_is_compiled(stencil_sweep_id sweep, stencil_exchange_id exchange,
-                                                 stencil_barrier_id barrier) {
-    enum { STORE = 1 << STENCIL_EXCHANGE_STORE, STORE_LL = STORE | 1 << STENCIL_EXCHANGE_LL };
+/* Whether the sweep has kernels with LL exchange, and whether there is a kernel for it, as sweeps.def says. */
+STENCIL_CONSTANT bool stencil_sweep_has_ll(stencil_sweep_id sweep) {
+    enum { STORE, STORE_LL };
     const int exchanges[] = {
 #define STENCIL_SWEEP(name, exchanges, text) exchanges,
 #include "kernels/sweeps.def"
     };
-    const bool local[] = {
-        false,
-#define STENCIL_BARRIER(id, name, capability, needs, text) STENCIL_NEEDS_##needs == STENCIL_NEEDS_NEIGHBORS,
-#include "sync/barriers.def"
-    };
-    return (exchanges[sweep] >> exchange & 1) != 0 && (exchange == STENCIL_EXCHANGE_STORE || local[barrier]);
+    return exchanges[sweep] == STORE_LL;
 }
+bool stencil_kernel_is_compiled(stencil_sweep_id sweep, stencil_exchange_id exchange,
+                                stencil_barrier_id barrier);
 
-/* The kernel of a key; NULL where there is none (always, in a build without CUDA). */
-const stencil_kernel *stencil_kernel_find(const stencil_kernel *key);
+/* Completes a key with the kernel that makes single steps: persistent loops with any barrier are one kernel, and
+ * so are sweeps whose single steps are alike. false: there is none (always, in a build without CUDA). */
+bool stencil_kernel_find(stencil_kernel *kernel);
 
 /* Gives the kernel of a sweep that makes several steps at once what makes them: one pass, or a `loop` of
  * them. `general`: with weights of each step, a source term and mirrored sides; otherwise without, and

@@ -14,7 +14,6 @@ namespace stencil {
 
 template <class P, class T, bool Relaunch, bool Ll> struct naive_sweep {
     using cell = T;
-    using single = naive_sweep;
     /* Blocks on a multiprocessor at least; threads of a block and cells of a thread along x; dynamic shared
      * memory of a block. */
     static constexpr int blocks = 2, block_x = STENCIL_PARTIAL_CELLS, cells = 1, shared_bytes = 0;

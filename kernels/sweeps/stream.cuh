@@ -32,7 +32,7 @@ template <class P, class T, bool Relaunch, bool Ll> constexpr stream_tuning stre
     /* In 2D a block sends the first or last row of its tile: no more cells than threads that send them, or
      * the list of the rest is fetched from L2. */
     if (P::radius == 1 && star && P::rank == 2)
-        return Relaunch ? stream_tuning{4, f64 ? 4 : 3, 128}
+        return Relaunch ? stream_tuning{4, 4, 128}
                         : stream_tuning{Ll ? 4 : 8, 2, Ll && !f64 ? 32 : 64};
     if (P::radius == 1 && P::rank == 2)
         return stream_tuning{4, f64 ? 2 : 3, 128};
@@ -202,7 +202,6 @@ template <class P, class T, int Batch> struct stream {
  * small batch, or none: at that size they are what takes time. */
 template <class P, class T, bool Relaunch, bool Ll> struct stream_sweep {
     using cell = T;
-    using single = stream_sweep; /* what makes a step that is a pass of its own */
     static constexpr stream_tuning tuning = stream_tuning_of<P, T, Relaunch, Ll>();
     static constexpr stencil_stream_sums sums = stream_sums_of<P, T, Relaunch>();
     /* What L2 is told gains nothing where fma are what takes the time (2D, radius 3) or steps are short (LL

@@ -215,11 +215,11 @@ stencil_status stencil_machine_ask_kernel(stencil_machine *machine, const int *g
 stencil_status stencil_machine_ask_all(stencil_machine *machine) {
     for (int gpu = 0; gpu < machine->gpu_count; gpu++)
         for (int i = 0; i < STENCIL_KERNEL_KEYS; i++) {
-            const stencil_kernel key = stencil_kernel_key(i), *kernel = stencil_kernel_find(&key);
-            if (kernel != NULL && machine->kernel_count < STENCIL_MACHINE_KERNELS_MAX &&
-                stencil_barriers[kernel->barrier].capability <= stencil_gpu_code(&machine->gpu[gpu]) &&
-                stencil_machine_kernel(machine, gpu, kernel) == NULL)
-                TRY(stencil_machine_ask_kernel(machine, &gpu, 1, kernel));
+            stencil_kernel kernel = stencil_kernel_key(i);
+            if (stencil_kernel_find(&kernel) && machine->kernel_count < STENCIL_MACHINE_KERNELS_MAX &&
+                stencil_barriers[kernel.barrier].capability <= stencil_gpu_code(&machine->gpu[gpu]) &&
+                stencil_machine_kernel(machine, gpu, &kernel) == NULL)
+                TRY(stencil_machine_ask_kernel(machine, &gpu, 1, &kernel));
         }
     return STENCIL_OK;
 }

@@ -45,18 +45,19 @@ stencil_status stencil_plan_kernel(stencil_plan *plan, const stencil_problem *pr
         plan->kernel.barrier = STENCIL_BARRIER_none;
     if (plan->backend == STENCIL_BACKEND_CPU)
         return STENCIL_OK;
-    const stencil_kernel *compiled = stencil_kernel_find(&plan->kernel);
+    stencil_kernel compiled = plan->kernel;
+    const bool is_compiled = stencil_kernel_find(&compiled);
     const stencil_kernel_attributes *known =
         stencil_machine_kernel(machine, plan->part[0].gpu, &plan->kernel);
     CHECK(
-        compiled != NULL || known != NULL, UNAVAILABLE,
+        is_compiled || known != NULL, UNAVAILABLE,
         "--sweep %s: the description of the machine has no kernel %s: calibrate it again (stencil calibrate "
         "--json FILE)",
         stencil_sweep_infos[plan->sweep].name, stencil_kernel_text(&plan->kernel, text));
-    plan->kernel = known != NULL ? known->kernel : *compiled;
-    plan->kernel.function = compiled != NULL ? compiled->function : NULL;
-    plan->kernel.step_bytes = compiled != NULL ? compiled->step_bytes : 0;
-    if (compiled != NULL && plan->depth > 1)
+    plan->kernel = known != NULL ? known->kernel : compiled;
+    plan->kernel.function = compiled.function;
+    plan->kernel.step_bytes = compiled.step_bytes;
+    if (is_compiled && plan->depth > 1)
         plan->variant->by->enter(plan);
     return STENCIL_OK;
 }
@@ -64,10 +65,9 @@ stencil_status stencil_plan_kernel(stencil_plan *plan, const stencil_problem *pr
 stencil_kernel_launch stencil_plan_launch(const stencil_plan *plan, int steps, bool checked) {
     const stencil_kernel *kernel = &plan->kernel;
     if (steps == 1)
-        return (stencil_kernel_launch){kernel->function, kernel->traced, plan->block_x, plan->block_y,
-                                       kernel->step_bytes};
+        return (stencil_kernel_launch){kernel->function, plan->block_x, plan->block_y, kernel->step_bytes};
     const void *pass = checked ? kernel->checked : kernel->deep;
-    return (stencil_kernel_launch){pass, pass, kernel->deep_threads, 1,
+    return (stencil_kernel_launch){pass, kernel->deep_threads, 1,
                                    checked ? kernel->checked_bytes : kernel->deep_bytes};
 }
 

@@ -263,15 +263,15 @@ static void other_gpus(void **state) {
     assert_int_equal(plan_of(&plan, &w, &machine), STENCIL_UNAVAILABLE);
     assert_non_null(strstr(stencil_error_last()->message, "CMAKE_CUDA_ARCHITECTURES=80"));
     machine.kernel_count = 0;
-    const stencil_kernel *compiled =
-        stencil_kernel_find(&(stencil_kernel){.shape = STENCIL_SHAPE_j2d5pt,
-                                              .precision = F32,
-                                              .sweep = STENCIL_SWEEP_stream,
-                                              .exchange = STENCIL_EXCHANGE_STORE,
-                                              .barrier = STENCIL_BARRIER_central});
-    assert_int_equal(plan_of(&plan, &w, &machine), compiled != NULL ? STENCIL_OK : STENCIL_UNAVAILABLE);
-    if (compiled != NULL)
-        assert_int_equal(plan.blocks_per_sm, compiled->blocks);
+    stencil_kernel compiled = {.shape = STENCIL_SHAPE_j2d5pt,
+                               .precision = F32,
+                               .sweep = STENCIL_SWEEP_stream,
+                               .exchange = STENCIL_EXCHANGE_STORE,
+                               .barrier = STENCIL_BARRIER_central};
+    const bool is_compiled = stencil_kernel_find(&compiled);
+    assert_int_equal(plan_of(&plan, &w, &machine), is_compiled ? STENCIL_OK : STENCIL_UNAVAILABLE);
+    if (is_compiled)
+        assert_int_equal(plan.blocks_per_sm, compiled.blocks);
 }
 
 typedef struct old_gpu {
