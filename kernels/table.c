@@ -44,13 +44,23 @@ bool stencil_kernel_read(stencil_kernel *kernel, const char *text) {
     return false;
 }
 
-#ifdef STENCIL_HAVE_CUDA
-#define STENCIL_SHAPE(name, rank, rule, radius, count, text)                                                 \
+/* What kernels/shard.cuh, deep.cuh and resident.cuh define of a point set. */
+typedef struct set_kernels {
+    void (*steps)(stencil_kernel *kernel);
+    void (*deep)(stencil_kernel *kernel, bool general, bool loop);
+    const void *(*resident)(stencil_precision precision, bool general, int shape);
+} set_kernels;
+#define STENCIL_SET(name)                                                                                    \
     extern void stencil_steps_##name(stencil_kernel *kernel);                                                \
     extern void stencil_deep_##name(stencil_kernel *kernel, bool general, bool loop);                        \
     extern const void *stencil_resident_##name(stencil_precision precision, bool general, int shape);
-#include "kernels/stencils.def"
-#endif
+#include "kernels/sets.def"
+static const set_kernels sets[STENCIL_SHAPE_COUNT + 1] = {
+#define STENCIL_SET(name)                                                                                    \
+    [STENCIL_SHAPE_##name] = {stencil_steps_##name, stencil_deep_##name, stencil_resident_##name},
+#include "kernels/sets.def"
+    [STENCIL_SHAPE_COUNT] = {NULL, NULL, NULL},
+};
 
 bool stencil_kernel_is_compiled(stencil_sweep_id sweep, stencil_exchange_id exchange,
                                 stencil_barrier_id barrier) {
@@ -59,40 +69,19 @@ bool stencil_kernel_is_compiled(stencil_sweep_id sweep, stencil_exchange_id exch
 }
 
 bool stencil_kernel_find(stencil_kernel *kernel) {
-#ifdef STENCIL_HAVE_CUDA
-    static void (*const find[])(stencil_kernel *) = {
-#define STENCIL_SHAPE(name, rank, rule, radius, count, text) stencil_steps_##name,
-#include "kernels/stencils.def"
-    };
+    const set_kernels *of = &sets[kernel->shape];
     kernel->depth = 1;
-    if (stencil_kernel_is_compiled(kernel->sweep, kernel->exchange, kernel->barrier))
-        find[kernel->shape](kernel);
-#endif
+    if (of->steps != NULL && stencil_kernel_is_compiled(kernel->sweep, kernel->exchange, kernel->barrier))
+        of->steps(kernel);
     return kernel->function != NULL;
 }
 
 void stencil_kernel_deepen(stencil_kernel *kernel, bool general, bool loop) {
-#ifdef STENCIL_HAVE_CUDA
-    static void (*const deepen[])(stencil_kernel *, bool, bool) = {
-#define STENCIL_SHAPE(name, rank, rule, radius, count, text) stencil_deep_##name,
-#include "kernels/stencils.def"
-    };
-    deepen[kernel->shape](kernel, general, loop);
-#else
-    (void)kernel, (void)general, (void)loop;
-#endif
+    if (sets[kernel->shape].deep != NULL)
+        sets[kernel->shape].deep(kernel, general, loop);
 }
 
 const void *stencil_resident_kernel(stencil_shape_id set, stencil_precision precision, bool general,
                                     int shape) {
-#ifdef STENCIL_HAVE_CUDA
-    static const void *(*const loop_of[])(stencil_precision, bool, int) = {
-#define STENCIL_SHAPE(name, rank, rule, radius, count, text) stencil_resident_##name,
-#include "kernels/stencils.def"
-    };
-    return loop_of[set](precision, general, shape);
-#else
-    (void)set, (void)precision, (void)general, (void)shape;
-    return NULL;
-#endif
+    return sets[set].resident == NULL ? NULL : sets[set].resident(precision, general, shape);
 }

@@ -72,17 +72,18 @@ STENCIL_CONSTANT bool stencil_sweep_has_ll(stencil_sweep_id sweep) {
 bool stencil_kernel_is_compiled(stencil_sweep_id sweep, stencil_exchange_id exchange,
                                 stencil_barrier_id barrier);
 
-/* Completes a key with the kernel that makes single steps: persistent loops with any barrier are one kernel, and
- * so are sweeps whose single steps are alike. false: there is none (always, in a build without CUDA). */
+/* Completes a key with the kernel that makes single steps: persistent loops with any barrier are one kernel,
+ * and so are sweeps whose single steps are alike. false: the build has none (without CUDA, or for other point
+ * sets: STENCIL_SETS). */
 bool stencil_kernel_find(stencil_kernel *kernel);
 
 /* Gives the kernel of a sweep that makes several steps at once what makes them: one pass, or a `loop` of
  * them. `general`: with weights of each step, a source term and mirrored sides; otherwise without, and
- * faster: all that loops can. Nothing in a build without CUDA. */
+ * faster: all that loops can. Nothing where the build has none. */
 void stencil_kernel_deepen(stencil_kernel *kernel, bool general, bool loop);
 
 /* The loop of the resident sweep for tiles of a shape (kernels/sweeps/resident.h), `general` as above; NULL
- * in a build without CUDA. */
+ * where the build has none. */
 const void *stencil_resident_kernel(stencil_shape_id set, stencil_precision precision, bool general,
                                     int shape);
 

@@ -51,8 +51,8 @@ stencil_status stencil_plan_kernel(stencil_plan *plan, const stencil_problem *pr
         stencil_machine_kernel(machine, plan->part[0].gpu, &plan->kernel);
     CHECK(
         is_compiled || known != NULL, UNAVAILABLE,
-        "--sweep %s: the description of the machine has no kernel %s: calibrate it again (stencil calibrate "
-        "--json FILE)",
+        "--sweep %s: neither this build nor the description of the machine has a kernel %s: build it "
+        "(cmake -D STENCIL_SETS=all), or calibrate a machine that has it again (stencil calibrate --json FILE)",
         stencil_sweep_infos[plan->sweep].name, stencil_kernel_text(&plan->kernel, text));
     plan->kernel = known != NULL ? known->kernel : compiled;
     plan->kernel.function = compiled.function;

@@ -78,14 +78,14 @@ class PlanTest(CommandTest):
             self.assertEqual({(p["sweep"], p["depth"]) for p in self.plans("p.h5", "--machine", H200, "--depth", 8) if p["predicted"]},
                              {("pipeline", 8), ("resident", 8)})
             return
-        none = [" no kernel j2d5pt float64 pipeline none: calibrate it again (stencil calibrate --json FILE)"]
+        none = ["neither this build nor the description of the machine has a kernel j2d5pt float64 pipeline none: build it"]
         for asked in (["--sweep", "pipeline"], ["--depth", 8], ["--sync", "graph", "--depth", 8], ["--depth", 8, "--device", "gpu"]):
             self.refused(69, none, "plan", "p.h5", "--machine", H200, *asked)
             self.refused(69, none, "p.h5", "--machine", H200, "--dry-run", "--no-output", *asked)
         self.refused(64, ["--depth 8 is not for --sweep stream"], "plan", "p.h5", "--machine", H200, "--sweep", "stream", "--depth", 8)
         self.refused(64, ["give --depth 16"], "plan", "p.h5", *self.with_pipeline(), "--depth", 17)
         solid = ["plan", "--machine", H200, "--size", "9x9x9", "--device", "gpu", "--depth"]
-        self.refused(69, [" no kernel j3d7pt float64 pipeline none: calibrate it again"], *solid, 4)
+        self.refused(69, [" has a kernel j3d7pt float64 pipeline none: build it"], *solid, 4)
         self.refused(64, ["give --depth 4"], *solid, 5)
         self.assertEqual({(p["sweep"], p["depth"]) for p in self.plans(*CPU, "--size", "9x9x9", "--depth", 4) if p["predicted"]},
                          {("pipeline", 4)})
