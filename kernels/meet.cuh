@@ -1,8 +1,9 @@
-/* Where all blocks of a loop of passes meet: it makes the barrier anew each time, as a launch does, so that
- * nothing of it is kept in registers meanwhile. */
+/* Where all blocks of a loop of passes meet: one kernel has all barriers, and makes the one it needs anew
+ * each time, as a launch does, so that nothing of it is kept in registers meanwhile. */
 #pragma once
 
 #include "kernels/persistent.cuh"
+#include "sync/all.cuh"
 
 namespace stencil {
 
@@ -20,13 +21,22 @@ __device__ __forceinline__ void meet_blocks(const stencil_kernel_args &s, const 
     __syncthreads(); /* the next one begins where this one ends */
 }
 
-/* All blocks wait for all; for a barrier that waits for neighbours stands one of the whole grid. All is
- * inlined: ptxas has no registers left for a call that makes calls. */
+/* The barrier of the whole grid that stands for one. */
+template <class Barrier>
+using whole_barrier = std::conditional_t<Barrier::local, multi_grid_barrier, Barrier>;
+
+/* All blocks wait for all, whatever the barrier. All is inlined: ptxas has no registers left for a call that
+ * makes calls. */
 __device__ __forceinline__ void meet_all(const stencil_kernel_args &s, const stencil_pass &pass, bool first) {
-    with_barrier(s.sync, [&](auto of) {
-        using barrier = typename decltype(of)::type;
-        meet_blocks<std::conditional_t<barrier::local, multi_grid_barrier, barrier>>(s, pass, first);
-    });
+    switch (s.sync) {
+#define STENCIL_BARRIER(id, name, capability, needs, text)                                                   \
+    case STENCIL_BARRIER_##id:                                                                               \
+        meet_blocks<whole_barrier<id##_barrier>>(s, pass, first);                                            \
+        break;
+#include "sync/barriers.def"
+    default:
+        break;
+    }
 }
 
 } // namespace stencil

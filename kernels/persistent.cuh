@@ -6,7 +6,7 @@
 #include "kernels/residual.cuh"
 #include "kernels/tiles.cuh"
 #include "kernels/trace.cuh"
-#include "sync/any.cuh"
+#include "sync/memory.cuh"
 
 namespace stencil {
 
@@ -99,20 +99,26 @@ template <class Sweep> __device__ __forceinline__ void make_launched(const stenc
         launched_step<Sweep, false>(s, blockIdx.x, from, nullptr);
 }
 
-/* The kernel of a relaunch: one step, whose residual the host reads. For attribution it notes moments, and in a
- * grid of as many rows as steps, of tiles each, these are made with nothing that holds them together. */
+/* The kernel of a relaunch: one step, whose residual the host reads. */
 template <class Sweep>
 __global__ void __launch_bounds__(block_threads, Sweep::blocks)
     step_kernel(const __grid_constant__ stencil_kernel_args s) {
     await_launch_before();
-    if (is_special(s)) {
-        if (s.trace.without_compute)
-            return;
-        note_launched(s, s.step_first + 1, STENCIL_MARK_BEGIN);
-    }
+    make_launched<Sweep>(s, (int)(s.step_first & 1));
+}
+
+/* The kernel of a relaunch for attribution: a step of its own notes moments; in a grid of as many rows as
+ * steps, of tiles each, these are made with nothing that holds them together. A kernel of its own, since the
+ * other one has no register left. */
+template <class Sweep>
+__global__ void __launch_bounds__(block_threads, Sweep::blocks)
+    traced_kernel(const __grid_constant__ stencil_kernel_args s) {
+    await_launch_before();
+    if (s.trace.without_compute)
+        return;
+    note_launched(s, s.step_first + 1, STENCIL_MARK_BEGIN);
     make_launched<Sweep>(s, (int)((s.step_first + blockIdx.y) & 1));
-    if (is_special(s))
-        note_launched(s, s.step_first + 1, STENCIL_MARK_SWEPT);
+    note_launched(s, s.step_first + 1, STENCIL_MARK_SWEPT);
 }
 
 /* What the block sends and receives, complete after a __syncthreads(). */
@@ -183,20 +189,11 @@ __device__ __forceinline__ void leave_results(const stencil_kernel_args &s, int6
     s.control->reason = reason;
 }
 
-/* The barrier of a persistent loop. With LL exchange its blocks wait for those of their own part that they
- * read from. */
-template <bool Ll> __device__ __forceinline__ auto barrier_of(const stencil_kernel_args &s) {
-    if constexpr (Ll)
-        return neighbor_barrier(s.barrier);
-    else
-        return any_barrier(s.barrier, s.sync);
-}
-
 /* The persistent loop. Ll: ghost cells of other parts travel by themselves (kernels/ll.cuh). */
-template <class Sweep, bool Ll>
+template <class Sweep, class Barrier, bool Ll>
 __global__ void __launch_bounds__(block_threads, Sweep::blocks)
     persistent_kernel(const __grid_constant__ stencil_kernel_args s) {
-    auto barrier = barrier_of<Ll>(s);
+    Barrier barrier(s.barrier);
     const stencil_domain &d = s.domain;
     int64_t step = s.step_first;
     uint32_t reason = STENCIL_REASON_NONE, checks = 0;

@@ -1,28 +1,46 @@
-/* The kernels of single steps of one point set, the argument of STENCIL_SHARD(): the build compiles a file for
- * each set, since the address of a kernel template must be taken where it is instantiated. */
+/* The kernels of single steps of one point set, the argument of STENCIL_SHARD(): the build compiles a file
+ * for each set, since the address of a kernel template must be taken where it is instantiated. */
 #pragma once
 
 #include "kernels/persistent.cuh"
 #include "kernels/sweeps_all.h"
 #include "kernels/table.h"
+#include "sync/all.cuh"
 
 namespace stencil {
 
-template <class Sweep> void describe_steps(stencil_kernel *kernel, void (*function)(stencil_kernel_args)) {
-    kernel->function = reinterpret_cast<const void *>(function);
+/* What the kernels of a sweep have in common; one that makes a step for each launch; a persistent loop. */
+template <class Sweep> void describe_sweep(stencil_kernel *kernel) {
     kernel->cells = Sweep::cells, kernel->block_x = Sweep::block_x, kernel->blocks = Sweep::blocks;
     kernel->step_bytes = Sweep::shared_bytes;
 }
+template <class Sweep> void describe_step(stencil_kernel *kernel) {
+    describe_sweep<Sweep>(kernel);
+    kernel->function = reinterpret_cast<const void *>(&step_kernel<Sweep>);
+    kernel->traced = reinterpret_cast<const void *>(&traced_kernel<Sweep>);
+}
+template <class Sweep, class Barrier, bool Ll> void describe_loop(stencil_kernel *kernel) {
+    describe_sweep<Sweep>(kernel);
+    kernel->function = reinterpret_cast<const void *>(&persistent_kernel<Sweep, Barrier, Ll>);
+}
 
-/* A sweep by its template: of points, cell, whether each step is a launch, whether with LL exchange. */
-template <class P, class T, bool Ll, template <class, class, bool, bool> class Sweep>
+/* A sweep by its template: of points, cell, whether each step is a launch, whether with LL exchange (HasLl:
+ * it has such kernels). */
+template <class P, class T, bool HasLl, template <class, class, bool, bool> class Sweep>
 void find_steps(stencil_kernel *kernel) {
-    if (kernel->barrier == STENCIL_BARRIER_none) {
-        describe_steps<Sweep<P, T, true, false>>(kernel, step_kernel<Sweep<P, T, true, false>>);
-    } else if (kernel->exchange == STENCIL_EXCHANGE_STORE) {
-        describe_steps<Sweep<P, T, false, false>>(kernel, persistent_kernel<Sweep<P, T, false, false>, false>);
-    } else if constexpr (Ll) {
-        describe_steps<Sweep<P, T, false, true>>(kernel, persistent_kernel<Sweep<P, T, false, true>, true>);
+    const bool ll = kernel->exchange == STENCIL_EXCHANGE_LL;
+    switch (kernel->barrier) {
+    case STENCIL_BARRIER_none:
+        return describe_step<Sweep<P, T, true, false>>(kernel);
+#define STENCIL_BARRIER(id, name, capability, needs, text)                                                   \
+    case STENCIL_BARRIER_##id:                                                                               \
+        if constexpr (HasLl && id##_barrier::local)                                                          \
+            if (ll)                                                                                          \
+                return describe_loop<Sweep<P, T, false, true>, id##_barrier, true>(kernel);                  \
+        return describe_loop<Sweep<P, T, false, false>, id##_barrier, false>(kernel);
+#include "sync/barriers.def"
+    default:
+        return;
     }
 }
 template <class P, class T> void find_kernel(stencil_kernel *kernel) {

@@ -29,7 +29,8 @@ typedef struct stencil_kernel {
     int block_x; /* threads along x that suit it best; any multiple of 32 that divides the block is right */
     int blocks;  /* that fit on a multiprocessor, at least: registers are kept down for it */
     const void *function; /* for cudaLaunchKernel, cudaFuncGetAttributes, …; NULL: there is none */
-    int step_bytes;       /* dynamic shared memory of a block of it */
+    const void *traced;   /* a step that notes moments (kernels/trace.h); NULL: `function` does */
+    int step_bytes;       /* dynamic shared memory of a block of these two */
     /* From stencil_kernel_deepen(): a pass of several steps, up to `depth`, in any number of blocks of so
      * many threads with so many bytes of dynamic shared memory: one fills a multiprocessor. It leaves the
      * copies of edge cells to stencil_copies_kernel(). Or a persistent loop of such passes, none of whose
@@ -60,7 +61,8 @@ const char *stencil_kernel_text(const stencil_kernel *kernel, char text[STENCIL_
 /* The key that has this text; false: none has. */
 bool stencil_kernel_read(stencil_kernel *kernel, const char *text);
 
-/* Whether the sweep has kernels with LL exchange, and whether there is a kernel for it, as sweeps.def says. */
+/* Whether the sweep has kernels with LL exchange, and whether there is a kernel for it, as sweeps.def says.
+ */
 STENCIL_CONSTANT bool stencil_sweep_has_ll(stencil_sweep_id sweep) {
     enum { STORE, STORE_LL };
     const int exchanges[] = {
@@ -72,9 +74,8 @@ STENCIL_CONSTANT bool stencil_sweep_has_ll(stencil_sweep_id sweep) {
 bool stencil_kernel_is_compiled(stencil_sweep_id sweep, stencil_exchange_id exchange,
                                 stencil_barrier_id barrier);
 
-/* Completes a key with the kernel that makes single steps: persistent loops with any barrier are one kernel,
- * and so are sweeps whose single steps are alike. false: the build has none (without CUDA, or for other point
- * sets: STENCIL_SETS). */
+/* Completes a key with the kernel that makes single steps. false: the build has none (without CUDA,
+ * or for other point sets: STENCIL_SETS). */
 bool stencil_kernel_find(stencil_kernel *kernel);
 
 /* Gives the kernel of a sweep that makes several steps at once what makes them: one pass, or a `loop` of

@@ -7,8 +7,7 @@
 
 namespace stencil {
 
-template <class P, class T, bool Relaunch, bool Ll>
-using pipeline_sweep = stream_sweep<P, T, Relaunch, Ll>;
+template <class P, class T, bool Relaunch, bool Ll> using pipeline_sweep = stream_sweep<P, T, Relaunch, Ll>;
 
 } // namespace stencil
 #else

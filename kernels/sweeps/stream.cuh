@@ -32,7 +32,7 @@ template <class P, class T, bool Relaunch, bool Ll> constexpr stream_tuning stre
     /* In 2D a block sends the first or last row of its tile: no more cells than threads that send them, or
      * the list of the rest is fetched from L2. */
     if (P::radius == 1 && star && P::rank == 2)
-        return Relaunch ? stream_tuning{4, 4, 128}
+        return Relaunch ? stream_tuning{4, f64 ? 4 : 3, 128}
                         : stream_tuning{Ll ? 4 : 8, 2, Ll && !f64 ? 32 : 64};
     if (P::radius == 1 && P::rank == 2)
         return stream_tuning{4, f64 ? 2 : 3, 128};

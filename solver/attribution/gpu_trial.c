@@ -19,7 +19,7 @@ void stencil_gpu_set_trace(stencil_gpu_run *run, const stencil_trace *trace, con
             s->trace.participants = marks[p].participants;
         }
         s->fault = stencil_trial_fault(run->plan, trace);
-        s->special = s->fault.delay_ns != 0 || s->trace.mark != NULL || (!persistent && trace->without_compute);
+        s->special = s->fault.delay_ns != 0 || s->trace.mark != NULL;
         s->tile_count[STENCIL_Z] = persistent && trace->without_compute
                                        ? 0
                                        : (uint32_t)((s->domain.n[STENCIL_Z] + tile_z - 1) / tile_z);
@@ -42,7 +42,7 @@ static stencil_status launch_unordered(stencil_gpu_part *gpu, int64_t first, int
         const int64_t steps = s->trace.without_compute ? 1 : stencil_smaller(ROWS_MAX, first + count - step);
         const dim3 grid = {tiles, (unsigned)steps, 1};
         stencil_gpu_set_steps(gpu, s, step, plan->depth, (int)(step % 2));
-        TRY_CUDA(cudaLaunchKernel(launch.function, grid, block, arguments, (size_t)launch.shared_bytes,
+        TRY_CUDA(cudaLaunchKernel(launch.traced, grid, block, arguments, (size_t)launch.shared_bytes,
                                   gpu->stream));
     }
     TRY_CUDA(cudaEventRecord(gpu->end, gpu->stream));

@@ -180,6 +180,7 @@ static stencil_status load_kernel(const void *function, int shared_bytes) {
 static stencil_status load_kernels(const stencil_plan *plan) {
     const stencil_kernel *kernel = &plan->kernel;
     TRY(load_kernel(kernel->function, kernel->step_bytes));
+    TRY(load_kernel(kernel->traced, kernel->step_bytes));
     if (plan->barrier == STENCIL_BARRIER_none || plan->depth > 1)
         TRY(load_kernel(stencil_combine_kernel(), 0));
     if (plan->depth == 1)

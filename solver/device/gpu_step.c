@@ -101,14 +101,13 @@ stencil_status stencil_gpu_launch(const stencil_gpu_part *gpu, stencil_kernel_ar
         .attrs = &attribute,
         .numAttrs = programmatic ? 1 : 0,
     };
-    /* Of a persistent loop only its passes note moments, so that its single steps have nothing special. */
-    const uint32_t special = args->special;
-    if (!several && plan->barrier != STENCIL_BARRIER_none)
-        args->special = 0;
+    /* Of a persistent loop only its passes note moments. */
+    const bool traced = plan->barrier == STENCIL_BARRIER_none &&
+                        (args->trace.without_compute ||
+                         stencil_trace_sample(&args->trace, (pass->first + pass->steps) / plan->depth) >= 0);
     if (several && needs_mirror(gpu, &args->domain))
         TRY(launch_beside(gpu, args, plan->kernel.mirror, stream));
-    TRY_CUDA(cudaLaunchKernelExC(&config, launch.function, arguments));
-    args->special = special;
+    TRY_CUDA(cudaLaunchKernelExC(&config, traced ? launch.traced : launch.function, arguments));
     if (several && stencil_has_copies(&args->domain))
         TRY(launch_beside(gpu, args, stencil_copies_kernel(plan->kernel.precision), stream));
     return STENCIL_OK;

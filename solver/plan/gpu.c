@@ -49,11 +49,11 @@ stencil_status stencil_plan_kernel(stencil_plan *plan, const stencil_problem *pr
     const bool is_compiled = stencil_kernel_find(&compiled);
     const stencil_kernel_attributes *known =
         stencil_machine_kernel(machine, plan->part[0].gpu, &plan->kernel);
-    CHECK(
-        is_compiled || known != NULL, UNAVAILABLE,
-        "--sweep %s: neither this build nor the description of the machine has a kernel %s: build it "
-        "(cmake -D STENCIL_SETS=all), or calibrate a machine that has it again (stencil calibrate --json FILE)",
-        stencil_sweep_infos[plan->sweep].name, stencil_kernel_text(&plan->kernel, text));
+    CHECK(is_compiled || known != NULL, UNAVAILABLE,
+          "--sweep %s: neither this build nor the description of the machine has a kernel %s: build it "
+          "(cmake -D STENCIL_SETS=all), or calibrate a machine that has it again (stencil calibrate --json "
+          "FILE)",
+          stencil_sweep_infos[plan->sweep].name, stencil_kernel_text(&plan->kernel, text));
     plan->kernel = known != NULL ? known->kernel : compiled;
     plan->kernel.function = compiled.function;
     plan->kernel.step_bytes = compiled.step_bytes;
@@ -65,9 +65,10 @@ stencil_status stencil_plan_kernel(stencil_plan *plan, const stencil_problem *pr
 stencil_kernel_launch stencil_plan_launch(const stencil_plan *plan, int steps, bool checked) {
     const stencil_kernel *kernel = &plan->kernel;
     if (steps == 1)
-        return (stencil_kernel_launch){kernel->function, plan->block_x, plan->block_y, kernel->step_bytes};
+        return (stencil_kernel_launch){kernel->function, kernel->traced, plan->block_x, plan->block_y,
+                                       kernel->step_bytes};
     const void *pass = checked ? kernel->checked : kernel->deep;
-    return (stencil_kernel_launch){pass, kernel->deep_threads, 1,
+    return (stencil_kernel_launch){pass, pass, kernel->deep_threads, 1,
                                    checked ? kernel->checked_bytes : kernel->deep_bytes};
 }
 

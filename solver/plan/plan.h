@@ -152,9 +152,9 @@ typedef struct stencil_plan {
 /* The kernel, and the shape of its blocks, that makes so many steps on a GPU; `checked`: the last of them is.
  */
 typedef struct stencil_kernel_launch {
-    const void *function;
-    int block_x, block_y; /* threads */
-    int shared_bytes;     /* dynamic shared memory of a block */
+    const void *function, *traced; /* the latter also notes moments; of several steps either does */
+    int block_x, block_y;          /* threads */
+    int shared_bytes;              /* dynamic shared memory of a block */
 } stencil_kernel_launch;
 stencil_kernel_launch stencil_plan_launch(const stencil_plan *plan, int steps, bool checked);
 

@@ -1,5 +1,5 @@
-/* Kernels of single steps, named by their addresses so that they are compiled: a launch, a
- * persistent loop with all barriers, of which only some GPUs have one, and one with words to other parts. */
+/* Kernels of single steps, named by their addresses so that they are compiled: a launch, one that notes
+ * moments, and persistent loops with the barrier that only some GPUs have, and with words to other parts. */
 #include "kernels/shard.cuh"
 
 namespace stencil {
@@ -11,7 +11,9 @@ template <class P, bool Relaunch, bool Ll> using streamed = stream_sweep<P, doub
 extern const void *const steps[];
 const void *const steps[] = {
     reinterpret_cast<const void *>(&step_kernel<streamed<solid, true, false>>),
-    reinterpret_cast<const void *>(&persistent_kernel<naive_sweep<flat, float, false, false>, false>),
-    reinterpret_cast<const void *>(&persistent_kernel<streamed<flat, false, true>, true>)};
+    reinterpret_cast<const void *>(&traced_kernel<naive_sweep<flat, float, true, false>>),
+    reinterpret_cast<const void *>(
+        &persistent_kernel<naive_sweep<flat, float, false, false>, cluster_barrier, false>),
+    reinterpret_cast<const void *>(&persistent_kernel<streamed<flat, false, true>, neighbor_barrier, true>)};
 
 } // namespace stencil
