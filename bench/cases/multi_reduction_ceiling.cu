@@ -52,16 +52,15 @@ void destroy(void *kept) {
             c->nccl.destroy(member);
 }
 
-const multi_reduction_arguments *part_of(const ceiling *c, int part) {
-    return reinterpret_cast<const multi_reduction_arguments *>(&c->loop->part[part]);
+const reduction_arguments *part_of(const ceiling *c, int part) {
+    return reinterpret_cast<const reduction_arguments *>(&c->loop->part[part]);
 }
 
 /* The sum of a part's values, zeros behind the last one included. Without memory: says how much it needs. */
 stencil_status add(ceiling *c, int part, void *memory) {
-    const multi_reduction_arguments *m = part_of(c, part);
-    const int64_t own = multi_reduction_first(m, part + 1) - multi_reduction_first(m, part);
-    TRY_CUDA(cub::DeviceReduce::Sum(memory, c->bytes[part], reinterpret_cast<const double *>(m->of.values),
-                                    m->of.sum, 2 * own * m->of.piece_pairs,
+    const reduction_arguments *r = part_of(c, part);
+    TRY_CUDA(cub::DeviceReduce::Sum(memory, c->bytes[part], reinterpret_cast<const double *>(r->values),
+                                    r->sum, 2 * r->own * r->piece_pairs,
                                     c->loop->spread->device[part]->stream));
     return STENCIL_OK;
 }
@@ -75,7 +74,7 @@ stencil_status run(void *state) {
     }
     TRY_NCCL(c, c->nccl.begin());
     for (int p = 0; p < s->parts; p++) {
-        double *sum = part_of(c, p)->of.sum;
+        double *sum = part_of(c, p)->sum;
         TRY_NCCL(c, c->nccl.reduce(sum, sum, 1, ncclDouble, ncclSum, c->member[p], s->device[p]->stream));
     }
     TRY_NCCL(c, c->nccl.end());

@@ -61,9 +61,8 @@ typedef struct stencil_parts_loop {
 /* A case over parts. Its benchmark has rows over sizes and the number of parts, for
  * everything that keeps these in order. */
 typedef struct stencil_parts_case {
-    const char *name, *of;         /* as messages name it; the case that its problems are of */
-    const stencil_case_body *body; /* what is asked of it: the phases of a part, lanes and kernels */
-    stencil_case_sizes size[2];    /* where nobody asks, on a CPU, on GPUs */
+    const char *name, *of;      /* as messages name it; the case that its problems and phases are of */
+    stencil_case_sizes size[2]; /* where nobody asks, on a CPU, on GPUs */
     struct {
         const char *name;           /* NULL behind the last one */
         stencil_barrier_id barrier; /* of a persistent kernel, whose waits have a time limit: faults are
