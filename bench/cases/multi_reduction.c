@@ -79,11 +79,8 @@ static stencil_status create(stencil_bench *b, stencil_parts_loop *loop, char wh
 /* Copies `count` doubles of the sums, from number `first` on, to part `to`. */
 static int copy(const stencil_parts_loop *loop, int part, int to, int64_t first, int64_t count) {
     reduction_pair *const *sums = part_of(&loop->part[part])->sums_of;
-    return stencil_parts_copy(loop, &(stencil_parts_copied){.from_part = part,
-                                                            .to_part = to,
-                                                            .from = (const double *)sums[part] + first,
-                                                            .to = (double *)sums[to] + first,
-                                                            .bytes = (size_t)count * sizeof(double)});
+    return stencil_parts_copy(loop, part, to, (const double *)sums[part] + first, (double *)sums[to] + first,
+                              (size_t)count * sizeof(double));
 }
 
 /* Between the two phases: a part's sums to all others. */

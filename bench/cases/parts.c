@@ -191,14 +191,15 @@ int stencil_parts_phase(const stencil_parts_loop *loop, int part, int64_t phase,
     return 0;
 }
 
-int stencil_parts_copy(const stencil_parts_loop *loop, const stencil_parts_copied *c) {
+int stencil_parts_copy(const stencil_parts_loop *loop, int from_part, int to_part, const void *from, void *to,
+                       size_t bytes) {
 #ifdef STENCIL_HAVE_CUDA
-    const stencil_device *from = loop->spread->device[c->from_part], *to = loop->spread->device[c->to_part];
-    if (from != NULL)
-        return cudaMemcpyPeerAsync(c->to, to->gpu, c->from, from->gpu, c->bytes, from->stream);
+    const stencil_device *source = loop->spread->device[from_part], *target = loop->spread->device[to_part];
+    if (source != NULL)
+        return cudaMemcpyPeerAsync(to, target->gpu, from, source->gpu, bytes, source->stream);
 #endif
-    (void)loop;
-    memcpy(c->to, c->from, c->bytes);
+    (void)loop, (void)from_part, (void)to_part;
+    memcpy(to, from, bytes);
     return 0;
 }
 

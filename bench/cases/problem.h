@@ -103,7 +103,7 @@ typedef struct stencil_case_body {
     bool (*agrees)(const stencil_case_problem *problem);
 } stencil_case_body;
 
-/* A row of cases.def. */
+/* A row of cases.def; bench/cases/measure.c. */
 struct stencil_case {
     const char *name;
     bool ring; /* blocks depend on those before and after them only */
