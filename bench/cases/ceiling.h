@@ -3,8 +3,6 @@
  * Internal to bench/. */
 #pragma once
 
-#include <dlfcn.h>
-
 #include "bench/cases/problem.h"
 #include "bench/device.h"
 
@@ -25,13 +23,4 @@ struct stencil_case_ceiling {
      * it needs. */
     stencil_status (*queue)(const struct stencil_case_ceiling *ceiling, void *memory, size_t *bytes);
 };
-
-#ifdef __cplusplus
-/* false: the library has no such function. */
-template <class Function>
-static inline bool stencil_ceiling_find(void *library, const char *name, Function *function) {
-    *function = reinterpret_cast<Function>(dlsym(library, name));
-    return *function != nullptr;
-}
-#endif
 #endif

@@ -34,17 +34,6 @@ struct ceiling {
         CHECK(result_ == ncclSuccess, INTERNAL, "NCCL: %s (%s)", (c)->nccl.text(result_), #call);            \
     } while (0)
 
-bool load(library *nccl) {
-    void *from = stencil_ceiling_library("libnccl.so.2");
-    const auto find = [&](const char *name, auto *function) {
-        return stencil_ceiling_find(from, name, function);
-    };
-    return from != nullptr && find("ncclCommInitAll", &nccl->create) &&
-           find("ncclCommDestroy", &nccl->destroy) && find("ncclGroupStart", &nccl->begin) &&
-           find("ncclGroupEnd", &nccl->end) && find("ncclAllReduce", &nccl->reduce) &&
-           find("ncclGetErrorString", &nccl->text);
-}
-
 void destroy(void *kept) {
     const ceiling *c = static_cast<ceiling *>(kept);
     for (ncclComm_t member : c->member)
@@ -93,10 +82,15 @@ stencil_status multi_reduction_ceiling_create(stencil_bench *b, stencil_parts_lo
     c->loop = loop;
     loop->ceiling = run;
     loop->ceiling_state = c;
-    if (!load(&c->nccl)) {
-        snprintf(why, 96, "there is no libnccl.so.2 here");
+    const stencil_ceiling_symbol symbols[] = {{"ncclCommInitAll", &c->nccl.create},
+                                              {"ncclCommDestroy", &c->nccl.destroy},
+                                              {"ncclGroupStart", &c->nccl.begin},
+                                              {"ncclGroupEnd", &c->nccl.end},
+                                              {"ncclAllReduce", &c->nccl.reduce},
+                                              {"ncclGetErrorString", &c->nccl.text},
+                                              {}};
+    if (!stencil_ceiling_load("libnccl.so.2", symbols, why))
         return STENCIL_OK;
-    }
     TRY(stencil_bench_keep(b, destroy, c));
     for (int p = s->parts - 1; p >= 0; p--) {
         gpu[p] = s->device[p]->gpu;
