@@ -1,5 +1,5 @@
 /* The honest ceiling of a case: what a library takes for the same result on the same GPU. A case that has one
- * says so in its body; NAME_ceiling.cu is all that knows the library. Its rows have the kind "ceiling".
+ * says so in its body, and one file is all that knows the library. Its rows have the kind "ceiling".
  * Internal to bench/. */
 #pragma once
 

@@ -7,9 +7,14 @@ static stencil_status spread(stencil_bench *b, stencil_parts_spread *s, int part
     const normalise_arguments *all = (const normalise_arguments *)s->problem->arguments;
     multi_normalise_part *m = multi_normalise_part_of(&s->part[part]);
     const int stride = s->device[0] != NULL ? 1 : LINE_WORDS;
-    const int64_t first = stencil_share(all->pieces, s->parts, part),
-                  own = stencil_share(all->pieces, s->parts, part + 1) - first;
-    const size_t at = (size_t)(first * all->piece_quads), quads = (size_t)(own * all->piece_quads);
+    m->of.pieces = all->pieces;
+    m->of.piece_quads = all->piece_quads;
+    m->of.first = stencil_share(all->pieces, s->parts, part);
+    m->of.own = stencil_share(all->pieces, s->parts, part + 1) - m->of.first;
+    m->of.part = (uint32_t)part;
+    m->of.parts = (uint32_t)s->parts;
+    const size_t at = (size_t)(m->of.first * all->piece_quads),
+                 quads = (size_t)(m->of.own * all->piece_quads);
     const stencil_parts_array integers = {part, STENCIL_CASE_INPUT, (normalise_integers *)all->integers + at,
                                           quads * sizeof *all->integers, NULL},
                               numbers = {part, STENCIL_CASE_RESULT, all->numbers + at,
@@ -18,12 +23,6 @@ static stencil_status spread(stencil_bench *b, stencil_parts_spread *s, int part
                                          (size_t)all->pieces * sizeof **all->largest, NULL},
                               words = {part, STENCIL_CASE_INPUT, NULL, 3 * (size_t)stride * sizeof(uint32_t),
                                        NULL};
-    m->of.pieces = all->pieces;
-    m->of.piece_quads = all->piece_quads;
-    m->of.first = first;
-    m->of.own = own;
-    m->of.part = (uint32_t)part;
-    m->of.parts = (uint32_t)s->parts;
     TRY(stencil_parts_memory(b, s, &integers, &m->of.integers));
     TRY(stencil_parts_memory(b, s, &numbers, &m->of.numbers));
     TRY(stencil_parts_memory(b, s, &largest, &m->of.largest[part]));

@@ -14,22 +14,17 @@ static stencil_status spread(stencil_bench *b, stencil_parts_spread *s, int part
     r->first = stencil_share(all->pieces, s->parts, part);
     r->own = stencil_share(all->pieces, s->parts, part + 1) - r->first;
     const int64_t sums_pairs = reduction_sums_pairs(all);
-    const stencil_parts_array values = {.part = part,
-                                        .kind = STENCIL_CASE_INPUT,
-                                        .host = (reduction_pair *)all->values + r->first * all->piece_pairs,
-                                        .bytes = (size_t)(r->own * all->piece_pairs) * sizeof *all->values},
-                              sums = {.part = part,
-                                      .kind = STENCIL_CASE_SCRATCH,
-                                      .bytes = (size_t)(sums_pairs + 1) * sizeof *all->sums};
+    const stencil_parts_array values = {part, STENCIL_CASE_INPUT,
+                                        (reduction_pair *)all->values + r->first * all->piece_pairs,
+                                        (size_t)(r->own * all->piece_pairs) * sizeof *all->values, NULL},
+                              sums = {part, STENCIL_CASE_SCRATCH, NULL,
+                                      (size_t)(sums_pairs + 1) * sizeof *all->sums, NULL};
     TRY(stencil_parts_memory(b, s, &values, &r->values));
     TRY(stencil_parts_memory(b, s, &sums, &r->sums));
     for (int k = 0; k < s->parts; k++)
         part_of(&s->part[k])->sums_of[part] = r->sums;
-    const stencil_parts_array sum = {.part = part,
-                                     .kind = STENCIL_CASE_RESULT,
-                                     .host = all->sum,
-                                     .bytes = sizeof *all->sum,
-                                     .memory = &r->sums[sums_pairs].first};
+    const stencil_parts_array sum = {part, STENCIL_CASE_RESULT, all->sum, sizeof *all->sum,
+                                     &r->sums[sums_pairs].first};
     return stencil_parts_memory(b, s, &sum, &r->sum);
 }
 

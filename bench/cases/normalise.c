@@ -1,11 +1,11 @@
-#include "bench/cases/normalise.cuh"
+#include "bench/cases/normalise_cached.cuh"
 
-#include "bench/cases/normalise.h"
+#include "bench/cases/problem.h"
 
 /* So many pieces at most, however many integers: every block looks at the largest value of each. */
 enum { PIECES_MAX = 4096 };
 
-stencil_status normalise_make(stencil_case_problem *p) {
+static stencil_status make(stencil_case_problem *p) {
     normalise_arguments *a = (normalise_arguments *)p->arguments;
     const int64_t quads = (p->n + 3) / 4, least = (quads + PIECES_MAX - 1) / PIECES_MAX;
     const size_t reads = p->of->body->keeps ? 1 : 2; /* if everything is kept */
@@ -25,7 +25,7 @@ stencil_status normalise_make(stencil_case_problem *p) {
     return STENCIL_OK;
 }
 
-void normalise_plain(const stencil_case_problem *p) {
+static void plain(const stencil_case_problem *p) {
     const int64_t count = 4 * p->array[0].count;
     const int32_t *integer = p->array[0].memory;
     float *number = stencil_case_expected(p, "numbers");
@@ -38,5 +38,11 @@ void normalise_plain(const stencil_case_problem *p) {
         number[i] = (float)integer[i] / (float)largest;
 }
 
-STENCIL_CASE_BODY(normalise, .size = {{1 << 12, 917504, 8}, {917504, 64 * 917504, 4}}, .make = normalise_make,
-                  .plain = normalise_plain);
+#define SIZES                                                                                                \
+    {                                                                                                        \
+        {1 << 12, 917504, 8}, {                                                                              \
+            917504, 64 * 917504, 4                                                                           \
+        }                                                                                                    \
+    }
+STENCIL_CASE_BODY(normalise, .size = SIZES, .make = make, .plain = plain);
+STENCIL_CASE_BODY(normalise_cached, .size = SIZES, .make = make, .plain = plain, .keeps = true);
