@@ -10,9 +10,9 @@
  *                                                   says how many registers there are; 0: the compiler does
  *                NAME_phases(arguments)             how many there are; not 0
  *                NAME_phase(arguments, i, block)    a block's share of phase i = 0, 1, …
- *   NAME.c     sizes, data and the plain version, as STENCIL_CASE_HOST(NAME, …) (bench/cases/problem.h)
+ *   NAME.c     sizes, data and the plain version, as STENCIL_CASE_BODY(NAME, …) (bench/cases/problem.h)
  *
- * and, where a library makes the same result, NAME_ceiling.cu (bench/cases/ceiling.h).
+ * and, where a library makes the same result, stencil_case_ceiling_NAME() (bench/cases/ceiling.h).
  *
  * A phase is written for a block of lanes. On a GPU a lane is a thread; on a CPU a thread is a block and
  * makes its lanes one after the other, so what a lane knows ends with CASE_LANES(): what another one needs

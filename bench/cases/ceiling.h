@@ -1,9 +1,7 @@
 /* The honest ceiling of a case: what a library takes for the same result on the same GPU. A case that has one
- * says so in its body; NAME_ceiling.cu is all that knows the library. Its rows have the kind "ceiling".
+ * says so in its body, and one file is all that knows the library. Its rows have the kind "ceiling".
  * Internal to bench/. */
 #pragma once
-
-#include <dlfcn.h>
 
 #include "bench/cases/problem.h"
 #include "bench/device.h"
@@ -25,13 +23,4 @@ struct stencil_case_ceiling {
      * it needs. */
     stencil_status (*queue)(const struct stencil_case_ceiling *ceiling, void *memory, size_t *bytes);
 };
-
-#ifdef __cplusplus
-/* false: the library has no such function. */
-template <class Function>
-static inline bool stencil_ceiling_find(void *library, const char *name, Function *function) {
-    *function = reinterpret_cast<Function>(dlsym(library, name));
-    return *function != nullptr;
-}
-#endif
 #endif

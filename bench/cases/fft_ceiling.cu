@@ -41,15 +41,14 @@ stencil_status stencil_case_ceiling_fft(stencil_bench *b, stencil_case_ceiling *
     transform *t;
     char name[64];
     snprintf(name, sizeof name, "libcufft.so.%d", CUFFT_VER_MAJOR);
-    void *library = stencil_ceiling_library(name);
     TRY(stencil_bench_memory(b, &t, sizeof *t));
-    if (library == nullptr || !stencil_ceiling_find(library, "cufftPlan1d", &t->make) ||
-        !stencil_ceiling_find(library, "cufftSetStream", &t->set_stream) ||
-        !stencil_ceiling_find(library, "cufftExecC2C", &t->run) ||
-        !stencil_ceiling_find(library, "cufftDestroy", &t->destroy)) {
-        snprintf(why, 96, "there is no libcufft.so.%d here", CUFFT_VER_MAJOR);
+    const stencil_ceiling_symbol symbols[] = {{"cufftPlan1d", &t->make},
+                                              {"cufftSetStream", &t->set_stream},
+                                              {"cufftExecC2C", &t->run},
+                                              {"cufftDestroy", &t->destroy},
+                                              {}};
+    if (!stencil_ceiling_load(name, symbols, why))
         return STENCIL_OK;
-    }
     TRY_CUFFT(t->make(&t->plan, (int)c->problem->n, CUFFT_C2C, 1));
     TRY(stencil_bench_keep(b, destroy, t));
     TRY_CUFFT(t->set_stream(t->plan, c->stream));

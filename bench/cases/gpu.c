@@ -1,4 +1,5 @@
 /* Runs of cases on a GPU. */
+#include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -164,11 +165,21 @@ static stencil_status fit(const stencil_bench *b, stencil_case_loop *loop, char 
     return STENCIL_OK;
 }
 
-void *stencil_ceiling_library(const char *name) {
+bool stencil_ceiling_load(const char *name, const stencil_ceiling_symbol *symbols, char why[96]) {
     char beside[96];
     void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     snprintf(beside, sizeof beside, "/usr/local/cuda/lib64/%s", name);
-    return library != NULL ? library : dlopen(beside, RTLD_NOW | RTLD_LOCAL);
+    if (library == NULL)
+        library = dlopen(beside, RTLD_NOW | RTLD_LOCAL);
+    for (; library != NULL && symbols->name != NULL; symbols++) {
+        void *const found = dlsym(library, symbols->name);
+        memcpy(symbols->function, &found, sizeof found);
+        if (found == NULL)
+            library = NULL;
+    }
+    if (library == NULL)
+        snprintf(why, 96, "there is no %s here", name);
+    return library != NULL;
 }
 
 static stencil_status run_queue(const stencil_case_ceiling *c) {

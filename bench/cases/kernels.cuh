@@ -91,17 +91,14 @@ static __global__ void __launch_bounds__(Case::lanes, Case::resident)
 } // namespace stencil
 
 #define STENCIL_CASE_KERNEL(...) reinterpret_cast<const void *>(stencil::__VA_ARGS__)
-/* id_case: what the kernels are made from. */
-#define STENCIL_CASE_TYPE(id)                                                                                \
+#define STENCIL_CASE_KERNELS_MAKE(id)                                                                        \
     struct id##_case {                                                                                       \
         enum { lanes = id##_lanes, shared_bytes = id##_shared_bytes, resident = id##_resident };             \
         static __device__ __forceinline__ void phase(const unsigned char *arguments, int64_t phase,          \
                                                      stencil_case_block block) {                             \
             id##_phase(reinterpret_cast<const id##_arguments *>(arguments), phase, block);                   \
         }                                                                                                    \
-    };
-#define STENCIL_CASE_KERNELS_MAKE(id)                                                                        \
-    STENCIL_CASE_TYPE(id)                                                                                    \
+    };                                                                                                       \
     extern "C" const stencil_case_kernels stencil_case_kernels_##id = stencil_case_kernels_of<id##_case>();
 
 template <class Case> static stencil_case_kernels stencil_case_kernels_of() {

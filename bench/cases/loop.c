@@ -9,12 +9,18 @@
 #include "solver/attribution/trial.h"
 #include "sync/host.h"
 
-const char *stencil_case_order_name(int order) {
-    static const char *const names[] = {"alone", "explicit, stream", "explicit, device", "explicit, event",
-                                        "graph", "ceiling"};
-    return order == STENCIL_CASE_IMPLICIT  ? "implicit"
-           : order < STENCIL_BARRIER_COUNT ? stencil_barriers[order].name
-                                           : names[order - STENCIL_BARRIER_COUNT];
+stencil_case_order stencil_case_order_at(int order) {
+    static const stencil_case_order implicit = {"implicit", "relaunch"},
+                                    others[] = {{"alone", "relaunch"},
+                                                {"explicit, stream", "stream-sync"},
+                                                {"explicit, device", "device-sync"},
+                                                {"explicit, event", "event-sync"},
+                                                {"graph", "graph"},
+                                                {"ceiling", NULL}};
+    const char *const barrier = stencil_barriers[order < STENCIL_BARRIER_COUNT ? order : 0].name;
+    return order == STENCIL_CASE_IMPLICIT  ? implicit
+           : order < STENCIL_BARRIER_COUNT ? (stencil_case_order){barrier, barrier}
+                                           : others[order - STENCIL_BARRIER_COUNT];
 }
 
 static int64_t phases_of(const stencil_case_loop *loop) {
@@ -31,7 +37,7 @@ static stencil_status create_team(stencil_bench *b, stencil_case_loop *loop) {
 
 stencil_status stencil_case_loop_create(stencil_bench *b, stencil_case_loop *loop, char why[96]) {
     const bool barrier = stencil_case_is_persistent(loop->order);
-    loop->name = stencil_case_order_name(loop->order);
+    loop->name = stencil_case_order_at(loop->order).name;
     loop->bytes = loop->problem->bytes;
     loop->workers = loop->blocks;
     if (loop->problem->of->body->keeps && !barrier && loop->order != STENCIL_CASE_CEILING) {

@@ -34,7 +34,11 @@ enum {
     STENCIL_CASE_ORDERS,
     STENCIL_CASE_CPU_ORDERS = STENCIL_CASE_STREAM
 };
-const char *stencil_case_order_name(int order);
+/* What an order is called, and the strategy that does with steps what it does with phases; NULL: none. */
+typedef struct stencil_case_order {
+    const char *name, *strategy;
+} stencil_case_order;
+stencil_case_order stencil_case_order_at(int order);
 static inline bool stencil_case_is_persistent(int order) {
     return order != STENCIL_CASE_IMPLICIT && order < STENCIL_BARRIER_COUNT;
 }

@@ -7,6 +7,20 @@
 #include "bench/benchmarks/trial.h"
 #include "bench/cases/loop.h"
 
+enum { ALL = false, RING = true };
+const stencil_case stencil_cases[] = {
+#define STENCIL_CASE(id, name, partners, traits, text) {name, partners, &stencil_case_##id},
+#include "bench/cases/cases.def"
+    {0},
+};
+
+const stencil_case *stencil_case_find(const char *name) {
+    const stencil_case *of = stencil_cases;
+    while (strcmp(of->name, name) != 0)
+        of++;
+    return of;
+}
+
 /* A problem of one size, and who shares its work. */
 typedef struct sized {
     const stencil_case_problem *problem, *one; /* one: the same of a single phase; NULL: not needed */
@@ -90,7 +104,7 @@ static stencil_status add_row(stencil_bench *b, const sized *s, int order) {
     char why[96] = "";
     o.one = o.loop;
     o.one.problem = s->one;
-    TRY(STENCIL_BENCH_ADD(b, o, ceiling ? "ceiling" : "order", stencil_case_order_name(order), "s/run",
+    TRY(STENCIL_BENCH_ADD(b, o, ceiling ? "ceiling" : "order", stencil_case_order_at(order).name, "s/run",
                           .sample = sample, .verify = verify, .sample_s = STENCIL_CASE_SAMPLE_S,
                           .axis = {{"elements", p->n}}));
     ordered *made = stencil_bench_what(b, b->result->row_count - 1);

@@ -4,12 +4,17 @@
 enum { LINE_WORDS = 32 };
 
 static stencil_status spread(stencil_bench *b, stencil_parts_spread *s, int part) {
-    const normalise_cached_arguments *all = (const normalise_cached_arguments *)s->problem->arguments;
+    const normalise_arguments *all = (const normalise_arguments *)s->problem->arguments;
     multi_normalise_part *m = multi_normalise_part_of(&s->part[part]);
     const int stride = s->device[0] != NULL ? 1 : LINE_WORDS;
-    const int64_t first = stencil_share(all->pieces, s->parts, part),
-                  own = stencil_share(all->pieces, s->parts, part + 1) - first;
-    const size_t at = (size_t)(first * all->piece_quads), quads = (size_t)(own * all->piece_quads);
+    m->of.pieces = all->pieces;
+    m->of.piece_quads = all->piece_quads;
+    m->of.first = stencil_share(all->pieces, s->parts, part);
+    m->of.own = stencil_share(all->pieces, s->parts, part + 1) - m->of.first;
+    m->of.part = (uint32_t)part;
+    m->of.parts = (uint32_t)s->parts;
+    const size_t at = (size_t)(m->of.first * all->piece_quads),
+                 quads = (size_t)(m->of.own * all->piece_quads);
     const stencil_parts_array integers = {part, STENCIL_CASE_INPUT, (normalise_integers *)all->integers + at,
                                           quads * sizeof *all->integers, NULL},
                               numbers = {part, STENCIL_CASE_RESULT, all->numbers + at,
@@ -18,12 +23,6 @@ static stencil_status spread(stencil_bench *b, stencil_parts_spread *s, int part
                                          (size_t)all->pieces * sizeof **all->largest, NULL},
                               words = {part, STENCIL_CASE_INPUT, NULL, 3 * (size_t)stride * sizeof(uint32_t),
                                        NULL};
-    m->of.pieces = all->pieces;
-    m->of.piece_quads = all->piece_quads;
-    m->of.first = first;
-    m->of.own = own;
-    m->of.part = (uint32_t)part;
-    m->of.parts = (uint32_t)s->parts;
     TRY(stencil_parts_memory(b, s, &integers, &m->of.integers));
     TRY(stencil_parts_memory(b, s, &numbers, &m->of.numbers));
     TRY(stencil_parts_memory(b, s, &largest, &m->of.largest[part]));
@@ -50,24 +49,6 @@ static stencil_status create(stencil_bench *b, stencil_parts_loop *loop, char wh
     return STENCIL_OK;
 }
 
-/* The share of a thread of a CPU, in two passes. */
-static uint32_t find(const normalise_cached_arguments *a) {
-    uint32_t largest = 1;
-    for (int64_t i = 0; i < a->own * a->piece_quads; i++)
-        largest = normalise_largest(largest, a->integers[i]);
-    return largest;
-}
-static void divide(const normalise_cached_arguments *a, uint32_t by) {
-    for (int64_t i = 0; i < a->own * a->piece_quads; i++)
-        a->numbers[i] = normalise_quotients(a->integers[i], (float)by);
-}
-static uint32_t largest_word(const multi_normalise_part *m) {
-    uint32_t largest = 1;
-    for (uint32_t k = 0; k < m->of.parts; k++)
-        largest = normalise_larger(largest, *m->word[k]);
-    return largest;
-}
-
 static void raise(uint32_t *word, uint32_t to) {
     uint32_t seen = __atomic_load_n(word, __ATOMIC_RELAXED);
     while (seen < to &&
@@ -91,6 +72,7 @@ static int steps(const stencil_parts_loop *loop) {
 static int step(const stencil_parts_loop *loop, int part, int step) {
     const multi_normalise_part *m = multi_normalise_part_of(&loop->part[part]),
                                *first = multi_normalise_part_of(loop->part);
+    const stencil_case_block whole = {0, 1, NULL};
     const bool system = loop->order == MULTI_NORMALISE_SYSTEM, host = loop->order == MULTI_NORMALISE_HOST;
 #ifdef STENCIL_HAVE_CUDA
     if (loop->kernel != NULL)
@@ -99,18 +81,21 @@ static int step(const stencil_parts_loop *loop, int part, int step) {
     if (step == 0)
         *m->word[part] = 1;
     else if (step == 1)
-        raise(m->word[system ? 0 : part], find(&m->of));
+        raise(m->word[system ? 0 : part], multi_normalise_find(&m->of, whole));
     else if (step == 3 || !has_total(loop))
-        divide(&m->of, step == 3 ? *(host ? first : m)->total : system ? *m->word[0] : largest_word(m));
+        multi_normalise_divide(&m->of,
+                               step == 3 ? *(host ? first : m)->total
+                               : system  ? *m->word[0]
+                                         : multi_normalise_largest_word(m),
+                               whole);
     else if (!host || part == 0)
-        *m->total = largest_word(m);
+        *m->total = multi_normalise_largest_word(m);
     return 0;
 }
 
 const stencil_parts_case stencil_multi_normalise = {
     .name = "multi-normalise",
     .of = "normalise-cached",
-    .body = &stencil_case_normalise_cached,
     .size = {{1 << 12, 917504, 224}, {917504, 64 * 917504, 8}},
     .order = {[MULTI_NORMALISE_SYSTEM] = {.name = "atomic, system"},
               [MULTI_NORMALISE_HOST] = {.name = "maxima on the host"},

@@ -10,11 +10,7 @@ __global__ void __launch_bounds__(LANES)
     find(const __grid_constant__ multi_normalise_part m, multi_normalise_way way) {
     __shared__ uint32_t shared[LANES];
     const stencil_case_block block = {blockIdx.x, gridDim.x, shared};
-    uint32_t largest = 0;
-    CASE_ITEMS(i, m.of.own * m.of.piece_quads, block) {
-        largest = normalise_largest(largest, m.of.integers[i]);
-    }
-    shared[threadIdx.x] = largest;
+    shared[threadIdx.x] = multi_normalise_find(&m.of, block);
     normalise_combine(shared);
     if (threadIdx.x != 0)
         return;
@@ -33,15 +29,8 @@ __global__ void __launch_bounds__(LANES)
     }
 }
 
-__device__ uint32_t largest_word(const multi_normalise_part &m) {
-    uint32_t largest = 1;
-    for (uint32_t k = 0; k < m.of.parts; k++)
-        largest = max(largest, *m.word[k]);
-    return largest;
-}
-
 __global__ void combine(const __grid_constant__ multi_normalise_part m) {
-    *m.total = largest_word(m);
+    *m.total = multi_normalise_largest_word(&m);
 }
 
 __global__ void __launch_bounds__(LANES)
@@ -49,15 +38,12 @@ __global__ void __launch_bounds__(LANES)
     __shared__ uint32_t shared;
     const stencil_case_block block = {blockIdx.x, gridDim.x, nullptr};
     if (threadIdx.x == 0)
-        shared = way == MULTI_NORMALISE_BLOCK    ? largest_word(m)
+        shared = way == MULTI_NORMALISE_BLOCK    ? multi_normalise_largest_word(&m)
                  : way == MULTI_NORMALISE_SYSTEM ? max(*m.word[0], 1u)
                  : way == MULTI_NORMALISE_THREE  ? *m.total
                                                  : m.value;
     __syncthreads();
-    const float by = (float)shared;
-    CASE_ITEMS(i, m.of.own * m.of.piece_quads, block) {
-        m.of.numbers[i] = normalise_quotients(m.of.integers[i], by);
-    }
+    multi_normalise_divide(&m.of, shared, block);
 }
 
 const stencil_device &device_of(const stencil_parts_loop *loop, int part) {

@@ -2,7 +2,7 @@
  * synchronisation across devices (003) to come by the largest of all parts' values. Internal to bench/. */
 #pragma once
 
-#include "bench/cases/normalise_cached.cuh"
+#include "bench/cases/normalise.cuh"
 #include "bench/cases/parts.h"
 
 #ifdef __cplusplus
@@ -23,7 +23,7 @@ typedef enum multi_normalise_way {
 
 /* A part's view of a problem of case normalise-cached. */
 typedef struct multi_normalise_part {
-    normalise_cached_arguments of;
+    normalise_arguments of;
     uint32_t *word[STENCIL_PARTS_MAX]; /* of each part, in its memory: the largest of its values */
     uint32_t *total, *count;           /* of this part: the largest of all; blocks that have come */
     uint32_t *told;                    /* in memory of the host */
@@ -32,6 +32,29 @@ typedef struct multi_normalise_part {
 
 static inline multi_normalise_part *multi_normalise_part_of(const stencil_part *part) {
     return (multi_normalise_part *)part;
+}
+
+STENCIL_ANYWHERE uint32_t multi_normalise_largest_word(const multi_normalise_part *m) {
+    uint32_t largest = 1;
+    for (uint32_t k = 0; k < m->of.parts; k++)
+        largest = normalise_larger(largest, *m->word[k]);
+    return largest;
+}
+
+/* What a lane of a GPU, or a thread of a CPU, has in both passes: the largest of its values; these divided.
+ */
+STENCIL_ANYWHERE uint32_t multi_normalise_find(const normalise_arguments *a, stencil_case_block block) {
+    uint32_t largest = 0;
+    CASE_ITEMS(i, a->own * a->piece_quads, block) {
+        largest = normalise_largest(largest, a->integers[i]);
+    }
+    return largest;
+}
+STENCIL_ANYWHERE void multi_normalise_divide(const normalise_arguments *a, uint32_t by,
+                                             stencil_case_block block) {
+    CASE_ITEMS(i, a->own * a->piece_quads, block) {
+        a->numbers[i] = normalise_quotients(a->integers[i], (float)by);
+    }
 }
 
 /* The case; its orders are the values of multi_normalise_way. */

@@ -1,39 +1,31 @@
 #include "bench/cases/multi_reduction.h"
 
-static multi_reduction_way way_of(int order) {
-    return order == MULTI_REDUCTION_HOST         ? MULTI_REDUCTION_OWN
-           : order == MULTI_REDUCTION_MULTI_GRID ? MULTI_REDUCTION_SPREAD
-                                                 : MULTI_REDUCTION_TREE;
-}
-
-static multi_reduction_arguments *part_of(const stencil_part *part) {
-    return (multi_reduction_arguments *)part;
+static reduction_arguments *part_of(const stencil_part *part) {
+    return (reduction_arguments *)part;
 }
 
 static stencil_status spread(stencil_bench *b, stencil_parts_spread *s, int part) {
-    const reduction_arguments *r = (const reduction_arguments *)s->problem->arguments;
-    multi_reduction_arguments *m = part_of(&s->part[part]);
-    m->of = *r;
-    m->part = (uint8_t)part;
-    m->parts = (uint8_t)s->parts;
-    const int64_t first = multi_reduction_first(m, part), own = multi_reduction_first(m, part + 1) - first;
-    const stencil_parts_array values = {.part = part,
-                                        .kind = STENCIL_CASE_INPUT,
-                                        .host = (reduction_pair *)r->values + first * r->piece_pairs,
-                                        .bytes = (size_t)(own * r->piece_pairs) * sizeof *r->values},
-                              sums = {.part = part,
-                                      .kind = STENCIL_CASE_SCRATCH,
-                                      .bytes = (size_t)(r->sums_pairs + 1) * sizeof *r->sums};
-    TRY(stencil_parts_memory(b, s, &values, &m->of.values));
-    TRY(stencil_parts_memory(b, s, &sums, &m->of.sums));
+    const reduction_arguments *all = (const reduction_arguments *)s->problem->arguments;
+    reduction_arguments *r = part_of(&s->part[part]);
+    r->pieces = all->pieces;
+    r->piece_pairs = all->piece_pairs;
+    r->part = (uint8_t)part;
+    r->parts = (uint8_t)s->parts;
+    r->first = stencil_share(all->pieces, s->parts, part);
+    r->own = stencil_share(all->pieces, s->parts, part + 1) - r->first;
+    const int64_t sums_pairs = reduction_sums_pairs(all);
+    const stencil_parts_array values = {part, STENCIL_CASE_INPUT,
+                                        (reduction_pair *)all->values + r->first * all->piece_pairs,
+                                        (size_t)(r->own * all->piece_pairs) * sizeof *all->values, NULL},
+                              sums = {part, STENCIL_CASE_SCRATCH, NULL,
+                                      (size_t)(sums_pairs + 1) * sizeof *all->sums, NULL};
+    TRY(stencil_parts_memory(b, s, &values, &r->values));
+    TRY(stencil_parts_memory(b, s, &sums, &r->sums));
     for (int k = 0; k < s->parts; k++)
-        part_of(&s->part[k])->sums[part] = m->of.sums;
-    const stencil_parts_array sum = {.part = part,
-                                     .kind = STENCIL_CASE_RESULT,
-                                     .host = r->sum,
-                                     .bytes = sizeof *r->sum,
-                                     .memory = &m->of.sums[r->sums_pairs].first};
-    return stencil_parts_memory(b, s, &sum, &m->of.sum);
+        part_of(&s->part[k])->sums_of[part] = r->sums;
+    const stencil_parts_array sum = {part, STENCIL_CASE_RESULT, all->sum, sizeof *all->sum,
+                                     &r->sums[sums_pairs].first};
+    return stencil_parts_memory(b, s, &sum, &r->sum);
 }
 
 /* Whom blocks wait for in the tree, in both directions: the first block of a part for the others of it, and
@@ -44,17 +36,17 @@ static stencil_status link_tree(stencil_bench *b, stencil_parts_loop *loop) {
     TRY(stencil_bench_memory(b, &first, (all + 1 + 2 * (size_t)all) * sizeof *first));
     uint32_t *const list = first + all + 1;
     for (uint32_t i = 0; i < all; i++) {
-        const multi_reduction_arguments *m = part_of(&loop->part[i / blocks]);
+        const reduction_arguments *r = part_of(&loop->part[i / blocks]);
         const uint32_t head = i / blocks * blocks;
         first[i] = count;
         if (i != head)
             list[count++] = head;
         for (uint32_t k = 1; i == head && k < blocks; k++)
             list[count++] = head + k;
-        for (int s = 0; i == head && s < multi_reduction_rounds(m); s++) {
-            if (multi_reduction_has_child(m, s))
+        for (int s = 0; i == head && s < reduction_rounds(r); s++) {
+            if (reduction_has_child(r, s))
                 list[count++] = head + (blocks << s);
-            if (multi_reduction_has_parent(m, s))
+            if (reduction_has_parent(r, s))
                 list[count++] = head - (blocks << s);
         }
     }
@@ -66,7 +58,9 @@ static stencil_status link_tree(stencil_bench *b, stencil_parts_loop *loop) {
 
 static stencil_status create(stencil_bench *b, stencil_parts_loop *loop, char why[96]) {
     for (int p = 0; p < loop->spread->parts; p++)
-        part_of(&loop->part[p])->way = (uint8_t)way_of(loop->order);
+        part_of(&loop->part[p])->way = loop->order == MULTI_REDUCTION_HOST         ? REDUCTION_OWN
+                                       : loop->order == MULTI_REDUCTION_MULTI_GRID ? REDUCTION_SPREAD
+                                                                                   : REDUCTION_TREE;
     if (loop->order == MULTI_REDUCTION_NEIGHBOR)
         TRY(link_tree(b, loop));
 #ifdef STENCIL_HAVE_CUDA
@@ -79,41 +73,36 @@ static stencil_status create(stencil_bench *b, stencil_parts_loop *loop, char wh
 
 /* Copies `count` doubles of the sums, from number `first` on, to part `to`. */
 static int copy(const stencil_parts_loop *loop, int part, int to, int64_t first, int64_t count) {
-    reduction_pair *const *sums = part_of(&loop->part[part])->sums;
-    return stencil_parts_copy(loop, &(stencil_parts_copied){.from_part = part,
-                                                            .to_part = to,
-                                                            .from = (const double *)sums[part] + first,
-                                                            .to = (double *)sums[to] + first,
-                                                            .bytes = (size_t)count * sizeof(double)});
+    reduction_pair *const *sums = part_of(&loop->part[part])->sums_of;
+    return stencil_parts_copy(loop, part, to, (const double *)sums[part] + first, (double *)sums[to] + first,
+                              (size_t)count * sizeof(double));
 }
 
 /* Between the two phases: a part's sums to all others. */
 static int give_to_all(const stencil_parts_loop *loop, int part) {
-    const multi_reduction_arguments *m = part_of(&loop->part[part]);
-    const int64_t first = multi_reduction_first(m, part), own = multi_reduction_first(m, part + 1) - first;
+    const reduction_arguments *r = part_of(&loop->part[part]);
     int state = 0;
-    for (int to = 0; to < m->parts && state == 0; to++)
-        if (to != part && own > 0)
-            state = copy(loop, part, to, first, own);
+    for (int to = 0; to < r->parts && state == 0; to++)
+        if (to != part && r->own > 0)
+            state = copy(loop, part, to, r->first, r->own);
     return state;
 }
 
 /* Phase `phase` of the tree. */
 static int climb(const stencil_parts_loop *loop, int part, int phase) {
-    const multi_reduction_arguments *m = part_of(&loop->part[part]);
-    const int rounds = multi_reduction_rounds(m), up = phase - 1, down = 2 * rounds + 1 - phase;
-    const int64_t first = multi_reduction_first(m, part);
+    const reduction_arguments *r = part_of(&loop->part[part]);
+    const int rounds = reduction_rounds(r), up = phase - 1, down = 2 * rounds + 1 - phase;
     if (phase == 0 || (phase == rounds + 1 && part == 0))
         return stencil_parts_phase(loop, part, phase, phase > 0);
-    if (phase <= rounds && multi_reduction_has_parent(m, up) && multi_reduction_gathered(m, up) > first)
-        return copy(loop, part, part - (1 << up), first, multi_reduction_gathered(m, up) - first);
-    if (phase > rounds + 1 && multi_reduction_has_child(m, down))
-        return copy(loop, part, part + (1 << down), 2 * m->of.sums_pairs, 1);
+    if (phase <= rounds && reduction_has_parent(r, up) && reduction_gathered(r, up) > r->first)
+        return copy(loop, part, part - (1 << up), r->first, reduction_gathered(r, up) - r->first);
+    if (phase > rounds + 1 && reduction_has_child(r, down))
+        return copy(loop, part, part + (1 << down), 2 * reduction_sums_pairs(r), 1);
     return 0;
 }
 
 static int steps(const stencil_parts_loop *loop) {
-    return loop->order == MULTI_REDUCTION_HOST ? 3 : (int)multi_reduction_phases(part_of(loop->part));
+    return loop->order == MULTI_REDUCTION_HOST ? 3 : (int)reduction_phases(part_of(loop->part));
 }
 
 static int step(const stencil_parts_loop *loop, int part, int step) {
@@ -122,13 +111,9 @@ static int step(const stencil_parts_loop *loop, int part, int step) {
                                                : stencil_parts_phase(loop, part, step / 2, step > 0);
 }
 
-/* Its problems are those of reduction. */
-STENCIL_CASE_BODY(multi_reduction, .make = NULL);
-
 const stencil_parts_case stencil_multi_reduction = {
     .name = "multi-reduction",
     .of = "reduction",
-    .body = &stencil_case_multi_reduction,
     .size = {{1 << 10, 1 << 22, 64}, {1 << 16, 1 << 28, 64}},
     .order = {[MULTI_REDUCTION_HOST] = {.name = "host, transfers"},
               [MULTI_REDUCTION_HOST_TREE] = {.name = "host, tree"},

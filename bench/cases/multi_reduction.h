@@ -1,7 +1,7 @@
 /* Case multi-reduction: a problem of case reduction over several parts. Internal to bench/. */
 #pragma once
 
-#include "bench/cases/multi_reduction.cuh"
+#include "bench/cases/reduction.cuh"
 #include "bench/cases/parts.h"
 
 #ifdef __cplusplus
@@ -19,7 +19,7 @@ typedef enum multi_reduction_order {
     MULTI_REDUCTION_ORDERS
 } multi_reduction_order;
 
-/* The case; its orders are the values of multi_reduction_order, its parts are multi_reduction_arguments. */
+/* The case; its orders are the values of multi_reduction_order, its parts are reduction_arguments. */
 extern const stencil_parts_case stencil_multi_reduction;
 
 #ifdef STENCIL_HAVE_CUDA

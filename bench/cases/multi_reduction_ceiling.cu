@@ -34,17 +34,6 @@ struct ceiling {
         CHECK(result_ == ncclSuccess, INTERNAL, "NCCL: %s (%s)", (c)->nccl.text(result_), #call);            \
     } while (0)
 
-bool load(library *nccl) {
-    void *from = stencil_ceiling_library("libnccl.so.2");
-    const auto find = [&](const char *name, auto *function) {
-        return stencil_ceiling_find(from, name, function);
-    };
-    return from != nullptr && find("ncclCommInitAll", &nccl->create) &&
-           find("ncclCommDestroy", &nccl->destroy) && find("ncclGroupStart", &nccl->begin) &&
-           find("ncclGroupEnd", &nccl->end) && find("ncclAllReduce", &nccl->reduce) &&
-           find("ncclGetErrorString", &nccl->text);
-}
-
 void destroy(void *kept) {
     const ceiling *c = static_cast<ceiling *>(kept);
     for (ncclComm_t member : c->member)
@@ -52,16 +41,15 @@ void destroy(void *kept) {
             c->nccl.destroy(member);
 }
 
-const multi_reduction_arguments *part_of(const ceiling *c, int part) {
-    return reinterpret_cast<const multi_reduction_arguments *>(&c->loop->part[part]);
+const reduction_arguments *part_of(const ceiling *c, int part) {
+    return reinterpret_cast<const reduction_arguments *>(&c->loop->part[part]);
 }
 
 /* The sum of a part's values, zeros behind the last one included. Without memory: says how much it needs. */
 stencil_status add(ceiling *c, int part, void *memory) {
-    const multi_reduction_arguments *m = part_of(c, part);
-    const int64_t own = multi_reduction_first(m, part + 1) - multi_reduction_first(m, part);
-    TRY_CUDA(cub::DeviceReduce::Sum(memory, c->bytes[part], reinterpret_cast<const double *>(m->of.values),
-                                    m->of.sum, 2 * own * m->of.piece_pairs,
+    const reduction_arguments *r = part_of(c, part);
+    TRY_CUDA(cub::DeviceReduce::Sum(memory, c->bytes[part], reinterpret_cast<const double *>(r->values),
+                                    r->sum, 2 * r->own * r->piece_pairs,
                                     c->loop->spread->device[part]->stream));
     return STENCIL_OK;
 }
@@ -75,7 +63,7 @@ stencil_status run(void *state) {
     }
     TRY_NCCL(c, c->nccl.begin());
     for (int p = 0; p < s->parts; p++) {
-        double *sum = part_of(c, p)->of.sum;
+        double *sum = part_of(c, p)->sum;
         TRY_NCCL(c, c->nccl.reduce(sum, sum, 1, ncclDouble, ncclSum, c->member[p], s->device[p]->stream));
     }
     TRY_NCCL(c, c->nccl.end());
@@ -94,10 +82,15 @@ stencil_status multi_reduction_ceiling_create(stencil_bench *b, stencil_parts_lo
     c->loop = loop;
     loop->ceiling = run;
     loop->ceiling_state = c;
-    if (!load(&c->nccl)) {
-        snprintf(why, 96, "there is no libnccl.so.2 here");
+    const stencil_ceiling_symbol symbols[] = {{"ncclCommInitAll", &c->nccl.create},
+                                              {"ncclCommDestroy", &c->nccl.destroy},
+                                              {"ncclGroupStart", &c->nccl.begin},
+                                              {"ncclGroupEnd", &c->nccl.end},
+                                              {"ncclAllReduce", &c->nccl.reduce},
+                                              {"ncclGetErrorString", &c->nccl.text},
+                                              {}};
+    if (!stencil_ceiling_load("libnccl.so.2", symbols, why))
         return STENCIL_OK;
-    }
     TRY(stencil_bench_keep(b, destroy, c));
     for (int p = s->parts - 1; p >= 0; p--) {
         gpu[p] = s->device[p]->gpu;

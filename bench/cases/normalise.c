@@ -1,24 +1,31 @@
-#include "bench/cases/normalise.h"
+#include "bench/cases/normalise_cached.cuh"
+
+#include "bench/cases/problem.h"
 
 /* So many pieces at most, however many integers: every block looks at the largest value of each. */
 enum { PIECES_MAX = 4096 };
 
-stencil_status normalise_cut(const stencil_case_problem *p, int64_t *piece_quads, int64_t *pieces) {
+static stencil_status make(stencil_case_problem *p) {
+    normalise_arguments *a = (normalise_arguments *)p->arguments;
     const int64_t quads = (p->n + 3) / 4, least = (quads + PIECES_MAX - 1) / PIECES_MAX;
+    const size_t reads = p->of->body->keeps ? 1 : 2; /* of an integer, where there is room for all */
+    uint64_t state = 6;
     CHECK(p->n <= INT64_MAX / 64, BAD_DATA, "%s: more elements than can be counted", p->of->name);
-    *piece_quads = (least + NORMALISE_PIECE - 1) / NORMALISE_PIECE * NORMALISE_PIECE;
-    *pieces = quads > 0 ? (quads + *piece_quads - 1) / *piece_quads : 0;
+    a->piece_quads = (least + NORMALISE_PIECE - 1) / NORMALISE_PIECE * NORMALISE_PIECE;
+    a->pieces = a->own = quads > 0 ? (quads + a->piece_quads - 1) / a->piece_quads : 0;
+    a->parts = 1;
+    p->items = a->pieces * normalise_lanes;
+    p->bytes = (double)p->n * (double)(reads * sizeof(int32_t) + sizeof(float));
+    TRY(CASE_ADD_ARRAY(p, normalise, integers, INPUT, a->pieces * a->piece_quads));
+    TRY(CASE_ADD_ARRAY(p, normalise, largest[0], SCRATCH, a->pieces));
+    TRY(CASE_ADD_ARRAY(p, normalise, numbers, RESULT, a->pieces * a->piece_quads));
+    int32_t *integer = p->array[0].memory;
+    for (int64_t i = 0; i < p->n; i++)
+        integer[i] = (int32_t)(uint32_t)stencil_case_random(&state);
     return STENCIL_OK;
 }
 
-void normalise_fill(const stencil_case_problem *p) {
-    int32_t *integer = p->array[0].memory;
-    uint64_t state = 6;
-    for (int64_t i = 0; i < p->n; i++)
-        integer[i] = (int32_t)(uint32_t)stencil_case_random(&state);
-}
-
-void normalise_plain(const stencil_case_problem *p) {
+static void plain(const stencil_case_problem *p) {
     const int64_t count = 4 * p->array[0].count;
     const int32_t *integer = p->array[0].memory;
     float *number = stencil_case_expected(p, "numbers");
@@ -31,17 +38,11 @@ void normalise_plain(const stencil_case_problem *p) {
         number[i] = (float)integer[i] / (float)largest;
 }
 
-static stencil_status make(stencil_case_problem *p) {
-    normalise_arguments *a = (normalise_arguments *)p->arguments;
-    TRY(normalise_cut(p, &a->piece_quads, &a->pieces));
-    p->items = a->pieces * normalise_lanes;
-    p->bytes = (double)p->n * (2 * sizeof(int32_t) + sizeof(float)); /* integers are read twice */
-    TRY(CASE_ADD_ARRAY(p, normalise, integers, INPUT, a->pieces * a->piece_quads));
-    TRY(CASE_ADD_ARRAY(p, normalise, largest, SCRATCH, a->pieces));
-    TRY(CASE_ADD_ARRAY(p, normalise, numbers, RESULT, a->pieces * a->piece_quads));
-    normalise_fill(p);
-    return STENCIL_OK;
-}
-
-STENCIL_CASE_BODY(normalise, .size = {{1 << 12, 917504, 8}, {917504, 64 * 917504, 4}}, .make = make,
-                  .plain = normalise_plain);
+#define SIZES                                                                                                \
+    {                                                                                                        \
+        {1 << 12, 917504, 8}, {                                                                              \
+            917504, 64 * 917504, 4                                                                           \
+        }                                                                                                    \
+    }
+STENCIL_CASE_BODY(normalise, .size = SIZES, .make = make, .plain = plain);
+STENCIL_CASE_BODY(normalise_cached, .size = SIZES, .make = make, .plain = plain, .keeps = true);

@@ -1,6 +1,6 @@
-/* Integers divided by the largest absolute value among them, in two passes of one GPU: the baseline of a
- * report on synchronisation across devices in CUDA 9 (two kernels), and under a barrier its single kernel,
- * without the cache on chip, which is normalise_cached.cuh's. The largest value is at least 1. */
+/* Integers divided by the largest absolute value among them, in two passes: the baseline of a report on
+ * synchronisation across devices in CUDA 9 (two kernels), and under a barrier its single kernel. The largest
+ * value is at least 1. normalise_cached.cuh is the same with the cache on chip. */
 #pragma once
 
 #include "bench/cases/case.h"
@@ -9,7 +9,8 @@ enum {
     normalise_lanes = 256,
     normalise_shared_bytes = normalise_lanes * (int)sizeof(uint32_t),
     normalise_resident = 0,
-    NORMALISE_PIECE = 2 * normalise_lanes /* quads of a piece, a multiple of it */
+    NORMALISE_PIECE = 2 * normalise_lanes, /* quads of a piece, a multiple of it */
+    NORMALISE_KEPT = 4 * NORMALISE_PIECE   /* quads that a block has room for on chip */
 };
 
 /* Read and written in one access. */
@@ -20,11 +21,15 @@ typedef struct normalise_numbers {
     float value[4];
 } __attribute__((aligned(16))) normalise_numbers;
 
+/* One part of several, a GPU each, or all of it: whoever finds the largest value of a piece tells all parts.
+ */
 typedef struct normalise_arguments {
-    int64_t pieces, piece_quads;
-    const normalise_integers *integers; /* [pieces * piece_quads], zeros behind the last one */
-    uint32_t *largest;                  /* [pieces]: of each */
-    normalise_numbers *numbers;         /* [pieces * piece_quads] */
+    int64_t pieces, piece_quads;        /* of all parts */
+    int64_t first, own;                 /* this one's: pieces */
+    const normalise_integers *integers; /* [own * piece_quads], zeros behind the last one */
+    normalise_numbers *numbers;         /* [own * piece_quads] */
+    uint32_t part, parts;
+    uint32_t *largest[STENCIL_PARTS_MAX]; /* of each part, in its memory: [pieces], of every piece */
 } normalise_arguments;
 
 STENCIL_ANYWHERE int64_t normalise_phases(const normalise_arguments *a) {
@@ -74,34 +79,57 @@ STENCIL_ANYWHERE float normalise_largest_of(const uint32_t *words, int64_t count
     return (float)shared[0];
 }
 
-STENCIL_ANYWHERE void normalise_find(const normalise_arguments *a, stencil_case_block block) {
+/* Room behind shared[lanes] for the k-th piece of a block that keeps what it has read, for its second phase;
+ * NULL: there is none, and it is read again. */
+STENCIL_ANYWHERE normalise_integers *normalise_kept(const normalise_arguments *a, stencil_case_block block,
+                                                    int64_t k, bool keeps) {
+    normalise_integers *room = (normalise_integers *)((char *)block.shared + normalise_shared_bytes);
+    return keeps && (k + 1) * a->piece_quads <= NORMALISE_KEPT ? room + k * a->piece_quads
+                                                               : (normalise_integers *)0;
+}
+
+STENCIL_ANYWHERE void normalise_find(const normalise_arguments *a, stencil_case_block block, bool keeps) {
     uint32_t *shared = (uint32_t *)block.shared;
-    CASE_GROUPS(p, a->pieces, block) {
+    int64_t k = 0;
+    CASE_GROUPS(p, a->own, block) {
+        normalise_integers *kept = normalise_kept(a, block, k++, keeps);
         CASE_SYNC();
         CASE_LANES(t, normalise_lanes) {
             uint32_t largest = 0;
-            for (int64_t i = t; i < a->piece_quads; i += normalise_lanes)
-                largest = normalise_largest(largest, a->integers[p * a->piece_quads + i]);
+            for (int64_t i = t; i < a->piece_quads; i += normalise_lanes) {
+                const normalise_integers quad = a->integers[p * a->piece_quads + i];
+                largest = normalise_largest(largest, quad);
+                if (kept != (normalise_integers *)0)
+                    kept[i] = quad;
+            }
             shared[t] = largest;
         }
         normalise_combine(shared);
         CASE_LANES(t, 1) {
-            if (t == 0)
-                a->largest[p] = shared[0];
+            for (uint32_t to = 0; t == 0 && to < a->parts; to++)
+                a->largest[to][a->first + p] = shared[0];
         }
     }
 }
 
-STENCIL_ANYWHERE void normalise_divide(const normalise_arguments *a, stencil_case_block block) {
-    const float largest = normalise_largest_of(a->largest, a->pieces, (uint32_t *)block.shared);
-    CASE_ITEMS(i, a->pieces * a->piece_quads, block) {
-        a->numbers[i] = normalise_quotients(a->integers[i], largest);
+STENCIL_ANYWHERE void normalise_divide(const normalise_arguments *a, stencil_case_block block, bool keeps) {
+    const float largest = normalise_largest_of(a->largest[a->part], a->pieces, (uint32_t *)block.shared);
+    int64_t k = 0;
+    CASE_GROUPS(p, a->own, block) {
+        const normalise_integers *kept = normalise_kept(a, block, k++, keeps),
+                                 *from = a->integers + p * a->piece_quads;
+        normalise_numbers *to = a->numbers + p * a->piece_quads;
+        CASE_LANES(t, normalise_lanes) {
+            for (int64_t i = t; i < a->piece_quads; i += normalise_lanes)
+                to[i] =
+                    normalise_quotients(kept != (const normalise_integers *)0 ? kept[i] : from[i], largest);
+        }
     }
 }
 
 STENCIL_ANYWHERE void normalise_phase(const normalise_arguments *a, int64_t phase, stencil_case_block block) {
     if (phase == 0)
-        normalise_find(a, block);
+        normalise_find(a, block, false);
     else
-        normalise_divide(a, block);
+        normalise_divide(a, block, false);
 }

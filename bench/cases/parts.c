@@ -30,7 +30,7 @@ struct stencil_parts_kernel {
 
 /* The first part's GPU is the current one then. */
 static stencil_status create_devices(stencil_bench *b, stencil_parts_spread *s) {
-    const stencil_case_body *body = s->of->body;
+    const stencil_case_body *body = s->problem->of->body;
     const stencil_grid one = {.blocks = 1, .block_x = body->lanes, .block_y = 1};
     const int64_t pieces = s->problem->items / body->lanes;
     int64_t most = INT32_MAX;
@@ -56,7 +56,7 @@ static stencil_status create_devices(stencil_bench *b, stencil_parts_spread *s) 
 
 static stencil_status create_kernel(stencil_bench *b, stencil_parts_loop *loop) {
     const stencil_parts_spread *s = loop->spread;
-    const stencil_case_body *body = s->of->body;
+    const stencil_case_body *body = s->problem->of->body;
     TRY(stencil_bench_memory(b, &loop->kernel, sizeof *loop->kernel));
     struct stencil_parts_kernel *k = loop->kernel;
     k->persistent = body->kernels->persistent[s->of->order[loop->order].barrier];
@@ -175,7 +175,7 @@ stencil_status stencil_parts_loop_create(stencil_bench *b, stencil_parts_loop *l
 }
 
 int stencil_parts_phase(const stencil_parts_loop *loop, int part, int64_t phase, bool one_block) {
-    const stencil_case_body *body = loop->spread->of->body;
+    const stencil_case_body *body = loop->spread->problem->of->body;
     _Alignas(16) unsigned char shared[STENCIL_CASE_SHARED_MAX];
 #ifdef STENCIL_HAVE_CUDA
     if (loop->kernel != NULL) {
@@ -191,14 +191,15 @@ int stencil_parts_phase(const stencil_parts_loop *loop, int part, int64_t phase,
     return 0;
 }
 
-int stencil_parts_copy(const stencil_parts_loop *loop, const stencil_parts_copied *c) {
+int stencil_parts_copy(const stencil_parts_loop *loop, int from_part, int to_part, const void *from, void *to,
+                       size_t bytes) {
 #ifdef STENCIL_HAVE_CUDA
-    const stencil_device *from = loop->spread->device[c->from_part], *to = loop->spread->device[c->to_part];
-    if (from != NULL)
-        return cudaMemcpyPeerAsync(c->to, to->gpu, c->from, from->gpu, c->bytes, from->stream);
+    const stencil_device *source = loop->spread->device[from_part], *target = loop->spread->device[to_part];
+    if (source != NULL)
+        return cudaMemcpyPeerAsync(to, target->gpu, from, source->gpu, bytes, source->stream);
 #endif
-    (void)loop;
-    memcpy(c->to, c->from, c->bytes);
+    (void)loop, (void)from_part, (void)to_part;
+    memcpy(to, from, bytes);
     return 0;
 }
 
@@ -237,7 +238,7 @@ static int lead(const stencil_parts_loop *loop, int thread, int leaders, int sta
 static void persist(const stencil_parts_loop *loop, int part) {
     const stencil_parts_case *of = loop->spread->of;
     _Alignas(16) unsigned char shared[STENCIL_CASE_SHARED_MAX];
-    const stencil_case_thread thread = {.body = of->body,
+    const stencil_case_thread thread = {.body = loop->spread->problem->of->body,
                                         .arguments = &loop->part[part],
                                         .barrier = of->order[loop->order].barrier,
                                         .team = &loop->team,

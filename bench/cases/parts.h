@@ -61,9 +61,8 @@ typedef struct stencil_parts_loop {
 /* A case over parts. Its benchmark has rows over sizes and the number of parts, for
  * everything that keeps these in order. */
 typedef struct stencil_parts_case {
-    const char *name, *of;         /* as messages name it; the case that its problems are of */
-    const stencil_case_body *body; /* what is asked of it: the phases of a part, lanes and kernels */
-    stencil_case_sizes size[2];    /* where nobody asks, on a CPU, on GPUs */
+    const char *name, *of;      /* as messages name it; the case that its problems and phases are of */
+    stencil_case_sizes size[2]; /* where nobody asks, on a CPU, on GPUs */
     struct {
         const char *name;           /* NULL behind the last one */
         stencil_barrier_id barrier; /* of a persistent kernel, whose waits have a time limit: faults are
@@ -101,17 +100,11 @@ stencil_status stencil_parts_loop_run(stencil_parts_loop *loop, int64_t count, d
  */
 stencil_status stencil_parts_loop_verify(stencil_parts_loop *loop);
 
-/* A copy from a part's memory to that of another one. */
-typedef struct stencil_parts_copied {
-    int from_part, to_part;
-    const void *from;
-    void *to;
-    size_t bytes;
-} stencil_parts_copied;
-
-/* Steps of a case call these: a phase by as many blocks as a part has, or by one; a copy. */
+/* Steps of a case call these: a phase by as many blocks as a part has, or by one; a copy of bytes from a
+ * part's memory to that of another one. */
 int stencil_parts_phase(const stencil_parts_loop *loop, int part, int64_t phase, bool one_block);
-int stencil_parts_copy(const stencil_parts_loop *loop, const stencil_parts_copied *copied);
+int stencil_parts_copy(const stencil_parts_loop *loop, int from_part, int to_part, const void *from, void *to,
+                       size_t bytes);
 
 /* bench/cases/parts_measure.c: all orders but those apart, or these alone. */
 stencil_status stencil_parts_measure(stencil_bench *b, const stencil_parts_case *of, bool apart);

@@ -1,40 +1,23 @@
 #include <math.h>
 
+#include "base/words.h"
 #include "bench/cases/loop.h"
+#include "solver/machine/strategies.h"
 #include "solver/plan/model.h"
 
-/* The strategy of stencil_strategy_at() that does with steps what the order does with phases. */
-static int strategy_of(int order) {
-    enum {
-#define STENCIL_STRATEGY(id, name, parts, text) STRATEGY_##id,
-#include "solver/machine/strategies.def"
-        BARRIERS /* behind them, without none */
-    };
-    switch (order) {
-    case STENCIL_CASE_IMPLICIT:
-    case STENCIL_CASE_ALONE:
-        return STRATEGY_relaunch;
-    case STENCIL_CASE_STREAM:
-        return STRATEGY_stream_sync;
-    case STENCIL_CASE_DEVICE:
-        return STRATEGY_device_sync;
-    case STENCIL_CASE_EVENT:
-        return STRATEGY_event_sync;
-    case STENCIL_CASE_GRAPH:
-        return STRATEGY_graph;
-    default:
-        return BARRIERS + order - 1;
-    }
+static double sync_s(int order, double share, const stencil_calibration *c) {
+    return stencil_model_sync(
+        c, stencil_name_find(stencil_case_order_at(order).strategy, stencil_strategy_names), share);
 }
 
 /* Latency and synchronisation: a launch for each phase, or for all of them with barriers between. */
 static double ordered_s(int order, double phases, double share, const stencil_calibration *c) {
-    const double launch_s = stencil_model_sync(c, strategy_of(STENCIL_CASE_IMPLICIT), share);
+    const double launch_s = sync_s(STENCIL_CASE_IMPLICIT, share, c);
     if (order == STENCIL_CASE_ALONE)
         return launch_s + (phases - 1) * c->latency_s;
     if (stencil_case_is_persistent(order))
-        return launch_s + (phases - 1) * stencil_model_sync(c, strategy_of(order), share);
-    return phases * stencil_model_sync(c, strategy_of(order), share);
+        return launch_s + (phases - 1) * sync_s(order, share, c);
+    return phases * sync_s(order, share, c);
 }
 
 double stencil_case_predict(const stencil_case_problem *p, int order, double blocks, double share,

@@ -3,20 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALL = false, RING = true };
-const stencil_case stencil_cases[] = {
-#define STENCIL_CASE(id, name, partners, traits, text) {name, partners, &stencil_case_##id},
-#include "bench/cases/cases.def"
-    {0},
-};
-
-const stencil_case *stencil_case_find(const char *name) {
-    const stencil_case *of = stencil_cases;
-    while (strcmp(of->name, name) != 0)
-        of++;
-    return of;
-}
-
 stencil_status stencil_case_add_array(stencil_case_problem *p, const stencil_case_array *array) {
     CHECK(p->array_count < STENCIL_CASE_ARRAYS_MAX, INTERNAL, "%s has too many arrays", p->of->name);
     stencil_case_array *a = &p->array[p->array_count++];

@@ -60,10 +60,16 @@ struct stencil_bench;
 typedef stencil_status stencil_case_ceiling_make(struct stencil_bench *b, stencil_case_ceiling *ceiling,
                                                  char why[96]);
 
-/* bench/cases/gpu.c: a library, which is loaded when it is needed: it is many times as large as this program,
- * which also runs where there is none. NULL: it is neither where libraries are looked for nor beside CUDA's.
- */
-void *stencil_ceiling_library(const char *name);
+/* A function of a library, and where its address is to stand. */
+typedef struct stencil_ceiling_symbol {
+    const char *name; /* NULL behind the last one */
+    void *function;
+} stencil_ceiling_symbol;
+
+/* bench/cases/gpu.c: loads a library when it is needed: it is many times as large as this program, which also
+ * runs where there is none. false, and *why: it is neither where libraries are looked for nor beside CUDA's,
+ * or lacks one of these functions. */
+bool stencil_ceiling_load(const char *library, const stencil_ceiling_symbol *symbols, char why[96]);
 
 /* Sizes where nobody asks: from the least to the most, each `factor` times the one before. */
 typedef struct stencil_case_sizes {
@@ -103,7 +109,7 @@ typedef struct stencil_case_body {
     bool (*agrees)(const stencil_case_problem *problem);
 } stencil_case_body;
 
-/* A row of cases.def. */
+/* A row of cases.def; bench/cases/measure.c. */
 struct stencil_case {
     const char *name;
     bool ring; /* blocks depend on those before and after them only */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench/cases/loop.h"
 #include "sync/host.h"
 #include "sync/waits.h"
 
@@ -21,29 +22,52 @@ const quadratic_step quadratic_round[] = {
 };
 const int quadratic_teller[] = {QUADRATIC_MINUS, QUADRATIC_PLUS, QUADRATIC_MINUS};
 
-stencil_status quadratic_data_create(stencil_bench *b, quadratic_data *data) {
-    float *values;
-    TRY(stencil_bench_memory(b, &values, 5 * (size_t)QUADRATIC_ELEMENTS * sizeof *values));
-    for (int k = 0; k < 5; k++, values += QUADRATIC_ELEMENTS)
-        *(k < 3 ? &data->input[k] : &data->expected[k - 3]) = values;
+stencil_status quadratic_create(stencil_bench *b, quadratic_solver *s) {
+    enum { BYTES = QUADRATIC_ELEMENTS * sizeof(float) };
+    float *input[3]; /* a, -b, c */
+    for (int k = 0; k < 3; k++)
+        TRY(stencil_bench_memory(b, &input[k], BYTES));
+    for (int k = 0; k < QUADRATIC_STREAMS; k++) {
+        TRY(stencil_bench_memory(b, &s->solution[k], BYTES));
+        TRY(stencil_bench_memory(b, &s->expected[k], BYTES));
+    }
     for (int i = 0; i < QUADRATIC_ELEMENTS; i++) {
-        const float a = data->input[0][i] = 1 + (float)(i * 7 % 1024) / 1024,
-                    minus_b = data->input[1][i] = 1 + (float)(i * 11 % 4096) / 4096,
-                    c = data->input[2][i] = -1 - (float)(i * 13 % 16384) / 16384,
+        const float a = input[0][i] = 1 + (float)(i * 7 % 1024) / 1024,
+                    minus_b = input[1][i] = 1 + (float)(i * 11 % 4096) / 4096,
+                    c = input[2][i] = -1 - (float)(i * 13 % 16384) / 16384,
                     root = sqrtf(minus_b * minus_b + -4 * (a * c));
-        data->expected[0][i] = 0.5f * ((minus_b - root) / a);
-        data->expected[1][i] = 0.5f * ((minus_b + root) / a);
+        s->expected[0][i] = 0.5f * ((minus_b - root) / a);
+        s->expected[1][i] = 0.5f * ((minus_b + root) / a);
+    }
+    for (int k = 0; k < QUADRATIC_ARRAYS; k++)
+        TRY(stencil_case_memory(b, s->device, k < QUADRATIC_A ? NULL : input[k - QUADRATIC_A], BYTES,
+                                &s->array[k]));
+    return STENCIL_OK;
+}
+
+static stencil_status verify(stencil_bench *b, void *what) {
+    const quadratic_ordered *o = what;
+    const quadratic_solver *s = o->of;
+    const size_t bytes = QUADRATIC_ELEMENTS * sizeof(float);
+    double time_s;
+    (void)b;
+    for (int k = 0; k < QUADRATIC_A; k++)
+        TRY(stencil_case_memory_spoil(s->device, s->array[k], bytes));
+    TRY(o->run(o, 1, &time_s));
+    for (int k = 0; k < QUADRATIC_STREAMS; k++) {
+        TRY(stencil_case_memory_read(s->device, s->solution[k], s->array[k], bytes));
+        for (int i = 0; i < QUADRATIC_ELEMENTS; i++)
+            CHECK(memcmp(&s->solution[k][i], &s->expected[k][i], sizeof(float)) == 0, INTERNAL,
+                  "quadratic, %s: solution %d of equation %d is %a, not %a", o->name, k, i,
+                  (double)s->solution[k][i], (double)s->expected[k][i]);
     }
     return STENCIL_OK;
 }
 
-stencil_status quadratic_check(const quadratic_data *data, const float *const solution[2], const char *by) {
-    for (int k = 0; k < 2; k++)
-        for (int i = 0; i < QUADRATIC_ELEMENTS; i++)
-            CHECK(memcmp(&solution[k][i], &data->expected[k][i], sizeof **solution) == 0, INTERNAL,
-                  "quadratic, %s: solution %d of equation %d is %a, not %a", by, k, i, (double)solution[k][i],
-                  (double)data->expected[k][i]);
-    return STENCIL_OK;
+stencil_status quadratic_add(stencil_bench *b, const quadratic_ordered *o, stencil_bench_case_sampler sample,
+                             int64_t count) {
+    return STENCIL_BENCH_ADD(b, *o, "order", o->name, "s/round", .sample = sample, .verify = verify,
+                             .axis = {{"elements", QUADRATIC_ELEMENTS}}, .count = count);
 }
 
 /* How the threads meet: a parallel region ends and the next one begins; at OpenMP's barrier; or one waits for
@@ -54,24 +78,18 @@ static const double timeout_s = 10;
 
 enum { THREADS = QUADRATIC_STREAMS };
 
-typedef struct ordered {
-    quadratic_data data;
-    float *array[QUADRATIC_ARRAYS];
-    int how;
-    stencil_barrier_state team; /* flags: how many events a thread has told */
-} ordered;
-
 /* Makes a thread's operations before it meets the other one for the first, second or third time in a round.
  * An operation is a constant of its loop. */
-static void make_stretch(const ordered *o, int thread, int stretch) {
+static void make_stretch(const quadratic_ordered *o, int thread, int stretch) {
 #define EACH(operation)                                                                                      \
     case operation:                                                                                          \
         for (int i = 0; i < QUADRATIC_ELEMENTS; i++)                                                         \
             to[i] = quadratic_operate(operation, x[i], y[i], s->factor);                                     \
         break
+    float *const *array = o->of->array;
     for (const quadratic_step *s = quadratic_round; s < quadratic_round + QUADRATIC_OPERATIONS; s++) {
-        const float *x = o->array[s->x], *y = o->array[s->y];
-        float *const to = o->array[s->to];
+        const float *x = array[s->x], *y = array[s->y];
+        float *const to = array[s->to];
         if (s->stretch != stretch || s->stream != thread)
             continue;
         switch (s->what) {
@@ -87,10 +105,11 @@ static void make_stretch(const ordered *o, int thread, int stretch) {
 }
 
 /* Behind a stretch the one that goes on with the other's results waits for it. false: in vain. */
-static bool meet(const ordered *o, int thread, int stretch) {
+static bool meet(const quadratic_ordered *o, int thread, int stretch) {
     const int teller = quadratic_teller[stretch];
-    uint32_t *const flag = stencil_barrier_flag(&o->team, (uint32_t)teller);
-    uint32_t *const seen = &stencil_barrier_epoch(&o->team)[teller]; /* of the one that waits */
+    const stencil_barrier_state *team = o->own; /* flags: how many events a thread has told */
+    uint32_t *const flag = stencil_barrier_flag(team, (uint32_t)teller);
+    uint32_t *const seen = &stencil_barrier_epoch(team)[teller]; /* of the one that waits */
     if (o->how == OPENMP_BARRIER) {
 #pragma omp barrier
         return true;
@@ -99,10 +118,10 @@ static bool meet(const ordered *o, int thread, int stretch) {
         team_store(flag, *flag + 1);
         return true;
     }
-    return team_spin(&o->team, (uint32_t)thread, flag, ++*seen);
+    return team_spin(team, (uint32_t)thread, flag, ++*seen);
 }
 
-static bool make_rounds(const ordered *o, int thread, int64_t rounds) {
+static bool make_rounds(const quadratic_ordered *o, int thread, int64_t rounds) {
     bool came = true;
     for (int64_t i = 0; i < rounds; i++)
         for (int stretch = 0; stretch < QUADRATIC_STRETCHES && came; stretch++) {
@@ -112,12 +131,10 @@ static bool make_rounds(const ordered *o, int thread, int64_t rounds) {
     return came;
 }
 
-static stencil_status sample(stencil_bench *b, void *what, int64_t rounds, double *time_s) {
-    const ordered *o = what;
+static stencil_status run(const quadratic_ordered *o, int64_t rounds, double *time_s) {
     const bool forks = o->how == FORK_AND_JOIN;
     const int64_t regions = forks ? QUADRATIC_STRETCHES * rounds : 1;
     int threads = 0, in_vain = 0;
-    (void)b;
     const double start_s = stencil_clock_s();
     for (int64_t i = 0; i < regions; i++) {
 #pragma omp parallel num_threads(THREADS) reduction(+ : in_vain)
@@ -133,33 +150,25 @@ static stencil_status sample(stencil_bench *b, void *what, int64_t rounds, doubl
     }
     *time_s = stencil_clock_s() - start_s;
     TRY(stencil_bench_check_team(threads, THREADS));
-    CHECK(in_vain == 0, INTERNAL, "quadratic, %s: a thread waited for more than %g s in vain",
-          order_names[o->how], timeout_s);
+    CHECK(in_vain == 0, INTERNAL, "quadratic, %s: a thread waited for more than %g s in vain", o->name,
+          timeout_s);
     return STENCIL_OK;
 }
 
-/* After one round from spoiled arrays. */
-static stencil_status verify(stencil_bench *b, void *what) {
-    const ordered *o = what;
-    double time_s;
-    for (int k = 0; k < QUADRATIC_A; k++)
-        memset(o->array[k], 0xff, QUADRATIC_ELEMENTS * sizeof **o->array);
-    TRY(sample(b, what, 1, &time_s));
-    return quadratic_check(&o->data, (const float *const *)o->array, order_names[o->how]);
+static stencil_status sample(stencil_bench *b, void *what, int64_t rounds, double *time_s) {
+    (void)b;
+    return run(what, rounds, time_s);
 }
 
 stencil_status stencil_measure_quadratic_cpu(stencil_bench *b) {
-    ordered o = {0};
+    quadratic_solver s = {0};
+    stencil_barrier_state team;
     snprintf(b->result->device, sizeof b->result->device, "%d threads, %s", THREADS, b->machine->cpu_isa);
-    TRY(quadratic_data_create(b, &o.data));
-    memcpy(&o.array[QUADRATIC_A], o.data.input, sizeof o.data.input);
-    for (int k = 0; k < QUADRATIC_A; k++)
-        TRY(stencil_bench_memory(b, &o.array[k], QUADRATIC_ELEMENTS * sizeof(float)));
-    TRY(stencil_team_create(&o.team, THREADS, 0, timeout_s));
-    TRY(stencil_bench_keep(b, free, o.team.words));
-    for (o.how = 0; o.how < ORDERS; o.how++)
-        TRY(STENCIL_BENCH_ADD(b, o, "order", order_names[o.how], "s/round", .sample = sample,
-                              .verify = verify, .axis = {{"elements", QUADRATIC_ELEMENTS}}));
+    TRY(quadratic_create(b, &s));
+    TRY(stencil_team_create(&team, THREADS, 0, timeout_s));
+    TRY(stencil_bench_keep(b, free, team.words));
+    for (int how = 0; how < ORDERS; how++)
+        TRY(quadratic_add(b, &(quadratic_ordered){&s, how, order_names[how], &team, run}, sample, 0));
     TRY(stencil_bench_take(b));
     stencil_bench_note(b, "A round is eight loops over the elements by two threads, which meet three times.");
     stencil_bench_note(b, "Verified: both solutions of all equations after another round, to the last bit.");

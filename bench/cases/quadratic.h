@@ -60,16 +60,30 @@ extern const quadratic_step quadratic_round[QUADRATIC_OPERATIONS];
 /* The stream that the other one waits for behind each stretch, since it goes on with its results. */
 extern const int quadratic_teller[QUADRATIC_STRETCHES];
 
-/* On the host: equations with two real solutions each, 1 <= a, -b, -c < 2, and what these are. */
-typedef struct quadratic_data {
-    float *input[3];                    /* a, b, c */
-    float *expected[QUADRATIC_STREAMS]; /* with the minus, with the plus */
-} quadratic_data;
+/* Equations with two real solutions each, 1 <= a, -b, -c < 2. */
+typedef struct quadratic_solver {
+    const struct stencil_device
+        *device; /* [QUADRATIC_STREAMS], of one GPU, which has the arrays; NULL: the host has */
+    float *array[QUADRATIC_ARRAYS];
+    float *solution[QUADRATIC_STREAMS], *expected[QUADRATIC_STREAMS]; /* on the host: found; right */
+} quadratic_solver;
 
-/* Until the benchmark ends. */
-stencil_status quadratic_data_create(stencil_bench *b, quadratic_data *data);
-/* INTERNAL where a solution is not, bit by bit, what it has to be. */
-stencil_status quadratic_check(const quadratic_data *data, const float *const solution[2], const char *by);
+/* A row: how the streams meet. Its run makes so many rounds. */
+typedef struct quadratic_ordered {
+    quadratic_solver *of;
+    int how;
+    const char *name;
+    void *own; /* of the side that runs it */
+    stencil_status (*run)(const struct quadratic_ordered *ordered, int64_t rounds, double *time_s);
+} quadratic_ordered;
+
+/* Until the benchmark ends; the member `device` is the caller's to fill in. */
+stencil_status quadratic_create(stencil_bench *b, quadratic_solver *solver);
+/* Adds the row, for a sampler of quadratic_ordered that is given `count` rounds, or as many as calibration
+ * finds. Verified: INTERNAL where after one round from spoiled arrays a solution is not, bit by bit, what it
+ * has to be. */
+stencil_status quadratic_add(stencil_bench *b, const quadratic_ordered *ordered,
+                             stencil_bench_case_sampler sample, int64_t count);
 
 #ifdef __cplusplus
 }

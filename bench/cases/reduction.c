@@ -25,11 +25,12 @@ static stencil_status make(stencil_case_problem *p) {
     const int64_t piece = choose_piece(p->n);
     r->piece_pairs = piece / 2;
     r->pieces = piece > 0 ? divide_up(p->n, piece) : 0;
-    r->sums_pairs = (r->pieces + 1) / 2;
+    r->own = r->pieces;
+    r->parts = 1;
     p->items = reduction_lanes * r->pieces;
     p->bytes = (double)p->n * sizeof(double);
     TRY(CASE_ADD_ARRAY(p, reduction, values, INPUT, r->pieces * r->piece_pairs));
-    TRY(CASE_ADD_ARRAY(p, reduction, sums, SCRATCH, r->sums_pairs));
+    TRY(CASE_ADD_ARRAY(p, reduction, sums, SCRATCH, reduction_sums_pairs(r)));
     TRY(CASE_ADD_ARRAY(p, reduction, sum, RESULT, 1));
     double *values = p->array[0].memory;
     for (int64_t i = 0; i < p->n; i++)

@@ -1,12 +1,22 @@
 /* The sum of n doubles in one canonical order, whoever makes it (L. Zhang et al., "A Study of Single and
- * Multi-device Synchronization Methods in Nvidia GPUs", section 7.4):
+ * Multi-device Synchronization Methods in Nvidia GPUs", section 7.4): one GPU, or several parts, a GPU each
+ * (on a CPU a thread).
  *
  * 1. The values, filled up with zeros, are cut into pieces of the same length, a multiple of 2048 that
  * follows from n alone. Lane t = 0 … 255 of a piece adds up pairs t, t + 256, …, the first and the second
  * values of them apart, each in ascending order from 0; its sum is first + second.
  * 2. The sum of a piece is s_0 of: s_t += s_(t+128) for t < 128, then 64, …, 1.
  * 3. Phase 1 makes the sum of the pieces' sums as one piece; that of a single one is its own.
- * Zeros behind the last value, however many, change nothing: no partial sum is ever -0. */
+ * Zeros behind the last value, however many, change nothing: no partial sum is ever -0.
+ *
+ * Every part has a share of the pieces that follow each other, makes their sums and, once it has those of all
+ * others, their sum: all parts have it in the end.
+ *
+ * SPREAD: who makes the sum of a piece stores it into the memory of every part. One barrier, two phases.
+ * TREE: neighbours in a tree hand over what sums they have: in round s = 0, 1, … part p, an odd multiple of
+ * 2^s, to p - 2^s; part 0 adds up, and the sum goes the same way back.
+ * OWN: who makes a sum stores it at home; the host moves it, and makes the phases one by one.
+ * ALONE: there is one part, and a single piece takes a single phase. */
 #pragma once
 
 #include "bench/cases/case.h"
@@ -25,16 +35,44 @@ typedef struct reduction_pair {
     double first, second;
 } __attribute__((aligned(16))) reduction_pair;
 
+typedef enum reduction_way { REDUCTION_ALONE, REDUCTION_SPREAD, REDUCTION_TREE, REDUCTION_OWN } reduction_way;
+
 typedef struct reduction_arguments {
-    int64_t pieces, piece_pairs;  /* how many there are, and the pairs of each */
-    int64_t sums_pairs;           /* of pieces' sums, of an odd number with a zero behind */
-    const reduction_pair *values; /* [pieces * piece_pairs] */
-    reduction_pair *sums;         /* [sums_pairs] */
+    int64_t pieces, piece_pairs;  /* of all parts: how many there are, and the pairs of each */
+    int64_t first, own;           /* this part's: pieces */
+    const reduction_pair *values; /* [own * piece_pairs] */
+    reduction_pair *sums;         /* [reduction_sums_pairs()] of all pieces, of an odd number a zero behind */
     double *sum;                  /* [1] */
+    uint8_t part, parts, way;
+    reduction_pair *sums_of[STENCIL_PARTS_MAX]; /* each part's `sums`, and behind them its `sum`; not ALONE */
 } reduction_arguments;
 
+STENCIL_ANYWHERE int64_t reduction_sums_pairs(const reduction_arguments *r) {
+    return (r->pieces + 1) / 2;
+}
+
+STENCIL_ANYWHERE int reduction_rounds(const reduction_arguments *r) {
+    int rounds = 0;
+    while (r->way == REDUCTION_TREE && 1 << rounds < r->parts)
+        rounds++;
+    return rounds;
+}
+
 STENCIL_ANYWHERE int64_t reduction_phases(const reduction_arguments *r) {
-    return r->pieces > 1 ? 2 : 1;
+    return r->way == REDUCTION_ALONE && r->pieces <= 1 ? 1 : 2 + 2 * reduction_rounds(r);
+}
+
+/* Of round s of the tree: whether a part is the upper end of an edge, and the part at the lower end. */
+STENCIL_ANYWHERE bool reduction_has_child(const reduction_arguments *r, int s) {
+    return r->part % (2 << s) == 0 && r->part + (1 << s) < r->parts;
+}
+STENCIL_ANYWHERE bool reduction_has_parent(const reduction_arguments *r, int s) {
+    return r->part % (2 << s) == 1 << s;
+}
+/* Behind the last piece of those that part has after rounds 0 … s - 1. */
+STENCIL_ANYWHERE int64_t reduction_gathered(const reduction_arguments *r, int s) {
+    const int end = r->part + (1 << s);
+    return stencil_share(r->pieces, r->parts, end < r->parts ? end : r->parts);
 }
 
 /* On a GPU past L1: nobody reads it again, and where its lines push out each other loads wait for room. */
@@ -95,25 +133,60 @@ STENCIL_ANYWHERE void reduction_add(const reduction_pair *piece, int64_t pairs, 
     reduction_combine(shared);
 }
 
-STENCIL_ANYWHERE void reduction_phase(const reduction_arguments *r, int64_t phase, stencil_case_block block) {
+/* Phase 0. */
+STENCIL_ANYWHERE void reduction_own(const reduction_arguments *r, stencil_case_block block) {
     double *shared = (double *)block.shared, *sums = (double *)r->sums;
-    if (phase == 0) {
-        double *to = r->pieces > 1 ? sums : r->sum;
-        CASE_GROUPS(p, r->pieces, block) {
-            reduction_add(r->values + p * r->piece_pairs, r->piece_pairs, shared);
-            CASE_LANES(t, 1) {
-                if (t == 0)
-                    to[p] = shared[0];
-            }
-        }
-        CASE_ITEMS(i, r->pieces > 1 ? 2 * r->sums_pairs - r->pieces : 0, block) {
-            sums[r->pieces + i] = 0;
-        }
-    } else if (block.number == 0) {
-        reduction_add(r->sums, r->sums_pairs, shared);
+    double *to = reduction_phases(r) > 1 ? sums : r->sum;
+    CASE_GROUPS(p, r->own, block) {
+        reduction_add(r->values + p * r->piece_pairs, r->piece_pairs, shared);
         CASE_LANES(t, 1) {
             if (t == 0)
-                r->sum[0] = shared[0];
+                to[r->first + p] = shared[0];
+            for (int k = 0; t == 0 && r->way == REDUCTION_SPREAD && k < r->parts; k++)
+                if (k != r->part)
+                    ((double *)r->sums_of[k])[r->first + p] = shared[0];
+        }
+    }
+    CASE_ITEMS(i, 2 * reduction_sums_pairs(r) - r->pieces, block) {
+        sums[r->pieces + i] = 0;
+    }
+}
+
+/* Round s, by one block: sums go up; the sum comes down. */
+STENCIL_ANYWHERE void reduction_up(const reduction_arguments *r, int s) {
+    const double *from = (const double *)r->sums;
+    if (!reduction_has_parent(r, s))
+        return;
+    double *to = (double *)r->sums_of[r->part - (1 << s)];
+    const int64_t end = reduction_gathered(r, s);
+    CASE_LANES(t, reduction_lanes) {
+        for (int64_t i = r->first + t; i < end; i += reduction_lanes)
+            to[i] = from[i];
+    }
+}
+STENCIL_ANYWHERE void reduction_down(const reduction_arguments *r, int s) {
+    CASE_LANES(t, 1) {
+        if (t == 0 && reduction_has_child(r, s))
+            r->sums_of[r->part + (1 << s)][reduction_sums_pairs(r)].first = *r->sum;
+    }
+}
+
+STENCIL_ANYWHERE void reduction_phase(const reduction_arguments *r, int64_t phase, stencil_case_block block) {
+    const int rounds = reduction_rounds(r);
+    if (phase == 0) {
+        reduction_own(r, block);
+    } else if (block.number != 0) {
+        return;
+    } else if (phase <= rounds) {
+        reduction_up(r, (int)phase - 1);
+    } else if (phase > rounds + 1) {
+        reduction_down(r, 2 * rounds + 1 - (int)phase);
+    } else if (r->way != REDUCTION_TREE || r->part == 0) {
+        double *shared = (double *)block.shared;
+        reduction_add(r->sums, reduction_sums_pairs(r), shared);
+        CASE_LANES(t, 1) {
+            if (t == 0)
+                *r->sum = shared[0];
         }
     }
 }

@@ -116,32 +116,31 @@ enum { SHARERS = 3 };
 const sharer sharers[SHARERS] = {sharer_of<1>("1 thread"), sharer_of<LANES>("1 warp"),
                                  sharer_of<STENCIL_BLOCK_THREADS_MAX>("1024 threads")};
 
-/* Rows of Table 3, and what five synchronisations of Table 4 take. */
-struct measured {
-    int latency, throughput[SHARERS], shuffle, barrier; /* numbers of the rows */
-};
+/* Rows of Table 3, and what a synchronisation of Table 4 takes: latencies, and behind them the throughput of
+ * those that share the work. */
+enum { LOAD, SHUFFLE, BARRIER, LATENCIES };
+const struct {
+    const char *name;
+    sm_kernel *kernel;
+    int threads;
+} latencies[LATENCIES] = {
+    {"load and addition", time_operation<shared_sum, 16>, 1},
+    {"shuffle", time_operation<shuffle, SM_UNROLLED>, LANES},
+    {"barrier", time_operation<barrier<whole_block>, SM_UNROLLED>, STENCIL_BLOCK_THREADS_MAX}};
 
-stencil_status add_measured(stencil_bench *b, const sm_timing *timing, measured *m) {
-    sm_case c = {.timing = timing, .kernel = time_operation<shared_sum, 16>, .threads = 1};
-    c.name = "adding in shared memory";
-    m->latency = b->result->row_count;
-    TRY(STENCIL_BENCH_ADD(b, c, "latency", "load and addition", "cycles", STENCIL_METHOD_GPU_CLOCK,
-                          .sample = sm_sample, .axis = {{"threads", 1}}, .count = timing->latency_repeats));
-    m->shuffle = b->result->row_count;
-    c.kernel = time_operation<shuffle, SM_UNROLLED>;
-    c.threads = LANES;
-    TRY(STENCIL_BENCH_ADD(b, c, "latency", "shuffle", "cycles", STENCIL_METHOD_GPU_CLOCK, .sample = sm_sample,
-                          .axis = {{"threads", c.threads}}, .count = timing->latency_repeats));
-    m->barrier = b->result->row_count;
-    c.kernel = time_operation<barrier<whole_block>, SM_UNROLLED>;
-    c.threads = STENCIL_BLOCK_THREADS_MAX;
-    TRY(STENCIL_BENCH_ADD(b, c, "latency", "barrier", "cycles", STENCIL_METHOD_GPU_CLOCK, .sample = sm_sample,
-                          .axis = {{"threads", c.threads}}, .count = timing->latency_repeats));
-    c.kernel = time_operation<shared_sum, 16>;
-    for (int i = 0; i < SHARERS; i++) {
-        c.threads = sharers[i].threads;
+stencil_status add_measured(stencil_bench *b, const sm_timing *timing) {
+    sm_case c = {.timing = timing, .name = "adding in shared memory"};
+    for (const auto &latency : latencies) {
+        c.kernel = latency.kernel;
+        c.threads = latency.threads;
+        TRY(STENCIL_BENCH_ADD(b, c, "latency", latency.name, "cycles", STENCIL_METHOD_GPU_CLOCK,
+                              .sample = sm_sample, .axis = {{"threads", c.threads}},
+                              .count = timing->latency_repeats));
+    }
+    c.kernel = latencies[LOAD].kernel;
+    for (const sharer &sharer : sharers) {
+        c.threads = sharer.threads;
         c.scale = (c.threads < LANES ? c.threads : LANES) * SUM_BYTES;
-        m->throughput[i] = b->result->row_count;
         TRY(STENCIL_BENCH_ADD(b, c, "bandwidth", "sum", "bytes/cycle", STENCIL_METHOD_SM_CLOCK,
                               .sample = sm_sample, .axis = {{"threads", c.threads}},
                               .count = timing->throughput_repeats));
@@ -149,17 +148,14 @@ stencil_status add_measured(stencil_bench *b, const sm_timing *timing, measured 
     return stencil_bench_take(b);
 }
 
-double median(const stencil_bench *b, int row) {
-    return b->result->row[row].statistics.median;
-}
-
 /* Cycles and bytes per cycle of those that share; each waits as often as those with fewer threads, and five
- * times more. */
-void find_workers(const stencil_bench *b, const measured *m, stencil_little workers[SHARERS]) {
-    const double sync[SHARERS] = {0, SYNCS * median(b, m->shuffle), SYNCS * median(b, m->barrier)};
+ * times more. `measured`: rows of add_measured(). */
+void find_workers(const stencil_bench_row *measured, stencil_little workers[SHARERS]) {
+    const double sync[SHARERS] = {0, SYNCS * measured[SHUFFLE].statistics.median,
+                                  SYNCS * measured[BARRIER].statistics.median};
     for (int i = 0; i < SHARERS; i++)
-        workers[i] = {.latency = median(b, m->latency),
-                      .throughput = median(b, m->throughput[i]),
+        workers[i] = {.latency = measured[LOAD].statistics.median,
+                      .throughput = measured[LATENCIES + i].statistics.median,
                       .sync = sync[i] + (i > 0 ? workers[i - 1].sync : 0)};
 }
 
@@ -202,11 +198,11 @@ void note_switches(stencil_bench *b, const stencil_little workers[SHARERS]) {
 
 stencil_status stencil_measure_shared_reduction(stencil_bench *b) {
     sm_timing timing;
-    measured m;
+    const int first = b->result->row_count;
     stencil_little workers[SHARERS];
     TRY(sm_begin(b, &timing, SM_UNROLLED));
-    TRY(add_measured(b, &timing, &m));
-    find_workers(b, &m, workers);
+    TRY(add_measured(b, &timing));
+    find_workers(&b->result->row[first], workers);
     for (int values = 1; values <= VALUES_MAX; values *= 2) {
         TRY(add_sums(b, &timing, workers, values));
         if (values > 1 && values < VALUES_MAX)

@@ -81,13 +81,6 @@ static int64_t usual_size(const stencil_case *of) {
     return sizes[i];
 }
 
-static const stencil_case *find(const char *name) {
-    const stencil_case *of = stencil_cases;
-    while (strcmp(of->name, name) != 0)
-        of++;
-    return of;
-}
-
 /* Of one thread. */
 static int any_order(const stencil_case *of) {
     return of->body->keeps ? STENCIL_BARRIER_central : STENCIL_CASE_IMPLICIT;
@@ -194,7 +187,7 @@ static void bounds_are_checked(void **state) {
     static const char *const names[] = {"reduction", "fft"};
     (void)state;
     for (int i = 0; i < 2; i++) {
-        const stencil_case *of = find(names[i]);
+        const stencil_case *of = stencil_case_find(names[i]);
         stencil_case_loop loop;
         fixture f;
         start(&f, of, usual_size(of));
@@ -276,7 +269,7 @@ static void transform_is_the_definition(void **state) {
     (void)state;
     for (int64_t n = 2; n <= 256; n *= 2) {
         fixture f;
-        start(&f, find("fft"), n);
+        start(&f, stencil_case_find("fft"), n);
         const fft_number *x = ((const fft_arguments *)(void *)f.problem.arguments)->input,
                          *y = stencil_case_expected(&f.problem, "output");
         for (int64_t k = 0; k < n; k++) {
@@ -298,7 +291,7 @@ static void sum_is_the_sum(void **state) {
     (void)state;
     for (int64_t n = 0; n < 20000; n = 3 * n + 1) {
         fixture f;
-        start(&f, find("reduction"), n);
+        start(&f, stencil_case_find("reduction"), n);
         const double *value =
             (const double *)((const reduction_arguments *)(void *)f.problem.arguments)->values;
         long double sum = 0, size = 0;
@@ -357,7 +350,7 @@ static void alignment_is_the_best(void **state) {
     (void)state;
     for (int64_t n = 1; n < 400; n = 2 * n + 1) {
         fixture f;
-        start(&f, find("smith-waterman"), n);
+        start(&f, stencil_case_find("smith-waterman"), n);
         const smith_waterman_arguments *w = (const smith_waterman_arguments *)(void *)f.problem.arguments;
         const smith_waterman_best *best = stencil_case_expected(&f.problem, "best");
         int64_t *h = calloc((size_t)(w->rows * w->columns), sizeof *h), score = 0, at = 0;
@@ -381,7 +374,7 @@ static void alignment_is_the_best(void **state) {
  * than there is. */
 static void switch_points_are_those_of_the_equations(void **state) {
     static const double latency_s = 1e-6, sync_s = 2e-6;
-    const stencil_case *of = find("reduction");
+    const stencil_case *of = stencil_case_find("reduction");
     const double basic = of->body->in_flight / latency_s;
     (void)state;
     for (double blocks = 4; blocks <= 4096; blocks *= 2) {

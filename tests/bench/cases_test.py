@@ -13,8 +13,8 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Name, and whether blocks depend on those beside them only.
 CASES = dict(re.findall(r'^STENCIL_CASE\(\w+, "([\w-]+)", (\w+), ',
                         (ROOT / "bench/cases/cases.def").read_text(encoding="utf-8"), re.MULTILINE))
-KEEPING = {name for name in CASES
-           if ".keeps = true" in (ROOT / f"bench/cases/{name.replace('-', '_')}.c").read_text(encoding="utf-8")}
+KEEPING = {body.replace("_", "-") for path in ROOT.glob("bench/cases/*.c")
+           for body in re.findall(r"^STENCIL_CASE_BODY\((\w+),[^;]*\.keeps = true", path.read_text(encoding="utf-8"), re.MULTILINE)}
 # They are among the cases, and no barrier of one grid orders them: on GPUs only, in two streams, over several parts.
 ON_GPUS = ["warp-reduction", "shared-reduction"]
 IN_STREAMS = ["quadratic"]

@@ -118,7 +118,7 @@ static void absence_ends_the_run(void **state) {
                 f.spread.parts * (int)f.spread.blocks > 1) {
                 const double start_s = stencil_clock_s();
                 loop.fault.absent_step =
-                    last ? multi_reduction_phases((const multi_reduction_arguments *)loop.part) - 1 : 1;
+                    last ? reduction_phases((const reduction_arguments *)loop.part) - 1 : 1;
                 assert_int_equal(stencil_parts_loop_run(&loop, 1, &time_s), STENCIL_INTERNAL);
                 assert_true(stencil_clock_s() - start_s < 10);
                 assert_non_null(strstr(stencil_error_last()->message, "in vain"));
