@@ -8,13 +8,13 @@
 #include <inttypes.h>
 #include <math.h>
 #include <omp.h>
-#include <string.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/words.h"
 #include "inputs/h5.h"
 #include "inputs/reading.h"
+#include "solver/problem/digest.h"
 
 static stencil_source source_of(const stencil_input *input, stencil_array array) {
     return array == STENCIL_ARRAY_U ? STENCIL_SOURCE_NONE : input->problem->spec.source;
@@ -180,22 +180,24 @@ static stencil_status read_box(void *context, stencil_array array, const stencil
     return read_as(input, array, box, to);
 }
 
-/* The first value of a slab that is not finite. Where NaN means that there is none, those that no step uses
- * are left alone. */
+/* The first cell of a slab whose value is not finite. Where NaN means that there is none, those that no step
+ * uses are left alone. */
 static bool find_nonfinite(const stencil_input *input, const stencil_box *slab, const stencil_cells *cells,
-                           int64_t at[3]) {
-    if (!stencil_cells_find_nonfinite(cells, slab->n, at) || !input->facts.values[input->array].has_nan)
-        return stencil_cells_find_nonfinite(cells, slab->n, at);
+                           int64_t cell[3]) {
     const int64_t *n = slab->n;
-    for (int64_t i = 0; i < n[STENCIL_Z] * n[STENCIL_Y] * n[STENCIL_X]; i++) {
-        const int64_t here[3] = {i / n[STENCIL_X] / n[STENCIL_Y], i / n[STENCIL_X] % n[STENCIL_Y],
-                                 i % n[STENCIL_X]};
-        const double value = stencil_cells_value(cells, here[STENCIL_Z] * cells->plane +
-                                                            here[STENCIL_Y] * cells->row + here[STENCIL_X]);
-        const int64_t cell[3] = {slab->first[0] + here[0], slab->first[1] + here[1],
-                                 slab->first[2] + here[2]};
-        memcpy(at, here, sizeof here);
-        if (!isfinite(value) && (!isnan(value) || stencil_values_used(input->problem, cell, false)))
+    int64_t at[3];
+    if (!stencil_cells_find_nonfinite(cells, n, at))
+        return false;
+    int64_t i = (at[STENCIL_Z] * n[STENCIL_Y] + at[STENCIL_Y]) * n[STENCIL_X] + at[STENCIL_X];
+    for (; i < n[STENCIL_Z] * n[STENCIL_Y] * n[STENCIL_X]; i++) {
+        const int64_t z = i / n[STENCIL_X] / n[STENCIL_Y], y = i / n[STENCIL_X] % n[STENCIL_Y],
+                      x = i % n[STENCIL_X];
+        const double value = stencil_cells_value(cells, z * cells->plane + y * cells->row + x);
+        cell[STENCIL_Z] = slab->first[STENCIL_Z] + z;
+        cell[STENCIL_Y] = slab->first[STENCIL_Y] + y;
+        cell[STENCIL_X] = slab->first[STENCIL_X] + x;
+        if (!isfinite(value) && (!isnan(value) || !input->facts.values[input->array].has_nan ||
+                                 stencil_values_used(input->problem, cell, false)))
             return true;
     }
     return false;
@@ -205,14 +207,11 @@ static bool find_nonfinite(const stencil_input *input, const stencil_box *slab, 
 static stencil_status check_finite(void *context, const stencil_box *slab, const stencil_cells *cells) {
     const stencil_input *input = context;
     const stencil_problem *problem = input->problem;
-    const int skip = STENCIL_AXES - problem->rank;
-    int64_t at[3];
-    char index[80] = "";
-    if (!find_nonfinite(input, slab, cells, at))
+    int64_t cell[3];
+    char index[STENCIL_CELL_CHARS];
+    if (!find_nonfinite(input, slab, cells, cell))
         return STENCIL_OK;
-    for (int axis = skip; axis < STENCIL_AXES; axis++)
-        stencil_text_add(index, sizeof index, "[%" PRId64 "]",
-                         at[axis] + slab->first[axis] - problem->first[axis]);
+    stencil_cell_text(problem, cell, index);
     FAIL(BAD_DATA, "'%s': %s%s is NaN or infinite in %s: mend it, or use --allow-nonfinite", input->path,
          dataset_name(input, input->array), index, stencil_precision_name(problem->precision));
 }
@@ -231,9 +230,7 @@ static stencil_status read_finite(void *context, stencil_array array, const sten
     stencil_input *input = context;
     const stencil_reader all = {read_box, context};
     const stencil_mesh mesh = stencil_problem_mesh(input->problem, 1);
-    const stencil_box whole = array == STENCIL_ARRAY_U
-                                  ? stencil_mesh_array(&mesh)
-                                  : (stencil_box){.n = {mesh.n[0], mesh.n[1], mesh.n[2]}};
+    const stencil_box whole = stencil_digest_array(input->problem, array);
     const stencil_slabs slabs = {.from = &all, .mesh = &mesh, .array = array};
     int64_t found[3];
     TRY(read_box(context, array, box, to));
@@ -255,8 +252,7 @@ stencil_reader stencil_input_reader(stencil_input *input, const stencil_problem 
 stencil_status stencil_input_check_written(stencil_input *input, const stencil_problem *problem, bool allow,
                                            stencil_notes *notes) {
     const int64_t u = input->facts.unwritten[STENCIL_ARRAY_U],
-                  source = input->facts.unwritten[STENCIL_ARRAY_B];
-    const int64_t cells = problem->extent[0] * problem->extent[1] * problem->extent[2];
+                  cells = problem->extent[0] * problem->extent[1] * problem->extent[2];
     CHECK(u == 0 || allow, BAD_DATA,
           "'%s': %" PRId64 " of %" PRId64 " cells of %s were never written: write them, or use "
           "--allow-unwritten to take what HDF5 gives there (the fill value, most often 0)",
@@ -266,16 +262,14 @@ stencil_status stencil_input_check_written(stencil_input *input, const stencil_p
         values->marker_count--;
         values->by_default = false;
     }
-    if (u > 0)
-        stencil_notes_warn(notes,
-                           "%" PRId64 " of %" PRId64 " cells of %s were never written: they have the fill "
-                           "value, most often 0",
-                           u, cells, input->facts.field);
-    if (source > 0)
-        stencil_notes_warn(notes,
-                           "%" PRId64 " of %" PRId64 " cells of %s were never written: they have the fill "
-                           "value, most often 0",
-                           source, cells, stencil_source_names[problem->spec.source]);
+    input->problem = problem;
+    for (int array = STENCIL_ARRAY_U; array < STENCIL_ARRAY_COUNT; array++)
+        if (input->facts.unwritten[array] > 0)
+            stencil_notes_warn(
+                notes,
+                "%" PRId64 " of %" PRId64 " cells of %s were never written: they have the fill "
+                "value, most often 0",
+                input->facts.unwritten[array], cells, dataset_name(input, (stencil_array)array));
     return STENCIL_OK;
 }
 

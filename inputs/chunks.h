@@ -25,5 +25,19 @@ const char *stencil_chunks_check(hid_t dataset);
 /* Tells whether a dataset has no chunk there, at that first element (index per axis). */
 bool stencil_chunk_is_absent(hid_t dataset, const hsize_t *first);
 
-/* The fault that stencil_chunks_read() returns where there is no memory. */
-extern const char stencil_chunks_no_memory[];
+/* The grid of chunks of any dataset. */
+typedef struct stencil_chunk_grid {
+    int rank;
+    hsize_t extent[H5S_MAX_RANK], size[H5S_MAX_RANK]; /* of the dataset, and of a chunk, in cells; [rank] */
+} stencil_chunk_grid;
+
+/* False: there are no chunks. */
+bool stencil_chunk_grid_read(stencil_chunk_grid *grid, hid_t dataset);
+
+/* Counts the cells per axis of the chunk whose first cell that is, as far as the dataset goes. */
+void stencil_chunk_part(const stencil_chunk_grid *grid, const hsize_t *first, hsize_t *count);
+
+/* Goes to the first cell of the next chunk, in array order, of those that a box meets; false behind the last
+ * one, and then at the first one again. */
+bool stencil_chunk_next(const stencil_chunk_grid *grid, const hsize_t *from, const hsize_t *count,
+                        hsize_t *first);

@@ -105,11 +105,9 @@ stencil_status stencil_field_choose(hid_t file, const char *path, const char *as
 
 /* The first dataset that a field may be. */
 static herr_t find_candidate(hid_t file, const char *name, const H5L_info_t *info, void *found) {
-    STENCIL_HANDLE object =
-        info->type == H5L_TYPE_HARD && find_fault(name) == NULL ? H5Oopen(file, name, H5P_DEFAULT) : -1;
-    STENCIL_HANDLE type = object >= 0 && H5Iget_type(object) == H5I_DATASET ? H5Dget_type(object) : -1;
-    STENCIL_HANDLE space = type >= 0 && H5Tget_class(type) == H5T_FLOAT ? H5Dget_space(object) : -1;
-    const int rank = space >= 0 ? H5Sget_simple_extent_ndims(space) : 0;
+    STENCIL_ITEM d =
+        stencil_item_dataset(info->type == H5L_TYPE_HARD && find_fault(name) == NULL ? file : -1, name);
+    const int rank = d.type_class == H5T_FLOAT ? H5Sget_simple_extent_ndims(d.space) : 0;
     if (rank != 2 && rank != 3)
         return 0;
     snprintf(found, STENCIL_FIELD_MAX, "/%s", name);

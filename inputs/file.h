@@ -14,22 +14,17 @@ typedef struct stencil_h5_input {
     hid_t dataset;                 /* that was last read; 0: none is open */
     stencil_source source;         /* that one; NONE: the field */
     struct stencil_chunks *chunks; /* its chunks, where they are unpacked here, see inputs/chunks.h */
-    /* stencil_h5_input_as() */
-    hid_t read_as;
-    const int64_t *first; /* of the cells of /u, counted from the first updated one */
 } stencil_h5_input;
 
-/* Does what stencil_input_open() says; `field` as there. */
-stencil_status stencil_h5_input_open(stencil_h5_input *input, const char *path, const char *field,
-                                     stencil_spec *spec);
+/* Opens any HDF5 file; reads what it says of the problem into *spec (initialised by the caller), as
+ * stencil_input_open() says, `field` as there. */
+stencil_status stencil_h5_input_open(stencil_h5_input *input, const char *path);
+stencil_status stencil_h5_input_spec(stencil_h5_input *input, const char *field, stencil_spec *spec);
 
 /* Reads a box of the field or of a source, in indices of the dataset, converted to a type of HDF5 (borrowed).
  * BAD_DATA, NO_MEMORY. */
 stencil_status stencil_h5_input_read(stencil_h5_input *input, stencil_source source, const stencil_box *box,
                                      hid_t type, const stencil_cells *to);
-
-/* A reader of the source of a problem, as its values stand in the file. */
-stencil_reader stencil_h5_input_as(stencil_h5_input *input, const stencil_problem *problem, hid_t type);
 
 /* Gives back what reading cells has taken. */
 void stencil_h5_input_rest(stencil_h5_input *input);
@@ -83,8 +78,26 @@ stencil_status stencil_spec_read(hid_t file, const char *path, stencil_spec *spe
 stencil_status stencil_spec_write(hid_t file, const char *path, const stencil_spec *spec);
 stencil_status stencil_points_write(hid_t file, const char *path, const stencil_spec *spec);
 
-/* Name of the index-th attribute, NULL behind the last one; *past: a run writes it, no user gives it. */
-const char *stencil_spec_attribute(int index, bool *past);
+/* The place of a name: an attribute of the root group, or of the field (none of which is ours), an object in
+ * the root group, or a dataset in /stencil. */
+typedef enum stencil_name_place {
+    STENCIL_ATTRIBUTE,
+    STENCIL_FIELD_ATTRIBUTE,
+    STENCIL_OBJECT,
+    STENCIL_MEMBER,
+    STENCIL_PLACES
+} stencil_name_place;
+
+/* A name of the format: a user gives it, or only a run writes it. What stands in a file under other names is
+ * the user's own. */
+typedef struct stencil_known {
+    const char *name;
+    stencil_name_place place;
+    bool past;
+} stencil_known;
+
+/* The index-th of them, but for the field's; its name is NULL behind the last one. */
+stencil_known stencil_format_name(int index);
 
 /* Tells whether an object of the root group with that name belongs to the format, but for the field, whose
  * name a file may choose; *past (may be NULL): a run writes it anew. */
@@ -108,19 +121,12 @@ bool stencil_alias_note(const stencil_named *named, const stencil_spec *spec, st
 void stencil_effect_notes(hid_t file, stencil_kind own, const stencil_spec *spec, stencil_notes *notes);
 
 /* Copies the user's own from an input to another file: attributes of the root group and of the field, and
- * what stands in the root group, but for references to objects. What cannot be copied is noted (`notes` may
- * be NULL). */
+ * what stands in the root group, but for references to objects. What cannot be copied is noted. */
 void stencil_own_copy(const stencil_h5_input *from, hid_t to, stencil_notes *notes);
-
-/* Tells whether values of a type of HDF5 are references to objects, or have some within. */
-bool stencil_type_refers(hid_t type);
-
-/* Tells whether an object of that name stands in this very file, and not in one that a link leads to. */
-bool stencil_file_holds(hid_t file, const char *name);
 
 /* Goes over attributes with references to objects, and datasets of them, of all objects that a file and its
  * copy have under the same name, the field, /b and /f included: writes them into the copy, where they lead to
- * the objects of those names. What cannot be kept is noted (`notes` may be NULL). */
+ * the objects of those names. What cannot be kept is noted. */
 void stencil_references_copy(const stencil_h5_input *from, hid_t to, stencil_notes *notes);
 
 /* Makes /residual_step the dimension scale of /residual in a result whose field has scales. IO. */

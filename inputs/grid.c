@@ -2,7 +2,6 @@
  * are none of space. */
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "inputs/chunks.h"
@@ -21,7 +20,7 @@
 typedef struct grid {
     stencil_h5_input *input;
     const stencil_spec *spec;
-    stencil_notes *notes; /* may be NULL */
+    stencil_notes *notes;
     stencil_coordinates axis[STENCIL_AXES];
 } grid;
 
@@ -47,12 +46,6 @@ static void add_name(char *text, size_t size, const char *name) {
     stencil_text_add(text, size, "%s%s", text[0] != '\0' ? " and " : "", name);
 }
 
-#define NOTE(...)                                                                                            \
-    do {                                                                                                     \
-        if (g->notes != NULL)                                                                                \
-            stencil_notes_warn(g->notes, __VA_ARGS__);                                                       \
-    } while (0)
-
 /* Files of time series have such an axis for each array, be it of one time. */
 static stencil_status refuse_time(const grid *g) {
     for (int i = 0; i < g->spec->rank; i++)
@@ -68,9 +61,11 @@ static stencil_status refuse_time(const grid *g) {
 static void note_time(const grid *g) {
     for (int i = 0; i < g->spec->rank; i++)
         if (g->axis[i].time)
-            NOTE("axis %d of %s is labelled time ('%s'), but is solved as an axis of space: give the field "
-                 "of one time",
-                 i, g->input->facts.field, g->axis[i].label);
+            stencil_notes_warn(
+                g->notes,
+                "axis %d of %s is labelled time ('%s'), but is solved as an axis of space: give the field "
+                "of one time",
+                i, g->input->facts.field, g->axis[i].label);
 }
 
 static int find_label(const stencil_coordinates *axis, int rank, const char *label) {
@@ -111,7 +106,8 @@ static void note_image(const grid *g) {
         const int64_t other = n[2 - i];
         if ((n[i] == 3 || n[i] == 4) && n[1] >= LONG && other >= LONG && g->axis[i].name[0] == '\0' &&
             !g->axis[i].time)
-            NOTE(
+            stencil_notes_warn(
+                g->notes,
                 "axis %d of %s has %" PRId64 " cells beside %" PRId64 " and %" PRId64
                 ": if they are colours, "
                 "or components, give one of them as a field of two axes; they are solved as an axis of space",
@@ -197,20 +193,26 @@ static void note_period(const grid *g) {
         if (boundary_of(g->spec, i) != STENCIL_PERIODIC)
             continue;
         if (repeats_endpoint(c))
-            NOTE("coordinates %s of a periodic axis go from %.6g to %.6g, with both ends of a period: cell n "
-                 "is cell "
-                 "0 again, so leave the last cell out, as linspace(..., endpoint=False) does",
-                 c->name, c->first, c->last);
+            stencil_notes_warn(
+                g->notes,
+                "coordinates %s of a periodic axis go from %.6g to %.6g, with both ends of a period: cell n "
+                "is cell "
+                "0 again, so leave the last cell out, as linspace(..., endpoint=False) does",
+                c->name, c->first, c->last);
         else if (c->name[0] == '\0' && repeats_cells(g, i))
-            NOTE("the last cells of %s along the periodic axis %s are the first ones again: cell n is cell 0 "
-                 "again, so leave them out",
-                 g->input->facts.field, c->label);
+            stencil_notes_warn(
+                g->notes,
+                "the last cells of %s along the periodic axis %s are the first ones again: cell n is cell 0 "
+                "again, so leave them out",
+                g->input->facts.field, c->label);
     }
 }
 
 static void note_uneven(const grid *g, const stencil_coordinates *c) {
-    NOTE("coordinates %s are uneven from %s[%" PRId64 "] on: cells are taken to be evenly spaced, by spacing",
-         c->name, c->name, c->uneven_at);
+    stencil_notes_warn(g->notes,
+                       "coordinates %s are uneven from %s[%" PRId64
+                       "] on: cells are taken to be evenly spaced, by spacing",
+                       c->name, c->name, c->uneven_at);
 }
 
 /* Spacing that is given, beside coordinates. */
@@ -233,9 +235,11 @@ static void compare_spacing(const grid *g) {
         swapped = swapped && c->even && is_step_of(c, spacing_of(g->spec, rank - 1 - i));
     }
     if (differs)
-        NOTE("spacing %s contradicts the coordinates %s, which are %s apart: spacing is in array order, %s%s",
-             given, names, apart, rank == 2 ? "(y, x)" : "(z, y, x)",
-             swapped ? ", and seems to be given the other way round" : "; spacing counts");
+        stencil_notes_warn(
+            g->notes,
+            "spacing %s contradicts the coordinates %s, which are %s apart: spacing is in array order, %s%s",
+            given, names, apart, rank == 2 ? "(y, x)" : "(z, y, x)",
+            swapped ? ", and seems to be given the other way round" : "; spacing counts");
 }
 
 /* Nobody gave a spacing, and coordinates do not give all of it. */
@@ -245,7 +249,8 @@ static void note_unit_spacing(const grid *g) {
         if (c->name[0] != '\0' && !c->time && !c->even)
             note_uneven(g, c);
         else if (c->name[0] != '\0' && !c->time && !is_step_of(c, 1))
-            NOTE(
+            stencil_notes_warn(
+                g->notes,
                 "spacing is 1, since none is given, but coordinates %s are %.6g apart: give --spacing or the "
                 "attribute 'spacing', or attach coordinates to all axes of %s as dimension scales",
                 c->name, c->step, g->input->facts.field);
@@ -273,8 +278,8 @@ static stencil_status take_spacing(const grid *g, stencil_spec *spec) {
     spec->spacing_count = spec->rank;
     for (int i = 0; i < spec->rank; i++)
         spec->spacing[i] = g->axis[i].step;
-    NOTE("spacing %s (%s) is taken from the coordinates %s of %s", steps,
-         spec->rank == 2 ? "y, x" : "z, y, x", names, g->input->facts.field);
+    stencil_notes_warn(g->notes, "spacing %s (%s) is taken from the coordinates %s of %s", steps,
+                       spec->rank == 2 ? "y, x" : "z, y, x", names, g->input->facts.field);
     return STENCIL_OK;
 }
 

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/words.h"
@@ -24,22 +23,14 @@ static stencil_status ask(stencil_input *input, stencil_request request, const v
     return stencil_reading_ask(input->process, request, question, answer, -1);
 }
 
-static stencil_file_state state_of(int fd) {
-    struct stat info;
-    if (fd < 0 || fstat(fd, &info) != 0)
-        return (stencil_file_state){0};
-    return (stencil_file_state){(int64_t)info.st_size, (int64_t)info.st_mtim.tv_sec,
-                                (int64_t)info.st_mtim.tv_nsec, (uint64_t)info.st_dev, (uint64_t)info.st_ino};
-}
-
 static bool is_same(const stencil_file_state *a, const stencil_file_state *b) {
     return a->bytes == b->bytes && a->modified_s == b->modified_s && a->modified_ns == b->modified_ns &&
            a->device == b->device && a->inode == b->inode;
 }
 
 stencil_status stencil_input_check_unchanged(const stencil_input *input) {
-    const stencil_file_state is = state_of(input->fd);
-    CHECK(is_same(&is, &input->facts.state), BAD_DATA,
+    stencil_file_state is;
+    CHECK(stencil_file_state_read(input->fd, &is) && is_same(&is, &input->facts.state), BAD_DATA,
           "'%s' was changed while it was read: start again when it is complete, or with a copy", input->path);
     return STENCIL_OK;
 }
@@ -124,7 +115,7 @@ void stencil_input_rest(stencil_input *input) {
 
 stencil_status stencil_input_grid(stencil_input *input, stencil_spec *spec, stencil_notes *notes) {
     stencil_say_grid found;
-    TRY(ask(input, STENCIL_REQUEST_grid, &(stencil_ask_grid){*spec}, &found));
+    TRY(ask(input, STENCIL_REQUEST_grid, spec, &found));
     spec->spacing_count = found.spec.spacing_count;
     memcpy(spec->spacing, found.spec.spacing, sizeof spec->spacing);
     if (notes != NULL)

@@ -1,7 +1,6 @@
 /* Names that users give to what the format calls otherwise, and attributes that a problem does not use. */
 #include <ctype.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/words.h"
@@ -109,28 +108,23 @@ static const alias *alias_find(const char *name, stencil_kind kind) {
 
 /* Numbers of an attribute, at most one per axis; 0: it holds other things. */
 static int attribute_numbers(hid_t at, const char *name, double number[STENCIL_AXES]) {
-    STENCIL_HANDLE attribute = H5Aopen(at, name, H5P_DEFAULT);
-    STENCIL_HANDLE type = attribute < 0 ? -1 : H5Aget_type(attribute);
-    STENCIL_HANDLE space = type < 0 ? -1 : H5Aget_space(attribute);
-    const hssize_t count = space < 0 ? 0 : H5Sget_simple_extent_npoints(space);
-    if (type < 0 || !stencil_h5_is_number(type) || count < 1 || count > STENCIL_AXES ||
-        H5Aread(attribute, H5T_NATIVE_DOUBLE, number) < 0)
-        return 0;
-    return (int)count;
+    STENCIL_ITEM a = stencil_item_attribute(at, name);
+    return a.count >= 1 && a.count <= STENCIL_AXES && stencil_item_is_number(&a) &&
+                   H5Aread(a.id, H5T_NATIVE_DOUBLE, number) >= 0
+               ? (int)a.count
+               : 0;
 }
 
 /* How many values a dataset has, where it may hold such a thing: an array as /u, or its cells in a row; some
  * numbers; else 0. */
 static hssize_t dataset_values(const stencil_named *n, const stencil_spec *spec, bool field) {
-    STENCIL_HANDLE object = H5Oopen(n->at, n->name, H5P_DEFAULT);
-    STENCIL_HANDLE space = object >= 0 && H5Iget_type(object) == H5I_DATASET ? H5Dget_space(object) : -1;
-    const hssize_t count = space < 0 ? 0 : H5Sget_simple_extent_npoints(space);
+    STENCIL_ITEM d = stencil_item_dataset(n->at, n->name);
     int64_t cells = 1;
     for (int i = 0; i < spec->rank; i++)
         cells *= spec->extent[i];
-    const bool fits = count == cells || count == 1 ||
-                      (field ? H5Sget_simple_extent_ndims(space) == spec->rank : count <= STENCIL_AXES);
-    return fits && count > 0 ? count : 0;
+    const bool fits = d.count == cells || d.count == 1 ||
+                      (field ? H5Sget_simple_extent_ndims(d.space) == spec->rank : d.count <= STENCIL_AXES);
+    return fits && d.count > 0 ? d.count : 0;
 }
 
 /* Tells whether the problem has this number already, under our name or by default. */
@@ -179,9 +173,8 @@ bool stencil_alias_note(const stencil_named *n, const stencil_spec *spec, stenci
 }
 
 void stencil_effect_notes(hid_t file, stencil_kind own, const stencil_spec *spec, stencil_notes *notes) {
-    bool past;
     const char *name;
-    for (int i = 0; (name = stencil_spec_attribute(i, &past)) != NULL; i++) {
+    for (int i = 0; (name = stencil_format_name(i).name) != NULL; i++) {
         const char *problems = stencil_attribute_effect(name, spec->kind);
         const bool plain = strcmp(name, "accelerate") == 0 && strcmp(spec->accelerate, "none") == 0;
         if (problems != NULL && stencil_attribute_effect(name, own) != NULL && !plain &&

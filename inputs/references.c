@@ -1,6 +1,5 @@
 /* References to objects in attributes: those of dimension scales (DIMENSION_LIST, REFERENCE_LIST) and of the
  * user's own. HDF5 leaves them empty in copies of objects in another file; here they lead to the copies. */
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,13 +62,6 @@ static herr_t visit_link(hid_t file, const char *name, const H5L_info_t *info, v
     return t->full ? -1 : 0;
 }
 
-bool stencil_file_holds(hid_t file, const char *name) {
-    char here[PATH_MAX] = "", there[PATH_MAX] = "";
-    STENCIL_HANDLE object = H5Lexists(file, name, H5P_DEFAULT) > 0 ? H5Oopen(file, name, H5P_DEFAULT) : -1;
-    return object >= 0 && H5Fget_name(file, here, sizeof here) > 0 &&
-           H5Fget_name(object, there, sizeof there) > 0 && strcmp(here, there) == 0;
-}
-
 /* The array that a run reads has its name in the result, whatever links to it. */
 static bool find_pairs(transfer *t) {
     add_pair(t, "/");
@@ -118,7 +110,7 @@ static void replace_region(transfer *t, hid_t type, void *value) {
     memcpy(value, &made, sizeof made < H5Tget_size(type) ? sizeof made : H5Tget_size(type));
 }
 
-static void replace_all(transfer *t, hid_t type, char *values, size_t count);
+static void replace_all(void *context, hid_t type, char *values, size_t count);
 
 static void replace_members(transfer *t, hid_t type, char *value) {
     const int count = H5Tget_nmembers(type);
@@ -147,27 +139,13 @@ static void replace(transfer *t, hid_t type, H5T_class_t type_class, hid_t base,
     }
 }
 
-static void replace_all(transfer *t, hid_t type, char *values, size_t count) {
+static void replace_all(void *context, hid_t type, char *values, size_t count) {
+    transfer *t = context;
     const H5T_class_t type_class = H5Tget_class(type);
     STENCIL_HANDLE base = type_class == H5T_VLEN || type_class == H5T_ARRAY ? H5Tget_super(type) : -1;
     if (type_class == H5T_REFERENCE || H5Tdetect_class(type, H5T_REFERENCE) > 0)
         for (size_t i = 0; i < count; i++)
             replace(t, type, type_class, base, values + i * H5Tget_size(type));
-}
-
-bool stencil_type_refers(hid_t type) {
-    return H5Tdetect_class(type, H5T_REFERENCE) > 0;
-}
-
-/* Writes values, in memory of their own type, as an attribute that may be there with empty references. */
-static herr_t write_values(hid_t to, const char *name, hid_t type, hid_t space, const void *values) {
-    STENCIL_HANDLE made = H5Aexists(to, name) > 0
-                              ? H5Aopen(to, name, H5P_DEFAULT)
-                              : H5Acreate2(to, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
-    const herr_t failed = made < 0 ? -1 : H5Awrite(made, type, values);
-    if (failed < 0)
-        stencil_h5_reason();
-    return failed;
 }
 
 /* An object of the input and its counterpart, whose attributes are gone over. */
@@ -180,8 +158,6 @@ typedef struct object {
 /* `attribute`: NULL for values of a dataset. */
 static void note_loss(const object *o, const char *attribute, const char *why) {
     char name[STENCIL_WORD_MAX] = "?", what[2 * STENCIL_WORD_MAX] = "values";
-    if (o->transfer->notes == NULL)
-        return;
     H5Rget_name(o->transfer->to, H5R_OBJECT, &o->pair->to, name, sizeof name);
     if (attribute != NULL)
         snprintf(what, sizeof what, "attribute '%s'", attribute);
@@ -189,53 +165,22 @@ static void note_loss(const object *o, const char *attribute, const char *why) {
                        attribute != NULL ? "is" : "are", why);
 }
 
-static void note_outcome(const object *o, const char *attribute, herr_t failed) {
-    if (failed < 0)
+/* Goes over the values of an attribute, or (NULL) of the dataset itself. */
+static void mend_item(const object *o, const stencil_item *from, const char *attribute) {
+    if (from->count <= 0 || !stencil_item_refers(from))
+        return;
+    o->transfer->empty = 0;
+    if (stencil_item_copy(from, o->to, attribute, replace_all, o->transfer) < 0)
         note_loss(o, attribute, stencil_h5_reason());
     else if (o->transfer->empty > 0)
         note_loss(o, attribute, "it refers to what the result does not have");
 }
 
 static herr_t visit_attribute(hid_t from, const char *name, const H5A_info_t *info, void *data) {
-    const object *o = data;
+    STENCIL_ITEM item = stencil_item_attribute(from, name);
     (void)info;
-    STENCIL_HANDLE attribute = H5Aopen(from, name, H5P_DEFAULT);
-    STENCIL_HANDLE type = attribute < 0 ? -1 : H5Aget_type(attribute),
-                   space = type < 0 ? -1 : H5Aget_space(attribute);
-    const hssize_t count = space < 0 || !stencil_type_refers(type) ? 0 : H5Sget_simple_extent_npoints(space);
-    if (count <= 0)
-        return 0;
-    char *values = calloc((size_t)count, H5Tget_size(type));
-    herr_t failed = values == NULL ? -1 : H5Aread(attribute, type, values);
-    o->transfer->empty = 0;
-    if (failed >= 0) {
-        replace_all(o->transfer, type, values, (size_t)count);
-        failed = write_values(o->to, name, type, space, values);
-        H5Dvlen_reclaim(type, space, H5P_DEFAULT, values);
-    }
-    free(values);
-    note_outcome(o, name, failed);
+    mend_item(data, &item, name);
     return 0;
-}
-
-/* A dataset of references. */
-static void mend_values(const object *o, hid_t from) {
-    STENCIL_HANDLE type = H5Dget_type(from), space = type < 0 ? -1 : H5Dget_space(from);
-    const hssize_t count = space < 0 || !stencil_type_refers(type) ? 0 : H5Sget_simple_extent_npoints(space);
-    if (count <= 0 || stencil_dataset_elsewhere(from))
-        return;
-    char *values = calloc((size_t)count, H5Tget_size(type));
-    herr_t failed = values == NULL ? -1 : H5Dread(from, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
-    o->transfer->empty = 0;
-    if (failed >= 0) {
-        replace_all(o->transfer, type, values, (size_t)count);
-        failed = H5Dwrite(o->to, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
-        if (failed < 0)
-            stencil_h5_reason();
-        H5Dvlen_reclaim(type, space, H5P_DEFAULT, values);
-    }
-    free(values);
-    note_outcome(o, NULL, failed);
 }
 
 static void mend_object(transfer *t, const pair *p) {
@@ -245,8 +190,9 @@ static void mend_object(transfer *t, const pair *p) {
     if (from < 0 || to < 0)
         return;
     H5Aiterate2(from, H5_INDEX_NAME, H5_ITER_INC, NULL, visit_attribute, &o);
-    if (H5Iget_type(from) == H5I_DATASET)
-        mend_values(&o, from);
+    STENCIL_ITEM values = stencil_item_of(from);
+    if (values.id >= 0 && !stencil_dataset_elsewhere(from))
+        mend_item(&o, &values, NULL);
 }
 
 void stencil_references_copy(const stencil_h5_input *from, hid_t to, stencil_notes *notes) {

@@ -11,23 +11,18 @@
  */
 #define DIMENSION_NUMBER "_Netcdf4Dimid"
 
-static herr_t write_attribute(hid_t object, const char *name, hid_t type, const void *value) {
-    STENCIL_HANDLE space = H5Screate(H5S_SCALAR);
-    STENCIL_HANDLE made = H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
-    return made < 0 ? -1 : H5Awrite(made, type, value);
+/* A value, or a list of one. */
+static herr_t write_attribute(hid_t object, const char *name, bool list, hid_t type, const void *value) {
+    const hsize_t one = 1;
+    STENCIL_HANDLE space = list ? H5Screate_simple(1, &one, NULL) : H5Screate(H5S_SCALAR);
+    return stencil_attribute_make(object, name, type, space, type, value);
 }
 
 static herr_t write_text(hid_t object, const char *name, const char *text) {
     STENCIL_HANDLE type = H5Tcopy(H5T_C_S1);
-    return type < 0 || H5Tset_size(type, strlen(text) + 1) < 0 ? -1
-                                                               : write_attribute(object, name, type, text);
-}
-
-static herr_t write_list(hid_t object, const char *name, hid_t type, const void *value) {
-    const hsize_t one = 1;
-    STENCIL_HANDLE space = H5Screate_simple(1, &one, NULL);
-    STENCIL_HANDLE made = H5Acreate2(object, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
-    return made < 0 ? -1 : H5Awrite(made, type, value);
+    return type < 0 || H5Tset_size(type, strlen(text) + 1) < 0
+               ? -1
+               : write_attribute(object, name, false, type, text);
 }
 
 /* The two halves of "HDF5 Dimension Scale Specification": what the scale is for, and what it is of. */
@@ -44,19 +39,16 @@ static herr_t attach(hid_t file, hid_t residual, hid_t scale) {
         H5Tinsert(uses, "dataset", 0, H5T_STD_REF_OBJ) < 0 ||
         H5Tinsert(uses, "dimension", sizeof use.dataset, H5T_NATIVE_INT) < 0)
         return -1;
-    const herr_t failed = write_list(scale, "REFERENCE_LIST", uses, &use);
-    return failed < 0 ? failed : write_list(residual, "DIMENSION_LIST", lists, &list);
+    const herr_t failed = write_attribute(scale, "REFERENCE_LIST", true, uses, &use);
+    return failed < 0 ? failed : write_attribute(residual, "DIMENSION_LIST", true, lists, &list);
 }
 
 /* The largest number of a dimension in a file; -1: it has none. */
 static herr_t find_number(hid_t file, const char *name, const H5L_info_t *info, void *largest) {
     int64_t number = -1;
     STENCIL_HANDLE object = info->type == H5L_TYPE_HARD ? H5Oopen(file, name, H5P_DEFAULT) : -1;
-    STENCIL_HANDLE attribute = object >= 0 && H5Aexists(object, DIMENSION_NUMBER) > 0
-                                   ? H5Aopen(object, DIMENSION_NUMBER, H5P_DEFAULT)
-                                   : -1;
-    STENCIL_HANDLE type = attribute < 0 ? -1 : H5Aget_type(attribute);
-    if (type >= 0 && stencil_h5_is_number(type) && H5Aread(attribute, H5T_NATIVE_INT64, &number) >= 0 &&
+    STENCIL_ITEM a = stencil_item_attribute(object, DIMENSION_NUMBER);
+    if (a.count == 1 && stencil_item_is_number(&a) && H5Aread(a.id, H5T_NATIVE_INT64, &number) >= 0 &&
         number > *(int64_t *)largest)
         *(int64_t *)largest = number;
     return 0;
@@ -70,9 +62,10 @@ stencil_status stencil_history_attach(hid_t file, const char *path, const char *
         return STENCIL_OK;
     H5Lvisit(file, H5_INDEX_NAME, H5_ITER_NATIVE, find_number, &largest);
     const int number = (int)largest + 1;
-    CHECK(write_text(scale, "CLASS", "DIMENSION_SCALE") >= 0 && write_text(scale, "NAME", STEPS) >= 0 &&
-              (largest < 0 || write_attribute(scale, DIMENSION_NUMBER, H5T_NATIVE_INT, &number) >= 0) &&
-              attach(file, residual, scale) >= 0,
-          IO, "cannot write '%s': the scale of /residual: %s", path, stencil_h5_reason());
+    CHECK(
+        write_text(scale, "CLASS", "DIMENSION_SCALE") >= 0 && write_text(scale, "NAME", STEPS) >= 0 &&
+            (largest < 0 || write_attribute(scale, DIMENSION_NUMBER, false, H5T_NATIVE_INT, &number) >= 0) &&
+            attach(file, residual, scale) >= 0,
+        IO, "cannot write '%s': the scale of /residual: %s", path, stencil_h5_reason());
     return STENCIL_OK;
 }

@@ -76,9 +76,35 @@ stencil_status stencil_format_read(hid_t file, const char *path, bool *foreign) 
     return STENCIL_OK;
 }
 
-const char *stencil_spec_attribute(int index, bool *past) {
-    *past = index < ROW_COUNT && rows[index].past;
-    return index < ROW_COUNT ? rows[index].is.name : NULL;
+static const stencil_known others[] = {
+    {"format", STENCIL_ATTRIBUTE, true},
+    {"b", STENCIL_OBJECT, false},
+    {"f", STENCIL_OBJECT, false},
+    {"q", STENCIL_OBJECT, false},
+    {"stencil", STENCIL_OBJECT, false},
+    {"residual", STENCIL_OBJECT, true},
+    {"residual_step", STENCIL_OBJECT, true},
+    {"provenance", STENCIL_OBJECT, true},
+    {"offsets", STENCIL_MEMBER, false},
+    {"weights", STENCIL_MEMBER, false},
+};
+enum { OTHER_COUNT = sizeof others / sizeof *others };
+
+stencil_known stencil_format_name(int index) {
+    const row *r = rows + index - OTHER_COUNT;
+    return index < OTHER_COUNT               ? others[index]
+           : index < OTHER_COUNT + ROW_COUNT ? (stencil_known){r->is.name, STENCIL_ATTRIBUTE, r->past}
+                                             : (stencil_known){NULL, STENCIL_ATTRIBUTE, false};
+}
+
+bool stencil_object_is_known(const char *name, bool *past) {
+    for (const stencil_known *k = others; k < others + OTHER_COUNT; k++)
+        if (k->place == STENCIL_OBJECT && strcmp(k->name, name) == 0) {
+            if (past != NULL)
+                *past = k->past;
+            return true;
+        }
+    return false;
 }
 
 static stencil_status read_row(const row *r, hid_t file, const char *path, stencil_spec *spec) {
@@ -163,12 +189,12 @@ static stencil_status read_table(stencil_dataset *d, hid_t file, const char *pat
     TRY(stencil_dataset_open(d, file, path, name, NULL));
     if (d->id == 0)
         return STENCIL_OK;
-    CHECK(d->rank == 1 || d->rank == rank, BAD_DATA,
-          "'%s': %s has rank %d; offsets are [n][rank], weights are [n]", path, name, d->rank);
-    CHECK(d->count > 0 && d->extent[0] <= STENCIL_POINTS_MAX && d->count <= STENCIL_POINTS_MAX * 3, BAD_DATA,
-          "'%s': %s has %" PRId64 " entries; give 1 to %d points", path, name, d->extent[0],
+    CHECK(d->is.rank == 1 || d->is.rank == rank, BAD_DATA,
+          "'%s': %s has rank %d; offsets are [n][rank], weights are [n]", path, name, d->is.rank);
+    CHECK(d->is.count > 0 && d->is.extent[0] <= STENCIL_POINTS_MAX && d->is.count <= STENCIL_POINTS_MAX * 3,
+          BAD_DATA, "'%s': %s has %" PRId64 " entries; give 1 to %d points", path, name, d->is.extent[0],
           STENCIL_POINTS_MAX);
-    return stencil_dataset_read(d, 0, d->count, H5T_NATIVE_DOUBLE, value, &d->count);
+    return stencil_dataset_read(d, 0, d->is.count, H5T_NATIVE_DOUBLE, value, &d->is.count);
 }
 
 static stencil_status read_offsets(hid_t file, const char *path, stencil_spec *spec) {
@@ -177,10 +203,10 @@ static stencil_status read_offsets(hid_t file, const char *path, stencil_spec *s
     TRY(read_table(&d, file, path, "/stencil/offsets", 2, value));
     if (d.id == 0)
         return STENCIL_OK;
-    CHECK(d.rank == 2 && d.extent[1] == spec->rank, BAD_DATA,
+    CHECK(d.is.rank == 2 && d.is.extent[1] == spec->rank, BAD_DATA,
           "'%s': /stencil/offsets has the wrong shape; give [n][%d], one row (%s) per point", path,
           spec->rank, spec->rank == 2 ? "y, x" : "z, y, x");
-    spec->offset_count = (int)d.extent[0];
+    spec->offset_count = (int)d.is.extent[0];
     for (int i = 0; i < spec->offset_count * spec->rank; i++) {
         const int k = i / spec->rank, axis = i % spec->rank;
         CHECK(fabs(value[i]) <= STENCIL_RADIUS_MAX && value[i] == floor(value[i]), BAD_DATA,
@@ -202,7 +228,7 @@ stencil_status stencil_spec_read(hid_t file, const char *path, stencil_spec *spe
     TRY(read_offsets(file, path, spec));
     STENCIL_DATASET weights = {0};
     TRY(read_table(&weights, file, path, "/stencil/weights", 1, spec->weight));
-    spec->weight_count = (int)weights.count;
+    spec->weight_count = (int)weights.is.count;
     return STENCIL_OK;
 }
 

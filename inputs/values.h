@@ -37,6 +37,10 @@ void stencil_values_note(const stencil_values *values, const char *name, const c
  * of 0 hides what is finite, and it alone. */
 bool stencil_values_used(const stencil_problem *problem, const int64_t cell[3], bool finite);
 
+/* "[3][4]": the index of a cell in the array of /u, for messages. */
+enum { STENCIL_CELL_CHARS = 80 };
+void stencil_cell_text(const stencil_problem *problem, const int64_t cell[3], char text[STENCIL_CELL_CHARS]);
+
 /* What is checked: an array of a problem. */
 typedef struct stencil_values_check {
     const stencil_values *values;

@@ -29,8 +29,7 @@ static stencil_status result_bytes(stencil_output *output, const stencil_problem
         *bytes = output->known_bytes;
         return STENCIL_OK;
     }
-    TRY(stencil_reading_ask(process, STENCIL_REQUEST_kept, &(stencil_ask_kept){problem->spec.source}, &kept,
-                            -1));
+    TRY(stencil_reading_ask(process, STENCIL_REQUEST_kept, &problem->spec.source, &kept, -1));
     stencil_reading_allow(process, 4 * kept.chunk_bytes);
     *bytes = stencil_sizes_add(kept.bytes, stencil_sink_array_bytes(problem) +
                                                stencil_smaller(looks_of(problem), HISTORY_MAX) *
