@@ -1,7 +1,6 @@
 /* The process that reads: what it does for each request. */
 #include <omp.h>
 #include <pthread.h>
-#include <semaphore.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -16,7 +15,6 @@ static struct {
     stencil_dataset numbers;
     char name[STENCIL_NAME_MAX]; /* of them */
     bool checked;                /* their sources were looked at */
-    sem_t go;                    /* of threads that are tried */
 } here;
 
 static stencil_status answer_open(const stencil_call *call) {
@@ -36,9 +34,10 @@ static stencil_status answer_open(const stencil_call *call) {
 }
 
 /* They are there all at once, as those of OpenMP are. */
-static void *wait_to_end(void *nothing) {
-    sem_wait(&here.go);
-    return nothing;
+static void *wait_to_end(void *go) {
+    pthread_mutex_lock(go);
+    pthread_mutex_unlock(go);
+    return NULL;
 }
 
 /* Counts the threads that the system starts, of so many: OpenMP ends the process where one does not start. */
@@ -46,21 +45,20 @@ static int threads_that_start(int asked) {
     enum { MOST = 4096 };
     static int tried, started = 1;
     static pthread_t thread[MOST];
+    static pthread_mutex_t go = PTHREAD_MUTEX_INITIALIZER;
     pthread_attr_t attributes;
     if (asked <= tried)
         return asked < started ? asked : started;
     int count = 0;
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, STENCIL_READING_STACK_BYTES);
-    sem_init(&here.go, 0, 0);
+    pthread_mutex_lock(&go);
     while (count < asked - 1 && count < MOST &&
-           pthread_create(&thread[count], &attributes, wait_to_end, NULL) == 0)
+           pthread_create(&thread[count], &attributes, wait_to_end, &go) == 0)
         count++;
-    for (int i = 0; i < count; i++)
-        sem_post(&here.go);
+    pthread_mutex_unlock(&go);
     for (int i = 0; i < count; i++)
         pthread_join(thread[i], NULL);
-    sem_destroy(&here.go);
     pthread_attr_destroy(&attributes);
     tried = asked;
     started = count + 1;
@@ -70,7 +68,7 @@ static int threads_that_start(int asked) {
 static stencil_status answer_cells(const stencil_call *call) {
     const stencil_ask_cells *ask = &call->ask->cells;
     const stencil_cells to = stencil_cells_dense(ask->precision, call->window, &ask->box);
-    omp_set_num_threads(threads_that_start(ask->threads));
+    omp_set_num_threads(threads_that_start((int)ask->threads));
     return stencil_h5_input_read(&here.input, ask->source, &ask->box, stencil_h5_type(ask->precision, false),
                                  &to);
 }
@@ -97,13 +95,9 @@ static stencil_status answer_notes(const stencil_call *call) {
 static stencil_status answer_field(const stencil_call *call) {
     const char *other = call->ask->field.other;
     stencil_say_field *say = &call->say->field;
-    stencil_spec spec;
     bool passed_over;
-    stencil_spec_init(&spec);
     say->holds = other[0] != '\0' && H5Lexists(here.input.file, other, H5P_DEFAULT) > 0;
-    TRY(stencil_field_choose(here.input.file, here.path, NULL, &spec, &passed_over));
-    memcpy(say->field, spec.field, sizeof say->field);
-    return STENCIL_OK;
+    return stencil_field_choose(here.input.file, here.path, NULL, say->field, &passed_over);
 }
 
 static stencil_status answer_provenance(const stencil_call *call) {

@@ -16,7 +16,6 @@ typedef struct opened {
     const stencil_attribute *is;
     const char *path;
     const stencil_item *item;
-    int count;
 } opened;
 
 /* "'path': attribute 'name' <what is wrong>; give <what is allowed>". */
@@ -61,11 +60,11 @@ static stencil_status read_texts(const opened *a, void *values) {
     /* HDF5 converts widths and paddings, but not character sets. */
     const bool made = type >= 0 && H5Tset_cset(type, H5Tget_cset(a->item->type)) >= 0 &&
                       H5Tset_size(type, variable ? H5T_VARIABLE : size) >= 0;
-    char *found = calloc((size_t)a->count, size);
+    char *found = calloc((size_t)a->item->count, size);
     CHECK(found != NULL, NO_MEMORY, "no memory for attribute '%s'", a->is->name);
     const stencil_status read = read_as(a, made ? type : -1, found);
     stencil_status status = read;
-    for (int i = 0; i < a->count && status == STENCIL_OK; i++) {
+    for (int i = 0; i < a->item->count && status == STENCIL_OK; i++) {
         const char *text = variable ? ((char **)(void *)found)[i] : found + (size_t)i * size;
         status = store_text(a, i, text != NULL ? text : "", values);
     }
@@ -81,7 +80,7 @@ static stencil_status read_numbers(const opened *a, void *values) {
     const bool whole = is->type == STENCIL_ATTRIBUTE_WHOLE;
     double number[STENCIL_AXES];
     TRY(read_as(a, H5T_NATIVE_DOUBLE, number));
-    for (int i = 0; i < a->count; i++) {
+    for (int i = 0; i < a->item->count; i++) {
         const double value = number[i], least = (double)is->least;
         if (whole ? !(value == floor(value) && value >= least && value <= (double)STENCIL_STEPS_MAX)
                   : !((isfinite(value) || (is->infinite && !isnan(value))) &&
@@ -113,12 +112,12 @@ stencil_status stencil_attribute_read(hid_t object, const char *path, const sten
         TRY(stencil_h5_check_version(path, name));
     CHECK(item.space >= 0, BAD_DATA, "'%s' is damaged: cannot read attribute '%s' (%s)", path, name,
           stencil_h5_reason());
-    const opened a = {attribute, path, &item, (int)item.count};
+    const opened a = {attribute, path, &item};
     if (item.count <= 0)
         return refuse(&a, "is empty");
     if (item.count != 1 && item.count != attribute->axes)
         return refuse(&a, "has %lld values", (long long)item.count);
-    *count = a.count;
+    *count = (int)item.count;
     const H5T_class_t type_class = item.type_class;
     const bool text = attribute->type <= STENCIL_ATTRIBUTE_WORD;
     if (text ? type_class != H5T_STRING : type_class != H5T_FLOAT && type_class != H5T_INTEGER)
@@ -126,6 +125,16 @@ stencil_status stencil_attribute_read(hid_t object, const char *path, const sten
     CHECK(text || stencil_h5_is_sound(item.type), BAD_DATA,
           "'%s' is damaged: attribute '%s' has a type that cannot be", path, name);
     return text ? read_texts(&a, values) : read_numbers(&a, values);
+}
+
+bool stencil_attribute_text(hid_t object, const char *name, char *text, size_t chars) {
+    const stencil_attribute is = {.name = name, .type = STENCIL_ATTRIBUTE_TEXT, .chars = chars};
+    int count = 0;
+    text[0] = '\0';
+    if (stencil_attribute_read(object, "", &is, text, &count) == STENCIL_OK && count == 1)
+        return true;
+    text[0] = '\0';
+    return false;
 }
 
 stencil_status stencil_attribute_write(hid_t object, const char *path, const stencil_attribute *attribute,

@@ -9,7 +9,7 @@
 #include "base/base.h"
 #include "inputs/filters.h"
 
-/* Bytes that are unpacked at a time, and bytes of unpacked chunks that stay in memory, since slabs cut
+/* Bytes that are unpacked at a time, and bytes and chunks that stay in memory unpacked, since slabs cut
  * through chunks. */
 #define BATCH_BYTES ((size_t)64 << 20)
 #define KEPT_BYTES  ((size_t)256 << 20)
@@ -336,21 +336,10 @@ static const char *read_batch(stencil_chunks *c, chunk *batch, size_t count, con
     return NULL;
 }
 
-/* Chunks that are unpacked at a time: no more than there are. */
-static size_t batch_room(const stencil_chunks *c, const request *r) {
-    const hsize_t most = BATCH_BYTES / (c->filters.elements * c->filters.element) + 1;
-    hsize_t count = 1;
-    for (int axis = 0; axis < c->grid.rank; axis++) {
-        const hsize_t last = (r->first[axis] + r->count[axis] - 1) / c->grid.size[axis],
-                      along = last - r->first[axis] / c->grid.size[axis] + 1;
-        count = along < most && count < most ? count * along : most;
-    }
-    return (size_t)(count < most ? count : most);
-}
-
 /* Goes over the chunks that a request meets, in array order. NULL, or what is wrong. */
 static const char *go_over(stencil_chunks *c, const request *r) {
-    const size_t room = batch_room(c, r);
+    const size_t fit = BATCH_BYTES / (c->filters.elements * c->filters.element) + 1,
+                 room = fit < KEPT_CHUNKS ? fit : KEPT_CHUNKS;
     chunk *batch = calloc(room, sizeof *batch);
     const char *fault = batch == NULL ? stencil_filters_no_memory : NULL;
     hsize_t first[3] = {0, 0, 0};
@@ -376,9 +365,11 @@ static const char *go_over(stencil_chunks *c, const request *r) {
     return fault;
 }
 
-const char *stencil_chunks_read(stencil_chunks *c, const stencil_box *box, hid_t type,
+const char *stencil_chunks_read(stencil_chunks *c, hid_t dataset, const stencil_box *box, hid_t type,
                                 const stencil_cells *to) {
     request r = {.to = to};
+    if (c == NULL)
+        return stencil_h5_box(dataset, box, type, to, false) < 0 ? stencil_h5_reason() : NULL;
     if (c->type != type) { /* what was kept is of another one */
         forget_kept(c);
         c->type = type;

@@ -13,10 +13,10 @@ hid_t stencil_chunks_dataset(hid_t file, const char *name, hid_t usual);
 stencil_chunks *stencil_chunks_open(hid_t dataset);
 void stencil_chunks_close(stencil_chunks *chunks);
 
-/* Reads a box, in indices of the dataset, as a native type: all threads unpack. Chunks that were read stay in
- * memory, up to 256 MiB of them, for boxes that share them. NULL, or what is wrong, valid until the next call
- * of HDF5. */
-const char *stencil_chunks_read(stencil_chunks *chunks, const stencil_box *box, hid_t type,
+/* Reads a box, in indices of the dataset, as a native type: all threads unpack its chunks, or where these are
+ * NULL, HDF5 reads it. Chunks that were read stay in memory, up to 256 MiB of them, for boxes that share
+ * them. NULL, or what is wrong, valid until the next call of HDF5. */
+const char *stencil_chunks_read(stencil_chunks *chunks, hid_t dataset, const stencil_box *box, hid_t type,
                                 const stencil_cells *to);
 
 /* Unpacks all chunks of such a dataset, and forgets them. NULL, or what is wrong with one. */

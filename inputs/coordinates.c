@@ -1,5 +1,3 @@
-#include "inputs/coordinates.h"
-
 #include <float.h>
 #include <limits.h>
 #include <math.h>
@@ -9,22 +7,12 @@
 #include <strings.h>
 
 #include "inputs/file.h"
-#include "inputs/reading.h"
 
 /* An even list may be off by this part of its step. */
 #define EVEN 1e-3
 
 /* NAME of a scale that netCDF-4 makes for a dimension without coordinates. */
 static const char anonymous[] = "This is a netCDF dimension but not a netCDF variable";
-
-/* A text attribute; "" where there is none. */
-static void read_text(hid_t object, const char *name, char text[STENCIL_WORD_MAX]) {
-    const stencil_attribute is = {name, STENCIL_ATTRIBUTE_TEXT, STENCIL_WORD_MAX, .wanted = "text"};
-    int count = 0;
-    text[0] = '\0';
-    if (stencil_attribute_read(object, "", &is, text, &count) != STENCIL_OK || count != 1)
-        text[0] = '\0';
-}
 
 static bool is_time_name(const char *name) {
     return strcasecmp(name, "time") == 0 || strcasecmp(name, "t") == 0;
@@ -33,9 +21,9 @@ static bool is_time_name(const char *name) {
 /* By the conventions of CF ("Time Coordinate"), or by its name. */
 static bool is_time(hid_t scale, const char *label) {
     char units[STENCIL_WORD_MAX], axis[STENCIL_WORD_MAX], standard[STENCIL_WORD_MAX];
-    read_text(scale, "units", units);
-    read_text(scale, "axis", axis);
-    read_text(scale, "standard_name", standard);
+    stencil_attribute_text(scale, "units", units, sizeof units);
+    stencil_attribute_text(scale, "axis", axis, sizeof axis);
+    stencil_attribute_text(scale, "standard_name", standard, sizeof standard);
     return is_time_name(label) || strstr(units, " since ") != NULL || strcmp(axis, "T") == 0 ||
            strcmp(standard, "time") == 0;
 }
@@ -104,7 +92,7 @@ static void take_scale(const stencil_h5_input *input, hid_t scale, int64_t n, st
     if (c->label[0] == '\0')
         snprintf(c->label, sizeof c->label, "%.*s", STENCIL_WORD_MAX - 1, last);
     c->time = c->time || is_time(scale, last);
-    read_text(scale, "NAME", own);
+    stencil_attribute_text(scale, "NAME", own, sizeof own);
     if (strncmp(own, anonymous, sizeof anonymous - 1) == 0 || !read_list(input, name, n, c))
         return;
     snprintf(c->name, sizeof c->name, "%.*s", STENCIL_WORD_MAX - 1, name);

@@ -104,13 +104,11 @@ static herr_t copy_values(hid_t from, hid_t to, const char *name) {
     return made < 0 ? -1 : stencil_item_copy(&d, made, NULL, NULL, NULL);
 }
 
-static herr_t copy_object(hid_t from, hid_t to, const char *name, int depth, stencil_notes *notes);
-
 /* A group is copied object by object where one in it cannot be copied by HDF5. */
 static herr_t copy_member(hid_t group, const char *name, const H5L_info_t *info, void *data) {
     const copied *c = data;
     const herr_t failed = info->type == H5L_TYPE_HARD
-                              ? copy_object(group, c->to, name, c->depth + 1, c->notes)
+                              ? stencil_object_copy(group, c->to, name, c->depth + 1, c->notes)
                               : H5Lcopy(group, name, c->to, name, H5P_DEFAULT, H5P_DEFAULT);
     if (failed < 0)
         stencil_notes_warn(c->notes, "'%s' of /%s is not kept in the result: %s", name, c->name,
@@ -118,7 +116,7 @@ static herr_t copy_member(hid_t group, const char *name, const H5L_info_t *info,
     return 0;
 }
 
-static herr_t copy_object(hid_t from, hid_t to, const char *name, int depth, stencil_notes *notes) {
+herr_t stencil_object_copy(hid_t from, hid_t to, const char *name, int depth, stencil_notes *notes) {
     const char *plain = name + (name[0] == '/');
     STENCIL_HANDLE object = H5Oopen(from, name, H5P_DEFAULT);
     const bool is_group = object >= 0 && H5Iget_type(object) == H5I_GROUP;
@@ -137,8 +135,4 @@ static herr_t copy_object(hid_t from, hid_t to, const char *name, int depth, ste
     STENCIL_HANDLE copy = H5Oopen(to, name, H5P_DEFAULT);
     copy_attributes_of(object, copy, plain, notes);
     return 0;
-}
-
-herr_t stencil_object_copy(hid_t from, hid_t to, const char *name, stencil_notes *notes) {
-    return copy_object(from, to, name, 0, notes);
 }

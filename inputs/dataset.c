@@ -50,14 +50,13 @@ typedef struct source {
 /* Counts cells that are taken from a source in which nobody wrote them; where a part of a source is taken
  * that is virtual itself, none unless all of it was never written. */
 static void count_unwritten(const stored *s, const source *from, hid_t file, int64_t below) {
-    STENCIL_HANDLE dataset = H5Dopen2(file, from->name, H5P_DEFAULT), space = H5Dget_space(dataset);
-    const hssize_t all = space < 0 ? -1 : H5Sget_simple_extent_npoints(space),
-                   taken = H5Sget_select_npoints(from->taken);
+    STENCIL_ITEM dataset = stencil_item_dataset(file, from->name);
+    const hssize_t all = dataset.count, taken = H5Sget_select_npoints(from->taken);
     const bool whole = taken < 0 || (hsize_t)taken == H5S_UNLIMITED || taken == all;
     if (below > 0 && (whole || below == all))
         *s->unwritten += whole ? below : taken;
     else if (below > 0)
-        *s->unwritten += stencil_cells_unwritten(dataset, from->taken);
+        *s->unwritten += stencil_cells_unwritten(dataset.id, from->taken);
 }
 
 /* Tells whether this file holds the source; *status tells what is wrong further down. */
@@ -112,12 +111,6 @@ static hssize_t cells_with_gaps(const stored *s, hsize_t gap) {
     return space < 0 ? -1 : H5Sget_simple_extent_npoints(space);
 }
 
-/* The same when the dataset was made, which one of its sources tells. */
-static hssize_t cells_when_made(const stored *s, size_t source) {
-    STENCIL_HANDLE space = H5Pget_virtual_vspace(s->create, source);
-    return space < 0 ? 0 : H5Sget_simple_extent_npoints(space);
-}
-
 /* Names with a %: of numbered sources, as many as there are; no gap may be among them. */
 static stencil_status check_virtual(const stored *s) {
     size_t count = 0;
@@ -131,10 +124,13 @@ static stencil_status check_virtual(const stored *s) {
               BAD_DATA, "'%s' is damaged: %s has a source without a name (%s)", s->path, s->name,
               stencil_h5_reason());
         STENCIL_HANDLE taken = H5Pget_virtual_srcspace(s->create, i);
-        if (strchr(file, '%') == NULL && strchr(name, '%') == NULL)
+        if (strchr(file, '%') == NULL && strchr(name, '%') == NULL) {
             TRY(check_source(s, &(source){file, name, taken}));
-        else if (cells_when_made(s, i) > made)
-            made = cells_when_made(s, i);
+            continue;
+        }
+        STENCIL_HANDLE whole = H5Pget_virtual_vspace(s->create, i); /* as the dataset was made */
+        const hssize_t had = whole < 0 ? 0 : H5Sget_simple_extent_npoints(whole);
+        made = had > made ? had : made;
     }
     const hssize_t cells = cells_with_gaps(s, 0);
     CHECK(cells == cells_with_gaps(s, GAP_MAX) && cells >= made, BAD_DATA,
@@ -285,13 +281,6 @@ stencil_status stencil_dataset_open(stencil_dataset *dataset, hid_t file, const 
     return STENCIL_OK;
 }
 
-void stencil_dataset_index(const stencil_dataset *dataset, int64_t element, int64_t index[H5S_MAX_RANK]) {
-    for (int axis = dataset->is.rank - 1; axis >= 0; axis--) {
-        index[axis] = element % dataset->is.extent[axis];
-        element /= dataset->is.extent[axis];
-    }
-}
-
 static stencil_status read_chunks(const stencil_dataset *d, const hsize_t *at, const hsize_t *n,
                                   hid_t memory_type, void *values) {
     const int skip = STENCIL_AXES - d->is.rank;
@@ -301,7 +290,7 @@ static stencil_status read_chunks(const stencil_dataset *d, const hsize_t *at, c
         box.n[axis + skip] = (int64_t)n[axis];
     }
     const stencil_cells to = stencil_cells_dense(STENCIL_FLOAT64, values, &box);
-    const char *fault = stencil_chunks_read(d->chunks, &box, memory_type, &to);
+    const char *fault = stencil_chunks_read(d->chunks, d->id, &box, memory_type, &to);
     CHECK(fault != stencil_filters_no_memory, NO_MEMORY, "no memory to unpack a chunk of %s of '%s'", d->name,
           d->path);
     CHECK(fault == NULL, BAD_DATA, "'%s': %s cannot be read (%s): it is damaged", d->path, d->name, fault);
@@ -312,16 +301,16 @@ static stencil_status read_chunks(const stencil_dataset *d, const hsize_t *at, c
 stencil_status stencil_dataset_read(const stencil_dataset *dataset, int64_t first, int64_t most,
                                     hid_t memory_type, void *values, int64_t *count) {
     hsize_t at[H5S_MAX_RANK], n[H5S_MAX_RANK];
-    int64_t index[H5S_MAX_RANK];
     bool whole = true;
     *count = 1;
-    stencil_dataset_index(dataset, first, index);
     for (int axis = dataset->is.rank - 1; axis >= 0; axis--) {
-        const int64_t left = dataset->is.extent[axis] - index[axis], room = most / *count;
+        const int64_t extent = dataset->is.extent[axis], index = first % extent, left = extent - index,
+                      room = most / *count;
         const int64_t take = !whole || room < 1 ? 1 : left < room ? left : room;
-        at[axis] = (hsize_t)index[axis];
+        at[axis] = (hsize_t)index;
         n[axis] = (hsize_t)take;
-        whole = whole && take == dataset->is.extent[axis];
+        whole = whole && take == extent;
+        first /= extent;
         *count *= take;
     }
     if (dataset->chunks != NULL)
@@ -342,12 +331,6 @@ void stencil_dataset_close(stencil_dataset *dataset) {
     dataset->chunks = NULL;
     stencil_handle_close(&dataset->id);
     dataset->id = 0;
-}
-
-bool stencil_dataset_elsewhere(hid_t dataset) {
-    STENCIL_HANDLE create = H5Dget_create_plist(dataset);
-    const H5D_layout_t layout = stencil_dataset_layout(dataset);
-    return layout == H5D_VIRTUAL || (layout == H5D_CONTIGUOUS && H5Pget_external_count(create) > 0);
 }
 
 int64_t stencil_dataset_bytes(hid_t dataset) {

@@ -110,15 +110,14 @@ static herr_t get_handle(H5FD_t *file, hid_t access, void **handle) {
     return 0;
 }
 
-/* Moves bytes of a file from `offset` on into `to`, or where that is NULL, there from `from`. How many there
- * were; -1 on failure, with errno. */
-static int64_t move(int fd, int64_t offset, char *to, const char *from, int64_t bytes) {
+int64_t stencil_h5_bytes(int fd, int64_t offset, void *to, const void *from, int64_t bytes) {
     int64_t done = 0;
     while (done < bytes) {
         const off_t at = (off_t)(offset + done);
         const size_t left = (size_t)(bytes - done);
         errno = 0;
-        const ssize_t moved = to != NULL ? pread(fd, to + done, left, at) : pwrite(fd, from + done, left, at);
+        const ssize_t moved = to != NULL ? pread(fd, (char *)to + done, left, at)
+                                         : pwrite(fd, (const char *)from + done, left, at);
         if (moved == 0 && to != NULL)
             break; /* the end of the file */
         if (moved <= 0 && errno != EINTR)
@@ -129,16 +128,12 @@ static int64_t move(int fd, int64_t offset, char *to, const char *from, int64_t 
     return done;
 }
 
-int64_t stencil_h5_bytes(int fd, int64_t offset, void *to, int64_t bytes) {
-    return move(fd, offset, to, NULL, bytes);
-}
-
-/* The same of a file that HDF5 has opened. A sink that has failed once moves none, and HDF5 hears of no
+/* Moves bytes of a file that HDF5 has opened. A sink that has failed once moves none, and HDF5 hears of no
  * failure of a sink. */
 static int64_t move_of(const driver_file *f, haddr_t address, char *to, const char *from, size_t size) {
     if (f->sink != NULL && f->sink->error != 0)
         return 0;
-    const int64_t done = move(f->fd, (int64_t)address, to, from, (int64_t)size);
+    const int64_t done = stencil_h5_bytes(f->fd, (int64_t)address, to, from, (int64_t)size);
     if (done >= 0 || f->sink == NULL)
         return done;
     f->sink->error = errno != 0 ? errno : EIO;
@@ -170,8 +165,8 @@ static herr_t unlock_file(H5FD_t *file) {
     return flock(of(file)->fd, LOCK_UN) == 0 || errno != EWOULDBLOCK ? 0 : -1;
 }
 
-/* Registered once, for good: as a file is closed, HDF5 1.10 reads the class after it gave up its hold on it.
- */
+/* A driver is registered once, for good: as a file is closed, HDF5 1.10 reads the class after it gave up its
+ * hold on it. */
 static hid_t driver_of(bool sink) {
     static hid_t driver[2];
     const H5FD_class_t kind = {
@@ -202,17 +197,15 @@ static hid_t driver_of(bool sink) {
     return driver[sink];
 }
 
-/* Objects that a failed writer left open must not keep a sink's file, and any version writes what the oldest
- * one reads. */
-static bool set_access(hid_t access, hid_t driver, stencil_sink *sink) {
-    return H5Pset_driver(access, driver, sink != NULL ? &sink : NULL) >= 0 &&
-           (sink == NULL || (H5Pset_fclose_degree(access, H5F_CLOSE_STRONG) >= 0 &&
-                             H5Pset_libver_bounds(access, H5F_LIBVER_EARLIEST, H5F_LIBVER_LATEST) >= 0));
-}
-
 hid_t stencil_h5_access(stencil_sink *sink) {
     const hid_t driver = driver_of(sink != NULL), access = driver < 0 ? -1 : H5Pcreate(H5P_FILE_ACCESS);
-    if (access < 0 || set_access(access, driver, sink))
+    bool set = access >= 0 && H5Pset_driver(access, driver, sink != NULL ? &sink : NULL) >= 0;
+    /* Objects that a failed writer left open must not keep a sink's file, and any version writes what the
+     * oldest one reads. */
+    if (sink != NULL)
+        set = set && H5Pset_fclose_degree(access, H5F_CLOSE_STRONG) >= 0 &&
+              H5Pset_libver_bounds(access, H5F_LIBVER_EARLIEST, H5F_LIBVER_LATEST) >= 0;
+    if (set || access < 0)
         return access;
     H5Pclose(access);
     return -1;

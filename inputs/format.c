@@ -14,9 +14,12 @@
 /* Something in a file that is not the format's, and who is told. */
 typedef struct own {
     const stencil_h5_input *input;
-    stencil_name_place place;
+    stencil_notes *notes;
     void (*visit)(const struct own *own);
-    void *context;
+    const stencil_spec *spec; /* for notes: of the problem */
+    hid_t to, to_field;       /* for copies: the other file, its field */
+    bool elsewhere;           /* the field stands in another file than the rest */
+    stencil_name_place place;
     hid_t at; /* where it stands */
     const char *name;
     H5L_type_t link; /* that it is, unless it is an attribute */
@@ -66,20 +69,18 @@ static herr_t visit_link(hid_t at, const char *name, const H5L_info_t *info, voi
 }
 
 /* False: not all of it, see stencil_h5_reason(). */
-static bool visit_own(const stencil_h5_input *input, void (*visit)(const own *own), void *context) {
-    own o = {.input = input, .visit = visit, .context = context};
-    const hid_t file = input->file;
-    STENCIL_HANDLE u = H5Dopen2(file, input->facts.field, H5P_DEFAULT);
-    STENCIL_HANDLE group =
-        H5Lexists(file, "stencil", H5P_DEFAULT) > 0 ? H5Gopen2(file, "stencil", H5P_DEFAULT) : -1;
+static bool visit_own(own *o) {
+    const hid_t file = o->input->file;
+    STENCIL_HANDLE u = H5Dopen2(file, o->input->facts.field, H5P_DEFAULT);
+    STENCIL_HANDLE group = stencil_h5_group(file, "stencil");
     const hid_t at[STENCIL_PLACES] = {file, u, file, group};
     bool all = true;
-    for (; o.place < STENCIL_PLACES; o.place++) {
+    for (; o->place < STENCIL_PLACES; o->place++) {
         const herr_t visited =
-            at[o.place] < 0 ? 0
-            : o.place <= STENCIL_FIELD_ATTRIBUTE
-                ? H5Aiterate2(at[o.place], H5_INDEX_NAME, H5_ITER_INC, NULL, visit_attribute, &o)
-                : H5Literate(at[o.place], H5_INDEX_NAME, H5_ITER_INC, NULL, visit_link, &o);
+            at[o->place] < 0 ? 0
+            : o->place <= STENCIL_FIELD_ATTRIBUTE
+                ? H5Aiterate2(at[o->place], H5_INDEX_NAME, H5_ITER_INC, NULL, visit_attribute, o)
+                : H5Literate(at[o->place], H5_INDEX_NAME, H5_ITER_INC, NULL, visit_link, o);
         if (visited < 0)
             stencil_h5_reason();
         all = all && visited >= 0;
@@ -115,13 +116,10 @@ static stencil_known nearest(const own *own) {
  * field's attribute `coordinates` names (CF). */
 static bool is_coordinate(const own *own) {
     char text[256] = "";
-    const stencil_attribute is = {
-        .name = "coordinates", .type = STENCIL_ATTRIBUTE_TEXT, .chars = sizeof text};
-    int count = 0;
     if (strlen(own->name) == 1 && strchr("xyzXYZ", own->name[0]) != NULL)
         return true;
     STENCIL_HANDLE field = H5Dopen2(own->input->file, own->input->facts.field, H5P_DEFAULT);
-    if (field < 0 || stencil_attribute_read(field, own->input->path, &is, text, &count) != STENCIL_OK)
+    if (!stencil_attribute_text(field, "coordinates", text, sizeof text))
         return false;
     for (char *rest = text, *word; (word = strtok_r(rest, " ", &rest)) != NULL;)
         if (strcmp(word, own->name) == 0)
@@ -137,15 +135,8 @@ static bool is_field(const own *own) {
            this.fileno == field.fileno && this.addr == field.addr;
 }
 
-/* The search for names that were meant for us. */
-typedef struct search {
-    const stencil_spec *spec;
-    stencil_notes *notes;
-} search;
-
 static void note_own(const own *own) {
-    const search *s = own->context;
-    stencil_notes *notes = s->notes;
+    stencil_notes *notes = own->notes;
     char what[160], meant[160];
     const stencil_known near = nearest(own);
     STENCIL_ITEM array = stencil_item_dataset(own->place == STENCIL_OBJECT ? own->at : -1, own->name),
@@ -155,9 +146,7 @@ static void note_own(const own *own) {
     if (own->place == STENCIL_ATTRIBUTE && strcmp(own->name, "field") == 0) /* told already */
         return;
     if (own->place != STENCIL_MEMBER && !is_known(own, STENCIL_ATTRIBUTE) &&
-        stencil_alias_note(&(stencil_named){own->at, own->name, what, own->place == STENCIL_OBJECT,
-                                            own->place == STENCIL_ATTRIBUTE},
-                           s->spec, notes))
+        stencil_alias_note(&(stencil_named){own->at, own->name, what, own->place}, own->spec, notes))
         return;
     if (near.name != NULL) {
         describe(own, near.place, near.name, meant, sizeof meant);
@@ -172,8 +161,7 @@ static void note_own(const own *own) {
 
 /* Results of version 0.1.0 have no steps_total. */
 static bool is_of_run(hid_t file) {
-    STENCIL_HANDLE group =
-        H5Lexists(file, "provenance", H5P_DEFAULT) > 0 ? H5Gopen2(file, "provenance", H5P_DEFAULT) : -1;
+    STENCIL_HANDLE group = stencil_h5_group(file, "provenance");
     return group >= 0 && H5Aexists(group, "steps_done") > 0;
 }
 
@@ -198,40 +186,38 @@ void stencil_h5_input_notes(const stencil_h5_input *input, const stencil_spec *f
     stencil_values_note(&input->facts.values[STENCIL_ARRAY_B], "the source", "a result keeps it as it is",
                         notes);
     stencil_effect_notes(input->file, file->kind, spec, notes);
-    visit_own(input, note_own, &(search){spec, notes});
+    visit_own(&(own){.input = input, .notes = notes, .visit = note_own, .spec = spec});
 }
 
-/* Where copies go. */
-typedef struct transfer {
-    hid_t file, u;
-    bool elsewhere; /* the field stands in another file than the rest */
-    stencil_notes *notes;
-} transfer;
-
 static void copy_own(const own *own) {
-    const transfer *t = own->context;
     const char *name = own->name, *why = NULL;
     char what[160];
     herr_t failed = 0;
     describe(own, own->place, name, what, sizeof what);
     stencil_reading_at("%s, which is copied", what);
     if (own->place <= STENCIL_FIELD_ATTRIBUTE)
-        why = own->place == STENCIL_ATTRIBUTE ? stencil_attribute_copy(own->at, name, t->file, false)
-                                              : stencil_attribute_copy(own->at, name, t->u, t->elsewhere);
+        why = own->place == STENCIL_ATTRIBUTE
+                  ? stencil_attribute_copy(own->at, name, own->to, false)
+                  : stencil_attribute_copy(own->at, name, own->to_field, own->elsewhere);
     else if (own->place == STENCIL_OBJECT && own->link == H5L_TYPE_HARD)
-        failed = stencil_object_copy(own->at, t->file, name, t->notes);
+        failed = stencil_object_copy(own->at, own->to, name, 0, own->notes);
     else if (own->place == STENCIL_OBJECT) /* stays a link: what it leads to may be large, or nowhere */
-        failed = H5Lcopy(own->at, name, t->file, name, H5P_DEFAULT, H5P_DEFAULT);
+        failed = H5Lcopy(own->at, name, own->to, name, H5P_DEFAULT, H5P_DEFAULT);
     if (failed < 0)
         why = stencil_h5_reason();
     if (why != NULL)
-        stencil_notes_warn(t->notes, "%s is not kept in the result: %s", what, why);
+        stencil_notes_warn(own->notes, "%s is not kept in the result: %s", what, why);
 }
 
 void stencil_own_copy(const stencil_h5_input *from, hid_t to, stencil_notes *notes) {
     STENCIL_HANDLE u = H5Dopen2(to, from->facts.field, H5P_DEFAULT);
-    transfer t = {to, u, !stencil_file_holds(from->file, from->facts.field), notes};
-    if (!visit_own(from, copy_own, &t))
+    own o = {.input = from,
+             .notes = notes,
+             .visit = copy_own,
+             .to = to,
+             .to_field = u,
+             .elsewhere = !stencil_file_holds(from->file, from->facts.field)};
+    if (!visit_own(&o))
         stencil_notes_warn(notes, "some of what is the user's own is not kept in the result: %s",
                            stencil_h5_reason());
 }

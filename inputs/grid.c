@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "inputs/chunks.h"
-#include "inputs/coordinates.h"
 #include "inputs/file.h"
 
 #define PI 3.14159265358979323846
@@ -23,10 +22,6 @@ typedef struct grid {
     stencil_notes *notes;
     stencil_coordinates axis[STENCIL_AXES];
 } grid;
-
-static stencil_boundary boundary_of(const stencil_spec *spec, int axis) {
-    return spec->boundary_count == 0 ? STENCIL_FIXED : spec->boundary[spec->boundary_count == 1 ? 0 : axis];
-}
 
 static double spacing_of(const stencil_spec *spec, int axis) {
     return stencil_spec_spacing(spec, STENCIL_AXES - spec->rank + axis);
@@ -47,25 +42,23 @@ static void add_name(char *text, size_t size, const char *name) {
 }
 
 /* Files of time series have such an axis for each array, be it of one time. */
-static stencil_status refuse_time(const grid *g) {
-    for (int i = 0; i < g->spec->rank; i++)
-        CHECK(!g->axis[i].time || g->spec->extent[i] > 2, BAD_DATA,
+static stencil_status check_time(const grid *g) {
+    for (int i = 0; i < g->spec->rank; i++) {
+        if (!g->axis[i].time)
+            continue;
+        CHECK(g->spec->extent[i] > 2, BAD_DATA,
               "'%s': axis %d of %s is labelled time ('%s') and has %" PRId64
               " cell%s, but is solved as an axis of "
               "space: give the field of one time, without that axis",
               g->input->path, i, g->input->facts.field, g->axis[i].label, g->spec->extent[i],
               g->spec->extent[i] == 1 ? "" : "s");
+        stencil_notes_warn(
+            g->notes,
+            "axis %d of %s is labelled time ('%s'), but is solved as an axis of space: give the "
+            "field of one time",
+            i, g->input->facts.field, g->axis[i].label);
+    }
     return STENCIL_OK;
-}
-
-static void note_time(const grid *g) {
-    for (int i = 0; i < g->spec->rank; i++)
-        if (g->axis[i].time)
-            stencil_notes_warn(
-                g->notes,
-                "axis %d of %s is labelled time ('%s'), but is solved as an axis of space: give the field "
-                "of one time",
-                i, g->input->facts.field, g->axis[i].label);
 }
 
 static int find_label(const stencil_coordinates *axis, int rank, const char *label) {
@@ -148,8 +141,7 @@ static bool read_lines(const grid *g, hid_t u, stencil_chunks *chunks, int axis,
             box.first[skip + i] = i == axis ? at[k] : (g->spec->extent[i] - (i == along ? cells : 0)) / 2;
         box.n[skip + along] = cells;
         const stencil_cells to = stencil_cells_dense(STENCIL_FLOAT64, value + k * cells, &box);
-        read = chunks != NULL ? stencil_chunks_read(chunks, &box, H5T_NATIVE_DOUBLE, &to) == NULL
-                              : stencil_h5_box(u, &box, H5T_NATIVE_DOUBLE, &to, false) >= 0;
+        read = stencil_chunks_read(chunks, u, &box, H5T_NATIVE_DOUBLE, &to) == NULL;
     }
     return read;
 }
@@ -190,7 +182,7 @@ static bool repeats_cells(const grid *g, int axis) {
 static void note_period(const grid *g) {
     for (int i = 0; i < g->spec->rank; i++) {
         const stencil_coordinates *c = &g->axis[i];
-        if (boundary_of(g->spec, i) != STENCIL_PERIODIC)
+        if (stencil_spec_boundary(g->spec, i) != STENCIL_PERIODIC)
             continue;
         if (repeats_endpoint(c))
             stencil_notes_warn(
@@ -287,9 +279,8 @@ stencil_status stencil_h5_input_grid(stencil_h5_input *input, stencil_spec *spec
     grid looked = {.input = input, .spec = spec, .notes = notes};
     const grid *g = &looked;
     stencil_coordinates_read(input, spec, looked.axis);
-    TRY(refuse_time(g));
+    TRY(check_time(g));
     TRY(check_source(g));
-    note_time(g);
     note_image(g);
     note_period(g);
     const bool is_list = spec->spacing_count <= 1 || spec->spacing_count == spec->rank;

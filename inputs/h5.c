@@ -11,26 +11,23 @@ void stencil_h5_quiet(void) {
     H5Eset_auto2(H5E_DEFAULT, NULL, NULL);
 }
 
-typedef struct description {
-    char text[240];
-} description;
+enum { REASON_CHARS = 240 };
 
-static herr_t first_description(unsigned n, const H5E_error2_t *error, void *data) {
-    description *found = data;
+static herr_t first_description(unsigned n, const H5E_error2_t *error, void *text) {
     if (n == 0 && error->desc != NULL)
-        snprintf(found->text, sizeof found->text, "%s", error->desc);
+        snprintf(text, REASON_CHARS, "%s", error->desc);
     return 0;
 }
 
 const char *stencil_h5_reason(void) {
-    static _Thread_local description found = {"no details"};
+    static _Thread_local char text[REASON_CHARS] = "no details";
     /* The next call of HDF5, a close say, empties its record: then the last description stands. */
     if (H5Eget_num(H5E_DEFAULT) > 0)
-        H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, first_description, &found);
-    for (char *c = found.text; *c != '\0'; c++)
+        H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, first_description, text);
+    for (char *c = text; *c != '\0'; c++)
         if (*c == '\n')
             *c = ' ';
-    return found.text;
+    return text;
 }
 
 const char *stencil_h5_class_text(H5T_class_t type_class) {
@@ -112,7 +109,7 @@ void stencil_item_close(const stencil_item *item) {
 }
 
 bool stencil_item_is_number(const stencil_item *item) {
-    return (item->type_class == H5T_INTEGER || item->type_class == H5T_FLOAT) &&
+    return item->count != 0 && (item->type_class == H5T_INTEGER || item->type_class == H5T_FLOAT) &&
            stencil_h5_is_sound(item->type);
 }
 
@@ -165,35 +162,51 @@ bool stencil_file_holds(hid_t file, const char *name) {
            H5Fget_name(object, there, sizeof there) > 0 && strcmp(here, there) == 0;
 }
 
+hid_t stencil_h5_group(hid_t file, const char *name) {
+    return H5Lexists(file, name, H5P_DEFAULT) > 0 ? H5Gopen2(file, name, H5P_DEFAULT) : -1;
+}
+
 H5D_layout_t stencil_dataset_layout(hid_t dataset) {
     STENCIL_HANDLE create = H5Dget_create_plist(dataset);
     return create < 0 ? H5D_LAYOUT_ERROR : H5Pget_layout(create);
 }
 
-hid_t stencil_h5_create(hid_t file, const char *name, int rank, const int64_t *extent, hid_t file_type) {
+bool stencil_dataset_elsewhere(hid_t dataset) {
+    STENCIL_HANDLE create = H5Dget_create_plist(dataset);
+    const H5D_layout_t layout = stencil_dataset_layout(dataset);
+    return layout == H5D_VIRTUAL || (layout == H5D_CONTIGUOUS && H5Pget_external_count(create) > 0);
+}
+
+hid_t stencil_h5_create(hid_t file, const char *name, int rank, const int64_t *extent, hid_t file_type,
+                        int64_t grows) {
+    const hsize_t most = H5S_UNLIMITED, chunk = (hsize_t)grows;
     hsize_t size[3];
     for (int axis = 0; axis < rank; axis++)
         size[axis] = (hsize_t)extent[axis];
-    STENCIL_HANDLE space = H5Screate_simple(rank, size, NULL), create = H5Pcreate(H5P_DATASET_CREATE);
-    if (space < 0 || create < 0 || H5Pset_obj_track_times(create, false) < 0 ||
-        H5Pset_fill_time(create, H5D_FILL_TIME_NEVER) < 0)
+    STENCIL_HANDLE space = H5Screate_simple(rank, size, grows > 0 ? &most : NULL),
+                   create = H5Pcreate(H5P_DATASET_CREATE);
+    if (space < 0 || create < 0 || (grows > 0 && H5Pset_chunk(create, 1, &chunk) < 0) ||
+        H5Pset_obj_track_times(create, false) < 0 || H5Pset_fill_time(create, H5D_FILL_TIME_NEVER) < 0)
         return -1;
     return H5Dcreate2(file, name, file_type, space, H5P_DEFAULT, create, H5P_DEFAULT);
+}
+
+stencil_status stencil_h5_check_written(bool written, const char *path, const char *what) {
+    CHECK(written, IO, "cannot write '%s': %s: %s", path, what, stencil_h5_reason());
+    return STENCIL_OK;
 }
 
 stencil_status stencil_h5_write(hid_t file, const char *path, const char *name, int rank,
                                 const int64_t *extent, hid_t file_type, const void *values) {
     STENCIL_HANDLE native = H5Tget_native_type(file_type, H5T_DIR_ASCEND);
-    const hid_t dataset = stencil_h5_create(file, name, rank, extent, file_type);
-    herr_t failed = dataset < 0 || native < 0 ? -1 : 0;
-    if (failed >= 0 && extent[0] > 0)
-        failed = H5Dwrite(dataset, native, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
-    if (failed < 0)
+    const hid_t dataset = stencil_h5_create(file, name, rank, extent, file_type, 0);
+    const bool written =
+        dataset >= 0 && native >= 0 &&
+        (extent[0] == 0 || H5Dwrite(dataset, native, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0);
+    if (!written)
         stencil_h5_reason();
-    if (dataset >= 0 && H5Dclose(dataset) < 0)
-        failed = -1;
-    CHECK(failed >= 0, IO, "cannot write '%s': %s: %s", path, name, stencil_h5_reason());
-    return STENCIL_OK;
+    const bool closed = dataset < 0 || H5Dclose(dataset) >= 0;
+    return stencil_h5_check_written(written && closed, path, name);
 }
 
 herr_t stencil_h5_box(hid_t dataset, const stencil_box *box, hid_t type, const stencil_cells *cells,

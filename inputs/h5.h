@@ -71,6 +71,9 @@ herr_t stencil_attribute_make(hid_t object, const char *name, hid_t file_type, h
 /* Tells whether an object of that name stands in this very file, and not in one that a link leads to. */
 bool stencil_file_holds(hid_t file, const char *name);
 
+/* A group of a file, to be closed; negative where there is none. */
+hid_t stencil_h5_group(hid_t file, const char *name);
+
 /* The layout of an open dataset. */
 H5D_layout_t stencil_dataset_layout(hid_t dataset);
 
@@ -83,13 +86,12 @@ hid_t stencil_h5_type(stencil_precision precision, bool in_file);
 stencil_status stencil_h5_open(const char *path, hid_t *file);
 
 /* File access properties for reading, by a driver that opens regular files only; or for writing into the
- * descriptor of a sink (borrowed; NULL: none), which keeps failures. Closed by the caller, negative on
- * failure.
- */
+ * descriptor of a sink (borrowed; NULL: none), which keeps failures. To be closed; negative on failure. */
 hid_t stencil_h5_access(stencil_sink *sink);
 
-/* Reads bytes of a file from `offset` on. How many there were before its end; -1 on failure, with errno. */
-int64_t stencil_h5_bytes(int fd, int64_t offset, void *to, int64_t bytes);
+/* Moves bytes of a file from `offset` on into `to`, or where that is NULL, there from `from`. How many there
+ * were before its end; -1 on failure, with errno. */
+int64_t stencil_h5_bytes(int fd, int64_t offset, void *to, const void *from, int64_t bytes);
 
 /* Reads the state of an open file from the system; false on failure. */
 bool stencil_file_state_read(int fd, stencil_file_state *state);
@@ -102,11 +104,15 @@ stencil_status stencil_h5_check_version(const char *path, const char *name);
  * and each filter of it may be why. */
 stencil_status stencil_h5_check_filters(hid_t dataset, const char *path, const char *name, bool failed);
 
-/* A new contiguous dataset without object times and fill values (all of it is going to be written); negative
- * on failure, with the reason remembered. */
-hid_t stencil_h5_create(hid_t file, const char *name, int rank, const int64_t *extent, hid_t file_type);
+/* A new dataset without object times and fill values (all of it is going to be written): contiguous, or a
+ * list that grows by chunks of so many elements (0: it does not). Negative on failure, reason remembered. */
+hid_t stencil_h5_create(hid_t file, const char *name, int rank, const int64_t *extent, hid_t file_type,
+                        int64_t grows);
 
-/* The same in a file, written whole from values of the native type. IO. */
+/* IO where that part of a file was not written, with HDF5's reason. */
+stencil_status stencil_h5_check_written(bool written, const char *path, const char *what);
+
+/* A contiguous one, written whole from values of the native type. IO. */
 stencil_status stencil_h5_write(hid_t file, const char *path, const char *name, int rank,
                                 const int64_t *extent, hid_t file_type, const void *values);
 
@@ -140,9 +146,6 @@ stencil_status stencil_dataset_check_sources(hid_t file, const char *path, const
  * as are a block of the array, at most `most` (*count). BAD_DATA. */
 stencil_status stencil_dataset_read(const stencil_dataset *dataset, int64_t first, int64_t most,
                                     hid_t memory_type, void *values, int64_t *count);
-
-/* The index of an element per axis. */
-void stencil_dataset_index(const stencil_dataset *dataset, int64_t element, int64_t index[H5S_MAX_RANK]);
 
 void stencil_dataset_close(stencil_dataset *dataset);
 
@@ -189,6 +192,9 @@ typedef struct stencil_attribute {
  */
 stencil_status stencil_attribute_read(hid_t object, const char *path, const stencil_attribute *attribute,
                                       void *values, int *count);
+
+/* Reads an attribute of one text, which is cut; false, and "" where it is none. */
+bool stencil_attribute_text(hid_t object, const char *name, char *text, size_t chars);
 
 /* A new attribute: a scalar for count 1, else an array. IO on failure. */
 stencil_status stencil_attribute_write(hid_t object, const char *path, const stencil_attribute *attribute,

@@ -1,7 +1,6 @@
 /* An input where HDF5 reads it: what it says of the problem, and boxes of its cells. */
 #include <string.h>
 
-#include "base/words.h"
 #include "inputs/chunks.h"
 #include "inputs/file.h"
 #include "inputs/reading.h"
@@ -9,10 +8,6 @@
 /* Room for a layer of chunks, so that slabs that cut through chunks do not unpack them again and again. */
 #define CHUNK_CACHE_BYTES ((size_t)256 << 20)
 #define CHUNK_CACHE_SLOTS ((size_t)12421) /* a prime, as HDF5 advises */
-
-static const char *array_name(const stencil_h5_input *input, stencil_source source) {
-    return source == STENCIL_SOURCE_NONE ? input->facts.field : stencil_source_names[source];
-}
 
 static stencil_status check_shape(const stencil_h5_input *input, const char *name, bool same) {
     CHECK(same, BAD_DATA, "'%s': %s has another shape than %s; give one value for each cell of %s",
@@ -22,7 +17,7 @@ static stencil_status check_shape(const stencil_h5_input *input, const char *nam
 
 /* Fills in what the spec has to know of the field, or of a source, which may be missing. */
 static stencil_status inspect(stencil_h5_input *input, stencil_source source, stencil_spec *spec) {
-    const char *path = input->path, *name = array_name(input, source);
+    const char *path = input->path, *name = stencil_array_name(&input->facts, source);
     const bool is_field = source == STENCIL_SOURCE_NONE;
     STENCIL_DATASET d = {0};
     TRY(stencil_dataset_open(&d, input->file, path, name, NULL));
@@ -70,7 +65,7 @@ stencil_status stencil_h5_input_spec(stencil_h5_input *input, const char *field,
     stencil_input_facts *facts = &input->facts;
     const char *path = input->path;
     TRY(stencil_format_read(input->file, path, &facts->foreign));
-    TRY(stencil_field_choose(input->file, path, field, spec, &facts->field_passed_over));
+    TRY(stencil_field_choose(input->file, path, field, spec->field, &facts->field_passed_over));
     memcpy(facts->field, stencil_spec_field(spec), strlen(stencil_spec_field(spec)) + 1);
     for (int source = STENCIL_SOURCE_NONE; source < STENCIL_SOURCE_COUNT; source++)
         TRY(inspect(input, (stencil_source)source, spec));
@@ -91,7 +86,7 @@ void stencil_h5_input_rest(stencil_h5_input *input) {
 
 /* Keeps it open, with its chunks, for the next box. */
 static stencil_status open_dataset(stencil_h5_input *input, stencil_source source) {
-    const char *name = array_name(input, source);
+    const char *name = stencil_array_name(&input->facts, source);
     stencil_reading_at("cells of %s", name);
     if (input->dataset > 0 && input->source == source)
         return STENCIL_OK;
@@ -110,11 +105,8 @@ static stencil_status open_dataset(stencil_h5_input *input, stencil_source sourc
 stencil_status stencil_h5_input_read(stencil_h5_input *input, stencil_source source, const stencil_box *box,
                                      hid_t type, const stencil_cells *to) {
     TRY(open_dataset(input, source));
-    const char *reason = NULL, *name = array_name(input, source);
-    if (input->chunks != NULL)
-        reason = stencil_chunks_read(input->chunks, box, type, to);
-    else if (stencil_h5_box(input->dataset, box, type, to, false) < 0)
-        reason = stencil_h5_reason();
+    const char *name = stencil_array_name(&input->facts, source),
+               *reason = stencil_chunks_read(input->chunks, input->dataset, box, type, to);
     if (reason == NULL)
         return STENCIL_OK;
     /* Chunks are unpacked one by one, beside what the run was found to need. */

@@ -7,7 +7,7 @@
 
 /* Bytes of what is the user's own, while they are counted. */
 typedef struct own_bytes {
-    const char *path, *field; /* of the input; which is not the user's own */
+    const stencil_h5_input *input;
     int64_t bytes, chunk_bytes;
     stencil_status bad; /* what ended the count */
 } own_bytes;
@@ -16,15 +16,7 @@ typedef struct own_bytes {
 enum { GROUPS_MAX = 200 };
 
 /* Adds those of a dataset, which comes along; values in other files stay there. */
-static void add_dataset(own_bytes *all, hid_t dataset) {
-    const int64_t chunk = stencil_dataset_chunk_bytes(dataset);
-    all->chunk_bytes = chunk > all->chunk_bytes ? chunk : all->chunk_bytes;
-    if (!stencil_dataset_elsewhere(dataset))
-        all->bytes = stencil_sizes_add(all->bytes, (int64_t)H5Dget_storage_size(dataset));
-}
-
-/* Adds what is in a group; a group in it that has several names counts once. */
-static herr_t add_member(hid_t group, const char *name, const H5L_info_t *info, void *data) {
+static herr_t add_bytes(hid_t group, const char *name, const H5L_info_t *info, void *data) {
     own_bytes *all = data;
     int depth = 1; /* of groups that it is in */
     STENCIL_HANDLE object = info->type == H5L_TYPE_HARD ? H5Oopen(group, name, H5P_DEFAULT) : -1;
@@ -36,22 +28,24 @@ static herr_t add_member(hid_t group, const char *name, const H5L_info_t *info, 
             ERROR(BAD_DATA,
                   "'%s': a group of the user's own, '%s', is in %d others, one in the other, too deep to be "
                   "kept in the result: remove it",
-                  all->path, stencil_path_last(name), GROUPS_MAX);
-    else if (type == H5I_DATASET)
-        add_dataset(all, object);
+                  all->input->path, stencil_path_last(name), GROUPS_MAX);
+    if (type == H5I_DATASET) {
+        const int64_t chunk = stencil_dataset_chunk_bytes(object);
+        all->chunk_bytes = chunk > all->chunk_bytes ? chunk : all->chunk_bytes;
+        if (!stencil_dataset_elsewhere(object))
+            all->bytes = stencil_sizes_add(all->bytes, (int64_t)H5Dget_storage_size(object));
+    }
     return all->bad != STENCIL_OK ? -1 : 0;
 }
 
+/* Goes into a group, and into each group in it once, whatever its names. */
 static herr_t add_own(hid_t file, const char *name, const H5L_info_t *info, void *data) {
     own_bytes *all = data;
-    const bool own = info->type == H5L_TYPE_HARD && !stencil_object_is_known(name, NULL) &&
-                     strcmp(name, all->field + 1) != 0;
-    STENCIL_HANDLE object = own ? H5Oopen(file, name, H5P_DEFAULT) : -1;
-    const H5I_type_t type = object < 0 ? H5I_BADID : H5Iget_type(object);
-    if (type == H5I_GROUP)
-        H5Lvisit(object, H5_INDEX_NAME, H5_ITER_NATIVE, add_member, all);
-    else if (type == H5I_DATASET)
-        add_dataset(all, object);
+    if (info->type != H5L_TYPE_HARD || stencil_object_known(name) != NULL ||
+        strcmp(name, all->input->facts.field + 1) == 0)
+        return 0;
+    add_bytes(file, name, info, all);
+    H5Lvisit_by_name(file, name, H5_INDEX_NAME, H5_ITER_NATIVE, add_bytes, all, H5P_DEFAULT);
     return all->bad != STENCIL_OK ? -1 : 0;
 }
 
@@ -60,12 +54,11 @@ stencil_status stencil_kept_bytes(const stencil_h5_input *input, stencil_source 
                                   int64_t *chunk_bytes) {
     STENCIL_HANDLE of =
         source != STENCIL_SOURCE_NONE ? H5Dopen2(input->file, stencil_source_names[source], H5P_DEFAULT) : -1;
-    own_bytes all = {.path = input->path,
-                     .field = input->facts.field,
-                     .bytes = of < 0 ? 0
-                              : stencil_dataset_elsewhere(of)
-                                  ? stencil_sizes_add(0, stencil_dataset_bytes(of))
-                                  : stencil_sizes_add(0, (int64_t)H5Dget_storage_size(of))};
+    const bool elsewhere = of >= 0 && stencil_dataset_elsewhere(of);
+    own_bytes all = {.input = input};
+    if (of >= 0)
+        all.bytes =
+            stencil_sizes_add(0, elsewhere ? stencil_dataset_bytes(of) : (int64_t)H5Dget_storage_size(of));
     H5Literate(input->file, H5_INDEX_NAME, H5_ITER_NATIVE, NULL, add_own, &all);
     *bytes = all.bytes;
     *chunk_bytes = all.chunk_bytes;
@@ -98,7 +91,7 @@ static stencil_status copy_source(stencil_h5_input *input, const stencil_sink *s
     stencil_reading_at("%s, which is copied", name);
     STENCIL_ITEM from = stencil_item_dataset(input->file, name);
     const bool elsewhere = from.type >= 0 && stencil_dataset_elsewhere(from.id);
-    if (!elsewhere && from.type >= 0 && stencil_object_copy(input->file, sink->file, name, notes) >= 0)
+    if (!elsewhere && from.type >= 0 && stencil_object_copy(input->file, sink->file, name, 0, notes) >= 0)
         return stencil_sink_state(sink);
     TRY(stencil_sink_state(sink));
     CHECK(from.type >= 0, BAD_DATA, "'%s': cannot copy %s (%s): it is damaged", input->path, name,
@@ -107,8 +100,9 @@ static stencil_status copy_source(stencil_h5_input *input, const stencil_sink *s
     TRY(stencil_problem_resolve(&problem, spec));
     stencil_h5_input_rest(input);
     const stencil_reader reader = {read_source, &(source){input, &problem, from.type}};
-    TRY(stencil_sink_write(sink, &(stencil_sink_dataset){name, STENCIL_ARRAY_B, from.type, from.type},
-                           &problem, &reader));
+    const stencil_sink_dataset copy = {name, STENCIL_ARRAY_B, from.type, from.type};
+    TRY(stencil_sink_create(sink, &copy, &problem));
+    TRY(stencil_sink_fill(sink, &copy, &problem, &reader));
     STENCIL_HANDLE to = H5Dopen2(sink->file, name, H5P_DEFAULT);
     stencil_attributes_copy(from.id, to, name, notes);
     return stencil_sink_state(sink);

@@ -106,15 +106,6 @@ static const alias *alias_find(const char *name, stencil_kind kind) {
     return NULL;
 }
 
-/* Numbers of an attribute, at most one per axis; 0: it holds other things. */
-static int attribute_numbers(hid_t at, const char *name, double number[STENCIL_AXES]) {
-    STENCIL_ITEM a = stencil_item_attribute(at, name);
-    return a.count >= 1 && a.count <= STENCIL_AXES && stencil_item_is_number(&a) &&
-                   H5Aread(a.id, H5T_NATIVE_DOUBLE, number) >= 0
-               ? (int)a.count
-               : 0;
-}
-
 /* How many values a dataset has, where it may hold such a thing: an array as /u, or its cells in a row; some
  * numbers; else 0. */
 static hssize_t dataset_values(const stencil_named *n, const stencil_spec *spec, bool field) {
@@ -143,8 +134,11 @@ static bool is_said(const stencil_spec *spec, const char *meant, double number) 
 /* How many values an attribute has, where it may hold such a thing; *said: the problem says the same. */
 static int attribute_values(const stencil_named *n, const stencil_spec *spec, const alias *a, bool *said) {
     double number[STENCIL_AXES];
-    const int count = attribute_numbers(n->at, n->name, number);
-    *said = count > 0 && a->meant[0] != '/';
+    STENCIL_ITEM item = stencil_item_attribute(n->at, n->name);
+    const bool numbers = item.count >= 1 && item.count <= STENCIL_AXES && stencil_item_is_number(&item) &&
+                         H5Aread(item.id, H5T_NATIVE_DOUBLE, number) >= 0;
+    const int count = numbers ? (int)item.count : 0; /* at most one per axis */
+    *said = numbers && a->meant[0] != '/';
     for (int i = 0; i < count && *said; i++)
         *said = is_said(spec, a->meant, number[i]);
     return strcmp(a->meant, "boundary") == 0 ? 1 : count;
@@ -157,16 +151,16 @@ bool stencil_alias_note(const stencil_named *n, const stencil_spec *spec, stenci
         return false;
     const char *how = "";
     bool said = false;
-    const hssize_t values = a == NULL      ? 0
-                            : n->is_object ? dataset_values(n, spec, field)
-                                           : attribute_values(n, spec, a, &said);
+    const hssize_t values = a == NULL                    ? 0
+                            : n->place == STENCIL_OBJECT ? dataset_values(n, spec, field)
+                                                         : attribute_values(n, spec, a, &said);
     if (values == 0 || said)
         return said;
-    if (field && !n->is_object)
+    if (field && n->place != STENCIL_OBJECT)
         how = ", one for each cell";
-    else if (!field && !marker && n->is_object)
+    else if (!field && !marker && n->place == STENCIL_OBJECT)
         how = values > STENCIL_AXES ? " as an attribute, one number for all cells" : " as an attribute";
-    else if (!field && !marker && !n->is_root)
+    else if (!field && !marker && n->place != STENCIL_ATTRIBUTE)
         how = " as an attribute of the root group";
     stencil_notes_warn(notes, "%s is not used: give %s%s", n->what, a->say != NULL ? a->say : a->meant, how);
     return true;

@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/words.h"
 #include "inputs/h5.h"
 
 /* The first bytes of files of a format. */

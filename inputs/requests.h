@@ -25,7 +25,7 @@ typedef struct stencil_say_open {
 typedef struct stencil_ask_cells {
     stencil_source source; /* NONE: the field */
     stencil_precision precision;
-    int threads;
+    int64_t threads; /* as wide as the box, so that no byte of the question is unset */
     stencil_box box;
 } stencil_ask_cells;
 

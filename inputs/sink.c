@@ -56,22 +56,14 @@ static stencil_status open_temporary(stencil_sink *sink) {
     return sink->fd >= 0 ? STENCIL_OK : name_temporary(sink);
 }
 
-/* Tells whether the file behind `target` is that of the name `other`, which may be NULL. */
-static bool is_file(const struct stat *target, const char *other) {
-    struct stat source;
-    return other != NULL && stat(other, &source) == 0 && source.st_dev == target->st_dev &&
-           source.st_ino == target->st_ino;
-}
-
 static stencil_status check_target(const char *path, bool replace, const char *other, bool plain) {
     CHECK(stencil_path_last(path)[0] != '\0', CANNOT_CREATE,
           "'%s' names no file: give the output a file name", path);
-    struct stat target;
+    struct stat target, source;
     if (stat(path, &target) != 0) {
-        struct stat link;
         CHECK(errno == ENOENT || errno == ENOTDIR, CANNOT_CREATE, "cannot create '%s': %s", path,
               strerror(errno));
-        CHECK(replace || lstat(path, &link) != 0, CANNOT_CREATE,
+        CHECK(replace || lstat(path, &source) != 0, CANNOT_CREATE,
               "'%s' exists (a link to nothing): use --force to replace it, or choose another output file",
               path);
         return STENCIL_OK;
@@ -79,7 +71,8 @@ static stencil_status check_target(const char *path, bool replace, const char *o
     CHECK(!S_ISDIR(target.st_mode), CANNOT_CREATE, "'%s' is a directory: give the output a file name", path);
     CHECK(S_ISREG(target.st_mode), CANNOT_CREATE, "'%s' is not a regular file: choose another output file",
           path);
-    if (is_file(&target, other)) {
+    if (other != NULL && stat(other, &source) == 0 && source.st_dev == target.st_dev &&
+        source.st_ino == target.st_ino) {
         CHECK(!plain, CANNOT_CREATE, "'%s' is the input file: choose another output file", path);
         CHECK(replace, CANNOT_CREATE,
               "'%s' is the input file: use --force to put the result in its place, or choose another output "
@@ -252,24 +245,20 @@ typedef struct writing {
     const int64_t *first; /* of the cells of /u */
 } writing;
 
-static stencil_status fail_writing(const writing *w) {
-    FAIL(IO, "cannot write '%s': %s: %s", w->sink->path, w->dataset->name, stencil_h5_reason());
-}
-
 static stencil_status write_slab(void *context, const stencil_box *slab, const stencil_cells *cells) {
     const writing *w = context;
     const stencil_box there = stencil_box_from(slab, w->first);
-    return stencil_h5_box(w->to, &there, w->dataset->memory_type, cells, true) >= 0
-               ? stencil_sink_state(w->sink)
-               : fail_writing(w);
+    TRY(stencil_h5_check_written(stencil_h5_box(w->to, &there, w->dataset->memory_type, cells, true) >= 0,
+                                 w->sink->path, w->dataset->name));
+    return stencil_sink_state(w->sink);
 }
 
 stencil_status stencil_sink_create(const stencil_sink *sink, const stencil_sink_dataset *dataset,
                                    const stencil_problem *problem) {
-    const writing w = {.sink = sink, .dataset = dataset};
-    const hid_t made = stencil_h5_create(sink->file, dataset->name, problem->rank,
-                                         problem->extent + STENCIL_AXES - problem->rank, dataset->file_type);
-    return made < 0 || H5Dclose(made) < 0 ? fail_writing(&w) : STENCIL_OK;
+    const int64_t *extent = problem->extent + STENCIL_AXES - problem->rank;
+    const hid_t made =
+        stencil_h5_create(sink->file, dataset->name, problem->rank, extent, dataset->file_type, 0);
+    return stencil_h5_check_written(made >= 0 && H5Dclose(made) >= 0, sink->path, dataset->name);
 }
 
 stencil_status stencil_sink_fill(const stencil_sink *sink, const stencil_sink_dataset *dataset,
@@ -281,14 +270,9 @@ stencil_status stencil_sink_fill(const stencil_sink *sink, const stencil_sink_da
                                  .array = dataset->array,
                                  .cell_bytes = (int64_t)H5Tget_size(dataset->memory_type)};
     writing w = {sink, dataset, H5Dopen2(sink->file, dataset->name, H5P_DEFAULT), array.first};
-    if (w.to < 0)
-        return fail_writing(&w);
+    TRY(stencil_h5_check_written(w.to >= 0, sink->path, dataset->name));
     const stencil_status status = stencil_slabs_visit(&slabs, &array, write_slab, &w);
-    return H5Dclose(w.to) < 0 && status == STENCIL_OK ? fail_writing(&w) : status;
-}
-
-stencil_status stencil_sink_write(const stencil_sink *sink, const stencil_sink_dataset *dataset,
-                                  const stencil_problem *problem, const stencil_reader *from) {
-    TRY(stencil_sink_create(sink, dataset, problem));
-    return stencil_sink_fill(sink, dataset, problem, from);
+    const bool closed = H5Dclose(w.to) >= 0;
+    TRY(status);
+    return stencil_h5_check_written(closed, sink->path, dataset->name);
 }

@@ -62,13 +62,12 @@ static const stencil_attribute format_attribute = {"format", STENCIL_ATTRIBUTE_T
                                                    .wanted = ""};
 
 stencil_status stencil_format_read(hid_t file, const char *path, bool *foreign) {
-    char text[STENCIL_WORD_MAX] = "", *end = text;
-    int count = 0;
+    char text[STENCIL_WORD_MAX], *end = text;
     long version = 0;
-    const stencil_status status = stencil_attribute_read(file, path, &format_attribute, text, &count);
+    stencil_attribute_text(file, format_attribute.name, text, sizeof text);
     if (strncmp(text, format_prefix, sizeof format_prefix - 1) == 0)
         version = strtol(text + sizeof format_prefix - 1, &end, 10);
-    *foreign = status != STENCIL_OK || (count > 0 && (version < 1 || *end != '\0'));
+    *foreign = H5Aexists(file, format_attribute.name) > 0 && (version < 1 || *end != '\0');
     CHECK(
         *foreign || version <= FORMAT_VERSION, BAD_DATA,
         "'%s' has the format 'stencil %ld', made by a newer version of stencil: this one reads 'stencil %d'",
@@ -97,14 +96,11 @@ stencil_known stencil_format_name(int index) {
                                              : (stencil_known){NULL, STENCIL_ATTRIBUTE, false};
 }
 
-bool stencil_object_is_known(const char *name, bool *past) {
+const stencil_known *stencil_object_known(const char *name) {
     for (const stencil_known *k = others; k < others + OTHER_COUNT; k++)
-        if (k->place == STENCIL_OBJECT && strcmp(k->name, name) == 0) {
-            if (past != NULL)
-                *past = k->past;
-            return true;
-        }
-    return false;
+        if (k->place == STENCIL_OBJECT && strcmp(k->name, name) == 0)
+            return k;
+    return NULL;
 }
 
 static stencil_status read_row(const row *r, hid_t file, const char *path, stencil_spec *spec) {
@@ -135,6 +131,11 @@ static stencil_status read_attributes(hid_t file, const char *path, stencil_spec
     return STENCIL_OK;
 }
 
+/* The number of values that a spec has for it, or room for one. */
+static int count_of(const row *r, const stencil_spec *spec) {
+    return r->count_at != 0 ? *(const int *)((const char *)spec + r->count_at) : 1;
+}
+
 /* Whether a spec has a value for it. */
 static bool is_given(const stencil_attribute *is, const void *at) {
     switch (is->type) {
@@ -156,7 +157,7 @@ bool stencil_spec_says(const stencil_spec *spec, const char *attribute, double n
     if (r == rows + ROW_COUNT || r->is.type < STENCIL_ATTRIBUTE_REAL)
         return false;
     const void *at = (const char *)spec + r->at;
-    const int count = r->count_at != 0 ? *(const int *)((const char *)spec + r->count_at) : 1;
+    const int count = count_of(r, spec);
     bool says = r->is.type == STENCIL_ATTRIBUTE_WHOLE && (double)*(const int64_t *)at == number;
     for (int i = 0; i < count && r->is.type == STENCIL_ATTRIBUTE_REAL; i++)
         says = says || ((const double *)at)[i] == number;
@@ -175,7 +176,7 @@ void stencil_spec_forget(stencil_spec *spec) {
 static stencil_status write_attributes(hid_t file, const char *path, const stencil_spec *spec) {
     for (const row *r = rows; r < rows + ROW_COUNT; r++) {
         const void *at = (const char *)spec + r->at;
-        const int count = r->count_at != 0 ? *(const int *)((const char *)spec + r->count_at) : 1;
+        const int count = count_of(r, spec);
         if (count > 0 && r->new_name == NULL && is_given(&r->is, at))
             TRY(stencil_attribute_write(file, path, &r->is, count, at));
     }
@@ -243,7 +244,7 @@ stencil_status stencil_points_write(hid_t file, const char *path, const stencil_
     if (spec->weight_count == 0)
         return STENCIL_OK;
     STENCIL_HANDLE group = H5Gcreate2(file, "stencil", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-    CHECK(group >= 0, IO, "cannot write '%s': /stencil: %s", path, stencil_h5_reason());
+    TRY(stencil_h5_check_written(group >= 0, path, "/stencil"));
     int32_t offset[STENCIL_POINTS_MAX * 3];
     for (int i = 0; i < spec->offset_count * spec->rank; i++)
         offset[i] = spec->offset[i / spec->rank][i % spec->rank];
@@ -259,9 +260,7 @@ stencil_status stencil_h5_input_provenance(const stencil_h5_input *input, stenci
                                     .wanted = "one file name"};
     int found = 0, named = 0;
     *provenance = (stencil_provenance){0};
-    STENCIL_HANDLE group = H5Lexists(input->file, "provenance", H5P_DEFAULT) > 0
-                               ? H5Gopen2(input->file, "provenance", H5P_DEFAULT)
-                               : -1;
+    STENCIL_HANDLE group = stencil_h5_group(input->file, "provenance");
     if (group >= 0)
         TRY(stencil_attribute_read(group, input->path, &steps, &provenance->steps_done, &found));
     CHECK(found > 0, BAD_DATA,

@@ -50,21 +50,18 @@ static int64_t cells_beside(hid_t dataset, const stencil_chunk_grid *grid, hid_t
 
 int64_t stencil_cells_unwritten(hid_t dataset, hid_t within) {
     enum { FEW = 4096 };
-    STENCIL_HANDLE create = H5Dget_create_plist(dataset), space = H5Dget_space(dataset);
-    const H5D_layout_t layout = create < 0 || space < 0 ? H5D_LAYOUT_ERROR : H5Pget_layout(create);
+    STENCIL_HANDLE space = H5Dget_space(dataset);
     const hid_t of = within > 0 ? within : space;
     H5D_space_status_t status = H5D_SPACE_STATUS_ERROR;
     hsize_t known = 0, total = 1;
     stencil_chunk_grid grid;
-    if (layout == H5D_CONTIGUOUS && H5Pget_external_count(create) == 0 &&
-        H5Dget_space_status(dataset, &status) >= 0 && status == H5D_SPACE_STATUS_NOT_ALLOCATED)
+    if (stencil_dataset_layout(dataset) == H5D_CONTIGUOUS && !stencil_dataset_elsewhere(dataset) &&
+        space >= 0 && H5Dget_space_status(dataset, &status) >= 0 && status == H5D_SPACE_STATUS_NOT_ALLOCATED)
         return (int64_t)H5Sget_select_npoints(of);
     if (!stencil_chunk_grid_read(&grid, dataset))
         return 0;
     for (int axis = 0; axis < grid.rank; axis++)
         total *= (grid.extent[axis] + grid.size[axis] - 1) / grid.size[axis];
-    if (total == 0)
-        return 0;
     if (total <= FEW) /* an index that is damaged may take for ever to be counted */
         return missing_cells(dataset, &grid, of);
     if (H5Dget_num_chunks(dataset, space, &known) < 0 || known >= total)

@@ -1,6 +1,5 @@
 #include "inputs/values.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +7,6 @@
 
 #include "base/words.h"
 #include "inputs/h5.h"
-#include "solver/problem/digest.h"
 
 /* An attribute of a dataset while it is being read. */
 typedef struct opened {
@@ -18,19 +16,13 @@ typedef struct opened {
     const struct row *is;
 } opened;
 
-/* An attribute of the conventions. */
+/* An attribute of the conventions. Of two of a kind `place` is 0 for the factor, markers of _FillValue and
+ * lower limits, 1 for the other one. */
 typedef struct row {
     const char *name;
     stencil_status (*read)(const opened *a);
-    int place; /* 0: the factor, markers of _FillValue, a lower limit; 1: the offset, other markers, an upper
-                * one
-                */
-    int count; /* of limits */
+    int place, count; /* count: of limits */
 } row;
-
-static bool is_number(const stencil_item *item) {
-    return item->count != 0 && stencil_item_is_number(item);
-}
 
 static stencil_status refuse(const opened *a, const char *wanted) {
     FAIL(BAD_DATA, "'%s': attribute '%s' of %s is none of netCDF's: give %s, or remove it", a->path,
@@ -40,7 +32,7 @@ static stencil_status refuse(const opened *a, const char *wanted) {
 /* Reads `most` numbers at most; BAD_DATA where there are more, or other than numbers. */
 static stencil_status read_numbers(const opened *a, int most, const char *wanted, double *number) {
     const stencil_item *item = a->item;
-    if (!is_number(item) || item->count < 0 || item->count > most ||
+    if (!stencil_item_is_number(item) || item->count < 0 || item->count > most ||
         H5Aread(item->id, H5T_NATIVE_DOUBLE, number) < 0)
         return refuse(a, wanted);
     return STENCIL_OK;
@@ -83,10 +75,8 @@ static bool as_stored(const stencil_item *dataset, double *number) {
 /* Text that is a number is none to netCDF either, but meant as one. */
 static stencil_status refuse_text(const opened *a) {
     char text[64] = "", *end = text;
-    const stencil_attribute is = {.name = a->is->name, .type = STENCIL_ATTRIBUTE_TEXT, .chars = sizeof text};
-    int count = 0;
     if (a->item->type_class != H5T_STRING ||
-        stencil_attribute_read(a->dataset->id, a->path, &is, text, &count) != STENCIL_OK || count != 1)
+        !stencil_attribute_text(a->dataset->id, a->is->name, text, sizeof text))
         return STENCIL_OK;
     strtod(text, &end);
     return end != text && *end == '\0' ? refuse(a, "a number, which this text is not") : STENCIL_OK;
@@ -97,7 +87,7 @@ static stencil_status read_markers(const opened *a) {
     stencil_values *v = a->values;
     double *marker = v->marker + v->marker_count;
     const int room = STENCIL_MARKERS_MAX - v->marker_count;
-    if (!is_number(a->item))
+    if (!stencil_item_is_number(a->item))
         return refuse_text(a);
     TRY(read_numbers(a, room, "up to 8 numbers", marker));
     for (int i = 0; i < a->item->count; i++) {
@@ -149,7 +139,7 @@ static stencil_status read_limits(const opened *a) {
     stencil_values *v = a->values;
     const int count = a->is->count;
     double limit[2] = {-INFINITY, INFINITY};
-    if (!is_number(a->item))
+    if (!stencil_item_is_number(a->item))
         return STENCIL_OK;
     if (a->item->count != count)
         return refuse(a, count == 1 ? "one number" : "two numbers");
@@ -207,124 +197,6 @@ void stencil_values_note(const stencil_values *values, const char *name, const c
             name, values->scale, values->offset, result);
 }
 
-/* Tells whether a point reads a cell of an axis from some updated one. */
-static bool axis_shows(const stencil_problem *problem, int axis, int64_t cell, int64_t offset) {
-    const int64_t n = problem->n[axis], from = cell - offset, low = -1 - cell - offset, high = low + 2 * n;
-    const bool inside = from >= 0 && from < n;
-    switch (problem->boundary[axis]) {
-    case STENCIL_PERIODIC:
-        return true;
-    case STENCIL_MIRROR: /* cell -1 - k is cell k, cell n + k is cell n - 1 - k */
-        return inside || (low >= 0 && low < n) || (high >= 0 && high < n);
-    default:
-        return inside;
-    }
-}
-
-bool stencil_values_used(const stencil_problem *problem, const int64_t cell[3], bool finite) {
-    int32_t offset[STENCIL_POINTS_MAX][3];
-    bool used = true;
-    for (int axis = 0; axis < STENCIL_AXES; axis++)
-        used = used && cell[axis] >= 0 && cell[axis] < problem->n[axis];
-    const int count = used ? 0 : stencil_shape_offsets(problem->shape, offset);
-    for (int k = 0; k < count && !used; k++) {
-        used = !finite || problem->weight[k] != 0;
-        for (int axis = 0; axis < STENCIL_AXES && used; axis++)
-            used = axis_shows(problem, axis, cell[axis], offset[k][axis]);
-    }
-    return used;
-}
-
-enum { MISSING, LIMITED, FAULTS };
-
-/* Cells that are at fault, and the first of them. */
-typedef struct finding {
-    const stencil_values_check *check;
-    int64_t count[FAULTS], at[FAULTS][3];
-    double stored[FAULTS];
-} finding;
-
-static int marker_of(const stencil_values *values, double stored, bool allow_nan) {
-    for (int i = 0; i < values->marker_count; i++)
-        if (stored == values->marker[i] || (!allow_nan && isnan(stored) && isnan(values->marker[i])))
-            return i;
-    return -1;
-}
-
-static void judge_cell(finding *f, const int64_t cell[3], double stored) {
-    const stencil_values *values = f->check->values;
-    const bool missing = marker_of(values, stored, f->check->allow_nan) >= 0;
-    const int fault = missing ? MISSING : LIMITED;
-    if ((!missing && !(stored < values->least || stored > values->most)) ||
-        !stencil_values_used(f->check->problem, cell, isfinite(stored)))
-        return;
-    if (f->count[fault]++ > 0)
-        return;
-    f->stored[fault] = stored;
-    memcpy(f->at[fault], cell, sizeof f->at[fault]);
-}
-
-static stencil_status judge_slab(void *context, const stencil_box *slab, const stencil_cells *cells) {
-    finding *f = context;
-    const int64_t *n = slab->n, *first = slab->first;
-    const double *stored = cells->at;
-    for (int64_t r = 0; r < n[STENCIL_Z] * n[STENCIL_Y]; r++)
-        for (int64_t x = 0; x < n[STENCIL_X]; x++) {
-            const int64_t cell[3] = {first[STENCIL_Z] + r / n[STENCIL_Y], first[STENCIL_Y] + r % n[STENCIL_Y],
-                                     first[STENCIL_X] + x};
-            judge_cell(f, cell, *stored++);
-        }
-    return STENCIL_OK;
-}
-
-void stencil_cell_text(const stencil_problem *problem, const int64_t cell[3], char text[STENCIL_CELL_CHARS]) {
-    text[0] = '\0';
-    for (int axis = STENCIL_AXES - problem->rank; axis < STENCIL_AXES; axis++)
-        stencil_text_add(text, STENCIL_CELL_CHARS, "[%" PRId64 "]", cell[axis] - problem->first[axis]);
-}
-
-/* "12 cells of /u are missing (_FillValue -999), the first one is /u[3][4]: …". */
-static stencil_status tell(const finding *f, int fault) {
-    const stencil_values_check *c = f->check;
-    const stencil_values *values = c->values;
-    const bool one = f->count[fault] == 1;
-    char index[STENCIL_CELL_CHARS];
-    stencil_cell_text(c->problem, f->at[fault], index);
-    const int marker = fault == MISSING ? marker_of(values, f->stored[fault], false) : 0;
-    CHECK(fault != MISSING || !values->by_default || marker < values->marker_count - 1, BAD_DATA,
-          "'%s': %" PRId64
-          " cell%s of %s %s no value (the fill value of the dataset, %g), the first one %s%s: give "
-          "%s one, or write the array as a dataset without that fill value",
-          c->path, f->count[fault], one ? "" : "s", c->name, one ? "has" : "have", f->stored[fault], c->name,
-          index, one ? "it" : "each");
-    CHECK(fault != MISSING, BAD_DATA,
-          "'%s': %" PRId64
-          " cell%s of %s %s no value (%s %g), the first one %s%s: give %s one, or remove that "
-          "attribute%s",
-          c->path, f->count[fault], one ? "" : "s", c->name, one ? "has" : "have",
-          marker < values->filled ? "_FillValue" : "missing_value", f->stored[fault], c->name, index,
-          one ? "it" : "each", isnan(f->stored[fault]) ? " and use --allow-nonfinite" : "");
-    FAIL(BAD_DATA,
-         "'%s': %" PRId64
-         " cell%s of %s %s outside of the valid range from %g to %g%s, the first one %s%s is "
-         "%g: mend %s, or remove the attributes valid_range, valid_min and valid_max",
-         c->path, f->count[fault], one ? "" : "s", c->name, one ? "is" : "are", values->least, values->most,
-         values->packed ? " (packed)" : "", c->name, index, f->stored[fault], one ? "it" : "them");
-}
-
-stencil_status stencil_values_check_all(const stencil_values_check *check, const stencil_reader *stored,
-                                        stencil_array array) {
-    const stencil_mesh mesh = stencil_problem_mesh(check->problem, 1);
-    const stencil_box whole = stencil_digest_array(check->problem, array);
-    const stencil_slabs slabs = {.from = stored, .mesh = &mesh, .array = array, .cell_bytes = sizeof(double)};
-    finding f = {.check = check};
-    TRY(stencil_slabs_visit(&slabs, &whole, judge_slab, &f));
-    for (int fault = 0; fault < FAULTS; fault++)
-        if (f.count[fault] > 0)
-            return tell(&f, fault);
-    return STENCIL_OK;
-}
-
 /* Writes an attribute of numbers anew, in another type. */
 static herr_t rewrite(const stencil_values *values, hid_t dataset, const char *name, const stencil_item *old,
                       hid_t file_type) {
@@ -342,11 +214,10 @@ stencil_status stencil_values_write(const stencil_values *values, hid_t dataset,
     const hid_t file_type = stencil_h5_type(precision, true);
     for (const row *r = rows; r < rows + ROW_COUNT; r++) {
         STENCIL_ITEM a = stencil_item_attribute(dataset, r->name);
-        const bool gone = values->packed && r->read != read_markers;
         herr_t failed = 0;
-        if (!is_number(&a) || r->read == check_sign)
+        if (!stencil_item_is_number(&a) || r->read == check_sign)
             continue;
-        if (gone)
+        if (values->packed && r->read != read_markers)
             failed = H5Adelete(dataset, r->name);
         else if (values->packed || H5Tequal(a.type, file_type) <= 0)
             failed = rewrite(values, dataset, r->name, &a, file_type);
