@@ -338,16 +338,17 @@ static const char *read_batch(stencil_chunks *c, chunk *batch, size_t count, con
 
 /* Goes over the chunks that a request meets, in array order. NULL, or what is wrong. */
 static const char *go_over(stencil_chunks *c, const request *r) {
-    const size_t fit = BATCH_BYTES / (c->filters.elements * c->filters.element) + 1,
-                 room = fit < KEPT_CHUNKS ? fit : KEPT_CHUNKS;
-    chunk *batch = calloc(room, sizeof *batch);
-    const char *fault = batch == NULL ? stencil_filters_no_memory : NULL;
-    hsize_t first[3] = {0, 0, 0};
+    const hsize_t most = BATCH_BYTES / (c->filters.elements * c->filters.element) + 1;
+    hsize_t first[3] = {0, 0, 0}, room = 1;
     bool more = true;
     for (int axis = 0; axis < c->grid.rank; axis++) {
-        first[axis] = r->first[axis] / c->grid.size[axis] * c->grid.size[axis];
+        const hsize_t size = c->grid.size[axis], along = r->count[axis] / size + 2; /* chunks, at most */
+        room = along < most / room ? room * along : most;
+        first[axis] = r->first[axis] / size * size;
         more = more && r->count[axis] > 0;
     }
+    chunk *batch = calloc(room, sizeof *batch);
+    const char *fault = batch == NULL ? stencil_filters_no_memory : NULL;
     while (more && fault == NULL) {
         size_t count = 0;
         for (; more && count < room; more = stencil_chunk_next(&c->grid, r->first, r->count, first)) {

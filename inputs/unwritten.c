@@ -20,17 +20,18 @@ static int64_t cells_of(const stencil_chunk_grid *grid, const hsize_t *start, hi
 }
 
 /* Cells of a selection in chunks that have no place in the file: asks for each chunk there can be. */
-static int64_t missing_cells(hid_t dataset, const stencil_chunk_grid *grid, hid_t within) {
+static int64_t missing_cells(hid_t dataset, const stencil_chunk_grid *grid, hid_t within, hsize_t total) {
     enum { LOOKS = 1024 };
     const hsize_t origin[H5S_MAX_RANK] = {0};
     hsize_t start[H5S_MAX_RANK] = {0};
-    int64_t cells = 0, looks = 0;
-    do {
-        if (looks++ % LOOKS == 0) /* these have an end */
+    int64_t cells = 0;
+    for (hsize_t k = 0; k < total; k++) {
+        if (k % LOOKS == 0) /* these have an end */
             stencil_reading_progress(1);
         if (stencil_chunk_is_absent(dataset, start))
             cells += cells_of(grid, start, within);
-    } while (stencil_chunk_next(grid, origin, grid->extent, start));
+        stencil_chunk_next(grid, origin, grid->extent, start);
+    }
     return cells;
 }
 
@@ -63,11 +64,11 @@ int64_t stencil_cells_unwritten(hid_t dataset, hid_t within) {
     for (int axis = 0; axis < grid.rank; axis++)
         total *= (grid.extent[axis] + grid.size[axis] - 1) / grid.size[axis];
     if (total <= FEW) /* an index that is damaged may take for ever to be counted */
-        return missing_cells(dataset, &grid, of);
+        return missing_cells(dataset, &grid, of, total);
     if (H5Dget_num_chunks(dataset, space, &known) < 0 || known >= total)
         return 0;
     return known == 0 || known < total / known ? cells_beside(dataset, &grid, of, space, known)
-                                               : missing_cells(dataset, &grid, of);
+                                               : missing_cells(dataset, &grid, of, total);
 }
 
 /* Adds a selection that has no end, as far as the dataset goes. */
