@@ -1,7 +1,6 @@
 /* The process that reads: what it does for each request. */
 #include <omp.h>
 #include <pthread.h>
-#include <semaphore.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -16,35 +15,29 @@ static struct {
     stencil_dataset numbers;
     char name[STENCIL_NAME_MAX]; /* of them */
     bool checked;                /* their sources were looked at */
-    sem_t go;                    /* of threads that are tried */
 } here;
 
-static stencil_status answer_open(const void *question, void *answer, void *window, int fd) {
-    const stencil_ask_open *ask = question;
-    stencil_say_open *say = answer;
-    (void)window, (void)fd;
+static stencil_status answer_open(const stencil_call *call) {
+    const stencil_ask_open *ask = &call->ask->open;
+    stencil_say_open *say = &call->say->open;
     /* HDF5's own start writes through null pointers where there is no memory for it. */
     CHECK(stencil_memory_address_space_left_bytes() > 0, NO_MEMORY,
           "the limit of address space leaves no room for HDF5; raise 'ulimit -v'");
     stencil_h5_quiet();
     memcpy(here.path, ask->path, sizeof here.path);
     stencil_spec_init(&say->spec);
-    if (ask->looks) {
-        here.input = (stencil_h5_input){.path = here.path};
-        TRY(stencil_h5_open(here.path, &here.input.file));
-        CHECK(stencil_h5_state(here.input.file, &here.input.facts.state), INTERNAL,
-              "the system tells no state of '%s'", here.path);
-    } else {
-        TRY(stencil_h5_input_open(&here.input, here.path, ask->named ? ask->field : NULL, &say->spec));
-    }
+    TRY(stencil_h5_input_open(&here.input, here.path));
+    if (!ask->looks)
+        TRY(stencil_h5_input_spec(&here.input, ask->named ? ask->field : NULL, &say->spec));
     say->facts = here.input.facts;
     return STENCIL_OK;
 }
 
 /* They are there all at once, as those of OpenMP are. */
-static void *wait_to_end(void *nothing) {
-    sem_wait(&here.go);
-    return nothing;
+static void *wait_to_end(void *go) {
+    pthread_mutex_lock(go);
+    pthread_mutex_unlock(go);
+    return NULL;
 }
 
 /* Counts the threads that the system starts, of so many: OpenMP ends the process where one does not start. */
@@ -52,127 +45,102 @@ static int threads_that_start(int asked) {
     enum { MOST = 4096 };
     static int tried, started = 1;
     static pthread_t thread[MOST];
+    static pthread_mutex_t go = PTHREAD_MUTEX_INITIALIZER;
     pthread_attr_t attributes;
     if (asked <= tried)
         return asked < started ? asked : started;
     int count = 0;
     pthread_attr_init(&attributes);
     pthread_attr_setstacksize(&attributes, STENCIL_READING_STACK_BYTES);
-    sem_init(&here.go, 0, 0);
+    pthread_mutex_lock(&go);
     while (count < asked - 1 && count < MOST &&
-           pthread_create(&thread[count], &attributes, wait_to_end, NULL) == 0)
+           pthread_create(&thread[count], &attributes, wait_to_end, &go) == 0)
         count++;
-    for (int i = 0; i < count; i++)
-        sem_post(&here.go);
+    pthread_mutex_unlock(&go);
     for (int i = 0; i < count; i++)
         pthread_join(thread[i], NULL);
-    sem_destroy(&here.go);
     pthread_attr_destroy(&attributes);
     tried = asked;
     started = count + 1;
     return started;
 }
 
-static stencil_status answer_cells(const void *question, void *answer, void *window, int fd) {
-    const stencil_ask_cells *ask = question;
-    const stencil_cells to = stencil_cells_dense(ask->precision, window, &ask->box);
-    (void)answer, (void)fd;
-    omp_set_num_threads(threads_that_start(ask->threads));
+static stencil_status answer_cells(const stencil_call *call) {
+    const stencil_ask_cells *ask = &call->ask->cells;
+    const stencil_cells to = stencil_cells_dense(ask->precision, call->window, &ask->box);
+    omp_set_num_threads(threads_that_start((int)ask->threads));
     return stencil_h5_input_read(&here.input, ask->source, &ask->box, stencil_h5_type(ask->precision, false),
                                  &to);
 }
 
-static stencil_status answer_rest(const void *question, void *answer, void *window, int fd) {
-    (void)question, (void)answer, (void)window, (void)fd;
+static stencil_status answer_rest(const stencil_call *call) {
+    (void)call;
     stencil_h5_input_rest(&here.input);
     return STENCIL_OK;
 }
 
-static stencil_status answer_grid(const void *question, void *answer, void *window, int fd) {
-    const stencil_ask_grid *ask = question;
-    stencil_say_grid *say = answer;
-    (void)window, (void)fd;
-    say->spec = ask->spec;
+static stencil_status answer_grid(const stencil_call *call) {
+    stencil_say_grid *say = &call->say->grid;
+    say->spec = call->ask->grid;
     stencil_reading_at("coordinates");
     return stencil_h5_input_grid(&here.input, &say->spec, &say->notes);
 }
 
-static stencil_status answer_notes(const void *question, void *answer, void *window, int fd) {
-    const stencil_ask_notes *ask = question;
-    (void)window, (void)fd;
-    stencil_h5_input_notes(&here.input, &ask->file, &ask->spec, answer);
+static stencil_status answer_notes(const stencil_call *call) {
+    const stencil_ask_notes *ask = &call->ask->notes;
+    stencil_h5_input_notes(&here.input, &ask->file, &ask->spec, &call->say->notes);
     return STENCIL_OK;
 }
 
-static stencil_status answer_field(const void *question, void *answer, void *window, int fd) {
-    const stencil_ask_field *ask = question;
-    stencil_say_field *say = answer;
-    stencil_spec spec;
+static stencil_status answer_field(const stencil_call *call) {
+    const char *other = call->ask->field.other;
+    stencil_say_field *say = &call->say->field;
     bool passed_over;
-    (void)window, (void)fd;
-    stencil_spec_init(&spec);
-    say->holds = ask->other[0] != '\0' && H5Lexists(here.input.file, ask->other, H5P_DEFAULT) > 0;
-    TRY(stencil_field_choose(here.input.file, here.path, NULL, &spec, &passed_over));
-    memcpy(say->field, spec.field, sizeof say->field);
-    return STENCIL_OK;
+    say->holds = other[0] != '\0' && H5Lexists(here.input.file, other, H5P_DEFAULT) > 0;
+    return stencil_field_choose(here.input.file, here.path, NULL, say->field, &passed_over);
 }
 
-static stencil_status answer_provenance(const void *question, void *answer, void *window, int fd) {
-    (void)question, (void)window, (void)fd;
+static stencil_status answer_provenance(const stencil_call *call) {
     stencil_reading_at("/provenance");
-    return stencil_h5_input_provenance(&here.input, answer);
+    return stencil_h5_input_provenance(&here.input, &call->say->provenance);
 }
 
-static stencil_status answer_numbers(const void *question, void *answer, void *window, int fd) {
-    const stencil_ask_numbers *ask = question;
-    stencil_numbers *say = answer;
+static stencil_status answer_numbers(const stencil_call *call) {
+    const stencil_ask_numbers *ask = &call->ask->numbers;
     stencil_dataset *d = &here.numbers;
-    (void)window, (void)fd;
     _Static_assert(STENCIL_RANK_MAX == H5S_MAX_RANK, "the rank of any dataset");
     stencil_dataset_close(d);
     memcpy(here.name, ask->name, sizeof here.name);
     here.checked = false;
     TRY(stencil_dataset_open(d, here.input.file, here.path, here.name,
                              ask->advice[0] != '\0' ? ask->advice : NULL));
-    if (d->id <= 0)
-        return STENCIL_OK;
-    *say = (stencil_numbers){.exists = true,
-                             .rank = d->rank,
-                             .count = d->count,
-                             .chunk_bytes = stencil_dataset_chunk_bytes(d->id),
-                             .place = stencil_dataset_place(d, here.input.file)};
-    memcpy(say->extent, d->extent, sizeof say->extent);
-    memcpy(say->type, d->type, sizeof say->type);
+    call->say->numbers = d->is;
     return STENCIL_OK;
 }
 
-static stencil_status answer_block(const void *question, void *answer, void *window, int fd) {
-    const stencil_ask_block *ask = question;
-    stencil_say_block *say = answer;
-    (void)fd;
+static stencil_status answer_block(const stencil_call *call) {
+    const stencil_ask_block *ask = &call->ask->block;
     CHECK(here.numbers.id > 0, INTERNAL, "there are no numbers to read");
     stencil_reading_at("numbers of %s", here.name);
     if (!here.checked && stencil_dataset_elsewhere(here.numbers.id))
         TRY(stencil_dataset_check_sources(here.input.file, here.path, here.name));
     here.checked = true;
     return stencil_dataset_read(&here.numbers, ask->first, ask->most,
-                                ask->whole ? H5T_NATIVE_INT64 : H5T_NATIVE_DOUBLE, window, &say->count);
+                                ask->whole ? H5T_NATIVE_INT64 : H5T_NATIVE_DOUBLE, call->window,
+                                &call->say->block.count);
 }
 
-static stencil_status answer_kept(const void *question, void *answer, void *window, int fd) {
-    const stencil_ask_kept *ask = question;
-    stencil_say_kept *say = answer;
-    (void)window, (void)fd;
+static stencil_status answer_kept(const stencil_call *call) {
+    stencil_say_kept *say = &call->say->kept;
     stencil_reading_at("what the result takes over");
-    return stencil_kept_bytes(&here.input, ask->source, &say->bytes, &say->chunk_bytes);
+    return stencil_kept_bytes(&here.input, call->ask->kept, &say->bytes, &say->chunk_bytes);
 }
 
-static stencil_status answer_keep(const void *question, void *answer, void *window, int fd) {
-    const stencil_ask_keep *ask = question;
-    stencil_say_keep *say = answer;
-    stencil_sink sink = {.path = ask->path, .fd = fd};
-    (void)window;
-    CHECK(fd >= 0, INTERNAL, "there is no result to write to");
+static stencil_status answer_keep(const stencil_call *call) {
+    const stencil_ask_keep *ask = &call->ask->keep;
+    stencil_say_keep *say = &call->say->keep;
+    stencil_sink sink = {.path = ask->path, .fd = call->fd};
+    CHECK(call->fd >= 0, INTERNAL, "there is no result to write to");
     stencil_status status = stencil_sink_go_on(&sink, ask->eoa);
     if (status == STENCIL_OK)
         status = stencil_kept_copy(&here.input, &sink, &ask->spec, &say->notes);

@@ -15,47 +15,36 @@
 #include "base/words.h"
 #include "inputs/h5.h"
 #include "inputs/reading.h"
+#include "solver/problem/digest.h"
 
 static stencil_source source_of(const stencil_input *input, stencil_array array) {
     return array == STENCIL_ARRAY_U ? STENCIL_SOURCE_NONE : input->problem->spec.source;
 }
 
 static const char *dataset_name(const stencil_input *input, stencil_array array) {
-    return array == STENCIL_ARRAY_U ? input->facts.field : stencil_source_names[source_of(input, array)];
+    return stencil_array_name(&input->facts, source_of(input, array));
 }
 
-/* As large a part of a box as the window has room for: whole planes, else whole rows, else a piece of one. */
-static void window_part(const int64_t n[3], int64_t cell_bytes, int64_t part[3]) {
-    int64_t room = STENCIL_WINDOW_BYTES / cell_bytes;
-    for (int axis = STENCIL_X; axis >= STENCIL_Z; axis--) {
-        part[axis] = stencil_smaller(n[axis], room > 0 ? room : 1);
-        room = part[axis] == n[axis] ? room / n[axis] : 1;
-    }
-}
-
-/* A box in indices of the dataset, by way of the window. */
+/* A box in indices of the dataset, by way of the window: in halves where that has no room for it. */
 static stencil_status read_there(stencil_input *input, stencil_source source, const stencil_box *box,
                                  const stencil_cells *to) {
-    const int64_t *n = box->n;
-    int64_t part[3];
-    window_part(n, (int64_t)stencil_precision_bytes(to->precision), part);
-    for (int64_t z = 0; z < n[STENCIL_Z]; z += part[STENCIL_Z])
-        for (int64_t y = 0; y < n[STENCIL_Y]; y += part[STENCIL_Y])
-            for (int64_t x = 0; x < n[STENCIL_X]; x += part[STENCIL_X]) {
-                const int64_t at[3] = {z, y, x},
-                              first[3] = {z + to->first[0], y + to->first[1], x + to->first[2]};
-                stencil_ask_cells ask = {source, to->precision, omp_get_max_threads(), {{0}, {0}}};
-                for (int axis = STENCIL_Z; axis < STENCIL_AXES; axis++) {
-                    ask.box.first[axis] = box->first[axis] + at[axis];
-                    ask.box.n[axis] = stencil_smaller(part[axis], n[axis] - at[axis]);
-                }
-                TRY(stencil_reading_ask(input->process, STENCIL_REQUEST_cells, &ask, &(stencil_nothing){0},
-                                        -1));
-                const stencil_cells there = stencil_cells_from(to, first);
-                const stencil_cells from =
-                    stencil_cells_dense(to->precision, stencil_reading_window(input->process), &ask.box);
-                stencil_cells_copy(&there, &from, ask.box.n);
-            }
+    const stencil_ask_cells ask = {source, to->precision, omp_get_max_threads(), *box};
+    if (stencil_box_cells(box) > STENCIL_WINDOW_BYTES / (int64_t)stencil_precision_bytes(to->precision)) {
+        stencil_box half = *box;
+        int64_t cell[3] = {to->first[0], to->first[1], to->first[2]};
+        const int axis = box->n[STENCIL_Z] > 1 ? STENCIL_Z : box->n[STENCIL_Y] > 1 ? STENCIL_Y : STENCIL_X;
+        half.n[axis] /= 2;
+        TRY(read_there(input, source, &half, to));
+        half.first[axis] += half.n[axis];
+        cell[axis] += half.n[axis];
+        half.n[axis] = box->n[axis] - half.n[axis];
+        const stencil_cells rest = stencil_cells_from(to, cell);
+        return read_there(input, source, &half, &rest);
+    }
+    TRY(stencil_reading_ask(input->process, STENCIL_REQUEST_cells, &ask, &(stencil_nothing){0}, -1));
+    const stencil_cells from =
+        stencil_cells_dense(to->precision, stencil_reading_window(input->process), box);
+    stencil_cells_copy(to, &from, box->n);
     return STENCIL_OK;
 }
 
@@ -76,7 +65,7 @@ static bool read_rows(int fd, char *to, int64_t stride, int64_t row, int64_t cou
         if (got % row == 0)
             continue;
         const int64_t done = got % row, rest = row - done; /* of a row */
-        if (stencil_h5_bytes(fd, offset + first * row + done, to + first * stride + done, rest) != rest)
+        if (stencil_h5_bytes(fd, offset + first * row + done, to + first * stride + done, NULL, rest) != rest)
             return false;
         first++;
     }
@@ -124,13 +113,6 @@ static stencil_status read_as(void *context, stencil_array array, const stencil_
                : read_there(input, source_of(input, array), &there, &cells);
 }
 
-/* Reads boxes of the numbers as they are stored, as double. */
-static stencil_reader as_stored(stencil_input *input, const stencil_problem *problem) {
-    input->problem = problem;
-    input->read_as = STENCIL_FLOAT64;
-    return (stencil_reader){read_as, input};
-}
-
 typedef struct scaling {
     const stencil_values *values;
     double scale;
@@ -158,71 +140,171 @@ static stencil_status store_scaled(void *context, const stencil_box *slab, const
 
 /* /f and /q, and what is packed, go through double whatever the precision, so that they are rounded only
  * once. */
-static stencil_status read_scaled(stencil_input *input, stencil_array array, const stencil_box *box,
-                                  const stencil_cells *to) {
-    const stencil_reader from = as_stored(input, input->problem);
-    const stencil_mesh mesh = stencil_problem_mesh(input->problem, 1);
-    const stencil_slabs slabs = {&from, &mesh, array, .cell_bytes = sizeof(double)};
-    const bool scaled = array == STENCIL_ARRAY_B && input->problem->spec.source != STENCIL_SOURCE_B;
-    return stencil_slabs_visit(
-        &slabs, box, store_scaled,
-        &(scaling){&input->facts.values[array], scaled ? input->problem->source_scale : 1, to});
-}
-
 static stencil_status read_box(void *context, stencil_array array, const stencil_box *box,
                                const stencil_cells *to) {
     stencil_input *input = context;
     const stencil_problem *problem = input->problem;
+    const stencil_values *values = &input->facts.values[array];
     const bool scaled = array == STENCIL_ARRAY_B && problem->spec.source != STENCIL_SOURCE_B;
-    if (input->facts.values[array].packed || scaled)
-        return read_scaled(input, array, box, to);
-    input->read_as = problem->precision;
-    return read_as(input, array, box, to);
+    input->read_as = values->packed || scaled ? STENCIL_FLOAT64 : problem->precision;
+    if (!values->packed && !scaled)
+        return read_as(input, array, box, to);
+    const stencil_reader from = {read_as, input};
+    const stencil_mesh mesh = stencil_problem_mesh(problem, 1);
+    const stencil_slabs slabs = {&from, &mesh, array, .cell_bytes = sizeof(double)};
+    return stencil_slabs_visit(&slabs, box, store_scaled,
+                               &(scaling){values, scaled ? problem->source_scale : 1, to});
 }
 
-/* The first value of a slab that is not finite. Where NaN means that there is none, those that no step uses
- * are left alone. */
-static bool find_nonfinite(const stencil_input *input, const stencil_box *slab, const stencil_cells *cells,
-                           int64_t at[3]) {
-    if (!stencil_cells_find_nonfinite(cells, slab->n, at) || !input->facts.values[input->array].has_nan)
-        return stencil_cells_find_nonfinite(cells, slab->n, at);
-    const int64_t *n = slab->n;
-    for (int64_t i = 0; i < n[STENCIL_Z] * n[STENCIL_Y] * n[STENCIL_X]; i++) {
-        const int64_t here[3] = {i / n[STENCIL_X] / n[STENCIL_Y], i / n[STENCIL_X] % n[STENCIL_Y],
-                                 i % n[STENCIL_X]};
-        const double value = stencil_cells_value(cells, here[STENCIL_Z] * cells->plane +
-                                                            here[STENCIL_Y] * cells->row + here[STENCIL_X]);
-        const int64_t cell[3] = {slab->first[0] + here[0], slab->first[1] + here[1],
-                                 slab->first[2] + here[2]};
-        memcpy(at, here, sizeof here);
-        if (!isfinite(value) && (!isnan(value) || stencil_values_used(input->problem, cell, false)))
-            return true;
+/* Tells whether a point reads a cell of an axis from some updated one. */
+static bool axis_shows(const stencil_problem *problem, int axis, int64_t cell, int64_t offset) {
+    const int64_t n = problem->n[axis], from = cell - offset, low = -1 - cell - offset, high = low + 2 * n;
+    const bool inside = from >= 0 && from < n;
+    switch (problem->boundary[axis]) {
+    case STENCIL_PERIODIC:
+        return true;
+    case STENCIL_MIRROR: /* cell -1 - k is cell k, cell n + k is cell n - 1 - k */
+        return inside || (low >= 0 && low < n) || (high >= 0 && high < n);
+    default:
+        return inside;
     }
-    return false;
 }
 
-/* Fails with the index (array order of /u) of the first such value. */
+/* Tells whether a step looks at a cell (z, y, x; counted from the first updated one), or updates it. A weight
+ * of 0 hides what is finite, and it alone. */
+static bool is_used(const stencil_problem *problem, const int64_t cell[3], bool finite) {
+    int32_t offset[STENCIL_POINTS_MAX][3];
+    bool used = true;
+    for (int axis = 0; axis < STENCIL_AXES; axis++)
+        used = used && cell[axis] >= 0 && cell[axis] < problem->n[axis];
+    const int count = used ? 0 : stencil_shape_offsets(problem->shape, offset);
+    for (int k = 0; k < count && !used; k++) {
+        used = !finite || problem->weight[k] != 0;
+        for (int axis = 0; axis < STENCIL_AXES && used; axis++)
+            used = axis_shows(problem, axis, cell[axis], offset[k][axis]);
+    }
+    return used;
+}
+
+/* "[3][4]": the index of a cell in the array of /u. */
+enum { INDEX_CHARS = 80 };
+static const char *index_text(const stencil_problem *problem, const int64_t cell[3], char text[INDEX_CHARS]) {
+    text[0] = '\0';
+    for (int axis = STENCIL_AXES - problem->rank; axis < STENCIL_AXES; axis++)
+        stencil_text_add(text, INDEX_CHARS, "[%" PRId64 "]", cell[axis] - problem->first[axis]);
+    return text;
+}
+
+/* Fails with the index (array order of /u) of the first value that is not finite. Where NaN means that there
+ * is none, those that no step uses are left alone. */
 static stencil_status check_finite(void *context, const stencil_box *slab, const stencil_cells *cells) {
     const stencil_input *input = context;
     const stencil_problem *problem = input->problem;
-    const int skip = STENCIL_AXES - problem->rank;
+    const bool has_nan = input->facts.values[input->array].has_nan;
+    const int64_t *n = slab->n;
     int64_t at[3];
-    char index[80] = "";
-    if (!find_nonfinite(input, slab, cells, at))
+    char index[INDEX_CHARS];
+    if (!stencil_cells_find_nonfinite(cells, n, at))
         return STENCIL_OK;
-    for (int axis = skip; axis < STENCIL_AXES; axis++)
-        stencil_text_add(index, sizeof index, "[%" PRId64 "]",
-                         at[axis] + slab->first[axis] - problem->first[axis]);
-    FAIL(BAD_DATA, "'%s': %s%s is NaN or infinite in %s: mend it, or use --allow-nonfinite", input->path,
-         dataset_name(input, input->array), index, stencil_precision_name(problem->precision));
+    int64_t i = (at[STENCIL_Z] * n[STENCIL_Y] + at[STENCIL_Y]) * n[STENCIL_X] + at[STENCIL_X];
+    for (; i < stencil_box_cells(slab); i++) {
+        const int64_t z = i / n[STENCIL_X] / n[STENCIL_Y], y = i / n[STENCIL_X] % n[STENCIL_Y],
+                      x = i % n[STENCIL_X],
+                      cell[3] = {slab->first[0] + z, slab->first[1] + y, slab->first[2] + x};
+        const double value = stencil_cells_value(cells, z * cells->plane + y * cells->row + x);
+        CHECK(isfinite(value) || (isnan(value) && has_nan && !is_used(problem, cell, false)), BAD_DATA,
+              "'%s': %s%s is NaN or infinite in %s: mend it, or use --allow-nonfinite", input->path,
+              dataset_name(input, input->array), index_text(problem, cell, index),
+              stencil_precision_name(problem->precision));
+    }
+    return STENCIL_OK;
 }
 
-/* Cells without a value, and those out of range. */
+enum { MISSING, LIMITED, FAULTS };
+
+/* Cells that are at fault, and the first of them. */
+typedef struct finding {
+    const stencil_input *input;
+    stencil_array array;
+    bool allow_nan; /* NaN is a value */
+    int64_t count[FAULTS], at[FAULTS][3];
+    double stored[FAULTS];
+} finding;
+
+static int marker_of(const stencil_values *values, double stored, bool allow_nan) {
+    for (int i = 0; i < values->marker_count; i++)
+        if (stored == values->marker[i] || (!allow_nan && isnan(stored) && isnan(values->marker[i])))
+            return i;
+    return -1;
+}
+
+static void judge_cell(finding *f, const int64_t cell[3], double stored) {
+    const stencil_values *values = &f->input->facts.values[f->array];
+    const bool missing = marker_of(values, stored, f->allow_nan) >= 0;
+    const int fault = missing ? MISSING : LIMITED;
+    if ((!missing && !(stored < values->least || stored > values->most)) ||
+        !is_used(f->input->problem, cell, isfinite(stored)))
+        return;
+    if (f->count[fault]++ > 0)
+        return;
+    f->stored[fault] = stored;
+    memcpy(f->at[fault], cell, sizeof f->at[fault]);
+}
+
+static stencil_status judge_slab(void *context, const stencil_box *slab, const stencil_cells *cells) {
+    finding *f = context;
+    const int64_t *n = slab->n, *first = slab->first;
+    const double *stored = cells->at;
+    for (int64_t r = 0; r < n[STENCIL_Z] * n[STENCIL_Y]; r++)
+        for (int64_t x = 0; x < n[STENCIL_X]; x++) {
+            const int64_t cell[3] = {first[STENCIL_Z] + r / n[STENCIL_Y], first[STENCIL_Y] + r % n[STENCIL_Y],
+                                     first[STENCIL_X] + x};
+            judge_cell(f, cell, *stored++);
+        }
+    return STENCIL_OK;
+}
+
+/* "12 cells of /u have no value (_FillValue -999), the first one /u[3][4]: …". */
+static stencil_status tell(const finding *f, int fault) {
+    const stencil_values *values = &f->input->facts.values[f->array];
+    const char *path = f->input->path, *name = dataset_name(f->input, f->array);
+    const double stored = f->stored[fault];
+    const bool one = f->count[fault] == 1;
+    const int marker = fault == MISSING ? marker_of(values, stored, false) : 0;
+    const bool by_default = values->by_default && marker == values->marker_count - 1;
+    char index[INDEX_CHARS];
+    index_text(f->input->problem, f->at[fault], index);
+    CHECK(fault != MISSING, BAD_DATA,
+          "'%s': %" PRId64 " cell%s of %s %s no value (%s %g), the first one %s%s: give %s one, or %s%s",
+          path, f->count[fault], one ? "" : "s", name, one ? "has" : "have",
+          by_default                ? "the fill value of the dataset,"
+          : marker < values->filled ? "_FillValue"
+                                    : "missing_value",
+          stored, name, index, one ? "it" : "each",
+          by_default ? "write the array as a dataset without that fill value" : "remove that attribute",
+          isnan(stored) && !by_default ? " and use --allow-nonfinite" : "");
+    FAIL(BAD_DATA,
+         "'%s': %" PRId64
+         " cell%s of %s %s outside of the valid range from %g to %g%s, the first one %s%s is "
+         "%g: mend %s, or remove the attributes valid_range, valid_min and valid_max",
+         path, f->count[fault], one ? "" : "s", name, one ? "is" : "are", values->least, values->most,
+         values->packed ? " (packed)" : "", name, index, stored, one ? "it" : "them");
+}
+
+/* Goes over all cells of /u, or the updated ones of its source: cells that a step uses without a value, and
+ * those out of range. */
 static stencil_status check_values(stencil_input *input, stencil_array array, bool allow_nan) {
-    const stencil_reader stored = as_stored(input, input->problem);
-    const stencil_values_check check = {&input->facts.values[array], input->problem, input->path,
-                                        dataset_name(input, array), allow_nan};
-    return stencil_values_check_all(&check, &stored, array);
+    const stencil_reader stored = {read_as, input};
+    const stencil_mesh mesh = stencil_problem_mesh(input->problem, 1);
+    const stencil_box whole = stencil_digest_array(input->problem, array);
+    const stencil_slabs slabs = {&stored, &mesh, array, .cell_bytes = sizeof(double)};
+    finding f = {.input = input, .array = array, .allow_nan = allow_nan};
+    input->read_as = STENCIL_FLOAT64;
+    TRY(stencil_slabs_visit(&slabs, &whole, judge_slab, &f));
+    for (int fault = 0; fault < FAULTS; fault++)
+        if (f.count[fault] > 0)
+            return tell(&f, fault);
+    return STENCIL_OK;
 }
 
 /* Boxes come in any order: where one has such a value, the first one of all is looked for. */
@@ -231,9 +313,7 @@ static stencil_status read_finite(void *context, stencil_array array, const sten
     stencil_input *input = context;
     const stencil_reader all = {read_box, context};
     const stencil_mesh mesh = stencil_problem_mesh(input->problem, 1);
-    const stencil_box whole = array == STENCIL_ARRAY_U
-                                  ? stencil_mesh_array(&mesh)
-                                  : (stencil_box){.n = {mesh.n[0], mesh.n[1], mesh.n[2]}};
+    const stencil_box whole = stencil_digest_array(input->problem, array);
     const stencil_slabs slabs = {.from = &all, .mesh = &mesh, .array = array};
     int64_t found[3];
     TRY(read_box(context, array, box, to));
@@ -255,8 +335,7 @@ stencil_reader stencil_input_reader(stencil_input *input, const stencil_problem 
 stencil_status stencil_input_check_written(stencil_input *input, const stencil_problem *problem, bool allow,
                                            stencil_notes *notes) {
     const int64_t u = input->facts.unwritten[STENCIL_ARRAY_U],
-                  source = input->facts.unwritten[STENCIL_ARRAY_B];
-    const int64_t cells = problem->extent[0] * problem->extent[1] * problem->extent[2];
+                  cells = problem->extent[0] * problem->extent[1] * problem->extent[2];
     CHECK(u == 0 || allow, BAD_DATA,
           "'%s': %" PRId64 " of %" PRId64 " cells of %s were never written: write them, or use "
           "--allow-unwritten to take what HDF5 gives there (the fill value, most often 0)",
@@ -266,16 +345,14 @@ stencil_status stencil_input_check_written(stencil_input *input, const stencil_p
         values->marker_count--;
         values->by_default = false;
     }
-    if (u > 0)
-        stencil_notes_warn(notes,
-                           "%" PRId64 " of %" PRId64 " cells of %s were never written: they have the fill "
-                           "value, most often 0",
-                           u, cells, input->facts.field);
-    if (source > 0)
-        stencil_notes_warn(notes,
-                           "%" PRId64 " of %" PRId64 " cells of %s were never written: they have the fill "
-                           "value, most often 0",
-                           source, cells, stencil_source_names[problem->spec.source]);
+    input->problem = problem;
+    for (int array = STENCIL_ARRAY_U; array < STENCIL_ARRAY_COUNT; array++)
+        if (input->facts.unwritten[array] > 0)
+            stencil_notes_warn(
+                notes,
+                "%" PRId64 " of %" PRId64 " cells of %s were never written: they have the fill "
+                "value, most often 0",
+                input->facts.unwritten[array], cells, dataset_name(input, (stencil_array)array));
     return STENCIL_OK;
 }
 

@@ -12,12 +12,14 @@ const stencil_request_kind stencil_request_kinds[] = {
 #undef X
 };
 
-/* Sends a message whole, and a descriptor with it unless that is negative. */
+/* A descriptor beside a message. */
+typedef union ancillary {
+    struct cmsghdr header;
+    char room[CMSG_SPACE(sizeof(int))];
+} ancillary;
+
 bool stencil_message_send(int channel, stencil_head what, const void *bytes, int fd) {
-    union {
-        struct cmsghdr header;
-        char room[CMSG_SPACE(sizeof(int))];
-    } beside = {.room = {0}};
+    ancillary beside = {.room = {0}};
     struct iovec part[2] = {{&what, sizeof what}, {(void *)(uintptr_t)bytes, (size_t)what.bytes}};
     struct msghdr message = {.msg_iov = part, .msg_iovlen = 2};
     if (fd >= 0) {
@@ -34,13 +36,8 @@ bool stencil_message_send(int channel, stencil_head what, const void *bytes, int
     return sent == (ssize_t)(sizeof what + what.bytes);
 }
 
-/* Receives a message of `most` bytes at most behind its head; *fd (may be NULL) is what came with it, or -1.
- */
 bool stencil_message_receive(int channel, stencil_head *what, void *bytes, size_t most, int *fd) {
-    union {
-        struct cmsghdr header;
-        char room[CMSG_SPACE(sizeof(int))];
-    } beside = {.room = {0}};
+    ancillary beside = {.room = {0}};
     struct iovec part[2] = {{what, sizeof *what}, {bytes, most}};
     struct msghdr message = {.msg_iov = part, .msg_iovlen = 2};
     if (fd != NULL) {

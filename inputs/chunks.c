@@ -9,7 +9,7 @@
 #include "base/base.h"
 #include "inputs/filters.h"
 
-/* Bytes that are unpacked at a time, and bytes of unpacked chunks that stay in memory, since slabs cut
+/* Bytes that are unpacked at a time, and bytes and chunks that stay in memory unpacked, since slabs cut
  * through chunks. */
 #define BATCH_BYTES ((size_t)64 << 20)
 #define KEPT_BYTES  ((size_t)256 << 20)
@@ -27,40 +27,61 @@ typedef struct chunk {
 
 struct stencil_chunks {
     hid_t dataset; /* borrowed */
-    int rank;
-    hsize_t extent[3], size[3]; /* of the dataset, and of a chunk, in cells; [rank] */
-    size_t elements, element;   /* cells of a chunk; bytes of one as it is stored */
+    stencil_chunk_grid grid;
     stencil_filters filters;
     hid_t stored, type; /* types: as stored, owned; of the kept cells, borrowed, 0 before the first */
     size_t cell;        /* bytes of that one */
-    chunk *kept;
-    size_t kept_count;
+    chunk *kept;        /* a ring; NULL: none yet */
+    size_t kept_count, kept_next;
 };
 
+bool stencil_chunk_grid_read(stencil_chunk_grid *grid, hid_t dataset) {
+    STENCIL_HANDLE create = H5Dget_create_plist(dataset), space = H5Dget_space(dataset);
+    grid->rank = space < 0 ? -1 : H5Sget_simple_extent_dims(space, grid->extent, NULL);
+    bool known = create >= 0 && grid->rank > 0 && H5Pget_layout(create) == H5D_CHUNKED &&
+                 H5Pget_chunk(create, H5S_MAX_RANK, grid->size) == grid->rank;
+    for (int axis = 0; axis < grid->rank && known; axis++)
+        known = grid->size[axis] > 0;
+    return known;
+}
+
+void stencil_chunk_part(const stencil_chunk_grid *grid, const hsize_t *first, hsize_t *count) {
+    for (int axis = 0; axis < grid->rank; axis++) {
+        const hsize_t left = grid->extent[axis] - first[axis];
+        count[axis] = grid->size[axis] < left ? grid->size[axis] : left;
+    }
+}
+
+bool stencil_chunk_next(const stencil_chunk_grid *grid, const hsize_t *from, const hsize_t *count,
+                        hsize_t *first) {
+    for (int axis = grid->rank - 1; axis >= 0; axis--) {
+        first[axis] += grid->size[axis];
+        if (first[axis] < from[axis] + count[axis])
+            return true;
+        first[axis] = from[axis] / grid->size[axis] * grid->size[axis];
+    }
+    return false;
+}
+
 static bool describe(stencil_chunks *c) {
-    STENCIL_HANDLE create = H5Dget_create_plist(c->dataset), space = H5Dget_space(c->dataset);
+    const stencil_chunk_grid *grid = &c->grid;
+    STENCIL_HANDLE create = H5Dget_create_plist(c->dataset);
     unsigned options = 0;
-    hsize_t most[H5S_MAX_RANK];
     c->stored = H5Dget_type(c->dataset);
-    c->rank = space < 0 ? -1 : H5Sget_simple_extent_ndims(space);
-    if (create < 0 || c->stored < 0 || H5Pget_layout(create) != H5D_CHUNKED || c->rank < 1 || c->rank > 3 ||
-        H5Sget_simple_extent_dims(space, c->extent, most) != c->rank ||
-        H5Pget_chunk(create, 3, c->size) != c->rank || H5Pget_chunk_opts(create, &options) < 0 ||
-        options != 0)
+    if (create < 0 || c->stored < 0 || !stencil_chunk_grid_read(&c->grid, c->dataset) || grid->rank > 3 ||
+        H5Pget_chunk_opts(create, &options) < 0 || options != 0)
         return false;
-    c->element = H5Tget_size(c->stored);
+    const size_t element = H5Tget_size(c->stored);
     int64_t elements = 1, bytes = 0;
-    bool counted = c->element > 0;
-    for (int axis = 0; axis < c->rank; axis++)
-        counted = counted && c->size[axis] > 0 && c->size[axis] <= UINT32_MAX &&
-                  stencil_multiply(elements, (int64_t)c->size[axis], &elements);
-    c->elements = (size_t)elements;
-    return counted && stencil_multiply(elements, (int64_t)c->element, &bytes) && bytes < UINT32_MAX &&
-           stencil_filters_read(&c->filters, create, c->elements, c->element);
+    bool counted = element > 0;
+    for (int axis = 0; axis < grid->rank; axis++)
+        counted = counted && grid->size[axis] <= UINT32_MAX &&
+                  stencil_multiply(elements, (int64_t)grid->size[axis], &elements);
+    return counted && stencil_multiply(elements, (int64_t)element, &bytes) && bytes < UINT32_MAX &&
+           stencil_filters_read(&c->filters, create, (size_t)elements, element);
 }
 
 stencil_chunks *stencil_chunks_open(hid_t dataset) {
-#if H5_VERSION_GE(1, 10, 5)
     stencil_chunks *c = calloc(1, sizeof *c);
     if (c == NULL)
         return NULL;
@@ -68,15 +89,20 @@ stencil_chunks *stencil_chunks_open(hid_t dataset) {
     if (describe(c))
         return c;
     stencil_chunks_close(c);
-#else
-    (void)dataset, (void)describe;
-#endif
     return NULL;
 }
 
 static void drop(chunk *k) {
     free(k->cells);
     free(k->packed);
+}
+
+static void forget_kept(stencil_chunks *c) {
+    for (size_t i = 0; i < c->kept_count; i++)
+        drop(&c->kept[i]);
+    free(c->kept);
+    c->kept = NULL;
+    c->kept_count = c->kept_next = 0;
 }
 
 hid_t stencil_chunks_dataset(hid_t file, const char *name, hid_t usual) {
@@ -94,9 +120,7 @@ hid_t stencil_chunks_dataset(hid_t file, const char *name, hid_t usual) {
 void stencil_chunks_close(stencil_chunks *c) {
     if (c == NULL)
         return;
-    for (size_t i = 0; i < c->kept_count; i++)
-        drop(&c->kept[i]);
-    free(c->kept);
+    forget_kept(c);
     stencil_handle_close(&c->stored);
     free(c);
 }
@@ -105,11 +129,9 @@ void stencil_chunks_close(stencil_chunks *c) {
 static const char *read_cells(const stencil_chunks *c, const chunk *k, void *cells) {
     const hsize_t origin[3] = {0, 0, 0};
     hsize_t count[3];
-    for (int axis = 0; axis < c->rank; axis++) {
-        const hsize_t left = c->extent[axis] - k->first[axis];
-        count[axis] = c->size[axis] < left ? c->size[axis] : left;
-    }
-    STENCIL_HANDLE file = H5Dget_space(c->dataset), memory = H5Screate_simple(c->rank, c->size, NULL);
+    stencil_chunk_part(&c->grid, k->first, count);
+    STENCIL_HANDLE file = H5Dget_space(c->dataset),
+                   memory = H5Screate_simple(c->grid.rank, c->grid.size, NULL);
     return H5Sselect_hyperslab(file, H5S_SELECT_SET, k->first, NULL, count, NULL) < 0 ||
                    H5Sselect_hyperslab(memory, H5S_SELECT_SET, origin, NULL, count, NULL) < 0 ||
                    H5Dread(c->dataset, c->stored, memory, file, H5P_DEFAULT, cells) < 0
@@ -121,9 +143,9 @@ static const char *read_cells(const stencil_chunks *c, const chunk *k, void *cel
  * memory, that rest is another one. Who opens the dataset lets HDF5 keep no chunks. */
 static const char *read_twice(const stencil_chunks *c, chunk *k) {
 #ifdef M_PERTURB
-    const size_t whole = c->elements * c->element;
-    void *again = calloc(c->elements, c->element);
-    const char *fault = again == NULL ? stencil_chunks_no_memory : NULL;
+    const size_t whole = c->filters.elements * c->filters.element;
+    void *again = calloc(c->filters.elements, c->filters.element);
+    const char *fault = again == NULL ? stencil_filters_no_memory : NULL;
     mallopt(M_PERTURB, 0x55);
     if (fault == NULL)
         fault = read_cells(c, k, k->cells);
@@ -141,8 +163,8 @@ static const char *read_twice(const stencil_chunks *c, chunk *k) {
 }
 
 static const char *read_by_hdf5(const stencil_chunks *c, chunk *k) {
-    k->cells = calloc(c->elements, c->element);
-    return k->cells == NULL                           ? stencil_chunks_no_memory
+    k->cells = calloc(c->filters.elements, c->filters.element);
+    return k->cells == NULL                           ? stencil_filters_no_memory
            : stencil_filters_are_checked(&c->filters) ? read_cells(c, k, k->cells)
                                                       : read_twice(c, k);
 }
@@ -183,7 +205,7 @@ static const char *fetch(const stencil_chunks *c, chunk *k) {
     k->bytes = (size_t)size;
     k->packed = malloc(k->bytes);
     if (k->packed == NULL)
-        return stencil_chunks_no_memory;
+        return stencil_filters_no_memory;
     if (H5Dread_chunk(c->dataset, H5P_DEFAULT, k->first, &k->skipped, k->packed) < 0)
         return stencil_h5_reason();
     if ((c->filters.others & ~k->skipped) == 0)
@@ -198,15 +220,15 @@ static const char *fetch(const stencil_chunks *c, chunk *k) {
 static const char *fill(const stencil_chunks *c, chunk *k) {
     STENCIL_HANDLE create = H5Dget_create_plist(c->dataset);
     H5D_fill_value_t defined = H5D_FILL_VALUE_UNDEFINED;
-    k->cells = calloc(c->elements, c->cell);
+    k->cells = calloc(c->filters.elements, c->cell);
     char value[64] = "";
     if (k->cells == NULL)
-        return stencil_chunks_no_memory;
+        return stencil_filters_no_memory;
     if (create < 0 || H5Pfill_value_defined(create, &defined) < 0 || defined != H5D_FILL_VALUE_USER_DEFINED)
         return NULL;
     if (c->cell > sizeof value || H5Pget_fill_value(create, c->type, value) < 0)
         return stencil_h5_reason();
-    for (size_t i = 0; i < c->elements; i++)
+    for (size_t i = 0; i < c->filters.elements; i++)
         memcpy((char *)k->cells + i * c->cell, value, c->cell);
     return NULL;
 }
@@ -214,32 +236,33 @@ static const char *fill(const stencil_chunks *c, chunk *k) {
 static const char *convert(const stencil_chunks *c, chunk *k) {
     if (H5Tequal(c->stored, c->type) > 0)
         return NULL;
-    const size_t room = c->element > c->cell ? c->element : c->cell;
-    void *more = realloc(k->cells, c->elements * room);
+    const size_t room = c->filters.element > c->cell ? c->filters.element : c->cell;
+    void *more = realloc(k->cells, c->filters.elements * room);
     if (more == NULL)
-        return stencil_chunks_no_memory;
+        return stencil_filters_no_memory;
     k->cells = more;
-    return H5Tconvert(c->stored, c->type, c->elements, more, NULL, H5P_DEFAULT) < 0 ? stencil_h5_reason()
-                                                                                    : NULL;
+    return H5Tconvert(c->stored, c->type, c->filters.elements, more, NULL, H5P_DEFAULT) < 0
+               ? stencil_h5_reason()
+               : NULL;
 }
 
 /* A part of the dataset, and where it goes. */
 typedef struct request {
     hsize_t first[3], count[3]; /* [rank] */
-    const stencil_cells *to;
+    const stencil_cells *to;    /* NULL: chunks are looked at alone */
 } request;
 
 /* Copies what a chunk has of it, row by row. */
 static void scatter(const stencil_chunks *c, const chunk *k, const request *r) {
     hsize_t low[3] = {0, 0, 0}, high[3] = {1, 1, 1}, in_chunk[3] = {1, 1, 1}, from[3] = {0, 0, 0},
             at[3] = {0, 0, 0};
-    const int skip = 3 - c->rank;
+    const int skip = 3 - c->grid.rank;
     for (int axis = skip; axis < 3; axis++) {
-        const hsize_t begin = k->first[axis - skip], end = begin + c->size[axis - skip],
+        const hsize_t begin = k->first[axis - skip], end = begin + c->grid.size[axis - skip],
                       wanted = r->first[axis - skip], wanted_end = wanted + r->count[axis - skip];
         low[axis] = begin > wanted ? begin : wanted;
         high[axis] = end < wanted_end ? end : wanted_end;
-        in_chunk[axis] = c->size[axis - skip];
+        in_chunk[axis] = c->grid.size[axis - skip];
         from[axis] = begin;
         at[axis] = wanted;
     }
@@ -255,17 +278,6 @@ static void scatter(const stencil_chunks *c, const chunk *k, const request *r) {
         }
 }
 
-/* The next chunk of those that a request meets, in array order; false behind the last one. */
-static bool next(const stencil_chunks *c, const request *r, hsize_t first[3]) {
-    for (int axis = c->rank - 1; axis >= 0; axis--) {
-        first[axis] += c->size[axis];
-        if (first[axis] < r->first[axis] + r->count[axis])
-            return true;
-        first[axis] = r->first[axis] / c->size[axis] * c->size[axis];
-    }
-    return false;
-}
-
 static const chunk *find_kept(const stencil_chunks *c, const hsize_t first[3]) {
     for (size_t i = 0; i < c->kept_count; i++)
         if (memcmp(c->kept[i].first, first, 3 * sizeof *first) == 0)
@@ -275,27 +287,19 @@ static const chunk *find_kept(const stencil_chunks *c, const hsize_t first[3]) {
 
 /* Takes over unpacked chunks, in place of the oldest ones where they would be too many. */
 static void keep(stencil_chunks *c, chunk *batch, size_t count) {
-    const size_t one = c->elements * c->cell, room = one < KEPT_BYTES ? KEPT_BYTES / one : 1,
+    const size_t one = c->filters.elements * c->cell, room = one < KEPT_BYTES ? KEPT_BYTES / one : 1,
                  most = room < KEPT_CHUNKS ? room : KEPT_CHUNKS;
-    size_t from = count > most ? count - most : 0, gone = 0;
-    for (size_t i = 0; i < from; i++)
-        drop(&batch[i]);
-    if (c->kept_count + (count - from) > most)
-        gone = c->kept_count + (count - from) - most;
-    for (size_t i = 0; i < gone; i++)
-        drop(&c->kept[i]);
-    c->kept_count -= gone;
-    if (gone > 0)
-        memmove(c->kept, c->kept + gone, c->kept_count * sizeof *c->kept);
-    chunk *more = realloc(c->kept, (c->kept_count + count - from) * sizeof *more);
-    if (more == NULL) {
-        for (; from < count; from++)
-            drop(&batch[from]);
-        return;
+    if (c->kept == NULL)
+        c->kept = calloc(most, sizeof *c->kept);
+    for (size_t i = 0; i < count; i++) {
+        chunk *place = c->kept != NULL ? &c->kept[c->kept_next] : &batch[i];
+        drop(place);
+        if (c->kept == NULL)
+            continue;
+        *place = batch[i];
+        c->kept_next = (c->kept_next + 1) % most;
+        c->kept_count += c->kept_count < most;
     }
-    c->kept = more;
-    memcpy(more + c->kept_count, batch + from, (count - from) * sizeof *more);
-    c->kept_count += count - from;
 }
 
 /* Unpacks chunks whose places are known. NULL, or what is wrong. */
@@ -314,13 +318,13 @@ static const char *unpack_batch(const stencil_chunks *c, chunk *batch, size_t co
     return fault;
 }
 
-/* The same, and copies from them; then all are dropped where something is wrong. */
+/* The same, and copies from them where the request says to which place; else, and where something is wrong,
+ * all are dropped. */
 static const char *read_batch(stencil_chunks *c, chunk *batch, size_t count, const request *r) {
     const char *fault = unpack_batch(c, batch, count);
-    for (size_t i = 0; i < count && fault == NULL; i++) {
+    for (size_t i = 0; i < count && fault == NULL && r->to != NULL; i++)
         fault = batch[i].cells == NULL ? fill(c, &batch[i]) : convert(c, &batch[i]);
-    }
-    if (fault != NULL) {
+    if (fault != NULL || r->to == NULL) {
         for (size_t i = 0; i < count; i++)
             drop(&batch[i]);
         return fault;
@@ -332,91 +336,60 @@ static const char *read_batch(stencil_chunks *c, chunk *batch, size_t count, con
     return NULL;
 }
 
-/* Chunks that are unpacked at a time: no more than there are. */
-static size_t batch_room(const stencil_chunks *c, const request *r) {
-    const hsize_t most = BATCH_BYTES / (c->elements * c->element) + 1;
-    hsize_t count = 1;
-    for (int axis = 0; axis < c->rank; axis++) {
-        const hsize_t last = (r->first[axis] + r->count[axis] - 1) / c->size[axis],
-                      along = last - r->first[axis] / c->size[axis] + 1;
-        count = along < most && count < most ? count * along : most;
-    }
-    return (size_t)(count < most ? count : most);
-}
-
-/* Drops what was kept as another type. */
-static void set_type(stencil_chunks *c, hid_t type) {
-    if (c->type == type)
-        return;
-    for (size_t i = 0; i < c->kept_count; i++)
-        drop(&c->kept[i]);
-    c->kept_count = 0;
-    c->type = type;
-    c->cell = H5Tget_size(type);
-}
-
-const char *stencil_chunks_read(stencil_chunks *c, const stencil_box *box, hid_t type,
-                                const stencil_cells *to) {
-    const int skip = STENCIL_AXES - c->rank;
-    request r = {.to = to};
-    hsize_t first[3] = {0, 0, 0};
-    const char *fault = NULL;
+/* Goes over the chunks that a request meets, in array order. NULL, or what is wrong. */
+static const char *go_over(stencil_chunks *c, const request *r) {
+    const hsize_t most = BATCH_BYTES / (c->filters.elements * c->filters.element) + 1;
+    hsize_t first[3] = {0, 0, 0}, room = 1;
     bool more = true;
-    set_type(c, type);
-    for (int axis = 0; axis < c->rank; axis++) {
-        r.first[axis] = (hsize_t)box->first[axis + skip];
-        r.count[axis] = (hsize_t)box->n[axis + skip];
-        first[axis] = r.first[axis] / c->size[axis] * c->size[axis];
-        more = more && r.count[axis] > 0;
+    for (int axis = 0; axis < c->grid.rank; axis++) {
+        const hsize_t size = c->grid.size[axis], along = r->count[axis] / size + 2; /* chunks, at most */
+        room = along < most / room ? room * along : most;
+        first[axis] = r->first[axis] / size * size;
+        more = more && r->count[axis] > 0;
     }
-    const size_t room = batch_room(c, &r);
     chunk *batch = calloc(room, sizeof *batch);
-    if (batch == NULL)
-        return stencil_chunks_no_memory;
+    const char *fault = batch == NULL ? stencil_filters_no_memory : NULL;
     while (more && fault == NULL) {
         size_t count = 0;
-        while (more && count < room) {
+        for (; more && count < room; more = stencil_chunk_next(&c->grid, r->first, r->count, first)) {
             const chunk *kept = find_kept(c, first);
-            if (kept != NULL)
-                scatter(c, kept, &r);
-            else {
-                batch[count] = (chunk){0};
-                memcpy(batch[count++].first, first, sizeof first);
+            if (kept != NULL) {
+                scatter(c, kept, r);
+                continue;
             }
-            more = next(c, &r, first);
+            batch[count] = (chunk){0};
+            memcpy(batch[count++].first, first, sizeof first);
         }
-        if (count > 0)
-            fault = read_batch(c, batch, count, &r);
+        fault = read_batch(c, batch, count, r);
     }
     free(batch);
     return fault;
+}
+
+const char *stencil_chunks_read(stencil_chunks *c, hid_t dataset, const stencil_box *box, hid_t type,
+                                const stencil_cells *to) {
+    request r = {.to = to};
+    if (c == NULL)
+        return stencil_h5_box(dataset, box, type, to, false) < 0 ? stencil_h5_reason() : NULL;
+    if (c->type != type) { /* what was kept is of another one */
+        forget_kept(c);
+        c->type = type;
+        c->cell = H5Tget_size(type);
+    }
+    for (int axis = 0, skip = STENCIL_AXES - c->grid.rank; axis < c->grid.rank; axis++) {
+        r.first[axis] = (hsize_t)box->first[axis + skip];
+        r.count[axis] = (hsize_t)box->n[axis + skip];
+    }
+    return go_over(c, &r);
 }
 
 const char *stencil_chunks_check(hid_t dataset) {
     stencil_chunks *c = stencil_chunks_open(dataset);
     request all = {.to = NULL};
-    hsize_t first[3] = {0, 0, 0};
-    bool more = c != NULL;
-    for (int axis = 0; c != NULL && axis < c->rank; axis++) {
-        all.count[axis] = c->extent[axis];
-        more = more && c->extent[axis] > 0;
-    }
-    const size_t room = more ? batch_room(c, &all) : 0;
-    chunk *batch = more ? calloc(room, sizeof *batch) : NULL;
-    const char *fault = more && batch == NULL ? stencil_chunks_no_memory : NULL;
-    while (more && fault == NULL) {
-        size_t count = 0;
-        for (; more && count < room; more = next(c, &all, first)) {
-            batch[count] = (chunk){0};
-            memcpy(batch[count++].first, first, sizeof first);
-        }
-        fault = unpack_batch(c, batch, count);
-        for (size_t i = 0; i < count; i++)
-            drop(&batch[i]);
-    }
-    free(batch);
+    if (c == NULL)
+        return NULL;
+    memcpy(all.count, c->grid.extent, sizeof all.count);
+    const char *fault = go_over(c, &all);
     stencil_chunks_close(c);
     return fault;
 }
-
-const char stencil_chunks_no_memory[] = "memory allocation failed";

@@ -1,5 +1,3 @@
-#include "inputs/coordinates.h"
-
 #include <float.h>
 #include <limits.h>
 #include <math.h>
@@ -9,22 +7,12 @@
 #include <strings.h>
 
 #include "inputs/file.h"
-#include "inputs/reading.h"
 
 /* An even list may be off by this part of its step. */
 #define EVEN 1e-3
 
 /* NAME of a scale that netCDF-4 makes for a dimension without coordinates. */
 static const char anonymous[] = "This is a netCDF dimension but not a netCDF variable";
-
-/* A text attribute; "" where there is none. */
-static void read_text(hid_t object, const char *name, char text[STENCIL_WORD_MAX]) {
-    const stencil_attribute is = {name, STENCIL_ATTRIBUTE_TEXT, STENCIL_WORD_MAX, .wanted = "text"};
-    int count = 0;
-    text[0] = '\0';
-    if (stencil_attribute_read(object, "", &is, text, &count) != STENCIL_OK || count != 1)
-        text[0] = '\0';
-}
 
 static bool is_time_name(const char *name) {
     return strcasecmp(name, "time") == 0 || strcasecmp(name, "t") == 0;
@@ -33,9 +21,9 @@ static bool is_time_name(const char *name) {
 /* By the conventions of CF ("Time Coordinate"), or by its name. */
 static bool is_time(hid_t scale, const char *label) {
     char units[STENCIL_WORD_MAX], axis[STENCIL_WORD_MAX], standard[STENCIL_WORD_MAX];
-    read_text(scale, "units", units);
-    read_text(scale, "axis", axis);
-    read_text(scale, "standard_name", standard);
+    stencil_attribute_text(scale, "units", units, sizeof units);
+    stencil_attribute_text(scale, "axis", axis, sizeof axis);
+    stencil_attribute_text(scale, "standard_name", standard, sizeof standard);
     return is_time_name(label) || strstr(units, " since ") != NULL || strcmp(axis, "T") == 0 ||
            strcmp(standard, "time") == 0;
 }
@@ -54,7 +42,7 @@ static double rounding_of(const stencil_dataset *d, const stencil_values *values
 /* Where they are on a line from the first to the last one. False: they are no coordinates. */
 static bool measure(stencil_coordinates *c, const stencil_dataset *d, const stencil_values *values,
                     const double *value) {
-    const int64_t n = d->count;
+    const int64_t n = d->is.count;
     double largest = 0;
     for (int64_t i = 0; i < n; i++)
         largest = fmax(largest, isfinite(value[i]) ? fabs(value[i]) : INFINITY);
@@ -81,8 +69,8 @@ static bool read_list(const stencil_h5_input *input, const char *name, int64_t n
     void *memory = NULL;
     int64_t count = 0;
     if (!stencil_file_holds(input->file, name) ||
-        stencil_dataset_open(&d, input->file, input->path, name, NULL) != STENCIL_OK || d.rank != 1 ||
-        d.count != n || n < 2 || d.unwritten == n ||
+        stencil_dataset_open(&d, input->file, input->path, name, NULL) != STENCIL_OK || d.is.rank != 1 ||
+        d.is.count != n || n < 2 || d.unwritten == n ||
         stencil_values_read(&values, d.id, input->path, name) != STENCIL_OK ||
         stencil_memory_alloc(&memory, n * (int64_t)sizeof(double), "coordinates") != STENCIL_OK)
         return false;
@@ -104,7 +92,7 @@ static void take_scale(const stencil_h5_input *input, hid_t scale, int64_t n, st
     if (c->label[0] == '\0')
         snprintf(c->label, sizeof c->label, "%.*s", STENCIL_WORD_MAX - 1, last);
     c->time = c->time || is_time(scale, last);
-    read_text(scale, "NAME", own);
+    stencil_attribute_text(scale, "NAME", own, sizeof own);
     if (strncmp(own, anonymous, sizeof anonymous - 1) == 0 || !read_list(input, name, n, c))
         return;
     snprintf(c->name, sizeof c->name, "%.*s", STENCIL_WORD_MAX - 1, name);
@@ -113,14 +101,11 @@ static void take_scale(const stencil_h5_input *input, hid_t scale, int64_t n, st
 
 static void read_scales(const stencil_h5_input *input, hid_t u, const stencil_spec *spec,
                         stencil_coordinates *axis) {
-    STENCIL_HANDLE attribute =
-        H5Aexists(u, "DIMENSION_LIST") > 0 ? H5Aopen(u, "DIMENSION_LIST", H5P_DEFAULT) : -1;
-    STENCIL_HANDLE type = attribute < 0 ? -1 : H5Aget_type(attribute),
-                   base = type < 0 ? -1 : H5Tget_super(type);
-    STENCIL_HANDLE space = base < 0 ? -1 : H5Aget_space(attribute);
+    STENCIL_ITEM a = stencil_item_attribute(u, "DIMENSION_LIST");
+    STENCIL_HANDLE base = a.type_class == H5T_VLEN ? H5Tget_super(a.type) : -1;
     hvl_t list[STENCIL_AXES];
-    if (space < 0 || H5Tget_class(type) != H5T_VLEN || H5Tequal(base, H5T_STD_REF_OBJ) <= 0 ||
-        H5Sget_simple_extent_npoints(space) != spec->rank || H5Aread(attribute, type, list) < 0)
+    if (base < 0 || H5Tequal(base, H5T_STD_REF_OBJ) <= 0 || a.count != spec->rank ||
+        H5Aread(a.id, a.type, list) < 0)
         return;
     for (int i = 0; i < spec->rank; i++)
         for (size_t k = 0; k < list[i].len && axis[i].name[0] == '\0'; k++) {
@@ -128,25 +113,21 @@ static void read_scales(const stencil_h5_input *input, hid_t u, const stencil_sp
                 H5Rdereference2(u, H5P_DEFAULT, H5R_OBJECT, (const hobj_ref_t *)list[i].p + k);
             take_scale(input, scale, spec->extent[i], &axis[i]);
         }
-    H5Dvlen_reclaim(type, space, H5P_DEFAULT, list);
+    H5Dvlen_reclaim(a.type, a.space, H5P_DEFAULT, list);
 }
 
 /* Labels of axes, which need no scales. */
 static void read_labels(hid_t u, const stencil_spec *spec, stencil_coordinates *axis) {
-    STENCIL_HANDLE attribute =
-        H5Aexists(u, "DIMENSION_LABELS") > 0 ? H5Aopen(u, "DIMENSION_LABELS", H5P_DEFAULT) : -1;
-    STENCIL_HANDLE type = attribute < 0 ? -1 : H5Aget_type(attribute),
-                   space = type < 0 ? -1 : H5Aget_space(attribute);
+    STENCIL_ITEM a = stencil_item_attribute(u, "DIMENSION_LABELS");
     char *text[STENCIL_AXES] = {NULL};
-    if (space < 0 || H5Tis_variable_str(type) <= 0 || H5Sget_simple_extent_npoints(space) != spec->rank ||
-        H5Aread(attribute, type, text) < 0)
+    if (a.count != spec->rank || H5Tis_variable_str(a.type) <= 0 || H5Aread(a.id, a.type, text) < 0)
         return;
     for (int i = 0; i < spec->rank; i++) {
         snprintf(axis[i].label, sizeof axis[i].label, "%.*s", STENCIL_WORD_MAX - 1,
                  text[i] != NULL ? text[i] : "");
         axis[i].time = is_time_name(axis[i].label);
     }
-    H5Dvlen_reclaim(type, space, H5P_DEFAULT, text);
+    H5Dvlen_reclaim(a.type, a.space, H5P_DEFAULT, text);
 }
 
 void stencil_coordinates_of(const stencil_h5_input *input, const char *name, const stencil_spec *spec,

@@ -1,66 +1,45 @@
 /* Copies of objects and of attributes in another file, where HDF5's own ones break. */
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "base/words.h"
 #include "inputs/file.h"
 
 enum { NAME_CHARS = 1024 };
 
-/* Values in memory have the type that they have in the file, so that nothing is converted. */
 const char *stencil_attribute_copy(hid_t from, const char *name, hid_t to, bool from_elsewhere) {
-    STENCIL_HANDLE attribute = H5Aopen(from, name, H5P_DEFAULT);
-    STENCIL_HANDLE given = attribute < 0 ? -1 : H5Aget_type(attribute);
-    STENCIL_HANDLE type = given < 0 ? -1 : H5Tcopy(given), space = type < 0 ? -1 : H5Aget_space(attribute);
-    if (type >= 0 && stencil_type_refers(type)) /* stencil_references_copy() */
+    STENCIL_ITEM item = stencil_item_attribute(from, name);
+    if (stencil_item_refers(&item)) /* stencil_references_copy() */
         return from_elsewhere ? "it refers to objects of another file" : NULL;
-    STENCIL_HANDLE made = space < 0 ? -1 : H5Acreate2(to, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
-    const hssize_t count = made < 0 ? -1 : H5Sget_simple_extent_npoints(space);
-    if (count == 0)
-        return NULL;
-    void *values = count < 0 ? NULL : calloc((size_t)count, H5Tget_size(type));
-    herr_t failed = values == NULL ? -1 : H5Aread(attribute, type, values);
-    if (failed >= 0) {
-        failed = H5Awrite(made, type, values);
-        if (failed < 0)
-            stencil_h5_reason();
-        H5Dvlen_reclaim(type, space, H5P_DEFAULT, values);
-    }
-    free(values);
-    return failed < 0 ? stencil_h5_reason() : NULL;
+    return stencil_item_copy(&item, to, name, NULL, NULL) < 0 ? stencil_h5_reason() : NULL;
 }
 
-/* An object whose attributes are copied. */
+/* The copy of an object, and of what is in it or its attributes, while they are copied. */
 typedef struct copied {
     hid_t to;
-    const char *name;
+    const char *name; /* of the object */
+    int depth;        /* of groups in groups */
     stencil_notes *notes;
 } copied;
+enum { DEPTH_MAX = 32 };
 
-static herr_t copy_visited(hid_t from, const char *name, const H5A_info_t *info, void *data) {
+static herr_t copy_attribute(hid_t from, const char *name, const H5A_info_t *info, void *data) {
     const copied *c = data;
     (void)info;
     const char *why = stencil_attribute_copy(from, name, c->to, false);
-    if (why != NULL && c->notes != NULL)
+    if (why != NULL)
         stencil_notes_warn(c->notes, "attribute '%s' of %s is not kept in the result: %s", name, c->name,
                            why);
     return 0;
 }
 
 void stencil_attributes_copy(hid_t from, hid_t to, const char *name, stencil_notes *notes) {
-    copied c = {to, name, notes};
-    if (H5Aiterate2(from, H5_INDEX_NAME, H5_ITER_INC, NULL, copy_visited, &c) < 0 && notes != NULL)
+    copied c = {to, name, 0, notes};
+    if (H5Aiterate2(from, H5_INDEX_NAME, H5_ITER_INC, NULL, copy_attribute, &c) < 0)
         stencil_notes_warn(notes, "attributes of %s are not kept in the result: %s", name,
                            stencil_h5_reason());
 }
 
-/* An object of the user's own and its copy, which has no attributes yet. */
-typedef struct twin {
-    hid_t to;
-    const char *name;
-    stencil_notes *notes;
-} twin;
-
+/* The same for a copy that has none yet. */
 static void copy_attributes_of(hid_t from, hid_t to, const char *name, stencil_notes *notes) {
     H5O_info_t info;
     if (from >= 0 && to >= 0 && H5Oget_info1(to, &info) >= 0 && info.num_attrs == 0)
@@ -68,13 +47,13 @@ static void copy_attributes_of(hid_t from, hid_t to, const char *name, stencil_n
 }
 
 static herr_t copy_link(hid_t group, const char *name, const H5L_info_t *info, void *data) {
-    const twin *t = data;
+    const copied *c = data;
     char path[NAME_CHARS];
     if (info->type != H5L_TYPE_HARD)
         return 0;
-    snprintf(path, sizeof path, "/%s/%s", t->name, name);
-    STENCIL_HANDLE from = H5Oopen(group, name, H5P_DEFAULT), to = H5Oopen(t->to, name, H5P_DEFAULT);
-    copy_attributes_of(from, to, path, t->notes);
+    snprintf(path, sizeof path, "/%s/%s", c->name, name);
+    STENCIL_HANDLE from = H5Oopen(group, name, H5P_DEFAULT), to = H5Oopen(c->to, name, H5P_DEFAULT);
+    copy_attributes_of(from, to, path, c->notes);
     return 0;
 }
 
@@ -89,17 +68,17 @@ static herr_t copy_whole(hid_t from, hid_t to, const char *name, stencil_notes *
     STENCIL_HANDLE object = H5Oopen(from, name, H5P_DEFAULT), copy = H5Oopen(to, name, H5P_DEFAULT);
     copy_attributes_of(object, copy, name + (name[0] == '/'), notes);
     if (object >= 0 && copy >= 0 && H5Iget_type(object) == H5I_GROUP)
-        H5Lvisit(object, H5_INDEX_NAME, H5_ITER_NATIVE, copy_link, &(twin){copy, name, notes});
+        H5Lvisit(object, H5_INDEX_NAME, H5_ITER_NATIVE, copy_link, &(copied){copy, name, 0, notes});
     return 0;
 }
 
 /* Tells whether an object is a dataset of values of variable length with a fill value: of that HDF5 copies
  * the place in the heap of the other file. */
 static bool has_far_fill(hid_t object) {
-    STENCIL_HANDLE type = H5Iget_type(object) == H5I_DATASET ? H5Dget_type(object) : -1;
-    STENCIL_HANDLE create = type < 0 ? -1 : H5Dget_create_plist(object);
+    STENCIL_ITEM d = stencil_item_of(object);
+    STENCIL_HANDLE create = d.type < 0 ? -1 : H5Dget_create_plist(object);
     H5D_fill_value_t fill = H5D_FILL_VALUE_UNDEFINED;
-    return create >= 0 && (H5Tdetect_class(type, H5T_VLEN) > 0 || H5Tis_variable_str(type) > 0) &&
+    return create >= 0 && (H5Tdetect_class(d.type, H5T_VLEN) > 0 || H5Tis_variable_str(d.type) > 0) &&
            H5Pfill_value_defined(create, &fill) >= 0 && fill == H5D_FILL_VALUE_USER_DEFINED;
 }
 
@@ -112,54 +91,32 @@ static herr_t find_far_fill(hid_t group, const char *name, const H5L_info_t *inf
 /* Makes such a dataset anew from its values, without the fill value. */
 static herr_t copy_values(hid_t from, hid_t to, const char *name) {
     hsize_t size[H5S_MAX_RANK];
-    STENCIL_HANDLE type = H5Dget_type(from), space = H5Dget_space(from), old = H5Dget_create_plist(from),
-                   create = H5Pcreate(H5P_DATASET_CREATE);
-    const hssize_t count = space < 0 ? -1 : H5Sget_simple_extent_npoints(space);
-    if (type < 0 || count < 0 || old < 0 || create < 0)
+    STENCIL_ITEM d = stencil_item_of(from);
+    STENCIL_HANDLE old = H5Dget_create_plist(from), create = H5Pcreate(H5P_DATASET_CREATE);
+    if (d.count < 0 || old < 0 || create < 0)
         return -1;
     if (H5Pget_layout(old) == H5D_CHUNKED) {
         const int rank = H5Pget_chunk(old, H5S_MAX_RANK, size);
         if (rank < 1 || H5Pset_chunk(create, rank, size) < 0)
             return -1;
     }
-    STENCIL_HANDLE made = H5Dcreate2(to, name, type, space, H5P_DEFAULT, create, H5P_DEFAULT);
-    if (made < 0 || count == 0)
-        return made < 0 ? -1 : 0;
-    void *values = calloc((size_t)count, H5Tget_size(type));
-    herr_t failed = values == NULL ? -1 : H5Dread(from, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
-    if (failed >= 0) {
-        failed = H5Dwrite(made, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
-        if (failed < 0)
-            stencil_h5_reason();
-        H5Dvlen_reclaim(type, space, H5P_DEFAULT, values);
-    }
-    free(values);
-    return failed;
+    STENCIL_HANDLE made = H5Dcreate2(to, name, d.type, d.space, H5P_DEFAULT, create, H5P_DEFAULT);
+    return made < 0 ? -1 : stencil_item_copy(&d, made, NULL, NULL, NULL);
 }
 
-/* A group that is copied object by object, since one in it cannot be copied by HDF5. */
-typedef struct apart {
-    hid_t to; /* the copy of the group */
-    const char *name;
-    int depth;
-    stencil_notes *notes;
-} apart;
-enum { DEPTH_MAX = 32 };
-
-static herr_t copy_object(hid_t from, hid_t to, const char *name, int depth, stencil_notes *notes);
-
+/* A group is copied object by object where one in it cannot be copied by HDF5. */
 static herr_t copy_member(hid_t group, const char *name, const H5L_info_t *info, void *data) {
-    const apart *a = data;
+    const copied *c = data;
     const herr_t failed = info->type == H5L_TYPE_HARD
-                              ? copy_object(group, a->to, name, a->depth + 1, a->notes)
-                              : H5Lcopy(group, name, a->to, name, H5P_DEFAULT, H5P_DEFAULT);
-    if (failed < 0 && a->notes != NULL)
-        stencil_notes_warn(a->notes, "'%s' of /%s is not kept in the result: %s", name, a->name,
+                              ? stencil_object_copy(group, c->to, name, c->depth + 1, c->notes)
+                              : H5Lcopy(group, name, c->to, name, H5P_DEFAULT, H5P_DEFAULT);
+    if (failed < 0)
+        stencil_notes_warn(c->notes, "'%s' of /%s is not kept in the result: %s", name, c->name,
                            stencil_h5_reason());
     return 0;
 }
 
-static herr_t copy_object(hid_t from, hid_t to, const char *name, int depth, stencil_notes *notes) {
+herr_t stencil_object_copy(hid_t from, hid_t to, const char *name, int depth, stencil_notes *notes) {
     const char *plain = name + (name[0] == '/');
     STENCIL_HANDLE object = H5Oopen(from, name, H5P_DEFAULT);
     const bool is_group = object >= 0 && H5Iget_type(object) == H5I_GROUP;
@@ -170,16 +127,12 @@ static herr_t copy_object(hid_t from, hid_t to, const char *name, int depth, ste
             return -1;
     } else if (is_group && H5Lvisit(object, H5_INDEX_NAME, H5_ITER_NATIVE, find_far_fill, NULL) > 0) {
         STENCIL_HANDLE made = H5Gcreate2(to, name, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-        apart a = {made, plain, depth, notes};
-        if (made < 0 || H5Literate(object, H5_INDEX_NAME, H5_ITER_NATIVE, NULL, copy_member, &a) < 0)
+        copied c = {made, plain, depth, notes};
+        if (made < 0 || H5Literate(object, H5_INDEX_NAME, H5_ITER_NATIVE, NULL, copy_member, &c) < 0)
             return -1;
     } else
         return copy_whole(from, to, name, notes);
     STENCIL_HANDLE copy = H5Oopen(to, name, H5P_DEFAULT);
     copy_attributes_of(object, copy, plain, notes);
     return 0;
-}
-
-herr_t stencil_object_copy(hid_t from, hid_t to, const char *name, stencil_notes *notes) {
-    return copy_object(from, to, name, 0, notes);
 }

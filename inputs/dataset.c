@@ -9,6 +9,7 @@
 
 #include "base/words.h"
 #include "inputs/chunks.h"
+#include "inputs/filters.h"
 #include "inputs/reading.h"
 
 enum {
@@ -49,14 +50,13 @@ typedef struct source {
 /* Counts cells that are taken from a source in which nobody wrote them; where a part of a source is taken
  * that is virtual itself, none unless all of it was never written. */
 static void count_unwritten(const stored *s, const source *from, hid_t file, int64_t below) {
-    STENCIL_HANDLE dataset = H5Dopen2(file, from->name, H5P_DEFAULT), space = H5Dget_space(dataset);
-    const hssize_t all = space < 0 ? -1 : H5Sget_simple_extent_npoints(space),
-                   taken = H5Sget_select_npoints(from->taken);
+    STENCIL_ITEM dataset = stencil_item_dataset(file, from->name);
+    const hssize_t all = dataset.count, taken = H5Sget_select_npoints(from->taken);
     const bool whole = taken < 0 || (hsize_t)taken == H5S_UNLIMITED || taken == all;
     if (below > 0 && (whole || below == all))
         *s->unwritten += whole ? below : taken;
     else if (below > 0)
-        *s->unwritten += stencil_cells_unwritten(dataset, from->taken);
+        *s->unwritten += stencil_cells_unwritten(dataset.id, from->taken);
 }
 
 /* Tells whether this file holds the source; *status tells what is wrong further down. */
@@ -111,12 +111,6 @@ static hssize_t cells_with_gaps(const stored *s, hsize_t gap) {
     return space < 0 ? -1 : H5Sget_simple_extent_npoints(space);
 }
 
-/* The same when the dataset was made, which one of its sources tells. */
-static hssize_t cells_when_made(const stored *s, size_t source) {
-    STENCIL_HANDLE space = H5Pget_virtual_vspace(s->create, source);
-    return space < 0 ? 0 : H5Sget_simple_extent_npoints(space);
-}
-
 /* Names with a %: of numbered sources, as many as there are; no gap may be among them. */
 static stencil_status check_virtual(const stored *s) {
     size_t count = 0;
@@ -130,10 +124,13 @@ static stencil_status check_virtual(const stored *s) {
               BAD_DATA, "'%s' is damaged: %s has a source without a name (%s)", s->path, s->name,
               stencil_h5_reason());
         STENCIL_HANDLE taken = H5Pget_virtual_srcspace(s->create, i);
-        if (strchr(file, '%') == NULL && strchr(name, '%') == NULL)
+        if (strchr(file, '%') == NULL && strchr(name, '%') == NULL) {
             TRY(check_source(s, &(source){file, name, taken}));
-        else if (cells_when_made(s, i) > made)
-            made = cells_when_made(s, i);
+            continue;
+        }
+        STENCIL_HANDLE whole = H5Pget_virtual_vspace(s->create, i); /* as the dataset was made */
+        const hssize_t had = whole < 0 ? 0 : H5Sget_simple_extent_npoints(whole);
+        made = had > made ? had : made;
     }
     const hssize_t cells = cells_with_gaps(s, 0);
     CHECK(cells == cells_with_gaps(s, GAP_MAX) && cells >= made, BAD_DATA,
@@ -196,34 +193,34 @@ static stencil_status check_stored(hid_t file, const char *path, const char *nam
 
 /* Type and shape of an open one. */
 static stencil_status describe(stencil_dataset *d, const char *advice) {
-    STENCIL_HANDLE type = H5Dget_type(d->id), space = H5Dget_space(d->id);
-    CHECK(type >= 0, BAD_DATA, "'%s' is damaged: %s has no type (%s)", d->path, d->name, stencil_h5_reason());
-    const H5T_class_t type_class = H5Tget_class(type);
-    d->floating = type_class == H5T_FLOAT;
-    d->element_bytes = H5Tget_size(type);
-    CHECK(d->floating || type_class == H5T_INTEGER, BAD_DATA, "'%s': %s holds %s; %s", d->path, d->name,
-          stencil_h5_class_text(type_class),
+    STENCIL_ITEM item = stencil_item_of(d->id);
+    CHECK(item.type >= 0, BAD_DATA, "'%s' is damaged: %s has no type (%s)", d->path, d->name,
+          stencil_h5_reason());
+    d->floating = item.type_class == H5T_FLOAT;
+    d->element_bytes = H5Tget_size(item.type);
+    CHECK(d->floating || item.type_class == H5T_INTEGER, BAD_DATA, "'%s': %s holds %s; %s", d->path, d->name,
+          stencil_h5_class_text(item.type_class),
           advice != NULL ? advice : "give floating-point numbers or integers");
-    CHECK(stencil_h5_is_sound(type), BAD_DATA, "'%s' is damaged: %s has a type that cannot be", d->path,
+    CHECK(stencil_h5_is_sound(item.type), BAD_DATA, "'%s' is damaged: %s has a type that cannot be", d->path,
           d->name);
-    snprintf(d->type, sizeof d->type, "%s%zu",
-             d->floating                         ? "float"
-             : H5Tget_sign(type) == H5T_SGN_NONE ? "uint"
-                                                 : "int",
+    snprintf(d->is.type, sizeof d->is.type, "%s%zu",
+             d->floating                              ? "float"
+             : H5Tget_sign(item.type) == H5T_SGN_NONE ? "uint"
+                                                      : "int",
              8 * d->element_bytes);
     hsize_t size[H5S_MAX_RANK];
-    d->rank = space < 0 ? -1 : H5Sget_simple_extent_dims(space, size, NULL);
-    CHECK(d->rank >= 0, BAD_DATA, "'%s' is damaged: %s has no shape (%s)", d->path, d->name,
+    d->is.rank = item.space < 0 ? -1 : H5Sget_simple_extent_dims(item.space, size, NULL);
+    CHECK(d->is.rank >= 0, BAD_DATA, "'%s' is damaged: %s has no shape (%s)", d->path, d->name,
           stencil_h5_reason());
-    CHECK(H5Sget_simple_extent_type(space) != H5S_NULL, BAD_DATA, "'%s': %s is empty; %s", d->path, d->name,
-          advice != NULL ? advice : "give [ny][nx] or [nz][ny][nx]");
+    CHECK(H5Sget_simple_extent_type(item.space) != H5S_NULL, BAD_DATA, "'%s': %s is empty; %s", d->path,
+          d->name, advice != NULL ? advice : "give [ny][nx] or [nz][ny][nx]");
     int64_t bytes = sizeof(double);
-    d->count = 1;
-    for (int axis = 0; axis < d->rank; axis++) {
-        d->extent[axis] = (int64_t)size[axis];
-        CHECK(size[axis] <= INT64_MAX && stencil_multiply(bytes, d->extent[axis], &bytes), BAD_DATA,
+    d->is.count = 1;
+    for (int axis = 0; axis < d->is.rank; axis++) {
+        d->is.extent[axis] = (int64_t)size[axis];
+        CHECK(size[axis] <= INT64_MAX && stencil_multiply(bytes, d->is.extent[axis], &bytes), BAD_DATA,
               "'%s': the dimensions of %s multiply to more cells than can be counted", d->path, d->name);
-        d->count *= d->extent[axis];
+        d->is.count *= d->is.extent[axis];
     }
     return STENCIL_OK;
 }
@@ -231,6 +228,20 @@ static stencil_status describe(stencil_dataset *d, const char *advice) {
 stencil_status stencil_dataset_check_sources(hid_t file, const char *path, const char *name) {
     int64_t sources = SOURCES_MAX, unwritten = 0;
     return check_stored(file, path, name, &(stored){.depth = -1, .chunks = true}, &unwritten, &sources);
+}
+
+/* The place where its values stand as they are in memory; offset 0: there is none. */
+static stencil_place place_of(const stencil_dataset *dataset, hid_t file) {
+    stencil_place place = {0, STENCIL_FLOAT64};
+    STENCIL_HANDLE type = H5Dget_type(dataset->id);
+    if (type < 0 || stencil_dataset_layout(dataset->id) != H5D_CONTIGUOUS ||
+        stencil_dataset_elsewhere(dataset->id) || !stencil_file_holds(file, dataset->name))
+        return place;
+    const haddr_t offset = H5Dget_offset(dataset->id);
+    const bool single = H5Tequal(type, H5T_NATIVE_FLOAT) > 0;
+    if (offset == HADDR_UNDEF || offset > INT64_MAX || !(single || H5Tequal(type, H5T_NATIVE_DOUBLE) > 0))
+        return place;
+    return (stencil_place){(int64_t)offset, single ? STENCIL_FLOAT32 : STENCIL_FLOAT64};
 }
 
 stencil_status stencil_dataset_open(stencil_dataset *dataset, hid_t file, const char *path, const char *name,
@@ -262,29 +273,25 @@ stencil_status stencil_dataset_open(stencil_dataset *dataset, hid_t file, const 
     stencil_handle_close(&dataset->id);
     dataset->id = stencil_chunks_dataset(file, name, H5P_DEFAULT);
     CHECK(dataset->id >= 0, BAD_DATA, "'%s': cannot open %s (%s)", path, name, stencil_h5_reason());
+    dataset->is.exists = true;
     TRY(describe(dataset, advice));
-    dataset->chunks = dataset->rank > 0 ? stencil_chunks_open(dataset->id) : NULL;
+    dataset->is.chunk_bytes = stencil_dataset_chunk_bytes(dataset->id);
+    dataset->is.place = place_of(dataset, file);
+    dataset->chunks = dataset->is.rank > 0 ? stencil_chunks_open(dataset->id) : NULL;
     return STENCIL_OK;
-}
-
-void stencil_dataset_index(const stencil_dataset *dataset, int64_t element, int64_t index[H5S_MAX_RANK]) {
-    for (int axis = dataset->rank - 1; axis >= 0; axis--) {
-        index[axis] = element % dataset->extent[axis];
-        element /= dataset->extent[axis];
-    }
 }
 
 static stencil_status read_chunks(const stencil_dataset *d, const hsize_t *at, const hsize_t *n,
                                   hid_t memory_type, void *values) {
-    const int skip = STENCIL_AXES - d->rank;
+    const int skip = STENCIL_AXES - d->is.rank;
     stencil_box box = {.n = {1, 1, 1}};
-    for (int axis = 0; axis < d->rank; axis++) {
+    for (int axis = 0; axis < d->is.rank; axis++) {
         box.first[axis + skip] = (int64_t)at[axis];
         box.n[axis + skip] = (int64_t)n[axis];
     }
     const stencil_cells to = stencil_cells_dense(STENCIL_FLOAT64, values, &box);
-    const char *fault = stencil_chunks_read(d->chunks, &box, memory_type, &to);
-    CHECK(fault != stencil_chunks_no_memory, NO_MEMORY, "no memory to unpack a chunk of %s of '%s'", d->name,
+    const char *fault = stencil_chunks_read(d->chunks, d->id, &box, memory_type, &to);
+    CHECK(fault != stencil_filters_no_memory, NO_MEMORY, "no memory to unpack a chunk of %s of '%s'", d->name,
           d->path);
     CHECK(fault == NULL, BAD_DATA, "'%s': %s cannot be read (%s): it is damaged", d->path, d->name, fault);
     return STENCIL_OK;
@@ -294,23 +301,24 @@ static stencil_status read_chunks(const stencil_dataset *d, const hsize_t *at, c
 stencil_status stencil_dataset_read(const stencil_dataset *dataset, int64_t first, int64_t most,
                                     hid_t memory_type, void *values, int64_t *count) {
     hsize_t at[H5S_MAX_RANK], n[H5S_MAX_RANK];
-    int64_t index[H5S_MAX_RANK];
     bool whole = true;
     *count = 1;
-    stencil_dataset_index(dataset, first, index);
-    for (int axis = dataset->rank - 1; axis >= 0; axis--) {
-        const int64_t left = dataset->extent[axis] - index[axis], room = most / *count;
+    for (int axis = dataset->is.rank - 1; axis >= 0; axis--) {
+        const int64_t extent = dataset->is.extent[axis], index = first % extent, left = extent - index,
+                      room = most / *count;
         const int64_t take = !whole || room < 1 ? 1 : left < room ? left : room;
-        at[axis] = (hsize_t)index[axis];
+        at[axis] = (hsize_t)index;
         n[axis] = (hsize_t)take;
-        whole = whole && take == dataset->extent[axis];
+        whole = whole && take == extent;
+        first /= extent;
         *count *= take;
     }
     if (dataset->chunks != NULL)
         return read_chunks(dataset, at, n, memory_type, values);
     STENCIL_HANDLE space = H5Dget_space(dataset->id);
-    STENCIL_HANDLE memory = dataset->rank > 0 ? H5Screate_simple(dataset->rank, n, NULL) : H5Scopy(space);
-    if (dataset->rank > 0)
+    STENCIL_HANDLE memory =
+        dataset->is.rank > 0 ? H5Screate_simple(dataset->is.rank, n, NULL) : H5Scopy(space);
+    if (dataset->is.rank > 0)
         H5Sselect_hyperslab(space, H5S_SELECT_SET, at, NULL, n, NULL);
     if (H5Dread(dataset->id, memory_type, memory, space, H5P_DEFAULT, values) >= 0)
         return STENCIL_OK;
@@ -325,44 +333,23 @@ void stencil_dataset_close(stencil_dataset *dataset) {
     dataset->id = 0;
 }
 
-bool stencil_dataset_elsewhere(hid_t dataset) {
-    STENCIL_HANDLE create = H5Dget_create_plist(dataset);
-    const H5D_layout_t layout = create < 0 ? H5D_LAYOUT_ERROR : H5Pget_layout(create);
-    return layout == H5D_VIRTUAL || (layout == H5D_CONTIGUOUS && H5Pget_external_count(create) > 0);
-}
-
 int64_t stencil_dataset_bytes(hid_t dataset) {
-    STENCIL_HANDLE type = H5Dget_type(dataset), space = H5Dget_space(dataset);
-    const hssize_t count = space < 0 ? 0 : H5Sget_simple_extent_npoints(space);
+    STENCIL_ITEM item = stencil_item_of(dataset);
     int64_t bytes = 0;
-    if (type >= 0 && count > 0 && !stencil_multiply((int64_t)count, (int64_t)H5Tget_size(type), &bytes))
+    if (item.count > 0 && !stencil_multiply((int64_t)item.count, (int64_t)H5Tget_size(item.type), &bytes))
         bytes = INT64_MAX;
     return bytes;
 }
 
-stencil_place stencil_dataset_place(const stencil_dataset *dataset, hid_t file) {
-    stencil_place place = {0, STENCIL_FLOAT64};
-    STENCIL_HANDLE create = H5Dget_create_plist(dataset->id), type = H5Dget_type(dataset->id);
-    if (create < 0 || type < 0 || H5Pget_layout(create) != H5D_CONTIGUOUS ||
-        stencil_dataset_elsewhere(dataset->id) || !stencil_file_holds(file, dataset->name))
-        return place;
-    const haddr_t offset = H5Dget_offset(dataset->id);
-    const bool single = H5Tequal(type, H5T_NATIVE_FLOAT) > 0;
-    if (offset == HADDR_UNDEF || offset > INT64_MAX || !(single || H5Tequal(type, H5T_NATIVE_DOUBLE) > 0))
-        return place;
-    return (stencil_place){(int64_t)offset, single ? STENCIL_FLOAT32 : STENCIL_FLOAT64};
-}
-
 int64_t stencil_dataset_chunk_bytes(hid_t dataset) {
     const int64_t most = INT64_C(1) << 32; /* of HDF5 */
-    hsize_t size[H5S_MAX_RANK];
-    STENCIL_HANDLE create = H5Dget_create_plist(dataset), type = H5Dget_type(dataset);
-    if (create < 0 || type < 0 || H5Pget_layout(create) != H5D_CHUNKED)
+    stencil_chunk_grid grid;
+    STENCIL_HANDLE type = H5Dget_type(dataset);
+    if (type < 0 || !stencil_chunk_grid_read(&grid, dataset))
         return 0;
-    const int rank = H5Pget_chunk(create, H5S_MAX_RANK, size);
     int64_t bytes = (int64_t)H5Tget_size(type);
-    for (int axis = 0; axis < rank; axis++)
-        if (size[axis] > (hsize_t)most || !stencil_multiply(bytes, (int64_t)size[axis], &bytes))
+    for (int axis = 0; axis < grid.rank; axis++)
+        if (grid.size[axis] > (hsize_t)most || !stencil_multiply(bytes, (int64_t)grid.size[axis], &bytes))
             return most;
     return stencil_smaller(bytes, most);
 }

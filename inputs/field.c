@@ -15,24 +15,12 @@ static const char *find_fault(const char *name) {
     return name[0] == '\0' || dots                ? "that is no name"
            : strchr(name, '/') != NULL            ? "a field stands in the root group"
            : strlen(name) + 2 > STENCIL_FIELD_MAX ? "that is too long"
-           : stencil_object_is_known(name, NULL)  ? "that is the name of something else"
+           : stencil_object_known(name) != NULL   ? "that is the name of something else"
                                                   : NULL;
 }
 
 static bool holds(hid_t file, const char *name) {
     return H5Lexists(file, name, H5P_DEFAULT) > 0;
-}
-
-/* A name with groups in it, of which each has to exist before HDF5 looks for the next. */
-static bool holds_path(hid_t file, const char *path) {
-    char part[STENCIL_FIELD_MAX];
-    for (size_t i = 1; i <= strlen(path); i++)
-        if ((path[i] == '/' || path[i] == '\0') && path[i - 1] != '/') {
-            snprintf(part, sizeof part, "%.*s", (int)i, path);
-            if (!holds(file, part))
-                return false;
-        }
-    return true;
 }
 
 /* The search for a name that was mistyped. */
@@ -63,33 +51,32 @@ static bool find_near(hid_t file, const char *name, char found[STENCIL_FIELD_MAX
 }
 
 /* Takes the name of a dataset in the root group, with or without its "/". */
-static void take(const char *name, stencil_spec *spec) {
-    snprintf(spec->field, sizeof spec->field, "/%s", name + (name[0] == '/'));
-    if (strcmp(spec->field, USUAL) == 0)
-        spec->field[0] = '\0';
+static void take(const char *name, char field[STENCIL_FIELD_MAX]) {
+    snprintf(field, STENCIL_FIELD_MAX, "/%s", name + (name[0] == '/'));
+    if (strcmp(field, USUAL) == 0)
+        field[0] = '\0';
 }
 
-stencil_status stencil_field_choose(hid_t file, const char *path, const char *asked, stencil_spec *spec,
-                                    bool *passed_over) {
+stencil_status stencil_field_choose(hid_t file, const char *path, const char *asked,
+                                    char field[STENCIL_FIELD_MAX], bool *passed_over) {
     char stated[STENCIL_FIELD_MAX] = "", other[STENCIL_FIELD_MAX];
-    const stencil_attribute is = {.name = "field", .type = STENCIL_ATTRIBUTE_TEXT, .chars = sizeof stated};
     const char *fault = asked != NULL ? find_fault(asked) : NULL;
-    int count = 0;
+    field[0] = '\0';
     *passed_over = false;
     CHECK(fault == NULL, USAGE, "--field %s: %s; give the name of a dataset in the root group of '%s'", asked,
           fault, path);
     if (asked != NULL) {
-        take(asked, spec);
+        take(asked, field);
         return STENCIL_OK;
     }
-    const bool read = stencil_attribute_read(file, path, &is, stated, &count) == STENCIL_OK && count > 0;
-    if (!read && H5Aexists(file, is.name) <= 0)
+    const bool read = stencil_attribute_text(file, "field", stated, sizeof stated);
+    if (!read && H5Aexists(file, "field") <= 0)
         return STENCIL_OK;
     fault = read ? find_fault(stated) : "it is no text";
     /* The attribute of a file with /u and without that dataset may mean something else, unless a run wrote it
      * or it is mistyped. */
     const bool near = fault == NULL && !holds(file, stated) && find_near(file, stated, other),
-               exists = fault != NULL && read && stated[0] != '\0' && holds_path(file, stated);
+               exists = fault != NULL && read && stated[0] != '\0' && holds(file, stated);
     CHECK(!near, BAD_DATA, "'%s': attribute 'field' is '%s', which is no dataset: did you mean %s?", path,
           stated, other);
     if (fault != NULL || (!holds(file, stated) && holds(file, USUAL))) {
@@ -99,17 +86,15 @@ stencil_status stencil_field_choose(hid_t file, const char *path, const char *as
         *passed_over = true;
         return STENCIL_OK;
     }
-    take(stated, spec);
+    take(stated, field);
     return STENCIL_OK;
 }
 
 /* The first dataset that a field may be. */
 static herr_t find_candidate(hid_t file, const char *name, const H5L_info_t *info, void *found) {
-    STENCIL_HANDLE object =
-        info->type == H5L_TYPE_HARD && find_fault(name) == NULL ? H5Oopen(file, name, H5P_DEFAULT) : -1;
-    STENCIL_HANDLE type = object >= 0 && H5Iget_type(object) == H5I_DATASET ? H5Dget_type(object) : -1;
-    STENCIL_HANDLE space = type >= 0 && H5Tget_class(type) == H5T_FLOAT ? H5Dget_space(object) : -1;
-    const int rank = space >= 0 ? H5Sget_simple_extent_ndims(space) : 0;
+    STENCIL_ITEM d =
+        stencil_item_dataset(info->type == H5L_TYPE_HARD && find_fault(name) == NULL ? file : -1, name);
+    const int rank = d.type_class == H5T_FLOAT ? H5Sget_simple_extent_ndims(d.space) : 0;
     if (rank != 2 && rank != 3)
         return 0;
     snprintf(found, STENCIL_FIELD_MAX, "/%s", name);
@@ -128,9 +113,8 @@ stencil_status stencil_field_refuse_missing(hid_t file, const char *path, const 
 }
 
 bool stencil_field_is_stated(hid_t file, const char *path, const stencil_spec *spec) {
-    stencil_spec stated;
+    char stated[STENCIL_FIELD_MAX];
     bool passed_over;
-    stencil_spec_init(&stated);
-    return stencil_field_choose(file, path, NULL, &stated, &passed_over) == STENCIL_OK &&
-           strcmp(stated.field, spec->field) == 0;
+    return stencil_field_choose(file, path, NULL, stated, &passed_over) == STENCIL_OK &&
+           strcmp(stated, spec->field) == 0;
 }

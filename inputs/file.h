@@ -14,22 +14,17 @@ typedef struct stencil_h5_input {
     hid_t dataset;                 /* that was last read; 0: none is open */
     stencil_source source;         /* that one; NONE: the field */
     struct stencil_chunks *chunks; /* its chunks, where they are unpacked here, see inputs/chunks.h */
-    /* stencil_h5_input_as() */
-    hid_t read_as;
-    const int64_t *first; /* of the cells of /u, counted from the first updated one */
 } stencil_h5_input;
 
-/* Does what stencil_input_open() says; `field` as there. */
-stencil_status stencil_h5_input_open(stencil_h5_input *input, const char *path, const char *field,
-                                     stencil_spec *spec);
+/* Opens any HDF5 file; reads what it says of the problem into *spec (initialised by the caller), as
+ * stencil_input_open() says, `field` as there. */
+stencil_status stencil_h5_input_open(stencil_h5_input *input, const char *path);
+stencil_status stencil_h5_input_spec(stencil_h5_input *input, const char *field, stencil_spec *spec);
 
 /* Reads a box of the field or of a source, in indices of the dataset, converted to a type of HDF5 (borrowed).
  * BAD_DATA, NO_MEMORY. */
 stencil_status stencil_h5_input_read(stencil_h5_input *input, stencil_source source, const stencil_box *box,
                                      hid_t type, const stencil_cells *to);
-
-/* A reader of the source of a problem, as its values stand in the file. */
-stencil_reader stencil_h5_input_as(stencil_h5_input *input, const stencil_problem *problem, hid_t type);
 
 /* Gives back what reading cells has taken. */
 void stencil_h5_input_rest(stencil_h5_input *input);
@@ -59,17 +54,22 @@ stencil_status stencil_kept_copy(stencil_h5_input *input, const stencil_sink *si
  * one that is none of ours (*foreign), are read as they are. */
 stencil_status stencil_format_read(hid_t file, const char *path, bool *foreign);
 
-/* Decides which dataset is the field, into spec->field: the one that is asked for (NULL: none is), else that
- * of the attribute `field`, else /u, too where that attribute names no dataset (*passed_over). USAGE,
+/* Decides which dataset is the field, as spec->field has it: the one that is asked for (NULL: none is), else
+ * that of the attribute `field`, else /u, too where that attribute names no dataset (*passed_over). USAGE,
  * BAD_DATA. */
-stencil_status stencil_field_choose(hid_t file, const char *path, const char *asked, stencil_spec *spec,
-                                    bool *passed_over);
+stencil_status stencil_field_choose(hid_t file, const char *path, const char *asked,
+                                    char field[STENCIL_FIELD_MAX], bool *passed_over);
 
 /* BAD_DATA: there is no such dataset; the message names one that may be meant. */
 stencil_status stencil_field_refuse_missing(hid_t file, const char *path, const stencil_spec *spec);
 
 /* Tells whether the file says itself that spec->field is its field. */
 bool stencil_field_is_stated(hid_t file, const char *path, const stencil_spec *spec);
+
+/* The boundary of an axis, in the order of lists, before a problem is made of the spec. */
+static inline stencil_boundary stencil_spec_boundary(const stencil_spec *spec, int axis) {
+    return spec->boundary_count == 0 ? STENCIL_FIXED : spec->boundary[spec->boundary_count == 1 ? 0 : axis];
+}
 
 /* Makes what earlier runs have left nothing, but for the time. */
 void stencil_spec_forget(stencil_spec *spec);
@@ -83,21 +83,59 @@ stencil_status stencil_spec_read(hid_t file, const char *path, stencil_spec *spe
 stencil_status stencil_spec_write(hid_t file, const char *path, const stencil_spec *spec);
 stencil_status stencil_points_write(hid_t file, const char *path, const stencil_spec *spec);
 
-/* Name of the index-th attribute, NULL behind the last one; *past: a run writes it, no user gives it. */
-const char *stencil_spec_attribute(int index, bool *past);
+/* The place of a name: an attribute of the root group, or of the field (none of which is ours), an object in
+ * the root group, or a dataset in /stencil. */
+typedef enum stencil_name_place {
+    STENCIL_ATTRIBUTE,
+    STENCIL_FIELD_ATTRIBUTE,
+    STENCIL_OBJECT,
+    STENCIL_MEMBER,
+    STENCIL_PLACES
+} stencil_name_place;
 
-/* Tells whether an object of the root group with that name belongs to the format, but for the field, whose
- * name a file may choose; *past (may be NULL): a run writes it anew. */
-bool stencil_object_is_known(const char *name, bool *past);
+/* A name of the format: a user gives it, or only a run writes it. What stands in a file under other names is
+ * the user's own. */
+typedef struct stencil_known {
+    const char *name;
+    stencil_name_place place;
+    bool past;
+} stencil_known;
+
+/* Returns the index-th of them, but for the field's; its name is NULL behind the last one. */
+stencil_known stencil_format_name(int index);
+
+/* The one that an object of the root group has by that name, but for the field, whose name a file may choose;
+ * NULL: it has none. */
+const stencil_known *stencil_object_known(const char *name);
 
 /* Tells whether a number stands in `spec` as that attribute, or as one value of its list. */
 bool stencil_spec_says(const stencil_spec *spec, const char *attribute, double number);
+
+/* Coordinates of an axis of /u: a dimension scale that is attached to it, or a list /x, /y or /z. */
+typedef struct stencil_coordinates {
+    char name[STENCIL_WORD_MAX];  /* of the list, with its path; "": there is none */
+    char label[STENCIL_WORD_MAX]; /* of the axis: by its scale, its label, else x, y or z */
+    bool attached;                /* to /u, as a scale */
+    bool time;                    /* names or units say that it is no axis of space */
+    bool even;                    /* but for rounding, in the type that they are stored in */
+    double first, last, step;     /* step: the mean distance of neighbours, > 0 */
+    double rounding;              /* by so much stored ones differ from what they stand for */
+    int64_t uneven_at;            /* the first that is not where even ones would be */
+} stencil_coordinates;
+
+/* Reads the coordinates of all axes, in array order. What cannot be read is none. */
+void stencil_coordinates_read(const stencil_h5_input *input, const stencil_spec *spec,
+                              stencil_coordinates axis[STENCIL_AXES]);
+
+/* The same of any dataset of that rank, without lists that are not attached to it: labels stay "" then. */
+void stencil_coordinates_of(const stencil_h5_input *input, const char *name, const stencil_spec *spec,
+                            stencil_coordinates axis[STENCIL_AXES]);
 
 /* Something in a file under a name that is none of the format's, and `what` it is for messages. */
 typedef struct stencil_named {
     hid_t at; /* where it stands */
     const char *name, *what;
-    bool is_object, is_root; /* no attribute; an attribute of the root group */
+    stencil_name_place place;
 } stencil_named;
 
 /* Notes what to write for a name that others give to what this problem takes ("alpha": diffusivity), unless
@@ -108,19 +146,12 @@ bool stencil_alias_note(const stencil_named *named, const stencil_spec *spec, st
 void stencil_effect_notes(hid_t file, stencil_kind own, const stencil_spec *spec, stencil_notes *notes);
 
 /* Copies the user's own from an input to another file: attributes of the root group and of the field, and
- * what stands in the root group, but for references to objects. What cannot be copied is noted (`notes` may
- * be NULL). */
+ * what stands in the root group, but for references to objects. What cannot be copied is noted. */
 void stencil_own_copy(const stencil_h5_input *from, hid_t to, stencil_notes *notes);
-
-/* Tells whether values of a type of HDF5 are references to objects, or have some within. */
-bool stencil_type_refers(hid_t type);
-
-/* Tells whether an object of that name stands in this very file, and not in one that a link leads to. */
-bool stencil_file_holds(hid_t file, const char *name);
 
 /* Goes over attributes with references to objects, and datasets of them, of all objects that a file and its
  * copy have under the same name, the field, /b and /f included: writes them into the copy, where they lead to
- * the objects of those names. What cannot be kept is noted (`notes` may be NULL). */
+ * the objects of those names. What cannot be kept is noted. */
 void stencil_references_copy(const stencil_h5_input *from, hid_t to, stencil_notes *notes);
 
 /* Makes /residual_step the dimension scale of /residual in a result whose field has scales. IO. */
@@ -132,6 +163,6 @@ const char *stencil_attribute_copy(hid_t from, const char *name, hid_t to, bool 
 /* Copies the attributes of an object to another one, but for references. What cannot be copied is noted. */
 void stencil_attributes_copy(hid_t from, hid_t to, const char *name, stencil_notes *notes);
 
-/* Copies an object of the root group with all that is in it, under the same name, but for references in
- * attributes. Negative on failure, with the reason remembered. */
-herr_t stencil_object_copy(hid_t from, hid_t to, const char *name, stencil_notes *notes);
+/* Copies an object with all that is in it, under the same name, but for references in attributes; `depth`: 0,
+ * of an object of the root group. Negative on failure, with the reason remembered. */
+herr_t stencil_object_copy(hid_t from, hid_t to, const char *name, int depth, stencil_notes *notes);

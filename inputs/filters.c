@@ -7,9 +7,9 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "inputs/chunks.h"
-
 enum { CHECKSUM_BYTES = 4 };
+
+const char stencil_filters_no_memory[] = "memory allocation failed";
 
 static const char too_few[] = "a packed chunk holds fewer bytes than a chunk has";
 
@@ -46,7 +46,7 @@ static const char *inflate_bytes(stencil_bytes *b, size_t wanted, bool exact) {
     unsigned char *out = malloc(wanted + 1);
     if (out == NULL || inflateInit(&stream) != Z_OK) {
         free(out);
-        return stencil_chunks_no_memory;
+        return stencil_filters_no_memory;
     }
     stream.next_out = out;
     const int ended = inflate(&stream, Z_FINISH);
@@ -103,7 +103,7 @@ static const char *unshuffle(stencil_bytes *b, size_t size) {
         return NULL;
     unsigned char *out = malloc(b->count);
     if (out == NULL)
-        return stencil_chunks_no_memory;
+        return stencil_filters_no_memory;
     if (size == 8)
         gather(out, b->at, count, 8);
     else if (size == 4)

@@ -31,5 +31,8 @@ typedef struct stencil_bytes {
  * what is wrong. */
 const char *stencil_filters_undo(const stencil_filters *filters, uint32_t skipped, stencil_bytes *bytes);
 
+/* The fault that is told where there is no memory, here and in inputs/chunks.h. */
+extern const char stencil_filters_no_memory[];
+
 /* Tells whether that finds out about a short chunk, whichever filters are HDF5's affair. */
 bool stencil_filters_are_checked(const stencil_filters *filters);

@@ -11,83 +11,43 @@
 #include "inputs/file.h"
 #include "inputs/reading.h"
 
-enum { NAME_CHARS = 1024 };
-
-/* The place of a name: an attribute of the root group, or of the field (none of which is ours), an object in
- * the root group, or a dataset in /stencil. */
-typedef enum name_place { ATTRIBUTE, FIELD_ATTRIBUTE, OBJECT, MEMBER, PLACES } name_place;
-
-/* A name of the format: a user gives it, or only a run writes it. What stands in a file under other names is
- * the user's own. */
-typedef struct known {
-    const char *name; /* NULL: none */
-    name_place place;
-    bool past;
-} known;
-
-static const known others[] = {
-    {"format", ATTRIBUTE, true},
-    {"b", OBJECT, false},
-    {"f", OBJECT, false},
-    {"q", OBJECT, false},
-    {"stencil", OBJECT, false},
-    {"residual", OBJECT, true},
-    {"residual_step", OBJECT, true},
-    {"provenance", OBJECT, true},
-    {"offsets", MEMBER, false},
-    {"weights", MEMBER, false},
-};
-enum { OTHERS = sizeof others / sizeof *others };
-
-bool stencil_object_is_known(const char *name, bool *past) {
-    for (const known *k = others; k < others + OTHERS; k++)
-        if (k->place == OBJECT && strcmp(k->name, name) == 0) {
-            if (past != NULL)
-                *past = k->past;
-            return true;
-        }
-    return false;
-}
-
 /* Something in a file that is not the format's, and who is told. */
 typedef struct own {
     const stencil_h5_input *input;
-    name_place place;
+    stencil_notes *notes;
     void (*visit)(const struct own *own);
-    void *context;
+    const stencil_spec *spec; /* for notes: of the problem */
+    hid_t to, to_field;       /* for copies: the other file, its field */
+    bool elsewhere;           /* the field stands in another file than the rest */
+    stencil_name_place place;
     hid_t at; /* where it stands */
     const char *name;
     H5L_type_t link; /* that it is, unless it is an attribute */
 } own;
 
-/* The index-th name: the field comes first, the spec's attributes come last. */
-static known name_at(const own *own, int index) {
-    known attribute = {.place = ATTRIBUTE};
-    if (index == 0)
-        return (known){own->input->facts.field + 1, OBJECT, false};
-    if (index <= OTHERS)
-        return others[index - 1];
-    attribute.name = stencil_spec_attribute(index - 1 - OTHERS, &attribute.past);
-    return attribute;
+/* The index-th name: the field comes first. */
+static stencil_known name_at(const own *own, int index) {
+    return index == 0 ? (stencil_known){own->input->facts.field + 1, STENCIL_OBJECT, false}
+                      : stencil_format_name(index - 1);
 }
 
-static bool is_known(const own *own, name_place place) {
-    known k;
+static bool is_known(const own *own, stencil_name_place place) {
+    stencil_known k;
     for (int i = 0; (k = name_at(own, i)).name != NULL; i++)
         if (k.place == place && strcmp(k.name, own->name) == 0)
-            return !(own->input->facts.field_passed_over && place == ATTRIBUTE &&
+            return !(own->input->facts.field_passed_over && place == STENCIL_ATTRIBUTE &&
                      strcmp(k.name, "field") == 0);
     return false;
 }
 
 /* "attribute 'alpha' of /u", "/uu": a name at a place, for messages. */
-static void describe(const own *own, name_place place, const char *name, char *text, size_t size) {
-    if (place == ATTRIBUTE)
+static void describe(const own *own, stencil_name_place place, const char *name, char *text, size_t size) {
+    if (place == STENCIL_ATTRIBUTE)
         snprintf(text, size, "attribute '%s'", name);
-    else if (place == FIELD_ATTRIBUTE)
+    else if (place == STENCIL_FIELD_ATTRIBUTE)
         snprintf(text, size, "attribute '%s' of %s", name, own->input->facts.field);
     else
-        snprintf(text, size, "%s/%s", place == MEMBER ? "/stencil" : "", name);
+        snprintf(text, size, "%s/%s", place == STENCIL_MEMBER ? "/stencil" : "", name);
 }
 
 static herr_t visit_name(own *o, hid_t at, const char *name) {
@@ -109,20 +69,18 @@ static herr_t visit_link(hid_t at, const char *name, const H5L_info_t *info, voi
 }
 
 /* False: not all of it, see stencil_h5_reason(). */
-static bool visit_own(const stencil_h5_input *input, void (*visit)(const own *own), void *context) {
-    own o = {.input = input, .visit = visit, .context = context};
-    const hid_t file = input->file;
-    STENCIL_HANDLE u = H5Dopen2(file, input->facts.field, H5P_DEFAULT);
-    STENCIL_HANDLE group =
-        H5Lexists(file, "stencil", H5P_DEFAULT) > 0 ? H5Gopen2(file, "stencil", H5P_DEFAULT) : -1;
-    const hid_t at[PLACES] = {file, u, file, group};
+static bool visit_own(own *o) {
+    const hid_t file = o->input->file;
+    STENCIL_HANDLE u = H5Dopen2(file, o->input->facts.field, H5P_DEFAULT);
+    STENCIL_HANDLE group = stencil_h5_group(file, "stencil");
+    const hid_t at[STENCIL_PLACES] = {file, u, file, group};
     bool all = true;
-    for (; o.place < PLACES; o.place++) {
+    for (; o->place < STENCIL_PLACES; o->place++) {
         const herr_t visited =
-            at[o.place] < 0 ? 0
-            : o.place <= FIELD_ATTRIBUTE
-                ? H5Aiterate2(at[o.place], H5_INDEX_NAME, H5_ITER_INC, NULL, visit_attribute, &o)
-                : H5Literate(at[o.place], H5_INDEX_NAME, H5_ITER_INC, NULL, visit_link, &o);
+            at[o->place] < 0 ? 0
+            : o->place <= STENCIL_FIELD_ATTRIBUTE
+                ? H5Aiterate2(at[o->place], H5_INDEX_NAME, H5_ITER_INC, NULL, visit_attribute, o)
+                : H5Literate(at[o->place], H5_INDEX_NAME, H5_ITER_INC, NULL, visit_link, o);
         if (visited < 0)
             stencil_h5_reason();
         all = all && visited >= 0;
@@ -138,9 +96,9 @@ static bool may_be(const char *word, const char *name) {
 
 /* The name that it may have meant, of equally near ones one of the same place; none where it says a unit,
  * such as time_unit, or is the usual name of a coordinate. */
-static known nearest(const own *own) {
+static stencil_known nearest(const own *own) {
     stencil_nearest near = {.word = own->name, .strict = 2};
-    known found = {NULL, ATTRIBUTE, false}, k;
+    stencil_known found = {NULL, STENCIL_ATTRIBUTE, false}, k;
     if (strstr(own->name, "unit") != NULL || strcmp(own->name, "time") == 0)
         return found;
     for (int elsewhere = 0; elsewhere <= 1; elsewhere++)
@@ -154,23 +112,14 @@ static known nearest(const own *own) {
     return found;
 }
 
-/* The dataspace of a dataset, to be closed; negative where there is none. */
-static hid_t space_of(hid_t group, const char *name) {
-    STENCIL_HANDLE object = H5Oopen(group, name, H5P_DEFAULT);
-    return object >= 0 && H5Iget_type(object) == H5I_DATASET ? H5Dget_space(object) : -1;
-}
-
 /* Coordinates of all cells have the shape of the field, too, and are meant for readers: x, y, z, and what the
  * field's attribute `coordinates` names (CF). */
 static bool is_coordinate(const own *own) {
     char text[256] = "";
-    const stencil_attribute is = {
-        .name = "coordinates", .type = STENCIL_ATTRIBUTE_TEXT, .chars = sizeof text};
-    int count = 0;
     if (strlen(own->name) == 1 && strchr("xyzXYZ", own->name[0]) != NULL)
         return true;
     STENCIL_HANDLE field = H5Dopen2(own->input->file, own->input->facts.field, H5P_DEFAULT);
-    if (field < 0 || stencil_attribute_read(field, own->input->path, &is, text, &count) != STENCIL_OK)
+    if (!stencil_attribute_text(field, "coordinates", text, sizeof text))
         return false;
     for (char *rest = text, *word; (word = strtok_r(rest, " ", &rest)) != NULL;)
         if (strcmp(word, own->name) == 0)
@@ -186,41 +135,33 @@ static bool is_field(const own *own) {
            this.fileno == field.fileno && this.addr == field.addr;
 }
 
-/* The search for names that were meant for us. */
-typedef struct search {
-    const stencil_spec *spec;
-    stencil_notes *notes;
-} search;
-
 static void note_own(const own *own) {
-    const search *s = own->context;
-    stencil_notes *notes = s->notes;
+    stencil_notes *notes = own->notes;
     char what[160], meant[160];
-    const known near = nearest(own);
-    STENCIL_HANDLE space = own->place == OBJECT ? space_of(own->at, own->name) : -1;
-    STENCIL_HANDLE field = space >= 0 ? space_of(own->at, own->input->facts.field) : -1;
+    const stencil_known near = nearest(own);
+    STENCIL_ITEM array = stencil_item_dataset(own->place == STENCIL_OBJECT ? own->at : -1, own->name),
+                 field = stencil_item_dataset(array.space >= 0 ? own->at : -1, own->input->facts.field);
     describe(own, own->place, own->name, what, sizeof what);
     stencil_reading_at("%s", what);
-    if (own->place == ATTRIBUTE && strcmp(own->name, "field") == 0) /* told already */
+    if (own->place == STENCIL_ATTRIBUTE && strcmp(own->name, "field") == 0) /* told already */
         return;
-    if (own->place != MEMBER && !is_known(own, ATTRIBUTE) &&
-        stencil_alias_note(
-            &(stencil_named){own->at, own->name, what, own->place == OBJECT, own->place == ATTRIBUTE},
-            s->spec, notes))
+    if (own->place != STENCIL_MEMBER && !is_known(own, STENCIL_ATTRIBUTE) &&
+        stencil_alias_note(&(stencil_named){own->at, own->name, what, own->place}, own->spec, notes))
         return;
     if (near.name != NULL) {
         describe(own, near.place, near.name, meant, sizeof meant);
-        stencil_notes_warn(notes, "%s is not used: did you mean %s%s?", what, meant,
-                           near.place == ATTRIBUTE && own->place != ATTRIBUTE ? " of the root group" : "");
-    } else if (field >= 0 && H5Sextent_equal(space, field) > 0 && !is_coordinate(own) && !is_field(own))
+        stencil_notes_warn(
+            notes, "%s is not used: did you mean %s%s?", what, meant,
+            near.place == STENCIL_ATTRIBUTE && own->place != STENCIL_ATTRIBUTE ? " of the root group" : "");
+    } else if (field.space >= 0 && H5Sextent_equal(array.space, field.space) > 0 && !is_coordinate(own) &&
+               !is_field(own))
         stencil_notes_warn(notes, "/%s has the shape of %s, but is not used", own->name,
                            own->input->facts.field);
 }
 
 /* Results of version 0.1.0 have no steps_total. */
 static bool is_of_run(hid_t file) {
-    STENCIL_HANDLE group =
-        H5Lexists(file, "provenance", H5P_DEFAULT) > 0 ? H5Gopen2(file, "provenance", H5P_DEFAULT) : -1;
+    STENCIL_HANDLE group = stencil_h5_group(file, "provenance");
     return group >= 0 && H5Aexists(group, "steps_done") > 0;
 }
 
@@ -231,10 +172,11 @@ void stencil_h5_input_notes(const stencil_h5_input *input, const stencil_spec *f
             notes, "the file's %" PRId64 " step%s made another field: those of %s count from 0",
             input->facts.other_steps, stencil_plural(input->facts.other_steps), input->facts.field);
     const bool of_run = file->steps_total >= 0 || input->facts.other_steps > 0 || is_of_run(input->file);
-    for (const known *k = others; k < others + OTHERS && !of_run; k++)
-        if (k->place == OBJECT && k->past && H5Lexists(input->file, k->name, H5P_DEFAULT) > 0)
+    stencil_known k;
+    for (int i = 0; (k = stencil_format_name(i)).name != NULL && !of_run; i++)
+        if (k.place == STENCIL_OBJECT && k.past && H5Lexists(input->file, k.name, H5P_DEFAULT) > 0)
             stencil_notes_warn(notes, "/%s is not in the result: it has that name for what a run leaves",
-                               k->name);
+                               k.name);
     if (input->facts.foreign)
         stencil_notes_warn(notes, "attribute 'format' is none of stencil's: replaced in the result");
     if (input->facts.field_passed_over)
@@ -244,40 +186,38 @@ void stencil_h5_input_notes(const stencil_h5_input *input, const stencil_spec *f
     stencil_values_note(&input->facts.values[STENCIL_ARRAY_B], "the source", "a result keeps it as it is",
                         notes);
     stencil_effect_notes(input->file, file->kind, spec, notes);
-    visit_own(input, note_own, &(search){spec, notes});
+    visit_own(&(own){.input = input, .notes = notes, .visit = note_own, .spec = spec});
 }
 
-/* Where copies go. */
-typedef struct transfer {
-    hid_t file, u;
-    bool elsewhere;       /* the field stands in another file than the rest */
-    stencil_notes *notes; /* may be NULL */
-} transfer;
-
 static void copy_own(const own *own) {
-    const transfer *t = own->context;
     const char *name = own->name, *why = NULL;
     char what[160];
     herr_t failed = 0;
     describe(own, own->place, name, what, sizeof what);
     stencil_reading_at("%s, which is copied", what);
-    if (own->place <= FIELD_ATTRIBUTE)
-        why = own->place == ATTRIBUTE ? stencil_attribute_copy(own->at, name, t->file, false)
-                                      : stencil_attribute_copy(own->at, name, t->u, t->elsewhere);
-    else if (own->place == OBJECT && own->link == H5L_TYPE_HARD)
-        failed = stencil_object_copy(own->at, t->file, name, t->notes);
-    else if (own->place == OBJECT) /* stays a link: what it leads to may be large, or nowhere */
-        failed = H5Lcopy(own->at, name, t->file, name, H5P_DEFAULT, H5P_DEFAULT);
+    if (own->place <= STENCIL_FIELD_ATTRIBUTE)
+        why = own->place == STENCIL_ATTRIBUTE
+                  ? stencil_attribute_copy(own->at, name, own->to, false)
+                  : stencil_attribute_copy(own->at, name, own->to_field, own->elsewhere);
+    else if (own->place == STENCIL_OBJECT && own->link == H5L_TYPE_HARD)
+        failed = stencil_object_copy(own->at, own->to, name, 0, own->notes);
+    else if (own->place == STENCIL_OBJECT) /* stays a link: what it leads to may be large, or nowhere */
+        failed = H5Lcopy(own->at, name, own->to, name, H5P_DEFAULT, H5P_DEFAULT);
     if (failed < 0)
         why = stencil_h5_reason();
-    if (why != NULL && t->notes != NULL)
-        stencil_notes_warn(t->notes, "%s is not kept in the result: %s", what, why);
+    if (why != NULL)
+        stencil_notes_warn(own->notes, "%s is not kept in the result: %s", what, why);
 }
 
 void stencil_own_copy(const stencil_h5_input *from, hid_t to, stencil_notes *notes) {
     STENCIL_HANDLE u = H5Dopen2(to, from->facts.field, H5P_DEFAULT);
-    transfer t = {to, u, !stencil_file_holds(from->file, from->facts.field), notes};
-    if (!visit_own(from, copy_own, &t) && notes != NULL)
+    own o = {.input = from,
+             .notes = notes,
+             .visit = copy_own,
+             .to = to,
+             .to_field = u,
+             .elsewhere = !stencil_file_holds(from->file, from->facts.field)};
+    if (!visit_own(&o))
         stencil_notes_warn(notes, "some of what is the user's own is not kept in the result: %s",
                            stencil_h5_reason());
 }

@@ -43,9 +43,7 @@ static stencil_spec complete_spec(const stencil_generate_options *options) {
         return spec;
     spec.spacing_count = spec.rank;
     for (int i = 0; i < spec.rank && i < STENCIL_AXES; i++) {
-        const stencil_boundary boundary =
-            spec.boundary_count == 0 ? STENCIL_FIXED : spec.boundary[spec.boundary_count == 1 ? 0 : i];
-        const int64_t cells = spec.extent[i] - (boundary == STENCIL_FIXED ? 1 : 0);
+        const int64_t cells = spec.extent[i] - (stencil_spec_boundary(&spec, i) == STENCIL_FIXED ? 1 : 0);
         spec.spacing[i] = 1.0 / (double)(cells > 0 ? cells : 1);
     }
     return spec;
@@ -134,7 +132,8 @@ static stencil_status generate(generator *g) {
         const stencil_sink_dataset dataset = {i == 0 ? "/u" : "/f",
                                               i == 0 ? STENCIL_ARRAY_U : STENCIL_ARRAY_B,
                                               stencil_h5_type(g->problem.precision, true), H5T_NATIVE_DOUBLE};
-        TRY(stencil_sink_write(&g->sink, &dataset, &g->problem, &(stencil_reader){make_box, g}));
+        TRY(stencil_sink_create(&g->sink, &dataset, &g->problem));
+        TRY(stencil_sink_fill(&g->sink, &dataset, &g->problem, &(stencil_reader){make_box, g}));
     }
     TRY(stencil_spec_write(g->sink.file, g->options->path, &spec));
     TRY(check_interrupt(g));

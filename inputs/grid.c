@@ -2,11 +2,9 @@
  * are none of space. */
 #include <inttypes.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "inputs/chunks.h"
-#include "inputs/coordinates.h"
 #include "inputs/file.h"
 
 #define PI 3.14159265358979323846
@@ -21,13 +19,9 @@
 typedef struct grid {
     stencil_h5_input *input;
     const stencil_spec *spec;
-    stencil_notes *notes; /* may be NULL */
+    stencil_notes *notes;
     stencil_coordinates axis[STENCIL_AXES];
 } grid;
-
-static stencil_boundary boundary_of(const stencil_spec *spec, int axis) {
-    return spec->boundary_count == 0 ? STENCIL_FIXED : spec->boundary[spec->boundary_count == 1 ? 0 : axis];
-}
 
 static double spacing_of(const stencil_spec *spec, int axis) {
     return stencil_spec_spacing(spec, STENCIL_AXES - spec->rank + axis);
@@ -47,30 +41,24 @@ static void add_name(char *text, size_t size, const char *name) {
     stencil_text_add(text, size, "%s%s", text[0] != '\0' ? " and " : "", name);
 }
 
-#define NOTE(...)                                                                                            \
-    do {                                                                                                     \
-        if (g->notes != NULL)                                                                                \
-            stencil_notes_warn(g->notes, __VA_ARGS__);                                                       \
-    } while (0)
-
 /* Files of time series have such an axis for each array, be it of one time. */
-static stencil_status refuse_time(const grid *g) {
-    for (int i = 0; i < g->spec->rank; i++)
-        CHECK(!g->axis[i].time || g->spec->extent[i] > 2, BAD_DATA,
+static stencil_status check_time(const grid *g) {
+    for (int i = 0; i < g->spec->rank; i++) {
+        if (!g->axis[i].time)
+            continue;
+        CHECK(g->spec->extent[i] > 2, BAD_DATA,
               "'%s': axis %d of %s is labelled time ('%s') and has %" PRId64
               " cell%s, but is solved as an axis of "
               "space: give the field of one time, without that axis",
               g->input->path, i, g->input->facts.field, g->axis[i].label, g->spec->extent[i],
               g->spec->extent[i] == 1 ? "" : "s");
+        stencil_notes_warn(
+            g->notes,
+            "axis %d of %s is labelled time ('%s'), but is solved as an axis of space: give the "
+            "field of one time",
+            i, g->input->facts.field, g->axis[i].label);
+    }
     return STENCIL_OK;
-}
-
-static void note_time(const grid *g) {
-    for (int i = 0; i < g->spec->rank; i++)
-        if (g->axis[i].time)
-            NOTE("axis %d of %s is labelled time ('%s'), but is solved as an axis of space: give the field "
-                 "of one time",
-                 i, g->input->facts.field, g->axis[i].label);
 }
 
 static int find_label(const stencil_coordinates *axis, int rank, const char *label) {
@@ -111,7 +99,8 @@ static void note_image(const grid *g) {
         const int64_t other = n[2 - i];
         if ((n[i] == 3 || n[i] == 4) && n[1] >= LONG && other >= LONG && g->axis[i].name[0] == '\0' &&
             !g->axis[i].time)
-            NOTE(
+            stencil_notes_warn(
+                g->notes,
                 "axis %d of %s has %" PRId64 " cells beside %" PRId64 " and %" PRId64
                 ": if they are colours, "
                 "or components, give one of them as a field of two axes; they are solved as an axis of space",
@@ -152,8 +141,7 @@ static bool read_lines(const grid *g, hid_t u, stencil_chunks *chunks, int axis,
             box.first[skip + i] = i == axis ? at[k] : (g->spec->extent[i] - (i == along ? cells : 0)) / 2;
         box.n[skip + along] = cells;
         const stencil_cells to = stencil_cells_dense(STENCIL_FLOAT64, value + k * cells, &box);
-        read = chunks != NULL ? stencil_chunks_read(chunks, &box, H5T_NATIVE_DOUBLE, &to) == NULL
-                              : stencil_h5_box(u, &box, H5T_NATIVE_DOUBLE, &to, false) >= 0;
+        read = stencil_chunks_read(chunks, u, &box, H5T_NATIVE_DOUBLE, &to) == NULL;
     }
     return read;
 }
@@ -194,23 +182,29 @@ static bool repeats_cells(const grid *g, int axis) {
 static void note_period(const grid *g) {
     for (int i = 0; i < g->spec->rank; i++) {
         const stencil_coordinates *c = &g->axis[i];
-        if (boundary_of(g->spec, i) != STENCIL_PERIODIC)
+        if (stencil_spec_boundary(g->spec, i) != STENCIL_PERIODIC)
             continue;
         if (repeats_endpoint(c))
-            NOTE("coordinates %s of a periodic axis go from %.6g to %.6g, with both ends of a period: cell n "
-                 "is cell "
-                 "0 again, so leave the last cell out, as linspace(..., endpoint=False) does",
-                 c->name, c->first, c->last);
+            stencil_notes_warn(
+                g->notes,
+                "coordinates %s of a periodic axis go from %.6g to %.6g, with both ends of a period: cell n "
+                "is cell "
+                "0 again, so leave the last cell out, as linspace(..., endpoint=False) does",
+                c->name, c->first, c->last);
         else if (c->name[0] == '\0' && repeats_cells(g, i))
-            NOTE("the last cells of %s along the periodic axis %s are the first ones again: cell n is cell 0 "
-                 "again, so leave them out",
-                 g->input->facts.field, c->label);
+            stencil_notes_warn(
+                g->notes,
+                "the last cells of %s along the periodic axis %s are the first ones again: cell n is cell 0 "
+                "again, so leave them out",
+                g->input->facts.field, c->label);
     }
 }
 
 static void note_uneven(const grid *g, const stencil_coordinates *c) {
-    NOTE("coordinates %s are uneven from %s[%" PRId64 "] on: cells are taken to be evenly spaced, by spacing",
-         c->name, c->name, c->uneven_at);
+    stencil_notes_warn(g->notes,
+                       "coordinates %s are uneven from %s[%" PRId64
+                       "] on: cells are taken to be evenly spaced, by spacing",
+                       c->name, c->name, c->uneven_at);
 }
 
 /* Spacing that is given, beside coordinates. */
@@ -233,9 +227,11 @@ static void compare_spacing(const grid *g) {
         swapped = swapped && c->even && is_step_of(c, spacing_of(g->spec, rank - 1 - i));
     }
     if (differs)
-        NOTE("spacing %s contradicts the coordinates %s, which are %s apart: spacing is in array order, %s%s",
-             given, names, apart, rank == 2 ? "(y, x)" : "(z, y, x)",
-             swapped ? ", and seems to be given the other way round" : "; spacing counts");
+        stencil_notes_warn(
+            g->notes,
+            "spacing %s contradicts the coordinates %s, which are %s apart: spacing is in array order, %s%s",
+            given, names, apart, rank == 2 ? "(y, x)" : "(z, y, x)",
+            swapped ? ", and seems to be given the other way round" : "; spacing counts");
 }
 
 /* Nobody gave a spacing, and coordinates do not give all of it. */
@@ -245,7 +241,8 @@ static void note_unit_spacing(const grid *g) {
         if (c->name[0] != '\0' && !c->time && !c->even)
             note_uneven(g, c);
         else if (c->name[0] != '\0' && !c->time && !is_step_of(c, 1))
-            NOTE(
+            stencil_notes_warn(
+                g->notes,
                 "spacing is 1, since none is given, but coordinates %s are %.6g apart: give --spacing or the "
                 "attribute 'spacing', or attach coordinates to all axes of %s as dimension scales",
                 c->name, c->step, g->input->facts.field);
@@ -273,8 +270,8 @@ static stencil_status take_spacing(const grid *g, stencil_spec *spec) {
     spec->spacing_count = spec->rank;
     for (int i = 0; i < spec->rank; i++)
         spec->spacing[i] = g->axis[i].step;
-    NOTE("spacing %s (%s) is taken from the coordinates %s of %s", steps,
-         spec->rank == 2 ? "y, x" : "z, y, x", names, g->input->facts.field);
+    stencil_notes_warn(g->notes, "spacing %s (%s) is taken from the coordinates %s of %s", steps,
+                       spec->rank == 2 ? "y, x" : "z, y, x", names, g->input->facts.field);
     return STENCIL_OK;
 }
 
@@ -282,9 +279,8 @@ stencil_status stencil_h5_input_grid(stencil_h5_input *input, stencil_spec *spec
     grid looked = {.input = input, .spec = spec, .notes = notes};
     const grid *g = &looked;
     stencil_coordinates_read(input, spec, looked.axis);
-    TRY(refuse_time(g));
+    TRY(check_time(g));
     TRY(check_source(g));
-    note_time(g);
     note_image(g);
     note_period(g);
     const bool is_list = spec->spacing_count <= 1 || spec->spacing_count == spec->rank;

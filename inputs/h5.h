@@ -19,9 +19,8 @@ const char *stencil_h5_reason(void);
 /* "a string", "a compound type", … for messages. */
 const char *stencil_h5_class_text(H5T_class_t type_class);
 
-/* Tells whether a type is one of integers or floating-point numbers, and whether the bits of such a type lie
- * within its bytes: HDF5 converts others from what stands beside them in memory. */
-bool stencil_h5_is_number(hid_t type);
+/* Tells whether the bits of a type of integers or floating-point numbers lie within its bytes: HDF5 converts
+ * others from what stands beside them in memory. */
 bool stencil_h5_is_sound(hid_t type);
 
 /* Closes what is open, whatever it is; 0 or negative: nothing is. A failure before stays known to
@@ -37,6 +36,47 @@ static inline void stencil_handle_close(const hid_t *id) {
  * by hand, since that fails. */
 #define STENCIL_HANDLE __attribute__((cleanup(stencil_handle_close))) const hid_t
 
+/* An attribute or a dataset that is open, with its type and its dataspace: handles of the caller, negative
+ * where there is none. */
+typedef struct stencil_item {
+    hid_t id, type, space;
+    H5T_class_t type_class;
+    hssize_t count; /* of values; 0: there is no such attribute; negative: it cannot be opened */
+} stencil_item;
+
+/* Open an attribute; the dataset of that name; a dataset that the caller has open, too. */
+stencil_item stencil_item_attribute(hid_t object, const char *name);
+stencil_item stencil_item_dataset(hid_t group, const char *name);
+stencil_item stencil_item_of(hid_t dataset);
+void stencil_item_close(const stencil_item *item);
+
+/* One that is closed at the end of its scope. */
+#define STENCIL_ITEM __attribute__((cleanup(stencil_item_close))) const stencil_item
+
+/* Tells whether its values are numbers, or references to objects, or have some within. */
+bool stencil_item_is_number(const stencil_item *item);
+bool stencil_item_refers(const stencil_item *item);
+
+/* Copies its values to the attribute of that name of another object, which is made where it is not there, or
+ * (NULL) to another dataset; in memory they have the type that they have in the file, so that nothing is
+ * converted, and may be changed (NULL: they are not). Negative on failure, with the reason remembered. */
+typedef void stencil_item_change(void *context, hid_t type, char *values, size_t count);
+herr_t stencil_item_copy(const stencil_item *from, hid_t to, const char *name, stencil_item_change *change,
+                         void *context);
+
+/* Makes an attribute with values of a type. Negative on failure, with the reason remembered. */
+herr_t stencil_attribute_make(hid_t object, const char *name, hid_t file_type, hid_t space, hid_t type,
+                              const void *values);
+
+/* Tells whether an object of that name stands in this very file, and not in one that a link leads to. */
+bool stencil_file_holds(hid_t file, const char *name);
+
+/* A group of a file, to be closed; negative where there is none. */
+hid_t stencil_h5_group(hid_t file, const char *name);
+
+/* The layout of an open dataset. */
+H5D_layout_t stencil_dataset_layout(hid_t dataset);
+
 /* The native type, or in a file IEEE little endian; not to be closed. */
 hid_t stencil_h5_type(stencil_precision precision, bool in_file);
 
@@ -45,18 +85,16 @@ hid_t stencil_h5_type(stencil_precision precision, bool in_file);
  * HDF5, truncated. The message names the file and says what to do. */
 stencil_status stencil_h5_open(const char *path, hid_t *file);
 
-/* File access properties for reading by a driver that opens regular files only; closed by the caller,
- * negative on failure. */
-hid_t stencil_h5_read_access(void);
+/* File access properties for reading, by a driver that opens regular files only; or for writing into the
+ * descriptor of a sink (borrowed; NULL: none), which keeps failures. To be closed; negative on failure. */
+hid_t stencil_h5_access(stencil_sink *sink);
 
-/* Reads bytes of a file from `offset` on. How many there were before its end; -1 on failure, with errno. */
-int64_t stencil_h5_bytes(int fd, int64_t offset, void *to, int64_t bytes);
+/* Moves bytes of a file from `offset` on into `to`, or where that is NULL, there from `from`. How many there
+ * were before its end; -1 on failure, with errno. */
+int64_t stencil_h5_bytes(int fd, int64_t offset, void *to, const void *from, int64_t bytes);
 
 /* Reads the state of an open file from the system; false on failure. */
-bool stencil_h5_state(hid_t file, stencil_file_state *state);
-
-/* Refuses a file that is not HDF5, and names what it is instead, where its first bytes tell. BAD_DATA. */
-stencil_status stencil_h5_refuse_foreign(const char *path);
+bool stencil_file_state_read(int fd, stencil_file_state *state);
 
 /* BAD_DATA where HDF5's last failure was a version that it does not know: a newer one made the file. `name`
  * is the part of the file that was asked for; "": all of it. */
@@ -66,11 +104,15 @@ stencil_status stencil_h5_check_version(const char *path, const char *name);
  * and each filter of it may be why. */
 stencil_status stencil_h5_check_filters(hid_t dataset, const char *path, const char *name, bool failed);
 
-/* A new contiguous dataset without object times and fill values (all of it is going to be written); negative
- * on failure, with the reason remembered. */
-hid_t stencil_h5_create(hid_t file, const char *name, int rank, const int64_t *extent, hid_t file_type);
+/* A new dataset without object times and fill values (all of it is going to be written): contiguous, or a
+ * list that grows by chunks of so many elements (0: it does not). Negative on failure, reason remembered. */
+hid_t stencil_h5_create(hid_t file, const char *name, int rank, const int64_t *extent, hid_t file_type,
+                        int64_t grows);
 
-/* The same in a file, written whole from values of the native type. IO. */
+/* IO where that part of a file was not written, with HDF5's reason. */
+stencil_status stencil_h5_check_written(bool written, const char *path, const char *what);
+
+/* A contiguous one, written whole from values of the native type. IO. */
 stencil_status stencil_h5_write(hid_t file, const char *path, const char *name, int rank,
                                 const int64_t *extent, hid_t file_type, const void *values);
 
@@ -83,17 +125,14 @@ herr_t stencil_h5_box(hid_t dataset, const stencil_box *box, hid_t type, const s
 typedef struct stencil_dataset {
     const char *path, *name; /* of the file; of the dataset, from the root on; borrowed */
     hid_t id;                /* 0 or negative: not open */
-    int rank;
-    int64_t extent[H5S_MAX_RANK];
-    int64_t count; /* elements */
+    stencil_numbers is;
     size_t element_bytes;
     bool floating;
     int64_t unwritten;             /* elements that nobody wrote */
     struct stencil_chunks *chunks; /* see inputs/chunks.h; NULL: HDF5 reads it */
-    char type[32];                 /* "float64", "int32", "uint8" … */
 } stencil_dataset;
 
-/* Opens a dataset of integers or floating-point numbers of an open file; its id is 0 where there is none.
+/* Opens a dataset of integers or floating-point numbers of an open file, which may not exist (id 0).
  * BAD_DATA: it is something else, or cannot be read whole, since a source of a virtual dataset or a file of
  * an external one is missing or too short (HDF5 would read zeros). `advice` ends messages about what the
  * dataset is; NULL: "give …", for a problem. */
@@ -107,9 +146,6 @@ stencil_status stencil_dataset_check_sources(hid_t file, const char *path, const
  * as are a block of the array, at most `most` (*count). BAD_DATA. */
 stencil_status stencil_dataset_read(const stencil_dataset *dataset, int64_t first, int64_t most,
                                     hid_t memory_type, void *values, int64_t *count);
-
-/* The index of an element per axis. */
-void stencil_dataset_index(const stencil_dataset *dataset, int64_t element, int64_t index[H5S_MAX_RANK]);
 
 void stencil_dataset_close(stencil_dataset *dataset);
 
@@ -125,9 +161,6 @@ int64_t stencil_cells_unwritten(hid_t dataset, hid_t within);
 
 /* Elements that no source of a virtual dataset gives, from its creation properties and its dataspace. */
 int64_t stencil_cells_unmapped(hid_t create, hid_t space);
-
-/* The place where its values stand as they are in memory; offset 0: there is none. */
-stencil_place stencil_dataset_place(const stencil_dataset *dataset, hid_t file);
 
 /* Bytes of a chunk of an open dataset, unpacked; 0: it has none. */
 int64_t stencil_dataset_chunk_bytes(hid_t dataset);
@@ -159,6 +192,9 @@ typedef struct stencil_attribute {
  */
 stencil_status stencil_attribute_read(hid_t object, const char *path, const stencil_attribute *attribute,
                                       void *values, int *count);
+
+/* Reads an attribute of one text, which is cut; false, and "" where it is none. */
+bool stencil_attribute_text(hid_t object, const char *name, char *text, size_t chars);
 
 /* A new attribute: a scalar for count 1, else an array. IO on failure. */
 stencil_status stencil_attribute_write(hid_t object, const char *path, const stencil_attribute *attribute,

@@ -1,7 +1,6 @@
 /* An input where HDF5 reads it: what it says of the problem, and boxes of its cells. */
 #include <string.h>
 
-#include "base/words.h"
 #include "inputs/chunks.h"
 #include "inputs/file.h"
 #include "inputs/reading.h"
@@ -9,10 +8,6 @@
 /* Room for a layer of chunks, so that slabs that cut through chunks do not unpack them again and again. */
 #define CHUNK_CACHE_BYTES ((size_t)256 << 20)
 #define CHUNK_CACHE_SLOTS ((size_t)12421) /* a prime, as HDF5 advises */
-
-static const char *array_name(const stencil_h5_input *input, stencil_source source) {
-    return source == STENCIL_SOURCE_NONE ? input->facts.field : stencil_source_names[source];
-}
 
 static stencil_status check_shape(const stencil_h5_input *input, const char *name, bool same) {
     CHECK(same, BAD_DATA, "'%s': %s has another shape than %s; give one value for each cell of %s",
@@ -22,7 +17,7 @@ static stencil_status check_shape(const stencil_h5_input *input, const char *nam
 
 /* Fills in what the spec has to know of the field, or of a source, which may be missing. */
 static stencil_status inspect(stencil_h5_input *input, stencil_source source, stencil_spec *spec) {
-    const char *path = input->path, *name = array_name(input, source);
+    const char *path = input->path, *name = stencil_array_name(&input->facts, source);
     const bool is_field = source == STENCIL_SOURCE_NONE;
     STENCIL_DATASET d = {0};
     TRY(stencil_dataset_open(&d, input->file, path, name, NULL));
@@ -30,41 +25,47 @@ static stencil_status inspect(stencil_h5_input *input, stencil_source source, st
         return is_field ? stencil_field_refuse_missing(input->file, path, spec) : STENCIL_OK;
     const stencil_array array = is_field ? STENCIL_ARRAY_U : STENCIL_ARRAY_B;
     stencil_values *values = &input->facts.values[array];
-    CHECK(d.rank == 2 || d.rank == 3, BAD_DATA, "'%s': %s has rank %d; give [ny][nx] or [nz][ny][nx]", path,
-          name, d.rank);
-    TRY(check_shape(input, name, is_field || d.rank == spec->rank));
-    for (int i = 0; i < d.rank; i++) {
-        CHECK(d.extent[i] > 0, BAD_DATA, "'%s': dimension %d of %s is 0; give at least one cell", path, i,
+    CHECK(d.is.rank == 2 || d.is.rank == 3, BAD_DATA, "'%s': %s has rank %d; give [ny][nx] or [nz][ny][nx]",
+          path, name, d.is.rank);
+    TRY(check_shape(input, name, is_field || d.is.rank == spec->rank));
+    for (int i = 0; i < d.is.rank; i++) {
+        CHECK(d.is.extent[i] > 0, BAD_DATA, "'%s': dimension %d of %s is 0; give at least one cell", path, i,
               name);
-        TRY(check_shape(input, name, is_field || d.extent[i] == spec->extent[i]));
-        spec->extent[i] = d.extent[i];
+        TRY(check_shape(input, name, is_field || d.is.extent[i] == spec->extent[i]));
+        spec->extent[i] = d.is.extent[i];
     }
     CHECK(spec->source == STENCIL_SOURCE_NONE, BAD_DATA,
           "'%s' has both %s and %s: give /f for problem poisson, /q for heat, /b for everything else", path,
           stencil_source_names[spec->source], name);
     TRY(stencil_values_read(values, d.id, path, name));
     input->facts.unwritten[array] = d.unwritten;
-    input->facts.place[array] = stencil_dataset_place(&d, input->file);
-    const int64_t chunk = stencil_dataset_chunk_bytes(d.id);
-    input->facts.chunk_bytes = chunk > input->facts.chunk_bytes ? chunk : input->facts.chunk_bytes;
+    input->facts.place[array] = d.is.place;
+    if (d.is.chunk_bytes > input->facts.chunk_bytes)
+        input->facts.chunk_bytes = d.is.chunk_bytes;
     if (is_field) {
         const bool single = d.floating && d.element_bytes <= sizeof(float);
-        spec->rank = d.rank;
+        spec->rank = d.is.rank;
         spec->precision = values->packed ? values->precision : single ? STENCIL_FLOAT32 : STENCIL_FLOAT64;
     }
     spec->source = source;
     return STENCIL_OK;
 }
 
-stencil_status stencil_h5_input_open(stencil_h5_input *input, const char *path, const char *field,
-                                     stencil_spec *spec) {
-    stencil_input_facts *facts = &input->facts;
-    stencil_spec_init(spec);
+stencil_status stencil_h5_input_open(stencil_h5_input *input, const char *path) {
+    void *fd = NULL;
     *input = (stencil_h5_input){.path = path};
     TRY(stencil_h5_open(path, &input->file));
-    CHECK(stencil_h5_state(input->file, &facts->state), INTERNAL, "the system tells no state of '%s'", path);
+    CHECK(H5Fget_vfd_handle(input->file, H5P_DEFAULT, &fd) >= 0 && fd != NULL &&
+              stencil_file_state_read(*(const int *)fd, &input->facts.state),
+          INTERNAL, "the system tells no state of '%s'", path);
+    return STENCIL_OK;
+}
+
+stencil_status stencil_h5_input_spec(stencil_h5_input *input, const char *field, stencil_spec *spec) {
+    stencil_input_facts *facts = &input->facts;
+    const char *path = input->path;
     TRY(stencil_format_read(input->file, path, &facts->foreign));
-    TRY(stencil_field_choose(input->file, path, field, spec, &facts->field_passed_over));
+    TRY(stencil_field_choose(input->file, path, field, spec->field, &facts->field_passed_over));
     memcpy(facts->field, stencil_spec_field(spec), strlen(stencil_spec_field(spec)) + 1);
     for (int source = STENCIL_SOURCE_NONE; source < STENCIL_SOURCE_COUNT; source++)
         TRY(inspect(input, (stencil_source)source, spec));
@@ -85,7 +86,7 @@ void stencil_h5_input_rest(stencil_h5_input *input) {
 
 /* Keeps it open, with its chunks, for the next box. */
 static stencil_status open_dataset(stencil_h5_input *input, stencil_source source) {
-    const char *name = array_name(input, source);
+    const char *name = stencil_array_name(&input->facts, source);
     stencil_reading_at("cells of %s", name);
     if (input->dataset > 0 && input->source == source)
         return STENCIL_OK;
@@ -104,11 +105,8 @@ static stencil_status open_dataset(stencil_h5_input *input, stencil_source sourc
 stencil_status stencil_h5_input_read(stencil_h5_input *input, stencil_source source, const stencil_box *box,
                                      hid_t type, const stencil_cells *to) {
     TRY(open_dataset(input, source));
-    const char *reason = NULL, *name = array_name(input, source);
-    if (input->chunks != NULL)
-        reason = stencil_chunks_read(input->chunks, box, type, to);
-    else if (stencil_h5_box(input->dataset, box, type, to, false) < 0)
-        reason = stencil_h5_reason();
+    const char *name = stencil_array_name(&input->facts, source),
+               *reason = stencil_chunks_read(input->chunks, input->dataset, box, type, to);
     if (reason == NULL)
         return STENCIL_OK;
     /* Chunks are unpacked one by one, beside what the run was found to need. */
@@ -116,20 +114,4 @@ stencil_status stencil_h5_input_read(stencil_h5_input *input, stencil_source sou
           "there is no memory to unpack a chunk of %s (--read-memory allows more)", name);
     TRY(stencil_h5_check_filters(input->dataset, input->path, name, true));
     FAIL(BAD_DATA, "'%s': cannot read %s (%s): it is damaged", input->path, name, reason);
-}
-
-static stencil_status read_source(void *context, stencil_array array, const stencil_box *box,
-                                  const stencil_cells *to) {
-    stencil_h5_input *input = context;
-    const stencil_box there = stencil_box_from(box, input->first);
-    (void)array;
-    return stencil_h5_input_read(input, input->source, &there, input->read_as, to);
-}
-
-stencil_reader stencil_h5_input_as(stencil_h5_input *input, const stencil_problem *problem, hid_t type) {
-    stencil_h5_input_rest(input);
-    input->source = problem->spec.source;
-    input->first = problem->first;
-    input->read_as = type;
-    return (stencil_reader){read_source, input};
 }

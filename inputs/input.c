@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/words.h"
@@ -24,39 +23,24 @@ static stencil_status ask(stencil_input *input, stencil_request request, const v
     return stencil_reading_ask(input->process, request, question, answer, -1);
 }
 
-static stencil_file_state state_of(int fd) {
-    struct stat info;
-    if (fd < 0 || fstat(fd, &info) != 0)
-        return (stencil_file_state){0};
-    return (stencil_file_state){(int64_t)info.st_size, (int64_t)info.st_mtim.tv_sec,
-                                (int64_t)info.st_mtim.tv_nsec, (uint64_t)info.st_dev, (uint64_t)info.st_ino};
-}
-
-static bool is_same(const stencil_file_state *a, const stencil_file_state *b) {
-    return a->bytes == b->bytes && a->modified_s == b->modified_s && a->modified_ns == b->modified_ns &&
-           a->device == b->device && a->inode == b->inode;
-}
-
 stencil_status stencil_input_check_unchanged(const stencil_input *input) {
-    const stencil_file_state is = state_of(input->fd);
-    CHECK(is_same(&is, &input->facts.state), BAD_DATA,
-          "'%s' was changed while it was read: start again when it is complete, or with a copy", input->path);
+    stencil_file_state is;
+    CHECK(stencil_file_state_read(input->fd, &is) && memcmp(&is, &input->facts.state, sizeof is) == 0,
+          BAD_DATA, "'%s' was changed while it was read: start again when it is complete, or with a copy",
+          input->path);
     return STENCIL_OK;
 }
 
-/* Tells whether the numbers of a dataset lie within the file. */
-static bool is_within(const stencil_place *place, const int64_t *extent, int rank, int64_t file_bytes) {
-    int64_t bytes = (int64_t)stencil_precision_bytes(place->precision);
-    for (int i = 0; i < rank; i++)
-        if (!stencil_multiply(bytes, extent[i], &bytes))
-            return false;
-    return place->offset <= file_bytes && bytes <= file_bytes - place->offset;
-}
-
+/* The numbers of a dataset lie within the file. */
 static stencil_status check_within(const stencil_input *input, const char *name, const stencil_place *place,
                                    const int64_t *extent, int rank) {
-    CHECK(place->offset == 0 || is_within(place, extent, rank, input->facts.state.bytes), BAD_DATA,
-          "'%s' is truncated or damaged: it ends before the last cell of %s", input->path, name);
+    int64_t bytes = (int64_t)stencil_precision_bytes(place->precision);
+    bool within = true;
+    for (int i = 0; i < rank && within; i++)
+        within = stencil_multiply(bytes, extent[i], &bytes);
+    CHECK(place->offset == 0 || (within && place->offset <= input->facts.state.bytes &&
+                                 bytes <= input->facts.state.bytes - place->offset),
+          BAD_DATA, "'%s' is truncated or damaged: it ends before the last cell of %s", input->path, name);
     return STENCIL_OK;
 }
 
@@ -124,7 +108,7 @@ void stencil_input_rest(stencil_input *input) {
 
 stencil_status stencil_input_grid(stencil_input *input, stencil_spec *spec, stencil_notes *notes) {
     stencil_say_grid found;
-    TRY(ask(input, STENCIL_REQUEST_grid, &(stencil_ask_grid){*spec}, &found));
+    TRY(ask(input, STENCIL_REQUEST_grid, spec, &found));
     spec->spacing_count = found.spec.spacing_count;
     memcpy(spec->spacing, found.spec.spacing, sizeof spec->spacing);
     if (notes != NULL)
@@ -171,7 +155,7 @@ stencil_status stencil_input_numbers(stencil_input *input, const char *name, con
 static stencil_status read_here(const stencil_input *input, const stencil_place *place, int64_t first,
                                 double *values, int64_t count) {
     const int64_t one = (int64_t)stencil_precision_bytes(place->precision),
-                  got = stencil_h5_bytes(input->fd, place->offset + first * one, values, count * one);
+                  got = stencil_h5_bytes(input->fd, place->offset + first * one, values, NULL, count * one);
     CHECK(got == count * one, BAD_DATA, "'%s': it cannot be read on: %s", input->path,
           got < 0 ? strerror(errno) : "it was made shorter");
     for (int64_t i = count - 1; i >= 0 && place->precision == STENCIL_FLOAT32; i--) {

@@ -61,8 +61,12 @@ typedef struct stencil_input {
     bool judged[STENCIL_ARRAY_COUNT]; /* its values that are not finite are those that no step uses */
 } stencil_input;
 
-/* "/b", "/f", "/q", by the source that they are; NULL: none. */
+/* "/b", "/f", "/q", by the source that they are; NULL: none. The same for messages of a file, whose field is
+ * that of the source NONE. */
 extern const char *const stencil_source_names[STENCIL_SOURCE_COUNT];
+static inline const char *stencil_array_name(const stencil_input_facts *facts, stencil_source source) {
+    return source == STENCIL_SOURCE_NONE ? facts->field : stencil_source_names[source];
+}
 
 /* Options of opening an input. Zero-initialise for the usual ones. */
 typedef struct stencil_input_options {

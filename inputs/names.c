@@ -1,7 +1,6 @@
 /* Names that users give to what the format calls otherwise, and attributes that a problem does not use. */
 #include <ctype.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/words.h"
@@ -107,30 +106,16 @@ static const alias *alias_find(const char *name, stencil_kind kind) {
     return NULL;
 }
 
-/* Numbers of an attribute, at most one per axis; 0: it holds other things. */
-static int attribute_numbers(hid_t at, const char *name, double number[STENCIL_AXES]) {
-    STENCIL_HANDLE attribute = H5Aopen(at, name, H5P_DEFAULT);
-    STENCIL_HANDLE type = attribute < 0 ? -1 : H5Aget_type(attribute);
-    STENCIL_HANDLE space = type < 0 ? -1 : H5Aget_space(attribute);
-    const hssize_t count = space < 0 ? 0 : H5Sget_simple_extent_npoints(space);
-    if (type < 0 || !stencil_h5_is_number(type) || count < 1 || count > STENCIL_AXES ||
-        H5Aread(attribute, H5T_NATIVE_DOUBLE, number) < 0)
-        return 0;
-    return (int)count;
-}
-
 /* How many values a dataset has, where it may hold such a thing: an array as /u, or its cells in a row; some
  * numbers; else 0. */
 static hssize_t dataset_values(const stencil_named *n, const stencil_spec *spec, bool field) {
-    STENCIL_HANDLE object = H5Oopen(n->at, n->name, H5P_DEFAULT);
-    STENCIL_HANDLE space = object >= 0 && H5Iget_type(object) == H5I_DATASET ? H5Dget_space(object) : -1;
-    const hssize_t count = space < 0 ? 0 : H5Sget_simple_extent_npoints(space);
+    STENCIL_ITEM d = stencil_item_dataset(n->at, n->name);
     int64_t cells = 1;
     for (int i = 0; i < spec->rank; i++)
         cells *= spec->extent[i];
-    const bool fits = count == cells || count == 1 ||
-                      (field ? H5Sget_simple_extent_ndims(space) == spec->rank : count <= STENCIL_AXES);
-    return fits && count > 0 ? count : 0;
+    const bool fits = d.count == cells || d.count == 1 ||
+                      (field ? H5Sget_simple_extent_ndims(d.space) == spec->rank : d.count <= STENCIL_AXES);
+    return fits && d.count > 0 ? d.count : 0;
 }
 
 /* Tells whether the problem has this number already, under our name or by default. */
@@ -149,8 +134,11 @@ static bool is_said(const stencil_spec *spec, const char *meant, double number) 
 /* How many values an attribute has, where it may hold such a thing; *said: the problem says the same. */
 static int attribute_values(const stencil_named *n, const stencil_spec *spec, const alias *a, bool *said) {
     double number[STENCIL_AXES];
-    const int count = attribute_numbers(n->at, n->name, number);
-    *said = count > 0 && a->meant[0] != '/';
+    STENCIL_ITEM item = stencil_item_attribute(n->at, n->name);
+    const bool numbers = item.count >= 1 && item.count <= STENCIL_AXES && stencil_item_is_number(&item) &&
+                         H5Aread(item.id, H5T_NATIVE_DOUBLE, number) >= 0;
+    const int count = numbers ? (int)item.count : 0; /* at most one per axis */
+    *said = numbers && a->meant[0] != '/';
     for (int i = 0; i < count && *said; i++)
         *said = is_said(spec, a->meant, number[i]);
     return strcmp(a->meant, "boundary") == 0 ? 1 : count;
@@ -163,25 +151,24 @@ bool stencil_alias_note(const stencil_named *n, const stencil_spec *spec, stenci
         return false;
     const char *how = "";
     bool said = false;
-    const hssize_t values = a == NULL      ? 0
-                            : n->is_object ? dataset_values(n, spec, field)
-                                           : attribute_values(n, spec, a, &said);
+    const hssize_t values = a == NULL                    ? 0
+                            : n->place == STENCIL_OBJECT ? dataset_values(n, spec, field)
+                                                         : attribute_values(n, spec, a, &said);
     if (values == 0 || said)
         return said;
-    if (field && !n->is_object)
+    if (field && n->place != STENCIL_OBJECT)
         how = ", one for each cell";
-    else if (!field && !marker && n->is_object)
+    else if (!field && !marker && n->place == STENCIL_OBJECT)
         how = values > STENCIL_AXES ? " as an attribute, one number for all cells" : " as an attribute";
-    else if (!field && !marker && !n->is_root)
+    else if (!field && !marker && n->place != STENCIL_ATTRIBUTE)
         how = " as an attribute of the root group";
     stencil_notes_warn(notes, "%s is not used: give %s%s", n->what, a->say != NULL ? a->say : a->meant, how);
     return true;
 }
 
 void stencil_effect_notes(hid_t file, stencil_kind own, const stencil_spec *spec, stencil_notes *notes) {
-    bool past;
     const char *name;
-    for (int i = 0; (name = stencil_spec_attribute(i, &past)) != NULL; i++) {
+    for (int i = 0; (name = stencil_format_name(i).name) != NULL; i++) {
         const char *problems = stencil_attribute_effect(name, spec->kind);
         const bool plain = strcmp(name, "accelerate") == 0 && strcmp(spec->accelerate, "none") == 0;
         if (problems != NULL && stencil_attribute_effect(name, own) != NULL && !plain &&

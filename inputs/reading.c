@@ -159,14 +159,10 @@ static stencil_status start(stencil_reading *r, int *channel) {
 }
 
 static stencil_reading_limits complete(const stencil_reading_limits *limits) {
-    stencil_reading_limits all = limits != NULL ? *limits : usual_limits;
-    if (!(all.headers_s > 0))
-        all.headers_s = usual_limits.headers_s;
-    if (!(all.cells_s > 0))
-        all.cells_s = usual_limits.cells_s;
-    if (all.memory <= 0)
-        all.memory = usual_limits.memory;
-    return all;
+    const stencil_reading_limits given = limits != NULL ? *limits : usual_limits;
+    return (stencil_reading_limits){given.headers_s > 0 ? given.headers_s : usual_limits.headers_s,
+                                    given.cells_s > 0 ? given.cells_s : usual_limits.cells_s,
+                                    given.memory > 0 ? given.memory : usual_limits.memory};
 }
 
 stencil_status stencil_reading_start(stencil_reading **reading, const char *path,

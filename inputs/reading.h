@@ -40,9 +40,15 @@ void stencil_reading_allow(stencil_reading *reading, int64_t bytes);
 void stencil_reading_end(stencil_reading *reading);
 
 /* The reading process: answers requests until the other end is gone. An answerer gets the structures of its
- * request, *say zeroed; a descriptor that came along is closed behind it. */
+ * request, *say zeroed, the window, and the descriptor that came along, which is closed behind it. */
 #define STENCIL_READING_WORD "reads-for-its-parent"
-typedef stencil_status stencil_answerer(const void *ask, void *say, void *window, int fd);
+typedef struct stencil_call {
+    const stencil_asks *ask;
+    stencil_says *say;
+    void *window;
+    int fd; /* -1: none came */
+} stencil_call;
+typedef stencil_status stencil_answerer(const stencil_call *call);
 _Noreturn void stencil_reading_serve(char **argv, stencil_answerer *const answerers[STENCIL_REQUEST_COUNT]);
 
 /* Says there what is being read, for the message of the other end should it crash at that; and that so many

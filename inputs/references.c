@@ -1,6 +1,5 @@
 /* References to objects in attributes: those of dimension scales (DIMENSION_LIST, REFERENCE_LIST) and of the
  * user's own. HDF5 leaves them empty in copies of objects in another file; here they lead to the copies. */
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +21,8 @@ typedef struct transfer {
     pair *pairs;   /* [count] */
     int64_t empty; /* references of an attribute that lead to nothing in the result */
     bool full;     /* there is no memory for more */
+    hid_t object;  /* in the result, and which one, that is gone over */
+    const pair *pair;
     stencil_notes *notes;
 } transfer;
 
@@ -30,15 +31,10 @@ static int compare_pairs(const void *left, const void *right) {
     return a->from != b->from ? (a->from < b->from ? -1 : 1) : (a->order > b->order) - (a->order < b->order);
 }
 
-/* Tells whether a run writes that object anew. */
-static bool is_past(const char *name) {
-    bool past = false;
-    return stencil_object_is_known(name, &past) && past;
-}
-
 /* Adds the object of that name. */
 static void add_pair(transfer *t, const char *name) {
-    pair p = {.order = t->count, .past = is_past(name)};
+    const stencil_known *known = stencil_object_known(name);
+    pair p = {.order = t->count, .past = known != NULL && known->past};
     if (t->count == t->room) {
         const int64_t room = 2 * t->room + 64;
         pair *more = realloc(t->pairs, (size_t)room * sizeof *more);
@@ -63,13 +59,6 @@ static herr_t visit_link(hid_t file, const char *name, const H5L_info_t *info, v
     return t->full ? -1 : 0;
 }
 
-bool stencil_file_holds(hid_t file, const char *name) {
-    char here[PATH_MAX] = "", there[PATH_MAX] = "";
-    STENCIL_HANDLE object = H5Lexists(file, name, H5P_DEFAULT) > 0 ? H5Oopen(file, name, H5P_DEFAULT) : -1;
-    return object >= 0 && H5Fget_name(file, here, sizeof here) > 0 &&
-           H5Fget_name(object, there, sizeof there) > 0 && strcmp(here, there) == 0;
-}
-
 /* The array that a run reads has its name in the result, whatever links to it. */
 static bool find_pairs(transfer *t) {
     add_pair(t, "/");
@@ -84,16 +73,16 @@ static bool find_pairs(transfer *t) {
     return !t->full;
 }
 
+static int compare_key(const void *key, const void *element) {
+    const hobj_ref_t from = *(const hobj_ref_t *)key, other = ((const pair *)element)->from;
+    return (from > other) - (from < other);
+}
+
 static hobj_ref_t counterpart(transfer *t, hobj_ref_t from) {
-    int64_t low = 0, end = t->count;
-    while (low < end) {
-        const int64_t middle = low + (end - low) / 2;
-        if (t->pairs[middle].from < from)
-            low = middle + 1;
-        else
-            end = middle;
-    }
-    const hobj_ref_t to = low < t->count && t->pairs[low].from == from ? t->pairs[low].to : 0;
+    const pair *found = bsearch(&from, t->pairs, (size_t)t->count, sizeof *t->pairs, compare_key);
+    while (found != NULL && found > t->pairs && found[-1].from == from)
+        found--;
+    const hobj_ref_t to = found != NULL ? found->to : 0;
     t->empty += to == 0 && from != 0;
     return to;
 }
@@ -118,15 +107,7 @@ static void replace_region(transfer *t, hid_t type, void *value) {
     memcpy(value, &made, sizeof made < H5Tget_size(type) ? sizeof made : H5Tget_size(type));
 }
 
-static void replace_all(transfer *t, hid_t type, char *values, size_t count);
-
-static void replace_members(transfer *t, hid_t type, char *value) {
-    const int count = H5Tget_nmembers(type);
-    for (int i = 0; i < count; i++) {
-        STENCIL_HANDLE member = H5Tget_member_type(type, (unsigned)i);
-        replace_all(t, member, value + H5Tget_member_offset(type, (unsigned)i), 1);
-    }
-}
+static void replace_all(void *context, hid_t type, char *values, size_t count);
 
 /* Replaces the references in a value in memory, whatever it is made of. */
 static void replace(transfer *t, hid_t type, H5T_class_t type_class, hid_t base, char *value) {
@@ -137,7 +118,10 @@ static void replace(transfer *t, hid_t type, H5T_class_t type_class, hid_t base,
     } else if (type_class == H5T_ARRAY) {
         replace_all(t, base, value, H5Tget_size(type) / H5Tget_size(base));
     } else if (type_class == H5T_COMPOUND) {
-        replace_members(t, type, value);
+        for (int i = 0; i < H5Tget_nmembers(type); i++) {
+            STENCIL_HANDLE member = H5Tget_member_type(type, (unsigned)i);
+            replace_all(t, member, value + H5Tget_member_offset(type, (unsigned)i), 1);
+        }
     } else if (H5Tequal(type, H5T_STD_REF_OBJ) > 0) {
         memcpy(&reference, value, sizeof reference);
         reference = counterpart(t, reference);
@@ -147,7 +131,8 @@ static void replace(transfer *t, hid_t type, H5T_class_t type_class, hid_t base,
     }
 }
 
-static void replace_all(transfer *t, hid_t type, char *values, size_t count) {
+static void replace_all(void *context, hid_t type, char *values, size_t count) {
+    transfer *t = context;
     const H5T_class_t type_class = H5Tget_class(type);
     STENCIL_HANDLE base = type_class == H5T_VLEN || type_class == H5T_ARRAY ? H5Tget_super(type) : -1;
     if (type_class == H5T_REFERENCE || H5Tdetect_class(type, H5T_REFERENCE) > 0)
@@ -155,98 +140,45 @@ static void replace_all(transfer *t, hid_t type, char *values, size_t count) {
             replace(t, type, type_class, base, values + i * H5Tget_size(type));
 }
 
-bool stencil_type_refers(hid_t type) {
-    return H5Tdetect_class(type, H5T_REFERENCE) > 0;
-}
-
-/* Writes values, in memory of their own type, as an attribute that may be there with empty references. */
-static herr_t write_values(hid_t to, const char *name, hid_t type, hid_t space, const void *values) {
-    STENCIL_HANDLE made = H5Aexists(to, name) > 0
-                              ? H5Aopen(to, name, H5P_DEFAULT)
-                              : H5Acreate2(to, name, type, space, H5P_DEFAULT, H5P_DEFAULT);
-    const herr_t failed = made < 0 ? -1 : H5Awrite(made, type, values);
-    if (failed < 0)
-        stencil_h5_reason();
-    return failed;
-}
-
-/* An object of the input and its counterpart, whose attributes are gone over. */
-typedef struct object {
-    transfer *transfer;
-    hid_t to;
-    const pair *pair;
-} object;
-
 /* `attribute`: NULL for values of a dataset. */
-static void note_loss(const object *o, const char *attribute, const char *why) {
+static void note_loss(const transfer *t, const char *attribute, const char *why) {
     char name[STENCIL_WORD_MAX] = "?", what[2 * STENCIL_WORD_MAX] = "values";
-    if (o->transfer->notes == NULL)
-        return;
-    H5Rget_name(o->transfer->to, H5R_OBJECT, &o->pair->to, name, sizeof name);
+    H5Rget_name(t->to, H5R_OBJECT, &t->pair->to, name, sizeof name);
     if (attribute != NULL)
         snprintf(what, sizeof what, "attribute '%s'", attribute);
-    stencil_notes_warn(o->transfer->notes, "%s of %s %s not kept in the result: %s", what, name,
+    stencil_notes_warn(t->notes, "%s of %s %s not kept in the result: %s", what, name,
                        attribute != NULL ? "is" : "are", why);
 }
 
-static void note_outcome(const object *o, const char *attribute, herr_t failed) {
-    if (failed < 0)
-        note_loss(o, attribute, stencil_h5_reason());
-    else if (o->transfer->empty > 0)
-        note_loss(o, attribute, "it refers to what the result does not have");
+/* Goes over the values of an attribute, or (NULL) of the dataset itself. */
+static void mend_item(transfer *t, const stencil_item *from, const char *attribute) {
+    if (from->count <= 0 || !stencil_item_refers(from))
+        return;
+    t->empty = 0;
+    if (stencil_item_copy(from, t->object, attribute, replace_all, t) < 0)
+        note_loss(t, attribute, stencil_h5_reason());
+    else if (t->empty > 0)
+        note_loss(t, attribute, "it refers to what the result does not have");
 }
 
 static herr_t visit_attribute(hid_t from, const char *name, const H5A_info_t *info, void *data) {
-    const object *o = data;
+    STENCIL_ITEM item = stencil_item_attribute(from, name);
     (void)info;
-    STENCIL_HANDLE attribute = H5Aopen(from, name, H5P_DEFAULT);
-    STENCIL_HANDLE type = attribute < 0 ? -1 : H5Aget_type(attribute),
-                   space = type < 0 ? -1 : H5Aget_space(attribute);
-    const hssize_t count = space < 0 || !stencil_type_refers(type) ? 0 : H5Sget_simple_extent_npoints(space);
-    if (count <= 0)
-        return 0;
-    char *values = calloc((size_t)count, H5Tget_size(type));
-    herr_t failed = values == NULL ? -1 : H5Aread(attribute, type, values);
-    o->transfer->empty = 0;
-    if (failed >= 0) {
-        replace_all(o->transfer, type, values, (size_t)count);
-        failed = write_values(o->to, name, type, space, values);
-        H5Dvlen_reclaim(type, space, H5P_DEFAULT, values);
-    }
-    free(values);
-    note_outcome(o, name, failed);
+    mend_item(data, &item, name);
     return 0;
-}
-
-/* A dataset of references. */
-static void mend_values(const object *o, hid_t from) {
-    STENCIL_HANDLE type = H5Dget_type(from), space = type < 0 ? -1 : H5Dget_space(from);
-    const hssize_t count = space < 0 || !stencil_type_refers(type) ? 0 : H5Sget_simple_extent_npoints(space);
-    if (count <= 0 || stencil_dataset_elsewhere(from))
-        return;
-    char *values = calloc((size_t)count, H5Tget_size(type));
-    herr_t failed = values == NULL ? -1 : H5Dread(from, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
-    o->transfer->empty = 0;
-    if (failed >= 0) {
-        replace_all(o->transfer, type, values, (size_t)count);
-        failed = H5Dwrite(o->to, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
-        if (failed < 0)
-            stencil_h5_reason();
-        H5Dvlen_reclaim(type, space, H5P_DEFAULT, values);
-    }
-    free(values);
-    note_outcome(o, NULL, failed);
 }
 
 static void mend_object(transfer *t, const pair *p) {
     STENCIL_HANDLE from = H5Rdereference2(t->from, H5P_DEFAULT, H5R_OBJECT, &p->from);
     STENCIL_HANDLE to = H5Rdereference2(t->to, H5P_DEFAULT, H5R_OBJECT, &p->to);
-    object o = {t, to, p};
     if (from < 0 || to < 0)
         return;
-    H5Aiterate2(from, H5_INDEX_NAME, H5_ITER_INC, NULL, visit_attribute, &o);
-    if (H5Iget_type(from) == H5I_DATASET)
-        mend_values(&o, from);
+    t->object = to;
+    t->pair = p;
+    H5Aiterate2(from, H5_INDEX_NAME, H5_ITER_INC, NULL, visit_attribute, t);
+    STENCIL_ITEM values = stencil_item_of(from);
+    if (values.id >= 0 && !stencil_dataset_elsewhere(from))
+        mend_item(t, &values, NULL);
 }
 
 void stencil_references_copy(const stencil_h5_input *from, hid_t to, stencil_notes *notes) {
@@ -257,4 +189,71 @@ void stencil_references_copy(const stencil_h5_input *from, hid_t to, stencil_not
             if (t.pairs[i].to != 0 && !t.pairs[i].past) /* those get references of the run's own */
                 mend_object(&t, &t.pairs[i]);
     free(t.pairs);
+}
+
+/* The history of a result is among dimension scales: netCDF-4 readers take a dataset without one beside
+ * others for a fault, or give it a dimension of another name. */
+#define STEPS "residual_step"
+
+/* netCDF-4's number of a dimension, which is its own in a file; a scale without one would get the number of
+ * another.
+ */
+#define DIMENSION_NUMBER "_Netcdf4Dimid"
+
+/* A value, or a list of one. */
+static herr_t write_attribute(hid_t object, const char *name, bool list, hid_t type, const void *value) {
+    const hsize_t one = 1;
+    STENCIL_HANDLE space = list ? H5Screate_simple(1, &one, NULL) : H5Screate(H5S_SCALAR);
+    return stencil_attribute_make(object, name, type, space, type, value);
+}
+
+static herr_t write_text(hid_t object, const char *name, const char *text) {
+    STENCIL_HANDLE type = H5Tcopy(H5T_C_S1);
+    return type < 0 || H5Tset_size(type, strlen(text) + 1) < 0
+               ? -1
+               : write_attribute(object, name, false, type, text);
+}
+
+/* The two halves of "HDF5 Dimension Scale Specification": what the scale is for, and what it is of. */
+static herr_t attach(hid_t file, hid_t residual, hid_t scale) {
+    struct {
+        hobj_ref_t dataset;
+        int dimension;
+    } use = {0};
+    hobj_ref_t reference = 0;
+    hvl_t list = {1, &reference};
+    STENCIL_HANDLE uses = H5Tcreate(H5T_COMPOUND, sizeof use), lists = H5Tvlen_create(H5T_STD_REF_OBJ);
+    if (uses < 0 || lists < 0 || H5Rcreate(&use.dataset, file, "residual", H5R_OBJECT, -1) < 0 ||
+        H5Rcreate(&reference, file, STEPS, H5R_OBJECT, -1) < 0 ||
+        H5Tinsert(uses, "dataset", 0, H5T_STD_REF_OBJ) < 0 ||
+        H5Tinsert(uses, "dimension", sizeof use.dataset, H5T_NATIVE_INT) < 0)
+        return -1;
+    const herr_t failed = write_attribute(scale, "REFERENCE_LIST", true, uses, &use);
+    return failed < 0 ? failed : write_attribute(residual, "DIMENSION_LIST", true, lists, &list);
+}
+
+/* The largest number of a dimension in a file; -1: it has none. */
+static herr_t find_number(hid_t file, const char *name, const H5L_info_t *info, void *largest) {
+    int64_t number = -1;
+    STENCIL_HANDLE object = info->type == H5L_TYPE_HARD ? H5Oopen(file, name, H5P_DEFAULT) : -1;
+    STENCIL_ITEM a = stencil_item_attribute(object, DIMENSION_NUMBER);
+    if (a.count == 1 && stencil_item_is_number(&a) && H5Aread(a.id, H5T_NATIVE_INT64, &number) >= 0 &&
+        number > *(int64_t *)largest)
+        *(int64_t *)largest = number;
+    return 0;
+}
+
+stencil_status stencil_history_attach(hid_t file, const char *path, const char *field) {
+    STENCIL_HANDLE u = H5Dopen2(file, field, H5P_DEFAULT), residual = H5Dopen2(file, "residual", H5P_DEFAULT),
+                   scale = H5Dopen2(file, STEPS, H5P_DEFAULT);
+    int64_t largest = -1;
+    if (u < 0 || H5Aexists(u, "DIMENSION_LIST") <= 0)
+        return STENCIL_OK;
+    H5Lvisit(file, H5_INDEX_NAME, H5_ITER_NATIVE, find_number, &largest);
+    const int number = (int)largest + 1;
+    return stencil_h5_check_written(
+        write_text(scale, "CLASS", "DIMENSION_SCALE") >= 0 && write_text(scale, "NAME", STEPS) >= 0 &&
+            (largest < 0 || write_attribute(scale, DIMENSION_NUMBER, false, H5T_NATIVE_INT, &number) >= 0) &&
+            attach(file, residual, scale) >= 0,
+        path, "the scale of /residual");
 }

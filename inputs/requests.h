@@ -25,13 +25,9 @@ typedef struct stencil_say_open {
 typedef struct stencil_ask_cells {
     stencil_source source; /* NONE: the field */
     stencil_precision precision;
-    int threads;
+    int64_t threads; /* as wide as the box, so that no byte of the question is unset */
     stencil_box box;
 } stencil_ask_cells;
-
-typedef struct stencil_ask_grid {
-    stencil_spec spec;
-} stencil_ask_grid;
 
 typedef struct stencil_say_grid {
     stencil_spec spec;
@@ -66,10 +62,6 @@ typedef struct stencil_say_block {
     int64_t count;
 } stencil_say_block;
 
-typedef struct stencil_ask_kept {
-    stencil_source source;
-} stencil_ask_kept;
-
 typedef struct stencil_say_kept {
     int64_t bytes, chunk_bytes; /* of all that the result takes over; of the largest chunk */
 } stencil_say_kept;
@@ -96,13 +88,13 @@ typedef struct stencil_nothing {
     X(open, stencil_ask_open, stencil_say_open, false)                                                       \
     X(cells, stencil_ask_cells, stencil_nothing, true)                                                       \
     X(rest, stencil_nothing, stencil_nothing, false)                                                         \
-    X(grid, stencil_ask_grid, stencil_say_grid, false)                                                       \
+    X(grid, stencil_spec, stencil_say_grid, false)                                                           \
     X(notes, stencil_ask_notes, stencil_notes, false)                                                        \
     X(field, stencil_ask_field, stencil_say_field, false)                                                    \
     X(provenance, stencil_nothing, stencil_provenance, false)                                                \
     X(numbers, stencil_ask_numbers, stencil_numbers, false)                                                  \
     X(block, stencil_ask_block, stencil_say_block, true)                                                     \
-    X(kept, stencil_ask_kept, stencil_say_kept, false)                                                       \
+    X(kept, stencil_source, stencil_say_kept, false)                                                         \
     X(keep, stencil_ask_keep, stencil_say_keep, true)
 
 typedef enum stencil_request {

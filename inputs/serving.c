@@ -80,16 +80,15 @@ static bool answer_one(stencil_answerer *const answerers[]) {
     static stencil_asks ask;
     static stencil_answer reply;
     stencil_head what = {0, 0, 0};
-    int fd = -1;
-    if (!stencil_message_receive(STENCIL_CHANNEL, &what, &ask, sizeof ask, &fd) ||
+    stencil_call call = {&ask, &reply.says, (char *)here.board + STENCIL_BOARD_BYTES, -1};
+    if (!stencil_message_receive(STENCIL_CHANNEL, &what, &ask, sizeof ask, &call.fd) ||
         what.request >= STENCIL_REQUEST_COUNT || what.bytes != stencil_request_kinds[what.request].ask)
         return false;
     memset(&reply, 0, sizeof reply);
     here.left = here.most + READS_BESIDE;
-    const stencil_status status =
-        answerers[what.request](&ask, &reply.says, (char *)here.board + STENCIL_BOARD_BYTES, fd);
-    if (fd >= 0)
-        close(fd);
+    const stencil_status status = answerers[what.request](&call);
+    if (call.fd >= 0)
+        close(call.fd);
     what.status = status;
     what.bytes = stencil_request_kinds[what.request].say;
     if (status != STENCIL_OK) {

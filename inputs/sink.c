@@ -4,16 +4,9 @@
 
 #include "inputs/sink.h"
 
-#ifdef H5_VERSION_GE
-#if H5_VERSION_GE(1, 14, 0)
-#include <H5FDdevelop.h>
-#endif
-#endif
-
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -22,7 +15,6 @@
 
 #include "base/words.h"
 #include "inputs/h5.h"
-#include "inputs/reading.h"
 
 enum { TEMPORARY_NAME_CHARS = 200, TEMPORARY_TRIES = 100 };
 /* Room for what HDF5 needs beside the values, generously. */
@@ -64,22 +56,14 @@ static stencil_status open_temporary(stencil_sink *sink) {
     return sink->fd >= 0 ? STENCIL_OK : name_temporary(sink);
 }
 
-/* Tells whether the file behind `target` is that of the name `other`, which may be NULL. */
-static bool is_file(const struct stat *target, const char *other) {
-    struct stat source;
-    return other != NULL && stat(other, &source) == 0 && source.st_dev == target->st_dev &&
-           source.st_ino == target->st_ino;
-}
-
 static stencil_status check_target(const char *path, bool replace, const char *other, bool plain) {
     CHECK(stencil_path_last(path)[0] != '\0', CANNOT_CREATE,
           "'%s' names no file: give the output a file name", path);
-    struct stat target;
+    struct stat target, source;
     if (stat(path, &target) != 0) {
-        struct stat link;
         CHECK(errno == ENOENT || errno == ENOTDIR, CANNOT_CREATE, "cannot create '%s': %s", path,
               strerror(errno));
-        CHECK(replace || lstat(path, &link) != 0, CANNOT_CREATE,
+        CHECK(replace || lstat(path, &source) != 0, CANNOT_CREATE,
               "'%s' exists (a link to nothing): use --force to replace it, or choose another output file",
               path);
         return STENCIL_OK;
@@ -87,7 +71,8 @@ static stencil_status check_target(const char *path, bool replace, const char *o
     CHECK(!S_ISDIR(target.st_mode), CANNOT_CREATE, "'%s' is a directory: give the output a file name", path);
     CHECK(S_ISREG(target.st_mode), CANNOT_CREATE, "'%s' is not a regular file: choose another output file",
           path);
-    if (is_file(&target, other)) {
+    if (other != NULL && stat(other, &source) == 0 && source.st_dev == target.st_dev &&
+        source.st_ino == target.st_ino) {
         CHECK(!plain, CANNOT_CREATE, "'%s' is the input file: choose another output file", path);
         CHECK(replace, CANNOT_CREATE,
               "'%s' is the input file: use --force to put the result in its place, or choose another output "
@@ -128,126 +113,6 @@ static stencil_status reserve(const stencil_sink *sink, int64_t bytes) {
     return STENCIL_OK;
 }
 
-/* HDF5's virtual file driver interface: "HDF5 Virtual File Layer", and H5FDpublic.h / H5FDdevelop.h. */
-typedef struct driver_file {
-    H5FD_t base; /* HDF5's part, first */
-    stencil_sink *sink;
-} driver_file;
-
-static stencil_sink *sink_of(const H5FD_t *file) {
-    return ((const driver_file *)(const void *)file)->sink;
-}
-
-static void keep_error(stencil_sink *sink) {
-    if (sink->error == 0)
-        sink->error = errno != 0 ? errno : EIO;
-}
-
-static H5FD_t *driver_open(const char *name, unsigned flags, hid_t access, haddr_t maximum) {
-    (void)name, (void)flags, (void)maximum;
-    stencil_sink *const *sink = H5Pget_driver_info(access);
-    driver_file *file = sink != NULL ? calloc(1, sizeof *file) : NULL;
-    if (file == NULL)
-        return NULL;
-    file->sink = *sink;
-    return &file->base;
-}
-
-static herr_t driver_close(H5FD_t *file) {
-    free(file); /* the descriptor belongs to the sink */
-    return 0;
-}
-
-static haddr_t driver_get_eoa(const H5FD_t *file, H5FD_mem_t type) {
-    (void)type;
-    return sink_of(file)->eoa;
-}
-
-/* The space is there. */
-static haddr_t driver_get_eof(const H5FD_t *file, H5FD_mem_t type) {
-    (void)type;
-    const stencil_sink *sink = sink_of(file);
-    return sink->eoa > sink->closed_eoa ? sink->eoa : sink->closed_eoa;
-}
-
-static herr_t driver_set_eoa(H5FD_t *file, H5FD_mem_t type, haddr_t address) {
-    (void)type;
-    sink_of(file)->eoa = address;
-    return 0;
-}
-
-/* Moves bytes of the file from `address` on, as many as there are (returned). */
-static size_t move(stencil_sink *sink, haddr_t address, size_t size, char *to, const char *from) {
-    size_t done = 0;
-    while (done < size && sink->error == 0) {
-        const off_t at = (off_t)(address + done);
-        errno = 0;
-        const ssize_t moved = to != NULL ? pread(sink->fd, to + done, size - done, at)
-                                         : pwrite(sink->fd, from + done, size - done, at);
-        if (moved > 0) {
-            done += (size_t)moved;
-            stencil_reading_progress((size_t)moved);
-        } else if (moved == 0 && to != NULL)
-            break; /* the end of the file */
-        else if (errno != EINTR)
-            keep_error(sink);
-    }
-    return done;
-}
-
-static herr_t driver_read(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_t address, size_t size,
-                          void *buffer) {
-    (void)type, (void)transfer;
-    const size_t done = move(sink_of(file), address, size, buffer, NULL);
-    memset((char *)buffer + done, 0, size - done);
-    return 0;
-}
-
-static herr_t driver_write(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_t address, size_t size,
-                           const void *buffer) {
-    (void)type, (void)transfer;
-    move(sink_of(file), address, size, NULL, buffer);
-    return 0;
-}
-
-static const H5FD_class_t driver_class = {
-#ifdef H5FD_CLASS_VERSION
-    .version = H5FD_CLASS_VERSION,
-    .value = 513, /* of the range for drivers of one's own (256 … 65535) */
-#endif
-    .name = "stencil_sink",
-    .maxaddr = (haddr_t)INT64_MAX,
-    .fc_degree = H5F_CLOSE_WEAK,
-    .fapl_size = sizeof(stencil_sink *),
-    .open = driver_open,
-    .close = driver_close,
-    .get_eoa = driver_get_eoa,
-    .set_eoa = driver_set_eoa,
-    .get_eof = driver_get_eof,
-    .read = driver_read,
-    .write = driver_write,
-    .fl_map = H5FD_FLMAP_DICHOTOMY,
-};
-
-/* File access property list that makes H5Fcreate write into sink->fd; closed by the caller, negative on
- * failure. */
-static hid_t driver_access(stencil_sink *sink) {
-    /* Registered once, for good: as a file is closed, HDF5 1.10 reads the class after it gave up its hold on
-     * it. */
-    static hid_t driver;
-    if (driver <= 0)
-        driver = H5FDregister(&driver_class);
-    const hid_t access = driver < 0 ? -1 : H5Pcreate(H5P_FILE_ACCESS);
-    /* Objects that a failed writer left open must not keep the file, and any version writes what the oldest
-     * one reads. */
-    if (access < 0 ||
-        (H5Pset_driver(access, driver, &sink) >= 0 && H5Pset_fclose_degree(access, H5F_CLOSE_STRONG) >= 0 &&
-         H5Pset_libver_bounds(access, H5F_LIBVER_EARLIEST, H5F_LIBVER_LATEST) >= 0))
-        return access;
-    H5Pclose(access);
-    return -1;
-}
-
 void stencil_sink_close(stencil_sink *sink) {
     if (sink->path == NULL)
         return;
@@ -274,7 +139,7 @@ stencil_status stencil_sink_open(stencil_sink *sink, const char *path, bool repl
 /* Opens HDF5's file in that of the sink, a new one or the one that is there. */
 static stencil_status open_hdf5(stencil_sink *sink, bool is_new) {
     stencil_h5_quiet();
-    STENCIL_HANDLE access = driver_access(sink);
+    STENCIL_HANDLE access = stencil_h5_access(sink);
     CHECK(access >= 0, INTERNAL, "HDF5 takes no file driver: %s", stencil_h5_reason());
     sink->file = is_new ? H5Fcreate(sink->path, H5F_ACC_TRUNC, H5P_DEFAULT, access)
                         : H5Fopen(sink->path, H5F_ACC_RDWR, access);
@@ -380,24 +245,20 @@ typedef struct writing {
     const int64_t *first; /* of the cells of /u */
 } writing;
 
-static stencil_status fail_writing(const writing *w) {
-    FAIL(IO, "cannot write '%s': %s: %s", w->sink->path, w->dataset->name, stencil_h5_reason());
-}
-
 static stencil_status write_slab(void *context, const stencil_box *slab, const stencil_cells *cells) {
     const writing *w = context;
     const stencil_box there = stencil_box_from(slab, w->first);
-    return stencil_h5_box(w->to, &there, w->dataset->memory_type, cells, true) >= 0
-               ? stencil_sink_state(w->sink)
-               : fail_writing(w);
+    TRY(stencil_h5_check_written(stencil_h5_box(w->to, &there, w->dataset->memory_type, cells, true) >= 0,
+                                 w->sink->path, w->dataset->name));
+    return stencil_sink_state(w->sink);
 }
 
 stencil_status stencil_sink_create(const stencil_sink *sink, const stencil_sink_dataset *dataset,
                                    const stencil_problem *problem) {
-    const writing w = {.sink = sink, .dataset = dataset};
-    const hid_t made = stencil_h5_create(sink->file, dataset->name, problem->rank,
-                                         problem->extent + STENCIL_AXES - problem->rank, dataset->file_type);
-    return made < 0 || H5Dclose(made) < 0 ? fail_writing(&w) : STENCIL_OK;
+    const int64_t *extent = problem->extent + STENCIL_AXES - problem->rank;
+    const hid_t made =
+        stencil_h5_create(sink->file, dataset->name, problem->rank, extent, dataset->file_type, 0);
+    return stencil_h5_check_written(made >= 0 && H5Dclose(made) >= 0, sink->path, dataset->name);
 }
 
 stencil_status stencil_sink_fill(const stencil_sink *sink, const stencil_sink_dataset *dataset,
@@ -409,14 +270,9 @@ stencil_status stencil_sink_fill(const stencil_sink *sink, const stencil_sink_da
                                  .array = dataset->array,
                                  .cell_bytes = (int64_t)H5Tget_size(dataset->memory_type)};
     writing w = {sink, dataset, H5Dopen2(sink->file, dataset->name, H5P_DEFAULT), array.first};
-    if (w.to < 0)
-        return fail_writing(&w);
+    TRY(stencil_h5_check_written(w.to >= 0, sink->path, dataset->name));
     const stencil_status status = stencil_slabs_visit(&slabs, &array, write_slab, &w);
-    return H5Dclose(w.to) < 0 && status == STENCIL_OK ? fail_writing(&w) : status;
-}
-
-stencil_status stencil_sink_write(const stencil_sink *sink, const stencil_sink_dataset *dataset,
-                                  const stencil_problem *problem, const stencil_reader *from) {
-    TRY(stencil_sink_create(sink, dataset, problem));
-    return stencil_sink_fill(sink, dataset, problem, from);
+    const bool closed = H5Dclose(w.to) >= 0;
+    TRY(status);
+    return stencil_h5_check_written(closed, sink->path, dataset->name);
 }

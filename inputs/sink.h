@@ -47,17 +47,13 @@ int64_t stencil_sink_array_bytes(const stencil_problem *problem);
 /* IO when a write has failed so far; to be asked between large writes. */
 stencil_status stencil_sink_state(const stencil_sink *sink);
 
-/* A dataset /name, with those values of an array that a reader has, boundary cells included: written slab by
- * slab from what it reads as `memory_type`. IO, NO_MEMORY; what the reader fails with. */
+/* A dataset /name, with those values of an array that a reader has, boundary cells included. It is made, and
+ * then written slab by slab from what is read as `memory_type`. IO, NO_MEMORY; what the reader fails with. */
 typedef struct stencil_sink_dataset {
     const char *name;
     stencil_array array;
     hid_t file_type, memory_type;
 } stencil_sink_dataset;
-stencil_status stencil_sink_write(const stencil_sink *sink, const stencil_sink_dataset *dataset,
-                                  const stencil_problem *problem, const stencil_reader *from);
-
-/* The two halves of it: makes the dataset; writes the values of one that was made. */
 stencil_status stencil_sink_create(const stencil_sink *sink, const stencil_sink_dataset *dataset,
                                    const stencil_problem *problem);
 stencil_status stencil_sink_fill(const stencil_sink *sink, const stencil_sink_dataset *dataset,

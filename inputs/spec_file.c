@@ -62,13 +62,12 @@ static const stencil_attribute format_attribute = {"format", STENCIL_ATTRIBUTE_T
                                                    .wanted = ""};
 
 stencil_status stencil_format_read(hid_t file, const char *path, bool *foreign) {
-    char text[STENCIL_WORD_MAX] = "", *end = text;
-    int count = 0;
+    char text[STENCIL_WORD_MAX], *end = text;
     long version = 0;
-    const stencil_status status = stencil_attribute_read(file, path, &format_attribute, text, &count);
+    stencil_attribute_text(file, format_attribute.name, text, sizeof text);
     if (strncmp(text, format_prefix, sizeof format_prefix - 1) == 0)
         version = strtol(text + sizeof format_prefix - 1, &end, 10);
-    *foreign = status != STENCIL_OK || (count > 0 && (version < 1 || *end != '\0'));
+    *foreign = H5Aexists(file, format_attribute.name) > 0 && (version < 1 || *end != '\0');
     CHECK(
         *foreign || version <= FORMAT_VERSION, BAD_DATA,
         "'%s' has the format 'stencil %ld', made by a newer version of stencil: this one reads 'stencil %d'",
@@ -76,9 +75,32 @@ stencil_status stencil_format_read(hid_t file, const char *path, bool *foreign) 
     return STENCIL_OK;
 }
 
-const char *stencil_spec_attribute(int index, bool *past) {
-    *past = index < ROW_COUNT && rows[index].past;
-    return index < ROW_COUNT ? rows[index].is.name : NULL;
+static const stencil_known others[] = {
+    {"format", STENCIL_ATTRIBUTE, true},
+    {"b", STENCIL_OBJECT, false},
+    {"f", STENCIL_OBJECT, false},
+    {"q", STENCIL_OBJECT, false},
+    {"stencil", STENCIL_OBJECT, false},
+    {"residual", STENCIL_OBJECT, true},
+    {"residual_step", STENCIL_OBJECT, true},
+    {"provenance", STENCIL_OBJECT, true},
+    {"offsets", STENCIL_MEMBER, false},
+    {"weights", STENCIL_MEMBER, false},
+};
+enum { OTHER_COUNT = sizeof others / sizeof *others };
+
+stencil_known stencil_format_name(int index) {
+    const row *r = rows + index - OTHER_COUNT;
+    return index < OTHER_COUNT               ? others[index]
+           : index < OTHER_COUNT + ROW_COUNT ? (stencil_known){r->is.name, STENCIL_ATTRIBUTE, r->past}
+                                             : (stencil_known){NULL, STENCIL_ATTRIBUTE, false};
+}
+
+const stencil_known *stencil_object_known(const char *name) {
+    for (const stencil_known *k = others; k < others + OTHER_COUNT; k++)
+        if (k->place == STENCIL_OBJECT && strcmp(k->name, name) == 0)
+            return k;
+    return NULL;
 }
 
 static stencil_status read_row(const row *r, hid_t file, const char *path, stencil_spec *spec) {
@@ -109,6 +131,11 @@ static stencil_status read_attributes(hid_t file, const char *path, stencil_spec
     return STENCIL_OK;
 }
 
+/* The number of values that a spec has for it, or room for one. */
+static int count_of(const row *r, const stencil_spec *spec) {
+    return r->count_at != 0 ? *(const int *)((const char *)spec + r->count_at) : 1;
+}
+
 /* Whether a spec has a value for it. */
 static bool is_given(const stencil_attribute *is, const void *at) {
     switch (is->type) {
@@ -130,7 +157,7 @@ bool stencil_spec_says(const stencil_spec *spec, const char *attribute, double n
     if (r == rows + ROW_COUNT || r->is.type < STENCIL_ATTRIBUTE_REAL)
         return false;
     const void *at = (const char *)spec + r->at;
-    const int count = r->count_at != 0 ? *(const int *)((const char *)spec + r->count_at) : 1;
+    const int count = count_of(r, spec);
     bool says = r->is.type == STENCIL_ATTRIBUTE_WHOLE && (double)*(const int64_t *)at == number;
     for (int i = 0; i < count && r->is.type == STENCIL_ATTRIBUTE_REAL; i++)
         says = says || ((const double *)at)[i] == number;
@@ -149,7 +176,7 @@ void stencil_spec_forget(stencil_spec *spec) {
 static stencil_status write_attributes(hid_t file, const char *path, const stencil_spec *spec) {
     for (const row *r = rows; r < rows + ROW_COUNT; r++) {
         const void *at = (const char *)spec + r->at;
-        const int count = r->count_at != 0 ? *(const int *)((const char *)spec + r->count_at) : 1;
+        const int count = count_of(r, spec);
         if (count > 0 && r->new_name == NULL && is_given(&r->is, at))
             TRY(stencil_attribute_write(file, path, &r->is, count, at));
     }
@@ -163,12 +190,12 @@ static stencil_status read_table(stencil_dataset *d, hid_t file, const char *pat
     TRY(stencil_dataset_open(d, file, path, name, NULL));
     if (d->id == 0)
         return STENCIL_OK;
-    CHECK(d->rank == 1 || d->rank == rank, BAD_DATA,
-          "'%s': %s has rank %d; offsets are [n][rank], weights are [n]", path, name, d->rank);
-    CHECK(d->count > 0 && d->extent[0] <= STENCIL_POINTS_MAX && d->count <= STENCIL_POINTS_MAX * 3, BAD_DATA,
-          "'%s': %s has %" PRId64 " entries; give 1 to %d points", path, name, d->extent[0],
+    CHECK(d->is.rank == 1 || d->is.rank == rank, BAD_DATA,
+          "'%s': %s has rank %d; offsets are [n][rank], weights are [n]", path, name, d->is.rank);
+    CHECK(d->is.count > 0 && d->is.extent[0] <= STENCIL_POINTS_MAX && d->is.count <= STENCIL_POINTS_MAX * 3,
+          BAD_DATA, "'%s': %s has %" PRId64 " entries; give 1 to %d points", path, name, d->is.extent[0],
           STENCIL_POINTS_MAX);
-    return stencil_dataset_read(d, 0, d->count, H5T_NATIVE_DOUBLE, value, &d->count);
+    return stencil_dataset_read(d, 0, d->is.count, H5T_NATIVE_DOUBLE, value, &d->is.count);
 }
 
 static stencil_status read_offsets(hid_t file, const char *path, stencil_spec *spec) {
@@ -177,10 +204,10 @@ static stencil_status read_offsets(hid_t file, const char *path, stencil_spec *s
     TRY(read_table(&d, file, path, "/stencil/offsets", 2, value));
     if (d.id == 0)
         return STENCIL_OK;
-    CHECK(d.rank == 2 && d.extent[1] == spec->rank, BAD_DATA,
+    CHECK(d.is.rank == 2 && d.is.extent[1] == spec->rank, BAD_DATA,
           "'%s': /stencil/offsets has the wrong shape; give [n][%d], one row (%s) per point", path,
           spec->rank, spec->rank == 2 ? "y, x" : "z, y, x");
-    spec->offset_count = (int)d.extent[0];
+    spec->offset_count = (int)d.is.extent[0];
     for (int i = 0; i < spec->offset_count * spec->rank; i++) {
         const int k = i / spec->rank, axis = i % spec->rank;
         CHECK(fabs(value[i]) <= STENCIL_RADIUS_MAX && value[i] == floor(value[i]), BAD_DATA,
@@ -202,7 +229,7 @@ stencil_status stencil_spec_read(hid_t file, const char *path, stencil_spec *spe
     TRY(read_offsets(file, path, spec));
     STENCIL_DATASET weights = {0};
     TRY(read_table(&weights, file, path, "/stencil/weights", 1, spec->weight));
-    spec->weight_count = (int)weights.count;
+    spec->weight_count = (int)weights.is.count;
     return STENCIL_OK;
 }
 
@@ -217,7 +244,7 @@ stencil_status stencil_points_write(hid_t file, const char *path, const stencil_
     if (spec->weight_count == 0)
         return STENCIL_OK;
     STENCIL_HANDLE group = H5Gcreate2(file, "stencil", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-    CHECK(group >= 0, IO, "cannot write '%s': /stencil: %s", path, stencil_h5_reason());
+    TRY(stencil_h5_check_written(group >= 0, path, "/stencil"));
     int32_t offset[STENCIL_POINTS_MAX * 3];
     for (int i = 0; i < spec->offset_count * spec->rank; i++)
         offset[i] = spec->offset[i / spec->rank][i % spec->rank];
@@ -233,9 +260,7 @@ stencil_status stencil_h5_input_provenance(const stencil_h5_input *input, stenci
                                     .wanted = "one file name"};
     int found = 0, named = 0;
     *provenance = (stencil_provenance){0};
-    STENCIL_HANDLE group = H5Lexists(input->file, "provenance", H5P_DEFAULT) > 0
-                               ? H5Gopen2(input->file, "provenance", H5P_DEFAULT)
-                               : -1;
+    STENCIL_HANDLE group = stencil_h5_group(input->file, "provenance");
     if (group >= 0)
         TRY(stencil_attribute_read(group, input->path, &steps, &provenance->steps_done, &found));
     CHECK(found > 0, BAD_DATA,

@@ -11,84 +11,64 @@ static hssize_t points_in(hid_t within, const hsize_t *start, const hsize_t *cou
                : H5Sget_select_npoints(common);
 }
 
-/* A grid of chunks. */
-typedef struct chunks {
-    int rank;
-    hsize_t size[H5S_MAX_RANK], extent[H5S_MAX_RANK], total;
-} chunks;
-
-static bool describe(chunks *c, hid_t create, hid_t space) {
-    c->rank = H5Sget_simple_extent_dims(space, c->extent, NULL);
-    c->total = 1;
-    if (c->rank < 1 || H5Pget_chunk(create, c->rank, c->size) != c->rank)
-        return false;
-    for (int axis = 0; axis < c->rank; axis++)
-        c->total *= (c->extent[axis] + c->size[axis] - 1) / c->size[axis];
-    return true;
-}
-
-/* Cells of a selection in the chunk that starts there, as far as the dataset goes; negative on failure. */
-static int64_t cells_of(const chunks *c, const hsize_t *start, hid_t within) {
+/* Cells of a selection in the chunk that starts there, as far as the dataset goes. */
+static int64_t cells_of(const stencil_chunk_grid *grid, const hsize_t *start, hid_t within) {
     hsize_t count[H5S_MAX_RANK];
-    for (int axis = 0; axis < c->rank; axis++) {
-        const hsize_t left = c->extent[axis] - start[axis];
-        count[axis] = left < c->size[axis] ? left : c->size[axis];
-    }
-    return (int64_t)points_in(within, start, count);
+    stencil_chunk_part(grid, start, count);
+    const hssize_t points = points_in(within, start, count);
+    return points > 0 ? (int64_t)points : 0;
 }
 
 /* Cells of a selection in chunks that have no place in the file: asks for each chunk there can be. */
-static int64_t missing_cells(hid_t dataset, const chunks *c, hid_t within) {
+static int64_t missing_cells(hid_t dataset, const stencil_chunk_grid *grid, hid_t within, hsize_t total) {
     enum { LOOKS = 1024 };
+    const hsize_t origin[H5S_MAX_RANK] = {0};
+    hsize_t start[H5S_MAX_RANK] = {0};
     int64_t cells = 0;
-    for (hsize_t k = 0; k < c->total; k++) {
-        hsize_t start[H5S_MAX_RANK], rest = k;
+    for (hsize_t k = 0; k < total; k++) {
         if (k % LOOKS == 0) /* these have an end */
             stencil_reading_progress(1);
-        for (int axis = c->rank - 1; axis >= 0; axis--) {
-            const hsize_t along = (c->extent[axis] + c->size[axis] - 1) / c->size[axis];
-            start[axis] = rest % along * c->size[axis];
-            rest /= along;
-        }
-        const int64_t points = stencil_chunk_is_absent(dataset, start) ? cells_of(c, start, within) : 0;
-        cells += points > 0 ? points : 0;
+        if (stencil_chunk_is_absent(dataset, start))
+            cells += cells_of(grid, start, within);
+        stencil_chunk_next(grid, origin, grid->extent, start);
     }
     return cells;
 }
 
 /* The same from the chunks that have one, which HDF5 counts up to each of them. */
-static int64_t cells_beside(hid_t dataset, const chunks *c, hid_t within, hid_t space, hsize_t known) {
+static int64_t cells_beside(hid_t dataset, const stencil_chunk_grid *grid, hid_t within, hid_t space,
+                            hsize_t known) {
     int64_t cells = (int64_t)H5Sget_select_npoints(within);
     for (hsize_t k = 0; k < known; k++) {
         hsize_t start[H5S_MAX_RANK], bytes = 0;
         haddr_t address = HADDR_UNDEF;
         unsigned mask;
-        const bool found = H5Dget_chunk_info(dataset, space, k, start, &mask, &address, &bytes) >= 0;
-        const int64_t points = found ? cells_of(c, start, within) : 0;
-        cells -= points > 0 ? points : 0;
+        if (H5Dget_chunk_info(dataset, space, k, start, &mask, &address, &bytes) >= 0)
+            cells -= cells_of(grid, start, within);
     }
     return cells;
 }
 
 int64_t stencil_cells_unwritten(hid_t dataset, hid_t within) {
     enum { FEW = 4096 };
-    STENCIL_HANDLE create = H5Dget_create_plist(dataset), space = H5Dget_space(dataset);
-    const H5D_layout_t layout = create < 0 || space < 0 ? H5D_LAYOUT_ERROR : H5Pget_layout(create);
+    STENCIL_HANDLE space = H5Dget_space(dataset);
     const hid_t of = within > 0 ? within : space;
     H5D_space_status_t status = H5D_SPACE_STATUS_ERROR;
-    hsize_t known = 0;
-    chunks c;
-    if (layout == H5D_CONTIGUOUS && H5Pget_external_count(create) == 0 &&
-        H5Dget_space_status(dataset, &status) >= 0 && status == H5D_SPACE_STATUS_NOT_ALLOCATED)
+    hsize_t known = 0, total = 1;
+    stencil_chunk_grid grid;
+    if (stencil_dataset_layout(dataset) == H5D_CONTIGUOUS && !stencil_dataset_elsewhere(dataset) &&
+        space >= 0 && H5Dget_space_status(dataset, &status) >= 0 && status == H5D_SPACE_STATUS_NOT_ALLOCATED)
         return (int64_t)H5Sget_select_npoints(of);
-    if (layout != H5D_CHUNKED || !describe(&c, create, space))
+    if (!stencil_chunk_grid_read(&grid, dataset))
         return 0;
-    if (c.total <= FEW) /* an index that is damaged may take for ever to be counted */
-        return missing_cells(dataset, &c, of);
-    if (H5Dget_num_chunks(dataset, space, &known) < 0 || known >= c.total)
+    for (int axis = 0; axis < grid.rank; axis++)
+        total *= (grid.extent[axis] + grid.size[axis] - 1) / grid.size[axis];
+    if (total <= FEW) /* an index that is damaged may take for ever to be counted */
+        return missing_cells(dataset, &grid, of, total);
+    if (H5Dget_num_chunks(dataset, space, &known) < 0 || known >= total)
         return 0;
-    return known == 0 || known < c.total / known ? cells_beside(dataset, &c, of, space, known)
-                                                 : missing_cells(dataset, &c, of);
+    return known == 0 || known < total / known ? cells_beside(dataset, &grid, of, space, known)
+                                               : missing_cells(dataset, &grid, of, total);
 }
 
 /* Adds a selection that has no end, as far as the dataset goes. */

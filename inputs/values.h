@@ -33,24 +33,6 @@ static inline double stencil_values_unpack(const stencil_values *values, double 
 void stencil_values_note(const stencil_values *values, const char *name, const char *result,
                          stencil_notes *notes);
 
-/* Tells whether a step looks at a cell (z, y, x; counted from the first updated one), or updates it. A weight
- * of 0 hides what is finite, and it alone. */
-bool stencil_values_used(const stencil_problem *problem, const int64_t cell[3], bool finite);
-
-/* What is checked: an array of a problem. */
-typedef struct stencil_values_check {
-    const stencil_values *values;
-    const stencil_problem *problem;
-    const char *path, *name; /* of the file, of the dataset */
-    bool allow_nan;          /* NaN is a value */
-} stencil_values_check;
-
-/* Goes over all cells of /u, or the updated ones of its source; `stored` reads numbers as they are stored, as
- * double. BAD_DATA where some that a step uses have no value, or one that is out of range: how many, and the
- * first one. */
-stencil_status stencil_values_check_all(const stencil_values_check *check, const stencil_reader *stored,
-                                        stencil_array array);
-
 /* The same attributes of a copy of the dataset in another precision, whose values are unpacked: what it was
  * packed with is gone, markers and limits have its type. IO. */
 stencil_status stencil_values_write(const stencil_values *values, hid_t dataset, stencil_precision precision,

@@ -22,20 +22,16 @@ static int64_t looks_of(const stencil_problem *problem) {
     return problem->stop.steps / problem->stop.check_every + 1;
 }
 
-static stencil_status result_bytes(stencil_output *output, const stencil_problem *problem, int64_t *bytes) {
+static stencil_status count_bytes(stencil_output *output, const stencil_problem *problem) {
     stencil_reading *process = output->input->process;
     stencil_say_kept kept;
-    if (output->known_bytes > 0) { /* a place is looked for again, whatever has become of the input */
-        *bytes = output->known_bytes;
+    if (output->known_bytes > 0) /* a place is looked for again, whatever has become of the input */
         return STENCIL_OK;
-    }
-    TRY(stencil_reading_ask(process, STENCIL_REQUEST_kept, &(stencil_ask_kept){problem->spec.source}, &kept,
-                            -1));
+    TRY(stencil_reading_ask(process, STENCIL_REQUEST_kept, &problem->spec.source, &kept, -1));
     stencil_reading_allow(process, 4 * kept.chunk_bytes);
-    *bytes = stencil_sizes_add(kept.bytes, stencil_sink_array_bytes(problem) +
-                                               stencil_smaller(looks_of(problem), HISTORY_MAX) *
-                                                   (int64_t)(sizeof(double) + sizeof(int64_t)));
-    output->known_bytes = *bytes;
+    output->known_bytes = stencil_sizes_add(kept.bytes, stencil_sink_array_bytes(problem) +
+                                                            stencil_smaller(looks_of(problem), HISTORY_MAX) *
+                                                                (int64_t)(sizeof(double) + sizeof(int64_t)));
     return STENCIL_OK;
 }
 
@@ -80,7 +76,7 @@ static stencil_status write_provenance(const stencil_output *output, const stenc
                  {"compute_s", STENCIL_ATTRIBUTE_REAL, &report->compute_s},
                  {"finish_s", STENCIL_ATTRIBUTE_REAL, &report->finish_s}};
     STENCIL_HANDLE group = H5Gopen2(sink->file, "provenance", H5P_DEFAULT);
-    CHECK(group >= 0, IO, "cannot write '%s': /provenance: %s", sink->path, stencil_h5_reason());
+    TRY(stencil_h5_check_written(group >= 0, sink->path, "/provenance"));
     for (size_t i = 0; i < sizeof entry / sizeof *entry; i++) {
         const stencil_attribute is = {.name = entry[i].name, .type = entry[i].type};
         const char *value = entry[i].value;
@@ -139,34 +135,29 @@ static stencil_status write_spec(const stencil_sink *sink, const stencil_problem
 }
 
 stencil_status stencil_output_open(stencil_output *output, const stencil_problem *problem) {
-    int64_t bytes = 0;
     output->begun = false;
-    TRY(result_bytes(output, problem, &bytes));
-    return stencil_sink_open(&output->sink, output->path, output->force, output->input_path, bytes);
+    TRY(count_bytes(output, problem));
+    return stencil_sink_open(&output->sink, output->path, output->force, output->input_path,
+                             output->known_bytes);
 }
 
 /* Lists that grow with what a run makes: a dataset of its final length has to wait for it, and nothing can
  * refer to one that is not there. */
 static stencil_status create_list(const stencil_sink *sink, const char *name, hid_t type, int64_t most) {
-    const hsize_t none = 0, room = H5S_UNLIMITED, chunk = (hsize_t)stencil_smaller(most, LIST_CHUNK);
-    STENCIL_HANDLE space = H5Screate_simple(1, &none, &room), create = H5Pcreate(H5P_DATASET_CREATE);
-    STENCIL_HANDLE made = space < 0 || create < 0 || H5Pset_chunk(create, 1, &chunk) < 0 ||
-                                  H5Pset_obj_track_times(create, false) < 0 ||
-                                  H5Pset_fill_time(create, H5D_FILL_TIME_NEVER) < 0
-                              ? -1
-                              : H5Dcreate2(sink->file, name, type, space, H5P_DEFAULT, create, H5P_DEFAULT);
-    CHECK(made >= 0, IO, "cannot write '%s': %s: %s", sink->path, name, stencil_h5_reason());
-    return STENCIL_OK;
+    const int64_t none = 0;
+    STENCIL_HANDLE made =
+        stencil_h5_create(sink->file, name, 1, &none, type, stencil_smaller(most, LIST_CHUNK));
+    return stencil_h5_check_written(made >= 0, sink->path, name);
 }
 
 static stencil_status fill_list(const stencil_sink *sink, const char *name, hid_t type, int64_t count,
                                 const void *values) {
     const hsize_t size = (hsize_t)count;
     STENCIL_HANDLE list = H5Dopen2(sink->file, name, H5P_DEFAULT);
-    CHECK(list >= 0 && H5Dset_extent(list, &size) >= 0 &&
-              (count == 0 || H5Dwrite(list, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0),
-          IO, "cannot write '%s': %s: %s", sink->path, name, stencil_h5_reason());
-    return STENCIL_OK;
+    return stencil_h5_check_written(
+        list >= 0 && H5Dset_extent(list, &size) >= 0 &&
+            (count == 0 || H5Dwrite(list, type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values) >= 0),
+        sink->path, name);
 }
 
 /* The objects of a result that a run makes, so that the user's own can refer to them. */
@@ -177,8 +168,7 @@ static stencil_status create_objects(const stencil_sink *sink, const stencil_pro
     TRY(create_list(sink, "/residual_step", H5T_STD_I64LE, looks_of(problem)));
     TRY(stencil_points_write(sink->file, sink->path, &problem->spec));
     STENCIL_HANDLE group = H5Gcreate2(sink->file, "provenance", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-    CHECK(group >= 0, IO, "cannot write '%s': /provenance: %s", sink->path, stencil_h5_reason());
-    return STENCIL_OK;
+    return stencil_h5_check_written(group >= 0, sink->path, "/provenance");
 }
 
 /* The process that reads the input writes what comes from there. */

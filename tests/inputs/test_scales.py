@@ -179,6 +179,14 @@ class Scales(FolderTest):
             self.assertEqual([scale.name for scale in file["u"].dims[1].values()], ["/grid/x"])
             self.assertEqual(file[file["grid/x"].attrs["REFERENCE_LIST"][0][0]].name, "/u")
 
+    def test_number_of_a_dimension_that_is_a_long_list(self):
+        """It is none of netCDF's, and has no room in one number."""
+        self.make_h5py(2)
+        with h5py.File(self.path("p.h5"), "a") as file:
+            file["x"].attrs["_Netcdf4Dimid"] = np.arange(4000)
+        with h5py.File(self.run_file()) as file:
+            self.assertNotIn("_Netcdf4Dimid", file["residual_step"].attrs)
+
     def test_references_of_another_file(self):
         with h5py.File(self.path("other.h5"), "w") as file:
             file["u"] = self.field(2)

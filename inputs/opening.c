@@ -1,9 +1,14 @@
-/* Files that HDF5 cannot read here, by name: of other formats, of newer versions, packed with missing
- * filters. */
+/* Files are opened, and what HDF5 cannot read here is refused by name: files of other formats, of newer
+ * versions, packed with missing filters. */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
-#include "base/words.h"
 #include "inputs/h5.h"
 
 /* The first bytes of files of a format. */
@@ -39,7 +44,8 @@ static const magic magics[] = {
     {BYTES("# vtk DataFile"), "a VTK file", LOADED},
 };
 
-stencil_status stencil_h5_refuse_foreign(const char *path) {
+/* Names what a file is that is not HDF5, where its first bytes tell. */
+static stencil_status refuse_foreign(const char *path) {
     char start[32] = "";
     FILE *file = fopen(path, "rb");
     const size_t count = file == NULL ? 0 : fread(start, 1, sizeof start, file);
@@ -59,6 +65,58 @@ stencil_status stencil_h5_check_version(const char *path, const char *name) {
           "it "
           "with h5repack --low=0 --high=2 of that HDF5, or in h5py without libver='latest'",
           path, name[0] != '\0' ? ": " : "", name, stencil_h5_version(), reason);
+    return STENCIL_OK;
+}
+
+/* What the user can do about a file that the system does not give. */
+static const char *advice(int number) {
+    return number == ENOENT   ? "check the name, or make the file with 'stencil new'"
+           : number == EACCES ? "ask for the right to read it"
+                              : "give another file";
+}
+
+/* Whether another program has opened the file for writing: HDF5 locks it then. Who turned locks off does not
+ * ask. */
+static bool is_locked(int fd) {
+    const char *use = getenv("HDF5_USE_FILE_LOCKING");
+    if (use != NULL && (strcmp(use, "FALSE") == 0 || strcmp(use, "0") == 0))
+        return false;
+    return flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK; /* given back with the descriptor */
+}
+
+/* Checks the file as the system sees it, before HDF5 does: its errors tell less. */
+static stencil_status check_file(const char *path) {
+    struct stat file;
+    CHECK(stat(path, &file) == 0, NO_INPUT, "cannot open '%s': %s; %s", path, strerror(errno), advice(errno));
+    CHECK(!S_ISDIR(file.st_mode), NO_INPUT, "'%s' is a directory: give an HDF5 file", path);
+    CHECK(S_ISREG(file.st_mode), NO_INPUT, "'%s' is not a regular file: give an HDF5 file", path);
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
+    CHECK(fd >= 0, NO_INPUT, "cannot open '%s': %s; %s", path, strerror(errno), advice(errno));
+    const bool locked = is_locked(fd);
+    close(fd);
+    CHECK(!locked, NO_INPUT,
+          "'%s' is locked: another program has it open for writing; close it there, or wait until it is done",
+          path);
+    CHECK(file.st_size > 0, BAD_DATA, "'%s' is empty: give an HDF5 file", path);
+    return STENCIL_OK;
+}
+
+stencil_status stencil_h5_open(const char *path, hid_t *file) {
+    *file = -1;
+    TRY(check_file(path));
+    stencil_h5_quiet();
+    /* False for a file cut off within its first bytes as well: there is nothing left to know it by. */
+    if (H5Fis_hdf5(path) <= 0)
+        return refuse_foreign(path);
+    STENCIL_HANDLE access = stencil_h5_access(NULL);
+#if H5_VERSION_GE(1, 12, 1) || (H5_VERSION_GE(1, 10, 7) && !H5_VERSION_GE(1, 12, 0))
+    H5Pset_file_locking(access, true, true); /* not every file system has locks */
+#endif
+    *file = access < 0 ? -1 : H5Fopen(path, H5F_ACC_RDONLY, access);
+    if (*file < 0)
+        TRY(stencil_h5_check_version(path, ""));
+    CHECK(*file >= 0, BAD_DATA, "'%s' is truncated or damaged, or still being written (%s): make it again",
+          path, stencil_h5_reason());
     return STENCIL_OK;
 }
 
@@ -100,7 +158,6 @@ static const char *filter_name(H5Z_filter_t number, const char *in_file) {
 /* Tells whether a chunk has passed the filter with this place in the pipeline: chunks that it makes no
  * smaller are stored without it. Where none of the first ones has, reading tells. */
 static bool is_used(hid_t dataset, unsigned place) {
-#if H5_VERSION_GE(1, 10, 5)
     enum { LOOK_MAX = 16 };
     STENCIL_HANDLE space = H5Dget_space(dataset);
     hsize_t count = 0, offset[H5S_MAX_RANK], size;
@@ -113,9 +170,6 @@ static bool is_used(hid_t dataset, unsigned place) {
             (skipped & 1U << place) == 0)
             return true;
     return false;
-#else
-    return place < 32 && H5Dget_storage_size(dataset) > 0;
-#endif
 }
 
 stencil_status stencil_h5_check_filters(hid_t dataset, const char *path, const char *name, bool failed) {
