@@ -39,8 +39,8 @@ typedef struct experiment {
 } experiment;
 
 static bool is_timed(const experiment *e, kind k) {
-    return k != WITHOUT_COPIES || (e->trial.launches && e->trial.of.plan->halo == STENCIL_HALO_COPY &&
-                                   e->trial.of.plan->cut.parts > 1);
+    return k != WITHOUT_COPIES || (e->trial.launches && e->trial.run->plan->halo == STENCIL_HALO_COPY &&
+                                   e->trial.run->plan->cut.parts > 1);
 }
 
 static stencil_status time_kind(experiment *e, kind k, int round) {
@@ -77,10 +77,10 @@ static void set_samples(experiment *e, int64_t most) {
         e->samples = (uint32_t)stencil_smaller(most, e->steps);
         return;
     }
-    const bool all = e->trial.of.cpu != NULL;
+    const bool all = e->trial.run->cpu != NULL;
     int64_t every = all ? ((e->steps + most - 1) / most) | 1 : KERNEL_EVERY;
     const int64_t noted = all ? e->steps / every : stencil_smaller(most, e->steps / every),
-                  polls = (e->trial.of.plan->poll_every + e->trial.depth - 1) / e->trial.depth;
+                  polls = (e->trial.run->plan->poll_every + e->trial.depth - 1) / e->trial.depth;
     e->check_every = stencil_smaller(e->check_every, (ROUNDS * noted + 7) / CHECKED_SAMPLES);
     while (common(every, e->check_every) > 1 || common(every, polls) > 1)
         every += 2;
@@ -111,7 +111,7 @@ static stencil_status measure_cost(experiment *e, double *cost) {
 
 /* As many samples as cost little: by what many in a row cost, and then, with others far away, each. */
 static stencil_status choose_samples(experiment *e) {
-    const int64_t steps = e->steps, sparse = e->trial.of.cpu != NULL ? steps / SPARSE_CPU : 0,
+    const int64_t steps = e->steps, sparse = e->trial.run->cpu != NULL ? steps / SPARSE_CPU : 0,
                   least = sparse > SAMPLES_MIN ? sparse : SAMPLES_MIN;
     double cost = INFINITY;
     e->steps = stencil_smaller(steps, PROBE_STEPS);
@@ -119,7 +119,7 @@ static stencil_status choose_samples(experiment *e) {
     e->samples = (uint32_t)stencil_smaller(e->steps, PROBE);
     TRY(measure_cost(e, &cost));
     e->note_s =
-        e->trial.of.plan->barrier != STENCIL_BARRIER_none ? stencil_timeline_note_s(&e->timeline[0]) : 0;
+        e->trial.run->plan->barrier != STENCIL_BARRIER_none ? stencil_timeline_note_s(&e->timeline[0]) : 0;
     const double step_s = e->time_s[untraced(e)][0] / (double)e->steps;
     e->steps = steps;
     for (int try = 0; try < TRIES && (try == 0 || cost > cost_most); try++) {

@@ -8,12 +8,12 @@
 enum { LEAD = 32 };
 
 stencil_status stencil_trial_start(stencil_trial *t, stencil_run *run, const stencil_observers *observers) {
-    *t = (stencil_trial){.run = run, .of = stencil_run_sides_of(run), .observers = observers};
-    const stencil_plan *plan = t->of.plan;
-    t->next = t->of.steps;
+    *t = (stencil_trial){.run = run, .observers = observers};
+    const stencil_plan *plan = run->plan;
+    t->next = run->steps;
     t->depth = plan->depth;
-    t->launches = t->of.gpu != NULL && plan->barrier == STENCIL_BARRIER_none;
-    if (t->of.gpu == NULL || stencil_barriers[plan->barrier].needs != STENCIL_NEEDS_NEIGHBORS || t->depth > 1)
+    t->launches = run->gpu != NULL && plan->barrier == STENCIL_BARRIER_none;
+    if (run->gpu == NULL || stencil_barriers[plan->barrier].needs != STENCIL_NEEDS_NEIGHBORS || t->depth > 1)
         return STENCIL_OK;
     stencil_workers workers = {.tile = {plan->tile[0], plan->tile[1], plan->tile[2]}};
     for (int p = 0; p < plan->cut.parts; p++)
@@ -28,9 +28,9 @@ void stencil_trial_finish(stencil_trial *t) {
 /* A batch begins where a cycle of weights and the buffers begin again, and passes end at multiples. */
 static void align(stencil_trial *t) {
 #ifdef STENCIL_HAVE_CUDA
-    const int64_t length = 2 * (t->of.cpu != NULL ? t->of.cpu->cycle_length : t->of.gpu->cycle_length);
+    const int64_t length = 2 * (t->run->cpu != NULL ? t->run->cpu->cycle_length : t->run->gpu->cycle_length);
 #else
-    const int64_t length = 2 * t->of.cpu->cycle_length;
+    const int64_t length = 2 * t->run->cpu->cycle_length;
 #endif
     const int64_t unit = t->depth * length;
     t->next += (unit - t->next % unit) % unit;
@@ -38,17 +38,17 @@ static void align(stencil_trial *t) {
 
 /* What is noted and left out from now on. */
 static stencil_status set_trace(const stencil_trial *t, const stencil_trace *trace) {
-    if (t->of.cpu != NULL) {
-        t->of.cpu->trace = *trace;
-        t->of.cpu->fault = stencil_trial_fault(t->of.plan, trace);
+    if (t->run->cpu != NULL) {
+        t->run->cpu->trace = *trace;
+        t->run->cpu->fault = stencil_trial_fault(t->run->plan, trace);
     }
 #ifdef STENCIL_HAVE_CUDA
-    const stencil_strategy *strategy = t->of.strategy;
-    if (t->of.gpu != NULL)
-        stencil_gpu_set_trace(t->of.gpu, trace, t->marks);
-    if (t->of.gpu != NULL && strategy->replayed > 0) { /* captured with their arguments */
-        strategy->close_gpu(t->of.gpu);
-        return strategy->open_gpu(t->of.gpu);
+    const stencil_strategy *strategy = t->run->strategy;
+    if (t->run->gpu != NULL)
+        stencil_gpu_set_trace(t->run->gpu, trace, t->marks);
+    if (t->run->gpu != NULL && strategy->replayed > 0) { /* captured with their arguments */
+        strategy->close_gpu(t->run->gpu);
+        return strategy->open_gpu(t->run->gpu);
     }
 #endif
     return STENCIL_OK;
@@ -57,7 +57,7 @@ static stencil_status set_trace(const stencil_trial *t, const stencil_trace *tra
 /* In launches as long as the plan has them. */
 static stencil_status make_steps(stencil_trial *t, int64_t passes, const stencil_schedule *schedule,
                                  double *time_s) {
-    const int64_t launch = t->of.plan->wait.steps_per_launch, count = passes * t->depth,
+    const int64_t launch = t->run->plan->wait.steps_per_launch, count = passes * t->depth,
                   end = t->next + count;
     int from = (int)(t->next % 2);
     *time_s = 0;
@@ -67,24 +67,24 @@ static stencil_status make_steps(stencil_trial *t, int64_t passes, const stencil
         double batch_s = 0;
         TRY(stencil_run_batch(t->run, &batch, schedule, &batch_s));
         *time_s += batch_s;
-        t->next += t->of.outcome->steps;
-        CHECK(t->of.outcome->reason != STENCIL_REASON_INTERRUPTED, INTERRUPTED, "interrupted");
-        CHECK(t->of.outcome->steps == batch.count, BAD_DATA, "the field does not stay finite");
-        from = stencil_batch_end(&batch, schedule, t->of.plan->depth, batch.count);
+        t->next += t->run->outcome.steps;
+        CHECK(t->run->outcome.reason != STENCIL_REASON_INTERRUPTED, INTERRUPTED, "interrupted");
+        CHECK(t->run->outcome.steps == batch.count, BAD_DATA, "the field does not stay finite");
+        from = stencil_batch_end(&batch, schedule, t->run->plan->depth, batch.count);
     }
     return STENCIL_OK;
 }
 
 static stencil_status time_steps(stencil_trial *t, int64_t count, int64_t check_every,
                                  const stencil_trace *trace, double *time_s) {
-    stencil_schedule schedule = *t->of.schedule;
+    stencil_schedule schedule = t->run->schedule;
     schedule.check_every = check_every < INT64_MAX / t->depth ? check_every * t->depth : INT64_MAX;
     schedule.check_step = 0;
     schedule.under_rtol = schedule.under_atol = NAN;
 #ifdef STENCIL_HAVE_CUDA
     if (t->launches && trace->without_barrier) {
-        TRY(stencil_gpu_unordered(t->of.gpu, t->next, count));
-        return stencil_gpu_time_s(t->of.gpu, time_s);
+        TRY(stencil_gpu_unordered(t->run->gpu, t->next, count));
+        return stencil_gpu_time_s(t->run->gpu, time_s);
     }
 #else
     (void)trace;
@@ -106,7 +106,7 @@ stencil_status stencil_trial_time(stencil_trial *t, int64_t count, int64_t check
 /* Everybody waits for everybody in steps that are checked or polled. */
 static void name_samples(const stencil_trial *t, int64_t batch_first, int64_t check_every,
                          const stencil_trace *trace, stencil_timeline *timeline) {
-    const int64_t poll_every = t->of.plan->poll_every, from = t->of.cpu != NULL ? 0 : batch_first;
+    const int64_t poll_every = t->run->plan->poll_every, from = t->run->cpu != NULL ? 0 : batch_first;
     const int depth = t->depth;
     for (int i = 0; i < timeline->samples; i++) {
         stencil_sample *s = &timeline->sample[i];
@@ -130,13 +130,13 @@ void stencil_trial_weigh(const stencil_trial *t, stencil_timeline *timeline) {
 
 static stencil_status record_cpu(stencil_trial *t, int64_t count, int64_t check_every, stencil_trace *trace,
                                  stencil_timeline *timeline, double *time_s) {
-    const int threads = t->of.cpu->threads;
+    const int threads = t->run->cpu->threads;
     TRY(stencil_timeline_create(timeline, threads, (int)trace->samples));
     timeline->unit = "thread";
-    if (t->of.plan->barrier != STENCIL_BARRIER_none &&
-        stencil_barriers[t->of.plan->barrier].needs == STENCIL_NEEDS_NEIGHBORS) {
-        timeline->neighbor_first = t->of.cpu->neighbors.first;
-        timeline->neighbor = t->of.cpu->neighbors.list;
+    if (t->run->plan->barrier != STENCIL_BARRIER_none &&
+        stencil_barriers[t->run->plan->barrier].needs == STENCIL_NEEDS_NEIGHBORS) {
+        timeline->neighbor_first = t->run->cpu->neighbors.first;
+        timeline->neighbor = t->run->cpu->neighbors.list;
     }
     stencil_tick_clock *clock = malloc((size_t)threads * sizeof *clock);
     trace->participants = (uint32_t)threads;
@@ -158,7 +158,7 @@ static stencil_status record_cpu(stencil_trial *t, int64_t count, int64_t check_
 #ifdef STENCIL_HAVE_CUDA
 static stencil_status record_gpu(stencil_trial *t, int64_t count, int64_t check_every, stencil_trace *trace,
                                  stencil_timeline *timeline, double *time_s) {
-    stencil_gpu_run *run = t->of.gpu;
+    stencil_gpu_run *run = t->run->gpu;
     stencil_gpu_marks marks[STENCIL_PARTS_MAX] = {{0}};
     int first[STENCIL_PARTS_MAX + 1] = {0};
     stencil_status status = stencil_gpu_marks_create(run, trace->samples, marks);
@@ -184,7 +184,7 @@ static stencil_status record_gpu(stencil_trial *t, int64_t count, int64_t check_
 
 stencil_status stencil_trial_record(stencil_trial *t, int64_t *count, int64_t check_every, uint32_t every,
                                     uint32_t samples, stencil_timeline *timeline, double *time_s) {
-    const int64_t replayed = t->launches ? t->of.strategy->replayed : 0;
+    const int64_t replayed = t->launches ? t->run->strategy->replayed : 0;
     stencil_trace trace = {0};
     int64_t noted = *count, before = 0;
     const int64_t sampled = (int64_t)samples * every;
@@ -200,7 +200,7 @@ stencil_status stencil_trial_record(stencil_trial *t, int64_t *count, int64_t ch
     }
     if (t->launches)
         before = (noted - (replayed > 0) - samples) / 2;
-    else if (t->of.gpu != NULL && sampled < *count) { /* the others in a launch that notes nothing */
+    else if (t->run->gpu != NULL && sampled < *count) { /* the others in a launch that notes nothing */
         before = stencil_smaller(LEAD, *count - sampled);
         noted = before + sampled;
     }
@@ -208,10 +208,10 @@ stencil_status stencil_trial_record(stencil_trial *t, int64_t *count, int64_t ch
     const int64_t batch_first = replayed > 0 ? 0 : t->next / t->depth;
     stencil_trace_set(&trace, batch_first + before + 1, every, samples);
 #ifdef STENCIL_HAVE_CUDA
-    if (t->of.gpu != NULL)
+    if (t->run->gpu != NULL)
         TRY(record_gpu(t, noted, check_every, &trace, timeline, time_s));
 #endif
-    if (t->of.cpu != NULL)
+    if (t->run->cpu != NULL)
         TRY(record_cpu(t, noted, check_every, &trace, timeline, time_s));
     if (*count > noted)
         TRY(stencil_trial_time(t, *count - noted, check_every, &(stencil_trace){0}, &rest_s));

@@ -3,11 +3,10 @@
 #pragma once
 
 #include "solver/attribution/timeline.h"
-#include "solver/run/sides.h"
+#include "solver/run/drive.h"
 
 typedef struct stencil_trial {
     stencil_run *run;
-    stencil_run_sides of;
     const stencil_observers *observers;
     int64_t next;  /* steps before the next batch: words that carry a step never carry an old one */
     int depth;     /* steps of a pass: what is called a step below, and in a timeline, is a pass */
@@ -36,7 +35,7 @@ stencil_status stencil_trial_record(stencil_trial *trial, int64_t *count, int64_
 
 /* Steps from one check of the run to the next, as the trial counts them. */
 static inline int64_t stencil_trial_check_every(const stencil_trial *t) {
-    const int64_t passes = t->of.schedule->check_every / t->depth;
+    const int64_t passes = t->run->schedule.check_every / t->depth;
     return passes > 0 ? passes : 1;
 }
 

@@ -3,7 +3,6 @@
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "solver/plan/model.h"
 #include "solver/plan/sweep.h"
@@ -24,6 +23,7 @@ typedef struct work {
     stencil_machine *machine;
     stencil_calibration *costs;
     bool gpu;
+    stencil_backend backend;
     double start_s, seconds, noise;
     stencil_calibrate_progress *progress;
     void *context;
@@ -124,7 +124,7 @@ static stencil_status time_step(work *w, const subject *s, stencil_problem *prob
     const bool gpu = w->gpu;
     stencil_run_options options = {.sync = stencil_strategy_at(s->strategy).name,
                                    .sweep = stencil_sweep_infos[s->sweep].name,
-                                   .backend = w->gpu ? STENCIL_BACKEND_GPU : STENCIL_BACKEND_CPU,
+                                   .backend = w->backend,
                                    .gpu_count = gpu ? s->gpus : 0};
     for (int i = 0; i < options.gpu_count; i++)
         options.gpu[i] = i;
@@ -314,8 +314,7 @@ static stencil_status measure_rates(work *w, double row) {
         TRY(state(&problem, &any));
         if (time_is_over(w))
             return STENCIL_OK;
-        if (stencil_sweep_unavailable((stencil_sweep_id)sweep, &problem,
-                                      w->gpu ? STENCIL_BACKEND_GPU : STENCIL_BACKEND_CPU)[0] != '\0' ||
+        if (stencil_sweep_unavailable((stencil_sweep_id)sweep, &problem, w->backend)[0] != '\0' ||
             /* Cells on chip take what tuning says. */
             !stencil_sweep_can((stencil_sweep_id)sweep, &problem, STENCIL_NEED_LAUNCHES))
             continue;
@@ -329,13 +328,6 @@ static stencil_status measure_rates(work *w, double row) {
     return STENCIL_OK;
 }
 
-static int strategy_named(const char *name) {
-    int i = 0;
-    while (i + 1 < stencil_strategy_count() && strcmp(stencil_strategy_at(i).name, name) != 0)
-        i++;
-    return i;
-}
-
 /* All of it, until the time is over. */
 static stencil_status measure(work *w) {
     const bool gpu = w->gpu;
@@ -346,8 +338,7 @@ static stencil_status measure(work *w) {
     for (int loop = 0; loop < (gpu ? STENCIL_LOOP_COUNT : 1); loop++)
         TRY(measure_loop(w, (stencil_loop)loop, row));
     for (int i = 0; i < stencil_strategy_count() && !time_is_over(w); i++) {
-        const stencil_backend backend = gpu ? STENCIL_BACKEND_GPU : STENCIL_BACKEND_CPU;
-        if (stencil_strategy_unavailable(i, backend, w->machine)[0] != '\0')
+        if (stencil_strategy_unavailable(i, w->backend, w->machine)[0] != '\0')
             continue;
         TRY(tell(w, stencil_strategy_at(i).name));
         TRY(measure_strategy(w, i, row));
@@ -362,12 +353,14 @@ stencil_status stencil_calibrate(stencil_machine *machine, bool gpu, double seco
     work w = {.machine = machine,
               .costs = gpu ? &machine->gpu_costs : &machine->cpu_costs,
               .gpu = gpu,
+              .backend = gpu ? STENCIL_BACKEND_GPU : STENCIL_BACKEND_CPU,
               .start_s = stencil_clock_s(),
               .seconds = seconds,
               .noise = noise,
               .progress = progress,
               .context = context,
-              .reference = {strategy_named(gpu ? "graph" : "relaunch"), strategy_named("central")}};
+              .reference = {stencil_name_find(gpu ? "graph" : "relaunch", stencil_strategy_names),
+                            stencil_name_find("central", stencil_strategy_names)}};
     const stencil_calibration before = *w.costs;
     const stencil_status status = measure(&w);
     if (status != STENCIL_OK || is_noisy(&w))

@@ -1,7 +1,9 @@
-/* What a run holds: run.c makes its steps, cells.c has its cells. */
+/* What a run holds: run.c makes its steps, cells.c has its cells, solver/attribution/ makes batches beside
+ * it. Internal to solver/. */
 #pragma once
 
-#include "solver/run/sides.h"
+#include "solver/run/run.h"
+#include "solver/run/strategy.h"
 
 /* Who makes the steps of a plan; it has the cells in arrays of its own, or in those of an earlier side. */
 typedef struct side {
@@ -50,3 +52,8 @@ stencil_status stencil_run_load_u(stencil_run *r, const stencil_reader *from);
  * then goes back to the side and the problem before and closes that one. */
 stencil_status stencil_run_side_open(stencil_run *r, const stencil_problem *problem, side *before);
 void stencil_run_side_close(stencil_run *r, const stencil_problem *problem, const side *before);
+
+/* Makes a batch and nothing else; the outcome is the run's. *time_s: of its steps; on a GPU by the events
+ * around them. */
+stencil_status stencil_run_batch(stencil_run *run, const stencil_batch *batch,
+                                 const stencil_schedule *schedule, double *time_s);

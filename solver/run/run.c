@@ -204,17 +204,6 @@ stencil_status stencil_run_batch(stencil_run *r, const stencil_batch *batch, con
     return STENCIL_OK;
 }
 
-stencil_run_sides stencil_run_sides_of(const stencil_run *r) {
-    return (stencil_run_sides){.problem = r->problem,
-                               .plan = r->plan,
-                               .strategy = r->strategy,
-                               .schedule = &r->schedule,
-                               .outcome = &r->outcome,
-                               .cpu = r->cpu,
-                               .gpu = r->gpu,
-                               .steps = r->steps};
-}
-
 static stencil_status make_batch(stencil_run *r, const stencil_batch *batch,
                                  const stencil_schedule *schedule) {
     double time_s = 0;
