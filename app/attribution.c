@@ -132,25 +132,19 @@ static void print_rival(const attribution *a, const run_record *record) {
 static void print_rows(const attribution *a, const run_record *record, const double *row_s) {
     const double steps = (double)stencil_report_steps_done(&record->report);
     table t = {0};
-    table_add_column(&t, "where the time went", true, 0);
-    table_add_column(&t, "µs/step", false, 0);
-    table_add_column(&t, "% of_steps", false, 0);
-    table_add_column(&t, "% of_all", false, 0);
+    table_add_columns(&t, "<where the time went\t>µs/step\t>% of_steps\t>% of_all");
     for (int row = 0; row <= STENCIL_TIME_ROWS; row++) {
         const bool all = row == STENCIL_TIME_ROWS, of_steps = !all && is_of_steps(row);
         const double s = all ? a->wall.wall_s : row_s[row];
         if ((row == STENCIL_TIME_HALO && record->plan.cut.parts == 1) ||
             (row == STENCIL_TIME_SEARCH && s == 0))
             continue;
-        table_add_row(&t);
-        table_add_cell(&t, "%s", all ? "wall clock" : rows[row].name);
-        table_add_cell(&t, "%s", MICROSECONDS(s / steps));
-        table_add_cell(&t, of_steps ? "%.1f" : "-", 100 * s / steps_time_s(a, row_s));
-        table_add_cell(&t, "%.1f", 100 * s / a->wall.wall_s);
+        table_add_line(&t, "%s\t%s\t%s\t%.1f", all ? "wall clock" : rows[row].name, MICROSECONDS(s / steps),
+                       of_steps ? TEXT("%.1f", 100 * s / steps_time_s(a, row_s)) : "-",
+                       100 * s / a->wall.wall_s);
     }
     fputc('\n', stdout);
     table_print(stdout, &t);
-    table_destroy(&t);
     fputc('\n', stdout);
 }
 
@@ -168,13 +162,9 @@ static void print_rest(const attribution *a, const run_record *record, const dou
 
 /* A view of a step: times of it, and the share that compute has. */
 static void add_view(table *t, const char *name, const stencil_step_times *step, double share) {
-    table_add_row(t);
-    table_add_cell(t, "%s", name);
-    table_add_cell(t, "%s", MICROSECONDS(step->launch_s));
-    table_add_cell(t, "%s", MICROSECONDS(step->compute_s));
-    table_add_cell(t, "%s", MICROSECONDS(step->barrier_s));
-    table_add_cell(t, "%.3f", share);
-    table_add_cell(t, share > 0 && share < 1 ? "%.2f" : "-", 1 / share);
+    table_add_line(t, "%s\t%s\t%s\t%s\t%.3f\t%s", name, MICROSECONDS(step->launch_s),
+                   MICROSECONDS(step->compute_s), MICROSECONDS(step->barrier_s), share,
+                   share > 0 && share < 1 ? TEXT("%.2f", 1 / share) : "-");
 }
 
 static double share_of(const stencil_step_times *step) {
@@ -210,15 +200,11 @@ static void print_difference(const stencil_attribution *a, const char *name, dou
 static void print_views(const stencil_attribution *a, bool calibrated) {
     const stencil_step_times removal = removal_step(&a->removal), inside = stencil_attribution_inside(a);
     table t = {0};
-    static const char *const columns[] = {"view of_a step", "launch_µs",          "compute_µs",
-                                          "barrier_µs",     "share of_compute p", "1/p"};
-    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
-        table_add_column(&t, columns[i], i == 0, 0);
+    table_add_columns(&t, "<view of_a step\t>launch_µs\t>compute_µs\t>barrier_µs\t>share of_compute p\t>1/p");
     add_view(&t, "removal", &removal, a->removal.share);
     add_view(&t, "inside", &inside, share_of(&inside));
     add_view(&t, calibrated ? "model" : "model *", &a->model, share_of(&a->model));
     table_print(stdout, &t);
-    table_destroy(&t);
     puts(calibrated ? "" : "* of general figures: stencil calibrate measures this machine\n");
     const stencil_removal *r = &a->removal;
     PRINT("Removal", "T = t_O + M (t_C + t_S): %s µs = %s + %s (%s + %s) and what these do not explain%s",
@@ -257,22 +243,16 @@ static void print_waits(const stencil_attribution *a) {
     for (int k = 0; k < STENCIL_WAIT_BINS; k++)
         all += w->bin[k];
     table t = {0};
-    table_add_column(&t, "waits of", true, 0);
-    table_add_column(&t, "%", false, 0);
-    table_add_column(&t, "", true, 0);
+    table_add_columns(&t, "<waits of\t>%\t<");
     for (int k = 0; k < STENCIL_WAIT_BINS; k += 2) {
         const double part = (double)(w->bin[k] + w->bin[k + 1]) / (double)all;
         if (part == 0)
             continue;
-        table_add_row(&t);
-        table_add_cell(&t, k + 2 < STENCIL_WAIT_BINS ? "%s to %s" : "%s and more",
-                       SHORT_TIME(k == 0 ? 0 : 1e-9 * (double)(1 << k)),
-                       SHORT_TIME(1e-9 * (double)(1 << (k + 2))));
-        table_add_cell(&t, "%.1f", 100 * part);
-        table_add_cell(&t, "%.*s", (int)ceil(50 * part), bar);
+        const char *end = TEXT("to %s", SHORT_TIME(1e-9 * (double)(1 << (k + 2))));
+        table_add_line(&t, "%s %s\t%.1f\t%.*s", SHORT_TIME(k == 0 ? 0 : 1e-9 * (double)(1 << k)),
+                       k + 2 < STENCIL_WAIT_BINS ? end : "and more", 100 * part, (int)ceil(50 * part), bar);
     }
     table_print(stdout, &t);
-    table_destroy(&t);
     fputc('\n', stdout);
     PRINT("Waits", "mean %s, 95 %% under %s, longest %s; %s waits longest", SHORT_TIME(w->mean_s),
           SHORT_TIME(w->p95_s), SHORT_TIME(w->longest_s), WHO(&a->timeline, w->slowest));

@@ -43,10 +43,8 @@ static void add_comparison(table *t, const stencil_bench_result *result, const s
     const stencil_bench_row *row = either(c);
     const bench_scale scale = bench_scale_of(&row, 1, row->unit);
     char name[BENCH_NAME_SIZE], low[TABLE_CELL_SIZE], high[TABLE_CELL_SIZE];
-    table_add_row(t);
-    table_add_cell(t, "%s", bench_row_name(result, row, row->axis_count, name));
-    table_add_cell(t, "%s", stencil_verdict_names[c->verdict]);
-    table_add_cell(t, "%s", scale.unit);
+    table_add_line(t, "%s\t%s\t%s", bench_row_name(result, row, row->axis_count, name),
+                   stencil_verdict_names[c->verdict], scale.unit);
     bench_add_median(t, c->then, &scale, "");
     bench_add_median(t, c->now, &scale, "");
     if (isnan(c->shift.ratio))
@@ -75,7 +73,6 @@ static void print_comparisons(bench_printer *p, const stencil_bench_result *resu
         found[c[i].verdict]++;
     }
     table_print(p->out, &t);
-    table_destroy(&t);
     for (int v = 0; v < STENCIL_VERDICT_COUNT; v++)
         if (found[v] > 0)
             stencil_text_add(verdicts, sizeof verdicts, "%s%d %s", verdicts[0] != '\0' ? ", " : "", found[v],

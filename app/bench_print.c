@@ -24,13 +24,11 @@ void bench_print_line(bench_printer *p, const char *label, const char *text) {
     snprintf(p->last, sizeof p->last, "%s", label);
 }
 
-/* A table under its title (NULL: none), unless it is empty; destroys it. */
+/* A table under its title (NULL: none), unless it is empty. */
 static void print_table(bench_printer *p, const char *title, table *t) {
     p->incomplete = p->incomplete || t->no_memory;
-    if (t->row_count == 0) {
-        table_destroy(t);
+    if (t->row_count == 0)
         return;
-    }
     fputc('\n', p->out);
     if (title != NULL && p->markdown) {
         table_print_escaped(p->out, title, special);
@@ -41,7 +39,6 @@ static void print_table(bench_printer *p, const char *title, table *t) {
         table_print_markdown(p->out, t);
     else
         table_print(p->out, t);
-    table_destroy(t);
 }
 
 static void print_device(bench_printer *p, const stencil_bench_result *result) {

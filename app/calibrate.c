@@ -65,26 +65,17 @@ static const option calibrate_table[] = {
 
 static void print_costs(const stencil_calibration *c, bool several) {
     table t = {0};
-    table_add_column(&t, "µs of a step_without compute", true, 0);
-    table_add_column(&t, "few_blocks", false, 0);
-    table_add_column(&t, "all_blocks", false, 0);
-    table_add_column(&t, "check", false, 0);
-    if (several) {
-        table_add_column(&t, "2_parts", false, 0);
-        table_add_column(&t, TEXT("%d_parts", c->most_parts), false, 0);
-    }
+    table_add_columns(&t, "<µs of a step_without compute\t>few_blocks\t>all_blocks\t>check");
+    if (several)
+        table_add_columns(&t, TEXT(">2_parts\t>%d_parts", c->most_parts));
     for (int i = 0; i < STENCIL_STRATEGIES; i++) {
         const stencil_sync_cost *s = &c->sync[i];
-        table_add_row(&t);
-        table_add_cell(&t, "%s", stencil_strategy_at(i).name);
-        table_add_cell(&t, "%s", TEXT_NUMBER(1e6 * s->few_s));
-        table_add_cell(&t, "%s", TEXT_NUMBER(1e6 * s->all_s));
-        table_add_cell(&t, "%s", TEXT_NUMBER(1e6 * s->check_s));
+        table_add_line(&t, "%s\t%s\t%s\t%s", stencil_strategy_at(i).name, TEXT_NUMBER(1e6 * s->few_s),
+                       TEXT_NUMBER(1e6 * s->all_s), TEXT_NUMBER(1e6 * s->check_s));
         for (int most = 0; most < 2 && several && stencil_strategy_at(i).spans; most++)
             table_add_cell(&t, "%s", TEXT_NUMBER(1e6 * (most ? s->most_s : s->two_s)));
     }
     table_print(stdout, &t);
-    table_destroy(&t);
 }
 
 /* A column for each sweep and precision in cache and in memory, of those that have a figure; of launched
@@ -111,14 +102,12 @@ static void print_rates(const stencil_calibration *c, stencil_loop loop, const c
                                   k % STENCIL_DISTANCES == STENCIL_NEAR ? "cache" : "memory"),
                              false, 0);
     for (int shape = 0; shape < STENCIL_SHAPE_COUNT; shape++) {
-        table_add_row(&t);
-        table_add_cell(&t, "%s", stencil_shapes[shape].name);
+        table_add_line(&t, "%s", stencil_shapes[shape].name);
         for (int k = 0; k < COLUMNS; k++)
             if (has_rates[k])
                 table_add_cell(&t, "%s", rate[shape][k] > 0 ? TEXT_NUMBER(1e-9 * rate[shape][k]) : "–");
     }
     table_print(stdout, &t);
-    table_destroy(&t);
 }
 
 static void print_calibration(const stencil_machine *machine, bool gpu) {
@@ -192,26 +181,18 @@ static check_summary summarise(const stencil_check_case *cases, int count) {
 
 static void print_check(const stencil_check_case *cases, int count) {
     table t = {0};
-    char name[64];
-    table_add_column(&t, "problem", true, 0);
-    table_add_column(&t, "auto", true, 0);
-    table_add_column(&t, "µs/step", false, 0);
-    table_add_column(&t, "predicted", false, 0);
-    table_add_column(&t, "loss", false, 0);
+    char name[64], fastest[64];
+    table_add_columns(&t, "<problem\t<auto\t>µs/step\t>predicted\t>loss");
     table_add_column(&t, "fastest", true, 1);
     for (int i = 0; i < count; i++) {
         const stencil_check_case *c = &cases[i];
-        table_add_row(&t);
-        table_add_cell(&t, "%s", c->problem);
-        table_add_cell(&t, "%s", choice_name(&c->chosen, name));
-        table_add_cell(&t, "%s", TEXT_NUMBER(1e6 * c->chosen.step_s));
-        table_add_cell(&t, "%+.0f%%", 100 * stencil_check_error(c));
-        table_add_cell(&t, "%.1f%%", 100 * stencil_check_loss(c));
-        table_add_cell(&t, "%s", stencil_check_loss(c) > 0 ? choice_name(&c->fastest, name) : "");
+        table_add_line(&t, "%s\t%s\t%s\t%+.0f%%\t%.1f%%\t%s", c->problem, choice_name(&c->chosen, name),
+                       TEXT_NUMBER(1e6 * c->chosen.step_s), 100 * stencil_check_error(c),
+                       100 * stencil_check_loss(c),
+                       stencil_check_loss(c) > 0 ? choice_name(&c->fastest, fastest) : "");
     }
     const check_summary s = summarise(cases, count);
     table_print(stdout, &t);
-    table_destroy(&t);
     printf("\nauto         within 5 %% of the fastest plan in %d of %d problems\n"
            "loss         %.2f %% in the mean, %.1f %% at most\n"
            "predictions  within 25 %% in %d of %d problems, median error %.1f %%\n",

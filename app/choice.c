@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/bench.h"
 #include "app/json.h"
+#include "app/table.h"
 #include "app/text.h"
 
 const char *const choice_syncs[] = {
@@ -76,29 +76,13 @@ bool choice_rival(const stencil_choice *choice, const stencil_problem *problem,
     return rival->possible;
 }
 
-/* The cells of a row from --sweep on. */
-static void add_plan(table *t, const stencil_candidate *c) {
+/* A possible plan in a table: columns, and the cells of a row (returned). */
+#define PLAN_COLUMNS "<--sweep\t>depth\t<on\t>µs/step_predicted"
+static const char *plan_cells(const stencil_candidate *c, char text[160]) {
     char device[32];
-    table_add_cell(t, "%s", c->options.sweep);
-    table_add_cell(t, c->possible ? "%d" : "–", c->plan.depth);
-    table_add_cell(t, "%s", device_text(c, device));
-    table_add_cell(t, "%s", c->possible ? TEXT_NUMBER(1e6 * c->cost.step_s) : "–");
-}
-
-static void start_row(table *t, const stencil_candidate *c) {
-    table_add_row(t);
-    table_add_cell(t, "%s", c->options.sync);
-    add_plan(t, c);
-}
-
-static void start_table(table *t, bool sync_first) {
-    *t = (table){0};
-    if (sync_first)
-        table_add_column(t, "--sync", true, 0);
-    table_add_column(t, "--sweep", true, 0);
-    table_add_column(t, "depth", false, 0);
-    table_add_column(t, "on", true, 0);
-    table_add_column(t, "µs/step_predicted", false, 0);
+    snprintf(text, 160, "%s\t%d\t%s\t%s", c->options.sweep, c->plan.depth, device_text(c, device),
+             TEXT_NUMBER(1e6 * c->cost.step_s));
+    return text;
 }
 
 void choice_print_terms(const stencil_choice *choice, const stencil_problem *problem) {
@@ -108,15 +92,16 @@ void choice_print_terms(const stencil_choice *choice, const stencil_problem *pro
     bool halos = false; /* of several parts */
     for (int i = 0; i < choice->possible; i++)
         halos = halos || choice->item[i].cost.halo_s > 0;
-    table t;
-    start_table(&t, true);
+    table t = {0};
+    char plan[160];
+    table_add_columns(&t, "<--sync\t" PLAN_COLUMNS);
     for (int k = 0; k < TERMS - !halos; k++)
         table_add_column(&t, titles[k], false, 0);
     table_add_column(&t, "Gcell/s", false, 1);
     for (int i = 0; i < choice->possible; i++) {
         const stencil_cost *c = &choice->item[i].cost;
         const double term_s[TERMS] = {c->launch_s, c->barrier_s, c->compute_s, c->check_s, c->halo_s};
-        start_row(&t, &choice->item[i]);
+        table_add_line(&t, "%s\t%s", choice->item[i].options.sync, plan_cells(&choice->item[i], plan));
         for (int k = 0; k < TERMS - !halos; k++)
             table_add_cell(&t, "%.2f", 1e6 * term_s[k]);
         table_add_cell(&t, "%.4g", 1e-9 * cells / c->step_s);
@@ -124,7 +109,6 @@ void choice_print_terms(const stencil_choice *choice, const stencil_problem *pro
     table_print(stdout, &t);
     if (t.column[t.column_count - 1].hidden)
         PRINT("Gcell/s", "%s divided by the µs per step (no room for a column)", TEXT_NUMBER(1e-3 * cells));
-    table_destroy(&t);
 }
 
 /* A candidate as it is told: together with those that are like it. */
@@ -226,24 +210,20 @@ static void print_impossible(const stencil_choice *choice, telling *list) {
 }
 
 void choice_print_reasons(const stencil_choice *choice) {
-    char names[256];
+    char names[256], plan[160];
     telling *list = tellings_make(choice);
-    table t;
-    start_table(&t, false);
-    table_add_column(&t, "measured", false, 0);
-    table_add_column(&t, "--sync", true, 0);
+    table t = {0};
+    table_add_columns(&t, PLAN_COLUMNS "\t>measured\t<--sync");
     for (int i = 0; i < choice->possible && list != NULL; i++) {
         const stencil_candidate *c = list[i].of;
         if (list[i].told)
             continue;
-        table_add_row(&t);
-        add_plan(&t, c);
-        table_add_cell(&t, "%s", c->samples > 0 ? TEXT_NUMBER(1e6 * c->step_s) : "–");
-        table_add_cell(&t, "%s: %s", take_names(list, choice->possible, i, names), list[i].reason);
+        table_add_line(&t, "%s\t%s\t%s: %s", plan_cells(c, plan),
+                       c->samples > 0 ? TEXT_NUMBER(1e6 * c->step_s) : "–",
+                       take_names(list, choice->possible, i, names), list[i].reason);
         table_span_cell(&t);
     }
     table_print(stdout, &t);
-    table_destroy(&t);
     if (list != NULL)
         print_impossible(choice, list);
     free(list);

@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "app/choice.h"
-#include "app/bench.h"
 #include "app/json.h"
 #include "app/machine.h"
 #include "app/options.h"
+#include "app/table.h"
 #include "app/text.h"
 #include "inputs/inputs.h"
 
@@ -151,13 +151,6 @@ static stencil_status find_best(plan_state *state, int64_t extent, const char *b
     return status;
 }
 
-static void add_row(table *t, int64_t extent, const best_of *best) {
-    table_add_row(t);
-    table_add_cell(t, "%lld", (long long)extent);
-    table_add_cell(t, "%s", best->name);
-    table_add_cell(t, "%s", TEXT_NUMBER(1e6 * best->step_s));
-}
-
 /* Whether a size is no good, and not the machine or an option at any size. */
 static bool is_of_size(stencil_status status) {
     return status == STENCIL_USAGE || status == STENCIL_BAD_DATA || status == STENCIL_NO_MEMORY;
@@ -176,7 +169,7 @@ static stencil_status find_switches(plan_state *state, table *t, int64_t from, i
         if (status != STENCIL_OK)
             continue;
         if (strcmp(next.name, best.name) != 0)
-            add_row(t, *end, &next);
+            table_add_line(t, "%lld\t%s\t%s", (long long)*end, next.name, TEXT_NUMBER(1e6 * next.step_s));
         best = next;
     }
     return status;
@@ -191,9 +184,7 @@ static stencil_status show_switches(plan_state *state) {
           "--sizes: '%s' is not a range such as 64..16384, from 8 to 1048576", text);
     table t = {0};
     int64_t last;
-    table_add_column(&t, "from", false, 0);
-    table_add_column(&t, "quickest", true, 0);
-    table_add_column(&t, "µs/step_predicted", false, 0);
+    table_add_columns(&t, ">from\t<quickest\t>µs/step_predicted");
     const stencil_status status = find_switches(state, &t, from, to, &last);
     if (status == STENCIL_OK)
         table_print(stdout, &t);

@@ -8,14 +8,6 @@
 #include <math.h>
 #include <string.h>
 
-const char *report_criteria_text(const stencil_stop *stop, char text[96]) {
-    if (!isnan(stop->rtol))
-        stencil_text_add(text, 96, "rtol %s", TEXT_REAL(stop->rtol));
-    if (!isnan(stop->atol))
-        stencil_text_add(text, 96, "%satol %s", text[0] != '\0' ? ", " : "", TEXT_REAL(stop->atol));
-    return text;
-}
-
 /* Why a run ended: in its report, and in the line about what went wrong, with the step and "s" for more. */
 static const struct {
     const char *report, *failure;

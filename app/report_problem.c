@@ -106,6 +106,14 @@ static const char *device_text(const run_record *run, char text[256]) {
     return stencil_text_add(text, 256, plan->cut.parts > 1 ? "), %d parts" : ")", plan->cut.parts);
 }
 
+const char *report_criteria_text(const stencil_stop *stop, char text[96]) {
+    if (!isnan(stop->rtol))
+        stencil_text_add(text, 96, "rtol %s", TEXT_REAL(stop->rtol));
+    if (!isnan(stop->atol))
+        stencil_text_add(text, 96, "%satol %s", text[0] != '\0' ? ", " : "", TEXT_REAL(stop->atol));
+    return text;
+}
+
 static void print_prediction(const stencil_problem *problem) {
     const double steps = stencil_predicted_steps(problem);
     if (isnan(steps) || isinf(steps))

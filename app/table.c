@@ -16,6 +16,13 @@ void table_add_column(table *t, const char *header, bool left, int optional) {
     snprintf(column->header, sizeof column->header, "%s", header);
 }
 
+void table_add_columns(table *t, const char *columns) {
+    for (const char *at = columns; at != NULL; at = strchr(at, '\t')) {
+        at += *at == '\t';
+        table_add_column(t, TEXT("%.*s", (int)strcspn(at + 1, "\t"), at + 1), *at == '<', 0);
+    }
+}
+
 void table_add_row(table *t) {
     table_row *rows = realloc(t->row, (size_t)(t->row_count + 1) * sizeof *rows);
     if (rows == NULL) {
@@ -39,6 +46,21 @@ void table_add_cell(table *t, const char *format, ...) {
     if (cell != NULL)
         row->cell[row->cell_count++] = cell;
     t->no_memory = t->no_memory || cell == NULL;
+}
+
+void table_add_line(table *t, const char *format, ...) {
+    char text[8 * TABLE_TEXT_SIZE], *at = text;
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    table_add_row(t);
+    for (char *end; at != NULL; at = end) {
+        end = strchr(at, '\t');
+        if (end != NULL)
+            *end++ = '\0';
+        table_add_cell(t, "%s", at);
+    }
 }
 
 void table_span_cell(table *t) {
@@ -134,6 +156,7 @@ void table_print(FILE *out, table *t) {
             print_line(out, t, line, first, last);
         first = last;
     } while (first < t->column_count);
+    table_destroy(t);
 }
 
 void table_print_escaped(FILE *out, const char *text, const char *special) {
@@ -150,7 +173,7 @@ static void print_markdown_cell(FILE *out, const char *text) {
     fputs(" |", out);
 }
 
-void table_print_markdown(FILE *out, const table *t) {
+void table_print_markdown(FILE *out, table *t) {
     fputc('|', out);
     for (int c = 0; c < t->column_count; c++) {
         char header[TABLE_CELL_SIZE];
@@ -169,6 +192,7 @@ void table_print_markdown(FILE *out, const table *t) {
             print_markdown_cell(out, c < t->row[r].cell_count ? t->row[r].cell[c] : "");
         fputc('\n', out);
     }
+    table_destroy(t);
 }
 
 void table_destroy(table *t) {
@@ -176,5 +200,6 @@ void table_destroy(table *t) {
         for (int c = 0; c < t->row[r].cell_count; c++)
             free(t->row[r].cell[c]);
     free(t->row);
-    *t = (table){0};
+    t->row = NULL;
+    t->row_count = 0;
 }

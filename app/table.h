@@ -22,7 +22,7 @@ typedef struct table_row {
     bool spans; /* the last cell goes on over the columns behind it, in as many lines as it takes */
 } table_row;
 
-/* Zero-initialised: empty. Freed by table_destroy(). */
+/* Zero-initialised: empty. Its rows are released where it is printed, or by table_destroy(). */
 typedef struct table {
     int column_count;
     table_column column[TABLE_COLUMNS_MAX];
@@ -31,8 +31,13 @@ typedef struct table {
     bool no_memory; /* a row or a cell is missing for want of memory */
 } table;
 
-/* Appends a column. */
+/* Appends a column; or several, which tabs divide, each behind the side that it is aligned to:
+ * "<plan\t>µs/step". */
 void table_add_column(table *t, const char *header, bool left, int optional);
+void table_add_columns(table *t, const char *columns);
+
+/* Appends a row of cells, which tabs divide: "%s\t%.1f". */
+void table_add_line(table *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Begins a row, appends a cell to it, or makes its last cell one that spans. */
 void table_add_row(table *t);
@@ -40,13 +45,15 @@ void table_add_cell(table *t, const char *format, ...) __attribute__((format(pri
 void table_span_cell(table *t);
 
 /* Prints at 80 columns. Where even without the optional columns there are too many, the first column is
- * repeated and the others go below each other in parts. */
+ * repeated and the others go below each other in parts. The rows are released; columns stay, and tell which
+ * of them were hidden. */
 void table_print(FILE *out, table *t);
 
-/* Prints all columns as a table in Markdown. */
-void table_print_markdown(FILE *out, const table *t);
+/* Prints all columns as a table in Markdown. The rows are released. */
+void table_print_markdown(FILE *out, table *t);
 
 /* Prints text in which the `special` characters mean nothing to Markdown. */
 void table_print_escaped(FILE *out, const char *text, const char *special);
 
+/* Releases the rows of a table that is not printed. */
 void table_destroy(table *t);

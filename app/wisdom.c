@@ -201,9 +201,7 @@ static void print_entries(json_t *entries) {
     table t = {0};
     const char *key;
     json_t *entry;
-    table_add_column(&t, "plan", true, 0);
-    table_add_column(&t, "µs/step", false, 0);
-    table_add_column(&t, "problem", true, 0);
+    table_add_columns(&t, "<plan\t>µs/step\t<problem");
     json_object_foreach(entries, key, entry) {
         const char *sync = json_string_value(json_object_get(entry, "sync")),
                    *sweep = json_string_value(json_object_get(entry, "sweep")),
@@ -211,21 +209,19 @@ static void print_entries(json_t *entries) {
         const bool gpu = json_is_true(json_object_get(entry, "gpu"));
         const json_int_t parts = json_integer_value(json_object_get(entry, "parts"));
         const int length = open != NULL ? (int)(open - key) : (int)strlen(key);
-        table_add_row(&t);
-        table_add_cell(&t, "%.40s",
+        table_add_line(&t, "%.40s\t%s\t%s",
                        TEXT_ESCAPE(TEXT("%s, %s, %s", sync != NULL ? sync : "?", sweep != NULL ? sweep : "?",
                                         !gpu        ? "CPU"
                                         : parts > 1 ? TEXT("%lld GPUs", (long long)parts)
-                                                    : "GPU")));
-        table_add_cell(&t, "%s", TEXT_NUMBER(json_number_value(json_object_get(entry, "step_us"))));
-        table_add_cell(&t, "%s", TEXT_ESCAPE(TEXT_LONG("%.*s", length, key)));
+                                                    : "GPU")),
+                       TEXT_NUMBER(json_number_value(json_object_get(entry, "step_us"))),
+                       TEXT_ESCAPE(TEXT_LONG("%.*s", length, key)));
         table_span_cell(&t);
     }
     if (t.row_count > 0) {
         fputc('\n', stdout);
         table_print(stdout, &t);
     }
-    table_destroy(&t);
 }
 
 /* The file that is shown, or added to. */
