@@ -105,15 +105,6 @@ static bool is_measured(const stencil_bench_row *row) {
     return row->skipped[0] == '\0' && row->outcome[0] == '\0';
 }
 
-bool stencil_bench_is_wanted(const stencil_bench_options *options) {
-    return options->go_on == NULL || options->go_on();
-}
-
-stencil_status stencil_bench_check_wanted(const stencil_bench_options *options, const char *benchmark) {
-    CHECK(stencil_bench_is_wanted(options), INTERRUPTED, "%s is interrupted", benchmark);
-    return STENCIL_OK;
-}
-
 static stencil_status check_wanted(const stencil_bench *b) {
     return stencil_bench_check_wanted(b->options, b->result->benchmark);
 }
@@ -266,17 +257,6 @@ static stencil_status take_rounds(stencil_bench *b, int64_t most, double *scratc
         }
     }
     return STENCIL_OK;
-}
-
-void stencil_bench_fill_ratios(stencil_bench_result *result, int first) {
-    double best = 0;
-    for (int i = first; i < result->row_count; i++)
-        if (strcmp(result->row[i].kind, "copy") == 0)
-            best = fmax(best, stencil_bench_rate(&result->row[i], result->row[i].bytes));
-    for (int i = first; i < result->row_count; i++) {
-        const double rate = stencil_bench_rate(&result->row[i], result->row[i].bytes);
-        result->row[i].ratio = best > 0 && rate > 0 ? rate / best : NAN;
-    }
 }
 
 /* Rows that were to be measured and have no sample, of a benchmark that is interrupted. */

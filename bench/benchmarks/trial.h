@@ -7,6 +7,10 @@
 #include "solver/device/cpu.h"
 #include "solver/run/run.h"
 
+/* Any number made of any other: splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number
+ * generators, OOPSLA 2014), with the index as its state. */
+uint64_t stencil_mixed(uint64_t index);
+
 /* Random numbers in [0, 1) in all cells, ghost cells included, the same on every machine. */
 void stencil_field_fill_random(stencil_field *field, uint64_t seed);
 
@@ -52,12 +56,18 @@ stencil_status stencil_trial_create(stencil_bench *b, stencil_trial *trial, cons
 
 void stencil_trial_release(void *trial);
 
+/* What a run on the devices of the benchmark is asked for, of GPUs on the first `gpus`. */
+stencil_run_options stencil_trial_options(const stencil_bench *b, const char *strategy, const char *sweep,
+                                          int gpus);
+
 /* Appends a row of `subject` for a plan, a copy of which is in use then: kind, name, axes and why it is
  * skipped are the caller's. All samples of a trial have as many steps as the fastest needs, or their results
  * could not be compared: each has to give the bits that the first one gave, residual included, INTERNAL where
  * it does not, with both names. */
 stencil_status stencil_trial_add(stencil_bench *b, stencil_trial *trial, const stencil_plan *plan,
                                  stencil_bench_subject subject);
+/* The plan of such a row. */
+const stencil_plan *stencil_trial_plan(const stencil_bench *b, int row);
 
 /* The ceiling: what copying reaches on a device, which is what a sweep that moves every cell once in and once
  * out can reach at best. Of bench/benchmarks/copy.c. */
@@ -76,6 +86,9 @@ typedef struct stencil_ceiling {
  * destination is overwritten with something else before, and compared after timing: INTERNAL where it
  * differs. */
 stencil_status stencil_ceiling_add_rows(const stencil_ceiling *ceiling, stencil_bench *b);
+/* Of the field of a trial, in samples as long as its own. */
+stencil_status stencil_trial_add_copies(stencil_bench *b, const stencil_trial *trial,
+                                        stencil_bench_parameter axis);
 
 /* Host memory, copied by `threads` threads in equal shares of whole pages: the shares in which
  * stencil_memory_alloc() touches it. */
