@@ -287,14 +287,18 @@ def draw_box(ax, _, unit, rows, __):
         clip(ax, rows, [x for row in rows for x in row["samples"]])
     plain(ax.xaxis)
     common = [axis for axis, number in rows[0]["axes"].items() if all(row["axes"].get(axis) == number for row in rows[1:])]
-    ax.set_yticks(range(len(rows)), [marked(row, row["name"] + place(row, [axis for axis in row["axes"] if axis not in common]))
-                                     for row in rows])
-    ax.set_ylim(len(rows) - 0.4, -0.6)
-    ax.grid(axis="x", color="#dddddd")
-    ax.set_axisbelow(True)
+    down(ax, [marked(row, row["name"] + place(row, [axis for axis in row["axes"] if axis not in common])) for row in rows])
     if ax.get_legend_handles_labels()[0]:
         ax.legend(fontsize=9, framealpha=0.8)
     ax.set(xlabel=unit + place(rows[0], common), title=title)
+
+
+def down(ax, names):
+    """Rows with these names, the first one on top."""
+    ax.set_yticks(range(len(names)), names)
+    ax.set_ylim(len(names) - 0.4, -0.6)
+    ax.grid(axis="x", color="#dddddd")
+    ax.set_axisbelow(True)
 
 
 def clip(ax, rows, samples):
@@ -409,10 +413,7 @@ def draw_cases(ax, bars, unit, copies):
     if max(every) > LOG_RATIO**2 * min(every):  # no room for more
         from matplotlib.ticker import LogLocator
         ax.xaxis.set_major_locator(LogLocator())
-    ax.set_yticks(range(len(bars)), map(case_name, bars))
-    ax.set_ylim(len(bars) - 0.4, -0.6)
-    ax.grid(axis="x", color="#dddddd")
-    ax.set_axisbelow(True)
+    down(ax, list(map(case_name, bars)))
     ax.legend(fontsize=8, loc="lower center", bbox_to_anchor=(0.5, 1), ncols=4)
     ax.set(xlabel=unit)
     ax.set_title("beside the copy of the field" if copies else "beside other codes", pad=28)

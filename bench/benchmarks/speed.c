@@ -195,15 +195,19 @@ static int64_t whole_passes(speed *s, const stencil_plan *plan, int64_t steps) {
     return checked + stencil_round_up(left, s->pass);
 }
 
+/* "pipeline/grid", or the way to copy: what the name of a row has behind its problem. */
+static const char *name_of(const speed *s, const stencil_bench_row *row) {
+    return row->name + strlen(s->trial.of);
+}
+
 /* A row of the problem, unless it has that already; the first one is what the others are compared with. */
 static stencil_status add_row(stencil_bench *b, speed *s, const speed_case *c, const char *strategy) {
     stencil_trial *t = &s->trial;
     char name[sizeof b->result->row->name];
     stencil_plan plan = {0};
-    snprintf(name, sizeof name, "%s f%d %s/%s", t->problem.shape->name,
-             8 * (int)stencil_precision_bytes(c->precision), sweep_of(c), strategy);
+    snprintf(name, sizeof name, "%s/%s", sweep_of(c), strategy);
     for (int i = s->first; i < b->result->row_count; i++)
-        if (strcmp(b->result->row[i].name, name) == 0)
+        if (strcmp(name_of(s, &b->result->row[i]), name) == 0)
             return STENCIL_OK;
     const stencil_run_options run = options_of(b, c, strategy);
     stencil_status status = stencil_plan_here(&plan, &t->problem, &run, &t->machine);
@@ -211,10 +215,8 @@ static stencil_status add_row(stencil_bench *b, speed *s, const speed_case *c, c
         status = ERROR(UNAVAILABLE, "its passes have one step here");
     if (status == STENCIL_OK && plan.depth > 1)
         t->least = whole_passes(s, &plan, steps_of(c));
-    stencil_bench_subject subject = {"strategy", name,
-                                     .skipped = status != STENCIL_OK ? stencil_error_last()->message : ""};
-    axes_of(&t->problem.extent[STENCIL_X], t->problem.rank, run.gpu_count, subject.axis);
-    return stencil_trial_add(b, t, &plan, subject);
+    return stencil_trial_add(b, t, &plan, "strategy", name,
+                             status != STENCIL_OK ? stencil_error_last()->message : "");
 }
 
 /* Rows of all strategies in the list of a case. */
@@ -228,26 +230,11 @@ static stencil_status add_rows(stencil_bench *b, speed *s, const speed_case *c) 
     return STENCIL_OK;
 }
 
-static stencil_status add_copies(stencil_bench *b, const stencil_trial *t) {
-    const int first = b->result->row_count;
-    TRY(stencil_trial_add_copies(b, t, (stencil_bench_parameter){.name = NULL}));
-    for (int i = first; i < b->result->row_count; i++) {
-        stencil_bench_row *row = &b->result->row[i];
-        char name[sizeof row->name];
-        snprintf(name, sizeof name, "%s f%d %.12s", t->problem.shape->name,
-                 8 * (int)stencil_precision_bytes(t->problem.precision), row->name);
-        memcpy(row->name, name, sizeof name);
-        row->axis_count +=
-            axes_of(&t->problem.extent[STENCIL_X], t->problem.rank, 0, row->axis + row->axis_count);
-    }
-    return STENCIL_OK;
-}
-
-/* Whether it is a row of a sweep, which its name ends in with a strategy. */
-static bool is_of(const stencil_bench_row *row, const char *sweep) {
-    const char *at = strrchr(row->name, ' ');
+/* Whether it is a row of a sweep. */
+static bool is_of(const speed *s, const stencil_bench_row *row, const char *sweep) {
+    const char *name = name_of(s, row);
     const size_t length = strlen(sweep);
-    return strcmp(row->kind, "strategy") == 0 && strncmp(at + 1, sweep, length) == 0 && at[1 + length] == '/';
+    return strncmp(name, sweep, length) == 0 && name[length] == '/';
 }
 
 /* Cells per second of the fastest row of a sweep (its number in *best; -1: none was measured). Loops: of
@@ -257,7 +244,7 @@ static double fastest(const stencil_bench *b, const speed *s, const char *sweep,
     *best = -1;
     for (int i = s->first; i < b->result->row_count; i++) {
         const stencil_bench_row *row = &b->result->row[i];
-        if (is_of(row, sweep) && row->sample_count > 0 &&
+        if (is_of(s, row, sweep) && row->sample_count > 0 &&
             (!loops || stencil_trial_plan(b, i)->barrier != STENCIL_BARRIER_none) &&
             !(stencil_bench_rate(row, row->cells) <= rate)) {
             rate = stencil_bench_rate(row, row->cells);
@@ -312,7 +299,7 @@ static void fill_bar(const stencil_bench *b, speed *s, const speed_place *place,
     bar->loop = us ? 1e6 * cells / loop_rate : 1e-9 * loop_rate;
     if (best < 0) {
         for (int i = s->first; i < b->result->row_count; i++)
-            if (is_of(&b->result->row[i], sweep_of(c)))
+            if (is_of(s, &b->result->row[i], sweep_of(c)))
                 snprintf(bar->skipped, sizeof bar->skipped, "%s", b->result->row[i].skipped);
         return;
     }
@@ -357,8 +344,12 @@ static stencil_status measure_problem(stencil_bench *b, speed *s, const speed_pl
     if (!can_be(b, s, at, &spec))
         return STENCIL_OK;
     TRY(stencil_trial_create(b, t, &spec));
-    TRY(add_copies(b, t));
-    t->sample_s = -1;
+    snprintf(t->of, sizeof t->of, "%s f%d ", t->problem.shape->name,
+             8 * (int)stencil_precision_bytes(t->problem.precision));
+    axes_of(&t->problem.extent[STENCIL_X], spec.rank, 0, t->axis);
+    TRY(stencil_trial_add_copies(b, t));
+    t->sample_s = -1; /* of the others, which have their own steps and stand on GPUs */
+    axes_of(&t->problem.extent[STENCIL_X], spec.rank, options_of(b, &plain, NULL).gpu_count, t->axis);
     TRY(add_row(b, s, &plain, plain.gpus > 1 ? "multi-grid" : "relaunch"));
     for (int i = 0; i < s->place_count; i++)
         if (same_problem(at, &s->place[i]))

@@ -60,10 +60,7 @@ static stencil_status add_strategy(stencil_bench *b, int strategy, const char *s
     }
     snprintf(name, sizeof name, "%s%s%s%s", plain, sweep != NULL ? "/" : "", sweep != NULL ? sweep : "",
              exchanges[exchange].suffix);
-    TRY(stencil_trial_add(
-        b, t, &plan,
-        (stencil_bench_subject){"strategy", name, .skipped = why,
-                                .axis = {{sweep != NULL ? "nx" : NULL, t->problem.extent[STENCIL_X]}}}));
+    TRY(stencil_trial_add(b, t, &plan, "strategy", name, why));
     if (sweep != NULL && why[0] == '\0') {
         const stencil_cost cost = stencil_model_step(&plan, &t->problem, &t->machine);
         stencil_bench_last(b)->predicted = cost.step_s;
@@ -107,7 +104,7 @@ stencil_status stencil_measure_sweep(stencil_bench *b) {
             spec.extent[i] = spec.rank == 3 ? 512 : 8192;
     TRY(start_trial(b, &spec, true));
     const stencil_trial *t = b->own;
-    TRY(stencil_trial_add_copies(b, t, (stencil_bench_parameter){.name = NULL}));
+    TRY(stencil_trial_add_copies(b, t));
     TRY(add_strategies(b, NULL));
     TRY(stencil_bench_take(b));
     stencil_bench_note(
@@ -129,6 +126,7 @@ static stencil_status measure_size(stencil_bench *b, const stencil_spec *spec, b
     double fastest = INFINITY;
     TRY(start_trial(b, spec, of_one));
     stencil_trial *t = b->own;
+    t->axis[0] = (stencil_bench_parameter){.name = "nx", .number = t->problem.extent[STENCIL_X]};
     t->sample_s = 0.008; /* there are many rows, and the slow ones take many times as long */
     for (const stencil_sweep_info *s = stencil_sweep_infos; s->name != NULL; s++)
         if (sweep == NULL || strcmp(s->name, sweep) == 0)
@@ -136,8 +134,7 @@ static stencil_status measure_size(stencil_bench *b, const stencil_spec *spec, b
     t->spoiled = b->options->inject_fault ? b->result->row_count : 0;
     const int copies = b->result->row_count;
     if (b->options->backend != STENCIL_BACKEND_GPU || b->options->gpu_count == 1)
-        TRY(stencil_trial_add_copies(
-            b, t, (stencil_bench_parameter){.name = "nx", .number = t->problem.extent[STENCIL_X]}));
+        TRY(stencil_trial_add_copies(b, t));
     TRY(stencil_bench_take(b));
     stencil_bench_row *const end = b->result->row + copies;
     for (const stencil_bench_row *row = b->result->row + first; row < end; row++)

@@ -164,26 +164,27 @@ const stencil_plan *stencil_trial_plan(const stencil_bench *b, int row) {
     return &((const trial_case *)stencil_bench_what(b, row))->plan;
 }
 
-stencil_status stencil_trial_add_copies(stencil_bench *b, const stencil_trial *t,
-                                        stencil_bench_parameter axis) {
+stencil_status stencil_trial_add_copies(stencil_bench *b, const stencil_trial *t) {
     const stencil_ceiling ceiling = {
         .bytes = t->bytes,
         .from = t->initial.data,
         .to = &t->result, /* restored before it is read: where a sweep would write */
-        .axis = axis,
+        .axis = t->axis,
+        .of = t->of,
         .sample_s = t->sample_s,
     };
     return stencil_ceiling_add_rows(&ceiling, b);
 }
 
 stencil_status stencil_trial_add(stencil_bench *b, stencil_trial *t, const stencil_plan *plan,
-                                 stencil_bench_subject subject) {
+                                 const char *kind, const char *name, const char *why) {
     const trial_case c = {t, *plan};
     const int bytes = (int)stencil_precision_bytes(t->problem.precision);
-    subject.unit = "s/step";
-    subject.sample = sample;
-    subject.shared = &t->steps;
-    subject.sample_s = t->sample_s;
+    char full[sizeof b->result->row->name];
+    stencil_bench_subject subject = {
+        kind, full, "s/step", .sample = sample, .shared = &t->steps, .sample_s = t->sample_s, .skipped = why};
+    snprintf(full, sizeof full, "%s%s", t->of, name);
+    memcpy(subject.axis, t->axis, sizeof subject.axis);
     if (plan->stores == STENCIL_STORES_TRIED && b->result->backend == STENCIL_BACKEND_CPU)
         subject.least = t->tries * STENCIL_STORES_STEPS;
     subject.least = subject.least > t->least ? subject.least : t->least;
