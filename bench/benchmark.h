@@ -68,6 +68,7 @@ typedef struct stencil_bench {
     struct stencil_bench_kept *kept;  /* [kept_count] */
     int kept_count;
     bool calibrated; /* what is sampled from now on counts */
+    bool verifying;  /* the sampler shall look at each iteration */
     bool abandoned;  /* something does not end: nothing can be released any more */
 } stencil_bench;
 
@@ -102,6 +103,7 @@ typedef struct stencil_bench_subject {
     const char *kind, *name, *unit, *method;
     stencil_bench_case_sampler sample;
     stencil_status (*verify)(stencil_bench *b, void *what);
+    int64_t verified; /* in place of `verify`: `sample` makes so many iterations, with b->verifying set */
     /* In place of samples: says what happens, in the outcome of b->row. It may hang, crash or fault the
      * device: it is called in a child process, whose run has added the same rows. One that has not ended
      * after `limit_s` (its start, CUDA included, counts towards that: some seconds) "deadlocks"; one that

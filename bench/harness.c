@@ -304,6 +304,18 @@ static stencil_status take_all(stencil_bench *b, int64_t most, double *scratch) 
     return take_rounds(b, most, scratch);
 }
 
+/* Of b->row. */
+static stencil_status verify(stencil_bench *b, const struct stencil_bench_case *c) {
+    double dropped;
+    if (c->subject.verify != NULL)
+        return c->subject.verify(b, c->what);
+    b->verifying = c->subject.verified > 0;
+    const stencil_status status =
+        b->verifying ? c->subject.sample(b, c->what, c->subject.verified, &dropped) : STENCIL_OK;
+    b->verifying = false;
+    return status;
+}
+
 stencil_status stencil_bench_take(stencil_bench *b) {
     const int64_t asked = b->options->samples, most = asked > 0 ? asked : STENCIL_BENCH_AUTO_MAX;
     stencil_bench_row *const row = b->result->row;
@@ -330,8 +342,7 @@ stencil_status stencil_bench_take(stencil_bench *b) {
             continue;
         if (c->subject.more > 0)
             row[b->row].method_sd = stencil_two_counts_sd(&c->two);
-        if (c->subject.verify != NULL)
-            TRY(c->subject.verify(b, c->what));
+        TRY(verify(b, c));
     }
     b->taken = b->result->row_count;
     b->calibrated = false;
