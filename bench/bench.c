@@ -1,7 +1,5 @@
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "bench/device.h"
@@ -134,8 +132,8 @@ static void start_result(int index, stencil_bench_result *result) {
     *result = (stencil_bench_result){.benchmark = stencil_bench_names[index], .clock_hz = {NAN, NAN}};
 }
 
-stencil_status stencil_bench_run_here(int index, int stated, const stencil_bench_options *options,
-                                      const stencil_machine *machine, stencil_bench_result *result) {
+static stencil_status run_here(int index, int stated, const stencil_bench_options *options,
+                               const stencil_machine *machine, stencil_bench_result *result) {
     const unsigned traits = benchmarks[index].traits;
     const bool states = (traits & STENCIL_BENCH_USES_SAMPLES) == STATED;
     stencil_bench_options chosen = *options;
@@ -165,6 +163,24 @@ stencil_status stencil_bench_run_here(int index, int stated, const stencil_bench
     return status;
 }
 
+/* A benchmark in a child is taken to hang after so long. Its own time-out ends its sampling long before. */
+static const double hang_least_s = 60, hang_timeouts = 15;
+
+stencil_status stencil_bench_run_in_child(int index, const stencil_bench_options *options,
+                                          const stencil_machine *machine, stencil_bench_result *result) {
+    const stencil_bench b = {.options = options, .machine = machine};
+    const unsigned sizes = STENCIL_BENCH_USES_EDGES | STENCIL_BENCH_USES_ELEMENTS;
+    const int turns =
+        (stencil_bench_uses(index, options, machine) & sizes) != 0 ? STENCIL_BENCH_EDGES_MAX : 1;
+    const double timeout_s = turns * (hang_least_s + hang_timeouts * options->timeout_s);
+    bool timed_out;
+    const char *name = stencil_bench_names[index];
+    const stencil_status status = stencil_bench_in_child(&b, name, 0, timeout_s, result, &timed_out);
+    result->benchmark = name;
+    CHECK(!timed_out, INTERNAL, "%s hangs: its child process was ended after %.0f s", name, timeout_s);
+    return status;
+}
+
 stencil_status stencil_bench_run(int index, const stencil_bench_options *options,
                                  const stencil_machine *machine, stencil_bench_result *result) {
     stencil_bench_options chosen = *options;
@@ -177,57 +193,19 @@ stencil_status stencil_bench_run(int index, const stencil_bench_options *options
     const bool alone = chosen.backend == STENCIL_BACKEND_GPU && options->child_command != NULL &&
                        benchmarks[index].run_gpu != NULL;
     const stencil_status status = alone ? stencil_bench_run_in_child(index, &chosen, machine, result)
-                                        : stencil_bench_run_here(index, 0, &chosen, machine, result);
+                                        : run_here(index, 0, &chosen, machine, result);
     if (status != STENCIL_OK)
         snprintf(result->failed, sizeof result->failed, "%.500s", stencil_error_last()->message);
     return status;
 }
 
-void stencil_bench_result_destroy(stencil_bench_result *result) {
-    if (result == NULL)
-        return;
-    for (int i = 0; i < result->row_count; i++)
-        free(result->row[i].sample);
-    free(result->row);
-    free(result->bar);
-    json_decref(result->source);
-    *result = (stencil_bench_result){0};
+static stencil_status run_named(const char *name, int stated, const stencil_bench_options *options,
+                                const stencil_machine *machine, stencil_bench_result *result) {
+    const int index = stencil_name_find(name, stencil_bench_names);
+    CHECK(index >= 0, USAGE, "unknown benchmark '%s'", name);
+    return run_here(index, stated, options, machine, result);
 }
 
-void stencil_bench_add_number(stencil_bench_result *result, const char *name, int64_t number) {
-    result->parameter[result->parameter_count++] = (stencil_bench_parameter){.name = name, .number = number};
-}
-
-void stencil_bench_add_text(stencil_bench_result *result, const char *name, const char *text) {
-    stencil_bench_parameter *parameter = &result->parameter[result->parameter_count];
-    stencil_bench_add_number(result, name, 0);
-    snprintf(parameter->text, sizeof parameter->text, "%s", text);
-}
-
-void stencil_bench_note(stencil_bench *b, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(b->result->note[b->result->note_count++], sizeof b->result->note[0], format, arguments);
-    va_end(arguments);
-}
-
-stencil_status stencil_bench_skip(stencil_bench_result *result, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(result->skipped, sizeof result->skipped, format, arguments);
-    va_end(arguments);
-    return STENCIL_OK;
-}
-
-bool stencil_bench_axis(const stencil_bench_row *row, const char *name, int64_t *number) {
-    for (int i = 0; i < row->axis_count; i++)
-        if (strcmp(row->axis[i].name, name) == 0) {
-            *number = row->axis[i].number;
-            return true;
-        }
-    return false;
-}
-
-double stencil_bench_rate(const stencil_bench_row *row, double amount) {
-    return row->sample_count > 0 ? amount / row->statistics.median : 0;
+stencil_status stencil_bench_child_main(const char *name, const stencil_bench_options *options) {
+    return stencil_bench_answer(name, options, run_named);
 }

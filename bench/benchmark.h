@@ -68,6 +68,7 @@ typedef struct stencil_bench {
     struct stencil_bench_kept *kept;  /* [kept_count] */
     int kept_count;
     bool calibrated; /* what is sampled from now on counts */
+    bool verifying;  /* the sampler shall look at each iteration */
     bool abandoned;  /* something does not end: nothing can be released any more */
 } stencil_bench;
 
@@ -102,6 +103,7 @@ typedef struct stencil_bench_subject {
     const char *kind, *name, *unit, *method;
     stencil_bench_case_sampler sample;
     stencil_status (*verify)(stencil_bench *b, void *what);
+    int64_t verified; /* in place of `verify`: `sample` makes so many iterations, with b->verifying set */
     /* In place of samples: says what happens, in the outcome of b->row. It may hang, crash or fault the
      * device: it is called in a child process, whose run has added the same rows. One that has not ended
      * after `limit_s` (its start, CUDA included, counts towards that: some seconds) "deadlocks"; one that
@@ -165,6 +167,8 @@ stencil_status stencil_bench_check_wanted(const stencil_bench_options *options, 
 /* Gives a benchmark up without an error. Returns OK. */
 stencil_status stencil_bench_skip(stencil_bench_result *result, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* Bytes per second of the best row of kind "copy" from number `first` on; 0: there is none. */
+double stencil_bench_best_copy(const stencil_bench_result *result, int first);
 /* Ratio of every row from number `first` on that moves bytes to the best one of kind "copy" among them. */
 void stencil_bench_fill_ratios(stencil_bench_result *result, int first);
 
@@ -182,12 +186,6 @@ stencil_status stencil_bench_check_team(int threads, int asked);
 /* What b->row of benchmark partial states. */
 void stencil_bench_say_part(const stencil_bench *b, bool ended, bool all_done, bool gave_up);
 
-/* Of bench.c and child.c. */
-
-/* Runs a benchmark in this process (bench.c), or states the row with the number `stated`, from 1. */
-stencil_status stencil_bench_run_here(int index, int stated, const stencil_bench_options *options,
-                                      const stencil_machine *machine, stencil_bench_result *result);
-
 /* Runs benchmark `name` in a fresh process of the same program, all of it (stated 0) or one row. CUDA cannot
  * be used in a process forked after it was initialised, so nothing is shared; the machine of `b` is handed
  * on, and the options are those of the child's command line. *result is the caller's, and replaced where one
@@ -197,7 +195,15 @@ stencil_status stencil_bench_run_here(int index, int stated, const stencil_bench
 stencil_status stencil_bench_in_child(const stencil_bench *b, const char *name, int stated, double timeout_s,
                                       stencil_bench_result *result, bool *timed_out);
 
-/* All of benchmark `index`; one that hangs fails. */
+/* The other end: answers with what `run` makes of the benchmark (stated 0), or of one row; see
+ * stencil_bench_child_main(). */
+typedef stencil_status (*stencil_bench_runner)(const char *name, int stated,
+                                               const stencil_bench_options *options,
+                                               const stencil_machine *machine, stencil_bench_result *result);
+stencil_status stencil_bench_answer(const char *name, const stencil_bench_options *options,
+                                    stencil_bench_runner run);
+
+/* All of benchmark `index` in a child process; one that hangs fails. */
 stencil_status stencil_bench_run_in_child(int index, const stencil_bench_options *options,
                                           const stencil_machine *machine, stencil_bench_result *result);
 

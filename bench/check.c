@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/words.h"
 #include "bench/benchmarks/trial.h"
 
 /* Edges, by rank - 2, of fields that a GPU is given, and a CPU. */
@@ -40,10 +41,9 @@ static void draw(const check *k, int index, bool gpu, stencil_spec *spec, char n
     snprintf(spec->stencil, sizeof spec->stencil, "%s", shape->name);
     spec->check_every = CHECK_EVERY;
     spec->steps = INT32_MAX;
-    int length = snprintf(name, 64, "%s %s ", shape->name, stencil_precision_names[spec->precision]);
+    snprintf(name, 64, "%s %s ", shape->name, stencil_precision_names[spec->precision]);
     for (int axis = rank - 1; axis >= 0; axis--)
-        length += snprintf(name + length, 64 - (size_t)length, "%lld%s", (long long)spec->extent[axis],
-                           axis > 0 ? "x" : "");
+        stencil_text_add(name, 64, "%lld%s", (long long)spec->extent[axis], axis > 0 ? "x" : "");
 }
 
 /* The observer that ends a race once it is decided, or nobody wants it any more. */

@@ -26,8 +26,6 @@ extern char **environ;
 static const double exit_grace_s = 5, kill_grace_s = 30;
 /* One that is told to end takes its sample, verifies what it has and answers within this time. */
 static const double answer_grace_s = 60;
-/* A benchmark in a child is taken to hang after so long. Its own time-out ends its sampling long before. */
-static const double hang_least_s = 60, hang_timeouts = 15;
 
 /* False: no memory, or the other end is gone. */
 static bool send_message(int fd, const json_t *message) {
@@ -199,28 +197,12 @@ stencil_status stencil_bench_in_child(const stencil_bench *b, const char *name, 
     return status;
 }
 
-stencil_status stencil_bench_run_in_child(int index, const stencil_bench_options *options,
-                                          const stencil_machine *machine, stencil_bench_result *result) {
-    const stencil_bench b = {.options = options, .machine = machine};
-    const unsigned sizes = STENCIL_BENCH_USES_EDGES | STENCIL_BENCH_USES_ELEMENTS;
-    const int turns =
-        (stencil_bench_uses(index, options, machine) & sizes) != 0 ? STENCIL_BENCH_EDGES_MAX : 1;
-    const double timeout_s = turns * (hang_least_s + hang_timeouts * options->timeout_s);
-    bool timed_out;
-    const char *name = stencil_bench_names[index];
-    const stencil_status status = stencil_bench_in_child(&b, name, 0, timeout_s, result, &timed_out);
-    result->benchmark = name;
-    CHECK(!timed_out, INTERNAL, "%s hangs: its child process was ended after %.0f s", name, timeout_s);
-    return status;
-}
-
 /* The answering end. There is a result where the benchmark fails as well. */
-static stencil_status answer_request(const char *name, const stencil_bench_options *options, json_t *request,
-                                     json_t **answer) {
+static stencil_status answer_request(const char *name, const stencil_bench_options *options,
+                                     stencil_bench_runner run, json_t *request, json_t **answer) {
     static stencil_machine machine;
     json_t *description;
     json_int_t parent;
-    const int index = stencil_name_find(name, stencil_bench_names);
     int stated;
     stencil_bench_result result = {0};
     CHECK(json_unpack(request, "{s:I, s:i, s:o}", "parent", &parent, "stated", &stated, "machine",
@@ -232,21 +214,21 @@ static stencil_status answer_request(const char *name, const stencil_bench_optio
         _exit(EXIT_FAILURE);
     TRY(stencil_machine_read(&machine, description));
     omp_set_num_threads(machine.cpu_threads);
-    CHECK(index >= 0, USAGE, "unknown benchmark '%s'", name);
-    const stencil_status status = stencil_bench_run_here(index, stated, options, &machine, &result);
+    const stencil_status status = run(name, stated, options, &machine, &result);
     *answer = stencil_bench_result_json(&result);
     stencil_bench_result_destroy(&result);
     return status;
 }
 
-stencil_status stencil_bench_child_main(const char *name, const stencil_bench_options *options) {
+stencil_status stencil_bench_answer(const char *name, const stencil_bench_options *options,
+                                    stencil_bench_runner run) {
     int type = 0;
     socklen_t size = sizeof type;
     receiver r = {.fd = STENCIL_BENCH_CHANNEL, .until_s = INFINITY};
     CHECK(getsockopt(STENCIL_BENCH_CHANNEL, SOL_SOCKET, SO_TYPE, &type, &size) == 0, USAGE,
           "--child is for processes that the benchmarks start themselves");
     json_t *answer = NULL;
-    const stencil_status status = answer_request(name, options, receive_message(&r), &answer);
+    const stencil_status status = answer_request(name, options, run, receive_message(&r), &answer);
     json_t *reply = json_pack("{s:i, s:s, s:o}", "status", (int)status, "message",
                               status != STENCIL_OK ? stencil_error_last()->message : "", "answer",
                               answer != NULL ? answer : json_null());

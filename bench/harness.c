@@ -105,15 +105,6 @@ static bool is_measured(const stencil_bench_row *row) {
     return row->skipped[0] == '\0' && row->outcome[0] == '\0';
 }
 
-bool stencil_bench_is_wanted(const stencil_bench_options *options) {
-    return options->go_on == NULL || options->go_on();
-}
-
-stencil_status stencil_bench_check_wanted(const stencil_bench_options *options, const char *benchmark) {
-    CHECK(stencil_bench_is_wanted(options), INTERRUPTED, "%s is interrupted", benchmark);
-    return STENCIL_OK;
-}
-
 static stencil_status check_wanted(const stencil_bench *b) {
     return stencil_bench_check_wanted(b->options, b->result->benchmark);
 }
@@ -268,17 +259,6 @@ static stencil_status take_rounds(stencil_bench *b, int64_t most, double *scratc
     return STENCIL_OK;
 }
 
-void stencil_bench_fill_ratios(stencil_bench_result *result, int first) {
-    double best = 0;
-    for (int i = first; i < result->row_count; i++)
-        if (strcmp(result->row[i].kind, "copy") == 0)
-            best = fmax(best, stencil_bench_rate(&result->row[i], result->row[i].bytes));
-    for (int i = first; i < result->row_count; i++) {
-        const double rate = stencil_bench_rate(&result->row[i], result->row[i].bytes);
-        result->row[i].ratio = best > 0 && rate > 0 ? rate / best : NAN;
-    }
-}
-
 /* Rows that were to be measured and have no sample, of a benchmark that is interrupted. */
 static void skip_rest(stencil_bench *b) {
     for (int i = b->taken; i < b->result->row_count; i++) {
@@ -324,6 +304,18 @@ static stencil_status take_all(stencil_bench *b, int64_t most, double *scratch) 
     return take_rounds(b, most, scratch);
 }
 
+/* Of b->row. */
+static stencil_status verify(stencil_bench *b, const struct stencil_bench_case *c) {
+    double dropped;
+    if (c->subject.verify != NULL)
+        return c->subject.verify(b, c->what);
+    b->verifying = c->subject.verified > 0;
+    const stencil_status status =
+        b->verifying ? c->subject.sample(b, c->what, c->subject.verified, &dropped) : STENCIL_OK;
+    b->verifying = false;
+    return status;
+}
+
 stencil_status stencil_bench_take(stencil_bench *b) {
     const int64_t asked = b->options->samples, most = asked > 0 ? asked : STENCIL_BENCH_AUTO_MAX;
     stencil_bench_row *const row = b->result->row;
@@ -350,8 +342,7 @@ stencil_status stencil_bench_take(stencil_bench *b) {
             continue;
         if (c->subject.more > 0)
             row[b->row].method_sd = stencil_two_counts_sd(&c->two);
-        if (c->subject.verify != NULL)
-            TRY(c->subject.verify(b, c->what));
+        TRY(verify(b, c));
     }
     b->taken = b->result->row_count;
     b->calibrated = false;

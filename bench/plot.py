@@ -171,9 +171,13 @@ def draw_map(ax, result, unit, rows, together):
            title=f"{rows[0]['name']}{place(rows[0], outer)}: {unit}")
 
 
+def curve_name(curve):
+    return curve[0]["name"] + place(curve[0], list(curve[0]["axes"])[:-1])
+
+
 def curve_label(curve, inner, fastest_at):
     """The name of a curve, and where it is the fastest."""
-    name = curve[0]["name"] + place(curve[0], list(curve[0]["axes"])[:-1])
+    name = curve_name(curve)
     places = fastest_at.get(name, ())
     text = name + (f" (fastest at {', '.join(amount(inner, at) for at in places)})" if places else "")
     if len(places) == len(curve) > 2:
@@ -187,13 +191,13 @@ def too_many(rows, curves):
 
 
 def the_best(rows):
-    """(rows of the best few curves, how many curves there are, places where each name is the fastest); all rows where
-    they are few or were not compared. Curves that are the fastest somewhere come first, then those that are the least
-    behind on average."""
+    """(the best few curves, how many curves there are, places where each name is the fastest); all of them where they
+    are few or were not compared. Curves that are the fastest somewhere come first, then those that are the least behind
+    on average."""
     inner = list(rows[0]["axes"])[-1]
     curves = by_place(rows, 1)
     if not too_many(rows, len(curves)):
-        return rows, 0, {}
+        return curves, 0, {}
     every = len(values(rows, inner))
 
     def rank(curve):
@@ -202,17 +206,15 @@ def the_best(rows):
         return -wins, every - len(curve), behind
 
     best = sorted(curves, key=rank)[:SHOWN_MAX]
-    places = {id(curve): sorted(row["axes"][inner] for row in curve if row["of_fastest"] == 1) for curve in best}
-    kept = {id(row) for curve in best for row in curve}
-    return ([row for row in rows if id(row) in kept], len(curves),
-            {curve[0]["name"] + place(curve[0], list(curve[0]["axes"])[:-1]): places[id(curve)] for curve in best})
+    return ([curve for curve in curves if curve in best], len(curves),
+            {curve_name(curve): sorted(row["axes"][inner] for row in curve if row["of_fastest"] == 1) for curve in best})
 
 
 def draw_lines(ax, result, unit, rows, _):
     """Medians over the innermost axis, with bars from p5 to p95; of many strategies the best few."""
     inner = list(rows[0]["axes"])[-1]
-    rows, of, fastest_at = the_best(rows)
-    curves = by_place(rows, 1)
+    curves, of, fastest_at = the_best(rows)
+    rows = [row for curve in curves for row in curve] if of else rows
     many = len(curves) > LEGEND_MAX
     for i, curve in enumerate(curves):
         curve.sort(key=lambda row: row["axes"][inner])
@@ -287,14 +289,18 @@ def draw_box(ax, _, unit, rows, __):
         clip(ax, rows, [x for row in rows for x in row["samples"]])
     plain(ax.xaxis)
     common = [axis for axis, number in rows[0]["axes"].items() if all(row["axes"].get(axis) == number for row in rows[1:])]
-    ax.set_yticks(range(len(rows)), [marked(row, row["name"] + place(row, [axis for axis in row["axes"] if axis not in common]))
-                                     for row in rows])
-    ax.set_ylim(len(rows) - 0.4, -0.6)
-    ax.grid(axis="x", color="#dddddd")
-    ax.set_axisbelow(True)
+    down(ax, [marked(row, row["name"] + place(row, [axis for axis in row["axes"] if axis not in common])) for row in rows])
     if ax.get_legend_handles_labels()[0]:
         ax.legend(fontsize=9, framealpha=0.8)
     ax.set(xlabel=unit + place(rows[0], common), title=title)
+
+
+def down(ax, names):
+    """Rows with these names, the first one on top."""
+    ax.set_yticks(range(len(names)), names)
+    ax.set_ylim(len(names) - 0.4, -0.6)
+    ax.grid(axis="x", color="#dddddd")
+    ax.set_axisbelow(True)
 
 
 def clip(ax, rows, samples):
@@ -363,7 +369,7 @@ def draw(result, style, path, force):
     lines = -(-len(panels) // columns)
     def high(some):
         if style == "lines":
-            return max(height, 0.19 * len(by_place(the_best(some)[0], 1)))
+            return max(height, 0.19 * len(the_best(some)[0]))
         return height or 1.3 + 0.3 * (LEGEND_MAX if too_many(some, len(some)) else len(some))
 
     heights = [max(high(some) for _, some, _ in panels[i * columns:(i + 1) * columns]) for i in range(lines)]
@@ -409,10 +415,7 @@ def draw_cases(ax, bars, unit, copies):
     if max(every) > LOG_RATIO**2 * min(every):  # no room for more
         from matplotlib.ticker import LogLocator
         ax.xaxis.set_major_locator(LogLocator())
-    ax.set_yticks(range(len(bars)), map(case_name, bars))
-    ax.set_ylim(len(bars) - 0.4, -0.6)
-    ax.grid(axis="x", color="#dddddd")
-    ax.set_axisbelow(True)
+    down(ax, list(map(case_name, bars)))
     ax.legend(fontsize=8, loc="lower center", bbox_to_anchor=(0.5, 1), ncols=4)
     ax.set(xlabel=unit)
     ax.set_title("beside the copy of the field" if copies else "beside other codes", pad=28)

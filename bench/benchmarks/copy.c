@@ -124,9 +124,13 @@ stencil_status stencil_ceiling_add_rows(const stencil_ceiling *ceiling, stencil_
     stencil_ceiling c = *ceiling;
     c.threads = b->machine->cpu_threads;
     for (c.way = 0; name[c.way] != NULL; c.way++) {
-        TRY(STENCIL_BENCH_ADD(b, c, "copy", name[c.way], "s/copy",
-                              .sample = gpu ? STENCIL_ON_GPU(sample_gpu) : sample, .axis = {c.axis},
-                              .sample_s = c.sample_s));
+        char full[sizeof b->result->row->name];
+        stencil_bench_subject subject = {"copy", full, "s/copy", .sample_s = c.sample_s,
+                                         .sample = gpu ? STENCIL_ON_GPU(sample_gpu) : sample};
+        snprintf(full, sizeof full, "%s%s", c.of != NULL ? c.of : "", name[c.way]);
+        if (c.axis != NULL)
+            memcpy(subject.axis, c.axis, sizeof subject.axis);
+        TRY(stencil_bench_add(b, &subject, &c, sizeof c));
         stencil_bench_row *row = stencil_bench_last(b);
         row->bytes = 2.0 * (double)c.bytes;
         snprintf(row->formula, sizeof row->formula, "read %lld + write %lld", (long long)c.bytes,

@@ -158,7 +158,8 @@ stencil_status passes_count(const passes_case *c, uint32_t *count) {
 }
 
 /* From fresh words, which are there before anybody starts. */
-static stencil_status make_passes(passes_case *c, int64_t count, bool verify, double *time_s) {
+static stencil_status sample(stencil_bench *b, void *what, int64_t count, double *time_s) {
+    passes_case *c = static_cast<passes_case *>(what);
     const int *gpu = c->memory.shape.device;
     uint32_t missing;
     for (int part = 0; part < c->gpus; part++) {
@@ -167,7 +168,7 @@ static stencil_status make_passes(passes_case *c, int64_t count, bool verify, do
     }
     TRY(stencil_barrier_restart(&c->memory));
     const double start_s = stencil_clock_s();
-    TRY(passes_launch(c, count, verify));
+    TRY(passes_launch(c, count, b->verifying));
     for (int part = 0; part < c->gpus; part++) {
         TRY_CUDA(cudaSetDevice(gpu[part]));
         TRY_CUDA(cudaDeviceSynchronize());
@@ -180,15 +181,6 @@ static stencil_status make_passes(passes_case *c, int64_t count, bool verify, do
           "arrived",
           c->barrier.info.name, c->gpus, stencil_plural(c->gpus), c->grid.blocks, c->threads, missing);
     return STENCIL_OK;
-}
-
-static stencil_status sample(stencil_bench *, void *what, int64_t count, double *time_s) {
-    return make_passes(static_cast<passes_case *>(what), count, false, time_s);
-}
-
-static stencil_status verify(stencil_bench *, void *what) {
-    double time_s;
-    return make_passes(static_cast<passes_case *>(what), VERIFIED_PASSES, true, &time_s);
 }
 
 /* A row of what `c` asks for: barrier, gpus, blocks_per_sm, threads. It is skipped where the GPUs cannot have
@@ -211,7 +203,7 @@ static stencil_status add_row(stencil_bench *b, const passes_case *asked, bool g
         snprintf(why, sizeof why, "%u blocks of %d threads are not resident at once", c.grid.blocks,
                  c.threads);
     TRY(STENCIL_BENCH_ADD(b, c, "barrier", c.barrier.info.name, "s/pass", STENCIL_METHOD_TWO_COUNTS,
-                          .sample = sample, .verify = verify,
+                          .sample = sample, .verified = VERIFIED_PASSES,
                           .axis = {{gpus_axis ? "gpus" : NULL, c.gpus},
                                    {"blocks_per_sm", c.blocks_per_sm},
                                    {"threads", c.threads}},

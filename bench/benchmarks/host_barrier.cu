@@ -43,14 +43,18 @@ static cudaError_t pass(const host *h, const host_case *c, int thread, uint32_t 
     return c->device ? cudaDeviceSynchronize() : cudaStreamSynchronize(stream);
 }
 
-/* All passes in one parallel region. With `check`, everybody looks after each whether all GPUs have marked
- * it. A thread whose device fails goes on to the barriers, or the others would wait for it in vain. */
-static stencil_status run_passes(const host *h, const host_case *c, int64_t passes, bool check,
-                                 double *time_s) {
+/* All passes in one parallel region. To verify, everybody looks after each whether all GPUs have marked it. A
+ * thread whose device fails goes on to the barriers, or the others would wait for it in vain. */
+static stencil_status sample(stencil_bench *b, void *what, int64_t passes, double *time_s) {
+    const host *h = static_cast<host *>(b->own);
+    const host_case *c = static_cast<host_case *>(what);
+    const bool check = b->verifying;
     int threads = 0;
     int64_t missing = 0;
     cudaError_t failed[STENCIL_GPUS_MAX] = {cudaSuccess};
     double start_s = 0;
+    for (int i = 0; i < c->gpus; i++)
+        h->word[i][0] = 0;
 #pragma omp parallel num_threads(c->gpus) reduction(+ : missing) proc_bind(spread)
     {
         const int thread = omp_get_thread_num(), team = omp_get_num_threads();
@@ -82,18 +86,6 @@ static stencil_status run_passes(const host *h, const host_case *c, int64_t pass
     return STENCIL_OK;
 }
 
-static stencil_status sample(stencil_bench *b, void *what, int64_t passes, double *time_s) {
-    return run_passes(static_cast<host *>(b->own), static_cast<host_case *>(what), passes, false, time_s);
-}
-
-static stencil_status verify(stencil_bench *b, void *what) {
-    const host *h = static_cast<host *>(b->own);
-    double time_s;
-    for (int i = 0; i < b->options->gpu_count; i++)
-        h->word[i][0] = 0;
-    return run_passes(h, static_cast<host_case *>(what), VERIFIED_PASSES, true, &time_s);
-}
-
 static stencil_status prepare(stencil_bench *b, host *h) {
     const int count = b->options->gpu_count;
     TRY_CUDA(cudaHostAlloc((void **)&h->word, (size_t)count * sizeof *h->word, cudaHostAllocPortable));
@@ -123,8 +115,8 @@ stencil_status stencil_measure_host_barrier(stencil_bench *b) {
         for (int gpus = 1; gpus <= o->gpu_count; gpus++) {
             const host_case c = {.gpus = gpus, .device = device == 1};
             TRY(STENCIL_BENCH_ADD(b, c, "host", names[device], "s/pass", STENCIL_METHOD_TWO_COUNTS,
-                                  .sample = sample, .verify = verify, .axis = {{"gpus", gpus}}, .count = FEW,
-                                  .more = more));
+                                  .sample = sample, .verified = VERIFIED_PASSES, .axis = {{"gpus", gpus}},
+                                  .count = FEW, .more = more));
         }
     stencil_bench_note(b,
                        "A pass: a null kernel of a block of %d threads on every multiprocessor, the wait, "

@@ -5,26 +5,19 @@
 #include "sync/all.cuh"
 
 /* Who synchronises. */
-struct half_of_the_lanes {
-    static __device__ bool synchronises(const stencil_barrier_state &) {
-        return threadIdx.x % 32 < 16;
-    }
-};
-struct half_of_the_warps {
-    static __device__ bool synchronises(const stencil_barrier_state &) {
-        return threadIdx.x < blockDim.x / 2;
-    }
-};
-struct half_of_the_blocks {
-    static __device__ bool synchronises(const stencil_barrier_state &) {
-        return blockIdx.x < gridDim.x / 2;
-    }
-};
-struct half_of_the_parts {
-    static __device__ bool synchronises(const stencil_barrier_state &s) {
-        return s.part < s.parts / 2;
-    }
-};
+using membership = bool(const stencil_barrier_state &);
+static __device__ bool half_of_the_lanes(const stencil_barrier_state &) {
+    return threadIdx.x % 32 < 16;
+}
+static __device__ bool half_of_the_warps(const stencil_barrier_state &) {
+    return threadIdx.x < blockDim.x / 2;
+}
+static __device__ bool half_of_the_blocks(const stencil_barrier_state &) {
+    return blockIdx.x < gridDim.x / 2;
+}
+static __device__ bool half_of_the_parts(const stencil_barrier_state &s) {
+    return s.part < s.parts / 2;
+}
 
 /* With what. Groups are made while everybody is there. */
 template <class Group> struct group_of {
@@ -48,10 +41,10 @@ template <class Barrier> struct limited {
     }
 };
 
-template <class Part, class Barrier>
+template <membership Synchronises, class Barrier>
 static __global__ void __launch_bounds__(256) synchronise(const __grid_constant__ passes p) {
     Barrier barrier(p.state);
-    if (Part::synchronises(p.state))
+    if (Synchronises(p.state))
         barrier.sync();
     atomicAdd(p.count, 1u);
 }

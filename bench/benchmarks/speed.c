@@ -72,20 +72,11 @@ typedef struct speed_place {
     stencil_bench_bar *bar;
 } speed_place;
 
-/* A row of the problem in work. */
-typedef struct speed_row {
-    int row;
-    const char *sweep, *strategy;
-    stencil_plan plan;
-} speed_row;
-enum { ROWS_MAX = 16 };
-
 typedef struct speed {
-    stencil_trial trial;
-    int place_count, row_count;
-    int64_t pass; /* a multiple of the steps of a pass of its rows */
+    stencil_trial trial;    /* of the problem in work */
+    int place_count, first; /* row of that problem */
+    int64_t pass;           /* a multiple of the steps of a pass of its rows */
     speed_place place[2 * CASES * STENCIL_BENCH_EDGES_MAX];
-    speed_row row[ROWS_MAX];
 } speed;
 
 static const char *plain_sweep(void) {
@@ -116,11 +107,7 @@ static stencil_spec spec_of(const speed_case *c, const int64_t extent[3]) {
 }
 
 static stencil_run_options options_of(const stencil_bench *b, const speed_case *c, const char *strategy) {
-    stencil_run_options run = {.sync = strategy, .sweep = sweep_of(c), .backend = b->options->backend};
-    if (run.backend == STENCIL_BACKEND_GPU)
-        run.gpu_count = c->gpus;
-    memcpy(run.gpu, b->options->gpu, sizeof run.gpu);
-    return run;
+    return stencil_trial_options(b, strategy, sweep_of(c), c->gpus);
 }
 
 static void add_place(speed *s, const speed_case *c, const int64_t extent[3]) {
@@ -199,43 +186,37 @@ static int64_t common_multiple(int64_t a, int64_t b) {
     return a / x * b;
 }
 
-static int64_t rounded_up(int64_t n, int64_t unit) {
-    return (n + unit - 1) / unit * unit;
-}
-
 /* Steps that are whole passes of the plan, and of those of the rows before it, too, unless it takes a tenth
  * more steps to have both. All rows of a problem make the same steps: the most that one of them asks for. */
 static int64_t whole_passes(speed *s, const stencil_plan *plan, int64_t steps) {
     const int64_t checked = stencil_sweep_checked_most(plan, &s->trial.problem), left = steps - checked,
                   common = common_multiple(s->pass, plan->depth);
-    s->pass = rounded_up(left, common) - left <= steps / 10 ? common : plan->depth;
-    return checked + rounded_up(left, s->pass);
+    s->pass = stencil_round_up(left, common) - left <= steps / 10 ? common : plan->depth;
+    return checked + stencil_round_up(left, s->pass);
+}
+
+/* "pipeline/grid", or the way to copy: what the name of a row has behind its problem. */
+static const char *name_of(const speed *s, const stencil_bench_row *row) {
+    return row->name + strlen(s->trial.of);
 }
 
 /* A row of the problem, unless it has that already; the first one is what the others are compared with. */
 static stencil_status add_row(stencil_bench *b, speed *s, const speed_case *c, const char *strategy) {
     stencil_trial *t = &s->trial;
     char name[sizeof b->result->row->name];
-    for (int i = 0; i < s->row_count; i++)
-        if (strcmp(s->row[i].sweep, sweep_of(c)) == 0 && strcmp(s->row[i].strategy, strategy) == 0)
+    stencil_plan plan = {0};
+    snprintf(name, sizeof name, "%s/%s", sweep_of(c), strategy);
+    for (int i = s->first; i < b->result->row_count; i++)
+        if (strcmp(name_of(s, &b->result->row[i]), name) == 0)
             return STENCIL_OK;
-    CHECK(s->row_count < ROWS_MAX, INTERNAL, "speed: more than %d rows of a problem", ROWS_MAX);
-    speed_row *row = &s->row[s->row_count++];
     const stencil_run_options run = options_of(b, c, strategy);
-    *row = (speed_row){.sweep = sweep_of(c), .strategy = strategy};
-    stencil_status status = stencil_plan_here(&row->plan, &t->problem, &run, &t->machine);
-    if (status == STENCIL_OK && row->plan.depth == 1 && stencil_sweep_infos[row->plan.sweep].host->depth > 1)
+    stencil_status status = stencil_plan_here(&plan, &t->problem, &run, &t->machine);
+    if (status == STENCIL_OK && plan.depth == 1 && stencil_sweep_infos[plan.sweep].host->depth > 1)
         status = ERROR(UNAVAILABLE, "its passes have one step here");
-    if (status == STENCIL_OK && row->plan.depth > 1)
-        t->least = whole_passes(s, &row->plan, steps_of(c));
-    snprintf(name, sizeof name, "%s f%d %s/%s", t->problem.shape->name,
-             8 * (int)stencil_precision_bytes(c->precision), row->sweep, strategy);
-    stencil_bench_subject subject = {"strategy", name,
-                                     .skipped = status != STENCIL_OK ? stencil_error_last()->message : ""};
-    axes_of(&t->problem.extent[STENCIL_X], t->problem.rank, run.gpu_count, subject.axis);
-    TRY(stencil_trial_add(b, t, &row->plan, subject));
-    row->row = b->result->row_count - 1;
-    return STENCIL_OK;
+    if (status == STENCIL_OK && plan.depth > 1)
+        t->least = whole_passes(s, &plan, steps_of(c));
+    return stencil_trial_add(b, t, &plan, "strategy", name,
+                             status != STENCIL_OK ? stencil_error_last()->message : "");
 }
 
 /* Rows of all strategies in the list of a case. */
@@ -249,47 +230,28 @@ static stencil_status add_rows(stencil_bench *b, speed *s, const speed_case *c) 
     return STENCIL_OK;
 }
 
-static stencil_status add_copies(stencil_bench *b, const stencil_trial *t) {
-    const stencil_ceiling ceiling = {.bytes = t->bytes, .from = t->initial.data, .to = &t->result};
-    const int first = b->result->row_count;
-    TRY(stencil_ceiling_add_rows(&ceiling, b));
-    for (int i = first; i < b->result->row_count; i++) {
-        stencil_bench_row *row = &b->result->row[i];
-        char name[sizeof row->name];
-        snprintf(name, sizeof name, "%s f%d %.12s", t->problem.shape->name,
-                 8 * (int)stencil_precision_bytes(t->problem.precision), row->name);
-        memcpy(row->name, name, sizeof name);
-        row->axis_count +=
-            axes_of(&t->problem.extent[STENCIL_X], t->problem.rank, 0, row->axis + row->axis_count);
-    }
-    return STENCIL_OK;
+/* Whether it is a row of a sweep. */
+static bool is_of(const speed *s, const stencil_bench_row *row, const char *sweep) {
+    const char *name = name_of(s, row);
+    const size_t length = strlen(sweep);
+    return strncmp(name, sweep, length) == 0 && name[length] == '/';
 }
 
-/* Cells per second of the fastest row of a sweep (returned in *best; NULL: none was measured). Loops: of
+/* Cells per second of the fastest row of a sweep (its number in *best; -1: none was measured). Loops: of
  * those that are persistent. */
-static double fastest(const stencil_bench *b, const speed *s, const char *sweep, bool loops,
-                      const speed_row **best) {
+static double fastest(const stencil_bench *b, const speed *s, const char *sweep, bool loops, int *best) {
     double rate = NAN;
-    *best = NULL;
-    for (int i = 0; i < s->row_count; i++) {
-        const stencil_bench_row *row = &b->result->row[s->row[i].row];
-        if (strcmp(s->row[i].sweep, sweep) == 0 && row->sample_count > 0 &&
-            (!loops || s->row[i].plan.barrier != STENCIL_BARRIER_none) &&
+    *best = -1;
+    for (int i = s->first; i < b->result->row_count; i++) {
+        const stencil_bench_row *row = &b->result->row[i];
+        if (is_of(s, row, sweep) && row->sample_count > 0 &&
+            (!loops || stencil_trial_plan(b, i)->barrier != STENCIL_BARRIER_none) &&
             !(stencil_bench_rate(row, row->cells) <= rate)) {
             rate = stencil_bench_rate(row, row->cells);
-            *best = &s->row[i];
+            *best = i;
         }
     }
     return rate;
-}
-
-/* Bytes per second of the best copy of the problem in work, whose rows begin at `first`. */
-static double copied(const stencil_bench *b, int first) {
-    double best = 0;
-    for (int i = first; i < b->result->row_count; i++)
-        if (strcmp(b->result->row[i].kind, "copy") == 0)
-            best = fmax(best, stencil_bench_rate(&b->result->row[i], b->result->row[i].bytes));
-    return best;
 }
 
 static void fill_bound(stencil_bench_bar *bar, stencil_trial *t, const stencil_plan *plan, double rate,
@@ -323,7 +285,7 @@ static void fill_figures(const speed_place *place, double copy, double plain_rat
 /* What the rows say of a case of their problem. */
 static void fill_bar(const stencil_bench *b, speed *s, const speed_place *place, double copy) {
     const speed_case *c = place->of;
-    const speed_row *best, *other;
+    int best, other;
     stencil_trial *t = &s->trial;
     const double rate = fastest(b, s, sweep_of(c), false, &best),
                  cells = (double)stencil_problem_updated_cells(&t->problem);
@@ -335,20 +297,21 @@ static void fill_bar(const stencil_bench *b, speed *s, const speed_place *place,
     bar->measured = us ? 1e6 * cells / rate : 1e-9 * rate;
     bar->plain = us ? 1e6 * cells / plain_rate : 1e-9 * plain_rate;
     bar->loop = us ? 1e6 * cells / loop_rate : 1e-9 * loop_rate;
-    if (best == NULL) {
-        for (int i = 0; i < s->row_count; i++)
-            if (strcmp(s->row[i].sweep, sweep_of(c)) == 0)
-                snprintf(bar->skipped, sizeof bar->skipped, "%s", b->result->row[s->row[i].row].skipped);
+    if (best < 0) {
+        for (int i = s->first; i < b->result->row_count; i++)
+            if (is_of(s, &b->result->row[i], sweep_of(c)))
+                snprintf(bar->skipped, sizeof bar->skipped, "%s", b->result->row[i].skipped);
         return;
     }
-    const stencil_bench_row *row = &b->result->row[best->row];
-    snprintf(bar->sweep, sizeof bar->sweep, "%s", best->sweep);
-    snprintf(bar->strategy, sizeof bar->strategy, "%s", best->strategy);
-    bar->depth = best->plan.depth;
+    const stencil_bench_row *row = &b->result->row[best];
+    const stencil_plan *plan = stencil_trial_plan(b, best);
+    snprintf(bar->sweep, sizeof bar->sweep, "%s", sweep_of(c));
+    snprintf(bar->strategy, sizeof bar->strategy, "%s", stencil_strategy_at(plan->strategy).name);
+    bar->depth = plan->depth;
     bar->steps = row->iterations;
     bar->samples = row->sample_count;
     bar->noisy = row->noisy;
-    fill_bound(bar, t, &best->plan, rate, copy);
+    fill_bound(bar, t, plan, rate, copy);
 }
 
 /* Whether there is such a problem, and the GPUs for it; where there is none, its cases say why. */
@@ -375,21 +338,25 @@ static stencil_status measure_problem(stencil_bench *b, speed *s, const speed_pl
     speed_case plain = *at->of;
     plain.sweep = NULL;
     const stencil_spec spec = spec_of(at->of, at->extent);
-    const int first = b->result->row_count;
-    *t = (stencil_trial){.tries = 10, .sample_s = -1, .least = steps_of(at->of)};
-    s->row_count = 0;
+    *t = (stencil_trial){.tries = 10, .least = steps_of(at->of)};
+    s->first = b->result->row_count;
     s->pass = 1;
     if (!can_be(b, s, at, &spec))
         return STENCIL_OK;
     TRY(stencil_trial_create(b, t, &spec));
-    TRY(add_copies(b, t));
+    snprintf(t->of, sizeof t->of, "%s f%d ", t->problem.shape->name,
+             8 * (int)stencil_precision_bytes(t->problem.precision));
+    axes_of(&t->problem.extent[STENCIL_X], spec.rank, 0, t->axis);
+    TRY(stencil_trial_add_copies(b, t));
+    t->sample_s = -1; /* of the others, which have their own steps and stand on GPUs */
+    axes_of(&t->problem.extent[STENCIL_X], spec.rank, options_of(b, &plain, NULL).gpu_count, t->axis);
     TRY(add_row(b, s, &plain, plain.gpus > 1 ? "multi-grid" : "relaunch"));
     for (int i = 0; i < s->place_count; i++)
         if (same_problem(at, &s->place[i]))
             TRY(add_rows(b, s, s->place[i].of));
     t->spoiled = b->options->inject_fault ? b->result->row_count : 0;
     TRY(stencil_bench_take(b));
-    const double copy = copied(b, first);
+    const double copy = stencil_bench_best_copy(b->result, s->first);
     for (int i = 0; i < s->place_count; i++)
         if (same_problem(at, &s->place[i])) {
             fill_bar(b, s, &s->place[i], copy);

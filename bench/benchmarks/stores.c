@@ -14,15 +14,13 @@ static stencil_status add_size(stencil_bench *b, const stencil_spec *spec, stenc
     stencil_trial *t = *trial;
     TRY(stencil_trial_create(b, t, spec));
     t->tries = 20;
+    t->axis[0] = (stencil_bench_parameter){.name = "nx", .number = t->problem.extent[STENCIL_X]};
     for (int i = 0; i < WAYS; i++) {
         stencil_plan plan;
         TRY(stencil_plan_make(&plan, &t->problem, &run, b->machine));
         if (i != CHOSEN)
             plan.stores = (stencil_stores)i;
-        TRY(stencil_trial_add(b, t, &plan,
-                              (stencil_bench_subject){"stores",
-                                                      i == CHOSEN ? "chosen" : stencil_stores_names[i],
-                                                      .axis = {{"nx", t->problem.extent[STENCIL_X]}}}));
+        TRY(stencil_trial_add(b, t, &plan, "stores", i == CHOSEN ? "chosen" : stencil_stores_names[i], ""));
     }
     return STENCIL_OK;
 }

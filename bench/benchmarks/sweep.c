@@ -45,34 +45,23 @@ enum { EXCHANGES = sizeof exchanges / sizeof *exchanges };
  * with the reason why there is none. */
 static stencil_status add_strategy(stencil_bench *b, int strategy, const char *sweep, int exchange) {
     stencil_trial *t = b->own;
-    const stencil_bench_options *options = b->options;
-    const char *why = stencil_strategy_unavailable(strategy, options->backend, b->machine),
+    const char *why = stencil_strategy_unavailable(strategy, b->options->backend, b->machine),
                *plain = stencil_strategy_at(strategy).name;
     char name[sizeof b->result->row->name];
     stencil_plan plan = {0};
-    stencil_run_options run = {.sync = plain,
-                               .sweep = sweep,
-                               .backend = options->backend,
-                               .halo = exchanges[exchange].halo,
-                               .overlap = exchanges[exchange].overlap};
-    if (options->backend == STENCIL_BACKEND_GPU)
-        run.gpu_count = options->gpu_count;
-    memcpy(run.gpu, options->gpu, sizeof run.gpu);
+    stencil_run_options run = stencil_trial_options(b, plain, sweep, b->options->gpu_count);
+    run.halo = exchanges[exchange].halo;
+    run.overlap = exchanges[exchange].overlap;
     if (why[0] == '\0') {
         const stencil_status status = stencil_plan_here(&plan, &t->problem, &run, &t->machine);
         if (sweep == NULL)
             TRY(status);
         why = status != STENCIL_OK ? stencil_error_last()->message : "";
     }
-    if (sweep == NULL) {
-        snprintf(name, sizeof name, "%s%s", plain, exchanges[exchange].suffix);
-        return stencil_trial_add(b, t, &plan, (stencil_bench_subject){"strategy", name, .skipped = why});
-    }
-    snprintf(name, sizeof name, "%s/%s%s", plain, sweep, exchanges[exchange].suffix);
-    TRY(stencil_trial_add(b, t, &plan,
-                          (stencil_bench_subject){"strategy", name, .skipped = why,
-                                                  .axis = {{"nx", t->problem.extent[STENCIL_X]}}}));
-    if (why[0] == '\0') {
+    snprintf(name, sizeof name, "%s%s%s%s", plain, sweep != NULL ? "/" : "", sweep != NULL ? sweep : "",
+             exchanges[exchange].suffix);
+    TRY(stencil_trial_add(b, t, &plan, "strategy", name, why));
+    if (sweep != NULL && why[0] == '\0') {
         const stencil_cost cost = stencil_model_step(&plan, &t->problem, &t->machine);
         stencil_bench_last(b)->predicted = cost.step_s;
         stencil_bench_last(b)->sync_share = (cost.launch_s + cost.barrier_s) / cost.step_s;
@@ -96,25 +85,26 @@ static stencil_status add_strategies(stencil_bench *b, const char *sweep) {
     return STENCIL_OK;
 }
 
-stencil_status stencil_measure_sweep(stencil_bench *b) {
+/* The problem in work, and what is said of the first one: of fields that there is no memory for, too. */
+static stencil_status start_trial(stencil_bench *b, const stencil_spec *spec, bool of_one) {
     stencil_trial *t;
+    TRY(stencil_bench_memory(b, &t, sizeof *t));
+    b->own = t;
+    const stencil_status status = stencil_trial_create(b, t, spec);
+    if (t->bytes > 0 && b->result->parameter_count == 0)
+        add_parameters(b, &t->problem, of_one);
+    t->tries = 10;
+    return status;
+}
+
+stencil_status stencil_measure_sweep(stencil_bench *b) {
     stencil_spec spec = b->options->spec;
     if (!stencil_trial_default(&spec))
         for (int i = 0; i < spec.rank; i++)
             spec.extent[i] = spec.rank == 3 ? 512 : 8192;
-    TRY(stencil_bench_memory(b, &t, sizeof *t));
-    b->own = t;
-    const stencil_status status = stencil_trial_create(b, t, &spec);
-    if (t->bytes > 0) /* said of fields that there is no memory for, too */
-        add_parameters(b, &t->problem, true);
-    TRY(status);
-    const stencil_ceiling ceiling = {
-        .bytes = t->bytes,
-        .from = t->initial.data,
-        .to = &t->result, /* restored before it is read: where a sweep would write */
-    };
-    TRY(stencil_ceiling_add_rows(&ceiling, b));
-    t->tries = 10;
+    TRY(start_trial(b, &spec, true));
+    const stencil_trial *t = b->own;
+    TRY(stencil_trial_add_copies(b, t));
     TRY(add_strategies(b, NULL));
     TRY(stencil_bench_take(b));
     stencil_bench_note(
@@ -128,32 +118,23 @@ stencil_status stencil_measure_sweep(stencil_bench *b) {
 enum { EDGES = 4, CPU_EDGES = 3 };
 static const int64_t edges[2][EDGES] = {{256, 1024, 4096, 16384}, {32, 128, 256, 512}};
 
-/* The copy of the field, by every way to copy. Several GPUs share a field that one of them may not hold. */
-static stencil_status add_copies(stencil_bench *b, const stencil_trial *t) {
-    const stencil_ceiling ceiling = {.bytes = t->bytes,
-                                     .from = t->initial.data,
-                                     .to = &t->result,
-                                     .axis = {"nx", t->problem.extent[STENCIL_X]},
-                                     .sample_s = t->sample_s};
-    if (b->options->backend == STENCIL_BACKEND_GPU && b->options->gpu_count > 1)
-        return STENCIL_OK;
-    return stencil_ceiling_add_rows(&ceiling, b);
-}
-
-/* Every strategy, sweep and way to exchange halos on one problem, in turns with the copy of its field. */
-static stencil_status measure_size(stencil_bench *b, stencil_trial *t, const stencil_spec *spec) {
+/* Every strategy, sweep and way to exchange halos on one problem, in turns with the copy of its field, which
+ * several GPUs do not make: one of them may not hold it. */
+static stencil_status measure_size(stencil_bench *b, const stencil_spec *spec, bool of_one) {
     const char *const sweep = b->options->sweep;
     const int first = b->result->row_count;
     double fastest = INFINITY;
-    TRY(stencil_trial_create(b, t, spec));
-    t->tries = 10;
+    TRY(start_trial(b, spec, of_one));
+    stencil_trial *t = b->own;
+    t->axis[0] = (stencil_bench_parameter){.name = "nx", .number = t->problem.extent[STENCIL_X]};
     t->sample_s = 0.008; /* there are many rows, and the slow ones take many times as long */
     for (const stencil_sweep_info *s = stencil_sweep_infos; s->name != NULL; s++)
         if (sweep == NULL || strcmp(s->name, sweep) == 0)
             TRY(add_strategies(b, s->name));
     t->spoiled = b->options->inject_fault ? b->result->row_count : 0;
     const int copies = b->result->row_count;
-    TRY(add_copies(b, t));
+    if (b->options->backend != STENCIL_BACKEND_GPU || b->options->gpu_count == 1)
+        TRY(stencil_trial_add_copies(b, t));
     TRY(stencil_bench_take(b));
     stencil_bench_row *const end = b->result->row + copies;
     for (const stencil_bench_row *row = b->result->row + first; row < end; row++)
@@ -162,6 +143,7 @@ static stencil_status measure_size(stencil_bench *b, stencil_trial *t, const ste
     for (stencil_bench_row *row = b->result->row + first; row < end; row++)
         if (row->sample_count > 0)
             row->of_fastest = row->statistics.median / fastest;
+    stencil_trial_release(t);
     return STENCIL_OK;
 }
 
@@ -173,16 +155,9 @@ stencil_status stencil_measure_strategies(stencil_bench *b) {
     const int count = one ? 1 : options->edge_count > 0 ? options->edge_count : own;
     char text[STENCIL_BENCH_NOTE_SIZE];
     for (int i = 0; i < count; i++) {
-        stencil_trial *t;
         for (int axis = 0; axis < spec.rank && !one; axis++)
             spec.extent[axis] = options->edge_count > 0 ? options->edge[i] : edges[spec.rank - 2][i];
-        TRY(stencil_bench_memory(b, &t, sizeof *t));
-        b->own = t;
-        const stencil_status status = measure_size(b, t, &spec);
-        if (i == 0 && t->problem.shape != NULL)
-            add_parameters(b, &t->problem, one);
-        stencil_trial_release(t);
-        TRY(status);
+        TRY(measure_size(b, &spec, one));
     }
     for (int predicted = 0; predicted < 2; predicted++) {
         stencil_bench_crossovers(&(stencil_ranking){.result = b->result,

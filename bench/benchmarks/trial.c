@@ -8,55 +8,6 @@
 
 enum { SEED = 1, SOURCE_SEED = 2, WEIGHT_SEED = 3 };
 
-/* Any number made of any other: splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number
- * generators, OOPSLA 2014), with the index as its state. */
-static uint64_t mixed(uint64_t index) {
-    uint64_t z = (index + 1) * UINT64_C(0x9e3779b97f4a7c15);
-    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-    return z ^ (z >> 31);
-}
-
-void stencil_field_fill_random(stencil_field *field, uint64_t seed) {
-    const int64_t count = field->layout.element_count;
-    const uint64_t first = mixed(seed);
-    double *f64 = field->data;
-    float *f32 = field->data;
-#pragma omp parallel for schedule(static)
-    for (int64_t i = 0; i < count; i++) {
-        const uint64_t bits = mixed(first + (uint64_t)i);
-        if (field->layout.precision == STENCIL_FLOAT64)
-            f64[i] = (double)(bits >> 11) * 0x1p-53;
-        else
-            f32[i] = (float)(bits >> 40) * 0x1p-24f;
-    }
-}
-
-stencil_status stencil_field_check_same(const stencil_field *a, const char *a_name, const stencil_field *b,
-                                        const char *b_name, int64_t steps) {
-    const stencil_layout *l = &a->layout;
-    const int64_t nx = l->n[STENCIL_X], ny = l->n[STENCIL_Y], rows = l->n[STENCIL_Z] * ny;
-    const size_t bytes = stencil_precision_bytes(l->precision);
-    int64_t different = 0, first = INT64_MAX; /* counted in updated cells */
-#pragma omp parallel for schedule(static) reduction(+ : different) reduction(min : first)
-    for (int64_t row = 0; row < rows; row++) {
-        const size_t at = (size_t)(l->origin + row / ny * l->plane + row % ny * l->row) * bytes;
-        const char *p = (const char *)a->data + at, *q = (const char *)b->data + at;
-        if (memcmp(p, q, (size_t)nx * bytes) == 0)
-            continue;
-        for (int64_t x = 0; x < nx; x++)
-            if (memcmp(p + (size_t)x * bytes, q + (size_t)x * bytes, bytes) != 0) {
-                different++;
-                first = row * nx + x < first ? row * nx + x : first;
-            }
-    }
-    CHECK(different == 0, INTERNAL,
-          "%s and %s differ after %lld steps in %lld cells, first at (z, y, x) = (%lld, %lld, %lld)", a_name,
-          b_name, (long long)steps, (long long)different, (long long)(first / nx / ny),
-          (long long)(first / nx % ny), (long long)(first % nx));
-    return STENCIL_OK;
-}
-
 bool stencil_trial_default(stencil_spec *spec) {
     const bool asked = spec->rank > 0;
     if (spec->kind == STENCIL_KIND_NONE && spec->stencil[0] == '\0' && spec->offset_count == 0)
@@ -74,7 +25,8 @@ void stencil_trial_weights(stencil_spec *spec) {
     double sum = 0;
     spec->weight_count = stencil_shape_find(spec->stencil)->point_count;
     for (int i = 0; i < spec->weight_count; i++)
-        sum += spec->weight[i] = 0.5 + (double)(mixed(mixed(WEIGHT_SEED) + (uint64_t)i) >> 11) * 0x1p-53;
+        sum += spec->weight[i] =
+            0.5 + (double)(stencil_mixed(stencil_mixed(WEIGHT_SEED) + (uint64_t)i) >> 11) * 0x1p-53;
     for (int i = 0; i < spec->weight_count; i++)
         spec->weight[i] /= sum;
 }
@@ -199,14 +151,40 @@ static stencil_status sample(stencil_bench *b, void *what, int64_t steps, double
     return status;
 }
 
+stencil_run_options stencil_trial_options(const stencil_bench *b, const char *strategy, const char *sweep,
+                                          int gpus) {
+    stencil_run_options run = {.sync = strategy, .sweep = sweep, .backend = b->options->backend};
+    if (run.backend == STENCIL_BACKEND_GPU)
+        run.gpu_count = gpus;
+    memcpy(run.gpu, b->options->gpu, sizeof run.gpu);
+    return run;
+}
+
+const stencil_plan *stencil_trial_plan(const stencil_bench *b, int row) {
+    return &((const trial_case *)stencil_bench_what(b, row))->plan;
+}
+
+stencil_status stencil_trial_add_copies(stencil_bench *b, const stencil_trial *t) {
+    const stencil_ceiling ceiling = {
+        .bytes = t->bytes,
+        .from = t->initial.data,
+        .to = &t->result, /* restored before it is read: where a sweep would write */
+        .axis = t->axis,
+        .of = t->of,
+        .sample_s = t->sample_s,
+    };
+    return stencil_ceiling_add_rows(&ceiling, b);
+}
+
 stencil_status stencil_trial_add(stencil_bench *b, stencil_trial *t, const stencil_plan *plan,
-                                 stencil_bench_subject subject) {
+                                 const char *kind, const char *name, const char *why) {
     const trial_case c = {t, *plan};
     const int bytes = (int)stencil_precision_bytes(t->problem.precision);
-    subject.unit = "s/step";
-    subject.sample = sample;
-    subject.shared = &t->steps;
-    subject.sample_s = t->sample_s;
+    char full[sizeof b->result->row->name];
+    stencil_bench_subject subject = {
+        kind, full, "s/step", .sample = sample, .shared = &t->steps, .sample_s = t->sample_s, .skipped = why};
+    snprintf(full, sizeof full, "%s%s", t->of, name);
+    memcpy(subject.axis, t->axis, sizeof subject.axis);
     if (plan->stores == STENCIL_STORES_TRIED && b->result->backend == STENCIL_BACKEND_CPU)
         subject.least = t->tries * STENCIL_STORES_STEPS;
     subject.least = subject.least > t->least ? subject.least : t->least;

@@ -7,6 +7,10 @@
 #include "solver/device/cpu.h"
 #include "solver/run/run.h"
 
+/* Any number made of any other: splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom number
+ * generators, OOPSLA 2014), with the index as its state. */
+uint64_t stencil_mixed(uint64_t index);
+
 /* Random numbers in [0, 1) in all cells, ghost cells included, the same on every machine. */
 void stencil_field_fill_random(stencil_field *field, uint64_t seed);
 
@@ -31,7 +35,11 @@ typedef struct stencil_trial {
     int tries;
     double sample_s; /* of the fastest plan; 0: as usual; less: of the least steps */
     int64_t least;   /* steps of a sample where nobody asks for a number; 0: any */
-    int spoiled;     /* for tests: a bit of the result of this row is turned over, from 1 */
+    /* Where its rows stand, and what their names begin with: "j2d5pt f8 "; zeroed: on no axis, with nothing.
+     */
+    stencil_bench_parameter axis[STENCIL_BENCH_AXES_MAX];
+    char of[24];
+    int spoiled; /* for tests: a bit of the result of this row is turned over, from 1 */
 } stencil_trial;
 
 /* The star of radius 1 and the rank where nobody asked for others; no tolerance, and steps enough for passes
@@ -52,12 +60,17 @@ stencil_status stencil_trial_create(stencil_bench *b, stencil_trial *trial, cons
 
 void stencil_trial_release(void *trial);
 
-/* Appends a row of `subject` for a plan, a copy of which is in use then: kind, name, axes and why it is
- * skipped are the caller's. All samples of a trial have as many steps as the fastest needs, or their results
- * could not be compared: each has to give the bits that the first one gave, residual included, INTERNAL where
- * it does not, with both names. */
+/* What a run on the devices of the benchmark is asked for, of GPUs on the first `gpus`. */
+stencil_run_options stencil_trial_options(const stencil_bench *b, const char *strategy, const char *sweep,
+                                          int gpus);
+
+/* Appends a row for a plan, a copy of which is in use then; `why` it is skipped, "": it is not. All samples
+ * of a trial have as many steps as the fastest needs, or their results could not be compared: each has to
+ * give the bits that the first one gave, residual included, INTERNAL where it does not, with both names. */
 stencil_status stencil_trial_add(stencil_bench *b, stencil_trial *trial, const stencil_plan *plan,
-                                 stencil_bench_subject subject);
+                                 const char *kind, const char *name, const char *why);
+/* The plan of such a row. */
+const stencil_plan *stencil_trial_plan(const stencil_bench *b, int row);
 
 /* The ceiling: what copying reaches on a device, which is what a sweep that moves every cell once in and once
  * out can reach at best. Of bench/benchmarks/copy.c. */
@@ -67,15 +80,19 @@ typedef struct stencil_ceiling {
      * own. */
     const void *from;
     const stencil_field *to;
-    stencil_bench_parameter axis; /* where the rows stand; name NULL: on no axis */
-    double sample_s;              /* of a sample; 0: as usual */
-    int way, threads;             /* filled in for each row */
+    /* As of a trial; NULL: on no axis, and nothing. */
+    const stencil_bench_parameter *axis;
+    const char *of;
+    double sample_s;  /* of a sample; 0: as usual */
+    int way, threads; /* filled in for each row */
 } stencil_ceiling;
 
 /* Appends a row of kind "copy" for every way to copy on this device. A sample copies all bytes. The
  * destination is overwritten with something else before, and compared after timing: INTERNAL where it
  * differs. */
 stencil_status stencil_ceiling_add_rows(const stencil_ceiling *ceiling, stencil_bench *b);
+/* Of the field of a trial, in samples as long as its own. */
+stencil_status stencil_trial_add_copies(stencil_bench *b, const stencil_trial *trial);
 
 /* Host memory, copied by `threads` threads in equal shares of whole pages: the shares in which
  * stencil_memory_alloc() touches it. */

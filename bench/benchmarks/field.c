@@ -1,0 +1,51 @@
+/* Fields of random numbers, and whether two fields are the same. */
+#include <string.h>
+
+#include "bench/benchmarks/trial.h"
+
+uint64_t stencil_mixed(uint64_t index) {
+    uint64_t z = (index + 1) * UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+    return z ^ (z >> 31);
+}
+
+void stencil_field_fill_random(stencil_field *field, uint64_t seed) {
+    const int64_t count = field->layout.element_count;
+    const uint64_t first = stencil_mixed(seed);
+    double *f64 = field->data;
+    float *f32 = field->data;
+#pragma omp parallel for schedule(static)
+    for (int64_t i = 0; i < count; i++) {
+        const uint64_t bits = stencil_mixed(first + (uint64_t)i);
+        if (field->layout.precision == STENCIL_FLOAT64)
+            f64[i] = (double)(bits >> 11) * 0x1p-53;
+        else
+            f32[i] = (float)(bits >> 40) * 0x1p-24f;
+    }
+}
+
+stencil_status stencil_field_check_same(const stencil_field *a, const char *a_name, const stencil_field *b,
+                                        const char *b_name, int64_t steps) {
+    const stencil_layout *l = &a->layout;
+    const int64_t nx = l->n[STENCIL_X], ny = l->n[STENCIL_Y], rows = l->n[STENCIL_Z] * ny;
+    const size_t bytes = stencil_precision_bytes(l->precision);
+    int64_t different = 0, first = INT64_MAX; /* counted in updated cells */
+#pragma omp parallel for schedule(static) reduction(+ : different) reduction(min : first)
+    for (int64_t row = 0; row < rows; row++) {
+        const size_t at = (size_t)(l->origin + row / ny * l->plane + row % ny * l->row) * bytes;
+        const char *p = (const char *)a->data + at, *q = (const char *)b->data + at;
+        if (memcmp(p, q, (size_t)nx * bytes) == 0)
+            continue;
+        for (int64_t x = 0; x < nx; x++)
+            if (memcmp(p + (size_t)x * bytes, q + (size_t)x * bytes, bytes) != 0) {
+                different++;
+                first = row * nx + x < first ? row * nx + x : first;
+            }
+    }
+    CHECK(different == 0, INTERNAL,
+          "%s and %s differ after %lld steps in %lld cells, first at (z, y, x) = (%lld, %lld, %lld)", a_name,
+          b_name, (long long)steps, (long long)different, (long long)(first / nx / ny),
+          (long long)(first / nx % ny), (long long)(first % nx));
+    return STENCIL_OK;
+}
