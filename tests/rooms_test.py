@@ -14,6 +14,7 @@ SOURCE = pathlib.Path(__file__).resolve().parent.parent
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 SUFFIXES = {".c", ".h", ".cu", ".cuh", ".inc"}
 
+
 class Room:
     def __init__(self, name, named, directories, objects):
         self.name = name
