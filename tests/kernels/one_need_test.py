@@ -16,7 +16,7 @@ ROW = 'STENCIL_NEED(SEVENTH, problem->n[STENCIL_X] % 7 == 0, "rows of so many ce
 @unittest.skipUnless(draw.DRAW == "all", "it builds the copy, which takes minutes: ./dev test --all")
 class OneNeed(copied.CopiedTest):
     def sweep_of(self, *arguments):
-        self.ok("plan", *arguments, "--device", "cpu", "--json", "plan.json", program=self.program)
+        self.ok("plan", *arguments, "--device", "cpu", "--json", "plan.json", "--force", program=self.program)
         with open(self.path("plan.json"), encoding="utf-8") as file:
             return [plan["sweep"] for plan in json.load(file)["plans"] if plan["chosen"]]
 
