@@ -92,15 +92,14 @@ static void print_rates(const stencil_calibration *c, stencil_loop loop, const c
             has_rates[k] |= rate[shape][k] > 0;
         }
     table t = {0};
-    table_add_column(&t, title, true, 0);
+    table_add_columns(&t, title);
     for (int k = 0; k < COLUMNS; k++)
         if (has_rates[k])
-            table_add_column(&t,
-                             TEXT("%s_%s_%s",
-                                  stencil_sweep_infos[k / STENCIL_DISTANCES / STENCIL_PRECISION_COUNT].name,
-                                  stencil_precision_names[k / STENCIL_DISTANCES % STENCIL_PRECISION_COUNT],
-                                  k % STENCIL_DISTANCES == STENCIL_NEAR ? "cache" : "memory"),
-                             false, 0);
+            table_add_columns(&t,
+                              TEXT(">%s_%s_%s",
+                                   stencil_sweep_infos[k / STENCIL_DISTANCES / STENCIL_PRECISION_COUNT].name,
+                                   stencil_precision_names[k / STENCIL_DISTANCES % STENCIL_PRECISION_COUNT],
+                                   k % STENCIL_DISTANCES == STENCIL_NEAR ? "cache" : "memory"));
     for (int shape = 0; shape < STENCIL_SHAPE_COUNT; shape++) {
         table_add_line(&t, "%s", stencil_shapes[shape].name);
         for (int k = 0; k < COLUMNS; k++)
@@ -116,10 +115,10 @@ static void print_calibration(const stencil_machine *machine, bool gpu) {
                          : TEXT("CPU, %d threads, %s", machine->cpu_threads, machine->cpu_isa));
     print_costs(c, gpu && machine->gpu_count > 1);
     fputc('\n', stdout);
-    print_rates(c, STENCIL_LOOP_LAUNCHED, gpu ? "Gcell/s,_launched" : "Gcell/s");
+    print_rates(c, STENCIL_LOOP_LAUNCHED, gpu ? "<Gcell/s,_launched" : "<Gcell/s");
     if (gpu) {
         fputc('\n', stdout);
-        print_rates(c, STENCIL_LOOP_PERSISTENT, "Gcell/s,_persistent");
+        print_rates(c, STENCIL_LOOP_PERSISTENT, "<Gcell/s,_persistent");
     }
     printf("\ncache: up to %s of arrays; memory: from %s on\n",
            TEXT_BYTES((int64_t)c->set_bytes[STENCIL_NEAR]), TEXT_BYTES((int64_t)c->set_bytes[STENCIL_FAR]));
@@ -182,8 +181,7 @@ static check_summary summarise(const stencil_check_case *cases, int count) {
 static void print_check(const stencil_check_case *cases, int count) {
     table t = {0};
     char name[64], fastest[64];
-    table_add_columns(&t, "<problem\t<auto\t>µs/step\t>predicted\t>loss");
-    table_add_column(&t, "fastest", true, 1);
+    table_add_columns(&t, "<problem\t<auto\t>µs/step\t>predicted\t>loss\t<?fastest");
     for (int i = 0; i < count; i++) {
         const stencil_check_case *c = &cases[i];
         table_add_line(&t, "%s\t%s\t%s\t%+.0f%%\t%.1f%%\t%s", c->problem, choice_name(&c->chosen, name),
