@@ -357,7 +357,7 @@ static stencil_status write_outputs(const bench_state *state, int *exit_code) {
         root = stencil_bench_report_json(report);
     json_object_set(root, "against", verdicts); /* where there are both */
     json_decref(verdicts);
-    TRY(json_write(options->json, options->force, root));
+    TRY(json_write("--json", options->json, options->force, root));
     TRY(target_write("--csv", options->csv, options->force, bench_print_csv, report));
     TRY(target_write("--md", options->md, options->force, bench_print_markdown, report));
     if (options->plot != NULL)

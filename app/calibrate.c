@@ -141,8 +141,8 @@ static stencil_status calibrate(stencil_machine *machine, bool gpu, const calibr
 
 static bool show(void *context, int done, const char *problem) {
     const calibrate_options *options = context;
-    if (!options->quiet && progress_possible())
-        progress_line(TEXT("problem %d of %lld: %s", done + 1, (long long)options->problems, problem));
+    progress_say(options->quiet,
+                 TEXT("problem %d of %lld: %s", done + 1, (long long)options->problems, problem));
     return signals_caught == 0;
 }
 
@@ -227,8 +227,7 @@ static stencil_status check(stencil_machine *machine, const calibrate_options *o
     stencil_check_case *all = calloc((size_t)options->problems, sizeof *all);
     CHECK(all != NULL, NO_MEMORY, "no memory for %lld problems", (long long)options->problems);
     const stencil_status status = stencil_check_choice(&o, machine, all, &count);
-    if (!options->quiet && progress_possible())
-        progress_line("");
+    progress_say(options->quiet, "");
     if (count > 0 && shows_tables(options)) {
         fputc('\n', stdout);
         print_check(all, count);
@@ -246,7 +245,7 @@ static stencil_status write_json(stencil_machine *machine, const calibrate_optio
     stencil_machine_write(machine, root);
     if (cases != NULL)
         json_object_set(root, "cases", cases);
-    return json_write(options->json, options->force, root);
+    return json_write("--json", options->json, options->force, root);
 }
 
 /* The target_printer of --emit-tuning; `content` is the machine. */

@@ -114,7 +114,7 @@ static stencil_status rank_plans(plan_state *state) {
             PRINT("Note", "%s", TEXT_ESCAPE(state->notes.line[i]));
     }
     if (status == STENCIL_OK && state->options.json != NULL)
-        status = json_write(state->options.json, state->options.force,
+        status = json_write("--json", state->options.json, state->options.force,
                             json_pack("{s:i, s:s, s:o}", "schema_version", 1, "version", STENCIL_VERSION,
                                       "plans", choice_json(&choice)));
     stencil_choice_destroy(&choice);

@@ -365,7 +365,7 @@ static stencil_status tell(run_state *state, bool people, stencil_status failed)
     json_t *json = options->files.json != NULL ? report_json(record) : NULL;
     if (json != NULL && state->attribution.known)
         json_object_set_new(json, "attribution", attribution_json(&state->attribution, record));
-    stencil_status status = json_write(options->files.json, options->files.force, json);
+    stencil_status status = json_write("--json", options->files.json, options->files.force, json);
     if (status == STENCIL_OK && state->attribution.traced)
         status = target_write("--trace", options->files.trace, options->files.force, attribution_print_trace,
                               &state->attribution.timeline);
@@ -419,7 +419,7 @@ static stencil_status run_stages(run_state *state, int *exit_code) {
             report_print_plan(record, options->explain);
         else if (options->quiet == 1)
             report_print_warnings(record, 0);
-        return json_write(options->files.json, options->files.force,
+        return json_write("--json", options->files.json, options->files.force,
                           options->files.json != NULL ? report_json(record) : NULL);
     }
     TRY(load(state));

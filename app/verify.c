@@ -389,7 +389,7 @@ static stencil_status verify_stages(verification *v, int *exit_code) {
         *exit_code = stencil_status_exit_code(STENCIL_DIFFERENT);
     if (!options->quiet && !target_is_stdout(options->json))
         print_result(v);
-    return json_write(options->json, options->force, options->json != NULL ? result_json(v) : NULL);
+    return json_write("--json", options->json, options->force, options->json != NULL ? result_json(v) : NULL);
 }
 
 static stencil_status verify_run(const invocation *call, int *exit_code) {
