@@ -49,7 +49,7 @@ stencil_status attribution_make(attribution *a, stencil_run *run, run_record *re
         TRY(note_failure(status, record));
         const stencil_cost model = stencil_model_pass(&record->plan, &record->problem, &record->machine);
         a->steps.model = (stencil_step_times){model.launch_s, model.compute_s, model.barrier_s};
-        a->has_rival = choice_rival(&record->choice.choice, &record->problem, &record->machine, &a->rival);
+        choice_rival(&record->choice.choice, &record->problem, &record->machine, &a->rival);
     }
     if (a->trace != NULL && a->known == a->wanted) {
         const stencil_status status = stencil_attribution_record(run, &observers, TRACE_STEPS, &a->timeline);
@@ -119,7 +119,7 @@ static void print_rival(const attribution *a, const run_record *record) {
                  other_us = 1e6 * (measured ? a->rival.step_s : a->rival.cost.step_s);
     const stencil_choice *choice = &record->choice.choice;
     const double predicted_us = measured ? own_us : 1e6 * choice->item[choice->chosen].cost.step_s;
-    if (a->has_rival && other_us < fmin(own_us, predicted_us) / (measured ? 1.02 : 1.1))
+    if (a->rival.possible && other_us < fmin(own_us, predicted_us) / (measured ? 1.02 : 1.1))
         PRINT("Quicker", "--sync %s --sweep %s would take %s µs per step instead of %s, as %s",
               a->rival.options.sync, a->rival.options.sweep, TEXT_NUMBER(other_us), TEXT_NUMBER(own_us),
               measured                     ? "was measured in this run"
@@ -350,7 +350,7 @@ static json_t *inside_json(const stencil_attribution *a) {
 
 static json_t *rival_json(const attribution *a) {
     const stencil_candidate *c = &a->rival;
-    if (!a->has_rival)
+    if (!c->possible)
         return json_null();
     return json_pack("{s:s, s:s, s:f, s:b}", "sync", c->options.sync, "sweep", c->options.sweep, "step_us",
                      1e6 * (c->samples > 0 ? c->step_s : c->cost.step_s), "measured", c->samples > 0);

@@ -48,7 +48,7 @@ stencil_status auto_choose(auto_choice *a, const stencil_problem *problem, stenc
         TRY(wisdom_check("wisdom", a->wisdom));
     stencil_effort effort = late || options->dry_run ? STENCIL_EFFORT_ESTIMATE : options->effort;
     if (effort != STENCIL_EFFORT_ESTIMATE)
-        TRY(calibrate(a, problem, machine, options->quiet, notes));
+        TRY(calibrate(a, problem, machine, options->quiet > 0, notes));
     const int found = options->effort >= STENCIL_EFFORT_PATIENT || a->choice.possible < 2
                           ? -1
                           : wisdom_find(a->wisdom, &a->choice, problem, machine, notes);

@@ -59,7 +59,7 @@ static void look_for_rival(const stencil_choice *choice, const stencil_candidate
     }
 }
 
-bool choice_rival(const stencil_choice *choice, const stencil_problem *problem,
+void choice_rival(const stencil_choice *choice, const stencil_problem *problem,
                   const stencil_machine *machine, stencil_candidate *rival) {
     const stencil_candidate *own = &choice->item[choice->chosen];
     stencil_run_options open = choice->asked;
@@ -67,13 +67,12 @@ bool choice_rival(const stencil_choice *choice, const stencil_problem *problem,
     *rival = (stencil_candidate){.possible = false};
     if (open.sync == NULL && open.sweep == NULL) {
         look_for_rival(choice, own, rival);
-        return rival->possible;
+        return;
     }
     open.sync = open.sweep = NULL;
     if (stencil_choice_make(&all, problem, &open, machine) == STENCIL_OK)
         look_for_rival(&all, own, rival);
     stencil_choice_destroy(&all);
-    return rival->possible;
 }
 
 /* A possible plan in a table: columns, and the cells of a row (returned). */

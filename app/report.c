@@ -74,18 +74,13 @@ static void print_stop(const run_record *run) {
     print_error(run);
 }
 
-int report_print_notes(const run_record *run, int from) {
-    for (int i = from; i < run->notes.count; i++)
-        PRINT("Note", "%s", TEXT_ESCAPE(run->notes.line[i]));
-    return run->notes.count;
-}
-
-int report_print_warnings(const run_record *run, int from) {
-    for (int i = from; i < run->notes.count; i++)
-        if (run->notes.warns[i])
+void report_print_notes(run_record *run, int quiet) {
+    for (int *i = &run->notes_shown; *i < run->notes.count; ++*i)
+        if (quiet == 0)
+            PRINT("Note", "%s", TEXT_ESCAPE(run->notes.line[*i]));
+        else if (quiet == 1 && run->notes.warns[*i])
             fprintf(stderr, "stencil: %s: note: %s\n", TEXT_ESCAPE(run->output.input_path),
-                    TEXT_ESCAPE(run->notes.line[i]));
-    return run->notes.count;
+                    TEXT_ESCAPE(run->notes.line[*i]));
 }
 
 static void print_rates(const run_record *run) {

@@ -65,7 +65,7 @@ static void print_launch(const run_record *run) {
     }
 }
 
-void report_print_plan(const run_record *run, bool explain) {
+void report_print_plan(run_record *run, bool explain) {
     const stencil_plan *plan = &run->plan;
     char kernel[STENCIL_KERNEL_CHARS];
     report_print_head(run);

@@ -26,8 +26,7 @@ typedef struct run_options {
     reading_options reading;
     run_targets files;
     auto_options open;
-    bool attribute, explain, dry_run, allow_nonfinite, allow_unwritten;
-    int quiet; /* how often */
+    bool attribute, explain, allow_nonfinite, allow_unwritten;
 } run_options;
 
 #define AT(field) OPTION_AT(run_options, field)
@@ -40,10 +39,7 @@ static const option run_table[] = {
      .preset = "auto", .names = choice_syncs},
     {"sweep", 0, OPTION_NAME, AT(run.sweep), "NAME", .help = "how a step is made; the result is the same",
      .preset = "auto", .names = choice_sweeps},
-    {"depth", 0, OPTION_INTEGER, AT(run.depth), "D",
-     .help = "steps that --sweep pipeline makes for each time that it reads the field, resident from one "
-             "exchange to the next (in 3D it exchanges behind each); auto: as suits it",
-     .preset = "auto", .minimum = 1, .maximum = STENCIL_DEPTH_MAX, .automatic = true},
+    {DEPTH_OPTION(run_options, run.depth)},
     {"effort", 0, OPTION_CHOICE, AT(open.effort), "HOW",
      .help = "what auto goes by: estimate, what is predicted; measure, the best two or three timed in the "
              "run's first steps; patient, more of them for longer; exhaustive, all of them",
@@ -59,8 +55,7 @@ static const option run_table[] = {
      .help = "how many (2), or which ones (0,2 or 2,); each gets a part of the field, and one named several "
              "times (0,0) that many; means --device gpu",
      .contradicts = {"device cpu"}, .count_offset = offsetof(run_options, run.gpu_count)},
-    {"threads", 'j', OPTION_INTEGER, AT(threads), "N", .help = THREADS_HELP, .minimum = 1,
-     .maximum = THREADS_MAX},
+    {THREADS_OPTION(run_options, threads)},
     {.heading = "Several GPUs"},
     {"parts", 0, OPTION_INTEGER, AT(run.parts), "N",
      .help = "cut a run on the CPU as one on N GPUs is; means --device cpu",
@@ -108,12 +103,12 @@ static const option run_table[] = {
          "write what every thread, block or SM did in some steps made after the run, as Chrome trace events, "
          "for Perfetto",
      .contradicts = {"dry-run"}, .because = "a dry run makes no steps"},
-    {"dry-run", 0, OPTION_FLAG, AT(dry_run), NULL,
+    {"dry-run", 0, OPTION_FLAG, AT(open.dry_run), NULL,
      .help = "print memory, partitions and launch shape, then stop"},
     {"machine", 0, OPTION_TEXT, AT(machine), "FILE",
      .help = "plan for the machine that stencil info --json has described there, not for this one",
      .needs = "dry-run"},
-    {"quiet", 'q', OPTION_FLAG, AT(quiet), NULL,
+    {"quiet", 'q', OPTION_FLAG, AT(open.quiet), NULL,
      .help = "print neither report nor progress, and of the notes only those that change what the result "
              "means, on standard error; twice (-qq): none of them"},
     /* What an engineer does to a barrier before trusting it. */
@@ -155,7 +150,6 @@ typedef struct run_state {
     attribution attribution;
     double start_s; /* clock: the command began */
     bool races;     /* what makes the last steps is found out in the first ones */
-    int notes_shown;
 } run_state;
 
 static void run_close(run_state *state) {
@@ -253,15 +247,13 @@ static void take_plan(run_state *state) {
 static stencil_status decide(run_state *state) {
     run_record *record = &state->record;
     auto_choice *choice = &record->choice;
-    auto_options open = state->options.open;
-    open.quiet = state->options.quiet > 0;
-    open.dry_run = state->options.dry_run;
+    const auto_options *open = &state->options.open;
     choice->tune.choice = &choice->choice;
     if (state->options.machine == NULL)
         TRY(text_name_out_of_memory(
-            auto_choose(choice, &record->problem, &record->machine, &open, &record->notes),
+            auto_choose(choice, &record->problem, &record->machine, open, &record->notes),
             record->output.input_path));
-    if (open.dry_run)
+    if (open->dry_run)
         stencil_tune_explain(&choice->tune);
     state->races = choice->tune.count > 1;
     if (state->races) /* a note would outlive a plan that loses */
@@ -318,7 +310,7 @@ static bool go_on(void *context, int64_t step, double residual) {
 
 static stencil_status compute(run_state *state) {
     progress progress;
-    progress_start(&progress, &state->record.problem, state->options.quiet > 0);
+    progress_start(&progress, &state->record.problem, state->options.open.quiet > 0);
     run_record *record = &state->record;
     const stencil_observer all[] = {{&progress, .poll = go_on}, stencil_tune_observer(&record->choice.tune)};
     const stencil_observers observers = {all, 2};
@@ -338,7 +330,8 @@ static stencil_status attribute(run_state *state) {
     a->wall.write_s = state->record.write_s;
     a->wall.wall_s = stencil_clock_s() - state->start_s;
     a->wall.race_s = state->record.choice.tune.mark_s;
-    a->wanted = state->options.attribute && (state->options.quiet == 0 || state->options.files.json != NULL);
+    a->wanted =
+        state->options.attribute && (state->options.open.quiet == 0 || state->options.files.json != NULL);
     a->trace = state->options.files.trace;
     return attribution_make(a, state->run, &state->record);
 }
@@ -352,16 +345,15 @@ static int report_exit_code(const stencil_report *report) {
 
 /* `failed`: what the result could not be written for, or its attribution made: told in the end, in one line.
  */
-static stencil_status tell(run_state *state, bool people, stencil_status failed) {
+static stencil_status tell(run_state *state, int quiet, stencil_status failed) {
     const run_options *options = &state->options;
-    const run_record *record = &state->record;
+    run_record *record = &state->record;
     const stencil_error failure = *stencil_error_last();
-    if (people) {
-        report_print_notes(record, state->notes_shown);
+    report_print_notes(record, quiet);
+    if (quiet == 0) {
         report_print_result(record, options->explain);
         attribution_print(&state->attribution, record);
-    } else if (options->quiet == 1)
-        report_print_warnings(record, state->notes_shown);
+    }
     json_t *json = options->files.json != NULL ? report_json(record) : NULL;
     if (json != NULL && state->attribution.known)
         json_object_set_new(json, "attribution", attribution_json(&state->attribution, record));
@@ -397,7 +389,6 @@ static stencil_status check_apart(const run_state *state) {
 static stencil_status run_stages(run_state *state, int *exit_code) {
     run_options *options = &state->options;
     run_record *record = &state->record;
-    options->files.dry_run = options->dry_run;
     CHECK(options->files.trace == NULL || !target_is_stdout(options->files.trace), USAGE,
           "--trace -: standard output has the report: give a file name");
     CHECK(options->files.output == NULL || strcmp(options->files.output, "-") != 0, USAGE,
@@ -409,28 +400,27 @@ static stencil_status run_stages(run_state *state, int *exit_code) {
                      shared ? STENCIL_STREAMS_SHARED : STENCIL_STREAMS_PART, &record->notes));
     TRY(make_plan(state));
     TRY(check_effect(state));
-    TRY(run_output_prepare(record, &options->files, state->name));
+    TRY(run_output_prepare(record, &options->files, options->open.dry_run, state->name));
     TRY(check_apart(state));
     TRY(decide(state));
-    const bool people = options->quiet == 0 && !target_is_stdout(options->files.json);
-    if (options->dry_run) {
+    /* JSON on standard output has all notes. */
+    const int quiet =
+        options->open.quiet == 0 && target_is_stdout(options->files.json) ? 2 : options->open.quiet;
+    if (options->open.dry_run) {
         report_note_origin(record);
-        if (people)
+        if (quiet == 0)
             report_print_plan(record, options->explain);
-        else if (options->quiet == 1)
-            report_print_warnings(record, 0);
+        report_print_notes(record, quiet);
         return json_write("--json", options->files.json, options->files.force,
                           options->files.json != NULL ? report_json(record) : NULL);
     }
     TRY(load(state));
     TRY(text_name_out_of_memory(report_note_outlook(record, &(stencil_reader){stencil_run_read, state->run}),
                                 record->output.input_path));
-    if (people) {
+    if (quiet == 0)
         report_print_head(record);
-        state->notes_shown = report_print_notes(record, 0);
-        output_flush();
-    } else if (options->quiet == 1)
-        state->notes_shown = report_print_warnings(record, 0);
+    report_print_notes(record, quiet);
+    output_flush();
     state->attribution.wall.start_s = stencil_clock_s() - state->start_s;
     TRY(compute(state));
     stencil_status failed = run_output_write(record, state->run, state->name);
@@ -442,7 +432,7 @@ static stencil_status run_stages(run_state *state, int *exit_code) {
     report_note_end(record);
     record->exit_code = *exit_code =
         failed == STENCIL_OK ? report_exit_code(&record->report) : stencil_status_exit_code(failed);
-    return tell(state, people, failed);
+    return tell(state, quiet, failed);
 }
 
 static stencil_status run_run(const invocation *call, int *exit_code) {

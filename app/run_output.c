@@ -79,7 +79,8 @@ static stencil_status try_output(run_record *record, bool dry_run) {
 }
 
 /* Everything that can be known to fail at the end is found here, before computing. */
-stencil_status run_output_prepare(run_record *record, const run_targets *options, char name[TEXT_NAME_SIZE]) {
+stencil_status run_output_prepare(run_record *record, const run_targets *options, bool dry_run,
+                                  char name[TEXT_NAME_SIZE]) {
     stencil_output *output = &record->output;
     if (!options->no_output) {
         if (options->output == NULL)
@@ -88,7 +89,7 @@ stencil_status run_output_prepare(run_record *record, const run_targets *options
         output->notes = &record->notes;
         output->force = options->force;
         output->started_s = (int64_t)time(NULL);
-        TRY(try_output(record, options->dry_run));
+        TRY(try_output(record, dry_run));
     }
     TRY(target_check_apart("--json", options->json, output->path, "output"));
     TRY(target_check_apart("--trace", options->trace, output->path, "output"));
