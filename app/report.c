@@ -96,8 +96,8 @@ static void print_rates(const run_record *run) {
           "%.4g GB/s effective = %.4g Gcell/s x %.4g bytes per cell\n(read u %d, write u %d%s%s)",
           1e-9 * stencil_report_bytes_per_s(report), rate, report->bytes_per_cell, bytes, bytes,
           stencil_problem_has_source(&run->problem) ? TEXT(", read b %d", bytes) : "",
-          run->plan.depth > 1
-              ? TEXT(", once in %.4g steps", stencil_sweep_pass_steps(&run->plan, &run->problem))
+          run_record_plan(run)->depth > 1
+              ? TEXT(", once in %.4g steps", stencil_sweep_pass_steps(run_record_plan(run), &run->problem))
               : "");
 }
 

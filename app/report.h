@@ -10,11 +10,11 @@
 
 /* Everything that is known of a run. */
 typedef struct run_record {
-    stencil_output output; /* with where it comes from; its path NULL: none is written */
+    stencil_output output;            /* with where it comes from; its path NULL: none is written */
+    char output_name[TEXT_NAME_SIZE]; /* the path, where nobody gave one */
     stencil_problem problem;
     stencil_machine machine;
     auto_choice choice;
-    stencil_plan plan; /* that of the choice which makes the steps, or has made the last ones */
     stencil_notes notes;
     int notes_shown;
     bool done; /* false: before it, or a dry run; the rest is not known */
@@ -22,6 +22,11 @@ typedef struct run_record {
     double write_s;
     int exit_code;
 } run_record;
+
+/* The plan of its choice that makes the steps, or has made the last ones. */
+static inline const stencil_plan *run_record_plan(const run_record *run) {
+    return &run->choice.choice.item[run->choice.choice.chosen].plan;
+}
 
 /* To standard output, at 80 columns: what is going to run (before it does), what came of it, and for a dry
  * run the plan. explain: with all that could have been chosen. */

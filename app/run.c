@@ -145,7 +145,6 @@ typedef struct run_state {
     const invocation *call;
     stencil_input input;
     stencil_run *run;
-    char name[TEXT_NAME_SIZE]; /* of a result that nobody named */
     run_record record;
     attribution attribution;
     double start_s; /* clock: the command began */
@@ -201,7 +200,7 @@ static stencil_status complete_options(const invocation *call, int rank, stencil
 
 /* Somebody has to be late. */
 static stencil_status check_late(const run_state *state) {
-    const stencil_plan *plan = &state->record.plan;
+    const stencil_plan *plan = run_record_plan(&state->record);
     const stencil_part_plan *last = &plan->part[plan->cut.parts - 1];
     const bool gpu = plan->backend == STENCIL_BACKEND_GPU;
     const int64_t count = gpu ? (int64_t)last->first_block + last->grid_blocks : plan->threads;
@@ -211,33 +210,25 @@ static stencil_status check_late(const run_state *state) {
     return STENCIL_OK;
 }
 
-/* That makes the steps. */
-static const stencil_plan *plan_of(const run_state *state) {
-    const stencil_choice *choice = &state->record.choice.choice;
-    return &choice->item[choice->chosen].plan;
-}
-
 static stencil_status make_plan(run_state *state) {
     run_record *record = &state->record;
     stencil_run_options run;
     TRY(complete_options(state->call, record->problem.rank, &run));
     stencil_choice *choice = &record->choice.choice;
     const stencil_status status = stencil_choice_make(choice, &record->problem, &run, &record->machine);
-    if (status == STENCIL_OK)
-        record->plan = *plan_of(state);
     /* What is wrong is the size of the problem, not an option. */
     return text_name_out_of_memory(status, record->output.input_path);
 }
 
-/* The plan that makes the steps, or has made the last ones, and what there is to say of it. */
-static void take_plan(run_state *state) {
+/* What there is to say of the plan that makes the steps, or has made the last ones. */
+static void note_plan(run_state *state) {
     run_record *record = &state->record;
-    record->plan = *plan_of(state);
-    stencil_notes_take(&record->notes, &record->plan.notes);
-    if (record->plan.backend == STENCIL_BACKEND_CPU && state->options.machine == NULL)
-        threads_note(record->plan.threads, &record->notes);
+    const stencil_plan *plan = run_record_plan(record);
+    stencil_notes_take(&record->notes, &plan->notes);
+    if (plan->backend == STENCIL_BACKEND_CPU && state->options.machine == NULL)
+        threads_note(plan->threads, &record->notes);
     const int asked = record->choice.choice.asked.gpu_count,
-              used = record->plan.backend == STENCIL_BACKEND_GPU ? record->plan.cut.parts : 0;
+              used = plan->backend == STENCIL_BACKEND_GPU ? plan->cut.parts : 0;
     if (used < asked)
         stencil_notes_add(&record->notes, "%d of %d GPUs used: with more of them it would take longer", used,
                           asked);
@@ -256,17 +247,15 @@ static stencil_status decide(run_state *state) {
     if (open->dry_run)
         stencil_tune_explain(&choice->tune);
     state->races = choice->tune.count > 1;
-    if (state->races) /* a note would outlive a plan that loses */
-        record->plan = *plan_of(state);
-    else
-        take_plan(state);
+    if (!state->races) /* a note would outlive a plan that loses */
+        note_plan(state);
     return check_late(state);
 }
 
 /* Options that the plan does not look at. */
 static stencil_status check_effect(const run_state *state) {
     const stencil_run_options *run = &state->options.run;
-    const stencil_plan *plan = &state->record.plan;
+    const stencil_plan *plan = run_record_plan(&state->record);
     CHECK(plan->cut.parts > 1 || (run->halo == STENCIL_HALO_AUTO && !run->overlap), USAGE,
           "--%s has no effect in one part: leave it out, or give --gpus or --parts",
           run->overlap ? "overlap" : "halo");
@@ -277,29 +266,30 @@ static stencil_status check_effect(const run_state *state) {
     return STENCIL_OK;
 }
 
-static stencil_status load(run_state *state) {
-    stencil_problem *problem = &state->record.problem;
+static stencil_status load_cells(run_state *state) {
+    run_record *record = &state->record;
+    stencil_problem *problem = &record->problem;
     stencil_input *input = &state->input;
     const stencil_reader from = stencil_input_reader(input, problem, state->options.allow_nonfinite);
-    TRY(stencil_input_load_history(input, problem));
-    TRY(stencil_input_check_written(input, problem, state->options.allow_unwritten, &state->record.notes));
-    TRY(text_name_out_of_memory(stencil_input_check(input, problem, state->options.allow_nonfinite),
-                                state->record.output.input_path));
-    stencil_status status = stencil_run_open(&state->run, plan_of(state), problem, &from);
-    state->record.choice.tune.run = state->run;
+    TRY(stencil_input_check(input, problem, state->options.allow_nonfinite));
+    TRY(stencil_run_open(&state->run, run_record_plan(record), problem, &from));
+    record->choice.tune.run = state->run;
     stencil_input_rest(input);
-    if (status == STENCIL_OK)
-        status = stencil_input_check_unchanged(input);
-    if (status == STENCIL_OK)
-        status = stencil_origin_check(problem, &(stencil_reader){stencil_run_read, state->run});
-    if (status == STENCIL_OK)
-        report_note_origin(&state->record);
-    if (status == STENCIL_OK && state->record.output.path != NULL) {
-        status = stencil_output_begin(&state->record.output, problem);
-        if (status == STENCIL_OK)
-            status = stencil_input_check_unchanged(input);
-    }
-    return text_name_out_of_memory(status, state->record.output.input_path);
+    TRY(stencil_input_check_unchanged(input));
+    TRY(stencil_origin_check(problem, &(stencil_reader){stencil_run_read, state->run}));
+    report_note_origin(record);
+    if (record->output.path == NULL)
+        return STENCIL_OK;
+    TRY(stencil_output_begin(&record->output, problem));
+    return stencil_input_check_unchanged(input);
+}
+
+static stencil_status load(run_state *state) {
+    run_record *record = &state->record;
+    TRY(stencil_input_load_history(&state->input, &record->problem));
+    TRY(stencil_input_check_written(&state->input, &record->problem, state->options.allow_unwritten,
+                                    &record->notes));
+    return text_name_out_of_memory(load_cells(state), record->output.input_path);
 }
 
 /* The poll of an observer. */
@@ -318,7 +308,7 @@ static stencil_status compute(run_state *state) {
     const stencil_status status = stencil_run_drive(state->run, &observers, &record->report);
     progress_end(&progress);
     if (state->races)
-        take_plan(state);
+        note_plan(state);
     if (status == STENCIL_OK)
         stencil_tune_explain(&record->choice.tune);
     return text_name_out_of_memory(status, state->record.output.input_path);
@@ -400,7 +390,7 @@ static stencil_status run_stages(run_state *state, int *exit_code) {
                      shared ? STENCIL_STREAMS_SHARED : STENCIL_STREAMS_PART, &record->notes));
     TRY(make_plan(state));
     TRY(check_effect(state));
-    TRY(run_output_prepare(record, &options->files, options->open.dry_run, state->name));
+    TRY(run_output_prepare(record, &options->files, options->open.dry_run));
     TRY(check_apart(state));
     TRY(decide(state));
     /* JSON on standard output has all notes. */
@@ -423,7 +413,7 @@ static stencil_status run_stages(run_state *state, int *exit_code) {
     output_flush();
     state->attribution.wall.start_s = stencil_clock_s() - state->start_s;
     TRY(compute(state));
-    stencil_status failed = run_output_write(record, state->run, state->name);
+    stencil_status failed = run_output_write(record, state->run);
     auto_keep(&record->choice, &record->problem, &record->machine, options->open.wisdom != NULL,
               &record->notes);
     if (failed == STENCIL_OK && (failed = attribute(state)) != STENCIL_OK && record->output.path != NULL)
