@@ -379,8 +379,7 @@ static stencil_status measure(const invocation *call, bench_state *state) {
             stencil_bench_run(index[i], bench, &report->machine, &report->result[i]);
         if (status != STENCIL_OK && state->failure.status == STENCIL_OK)
             state->failure = *stencil_error_last();
-        if (bench->progress != NULL)
-            progress_line("");
+        progress_say(state->options.quiet, "");
         print_result(state, i);
     }
     report->seconds = stencil_clock_s() - start_s;

@@ -18,9 +18,6 @@ extern const char *const choice_syncs[], *const choice_sweeps[];
             "exchange to the next (in 3D it exchanges behind each); auto: as suits it",                      \
     .preset = "auto", .minimum = 1, .maximum = STENCIL_DEPTH_MAX, .automatic = true
 
-/* Makes NULL of "auto". */
-void choice_open(stencil_run_options *run);
-
 /* Zero-initialised and given to stencil_choice_destroy(&choice) in the end. */
 typedef struct auto_choice {
     stencil_choice choice;

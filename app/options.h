@@ -43,7 +43,7 @@ typedef struct option {
     bool positive;              /* OPTION_REAL: 0 is not allowed */
     bool none;                  /* OPTION_REAL: the word "none" is allowed */
     bool numbered;              /* OPTION_WORD: ":" and a number may follow, which its owner judges */
-    bool automatic;             /* OPTION_INTEGER: the word "auto" is allowed, as 0 */
+    bool automatic;             /* OPTION_INTEGER, _NAME: the word "auto" is allowed, as 0 or NULL */
     const char *const *names;   /* that a choice accepts, "" left out, NULL behind the last one */
     const char *const *renamed; /* choices that had another name: the old one, the new one, …, NULL */
     unsigned tag;               /* the command's own */

@@ -33,9 +33,9 @@ static const option plan_table[] = {
     {THREADS_OPTION(plan_options, threads)},
     {.heading = "Plans"},
     {"sync", 0, OPTION_NAME, AT(run.sync), "NAME", .help = "only this way to keep steps in order",
-     .names = choice_syncs},
+     .names = choice_syncs, .automatic = true},
     {"sweep", 0, OPTION_NAME, AT(run.sweep), "NAME", .help = "only this way to make a step",
-     .names = choice_sweeps},
+     .names = choice_sweeps, .automatic = true},
     {DEPTH_OPTION(plan_options, run.depth)},
     {.heading = "Field, in place of INPUT"},
     {"size", 0, OPTION_SIZE, AT(problem.extent), "NXxNY[xNZ]", .help = "cells, x first",
@@ -207,7 +207,6 @@ static stencil_status plan_run(const invocation *call, int *exit_code) {
     TRY(machine_find(&state->machine, o->machine, o->threads, STENCIL_STREAMS_PART, &state->notes));
     if (o->machine == NULL && state->machine.gpu_count == 0)
         threads_note(state->machine.cpu_threads, &state->notes);
-    choice_open(&state->options.run);
     return o->sizes != NULL ? show_switches(state) : rank_plans(state);
 }
 

@@ -36,9 +36,9 @@ static const option run_table[] = {
      .help = "how steps are kept in order; auto: as is quickest, also on fewer GPUs than --gpus allows, or "
              "on the "
              "CPU (on several GPUs grid means multi-grid)",
-     .preset = "auto", .names = choice_syncs},
+     .names = choice_syncs, .preset = "auto", .automatic = true},
     {"sweep", 0, OPTION_NAME, AT(run.sweep), "NAME", .help = "how a step is made; the result is the same",
-     .preset = "auto", .names = choice_sweeps},
+     .names = choice_sweeps, .preset = "auto", .automatic = true},
     {DEPTH_OPTION(run_options, run.depth)},
     {"effort", 0, OPTION_CHOICE, AT(open.effort), "HOW",
      .help = "what auto goes by: estimate, what is predicted; measure, the best two or three timed in the "
@@ -182,7 +182,6 @@ static stencil_status describe_problem(run_state *state) {
 static stencil_status complete_options(const invocation *call, int rank, stencil_run_options *run) {
     const run_options *options = call->values;
     *run = options->run;
-    choice_open(run);
     run->wait.fault.absent = 1;
     if (!options_given(call, "inject-seed"))
         run->wait.fault.seed = 1;
