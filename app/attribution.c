@@ -33,7 +33,8 @@ static bool keep_going(void *context, int64_t step, double residual) {
 
 /* The run is done: what its batches fail with is a note, a barrier that is given up included. */
 static stencil_status note_failure(stencil_status status, run_record *record) {
-    if (status == STENCIL_OK || (status == STENCIL_INTERNAL && record->plan.barrier == STENCIL_BARRIER_none))
+    if (status == STENCIL_OK ||
+        (status == STENCIL_INTERNAL && run_record_plan(record)->barrier == STENCIL_BARRIER_none))
         return status;
     stencil_notes_add(&record->notes, "no attribution: %s", stencil_error_last()->message);
     return STENCIL_OK;
@@ -47,9 +48,10 @@ stencil_status attribution_make(attribution *a, stencil_run *run, run_record *re
         const stencil_status status = stencil_attribute(run, &observers, budget_s, &a->steps);
         a->known = status == STENCIL_OK;
         TRY(note_failure(status, record));
-        const stencil_cost model = stencil_model_pass(&record->plan, &record->problem, &record->machine);
+        const stencil_cost model =
+            stencil_model_pass(run_record_plan(record), &record->problem, &record->machine);
         a->steps.model = (stencil_step_times){model.launch_s, model.compute_s, model.barrier_s};
-        a->has_rival = choice_rival(&record->choice.choice, &record->problem, &record->machine, &a->rival);
+        choice_rival(&record->choice.choice, &record->problem, &record->machine, &a->rival);
     }
     if (a->trace != NULL && a->known == a->wanted) {
         const stencil_status status = stencil_attribution_record(run, &observers, TRACE_STEPS, &a->timeline);
@@ -70,12 +72,12 @@ static const char *microseconds(double seconds, char text[TEXT_SIZE]) {
 #define MICROSECONDS(seconds) microseconds(seconds, (char[TEXT_SIZE]){""})
 
 static const stencil_calibration *costs_of(const run_record *record) {
-    return record->plan.backend == STENCIL_BACKEND_GPU ? &record->machine.gpu_costs
-                                                       : &record->machine.cpu_costs;
+    return run_record_plan(record)->backend == STENCIL_BACKEND_GPU ? &record->machine.gpu_costs
+                                                                   : &record->machine.cpu_costs;
 }
 
 static bool is_launched(const run_record *record) {
-    return record->plan.barrier == STENCIL_BARRIER_none;
+    return run_record_plan(record)->barrier == STENCIL_BARRIER_none;
 }
 
 static bool is_of_steps(int row) {
@@ -119,7 +121,7 @@ static void print_rival(const attribution *a, const run_record *record) {
                  other_us = 1e6 * (measured ? a->rival.step_s : a->rival.cost.step_s);
     const stencil_choice *choice = &record->choice.choice;
     const double predicted_us = measured ? own_us : 1e6 * choice->item[choice->chosen].cost.step_s;
-    if (a->has_rival && other_us < fmin(own_us, predicted_us) / (measured ? 1.02 : 1.1))
+    if (a->rival.possible && other_us < fmin(own_us, predicted_us) / (measured ? 1.02 : 1.1))
         PRINT("Quicker", "--sync %s --sweep %s would take %s µs per step instead of %s, as %s",
               a->rival.options.sync, a->rival.options.sweep, TEXT_NUMBER(other_us), TEXT_NUMBER(own_us),
               measured                     ? "was measured in this run"
@@ -136,7 +138,7 @@ static void print_rows(const attribution *a, const run_record *record, const dou
     for (int row = 0; row <= STENCIL_TIME_ROWS; row++) {
         const bool all = row == STENCIL_TIME_ROWS, of_steps = !all && is_of_steps(row);
         const double s = all ? a->wall.wall_s : row_s[row];
-        if ((row == STENCIL_TIME_HALO && record->plan.cut.parts == 1) ||
+        if ((row == STENCIL_TIME_HALO && run_record_plan(record)->cut.parts == 1) ||
             (row == STENCIL_TIME_SEARCH && s == 0))
             continue;
         table_add_line(&t, "%s\t%s\t%s\t%.1f", all ? "wall clock" : rows[row].name, MICROSECONDS(s / steps),
@@ -280,7 +282,7 @@ void attribution_print(const attribution *a, const run_record *record) {
     print_rest(a, record, row_s);
     if (s->pass_steps > 1)
         PRINT("Passes", "%s makes %d steps at once, which are called a step from here on",
-              stencil_sweep_infos[record->plan.sweep].name, s->pass_steps);
+              stencil_sweep_infos[run_record_plan(record)->sweep].name, s->pass_steps);
     print_views(s, costs_of(record)->measured);
     print_waits(s);
     print_blame(s);
@@ -350,7 +352,7 @@ static json_t *inside_json(const stencil_attribution *a) {
 
 static json_t *rival_json(const attribution *a) {
     const stencil_candidate *c = &a->rival;
-    if (!a->has_rival)
+    if (!c->possible)
         return json_null();
     return json_pack("{s:s, s:s, s:f, s:b}", "sync", c->options.sync, "sweep", c->options.sweep, "step_us",
                      1e6 * (c->samples > 0 ? c->step_s : c->cost.step_s), "measured", c->samples > 0);

@@ -11,8 +11,7 @@ typedef struct attribution {
     bool traced;        /* `timeline` has steps for it */
     stencil_wall wall;  /* of the run without what was made for this */
     stencil_attribution steps;
-    bool has_rival;
-    stencil_candidate rival; /* the quickest other plan */
+    stencil_candidate rival; /* the quickest other plan, where one is possible */
     stencil_timeline timeline;
 } attribution;
 

@@ -1,17 +1,10 @@
 /* How a run finds its plan: what its options leave open is predicted, known from earlier runs, or timed. */
-#include <string.h>
-
 #include "app/choice.h"
 #include "app/machine.h"
 #include "app/signals.h"
 
 /* A calibration has to be paid back by a run that is so many times as long. */
 enum { WORTH_CALIBRATIONS = 10 };
-
-void choice_open(stencil_run_options *run) {
-    run->sync = run->sync != NULL && strcmp(run->sync, "auto") != 0 ? run->sync : NULL;
-    run->sweep = run->sweep != NULL && strcmp(run->sweep, "auto") != 0 ? run->sweep : NULL;
-}
 
 static bool disturbed(const stencil_run_options *run) {
     return run->wait.fault.delay_ns != 0 || run->wait.fault.absent_step != 0 || run->wait.illegal_step != 0;
@@ -48,7 +41,7 @@ stencil_status auto_choose(auto_choice *a, const stencil_problem *problem, stenc
         TRY(wisdom_check("wisdom", a->wisdom));
     stencil_effort effort = late || options->dry_run ? STENCIL_EFFORT_ESTIMATE : options->effort;
     if (effort != STENCIL_EFFORT_ESTIMATE)
-        TRY(calibrate(a, problem, machine, options->quiet, notes));
+        TRY(calibrate(a, problem, machine, options->quiet > 0, notes));
     const int found = options->effort >= STENCIL_EFFORT_PATIENT || a->choice.possible < 2
                           ? -1
                           : wisdom_find(a->wisdom, &a->choice, problem, machine, notes);

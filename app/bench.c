@@ -64,8 +64,7 @@ static const option measure_table[] = {
     {"gpus", 'g', OPTION_DEVICES, AT(measure.gpu), "N|LIST",
      .help = "how many (2), or which ones (0,2 or 2,); means --device gpu (default: all)",
      .contradicts = {"device cpu"}, .count_offset = offsetof(bench_options, measure.gpu_count)},
-    {"threads", 'j', OPTION_INTEGER, AT(threads), "N", .help = THREADS_HELP, .minimum = 1,
-     .maximum = THREADS_MAX},
+    {THREADS_OPTION(bench_options, threads)},
     {.heading = "Size"},
     {"size", 0, OPTION_SIZE, AT(measure.spec.extent), "NXxNY[xNZ]",
      .help = "cells, x first (default: 8192x8192, 512x512x512, or what a benchmark needs)",
@@ -110,11 +109,6 @@ static const option bench_table[] = {
 /* How a benchmark starts this program again for what may hang or crash. */
 static const char *const child_command[] = {"/proc/self/exe", "bench", "--child", NULL};
 
-static void print_benchmark(FILE *out, int index) {
-    text_print_wrapped(out, stencil_bench_summary(index),
-                       fprintf(out, "%-*s ", NAME_COLUMNS, stencil_bench_names[index]), NAME_COLUMNS + 1);
-}
-
 /* Whether an operand names it: by its name, or all cases by theirs. */
 static bool names(const char *operand, const char *benchmark) {
     if (strcmp(operand, benchmark) == 0)
@@ -125,26 +119,23 @@ static bool names(const char *operand, const char *benchmark) {
     return false;
 }
 
-/* The index of a benchmark among those of a report that was read from a file, or of all (file NULL): of
- * `cases` that of the first one. */
-static stencil_status find_benchmark(const char *file, const stencil_bench_report *report, const char *name,
-                                     int *index) {
+/* Refuses a name that selects none of the results of a report that was read from a file, or of all benchmarks
+ * (file NULL). */
+static stencil_status check_name(const char *file, const stencil_bench_report *report, const char *name) {
     stencil_nearest nearest = {.word = name};
-    for (*index = 0; file != NULL ? *index < report->result_count : stencil_bench_names[*index] != NULL;
-         ++*index) {
-        const char *there = file != NULL ? report->result[*index].benchmark : stencil_bench_names[*index];
+    for (int i = 0; file != NULL ? i < report->result_count : stencil_bench_names[i] != NULL; i++) {
+        const char *there = file != NULL ? report->result[i].benchmark : stencil_bench_names[i];
         if (names(name, there))
             return STENCIL_OK;
         stencil_nearest_offer(&nearest, there);
     }
     if (file == NULL)
         stencil_nearest_offer(&nearest, STENCIL_BENCH_CASES);
-    char what[TEXT_NAME_SIZE], shown[128];
+    char shown[128];
     text_escape(name, shown, sizeof shown);
-    if (file == NULL)
-        snprintf(what, sizeof what, "unknown benchmark '%s'", shown);
-    else
-        snprintf(what, sizeof what, "--from: '%.1000s' holds no benchmark '%s'", TEXT_ESCAPE(file), shown);
+    const char *what = file == NULL
+                           ? TEXT_LONG("unknown benchmark '%s'", shown)
+                           : TEXT_LONG("--from: '%.1000s' holds no benchmark '%s'", TEXT_ESCAPE(file), shown);
     CHECK(nearest.name == NULL, USAGE, "%s, did you mean '%s'?", what, nearest.name);
     FAIL(USAGE, "%s%s", what, file == NULL ? ": 'stencil bench --list' lists them" : "");
 }
@@ -189,53 +180,50 @@ static stencil_status make_options(const invocation *call, stencil_bench_options
     return problem_options_apply(call, &bench->spec);
 }
 
-static stencil_status add_named(int benchmark, int index[CHOSEN_MAX], int *count) {
+static stencil_status add(int benchmark, int index[CHOSEN_MAX], int *count) {
     CHECK(*count < CHOSEN_MAX, USAGE, "more than %d benchmarks", CHOSEN_MAX);
     index[(*count)++] = benchmark;
     return STENCIL_OK;
 }
 
-/* The benchmarks that the operands name, in their order, with `cases` for all of those. */
-static stencil_status find_named(const invocation *call, int index[CHOSEN_MAX], int *count) {
+/* The benchmarks that the operands name, in their order, with `cases` for all of those; where they name none,
+ * all, or all but the long ones. */
+static stencil_status find_benchmarks(const invocation *call, bool long_ones, int index[CHOSEN_MAX],
+                                      int *count) {
+    bool named = false;
     *count = 0;
     for (int i = 0; i < call->operand_count; i++) {
-        int found;
         if (is_file(call->operand[i]))
             continue;
-        TRY(find_benchmark(NULL, NULL, call->operand[i], &found));
-        for (int k = found; stencil_bench_names[k] != NULL; k++)
+        named = true;
+        TRY(check_name(NULL, NULL, call->operand[i]));
+        for (int k = 0; stencil_bench_names[k] != NULL; k++)
             if (names(call->operand[i], stencil_bench_names[k]))
-                TRY(add_named(k, index, count));
+                TRY(add(k, index, count));
     }
+    for (int k = 0; !named && stencil_bench_names[k] != NULL; k++)
+        if (long_ones || !stencil_bench_is_long(k))
+            TRY(add(k, index, count));
     return STENCIL_OK;
 }
 
-/* Those that are named, or all. */
 static stencil_status print_list(const invocation *call) {
     int index[CHOSEN_MAX], count;
-    TRY(find_named(call, index, &count));
+    TRY(find_benchmarks(call, true, index, &count));
     for (int i = 0; i < count; i++)
-        print_benchmark(stdout, index[i]);
-    for (int i = 0; count == 0 && stencil_bench_names[i] != NULL; i++)
-        print_benchmark(stdout, i);
+        text_print_wrapped(stdout, stencil_bench_summary(index[i]),
+                           printf("%-*s ", NAME_COLUMNS, stencil_bench_names[index[i]]), NAME_COLUMNS + 1);
     return STENCIL_OK;
 }
 
-/* Which benchmarks: those named, or all but the long ones. The report is to name them. */
+/* The report is to name them. */
 static stencil_status choose_benchmarks(const invocation *call, int index[CHOSEN_MAX],
                                         stencil_bench_report *report) {
-    int count;
     report->result = calloc(CHOSEN_MAX, sizeof *report->result);
     CHECK(report->result != NULL, NO_MEMORY, "no memory for the results");
-    TRY(find_named(call, index, &count));
-    const bool named = count > 0;
-    for (int i = 0; !named && stencil_bench_names[i] != NULL; i++)
-        if (!stencil_bench_is_long(i))
-            index[count++] = i;
-    while (report->result_count < count) {
-        report->result[report->result_count].benchmark = stencil_bench_names[index[report->result_count]];
-        report->result_count++;
-    }
+    TRY(find_benchmarks(call, false, index, &report->result_count));
+    for (int i = 0; i < report->result_count; i++)
+        report->result[i].benchmark = stencil_bench_names[index[i]];
     return STENCIL_OK;
 }
 
@@ -254,9 +242,8 @@ static stencil_status read_report(const char *option, const char *path, stencil_
 static stencil_status choose_results(const invocation *call, stencil_bench_report *report) {
     const bench_options *options = call->values;
     const int all = report->result_count;
-    int index;
     for (int k = 0; k < call->operand_count; k++)
-        TRY(find_benchmark(options->from, report, call->operand[k], &index));
+        TRY(check_name(options->from, report, call->operand[k]));
     report->result_count = 0;
     for (int i = 0; i < all; i++) {
         bool chosen = call->operand_count == 0;
@@ -357,7 +344,7 @@ static stencil_status write_outputs(const bench_state *state, int *exit_code) {
         root = stencil_bench_report_json(report);
     json_object_set(root, "against", verdicts); /* where there are both */
     json_decref(verdicts);
-    TRY(json_write(options->json, options->force, root));
+    TRY(json_write("--json", options->json, options->force, root));
     TRY(target_write("--csv", options->csv, options->force, bench_print_csv, report));
     TRY(target_write("--md", options->md, options->force, bench_print_markdown, report));
     if (options->plot != NULL)
@@ -392,8 +379,7 @@ static stencil_status measure(const invocation *call, bench_state *state) {
             stencil_bench_run(index[i], bench, &report->machine, &report->result[i]);
         if (status != STENCIL_OK && state->failure.status == STENCIL_OK)
             state->failure = *stencil_error_last();
-        if (bench->progress != NULL)
-            progress_line("");
+        progress_say(state->options.quiet, "");
         print_result(state, i);
     }
     report->seconds = stencil_clock_s() - start_s;

@@ -58,16 +58,10 @@ static void add_comparison(table *t, const stencil_bench_result *result, const s
 
 static void print_comparisons(bench_printer *p, const stencil_bench_result *result,
                               const stencil_comparison *c, int count) {
-    table t = {.column_count = 7,
-               .column = {{"", .left = true},
-                          {"", .left = true},
-                          {"unit", .left = true, .optional = 3},
-                          {"then", .optional = 2},
-                          {"now", .optional = 2},
-                          {"change"},
-                          {"99 % interval", .optional = 1}}};
+    table t = {0};
     int found[STENCIL_VERDICT_COUNT] = {0};
     char verdicts[160] = "";
+    table_add_columns(&t, "<\t<\t<???unit\t>??then\t>??now\t>change\t>?99 % interval");
     for (int i = 0; i < count; i++) {
         add_comparison(&t, result, &c[i]);
         found[c[i].verdict]++;

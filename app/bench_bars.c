@@ -47,16 +47,11 @@ static void add_bar(table *t, const stencil_bench_bar *bar, bool copies) {
 /* Those that were published, or those beside the copy: they are all of one sweep, a step at a time. */
 void bench_bar_table(const stencil_bench_result *result, int which, table *t, char title[BENCH_TITLE_SIZE]) {
     static const char *const units[STENCIL_BAR_UNITS] = {"Gcell/s", "µs per step"};
-    static const char *const headers[] = {"case",    "best_other", "reach",  "aim",   "here",
-                                          "x_reach", "loop",       "sweep",  "depth", "bound",
-                                          "used",    "strategy",   "best_by"};
-    enum { SWEEP = 7, BOUND = 9, STRATEGY = 11, BEST_BY, COLUMNS = sizeof headers / sizeof *headers };
     const stencil_bar_unit unit = (stencil_bar_unit)(which / 2);
     const bool copies = which % 2 != 0;
-    for (int i = 0; i < COLUMNS; i++)
-        if (!copies || i < SWEEP || (i >= BOUND && i < BEST_BY))
-            table_add_column(t, headers[i], i == 0 || i == SWEEP || i == BOUND || i >= STRATEGY,
-                             i < STRATEGY ? 0 : 1 + i - STRATEGY);
+    table_add_columns(t, "<case\t>best_other\t>reach\t>aim\t>here\t>x_reach\t>loop");
+    table_add_columns(t, copies ? "<bound\t>used\t<?strategy"
+                                : "<sweep\t>depth\t<bound\t>used\t<?strategy\t<??best_by");
     for (const stencil_bench_bar *bar = result->bar; bar < result->bar + result->bar_count; bar++)
         if (bar->unit == unit && is_beside_copy(bar) == copies)
             add_bar(t, bar, copies);

@@ -241,53 +241,39 @@ static void print_csv_value(FILE *out, const json_t *value) {
     fputs(quote, out);
 }
 
-/* What a line says before and behind the axes, and of a case. */
-static const char *const csv_before[] = {"benchmark", "backend", "device", "kind", "name"};
-static const char *const csv_behind[] = {
-    "unit",        "median",        "mad",       "p5",         "p95",        "smallest",      "largest",
-    "spread",      "noisy",         "samples",   "iterations", "method",     "method_sd",     "bytes_per_s",
-    "cells_per_s", "ratio_to_copy", "predicted", "sync_share", "of_fastest", "sync_measured", "speedup",
-    "workers",     "t_o",           "t_c",       "t_s",        "outcome",    "skipped"};
-static const char *const csv_case[] = {"sweep", "depth",    "strategy", "best_by", "best_other", "reach",
-                                       "aim",   "measured", "plain",    "loop",    "bound",      "used"};
-enum {
-    BEFORE = sizeof csv_before / sizeof *csv_before,
-    BEHIND = sizeof csv_behind / sizeof *csv_behind,
-    CASE = sizeof csv_case / sizeof *csv_case,
-    AXES_MAX = 64
-};
-
-/* The columns of a file: those of cases only where there are some. */
+/* The columns of a file: axes stand behind "name", and those from "sweep" on are there where there are cases.
+ */
+static const char *const csv_names[] = {
+    "benchmark", "backend",    "device",     "kind",          "name",        "unit",        "median",
+    "mad",       "p5",         "p95",        "smallest",      "largest",     "spread",      "noisy",
+    "samples",   "iterations", "method",     "method_sd",     "bytes_per_s", "cells_per_s", "ratio_to_copy",
+    "predicted", "sync_share", "of_fastest", "sync_measured", "speedup",     "workers",     "t_o",
+    "t_c",       "t_s",        "outcome",    "skipped",       "sweep",       "depth",       "strategy",
+    "best_by",   "best_other", "reach",      "aim",           "measured",    "plain",       "loop",
+    "bound",     "used"};
+enum { AXES_AT = 5, CASES_AT = 32, AXES_MAX = 64 };
 typedef struct csv_columns {
-    int count, first_axis, first_behind; /* of columns; of axes and those behind them */
-    const char *name[BEFORE + AXES_MAX + BEHIND + CASE];
+    int count, axis_count; /* of names, of axes */
+    const char *axis[AXES_MAX];
 } csv_columns;
 
 static csv_columns csv_columns_of(const stencil_bench_report *report) {
-    csv_columns c = {.count = BEFORE, .first_axis = BEFORE};
-    int axes = 0;
-    bool cases = false;
-    memcpy(c.name, csv_before, sizeof csv_before);
+    csv_columns c = {.count = CASES_AT};
     for (int i = 0; i < report->result_count; i++) {
-        cases = cases || report->result[i].bar_count > 0;
+        if (report->result[i].bar_count > 0)
+            c.count = sizeof csv_names / sizeof *csv_names;
         for (int r = 0; r < report->result[i].row_count; r++)
-            bench_collect_axes(&report->result[i].row[r], c.name + BEFORE, &axes, AXES_MAX);
+            bench_collect_axes(&report->result[i].row[r], c.axis, &c.axis_count, AXES_MAX);
     }
-    c.first_behind = c.count += axes;
-    memcpy(c.name + c.count, csv_behind, sizeof csv_behind);
-    c.count += BEHIND;
-    if (cases)
-        memcpy(c.name + c.count, csv_case, sizeof csv_case);
-    c.count += cases ? CASE : 0;
     return c;
 }
 
 /* A line of what --json says of a row or a case; NULL: the names of the columns. */
 static void print_csv_line(FILE *out, const json_t *result, const json_t *row, const csv_columns *c) {
     const json_t *statistics = json_object_get(row, "statistics");
-    for (int i = 0; i < c->count; i++) {
-        const bool is_axis = i >= c->first_axis && i < c->first_behind;
-        const char *name = c->name[i];
+    for (int i = 0; i < c->count + c->axis_count; i++) {
+        const bool is_axis = i >= AXES_AT && i < AXES_AT + c->axis_count;
+        const char *name = is_axis ? c->axis[i - AXES_AT] : csv_names[i < AXES_AT ? i : i - c->axis_count];
         const json_t *value = json_object_get(is_axis ? json_object_get(row, "axes") : row, name);
         if (value == NULL && !is_axis)
             value = json_object_get(json_object_get(statistics, name) != NULL ? statistics : result, name);

@@ -5,7 +5,7 @@
 #include "app/text.h"
 #include "base/words.h"
 
-enum { NAMES_FEW = 3, PLACES_MAX = 16 };
+enum { NAMES_FEW = 3 };
 
 static bool is_alike(const stencil_bench_row *a, const stencil_bench_row *b) {
     return strcmp(a->skipped, b->skipped) == 0;
@@ -54,27 +54,22 @@ static void add_names(const stencil_bench_result *result, const stencil_bench_ro
 /* Appends where on the only axis these rows stand, unless that is everywhere. */
 static void add_places(const stencil_bench_result *result, const stencil_bench_row *first, char *text,
                        size_t size) {
-    int64_t place[PLACES_MAX];
-    int count = 0;
+    char list[TEXT_NAME_SIZE / 2] = "";
     bool all = true;
-    for (int i = 0; i < result->row_count && count < PLACES_MAX; i++) {
+    for (int i = 0; i < result->row_count; i++) {
         const stencil_bench_row *row = &result->row[i];
+        bool seen = false, here = false;
         if (row->axis_count != 1)
             return;
-        int k = 0;
-        while (k < count && place[k] != row->axis[0].number)
-            k++;
-        if (k == count)
-            place[count++] = row->axis[0].number;
-    }
-    char list[TEXT_NAME_SIZE / 2] = "";
-    for (int k = 0; k < count; k++) {
-        bool here = false;
-        for (int i = 0; i < result->row_count; i++)
-            here = here || (is_alike(&result->row[i], first) && result->row[i].axis[0].number == place[k]);
+        for (int k = 0; k < result->row_count; k++)
+            if (result->row[k].axis[0].number == row->axis[0].number) {
+                seen = seen || k < i;
+                here = here || is_alike(&result->row[k], first);
+            }
         all = all && here;
-        if (here)
-            stencil_text_add(list, sizeof list, "%s%lld", list[0] != '\0' ? ", " : "", (long long)place[k]);
+        if (here && !seen)
+            stencil_text_add(list, sizeof list, "%s%lld", list[0] != '\0' ? ", " : "",
+                             (long long)row->axis[0].number);
     }
     if (!all)
         stencil_text_add(text, size, ", %s %s", first->axis[0].name, list);

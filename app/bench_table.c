@@ -72,32 +72,32 @@ typedef enum value_kind { UNIT, SCALED, DIGITS, SPREAD, COUNT, RATE, FACTOR } va
 #define FACTORS(member, count) OF(FACTOR, member), .factor = 1, .decimals = count, .behind = ""
 #define PERCENT(member)        OF(FACTOR, member), .factor = 100, .behind = "%"
 static const struct {
-    table_column column;
+    const char *column; /* as table_add_columns() takes it */
     value_kind kind;
     size_t offset; /* of a double in the row */
     double factor; /* of it; of digits what they are divided by, 0: the row's own */
     int decimals;
     const char *behind; /* the number */
 } values[] = {
-    {{.header = "unit", .left = true}, OF(UNIT, statistics.median)},
-    {{.header = "median"}, OF(SCALED, statistics.median)},
-    {{.header = "noise"}, OF(SPREAD, statistics.spread)},
-    {{.header = "method_sd", .optional = 1}, OF(SCALED, method_sd)},
-    {{.header = "p5", .optional = 2}, OF(SCALED, statistics.p5)},
-    {{.header = "p95", .optional = 2}, OF(SCALED, statistics.p95)},
-    {{.header = "samples", .optional = 3}, OF(COUNT, statistics.median)},
-    {{.header = "Gcell/s"}, OF(RATE, cells)},
-    {{.header = "GB/s"}, OF(RATE, bytes)},
-    {{.header = "of best_copy"}, PERCENT(ratio)},
-    {{.header = "x the_fastest"}, FACTORS(of_fastest, 2)},
-    {{.header = "predicted"}, OF(DIGITS, predicted)},
-    {{.header = "sync_predicted"}, PERCENT(sync_share)},
-    {{.header = "sync"}, PERCENT(sync_measured)},
-    {{.header = "x plain"}, FACTORS(speedup, 2)},
-    {{.header = "workers"}, FACTORS(workers, 0)},
-    {{.header = "tO_us"}, MICRO(t_o)},
-    {{.header = "tC_us"}, MICRO(t_c)},
-    {{.header = "tS_us"}, MICRO(t_s)},
+    {"<unit", OF(UNIT, statistics.median)},
+    {">median", OF(SCALED, statistics.median)},
+    {">noise", OF(SPREAD, statistics.spread)},
+    {">?method_sd", OF(SCALED, method_sd)},
+    {">??p5", OF(SCALED, statistics.p5)},
+    {">??p95", OF(SCALED, statistics.p95)},
+    {">???samples", OF(COUNT, statistics.median)},
+    {">Gcell/s", OF(RATE, cells)},
+    {">GB/s", OF(RATE, bytes)},
+    {">of best_copy", PERCENT(ratio)},
+    {">x the_fastest", FACTORS(of_fastest, 2)},
+    {">predicted", OF(DIGITS, predicted)},
+    {">sync_predicted", PERCENT(sync_share)},
+    {">sync", PERCENT(sync_measured)},
+    {">x plain", FACTORS(speedup, 2)},
+    {">workers", FACTORS(workers, 0)},
+    {">tO_us", MICRO(t_o)},
+    {">tC_us", MICRO(t_c)},
+    {">tS_us", MICRO(t_s)},
 };
 enum { VALUES = sizeof values / sizeof *values, BYTES_RATE = 8 };
 
@@ -160,19 +160,15 @@ static void add_columns(listing *l, table *t) {
             l->shown[v] =
                 l->shown[v] || cell_text(row, v, &(bench_scale){.factor = 1, .unit = "x"}, text)[0] != '\0';
     }
-    table_add_column(t, "", true, 0);
-    if (l->kinds)
-        table_add_column(t, "kind", true, 1);
+    table_add_columns(t, l->kinds ? "<\t<?kind" : "<");
     for (int i = 0; i < l->axis_count; i++)
-        table_add_column(t, l->axis[i], false, 0);
+        table_add_columns(t, TEXT(">%s", l->axis[i]));
     l->shown[0] = l->shown[0] && !l->titled;
     if (!l->shown[0] && !l->titled)
-        table_add_column(t, "", true, 0); /* for what rows say in place of numbers */
+        table_add_columns(t, "<"); /* for what rows say in place of numbers */
     for (int v = 0; v < VALUES; v++)
-        if (l->shown[v]) {
-            t->column[t->column_count] = values[v].column;
-            t->column[t->column_count++].optional += l->titled && v == BYTES_RATE;
-        }
+        if (l->shown[v])
+            table_add_columns(t, l->titled && v == BYTES_RATE ? ">?GB/s" : values[v].column);
 }
 
 static void add_row(const listing *l, table *t, const stencil_bench_row *row) {
@@ -229,9 +225,9 @@ static bool begins_line(const bench_group *g, int row) {
  * across. */
 static void make_medians(const bench_group *g, const bench_scale *scale, table *t) {
     const int across = g->row[0]->axis_count - 1;
-    table_add_column(t, g->place != NULL ? g->place->axis[across - 1].name : "", g->place == NULL, 0);
+    table_add_columns(t, g->place != NULL ? TEXT(">%s", g->place->axis[across - 1].name) : "<");
     for (int64_t x = INT64_MIN; bench_next_number(g->row, g->count, across, &x);)
-        table_add_column(t, TEXT("%lld", (long long)x), false, 0);
+        table_add_columns(t, TEXT(">%lld", (long long)x));
     int64_t y = INT64_MIN;
     for (int i = 0; g->place != NULL ? bench_next_number(g->row, g->count, across - 1, &y) : i < g->count;
          i++) {

@@ -50,32 +50,32 @@ static stencil_status check(const json_t *root, const char *kind, const char *ke
     return STENCIL_OK;
 }
 
-stencil_status cache_open(const char *path, const char *kind, const char *key, json_t **root) {
-    *root = NULL;
+stencil_status cache_open(const char *path, const char *kind, const char *key, json_t **body) {
+    json_t *root = NULL;
+    *body = NULL;
     if (path[0] == '\0' || (access(path, F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR)))
         return STENCIL_OK;
-    stencil_status status = json_read(path, root);
+    stencil_status status = json_read(path, &root);
     if (status == STENCIL_OK)
-        status = check(*root, kind, key);
-    if (status != STENCIL_OK) {
-        json_decref(*root);
-        *root = NULL;
-    }
+        status = check(root, kind, key);
+    if (status == STENCIL_OK)
+        *body = json_incref(json_object_get(root, "body"));
+    json_decref(root);
     return status;
 }
 
 json_t *cache_read(const char *path, const char *kind, const char *key, stencil_notes *notes) {
-    json_t *root;
-    if (cache_open(path, kind, key, &root) != STENCIL_OK)
+    json_t *body;
+    if (cache_open(path, kind, key, &body) != STENCIL_OK)
         stencil_notes_add(notes, "%s '%s' is ignored: %s", kind, path, stencil_error_last()->message);
-    return root;
+    return body;
 }
 
 stencil_status cache_write(const char *path, const char *kind, const char *key, json_t *body) {
     json_t *root = json_pack("{s:i, s:s, s:s*, s:s, s:o}", "schema_version", CACHE_VERSION, "kind", kind,
                              "key", key, "version", STENCIL_VERSION, "body", body);
     make_directories(path);
-    return json_write_as(kind, path, true, root);
+    return json_write(kind, path, true, root);
 }
 
 stencil_status cache_lock(const char *path, int *lock) {

@@ -33,8 +33,7 @@ static const option calibrate_table[] = {
     {.heading = "Options"},
     {"device", 0, OPTION_CHOICE, AT(backend), "WHERE", .help = "what to measure; auto: all there is",
      .preset = "auto", .names = stencil_backend_names},
-    {"threads", 'j', OPTION_INTEGER, AT(threads), "N", .help = THREADS_HELP, .minimum = 1,
-     .maximum = THREADS_MAX},
+    {THREADS_OPTION(calibrate_options, threads)},
     {"seconds", 0, OPTION_REAL, AT(seconds), "S",
      .help = "time for each kind of device; what does not fit in keeps general figures",
      .preset = PRESET(MACHINE_CALIBRATION_S), .maximum = 3600, .positive = true},
@@ -92,15 +91,14 @@ static void print_rates(const stencil_calibration *c, stencil_loop loop, const c
             has_rates[k] |= rate[shape][k] > 0;
         }
     table t = {0};
-    table_add_column(&t, title, true, 0);
+    table_add_columns(&t, title);
     for (int k = 0; k < COLUMNS; k++)
         if (has_rates[k])
-            table_add_column(&t,
-                             TEXT("%s_%s_%s",
-                                  stencil_sweep_infos[k / STENCIL_DISTANCES / STENCIL_PRECISION_COUNT].name,
-                                  stencil_precision_names[k / STENCIL_DISTANCES % STENCIL_PRECISION_COUNT],
-                                  k % STENCIL_DISTANCES == STENCIL_NEAR ? "cache" : "memory"),
-                             false, 0);
+            table_add_columns(&t,
+                              TEXT(">%s_%s_%s",
+                                   stencil_sweep_infos[k / STENCIL_DISTANCES / STENCIL_PRECISION_COUNT].name,
+                                   stencil_precision_names[k / STENCIL_DISTANCES % STENCIL_PRECISION_COUNT],
+                                   k % STENCIL_DISTANCES == STENCIL_NEAR ? "cache" : "memory"));
     for (int shape = 0; shape < STENCIL_SHAPE_COUNT; shape++) {
         table_add_line(&t, "%s", stencil_shapes[shape].name);
         for (int k = 0; k < COLUMNS; k++)
@@ -116,10 +114,10 @@ static void print_calibration(const stencil_machine *machine, bool gpu) {
                          : TEXT("CPU, %d threads, %s", machine->cpu_threads, machine->cpu_isa));
     print_costs(c, gpu && machine->gpu_count > 1);
     fputc('\n', stdout);
-    print_rates(c, STENCIL_LOOP_LAUNCHED, gpu ? "Gcell/s,_launched" : "Gcell/s");
+    print_rates(c, STENCIL_LOOP_LAUNCHED, gpu ? "<Gcell/s,_launched" : "<Gcell/s");
     if (gpu) {
         fputc('\n', stdout);
-        print_rates(c, STENCIL_LOOP_PERSISTENT, "Gcell/s,_persistent");
+        print_rates(c, STENCIL_LOOP_PERSISTENT, "<Gcell/s,_persistent");
     }
     printf("\ncache: up to %s of arrays; memory: from %s on\n",
            TEXT_BYTES((int64_t)c->set_bytes[STENCIL_NEAR]), TEXT_BYTES((int64_t)c->set_bytes[STENCIL_FAR]));
@@ -142,8 +140,8 @@ static stencil_status calibrate(stencil_machine *machine, bool gpu, const calibr
 
 static bool show(void *context, int done, const char *problem) {
     const calibrate_options *options = context;
-    if (!options->quiet && progress_possible())
-        progress_line(TEXT("problem %d of %lld: %s", done + 1, (long long)options->problems, problem));
+    progress_say(options->quiet,
+                 TEXT("problem %d of %lld: %s", done + 1, (long long)options->problems, problem));
     return signals_caught == 0;
 }
 
@@ -182,8 +180,7 @@ static check_summary summarise(const stencil_check_case *cases, int count) {
 static void print_check(const stencil_check_case *cases, int count) {
     table t = {0};
     char name[64], fastest[64];
-    table_add_columns(&t, "<problem\t<auto\t>µs/step\t>predicted\t>loss");
-    table_add_column(&t, "fastest", true, 1);
+    table_add_columns(&t, "<problem\t<auto\t>µs/step\t>predicted\t>loss\t<?fastest");
     for (int i = 0; i < count; i++) {
         const stencil_check_case *c = &cases[i];
         table_add_line(&t, "%s\t%s\t%s\t%+.0f%%\t%.1f%%\t%s", c->problem, choice_name(&c->chosen, name),
@@ -229,8 +226,7 @@ static stencil_status check(stencil_machine *machine, const calibrate_options *o
     stencil_check_case *all = calloc((size_t)options->problems, sizeof *all);
     CHECK(all != NULL, NO_MEMORY, "no memory for %lld problems", (long long)options->problems);
     const stencil_status status = stencil_check_choice(&o, machine, all, &count);
-    if (!options->quiet && progress_possible())
-        progress_line("");
+    progress_say(options->quiet, "");
     if (count > 0 && shows_tables(options)) {
         fputc('\n', stdout);
         print_check(all, count);
@@ -248,7 +244,7 @@ static stencil_status write_json(stencil_machine *machine, const calibrate_optio
     stencil_machine_write(machine, root);
     if (cases != NULL)
         json_object_set(root, "cases", cases);
-    return json_write(options->json, options->force, root);
+    return json_write("--json", options->json, options->force, root);
 }
 
 /* The target_printer of --emit-tuning; `content` is the machine. */

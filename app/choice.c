@@ -59,7 +59,7 @@ static void look_for_rival(const stencil_choice *choice, const stencil_candidate
     }
 }
 
-bool choice_rival(const stencil_choice *choice, const stencil_problem *problem,
+void choice_rival(const stencil_choice *choice, const stencil_problem *problem,
                   const stencil_machine *machine, stencil_candidate *rival) {
     const stencil_candidate *own = &choice->item[choice->chosen];
     stencil_run_options open = choice->asked;
@@ -67,13 +67,12 @@ bool choice_rival(const stencil_choice *choice, const stencil_problem *problem,
     *rival = (stencil_candidate){.possible = false};
     if (open.sync == NULL && open.sweep == NULL) {
         look_for_rival(choice, own, rival);
-        return rival->possible;
+        return;
     }
     open.sync = open.sweep = NULL;
     if (stencil_choice_make(&all, problem, &open, machine) == STENCIL_OK)
         look_for_rival(&all, own, rival);
     stencil_choice_destroy(&all);
-    return rival->possible;
 }
 
 /* A possible plan in a table: columns, and the cells of a row (returned). */
@@ -86,18 +85,15 @@ static const char *plan_cells(const stencil_candidate *c, char text[160]) {
 }
 
 void choice_print_terms(const stencil_choice *choice, const stencil_problem *problem) {
-    static const char *const titles[] = {"launch", "barrier", "compute", "check", "halo"};
-    enum { TERMS = sizeof titles / sizeof *titles };
+    enum { TERMS = 5 };
     const double cells = (double)stencil_problem_updated_cells(problem);
     bool halos = false; /* of several parts */
     for (int i = 0; i < choice->possible; i++)
         halos = halos || choice->item[i].cost.halo_s > 0;
     table t = {0};
     char plan[160];
-    table_add_columns(&t, "<--sync\t" PLAN_COLUMNS);
-    for (int k = 0; k < TERMS - !halos; k++)
-        table_add_column(&t, titles[k], false, 0);
-    table_add_column(&t, "Gcell/s", false, 1);
+    table_add_columns(&t, "<--sync\t" PLAN_COLUMNS "\t>launch\t>barrier\t>compute\t>check");
+    table_add_columns(&t, halos ? ">halo\t>?Gcell/s" : ">?Gcell/s");
     for (int i = 0; i < choice->possible; i++) {
         const stencil_cost *c = &choice->item[i].cost;
         const double term_s[TERMS] = {c->launch_s, c->barrier_s, c->compute_s, c->check_s, c->halo_s};

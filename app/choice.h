@@ -11,8 +11,12 @@
 /* Of options: "auto" and all strategies or sweeps. */
 extern const char *const choice_syncs[], *const choice_sweeps[];
 
-/* Makes NULL of "auto". */
-void choice_open(stencil_run_options *run);
+/* The row of --depth, with app/options.h. */
+#define DEPTH_OPTION(structure, member)                                                                      \
+    .name = "depth", .type = OPTION_INTEGER, OPTION_IN(structure, member), .argument = "D",                  \
+    .help = "steps that --sweep pipeline makes for each time that it reads the field, resident from one "    \
+            "exchange to the next (in 3D it exchanges behind each); auto: as suits it",                      \
+    .preset = "auto", .minimum = 1, .maximum = STENCIL_DEPTH_MAX, .automatic = true
 
 /* Zero-initialised and given to stencil_choice_destroy(&choice) in the end. */
 typedef struct auto_choice {
@@ -24,8 +28,9 @@ typedef struct auto_choice {
 
 typedef struct auto_options {
     stencil_effort effort;
-    const char *wisdom;  /* wisdom_path() */
-    bool quiet, dry_run; /* nothing is measured */
+    const char *wisdom; /* wisdom_path() */
+    bool dry_run;       /* nothing is measured */
+    int quiet;          /* how often that was said; 0: progress is shown */
 } auto_options;
 
 /* Decides what a choice leaves open: by wisdom, else by predictions, for which a long run measures the
@@ -39,8 +44,8 @@ void auto_keep(const auto_choice *a, const stencil_problem *problem, const stenc
                bool named, stencil_notes *notes);
 
 /* The quickest plan on the devices that were asked for but the one that made the steps: by what this run has
- * measured of it (samples > 0), else by prediction. false: there is none. */
-bool choice_rival(const stencil_choice *choice, const stencil_problem *problem,
+ * measured of it (samples > 0), else by prediction. Where there is none, it is not `possible`. */
+void choice_rival(const stencil_choice *choice, const stencil_problem *problem,
                   const stencil_machine *machine, stencil_candidate *rival);
 
 /* "central, stream, 2 GPUs" (returned). */

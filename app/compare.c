@@ -284,7 +284,7 @@ static stencil_status compare_stages(const invocation *call, int *exit_code) {
     *exit_code = c->found.what[0] == '\0' ? 0 : stencil_status_exit_code(STENCIL_DIFFERENT);
     if (!options->quiet && !target_is_stdout(options->json))
         print_result(c);
-    return json_write(options->json, options->force, options->json != NULL ? result_json(c) : NULL);
+    return json_write("--json", options->json, options->force, options->json != NULL ? result_json(c) : NULL);
 }
 
 static stencil_status compare_run(const invocation *call, int *exit_code) {

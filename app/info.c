@@ -160,7 +160,7 @@ static stencil_status info_run(const invocation *call, int *exit_code) {
     if (options->json == NULL)
         return STENCIL_OK;
     TRY(stencil_machine_ask_all(&machine));
-    return json_write(options->json, options->force, info_json(&machine, why));
+    return json_write("--json", options->json, options->force, info_json(&machine, why));
 }
 
 const command command_info = {

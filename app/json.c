@@ -189,11 +189,7 @@ static bool print(FILE *out, const void *root) {
     return ferror(out) == 0 && fputc('\n', out) != EOF;
 }
 
-stencil_status json_write(const char *target, bool force, json_t *root) {
-    return json_write_as("--json", target, force, root);
-}
-
-stencil_status json_write_as(const char *option, const char *target, bool force, json_t *root) {
+stencil_status json_write(const char *option, const char *target, bool force, json_t *root) {
     const stencil_status status = target != NULL && root == NULL
                                       ? ERROR(NO_MEMORY, "%s %s: no memory for it", option, target)
                                       : target_write(option, target, force, print, root);

@@ -44,6 +44,4 @@ stencil_status target_write(const char *option, const char *target, bool force, 
 
 /* The same with `root` (consumed; NULL: NO_MEMORY), indented, real numbers with the fewest digits that read
  * back the same. */
-stencil_status json_write(const char *target, bool force, json_t *root);
-/* The same for another option than --json. */
-stencil_status json_write_as(const char *option, const char *target, bool force, json_t *root);
+stencil_status json_write(const char *option, const char *target, bool force, json_t *root);

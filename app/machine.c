@@ -44,12 +44,12 @@ static void read_costs(stencil_machine *machine, bool gpu, stencil_notes *notes)
     char path[TEXT_NAME_SIZE], key[256];
     stencil_calibration *costs = gpu ? &machine->gpu_costs : &machine->cpu_costs, before = *costs;
     costs_path(machine, gpu, path);
-    json_t *root = cache_read(path, "calibration", key_text(machine, gpu, key), notes);
-    if (root != NULL && stencil_calibration_read(costs, json_object_get(root, "body")) != STENCIL_OK) {
+    json_t *body = cache_read(path, "calibration", key_text(machine, gpu, key), notes);
+    if (body != NULL && stencil_calibration_read(costs, body) != STENCIL_OK) {
         stencil_notes_add(notes, "calibration '%s' is ignored: %s", path, stencil_error_last()->message);
         *costs = before;
     }
-    json_decref(root);
+    json_decref(body);
 }
 
 stencil_status machine_keep_costs(const stencil_machine *machine, bool gpu) {
@@ -61,17 +61,15 @@ stencil_status machine_keep_costs(const stencil_machine *machine, bool gpu) {
 }
 
 static bool show(void *context, double done, const char *what) {
-    if (*(const bool *)context)
-        progress_line(TEXT("calibrating once for this device: %3.0f %%  %s", 100 * fmin(done, 1), what));
+    progress_say(*(const bool *)context,
+                 TEXT("calibrating once for this device: %3.0f %%  %s", 100 * fmin(done, 1), what));
     return signals_caught == 0;
 }
 
 stencil_status machine_calibrate(stencil_machine *machine, bool gpu, double seconds, double noise,
                                  bool quiet) {
-    bool shown = !quiet && progress_possible();
-    const stencil_status status = stencil_calibrate(machine, gpu, seconds, noise, show, &shown);
-    if (shown)
-        progress_line("");
+    const stencil_status status = stencil_calibrate(machine, gpu, seconds, noise, show, &quiet);
+    progress_say(quiet, "");
     return status;
 }
 

@@ -31,9 +31,9 @@ const char *machine_build(const stencil_machine *machine, bool gpu, char text[96
 const char *cache_path(const char *name, char path[TEXT_NAME_SIZE]);
 
 /* Reads what was written under this kind ("calibration") and key (machine and build); with key NULL any will
- * do. *root is owned by the caller, NULL where there is no such file. BAD_DATA: it is damaged, or something
- * else; UNAVAILABLE: it is of another version or key; NO_INPUT, NO_MEMORY: it cannot be read. */
-stencil_status cache_open(const char *path, const char *kind, const char *key, json_t **root);
+ * do. *body, an object, is owned by the caller, NULL where there is no such file. BAD_DATA: it is damaged, or
+ * something else; UNAVAILABLE: it is of another version or key; NO_INPUT, NO_MEMORY: it cannot be read. */
+stencil_status cache_open(const char *path, const char *kind, const char *key, json_t **body);
 
 /* The same; NULL, with a note of one line, for each of these failures. */
 json_t *cache_read(const char *path, const char *kind, const char *key, stencil_notes *notes);

@@ -41,7 +41,7 @@ static void store_choice(const reading *r, int index) {
     if (r->option->numbered) /* with its number */
         snprintf(r->target, r->option->size, "%.*s", (int)r->length, r->at);
     else if (r->option->type == OPTION_NAME)
-        *(const char **)r->target = choice;
+        *(const char **)r->target = r->option->automatic && strcmp(choice, "auto") == 0 ? NULL : choice;
     else if (r->option->type == OPTION_WORD)
         snprintf(r->target, r->option->size, "%s", choice);
     else

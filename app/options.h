@@ -43,7 +43,7 @@ typedef struct option {
     bool positive;              /* OPTION_REAL: 0 is not allowed */
     bool none;                  /* OPTION_REAL: the word "none" is allowed */
     bool numbered;              /* OPTION_WORD: ":" and a number may follow, which its owner judges */
-    bool automatic;             /* OPTION_INTEGER: the word "auto" is allowed, as 0 */
+    bool automatic;             /* OPTION_INTEGER, _NAME: the word "auto" is allowed, as 0 or NULL */
     const char *const *names;   /* that a choice accepts, "" left out, NULL behind the last one */
     const char *const *renamed; /* choices that had another name: the old one, the new one, …, NULL */
     unsigned tag;               /* the command's own */
@@ -53,6 +53,8 @@ typedef struct option {
     const struct option *table;
 } option;
 #define OPTION_AT(structure, member) offsetof(structure, member), sizeof((structure *)NULL)->member
+#define OPTION_IN(structure, member)                                                                         \
+    .offset = offsetof(structure, member), .size = sizeof((structure *)NULL)->member
 
 typedef struct invocation invocation;
 
@@ -145,7 +147,10 @@ stencil_status problem_options_apply(const invocation *call, stencil_spec *spec)
 /* Threads where --threads is not given: as OMP_NUM_THREADS says, else one for each processor that the process
  * has the use of; and why so many, "affinity: 2 of 64 processors" (returned). Asked before threads_start().
  */
-#define THREADS_HELP "CPU threads (default: OMP_NUM_THREADS, or one for each processor that it may use)"
+#define THREADS_OPTION(structure, member)                                                                    \
+    .name = "threads", .letter = 'j', .type = OPTION_INTEGER, OPTION_IN(structure, member), .argument = "N", \
+    .help = "CPU threads (default: OMP_NUM_THREADS, or one for each processor that it may use)",             \
+    .minimum = 1, .maximum = THREADS_MAX
 enum { THREADS_WHY_SIZE = 96 };
 int64_t threads_default(void);
 const char *threads_default_why(char text[THREADS_WHY_SIZE]);

@@ -30,17 +30,13 @@ static const option plan_table[] = {
     {"gpus", 'g', OPTION_DEVICES, AT(run.gpu), "N|LIST",
      .help = "how many at most (2), or which ones (0,2 or 2,)", .contradicts = {"device cpu"},
      .count_offset = offsetof(plan_options, run.gpu_count)},
-    {"threads", 'j', OPTION_INTEGER, AT(threads), "N", .help = THREADS_HELP, .minimum = 1,
-     .maximum = THREADS_MAX},
+    {THREADS_OPTION(plan_options, threads)},
     {.heading = "Plans"},
     {"sync", 0, OPTION_NAME, AT(run.sync), "NAME", .help = "only this way to keep steps in order",
-     .names = choice_syncs},
+     .names = choice_syncs, .automatic = true},
     {"sweep", 0, OPTION_NAME, AT(run.sweep), "NAME", .help = "only this way to make a step",
-     .names = choice_sweeps},
-    {"depth", 0, OPTION_INTEGER, AT(run.depth), "D",
-     .help = "steps that --sweep pipeline makes for each time that it reads the field, resident from one "
-             "exchange to the next (in 3D it exchanges behind each); auto: as suits it",
-     .preset = "auto", .minimum = 1, .maximum = STENCIL_DEPTH_MAX, .automatic = true},
+     .names = choice_sweeps, .automatic = true},
+    {DEPTH_OPTION(plan_options, run.depth)},
     {.heading = "Field, in place of INPUT"},
     {"size", 0, OPTION_SIZE, AT(problem.extent), "NXxNY[xNZ]", .help = "cells, x first",
      .contradicts = {"sizes"}, .count_offset = offsetof(plan_options, problem.rank)},
@@ -114,7 +110,7 @@ static stencil_status rank_plans(plan_state *state) {
             PRINT("Note", "%s", TEXT_ESCAPE(state->notes.line[i]));
     }
     if (status == STENCIL_OK && state->options.json != NULL)
-        status = json_write(state->options.json, state->options.force,
+        status = json_write("--json", state->options.json, state->options.force,
                             json_pack("{s:i, s:s, s:o}", "schema_version", 1, "version", STENCIL_VERSION,
                                       "plans", choice_json(&choice)));
     stencil_choice_destroy(&choice);
@@ -211,7 +207,6 @@ static stencil_status plan_run(const invocation *call, int *exit_code) {
     TRY(machine_find(&state->machine, o->machine, o->threads, STENCIL_STREAMS_PART, &state->notes));
     if (o->machine == NULL && state->machine.gpu_count == 0)
         threads_note(state->machine.cpu_threads, &state->notes);
-    choice_open(&state->options.run);
     return o->sizes != NULL ? show_switches(state) : rank_plans(state);
 }
 

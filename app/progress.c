@@ -68,6 +68,11 @@ void progress_line(const char *text) {
     fflush(stderr);
 }
 
+void progress_say(bool quiet, const char *text) {
+    if (!quiet && progress_possible())
+        progress_line(text);
+}
+
 void progress_poll(progress *progress, int64_t step, double residual) {
     if (!isnan(residual))
         progress->residual = residual;

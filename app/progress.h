@@ -26,5 +26,7 @@ void progress_poll(progress *progress, int64_t step, double residual);
 /* Erases the bar. */
 void progress_end(progress *progress);
 
-/* The line of such a bar, in place of the one before; cut to 79 columns, so that no terminal wraps it. */
+/* The line of such a bar, in place of the one before; cut to 79 columns, so that no terminal wraps it. "":
+ * erased. The second one shows it where progress_possible() and not `quiet`. */
 void progress_line(const char *text);
+void progress_say(bool quiet, const char *text);

@@ -190,31 +190,22 @@ typedef struct row {
 } row;
 
 /* Points in ascending order, the first term a product, the others fma; then b. */
-WITH_FMA static void step_row_float64(const row *row, double *next) {
-    const reference *r = row->r;
-    for (int64_t x = r->low[STENCIL_X]; x < r->high[STENCIL_X]; x++) {
-        double sum = 0;
-        for (int k = 0; k < r->point_count; k++) {
-            const int64_t at = read_index(r, STENCIL_X, x + r->offset[k][STENCIL_X]);
-            const double u = row->u[k] == NULL || at < 0 ? 0 : ((const double *)row->u[k])[at];
-            sum = k == 0 ? r->weight[k] * u : fma(r->weight[k], u, sum);
-        }
-        next[x] = row->b == NULL ? sum : fma(r->source_factor, ((const double *)row->b)[x], sum);
+#define DEFINE_STEP_ROW(name, real, multiply_add)                                                            \
+    WITH_FMA static void name(const row *row, real *next) {                                                  \
+        const reference *r = row->r;                                                                         \
+        for (int64_t x = r->low[STENCIL_X]; x < r->high[STENCIL_X]; x++) {                                   \
+            real sum = 0;                                                                                    \
+            for (int k = 0; k < r->point_count; k++) {                                                       \
+                const int64_t at = read_index(r, STENCIL_X, x + r->offset[k][STENCIL_X]);                    \
+                const real u = row->u[k] == NULL || at < 0 ? 0 : ((const real *)row->u[k])[at];              \
+                sum = k == 0 ? (real)r->weight[k] * u : multiply_add((real)r->weight[k], u, sum);            \
+            }                                                                                                \
+            next[x] =                                                                                        \
+                row->b == NULL ? sum : multiply_add((real)r->source_factor, ((const real *)row->b)[x], sum); \
+        }                                                                                                    \
     }
-}
-
-WITH_FMA static void step_row_float32(const row *row, float *next) {
-    const reference *r = row->r;
-    for (int64_t x = r->low[STENCIL_X]; x < r->high[STENCIL_X]; x++) {
-        float sum = 0;
-        for (int k = 0; k < r->point_count; k++) {
-            const int64_t at = read_index(r, STENCIL_X, x + r->offset[k][STENCIL_X]);
-            const float u = row->u[k] == NULL || at < 0 ? 0 : ((const float *)row->u[k])[at];
-            sum = k == 0 ? (float)r->weight[k] * u : fmaf((float)r->weight[k], u, sum);
-        }
-        next[x] = row->b == NULL ? sum : fmaf((float)r->source_factor, ((const float *)row->b)[x], sum);
-    }
-}
+DEFINE_STEP_ROW(step_row_float64, double, fma)
+DEFINE_STEP_ROW(step_row_float32, float, fmaf)
 
 /* Bytes before cell (z, y, 0) of an array. */
 static int64_t bytes_before(const reference *r, int64_t z, int64_t y) {

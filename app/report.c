@@ -74,18 +74,13 @@ static void print_stop(const run_record *run) {
     print_error(run);
 }
 
-int report_print_notes(const run_record *run, int from) {
-    for (int i = from; i < run->notes.count; i++)
-        PRINT("Note", "%s", TEXT_ESCAPE(run->notes.line[i]));
-    return run->notes.count;
-}
-
-int report_print_warnings(const run_record *run, int from) {
-    for (int i = from; i < run->notes.count; i++)
-        if (run->notes.warns[i])
+void report_print_notes(run_record *run, int quiet) {
+    for (int *i = &run->notes_shown; *i < run->notes.count; ++*i)
+        if (quiet == 0)
+            PRINT("Note", "%s", TEXT_ESCAPE(run->notes.line[*i]));
+        else if (quiet == 1 && run->notes.warns[*i])
             fprintf(stderr, "stencil: %s: note: %s\n", TEXT_ESCAPE(run->output.input_path),
-                    TEXT_ESCAPE(run->notes.line[i]));
-    return run->notes.count;
+                    TEXT_ESCAPE(run->notes.line[*i]));
 }
 
 static void print_rates(const run_record *run) {
@@ -101,8 +96,8 @@ static void print_rates(const run_record *run) {
           "%.4g GB/s effective = %.4g Gcell/s x %.4g bytes per cell\n(read u %d, write u %d%s%s)",
           1e-9 * stencil_report_bytes_per_s(report), rate, report->bytes_per_cell, bytes, bytes,
           stencil_problem_has_source(&run->problem) ? TEXT(", read b %d", bytes) : "",
-          run->plan.depth > 1
-              ? TEXT(", once in %.4g steps", stencil_sweep_pass_steps(&run->plan, &run->problem))
+          run_record_plan(run)->depth > 1
+              ? TEXT(", once in %.4g steps", stencil_sweep_pass_steps(run_record_plan(run), &run->problem))
               : "");
 }
 

@@ -10,23 +10,29 @@
 
 /* Everything that is known of a run. */
 typedef struct run_record {
-    stencil_output output; /* with where it comes from; its path NULL: none is written */
+    stencil_output output;            /* with where it comes from; its path NULL: none is written */
+    char output_name[TEXT_NAME_SIZE]; /* the path, where nobody gave one */
     stencil_problem problem;
     stencil_machine machine;
     auto_choice choice;
-    stencil_plan plan; /* that of the choice which makes the steps, or has made the last ones */
     stencil_notes notes;
+    int notes_shown;
     bool done; /* false: before it, or a dry run; the rest is not known */
     stencil_report report;
     double write_s;
     int exit_code;
 } run_record;
 
+/* The plan of its choice that makes the steps, or has made the last ones. */
+static inline const stencil_plan *run_record_plan(const run_record *run) {
+    return &run->choice.choice.item[run->choice.choice.chosen].plan;
+}
+
 /* To standard output, at 80 columns: what is going to run (before it does), what came of it, and for a dry
  * run the plan. explain: with all that could have been chosen. */
 void report_print_head(const run_record *run);
 void report_print_result(const run_record *run, bool explain);
-void report_print_plan(const run_record *run, bool explain);
+void report_print_plan(run_record *run, bool explain);
 
 /* The equation of a problem, in symbols and with its numbers: "−∇²u = f, by Jacobi iteration, ω 1, spacing
  * 0.5 × 0.5" (returned). ascii: in symbols that need no translation. */
@@ -51,10 +57,9 @@ void report_print_bound(const run_record *run);
 void report_print_used(const run_record *run, double cells_per_s);
 json_t *report_bound_json(const run_record *run, double cells_per_s);
 
-/* The notes from number `from` on; returns how many there are by now. */
-int report_print_notes(const run_record *run, int from);
-/* Prints the notes that change what the result means, for a quiet run: to standard error, a line each. */
-int report_print_warnings(const run_record *run, int from);
+/* Prints the notes that were not shown yet; for a quiet run (1) those that change what the result means, to
+ * standard error, a line each; for a quieter one (2) none. */
+void report_print_notes(run_record *run, int quiet);
 
 /* Notes what the source term of a run means where it is not what an equation calls its source, or is missing.
  * `file`: the problem as the options found it. */

@@ -60,7 +60,7 @@ static json_t *parts_json(const stencil_plan *plan, int rank) {
 }
 
 static json_t *plan_json(const run_record *run) {
-    const stencil_plan *plan = &run->plan;
+    const stencil_plan *plan = run_record_plan(run);
     const int first = STENCIL_AXES - run->problem.rank;
     const bool gpu = plan->backend == STENCIL_BACKEND_GPU;
     char kernel[STENCIL_KERNEL_CHARS];
@@ -126,7 +126,7 @@ json_t *report_json(const run_record *run) {
                              "warnings", notes_json(&run->notes, false));
     add_equation(json_object_get(root, "problem"), &run->problem);
     const auto_choice *a = &run->choice;
-    const bool gpu = run->plan.backend == STENCIL_BACKEND_GPU;
+    const bool gpu = run_record_plan(run)->backend == STENCIL_BACKEND_GPU;
     json_object_set_new(root, "bound",
                         report_bound_json(run, run->done ? stencil_report_cells_per_s(report) : 0));
     if (root != NULL)

@@ -6,7 +6,7 @@
 
 /* A line for each part: what it has, and where it begins; x first, as sizes are everywhere. */
 static void print_parts(const run_record *run) {
-    const stencil_plan *plan = &run->plan;
+    const stencil_plan *plan = run_record_plan(run);
     const int rank = run->problem.rank, first = STENCIL_AXES - rank;
     for (int p = 0; p < plan->cut.parts; p++) {
         const stencil_part_plan *part = &plan->part[p];
@@ -45,7 +45,7 @@ static void print_gpu_launch(const stencil_plan *plan) {
 }
 
 static void print_launch(const run_record *run) {
-    const stencil_plan *plan = &run->plan;
+    const stencil_plan *plan = run_record_plan(run);
     const int first = STENCIL_AXES - run->problem.rank;
     print_parts(run);
     if (plan->backend == STENCIL_BACKEND_GPU) {
@@ -65,8 +65,8 @@ static void print_launch(const run_record *run) {
     }
 }
 
-void report_print_plan(const run_record *run, bool explain) {
-    const stencil_plan *plan = &run->plan;
+void report_print_plan(run_record *run, bool explain) {
+    const stencil_plan *plan = run_record_plan(run);
     char kernel[STENCIL_KERNEL_CHARS];
     report_print_head(run);
     report_print_notes(run, 0);

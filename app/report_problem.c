@@ -96,7 +96,7 @@ static const char *boundary_text(const stencil_problem *problem, char text[96]) 
 }
 
 static const char *device_text(const run_record *run, char text[256]) {
-    const stencil_plan *plan = &run->plan;
+    const stencil_plan *plan = run_record_plan(run);
     if (plan->backend != STENCIL_BACKEND_GPU)
         return plan->device;
     snprintf(text, 256, "%s (device%s ", run->machine.gpu[plan->part[0].gpu].name,
@@ -174,7 +174,7 @@ static char *wrap(char *text) {
 
 void report_print_head(const run_record *run) {
     const stencil_problem *problem = &run->problem;
-    const stencil_plan *plan = &run->plan;
+    const stencil_plan *plan = run_record_plan(run);
     char boundary[96], device[256], equation[REPORT_EQUATION_CHARS];
     const stencil_spec *spec = &run->problem.spec;
     PRINT("Input", "%s%s%s", TEXT_ESCAPE(run->output.input_path), spec->field[0] != '\0' ? ", " : "",

@@ -22,7 +22,7 @@ static const char *short_passes_text(const stencil_passes *passes, int depth, ch
 }
 
 void report_print_passes(const run_record *run) {
-    const stencil_plan *plan = &run->plan;
+    const stencil_plan *plan = run_record_plan(run);
     const stencil_passes passes = stencil_sweep_passes(plan, &run->problem);
     const stencil_pass_layout *layout = &plan->layout;
     const bool on_chip = layout->kind == STENCIL_PASS_ON_CHIP;
@@ -56,7 +56,7 @@ static stencil_resource bound_order(const stencil_bound *bound, int i) {
 
 void report_print_bound(const run_record *run) {
     static const char *const unit[STENCIL_RESOURCE_COUNT] = {"bytes", "wavefronts", "fma"};
-    const stencil_bound bound = stencil_model_bound(&run->plan, &run->problem, &run->machine);
+    const stencil_bound bound = stencil_model_bound(run_record_plan(run), &run->problem, &run->machine);
     for (int i = 0; i < STENCIL_RESOURCE_COUNT; i++) {
         const stencil_resource r = bound_order(&bound, i);
         const double rate = stencil_bound_rate(&bound, r);
@@ -71,7 +71,7 @@ void report_print_bound(const run_record *run) {
 }
 
 void report_print_used(const run_record *run, double cells_per_s) {
-    const stencil_bound bound = stencil_model_bound(&run->plan, &run->problem, &run->machine);
+    const stencil_bound bound = stencil_model_bound(run_record_plan(run), &run->problem, &run->machine);
     char text[160] = "";
     for (int i = 0; i < STENCIL_RESOURCE_COUNT; i++) {
         const stencil_resource r = bound_order(&bound, i);
@@ -89,7 +89,7 @@ void report_print_used(const run_record *run, double cells_per_s) {
 }
 
 json_t *report_bound_json(const run_record *run, double cells_per_s) {
-    const stencil_bound bound = stencil_model_bound(&run->plan, &run->problem, &run->machine);
+    const stencil_bound bound = stencil_model_bound(run_record_plan(run), &run->problem, &run->machine);
     json_t *resources = json_array();
     for (int r = 0; r < STENCIL_RESOURCE_COUNT; r++) {
         const double rate = stencil_bound_rate(&bound, (stencil_resource)r);

@@ -26,8 +26,7 @@ typedef struct run_options {
     reading_options reading;
     run_targets files;
     auto_options open;
-    bool attribute, explain, dry_run, allow_nonfinite, allow_unwritten;
-    int quiet; /* how often */
+    bool attribute, explain, allow_nonfinite, allow_unwritten;
 } run_options;
 
 #define AT(field) OPTION_AT(run_options, field)
@@ -37,13 +36,10 @@ static const option run_table[] = {
      .help = "how steps are kept in order; auto: as is quickest, also on fewer GPUs than --gpus allows, or "
              "on the "
              "CPU (on several GPUs grid means multi-grid)",
-     .preset = "auto", .names = choice_syncs},
+     .names = choice_syncs, .preset = "auto", .automatic = true},
     {"sweep", 0, OPTION_NAME, AT(run.sweep), "NAME", .help = "how a step is made; the result is the same",
-     .preset = "auto", .names = choice_sweeps},
-    {"depth", 0, OPTION_INTEGER, AT(run.depth), "D",
-     .help = "steps that --sweep pipeline makes for each time that it reads the field, resident from one "
-             "exchange to the next (in 3D it exchanges behind each); auto: as suits it",
-     .preset = "auto", .minimum = 1, .maximum = STENCIL_DEPTH_MAX, .automatic = true},
+     .names = choice_sweeps, .preset = "auto", .automatic = true},
+    {DEPTH_OPTION(run_options, run.depth)},
     {"effort", 0, OPTION_CHOICE, AT(open.effort), "HOW",
      .help = "what auto goes by: estimate, what is predicted; measure, the best two or three timed in the "
              "run's first steps; patient, more of them for longer; exhaustive, all of them",
@@ -59,8 +55,7 @@ static const option run_table[] = {
      .help = "how many (2), or which ones (0,2 or 2,); each gets a part of the field, and one named several "
              "times (0,0) that many; means --device gpu",
      .contradicts = {"device cpu"}, .count_offset = offsetof(run_options, run.gpu_count)},
-    {"threads", 'j', OPTION_INTEGER, AT(threads), "N", .help = THREADS_HELP, .minimum = 1,
-     .maximum = THREADS_MAX},
+    {THREADS_OPTION(run_options, threads)},
     {.heading = "Several GPUs"},
     {"parts", 0, OPTION_INTEGER, AT(run.parts), "N",
      .help = "cut a run on the CPU as one on N GPUs is; means --device cpu",
@@ -108,12 +103,12 @@ static const option run_table[] = {
          "write what every thread, block or SM did in some steps made after the run, as Chrome trace events, "
          "for Perfetto",
      .contradicts = {"dry-run"}, .because = "a dry run makes no steps"},
-    {"dry-run", 0, OPTION_FLAG, AT(dry_run), NULL,
+    {"dry-run", 0, OPTION_FLAG, AT(open.dry_run), NULL,
      .help = "print memory, partitions and launch shape, then stop"},
     {"machine", 0, OPTION_TEXT, AT(machine), "FILE",
      .help = "plan for the machine that stencil info --json has described there, not for this one",
      .needs = "dry-run"},
-    {"quiet", 'q', OPTION_FLAG, AT(quiet), NULL,
+    {"quiet", 'q', OPTION_FLAG, AT(open.quiet), NULL,
      .help = "print neither report nor progress, and of the notes only those that change what the result "
              "means, on standard error; twice (-qq): none of them"},
     /* What an engineer does to a barrier before trusting it. */
@@ -150,12 +145,10 @@ typedef struct run_state {
     const invocation *call;
     stencil_input input;
     stencil_run *run;
-    char name[TEXT_NAME_SIZE]; /* of a result that nobody named */
     run_record record;
     attribution attribution;
     double start_s; /* clock: the command began */
     bool races;     /* what makes the last steps is found out in the first ones */
-    int notes_shown;
 } run_state;
 
 static void run_close(run_state *state) {
@@ -189,7 +182,6 @@ static stencil_status describe_problem(run_state *state) {
 static stencil_status complete_options(const invocation *call, int rank, stencil_run_options *run) {
     const run_options *options = call->values;
     *run = options->run;
-    choice_open(run);
     run->wait.fault.absent = 1;
     if (!options_given(call, "inject-seed"))
         run->wait.fault.seed = 1;
@@ -207,7 +199,7 @@ static stencil_status complete_options(const invocation *call, int rank, stencil
 
 /* Somebody has to be late. */
 static stencil_status check_late(const run_state *state) {
-    const stencil_plan *plan = &state->record.plan;
+    const stencil_plan *plan = run_record_plan(&state->record);
     const stencil_part_plan *last = &plan->part[plan->cut.parts - 1];
     const bool gpu = plan->backend == STENCIL_BACKEND_GPU;
     const int64_t count = gpu ? (int64_t)last->first_block + last->grid_blocks : plan->threads;
@@ -217,33 +209,25 @@ static stencil_status check_late(const run_state *state) {
     return STENCIL_OK;
 }
 
-/* That makes the steps. */
-static const stencil_plan *plan_of(const run_state *state) {
-    const stencil_choice *choice = &state->record.choice.choice;
-    return &choice->item[choice->chosen].plan;
-}
-
 static stencil_status make_plan(run_state *state) {
     run_record *record = &state->record;
     stencil_run_options run;
     TRY(complete_options(state->call, record->problem.rank, &run));
     stencil_choice *choice = &record->choice.choice;
     const stencil_status status = stencil_choice_make(choice, &record->problem, &run, &record->machine);
-    if (status == STENCIL_OK)
-        record->plan = *plan_of(state);
     /* What is wrong is the size of the problem, not an option. */
     return text_name_out_of_memory(status, record->output.input_path);
 }
 
-/* The plan that makes the steps, or has made the last ones, and what there is to say of it. */
-static void take_plan(run_state *state) {
+/* What there is to say of the plan that makes the steps, or has made the last ones. */
+static void note_plan(run_state *state) {
     run_record *record = &state->record;
-    record->plan = *plan_of(state);
-    stencil_notes_take(&record->notes, &record->plan.notes);
-    if (record->plan.backend == STENCIL_BACKEND_CPU && state->options.machine == NULL)
-        threads_note(record->plan.threads, &record->notes);
+    const stencil_plan *plan = run_record_plan(record);
+    stencil_notes_take(&record->notes, &plan->notes);
+    if (plan->backend == STENCIL_BACKEND_CPU && state->options.machine == NULL)
+        threads_note(plan->threads, &record->notes);
     const int asked = record->choice.choice.asked.gpu_count,
-              used = record->plan.backend == STENCIL_BACKEND_GPU ? record->plan.cut.parts : 0;
+              used = plan->backend == STENCIL_BACKEND_GPU ? plan->cut.parts : 0;
     if (used < asked)
         stencil_notes_add(&record->notes, "%d of %d GPUs used: with more of them it would take longer", used,
                           asked);
@@ -253,28 +237,24 @@ static void take_plan(run_state *state) {
 static stencil_status decide(run_state *state) {
     run_record *record = &state->record;
     auto_choice *choice = &record->choice;
-    auto_options open = state->options.open;
-    open.quiet = state->options.quiet > 0;
-    open.dry_run = state->options.dry_run;
+    const auto_options *open = &state->options.open;
     choice->tune.choice = &choice->choice;
     if (state->options.machine == NULL)
         TRY(text_name_out_of_memory(
-            auto_choose(choice, &record->problem, &record->machine, &open, &record->notes),
+            auto_choose(choice, &record->problem, &record->machine, open, &record->notes),
             record->output.input_path));
-    if (open.dry_run)
+    if (open->dry_run)
         stencil_tune_explain(&choice->tune);
     state->races = choice->tune.count > 1;
-    if (state->races) /* a note would outlive a plan that loses */
-        record->plan = *plan_of(state);
-    else
-        take_plan(state);
+    if (!state->races) /* a note would outlive a plan that loses */
+        note_plan(state);
     return check_late(state);
 }
 
 /* Options that the plan does not look at. */
 static stencil_status check_effect(const run_state *state) {
     const stencil_run_options *run = &state->options.run;
-    const stencil_plan *plan = &state->record.plan;
+    const stencil_plan *plan = run_record_plan(&state->record);
     CHECK(plan->cut.parts > 1 || (run->halo == STENCIL_HALO_AUTO && !run->overlap), USAGE,
           "--%s has no effect in one part: leave it out, or give --gpus or --parts",
           run->overlap ? "overlap" : "halo");
@@ -285,29 +265,30 @@ static stencil_status check_effect(const run_state *state) {
     return STENCIL_OK;
 }
 
-static stencil_status load(run_state *state) {
-    stencil_problem *problem = &state->record.problem;
+static stencil_status load_cells(run_state *state) {
+    run_record *record = &state->record;
+    stencil_problem *problem = &record->problem;
     stencil_input *input = &state->input;
     const stencil_reader from = stencil_input_reader(input, problem, state->options.allow_nonfinite);
-    TRY(stencil_input_load_history(input, problem));
-    TRY(stencil_input_check_written(input, problem, state->options.allow_unwritten, &state->record.notes));
-    TRY(text_name_out_of_memory(stencil_input_check(input, problem, state->options.allow_nonfinite),
-                                state->record.output.input_path));
-    stencil_status status = stencil_run_open(&state->run, plan_of(state), problem, &from);
-    state->record.choice.tune.run = state->run;
+    TRY(stencil_input_check(input, problem, state->options.allow_nonfinite));
+    TRY(stencil_run_open(&state->run, run_record_plan(record), problem, &from));
+    record->choice.tune.run = state->run;
     stencil_input_rest(input);
-    if (status == STENCIL_OK)
-        status = stencil_input_check_unchanged(input);
-    if (status == STENCIL_OK)
-        status = stencil_origin_check(problem, &(stencil_reader){stencil_run_read, state->run});
-    if (status == STENCIL_OK)
-        report_note_origin(&state->record);
-    if (status == STENCIL_OK && state->record.output.path != NULL) {
-        status = stencil_output_begin(&state->record.output, problem);
-        if (status == STENCIL_OK)
-            status = stencil_input_check_unchanged(input);
-    }
-    return text_name_out_of_memory(status, state->record.output.input_path);
+    TRY(stencil_input_check_unchanged(input));
+    TRY(stencil_origin_check(problem, &(stencil_reader){stencil_run_read, state->run}));
+    report_note_origin(record);
+    if (record->output.path == NULL)
+        return STENCIL_OK;
+    TRY(stencil_output_begin(&record->output, problem));
+    return stencil_input_check_unchanged(input);
+}
+
+static stencil_status load(run_state *state) {
+    run_record *record = &state->record;
+    TRY(stencil_input_load_history(&state->input, &record->problem));
+    TRY(stencil_input_check_written(&state->input, &record->problem, state->options.allow_unwritten,
+                                    &record->notes));
+    return text_name_out_of_memory(load_cells(state), record->output.input_path);
 }
 
 /* The poll of an observer. */
@@ -318,7 +299,7 @@ static bool go_on(void *context, int64_t step, double residual) {
 
 static stencil_status compute(run_state *state) {
     progress progress;
-    progress_start(&progress, &state->record.problem, state->options.quiet > 0);
+    progress_start(&progress, &state->record.problem, state->options.open.quiet > 0);
     run_record *record = &state->record;
     const stencil_observer all[] = {{&progress, .poll = go_on}, stencil_tune_observer(&record->choice.tune)};
     const stencil_observers observers = {all, 2};
@@ -326,7 +307,7 @@ static stencil_status compute(run_state *state) {
     const stencil_status status = stencil_run_drive(state->run, &observers, &record->report);
     progress_end(&progress);
     if (state->races)
-        take_plan(state);
+        note_plan(state);
     if (status == STENCIL_OK)
         stencil_tune_explain(&record->choice.tune);
     return text_name_out_of_memory(status, state->record.output.input_path);
@@ -338,7 +319,8 @@ static stencil_status attribute(run_state *state) {
     a->wall.write_s = state->record.write_s;
     a->wall.wall_s = stencil_clock_s() - state->start_s;
     a->wall.race_s = state->record.choice.tune.mark_s;
-    a->wanted = state->options.attribute && (state->options.quiet == 0 || state->options.files.json != NULL);
+    a->wanted =
+        state->options.attribute && (state->options.open.quiet == 0 || state->options.files.json != NULL);
     a->trace = state->options.files.trace;
     return attribution_make(a, state->run, &state->record);
 }
@@ -352,20 +334,19 @@ static int report_exit_code(const stencil_report *report) {
 
 /* `failed`: what the result could not be written for, or its attribution made: told in the end, in one line.
  */
-static stencil_status tell(run_state *state, bool people, stencil_status failed) {
+static stencil_status tell(run_state *state, int quiet, stencil_status failed) {
     const run_options *options = &state->options;
-    const run_record *record = &state->record;
+    run_record *record = &state->record;
     const stencil_error failure = *stencil_error_last();
-    if (people) {
-        report_print_notes(record, state->notes_shown);
+    report_print_notes(record, quiet);
+    if (quiet == 0) {
         report_print_result(record, options->explain);
         attribution_print(&state->attribution, record);
-    } else if (options->quiet == 1)
-        report_print_warnings(record, state->notes_shown);
+    }
     json_t *json = options->files.json != NULL ? report_json(record) : NULL;
     if (json != NULL && state->attribution.known)
         json_object_set_new(json, "attribution", attribution_json(&state->attribution, record));
-    stencil_status status = json_write(options->files.json, options->files.force, json);
+    stencil_status status = json_write("--json", options->files.json, options->files.force, json);
     if (status == STENCIL_OK && state->attribution.traced)
         status = target_write("--trace", options->files.trace, options->files.force, attribution_print_trace,
                               &state->attribution.timeline);
@@ -397,7 +378,6 @@ static stencil_status check_apart(const run_state *state) {
 static stencil_status run_stages(run_state *state, int *exit_code) {
     run_options *options = &state->options;
     run_record *record = &state->record;
-    options->files.dry_run = options->dry_run;
     CHECK(options->files.trace == NULL || !target_is_stdout(options->files.trace), USAGE,
           "--trace -: standard output has the report: give a file name");
     CHECK(options->files.output == NULL || strcmp(options->files.output, "-") != 0, USAGE,
@@ -409,31 +389,30 @@ static stencil_status run_stages(run_state *state, int *exit_code) {
                      shared ? STENCIL_STREAMS_SHARED : STENCIL_STREAMS_PART, &record->notes));
     TRY(make_plan(state));
     TRY(check_effect(state));
-    TRY(run_output_prepare(record, &options->files, state->name));
+    TRY(run_output_prepare(record, &options->files, options->open.dry_run));
     TRY(check_apart(state));
     TRY(decide(state));
-    const bool people = options->quiet == 0 && !target_is_stdout(options->files.json);
-    if (options->dry_run) {
+    /* JSON on standard output has all notes. */
+    const int quiet =
+        options->open.quiet == 0 && target_is_stdout(options->files.json) ? 2 : options->open.quiet;
+    if (options->open.dry_run) {
         report_note_origin(record);
-        if (people)
+        if (quiet == 0)
             report_print_plan(record, options->explain);
-        else if (options->quiet == 1)
-            report_print_warnings(record, 0);
-        return json_write(options->files.json, options->files.force,
+        report_print_notes(record, quiet);
+        return json_write("--json", options->files.json, options->files.force,
                           options->files.json != NULL ? report_json(record) : NULL);
     }
     TRY(load(state));
     TRY(text_name_out_of_memory(report_note_outlook(record, &(stencil_reader){stencil_run_read, state->run}),
                                 record->output.input_path));
-    if (people) {
+    if (quiet == 0)
         report_print_head(record);
-        state->notes_shown = report_print_notes(record, 0);
-        output_flush();
-    } else if (options->quiet == 1)
-        state->notes_shown = report_print_warnings(record, 0);
+    report_print_notes(record, quiet);
+    output_flush();
     state->attribution.wall.start_s = stencil_clock_s() - state->start_s;
     TRY(compute(state));
-    stencil_status failed = run_output_write(record, state->run, state->name);
+    stencil_status failed = run_output_write(record, state->run);
     auto_keep(&record->choice, &record->problem, &record->machine, options->open.wisdom != NULL,
               &record->notes);
     if (failed == STENCIL_OK && (failed = attribute(state)) != STENCIL_OK && record->output.path != NULL)
@@ -442,7 +421,7 @@ static stencil_status run_stages(run_state *state, int *exit_code) {
     report_note_end(record);
     record->exit_code = *exit_code =
         failed == STENCIL_OK ? report_exit_code(&record->report) : stencil_status_exit_code(failed);
-    return tell(state, people, failed);
+    return tell(state, quiet, failed);
 }
 
 static stencil_status run_run(const invocation *call, int *exit_code) {

@@ -79,16 +79,16 @@ static stencil_status try_output(run_record *record, bool dry_run) {
 }
 
 /* Everything that can be known to fail at the end is found here, before computing. */
-stencil_status run_output_prepare(run_record *record, const run_targets *options, char name[TEXT_NAME_SIZE]) {
+stencil_status run_output_prepare(run_record *record, const run_targets *options, bool dry_run) {
     stencil_output *output = &record->output;
     if (!options->no_output) {
         if (options->output == NULL)
-            TRY(name_output(output->input_path, name));
-        output->path = options->output != NULL ? options->output : name;
+            TRY(name_output(output->input_path, record->output_name));
+        output->path = options->output != NULL ? options->output : record->output_name;
         output->notes = &record->notes;
         output->force = options->force;
         output->started_s = (int64_t)time(NULL);
-        TRY(try_output(record, options->dry_run));
+        TRY(try_output(record, dry_run));
     }
     TRY(target_check_apart("--json", options->json, output->path, "output"));
     TRY(target_check_apart("--trace", options->trace, output->path, "output"));
@@ -99,7 +99,7 @@ stencil_status run_output_prepare(run_record *record, const run_targets *options
 
 /* What hours have computed is not given up for one directory: after a failure to write the result, tries the
  * same one under another name, the current one and the one for temporary files. */
-static stencil_status rescue(run_record *record, stencil_run *run, char name[TEXT_NAME_SIZE]) {
+static stencil_status rescue(run_record *record, stencil_run *run) {
     const stencil_error seen = *stencil_error_last();
     const char *temporary = getenv("TMPDIR");
     stencil_output *output = &record->output;
@@ -107,6 +107,7 @@ static stencil_status rescue(run_record *record, stencil_run *run, char name[TEX
     const char *const place[] = {
         TEXT_LONG("%.*s", (int)(last - path), path), "",
         TEXT_LONG("%s/", temporary != NULL && temporary[0] != '\0' ? temporary : "/tmp")};
+    char *name = record->output_name;
     output->path = name;
     output->force = false;
     for (size_t i = 0; i < sizeof place / sizeof *place; i++) {
@@ -119,7 +120,7 @@ static stencil_status rescue(run_record *record, stencil_run *run, char name[TEX
     return stencil_error_adopt(&seen);
 }
 
-stencil_status run_output_write(run_record *record, stencil_run *run, char name[TEXT_NAME_SIZE]) {
+stencil_status run_output_write(run_record *record, stencil_run *run) {
     if (record->output.path == NULL)
         return STENCIL_OK;
     if (record->report.reason == STENCIL_REASON_DIVERGED && stencil_output_replaces_input(&record->output)) {
@@ -135,7 +136,7 @@ stencil_status run_output_write(run_record *record, stencil_run *run, char name[
     signals_hold();
     stencil_status status = write_result(record, run);
     if (status != STENCIL_OK)
-        status = rescue(record, run, name);
+        status = rescue(record, run);
     run_output_close(record);
     record->write_s = stencil_clock_s() - start_s;
     signals_release();

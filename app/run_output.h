@@ -6,18 +6,17 @@
 /* What the options name; NULL: not given. */
 typedef struct run_targets {
     const char *output, *json, *trace;
-    bool force, no_output, dry_run;
+    bool force, no_output;
 } run_targets;
 
 /* Everything that can be known to fail at the end is found here, before computing. Opens the result, unless
- * there is to be none; `name` is where its path is kept where nobody gave one. A dry run notes that the
- * result would have to replace a file. USAGE, CANNOT_CREATE, IO. */
-stencil_status run_output_prepare(run_record *record, const run_targets *targets, char name[TEXT_NAME_SIZE]);
+ * there is to be none. A dry run notes that the result would have to replace a file. USAGE, CANNOT_CREATE,
+ * IO. */
+stencil_status run_output_prepare(run_record *record, const run_targets *targets, bool dry_run);
 
 /* Writes the run's cells, where a result was opened, and closes it; not those of a run that diverged over its
- * own input. After a failure there may be one under
- * another name, which the error tells. */
-stencil_status run_output_write(run_record *record, stencil_run *run, char name[TEXT_NAME_SIZE]);
+ * own input. After a failure there may be one under another name, which the error tells. */
+stencil_status run_output_write(run_record *record, stencil_run *run);
 
 /* Leaves nothing of a result that was not written. */
 void run_output_close(run_record *record);

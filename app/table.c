@@ -8,18 +8,13 @@
 
 enum { HEADER_LINES_MAX = TABLE_CELL_SIZE / 2 };
 
-void table_add_column(table *t, const char *header, bool left, int optional) {
-    if (t->column_count == TABLE_COLUMNS_MAX)
-        return;
-    table_column *column = &t->column[t->column_count++];
-    *column = (table_column){.left = left, .optional = optional};
-    snprintf(column->header, sizeof column->header, "%s", header);
-}
-
 void table_add_columns(table *t, const char *columns) {
-    for (const char *at = columns; at != NULL; at = strchr(at, '\t')) {
+    for (const char *at = columns; at != NULL && t->column_count < TABLE_COLUMNS_MAX; at = strchr(at, '\t')) {
         at += *at == '\t';
-        table_add_column(t, TEXT("%.*s", (int)strcspn(at + 1, "\t"), at + 1), *at == '<', 0);
+        table_column *column = &t->column[t->column_count++];
+        *column = (table_column){.left = *at == '<', .optional = (int)strspn(at + 1, "?")};
+        at += 1 + column->optional;
+        snprintf(column->header, sizeof column->header, "%.*s", (int)strcspn(at, "\t"), at);
     }
 }
 

@@ -31,9 +31,8 @@ typedef struct table {
     bool no_memory; /* a row or a cell is missing for want of memory */
 } table;
 
-/* Appends a column; or several, which tabs divide, each behind the side that it is aligned to:
- * "<plan\t>µs/step". */
-void table_add_column(table *t, const char *header, bool left, int optional);
+/* Appends columns, which tabs divide, each behind the side that it is aligned to, and a '?' for each step by
+ * which it is optional: "<plan\t>µs/step\t>??best". */
 void table_add_columns(table *t, const char *columns);
 
 /* Appends a row of cells, which tabs divide: "%s\t%.1f". */

@@ -24,8 +24,7 @@ typedef struct verify_options {
 #define AT(field) OPTION_AT(verify_options, field)
 static const option verify_table[] = {
     {.heading = "Options"},
-    {"threads", 'j', OPTION_INTEGER, AT(threads), "N", .help = THREADS_HELP, .minimum = 1,
-     .maximum = THREADS_MAX},
+    {THREADS_OPTION(verify_options, threads)},
     {"json", 0, OPTION_TEXT, AT(json), "FILE", .help = "write the result as JSON; - is standard output"},
     {"force", 'f', OPTION_FLAG, AT(force), NULL, .help = "replace an existing file", .needs = "json"},
     {"quiet", 'q', OPTION_FLAG, AT(quiet), NULL, .help = "print nothing, only set the exit code"},
@@ -389,7 +388,7 @@ static stencil_status verify_stages(verification *v, int *exit_code) {
         *exit_code = stencil_status_exit_code(STENCIL_DIFFERENT);
     if (!options->quiet && !target_is_stdout(options->json))
         print_result(v);
-    return json_write(options->json, options->force, options->json != NULL ? result_json(v) : NULL);
+    return json_write("--json", options->json, options->force, options->json != NULL ? result_json(v) : NULL);
 }
 
 static stencil_status verify_run(const invocation *call, int *exit_code) {

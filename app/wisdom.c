@@ -88,9 +88,8 @@ static bool is_certain(const json_t *entry) {
 int wisdom_find(const char *path, stencil_choice *choice, const stencil_problem *problem,
                 const stencil_machine *machine, stencil_notes *notes) {
     char key[KEY_SIZE], build[96];
-    json_t *root = cache_read(path, "wisdom", NULL, notes);
-    const json_t *entry =
-        json_object_get(json_object_get(root, "body"), key_of(&choice->asked, problem, machine, key));
+    json_t *entries = cache_read(path, "wisdom", NULL, notes);
+    const json_t *entry = json_object_get(entries, key_of(&choice->asked, problem, machine, key));
     const char *of = json_string_value(json_object_get(entry, "build"));
     int found = -1;
     machine_build(machine, machine->gpu_count > 0, build);
@@ -103,7 +102,7 @@ int wisdom_find(const char *path, stencil_choice *choice, const stencil_problem 
                 found = i;
     if (found >= 0)
         choice->item[found].step_s = 1e-6 * json_number_value(json_object_get(entry, "step_us"));
-    json_decref(root);
+    json_decref(entries);
     return found;
 }
 
@@ -129,39 +128,37 @@ static void merge(json_t *into, const json_t *from) {
         json_object_set(into, key, entry);
 }
 
-/* What entries are added to: *root is NULL for a file that is to be written anew. That is one that is missing
+/* What entries are added to: *all is NULL for a file that is to be written anew. That is one that is missing
  * or empty, or the cache's own where it is damaged; never one of another version, nor a user's other file. */
-static stencil_status open_to_add(const char *path, bool named, json_t **root) {
+static stencil_status open_to_add(const char *path, bool named, json_t **all) {
     struct stat info;
-    const stencil_status status = cache_open(path, "wisdom", NULL, root);
+    const stencil_status status = cache_open(path, "wisdom", NULL, all);
     if (status == STENCIL_BAD_DATA && (!named || (stat(path, &info) == 0 && info.st_size == 0)))
         return STENCIL_OK;
     return text_prefix(status, TEXT_LONG("'%s' is not replaced", path));
 }
 
 stencil_status wisdom_check(const char *option, const char *path) {
-    json_t *root;
+    json_t *all;
     CHECK(strcmp(path, "-") != 0, USAGE, "--%s -: wisdom is a file, ./- one that is called -", option);
-    const stencil_status status = open_to_add(path, true, &root);
-    json_decref(root);
+    const stencil_status status = open_to_add(path, true, &all);
+    json_decref(all);
     return text_prefix(status, TEXT("--%s", option));
 }
 
-/* Adds entries (borrowed) to a file while nobody else does. */
+/* Adds entries (borrowed) to a file while nobody else does; *all (owned by the caller) are those it has then.
+ */
 static stencil_status add(const char *path, bool named, const json_t *entries, json_t **all) {
-    json_t *root = NULL;
     int lock = -1;
     stencil_status status = cache_lock(path, &lock);
     if (status == STENCIL_OK)
-        status = open_to_add(path, named, &root);
+        status = open_to_add(path, named, all);
     if (status == STENCIL_OK) {
-        json_t *body = root != NULL ? json_incref(json_object_get(root, "body")) : json_object();
-        merge(body, entries);
-        *all = json_incref(body);
-        status = cache_write(path, "wisdom", NULL, body);
+        *all = *all != NULL ? *all : json_object();
+        merge(*all, entries);
+        status = cache_write(path, "wisdom", NULL, json_incref(*all));
     }
     cache_unlock(lock);
-    json_decref(root);
     return status;
 }
 
@@ -244,20 +241,17 @@ static stencil_status wisdom_run(const invocation *call, int *exit_code) {
     TRY(find_target(options->into, path));
     json_t *entries = json_object(), *all = NULL;
     for (int i = 0; i < call->operand_count && status == STENCIL_OK; i++) {
-        json_t *root = cache_read(call->operand[i], "wisdom", NULL, &notes);
-        if (root == NULL)
+        json_t *added = cache_read(call->operand[i], "wisdom", NULL, &notes);
+        if (added == NULL)
             status = notes.count > 0 ? ERROR(BAD_DATA, "%s", notes.line[0])
                                      : ERROR(NO_INPUT, "'%s' cannot be read: no such file", call->operand[i]);
-        merge(entries, json_object_get(root, "body"));
-        json_decref(root);
+        merge(entries, added);
+        json_decref(added);
     }
     if (status == STENCIL_OK && call->operand_count > 0)
         status = add(path, options->into != NULL, entries, &all);
-    else if (status == STENCIL_OK) {
-        json_t *root = cache_read(path, "wisdom", NULL, &notes);
-        all = json_incref(json_object_get(root, "body"));
-        json_decref(root);
-    }
+    else if (status == STENCIL_OK)
+        all = cache_read(path, "wisdom", NULL, &notes);
     if (status == STENCIL_OK && !options->quiet) {
         PRINT("Wisdom", "%s\n%s%s", TEXT_ESCAPE(path),
               TEXT_COUNTED((int64_t)json_object_size(all), "problem"),
