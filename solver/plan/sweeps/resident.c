@@ -31,11 +31,6 @@ static subject subject_of(const stencil_plan *plan, const stencil_problem *probl
     return s;
 }
 
-static stencil_pass_limits limits(const stencil_problem *problem, bool general) {
-    (void)problem, (void)general;
-    return (stencil_pass_limits){.depth = RESIDENT_DEPTH, .checked = 1};
-}
-
 /* The layout that is predicted to be quickest, of passes of `least` to `most` steps: how many it has; 0: no
  * tiles cover the field. */
 static int find(const subject *s, stencil_pass_layout *best, int least, int most) {
@@ -133,7 +128,7 @@ enum {
     CAN_GENERAL = CAN | STENCIL_CAN_GENERAL
 };
 static const stencil_maker passes = {
-    STENCIL_SWEEP_resident, false, false, limits, suits, place, tile, enter, work};
+    STENCIL_SWEEP_resident, false, false, {RESIDENT_DEPTH, 1, 0}, NULL, suits, place, tile, enter, work};
 static const stencil_sweep_table resident_2d = {.variant = {{CAN | STENCIL_CAN(PARTS), &passes, false},
                                                             {CAN_GENERAL | STENCIL_CAN(PARTS), &passes,
                                                              true}},
