@@ -150,11 +150,6 @@ static bool go_on(void *context) {
     return signals_caught == 0;
 }
 
-static int compare(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* What all cases say. */
 typedef struct check_summary {
     int close, predicted;    /* auto within 5 % of the fastest; predicted within 25 % */
@@ -172,7 +167,7 @@ static check_summary summarise(const stencil_check_case *cases, int count) {
         s.loss += loss / count;
         s.worst = fmax(s.worst, loss);
     }
-    qsort(off, (size_t)count, sizeof *off, compare);
+    stencil_sort(off, (size_t)count);
     s.off = off[count / 2];
     return s;
 }

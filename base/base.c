@@ -21,6 +21,15 @@ const char *stencil_precision_name(stencil_precision precision) {
     return stencil_precision_names[precision];
 }
 
+static int ascending(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+void stencil_sort(double *number, size_t count) {
+    qsort(number, count, sizeof *number, ascending);
+}
+
 double stencil_clock_s(void) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);

@@ -43,6 +43,9 @@ static inline int64_t stencil_smaller(int64_t a, int64_t b) {
     return a < b ? a : b;
 }
 
+/* Sorts numbers in ascending order; none of them is NaN. */
+void stencil_sort(double *number, size_t count);
+
 /* Seconds of a monotonic clock. */
 double stencil_clock_s(void);
 

@@ -4,11 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int ascending(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 static double quantile(const double *sorted, int count, double q) {
     const double at = q * (count - 1);
     const int low = (int)at, high = low + 1 < count ? low + 1 : low;
@@ -29,7 +24,7 @@ static double relative_spread(const stencil_statistics *s) {
 
 stencil_statistics stencil_statistics_of(const double *sample, int count, double *scratch) {
     memcpy(scratch, sample, (size_t)count * sizeof *sample);
-    qsort(scratch, (size_t)count, sizeof *scratch, ascending);
+    stencil_sort(scratch, (size_t)count);
     stencil_statistics s = {
         .count = count,
         .median = quantile(scratch, count, 0.5),
@@ -40,7 +35,7 @@ stencil_statistics stencil_statistics_of(const double *sample, int count, double
     };
     for (int i = 0; i < count; i++)
         scratch[i] = fabs(sample[i] - s.median);
-    qsort(scratch, (size_t)count, sizeof *scratch, ascending);
+    stencil_sort(scratch, (size_t)count);
     s.mad = quantile(scratch, count, 0.5);
     s.spread = relative_spread(&s);
     return s;
@@ -85,7 +80,7 @@ static int normal_outside(int m, int n) {
 /* Sorted logarithms: `kept` of them into logarithm[count]; false: not all samples are positive. */
 static bool take_logarithms(double *logarithm, const double *sample, int count, int kept) {
     memcpy(logarithm, sample, (size_t)count * sizeof *sample);
-    qsort(logarithm, (size_t)count, sizeof *logarithm, ascending);
+    stencil_sort(logarithm, (size_t)count);
     const bool positive = logarithm[0] > 0;
     for (int i = 0; i < kept && positive; i++)
         logarithm[i] = log(logarithm[(int64_t)i * count / kept]);
@@ -108,7 +103,7 @@ stencil_status stencil_shift_of(const double *a, int a_count, const double *b, i
             status = exact_outside(m, n, &outside);
         for (size_t i = 0; i < count; i++)
             difference[i] = log_b[i % (size_t)n] - log_a[i / (size_t)n];
-        qsort(difference, count, sizeof *difference, ascending);
+        stencil_sort(difference, count);
         shift->ratio = exp(quantile(difference, (int)count, 0.5));
         if (outside > 0 && status == STENCIL_OK) {
             shift->low = exp(difference[outside - 1]);

@@ -1,7 +1,6 @@
 #include "solver/attribution/attribution.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "solver/attribution/trial.h"
@@ -148,16 +147,11 @@ static stencil_status choose_steps(experiment *e, double budget_s) {
     return choose_samples(e);
 }
 
-static int ascending(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* The value that stands at a place, from 0 to 1, among those of all rounds. */
 static double quantile(const experiment *e, kind k, double place) {
     double time_s[ROUNDS];
     memcpy(time_s, e->time_s[k], sizeof time_s);
-    qsort(time_s, ROUNDS, sizeof *time_s, ascending);
+    stencil_sort(time_s, ROUNDS);
     return time_s[(int)(place * (ROUNDS - 1))];
 }
 
@@ -228,16 +222,12 @@ static stencil_status experiment_run(experiment *e, double budget_s, stencil_att
 
 stencil_status stencil_attribute(stencil_run *run, const stencil_observers *observers, double budget_s,
                                  stencil_attribution *attribution) {
-    experiment e = {0};
-    *attribution = (stencil_attribution){.model = {NAN, NAN, NAN}};
-    stencil_status status = stencil_trial_start(&e.trial, run, observers);
-    attribution->pass_steps = e.trial.depth;
-    if (status == STENCIL_OK)
-        status = experiment_run(&e, budget_s, attribution);
+    experiment e = {.trial = stencil_trial_of(run, observers)};
+    *attribution = (stencil_attribution){.pass_steps = e.trial.depth, .model = {NAN, NAN, NAN}};
+    const stencil_status status = experiment_run(&e, budget_s, attribution);
     for (int round = 0; round < ROUNDS; round++)
         stencil_timeline_destroy(&e.timeline[round]);
-    attribution->timeline.neighbor_first = attribution->timeline.neighbor = NULL; /* the trial's */
-    stencil_trial_finish(&e.trial);
+    attribution->timeline.neighbor_first = attribution->timeline.neighbor = NULL; /* the run's */
     if (status != STENCIL_OK)
         stencil_attribution_destroy(attribution);
     return status;
@@ -251,16 +241,12 @@ void stencil_attribution_destroy(stencil_attribution *attribution) {
 
 stencil_status stencil_attribution_record(stencil_run *run, const stencil_observers *observers, int steps,
                                           stencil_timeline *timeline) {
-    stencil_trial trial;
+    stencil_trial trial = stencil_trial_of(run, observers);
     int64_t count = steps;
     double time_s;
-    *timeline = (stencil_timeline){0};
-    stencil_status status = stencil_trial_start(&trial, run, observers);
-    if (status == STENCIL_OK)
-        status = stencil_trial_record(&trial, &count, stencil_trial_check_every(&trial), 1, (uint32_t)steps,
-                                      timeline, &time_s);
+    const stencil_status status = stencil_trial_record(&trial, &count, stencil_trial_check_every(&trial), 1,
+                                                       (uint32_t)steps, timeline, &time_s);
     timeline->neighbor_first = timeline->neighbor = NULL;
-    stencil_trial_finish(&trial);
     return status;
 }
 

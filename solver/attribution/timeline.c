@@ -173,11 +173,6 @@ static int longer_first(const void *a, const void *b) {
                                       : x->participant - y->participant;
 }
 
-static int ascending(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* From sums to means. */
 static void finish(sums *s) {
     stencil_inside *inside = s->inside;
@@ -198,7 +193,7 @@ static void finish(sums *s) {
         }
     }
     qsort(inside->blame, (size_t)s->t->participants, sizeof *inside->blame, longer_first);
-    qsort(s->wait_s, s->waits, sizeof *s->wait_s, ascending);
+    stencil_sort(s->wait_s, s->waits);
     inside->wait.mean_s = inside->imbalance_s + inside->latency_s;
     inside->wait.p95_s = s->wait_s[(size_t)ceil(0.95 * (double)s->waits) - 1];
     inside->wait.longest_s = s->wait_s[s->waits - 1];

@@ -7,22 +7,12 @@
 /* Steps of a persistent loop before the first one that is noted: its blocks have just come. */
 enum { LEAD = 32 };
 
-stencil_status stencil_trial_start(stencil_trial *t, stencil_run *run, const stencil_observers *observers) {
-    *t = (stencil_trial){.run = run, .observers = observers};
-    const stencil_plan *plan = run->plan;
-    t->next = run->steps;
-    t->depth = plan->depth;
-    t->launches = run->gpu != NULL && plan->barrier == STENCIL_BARRIER_none;
-    if (run->gpu == NULL || stencil_barriers[plan->barrier].needs != STENCIL_NEEDS_NEIGHBORS || t->depth > 1)
-        return STENCIL_OK;
-    stencil_workers workers = {.tile = {plan->tile[0], plan->tile[1], plan->tile[2]}};
-    for (int p = 0; p < plan->cut.parts; p++)
-        workers.first[p + 1] = plan->part[p].first_block + (uint32_t)plan->part[p].grid_blocks;
-    return stencil_neighbors_find(&t->neighbors, &plan->cut, &workers);
-}
-
-void stencil_trial_finish(stencil_trial *t) {
-    stencil_neighbors_destroy(&t->neighbors);
+stencil_trial stencil_trial_of(stencil_run *run, const stencil_observers *observers) {
+    return (stencil_trial){.run = run,
+                           .observers = observers,
+                           .next = run->steps,
+                           .depth = run->plan->depth,
+                           .launches = run->gpu != NULL && run->plan->barrier == STENCIL_BARRIER_none};
 }
 
 /* A batch begins where a cycle of weights and the buffers begin again, and passes end at multiples. */
@@ -169,8 +159,8 @@ static stencil_status record_gpu(stencil_trial *t, int64_t count, int64_t check_
     timeline->unit = t->launches ? "SM" : "block";
     timeline->groups = run->parts;
     memcpy(timeline->group_first, first, sizeof first);
-    timeline->neighbor_first = t->neighbors.first;
-    timeline->neighbor = t->neighbors.list;
+    timeline->neighbor_first = run->neighbors.first;
+    timeline->neighbor = run->neighbors.list;
     t->marks = marks;
     if (status == STENCIL_OK)
         status = stencil_trial_time(t, count, check_every, trace, time_s);

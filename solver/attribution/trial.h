@@ -12,14 +12,10 @@ typedef struct stencil_trial {
     int depth;     /* steps of a pass: what is called a step below, and in a timeline, is a pass */
     bool launches; /* on GPUs, driven by the host: multiprocessors note moments, of steps that are not checked
                       (the host's share in those cannot be seen there) */
-    stencil_neighbors neighbors;           /* whom blocks wait for; or empty; owned */
     const struct stencil_gpu_marks *marks; /* [parts]: where they note moments now; NULL: nowhere */
 } stencil_trial;
 
-/* NO_MEMORY; finish has to follow. */
-stencil_status stencil_trial_start(stencil_trial *trial, stencil_run *run,
-                                   const stencil_observers *observers);
-void stencil_trial_finish(stencil_trial *trial);
+stencil_trial stencil_trial_of(stencil_run *run, const stencil_observers *observers);
 
 /* Makes `count` steps, checked every so many (INT64_MAX: never), as `without` says. INTERRUPTED by an
  * observer; BAD_DATA where the field does not stay finite. */

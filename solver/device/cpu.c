@@ -69,7 +69,6 @@ stencil_status stencil_cpu_create(stencil_cpu *cpu, const stencil_plan *plan, co
         .plan = plan,
         .threads = plan->threads,
         .sweep = stencil_cpu_best()->sweep[problem->precision][problem->shape->id],
-        .barrier = plan->barrier,
         .fault = plan->wait.fault,
     };
     TRY(stencil_weights_make(&cpu->cycle, &cpu->cycle_length, problem));
@@ -95,7 +94,7 @@ stencil_status stencil_cpu_create(stencil_cpu *cpu, const stencil_plan *plan, co
         TRY(stencil_halo_transfers_find(&cpu->transfers, cut));
     TRY(create_trials(cpu));
     TRY(create_scratch(cpu, problem));
-    return cpu->barrier != STENCIL_BARRIER_none ? create_barrier(cpu, problem) : STENCIL_OK;
+    return cpu->plan->barrier != STENCIL_BARRIER_none ? create_barrier(cpu, problem) : STENCIL_OK;
 }
 
 /* The cells around the updated ones start equal in both buffers; those of the second one are written before
@@ -270,9 +269,9 @@ bool stencil_cpu_sync(stencil_cpu *cpu, const stencil_pass *pass, int thread, bo
         return false;
     }
     bool passed = true;
-    if (cpu->barrier != STENCIL_BARRIER_none && !cpu->trace.without_barrier)
-        passed = stencil_team_sync(cpu->barrier, &cpu->state, (uint32_t)thread, all);
-    if (cpu->barrier == STENCIL_BARRIER_none && !cpu->trace.without_barrier) {
+    if (cpu->plan->barrier != STENCIL_BARRIER_none && !cpu->trace.without_barrier)
+        passed = stencil_team_sync(cpu->plan->barrier, &cpu->state, (uint32_t)thread, all);
+    if (cpu->plan->barrier == STENCIL_BARRIER_none && !cpu->trace.without_barrier) {
 #pragma omp barrier
     }
     stencil_cpu_note(cpu, step, thread, STENCIL_MARK_LEFT);

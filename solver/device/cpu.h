@@ -21,7 +21,6 @@ typedef struct stencil_cpu {
     stencil_field field[STENCIL_PARTS_MAX][STENCIL_BUFFERS]; /* what they stand in */
     double *partial,
         *level; /* partial sums of the whole problem; scratch of all reduction levels; one allocation */
-    stencil_barrier_id barrier;  /* none: the end of a parallel loop */
     stencil_barrier_state state; /* of the barrier; `words` owned */
     stencil_neighbors neighbors;
     stencil_fault fault;

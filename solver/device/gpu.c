@@ -42,7 +42,7 @@ static void connect_tiles(stencil_gpu_run *run) {
 static stencil_status allocate(stencil_gpu_part *gpu, bool lent) {
     stencil_gpu_run *run = gpu->run;
     stencil_kernel_args *s = &gpu->args;
-    const size_t levels = (size_t)stencil_levels_count(run->partial_count),
+    const size_t levels = (size_t)stencil_levels_count(stencil_partial_count(run->plan->cut.mesh.n)),
                  field_bytes = (size_t)stencil_layout_bytes(&run->plan->cut.layout);
     int64_t partials[2];
     stencil_gpu_partials(&run->plan->cut, gpu->part, partials);
@@ -293,13 +293,10 @@ static stencil_status create_neighbors(stencil_gpu_run *run) {
     stencil_workers workers = {.tile = {plan->tile[0], plan->tile[1], plan->tile[2]}};
     for (int p = 0; p <= run->parts; p++)
         workers.first[p] = run->barrier.shape.first[p];
-    stencil_neighbors found;
-    stencil_status status = stencil_neighbors_find(&found, &plan->cut, &workers);
-    if (status ==
-        STENCIL_OK) /* flagged words tell of themselves: then other parts' blocks are not waited for */
-        status = stencil_barrier_set_neighbors(&run->barrier, found.first, found.list, ll);
-    stencil_neighbors_destroy(&found);
-    return status == STENCIL_OK && ll ? create_ll(run, &workers) : status;
+    TRY(stencil_neighbors_find(&run->neighbors, &plan->cut, &workers));
+    /* Flagged words tell of themselves: then other parts' blocks are not waited for. */
+    TRY(stencil_barrier_set_neighbors(&run->barrier, run->neighbors.first, run->neighbors.list, ll));
+    return ll ? create_ll(run, &workers) : STENCIL_OK;
 }
 
 /* Parts that share a GPU: their kernels wait for each other, so all of them have to run at once. */
@@ -377,12 +374,10 @@ stencil_status stencil_gpu_create(stencil_gpu_run *run, const stencil_plan *plan
     run->buffers = (stencil_buffers){.cut = &plan->cut, .count = stencil_problem_arrays(problem)};
     if (lender != NULL)
         memcpy(run->buffers.at, lender->buffers.at, sizeof run->buffers.at);
-    run->slabs = stencil_cut_is_slabs(&plan->cut);
     run->staging_bytes = stencil_gpu_staging_bytes(&plan->cut.layout);
-    run->partial_count = stencil_partial_count(problem->n);
     run->combine_on_host = run->parts > 1 && plan->halo == STENCIL_HALO_COPY;
     TRY(stencil_weights_make(&run->cycle, &run->cycle_length, problem));
-    const int64_t results = stencil_level_count(run->partial_count),
+    const int64_t results = stencil_level_count(stencil_partial_count(problem->n)),
                   set = stencil_gpu_partials_most(&plan->cut);
     for (int p = 0; p < run->parts; p++) {
         stencil_gpu_part *gpu = &run->part[p];
@@ -425,6 +420,7 @@ void stencil_gpu_destroy(stencil_gpu_run *run) {
     cudaFreeHost(run->values);
     cudaFreeHost(run->staging);
     free(run->cycle);
+    stencil_neighbors_destroy(&run->neighbors);
     stencil_barrier_destroy(&run->barrier);
     stencil_halo_transfers_destroy(&run->transfers);
     if (run->parts > 0)

@@ -4,6 +4,7 @@
 
 #include "base/cuda.h"
 #include "kernels/table.h"
+#include "solver/parts/workers.h"
 #include "solver/problem/domain.h"
 #include "solver/plan/plan.h"
 #include "sync/host.h"
@@ -48,11 +49,10 @@ struct stencil_gpu_run {
     stencil_weights *cycle; /* [cycle_length], owned: of the step that follows s steps those at
                                s % cycle_length */
     int cycle_length;
-    bool slabs; /* a part's rows follow each other in the whole field */
     stencil_barrier barrier;
+    stencil_neighbors neighbors; /* whom its blocks wait for, where they do not wait for all; owned */
     const struct stencil_strategy *strategy; /* that makes its steps */
     void *loop;                              /* what that keeps between batches, owned by it */
-    int64_t partial_count;
     bool combine_on_host; /* parts do not reach each other: partial sums come to the host as they are */
     double *values;       /* pinned: partial sums, or those of their groups; and room to combine them */
     void *staging;        /* pinned: a slab of a part, with the gaps between its rows */

@@ -5,6 +5,8 @@
 #ifdef STENCIL_HAVE_CUDA
 #include <omp.h>
 
+#include "solver/plan/memory.h"
+
 /* Takes the part's device and, with several parts, a place near it; where that is not possible the thread
  * stays where it is. */
 static stencil_status take_place(const stencil_gpu_part *gpu, stencil_pin **pin) {
@@ -127,7 +129,7 @@ static stencil_status copy_halos(const stencil_gpu_part *gpu, const stencil_pass
         const stencil_way way = stencil_buffer_way(&run->buffers, t, buffer);
         const int64_t *n = t->from_box.n;
         const int device = run->part[t->to].device;
-        if (run->slabs) { /* in one piece, with the gaps between the rows */
+        if (stencil_cut_is_slabs(&run->plan->cut)) { /* in one piece, with the gaps between the rows */
             TRY_CUDA(cudaMemcpyPeerAsync(way.to.at, device, way.from.at, gpu->device,
                                          stencil_cells_span(&way.from, n), stream));
             continue;
@@ -248,7 +250,7 @@ stencil_status stencil_gpu_wait(stencil_gpu_part *gpu) {
 
 double stencil_gpu_residual(stencil_gpu_run *run) {
     const stencil_norm norm = run->schedule.norm;
-    const int64_t count = run->combine_on_host ? run->partial_count : stencil_level_count(run->partial_count);
+    const int64_t count = stencil_gpu_values(&run->plan->cut, run->plan->halo);
     const double value = stencil_combine_all(run->values, count, run->values + count, norm);
     return stencil_residual_finish(value, run->schedule.updated_cells, norm);
 }

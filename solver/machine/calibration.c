@@ -31,19 +31,17 @@ static const stencil_member sync_members[] = {
     {NULL},
 };
 
-/* A kind of kernels: "j2d5pt float32 stream", and the loop behind it: "launched", "persistent". */
-typedef struct family {
-    int shape, precision, sweep, loop;
-} family;
+/* A kind of kernels, in the order of stencil_calibration's tables: "j2d5pt float32 stream", and the loop
+ * behind it: "launched", "persistent". */
 enum { FAMILIES = STENCIL_SHAPE_COUNT * STENCIL_PRECISION_COUNT * STENCIL_SWEEP_COUNT * STENCIL_LOOP_COUNT };
 
-static const char *family_text(family *f, int index, char text[STENCIL_KERNEL_CHARS]) {
+static const char *family_text(int index, char text[STENCIL_KERNEL_CHARS]) {
     static const char *const loops[] = {"launched", "persistent"};
     const int sweep = index / STENCIL_LOOP_COUNT, precision = sweep / STENCIL_SWEEP_COUNT;
-    *f = (family){precision / STENCIL_PRECISION_COUNT, precision % STENCIL_PRECISION_COUNT,
-                  sweep % STENCIL_SWEEP_COUNT, index % STENCIL_LOOP_COUNT};
-    snprintf(text, STENCIL_KERNEL_CHARS, "%s %s %s %s", stencil_shapes[f->shape].name,
-             stencil_precision_names[f->precision], stencil_sweep_names[f->sweep], loops[f->loop]);
+    snprintf(text, STENCIL_KERNEL_CHARS, "%s %s %s %s",
+             stencil_shapes[precision / STENCIL_PRECISION_COUNT].name,
+             stencil_precision_names[precision % STENCIL_PRECISION_COUNT],
+             stencil_sweep_names[sweep % STENCIL_SWEEP_COUNT], loops[index % STENCIL_LOOP_COUNT]);
     return text;
 }
 
@@ -68,12 +66,8 @@ json_t *stencil_calibration_write(const stencil_calibration *c) {
                             stencil_record_write(json_object(), sync_members, &c->sync[i]));
     for (int i = 0; i < FAMILIES; i++) {
         char text[STENCIL_KERNEL_CHARS];
-        family f;
-        family_text(&f, i, text);
-        const double *rate = c->rate[f.shape][f.precision][f.sweep][f.loop],
-                     *step_s = c->step_s[f.shape][f.precision][f.sweep][f.loop];
-        write_numbers(steps, text, step_s, STENCIL_FILLINGS);
-        write_numbers(rates, text, rate, STENCIL_DISTANCES);
+        write_numbers(steps, family_text(i, text), (&c->step_s[0][0][0][0])[i], STENCIL_FILLINGS);
+        write_numbers(rates, text, (&c->rate[0][0][0][0])[i], STENCIL_DISTANCES);
     }
     json_object_set_new(root, "sync", sync);
     json_object_set_new(root, "cells_per_s", rates);
@@ -138,10 +132,8 @@ stencil_status stencil_calibration_read(stencil_calibration *c, const json_t *ob
     CHECK(all_good(c), BAD_DATA, "a cost or a rate is negative, 0, or beyond those of any machine");
     for (int i = 0; i < FAMILIES; i++) {
         char text[STENCIL_KERNEL_CHARS];
-        family f;
-        family_text(&f, i, text);
-        TRY(read_numbers(rates, text, c->rate[f.shape][f.precision][f.sweep][f.loop], STENCIL_DISTANCES));
-        TRY(read_numbers(steps, text, c->step_s[f.shape][f.precision][f.sweep][f.loop], STENCIL_FILLINGS));
+        TRY(read_numbers(rates, family_text(i, text), (&c->rate[0][0][0][0])[i], STENCIL_DISTANCES));
+        TRY(read_numbers(steps, text, (&c->step_s[0][0][0][0])[i], STENCIL_FILLINGS));
     }
     c->measured = true;
     return STENCIL_OK;

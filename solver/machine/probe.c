@@ -24,42 +24,30 @@ static int64_t cache_says(int index, const char *what) {
     return found < 2 || unit == '\n' ? number : number * (unit == 'K' ? 1 << 10 : unit == 'M' ? 1 << 20 : 0);
 }
 
-/* Last-level cache that one core can fill. The C library's answer is that of a whole socket on some
- * processors. */
-static int64_t cache_bytes(void) {
+/* Cache that one core can fill: of a level, or, with 0, the last one; 0: unknown. The C library's answer is
+ * that of a whole socket on some processors. */
+static int64_t cache_bytes(int level) {
     int64_t bytes = 0;
     for (int index = 0; index < 8; index++) {
         const int64_t size = cache_says(index, "size");
-        bytes = size > bytes ? size : bytes;
+        if (size > bytes && (level == 0 || cache_says(index, "level") == level))
+            bytes = size;
     }
 #ifdef _SC_LEVEL3_CACHE_SIZE
-    if (bytes == 0) {
-        const long l3 = sysconf(_SC_LEVEL3_CACHE_SIZE), l2 = sysconf(_SC_LEVEL2_CACHE_SIZE);
-        bytes = l3 > 0 ? l3 : l2 > 0 ? l2 : 0;
-    }
+    if (bytes == 0 && level == 0)
+        bytes = sysconf(_SC_LEVEL3_CACHE_SIZE);
+    if (bytes <= 0)
+        bytes = sysconf(_SC_LEVEL2_CACHE_SIZE);
 #endif
-    return bytes;
-}
-
-/* Second-level cache. */
-static int64_t core_bytes(void) {
-    for (int index = 0; index < 8; index++)
-        if (cache_says(index, "level") == 2)
-            return cache_says(index, "size");
-#ifdef _SC_LEVEL2_CACHE_SIZE
-    const long l2 = sysconf(_SC_LEVEL2_CACHE_SIZE);
-    return l2 > 0 ? l2 : 0;
-#else
-    return 0;
-#endif
+    return bytes > 0 ? bytes : 0;
 }
 
 static void probe_cpu(stencil_machine *machine) {
     machine->cpu_threads = omp_get_max_threads();
     machine->cpu_processors = stencil_processors();
     snprintf(machine->cpu_isa, sizeof machine->cpu_isa, "%s", stencil_cpu_best()->name);
-    machine->cpu_cache_bytes = cache_bytes();
-    machine->cpu_core_bytes = core_bytes();
+    machine->cpu_cache_bytes = cache_bytes(0);
+    machine->cpu_core_bytes = cache_bytes(2);
     machine->host_available_bytes = stencil_memory_available_bytes();
 }
 

@@ -97,6 +97,14 @@ static inline double stencil_cells_value(const stencil_cells *cells, int64_t ele
                                                : (double)((const float *)cells->at)[element];
 }
 
+/* Gives it a value, rounded to its precision. */
+static inline void stencil_cells_set(const stencil_cells *cells, int64_t element, double value) {
+    if (cells->precision == STENCIL_FLOAT64)
+        ((double *)cells->at)[element] = value;
+    else
+        ((float *)cells->at)[element] = (float)value;
+}
+
 /* Bytes from the first one to the end of the last one of n cells (z, y, x). */
 size_t stencil_cells_span(const stencil_cells *cells, const int64_t n[3]);
 

@@ -3,13 +3,9 @@
 
 #include "solver/plan/sweep.h"
 
-stencil_pass_limits stencil_step_limits(const stencil_problem *problem, bool general) {
-    (void)problem, (void)general;
-    return (stencil_pass_limits){.depth = 1, .checked = 1};
-}
-
 stencil_pass_limits stencil_sweep_limits(const stencil_plan *plan, const stencil_problem *problem) {
-    return plan->variant->by->limits(problem, plan->variant->general);
+    const stencil_maker *by = plan->variant->by;
+    return by->limits != NULL ? by->limits(problem, plan->variant->general) : by->most;
 }
 
 int stencil_sweep_suits(const stencil_plan *plan, const stencil_problem *problem,

@@ -40,11 +40,12 @@ typedef struct stencil_pass_limits {
 
 /* A maker of passes: kernels of one kind, or loops of a CPU. */
 typedef struct stencil_maker {
-    stencil_sweep_id sweep; /* by which calibrations know its cells */
-    bool streams;           /* a CPU can store results past the cache */
-    bool goes_on;           /* on a CPU strips along y go on where others ended, and make nothing twice */
+    stencil_sweep_id sweep;   /* by which calibrations know its cells */
+    bool streams;             /* a CPU can store results past the cache */
+    bool goes_on;             /* on a CPU strips along y go on where others ended, and make nothing twice */
+    stencil_pass_limits most; /* of its passes, where no function says that */
     stencil_pass_limits (*limits)(const stencil_problem *problem, bool general);
-    /* Steps of a pass that were measured to suit it, up to those of `limits`; they may have no room. */
+    /* Steps of a pass that were measured to suit it, up to those limits; they may have no room. */
     int (*suits)(const stencil_plan *plan, const stencil_problem *problem, const stencil_machine *machine);
     /* Lays out the passes of a plan whose cut is made, or says why it cannot. */
     stencil_pass_layout (*place)(const stencil_plan *plan, const stencil_problem *problem,
@@ -99,13 +100,12 @@ void stencil_shape_stream_2d(stencil_plan *plan, const stencil_problem *problem,
                              int64_t slots);
 void stencil_shape_stream_3d(stencil_plan *plan, const stencil_problem *problem, const int64_t n[3],
                              int64_t slots);
-stencil_pass_limits stencil_step_limits(const stencil_problem *problem, bool general);
 stencil_pass_layout stencil_step_place(const stencil_plan *plan, const stencil_problem *problem,
                                        const stencil_machine *machine);
 /* The maker of a sweep's steps by themselves; `past`: a CPU can store their results past the cache. */
 #define STENCIL_STEP_MAKER(name, past)                                                                       \
     {                                                                                                        \
-        .sweep = STENCIL_SWEEP_##name, .streams = past, .limits = stencil_step_limits,                       \
+        .sweep = STENCIL_SWEEP_##name, .streams = past, .most = {.depth = 1, .checked = 1},                  \
         .suits = stencil_sweep_suits, .place = stencil_step_place                                            \
     }
 /* Passes as long as they can be. */

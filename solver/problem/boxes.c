@@ -134,10 +134,7 @@ void stencil_cells_scale(const stencil_cells *cells, const int64_t n[3], int exp
     for (int64_t r = 0; r < rows; r++) {
         const int64_t start = row_start(cells, n, r);
         for (int64_t at = start; at < start + n[STENCIL_X]; at++)
-            if (cells->precision == STENCIL_FLOAT64)
-                ((double *)cells->at)[at] = scalbn(((double *)cells->at)[at], exponent);
-            else
-                ((float *)cells->at)[at] = scalbnf(((float *)cells->at)[at], exponent);
+            stencil_cells_set(cells, at, scalbn(stencil_cells_value(cells, at), exponent));
     }
 }
 

@@ -5,6 +5,44 @@
 
 #include "solver/problem/spectrum.h"
 
+/* A pass over the updated cells, slab by slab. */
+typedef struct pass pass;
+struct pass {
+    const stencil_problem *problem;
+    const stencil_reader *from;
+    const char *what; /* it is for */
+    stencil_box box;  /* the cells at hand: */
+    stencil_cells u;  /* with those around them that a step reads */
+    stencil_cells b;  /* `at` NULL: there is no source */
+    void (*take)(pass *pass);
+};
+
+static stencil_status take_slab(void *context, const stencil_box *slab, const stencil_cells *u) {
+    pass *p = context;
+    const int64_t cell_bytes = (int64_t)stencil_precision_bytes(p->problem->precision);
+    void *memory = NULL;
+    stencil_status status = STENCIL_OK;
+    p->box = *slab;
+    p->u = stencil_cells_from(u, slab->first);
+    if (stencil_problem_has_source(p->problem)) {
+        TRY(stencil_memory_alloc(&memory, stencil_box_cells(slab) * cell_bytes, p->what));
+        p->b = stencil_cells_dense(p->problem->precision, memory, slab);
+        status = p->from->read(p->from->context, STENCIL_ARRAY_B, slab, &p->b);
+    }
+    if (status == STENCIL_OK)
+        p->take(p);
+    free(memory);
+    return status;
+}
+
+static stencil_status make_pass(pass *p) {
+    const int64_t *n = p->problem->n, *radius = p->problem->radius;
+    const stencil_mesh mesh = stencil_problem_mesh(p->problem, 1);
+    const stencil_box whole = {.n = {n[0], n[1], n[2]}};
+    const stencil_slabs slabs = {p->from, &mesh, STENCIL_ARRAY_U, {radius[0], radius[1], radius[2]}, 0};
+    return stencil_slabs_visit(&slabs, &whole, take_slab, p);
+}
+
 /* Sums over cells, of values times `scale`, and the largest of four of them. MODE_U and MODE_R are sums of u
  * and r times the slowest mode, MODE2 that of the mode's squares. */
 enum { R2, R, B2, B, U2, U, TERMS2, MODE_U, MODE_R, MODE2, SUMS };
@@ -12,27 +50,25 @@ typedef struct sums {
     double sum[SUMS], largest_r, largest_u, largest_b, largest_term;
 } sums;
 
-/* What a pass over the cells needs. */
+/* A pass that sums up. */
 typedef struct cells {
-    const stencil_problem *problem;
-    const stencil_reader *from;
+    pass pass; /* the first member: what its `take` gets is this */
     double weight[3], scale;
     const double *mode[3]; /* factors of the slowest mode along each axis; NULL: not asked for */
     sums *share;           /* [SHARES] */
-    stencil_box box;       /* the rows at hand: */
-    stencil_cells u, b;    /* from their first cell on; b.at may be NULL */
 } cells;
 
 /* Adds the terms of a cell but those of the mode; returns r. */
 static double add_cell(const cells *c, int64_t at, int64_t at_b, sums *s) {
-    const int64_t stride[3] = {c->u.plane, c->u.row, 1};
-    const double u = c->scale * stencil_cells_value(&c->u, at);
-    const double b =
-        c->b.at != NULL ? c->scale * stencil_cells_value(&c->b, at_b) / c->problem->spec.omega : 0.0;
+    const int64_t stride[3] = {c->pass.u.plane, c->pass.u.row, 1};
+    const double u = c->scale * stencil_cells_value(&c->pass.u, at);
+    const double b = c->pass.b.at != NULL
+                         ? c->scale * stencil_cells_value(&c->pass.b, at_b) / c->pass.problem->spec.omega
+                         : 0.0;
     double sum = 0.0, terms = fabs(b) + fabs(u);
-    for (int axis = STENCIL_AXES - c->problem->rank; axis < STENCIL_AXES; axis++) {
-        const double low = c->scale * stencil_cells_value(&c->u, at - stride[axis]),
-                     high = c->scale * stencil_cells_value(&c->u, at + stride[axis]);
+    for (int axis = STENCIL_AXES - c->pass.problem->rank; axis < STENCIL_AXES; axis++) {
+        const double low = c->scale * stencil_cells_value(&c->pass.u, at - stride[axis]),
+                     high = c->scale * stencil_cells_value(&c->pass.u, at + stride[axis]);
         sum += c->weight[axis] * (low + high);
         terms += c->weight[axis] * (fabs(low) + fabs(high));
     }
@@ -61,8 +97,8 @@ enum { SHARES = 4096 };
 
 /* Those of a share's rows that are there; their shares have come as far as the row before. */
 static void add_share(const cells *c, int64_t share, sums *s) {
-    const stencil_box *box = &c->box;
-    const int64_t ny = c->problem->n[STENCIL_Y], rows = c->problem->n[STENCIL_Z] * ny;
+    const stencil_box *box = &c->pass.box;
+    const int64_t ny = c->pass.problem->n[STENCIL_Y], rows = c->pass.problem->n[STENCIL_Z] * ny;
     const int64_t first = box->first[STENCIL_Z] * ny + box->first[STENCIL_Y],
                   last = first + box->n[STENCIL_Z] * box->n[STENCIL_Y];
     const int64_t start = stencil_share(rows, SHARES, share), end = stencil_share(rows, SHARES, share + 1);
@@ -70,13 +106,13 @@ static void add_share(const cells *c, int64_t share, sums *s) {
         sums row = {0};
         const int64_t z = r / ny - box->first[STENCIL_Z], y = r % ny - box->first[STENCIL_Y];
         for (int64_t x = 0; x < box->n[STENCIL_X]; x++) {
-            const int64_t at = z * c->u.plane + y * c->u.row + x;
-            const double residual = add_cell(c, at, z * c->b.plane + y * c->b.row + x, &row);
+            const int64_t at = z * c->pass.u.plane + y * c->pass.u.row + x;
+            const double residual = add_cell(c, at, z * c->pass.b.plane + y * c->pass.b.row + x, &row);
             if (c->mode[0] == NULL)
                 continue;
             const double mode = c->mode[STENCIL_Z][r / ny] * c->mode[STENCIL_Y][r % ny] *
                                 c->mode[STENCIL_X][box->first[STENCIL_X] + x];
-            row.sum[MODE_U] += mode * c->scale * stencil_cells_value(&c->u, at);
+            row.sum[MODE_U] += mode * c->scale * stencil_cells_value(&c->pass.u, at);
             row.sum[MODE_R] += mode * residual;
             row.sum[MODE2] += mode * mode;
         }
@@ -84,35 +120,17 @@ static void add_share(const cells *c, int64_t share, sums *s) {
     }
 }
 
-static stencil_status add_slab(void *context, const stencil_box *slab, const stencil_cells *u) {
-    cells *c = context;
-    const stencil_problem *problem = c->problem;
-    void *memory = NULL;
-    stencil_status status = STENCIL_OK;
-    c->box = *slab;
-    c->u = stencil_cells_from(u, slab->first);
-    if (stencil_problem_has_source(problem)) {
-        TRY(stencil_memory_alloc(
-            &memory, stencil_box_cells(slab) * (int64_t)stencil_precision_bytes(problem->precision),
-            "the error bound"));
-        c->b = stencil_cells_dense(problem->precision, memory, slab);
-        status = c->from->read(c->from->context, STENCIL_ARRAY_B, slab, &c->b);
-    }
+static void add_slab(pass *pass) {
+    cells *c = (cells *)pass;
 #pragma omp parallel for schedule(dynamic, 8)
     for (int64_t k = 0; k < SHARES; k++)
         add_share(c, k, &c->share[k]);
-    free(memory);
-    return status;
 }
 
 static stencil_status sum_up(cells *c, sums *all) {
-    const int64_t *n = c->problem->n, *radius = c->problem->radius;
-    const stencil_mesh mesh = stencil_problem_mesh(c->problem, 1);
-    const stencil_box whole = {.n = {n[0], n[1], n[2]}};
-    const stencil_slabs slabs = {c->from, &mesh, STENCIL_ARRAY_U, {radius[0], radius[1], radius[2]}, 0};
     c->share = calloc(SHARES, sizeof *c->share);
     CHECK(c->share != NULL, NO_MEMORY, "no memory for the error bound");
-    const stencil_status status = stencil_slabs_visit(&slabs, &whole, add_slab, c);
+    const stencil_status status = make_pass(&c->pass);
     *all = (sums){0};
     for (int64_t k = 0; k < SHARES; k++)
         add_sums(all, &c->share[k]);
@@ -158,8 +176,8 @@ bool stencil_defect_unsolvable(const stencil_problem *problem, const stencil_def
 /* Sums up again with another scale where squares of very large or very small fields leave the range of a
  * double. */
 static stencil_status sum_up_scaled(cells *c, sums *s) {
-    for (int axis = STENCIL_AXES - c->problem->rank; axis < STENCIL_AXES; axis++)
-        c->weight[axis] = stencil_neighbour_weight(c->problem, axis);
+    for (int axis = STENCIL_AXES - c->pass.problem->rank; axis < STENCIL_AXES; axis++)
+        c->weight[axis] = stencil_neighbour_weight(c->pass.problem, axis);
     TRY(sum_up(c, s));
     const double largest = s->largest_term;
     if (!isfinite(largest) || largest == 0 || (largest <= 1e140 && largest >= 1e-100))
@@ -170,7 +188,7 @@ static stencil_status sum_up_scaled(cells *c, sums *s) {
 
 stencil_status stencil_defect_of(const stencil_problem *problem, const stencil_reader *from,
                                  stencil_defect *defect) {
-    cells c = {.problem = problem, .from = from, .scale = 1.0};
+    cells c = {.pass = {problem, from, "the error bound", .take = add_slab}, .scale = 1.0};
     sums s;
     TRY(sum_up_scaled(&c, &s));
     finish_defect(problem, &s, c.scale, defect);
@@ -190,7 +208,7 @@ stencil_status stencil_outlook_of(const stencil_problem *problem, const stencil_
                                   stencil_outlook *outlook) {
     const int64_t *n = problem->n;
     const stencil_spectrum spectrum = stencil_spectrum_of(problem);
-    cells c = {.problem = problem, .from = from, .scale = 1.0};
+    cells c = {.pass = {problem, from, "the error bound", .take = add_slab}, .scale = 1.0};
     void *memory = NULL;
     stencil_defect d;
     sums s;
@@ -237,17 +255,17 @@ stencil_error_bound stencil_error_bound_of(const stencil_problem *problem, const
         .known = true, .absolute = absolute, .relative = whole > 0 ? absolute / whole : 0.0};
 }
 
-/* A pass over the cells that looks for lost changes. */
+/* A pass that looks for lost changes. */
 typedef struct loss {
-    const stencil_problem *problem;
-    const stencil_reader *from;
+    pass pass; /* the first member, as above */
     int32_t offset[STENCIL_POINTS_MAX][3];
     stencil_lost lost;
 } loss;
 
 /* The change of a cell; 0 where it is not more than rounding. */
-static double lost_change(const loss *l, const stencil_cells *u, int64_t at, double b) {
-    const stencil_problem *problem = l->problem;
+static double lost_change(const loss *l, int64_t at, double b) {
+    const stencil_problem *problem = l->pass.problem;
+    const stencil_cells *u = &l->pass.u;
     const double old = stencil_cells_value(u, at);
     double sum = b - old, terms = fabs(b) + fabs(old);
     for (int k = 0; k < problem->shape->point_count; k++) {
@@ -261,41 +279,25 @@ static double lost_change(const loss *l, const stencil_cells *u, int64_t at, dou
     return fabs(sum) > rounding ? fabs(sum) : 0.0;
 }
 
-static stencil_status find_lost(void *context, const stencil_box *slab, const stencil_cells *cells) {
-    loss *l = context;
-    const stencil_problem *problem = l->problem;
-    const stencil_cells u = stencil_cells_from(cells, slab->first);
-    stencil_cells b = {0};
-    void *memory = NULL;
-    stencil_status status = STENCIL_OK;
-    if (stencil_problem_has_source(problem)) {
-        const int64_t bytes = (int64_t)stencil_precision_bytes(problem->precision);
-        TRY(stencil_memory_alloc(&memory, stencil_box_cells(slab) * bytes, "changes that are rounded away"));
-        b = stencil_cells_dense(problem->precision, memory, slab);
-        status = l->from->read(l->from->context, STENCIL_ARRAY_B, slab, &b);
-    }
-    const int64_t *n = slab->n;
-    for (int64_t i = 0; i < n[0] * n[1] * n[2] && status == STENCIL_OK; i++) {
+static void find_lost(pass *pass) {
+    loss *l = (loss *)pass;
+    const stencil_cells *u = &pass->u, *b = &pass->b;
+    const int64_t *n = pass->box.n;
+    for (int64_t i = 0; i < n[0] * n[1] * n[2]; i++) {
         const int64_t z = i / (n[1] * n[2]), y = i / n[2] % n[1], x = i % n[2];
-        const int64_t at = z * u.plane + y * u.row + x;
-        const double source = memory != NULL ? stencil_cells_value(&b, z * b.plane + y * b.row + x) : 0.0,
-                     change = lost_change(l, &u, at, source);
+        const int64_t at = z * u->plane + y * u->row + x;
+        const double source = b->at != NULL ? stencil_cells_value(b, z * b->plane + y * b->row + x) : 0.0,
+                     change = lost_change(l, at, source);
         if (change > l->lost.change)
-            l->lost = (stencil_lost){change, stencil_cells_value(&u, at)};
+            l->lost = (stencil_lost){change, stencil_cells_value(u, at)};
     }
-    free(memory);
-    return status;
 }
 
 stencil_status stencil_lost_of(const stencil_problem *problem, const stencil_reader *from,
                                stencil_lost *lost) {
-    const int64_t *n = problem->n, *radius = problem->radius;
-    const stencil_mesh mesh = stencil_problem_mesh(problem, 1);
-    const stencil_box whole = {.n = {n[0], n[1], n[2]}};
-    const stencil_slabs slabs = {from, &mesh, STENCIL_ARRAY_U, {radius[0], radius[1], radius[2]}, 0};
-    loss l = {.problem = problem, .from = from};
+    loss l = {.pass = {problem, from, "changes that are rounded away", .take = find_lost}};
     stencil_shape_offsets(problem->shape, l.offset);
-    const stencil_status status = stencil_slabs_visit(&slabs, &whole, find_lost, &l);
+    const stencil_status status = make_pass(&l.pass);
     *lost = l.lost;
     return status;
 }

@@ -94,13 +94,8 @@ static stencil_status fill(void *context, stencil_array array, const stencil_box
 #pragma omp parallel for collapse(2)
     for (int64_t z = 0; z < box->n[STENCIL_Z]; z++)
         for (int64_t y = 0; y < box->n[STENCIL_Y]; y++)
-            for (int64_t x = 0; x < box->n[STENCIL_X]; x++) {
-                const int64_t at = z * to->plane + y * to->row + x;
-                if (to->precision == STENCIL_FLOAT64)
-                    ((double *)to->at)[at] = (double)(x % 64);
-                else
-                    ((float *)to->at)[at] = (float)(x % 64);
-            }
+            for (int64_t x = 0; x < box->n[STENCIL_X]; x++)
+                stencil_cells_set(to, z * to->plane + y * to->row + x, (double)(x % 64));
     return STENCIL_OK;
 }
 

@@ -24,22 +24,40 @@ static void close_side(side *s) {
     *s = (side){0};
 }
 
-/* The side that makes the steps, without cells yet, unless one that is there lends it its own. */
-static stencil_status open_side(stencil_run *r, const side *lender) {
+/* The side has no cells yet, unless one that is there lends it its own. */
+static stencil_status open_side(side *s, const stencil_problem *problem, const side *lender) {
+    const stencil_plan *plan = s->plan;
 #ifdef STENCIL_HAVE_CUDA
-    if (r->plan->backend == STENCIL_BACKEND_GPU) {
-        r->gpu = calloc(1, sizeof *r->gpu);
-        CHECK(r->gpu != NULL, NO_MEMORY, "no memory for a run");
-        TRY(stencil_gpu_create(r->gpu, r->plan, r->problem, lender != NULL ? lender->gpu : NULL));
-        r->gpu->strategy = r->strategy;
-        return r->strategy->open_gpu != NULL ? r->strategy->open_gpu(r->gpu) : STENCIL_OK;
+    if (plan->backend == STENCIL_BACKEND_GPU) {
+        const stencil_strategy *strategy = stencil_strategy_loop(plan->strategy);
+        s->gpu = calloc(1, sizeof *s->gpu);
+        CHECK(s->gpu != NULL, NO_MEMORY, "no memory for a run");
+        TRY(stencil_gpu_create(s->gpu, plan, problem, lender != NULL ? lender->gpu : NULL));
+        s->gpu->strategy = strategy;
+        return strategy->open_gpu != NULL ? strategy->open_gpu(s->gpu) : STENCIL_OK;
     }
 #endif
-    CHECK(r->plan->backend == STENCIL_BACKEND_CPU, UNAVAILABLE, "--sync %s on a GPU: built without CUDA",
-          stencil_strategy_at(r->plan->strategy).name);
-    r->cpu = calloc(1, sizeof *r->cpu);
-    CHECK(r->cpu != NULL, NO_MEMORY, "no memory for a run");
-    return stencil_cpu_create(r->cpu, r->plan, r->problem, lender != NULL ? &lender->cpu->buffers : NULL);
+    CHECK(plan->backend == STENCIL_BACKEND_CPU, UNAVAILABLE, "--sync %s on a GPU: built without CUDA",
+          stencil_strategy_at(plan->strategy).name);
+    s->cpu = calloc(1, sizeof *s->cpu);
+    CHECK(s->cpu != NULL, NO_MEMORY, "no memory for a run");
+    return stencil_cpu_create(s->cpu, plan, problem, lender != NULL ? &lender->cpu->buffers : NULL);
+}
+
+/* Opens a side of the run and uses it; where that fails, the one before stays. */
+static stencil_status add_side(stencil_run *r, const stencil_plan *plan, const stencil_problem *problem,
+                               const side *lender) {
+    CHECK(r->sides < STENCIL_SIDES_MAX, INTERNAL, "more than %d plans in one run", STENCIL_SIDES_MAX);
+    side *made = &r->side[r->sides];
+    *made = (side){.plan = plan};
+    const stencil_status status = open_side(made, problem, lender);
+    if (status != STENCIL_OK) {
+        close_side(made);
+        return status;
+    }
+    use_side(r, made);
+    r->sides++;
+    return STENCIL_OK;
 }
 
 /* Cells of a reader times a power of two. */
@@ -124,11 +142,9 @@ stencil_status stencil_run_open(stencil_run **run, const stencil_plan *plan, con
     r->problem = problem;
     r->steps = problem->origin.steps;
     r->from = (int)(r->steps % 2); /* both have them at first */
-    use_side(r, &(side){.plan = plan});
     r->outcome.residual = malloc(STENCIL_CHECKS_MAX * sizeof *r->outcome.residual);
-    stencil_status status =
-        r->outcome.residual != NULL ? open_side(r, NULL) : ERROR(NO_MEMORY, "no memory for a run");
-    r->side[r->sides++] = (side){r->plan, r->cpu, r->gpu};
+    stencil_status status = r->outcome.residual != NULL ? add_side(r, plan, problem, NULL)
+                                                        : ERROR(NO_MEMORY, "no memory for a run");
     if (status == STENCIL_OK)
         status = load(r, from);
     r->prepare_s = stencil_clock_s() - start_s - r->read_s;
@@ -141,7 +157,7 @@ stencil_status stencil_run_open(stencil_run **run, const stencil_plan *plan, con
 
 /* Makes a side for the plan, or finds it, and uses it; where that fails, the one before. */
 static stencil_status change_side(stencil_run *r, const stencil_plan *plan) {
-    const side before = {r->plan, r->cpu, r->gpu}, *lender = NULL;
+    const side *lender = NULL;
     for (int i = 0; i < r->sides; i++) {
         if (r->side[i].plan == plan) {
             use_side(r, &r->side[i]);
@@ -150,18 +166,7 @@ static stencil_status change_side(stencil_run *r, const stencil_plan *plan) {
         if (stencil_plans_share_cells(r->side[i].plan, plan))
             lender = &r->side[i];
     }
-    CHECK(r->sides < STENCIL_SIDES_MAX, INTERNAL, "more than %d plans in one run", STENCIL_SIDES_MAX);
-    use_side(r, &(side){.plan = plan});
-    const stencil_status status = open_side(r, lender);
-    side *made = &r->side[r->sides];
-    *made = (side){r->plan, r->cpu, r->gpu};
-    if (status == STENCIL_OK) {
-        r->sides++;
-        return STENCIL_OK;
-    }
-    close_side(made);
-    use_side(r, &before);
-    return status;
+    return add_side(r, plan, r->problem, lender);
 }
 
 stencil_status stencil_run_replan(stencil_run *r, const stencil_plan *plan) {
@@ -215,18 +220,12 @@ stencil_status stencil_run_read(void *run, stencil_array array, const stencil_bo
 }
 
 stencil_status stencil_run_side_open(stencil_run *r, const stencil_problem *problem, side *before) {
-    *before = (side){r->plan, r->cpu, r->gpu};
-    CHECK(r->sides < STENCIL_SIDES_MAX, INTERNAL, "more than %d plans in one run", STENCIL_SIDES_MAX);
-    const stencil_problem *own = r->problem;
     const double start_s = stencil_clock_s();
+    *before = (side){r->plan, r->cpu, r->gpu};
+    TRY(add_side(r, before->plan, problem, before));
     r->problem = problem;
-    use_side(r, &(side){.plan = before->plan});
-    const stencil_status status = open_side(r, before);
-    r->side[r->sides++] = (side){r->plan, r->cpu, r->gpu};
     r->prepare_s += stencil_clock_s() - start_s;
-    if (status != STENCIL_OK)
-        stencil_run_side_close(r, own, before);
-    return status;
+    return STENCIL_OK;
 }
 
 void stencil_run_side_close(stencil_run *r, const stencil_problem *problem, const side *before) {

@@ -61,10 +61,10 @@ stencil_status stencil_team_cpu(stencil_cpu *cpu, const stencil_batch *batch, st
         threads = omp_get_num_threads();
     }
     TRY(stencil_cpu_check_team(cpu, threads));
-    if (cpu->barrier != STENCIL_BARRIER_none && cpu->state.alarm[0] != 0) {
+    if (cpu->plan->barrier != STENCIL_BARRIER_none && cpu->state.alarm[0] != 0) {
         char waiter[32];
         snprintf(waiter, sizeof waiter, "thread %u", cpu->state.alarm[0] - 1);
-        return stencil_alarm_fail(stencil_barriers[cpu->barrier].name, waiter, shared.alarm_step,
+        return stencil_alarm_fail(stencil_barriers[cpu->plan->barrier].name, waiter, shared.alarm_step,
                                   1e-9 * (double)cpu->state.timeout_ns);
     }
     return STENCIL_OK;

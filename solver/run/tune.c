@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "solver/plan/model.h"
 
@@ -148,11 +147,6 @@ stencil_status stencil_tune_start(stencil_tune *t, stencil_choice *choice, const
     return STENCIL_OK;
 }
 
-static int compare(const void *a, const void *b) {
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
 /* The candidate is told what was measured: but for the first sample, where there are more. As little as that
  * is as uncertain as all samples are apart; one says nothing of it. */
 static void evaluate(const stencil_tune *t, int k) {
@@ -162,7 +156,7 @@ static void evaluate(const stencil_tune *t, int k) {
     const int first = r->samples > 1, n = c->samples = r->samples - first;
     for (int i = 0; i < n; i++)
         sorted[i] = r->sample[first + i];
-    qsort(sorted, (size_t)n, sizeof *sorted, compare);
+    stencil_sort(sorted, (size_t)n);
     c->step_s = (sorted[n / 2] + sorted[(n - 1) / 2]) / 2;
     c->spread_s = n > 2   ? (sorted[3 * n / 4] - sorted[n / 4]) / 2
                   : first ? fmax(sorted[n - 1], r->sample[0]) - fmin(sorted[0], r->sample[0])

@@ -96,7 +96,8 @@ static stencil_pass_work work(const stencil_plan *plan, const stencil_problem *p
 }
 
 static const stencil_maker passes = {
-    STENCIL_SWEEP_pipeline, false, false, limits, stencil_sweep_suits, place, tile, pipeline_enter, work};
+    STENCIL_SWEEP_pipeline, false, false, {0}, limits, stencil_sweep_suits, place, tile,
+    pipeline_enter,         work};
 static const stencil_sweep_table pipeline_2d = {
     .variant = {{PIPELINE_CAN | STENCIL_CAN(LOOP), &passes, false},
                 {PIPELINE_CAN_GENERAL | STENCIL_CAN(SHORT_MIRROR), &passes, true},

@@ -7,11 +7,6 @@
 #include "kernels/sweeps/pipeline.h"
 #include "solver/plan/sweeps/pipeline.h"
 
-static stencil_pass_limits limits(const stencil_problem *problem, bool general) {
-    (void)problem, (void)general;
-    return (stencil_pass_limits){.depth = STENCIL_DEPTH_MAX};
-}
-
 /* Passes between two checks have equally many steps, about as many as were measured to be best; and
  * what a thread computes beside its rows is little. */
 static int suiting(const stencil_plan *plan, const stencil_problem *problem, const stencil_machine *machine,
@@ -144,6 +139,6 @@ static stencil_pass_work work(const stencil_plan *plan, const stencil_problem *p
 }
 
 const stencil_maker pipeline_cpu_2d = {
-    STENCIL_SWEEP_pipeline, true, false, limits, suits_2d, place_2d, NULL, NULL, work};
+    STENCIL_SWEEP_pipeline, true, false, {STENCIL_DEPTH_MAX, 0, 0}, NULL, suits_2d, place_2d, .work = work};
 const stencil_maker pipeline_cpu_3d = {
-    STENCIL_SWEEP_pipeline, true, true, limits, suits_3d, place_3d, NULL, NULL, work};
+    STENCIL_SWEEP_pipeline, true, true, {STENCIL_DEPTH_MAX, 0, 0}, NULL, suits_3d, place_3d, .work = work};

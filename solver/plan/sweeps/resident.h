@@ -15,21 +15,21 @@ typedef struct subject {
     bool f64, general, source, linked; /* some tiles are on other GPUs than those beside them */
 } subject;
 
-extern const stencil_sweep_table resident_3d;
+enum { RESIDENT_DEPTH = 16 }; /* steps of a pass at most */
 
-/* Steps of a pass at most; what its kernels can in either rank, the plain ones and besides the general ones.
- */
-enum {
-    RESIDENT_DEPTH = 16,
-    RESIDENT_CAN = STENCIL_CAN(GPU) | STENCIL_CAN(LOOP) | STENCIL_CAN(WORDS) | STENCIL_CAN(SHORT_MIRROR) |
-                   STENCIL_CAN(EVERY_STEP) | STENCIL_CAN(LAST_STEP) | STENCIL_CAN(NARROW),
-    RESIDENT_CAN_GENERAL = RESIDENT_CAN | STENCIL_CAN_GENERAL
-};
-stencil_pass_limits resident_limits(const stencil_problem *problem, bool general);
-void resident_enter(stencil_plan *plan);
-
-subject resident_subject(const stencil_plan *plan, const stencil_problem *problem,
-                         const stencil_machine *machine);
-
-/* The refusal of a field that no tiles are found for; a multiprocessor holds `most` cells. */
-stencil_pass_layout resident_refused(const subject *s, int64_t most);
+/* The tiles of a rank, which have a compiled shape and some warps, of which warps_z lie one behind the other
+ * along z. */
+typedef struct resident_rank {
+    int depth;      /* steps of a pass where nobody asks, at most */
+    bool each_step; /* tiles exchange ghost cells behind each step, not behind each pass */
+    /* The warps of a tile, at most; 0: there is no such shape. */
+    int (*warps_most)(const stencil_problem *problem, int shape);
+    /* Cells (z, y, x) that a tile holds. */
+    void (*extent)(const stencil_problem *problem, const stencil_resident *tiles, int64_t cells[3]);
+    /* Completes a layout, whose tiles have a shape and warps, for passes of `depth` steps: how many tiles,
+     * their memory, and what a step and an exchange take. false: such tiles do not cover the field. */
+    bool (*lay)(const subject *s, stencil_pass_layout *layout, int depth);
+    /* That a warp moves through shared memory in a step. */
+    double (*wavefronts)(const stencil_problem *problem, const stencil_resident *tiles);
+} resident_rank;
+extern const resident_rank resident_rank_2d, resident_rank_3d;

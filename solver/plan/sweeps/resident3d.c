@@ -1,21 +1,23 @@
 /* The resident sweep in 3D: tiles, and what they take. */
 #include <math.h>
 
-#include "solver/parts/workers.h"
 #include "solver/plan/sweeps/resident.h"
 
-/* DEPTH: steps of a pass, which is only what is counted, since each step has its exchange. */
-enum { LANES = 32, AXES = 3, DEPTH = 8 };
+enum { AXES = 3 };
 
-/* A way to lay the tiles, and what a step and the exchange behind it take. */
-typedef struct box_layout {
-    stencil_resident tiles;
-    stencil_box_memory memory;
-    double step_s, exchange_s;
-} box_layout;
+static stencil_box_shape shape_of(const stencil_problem *problem, int index) {
+    return stencil_box_shape_of(problem->shape->radius, problem->precision == STENCIL_FLOAT64, index);
+}
 
-static stencil_box_shape shape_of(const stencil_problem *problem, const stencil_resident *tiles) {
-    return stencil_box_shape_of(problem->shape->radius, problem->precision == STENCIL_FLOAT64, tiles->shape);
+static int warps_most(const stencil_problem *problem, int shape) {
+    return shape_of(problem, shape).warps;
+}
+
+static void extent(const stencil_problem *problem, const stencil_resident *tiles, int64_t cells[3]) {
+    const stencil_box_extent box =
+        stencil_box_extent_of(shape_of(problem, tiles->shape), tiles->warps, tiles->warps_z);
+    for (int axis = 0; axis < AXES; axis++)
+        cells[axis] = box.cells[axis];
 }
 
 /* Tiles of `length` cells that cover n, each beginning at least a radius behind the one before; 0: none do.
@@ -40,119 +42,53 @@ static int reads_of(const stencil_shape *set, stencil_box_shape b) {
 
 /* The fma pipe and shared memory are busy side by side, whatever takes longer; then all cells are published.
  * What is beside that, and what an exchange takes, were measured (machine/tuning.h). */
-static void predict(const subject *s, box_layout *l, stencil_box_shape b) {
+static void predict(const subject *s, stencil_pass_layout *l, stencil_box_shape b,
+                    const stencil_box_memory *memory) {
     enum { SCHEDULERS = 4 }; /* of a multiprocessor, from compute capability 7.0 on */
     const stencil_tuning *t = s->tuning;
-    const int turns = (l->tiles.warps + SCHEDULERS - 1) / SCHEDULERS,
+    const int turns = (l->resident.warps + SCHEDULERS - 1) / SCHEDULERS,
               own = b.rows * b.planes * STENCIL_BOX_CELLS, words = s->f64 ? 2 : 1;
     const double fma = (double)turns * own * s->problem->shape->point_count * words,
-                 reads = (double)l->tiles.warps * words * reads_of(s->problem->shape, b),
-                 writes = (double)l->tiles.warps * words * own;
+                 reads = (double)l->resident.warps * words * reads_of(s->problem->shape, b),
+                 writes = (double)l->resident.warps * words * own;
     l->step_s = (t->box_clocks + t->box_fma * fmax(fma, reads) + writes) / s->clocks_per_s;
-    l->exchange_s = t->box_exchange_s + (l->memory.edges > 0 ? t->box_edges_s : 0) +
-                    l->memory.slab[STENCIL_BOX_SLABS] * (s->f64 ? t->box_group_f64_s : t->box_group_f32_s);
+    l->exchange_s = t->box_exchange_s + (memory->edges > 0 ? t->box_edges_s : 0) +
+                    memory->slab[STENCIL_BOX_SLABS] * (s->f64 ? t->box_group_f64_s : t->box_group_f32_s);
 }
 
-/* With the shape and the warps of `tiles`, in passes of `depth` steps; false: they do not cover the field. */
-static bool lay(const subject *s, box_layout *l, const stencil_resident *tiles, int depth) {
+static bool lay(const subject *s, stencil_pass_layout *l, int depth) {
     const stencil_problem *problem = s->problem;
-    const stencil_box_shape b = shape_of(problem, tiles);
+    stencil_resident *tiles = &l->resident;
+    const stencil_box_shape b = shape_of(problem, tiles->shape);
     const stencil_box_extent tile = stencil_box_extent_of(b, tiles->warps, tiles->warps_z);
     const int weights = s->general ? depth * (problem->shape->point_count + 1) : 0;
-    int64_t count[AXES], all = 1;
-    for (int axis = 0; axis < AXES; axis++) {
-        count[axis] = tiles_along(problem->n[axis], tile.cells[axis], s->radius,
-                                  problem->boundary[axis] == STENCIL_PERIODIC);
-        if (count[axis] == 0 || count[axis] > s->slots)
+    int32_t *const along[AXES] = {&tiles->tiles_z, &tiles->tiles[0], &tiles->tiles[1]};
+    for (int64_t axis = 0, slots = s->slots; axis < AXES; slots /= *along[axis++]) {
+        const int64_t count = tiles_along(problem->n[axis], tile.cells[axis], s->radius,
+                                          problem->boundary[axis] == STENCIL_PERIODIC);
+        if (count == 0 || count > slots)
             return false;
-        all *= count[axis];
+        *along[axis] = (int32_t)count;
     }
-    *l = (box_layout){.tiles = {.shape = tiles->shape,
-                                .warps = tiles->warps,
-                                .warps_z = tiles->warps_z,
-                                .tiles = {(int32_t)count[1], (int32_t)count[2]},
-                                .tiles_z = (int32_t)count[0]},
-                      .memory = stencil_box_memory_of(&tile, s->radius, problem->shape->rule == STENCIL_STAR,
-                                                      s->f64, weights)};
-    if (all > s->slots || l->memory.bytes > s->shared_bytes ||
-        l->memory.slab[STENCIL_BOX_SLABS] > STENCIL_BOX_GROUPS)
-        return false;
-    predict(s, l, b);
-    return true;
+    const stencil_box_memory memory =
+        stencil_box_memory_of(&tile, s->radius, problem->shape->rule == STENCIL_STAR, s->f64, weights);
+    l->shared_bytes = memory.bytes;
+    l->resident_bytes =
+        (int64_t)stencil_resident_tiles(tiles) * (stencil_box_word_bytes(s->f64) + (int64_t)sizeof(uint32_t));
+    predict(s, l, b, &memory);
+    return memory.slab[STENCIL_BOX_SLABS] <= STENCIL_BOX_GROUPS;
 }
 
-/* The one that is predicted to be quickest. */
-static bool find(const subject *s, box_layout *best, int depth) {
-    double best_s = INFINITY;
-    for (int shape = 0; shape < STENCIL_BOX_SHAPES; shape++)
-        for (int warps = 1; warps <= stencil_box_shape_of(s->radius, s->f64, shape).warps; warps++)
-            for (int warps_z = 1; warps_z <= warps; warps_z++) {
-                const stencil_resident tiles = {.shape = shape, .warps = warps, .warps_z = warps_z};
-                box_layout l;
-                if (warps % warps_z != 0 || !lay(s, &l, &tiles, depth) || l.step_s + l.exchange_s >= best_s)
-                    continue;
-                *best = l;
-                best_s = l.step_s + l.exchange_s;
-            }
-    return best_s < INFINITY;
+static double wavefronts(const stencil_problem *problem, const stencil_resident *tiles) {
+    const stencil_box_shape b = shape_of(problem, tiles->shape);
+    const double words = problem->precision == STENCIL_FLOAT64 ? 2 : 1;
+    return words * (reads_of(problem->shape, b) + b.rows * b.planes * STENCIL_BOX_CELLS);
 }
 
-/* Cells that a multiprocessor holds. */
-static int64_t most_of(const subject *s) {
-    int64_t most = 0;
-    for (int shape = 0; shape < STENCIL_BOX_SHAPES; shape++) {
-        const stencil_box_shape b = stencil_box_shape_of(s->radius, s->f64, shape);
-        most = -stencil_smaller(-most, -(int64_t)b.rows * b.planes * b.warps * STENCIL_BOX_CELLS * LANES);
-    }
-    return most;
-}
-
-static int suits(const stencil_plan *plan, const stencil_problem *problem, const stencil_machine *machine) {
-    (void)machine;
-    return (int)stencil_smaller(DEPTH, stencil_sweep_longest(plan, problem));
-}
-
-static stencil_pass_layout place(const stencil_plan *plan, const stencil_problem *problem,
-                                 const stencil_machine *machine) {
-    const subject s = resident_subject(plan, problem, machine);
-    box_layout l = {0};
-    if (!find(&s, &l, plan->depth))
-        return resident_refused(&s, most_of(&s));
-    return (stencil_pass_layout){.kind = STENCIL_PASS_ON_CHIP,
-                                 .refusal = "",
-                                 .resident = l.tiles,
-                                 .resident_bytes =
-                                     (int64_t)stencil_resident_tiles(&l.tiles) *
-                                     (stencil_box_word_bytes(s.f64) + (int64_t)sizeof(uint32_t)),
-                                 .shared_bytes = l.memory.bytes,
-                                 .each_step = true,
-                                 .step_s = l.step_s,
-                                 .exchange_s = l.exchange_s};
-}
-
-static void tile(const stencil_plan *plan, const stencil_problem *problem, int64_t tile[3]) {
-    const stencil_resident *tiles = &plan->layout.resident;
-    const stencil_box_extent box =
-        stencil_box_extent_of(shape_of(problem, tiles), tiles->warps, tiles->warps_z);
-    for (int axis = 0; axis < AXES; axis++)
-        tile[axis] = box.cells[axis];
-}
-
-static stencil_pass_work work(const stencil_plan *plan, const stencil_problem *problem, int part, int steps,
-                              bool checked) {
-    const stencil_resident *tiles = &plan->layout.resident;
-    const stencil_box_shape b = shape_of(problem, tiles);
-    const double warps = (double)stencil_resident_tiles(tiles) * tiles->warps * steps,
-                 own = b.rows * b.planes * STENCIL_BOX_CELLS,
-                 words = problem->precision == STENCIL_FLOAT64 ? 2 : 1;
-    (void)part, (void)checked; /* one that is checked is a step by itself */
-    return (stencil_pass_work){.cells = warps * LANES * own,
-                               .longest = warps * LANES * own,
-                               .wavefronts = warps * words * (reads_of(problem->shape, b) + own)};
-}
-
-static const stencil_maker passes = {
-    STENCIL_SWEEP_resident, false, false, resident_limits, suits, place, tile, resident_enter, work};
-const stencil_sweep_table resident_3d = {
-    .variant = {{RESIDENT_CAN, &passes, false}, {RESIDENT_CAN_GENERAL, &passes, true}},
-    .shape = stencil_shape_stream_3d};
+/* The depth of a pass is only what is counted, since each step has its exchange. */
+const resident_rank resident_rank_3d = {.depth = 8,
+                                        .each_step = true,
+                                        .warps_most = warps_most,
+                                        .extent = extent,
+                                        .lay = lay,
+                                        .wavefronts = wavefronts};
