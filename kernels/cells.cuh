@@ -19,6 +19,20 @@ template <int First, int Last, class F> __device__ __forceinline__ void for_cons
     call_each<First>(std::make_integer_sequence<int, Last - First>(), f);
 }
 
+/* f(i) of 0 ... Count - 1, in loops that are unrolled: over what a thread has in registers, which are named
+ * one by one. With more counts f(i, j) and f(i, j, k), the last of which changes first. It is for turns that
+ * decide nothing: around branches the compiler makes less of it than of a loop that stands there. */
+template <int Count, class F> __device__ __forceinline__ void unrolled(F f) {
+#pragma unroll
+    for (int i = 0; i < Count; i++)
+        f(i);
+}
+template <int Count, int Next, int... More, class F> __device__ __forceinline__ void unrolled(F f) {
+#pragma unroll
+    for (int i = 0; i < Count; i++)
+        unrolled<Next, More...>([&](auto... j) { f(i, j...); });
+}
+
 /* A point set. The streaming axis is the one a thread walks along (y in 2D, z in 3D), the cross axis is the
  * other one that is not x (none in 2D). */
 template <int Rank, stencil_rule Rule, int Radius> struct points {
