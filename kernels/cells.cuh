@@ -96,6 +96,13 @@ template <stencil_shape_id Id> struct points_of;
 #include "kernels/stencils.def"
 template <stencil_shape_id Id> using named_points = typename points_of<Id>::type;
 
+/* f(a cell of the precision, whether for general problems as a type): where templates are chosen. */
+template <class F> auto with_kind(stencil_precision precision, bool general, F f) {
+    if (precision == STENCIL_FLOAT64)
+        return general ? f(double(), std::true_type()) : f(double(), std::false_type());
+    return general ? f(float(), std::true_type()) : f(float(), std::false_type());
+}
+
 template <class T> constexpr int vector_cells = 16 / sizeof(T);
 
 } // namespace stencil

@@ -61,14 +61,9 @@ template <class P, class T_, bool General, int Shape> struct box_block : box_exc
                 closed ? 0 : (int)stencil_resident_shift(&a, tile, side == 0 ? -1 : 1);
         }
     }
-    /* By one thread. Blocks without a tile only take the barriers. */
-    __device__ __forceinline__ static void find_place(const stencil_kernel_args &s, bool works) {
+    /* By one thread. */
+    __device__ __forceinline__ static void find_place(const stencil_kernel_args &s) {
         const stencil_resident &r = s.resident;
-        place().step = s.step_first, place().left = s.step_count;
-        place().steps = (int)min(s.step_count, (int64_t)s.depth);
-        place().passes = 0, place().to_poll = s.poll_every;
-        if (!works)
-            return;
         const stencil_box_extent length = stencil_box_extent_of(base::shape, r.warps, r.warps_z);
         const stencil_box_memory m = stencil_box_memory_of(&length, radius, base::star, sizeof(T) == 8,
                                                            General ? s.depth * (P::count + 1) : 0);
