@@ -122,21 +122,17 @@ template <class P, class T_, bool General, int Shape> struct box_block : box_exc
     __device__ __forceinline__ void add_source(const stencil_domain &d, const point_weight<T> &factor) {
         const T *const b = static_cast<const T *>(d.b);
         int64_t x[K];
-#pragma unroll
-        for (int v = 0; v < K; v++)
-            x[v] = in_field(d, 2, lane_x() * K + v);
-#pragma unroll
-        for (int z = 0; z < RZ; z++) {
+        unrolled<K>([&](int v) { x[v] = in_field(d, 2, lane_x() * K + v); });
+        unrolled<RZ>([&](int z) {
             const T *const plane = b + in_field(d, 0, lane_z() + z) * d.plane;
-#pragma unroll
-            for (int y = 0; y < RY; y++) {
+            unrolled<RY>([&](int y) {
                 const T *const row = plane + in_field(d, 1, lane_y() + y) * d.row;
-#pragma unroll
-                for (int v = 0; v < K; v++)
+                unrolled<K>([&](int v) {
                     this->c[z][y][v] = source_term(
                         factor, [&] { return row - b + x[v]; }, row[x[v]], this->c[z][y][v]);
-            }
-        }
+                });
+            });
+        });
     }
     /* Step number `made` of the pass, from 0 on, up to where its cells may be published. */
     __device__ __forceinline__ void make_steps(const stencil_kernel_args &s) {
