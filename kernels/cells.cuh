@@ -19,6 +19,20 @@ template <int First, int Last, class F> __device__ __forceinline__ void for_cons
     call_each<First>(std::make_integer_sequence<int, Last - First>(), f);
 }
 
+/* f(i) of 0 ... Count - 1, in loops that are unrolled: over what a thread has in registers, which are named
+ * one by one. With more counts f(i, j) and f(i, j, k), the last of which changes first. It is for turns that
+ * decide nothing: around branches the compiler makes less of it than of a loop that stands there. */
+template <int Count, class F> __device__ __forceinline__ void unrolled(F f) {
+#pragma unroll
+    for (int i = 0; i < Count; i++)
+        f(i);
+}
+template <int Count, int Next, int... More, class F> __device__ __forceinline__ void unrolled(F f) {
+#pragma unroll
+    for (int i = 0; i < Count; i++)
+        unrolled<Next, More...>([&](auto... j) { f(i, j...); });
+}
+
 /* A point set. The streaming axis is the one a thread walks along (y in 2D, z in 3D), the cross axis is the
  * other one that is not x (none in 2D). */
 template <int Rank, stencil_rule Rule, int Radius> struct points {
@@ -81,6 +95,13 @@ template <stencil_shape_id Id> struct points_of;
     template <> struct points_of<STENCIL_SHAPE_##name> { using type = points<rank, STENCIL_##rule, radius>; };
 #include "kernels/stencils.def"
 template <stencil_shape_id Id> using named_points = typename points_of<Id>::type;
+
+/* f(a cell of the precision, whether for general problems as a type): where templates are chosen. */
+template <class F> auto with_kind(stencil_precision precision, bool general, F f) {
+    if (precision == STENCIL_FLOAT64)
+        return general ? f(double(), std::true_type()) : f(double(), std::false_type());
+    return general ? f(float(), std::true_type()) : f(float(), std::false_type());
+}
 
 template <class T> constexpr int vector_cells = 16 / sizeof(T);
 

@@ -56,19 +56,9 @@ enum {
 static void copy_streaming(void *to, const void *from, int64_t count) {
     char *t = to;
     const char *f = from;
-    for (int64_t i = 0; i < count; i += 64) {
-#if defined(__AVX512F__)
-        _mm512_stream_si512((void *)(t + i), _mm512_loadu_si512((const void *)(f + i)));
-#elif defined(__AVX__)
-        for (int j = 0; j < 64; j += 32)
-            _mm256_stream_si256((void *)(t + i + j), _mm256_loadu_si256((const void *)(f + i + j)));
-#elif defined(__SSE2__)
-        for (int j = 0; j < 64; j += 16)
-            _mm_stream_si128((void *)(t + i + j), _mm_loadu_si128((const void *)(f + i + j)));
-#else
-        memcpy(t + i, f + i, 64);
-#endif
-    }
+    for (int64_t i = 0; i < count; i += LINE_BYTES)
+        for (int j = 0; j < LINE_BYTES; j += (int)VECTOR_BYTES)
+            store_past(t + i + j, *(const unaligned_f32 *)(f + i + j));
 }
 
 /* Where the partial sums of row (z, y) of the part go, from that of cell x on. */

@@ -85,45 +85,25 @@ static inline vector_f64 splat_f64(double value) {
     return value - (vector_f64){0};
 }
 
-/* Stores past the cache, where the instruction set can; `to` stands on a multiple of VECTOR_BYTES. */
-static inline void store_past_f32(float *to, vector_f32 value) {
+/* Stores words past the cache, where the instruction set can; `to` stands on a multiple of VECTOR_BYTES. */
+static inline void store_past(void *to, vector_f32 words) {
 #if defined(__AVX512F__)
-    _mm512_stream_ps(to, value);
+    _mm512_stream_ps(to, words);
 #elif defined(__AVX__)
-    _mm256_stream_ps(to, value);
+    _mm256_stream_ps(to, words);
 #elif defined(__SSE2__)
-    _mm_stream_ps(to, value);
+    _mm_stream_ps(to, words);
 #else
-    *(vector_f32 *)to = value;
+    *(vector_f32 *)to = words;
 #endif
 }
 
-static inline void store_past_f64(double *to, vector_f64 value) {
+/* Stores the first bytes of a vector, fewer than it has, but a word at least. */
+static inline void store_some(void *to, vector_f32 words, size_t bytes) {
 #if defined(__AVX512F__)
-    _mm512_stream_pd(to, value);
-#elif defined(__AVX__)
-    _mm256_stream_pd(to, value);
-#elif defined(__SSE2__)
-    _mm_stream_pd(to, value);
+    _mm512_mask_storeu_ps(to, (__mmask16)((1u << bytes / sizeof(float)) - 1), words);
 #else
-    *(vector_f64 *)to = value;
-#endif
-}
-
-/* The first lanes of a vector, fewer than it has, one at least. */
-static inline void store_some_f32(float *to, vector_f32 value, int lanes) {
-#if defined(__AVX512F__)
-    _mm512_mask_storeu_ps(to, (__mmask16)((1u << lanes) - 1), value);
-#else
-    memcpy(to, &value, (size_t)lanes * sizeof *to);
-#endif
-}
-
-static inline void store_some_f64(double *to, vector_f64 value, int lanes) {
-#if defined(__AVX512F__)
-    _mm512_mask_storeu_pd(to, (__mmask8)((1u << lanes) - 1), value);
-#else
-    memcpy(to, &value, (size_t)lanes * sizeof *to);
+    memcpy(to, &words, bytes);
 #endif
 }
 

@@ -9,40 +9,26 @@
 
 namespace stencil {
 
-template <class P, class T, stencil_pipeline_kind Kind>
-void describe_pass(stencil_kernel *kernel, bool loop) {
-    using Pass = pipeline<P, T, Kind>;
-    kernel->deep = reinterpret_cast<const void *>(&pipeline_kernel<P, T, Kind>);
-    kernel->depth = Pass::depth, kernel->deep_bytes = Pass::bytes;
-    kernel->deep_threads = STENCIL_PIPELINE_THREADS;
-    kernel->deep_capability = STENCIL_PIPELINE_CAPABILITY;
-    if constexpr (Kind == STENCIL_PIPELINE_GENERAL) {
-        kernel->mirror = reinterpret_cast<const void *>(&mirror_kernel<P, T>);
-    } else {
+/* A pass, or a persistent loop of them, of which one kind has none. */
+template <class Pass> void describe_pass(stencil_kernel *kernel, bool loop) {
+    kernel->deep = reinterpret_cast<const void *>(&pipeline_kernel<Pass>);
+    if constexpr (Pass::has_loop)
         if (loop)
-            kernel->deep = reinterpret_cast<const void *>(&pipeline_loop<Pass, STENCIL_PIPELINE_THREADS>);
-        kernel->checked = reinterpret_cast<const void *>(&pipeline_kernel<P, T, STENCIL_PIPELINE_CHECKED>);
-        kernel->checked_bytes = pipeline<P, T, STENCIL_PIPELINE_CHECKED>::bytes;
-    }
-}
-template <class P, class T, bool General> void describe_solid(stencil_kernel *kernel, bool loop) {
-    using Pass = pipeline_solid<P, T, General>;
-    kernel->deep = loop ? reinterpret_cast<const void *>(&pipeline_loop<Pass, Pass::threads>)
-                        : reinterpret_cast<const void *>(&pipeline_solid_kernel<P, T, General>);
+            kernel->deep = reinterpret_cast<const void *>(&pipeline_loop<Pass>);
     kernel->depth = Pass::depth, kernel->deep_bytes = Pass::bytes, kernel->deep_threads = Pass::threads;
     kernel->deep_capability = STENCIL_PIPELINE_CAPABILITY;
 }
-template <class P, class T> void describe_deep(stencil_kernel *kernel, bool general, bool loop) {
-    if constexpr (P::rank == 2) {
-        if (general)
-            describe_pass<P, T, STENCIL_PIPELINE_GENERAL>(kernel, loop);
-        else
-            describe_pass<P, T, STENCIL_PIPELINE_PLAIN>(kernel, loop);
+template <class P, class T, bool General> void describe_deep(stencil_kernel *kernel, bool loop) {
+    if constexpr (P::rank == 3) {
+        describe_pass<pipeline_solid<P, T, General>>(kernel, loop);
+    } else if constexpr (General) {
+        describe_pass<pipeline<P, T, STENCIL_PIPELINE_GENERAL>>(kernel, loop);
+        kernel->mirror = reinterpret_cast<const void *>(&mirror_kernel<P, T>);
     } else {
-        if (general)
-            describe_solid<P, T, true>(kernel, loop);
-        else
-            describe_solid<P, T, false>(kernel, loop);
+        using Checked = pipeline<P, T, STENCIL_PIPELINE_CHECKED>;
+        describe_pass<pipeline<P, T, STENCIL_PIPELINE_PLAIN>>(kernel, loop);
+        kernel->checked = reinterpret_cast<const void *>(&pipeline_kernel<Checked>);
+        kernel->checked_bytes = Checked::bytes;
     }
 }
 
@@ -52,8 +38,7 @@ template <class P, class T> void describe_deep(stencil_kernel *kernel, bool gene
 #define STENCIL_DEEP(name)                                                                                   \
     extern "C" void stencil_deep_##name(stencil_kernel *kernel, bool general, bool loop) {                   \
         using P = stencil::named_points<STENCIL_SHAPE_##name>;                                               \
-        if (kernel->precision == STENCIL_FLOAT64)                                                            \
-            stencil::describe_deep<P, double>(kernel, general, loop);                                        \
-        else                                                                                                 \
-            stencil::describe_deep<P, float>(kernel, general, loop);                                         \
+        stencil::with_kind(kernel->precision, general, [&](auto cell, auto is_general) {                     \
+            stencil::describe_deep<P, decltype(cell), decltype(is_general)::value>(kernel, loop);            \
+        });                                                                                                  \
     }

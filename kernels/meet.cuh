@@ -7,6 +7,13 @@
 
 namespace stencil {
 
+/* For attribution: moments of whole passes. */
+__device__ __forceinline__ void note_pass(const stencil_kernel_args &s, const stencil_pass &pass,
+                                          stencil_mark mark) {
+    if (is_special(s) && pass.steps == s.depth)
+        note_moment(s, pass.first / s.depth + 1, mark);
+}
+
 /* A fault comes after the barrier was made (blocks of a cluster wait for each other to make theirs), and once
  * in a pass. */
 template <class Barrier>

@@ -107,36 +107,6 @@ __device__ __forceinline__ void prefetch_l2(const void *from) {
     asm volatile("prefetch.global.L2 [%0];" ::"l"(from));
 }
 
-/* Stores 1, 2 or 4 cells, on a boundary of as many. */
-template <int Cells> __device__ __forceinline__ void store_if(uint32_t wanted, float *to, const float *v) {
-    if constexpr (Cells == 1)
-        asm volatile("{ .reg .pred p; setp.ne.u32 p, %0, 0;\n\t@p st.global.f32 [%1], %2; }" ::"r"(wanted),
-                     "l"(to), "f"(v[0])
-                     : "memory");
-    else if constexpr (Cells == 2)
-        asm volatile(
-            "{ .reg .pred p; setp.ne.u32 p, %0, 0;\n\t@p st.global.v2.f32 [%1], {%2, %3}; }" ::"r"(wanted),
-            "l"(to), "f"(v[0]), "f"(v[1])
-            : "memory");
-    else
-        asm volatile(
-            "{ .reg .pred p; setp.ne.u32 p, %0, 0;\n\t@p st.global.v4.f32 [%1], {%2, %3, %4, %5}; }" ::"r"(
-                wanted),
-            "l"(to), "f"(v[0]), "f"(v[1]), "f"(v[2]), "f"(v[3])
-            : "memory");
-}
-template <int Cells> __device__ __forceinline__ void store_if(uint32_t wanted, double *to, const double *v) {
-    if constexpr (Cells == 1)
-        asm volatile("{ .reg .pred p; setp.ne.u32 p, %0, 0;\n\t@p st.global.f64 [%1], %2; }" ::"r"(wanted),
-                     "l"(to), "d"(v[0])
-                     : "memory");
-    else
-        asm volatile(
-            "{ .reg .pred p; setp.ne.u32 p, %0, 0;\n\t@p st.global.v2.f64 [%1], {%2, %3}; }" ::"r"(wanted),
-            "l"(to), "d"(v[0]), "d"(v[1])
-            : "memory");
-}
-
 /* Cells in shared memory. */
 __device__ __forceinline__ uint32_t shared_address(const void *p) {
     return (uint32_t)__cvta_generic_to_shared(p);
@@ -149,12 +119,6 @@ template <class T> __device__ __forceinline__ T load_shared(uint32_t from) {
         asm volatile("ld.shared.f32 %0, [%1];" : "=f"(v) : "r"(from) : "memory");
     return v;
 }
-__device__ __forceinline__ void store_shared(uint32_t to, float v) {
-    asm volatile("st.shared.f32 [%0], %1;" ::"r"(to), "f"(v) : "memory");
-}
-__device__ __forceinline__ void store_shared(uint32_t to, double v) {
-    asm volatile("st.shared.f64 [%0], %1;" ::"r"(to), "d"(v) : "memory");
-}
 /* Loads 16 bytes of cells. */
 __device__ __forceinline__ void load_shared_vector(uint32_t from, double *v) {
     asm volatile("ld.shared.v2.f64 {%0, %1}, [%2];" : "=d"(v[0]), "=d"(v[1]) : "r"(from) : "memory");
@@ -165,48 +129,52 @@ __device__ __forceinline__ void load_shared_vector(uint32_t from, float *v) {
                  : "r"(from)
                  : "memory");
 }
-/* Loads 1, 2 or 4 cells, which lie on a boundary of as many. */
-template <int Cells>
-__device__ __forceinline__ void load_shared_if(uint32_t wanted, uint32_t from, float *v) {
-    if constexpr (Cells == 1)
-        asm volatile("{ .reg .pred p; setp.ne.u32 p, %1, 0; @p ld.shared.f32 %0, [%2]; }"
-                     : "+f"(v[0])
-                     : "r"(wanted), "r"(from)
-                     : "memory");
-    else if constexpr (Cells == 2)
-        asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0;\n\t@p ld.shared.v2.f32 {%0, %1}, [%3]; }"
-                     : "+f"(v[0]), "+f"(v[1])
-                     : "r"(wanted), "r"(from)
-                     : "memory");
-    else
-        asm volatile("{ .reg .pred p; setp.ne.u32 p, %4, 0;\n\t@p ld.shared.v4.f32 {%0, %1, %2, %3}, [%5]; }"
-                     : "+f"(v[0]), "+f"(v[1]), "+f"(v[2]), "+f"(v[3])
-                     : "r"(wanted), "r"(from)
-                     : "memory");
-}
-template <int Cells>
-__device__ __forceinline__ void load_shared_if(uint32_t wanted, uint32_t from, double *v) {
-    if constexpr (Cells == 1)
-        asm volatile("{ .reg .pred p; setp.ne.u32 p, %1, 0; @p ld.shared.f64 %0, [%2]; }"
-                     : "+d"(v[0])
-                     : "r"(wanted), "r"(from)
-                     : "memory");
-    else
-        asm volatile("{ .reg .pred p; setp.ne.u32 p, %2, 0;\n\t@p ld.shared.v2.f64 {%0, %1}, [%3]; }"
-                     : "+d"(v[0]), "+d"(v[1])
-                     : "r"(wanted), "r"(from)
-                     : "memory");
-}
-__device__ __forceinline__ void store_shared_if(uint32_t wanted, uint32_t to, float v) {
-    asm volatile("{ .reg .pred p; setp.ne.u32 p, %0, 0; @p st.shared.f32 [%1], %2; }" ::"r"(wanted), "r"(to),
-                 "f"(v)
-                 : "memory");
-}
-__device__ __forceinline__ void store_shared_if(uint32_t wanted, uint32_t to, double v) {
-    asm volatile("{ .reg .pred p; setp.ne.u32 p, %0, 0; @p st.shared.f64 [%1], %2; }" ::"r"(wanted), "r"(to),
-                 "d"(v)
-                 : "memory");
-}
+/* Begins an instruction that is made where operand `n` is not 0. */
+#define STENCIL_WHERE(n) "{ .reg .pred p; setp.ne.u32 p, %" #n ", 0;\n\t@p "
+/* The same of both types of cells, whose name in PTX is `type` and in asm `r`: a cell to shared memory; 1, 2
+ * or 4 cells, on a boundary of as many, to device memory (store_if) and from shared memory. */
+#define STENCIL_CELLS(T, type, r)                                                                            \
+    __device__ __forceinline__ void store_shared(uint32_t to, T v) {                                         \
+        asm volatile("st.shared." type " [%0], %1;" ::"r"(to), r(v) : "memory");                             \
+    }                                                                                                        \
+    __device__ __forceinline__ void store_shared_if(uint32_t wanted, uint32_t to, T v) {                     \
+        asm volatile(STENCIL_WHERE(0) "st.shared." type " [%1], %2; }" ::"r"(wanted), "r"(to), r(v)          \
+                     : "memory");                                                                            \
+    }                                                                                                        \
+    template <int Cells> __device__ __forceinline__ void store_if(uint32_t wanted, T *to, const T *v) {      \
+        if constexpr (Cells == 1)                                                                            \
+            asm volatile(STENCIL_WHERE(0) "st.global." type " [%1], %2; }" ::"r"(wanted), "l"(to), r(v[0])   \
+                         : "memory");                                                                        \
+        else if constexpr (Cells == 2)                                                                       \
+            asm volatile(STENCIL_WHERE(0) "st.global.v2." type " [%1], {%2, %3}; }" ::"r"(wanted), "l"(to),  \
+                         r(v[0]), r(v[1])                                                                    \
+                         : "memory");                                                                        \
+        else                                                                                                 \
+            asm volatile(STENCIL_WHERE(0) "st.global.v4." type " [%1], {%2, %3, %4, %5}; }" ::"r"(wanted),   \
+                         "l"(to), r(v[0]), r(v[1]), r(v[2]), r(v[3])                                         \
+                         : "memory");                                                                        \
+    }                                                                                                        \
+    template <int Cells>                                                                                     \
+    __device__ __forceinline__ void load_shared_if(uint32_t wanted, uint32_t from, T *v) {                   \
+        if constexpr (Cells == 1)                                                                            \
+            asm volatile(STENCIL_WHERE(1) "ld.shared." type " %0, [%2]; }"                                   \
+                         : "+" r(v[0])                                                                       \
+                         : "r"(wanted), "r"(from)                                                            \
+                         : "memory");                                                                        \
+        else if constexpr (Cells == 2)                                                                       \
+            asm volatile(STENCIL_WHERE(2) "ld.shared.v2." type " {%0, %1}, [%3]; }"                          \
+                         : "+" r(v[0]), "+" r(v[1])                                                          \
+                         : "r"(wanted), "r"(from)                                                            \
+                         : "memory");                                                                        \
+        else                                                                                                 \
+            asm volatile(STENCIL_WHERE(4) "ld.shared.v4." type " {%0, %1, %2, %3}, [%5]; }"                  \
+                         : "+" r(v[0]), "+" r(v[1]), "+" r(v[2]), "+" r(v[3])                                \
+                         : "r"(wanted), "r"(from)                                                            \
+                         : "memory");                                                                        \
+    }
+STENCIL_CELLS(float, "f32", "f")
+STENCIL_CELLS(double, "f64", "d")
+#undef STENCIL_CELLS
 
 /* Copies `Bytes` (4, 8 or 16) from device to shared memory, without registers where the GPU can; neither
  * address may change meanwhile. ThroughL1: lines stay in L1; only 16 bytes can pass it by. */
@@ -346,17 +314,16 @@ __device__ __forceinline__ void load_two_words(const uint64_t *from, uint64_t *f
                  : "memory");
 }
 __device__ __forceinline__ void store_word_if(uint32_t wanted, uint64_t *to, uint64_t word) {
-    asm volatile(
-        "{ .reg .pred p; setp.ne.u32 p, %0, 0; @p st.relaxed.sys.global.b64 [%1], %2; }" ::"r"(wanted),
-        "l"(to), "l"(word)
-        : "memory");
+    asm volatile(STENCIL_WHERE(0) "st.relaxed.sys.global.b64 [%1], %2; }" ::"r"(wanted), "l"(to), "l"(word)
+                 : "memory");
 }
 __device__ __forceinline__ void load_word_if(uint32_t wanted, const uint64_t *from, uint64_t &word) {
-    asm volatile("{ .reg .pred p; setp.ne.u32 p, %1, 0; @p ld.relaxed.sys.global.b64 %0, [%2]; }"
+    asm volatile(STENCIL_WHERE(1) "ld.relaxed.sys.global.b64 %0, [%2]; }"
                  : "+l"(word)
                  : "r"(wanted), "l"(from)
                  : "memory");
 }
+#undef STENCIL_WHERE
 /* One of 128 bits. */
 __device__ __forceinline__ void store_wide_if(uint32_t wanted, uint64_t *to, uint64_t low, uint64_t high) {
     asm volatile("{ .reg .pred p; .reg .b128 w; setp.ne.u32 p, %0, 0; mov.b128 w, {%2, %3}; "

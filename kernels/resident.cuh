@@ -30,9 +30,7 @@ template <class P, class T, bool General> const void *find_resident(int shape) {
 #define STENCIL_RESIDENT(name)                                                                               \
     extern "C" const void *stencil_resident_##name(stencil_precision precision, bool general, int shape) {   \
         using P = stencil::named_points<STENCIL_SHAPE_##name>;                                               \
-        if (precision == STENCIL_FLOAT64)                                                                    \
-            return general ? stencil::find_resident<P, double, true>(shape)                                  \
-                           : stencil::find_resident<P, double, false>(shape);                                \
-        return general ? stencil::find_resident<P, float, true>(shape)                                       \
-                       : stencil::find_resident<P, float, false>(shape);                                     \
+        return stencil::with_kind(precision, general, [&](auto cell, auto is_general) {                      \
+            return stencil::find_resident<P, decltype(cell), decltype(is_general)::value>(shape);            \
+        });                                                                                                  \
     }

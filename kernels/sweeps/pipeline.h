@@ -90,10 +90,6 @@ STENCIL_CONSTANT stencil_pipeline_tile_shape stencil_pipeline_tile_of(stencil_ru
     return rule == STENCIL_STAR ? star[radius - 1][f64] : box[f64];
 }
 
-STENCIL_CONSTANT int stencil_pipeline_tile_threads(stencil_rule rule, int radius, bool f64, bool general) {
-    return 32 * stencil_pipeline_tile_of(rule, radius, f64, general).warps;
-}
-
 /* Tiles along an axis: where the first one begins, how far it is to the next one, and how many there are.
  * They are `extent` cells long and store all but `margin` cells at each end, as many as a pass reaches or
  * more; at the ends of the part they read `beside`. Tiles begin at multiples of `vector` cells, what they

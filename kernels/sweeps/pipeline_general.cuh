@@ -21,11 +21,10 @@ namespace stencil {
 template <class P, class T> struct pipeline_general : pipeline_planes<P, T, true> {
     using base = pipeline_planes<P, T, true>;
     using base::R, base::depth, base::cells, base::rows, base::hop, base::lag, base::slots, base::shape,
-        base::star, base::plane_rows, base::edges, base::weights_at, base::barrier_bytes, base::plane,
-        base::sum, base::turn, base::barriers, base::z, base::y, base::x, base::to, base::to_take,
-        base::last_plane, base::last_row, base::below, base::stored, base::moving, base::skipped, base::kept,
-        base::cells_kept, base::some, base::has_still, base::edge_row, base::ring_row, base::slot_of,
-        base::row_bytes, base::give, base::keep_cells, base::load, base::store;
+        base::star, base::plane_rows, base::weights_at, base::plane, base::sum, base::turn, base::barriers,
+        base::z, base::y, base::x, base::to, base::to_take, base::last_plane, base::below, base::moving,
+        base::skipped, base::kept, base::has_still, base::edge_row, base::ring_row, base::slot_of, base::give,
+        base::keep_cells, base::load, base::store;
     using typename base::place, typename base::piece, typename base::vector, typename base::rows_now;
     using step_weights = cycle_weights<T, P::count, const T *>;
     static_assert(rows >= 2 * R && (R == 1 || (R == 2 && star && depth == 2)), "");
@@ -83,21 +82,15 @@ template <class P, class T> struct pipeline_general : pipeline_planes<P, T, true
         if (source == nullptr)
             return;
         const char *const from = source + min(z, last_plane) * d.plane * (int64_t)sizeof(T);
-#pragma unroll
-        for (int j = 0; j < rows; j++)
-            prefetch_l2(from + (uint64_t)(uint32_t)(min(y + j, last_row) + below) * row_bytes(d));
+        unrolled<rows>([&](int j) { prefetch_l2(from + base::row_offset(d, j)); });
     }
     __device__ __forceinline__ void get_source(const stencil_domain &d, int made, T b[rows][cells]) const {
         const char *const from =
             source + max(min(made, last_plane), first_plane) * d.plane * (int64_t)sizeof(T);
-#pragma unroll
-        for (int j = 0; j < rows; j++) {
-            const vector v = *reinterpret_cast<const vector *>(
-                from + (uint64_t)(uint32_t)(min(y + j, last_row) + below) * row_bytes(d));
-#pragma unroll
-            for (int i = 0; i < cells; i++)
-                b[j][i] = v.cell[i];
-        }
+        unrolled<rows>([&](int j) {
+            const vector v = *reinterpret_cast<const vector *>(from + base::row_offset(d, j));
+            unrolled<cells>([&](int i) { b[j][i] = v.cell[i]; });
+        });
     }
 
     /* Row `to` has the cells of row `from`, where those are among the steps; in rows from the warp's first.
@@ -165,11 +158,10 @@ template <class P, class T> struct pipeline_general : pipeline_planes<P, T, true
             mirror_rows(a);
 #pragma unroll
         for (int j = star ? 0 : -R; j < (star ? rows : rows + R); j++)
-#pragma unroll
-            for (int k = 0; k < R; k++) {
+            unrolled<R>([&](int k) {
                 a.before[j + R][k] = __shfl_up_sync(~0u, a.row[j + R][cells - R + k], 1);
                 a.behind[j + R][k] = __shfl_down_sync(~0u, a.row[j + R][k], 1);
-            }
+            });
     }
     /* Sums take their points of plane `at`, each point in all rows; `out` is complete. */
     template <class Weights>
@@ -227,21 +219,16 @@ template <class P, class T> struct pipeline_general : pipeline_planes<P, T, true
         if (source == nullptr)
             return;
         const auto factor = w.source();
-#pragma unroll
-        for (int j = 0; j < rows; j++)
-#pragma unroll
-            for (int v = 0; v < cells; v++)
-                out[j][v] = source_term(
-                    factor, [&] { return base::element(d, made, j, v); }, b[j][v], out[j][v]);
+        unrolled<rows, cells>([&](int j, int v) {
+            out[j][v] = source_term(
+                factor, [&] { return base::element(d, made, j, v); }, b[j][v], out[j][v]);
+        });
     }
 
     /* A level's rows, and those of the first plane or the last but one that it had; or both change places. */
     __device__ __forceinline__ void put_aside(int t, int side) {
-#pragma unroll
-        for (int j = 0; j < rows; j++)
-#pragma unroll
-            for (int v = 0; v < cells; v++)
-                aside[(side * plane_rows + j) * 32].cell[v] = plane[t][j][v];
+        unrolled<rows, cells>(
+            [&](int j, int v) { aside[(side * plane_rows + j) * 32].cell[v] = plane[t][j][v]; });
     }
     __device__ __forceinline__ void take_back(int t, int side, bool change) {
 #pragma unroll
@@ -292,15 +279,8 @@ template <class P, class T> struct pipeline_general : pipeline_planes<P, T, true
         } else {
             T out[rows][cells];
             make_plane(d, t, made, out);
-            const bool is_stored = made >= stored[0] && made < stored[1];
-            rows_now now;
-            now.whole = is_stored ? kept : 0;
-#pragma unroll
-            for (int v = 0; v < cells - 1; v++)
-                now.cell[v] = is_stored && (cells_kept >> v & 1) ? some : 0;
-#pragma unroll
-            for (int j = 0; j < rows; j++)
-                store(d, j, now, out[j]);
+            const rows_now now = base::find_rows(made);
+            unrolled<rows>([&](int j) { store(d, j, now, out[j]); });
         }
         if (repeats == t) {
             end_alone(t);
@@ -331,13 +311,7 @@ template <class P, class T> struct pipeline_general : pipeline_planes<P, T, true
                 repeats = ++turns_alone == 2 * R - 1 ? -1 : repeats;
                 continue;
             }
-            await_copies<shape.ahead - 1>();
-#pragma unroll
-            for (int j = 0; j < rows; j++)
-#pragma unroll
-                for (int v = 0; v < cells; v++)
-                    plane[0][j][v] = ring_row(to_take, j).cell[v];
-            give(0);
+            base::take();
             repeats = find_repeating(), turns_alone = 0;
             to_take = to_take + 1 == slots ? 0 : to_take + 1;
             ask_for_source(d);

@@ -34,8 +34,9 @@ __device__ __forceinline__ void end_pass(const stencil_kernel_args &s, const ste
 /* Up to so many steps behind step_first, in passes of `depth`; the last one may be shorter. The leader tells
  * the host how far the loop has come: to its end, to where the host asked it to leave, or, where blocks have
  * given up, to neither. */
-template <class Sweep, int Threads>
-__global__ void __launch_bounds__(Threads, 1) pipeline_loop(const __grid_constant__ stencil_kernel_args s) {
+template <class Sweep>
+__global__ void __launch_bounds__(Sweep::threads, 1)
+    pipeline_loop(const __grid_constant__ stencil_kernel_args s) {
 #if STENCIL_HAS_BULK_COPIES
     __shared__ stencil_pass pass; /* in registers they would be in the way */
     __shared__ int32_t to_poll;
@@ -43,14 +44,9 @@ __global__ void __launch_bounds__(Threads, 1) pipeline_loop(const __grid_constan
         pass = {s.step_first, (int32_t)min(s.step_count, (int64_t)s.depth), (int32_t)(s.step_first & 1)};
         to_poll = s.poll_every;
     }
-    /* Moments of whole passes, for attribution. */
-    auto note = [&](stencil_mark mark) {
-        if (is_special(s) && pass.steps == s.depth)
-            note_moment(s, pass.first / s.depth + 1, mark);
-    };
     for (;;) {
         __syncthreads();
-        note(STENCIL_MARK_BEGIN);
+        note_pass(s, pass, STENCIL_MARK_BEGIN);
         if (!s.trace.without_compute) {
             Sweep::run(s, pass);
             Sweep::end();
@@ -59,10 +55,10 @@ __global__ void __launch_bounds__(Threads, 1) pipeline_loop(const __grid_constan
         const bool poll = to_poll <= pass.steps;
         if (poll && is_leader())
             relay_interrupt(s, step);
-        note(STENCIL_MARK_SWEPT);
+        note_pass(s, pass, STENCIL_MARK_SWEPT);
         end_pass<typename Sweep::cell>(s, pass);
-        note(STENCIL_MARK_LEFT);
-        note(STENCIL_MARK_END);
+        note_pass(s, pass, STENCIL_MARK_LEFT);
+        note_pass(s, pass, STENCIL_MARK_END);
         if (poll && alarmed(s))
             return;
         if (left == 0 || (poll && poll_host(s, step, STENCIL_REASON_NONE) != STENCIL_REASON_NONE)) {

@@ -14,6 +14,8 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline : pipeli
     using typename base::line, typename base::piece, typename base::turn, typename base::beside_turn,
         typename base::stage_warp;
     using step_weights = cycle_weights<T, P::count, uint32_t>;
+    static constexpr int threads = STENCIL_PIPELINE_THREADS;
+    static constexpr bool has_loop = Kind == STENCIL_PIPELINE_PLAIN;
 
     /* Cells beyond a side that are mirrored there. */
     __device__ __forceinline__ static int mirrored(const stencil_kernel_args &s, int axis, int side) {
@@ -150,8 +152,8 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline : pipeli
      * stages are, on schedulers of their own. The line whose stages all were would be through before the
      * other one, which alone cannot keep the multiprocessor busy. */
     __device__ __forceinline__ static void run(const stencil_kernel_args &s, const stencil_pass &pass) {
-        static_assert((hands == 4 && lines == 2) || (hands == 8 && lines == 1), "");
         extern __shared__ __align__(128) char shared[];
+        static_assert((hands == 4 && lines == 2) || (hands == 8 && lines == 1), "");
         __shared__ line l[lines];
         const uint32_t rings = shared_address(shared);
         const int warp = __shfl_sync(~0u, threadIdx.x / 32, 0), scheduler = warp % 4;
@@ -200,7 +202,11 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline : pipeli
 /* A pass of several steps in a launch of its own; copies of edge cells are made behind it
  * (kernels/copies.cu). For attribution whole ones note moments, and in a grid of as many rows as passes these
  * are made with nothing that holds them together. */
-template <class Pass> __device__ __forceinline__ void launched_deep_pass(const stencil_kernel_args &s) {
+template <class Pass>
+__global__ void __launch_bounds__(Pass::threads, 1)
+    pipeline_kernel(const __grid_constant__ stencil_kernel_args s) {
+    await_launch_before();
+#if STENCIL_HAS_BULK_COPIES
     const int64_t sample =
         s.step_count == s.depth ? stencil_trace_sample(&s.trace, s.step_first / s.depth + 1) : -1;
     if (s.trace.without_compute)
@@ -211,14 +217,6 @@ template <class Pass> __device__ __forceinline__ void launched_deep_pass(const s
     Pass::run(s, {s.step_first, (int32_t)s.step_count, from});
     if (sample >= 0)
         put_launched(s, sample, STENCIL_MARK_SWEPT);
-}
-
-template <class P, class T, stencil_pipeline_kind Kind>
-__global__ void __launch_bounds__(STENCIL_PIPELINE_THREADS, 1)
-    pipeline_kernel(const __grid_constant__ stencil_kernel_args s) {
-    await_launch_before();
-#if STENCIL_HAS_BULK_COPIES
-    launched_deep_pass<pipeline<P, T, Kind>>(s);
 #else
     __trap();
 #endif

@@ -7,7 +7,7 @@ namespace stencil {
 
 template <class P, class T, bool General = false> struct pipeline_planes : pipeline_tile<P, T, General> {
     using base = pipeline_tile<P, T, General>;
-    using base::radius, base::depth, base::cells, base::rows, base::warps, base::hop, base::lag, base::slots,
+    using base::radius, base::depth, base::cells, base::rows, base::hop, base::lag, base::slots,
         base::barrier_bytes, base::edge_rows, base::edges, base::plane_rows, base::shape;
     using typename base::place, typename base::piece, typename base::vector;
     static constexpr int R = radius, side = 2 * R + 1;
@@ -36,17 +36,10 @@ template <class P, class T, bool General = false> struct pipeline_planes : pipel
     bool has_still, has_still_cells;
 
     __device__ __forceinline__ void clear() {
-#pragma unroll
-        for (int t = 0; t < depth; t++)
-#pragma unroll
-            for (int j = 0; j < rows; j++)
-#pragma unroll
-                for (int v = 0; v < cells; v++) {
-                    plane[t][j][v] = 0;
-#pragma unroll
-                    for (int k = 0; k < 2 * R; k++)
-                        sum[t][k][j][v] = 0;
-                }
+        unrolled<depth, rows, cells>([&](int t, int j, int v) {
+            plane[t][j][v] = 0;
+            unrolled<2 * R>([&](int k) { sum[t][k][j][v] = 0; });
+        });
     }
     __device__ __forceinline__ static uint32_t row_bytes(const stencil_domain &d) {
         return (uint32_t)(d.row * sizeof(T));
@@ -66,9 +59,8 @@ template <class P, class T, bool General = false> struct pipeline_planes : pipel
         ring = rows_of_lane + (edges + warp * rows) * 32;
         barriers = shared_address(shared);
         turn = 1;
-#pragma unroll
-        for (int t = 0; t < depth; t++)
-            arrive(barriers + t * 8); /* outer rows of "the turn before": nothing comes of them */
+        /* Outer rows of "the turn before": nothing comes of them. */
+        unrolled<depth>([&](int t) { arrive(barriers + t * 8); });
     }
     __device__ __forceinline__ void find_still(const place &l) {
         const int low = l.low[STENCIL_X], end = l.end[STENCIL_X];
@@ -112,14 +104,16 @@ template <class P, class T, bool General = false> struct pipeline_planes : pipel
         clear();
     }
 
+    /* From the first row of all to row j of the warp, or to the last one that there is; in bytes. */
+    __device__ __forceinline__ uint64_t row_offset(const stencil_domain &d, int j) const {
+        return (uint64_t)(uint32_t)(min(y + j, last_row) + below) * row_bytes(d);
+    }
     /* The lane's own cells of the next plane; beyond the last row and plane that there are, those again. */
     __device__ __forceinline__ void load(const stencil_domain &d) {
         const uint32_t at = shared_address(&ring_row(to_load, 0));
-#pragma unroll
-        for (int j = 0; j < rows; j++)
-            copy_async<sizeof(vector)>(at + j * 32 * (int)sizeof(vector),
-                                       from +
-                                           (uint64_t)(uint32_t)(min(y + j, last_row) + below) * row_bytes(d));
+        unrolled<rows>([&](int j) {
+            copy_async<sizeof(vector)>(at + j * 32 * (int)sizeof(vector), from + row_offset(d, j));
+        });
         end_copies();
         if (z < last_plane)
             from += d.plane * (int64_t)sizeof(T);
@@ -129,13 +123,10 @@ template <class P, class T, bool General = false> struct pipeline_planes : pipel
     /* Outer rows of a level's plane, for the warps beside this one. Every lane arrives, as racecheck has it.
      */
     __device__ __forceinline__ void give(int t) {
-#pragma unroll
-        for (int k = 0; k < R; k++)
-#pragma unroll
-            for (int v = 0; v < cells; v++) {
-                edge_row(turn, t, k).cell[v] = plane[t][k][v];
-                edge_row(turn, t, R + k).cell[v] = plane[t][rows - R + k][v];
-            }
+        unrolled<R, cells>([&](int k, int v) {
+            edge_row(turn, t, k).cell[v] = plane[t][k][v];
+            edge_row(turn, t, R + k).cell[v] = plane[t][rows - R + k][v];
+        });
         arrive(barriers + t * 8);
     }
 
@@ -151,11 +142,10 @@ template <class P, class T, bool General = false> struct pipeline_planes : pipel
                            : plane[t][j < 0 || j >= rows ? 0 : j][v];
     }
     __device__ __forceinline__ void get_beside(around &a, int t, int j) const {
-#pragma unroll
-        for (int k = 0; k < R; k++) {
+        unrolled<R>([&](int k) {
             a.before[(j + side) % side][k] = __shfl_up_sync(~0u, cell_of(a, t, j, cells - R + k), 1);
             a.behind[(j + side) % side][k] = __shfl_down_sync(~0u, cell_of(a, t, j, k), 1);
-        }
+        });
     }
     /* The element of cell v of row j in a plane, seen from the warp's first cell. */
     __device__ __forceinline__ int64_t element(const stencil_domain &d, int plane, int j, int v) const {
@@ -167,9 +157,7 @@ template <class P, class T, bool General = false> struct pipeline_planes : pipel
         const auto weights = weights_of<T>(d);
 #pragma unroll
         for (int k = 1; k < side; k++)
-#pragma unroll
-            for (int v = 0; v < cells; v++)
-                s[k][v] = sum[t][k - 1][j][v];
+            unrolled<cells>([&](int v) { s[k][v] = sum[t][k - 1][j][v]; });
         for_constants<0, side>([&](auto dy) {
             for_constants<0, side>([&](auto dx) {
                 for_constants<0, side>([&](auto back) {
@@ -198,13 +186,20 @@ template <class P, class T, bool General = false> struct pipeline_planes : pipel
     struct rows_now {
         uint32_t whole, cell[cells - 1];
     };
+    __device__ __forceinline__ rows_now find_rows(int made) const {
+        rows_now now;
+        const bool is_stored = made >= stored[0] && made < stored[1];
+        now.whole = is_stored ? kept : 0;
+#pragma unroll
+        for (int v = 0; v < cells - 1; v++)
+            now.cell[v] = is_stored && (cells_kept >> v & 1) ? some : 0;
+        return now;
+    }
     __device__ __forceinline__ void store(const stencil_domain &d, int j, const rows_now &now,
                                           const T *c) const {
         T *const row = reinterpret_cast<T *>(to + (uint64_t)(uint32_t)j * row_bytes(d));
         store_if<cells>(now.whole & 1u << j, row, c);
-#pragma unroll
-        for (int i = 0; i < cells - 1; i++)
-            store_if<1>(now.cell[i] & 1u << j, row + i, c + i);
+        unrolled<cells - 1>([&](int i) { store_if<1>(now.cell[i] & 1u << j, row + i, c + i); });
     }
     /* The slot of a plane that was taken so many turns before the next one is. */
     __device__ __forceinline__ int slot_of(int turns) const {
@@ -215,9 +210,9 @@ template <class P, class T, bool General = false> struct pipeline_planes : pipel
      * are; `all`: the whole plane. */
     __device__ __forceinline__ void keep_cells(int t, int slot, bool all) {
         const uint32_t old = shared_address(&ring_row(slot, 0)), mask = all ? ~0u : still;
-#pragma unroll
-        for (int j = 0; j < rows; j++)
+        unrolled<rows>([&](int j) {
             load_shared_if<cells>(mask & 1u << j, old + j * 32 * (int)sizeof(vector), plane[t][j]);
+        });
         if (!has_still_cells)
             return;
 #pragma unroll
@@ -232,21 +227,15 @@ template <class P, class T, bool General = false> struct pipeline_planes : pipel
     template <int t> __device__ __forceinline__ void make_level(const stencil_domain &d) {
         around a;
         wait_warp(barriers + t * 8, ~turn & 1);
-#pragma unroll
-        for (int k = 0; k < R; k++) {
+        unrolled<R>([&](int k) {
             a.above[k] = edge_row(turn + 1, t, k - R);
             a.below[k] = edge_row(turn + 1, t, 2 * R + k);
-        }
+        });
         /* Of the plane that is loaded next, after those that are there already: z - ahead is level 0's. */
         const int made = z - shape.ahead - 1 - R - hop * t;
         rows_now now;
-        if constexpr (t == depth - 1) {
-            const bool is_stored = made >= stored[0] && made < stored[1];
-            now.whole = is_stored ? kept : 0;
-#pragma unroll
-            for (int v = 0; v < cells - 1; v++)
-                now.cell[v] = is_stored && (cells_kept >> v & 1) ? some : 0;
-        }
+        if constexpr (t == depth - 1)
+            now = find_rows(made);
         constexpr int beside = star ? 0 : R, first = star ? R : beside;
 #pragma unroll
         for (int j = -beside; j < rows + R; j++) {
@@ -258,9 +247,7 @@ template <class P, class T, bool General = false> struct pipeline_planes : pipel
             add_row(d, a, t, made + R, j - R, s);
 #pragma unroll
             for (int v = 0; v < cells; v++) {
-#pragma unroll
-                for (int k = 0; k < 2 * R; k++)
-                    sum[t][k][j - R][v] = s[k][v];
+                unrolled<2 * R>([&](int k) { sum[t][k][j - R][v] = s[k][v]; });
                 if constexpr (t < depth - 1)
                     plane[t + 1][j - R][v] = s[2 * R][v];
             }
@@ -274,6 +261,12 @@ template <class P, class T, bool General = false> struct pipeline_planes : pipel
             give(t + 1);
         }
     }
+    /* The plane that has been loaded for longest is level 0's. */
+    __device__ __forceinline__ void take() {
+        await_copies<shape.ahead - 1>();
+        unrolled<rows, cells>([&](int j, int v) { plane[0][j][v] = ring_row(to_take, j).cell[v]; });
+        give(0);
+    }
     __device__ __forceinline__ void make_piece(const stencil_domain &d, const place &l, const piece &p) {
         const int low = p.kept[STENCIL_Z][0] - l.reach, closed = -l.beside[STENCIL_Z][0],
                   first = max(low, closed), turns = p.kept[STENCIL_Z][1] + lag - first;
@@ -284,13 +277,7 @@ template <class P, class T, bool General = false> struct pipeline_planes : pipel
 #pragma unroll 1
         for (int i = 0; i < turns; i++, turn++, to += d.plane * (int64_t)sizeof(T)) {
             for_constants<0, depth>([&](auto back) { make_level<depth - 1 - decltype(back)::value>(d); });
-            await_copies<shape.ahead - 1>();
-#pragma unroll
-            for (int j = 0; j < rows; j++)
-#pragma unroll
-                for (int v = 0; v < cells; v++)
-                    plane[0][j][v] = ring_row(to_take, j).cell[v];
-            give(0);
+            take();
             to_take = to_take + 1 == slots ? 0 : to_take + 1;
             load(d);
         }

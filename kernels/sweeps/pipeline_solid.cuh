@@ -2,7 +2,6 @@
 #pragma once
 
 #include "kernels/sweeps/pipeline_general.cuh"
-#include "kernels/sweeps/pipeline_pass.cuh"
 
 namespace stencil {
 
@@ -12,6 +11,7 @@ struct pipeline_solid : std::conditional_t<General, pipeline_general<P, T>, pipe
     using base = std::conditional_t<General, pipeline_general<P, T>, pipeline_planes<P, T>>;
     using base::depth, base::threads, base::weights_at;
     using typename base::place, typename base::piece;
+    static constexpr bool has_loop = true;
 
     __device__ __forceinline__ static void run(const stencil_kernel_args &s, const stencil_pass &pass) {
         extern __shared__ __align__(128) char shared[];
@@ -40,16 +40,5 @@ struct pipeline_solid : std::conditional_t<General, pipeline_general<P, T>, pipe
         __syncthreads();
     }
 };
-
-template <class P, class T, bool General>
-__global__ void __launch_bounds__(stencil_pipeline_tile_threads(P::rule, P::radius, sizeof(T) == 8, General),
-                                  1) pipeline_solid_kernel(const __grid_constant__ stencil_kernel_args s) {
-    await_launch_before();
-#if STENCIL_HAS_BULK_COPIES
-    launched_deep_pass<pipeline_solid<P, T, General>>(s);
-#else
-    __trap();
-#endif
-}
 
 } // namespace stencil

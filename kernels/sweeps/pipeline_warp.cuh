@@ -47,23 +47,13 @@ template <class P, class T, int Levels, int Cells> struct pipeline_warp {
     T sum[Levels][2 * R][Cells];
 
     __device__ __forceinline__ void clear() {
-#pragma unroll
-        for (int t = 0; t < Levels; t++)
-#pragma unroll
-            for (int j = 0; j < 2 * R; j++)
-#pragma unroll
-                for (int v = 0; v < Cells; v++)
-                    sum[t][j][v] = 0;
+        unrolled<Levels, 2 * R, Cells>([&](int t, int j, int v) { sum[t][j][v] = 0; });
     }
     __device__ __forceinline__ void load(T *c, uint32_t at) const {
-#pragma unroll
-        for (int v = 0; v < Cells; v++)
-            c[v] = load_shared<T>(at + v * (uint32_t)sizeof(T));
+        unrolled<Cells>([&](int v) { c[v] = load_shared<T>(at + v * (uint32_t)sizeof(T)); });
     }
     __device__ __forceinline__ void store(const T *c, uint32_t at) const {
-#pragma unroll
-        for (int v = 0; v < Cells; v++)
-            store_shared(at + v * (uint32_t)sizeof(T), c[v]);
+        unrolled<Cells>([&](int v) { store_shared(at + v * (uint32_t)sizeof(T), c[v]); });
     }
 
     /* A row, with the cells of other lanes beside it. */
@@ -72,11 +62,10 @@ template <class P, class T, int Levels, int Cells> struct pipeline_warp {
         T before[R], behind[R];
 
         __device__ __forceinline__ row(const T *c) : c(c) {
-#pragma unroll
-            for (int i = 0; i < R; i++) {
+            unrolled<R>([&](int i) {
                 before[i] = __shfl_up_sync(~0u, c[Cells - R + i], 1);
                 behind[i] = __shfl_down_sync(~0u, c[i], 1);
-            }
+            });
         }
         __device__ __forceinline__ T operator[](int x) const {
             return x < 0        ? before[x < 0 ? x + R : 0]
@@ -131,9 +120,7 @@ template <class P, class T, int Levels, int Cells> struct pipeline_warp {
                 else
                     sum[t][j][v] = s;
             }
-#pragma unroll
-        for (int v = 0; v < Cells; v++)
-            c[v] = out[v];
+        unrolled<Cells>([&](int v) { c[v] = out[v]; });
     }
     /* The same of a general pass: sum after sum, since weights of more than a row have no registers. */
     template <bool Edge, class Weights, class At>
@@ -150,17 +137,17 @@ template <class P, class T, int Levels, int Cells> struct pipeline_warp {
             for (int dx = -R; dx <= R; dx++)
                 if (P::contains(j - R, 0, dx))
                     weight[dx + R] = l.weights.point(P::number(0, j - R, dx));
-#pragma unroll
-            for (int v = 0; v < Cells; v++)
+            unrolled<Cells>([&](int v) {
                 s[v] = add(
                     t, j, v, in, [&](int, int dx) { return weight[dx + R]; }, [&] { return at(to, v); });
+            });
             if (j == 2 * R && l.source != 0) {
                 const auto factor = l.weights.source();
-#pragma unroll
-                for (int v = 0; v < Cells; v++)
+                unrolled<Cells>([&](int v) {
                     s[v] = source_term(
                         factor, [&] { return at(to, v); }, load_shared<T>(l.source + v * (uint32_t)sizeof(T)),
                         s[v]);
+                });
             }
 #pragma unroll
             for (int v = 0; v < Cells; v++) {
@@ -177,9 +164,7 @@ template <class P, class T, int Levels, int Cells> struct pipeline_warp {
             out[R - 1 - k] = k < l.mirrored[0] ? out[R + k] : out[R - 1 - k];
             out[Cells - R + k] = k < l.mirrored[1] ? out[Cells - R - 1 - k] : out[Cells - R + k];
         }
-#pragma unroll
-        for (int v = 0; v < Cells; v++)
-            c[v] = out[v];
+        unrolled<Cells>([&](int v) { c[v] = out[v]; });
     }
 };
 

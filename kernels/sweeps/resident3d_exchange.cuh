@@ -51,13 +51,12 @@ template <> struct box_words<double> {
                                                 uint32_t number) {
         const uint64_t mark = (uint64_t)number << 48;
         at[4].x = 0, at[4].y = mark;
-#pragma unroll
-        for (int w = 0; w < 4; w++) {
+        unrolled<4>([&](int w) {
             const uint64_t low = __double_as_longlong(c[w + 4]);
             at[w].x = __double_as_longlong(c[w]);
             at[w].y = (low & ~UINT64_C(0) >> 16) | mark;
             at[4].x |= low >> 48 << 16 * w;
-        }
+        });
     }
 };
 
@@ -248,9 +247,7 @@ template <class P, class T_, bool General, int Shape> struct box_exchange : box_
             const uint4 e = list[g];
             ulonglong2 w[words::count];
             T value[group];
-#pragma unroll
-            for (int k = 0; k < group; k++)
-                value[k] = load_shared<T>(e.x + buffer + k * e.y);
+            unrolled<group>([&](int k) { value[k] = load_shared<T>(e.x + buffer + k * e.y); });
             words::pack(w, value, number);
 #pragma unroll
             for (int k = 0; k < words::count; k++)
@@ -270,10 +267,10 @@ template <class P, class T_, bool General, int Shape> struct box_exchange : box_
             ulonglong2 w[words::count];
             take<words::count>(barrier, step, polled, w, number,
                                [&](int k) { return word_in(set, e.z) + k * STENCIL_BOX_GROUPS; });
-#pragma unroll
-            for (int k = 0; k < group; k++)
+            unrolled<group>([&](int k) {
                 store_shared(e.x + buffer + k * e.y,
                              words::cell(k, w[words::word_of(k, 0)], w[words::count - 1]));
+            });
         }
 #pragma unroll 1
         for (int i = threadIdx.x; !base::star && i < place().corners; i += blockDim.x) {
@@ -291,18 +288,14 @@ template <class P, class T_, bool General, int Shape> struct box_exchange : box_
     __device__ __forceinline__ static void take(const stencil_barrier_state &barrier, int64_t step,
                                                 bool polled, ulonglong2 (&w)[Count], uint32_t number, F at) {
         uint32_t absent[Count];
-#pragma unroll
-        for (int k = 0; k < Count; k++)
-            absent[k] = 1;
+        unrolled<Count>([&](int k) { absent[k] = 1; });
         spin(barrier, step, [&] {
             uint32_t any = 0;
 #pragma unroll
             for (int k = 0; k < Count; k++)
                 if (absent[k] != 0)
                     load_wide(at(k), w[k]);
-#pragma unroll
-            for (int k = 0; k < Count; k++)
-                absent[k] = missing(w[k], number), any |= absent[k];
+            unrolled<Count>([&](int k) { absent[k] = missing(w[k], number), any |= absent[k]; });
             return any == 0 || !polled;
         });
     }

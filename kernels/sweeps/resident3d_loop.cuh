@@ -61,14 +61,9 @@ template <class P, class T_, bool General, int Shape> struct box_block : box_exc
                 closed ? 0 : (int)stencil_resident_shift(&a, tile, side == 0 ? -1 : 1);
         }
     }
-    /* By one thread. Blocks without a tile only take the barriers. */
-    __device__ __forceinline__ static void find_place(const stencil_kernel_args &s, bool works) {
+    /* By one thread. */
+    __device__ __forceinline__ static void find_place(const stencil_kernel_args &s) {
         const stencil_resident &r = s.resident;
-        place().step = s.step_first, place().left = s.step_count;
-        place().steps = (int)min(s.step_count, (int64_t)s.depth);
-        place().passes = 0, place().to_poll = s.poll_every;
-        if (!works)
-            return;
         const stencil_box_extent length = stencil_box_extent_of(base::shape, r.warps, r.warps_z);
         const stencil_box_memory m = stencil_box_memory_of(&length, radius, base::star, sizeof(T) == 8,
                                                            General ? s.depth * (P::count + 1) : 0);
@@ -127,21 +122,17 @@ template <class P, class T_, bool General, int Shape> struct box_block : box_exc
     __device__ __forceinline__ void add_source(const stencil_domain &d, const point_weight<T> &factor) {
         const T *const b = static_cast<const T *>(d.b);
         int64_t x[K];
-#pragma unroll
-        for (int v = 0; v < K; v++)
-            x[v] = in_field(d, 2, lane_x() * K + v);
-#pragma unroll
-        for (int z = 0; z < RZ; z++) {
+        unrolled<K>([&](int v) { x[v] = in_field(d, 2, lane_x() * K + v); });
+        unrolled<RZ>([&](int z) {
             const T *const plane = b + in_field(d, 0, lane_z() + z) * d.plane;
-#pragma unroll
-            for (int y = 0; y < RY; y++) {
+            unrolled<RY>([&](int y) {
                 const T *const row = plane + in_field(d, 1, lane_y() + y) * d.row;
-#pragma unroll
-                for (int v = 0; v < K; v++)
+                unrolled<K>([&](int v) {
                     this->c[z][y][v] = source_term(
                         factor, [&] { return row - b + x[v]; }, row[x[v]], this->c[z][y][v]);
-            }
-        }
+                });
+            });
+        });
     }
     /* Step number `made` of the pass, from 0 on, up to where its cells may be published. */
     __device__ __forceinline__ void make_steps(const stencil_kernel_args &s) {

@@ -85,10 +85,10 @@ template <class P, class T_, bool General, int Shape> struct box_tile {
             if constexpr (P::has(Dz, Dy, X)) {
                 constexpr int k = P::number(Dz, Dy, X);
                 const auto weight = weights.point(k);
-#pragma unroll
-                for (int v = 0; v < K; v++)
+                unrolled<K>([&](int v) {
                     sum[v] = term(
                         k, weight, [&] { return at(v); }, row[radius + v + X], sum[v]);
+                });
             }
         });
     }
@@ -198,11 +198,7 @@ template <class P, class T_, bool General, int Shape> struct box_tile {
         T *at = row_at(exchange, 0);
 #pragma unroll
         for (int z = 0; z < RZ; z++, at += plane)
-#pragma unroll
-            for (int y = 0; y < RY; y++)
-#pragma unroll
-                for (int v = 0; v < K; v++)
-                    f(c[z][y][v], at[y * row_cells + slot(v)]);
+            unrolled<RY, K>([&](int y, int v) { f(c[z][y][v], at[y * row_cells + slot(v)]); });
     }
     /* To where neighbours read them, and from there. */
     __device__ __forceinline__ void publish(uint32_t exchange) {

@@ -23,7 +23,6 @@ struct resident_exchange : resident_tile<P, T_, General, Shape> {
     using T = T_;
     using base::K, base::R, base::radius, base::width, base::place, base::cells, base::list, base::lane,
         base::warp, base::warps, base::stage_row;
-    using typename base::memory_rows;
     static constexpr int words = sizeof(T) / sizeof(float);
 
     __device__ __forceinline__ static uint64_t *word_at(uint64_t *first, uint32_t cell) {

@@ -65,13 +65,8 @@ struct resident_block : resident_exchange<P, T_, General, Shape> {
             place().wanted[axis][side] = closed ? -2 * length : side == 0 ? shift + length - reach : shift;
         }
     }
-    /* By one thread. Blocks without a tile only take the barriers. */
-    __device__ __forceinline__ static void find_place(const stencil_kernel_args &s, bool works) {
-        place().step = s.step_first, place().left = s.step_count;
-        place().steps = (int)min(s.step_count, (int64_t)s.depth);
-        place().passes = 0, place().to_poll = s.poll_every;
-        if (!works)
-            return;
+    /* By one thread. */
+    __device__ __forceinline__ static void find_place(const stencil_kernel_args &s) {
         const int warps = blockDim.x / 32;
         const stencil_resident_memory m =
             stencil_resident_memory_of(base::shape, radius, sizeof(T) == 8, warps, radius * s.depth,
@@ -235,13 +230,6 @@ struct resident_block : resident_exchange<P, T_, General, Shape> {
     }
 };
 
-/* For attribution: moments of whole passes. */
-__device__ __forceinline__ void note_pass(const stencil_kernel_args &s, const stencil_pass &pass,
-                                          stencil_mark mark) {
-    if (is_special(s) && pass.steps == s.depth)
-        note_moment(s, pass.first / s.depth + 1, mark);
-}
-
 /* Ends the steps behind which tiles exchange ghost cells: those of a pass (2D), or each one
  * (Block::each_step). Sends what tiles want, and waits for all blocks at the end of the launch, where the
  * host is asked, and each time where the barrier is not one of neighbours, for whom words tell of themselves.
@@ -304,8 +292,14 @@ __global__ void __launch_bounds__(32 * Block::shape.warps, 1)
     resident_loop(const __grid_constant__ stencil_kernel_args s) {
     Block block;
     const bool works = blockIdx.x < stencil_resident_tiles(&s.resident);
-    if (threadIdx.x == 0)
-        Block::find_place(s, works);
+    if (threadIdx.x == 0) { /* blocks without a tile only take the barriers */
+        auto &place = Block::place();
+        place.step = s.step_first, place.left = s.step_count;
+        place.steps = (int)min(s.step_count, (int64_t)s.depth);
+        place.passes = 0, place.to_poll = s.poll_every;
+        if (works)
+            Block::find_place(s);
+    }
     __syncthreads();
     if (works)
         block.enter(s);

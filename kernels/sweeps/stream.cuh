@@ -57,18 +57,10 @@ template <class P, class T, int Batch> struct stream {
         T *w = window[o + C][j];
         if (side_vectors > 0) {
             T side[(side_vectors ? side_vectors : 1) * V];
-#pragma unroll
-            for (int s = 0; s < side_vectors; s++)
-                load_vector(row + (s - side_vectors) * V, side + s * V);
-#pragma unroll
-            for (int i = 0; i < R; i++)
-                w[i] = side[side_vectors * V - R + i];
-#pragma unroll
-            for (int s = 0; s < side_vectors; s++)
-                load_vector(row + (s + 1) * V, side + s * V);
-#pragma unroll
-            for (int i = 0; i < R; i++)
-                w[R + V + i] = side[i];
+            unrolled<side_vectors>([&](int s) { load_vector(row + (s - side_vectors) * V, side + s * V); });
+            unrolled<R>([&](int i) { w[i] = side[side_vectors * V - R + i]; });
+            unrolled<side_vectors>([&](int s) { load_vector(row + (s + 1) * V, side + s * V); });
+            unrolled<R>([&](int i) { w[R + V + i] = side[i]; });
         } else {
             w[R - 1] = row[-1];
             w[R + V] = row[V];
@@ -125,13 +117,8 @@ template <class P, class T, int Batch> struct stream {
     }
 
     __device__ __forceinline__ void shift() {
-#pragma unroll
-        for (int o = 0; o < 2 * C + 1; o++)
-#pragma unroll
-            for (int j = 0; j < 2 * R; j++)
-#pragma unroll
-                for (int i = 0; i < width; i++)
-                    window[o][j][i] = window[o][j + Batch][i];
+        unrolled<2 * C + 1, 2 * R, width>(
+            [&](int o, int j, int i) { window[o][j][i] = window[o][j + Batch][i]; });
     }
 
     template <bool Check>
@@ -183,10 +170,10 @@ template <class P, class T, int Batch> struct stream {
         const auto weights = weights_of<T>(d); /* a pointer that lives longer costs registers */
         const stencil_norm norm = s.schedule.norm;
         const T *b = static_cast<const T *>(d.b);
-#pragma unroll
-        for (int v = 0; v < V; v++)
+        unrolled<V>([&](int v) {
             value[v] = update(
                 weights, [&] { return p.at + v; }, k, v);
+        });
         cells::store(weights.source(), b, next, p, value);
         if (Check) {
             double term[V];

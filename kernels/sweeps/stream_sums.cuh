@@ -158,11 +158,7 @@ template <class P, class T, int Rows, int Ahead, bool Policies> struct stream_su
                                         int64_t cross) {
 #pragma unroll
         for (int m = 2 * R; m > 0; m--)
-#pragma unroll
-            for (int r = 0; r < Rows; r++)
-#pragma unroll
-                for (int v = 0; v < V; v++)
-                    sum[m][r][v] = sum[m - 1][r][v];
+            unrolled<Rows, V>([&](int r, int v) { sum[m][r][v] = sum[m - 1][r][v]; });
 #pragma unroll
         for (int l = 0; l < lines; l++) {
             T cell[V + 2 * R];
@@ -215,13 +211,8 @@ template <class P, class T, int Rows, int Ahead, bool Policies> struct stream_su
             partial += p.z * d.partial_plane + p.y * d.partial_row + p.x / STENCIL_PARTIAL_CELLS;
         course c = start(d, p);
         T *const first = own_ring(), *const end = first + ring, *put = first, *get = first;
-#pragma unroll
-        for (int m = 0; m <= 2 * R; m++)
-#pragma unroll
-            for (int r = 0; r < Rows; r++)
-#pragma unroll
-                for (int v = 0; v < V; v++)
-                    sum[m][r][v] = 0; /* of rows before the thread's own: added to, never stored */
+        /* Those of rows before the thread's own are added to, never stored. */
+        unrolled<2 * R + 1, Rows, V>([&](int m, int r, int v) { sum[m][r][v] = 0; });
         int left = p.count + 2 * R, to_load = left; /* rows or planes */
         auto load_next = [&] {
             if (to_load > 0) {

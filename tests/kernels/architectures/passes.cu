@@ -6,16 +6,13 @@ namespace stencil {
 
 using flat = points<2, STENCIL_STAR, 1>;
 using solid = points<3, STENCIL_STAR, 1>;
-template <class Pass, int Threads> const void *loop_of() {
-    return reinterpret_cast<const void *>(&pipeline_loop<Pass, Threads>);
-}
 
 extern const void *const passes[];
 const void *const passes[] = {
-    reinterpret_cast<const void *>(&pipeline_kernel<flat, double, STENCIL_PIPELINE_GENERAL>),
-    reinterpret_cast<const void *>(&pipeline_kernel<flat, double, STENCIL_PIPELINE_CHECKED>),
+    reinterpret_cast<const void *>(&pipeline_kernel<pipeline<flat, double, STENCIL_PIPELINE_GENERAL>>),
+    reinterpret_cast<const void *>(&pipeline_kernel<pipeline<flat, double, STENCIL_PIPELINE_CHECKED>>),
     reinterpret_cast<const void *>(&mirror_kernel<flat, double>),
-    reinterpret_cast<const void *>(&pipeline_solid_kernel<solid, double, true>),
-    loop_of<pipeline_solid<solid, double, false>, pipeline_solid<solid, double, false>::threads>()};
+    reinterpret_cast<const void *>(&pipeline_kernel<pipeline_solid<solid, double, true>>),
+    reinterpret_cast<const void *>(&pipeline_loop<pipeline_solid<solid, double, false>>)};
 
 } // namespace stencil
