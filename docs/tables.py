@@ -11,7 +11,7 @@ is made:
     <!-- end -->
 
 Values are lists with commas and have no spaces. Records are named without their folder and ".json". Sizes are edges,
-slowest axis first, or one with its exponent: 384x352x320, 512² or 512³.
+x first, or one with its exponent: 384x352x320, 512² or 512³.
 
     records     All records: machine, version, date, command. It has no arguments.
     speed       record, [stencils], [precisions], [sizes], [sweeps]. A row for each case of `stencil bench speed` that
@@ -57,7 +57,8 @@ def markdown(head, rows, numbers):
 
 def significant(value, digits=4):
     """At least so many digits of the value, and never fewer than stand before its point."""
-    decimals = digits - 1 - math.floor(math.log10(abs(value)))
+    rounded = float(f"{value:.{digits}g}")
+    decimals = digits - 1 - math.floor(math.log10(abs(rounded)))
     return f"{value:.{max(decimals, 0)}f}"
 
 
@@ -82,7 +83,7 @@ def results(names, benchmarks):
 
 def edges(axes):
     """The size of a field as text: 384x352x320, or 512² where all edges are as long."""
-    lengths = [axes[axis] for axis in ("nz", "ny", "nx") if axis in axes]
+    lengths = [axes[axis] for axis in ("nx", "ny", "nz") if axis in axes]
     if len(set(lengths)) == 1:
         return f"{lengths[0]}{'²³'[len(lengths) - 2]}"
     return "x".join(map(str, lengths))
@@ -126,7 +127,7 @@ def table_speed(record, stencils=None, precisions=None, sizes=None, sweeps=None)
     alone = units.pop() if len(units) == 1 else None
     rows = [[stencil, precision, size, f"`{case['sweep']}`, `{case['strategy']}`",
              marked(case["measured"], case["noisy"]) + ("" if alone else f" {UNITS[case['unit']]}"),
-             f"{significant(case['best_other'])} ({case['best_by']})", significant(case["reach"])]
+             f"{case['best_other']:.4g} ({case['best_by']})", f"{case['reach']:.4g}"]
             for stencil, precision, size, case in cases]
     return markdown(["stencil", "precision", "size", "sweep, `--sync`", alone or "measured", "best other", "to reach"],
                     rows, 4)

@@ -1,0 +1,114 @@
+"""The documentation says what is so: tables are those of the records, and links, paths and dates lead somewhere."""
+
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+RECORDS = ROOT / "bench" / "records"
+LOG = ROOT / "docs" / "log"
+FOLDERS = ("app", "base", "bench", "cmake", "docs", "examples", "inputs", "kernels", "solver", "sync", "tests")
+SOURCES = {".c", ".h", ".cu", ".cuh", ".inc", ".def", ".py", ".txt", ".md"}
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+CODE = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
+# A name in backquotes that looks like a file of the project: in one of its folders, or alone with a suffix of sources.
+PATH = re.compile(rf"`((?:{'|'.join(FOLDERS)})/[\w./*-]+|[\w.-]+\.(?:c|h|cu|cuh|inc|def|md))`")
+PLACEHOLDER = re.compile(r"\b(NAME|THING)\b")
+CITED = re.compile(r'docs/log/(\d{4}-\d\d-\d\d)(?:\.md)?(?:,\s+"([^"]+)")?')
+
+
+def name(path):
+    return str(path.relative_to(ROOT))
+
+
+def prose(page):
+    """The lines of a page with their numbers, without code, tables and comments."""
+    text = CODE.sub(lambda match: "\n" * match[0].count("\n"), page.read_text(encoding="utf-8"))
+    return [(number, line) for number, line in enumerate(text.splitlines(), 1) if not line.startswith(("|", "<!--"))]
+
+
+def sources():
+    for folder in FOLDERS:
+        yield from (path for path in sorted((ROOT / folder).rglob("*")) if path.suffix in SOURCES)
+
+
+def tables(*arguments):
+    return subprocess.run([sys.executable, "-B", ROOT / "docs" / "tables.py", *arguments], capture_output=True,
+                          encoding="utf-8", check=False)
+
+
+class Tables(unittest.TestCase):
+    maxDiff = None
+
+    def test_pages_have_what_the_records_have(self):
+        done = tables("--check")
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+
+    def test_index_has_every_record(self):
+        """And of each what it says of itself."""
+        index = (RECORDS / "README.md").read_text(encoding="utf-8")
+        rows = re.findall(r"^\| \[([\w.-]+)\]\(\1\) \| .+ \| (.+) \| (.+) \| `(.+)` \|$", index, re.MULTILINE)
+        wanted = []
+        for path in sorted(RECORDS.glob("*.json")):
+            root = json.loads(path.read_text(encoding="utf-8"))
+            for report in root if isinstance(root, list) else [root]:
+                wanted.append((path.name, report.get("git_revision", report["version"]), report["command_line"]))
+        self.assertEqual([(file, version.split()[-1], command) for file, version, date, command in rows], wanted)
+        self.assertGreater(len(wanted), 30)
+
+    def test_no_records_among_the_pages(self):
+        self.assertEqual([name(path) for path in (ROOT / "docs").rglob("*") if path.suffix in (".json", ".png")], [])
+
+
+class Pages(unittest.TestCase):
+    maxDiff = None
+
+    def test_links(self):
+        missing = []
+        for page in [*PAGES, RECORDS / "README.md"]:
+            text = CODE.sub("", page.read_text(encoding="utf-8"))
+            missing += [f"{name(page)}: {link}" for link in re.findall(r"\]\(([^)#\s]+)", text)
+                        if not re.match(r"\w+:", link) and not (page.parent / link).exists()]
+        self.assertEqual(missing, [])
+
+    def test_paths(self):
+        """The log may name files that are gone; not by a path, which is mended there as links are."""
+        names = {path.name for folder in FOLDERS for path in (ROOT / folder).rglob("*")} | {
+            path.name for path in ROOT.iterdir()}
+        missing = []
+        for page in PAGES:
+            text = CODE.sub("", page.read_text(encoding="utf-8"))
+            for path in PATH.findall(text):
+                pattern = PLACEHOLDER.sub("*", path)
+                if "/" in path:
+                    found = any(ROOT.glob(pattern)) or any(page.parent.glob(pattern))
+                else:
+                    found = page.parent == LOG or any(pathlib.PurePath(each).match(pattern) for each in names)
+                if not found:
+                    missing.append(f"{name(page)}: {path}")
+        self.assertEqual(missing, [])
+
+    def test_lines(self):
+        """Of all pages but those that `stencil bench --md` wrote."""
+        pages = [page for page in PAGES if page.parent != ROOT / "docs" / "bench"]
+        long = [f"{name(page)}:{number}" for page in pages for number, line in prose(page) if len(line) > 120]
+        self.assertEqual(long, [])
+
+    def test_cited_days_of_the_log(self):
+        """Where a section is named, the day has it."""
+        missing = []
+        for path in [*PAGES, ROOT / "CHANGELOG.md", *sources()]:
+            text = re.sub(r"\s*\n[\s*/#]*", " ", path.read_text(encoding="utf-8"))
+            for day, section in CITED.findall(text):
+                page = LOG / f"{day}.md"
+                titles = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE) if page.exists() else []
+                if not page.exists() or section and section not in titles:
+                    missing.append(f"{name(path)}: docs/log/{day}.md {section}")
+        self.assertEqual(missing, [])
+
+
+if __name__ == "__main__":
+    unittest.main()
