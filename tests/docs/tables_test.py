@@ -17,6 +17,8 @@ CODE = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 # A name in backquotes that looks like a file of the project: in one of its folders, or alone with a suffix of sources.
 PATH = re.compile(rf"`((?:{'|'.join(FOLDERS)})/[\w./*-]+|[\w.-]+\.(?:c|h|cu|cuh|inc|def|md))`")
 PLACEHOLDER = re.compile(r"\b(NAME|THING)\b")
+# Titles of a page of the log: headings, and the words in bold that a part begins with.
+TITLE = re.compile(r"^(?:#+ (.+)|\*\*(.+?)[.:]?\*\*.*)$", re.MULTILINE)
 CITED = re.compile(r'docs/log/(\d{4}-\d\d-\d\d)(?:\.md)?(?:,\s+"([^"]+)")?')
 
 
@@ -104,8 +106,8 @@ class Pages(unittest.TestCase):
             text = re.sub(r"\s*\n[\s*/#]*", " ", path.read_text(encoding="utf-8"))
             for day, section in CITED.findall(text):
                 page = LOG / f"{day}.md"
-                titles = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE) if page.exists() else []
-                if not page.exists() or section and section not in titles:
+                titles = TITLE.findall(page.read_text(encoding="utf-8")) if page.exists() else []
+                if not page.exists() or section and section not in (heading or bold for heading, bold in titles):
                     missing.append(f"{name(path)}: docs/log/{day}.md {section}")
         self.assertEqual(missing, [])
 
