@@ -10,17 +10,17 @@ is made:
     <!-- table: KIND ARGUMENT=VALUE ... -->
     <!-- end -->
 
-Values are lists with commas and have no spaces. Records are named without their folder and ".json". Sizes are edges,
-x first, or one with its exponent: 384x352x320, 512² or 512³.
+Values are lists with commas, behind which a line may end, and have no spaces. Records are paths from the root of the
+project. Sizes are edges, x first, or one edge, with its exponent or without: 384x352x320, 512², 512³ or 512.
 
     records     All records: machine, version, date, command. It has no arguments.
-    speed       record, [stencils], [precisions], [sizes], [sweeps]. A row for each case of `stencil bench speed` that
+    speed       record, [stencils], [precisions], [sizes], [sweep]. A row for each case of `stencil bench speed` that
                 was measured, whose sweep is one of those named.
-    strategies  record, precision, sizes, [stencils], [sweeps], [rows], [digits], [bold]. us per step of `stencil bench
-                strategies` and `stencil bench sweep`: a column for each size, a row for each strategy. `rows` are
-                STRATEGY[/SWEEP[/EXCHANGE]] in the order wanted (`copy`: that of the field), by default all that there
-                are; `digits` are significant ones (4); `bold` marks what is within so many per cent of the least of
-                its column. Of several measurements of one thing the last counts.
+    strategies  record, sizes, [precisions], [stencils], [sweep], [rows], [digits], [bold]. us per step of `stencil
+                bench strategies` and `stencil bench sweep`: a column for each size, a row for each strategy, of one
+                precision. `rows` are STRATEGY[/SWEEP[/EXCHANGE]] in the order wanted (`copy`: that of the field), by
+                default all that there are; `digits` are significant ones (4); `bold` marks what is within so many
+                per cent of the least of its column. Of several measurements of one thing the last counts.
     barriers    record, [across], [threads], [blocks]. us of a pass of each barrier of `stencil bench grid` with
                 `threads` for each block (256) and `blocks` for each multiprocessor (1); `across` is the record of
                 those across several GPUs.
@@ -40,7 +40,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 RECORDS = ROOT / "bench" / "records"
 INDEX = RECORDS / "README.md"
-TABLE = re.compile(r"(<!-- table: ([^\n]*?) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
+TABLE = re.compile(r"(<!-- table: ((?:(?!-->).)*) -->\n)(?:(?!<!-- table: ).)*?(<!-- end -->)", re.DOTALL)
 UNITS = {"gcell_per_s": "Gcell/s", "us_per_step": "µs/step"}
 NONE = "–"
 
@@ -51,6 +51,8 @@ class TableError(Exception):
 
 def markdown(head, rows, numbers):
     """A table; the columns from `numbers` on are aligned to the right."""
+    if not rows:
+        raise TableError("no record has such rows")
     lines = [head, ["---" if at < numbers else "--:" for at in range(len(head))], *rows]
     return "".join("| " + " | ".join(line) + " |\n" for line in lines)
 
@@ -66,18 +68,17 @@ def marked(value, noisy, digits=4):
     return ("~" if noisy else "") + significant(value, digits)
 
 
-def reports(names):
-    """Of each record named: the reports of which it consists."""
-    for name in names:
-        path = RECORDS / f"{name}.json"
-        if not path.exists():
-            raise TableError(f"there is no record {name}")
-        root = json.loads(path.read_text(encoding="utf-8"))
+def reports(paths):
+    """The reports of which records consist, one behind the other."""
+    for path in paths:
+        if not (ROOT / path).is_file():
+            raise TableError(f"there is no record {path}")
+        root = json.loads((ROOT / path).read_text(encoding="utf-8"))
         yield from root if isinstance(root, list) else [root]
 
 
-def results(names, benchmarks):
-    for report in reports(names):
+def results(paths, benchmarks):
+    for report in reports(paths):
         yield from (result for result in report["results"] if result["benchmark"] in benchmarks)
 
 
@@ -93,12 +94,17 @@ def wanted(value, choice):
     return choice is None or value in choice
 
 
+def wanted_size(size, choice):
+    """`size` is text of edges(); a choice without an exponent is any field with such edges."""
+    return wanted(size, choice) or size.rstrip("²³") in choice
+
+
 # Kinds: each takes its arguments as lists of words and gives the text of the table.
 
 def table_records():
     rows = []
     for path in sorted(RECORDS.glob("*.json")):
-        for report in reports([path.stem]):
+        for report in reports([path]):
             if "results" in report:  # of several GPUs, some are of one
                 device = max((result["device"] for result in report["results"]), key=len)
             else:
@@ -113,14 +119,14 @@ def table_records():
     return markdown(["file", "machine", "version", "date", "command"], rows, 5)
 
 
-def table_speed(record, stencils=None, precisions=None, sizes=None, sweeps=None):
+def table_speed(record, stencils=None, precisions=None, sizes=None, sweep=None):
     cases = []
     for case in (case for report in reports(record) for case in report["rows"]):
         stencil, precision = case["case"].split()[:2]
         precision = precision.replace("fp", "float")
         size = edges(case["axes"])
         if (case["measured"] is not None and wanted(stencil, stencils) and wanted(precision, precisions)
-                and wanted(size, sizes) and wanted(case["sweep"], sweeps)):
+                and wanted_size(size, sizes) and wanted(case["sweep"], sweep)):
             gpus = case["axes"].get("gpus", 1)
             cases.append((stencil, precision, size if gpus == 1 else f"{size}, {gpus} GPUs", case))
     units = {UNITS[case["unit"]] for *_, case in cases}
@@ -143,34 +149,39 @@ def strategy_key(row):
     return "/".join([strategy, *rest])
 
 
-def strategy_label(row):
+def strategy_label(row, one_sweep):
     if row == "copy":
         return "copy of the field (`cudaMemcpy`)"
     strategy, sweep, exchange, *_ = [*row.split("/"), "", ""]
     option = {"": "", "overlap": " --overlap"}.get(exchange, f" --halo {exchange}")
-    return f"`{strategy}{option}`" + (f", `{sweep}`" if sweep else "")
+    return f"`{strategy}{option}`" + (f", `{sweep}`" if sweep and not one_sweep else "")
 
 
-def measured_strategies(record, precision, stencils):
-    """By row and size: the row."""
+def measured_strategies(record, precisions, stencils):
+    """The precision, and by row and size: the row."""
     found = {}
+    seen = set()
     for result in results(record, ("strategies", "sweep")):
         parameters = result["parameters"]
-        if parameters["precision"] != precision or not wanted(parameters["stencil"], stencils):
+        if not wanted(parameters["precision"], precisions) or not wanted(parameters["stencil"], stencils):
             continue
+        seen.add(parameters["precision"])
         for row in (row for row in result["rows"] if row["statistics"]):
             axes = {**parameters, **row["axes"]}
             if "ny" not in axes:  # --sizes: all edges are as long
                 axes = {axis: axes["nx"] for axis in ("nx", "ny", "nz")[:len(parameters["boundary"].split(","))]}
             name = "copy" if row["kind"] == "copy" else strategy_key(row["name"])
             found[name, edges(axes)] = row
-    return found
+    if len(seen) != 1:
+        raise TableError(f"a table is of one precision, not of {', '.join(sorted(seen)) or 'none'}: precisions=...")
+    return seen.pop(), found
 
 
-def table_strategies(record, precision, sizes, stencils=None, sweeps=None, rows=None, digits=("4",), bold=None):
-    found = measured_strategies(record, precision[0], stencils)
+def table_strategies(record, sizes, precisions=None, stencils=None, sweep=None, rows=None, digits=("4",), bold=None):
+    precision, found = measured_strategies(record, precisions, stencils)
+    sizes = [next((size for _, size in found if wanted_size(size, [choice])), choice) for choice in sizes]
     names = rows or list(dict.fromkeys(name for name, size in found if size in sizes))
-    names = [name for name in names if sweeps is None or strategy_key(name).split("/")[1] in sweeps]
+    names = [name for name in names if name == "copy" or wanted(strategy_key(name).split("/")[1], sweep)]
     seconds = {at: row["statistics"]["median"] for at, row in found.items() if row["kind"] != "copy"}
 
     def cell(name, size):
@@ -178,15 +189,16 @@ def table_strategies(record, precision, sizes, stencils=None, sweeps=None, rows=
         if row is None:
             return NONE
         text = marked(row["statistics"]["median"] * 1e6, row["noisy"], int(digits[0]))
+        if not bold:
+            return text
         least = min(seconds[key] for key in ((strategy_key(other), size) for other in names) if key in seconds)
-        close = bold and row["statistics"]["median"] <= least * (1 + float(bold[0]) / 100)
-        return f"**{text}**" if close else text
+        return f"**{text}**" if row["statistics"]["median"] <= least * (1 + float(bold[0]) / 100) else text
 
-    lines = [[strategy_label(name), *(cell(name, size) for size in sizes)] for name in names]
+    lines = [[strategy_label(name, sweep and len(sweep) == 1), *(cell(name, size) for size in sizes)] for name in names]
     unknown = [line[0] for line in lines if set(line[1:]) == {NONE}]
     if unknown:
         raise TableError(f"no record has {unknown[0]}")
-    return markdown([precision[0], *sizes], lines, 1)
+    return markdown([precision, *sizes], lines, 1)
 
 
 def table_barriers(record, across=None, threads=("256",), blocks=("1",)):
@@ -227,7 +239,7 @@ KINDS = {"records": table_records, "speed": table_speed, "strategies": table_str
 
 def make(words):
     """The table that a comment asks for."""
-    kind, *arguments = words.split() or [""]
+    kind, *arguments = re.sub(r",\s+", ",", words).split() or [""]
     if kind not in KINDS:
         raise TableError(f"'{kind}' is no kind of table; there are {', '.join(KINDS)}")
     pairs = [argument.partition("=")[::2] for argument in arguments]
@@ -245,7 +257,7 @@ def renewed(page):
 
     def replace(match):
         try:
-            return match[1] + make(match[2]) + match[4]
+            return match[1] + make(match[2]) + match[3]
         except TableError as error:
             line = text.count("\n", 0, match.start()) + 1
             raise TableError(f"{page.relative_to(ROOT)}:{line}: {error}") from error

@@ -1,5 +1,6 @@
 """The documentation says what is so: tables are those of the records, and links, paths and dates lead somewhere."""
 
+import importlib.util
 import json
 import pathlib
 import re
@@ -42,12 +43,40 @@ def tables(*arguments):
                           encoding="utf-8", check=False)
 
 
+def module():
+    spec = importlib.util.spec_from_file_location("tables", ROOT / "docs" / "tables.py")
+    found = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(found)
+    return found
+
+
 class Tables(unittest.TestCase):
     maxDiff = None
 
     def test_pages_have_what_the_records_have(self):
         done = tables("--check")
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+
+    def test_what_cannot_be_made_is_named(self):
+        made = module()
+        for words, message in (
+                ("heat record=bench/records/speed-h200.json", "'heat' is no kind of table"),
+                ("speed record=bench/records/none.json", "there is no record bench/records/none.json"),
+                ("speed record=bench/records/speed-h200.json colour=red", "unexpected keyword argument 'colour'"),
+                ("speed record=bench/records/speed-h200.json sizes=7²", "no record has such rows"),
+                ("strategies record=bench/records/weak-4.json sizes=16384² rows=graph", "no record has `graph`"),
+                ("strategies record=bench/records/scaling-h200-x4.json sizes=512", "of float32, float64")):
+            with self.subTest(words), self.assertRaisesRegex(made.TableError, message):
+                made.make(words)
+
+    def test_figures(self):
+        """Digits that end in zeros stay, and are counted after rounding."""
+        made = module()
+        for value, digits, text in ((9.998, 3, "10.0"), (4.7004, 4, "4.700"), (2082.4, 4, "2082"), (20824, 4, "20824"),
+                                    (0.04217, 3, "0.0422")):
+            self.assertEqual(made.significant(value, digits), text)
+        self.assertEqual(made.edges({"nx": 384, "ny": 352, "nz": 320, "gpus": 1}), "384x352x320")
+        self.assertEqual(made.edges({"nx": 64, "ny": 64}), "64²")
 
     def test_index_has_every_record(self):
         """And of each what it says of itself."""
