@@ -75,8 +75,8 @@ typedef struct stencil_pipeline_tile_shape {
  * different times each writes a part, and memory reads the rest. */
 enum { STENCIL_PIPELINE_VECTOR_BYTES = 16, STENCIL_PIPELINE_SECTOR_BYTES = 32 };
 
-/* As much as registers and shared memory hold; measured, docs/log/2026-11-25.md. GENERAL: with weights of each
- * level and the source term, which take registers, too. */
+/* As much as registers and shared memory hold; measured, docs/log/2026-11-25.md. GENERAL: with weights of
+ * each level and the source term, which take registers, too. */
 STENCIL_CONSTANT stencil_pipeline_tile_shape stencil_pipeline_tile_of(stencil_rule rule, int radius, bool f64,
                                                                       bool general) {
     const stencil_pipeline_tile_shape star[][2] = {{{4, 4, 4, 8, 2}, {4, 2, 4, 8, 2}},
