@@ -37,7 +37,7 @@ typedef enum stencil_pipeline_kind {
     STENCIL_PIPELINE_CHECKED
 } stencil_pipeline_kind;
 
-/* As much as registers hold; measured on an H200, docs/performance.md. */
+/* As much as registers hold; measured on an H200, docs/log/2026-11-23.md. */
 STENCIL_CONSTANT stencil_pipeline_shape stencil_pipeline_shape_of(stencil_rule rule, int radius, bool f64,
                                                                   stencil_pipeline_kind kind) {
     const stencil_pipeline_shape star[][2] = {{{4, 4, 21, 2}, {8, 2, 19, 3}}, {{4, 2, 21, 3}, {8, 1, 19, 3}}},
@@ -75,8 +75,8 @@ typedef struct stencil_pipeline_tile_shape {
  * different times each writes a part, and memory reads the rest. */
 enum { STENCIL_PIPELINE_VECTOR_BYTES = 16, STENCIL_PIPELINE_SECTOR_BYTES = 32 };
 
-/* As much as registers and shared memory hold; measured, docs/performance.md. GENERAL: with weights of each
- * level and the source term, which take registers, too. */
+/* As much as registers and shared memory hold; measured, docs/log/2026-11-25.md. GENERAL: with weights of
+ * each level and the source term, which take registers, too. */
 STENCIL_CONSTANT stencil_pipeline_tile_shape stencil_pipeline_tile_of(stencil_rule rule, int radius, bool f64,
                                                                       bool general) {
     const stencil_pipeline_tile_shape star[][2] = {{{4, 4, 4, 8, 2}, {4, 2, 4, 8, 2}},

@@ -92,7 +92,7 @@ struct resident_exchange : resident_tile<P, T_, General, Shape> {
     }
 
     /* An exchange costs by the instructions that a warp makes, six to eight clocks each, and by the trips
-     * that are made one after the other (docs/performance.md). Cells in registers have to be named one by
+     * that are made one after the other (docs/log/2026-11-25.md). Cells in registers have to be named one by
      * one, so they go through shared memory: the stage, where ghost cells are between passes, has room for
      * them. Rows in shared memory are sent and fetched where they are. A warp has whole ghost rows, a thread
      * has a row of the tile, of which it sends and fetches columns: where they are follows from little.

@@ -14,7 +14,7 @@
 namespace stencil {
 
 /* Rows loaded at once, blocks on a multiprocessor (they share its registers) and threads of a block along x:
- * measured on an H200, docs/performance.md. Kernels are compiled with them, so all GPUs that run this code
+ * measured on an H200, docs/log/2026-11-22.md. Kernels are compiled with them, so all GPUs that run this code
  * have the same, and they are no values of solver/machine/tuning/. */
 struct stream_tuning {
     int batch, blocks, block_x;

@@ -17,8 +17,9 @@ typedef struct stencil_stream_sums {
     int longest; /* stream; its 2 radius rows that are added in vain want it long */
 } stencil_stream_sums;
 
-/* Sets that are at the copy's bandwidth with a window have no sums. Measured on an H200 (docs/performance.md,
- * "The stream sweep"). launched: a step is a launch; persistent loops have fewer registers left. */
+/* Sets that are at the copy's bandwidth with a window have no sums. Measured on an H200
+ * (docs/log/2026-11-23.md, "A ring in shared memory"). launched: a step is a launch; persistent loops have
+ * fewer registers left. */
 STENCIL_CONSTANT stencil_stream_sums stencil_stream_sums_of(int rank, int radius, bool f64, bool launched) {
     const stencil_stream_sums none = {1, 0, 2, 0}, flat = {1, 6, 2, 32},
                               flat_box3 = {1, 6, 2, f64 ? 64 : 256}, far = {launched ? 4 : 2, 1, 2, 64},

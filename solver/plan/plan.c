@@ -115,7 +115,7 @@ static void name_device(stencil_plan *plan, const stencil_machine *machine) {
 }
 
 /* Not for more words than pay, nor where steps are long, whose kernel has no room for what flagged words keep
- * in registers: as soon as a GPU's fields are more than its L2 holds (docs/performance.md). */
+ * in registers: as soon as a GPU's fields are more than its L2 holds (docs/log/2026-11-22.md). */
 static bool ll_pays(const stencil_plan *plan, const stencil_problem *problem,
                     const stencil_machine *machine) {
     if (stencil_ll_words(problem->precision) * stencil_ll_slots_most(&plan->cut) > plan->tuning.ll_words_max)

@@ -127,7 +127,7 @@ stencil_sweep_id stencil_sweep_usual(const stencil_plan *plan, const stencil_pro
 
 /* Steps of a pass whose last one is checked, at most; 0: as many as of any. On a GPU a warp of each line
  * sums in such a pass instead of making steps, or the plain sweep makes that step by itself
- * (docs/performance.md, "Passes whose last step is checked"). */
+ * (docs/log/2026-11-23.md, "Passes whose last step is checked"). */
 int stencil_sweep_checked_most(const stencil_plan *plan, const stencil_problem *problem);
 
 /* Gives a plan of a sweep of several steps the passes that were measured to suit it, which are also those of

@@ -772,12 +772,12 @@ class FromTest(Commands):
                       "     1  8.00 16.00\n     2 16.00 32.00\n     4 32.00\n\n", text)
         self.assertEqual(text.count(" down, "), 2)
 
-    # The first words of what a file in docs/ is, where it is no report of this command.
+    # The first words of what a record is, where it is no report of this command.
     OTHERS = {"auto-h200.json": "the description of a machine: --machine FILE of 'stencil plan'",
               "auto-h200-x2.json": "the description of a machine: --machine FILE of 'stencil plan'"}
 
-    def test_every_json_of_the_docs(self):
-        files = sorted((ROOT / "docs").rglob("*.json"))
+    def test_every_record(self):
+        files = sorted((ROOT / "bench" / "records").rglob("*.json"))
         self.assertGreater(len(files), 20)
         for file in files:
             with self.subTest(file.name):

@@ -130,8 +130,8 @@ class CasesTest(Commands):
 
     @unittest.skipUnless(HAVE_MATPLOTLIB, "no matplotlib here (Debian: python3-matplotlib)")
     def test_plots(self):
-        """Of the figures in docs: lines over sizes, also of cases over several parts that were run on one."""
-        self.ok("cases", "--from", str(ROOT / "docs/cases-h200.json"), "--plot", self.path("plots"), "--quiet")
+        """Of the figures in the records: lines over sizes, also of cases over several parts that were run on one."""
+        self.ok("cases", "--from", str(ROOT / "bench/records/cases-h200.json"), "--plot", self.path("plots"), "--quiet")
         lines = {f"{name}-lines.png" for name in [*CASES, *IN_PARTS]}
         self.assertLessEqual(lines | {"quadratic-box.png", "warp-reduction-box.png"}, set(os.listdir(self.path("plots"))))
 
