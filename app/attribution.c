@@ -7,7 +7,7 @@
 #include "app/signals.h"
 #include "app/table.h"
 
-/* How long the batches may take where steps are short, how many steps a timeline shows. */
+/* Seconds that the batches may take where steps are short; number of steps that a timeline shows. */
 static const double budget_s = 1.0;
 enum { TRACE_STEPS = 200 };
 
@@ -92,7 +92,7 @@ static double steps_time_s(const attribution *a, const double *row_s) {
     return all_s;
 }
 
-/* What a step of that plan takes. */
+/* Returns the time of a step with the plan that the run ended with, in µs. */
 static double own_step_us(const run_record *record) {
     const stencil_tune *t = &record->choice.tune;
     const double steps = (double)(record->report.steps - t->mark);
@@ -113,8 +113,8 @@ static void print_answer(const attribution *a, const run_record *record, const d
           percent * row_s[STENCIL_TIME_IMBALANCE], a->steps.timeline.unit);
 }
 
-/* What the user can do: another plan that was measured to be quicker, or is predicted to be, by more than
- * what figures of this machine are off, or of another one. */
+/* Prints another plan that was measured to be quicker, or is predicted to be, by more than the figures of
+ * this machine or of general ones are off; or that none is known. */
 static void print_rival(const attribution *a, const run_record *record) {
     const bool measured = a->rival.samples > 0;
     const double own_us = own_step_us(record),
@@ -178,7 +178,7 @@ static stencil_step_times removal_step(const stencil_removal *r) {
     return (stencil_step_times){NAN, r->compute_s, r->barrier_s};
 }
 
-/* Whether a batch takes longer without its barriers, by more than batches alike differ. */
+/* Tells whether a batch takes longer without its barriers, by more than batches alike differ. */
 static bool drifts(const stencil_removal *r) {
     return r->share > 1 + fmax(2 * r->spread, 0.02);
 }
@@ -237,7 +237,7 @@ static const char *short_time(double seconds, char text[TEXT_SIZE]) {
 }
 #define SHORT_TIME(seconds) short_time(seconds, (char[TEXT_SIZE]){""})
 
-/* How many waits were how long, two bins of the histogram to a line with a bar of up to 50 columns. */
+/* Prints the histogram of waits, two bins to a line with a bar of up to 50 columns. */
 static void print_waits(const stencil_attribution *a) {
     static const char bar[] = "##################################################";
     const stencil_waits *w = &a->inside.wait;

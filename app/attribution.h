@@ -4,7 +4,7 @@
 #include "app/report.h"
 #include "solver/attribution/attribution.h"
 
-/* What the options ask for, filled once the run is done and its result written. */
+/* Attribution that the options ask for, filled once the run is done and its result written. */
 typedef struct attribution {
     bool wanted, known; /* --attribute; and it could be made */
     const char *trace;  /* --trace: where to; NULL: not asked for */

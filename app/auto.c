@@ -1,4 +1,4 @@
-/* How a run finds its plan: what its options leave open is predicted, known from earlier runs, or timed. */
+/* Finds the plan of a run: what its options leave open is predicted, known from earlier runs, or timed. */
 #include "app/choice.h"
 #include "app/machine.h"
 #include "app/signals.h"

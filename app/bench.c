@@ -26,7 +26,7 @@ typedef struct bench_options {
     bool list, fail, force, quiet;
 } bench_options;
 
-/* What the command holds while it goes. */
+/* State of a `bench` command. */
 typedef struct bench_state {
     bench_options options; /* first: what the tables fill */
     stencil_bench_report report;
@@ -35,7 +35,7 @@ typedef struct bench_state {
 } bench_state;
 
 #define AT(field) OPTION_AT(bench_options, field)
-/* How to measure. */
+/* Options that say how to measure. */
 static const option measure_table[] = {
     {.heading = "What"},
     {"list", 'l', OPTION_FLAG, AT(list), NULL, .help = "list the benchmarks, then stop"},
@@ -106,10 +106,10 @@ static const option bench_table[] = {
     {NULL},
 };
 
-/* How a benchmark starts this program again for what may hang or crash. */
+/* Command line by which a benchmark starts this program again for what may hang or crash. */
 static const char *const child_command[] = {"/proc/self/exe", "bench", "--child", NULL};
 
-/* Whether an operand names it: by its name, or all cases by theirs. */
+/* Tells whether an operand names a benchmark: by its own name, or by the one name of all cases. */
 static bool names(const char *operand, const char *benchmark) {
     if (strcmp(operand, benchmark) == 0)
         return true;
@@ -140,7 +140,7 @@ static stencil_status check_name(const char *file, const stencil_bench_report *r
     FAIL(USAGE, "%s%s", what, file == NULL ? ": 'stencil bench --list' lists them" : "");
 }
 
-/* Whether an operand is a file with a problem. */
+/* Tells whether an operand is a file with a problem. */
 static bool is_file(const char *operand) {
     const size_t length = strlen(operand);
     return strchr(operand, '/') != NULL || (length > 3 && strcmp(operand + length - 3, ".h5") == 0);
@@ -319,7 +319,7 @@ static stencil_status open_outputs(bench_state *state) {
                                     : STENCIL_OK;
 }
 
-/* Where tables are wanted, and go. */
+/* Returns the stream for tables; NULL where none are wanted, or standard output has other contents. */
 static FILE *tables_to(const bench_options *options) {
     return options->quiet || count_on_stdout(options) > 0 ? NULL : stdout;
 }

@@ -1,4 +1,4 @@
-/* What `stencil bench` makes of its results. Internal to the command. */
+/* Input and tables of `stencil bench`. Internal to the command. */
 #pragma once
 
 #include "app/table.h"
@@ -60,7 +60,7 @@ void bench_collect_axes(const stencil_bench_row *row, const char **axis, int *co
 
 /* bench_table.c: what stands in which row and column. */
 
-/* How numbers of one unit are shown. */
+/* Scale that numbers of one unit are shown in. */
 typedef struct bench_scale {
     double factor; /* shown = value / factor */
     char unit[32]; /* "us/pass", "GB/s", "cycles" */

@@ -44,7 +44,7 @@ static void add_bar(table *t, const stencil_bench_bar *bar, bool copies) {
         table_add_cell(t, "%s", bar->best_by);
 }
 
-/* Those that were published, or those beside the copy: they are all of one sweep, a step at a time. */
+/* Lists bars beside published methods, or those beside the copy (all of one sweep, a step at a time). */
 void bench_bar_table(const stencil_bench_result *result, int which, table *t, char title[BENCH_TITLE_SIZE]) {
     static const char *const units[STENCIL_BAR_UNITS] = {"Gcell/s", "µs per step"};
     const stencil_bar_unit unit = (stencil_bar_unit)(which / 2);

@@ -25,7 +25,7 @@ static stencil_status find_script(char *path, size_t size) {
     return STENCIL_OK;
 }
 
-/* What the script said last is the reason of its exit code, which is one of ours or a crash of Python. */
+/* Fails as the script did, by its exit code (ours, or a crash of Python): what it said last is the reason. */
 static stencil_status judge(int how, FILE *said) {
     char line[TEXT_NAME_SIZE / 2] = "";
     rewind(said);

@@ -9,7 +9,7 @@
 
 enum { LINE_SIZE = TEXT_NAME_SIZE };
 
-/* What has a meaning to Markdown in a text. */
+/* Characters that mean something to Markdown in a text. */
 static const char special[] = "*`_<~";
 
 void bench_print_line(bench_printer *p, const char *label, const char *text) {
@@ -82,7 +82,7 @@ static void print_samples(bench_printer *p, const stencil_bench_result *result) 
     bench_print_line(p, "Samples", text);
 }
 
-/* Of what the tables show: cases, or rows. */
+/* Prints how many of the cases or rows that the tables show are noisy, if any, and why. */
 static void print_noise(bench_printer *p, const stencil_bench_result *result, double max_noise) {
     int noisy = 0, measured = 0, unknown = 0;
     char how[80] = "how far their samples spread is not known";

@@ -65,7 +65,7 @@ void bench_add_median(table *t, const stencil_bench_row *row, const bench_scale 
         table_add_cell(t, "%s%s", row->noisy ? "~" : "", value_text(row->statistics.median, scale, text));
 }
 
-/* What a listing says of rows with samples, a column each; one that says nothing is left out. */
+/* Columns of a listing of rows with samples; a column that says nothing is left out. */
 typedef enum value_kind { UNIT, SCALED, DIGITS, SPREAD, COUNT, RATE, FACTOR } value_kind;
 #define OF(what, member)       .kind = what, .offset = offsetof(stencil_bench_row, member)
 #define MICRO(member)          OF(DIGITS, member), .factor = 1e-6
@@ -101,7 +101,7 @@ static const struct {
 };
 enum { VALUES = sizeof values / sizeof *values, BYTES_RATE = 8 };
 
-/* What stands in such a column (returned); "": nothing. */
+/* Returns what stands in a listing's column for this row; "": nothing. */
 static const char *cell_text(const stencil_bench_row *row, int column, const bench_scale *scale,
                              char text[TABLE_CELL_SIZE]) {
     const double value = *(const double *)(const void *)((const char *)row + values[column].offset),

@@ -150,7 +150,7 @@ static bool go_on(void *context) {
     return signals_caught == 0;
 }
 
-/* What all cases say. */
+/* Agreement of auto's choices and of predictions with what was measured, over all cases. */
 typedef struct check_summary {
     int close, predicted;    /* auto within 5 % of the fastest; predicted within 25 % */
     double loss, worst, off; /* the mean and the largest loss; the median of how far off predictions are */

@@ -1,4 +1,4 @@
-/* How a run finds its plan; candidates, for people and as JSON; and what runs have found out about which of
+/* Choice of a run's plan; candidates, for people and as JSON; and what runs have found out about which of
  * them is the quickest ("wisdom"), for later ones: in this user's cache, or in a file that a site hands
  * round. */
 #pragma once
@@ -8,7 +8,7 @@
 #include "app/text.h"
 #include "solver/run/tune.h"
 
-/* Of options: "auto" and all strategies or sweeps. */
+/* Values of --sync and --sweep: "auto" and all strategies or sweeps; NULL behind the last one. */
 extern const char *const choice_syncs[], *const choice_sweeps[];
 
 /* The row of --depth, with app/options.h. */
@@ -60,12 +60,11 @@ void choice_print_reasons(const stencil_choice *choice);
 json_t *choice_json(const stencil_choice *choice);
 const char *choice_by(const auto_choice *a);
 
-/* Where wisdom is: a file's name, "off" (then ""), or NULL for this user's (returned); what a link points to.
- */
+/* Finds the file of wisdom (returned): `file`, this user's for NULL, "" for "off"; links are followed. */
 const char *wisdom_path(const char *file, char path[TEXT_NAME_SIZE]);
 
-/* Whether entries may be added to the file `path` that the user has given for this option ("wisdom"): it is
- * wisdom of this version, or empty, or missing. BAD_DATA, UNAVAILABLE, NO_INPUT, NO_MEMORY, USAGE. */
+/* Checks that entries may be added to the file `path` that the user has given for this option ("wisdom"): it
+ * is wisdom of this version, or empty, or missing. BAD_DATA, UNAVAILABLE, NO_INPUT, NO_MEMORY, USAGE. */
 stencil_status wisdom_check(const char *option, const char *path);
 
 /* The candidate that was the quickest for a problem like this one, with what it took; -1: nobody knows. What

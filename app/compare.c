@@ -40,7 +40,7 @@ static const option compare_table[] = {
 /* Elements that are read at a time. */
 enum { BLOCK_ELEMENTS = 1 << 20 };
 
-/* What was found. */
+/* Result of a comparison of two files. */
 typedef struct difference {
     const char *what; /* "" equal, "shape", "type", "values" */
     int64_t count;    /* cells beyond atol and rtol */
@@ -164,7 +164,7 @@ static bool has_one_name(const comparison *c) {
 /* "/u", "/u and /temperature". */
 #define NAMES_TEXT(c) (has_one_name(c) ? (c)->a.name : TEXT("%s and %s", (c)->a.name, (c)->b.name))
 
-/* How far apart the values are. */
+/* Prints how far apart the values are. */
 static void print_distance(const comparison *c) {
     int64_t index[STENCIL_RANK_MAX];
     index_of(&c->a.is, c->found.at, index);

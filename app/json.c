@@ -82,7 +82,7 @@ static bool is_special(const char *target) {
     return stat(target, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
 }
 
-/* Whether two files would appear under one name: the same in the same directory. */
+/* Tells whether two files would appear under one name: the same in the same directory. */
 static bool same_file(const char *a, const char *b) {
     const char *last_a = stencil_path_last(a), *last_b = stencil_path_last(b);
     struct stat first, second;
@@ -137,7 +137,7 @@ stencil_status target_write(const char *option, const char *target, bool force, 
                             const void *content) {
     if (target == NULL)
         return STENCIL_OK;
-    /* What does not arrive is found by output_check(). */
+    /* Output that does not arrive is found by output_check(). */
     if (target_is_stdout(target)) {
         print(stdout, content);
         output_flush();
@@ -179,7 +179,7 @@ static void print_shortest(FILE *out, const char *text) {
 }
 
 static bool print(FILE *out, const void *root) {
-    /* What stands behind \u is the same to a reader, and passes a stream that becomes ASCII. */
+    /* Escapes (\u) mean the same to a reader, and pass a stream that becomes ASCII. */
     const size_t escapes = out == stdout && output_is_ascii() ? JSON_ENSURE_ASCII : 0;
     char *text = json_dumps(root, FORMAT | escapes);
     if (text == NULL)

@@ -23,7 +23,7 @@ stencil_status json_read(const char *path, json_t **root);
  * description of a machine: …". NULL: no command has written it. */
 const char *json_what(const json_t *root);
 
-/* Whether `target` (a file name, "-" or NULL) is standard output. */
+/* Tells whether `target` (a file name, "-" or NULL) is standard output. */
 bool target_is_stdout(const char *target);
 
 /* CANNOT_CREATE where `target` cannot be written: looked at before the work that it will report. An existing

@@ -24,7 +24,7 @@ const char *machine_build(const stencil_machine *machine, bool gpu, char text[96
     return gpu ? stencil_text_add(text, 96, ", driver %s", TEXT_CUDA(machine->driver_version)) : text;
 }
 
-/* What figures are of. */
+/* Returns the device and the build that figures are of. */
 static const char *key_text(const stencil_machine *machine, bool gpu, char text[256]) {
     char device[160], build[96];
     snprintf(text, 256, "%s, %s", machine_device(machine, gpu, device), machine_build(machine, gpu, build));

@@ -22,8 +22,8 @@ stencil_status machine_calibrate(stencil_machine *machine, bool gpu, double seco
 /* Keeps what was measured of this machine for later calls. CANNOT_CREATE, IO. */
 stencil_status machine_keep_costs(const stencil_machine *machine, bool gpu);
 
-/* What figures are of: "1 x NVIDIA H200"; and what they are valid for: "stencil 0.2.0 5f6f477d9a1b, driver
- * 13.0" (returned). */
+/* Return the device that figures are of: "1 x NVIDIA H200"; and the build that they are valid for: "stencil
+ * 0.2.0 5f6f477d9a1b, driver 13.0". */
 const char *machine_device(const stencil_machine *machine, bool gpu, char text[160]);
 const char *machine_build(const stencil_machine *machine, bool gpu, char text[96]);
 

@@ -61,7 +61,7 @@ static stencil_status make_spec(const invocation *call, stencil_spec *spec) {
     return STENCIL_OK;
 }
 
-/* What the size has to be, in words of the options: the solver speaks of /u. */
+/* Checks the size in words of the options: the solver speaks of /u. */
 static stencil_status check_size(const stencil_spec *spec) {
     const stencil_shape *shape =
         &stencil_shapes[spec->rank == 2 ? STENCIL_SHAPE_j2d5pt : STENCIL_SHAPE_j3d7pt];

@@ -190,7 +190,7 @@ static stencil_status option_read(const option *option, const char *text, void *
     }
 }
 
-/* What every command knows; the values are in the invocation. */
+/* Options of every command; the values are in the invocation. */
 static const option common_table[] = {
     {"help", 'h', OPTION_FLAG, OPTION_AT(invocation, help), NULL, .help = "this help"},
     {"version", 'V', OPTION_FLAG, OPTION_AT(invocation, version), NULL, .help = "of the program"},
@@ -299,7 +299,7 @@ static stencil_status read_operand(const char *text, invocation *call) {
     return STENCIL_OK;
 }
 
-/* What stands in a structure before the command line is read. */
+/* Sets what a structure holds before the command line is read. */
 static stencil_status set_presets(const option *table, char *structure) {
     for (const option *option = table; !is_end(option); option++)
         if (option->table != NULL)

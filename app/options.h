@@ -106,10 +106,10 @@ struct invocation {
  * option and what it accepts. */
 stencil_status options_parse(const command *command, char **argv, void *values, invocation *call);
 
-/* Whether an option was given ("device"), or given with a value ("device cpu"). */
+/* Tells whether an option was given ("device"), or given with a value ("device cpu"). */
 bool options_given(const invocation *call, const char *what);
 
-/* Whether an option stands in a table, or in one of that table's. */
+/* Tells whether an option stands in a table, or in a table that this one contains. */
 bool options_has(const option *table, const option *wanted);
 
 /* Puts the options of a table that were given into another structure of the table's kind. What could be read

@@ -61,7 +61,7 @@ typedef struct plan_state {
     const char *path; /* of the file that it is of; NULL: of options */
 } plan_state;
 
-/* Of a file, or of the options; without a size for --sizes. */
+/* Reads the problem of a file, or of the options; it has no size yet where --sizes is given. */
 static stencil_status find_spec(plan_state *state, const invocation *call) {
     const plan_options *o = &state->options;
     stencil_spec *spec = &state->spec;
@@ -147,7 +147,7 @@ static stencil_status find_best(plan_state *state, int64_t extent, const char *b
     return status;
 }
 
-/* Whether a size is no good, and not the machine or an option at any size. */
+/* Tells whether a failure is due to the size, not to the machine or to an option at any size. */
 static bool is_of_size(stencil_status status) {
     return status == STENCIL_USAGE || status == STENCIL_BAD_DATA || status == STENCIL_NO_MEMORY;
 }

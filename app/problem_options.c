@@ -124,7 +124,7 @@ stencil_status problem_options_apply(const invocation *call, stencil_spec *spec)
         spec->steps = -1;
     if (options_given(call, "steps"))
         spec->time_end = NAN;
-    /* Those of a file suit its rank. */
+    /* A file's boundaries and spacings suit its rank: a count that does not was given as an option. */
     const bool boundary = spec->boundary_count > 1 && spec->boundary_count != spec->rank;
     const int count = boundary ? spec->boundary_count : spec->spacing_count;
     CHECK(spec->rank == 0 || count <= 1 || count == spec->rank, USAGE,

@@ -14,7 +14,7 @@ typedef struct progress {
     double criterion_residual;       /* that rtol is relative to, as far as it is known */
 } progress;
 
-/* Whether progress may be shown: stderr is a terminal, NO_COLOR is not set, TERM is not "dumb". */
+/* Tells whether progress may be shown: stderr is a terminal, NO_COLOR is not set, TERM is not "dumb". */
 bool progress_possible(void);
 
 /* A bar is shown where progress_possible() and not `quiet`. */

@@ -183,7 +183,7 @@ static int64_t read_index(const reference *r, int axis, int64_t i) {
     return i >= -around && i < n + around ? reference_image(i, n, r->boundary[axis]) : -1;
 }
 
-/* What a row of cells reads: for each point a row of the field, NULL: zeros; the row of b. */
+/* Operands of a row of cells: for each point a row of the field, NULL: zeros; the row of b. */
 typedef struct row {
     const reference *r;
     const void *u[STENCIL_POINTS_MAX], *b;
@@ -328,7 +328,7 @@ stencil_status reference_residual(const reference *r, stencil_norm norm, const v
             value[line * chunks + c] = chunk_value(r, norm, u, next, start + r->low[STENCIL_X] + c * CHUNK,
                                                    start + r->high[STENCIL_X]);
     }
-    /* In place: group g is read before value g, which never lies behind it, is written. */
+    /* Values are folded in place: group g is read before value g, which never lies behind it, is written. */
     for (int64_t count = lines * chunks; count > 1; count = (count + GROUP - 1) / GROUP)
         for (int64_t first = 0; first < count; first += GROUP)
             value[first / GROUP] = fold(value + first, count - first, GROUP, LANES, norm);

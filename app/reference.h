@@ -6,7 +6,7 @@
 
 #include "solver/problem/problem.h"
 
-/* What a step does. Everything per axis is in (z, y, x); a 2D problem has extent 1 and offset 0 in z. */
+/* Definition of a step. Everything per axis is in (z, y, x); a 2D problem has extent 1 and offset 0 in z. */
 typedef struct reference {
     stencil_precision precision;
     int64_t extent[3]; /* cells of the arrays, boundary cells included */

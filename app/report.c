@@ -163,7 +163,7 @@ static void note_prediction(const stencil_problem *problem, stencil_notes *notes
                           TEXT_COUNTED(problem->stop.steps, "step"));
 }
 
-/* What an accelerated problem, or one that is no longer, has in place of what was asked for. */
+/* Notes what an accelerated problem, or one that is no longer, has in place of what was asked for. */
 static void note_cycle(const stencil_problem *problem, const stencil_spec *file, stencil_notes *notes) {
     const stencil_spec *spec = &problem->spec;
     const stencil_stop *stop = &problem->stop;

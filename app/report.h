@@ -1,4 +1,4 @@
-/* What `run` tells: a report for people, and all of it as JSON for programs. */
+/* Reports of `run`: a text for people, and all of it as JSON for programs. */
 #pragma once
 
 #include <jansson.h>
@@ -47,12 +47,12 @@ const char *report_criteria_text(const stencil_stop *stop, char text[96]);
 void report_print_limits(const stencil_stop *stop);
 void report_print_choice(const run_record *run);
 
-/* Where several steps are made at once: how many, in which tiles, and where passes are shorter. */
+/* Prints how many steps a pass makes, in which tiles, and which passes are shorter; nothing for one step. */
 void report_print_passes(const run_record *run);
 
-/* What of each resource a step of a cell needs, and so the best that there can be, the least first; and how
- * much of each was used by so many cells per second, where peaks are not nominal. As JSON: both (0: it has
- * not run), owned by the caller. */
+/* Print what of each resource a step of a cell needs, and so the best rate that there can be, the least
+ * first; and how much of each was used by so many cells per second, where peaks are not nominal. The JSON
+ * holds both (cells_per_s 0: it has not run), and is owned by the caller. */
 void report_print_bound(const run_record *run);
 void report_print_used(const run_record *run, double cells_per_s);
 json_t *report_bound_json(const run_record *run, double cells_per_s);

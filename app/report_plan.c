@@ -27,7 +27,7 @@ static void print_parts(const run_record *run) {
               plan->overlap ? ", while the rest is computed" : "");
 }
 
-/* Of passes of several steps, which fill the GPU, and of single ones. */
+/* Prints the launch of multi-step passes, which fill the GPU, and that of single steps. */
 static void print_gpu_launch(const stencil_plan *plan) {
     const bool deep = plan->depth > 1, loops = plan->barrier != STENCIL_BARRIER_none;
     const char *part = plan->cut.parts > 1 ? " in part 1" : "";

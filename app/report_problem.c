@@ -22,7 +22,7 @@ static const char *spacing_text(const stencil_problem *problem, char text[96]) {
     return stencil_text_add(text, 96, "%s", same ? "" : problem->rank == 2 ? " (x, y)" : " (x, y, z)");
 }
 
-/* Where a relaxation or heat has a source term of its own, what that is in the equation. */
+/* Adds the equation, and what b is in it where a relaxation or heat has a source term of its own. */
 static void add_equation(const stencil_problem *problem, bool ascii, char text[REPORT_EQUATION_CHARS]) {
     const stencil_spec *spec = &problem->spec;
     const bool b = spec->source == STENCIL_SOURCE_B,

@@ -1,4 +1,4 @@
-/* How passes make the steps of a run, what bounds it, and how near it came. */
+/* Reports how passes make the steps of a run, what bounds it, and how near it came. */
 #include <math.h>
 
 #include "app/json.h"

@@ -111,7 +111,7 @@ static const option run_table[] = {
     {"quiet", 'q', OPTION_FLAG, AT(open.quiet), NULL,
      .help = "print neither report nor progress, and of the notes only those that change what the result "
              "means, on standard error; twice (-qq): none of them"},
-    /* What an engineer does to a barrier before trusting it. */
+    /* Options that test a barrier before it is trusted. */
     {.heading = "Barriers of persistent loops"},
     {"barrier-timeout", 0, OPTION_REAL, AT(run.wait.timeout_s), "S",
      .help = "a block that waits longer than this for others ends the run, exit code 70", .preset = "10",
@@ -139,7 +139,7 @@ static const option run_table[] = {
     {NULL},
 };
 
-/* What a run holds while it goes; released by run_close(). */
+/* State of a `run` command; released by run_close(). */
 typedef struct run_state {
     run_options options; /* first: what the tables fill */
     const invocation *call;
@@ -178,7 +178,7 @@ static stencil_status describe_problem(run_state *state) {
     return STENCIL_OK;
 }
 
-/* What the options leave open. */
+/* Completes what the options leave open. USAGE. */
 static stencil_status complete_options(const invocation *call, int rank, stencil_run_options *run) {
     const run_options *options = call->values;
     *run = options->run;
@@ -215,11 +215,11 @@ static stencil_status make_plan(run_state *state) {
     TRY(complete_options(state->call, record->problem.rank, &run));
     stencil_choice *choice = &record->choice.choice;
     const stencil_status status = stencil_choice_make(choice, &record->problem, &run, &record->machine);
-    /* What is wrong is the size of the problem, not an option. */
+    /* The size of the problem is what takes the memory, not an option. */
     return text_name_out_of_memory(status, record->output.input_path);
 }
 
-/* What there is to say of the plan that makes the steps, or has made the last ones. */
+/* Notes what there is to say of the plan that makes the steps, or has made the last ones. */
 static void note_plan(run_state *state) {
     run_record *record = &state->record;
     const stencil_plan *plan = run_record_plan(record);
@@ -233,7 +233,7 @@ static void note_plan(run_state *state) {
                           asked);
 }
 
-/* What is open yet, by asking the machine; one that is somewhere else is not asked. */
+/* Decides what is still open by asking the machine; one that is somewhere else is not asked. */
 static stencil_status decide(run_state *state) {
     run_record *record = &state->record;
     auto_choice *choice = &record->choice;
@@ -313,7 +313,7 @@ static stencil_status compute(run_state *state) {
     return text_name_out_of_memory(status, state->record.output.input_path);
 }
 
-/* Where the time went, after the result is written: the run's cells are gone then. */
+/* Finds where the time went, after the result is written: the run's cells are gone then. */
 static stencil_status attribute(run_state *state) {
     attribution *a = &state->attribution;
     a->wall.write_s = state->record.write_s;

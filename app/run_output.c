@@ -17,7 +17,7 @@ void run_output_close(run_record *record) {
     signals_release();
 }
 
-/* In place of one that was open before. */
+/* Opens the result, in place of one that was open before. */
 static stencil_status open_output(run_record *record) {
     signals_hold();
     stencil_sink_close(&record->output.sink);
@@ -97,8 +97,8 @@ stencil_status run_output_prepare(run_record *record, const run_targets *options
     return target_check("--json", options->json, options->force, output->input_path);
 }
 
-/* What hours have computed is not given up for one directory: after a failure to write the result, tries the
- * same one under another name, the current one and the one for temporary files. */
+/* Saves what hours have computed: after a failure to write the result, tries the same directory under another
+ * name, the current one and the one for temporary files. */
 static stencil_status rescue(run_record *record, stencil_run *run) {
     const stencil_error seen = *stencil_error_last();
     const char *temporary = getenv("TMPDIR");

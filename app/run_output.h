@@ -3,7 +3,7 @@
 
 #include "app/report.h"
 
-/* What the options name; NULL: not given. */
+/* Files that the options name (NULL: not given), and how they are written. */
 typedef struct run_targets {
     const char *output, *json, *trace;
     bool force, no_output;

@@ -10,7 +10,7 @@ volatile sig_atomic_t signals_caught = 0;
 static const int numbers[] = {SIGHUP, SIGINT, SIGTERM, SIGQUIT};
 enum { NUMBER_COUNT = sizeof numbers / sizeof *numbers };
 
-/* What becomes of one: it ends the process, asks for a stop, or is collected. */
+/* Effect of a signal: it ends the process, asks for a stop, or is collected. */
 static volatile enum { END, CATCH, COLLECT } mode = END;
 static atomic_int hold_depth = 0;
 static volatile sig_atomic_t held = 0;
@@ -48,8 +48,8 @@ static void note(int number) {
     }
 }
 
-/* Of all of them, always: with a mask in place of `hold_depth`, a thread of OpenMP that has none would take
- * the signal. */
+/* Handles all of our signals at all times: with a mask in place of `hold_depth`, a thread of OpenMP that has
+ * none would take the signal. */
 static void handle(int number) {
     if (hold_depth > 0) {
         atomic_store(&held_ns, clock_ns());
@@ -72,7 +72,7 @@ void signals_start(void) {
     for (int i = 0; i < NUMBER_COUNT; i++)
         sigaddset(&action.sa_mask, numbers[i]);
     for (int i = 0; i < NUMBER_COUNT; i++)
-        /* Who started us without SIGINT (nohup, a shell's background job) meant it. */
+        /* A signal that was ignored when we were started (nohup, a shell's background job) stays so. */
         if (sigaction(numbers[i], NULL, &before) != 0 || before.sa_handler != SIG_IGN)
             sigaction(numbers[i], &action, NULL);
 }

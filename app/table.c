@@ -63,7 +63,7 @@ void table_span_cell(table *t) {
         t->row[t->row_count - 1].spans = true;
 }
 
-/* What stands in a line of a column: -1 is the last word of its header, -2 the one above it, and so on. */
+/* Text in a line of a column: -1 is the last word of its header, -2 the one above it, and so on. */
 static const char *text_at(const table *t, int line, int column, char word[TABLE_CELL_SIZE]) {
     if (line >= 0)
         return column < t->row[line].cell_count - t->row[line].spans ? t->row[line].cell[column] : "";
@@ -91,7 +91,7 @@ static int gap(const table *t, int column) {
     return column == 0 ? 0 : t->column[column].left && t->column[column - 1].left ? 2 : 1;
 }
 
-/* What a column takes of a line; a hidden one nothing. */
+/* Returns how much of a line's width a column takes, gap included; a hidden one takes nothing. */
 static int taken(const table *t, int column) {
     return t->column[column].hidden ? 0 : gap(t, column) + t->column[column].width;
 }

@@ -146,7 +146,7 @@ static const char *const forms[][2] = {
     {"∇", "nabla"}, {"′", "'"},  {"\u00a0", " "}, {"\u2009", " "}, {"\u202f", " "},
 };
 
-/* What stands for a character of `length` bytes: a form, or its bytes as \x.. (returned). */
+/* Returns the ASCII form of a character of `length` bytes, or its bytes as \x.. where it has none. */
 static const char *plain_form(const char *character, int length, char text[17]) {
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
         if (strncmp(forms[i][0], character, (size_t)length) == 0 && forms[i][0][length] == '\0')

@@ -78,7 +78,7 @@ void text_print_entry(FILE *out, const char *label, const char *text);
  * on. */
 void output_start(void);
 
-/* Whether what is printed becomes ASCII. */
+/* Tells whether what is printed becomes ASCII. */
 bool output_is_ascii(void);
 
 /* Sends on what was printed so far; a failure is kept for output_check(). */

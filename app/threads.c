@@ -44,7 +44,7 @@ static stencil_status check_stacks(void) {
     return STENCIL_OK;
 }
 
-/* How many threads beside this one the system starts, of `count`; *number is why there are no more. */
+/* Returns how many of `count` more threads the system starts; *number is why there are no more. */
 static int64_t start_and_join(int64_t count, int *number) {
     static pthread_t thread[THREADS_MAX];
     pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;

@@ -231,7 +231,7 @@ static stencil_status residual_of(const verification *v, int64_t step, double *r
     return STENCIL_OK;
 }
 
-/* What rtol is relative to: the residual of the first step, or the norm of poisson's source. */
+/* Checks what rtol is relative to: the larger of the first residual and the norm of poisson's source. */
 static stencil_status check_first(verification *v) {
     double first = 0, source = 0;
     TRY(residual_of(v, v->first + 1, &first));

@@ -112,8 +112,8 @@ static json_int_t measured_at(const json_t *entry) {
     return at <= (json_int_t)time(NULL) ? at : 0;
 }
 
-/* Whether an entry takes the place of an older one: a newer one does, but an uncertain one not that of one
- * that is certain, of the same build. */
+/* Tells whether an entry takes the place of `old` (NULL: none). Of one build, a certain one beats an
+ * uncertain one; else the newer one wins. */
 static bool is_better(const json_t *entry, const json_t *old) {
     const bool same = json_equal(json_object_get(entry, "build"), json_object_get(old, "build"));
     if (old == NULL || (same && is_certain(entry) != is_certain(old)))
@@ -128,8 +128,8 @@ static void merge(json_t *into, const json_t *from) {
         json_object_set(into, key, entry);
 }
 
-/* What entries are added to: *all is NULL for a file that is to be written anew. That is one that is missing
- * or empty, or the cache's own where it is damaged; never one of another version, nor a user's other file. */
+/* Reads the entries to add to: *all is NULL for a file to be written anew, which is one that is missing or
+ * empty, or the cache's own where it is damaged; never one of another version, nor a user's other file. */
 static stencil_status open_to_add(const char *path, bool named, json_t **all) {
     struct stat info;
     const stencil_status status = cache_open(path, "wisdom", NULL, all);

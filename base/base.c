@@ -71,7 +71,7 @@ static int64_t kernel_number(const char *folder, const char *name, const char *k
     return number;
 }
 
-/* Where control groups of a version can be mounted, and their files. */
+/* Folder where control groups of a version can be mounted, and the names of their files. */
 typedef struct group_files {
     int version; /* 0 ends a list */
     const char *folder, *limit, *used, *reclaimable;

@@ -83,7 +83,7 @@ int64_t stencil_memory_group_left_bytes(const char *membership, const char *moun
 /* Bytes of address space left under RLIMIT_AS, less some for libraries; INT64_MAX: no limit. */
 int64_t stencil_memory_address_space_left_bytes(void);
 
-/* What follows a noun behind a count: "" or "s". */
+/* Returns the ending of a noun behind a count: "" or "s". */
 const char *stencil_plural(int64_t count);
 
 /* "1.50 GiB" into text (returned). */

@@ -1,4 +1,4 @@
-/* How failures of the CUDA runtime are handed on. Without CUDA only STENCIL_ON_GPU() is there. */
+/* Macros that hand failures of the CUDA runtime on. Without CUDA only STENCIL_ON_GPU() is there. */
 #pragma once
 
 #include "base/base.h"

@@ -6,7 +6,7 @@
 
 #include "base/words.h"
 
-/* What each type is called, and looks like in JSON. */
+/* Name of each type, and its types in JSON. */
 #define IS(type) (1u << JSON_##type)
 static const struct {
     const char *name;

@@ -40,8 +40,8 @@ typedef struct stencil_member {
     stencil_status (*read)(const struct stencil_member *member, const json_t *value, void *record);
 } stencil_member;
 
-/* What follows the name in the row of a table, which ends in a row without one: {"steps",
- * STENCIL_MEMBER(INTEGER, stencil_spec, steps)}, further members of the row behind it. */
+/* Members of a table's row behind the name: {"steps", STENCIL_MEMBER(INTEGER, stencil_spec, steps)}, further
+ * ones follow. A row without a name ends the table. */
 #define STENCIL_MEMBER(kind, structure, member)                                                              \
     .type = STENCIL_MEMBER_##kind, .offset = offsetof(structure, member),                                    \
     .size = sizeof((structure *)NULL)->member

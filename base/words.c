@@ -15,8 +15,8 @@ static bool same_letter(char a, char b) {
     return tolower((unsigned char)a) == tolower((unsigned char)b);
 }
 
-/* How many letters have to be inserted, left out, replaced or swapped with their neighbour ("optimal string
- * alignment") to make one short word of another, whatever their case; INT_MAX for longer ones. */
+/* Counts the letters that have to be inserted, left out, replaced or swapped with their neighbour ("optimal
+ * string alignment") to make one short word of another, whatever their case; INT_MAX for longer ones. */
 static int edit_distance(const char *a, const char *b) {
     int distance[STENCIL_WORD_MAX + 1][STENCIL_WORD_MAX + 1];
     const int m = (int)strlen(a), n = (int)strlen(b);

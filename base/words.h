@@ -21,7 +21,7 @@ int stencil_name_find(const char *name, const char *const *names);
 /* Appends all of them but "" to `text`, ", " between them (returned). */
 char *stencil_names_add(char *text, size_t size, const char *const *names);
 
-/* What stands behind the last slash of a path. */
+/* Returns what stands behind the last slash of a path. */
 const char *stencil_path_last(const char *path);
 
 /* Appends to `text`, as far as there is room (returned). */

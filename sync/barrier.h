@@ -31,7 +31,7 @@ typedef enum stencil_barrier_id {
     STENCIL_BARRIER_COUNT
 } stencil_barrier_id;
 
-/* What the host has to provide beside memory. */
+/* Needs of a barrier that the host provides beside memory. */
 typedef enum stencil_barrier_needs {
     STENCIL_NEEDS_NOTHING,
     STENCIL_NEEDS_RESET,     /* of the device after an alarm: the driver keeps its word */

@@ -30,7 +30,7 @@
 #ifdef __CUDACC__
 namespace stencil {
 
-/* What the hardware says about a cluster, and its own barrier, by all threads of all of its blocks. */
+/* Blocks of the cluster, rank of this one, and the hardware's barrier for all threads of all of them. */
 __device__ __forceinline__ uint32_t cluster_size() {
     uint32_t blocks;
     asm("mov.u32 %0, %%cluster_nctarank;" : "=r"(blocks));
@@ -46,8 +46,8 @@ __device__ __forceinline__ void cluster_hardware_sync() {
 }
 
 struct cluster_barrier : counted_barrier<cluster_barrier> {
-    /* How long the hardware suspends a waiting thread at the most, and after how many times of it the
-     * watchdog reads clock and alarm. */
+    /* Longest time for which the hardware suspends a waiting thread, in ns; number of such waits after which
+     * the watchdog reads clock and alarm. */
     static constexpr uint32_t suspend_ns = 2000, watchdog_every = 16;
     uint32_t parity; /* of the phase that the next pass completes */
 

@@ -13,7 +13,7 @@ static __global__ void probe(stencil_barrier_state s, uint32_t goal) {
 /* Memory: a counter, and the alarm where the second one would be. */
 enum { TRIES = 16, PROBES = 3, PROBE_WORDS = 2 * STENCIL_LINE_WORDS };
 
-/* Whether all came together, again and again. */
+/* Finds whether the kernels of all streams run at the same time, PROBES times in a row. */
 static stencil_status probe_all(cudaStream_t *const streams[], int count, const stencil_barrier_state *s,
                                 bool *together) {
     *together = true;

@@ -108,7 +108,7 @@ stencil_status stencil_peers_reach(int device, const int *others, int count) {
     return STENCIL_OK;
 }
 
-/* What a launch is told; it points to `attribute`, which is the caller's. */
+/* Returns the configuration of a launch; it points to `attribute`, which is the caller's. */
 static cudaLaunchConfig_t config_of(const stencil_grid *grid, cudaStream_t stream,
                                     cudaLaunchAttribute attribute[2]) {
     const bool clusters = grid->cluster_blocks > 1;

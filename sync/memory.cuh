@@ -44,7 +44,7 @@ __device__ __forceinline__ uint32_t thread_in_block() {
     return threadIdx.y * blockDim.x + threadIdx.x;
 }
 
-/* Whether a block has given up, of this part or another. */
+/* Tells whether a block has given up, of this part or another. */
 __device__ __forceinline__ bool alarm_raised(const stencil_barrier_state &s) {
     return (load_relaxed(s.alarm) | load_relaxed_system(s.alarm + STENCIL_ALARM_ELSEWHERE)) != 0;
 }
@@ -97,8 +97,8 @@ __device__ __forceinline__ void count_and_wait(const stencil_barrier_state &s, u
         spin(s, step, [&] { return stencil_reached(load_acquire(counter), goal); });
 }
 
-/* What barriers share whose blocks wait for all blocks: a goal that grows with each pass, kept between
- * launches in the block's epoch. Self::sync() moves it on. */
+/* Base of barriers whose blocks wait for all blocks: a goal that grows with each pass, kept between launches
+ * in the block's epoch. Self::sync() moves it on. */
 template <class Self> struct counted_barrier {
     static constexpr bool local = false;
     const stencil_barrier_state &s;

@@ -84,9 +84,9 @@ struct neighbor_barrier {
             spin(s, step, [&] { return stencil_reached(load_acquire(other), epoch); });
     }
 
-    /* What is left of a long list, where any list of the part is longer than a block has watching threads:
-     * that is a constant of the launch, which costs no trip to memory. A function of its own: its registers
-     * are not the sweep's. */
+    /* Watches the rest of a long list; called where any list of the part is longer than a block has watching
+     * threads: that is a constant of the launch, which costs no trip to memory. It is a function of its own:
+     * its registers are not the sweep's. */
     static __device__ __noinline__ void watch_more(const stencil_barrier_state &s, uint32_t epoch,
                                                    int64_t step) {
         const uint32_t *other;

@@ -1,4 +1,4 @@
-/* What barriers are made of: between blocks, sync/memory.cuh; between the threads of a team, atomics with
+/* Building blocks of barriers: between blocks, sync/memory.cuh; between the threads of a team, atomics with
  * explicit order and the bounded spin. */
 #pragma once
 
