@@ -44,7 +44,7 @@ static stencil_verdict judge(const stencil_shift *shift, bool higher_is_better, 
     return STENCIL_VERDICT_UNCLEAR;
 }
 
-/* What is measured follows a colon, and differs from run to run. */
+/* Tells whether outcomes agree up to a colon: what follows it is measured, and differs from run to run. */
 static bool same_outcome(const char *a, const char *b) {
     const size_t length = strcspn(a, ":");
     return length == strcspn(b, ":") && strncmp(a, b, length) == 0;

@@ -4,11 +4,10 @@
 
 #include "bench/device.h"
 
-/* What a benchmark does, and so what it looks at among the options: it copies arrays of a size, solves a
- * problem, or repeats something (on a CPU as often as is calibrated, on a GPU as a method says); or it
- * states, in child processes, what happens, and looks at none. It has a fault to plant; it looks at
- * the sizes and the sweep that are asked for, or at the stencil alone; it uses all of gpu[0 … gpu_count), not
- * only the first. */
+/* Traits of a benchmark, which tell what options it looks at. It copies arrays of a size, solves a problem,
+ * or repeats something (on a CPU as often as is calibrated, on a GPU as a method says); or it states, in
+ * child processes, what happens, and looks at none. It has a fault to plant; it looks at the sizes and the
+ * sweep that are asked for, or at the stencil alone; it uses all of gpu[0 … gpu_count), not one. */
 enum {
     SIZED = STENCIL_BENCH_USES_SAMPLES | STENCIL_BENCH_USES_ITERATIONS | STENCIL_BENCH_USES_SIZE,
     SOLVED = SIZED | STENCIL_BENCH_USES_PROBLEM,

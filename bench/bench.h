@@ -1,5 +1,5 @@
-/* What is measured. A benchmark fills a result: rows with all their samples, what had to move, and why
- * something could not be measured. Nothing here prints: app/ makes tables, plots or JSON of the results. */
+/* Benchmarks fill results: rows with all their samples, what had to move, and why something could not be
+ * measured. Nothing here prints: app/ makes tables, plots or JSON of the results. */
 #pragma once
 
 #include <jansson.h>
@@ -17,7 +17,7 @@ enum { STENCIL_BENCH_SCHEMA_VERSION = 2, STENCIL_BENCH_SAMPLES_MAX = 100000 };
 enum { STENCIL_BENCH_EDGES_MAX = 16, STENCIL_BENCH_NOTE_SIZE = 512 };
 enum { STENCIL_BENCH_AUTO_MAX = 101, STENCIL_BENCH_SETTLE = 7, STENCIL_BENCH_LEAST = 5 };
 
-/* What the user asks for. */
+/* Options of a run of benchmarks. */
 typedef struct stencil_bench_options {
     stencil_backend backend; /* AUTO: the GPU where there is one */
     /* Device ordinals asked for; gpu_count 0: not asked. A benchmark is given them filled in: all GPUs of the
@@ -60,14 +60,14 @@ enum { STENCIL_BENCH_AXES_MAX = 4 };
 typedef struct stencil_bench_row {
     char name[32];
     const char *kind; /* what sort of thing: "copy", "strategy", "barrier", … */
-    /* Of samples and statistics: "s", "s/step", "ns", "cycles", "operations/cycle", "bytes/s", …
+    /* Unit of samples and statistics: "s", "s/step", "ns", "cycles", "operations/cycle", "bytes/s", …
      * Units that are "s" or begin with "s/" are shown in ns, us or ms. */
     const char *unit;
     bool higher_is_better;
     /* The published method, as it is named in the output; NULL: plain timing. */
     const char *method;
     double method_sd; /* standard deviation that the method itself gives, in `unit`; NaN: none */
-    /* Where the row stands on the axes of its benchmark, outermost first. */
+    /* Place of the row on the axes of its benchmark, outermost first. */
     int axis_count;
     stencil_bench_parameter axis[STENCIL_BENCH_AXES_MAX];
     int64_t iterations;   /* in each sample */
@@ -127,7 +127,7 @@ double stencil_bench_bar_reached(const stencil_bench_bar *bar);
 
 enum { STENCIL_BENCH_PARAMETERS_MAX = 16, STENCIL_BENCH_NOTES_MAX = 8 };
 
-/* What one benchmark found. */
+/* The result of one benchmark. */
 typedef struct stencil_bench_result {
     const char *benchmark;
     stencil_backend backend; /* CPU or GPU */
@@ -142,7 +142,7 @@ typedef struct stencil_bench_result {
     stencil_bench_bar
         *bar; /* [bar_count], owned: what the rows come to; NULL where they stand for themselves */
     int note_count;
-    /* What a reader has to know, a sentence each. */
+    /* Notes for the reader, a sentence each. */
     char note[STENCIL_BENCH_NOTES_MAX][STENCIL_BENCH_NOTE_SIZE];
     char skipped[192]; /* why nothing was measured; "" */
     char failed[512];  /* why the result must not be used; "" */
@@ -159,7 +159,7 @@ bool stencil_bench_is_long(int index);
 #define STENCIL_BENCH_CASES "cases"
 bool stencil_bench_is_case(int index);
 
-/* What some benchmarks look at among the options, and others do not: samples, max_noise and timeout_s; size
+/* Options that some benchmarks look at and others do not: samples, max_noise and timeout_s; size
  * and precision of `spec`; the rest of it; iterations; repeats; inject_fault; edges and the sweep; the
  * stencil of `spec`, which is also among the rest; edges, as numbers of elements. */
 enum {
@@ -174,11 +174,11 @@ enum {
     STENCIL_BENCH_USES_ELEMENTS = 256
 };
 
-/* Of these, what benchmark `index` looks at on the device that it would run on; all, where it does not apply
- * to that one (to be told is better than to be refused). */
+/* Returns STENCIL_BENCH_USES_…: the options that benchmark `index` looks at on the device that it would run
+ * on; all bits where it does not apply to the device (to be told is better than to be refused). */
 unsigned stencil_bench_uses(int index, const stencil_bench_options *options, const stencil_machine *machine);
 
-/* What stencil_bench_run() would refuse for any benchmark: UNAVAILABLE. */
+/* Checks what every benchmark needs of the device. UNAVAILABLE where stencil_bench_run() would refuse any. */
 stencil_status stencil_bench_check(const stencil_bench_options *options, const stencil_machine *machine);
 
 /* Runs benchmark `index`; *result is set and destroyed by the caller, whatever comes back. On a GPU, and
@@ -219,7 +219,7 @@ typedef struct stencil_bench_report {
     const char *command_line;     /* as it was typed */
     int64_t started_s;            /* seconds of the Unix epoch */
     double seconds;               /* that all of it took */
-    /* Of the program that measured; git_revision: of its sources ("0123456789ab", with "-dirty" behind it
+    /* The program that measured; git_revision: that of its sources ("0123456789ab", with "-dirty" behind it
      * where files were changed), "unknown" where they were built outside a git tree. */
     const char *version, *git_revision, *compiler;
     const char *kernel_driver; /* version of the GPU driver's kernel module ("580.65.06"); "", NULL: none */
@@ -238,10 +238,10 @@ json_t *stencil_bench_report_json(const stencil_bench_report *report);
 /* Tells whether it is a report, or a list of them. */
 bool stencil_bench_is_report(const json_t *root);
 
-/* What stencil_bench_report_json() wrote, or a list of it; a reference to `root` is kept. Of the options are
- * read those that say how it was measured, of the machine the versions of CUDA; a list has those of its first
- * report, and the results of all. *report is set and destroyed by the caller,
- * whatever comes back. BAD_DATA as above, NO_MEMORY. */
+/* Reads what stencil_bench_report_json() wrote, or a list of it; keeps a reference to `root`. Of the options
+ * it reads those that say how it was measured, of the machine the versions of CUDA; a list has those of its
+ * first report, and the results of all. *report is set and destroyed by the caller, whatever comes back.
+ * BAD_DATA, naming what is missing or of another type; NO_MEMORY. */
 stencil_status stencil_bench_report_read(json_t *root, stencil_bench_report *report);
 void stencil_bench_report_destroy(stencil_bench_report *report);
 

@@ -1,4 +1,4 @@
-/* What benchmarks are made of: the table row, filling a result, sampling, child processes. Internal to
+/* Parts that benchmarks are made of: the table row, filling a result, sampling, child processes. Internal to
  * bench/.
  *
  * A benchmark is a function in bench/benchmarks/NAME.c or NAME.cu, or one in each, and a row of
@@ -24,7 +24,7 @@
  * Synchronization Methods in Modern GPUs, section 3.4). */
 enum { STENCIL_REPEATS = 512, STENCIL_REPEATS_MORE = 5120 };
 
-/* What the user asks for, or as published. */
+/* Returns the repeats that the user asks for, or the published number. */
 static inline int64_t stencil_repeats(const stencil_bench_options *options, int64_t published) {
     return options->repeats > 0 ? options->repeats : published;
 }
@@ -63,7 +63,7 @@ typedef struct stencil_bench {
     int row;    /* being sampled, verified or stated */
     int taken;  /* rows before it are done: stencil_bench_take() */
     int stated; /* in a child process that states one row: its number, from 1; 0: all rows are taken */
-    /* Of bench/harness.c. */
+    /* State that bench/harness.c keeps. */
     struct stencil_bench_case *cases; /* [result->row_count] */
     struct stencil_bench_kept *kept;  /* [kept_count] */
     int kept_count;
@@ -104,8 +104,8 @@ typedef struct stencil_bench_subject {
     stencil_bench_case_sampler sample;
     stencil_status (*verify)(stencil_bench *b, void *what);
     int64_t verified; /* in place of `verify`: `sample` makes so many iterations, with b->verifying set */
-    /* In place of samples: says what happens, in the outcome of b->row. It may hang, crash or fault the
-     * device: it is called in a child process, whose run has added the same rows. One that has not ended
+    /* States what happens, in the outcome of b->row, instead of being sampled. It may hang, crash or fault
+     * the device: it is called in a child process, whose run has added the same rows. One that has not ended
      * after `limit_s` (its start, CUDA included, counts towards that: some seconds) "deadlocks"; one that
      * crashes or fails fails the benchmark, or, where that is an answer, too, "ends its process". */
     stencil_status (*state)(stencil_bench *b, void *what);
@@ -114,11 +114,11 @@ typedef struct stencil_bench_subject {
     /* Outermost first; name NULL: none. Rows of the same kind, name, unit and axis names make a series or,
      * where the last two axes are "blocks_per_sm" and "threads", a heat map. */
     stencil_bench_parameter axis[STENCIL_BENCH_AXES_MAX];
-    /* What it is sampled with; 0: so many iterations as calibration finds. With `more` that many more as
-     * well: the two-repeat-count method, with `pairs` of both counts (0: 1). */
+    /* Iterations of a sample; 0: as many as calibration finds. `more`: so many more make a second count,
+     * for the two-repeat-count method, with `pairs` of both counts (0: 1). */
     int64_t count, more;
     int pairs;
-    /* What is calibrated: samples of so many seconds (0: 0.1; less: of the least iterations, however long
+    /* Targets of calibration: samples of so many seconds (0: 0.1; less: of the least iterations, however long
      * that takes), at least so many iterations where nobody asks for a number; and where rows share a number,
      * which is 0 at first, as many as the one of them that needs most. */
     double sample_s;
@@ -158,7 +158,7 @@ void stencil_bench_add_number(stencil_bench_result *result, const char *name, in
 void stencil_bench_add_text(stencil_bench_result *result, const char *name, const char *text);
 void stencil_bench_note(stencil_bench *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Whether options->go_on wants more; INTERRUPTED where it does not, with the benchmark's name. */
+/* Tells whether options->go_on wants more; INTERRUPTED, with the benchmark's name, where it does not. */
 bool stencil_bench_is_wanted(const stencil_bench_options *options);
 stencil_status stencil_bench_check_wanted(const stencil_bench_options *options, const char *benchmark);
 /* Why a row, a case or a benchmark that was not reached is skipped. */
@@ -172,7 +172,7 @@ double stencil_bench_best_copy(const stencil_bench_result *result, int first);
 /* Ratio of every row from number `first` on that moves bytes to the best one of kind "copy" among them. */
 void stencil_bench_fill_ratios(stencil_bench_result *result, int first);
 
-/* What a CPU and a GPU side share, in benchmarks/team.c. */
+/* Functions in benchmarks/team.c that benchmarks of CPU and GPU share. */
 
 /* Whom barrier `neighbor` waits for where it is measured alone: the one before and the one after in a ring of
  * `count` participants. The lists are as in stencil_barrier_state: first[count + 1], and behind it
@@ -183,7 +183,7 @@ stencil_status stencil_ring_create(stencil_bench *b, uint32_t **first, uint32_t 
 /* UNAVAILABLE where OpenMP gave another number of threads than was asked for. */
 stencil_status stencil_bench_check_team(int threads, int asked);
 
-/* What b->row of benchmark partial states. */
+/* Writes the outcome of b->row, a row of benchmark partial. */
 void stencil_bench_say_part(const stencil_bench *b, bool ended, bool all_done, bool gave_up);
 
 /* Runs benchmark `name` in a fresh process of the same program, all of it (stated 0) or one row. CUDA cannot

@@ -97,7 +97,7 @@ static bool is_same(const stencil_candidate *a, const stencil_candidate *b) {
            a->plan.backend == b->plan.backend && a->plan.cut.parts == b->plan.cut.parts;
 }
 
-/* Of the race of all plans the fastest one, and the one that auto has chosen. */
+/* Finds the fastest plan in the race of all plans, and the one that auto has chosen. */
 static stencil_status judge(const stencil_choice *all, const stencil_choice *own, stencil_check_case *c) {
     const stencil_candidate *chosen = NULL, *fastest = NULL;
     for (int i = 0; i < all->possible; i++) {

@@ -30,6 +30,6 @@ typedef struct stencil_check_case {
 stencil_status stencil_check_choice(const stencil_check_options *options, stencil_machine *machine,
                                     stencil_check_case *cases, int *count);
 
-/* How much longer a step takes than with the fastest plan, and than predicted: 0.01 is 1 %. */
+/* Return how much longer a step takes than with the fastest plan, and than predicted: 0.01 is 1 %. */
 double stencil_check_loss(const stencil_check_case *c);
 double stencil_check_error(const stencil_check_case *c);

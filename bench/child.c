@@ -47,7 +47,7 @@ typedef struct receiver {
     bool told;
 } receiver;
 
-/* How often a process that waits for an answer looks whether it shall go on. */
+/* Interval at which a process that waits for an answer looks whether it shall go on. */
 static const double look_s = 0.1;
 
 /* Bytes received; 0: the other end is gone, or the time is over. */
@@ -77,7 +77,7 @@ static json_t *receive_message(receiver *r) {
     return json_load_callback(receive_some, r, JSON_DISABLE_EOF_CHECK, NULL);
 }
 
-/* Whether the child has ended; it is collected then. */
+/* Tells whether the child has ended within `within_s`, and collects it then. */
 static bool has_ended(pid_t child, double within_s, int *how) {
     const double until_s = stencil_clock_s() + within_s;
     for (;;) {
@@ -163,7 +163,7 @@ static stencil_status exchange(const stencil_bench_options *options, const char 
     return status;
 }
 
-/* What came back: a status with its message, and a result that may stand beside a failure. */
+/* Unpacks a reply: a status with its message, and a result that may stand beside a failure. */
 static stencil_status read_reply(const char *name, const json_t *reply, stencil_bench_result *result) {
     int failure;
     const char *message;

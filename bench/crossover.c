@@ -4,14 +4,14 @@
 #include "base/words.h"
 #include "bench/bench.h"
 
-/* What predictions do not tell apart. */
+/* Relative difference that predictions do not tell apart. */
 static const double apart = 0.01;
 
 static double time_of(const stencil_ranking *r, const stencil_bench_row *row) {
     return r->predicted ? row->predicted : row->statistics.median;
 }
 
-/* Whether it was measured, and where on the axis. */
+/* Tells whether a row is of the kind, measured and on the axis, and finds its place there. */
 static bool is_ranked(const stencil_ranking *r, const stencil_bench_row *row, int64_t *place) {
     return row->sample_count > 0 && (r->kind == NULL || strcmp(row->kind, r->kind) == 0) &&
            stencil_bench_axis(row, r->axis, place);
@@ -38,7 +38,7 @@ static int64_t next_place(const stencil_ranking *r, int64_t place) {
     return next < INT64_MAX ? next : place;
 }
 
-/* Whether the row is as fast as the fastest one there, for all that noise lets us know. */
+/* Tells whether the row of this name is as fast as the fastest one at a place, within the noise. */
 static bool is_as_fast(const stencil_ranking *r, const char *name, int64_t place) {
     const stencil_bench_row *row = row_at(r, name, place), *best = row_at(r, NULL, place);
     if (row == NULL || row == best)
@@ -47,7 +47,7 @@ static bool is_as_fast(const stencil_ranking *r, const char *name, int64_t place
     return time_of(r, row) <= time_of(r, best) * (1 + (noise > 0 ? noise : 0)); /* NaN: 0 */
 }
 
-/* Of those that are as fast as any from `place` on, the one that stays it longest, up to *last. */
+/* Finds the row that is as fast as any at `place` and stays so longest, up to *last; returns its name. */
 static const char *holder_from(const stencil_ranking *r, int64_t place, int64_t *last) {
     const char *holder = row_at(r, NULL, place)->name;
     *last = place - 1;
@@ -66,7 +66,7 @@ static const char *holder_from(const stencil_ranking *r, int64_t place, int64_t 
     return holder;
 }
 
-/* Where b becomes as fast as a, which is fastest at `from` and no longer at `to`. */
+/* Finds the place where b becomes as fast as a, which is fastest at `from` and no longer at `to`. */
 static int64_t crossing(const stencil_ranking *r, const char *a, const char *b, int64_t from, int64_t to) {
     const stencil_bench_row *row[] = {row_at(r, a, from), row_at(r, b, from), row_at(r, a, to),
                                       row_at(r, b, to)};
@@ -81,7 +81,7 @@ static int64_t crossing(const stencil_ranking *r, const char *a, const char *b, 
     return (int64_t)(round(at / unit) * unit + 0.5);
 }
 
-/* At how many sizes nobody knows how far the samples of the fastest one spread, or that is too far. */
+/* Adds at how many sizes the spread of the fastest row is unknown or too wide. */
 static void add_doubt(const stencil_ranking *r, char text[STENCIL_BENCH_NOTE_SIZE]) {
     int places = 0, uncertain = 0;
     for (int64_t place = 0, next; (next = next_place(r, place)) > place; place = next, places++) {

@@ -37,11 +37,11 @@ typedef struct stencil_device {
 /* Makes GPU `index` of the options ready until the benchmark ends, and the current one. */
 stencil_status stencil_device_create(stencil_bench *b, int index, stencil_device *device);
 
-/* Of the current device, until the benchmark ends; `to` points at a pointer. */
+/* Allocates memory of the current device until the benchmark ends; `to` points at a pointer. */
 stencil_status stencil_device_memory(stencil_bench *b, void *to, size_t bytes);
 
-/* Of the current device, which is this one: launches a kernel in its stream; waits for that and copies to the
- * host. */
+/* Launches a kernel in the stream of the device, which is the current one; copies to the host behind what its
+ * stream holds, and waits for it. */
 stencil_status stencil_device_launch(const stencil_device *device, const void *kernel, unsigned blocks,
                                      unsigned threads, void **arguments);
 stencil_status stencil_device_read(const stencil_device *device, void *to, const void *from, size_t bytes);
@@ -59,8 +59,8 @@ typedef struct stencil_transfer {
     const stencil_device *gpu, *peer; /* that makes it and has `from`; that has `to`, and may be the same */
     void *from, *to;
     int64_t bytes; /* a multiple of 64 */
-    /* Of blocks of 512 threads, as many as there is work for, and at most 8 on a multiprocessor; NULL: the
-     * copy engine, or what the driver takes for it. */
+    /* A kernel of blocks of 512 threads, as many as there is work for, at most 8 on a multiprocessor; NULL:
+     * the copy engine, or what the driver takes for it. */
     void (*kernel)(const uint4 *from, uint4 *to, int64_t vectors);
 } stencil_transfer;
 
@@ -77,7 +77,7 @@ stencil_status stencil_transfer_sample(stencil_bench *b, void *transfer, int64_t
  * work in which the clock can rise; on one multiprocessor, so without the load that might lower it. */
 stencil_status stencil_device_clock(stencil_bench *b, int gpu, double *hz);
 
-/* Of the first `count` GPUs of the options: what the least of them has. */
+/* Returns gpu[0] of the options with the least multiprocessors and capabilities of the first `count`. */
 stencil_gpu stencil_device_least(const stencil_bench *b, int count);
 
 /* Tells whether a GPU has code for this compute capability; sets *why, "" before, where it has not. */
@@ -101,7 +101,7 @@ stencil_status stencil_device_capture(stencil_bench *b, const stencil_device *de
                                       stencil_status (*queue)(const void *what), const void *what,
                                       cudaGraphExec_t *graph);
 
-/* Whether all GPUs of the options reach each other's memory; else why not. */
+/* Tells whether all GPUs of the options reach each other's memory; why[size]: why not. */
 bool stencil_device_peers(const stencil_bench *b, char *why, size_t size);
 
 /* Waits at most `limit_s` for a stream of the current device. *ended false: something still runs, and this
@@ -112,7 +112,7 @@ stencil_status stencil_device_wait(stencil_bench *b, cudaStream_t stream, double
 #ifdef __cplusplus
 }
 
-/* The same as kernel<<<…>>>(arguments…) in its stream, with a status. */
+/* Launches kernel<<<…>>>(arguments…) in its stream, with a status. */
 template <class... Parameters>
 static stencil_status stencil_launch(const stencil_device &device, void (*kernel)(Parameters...),
                                      unsigned blocks, unsigned threads,

@@ -1,5 +1,5 @@
-/* What every benchmark needs around its steps: things kept until it ends, the case behind each row, samples
- * of one count or two: how long one is, in which order they are taken, and when there are enough. */
+/* Common parts of benchmarks around their steps: things kept until one ends, the case behind each row,
+ * samples of one count or two: how long one is, in which order they are taken, and when there are enough. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -95,12 +95,12 @@ stencil_bench_row *stencil_bench_last(const stencil_bench *b) {
  * samples. */
 static const double sample_usual_s = 0.1, sample_least = 0.3; /* of these seconds */
 
-/* Where even LEAST samples take so many time-outs, and this time, one of each row has to do. */
+/* One sample of each row has to do where LEAST samples take so many time-outs, and this time. */
 static const double slack = 4, slack_least_s = 1;
 
 enum { ITERATIONS_MAX = 100000000, GROWTH_MAX = 64 };
 
-/* Whether a row is neither skipped nor a statement. */
+/* Tells whether a row is neither skipped nor a statement. */
 static bool is_measured(const stencil_bench_row *row) {
     return row->skipped[0] == '\0' && row->outcome[0] == '\0';
 }
@@ -109,7 +109,7 @@ static stencil_status check_wanted(const stencil_bench *b) {
     return stencil_bench_check_wanted(b->options, b->result->benchmark);
 }
 
-/* Of b->row: the time of `iterations`, or a value in the row's unit. */
+/* Samples b->row: the time of `iterations`, or a value in the row's unit. */
 static stencil_status sample(stencil_bench *b, int64_t iterations, double *value) {
     struct stencil_bench_case *c = &b->cases[b->row];
     const stencil_bench_subject *s = &c->subject;
@@ -192,7 +192,7 @@ static stencil_status take_sample(stencil_bench *b, bool keep) {
     return STENCIL_OK;
 }
 
-/* In the child process that is asked for it. */
+/* States row b->stated, in the child process that is asked for it. */
 static stencil_status state_here(stencil_bench *b) {
     b->row = b->stated - 1;
     CHECK(b->row >= 0 && b->row < b->result->row_count && b->cases[b->row].subject.state != NULL, USAGE,
@@ -221,7 +221,7 @@ static stencil_status state_in_child(stencil_bench *b, const stencil_bench_subje
     return subject->may_end_process ? STENCIL_OK : status;
 }
 
-/* With all samples so far. */
+/* Tells whether the spread of all samples so far is small enough; sets the row's statistics. */
 static bool is_quiet(const stencil_bench *b, stencil_bench_row *row, double *scratch) {
     row->statistics = stencil_statistics_of(row->sample, (int)row->sample_count, scratch);
     return row->statistics.spread <= b->options->max_noise; /* NaN: no */
@@ -304,7 +304,7 @@ static stencil_status take_all(stencil_bench *b, int64_t most, double *scratch) 
     return take_rounds(b, most, scratch);
 }
 
-/* Of b->row. */
+/* Verifies b->row. */
 static stencil_status verify(stencil_bench *b, const struct stencil_bench_case *c) {
     double dropped;
     if (c->subject.verify != NULL)

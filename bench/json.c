@@ -81,7 +81,7 @@ static json_t *write_statistics(const stencil_member *m, const void *record) {
                                  : json_null();
 }
 
-/* Of the bytes or cells at `offset`. */
+/* Writes the rate of a row in the bytes or cells at `offset`. */
 static json_t *write_rate(const stencil_member *m, const void *record) {
     const double rate = stencil_bench_rate(record, *(const double *)((const char *)record + m->offset));
     return rate > 0 ? stencil_record_number(rate) : json_null();
@@ -196,7 +196,7 @@ stencil_status stencil_bench_result_read(const json_t *object, stencil_bench_res
     return check_name(result);
 }
 
-/* What a report says of the options: how it was measured. */
+/* Options that a report states: how it was measured. */
 #define OPTION(kind, member) #member, STENCIL_MEMBER(kind, stencil_bench_options, member)
 static const stencil_member option_members[] = {
     {OPTION(INTEGER, samples)},
@@ -208,7 +208,7 @@ static const stencil_member option_members[] = {
     {NULL},
 };
 #define REPORT(kind, member) STENCIL_MEMBER(kind, stencil_bench_report, member)
-/* What the description of a machine does not say, or is read of it. */
+/* Members of "cuda": kernel_driver, which the description of a machine lacks, and versions read back. */
 static const stencil_member cuda_members[] = {
     {"driver_version", REPORT(INTEGER, machine.driver_version), .maximum = INT32_MAX},
     {"runtime_version", REPORT(INTEGER, machine.runtime_version), .maximum = INT32_MAX},

@@ -10,7 +10,7 @@ static double quantile(const double *sorted, int count, double q) {
     return sorted[low] + (at - low) * (sorted[high] - sorted[low]);
 }
 
-/* Of a normal distribution: standard deviations in a median absolute deviation, and from p5 to p95. */
+/* A normal distribution: its standard deviation over its `mad`, p95 - p5 over its standard deviation. */
 static const double sd_per_mad = 1.4826, sd_p5_to_p95 = 3.2897;
 
 static double relative_spread(const stencil_statistics *s) {

@@ -17,11 +17,11 @@ typedef struct stencil_statistics {
     double spread;
 } stencil_statistics;
 
-/* Of `count` >= 1 samples, which are left as they are (a sorted copy is made in scratch[count]).
- * Quantiles are interpolated linearly between order statistics. */
+/* Computes the statistics of `count` >= 1 samples, which are left as they are (a sorted copy is made in
+ * scratch[count]). Quantiles are interpolated linearly between order statistics. */
 stencil_statistics stencil_statistics_of(const double *sample, int count, double *scratch);
 
-/* How far two sets of samples are apart. */
+/* The distance of two sets of samples, a and b. */
 typedef struct stencil_shift {
     double ratio;     /* Hodges-Lehmann estimate of b over a: the median of all b[j] / a[i] */
     double low, high; /* where that ratio is with a probability of 99 %; 0 and infinity: too few samples */

@@ -8,8 +8,8 @@
 
 enum { UNROLLED = 512 };
 
-/* From 0 on, each waiting for the last; what is added is 1, which the compiler does not know. The additions
- * are volatile so that they stay between the two looks at the clock. Counting by one is exact up to 2^24. */
+/* Additions from 0 on, each waiting for the last, of 1, which the compiler does not know. They are volatile
+ * so that they stay between the two looks at the clock. Counting by one is exact up to 2^24. */
 struct float_add : stencil::sm_operation {
     float sum = 0, one;
     __device__ explicit float_add(const stencil::sm_arguments &a) : one((float)a.size) {}
@@ -76,13 +76,12 @@ static stencil_status add(stencil_bench *b, const stencil::sm_timing *timing, bo
                              .more = cpu ? repeats : 0, .pairs = c.pairs);
 }
 
-/* How sure the median of a row is, as a part of it: two standard errors of the median of so many samples from
- * a normal distribution as wide as they are. */
+/* Returns two standard errors of the median, relative to it, as if the samples were normally distributed. */
 static double doubt_of(const stencil_statistics *s) {
     return 2 * 1.2533 * s->spread / sqrt(s->count);
 }
 
-/* What two latencies that lie `apart` of each other say, as far as the second one is known. */
+/* Tells whether two latencies that lie `apart` agree, where the second one is known up to `doubt`. */
 static const char *verdict(double apart, double doubt) {
     if (apart <= agreement)
         return "agree";
@@ -114,7 +113,7 @@ stencil_status stencil_measure_add(stencil_bench *b) {
     TRY(stencil::sm_begin(b, &timing, 0));
     TRY(add(b, &timing, false, STENCIL_REPEATS));
     for (int i = 0; i < count; i++) {
-        /* What is unrolled, rounded up; counting by one stays exact. */
+        /* Repeats asked for are rounded up to whole unrolled loops; counting by one stays exact. */
         const int64_t repeats = asked > 0 ? stencil_round_up(asked, UNROLLED) : differences[i];
         CHECK(repeats <= 8 * LARGE, USAGE, "--repeats: add makes at most %d", 8 * LARGE);
         TRY(add(b, &timing, false, repeats));

@@ -11,8 +11,8 @@
 #include "sync/all.cuh"
 #include "sync/memory.cuh"
 
-/* Whether the block whose turn it is to be looked at has arrived in pass i; all blocks of all parts in turn.
- * A local barrier waits only for its neighbours in the ring of all blocks. */
+/* Tells whether the block whose turn it is to be looked at has arrived in pass i; all blocks of all parts
+ * take turns. A local barrier waits only for its neighbours in the ring of all blocks. */
 template <bool Local> static __device__ __forceinline__ bool arrived(const passes &p, int64_t i) {
     const uint32_t all = p.blocks * p.state.parts, mine = p.state.part * p.blocks + blockIdx.x;
     uint32_t ahead = 1 + threadIdx.x + (uint32_t)i * blockDim.x;
@@ -95,9 +95,9 @@ struct unreleased_barrier : stencil::counted_barrier<unreleased_barrier> {
     }
 };
 
-/* By the numbers of barriers.def, and beside them: the library's grid.sync() as it is, and `cluster` with the
- * hardware's barrier, both without a time limit, to see what one costs; and what is planted to see that it is
- * found: a barrier that arrives without releasing what its block wrote, without waiting for it even. */
+/* Kernels by the numbers of barriers.def, and beside them: the library's grid.sync() as it is, and `cluster`
+ * with the hardware's barrier, both without a time limit, to see what one costs; and the planted fault,
+ * which has to be found: a barrier that arrives without a release, before its block's other threads do. */
 enum { PASSES_FAULT = STENCIL_BARRIER_COUNT + 1, PASSES_COUNT };
 static const passes_kernel kernels[PASSES_COUNT] = {
     {{STENCIL_BARRIER_none, "grid.sync", 60, STENCIL_NEEDS_NOTHING, ""}, PASSES_OF(library_barrier)},
@@ -157,7 +157,7 @@ stencil_status passes_count(const passes_case *c, uint32_t *count) {
     return STENCIL_OK;
 }
 
-/* From fresh words, which are there before anybody starts. */
+/* Times the passes from fresh words, which are there before anybody starts. */
 static stencil_status sample(stencil_bench *b, void *what, int64_t count, double *time_s) {
     passes_case *c = static_cast<passes_case *>(what);
     const int *gpu = c->memory.shape.device;

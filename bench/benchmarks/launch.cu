@@ -1,4 +1,4 @@
-/* What it costs that the next step is a launch of its own (000 section 4, Table 1, section 9.2): kernels that
+/* Cost of making the next step a launch of its own (000 section 4, Table 1, section 9.2): kernels that
  * do nothing, launched in every way that there is, pipelined and one by one; launch overhead by kernel
  * fusion; the three ways to wait on the host after each launch (rshipley160's experiment: stream, device,
  * event).
@@ -22,7 +22,7 @@ static __global__ void null_kernel() {
     after_predecessor();
 }
 
-/* So many units of 10 us, as 10 nanosleeps of 1000; of 20 000 cycles. */
+/* Kernels that take so many units: of 10 us, as 10 nanosleeps of 1000; of 20 000 cycles. */
 template <int Units> static __global__ void sleep_kernel() {
     after_predecessor();
 #pragma unroll 1
@@ -75,7 +75,7 @@ static const launch_way ways[] = {
      .wait = [](const stencil_device *gpu) { return cudaEventSynchronize(gpu->done); }},
 };
 
-/* What is computed from two pairs of a kernel and a count. */
+/* A figure that is computed from two pairs of a kernel and a count. */
 struct metric {
     const char *kind, *method;
     int high, low; /* launches */
@@ -157,7 +157,7 @@ static stencil_status launch_round(const launch_case *c, kernel *function) {
     return STENCIL_OK;
 }
 
-/* From the first launch until all have ended. */
+/* Times a series from its first launch until all have ended. */
 static stencil_status launch_all(const launch_case *c, const launches *l, double *time_s) {
     const double start_s = stencil_clock_s();
     if (l->graph != NULL)
@@ -203,7 +203,7 @@ static stencil_status capture(stencil_bench *b, const launch_case *c, launches *
     return STENCIL_OK;
 }
 
-/* What has been counted on each GPU, and zeroes it. The first GPU is the current one afterwards. */
+/* Copies the counter of each GPU to count[gpus] and zeroes it; leaves the first GPU the current one. */
 static stencil_status take_counts(const launch_case *c, uint32_t *count) {
     const uint32_t zero = 0;
     for (int i = c->gpus - 1; i >= 0; i--) {

@@ -193,7 +193,7 @@ static stencil_status add_copies(stencil_bench *b, const stencil_device *gpu, in
                              .sample = stencil_transfer_sample, .count = COPIES);
 }
 
-/* What fits into L2 and is read again and again. */
+/* An array that fits into L2 and is read again and again. */
 struct l2_read {
     const stencil_device *gpu;
     uint32_t *from, *result; /* device */

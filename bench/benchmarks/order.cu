@@ -8,7 +8,7 @@
 
 enum { RUNS = 100, LANES = 32 };
 
-/* What each lane of one warp saw: the clock before and after, and the value of a shuffle that takes the
+/* Record of each lane of one warp: the clock before and after, and the value of a shuffle that takes the
  * number of the next lane (other barriers: that number). */
 struct order_seen {
     int64_t before[LANES], after[LANES];
@@ -74,7 +74,7 @@ static const order_kernel order_kernels[] = {
 
 static const double limit_s = 2, child_limit_s = 30;
 
-/* Whether the barrier held in one run; whether all values were right. */
+/* Sets *held: whether the barrier held in one run; clears *right where a value was wrong. */
 static void judge(const order_seen *seen, bool *held, bool *right) {
     int64_t last = seen->before[0], first = seen->after[0];
     for (int lane = 0; lane < LANES; lane++) {

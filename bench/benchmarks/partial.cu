@@ -1,10 +1,10 @@
-/* What happens when only a part of a group synchronises (000 section 8.2): of a warp, a block, a grid, of all
- * GPUs, while the others go on to their end. Does it complete, or deadlock? Each case in a child process. */
+/* Only a part of a group synchronises (000 section 8.2), of a warp, a block, a grid, of all GPUs, while the
+ * others go on to their end. Does it complete, or deadlock? Each case runs in a child process. */
 #include "bench/benchmarks/sm.cuh"
 #include "bench/benchmarks/passes.cuh"
 #include "sync/all.cuh"
 
-/* Who synchronises. */
+/* Tells whether this thread synchronises. */
 using membership = bool(const stencil_barrier_state &);
 static __device__ bool half_of_the_lanes(const stencil_barrier_state &) {
     return threadIdx.x % 32 < 16;
@@ -19,7 +19,7 @@ static __device__ bool half_of_the_parts(const stencil_barrier_state &s) {
     return s.part < s.parts / 2;
 }
 
-/* With what. Groups are made while everybody is there. */
+/* Barriers under test. Groups are made while everybody is there. */
 template <class Group> struct group_of {
     Group group;
     __device__ explicit group_of(const stencil_barrier_state &) {}
@@ -110,7 +110,7 @@ static stencil_status state_kernel(stencil_bench *b, void *what) {
     return STENCIL_OK;
 }
 
-/* Of barriers with a time limit those that need nothing but memory and a cooperative launch. */
+/* Measures, of barriers with a time limit, only those that need neither neighbours nor clusters. */
 stencil_status stencil_measure_partial(stencil_bench *b) {
     char why[64];
     const stencil_gpu least = stencil_device_least(b, 1);

@@ -1,4 +1,4 @@
-/* What the link between two GPUs carries, and how fast (000 section 7.5; multi-GPU data exchange by peer
+/* Throughput and latency of the link between two GPUs (000 section 7.5; multi-GPU data exchange by peer
  * access): bandwidth and latency by size, by copy engine and by stores of a kernel; operations on a peer's
  * memory; a flag to and fro, stored with and without a release. */
 #include "bench/benchmarks/sm.cuh"
@@ -87,7 +87,7 @@ static __global__ void __launch_bounds__(THREADS) adds(int64_t repeats, uint32_t
         asm volatile("red.relaxed.sys.global.add.u32 [%0], 1;" ::"l"(word) : "memory");
 }
 
-/* What each GPU has. */
+/* A GPU and its memory. */
 struct peer_end {
     stencil_device gpu;
     uint4 *field; /* [bytes_most] */

@@ -10,7 +10,7 @@
 
 namespace stencil {
 
-/* What a warp saw: the first lane that takes part writes it. */
+/* Record of a warp, written by the first lane that takes part. */
 struct sm_record {
     int64_t start, end; /* clock of multiprocessor `sm` */
     uint32_t sm;
@@ -22,7 +22,7 @@ struct sm_arguments {
     int64_t repeats;   /* a multiple of what the kernel unrolls */
     int size;          /* of a group, where it is not known at compile time */
     sm_record *record; /* [blocks][warps in a block], at least 32; zeroed */
-    /* Where the operation works on memory: the words, and the number of the one that it came to. */
+    /* Words of an operation on memory, and the number of the word that it came to. */
     stencil_words words;
     uint32_t *at;
 };
@@ -120,7 +120,7 @@ struct coalesced : cooperative_groups::coalesced_group {
     __device__ coalesced() : cooperative_groups::coalesced_group(cooperative_groups::coalesced_threads()) {}
 };
 
-/* Of a coalesced group only the first lanes take part, as many as it has. */
+/* An operation of a group. Only the first lanes take part in a coalesced group, as many as it has. */
 template <class Group> struct group_operation : sm_operation {
     Group group;
     __device__ static bool takes_part(const sm_arguments &a) {
@@ -227,8 +227,8 @@ static __global__ void __launch_bounds__(1024, 2) time_operation(const __grid_co
     leave_record(a, start, end, operation.wrong(a.repeats / Unrolled * Unrolled + Unrolled));
 }
 
-/* The same in a loop of which the compiler cannot know that all lanes make it equally often: each reads how
- * much more than the others it has to do, which is nothing. So a barrier of the warp cannot be left out. */
+/* Times an operation in a loop of which the compiler cannot know that all lanes make it equally often: each
+ * reads how many more rounds it has to make, which is none. So a barrier of the warp cannot be left out. */
 template <class Operation>
 static __global__ void __launch_bounds__(1024, 2) time_divergent(const __grid_constant__ sm_arguments a) {
     if (!Operation::takes_part(a))

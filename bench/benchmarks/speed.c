@@ -1,4 +1,4 @@
-/* What bench/speed.def lists: the fastest sweeps beside the best of others, and the plain sweep beside the
+/* Cases of bench/speed.def: the fastest sweeps beside the best of others, and the plain sweep beside the
  * copy of its field. Cases of one problem are sampled in turns, and all give the bits of the plain sweep. */
 #include <math.h>
 #include <stdio.h>
@@ -37,7 +37,7 @@ typedef struct speed_case {
 static const speed_case cases[] = {
 #define NAMED false
 #define OWN   true
-/* Of a case: (nz, ny, nx). */
+/* Extent of a case: (nz, ny, nx). */
 #define EXTENT(...)                                                                                          \
     { __VA_ARGS__ }
 /* clang-format off */
@@ -166,7 +166,8 @@ static void name_bar(const speed_place *place, char *text, size_t size) {
         stencil_text_add(text, size, " %s", plain_sweep());
 }
 
-/* How many axes (returned) and which: cells, those along x being *nx, the others before it; and GPUs. */
+/* Sets axis[]: cells, those along x being *nx, the others before it; then GPUs, where gpus > 0. Returns the
+ * number of axes. */
 static int axes_of(const int64_t *nx, int rank, int gpus, stencil_bench_parameter *axis) {
     static const char *const names[] = {"nx", "ny", "nz"};
     for (int i = 0; i < rank; i++)
@@ -230,7 +231,7 @@ static stencil_status add_rows(stencil_bench *b, speed *s, const speed_case *c) 
     return STENCIL_OK;
 }
 
-/* Whether it is a row of a sweep. */
+/* Tells whether a row is one of a sweep. */
 static bool is_of(const speed *s, const stencil_bench_row *row, const char *sweep) {
     const char *name = name_of(s, row);
     const size_t length = strlen(sweep);
@@ -269,8 +270,8 @@ static void fill_bound(stencil_bench_bar *bar, stencil_trial *t, const stencil_p
         bar->bound.used[STENCIL_RESOURCE_ARITHMETIC] = NAN;
 }
 
-/* What there is to reach, beside a copy of so many bytes per second (of what such a copy of each array comes
- * to), and a plain sweep of so many cells. */
+/* Sets the figures to reach. They are parts of a copy of so many bytes per second (for cases without a sweep)
+ * or, on a CPU, of a plain sweep of so many cells per second; others stand as they are. */
 static void fill_figures(const speed_place *place, double copy, double plain_rate) {
     const speed_case *c = place->of;
     const double bytes = 2.0 * (double)stencil_precision_bytes(c->precision),
@@ -282,7 +283,7 @@ static void fill_figures(const speed_place *place, double copy, double plain_rat
     place->bar->aim = part * c->aim;
 }
 
-/* What the rows say of a case of their problem. */
+/* Fills in the bar of a case from the rows of its problem. */
 static void fill_bar(const stencil_bench *b, speed *s, const speed_place *place, double copy) {
     const speed_case *c = place->of;
     int best, other;
@@ -314,7 +315,7 @@ static void fill_bar(const stencil_bench *b, speed *s, const speed_place *place,
     fill_bound(bar, t, plan, rate, copy);
 }
 
-/* Whether there is such a problem, and the GPUs for it; where there is none, its cases say why. */
+/* Tells whether the problem can be made and there are GPUs enough for it; where not, its cases say why. */
 static bool can_be(const stencil_bench *b, speed *s, const speed_place *at, const stencil_spec *spec) {
     stencil_problem problem = {0};
     stencil_status status = stencil_problem_resolve(&problem, spec);

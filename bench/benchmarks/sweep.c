@@ -69,7 +69,7 @@ static stencil_status add_strategy(stencil_bench *b, int strategy, const char *s
     return STENCIL_OK;
 }
 
-/* On several GPUs the strategies that span them, with every way to exchange halos. */
+/* Adds all strategies; on several GPUs those that span them, with every way to exchange halos. */
 static stencil_status add_strategies(stencil_bench *b, const char *sweep) {
     const bool several = b->options->backend == STENCIL_BACKEND_GPU && b->options->gpu_count > 1;
     for (int i = 0; i < stencil_strategy_count(); i++) {

@@ -28,7 +28,7 @@ stencil_status stencil_bench_check_team(int threads, int asked) {
     return STENCIL_OK;
 }
 
-/* What stands beside the barriers of barriers.def: the planted fault, which lets everybody pass. */
+/* Numbers beside those of barriers.def: the planted fault, which lets everybody pass; OpenMP's barrier. */
 enum { FAULT = STENCIL_BARRIER_none, OPENMP = STENCIL_BARRIER_COUNT };
 
 /* WORD_STRIDE: a line of its own for the word of each thread. */
@@ -63,7 +63,7 @@ static bool sync(const team *t, uint32_t thread, bool all) {
     return t->id == FAULT || stencil_team_sync((stencil_barrier_id)t->id, &t->state, thread, all);
 }
 
-/* How many of those whom `thread` waits for have not come as far as pass `i`. */
+/* Counts those whom `thread` waits for and who have not come as far as pass `i`. */
 static int64_t count_missing(const team *t, const uint32_t *word, uint32_t thread, uint32_t i) {
     const uint32_t n = (uint32_t)t->threads;
     const bool ring = t->id != OPENMP && stencil_barriers[t->id].needs == STENCIL_NEEDS_NEIGHBORS;
@@ -153,7 +153,7 @@ stencil_status stencil_measure_host_barrier_cpu(stencil_bench *b) {
     return measure(b);
 }
 
-/* On a CPU a deadlock is what has not ended after this time; much longer than a child takes to start. */
+/* Time after which a run on a CPU counts as deadlocked; much longer than a child takes to start. */
 static const double deadlock_s = 5, part_timeout_s = 0.3;
 
 void stencil_bench_say_part(const stencil_bench *b, bool ended, bool all_done, bool gave_up) {
@@ -182,7 +182,7 @@ static stencil_status state_part(stencil_bench *b, void *what) {
     return STENCIL_OK;
 }
 
-/* In child processes, which also keeps the machinery for what hangs under test where there is no GPU. */
+/* States cases in child processes, which also keeps those under test where there is no GPU. */
 stencil_status stencil_measure_partial_cpu(stencil_bench *b) {
     const int threads = b->machine->cpu_threads;
     if (threads < 2)

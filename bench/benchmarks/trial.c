@@ -31,8 +31,8 @@ void stencil_trial_weights(stencil_spec *spec) {
         spec->weight[i] /= sum;
 }
 
-/* Of the cells that multiprocessors compute in a pass while the busiest one works, those that are kept; 0: it
- * has no passes of several steps. */
+/* Returns the part that is kept of the cells that multiprocessors can compute in a pass while the busiest one
+ * works; 0: the plan has no passes of several steps. */
 static double kept_at(const stencil_spec *spec, const stencil_run_options *options,
                       const stencil_machine *machine) {
     stencil_problem problem;

@@ -30,13 +30,12 @@ typedef struct stencil_trial {
     double reference_residual;
     const char *reference_name;
     int64_t steps, bytes; /* of timed samples, once they are chosen; of a field */
-    /* Where a run on a CPU tries stores in its first steps, samples are at least so many times those steps:
-     * they hardly show. */
+    /* A CPU run that tries stores in its first steps has samples of at least so many times those steps, so
+     * that they hardly show. */
     int tries;
     double sample_s; /* of the fastest plan; 0: as usual; less: of the least steps */
     int64_t least;   /* steps of a sample where nobody asks for a number; 0: any */
-    /* Where its rows stand, and what their names begin with: "j2d5pt f8 "; zeroed: on no axis, with nothing.
-     */
+    /* Axes of the rows, and the beginning of their names: "j2d5pt f8 "; zeroed: no axis, nothing. */
     stencil_bench_parameter axis[STENCIL_BENCH_AXES_MAX];
     char of[24];
     int spoiled; /* for tests: a bit of the result of this row is turned over, from 1 */
@@ -60,7 +59,7 @@ stencil_status stencil_trial_create(stencil_bench *b, stencil_trial *trial, cons
 
 void stencil_trial_release(void *trial);
 
-/* What a run on the devices of the benchmark is asked for, of GPUs on the first `gpus`. */
+/* Returns the options of a run on the devices of the benchmark; of its GPUs, on the first `gpus`. */
 stencil_run_options stencil_trial_options(const stencil_bench *b, const char *strategy, const char *sweep,
                                           int gpus);
 
@@ -80,7 +79,7 @@ typedef struct stencil_ceiling {
      * own. */
     const void *from;
     const stencil_field *to;
-    /* As of a trial; NULL: on no axis, and nothing. */
+    /* Axes of the rows, and the beginning of their names; NULL: no axis, nothing. */
     const stencil_bench_parameter *axis;
     const char *of;
     double sample_s;  /* of a sample; 0: as usual */
@@ -91,7 +90,7 @@ typedef struct stencil_ceiling {
  * destination is overwritten with something else before, and compared after timing: INTERNAL where it
  * differs. */
 stencil_status stencil_ceiling_add_rows(const stencil_ceiling *ceiling, stencil_bench *b);
-/* Of the field of a trial, in samples as long as its own. */
+/* Appends rows of copies of the field of a trial, in samples as long as the trial's own. */
 stencil_status stencil_trial_add_copies(stencil_bench *b, const stencil_trial *trial);
 
 /* Host memory, copied by `threads` threads in equal shares of whole pages: the shares in which

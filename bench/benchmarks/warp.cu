@@ -71,8 +71,8 @@ static stencil_status add_rows(stencil_bench *b, sm_case c, bool apart) {
                              .axis = {{"size", c.size}}, .count = c.timing->throughput_repeats);
 }
 
-/* What is timed in the plain loop, where lanes are apart (NULL: not at all), and what verifies it; all sizes
- * from `least` to `most` that share a kernel. */
+/* An operation: kernels that time it in the plain loop and where lanes are apart (NULL: it is not), and the
+ * one that verifies it, shared by all group sizes from `least` to `most`. */
 struct operation {
     const char *name;
     sm_kernel *together, *apart, *checked;
