@@ -363,7 +363,7 @@ stencil_status stencil_input_check(stencil_input *input, const stencil_problem *
     for (int array = STENCIL_ARRAY_U; array < count; array++) {
         const stencil_values *values = &input->facts.values[array];
         const bool limited = values->least > -INFINITY || values->most < INFINITY;
-        /* Of NaN alone the reader finds out for itself. */
+        /* If NaN is the only marker, the reader itself finds the cells that have it. */
         if (limited || values->marker_count > (values->has_nan ? 1 : 0))
             TRY(check_values(input, (stencil_array)array, allow_nonfinite));
     }

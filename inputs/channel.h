@@ -17,7 +17,7 @@ enum { STENCIL_CHANNEL = 3 };
 #define STENCIL_IS_SANITIZED 0
 #endif
 
-/* What both processes have in memory, before the window. */
+/* The head of the memory that both processes share; the window follows it. */
 typedef struct stencil_board {
     _Atomic uint64_t progress;
     char at[256]; /* what is being read */
@@ -29,7 +29,7 @@ typedef struct stencil_head {
     uint64_t bytes; /* behind it */
 } stencil_head;
 
-/* What a request or its answer consists of. */
+/* A kind of request: bytes of its question and of its answer, and whether it reads cells. */
 typedef struct stencil_request_kind {
     const char *name;
     size_t ask, say;

@@ -18,7 +18,7 @@ static bool is_time_name(const char *name) {
     return strcasecmp(name, "time") == 0 || strcasecmp(name, "t") == 0;
 }
 
-/* By the conventions of CF ("Time Coordinate"), or by its name. */
+/* Tells whether a scale is one of time, by the conventions of CF ("Time Coordinate") or by its name. */
 static bool is_time(hid_t scale, const char *label) {
     char units[STENCIL_WORD_MAX], axis[STENCIL_WORD_MAX], standard[STENCIL_WORD_MAX];
     stencil_attribute_text(scale, "units", units, sizeof units);
@@ -39,7 +39,7 @@ static double rounding_of(const stencil_dataset *d, const stencil_values *values
                                                           : DBL_EPSILON);
 }
 
-/* Where they are on a line from the first to the last one. False: they are no coordinates. */
+/* Measures how values lie on a line from the first to the last one. False: they are no coordinates. */
 static bool measure(stencil_coordinates *c, const stencil_dataset *d, const stencil_values *values,
                     const double *value) {
     const int64_t n = d->is.count;

@@ -252,7 +252,7 @@ stencil_status stencil_dataset_open(stencil_dataset *dataset, hid_t file, const 
     stencil_reading_at("%s", name);
     if (exists < 0 && advice == NULL)
         TRY(stencil_h5_check_version(path, name));
-    /* Of a longer name, whose groups may be missing, only a user can think. */
+    /* A name with `advice` is a user's: its groups may be missing, which HDF5 takes for an error. */
     CHECK(exists >= 0 || advice != NULL, BAD_DATA, "'%s' is damaged: cannot look for %s (%s)", path, name,
           stencil_h5_reason());
     if (exists <= 0)

@@ -1,5 +1,5 @@
-/* What belongs to the format, and what is the user's own: noted where it looks as if it were ours, and kept
- * in the result. */
+/* Objects and attributes that the format does not define: those that look as if they were meant for it are
+ * noted, and all are kept in the result. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -64,7 +64,7 @@ static double mode_value(const stencil_problem *problem, int axis, int64_t i) {
     }
 }
 
-/* Of the product of the modes in /f: the second derivative of an axis' mode is -k^2 times the mode. */
+/* Returns the factor of the modes' product in /f: the second derivative of an axis' mode is -k^2 times it. */
 static double source_factor(const stencil_problem *problem) {
     double factor = 0.0;
     for (int axis = STENCIL_AXES - problem->rank; axis < STENCIL_AXES; axis++) {

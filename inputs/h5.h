@@ -152,7 +152,7 @@ void stencil_dataset_close(stencil_dataset *dataset);
 /* A variable that is closed at the end of its scope; initialise with {0}. */
 #define STENCIL_DATASET __attribute__((cleanup(stencil_dataset_close))) stencil_dataset
 
-/* Whether the values of an open dataset stand in other files. */
+/* Tells whether the values of an open dataset stand in other files. */
 bool stencil_dataset_elsewhere(hid_t dataset);
 
 /* Elements of an open dataset that is not virtual which were never written, as far as its layout tells: space

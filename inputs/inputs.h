@@ -150,7 +150,7 @@ stencil_status stencil_input_check_unchanged(const stencil_input *input);
 /* The residual history, into problem->origin. BAD_DATA. */
 stencil_status stencil_input_load_history(stencil_input *input, stencil_problem *problem);
 
-/* What a result says of the run that made it, and where its input is. BAD_DATA: it is no result of a run. */
+/* A result's record of the run that made it, and of its input. BAD_DATA: the file is no result of a run. */
 typedef struct stencil_provenance {
     int64_t steps_done;
     char input[4096]; /* "": not known */

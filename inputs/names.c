@@ -106,8 +106,8 @@ static const alias *alias_find(const char *name, stencil_kind kind) {
     return NULL;
 }
 
-/* How many values a dataset has, where it may hold such a thing: an array as /u, or its cells in a row; some
- * numbers; else 0. */
+/* Returns how many values a dataset has if it may stand for an alias (an array of the rank of /u, or its
+ * cells in a row; some numbers), else 0. */
 static hssize_t dataset_values(const stencil_named *n, const stencil_spec *spec, bool field) {
     STENCIL_ITEM d = stencil_item_dataset(n->at, n->name);
     int64_t cells = 1;
@@ -131,7 +131,7 @@ static bool is_said(const stencil_spec *spec, const char *meant, double number) 
     return (unset && number == 1.0) || stencil_spec_says(spec, meant, number);
 }
 
-/* How many values an attribute has, where it may hold such a thing; *said: the problem says the same. */
+/* Number of values of an attribute that may stand for an alias, else 0; *said: the problem has them. */
 static int attribute_values(const stencil_named *n, const stencil_spec *spec, const alias *a, bool *said) {
     double number[STENCIL_AXES];
     STENCIL_ITEM item = stencil_item_attribute(n->at, n->name);

@@ -68,15 +68,15 @@ stencil_status stencil_h5_check_version(const char *path, const char *name) {
     return STENCIL_OK;
 }
 
-/* What the user can do about a file that the system does not give. */
+/* Returns what the user can do about a file that the system does not give. */
 static const char *advice(int number) {
     return number == ENOENT   ? "check the name, or make the file with 'stencil new'"
            : number == EACCES ? "ask for the right to read it"
                               : "give another file";
 }
 
-/* Whether another program has opened the file for writing: HDF5 locks it then. Who turned locks off does not
- * ask. */
+/* Tells whether another program has opened the file for writing, for which HDF5 locks it; false where the
+ * user turned locks off. */
 static bool is_locked(int fd) {
     const char *use = getenv("HDF5_USE_FILE_LOCKING");
     if (use != NULL && (strcmp(use, "FALSE") == 0 || strcmp(use, "0") == 0))

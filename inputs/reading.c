@@ -41,7 +41,7 @@ struct stencil_reading {
     stencil_error lost;
 };
 
-/* Where this program is: valgrind knows what stands there, but not the way through /proc. */
+/* Finds the path of this program: valgrind knows what stands there, but not the way through /proc. */
 static void find_program(char path[PATH_MAX]) {
     static const char self[] = "/proc/self/exe";
     const ssize_t length = readlink(self, path, PATH_MAX - 1);
@@ -66,8 +66,8 @@ static char **make_environment(void) {
     return all;
 }
 
-/* What ends or interrupts the parent is not meant for it: it goes on until the channel ends, and has a group
- * of its own. */
+/* Keeps from the process signals that end or interrupt the parent: it goes on until the channel ends, and
+ * has a group of its own. Returns 0 or an errno. */
 static int set_attributes(posix_spawnattr_t *attributes) {
     static const int kept_off[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGUSR1,
                                    SIGUSR2, SIGPIPE, SIGXFSZ, SIGTSTP};
@@ -227,7 +227,7 @@ void stencil_reading_allow(stencil_reading *r, int64_t bytes) {
     prlimit(r->process, RLIMIT_DATA, &limit, NULL);
 }
 
-/* What became of the process, which reads no more; `why`: what this end saw of it. */
+/* Ends the process; keeps and returns the error that says what became of it. `why`: what this end saw. */
 static stencil_status lose(stencil_reading *r, bool is_ending, const char *why) {
     char at[sizeof r->board->at];
     memcpy(at, r->board->at, sizeof at);

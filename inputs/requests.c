@@ -1,4 +1,4 @@
-/* What an answer can be. The process that gave it may have been damaged by what it read. */
+/* Checks of answers: the process that gave one may have been damaged by what it read. */
 #include "inputs/requests.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* What is asked of the process that reads, and what it answers: plain values of known length. What comes back
- * is looked at by stencil_answer_check() before anything uses it. */
+/* Questions to the process that reads, and its answers: plain values of known length.
+ * stencil_answer_check() looks at an answer before anything uses it. */
 #pragma once
 
 #include <limits.h>
@@ -116,6 +116,5 @@ typedef union stencil_says {
 #undef X
 } stencil_says;
 
-/* Whether an answer is one that there can be: texts end, truth values, enumerations and counts are in range.
- */
+/* Tells whether an answer is possible: texts end; truth values, enumerations and counts are in range. */
 bool stencil_answer_check(stencil_request request, const void *say);

@@ -71,7 +71,7 @@ static void keep_memory(void) {
 #endif
 }
 
-/* What kills the parent kills this process. */
+/* Has the system kill this process when its parent ends. False: it cannot, or the parent has ended. */
 static bool follow(long parent) {
     return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == (pid_t)parent;
 }

@@ -222,7 +222,7 @@ static stencil_status finish_hdf5(stencil_sink *sink) {
     sink->file = 0;
     TRY(stencil_sink_state(sink));
     CHECK(closed >= 0, IO, "cannot close '%s': %s", sink->path, stencil_h5_reason());
-    /* What was taken in vain. */
+    /* Gives back space that was taken beyond the end of the file. */
     CHECK(ftruncate(sink->fd, (off_t)sink->eoa) == 0, IO, "cannot write '%s': %s", sink->path,
           strerror(errno));
     return STENCIL_OK;

@@ -6,7 +6,7 @@
 
 #include "inputs/file.h"
 
-/* What the attributes of the root group say of a problem: each is a row, by which it is read and written. */
+/* An attribute of the root group that describes a problem, with all that reading and writing it takes. */
 typedef struct row {
     stencil_attribute is;
     size_t at;            /* in the spec */
@@ -136,7 +136,7 @@ static int count_of(const row *r, const stencil_spec *spec) {
     return r->count_at != 0 ? *(const int *)((const char *)spec + r->count_at) : 1;
 }
 
-/* Whether a spec has a value for it. */
+/* Tells whether a spec has a value for an attribute. */
 static bool is_given(const stencil_attribute *is, const void *at) {
     switch (is->type) {
     case STENCIL_ATTRIBUTE_TEXT:

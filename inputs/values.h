@@ -21,7 +21,8 @@ typedef struct stencil_values {
     double least, most;                 /* stored numbers that valid_range, valid_min and valid_max allow */
 } stencil_values;
 
-/* Of a dataset that is open; `name` is that of messages. BAD_DATA: an attribute that cannot be meant so. */
+/* Reads the attributes of an open dataset that say what its stored numbers mean; messages call it `name`.
+ * BAD_DATA: an attribute whose value can have no such meaning. */
 stencil_status stencil_values_read(stencil_values *values, hid_t dataset, const char *path, const char *name);
 
 /* The value of a stored number. */

@@ -12,7 +12,7 @@
 #include "inputs/sink.h"
 #include "solver/problem/digest.h"
 
-/* Of a longer history, which hardly any run has, the rest has to find its place in the end. */
+/* Most residuals that space is taken for beforehand; a longer history, a rare one, finds the rest later. */
 #define HISTORY_MAX ((int64_t)1 << 17)
 /* Residuals of a chunk of the history. */
 #define LIST_CHUNK INT64_C(128)

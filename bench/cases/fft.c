@@ -46,9 +46,9 @@ static void plain(const stencil_case_problem *p) {
     transform(f, f->input, 1, f->n, stencil_case_expected(p, "output"));
 }
 
-/* In the norm of squares: log2 n joins, each with errors in its root, product and sum of less than 7 units in
- * the last place (N. Higham, "Accuracy and Stability of Numerical Algorithms", theorem 24.2), in either of
- * two results; other radices make fewer. */
+/* Tells whether the difference in the norm of squares is within its bound: log2 n joins, each with errors
+ * in its root, product and sum of less than 7 units in the last place (N. Higham, "Accuracy and Stability of
+ * Numerical Algorithms", theorem 24.2), in either of two results; other radices make fewer. */
 static bool agrees(const stencil_case_problem *p) {
     const fft_arguments *f = (const fft_arguments *)p->arguments;
     const fft_number *expected = stencil_case_expected(p, "output");

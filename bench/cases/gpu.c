@@ -110,7 +110,7 @@ static void destroy_gpu(void *kept) {
         stencil_barrier_destroy(&gpu->barrier);
 }
 
-/* Of a launch that makes one phase. All blocks are resident where they note moments. */
+/* Returns the number of blocks that a phase is launched with. All are resident where they note moments. */
 static unsigned phase_blocks(const stencil_case_loop *loop, int64_t phase) {
     const stencil_case_problem *p = loop->problem;
     if (p->of->body->groups == NULL || loop->gpu->launch.trace.mark != NULL)
@@ -206,7 +206,7 @@ static stencil_status create_ceiling(stencil_bench *b, stencil_case_loop *loop, 
     return STENCIL_OK;
 }
 
-/* What kernels are told: all but the phase, with the arrays of the device. */
+/* Sets the number of phases and the arguments of the case, with the arrays of the device. */
 static void fill_launch(const stencil_case_problem *p, stencil_case_launch *launch) {
     launch->phases = p->of->body->phases(p->arguments);
     memcpy(launch->arguments, p->arguments, sizeof p->arguments);

@@ -21,8 +21,8 @@ static __device__ __noinline__ void note_moment(const stencil_case_launch &l, in
             (int64_t)device_clock_ns();
 }
 
-/* What a test asks for before the barrier of a step: the block comes late, or not at all until another one
- * has given up. */
+/* Makes a block late before the barrier of a step, or absent until another block has given up or four
+ * timeouts have passed, as a test asks. */
 static __device__ __noinline__ void inject_fault(const stencil_case_launch &l, int64_t step) {
     for (uint32_t left_ns = stencil_lateness_ns(&l.fault, blockIdx.x, step); left_ns > 0;) {
         const uint32_t nap_ns = min(left_ns, 100000u);
@@ -35,12 +35,12 @@ static __device__ __noinline__ void inject_fault(const stencil_case_launch &l, i
             __nanosleep(1000);
 }
 
-/* Whether a block has given up; the same answer for all threads of a block. */
+/* Tells whether a block has given up, with the same answer for all threads of the block that asks. */
 __device__ __forceinline__ bool alarmed(const stencil_barrier_state &s) {
     return __syncthreads_or(thread_in_block() == 0 && alarm_raised(s));
 }
 
-/* Of a block that has nobody to wait for but its own threads. */
+/* The barrier of a block that has nobody to wait for but its own threads. */
 struct alone_barrier {
     __device__ explicit alone_barrier(const stencil_barrier_state &) {}
     __device__ void sync(int64_t) {

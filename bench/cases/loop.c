@@ -187,7 +187,7 @@ static stencil_status record(stencil_case_loop *loop, int64_t *mark, size_t coun
     return run_cpu(loop, 1, &time_s);
 }
 
-/* What a timeline is made of: marks and clocks of all participants, in one clock. */
+/* Runs once, and takes the marks and clocks of all participants, in one clock, into a timeline. */
 static stencil_status take(stencil_case_loop *loop, bool launches, stencil_timeline *timeline) {
     const size_t count = (size_t)loop->trace.samples * loop->blocks * STENCIL_MARKS;
     int64_t *mark = calloc(count, sizeof *mark);
@@ -208,8 +208,8 @@ static stencil_status take(stencil_case_loop *loop, bool launches, stencil_timel
     return status;
 }
 
-/* Of launches a few phases from the first on, which only shows when the next one could begin; of a persistent
- * loop some of all that have a barrier behind them. */
+/* Notes, of launches, a few phases from the first on, of which the first shows only when the next one
+ * could begin; of a persistent loop, some of all phases that have a barrier behind them. */
 stencil_status stencil_case_loop_attribute(stencil_case_loop *loop, stencil_inside *inside) {
     const bool launches = !stencil_case_is_persistent(loop->order);
     const int64_t phases = phases_of(loop), noted = launches ? phases : phases - 1;

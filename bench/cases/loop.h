@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-/* What a kernel of a case is told. */
+/* The argument of a case's kernels. */
 typedef struct stencil_case_launch {
     stencil_barrier_state state;
     int64_t phase, phases; /* which one, of a launch for each; how many in all */
@@ -22,7 +22,7 @@ typedef struct stencil_case_launch {
     unsigned char arguments[STENCIL_CASE_ARGUMENTS_BYTES] __attribute__((aligned(16)));
 } stencil_case_launch;
 
-/* What keeps phases in order: a barrier, by its number, or one of these. */
+/* Orders, the means that keep phases in order: a barrier, by its number, or one of these. */
 enum {
     STENCIL_CASE_IMPLICIT = STENCIL_BARRIER_none, /* a launch for each phase, waited for at the end */
     STENCIL_CASE_ALONE = STENCIL_BARRIER_COUNT,   /* one block, or thread, makes all of them */
@@ -34,7 +34,7 @@ enum {
     STENCIL_CASE_ORDERS,
     STENCIL_CASE_CPU_ORDERS = STENCIL_CASE_STREAM
 };
-/* What an order is called, and the strategy that does with steps what it does with phases; NULL: none. */
+/* An order's name, and the strategy that does with steps what the order does with phases; NULL: none. */
 typedef struct stencil_case_order {
     const char *name, *strategy;
 } stencil_case_order;
@@ -45,14 +45,14 @@ static inline bool stencil_case_is_persistent(int order) {
 
 typedef struct stencil_case_gpu stencil_case_gpu;
 
-/* How many blocks share `wanted` pieces of work where no more than `most` are resident: with as many as
- * possible the last round would be one of few blocks. */
+/* Returns how many blocks share `wanted` pieces of work where no more than `most` are resident: with as
+ * many as possible the last round would be one of few blocks. */
 static inline uint32_t stencil_case_blocks(int64_t wanted, int64_t most) {
     const int64_t rounds = (wanted + most - 1) / most;
     return rounds < 1 ? 1 : (uint32_t)((wanted + rounds - 1) / rounds);
 }
 
-/* How a problem is run: the first part is the caller's to fill in. */
+/* A problem and the way to run it: the first part is the caller's to fill in. */
 typedef struct stencil_case_loop {
     const stencil_case_problem *problem;
     int order;

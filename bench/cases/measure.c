@@ -85,7 +85,7 @@ static stencil_status verify(stencil_bench *b, void *what) {
     return split(o, row);
 }
 
-/* What the model says of an order; a CPU is not modelled. */
+/* Returns the seconds that the model predicts for an order; NAN on a CPU, which is not modelled. */
 static double predict(const stencil_bench *b, const sized *s, int order) {
     const bool alone = order == STENCIL_CASE_ALONE;
     return b->options->backend == STENCIL_BACKEND_GPU
@@ -122,7 +122,7 @@ static stencil_status add_row(stencil_bench *b, const sized *s, int order) {
     return STENCIL_OK;
 }
 
-/* How many blocks are resident at once, or threads. */
+/* Finds how many blocks of a case are resident at once; on a CPU, how many threads there are. */
 static stencil_status find_most(stencil_bench *b, const stencil_case *of, int64_t *most) {
     *most = b->machine->cpu_threads;
 #ifdef STENCIL_HAVE_CUDA
@@ -134,7 +134,7 @@ static stencil_status find_most(stencil_bench *b, const stencil_case *of, int64_
     return STENCIL_OK;
 }
 
-/* How many a problem is given. */
+/* Sets the number of blocks of a problem, and their share of those that can be resident. */
 static stencil_status choose_blocks(stencil_bench *b, const stencil_case *of, int64_t items, sized *s) {
     int64_t most;
     TRY(find_most(b, of, &most));
@@ -257,7 +257,7 @@ static stencil_status measure_size(stencil_bench *b, const void *how, int64_t n)
     return stencil_case_take(b, first);
 }
 
-/* Where one order hands over to the next, as measured and, on a GPU, as predicted. */
+/* Notes the sizes at which one order hands over to the next, as measured and, on a GPU, as predicted. */
 static void note_switches(stencil_bench *b, bool gpu) {
     for (int predicted = 0; predicted < 1 + gpu; predicted++) {
         const stencil_ranking ranking = {

@@ -41,8 +41,7 @@ STENCIL_ANYWHERE uint32_t multi_normalise_largest_word(const multi_normalise_par
     return largest;
 }
 
-/* What a lane of a GPU, or a thread of a CPU, has in both passes: the largest of its values; these divided.
- */
+/* The two passes of a GPU's lane or a CPU's thread: they find the largest of its values, and divide them. */
 STENCIL_ANYWHERE uint32_t multi_normalise_find(const normalise_arguments *a, stencil_case_block block) {
     uint32_t largest = 0;
     CASE_ITEMS(i, a->own * a->piece_quads, block) {

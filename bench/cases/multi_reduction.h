@@ -8,8 +8,8 @@
 extern "C" {
 #endif
 
-/* What keeps parts in order. A host's thread for each part: it meets the others at OpenMP's barrier, and
- * moves sums between parts, to all or along a tree; or a persistent kernel under a barrier. */
+/* Means that keep parts in order: a host's thread for each part, which meets the others at OpenMP's
+ * barrier and moves sums between parts, to all or along a tree; or a persistent kernel under a barrier. */
 typedef enum multi_reduction_order {
     MULTI_REDUCTION_HOST,
     MULTI_REDUCTION_HOST_TREE,

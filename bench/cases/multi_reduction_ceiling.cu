@@ -10,7 +10,7 @@
 
 namespace {
 
-/* What is called of the library. */
+/* The functions of NCCL that are called. */
 struct library {
     decltype(&ncclCommInitAll) create;
     decltype(&ncclCommDestroy) destroy;

@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-/* How many there are here: GPUs of the options, as far as they reach each other's memory, or threads. */
+/* Most parts of a problem: GPUs of the options (1 if they cannot reach each other's memory), or threads. */
 int stencil_parts_most(const stencil_bench *b);
 
 enum { STENCIL_PARTS_ORDERS_MAX = 8, STENCIL_PARTS_ARRAYS_MAX = 4, STENCIL_PART_BYTES = 384 };

@@ -47,7 +47,7 @@ typedef struct stencil_case_problem {
     unsigned char arguments[STENCIL_CASE_ARGUMENTS_BYTES] __attribute__((aligned(16)));
 } stencil_case_problem;
 
-/* What a GPU has of a case; bench/cases/kernels.cuh. Their argument is a stencil_case_launch. */
+/* Kernels of a case, made by bench/cases/kernels.cuh. Their argument is a stencil_case_launch. */
 typedef struct stencil_case_kernels {
     const void *phase; /* makes one phase */
     const void
@@ -76,7 +76,7 @@ typedef struct stencil_case_sizes {
     int64_t least, most, factor;
 } stencil_case_sizes;
 
-/* What NAME.c says. */
+/* The description of a case in its NAME.c. */
 typedef struct stencil_case_body {
     uint32_t lanes;
     size_t shared_bytes;
@@ -87,25 +87,25 @@ typedef struct stencil_case_body {
     bool power_of_two;
     int64_t (*phases)(const void *arguments);
     void (*phase)(const void *arguments, int64_t phase, stencil_case_block block);
-    /* Of n and repeats makes the rest, with its inputs filled in. BAD_DATA: more than can be counted. */
+    /* Makes a problem of its n and repeats, inputs filled in. BAD_DATA: more than can be counted. */
     stencil_status (*make)(stencil_case_problem *problem);
     /* Fills in what results have to be: sequential, and another program than the phases. */
     void (*plain)(const stencil_case_problem *problem);
-    /* How many items of CASE_GROUPS() a phase has. Where a launch makes the phase it has a block for each,
-     * and the GPU gives them out as others end: shares stay even where multiprocessors are not as fast as
-     * each other. NULL: as many blocks as a persistent kernel has. */
+    /* Returns how many items of CASE_GROUPS() a phase has. Where a launch makes the phase it has a block
+     * for each, and the GPU gives them out as others end: shares stay even where multiprocessors are not as
+     * fast as each other. NULL: as many blocks as a persistent kernel has. */
     int64_t (*groups)(const void *arguments, int64_t phase);
     const stencil_case_kernels *kernels; /* NULL without CUDA */
     stencil_case_ceiling_make *ceiling;  /* stencil_case_ceiling_NAME(); NULL: it has none, or no CUDA */
-    /* Of a case whose runs stream p->bytes through memory and do little else: bytes that a block has under
-     * way at once. 0: nothing is predicted of it. */
+    /* Bytes that a block has under way at once, in a case whose runs stream p->bytes through memory and do
+     * little else. 0: nothing is predicted of the case. */
     double in_flight;
-    /* What a phase leaves in block.shared the next one finds there: in orders that make all phases in one
-     * kernel, which are the only ones that run it. */
+    /* Tells whether a phase finds in block.shared what the previous one left there: only persistent
+     * kernels, which make all phases under a barrier, run such a case. */
     bool keeps;
     bool alike; /* its phases are, so that runs are split by a launch, computing and waiting */
-    /* Whether the host's results are within the bound of error of any good way to make them; NULL: all have
-     * the same bits. */
+    /* Tells whether the host's results are within the bound of error of any good way to make them; NULL:
+     * all ways give the same bits. */
     bool (*agrees)(const stencil_case_problem *problem);
 } stencil_case_body;
 
@@ -155,7 +155,7 @@ stencil_status stencil_case_add_array(stencil_case_problem *problem, const stenc
                                                  .pointer_at = offsetof(id##_arguments, member),             \
                                                  .count = (elements),                                        \
                                                  .element_bytes = sizeof *((id##_arguments *)NULL)->member})
-/* What the result that was added as `name` has to be. */
+/* Returns the values that the result added as `name` has to have; the problem owns them. */
 void *stencil_case_expected(const stencil_case_problem *problem, const char *name);
 
 /* Numbers that follow from the state alone: 64 bits; 0 <= x < 1 (G. Steele et al., "Fast splittable

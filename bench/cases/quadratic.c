@@ -70,8 +70,8 @@ stencil_status quadratic_add(stencil_bench *b, const quadratic_ordered *o, stenc
                              .axis = {{"elements", QUADRATIC_ELEMENTS}}, .count = count);
 }
 
-/* How the threads meet: a parallel region ends and the next one begins; at OpenMP's barrier; or one waits for
- * what the other has told, as a stream does for an event. */
+/* Ways in which the threads meet: a parallel region ends and the next one begins; at OpenMP's barrier; or
+ * one waits for what the other has told, as a stream does for an event. */
 enum { FORK_AND_JOIN, OPENMP_BARRIER, EVENT, ORDERS };
 static const char *const order_names[] = {"fork and join", "omp barrier", "event, threads wait"};
 static const double timeout_s = 10;

@@ -13,8 +13,8 @@ __global__ void __launch_bounds__(THREADS) each(const float *x, const float *y, 
         to[i] = quadratic_operate(What, x[i], y[i], factor);
 }
 
-/* How streams meet: the host waits for both, for the device, or for an event of each, or the streams wait for
- * these; or a graph of the latter. */
+/* Ways in which streams meet: the host waits for both, for the device, or for an event of each; the
+ * streams wait for such events; or a graph holds these waits. */
 enum order { STREAMS, DEVICE, EVENTS, STREAM_WAITS, GRAPH, ORDERS };
 const char *const order_names[] = {"stream", "device", "event", "event, streams wait", "graph"};
 

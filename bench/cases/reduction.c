@@ -4,9 +4,9 @@
 
 #include "bench/cases/problem.h"
 
-/* How long pieces are: as short as they can be while there are few of them, then longer, as long as FEW
- * blocks add up a piece each; then there are more of them, so that a larger GPU, or several, have enough to
- * share; and no more than one block adds up the sums of in no time. */
+/* Limits of pieces: they are as short as they can be while there are few of them, then longer, as long as
+ * FEW blocks add up a piece each; then there are more of them, so that a larger GPU, or several, have enough
+ * to share; and no more than one block adds up the sums of in no time. */
 enum { FEW = 256, LONG = 4 * REDUCTION_PIECE, MANY = 16384 };
 
 static int64_t divide_up(int64_t count, int64_t by) {
@@ -55,7 +55,7 @@ static double add(const double *value, int64_t count) {
     return sum[0];
 }
 
-/* What is added up again has room in the array that the phases use for it, and is overwritten there. */
+/* Adds up the pieces, and then their sums, for which it overwrites the array that the phases use. */
 static void plain(const stencil_case_problem *p) {
     const reduction_arguments *r = (const reduction_arguments *)p->arguments;
     double *expected = stencil_case_expected(p, "sum"), *sums = (double *)r->sums;
@@ -64,8 +64,8 @@ static void plain(const stencil_case_problem *p) {
     *expected = add(sums, r->pieces);
 }
 
-/* In either of two results a value goes through at most so many additions, where no fewer than 256 partial
- * sums are made side by side and joined in a tree; and no value is larger than 1/2. */
+/* Tells whether the sum is within its bound of error: in either of two sums, a value of at most 1/2 goes
+ * through at most n / 256 + 64 additions, where 256 partial sums or more are joined in a tree. */
 static bool agrees(const stencil_case_problem *p) {
     const reduction_arguments *r = (const reduction_arguments *)p->arguments;
     const double *expected = stencil_case_expected(p, "sum"), n = (double)p->n;

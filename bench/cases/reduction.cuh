@@ -62,7 +62,7 @@ STENCIL_ANYWHERE int64_t reduction_phases(const reduction_arguments *r) {
     return r->way == REDUCTION_ALONE && r->pieces <= 1 ? 1 : 2 + 2 * reduction_rounds(r);
 }
 
-/* Of round s of the tree: whether a part is the upper end of an edge, and the part at the lower end. */
+/* Tell whether a part is the upper end of an edge in round s of the tree, and whether it is the lower end. */
 STENCIL_ANYWHERE bool reduction_has_child(const reduction_arguments *r, int s) {
     return r->part % (2 << s) == 0 && r->part + (1 << s) < r->parts;
 }

@@ -102,7 +102,7 @@ template <int Threads, bool Each> struct sum_in_shared : sm_operation {
     }
 };
 
-/* Those that share the work, and what is measured of them. */
+/* Threads that share the work, and the kernels by which their sum is timed and checked. */
 struct sharer {
     const char *name;
     int threads;

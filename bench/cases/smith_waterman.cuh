@@ -27,7 +27,7 @@ enum {
     SW_NONE = -1000000000 /* worse than anything that comes up */
 };
 
-/* Where a cell's h comes from, and whether its e and its f go on with a gap. */
+/* The origin of a cell's h, and flags that tell whether its e and its f go on with a gap. */
 enum { SW_STOP, SW_DIAGONAL, SW_E, SW_F, SW_E_GOES_ON = 4, SW_F_GOES_ON = 8 };
 
 /* A cell, as number i * columns + j. */
@@ -70,7 +70,7 @@ STENCIL_ANYWHERE smith_waterman_best sw_better(smith_waterman_best x, smith_wate
     return y.score > x.score || (y.score == x.score && y.at < x.at) ? y : x;
 }
 
-/* What the tile is given by those around it, into shared memory. */
+/* Loads a tile's letters, and the edges of tiles to its left and above, into shared memory. */
 STENCIL_ANYWHERE void sw_open_tile(const smith_waterman_arguments *w, const smith_waterman_tile *tile,
                                    smith_waterman_shared *s) {
     const smith_waterman_best none = {0, 0};

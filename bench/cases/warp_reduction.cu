@@ -154,7 +154,7 @@ const method methods[] = {
     synchronised<redux>("redux, 32-bit integers", 80),
 };
 
-/* How many sums are wrong where nothing keeps lanes together: of one warp, as it was timed. */
+/* Adds a row with the number of wrong sums of a warp that runs as timed: nothing keeps its lanes together. */
 stencil_status state_wrong(stencil_bench *b, const sm_timing *timing, const method &m) {
     TRY_CUDA(cudaMemsetAsync(timing->device, 0, LANES * sizeof *timing->device, timing->gpu.stream));
     TRY(stencil_launch(timing->gpu, m.checked, 1, LANES,
