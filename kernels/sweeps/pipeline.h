@@ -1,5 +1,4 @@
-/* What a pass of the pipeline sweep looks like on a GPU, for its kernels and for the host that launches them.
- */
+/* Shapes of passes of the pipeline sweep on a GPU, for its kernels and for the host that launches them. */
 #pragma once
 
 #include "kernels/points.h"
@@ -63,8 +62,8 @@ STENCIL_CONSTANT int stencil_pipeline_checked(stencil_rule rule, int radius, boo
     return shape.stages * shape.levels;
 }
 
-/* In 3D a block makes a tile of rows and columns, `warps` times `rows` and 32 * `cells`, plane after plane:
- * all of its warps all steps of a pass, each for its rows. So many planes are loaded `ahead` of the one that
+/* The tile that a block makes in 3D, plane after plane: warps * rows rows of 32 * cells columns. Each warp
+ * makes all steps of a pass, `depth` at most, for its rows. So many planes are loaded `ahead` of the one that
  * is taken. */
 typedef struct stencil_pipeline_tile_shape {
     int depth, cells, rows, warps, ahead;
@@ -111,9 +110,9 @@ STENCIL_CONSTANT stencil_pipeline_tiles stencil_pipeline_tiles_of(int64_t n, con
     return tiles;
 }
 
-/* How blocks share out the tiles of a part. Where that keeps nine of ten busy, each makes `whole` ones, and
- * blocks have `chunks` of planes of each of the rest: so all go through the same planes at about the same
- * time. Else (chunks 0) the planes of all tiles follow each other, and each block has as many. */
+/* The shares of blocks in the tiles of a part. Where that keeps nine of ten busy, each makes `whole` tiles,
+ * and blocks share the planes of each further tile in `chunks` pieces: so all go through the same planes at
+ * about the same time. Else (chunks 0) all tiles' planes follow each other, and each block has as many. */
 typedef struct stencil_pipeline_shares {
     int64_t planes; /* of a tile */
     int more;       /* that beginning one takes */

@@ -11,8 +11,8 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_copies :
         base::slot_bytes, base::to_next, base::back_to_first;
     using typename base::line, typename base::piece, typename base::turn, typename base::beside_turn;
 
-    /* By one lane. Beyond the last row that there is, the last one is loaded again. Loader and storer have
-     * few registers, and a slot takes them no longer than it takes a stage. */
+    /* Loads the line's rows into slots, by one lane; beyond the last row that there is, that one again.
+     * Loader and storer have few registers, and a slot takes them no longer than it takes a stage. */
     __device__ __forceinline__ static void load_rows(const stencil_kernel_args &s, const line &l,
                                                      uint32_t ring) {
         turn t(ring, hands + 1, 1);
@@ -43,8 +43,8 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_copies :
             }
         });
     }
-    /* By one lane. A slot is free when the copies out of the next one have begun: those out of this one have
-     * then been read, mostly. */
+    /* Stores the line's rows from its slots, by one lane. A slot is free when the copies out of the next one
+     * have begun: those out of this one have then been read, mostly. */
     __device__ __forceinline__ static void store_rows(const line &l, uint32_t ring) {
         turn t(ring, hands, 0);
         uint32_t before = 0;

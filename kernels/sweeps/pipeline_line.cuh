@@ -47,15 +47,15 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_line {
                          row_bytes = (width + vector) * (int)sizeof(T), slot_bytes = rows * row_bytes,
                          slot_barriers = (hands + 2) * 8;
     using stage_warp = pipeline_warp<P, T, levels, cells>;
-    /* Of a second ring, which has the source term, or what rows of so many slots were before the last step:
-     * rows beside those of all slots. And weights of a step. */
+    /* Rows of the second ring. In a general pass: of the source term, beyond those of all slots; in a checked
+     * one: what rows of `old_slots` slots were before the last step. And weights of a step. */
     static constexpr int old_slots = 4,
                          rows_behind = general   ? radius * (depth - 1)
                                        : checked ? old_slots * rows + radius
                                                  : 0,
                          weights = general ? P::count + 1 : 0,
                          weights_bytes = (depth * weights * (int)sizeof(T) + 15) / 16 * 16;
-    /* What the lines share. */
+    /* Slots of a line: the lines of a block have equal shares of its shared memory. */
     static constexpr int slots = ((STENCIL_PIPELINE_SHARED_BYTES - weights_bytes) / lines -
                                   rows_behind * row_bytes) /
                                  (slot_bytes * (general ? 2 : 1) + slot_barriers),
@@ -67,7 +67,7 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_line {
     /* Strips begin at a multiple of so many columns. */
     static constexpr int column_unit = checked ? (int)STENCIL_PARTIAL_CELLS : vector;
 
-    /* The same for all threads of a block: in shared memory, since registers are what is short. */
+    /* Data of a line, the same for all threads: in shared memory, since registers are what is short. */
     struct line {
         const T *in; /* updated cell (0, 0) */
         T *out;

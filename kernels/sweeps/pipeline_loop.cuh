@@ -17,7 +17,7 @@ __device__ __forceinline__ void meet_copied(const stencil_kernel_args &s, const 
     publish_all_to_bulk_copies();
 }
 
-/* From the cells of this pass to those of the next one: where edge cells have copies, all cells are made
+/* Ends a pass, before the cells of the next one are read: where edge cells have copies, all cells are made
  * before these are, in a second round. */
 template <class T>
 __device__ __forceinline__ void end_pass(const stencil_kernel_args &s, const stencil_pass &pass) {

@@ -30,7 +30,7 @@ template <class P, class T> struct pipeline_mirror {
         int mirrored[2][2];
         T (*field)[height][width], (*from)[width]; /* after even and odd steps; the one that is read */
 
-        /* Where the new value of a cell comes of: itself, or a cell that it mirrors. */
+        /* Returns the index of the cell that the new value comes of: cell i or one that it mirrors. */
         __device__ int image(int axis, int i) const {
             if (i < 0 && -i <= mirrored[axis][0])
                 return -1 - i;
@@ -57,7 +57,7 @@ template <class P, class T> struct pipeline_mirror {
         }
     };
 
-    /* By a block: columns first … first + columns - 1 of a side, as far as there are any, before `end`. */
+    /* Makes columns first … first + columns - 1 of a side's mirrored rows, those before `end`; by a block. */
     __device__ static void make_columns(const stencil_kernel_args &s, const stencil_pass &pass, box b,
                                         int side, int first, int end) {
         const stencil_domain &d = s.domain;
@@ -90,7 +90,7 @@ template <class P, class T> struct pipeline_mirror {
         }
     }
 
-    /* By all blocks, before any of them begins the pass; with shared memory for two fields. */
+    /* Makes rows beyond both sides, by all blocks before any begins the pass; field[2]: shared memory. */
     __device__ static void run(const stencil_kernel_args &s, const stencil_pass &pass,
                                T (*field)[height][width]) {
         const stencil_domain &d = s.domain;

@@ -32,13 +32,13 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline : pipeli
         for (int v = 0; v < cells; v++)
             c[v] = from[v];
     }
-    /* In the last stage of a checked pass, before it leaves rows in the second ring: until those that have
-     * their places there, of the slot so many before this one, have been summed. */
+    /* Waits, in the last stage of a checked pass before it leaves rows in the second ring, until those that
+     * have their places there, of the slot `old_slots` before this one, have been summed. */
     __device__ __forceinline__ static void await_summed(const turn &u) {
         const bool around = u.left > slots - old_slots; /* that slot is at the end of the ring */
         wait_warp(u.barrier + 2 * to_next + ((around ? slots : 0) - old_slots) * 8, u.parity ^ around);
     }
-    /* By a warp; weights: of the first step, in shared memory. */
+    /* Makes a stage's steps of the line's rows, by a warp; weights_at: the first step's, in shared memory. */
     __device__ __forceinline__ static void make_steps(const stencil_kernel_args &s, const line &l,
                                                       uint32_t ring, int stage, uint32_t weights_at) {
         stage_warp warp;

@@ -11,10 +11,10 @@ template <class P, class T, bool General = false> struct pipeline_planes : pipel
         base::barrier_bytes, base::edge_rows, base::edges, base::plane_rows, base::shape;
     using typename base::place, typename base::piece, typename base::vector;
     static constexpr int R = radius, side = 2 * R + 1;
-    /* Whether only the row of a cell itself is read beside its column. */
+    /* Tells whether a cell reads other columns than its own in its own row only. */
     static constexpr bool star = P::rule == STENCIL_STAR;
 
-    /* Of each level: the plane that it got last; and sums k of the planes R - k behind it, without their
+    /* The plane that each level got last, and its sums k of the planes R - k behind that one, without their
      * points of that one and of those that follow. Plane after plane a sum takes its points in ascending
      * order, as the update has them. */
     T plane[depth][rows][cells], sum[depth][2 * R][rows][cells];
@@ -51,7 +51,7 @@ template <class P, class T, bool General = false> struct pipeline_planes : pipel
     __device__ __forceinline__ vector &ring_row(int slot, int j) const {
         return ring[(slot * plane_rows + j) * 32];
     }
-    /* Once, before the first piece, behind the block's barriers. */
+    /* Sets up a warp once, before the first piece, behind the block's barriers. */
     __device__ __forceinline__ void enter(char *shared) {
         const int warp = __shfl_sync(~0u, threadIdx.x / 32, 0);
         vector *const rows_of_lane = reinterpret_cast<vector *>(shared + barrier_bytes) + lane();
@@ -104,11 +104,11 @@ template <class P, class T, bool General = false> struct pipeline_planes : pipel
         clear();
     }
 
-    /* From the first row of all to row j of the warp, or to the last one that there is; in bytes. */
+    /* Returns the bytes from the first row of all to row j of the warp, or to the last one that there is. */
     __device__ __forceinline__ uint64_t row_offset(const stencil_domain &d, int j) const {
         return (uint64_t)(uint32_t)(min(y + j, last_row) + below) * row_bytes(d);
     }
-    /* The lane's own cells of the next plane; beyond the last row and plane that there are, those again. */
+    /* Loads the lane's own cells of the next plane; beyond the last row and plane, those again. */
     __device__ __forceinline__ void load(const stencil_domain &d) {
         const uint32_t at = shared_address(&ring_row(to_load, 0));
         unrolled<rows>([&](int j) {
@@ -231,7 +231,7 @@ template <class P, class T, bool General = false> struct pipeline_planes : pipel
             a.above[k] = edge_row(turn + 1, t, k - R);
             a.below[k] = edge_row(turn + 1, t, 2 * R + k);
         });
-        /* Of the plane that is loaded next, after those that are there already: z - ahead is level 0's. */
+        /* The plane that the level completes: level 0 has got plane z - ahead - 1, since z is loaded next. */
         const int made = z - shape.ahead - 1 - R - hop * t;
         rows_now now;
         if constexpr (t == depth - 1)

@@ -25,7 +25,7 @@ template <int Count, int Lanes> struct lane_trees {
         }
         return value[0];
     }
-    /* From the last step, which leaves one, back to the first. */
+    /* Returns the number of the value that this lane ends with: from the last step back to the first. */
     __device__ __forceinline__ static int which() {
         int at = 0;
 #pragma unroll
@@ -45,7 +45,7 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_sums : p
                          vectors = (width + 32 * vector - 1) / (32 * vector);
     using trees = lane_trees<vectors, lanes>;
 
-    /* By a warp: partial sums of a row of `count` cells, from where they are and where they were. */
+    /* Makes partial sums of a row of `count` cells, from where they are and where they were; by a warp. */
     template <stencil_norm Norm>
     __device__ __forceinline__ static void sum_row(uint32_t now, uint32_t before, int count,
                                                    double *partial) {
@@ -68,7 +68,7 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_sums : p
         if (number * STENCIL_PARTIAL_CELLS < count)
             partial[number] = sum;
     }
-    /* By a warp. */
+    /* Sums the residual of all rows that the line keeps, by a warp. */
     template <stencil_norm Norm>
     __device__ __forceinline__ static void sum_rows_by(const stencil_kernel_args &s, const line &l,
                                                        uint32_t ring) {

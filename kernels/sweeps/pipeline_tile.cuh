@@ -38,7 +38,7 @@ template <class P, class T, bool General> struct pipeline_tile {
                          bytes = weights_at + depth * level_weights * (int)sizeof(T);
     static_assert(depth * 8 <= barrier_bytes && bytes <= STENCIL_PIPELINE_SHARED_BYTES, "");
 
-    /* The same for all threads, which each find it themselves. */
+    /* Data of a part's tiles: all threads have the same, and each finds it itself. */
     struct place {
         const T *in; /* updated cell (0, 0, 0) */
         T *out;

@@ -85,7 +85,7 @@ template <class P, class T, int Levels, int Cells> struct pipeline_warp {
             }
         return s;
     }
-    /* What a cell has for sum j while it keeps its value: from the moment its own row comes in that is it. */
+    /* Returns sum j of cell v while it keeps its value: that, from the moment its own row comes in. */
     __device__ __forceinline__ T kept(int t, int j, int v, const T *c) const {
         return j == R ? c[v] : sum[t][j == 0 ? 0 : j - 1][v];
     }
@@ -122,7 +122,7 @@ template <class P, class T, int Levels, int Cells> struct pipeline_warp {
             }
         unrolled<Cells>([&](int v) { c[v] = out[v]; });
     }
-    /* The same of a general pass: sum after sum, since weights of more than a row have no registers. */
+    /* Makes a level of a general pass, sum after sum: weights of more than a row have no registers. */
     template <bool Edge, class Weights, class At>
     __device__ __forceinline__ void level(int t, T *c, const pipeline_level<Weights> &l,
                                           const cells_kept &keep, int y, At at) {

@@ -1,4 +1,4 @@
-/* What the resident sweep keeps where, for its kernels and for the host that launches them. */
+/* Tiles and memory of the resident sweep, for its kernels and for the host that launches them. */
 #pragma once
 
 #include "kernels/points.h"
@@ -28,9 +28,9 @@ STENCIL_CONSTANT stencil_resident_shape stencil_resident_shape_of(int radius, bo
     return radius == 1 ? shapes[f64][index] : far[f64][index];
 }
 
-/* How a launch lays its tiles: those of a part, a grid of its own, beside each other along x with all parts.
- * Above the first and below the last row of it may stand tiles of other parts, the last and the first of
- * theirs: their words come behind those of the part's own rows, where these parts store them. */
+/* The tiles of a launch: a grid for each part, at the same places along x in all parts. Above the first and
+ * below the last row of it may stand tiles of other parts, the last and the first of theirs: their words come
+ * behind those of the part's own rows, where these parts store them. */
 typedef struct stencil_resident {
     int32_t shape, warps;     /* of a block */
     int32_t tiles[2];         /* of a part along y and x; shape, warps and tiles 0: there are none */
@@ -43,7 +43,7 @@ typedef struct stencil_resident {
     uint32_t *exchanges; /* [own tiles]: how many a block has made in all launches */
 } stencil_resident;
 
-/* How many tiles a part has. */
+/* Returns the number of tiles of a part. */
 STENCIL_ANYWHERE int32_t stencil_resident_tiles(const stencil_resident *r) {
     return r->tiles_z * r->tiles[0] * r->tiles[1];
 }
@@ -86,8 +86,8 @@ STENCIL_ANYWHERE int64_t stencil_resident_begin(const stencil_resident_axis *a, 
     return (a->tiles == 1 ? 0 : span * tile / (a->tiles - 1)) - a->outside[0];
 }
 
-/* From where tile `tile` begins to where the one beside it does, on either side (step -1, 1), also where that
- * is another part's. */
+/* Returns the distance from the begin of tile `tile` to that of the one beside it, on either side (step -1,
+ * 1), also where that is another part's. */
 STENCIL_ANYWHERE int64_t stencil_resident_shift(const stencil_resident_axis *a, int64_t tile, int step) {
     int64_t other = tile + step, around = 0;
     if (!a->round && (other < 0 || other == a->tiles))

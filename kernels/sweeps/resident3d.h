@@ -1,4 +1,4 @@
-/* What the resident sweep keeps of a 3D field where, for its kernels and for the host that launches them. */
+/* Tiles and memory of the resident sweep in 3D, for its kernels and for the host that launches them. */
 #pragma once
 
 #include "kernels/sweeps/resident.h"
@@ -45,8 +45,8 @@ STENCIL_ANYWHERE stencil_resident_axis stencil_box_axis(int64_t n, int64_t lengt
     return a;
 }
 
-/* From row to row of a tile in shared memory: lanes of two groups of rows read from different banks, and
- * cells of float64 below each other lie in different ones. */
+/* Returns the distance from row to row of a tile in shared memory, in cells: lanes of two groups of rows read
+ * from different banks, and cells of float64 below each other lie in different ones. */
 STENCIL_CONSTANT int stencil_box_row(int radius, bool f64) {
     const int pad = (radius + STENCIL_BOX_CELLS - 1) / STENCIL_BOX_CELLS;
     return STENCIL_BOX_CELLS * (STENCIL_BOX_LANES + 2 * pad) + f64;

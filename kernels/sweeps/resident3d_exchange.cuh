@@ -102,7 +102,7 @@ template <class P, class T_, bool General, int Shape> struct box_exchange : box_
                   slow = place().length[a.slow] / group, s = c.at[a.slow];
         return {(s % slow * radius + c.at[axis]) * place().length[a.fast] + f, s / slow};
     }
-    /* Where along its axis the cell of the tile lies, that the k-th one beyond a side shows. */
+    /* Returns where the tile's cell lies that ghost cell k beyond a side shows: its own or a neighbour's. */
     __device__ __forceinline__ static int wanted(int axis, int side, int k) {
         const int length = place().length[axis];
         if (place().mirrored[axis][side])
@@ -118,7 +118,7 @@ template <class P, class T_, bool General, int Shape> struct box_exchange : box_
     __device__ __forceinline__ static int tiles_of(const stencil_resident &r, int axis) {
         return axis == 0 ? r.tiles_z : r.tiles[axis - 1];
     }
-    /* Where the words of group g begin, of the tile so far beside this one; in bytes. */
+    /* Returns where the words of group g of the tile so far `beside` this one begin, in bytes. */
     __device__ __forceinline__ static uint32_t word_at(const stencil_resident &r, const int (&beside)[3],
                                                        int g) {
         int tile = 0;
@@ -134,7 +134,7 @@ template <class P, class T_, bool General, int Shape> struct box_exchange : box_
     __device__ __forceinline__ static uint4 *taken() {
         return reinterpret_cast<uint4 *>(bytes(place().memory.taken));
     }
-    /* Of cells of exchange `number`, in bytes. */
+    /* Returns where the buffer of cells of exchange `number` begins, in bytes behind the first buffer. */
     __device__ __forceinline__ static uint32_t buffer_of(uint32_t number) {
         return base::twin && number % 2 != 0 ? place().memory.twin * (uint32_t)sizeof(T) : 0;
     }
@@ -147,7 +147,7 @@ template <class P, class T_, bool General, int Shape> struct box_exchange : box_
         return shared_address(cells() + cell_at(at[0], at[1], at[2]));
     }
 
-    /* What is sent and taken is listed once. */
+    /* Lists what is sent and taken of group i of all slabs; called once for each. */
     __device__ __forceinline__ static void list_group(const stencil_resident &r, int i) {
         int s = 0, fixed = 0;
         for (; i >= place().memory.slab[s + 1]; s++)

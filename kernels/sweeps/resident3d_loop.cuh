@@ -61,7 +61,7 @@ template <class P, class T_, bool General, int Shape> struct box_block : box_exc
                 closed ? 0 : (int)stencil_resident_shift(&a, tile, side == 0 ? -1 : 1);
         }
     }
-    /* By one thread. */
+    /* Fills place(), by one thread. */
     __device__ __forceinline__ static void find_place(const stencil_kernel_args &s) {
         const stencil_resident &r = s.resident;
         const stencil_box_extent length = stencil_box_extent_of(base::shape, r.warps, r.warps_z);
@@ -118,7 +118,7 @@ template <class P, class T_, bool General, int Shape> struct box_block : box_exc
         each_cell(s.domain, 0, [&](int from, int64_t to) { out[to] = in[from]; });
     }
 
-    /* Of a lane's cells, from L2: shared memory has no room for it. */
+    /* Adds the source term of the lane's cells, from L2: shared memory has no room for it. */
     __device__ __forceinline__ void add_source(const stencil_domain &d, const point_weight<T> &factor) {
         const T *const b = static_cast<const T *>(d.b);
         int64_t x[K];

@@ -12,7 +12,7 @@
 
 namespace stencil {
 
-/* What exchanges need and steps do not: in shared memory, or it would take the registers of cells. */
+/* Data of a tile that only exchanges need: in shared memory, or it would take the registers of cells. */
 struct box_place {
     stencil_box_memory memory;
     int32_t length[3];                   /* of a tile */
@@ -52,7 +52,7 @@ template <class P, class T_, bool General, int Shape> struct box_tile {
     __device__ __forceinline__ static T *cells() {
         return reinterpret_cast<T *>(bytes(STENCIL_BOX_PLACE));
     }
-    /* Where cell x of a row lies in it. */
+    /* Returns the place of cell x of a row within the row, in shared memory. */
     __host__ __device__ static constexpr int slot(int x) {
         return (x + K * pad) % K * stretch + (x + K * pad) / K;
     }
@@ -95,12 +95,12 @@ template <class P, class T_, bool General, int Shape> struct box_tile {
     int first, plane; /* the lane's first cell in shared memory, and from plane to plane */
     int other;        /* to the second buffer, where there is one */
 
-    /* Looked up once: to ask shared memory, and to divide, would take a tenth of a step. */
+    /* Finds the lane's places once: to ask shared memory, and to divide, would take a tenth of a step. */
     __device__ __forceinline__ void find_lane() {
         plane = place().memory.plane, other = place().memory.twin;
         first = (lane_z() + radius) * plane + (lane_y() + radius) * row_cells + lane_x();
     }
-    /* How far along x the row (m, n) of a lane is read by its rows; -1: not at all. */
+    /* Returns how far along x a lane's rows read the row (m, n) of the lane; -1: not at all. */
     __host__ __device__ static constexpr int reach_of(int m, int n) {
         int reach = -1;
         for (int dz = -radius; dz <= radius; dz++)
@@ -159,9 +159,9 @@ template <class P, class T_, bool General, int Shape> struct box_tile {
         });
     }
 
-    /* From the old cells, those of an exchange, in shared memory and in c, to the new ones in c, and in the
-     * other buffer where there are two. Of stars the next plane is read before the last one that is done is
-     * stored, or it would have to wait for that. */
+    /* Makes a step: from the old cells, those of an exchange, in shared memory and in c, to the new ones in
+     * c, and in the other buffer where there are two. Of stars the next plane is read before the last one
+     * that is done is stored, or it would have to wait for that. */
     template <class At>
     __device__ __forceinline__ void step(const step_weights &weights, uint32_t exchange, At at) {
         const T *from = row_at(exchange, -radius);

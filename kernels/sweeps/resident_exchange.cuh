@@ -32,7 +32,7 @@ struct resident_exchange : resident_tile<P, T_, General, Shape> {
     __device__ __forceinline__ static int column_words(int side) {
         return 2 * place().reach * width + side * place().rows * place().reach;
     }
-    /* Where staged column 0 would come from, of those at the left and right. */
+    /* Finds the tile's words, and where staged column 0 would come from, at the left and right. */
     __device__ __forceinline__ static void find_beside(const stencil_resident &r) {
         const int more = place().rows * place().reach;
         place().own = first_word(r, 0, 0);
@@ -45,15 +45,15 @@ struct resident_exchange : resident_tile<P, T_, General, Shape> {
     __device__ __forceinline__ static uint32_t first_word_at(const stencil_resident &r, int row, int column) {
         return (uint32_t)((row * r.tiles[1] + column) * 2 * place().memory.ghosts);
     }
-    /* Of the tile that lies so many rows and columns from this one, which may be another part's. */
+    /* Returns the first word, in cells, of the tile y rows and x columns away, maybe another part's. */
     __device__ __forceinline__ static uint32_t first_word(const stencil_resident &r, int y, int x) {
         const int row = place().y + y, rows = r.tiles[0], side = row == rows;
         const bool beyond = (row < 0 || row == rows) && r.beyond[side] != nullptr;
         return first_word_at(r, beyond ? stencil_resident_row_beyond(rows, side) : wrap(row, rows),
                              wrap(place().x + x, r.tiles[1]));
     }
-    /* Where rows go: beyond a cut into the memory of the part that reads them, as what lies on its other
-     * side. */
+    /* Finds the words that rows are sent to: beyond a cut in the memory of the part that reads them, as what
+     * lies on its other side. */
     __device__ __forceinline__ static void find_readers(const stencil_resident &r) {
         for (int side = 0; side < 2; side++) {
             const bool beyond = place().y == (side == 0 ? 0 : r.tiles[0] - 1) && r.beyond[side] != nullptr;
@@ -112,7 +112,7 @@ struct resident_exchange : resident_tile<P, T_, General, Shape> {
     __device__ __forceinline__ static uint32_t *begins() {
         return row_places() + 4 * place().reach;
     }
-    /* Where a row of the tile is, or the row of the stage. */
+    /* Returns where a row of the tile is in shared memory, or its row of the stage; in cells. */
     __device__ __forceinline__ static uint32_t place_of(int row, int stage_row) {
         const int at = row / R, j = row - at * R;
         if (row < 0 || row >= place().rows || !base::is_in_memory(j))
@@ -157,7 +157,7 @@ struct resident_exchange : resident_tile<P, T_, General, Shape> {
         const int reach = place().reach;
         return {place().closed[axis][0] ? reach : 0, place().closed[axis][1] ? reach : 2 * reach};
     }
-    /* Whether the one is of this warp or thread: what it has none for is the one before again. */
+    /* Tells whether some[b] does not repeat the one before, as it does where there are no more. */
     template <int Count> __device__ __forceinline__ static bool is_own(const int (&some)[Count], int b) {
         return b == 0 || some[b] != some[b - 1];
     }
@@ -195,8 +195,8 @@ struct resident_exchange : resident_tile<P, T_, General, Shape> {
             f(columns, row);
         }
     }
-    /* How far the cell of a ghost column is from the begin of its row; half: 0 of those that are sent, 16 of
-     * ghost cells. */
+    /* Returns the distance of the cell of a ghost column from the begin of its row, in cells; half: 0 of
+     * those that are sent, 16 of ghost cells. */
     __device__ __forceinline__ static int from_begin(uint32_t begin, const uint32_t *places, int column,
                                                      int half) {
         return base::mixed && (begin & in_place) ? (int)(places[column] >> half & 0xffff)
@@ -211,8 +211,8 @@ struct resident_exchange : resident_tile<P, T_, General, Shape> {
         send_rows(set, number, buffer ? base::buffer_cells() : 0);
         send_columns(r, set, number, buffer ? base::buffer_cells() : 0);
     }
-    /* Whether cell v of the lane is, with its row. Ghost columns are not: corners come from the tiles that
-     * lie cornerwise, and of rows that are sent where they are other threads may be writing them already. */
+    /* Tells whether cell v of the lane is sent with its row. Ghost columns are not: tiles that lie cornerwise
+     * send corners, and other threads may be writing those of rows that are sent in place already. */
     __device__ __forceinline__ static bool is_sent(int v) {
         if constexpr (!base::mixed)
             return true;

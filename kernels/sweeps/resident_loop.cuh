@@ -45,7 +45,7 @@ struct resident_block : resident_exchange<P, T_, General, Shape> {
         base::receive(s, number, step, polled, buffer);
     }
 
-    /* Where the tile of this block lies along an axis (0: y, 1: x), and what those beside it want. */
+    /* Finds the place of the block's tile along an axis (0: y, 1: x), and what those beside it want. */
     __device__ __forceinline__ static void place_axis(const stencil_kernel_args &s, int axis, int tile) {
         const stencil_domain &d = s.domain;
         const int of = STENCIL_Y + axis, length = axis == 0 ? place().rows + 2 * radius : width,
@@ -65,7 +65,7 @@ struct resident_block : resident_exchange<P, T_, General, Shape> {
             place().wanted[axis][side] = closed ? -2 * length : side == 0 ? shift + length - reach : shift;
         }
     }
-    /* By one thread. */
+    /* Fills place(), by one thread. */
     __device__ __forceinline__ static void find_place(const stencil_kernel_args &s) {
         const int warps = blockDim.x / 32;
         const stencil_resident_memory m =
@@ -95,7 +95,7 @@ struct resident_block : resident_exchange<P, T_, General, Shape> {
         const int rest = i % n;
         return rest < 0 ? rest + n : rest;
     }
-    /* Of the lane's columns. */
+    /* Finds the columns of the part in which the lane's cells lie. */
     __device__ __forceinline__ static void find_columns(const stencil_domain &d, int (&column)[K]) {
         const int first = lane() * K;
 #pragma unroll
@@ -186,10 +186,10 @@ struct resident_block : resident_exchange<P, T_, General, Shape> {
         if constexpr (General)
             step_weights::put(cells(place().memory.weights), s, place().step, 0, s.depth);
     }
-    /* Where cells leave no registers, where the rows are
-     * is found anew for each step. How many there are comes by a shuffle, and whether there is another pass
-     * by a vote: where ptxas sees that a warp stays together it keeps weights in uniform registers, and an
-     * fma then reads two registers in place of three. */
+    /* Makes the steps of a pass. Where cells leave no registers, the places of rows are found anew for each
+     * step. The number of steps comes by a shuffle, and whether there is another pass by a vote: where ptxas
+     * sees that a warp stays together it keeps weights in uniform registers, and an fma then reads two
+     * registers in place of three. */
     __device__ __forceinline__ void make_steps(const stencil_kernel_args &s) {
         const bool source = General && s.domain.b != nullptr;
         const int steps = __shfl_sync(~0u, place().steps, 0);

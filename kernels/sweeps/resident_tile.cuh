@@ -20,7 +20,7 @@ namespace stencil {
 
 enum { STENCIL_SHARE_BITS = 18 };
 
-/* What exchanges need and steps do not: in shared memory, or it would take the registers of cells. */
+/* Data of a tile that only exchanges need: in shared memory, or it would take the registers of cells. */
 struct resident_place {
     stencil_resident_memory memory;
     int32_t rows, reach;  /* of registers, all warps; of ghost cells */
@@ -63,11 +63,11 @@ template <class P, class T_, bool General, int Shape> struct resident_tile {
     __host__ __device__ static constexpr bool in_memory(int r) {
         return mixed && (is_outer(r) || mixed_before(r + 1) > mixed_before(r));
     }
-    /* Whether lanes read cells beside theirs from shared memory, where a row is: two loads where shuffles are
-     * four. One that is made in place is then held together by __syncwarp(). */
+    /* Tells whether row r is made in place: held together by __syncwarp() where reads_beside(r). */
     __host__ __device__ static constexpr bool is_in_place(int r) {
         return r >= 0 && r < R && in_memory(r) && !is_outer(r);
     }
+    /* Tells whether lanes read cells beside theirs from shared memory: two loads where shuffles are four. */
     __host__ __device__ static constexpr bool reads_beside(int r) {
         return r < 0 || r >= R || (in_memory(r) && (is_outer(r) || sizeof(T) == 8));
     }
@@ -109,7 +109,7 @@ template <class P, class T_, bool General, int Shape> struct resident_tile {
         step_weights weights;
         int source; /* < 0: none */
     };
-    /* The same for all lanes, found once: that takes more instructions than a row. */
+    /* Places of a warp's rows, found once for all lanes: that takes more instructions than a row. */
     struct row_table {
         int4 rows[2]; /* own, next, over, under, by the buffer that outer rows are in */
         int4 rest;    /* mixed; boundary cells at the left and right; flags */
@@ -137,7 +137,7 @@ template <class P, class T_, bool General, int Shape> struct resident_tile {
     __device__ __forceinline__ static int fixed_of(int side, int row) {
         return place().memory.stage + (2 * width + side * stage_column()) * place().reach + row * radius;
     }
-    /* By one lane of each warp. */
+    /* Fills the warp's table(), by one lane. */
     __device__ __forceinline__ static void find_rows_beside() {
         const int at = warp(), last = warps() - 1, flip = buffer_cells();
         row_table &t = table();
@@ -195,7 +195,7 @@ template <class P, class T_, bool General, int Shape> struct resident_tile {
             }
         });
     }
-    /* How far along x row M, from 0 on, is read by the rows of the warp. */
+    /* Returns how far along x the rows of the warp read row m, counted from 0 at its first one. */
     __host__ __device__ static constexpr int reach_of(int m) {
         int reach = 0;
         for (int dy = -radius; dy <= radius; dy++)

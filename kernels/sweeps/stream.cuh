@@ -29,7 +29,7 @@ template <class P, class T, bool Relaunch, bool Ll> constexpr stream_tuning stre
      * and what is spilled has to be fetched from L2 after each acquire. */
     constexpr bool star = P::row_reach(P::radius, 0) == 0;
     constexpr int blocks = Ll ? 2 : sums.blocks;
-    /* In 2D a block sends the first or last row of its tile: no more cells than threads that send them, or
+    /* A block sends the first or last row of its tile in 2D: no more cells than threads that send them, or
      * the list of the rest is fetched from L2. */
     if (P::radius == 1 && star && P::rank == 2)
         return Relaunch ? stream_tuning{4, f64 ? 4 : 3, 128}
@@ -191,8 +191,8 @@ template <class P, class T, bool Relaunch, bool Ll> struct stream_sweep {
     using cell = T;
     static constexpr stream_tuning tuning = stream_tuning_of<P, T, Relaunch, Ll>();
     static constexpr stencil_stream_sums sums = stream_sums_of<P, T, Relaunch>();
-    /* What L2 is told gains nothing where fma are what takes the time (2D, radius 3) or steps are short (LL
-     * exchange). */
+    /* Tells whether L2 is given policies: they gain nothing where fma are what takes the time (2D, radius 3)
+     * or steps are short (LL exchange). */
     static constexpr bool policies = !Ll && (P::rank == 3 || P::radius < 3);
     static constexpr int summed_ahead = sums.ahead > 0 ? sums.ahead : 1;
     using sums_sweep = stream_sums<P, T, sums.rows, summed_ahead, policies>;

@@ -1,4 +1,4 @@
-/* How the stream sweep goes through long streams, for its kernels and for the host that shapes tiles. */
+/* Shapes of long streams of the stream sweep, for its kernels and for the host that shapes tiles. */
 #pragma once
 
 #include "kernels/points.h"

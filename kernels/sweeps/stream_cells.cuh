@@ -1,4 +1,4 @@
-/* What becomes of a vector of cells that the stream sweep has computed, however it did. */
+/* Source terms, stores and residuals of the vectors of cells that all forms of the stream sweep compute. */
 #pragma once
 
 #include "kernels/cells.cuh"
@@ -15,7 +15,7 @@ struct vector_place {
     int64_t at;
 };
 
-/* Where a thread stands in its tile. */
+/* The place of a thread in its tile. */
 struct place {
     int z, y, x; /* first cell */
     int count;   /* cells along the streaming axis; 0: outside */
@@ -45,8 +45,8 @@ template <class P, class T> struct stream_cells {
         return p;
     }
 
-    /* Whether this thread has edge cells, in `rows` rows of y in 3D and `width` cells from x on, by default
-     * its own. Few tiles do, so the streaming loop stays free of their copies. */
+    /* Tells whether this thread has edge cells, in `rows` rows of y in 3D and `width` cells from x on, by
+     * default its own. Few tiles do, so the streaming loop stays free of their copies. */
     __device__ __forceinline__ static bool near_edge(const stencil_domain &d, const place &p, int rows, int x,
                                                      int width) {
         const int deep = P::rank == 3 ? p.count : 1, high = P::rank == 3 ? rows : p.count;
@@ -79,8 +79,8 @@ template <class P, class T> struct stream_cells {
                                     factor, [&] { return at + v; }, source[v], value[v]);
     }
 
-    /* Whether a vector belongs to the last sector of a row and holds what is behind the row, which may be
-     * stored again: both sides are boundaries, so cells there keep their values. */
+    /* Tells whether a vector belongs to the last sector of a row and holds what is behind the row, which may
+     * be stored again: both sides are boundaries, so cells there keep their values. */
     __device__ __forceinline__ static bool ends_sector(const stencil_domain &d, const place &p) {
         const int left_x = (int)d.n[STENCIL_X] - p.x;
         return left_x < V && left_x > -(p.x % sector) && d.image[STENCIL_HERE - 1][0] == nullptr &&

@@ -25,8 +25,8 @@ namespace stencil {
 template <class P, class T, int Rows, int Ahead, bool Policies> struct stream_sums {
     using cells = stream_cells<P, T>;
     static constexpr int R = P::radius, V = vector_cells<T>, C = P::cross, lines = Rows + 2 * C, warp = 32;
-    /* Whether whole sectors are stored at the ends of rows, which costs registers: in 3D rows are short, and
-     * with a radius of 2 there are none left. */
+    /* Tells whether whole sectors are stored at the ends of rows, which costs registers: in 3D rows are
+     * short, and with a radius of 2 there are none left. */
     static constexpr bool keeps = P::rank == 3 && R == 1;
     /* Vectors beside a warp's own on each side; cells of a line; what a warp's ring and a block's rings take.
      */
@@ -38,7 +38,7 @@ template <class P, class T, int Rows, int Ahead, bool Policies> struct stream_su
     /* Sum m of a row: of the row or plane that has the one last added at offset m - R. */
     T sum[2 * R + 1][Rows][V];
 
-    /* Where a thread reads and writes. */
+    /* The places of a thread's reads and writes. */
     struct course {
         int64_t stream, cross; /* elements from row to row (2D) or plane to plane, and from line to line */
         int64_t at, to;        /* own vector in what is loaded next, and in what is complete next, line C */
@@ -87,7 +87,7 @@ template <class P, class T, int Rows, int Ahead, bool Policies> struct stream_su
         return c;
     }
 
-    /* Whether cells beside the thread's own are read in a line. */
+    /* Tells whether cells beside the thread's own are read in a line. */
     __host__ __device__ static constexpr bool has_sides(int line) {
         for (int r = 0; r < Rows; r++)
             if (-C <= line - C - r && line - C - r <= C && P::ahead(line - C - r, 1) >= 0)
@@ -211,7 +211,7 @@ template <class P, class T, int Rows, int Ahead, bool Policies> struct stream_su
             partial += p.z * d.partial_plane + p.y * d.partial_row + p.x / STENCIL_PARTIAL_CELLS;
         course c = start(d, p);
         T *const first = own_ring(), *const end = first + ring, *put = first, *get = first;
-        /* Those of rows before the thread's own are added to, never stored. */
+        /* Sums of rows before the thread's own are added to, never stored. */
         unrolled<2 * R + 1, Rows, V>([&](int m, int r, int v) { sum[m][r][v] = 0; });
         int left = p.count + 2 * R, to_load = left; /* rows or planes */
         auto load_next = [&] {
