@@ -8,10 +8,10 @@
 
 #include "solver/plan/sweep.h"
 
-/* What a candidate on another device than the usual one has to be quicker by. (Neither this nor the next is a
- * constant of a GPU: both are what predictions err by.) */
+/* Factor by which a candidate on another device than the usual one must be quicker. (Neither it nor as_good
+ * is a constant of a GPU: both are errors of predictions.) */
 static const double other_device = 1.25;
-/* What predictions do not tell apart. */
+/* Factor within which predicted times count as equal. */
 static const double as_good = 1.01;
 
 /* Devices to try: GPUs of the options from the first on, or the CPU. */
@@ -27,7 +27,7 @@ static bool counts_are_open(const stencil_run_options *o) {
            !stencil_gpus_are_shared(o->gpu, o->gpu_count);
 }
 
-/* What the options say comes first. */
+/* Lists the devices to try, those of the options first, and returns how many they are. */
 static int devices_of(devices list[DEVICES_MAX], const stencil_run_options *o,
                       const stencil_machine *machine) {
     int count = 0;
@@ -46,7 +46,7 @@ static void fail_candidate(stencil_candidate *c) {
     snprintf(c->why, sizeof c->why, "%.150s", stencil_error_last()->message);
 }
 
-/* A plan for it, or why there is none. */
+/* Makes a candidate's plan and predicts its step, or notes why there is no plan. */
 static void try_candidate(stencil_candidate *c, const stencil_problem *problem,
                           const stencil_machine *machine) {
     if (stencil_plan_make(&c->plan, problem, &c->options, machine) != STENCIL_OK) {
@@ -57,7 +57,7 @@ static void try_candidate(stencil_candidate *c, const stencil_problem *problem,
     c->cost = stencil_model_step(&c->plan, problem, machine);
 }
 
-/* Whether both are the same: on a CPU all loops of launches are one. */
+/* Tells whether two candidates run alike: on a CPU all loops of launches by one team do. */
 static bool is_same(const stencil_candidate *a, const stencil_candidate *b) {
     const stencil_plan *x = &a->plan, *y = &b->plan;
     const stencil_strategy_info s = stencil_strategy_at(x->strategy), t = stencil_strategy_at(y->strategy);
@@ -103,7 +103,7 @@ static int find_best(const stencil_choice *choice, const devices *usual) {
     return best;
 }
 
-/* Of a sweep that is a persistent loop the first strategy of all is none. */
+/* Returns the options; where they name a persistent loop as sweep, but no sync, that is "neighbor". */
 static stencil_run_options with_barrier(const stencil_run_options *options, const stencil_problem *problem) {
     stencil_run_options first = *options;
     const int sweep = options->sweep != NULL && options->sync == NULL

@@ -1,11 +1,11 @@
-/* What a plan has on GPUs: kernel, tiles, grids and device memory. */
+/* The GPU half of a plan: kernel, tiles, grids and device memory. */
 #include <string.h>
 
 #include "solver/plan/halves.h"
 #include "solver/plan/memory.h"
 #include "solver/plan/sweep.h"
 
-/* Whether the kernels can count the tiles of all parts, and the cells of the largest one (n). */
+/* Counts the tiles of each part. UNAVAILABLE: kernels cannot count these, or n cells along an axis. */
 static stencil_status check_tiles(stencil_plan *plan, const int64_t n[3]) {
     for (int axis = 0; axis < STENCIL_AXES; axis++) {
         /* Kernels count cells of an axis in 32 bits, a tile beyond the end included. */
@@ -30,8 +30,8 @@ static bool loops_deep(const stencil_plan *plan) {
     return plan->backend == STENCIL_BACKEND_GPU && plan->depth > 1 && plan->barrier != STENCIL_BARRIER_none;
 }
 
-/* As the machine was asked about the kernel, else of this build.
- * Where passes have several steps, it is that of the single ones, which are launches of their own. */
+/* Takes the kernel from the machine's description, or from this build where that has none. With passes of
+ * several steps it is the kernel of single steps, which are launches of their own. */
 stencil_status stencil_plan_kernel(stencil_plan *plan, const stencil_problem *problem,
                                    const stencil_machine *machine) {
     char text[STENCIL_KERNEL_CHARS];
@@ -72,7 +72,8 @@ stencil_kernel_launch stencil_plan_launch(const stencil_plan *plan, int steps, b
                                    checked ? kernel->checked_bytes : kernel->deep_bytes};
 }
 
-/* What the kernel needs, and how much of it fits on every GPU of the plan. */
+/* Notes the registers of the kernel, and how many of its blocks a multiprocessor of every GPU of the plan
+ * holds. UNAVAILABLE: a GPU has no code for it, or holds no block. */
 static stencil_status check_kernel(stencil_plan *plan, const stencil_machine *machine) {
     char text[STENCIL_KERNEL_CHARS];
     for (int p = 0; p < plan->cut.parts; p++) {

@@ -12,7 +12,7 @@ stencil_status stencil_plan_kernel(stencil_plan *plan, const stencil_problem *pr
  * about, else so few that any GPU of so many multiprocessors holds them. */
 int stencil_plan_clusters(const stencil_plan *plan, const stencil_gpu *gpu);
 
-/* What is known of the plan's kernel on a GPU; where nobody has asked, what its compilation guarantees. */
+/* The attributes of the plan's kernel on a GPU; where no driver was asked, what compilation guarantees. */
 stencil_kernel_attributes stencil_plan_attributes(const stencil_plan *plan, const stencil_machine *machine,
                                                   int gpu);
 

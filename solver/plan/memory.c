@@ -8,8 +8,8 @@
 /* A thread's share of all fields that certainly stays in its core's own cache. */
 static const int64_t own_bytes = 1 << 20;
 
-/* What a machine reports is the most that a thread can have for itself; on a shared host others have part of
- * it, and how much nobody says. */
+/* A machine reports the most cache that a thread can have for itself; on a shared host others use part of it,
+ * and nobody says how much. */
 stencil_stores stencil_stores_choose(const stencil_problem *problem, int threads, int64_t cache_bytes) {
     const int64_t share = stencil_problem_arrays(problem) * stencil_layout_bytes(&problem->layout) / threads;
     if (cache_bytes > 0 && share > cache_bytes)
@@ -43,8 +43,8 @@ int64_t stencil_cpu_scratch_bytes(const stencil_plan *plan, const stencil_proble
     return (bytes + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
 }
 
-/* Of the LL exchange: two sets of words, the entry of who sends each cell and of those who read it, at most
- * so many tiles around a cell. */
+/* Device memory of the LL exchange, in bytes: for each slot two sets of flagged words, the entry of its
+ * sender and those of its readers, up to 2^rank tiles around a cell. */
 static int64_t ll_bytes(const stencil_problem *problem, const stencil_cut *cut) {
     const int64_t words = 2 * stencil_ll_words(problem->precision);
     const int64_t readers = INT64_C(1) << problem->rank;

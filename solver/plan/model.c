@@ -71,7 +71,7 @@ static double guess_s(const stencil_calibration *c, const stencil_plan *plan, co
     return fmax(bytes_s, fma_s / steps) + fma_s * (steps - 1) / steps;
 }
 
-/* As was measured, but for passes of other steps than those: by what either are guessed to take. */
+/* Factor on a cell's measured time, for passes of other steps than were measured: a ratio of guesses. */
 static double of_measured(const stencil_calibration *c, const stencil_plan *plan,
                           const stencil_problem *problem, const stencil_machine *machine, stencil_loop loop,
                           stencil_distance distance) {
@@ -107,8 +107,8 @@ static double set_bytes_of(const stencil_plan *plan, const stencil_problem *prob
     return stencil_problem_arrays(problem) * (double)stencil_layout_bytes(&plan->cut.layout) * parts;
 }
 
-/* What cells that are near take beside the first few, as this kind of kernel was timed with them (times
- * `factor`): on straight lines from one filling to the next, and on from the last one. */
+/* Seconds that near cells add to a step of the first filling: on straight lines from one filling to the next,
+ * as this kind of kernel was timed (times `factor`), and each_s for each cell beyond the last. */
 static double near_s(const stencil_calibration *c, const double step_s[STENCIL_FILLINGS], double cells,
                      double each_s, double factor) {
     double sum_s = fmax(cells - c->cells[STENCIL_FILLINGS - 1], 0) * each_s;
@@ -146,13 +146,13 @@ static double compute_s(const stencil_calibration *c, const stencil_plan *plan,
     return first_s + (1 - far) * (rounds - 1) * c->round_s[loop] + cells * each_s;
 }
 
-/* Between few blocks (a quarter of those that fit) and all. */
+/* Interpolates between few blocks (a quarter of those that fit) and all. */
 double stencil_model_sync(const stencil_calibration *c, int index, double share) {
     const stencil_sync_cost *cost = &c->sync[index];
     return cost->few_s + fmax(share - 0.25, 0) / 0.75 * (cost->all_s - cost->few_s);
 }
 
-/* Of a step with nothing to compute; across parts, by the logarithm of how many. */
+/* Seconds of a step with nothing to compute; across parts, by the logarithm of their number. */
 static double sync_s(const stencil_calibration *c, const stencil_plan *plan, const stencil_machine *machine) {
     const stencil_sync_cost *cost = &c->sync[plan->strategy];
     const int parts = plan->cut.parts;
@@ -224,7 +224,7 @@ stencil_cost stencil_model_step(const stencil_plan *plan, const stencil_problem 
         cost.launch_s = order_s;
     if (persistent && plan->wait.steps_per_launch > 0)
         cost.launch_s = c->sync[0].few_s /* of relaunch */ / (double)plan->wait.steps_per_launch;
-    /* What is checked behind passes of several steps is a launch between two others, as in relaunch. */
+    /* A check behind passes of several steps is a launch between two others, as in relaunch. */
     const bool apart = gpu && persistent && plan->depth > 1;
     cost.check_s = (apart ? c->sync[0].check_s + c->sync[0].few_s : c->sync[plan->strategy].check_s) /
                    (double)stencil_sweep_passes(plan, problem).steps;

@@ -1,7 +1,6 @@
-/* What a step of a plan will take: Little's law, as Zhang, Wahib, Zhang and Matsuoka (A study of single and
- * multi-device synchronization methods in NVIDIA GPUs, section 7.1) put it for a choice between few and many
- * threads, over what was measured on the machine (calibration.h). Pure: nothing is asked of a driver.
- */
+/* The predicted time of a plan's step: Little's law, as Zhang, Wahib, Zhang and Matsuoka (A study of single
+ * and multi-device synchronization methods in NVIDIA GPUs, section 7.1) put it for a choice between few and
+ * many threads, over what was measured on the machine (calibration.h). Pure: nothing is asked of a driver. */
 #pragma once
 
 #include "solver/plan/plan.h"
@@ -17,11 +16,11 @@ typedef struct stencil_little {
     double sync;       /* what waiting for each other adds */
 } stencil_little;
 
-/* How long they take for so much work: either side of equation 2, with equation 3. */
+/* Time that threads take for `amount` of work: either side of equation 2, with equation 3. */
 double stencil_little_time(const stencil_little *little, double amount);
 
-/* From how much work on `more` are faster than `basic`, both of one latency: equation 4 where more have so
- * much under way at once, else equation 5. 0: for any; INFINITY: for none. */
+/* Amount of work from which `more` threads are faster than `basic` ones, both of one latency: equation 4
+ * where more have so much under way at once, else equation 5. 0: for any; INFINITY: for none. */
 double stencil_little_switch(const stencil_little *basic, const stencil_little *more);
 
 /* Seconds of a step by what they are for; the terms add up to step_s. */
@@ -34,11 +33,11 @@ typedef struct stencil_cost {
     double step_s;
 } stencil_cost;
 
-/* Of a plan for this problem that was made from this machine. */
+/* Predicts a step of a plan that was made for this problem and from this machine. */
 stencil_cost stencil_model_step(const stencil_plan *plan, const stencil_problem *problem,
                                 const stencil_machine *machine);
 
-/* Of a pass of plan->depth steps, without a check. */
+/* Predicts a pass of plan->depth steps, without a check. */
 stencil_cost stencil_model_pass(const stencil_plan *plan, const stencil_problem *problem,
                                 const stencil_machine *machine);
 
@@ -53,7 +52,7 @@ double stencil_model_sync(const stencil_calibration *calibration, int index, dou
 /* Tiles of a part for each block that its GPU holds for it at once. Not for plans on a CPU. */
 double stencil_model_rounds(const stencil_plan *plan, const stencil_machine *machine);
 
-/* How full the rounds of tiles over the resident blocks of a persistent loop are, 0 … 1: the last one takes
+/* Part of a persistent loop's resident blocks that its rounds of tiles keep busy, 0 … 1: the last round takes
  * as long as the others. 1 in one round, and for launches, whose blocks come as others end. */
 double stencil_model_full(const stencil_plan *plan, const stencil_machine *machine);
 
@@ -61,7 +60,7 @@ double stencil_model_full(const stencil_plan *plan, const stencil_machine *machi
  * as busy as the one that takes longest: what the time of such a pass goes by. 1 for other plans. */
 double stencil_model_made(const stencil_plan *plan, const stencil_problem *problem);
 
-/* What cells need of a device. */
+/* The resources of a device that cells need. */
 typedef enum stencil_resource {
     STENCIL_RESOURCE_MEMORY,     /* bytes to and from memory, or the cache that holds all arrays */
     STENCIL_RESOURCE_SHARED,     /* wavefronts of shared memory: 128 bytes of 32 threads, one in a clock */
@@ -70,8 +69,8 @@ typedef enum stencil_resource {
 } stencil_resource;
 extern const char *const stencil_resource_names[]; /* "memory", "shared memory", "arithmetic", NULL */
 
-/* What bounds a plan, were nothing but that in its way: steps of all cells that a resource allows in a second
- * are peak / need. */
+/* The bound that each resource sets a plan: were nothing else in its way, peak / need cells would be updated
+ * in a second. */
 typedef struct stencil_bound {
     double peak[STENCIL_RESOURCE_COUNT]; /* per second, of all devices */
     /* Per updated cell and step, in the mean over stencil_sweep_passes(); 0: nothing, or not known. Memory:

@@ -24,7 +24,7 @@ stencil_pass_layout stencil_step_place(const stencil_plan *plan, const stencil_p
                                  .cost = STENCIL_PASS_COST_NONE};
 }
 
-/* Were `depth` no limit. */
+/* Steps of a checked pass at most, were `depth` no limit; 0: as many as of any pass. */
 static int checked_most(const stencil_plan *plan, const stencil_problem *problem) {
     return plan->backend == STENCIL_BACKEND_CPU ? 0 : stencil_sweep_limits(plan, problem).checked;
 }

@@ -1,5 +1,5 @@
-/* What a run will do: backend, device, kernel, tiles and launch shape, memory. All of it follows from the
- * description of a machine; no driver is asked. */
+/* The plan of a run: backend, device, kernel, tiles and launch shape, memory. It follows from the description
+ * of a machine; only stencil_plan_here() asks a driver. */
 #include <math.h>
 #include <string.h>
 
@@ -53,7 +53,7 @@ static const char *spanning_names(char *text, size_t size) {
     return text;
 }
 
-/* Which strategy a name means for so many parts. */
+/* Finds the strategy that a name means for so many parts. */
 static stencil_status choose_strategy(stencil_plan *plan, const stencil_run_options *options, int parts) {
     char names[128];
     const char *sync = options->sync != NULL ? options->sync : parts > 1 ? "multi-grid" : "relaunch";
@@ -76,7 +76,7 @@ static stencil_status choose_strategy(stencil_plan *plan, const stencil_run_opti
     return STENCIL_OK;
 }
 
-/* Which sweep makes the steps, and whether it can. */
+/* Chooses the sweep that makes the steps, and checks that it can. */
 static stencil_status choose_sweep(stencil_plan *plan, const stencil_problem *problem,
                                    const stencil_run_options *options) {
     const int sweep = options->sweep != NULL ? stencil_name_find(options->sweep, stencil_sweep_names)
@@ -114,8 +114,8 @@ static void name_device(stencil_plan *plan, const stencil_machine *machine) {
         stencil_text_add(text, size, " in %d parts", plan->cut.parts);
 }
 
-/* Not for more words than pay, nor where steps are long, whose kernel has no room for what flagged words keep
- * in registers: as soon as a GPU's fields are more than its L2 holds (docs/log/2026-11-22.md). */
+/* Tells whether flagged words pay: not if they are many, nor in long steps, whose kernel has no registers for
+ * them: as soon as a GPU's fields are more than its L2 holds (docs/log/2026-11-22.md). */
 static bool ll_pays(const stencil_plan *plan, const stencil_problem *problem,
                     const stencil_machine *machine) {
     if (stencil_ll_words(problem->precision) * stencil_ll_slots_most(&plan->cut) > plan->tuning.ll_words_max)
@@ -126,7 +126,7 @@ static bool ll_pays(const stencil_plan *plan, const stencil_problem *problem,
     return true;
 }
 
-/* Who keeps the ghost cells of other parts up to date, and whether the GPUs can. */
+/* Chooses the way in which ghost cells of other parts are kept up to date, and checks that the GPUs can. */
 static stencil_status choose_halo(stencil_plan *plan, const stencil_problem *problem,
                                   const stencil_run_options *options, const stencil_machine *machine) {
     const stencil_strategy_info strategy = stencil_strategy_at(plan->strategy);
@@ -161,7 +161,7 @@ static stencil_status choose_halo(stencil_plan *plan, const stencil_problem *pro
     return STENCIL_OK;
 }
 
-/* What a test asks for must be possible, or it would show nothing. */
+/* Refuses faults that cannot happen in this run: a test would show nothing. */
 static stencil_status check_fault(const stencil_plan *plan, const stencil_problem *problem,
                                   const stencil_run_options *options) {
     const stencil_fault *d = &options->wait.fault;
@@ -201,7 +201,7 @@ static stencil_status choose_depth(stencil_plan *plan, const stencil_problem *pr
     return STENCIL_OK;
 }
 
-/* Whether all parts are wide enough for passes of several steps. */
+/* Tells whether all parts are wide enough for passes of several steps. */
 static bool has_width(const stencil_plan *plan, const stencil_problem *problem) {
     const int64_t *first = plan->cut.first[STENCIL_X],
                   narrowest = stencil_sweep_limits(plan, problem).narrowest;
@@ -234,7 +234,7 @@ static stencil_status cut_deep(stencil_plan *plan, const stencil_problem *proble
     return STENCIL_OK;
 }
 
-/* Who makes the passes, now that all is known that they need, and how they are laid out. */
+/* Chooses the variant that makes the passes, now that all is known that they need, and lays them out. */
 static stencil_status place_passes(stencil_plan *plan, const stencil_problem *problem,
                                    const stencil_machine *machine) {
     const char *name = stencil_sweep_infos[plan->sweep].name;
@@ -247,7 +247,7 @@ static stencil_status place_passes(stencil_plan *plan, const stencil_problem *pr
     return STENCIL_OK;
 }
 
-/* How many parts there are, and which of them have the same GPU. */
+/* Notes how many parts there are, and which of them have the same GPU. */
 static void share_devices(stencil_plan *plan, int parts) {
     plan->cut.parts = parts < STENCIL_PARTS_MAX ? parts : STENCIL_PARTS_MAX; /* too many: the cut says so */
     parts = plan->cut.parts;
@@ -270,7 +270,7 @@ static stencil_status choose_parts(stencil_plan *plan, const stencil_problem *pr
     return STENCIL_OK;
 }
 
-/* Whether a cycle may take so long that who wants the end, a human being, does not wait for it. */
+/* Tells whether a cycle may take longer than a person waits who wants the run to end. */
 static bool keeps_cycle(const stencil_plan *plan, const stencil_problem *problem) {
     static const double patience_s = 0.5;
     const stencil_tuning *t = &plan->tuning;
@@ -280,8 +280,8 @@ static bool keeps_cycle(const stencil_plan *plan, const stencil_problem *problem
            problem->cycle.length * stencil_plan_step_s(t, cells, bytes_per_s) > patience_s;
 }
 
-/* What the parts hold in host memory, a slab of each array of the problem on its way to or from them, and
- * cells that are kept. */
+/* Adds up the host memory of the parts, a slab of each array of the problem on its way to or from them, and
+ * cells that are kept. NO_MEMORY: less is available. */
 static stencil_status check_host_memory(stencil_plan *plan, const stencil_problem *problem,
                                         const stencil_machine *machine) {
     char need[32], have[32];
@@ -406,7 +406,7 @@ static void choose_passes(stencil_plan *plan, const stencil_problem *problem,
     }
 }
 
-/* All but what a GPU's kernel decides. */
+/* Chooses all of a plan but what a GPU's kernel decides. */
 static stencil_status choose_all(stencil_plan *plan, const stencil_problem *problem,
                                  const stencil_run_options *options, const stencil_machine *machine) {
     TRY(choose(plan, problem, options, machine));

@@ -1,4 +1,4 @@
-/* What a run will do: the plan is what --dry-run shows. */
+/* The plan of a run, which --dry-run shows. */
 #pragma once
 
 #include "base/words.h"
@@ -14,7 +14,7 @@ typedef enum stencil_backend {
 } stencil_backend;
 extern const char *const stencil_backend_names[]; /* "auto", "cpu", "gpu", NULL */
 
-/* How persistent loops wait. Zero-initialised: defaults. The last four are for tests. */
+/* The way in which persistent loops wait. Zero-initialised: defaults. The last four are for tests. */
 typedef struct stencil_wait_policy {
     double timeout_s;         /* a wait longer than this ends the run; 0: STENCIL_TIMEOUT_DEFAULT_S */
     uint32_t epoch;           /* what barriers count from */
@@ -25,7 +25,7 @@ typedef struct stencil_wait_policy {
 } stencil_wait_policy;
 #define STENCIL_TIMEOUT_DEFAULT_S 10.0
 
-/* How edge cells get into the ghost cells of other parts. */
+/* The ways in which edge cells get into the ghost cells of other parts. */
 typedef enum stencil_halo_mode {
     STENCIL_HALO_AUTO,  /* ll where it pays; store where every GPU reaches every other one, else copy */
     STENCIL_HALO_STORE, /* the sweep stores them there */
@@ -35,7 +35,7 @@ typedef enum stencil_halo_mode {
 } stencil_halo_mode;
 extern const char *const stencil_halo_names[STENCIL_HALO_COUNT + 1]; /* "auto", "store", "copy", "ll", NULL */
 
-/* How the results of a CPU sweep are stored. */
+/* The ways in which a CPU sweep stores its results. */
 typedef enum stencil_stores {
     STENCIL_STORES_CACHED,    /* through the cache */
     STENCIL_STORES_STREAMING, /* past it: a line is not loaded before it is overwritten */
@@ -71,7 +71,7 @@ typedef struct stencil_sweep_info {
 } stencil_sweep_info;
 extern const stencil_sweep_info stencil_sweep_infos[];
 
-/* What one part of a run is given. */
+/* The device, cells and blocks of one part of a run. */
 typedef struct stencil_part_plan {
     int gpu;         /* device ordinal */
     int sharing;     /* parts on that device, this one included */
@@ -115,7 +115,7 @@ typedef struct stencil_pass_layout {
     stencil_pass_cost cost;    /* where calibrations say what a step takes */
 } stencil_pass_layout;
 
-/* What a run will do. */
+/* The choices that make a run, and the memory that it needs. */
 typedef struct stencil_plan {
     int strategy; /* index, as for stencil_strategy_at() */
     stencil_sweep_id sweep;
@@ -170,5 +170,5 @@ stencil_status stencil_plan_make(stencil_plan *plan, const stencil_problem *prob
 stencil_status stencil_plan_here(stencil_plan *plan, const stencil_problem *problem,
                                  const stencil_run_options *options, stencil_machine *machine);
 
-/* Whether two plans for a problem have their cells in the same places. */
+/* Tells whether two plans for a problem have their cells in the same places. */
 bool stencil_plans_share_cells(const stencil_plan *a, const stencil_plan *b);

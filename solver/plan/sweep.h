@@ -1,11 +1,11 @@
-/* What the host has to know about a sweep: a table for each rank in sweeps/, of variants, each of which can
- * some of what problems need; kernels/sweeps.def lists the sweeps. Their kernels and CPU twins are
+/* A sweep as the host knows it: a table for each rank in sweeps/, of variants, each of which can some of what
+ * problems need; kernels/sweeps.def lists the sweeps. Their kernels and CPU twins are
  * kernels/sweeps/NAME.cuh. Internal to solver/. */
 #pragma once
 
 #include "solver/plan/plan.h"
 
-/* What is made in a pass of several steps of a part. */
+/* The work of passes of several steps. */
 typedef struct stencil_pass_work {
     double cells;      /* computed in all steps, those included that are not kept */
     double longest;    /* the same, were all multiprocessors as busy as what takes longest */
@@ -21,8 +21,8 @@ typedef enum stencil_need {
 #define STENCIL_CAN(bit) (1u << STENCIL_NEED_##bit)
 enum {
     STENCIL_CAN_ALL = (1u << STENCIL_NEED_COUNT) - 1,
-    /* What passes of several steps can wherever they are made; and what further variants of steps by
-     * themselves can. */
+    /* Abilities of all passes of the pipeline sweep (PASSES), those that general variants add (GENERAL), and
+     * those of single steps as the stream sweep makes them (STEPS). */
     STENCIL_CAN_PASSES = STENCIL_CAN(PARTS) | STENCIL_CAN(PARTS_BESIDE) | STENCIL_CAN(SHORT_POINTS),
     STENCIL_CAN_GENERAL = STENCIL_CAN(SOURCE) | STENCIL_CAN(MIRROR) | STENCIL_CAN(CYCLE),
     STENCIL_CAN_STEPS = STENCIL_CAN_PASSES | STENCIL_CAN_GENERAL | STENCIL_CAN(CPU) | STENCIL_CAN(GPU) |
@@ -51,18 +51,17 @@ typedef struct stencil_maker {
     stencil_pass_layout (*place)(const stencil_plan *plan, const stencil_problem *problem,
                                  const stencil_machine *machine);
 
-    /* The others are for passes of several steps: cells (z, y, x) of what a block of a GPU makes of the first
-     * part. */
+    /* Cells (z, y, x) of what a block of a GPU makes of the first part. This and all members below are for
+     * passes of several steps. */
     void (*tile)(const stencil_plan *plan, const stencil_problem *problem, int64_t tile[3]);
     /* Gives the plan's kernel what makes such passes on a GPU. */
     void (*enter)(stencil_plan *plan);
-    /* What it makes of a part in a pass of so many steps up to plan->depth, the last of which may be checked.
-     */
+    /* The work of a part in a pass of so many steps up to plan->depth, the last of which may be checked. */
     stencil_pass_work (*work)(const stencil_plan *plan, const stencil_problem *problem, int part, int steps,
                               bool checked);
 } stencil_maker;
 
-/* It suits a plan that needs nothing but what it can. */
+/* A maker with its abilities, for plans that need nothing else. */
 typedef struct stencil_variant {
     uint32_t can; /* STENCIL_CAN(bit) | … */
     const stencil_maker *by;
@@ -79,7 +78,7 @@ typedef struct stencil_sweep_table {
     bool cpu_waits; /* a CPU computes nothing while it waits for memory: rows are short */
 } stencil_sweep_table;
 
-/* Name and summary stand in the .def file. */
+/* A sweep's bounds and tables; its name and summary stand in kernels/sweeps.def. */
 typedef struct stencil_sweep_host {
     int depth;            /* steps of a pass, whatever makes it, at most */
     int capability;       /* 90 for 9.0: what its kernels of several steps were compiled for at least; 0:
@@ -108,7 +107,7 @@ stencil_pass_layout stencil_step_place(const stencil_plan *plan, const stencil_p
         .sweep = STENCIL_SWEEP_##name, .streams = past, .most = {.depth = 1, .checked = 1},                  \
         .suits = stencil_sweep_suits, .place = stencil_step_place                                            \
     }
-/* Passes as long as they can be. */
+/* Returns the most steps that a pass can have. */
 int stencil_sweep_suits(const stencil_plan *plan, const stencil_problem *problem,
                         const stencil_machine *machine);
 
@@ -153,25 +152,25 @@ typedef struct stencil_passes {
 } stencil_passes;
 stencil_passes stencil_sweep_passes(const stencil_plan *plan, const stencil_problem *problem);
 
-/* Steps that they have in the mean. */
+/* Mean number of steps of a pass, over stencil_sweep_passes(). */
 double stencil_sweep_pass_steps(const stencil_plan *plan, const stencil_problem *problem);
 
 /* Cells (z, y, x) that a block of a GPU, or a thread of a CPU, makes of the first part in a pass. */
 void stencil_sweep_tile(const stencil_plan *plan, const stencil_problem *problem, int64_t tile[3]);
 
-/* What all parts make in a pass of several steps, up to plan->depth, the last of which may be checked. */
+/* The work of all parts in a pass of several steps, up to plan->depth, the last of which may be checked. */
 stencil_pass_work stencil_sweep_work(const stencil_plan *plan, const stencil_problem *problem, int steps,
                                      bool checked);
 
-/* The same per updated cell and step, in the mean over stencil_sweep_passes(). */
+/* The work of passes per updated cell and step, in the mean over stencil_sweep_passes(). */
 stencil_pass_work stencil_sweep_mean(const stencil_plan *plan, const stencil_problem *problem);
 
 /* Cells that are computed more than once, as a part of all: those that a tile needs of others for a pass. */
 double stencil_sweep_again(const stencil_plan *plan, const stencil_problem *problem);
-/* Whether tiles of a CPU along y in 3D go on where others ended, and make nothing twice. */
+/* Tells whether tiles of a CPU along y in 3D go on where others ended, and make nothing twice. */
 bool stencil_sweep_goes_on(const stencil_plan *plan, const stencil_problem *problem);
-/* What a step of a pass in 3D takes on a CPU beside its cells, for each of them, in what one of 7 points
- * takes: for rows that tiles hand on to others, and for each row for itself. */
+/* Cost of a step of a CPU's pass in 3D beside that of its cells, for each cell, in cells of 7 points: for
+ * rows that tiles hand on to others, and for each row for itself. */
 double stencil_sweep_beside(const stencil_plan *plan, const stencil_problem *problem);
 
 /* Notes in the plan why passes have fewer steps than were asked for, or (with "as suits") no more than one.
@@ -182,6 +181,6 @@ void stencil_sweep_note_depth(stencil_plan *plan, const stencil_run_options *opt
  * what to do. */
 stencil_status stencil_sweep_has_kernels(stencil_sweep_id sweep, const stencil_machine *machine, int gpu);
 
-/* "", or why it cannot run a problem on a back-end. */
+/* Returns why a sweep cannot run a problem on a back-end, or "". */
 const char *stencil_sweep_unavailable(stencil_sweep_id sweep, const stencil_problem *problem,
                                       stencil_backend backend);

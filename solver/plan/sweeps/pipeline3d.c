@@ -11,8 +11,8 @@ static stencil_pass_limits limits(const stencil_problem *problem, bool general) 
     return (stencil_pass_limits){.depth = tile_of(problem, general).depth, .checked = 1, .narrowest = 1};
 }
 
-/* What calibrations have measured, or guess, are plain kernels in launches, and loops of these: general ones
- * make a part of the launches' cells, in a loop, too, and loops of plain ones spill. */
+/* Calibrations know plain kernels, in launches and in loops; a guess knows nothing of what loops spill.
+ * General kernels make a part of the cells of plain launches, in loops, too. */
 static stencil_pass_layout place(const stencil_plan *plan, const stencil_problem *problem,
                                  const stencil_machine *machine) {
     const bool loops = plan->barrier != STENCIL_BARRIER_none, general = plan->variant->general;
@@ -43,7 +43,7 @@ static stencil_pipeline_tiles tiles_along(const stencil_plan *plan, const stenci
                                            tile.warps * tile.rows, 1, 1);
 }
 
-/* Some planes of a tile. */
+/* Gives the planes of a tile that a block makes in the mean. */
 static void tile(const stencil_plan *plan, const stencil_problem *problem, int64_t tile[3]) {
     const int64_t *n = plan->part[0].box.n;
     const stencil_pipeline_tiles y = tiles_along(plan, problem, 0, STENCIL_Y, plan->depth),

@@ -59,8 +59,8 @@ static stencil_pass_layout place_2d(const stencil_plan *plan, const stencil_prob
     return l;
 }
 
-/* What is kept is more than most cores have of their own; where it is not, lines of the field need some room
- * beside it. */
+/* Bytes of cache for what a thread keeps between steps in 3D: more than most cores have of their own; where a
+ * core has as much, lines of the field need some room beside it. */
 static int64_t kept_bytes_3d(const stencil_plan *plan, const stencil_machine *machine) {
     const stencil_tuning *t = &plan->tuning;
     const int64_t own = machine->cpu_core_bytes;

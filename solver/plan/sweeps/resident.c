@@ -106,7 +106,7 @@ static void enter(stencil_plan *plan) {
     kernel->deep_bytes = plan->layout.shared_bytes;
 }
 
-/* All cells of all tiles, in each step. */
+/* Counts all cells of all tiles, in each step. */
 static stencil_pass_work work(const stencil_plan *plan, const stencil_problem *problem, int part, int steps,
                               bool checked) {
     const stencil_resident *tiles = &plan->layout.resident;
@@ -121,7 +121,7 @@ static stencil_pass_work work(const stencil_plan *plan, const stencil_problem *p
                                    all * tiles->warps * rank_of(problem)->wavefronts(problem, tiles)};
 }
 
-/* What its kernels can in either rank, the plain ones and besides the general ones. */
+/* The abilities of kernels in either rank: of plain ones, and of general ones. */
 enum {
     CAN = STENCIL_CAN(GPU) | STENCIL_CAN(LOOP) | STENCIL_CAN(WORDS) | STENCIL_CAN(SHORT_MIRROR) |
           STENCIL_CAN(EVERY_STEP) | STENCIL_CAN(LAST_STEP) | STENCIL_CAN(NARROW),

@@ -4,7 +4,7 @@
 #include "kernels/sweeps/resident3d.h"
 #include "solver/plan/sweep.h"
 
-/* What a plan's tiles follow from. */
+/* The properties of a plan that its tiles follow from. */
 typedef struct subject {
     const stencil_problem *problem;
     const stencil_tuning *tuning;
@@ -29,7 +29,7 @@ typedef struct resident_rank {
     /* Completes a layout, whose tiles have a shape and warps, for passes of `depth` steps: how many tiles,
      * their memory, and what a step and an exchange take. false: such tiles do not cover the field. */
     bool (*lay)(const subject *s, stencil_pass_layout *layout, int depth);
-    /* That a warp moves through shared memory in a step. */
+    /* Wavefronts of shared memory that a warp takes in a step. */
     double (*wavefronts)(const stencil_problem *problem, const stencil_resident *tiles);
 } resident_rank;
 extern const resident_rank resident_rank_2d, resident_rank_3d;

@@ -37,7 +37,7 @@ static int64_t steps_of(const stencil_resident_axis *a) {
     return a->tiles - !a->round;
 }
 
-/* Whether tiles cover their axis, and each has the ghost cells of the one beside it. */
+/* Tells whether tiles cover their axis, and each owns all ghost cells of the one beside it. */
 static bool covers(const stencil_resident_axis *a) {
     const int64_t most = a->length - 2 * a->reach, span = span_of(a), steps = steps_of(a);
     if (steps == 0)
@@ -45,7 +45,7 @@ static bool covers(const stencil_resident_axis *a) {
     return most >= a->reach && span <= steps * most && span / steps >= a->reach;
 }
 
-/* How many do so in all parts; 0: there is no such number. */
+/* Returns the fewest tiles that cover an axis in all parts; 0: no number of them does. */
 static int64_t tiles_along(const subject *s, int axis, int64_t length, int reach) {
     const int64_t most = length - 2 * reach;
     const int parts = axis == 0 ? s->parts : 1;

@@ -2,7 +2,7 @@
 #include "kernels/sweeps/stream.h"
 #include "solver/plan/sweep.h"
 
-/* What is known where streams are chosen. */
+/* The terms by which the length of streams is chosen. */
 typedef struct terms {
     stencil_stream_sums sums;
     int axis;            /* along which threads stream */
@@ -34,7 +34,7 @@ static double rounds_of(const terms *t, int64_t tiles, double alone) {
     return (double)(tiles / t->slots) + (left > 0 ? last : 0);
 }
 
-/* What a step takes with streams of so many rows, in rows of a window for each block. */
+/* Cost of a step with streams of so many rows, in rows of a window for each block. */
 static double cost_of(const terms *t, int64_t stream) {
     const int64_t rows = rows_of(t, stream);
     const bool summed = is_summed(t, stream);
@@ -65,7 +65,7 @@ static int64_t choose_stream(const terms *t) {
     return best;
 }
 
-/* With what a rank has for itself in `t`. */
+/* Chooses threads of a block and cells of a tile; `t` comes with the terms of the rank. */
 static void shape(stencil_plan *plan, const stencil_problem *problem, const int64_t n[3], int64_t slots,
                   terms t) {
     const stencil_kernel *kernel = &plan->kernel;
