@@ -6,15 +6,15 @@
 #include "solver/attribution/trial.h"
 
 enum { ROUNDS = 5, TRIES = 3, STEPS_MIN = 16, STEPS_MAX = 8192, CHECKED_SAMPLES = 8 };
-/* Of a batch: noted at most, at least on a GPU and (as a part of the steps) on a CPU, where a note takes
- * nothing to speak of, and all in a row to see what noting costs. */
+/* Samples of a batch: SAMPLES_MAX at most, at least SAMPLES_MIN and, on a CPU, where a note costs next to
+ * nothing, steps / SPARSE_CPU; PROBE of them in a row, in PROBE_STEPS steps, show what a note costs. */
 enum { SAMPLES_MAX = 512, SAMPLES_MIN = 4, SPARSE_CPU = 8, PROBE = 128, PROBE_STEPS = 512 };
-/* Of a kernel that notes: even between its samples every step takes longer. */
+/* Distance of samples in a kernel that notes: even the steps between its samples take longer. */
 enum { KERNEL_EVERY = 9 };
-/* What notes may cost: a part of what is promised, since batches alike differ. */
+/* Part by which notes may lengthen a batch, planned and at most: less than promised, as batches differ. */
 static const double cost_wanted = 0.005, cost_most = 0.01;
 
-/* What is timed in each round. */
+/* Kinds of batches that are timed in each round. */
 typedef enum kind {
     WHOLE,
     WITHOUT_BARRIER,
@@ -66,9 +66,9 @@ static int64_t common(int64_t a, int64_t b) {
     return a;
 }
 
-/* Which steps are sampled, at most so many, and checked. The distance of samples has no factor in common with
- * that of checks and polls, so that these are among them as often as among all steps; and there are some
- * checks. */
+/* Chooses which steps are sampled, `most` at most, and which are checked. The distance of samples has no
+ * factor in common with that of checks and polls, so that these are among them as often as among all steps;
+ * and there are some checks. */
 static void set_samples(experiment *e, int64_t most) {
     e->check_every = stencil_smaller(stencil_trial_check_every(&e->trial), e->steps / 4);
     if (e->trial.launches) {
@@ -88,12 +88,12 @@ static void set_samples(experiment *e, int64_t most) {
     e->samples = (uint32_t)(all ? fit : stencil_smaller(most, fit));
 }
 
-/* What a batch with moments is compared with: launches note none of steps that are checked. */
+/* Returns the kind that TRACED is compared with: launches note none of the steps that are checked. */
 static kind untraced(const experiment *e) {
     return e->trial.launches ? WHOLE : CHECKED;
 }
 
-/* By which part of its time a batch with moments takes longer, and each noted step. */
+/* Finds by which part of its time a batch with moments takes longer, and by how much each noted step does. */
 static stencil_status measure_cost(experiment *e, double *cost) {
     double plain_s = INFINITY, traced_s = INFINITY;
     for (int try = 0; try < TRIES; try++) {
@@ -108,7 +108,7 @@ static stencil_status measure_cost(experiment *e, double *cost) {
     return STENCIL_OK;
 }
 
-/* As many samples as cost little: by what many in a row cost, and then, with others far away, each. */
+/* Chooses as many samples as cost little: by what many in a row cost, then each of those far apart. */
 static stencil_status choose_samples(experiment *e) {
     const int64_t steps = e->steps, sparse = e->trial.run->cpu != NULL ? steps / SPARSE_CPU : 0,
                   least = sparse > SAMPLES_MIN ? sparse : SAMPLES_MIN;
@@ -131,8 +131,8 @@ static stencil_status choose_samples(experiment *e) {
     return STENCIL_OK;
 }
 
-/* So many steps that all rounds together take about `budget_s`; what is slow only the first time is over
- * then. */
+/* Chooses so many steps that all rounds together take about `budget_s`; what is slow only the first time is
+ * over then. */
 static stencil_status choose_steps(experiment *e, double budget_s) {
     e->steps = STEPS_MIN;
     set_samples(e, SAMPLES_MAX);
@@ -159,14 +159,14 @@ static double median(const experiment *e, kind k) {
     return quantile(e, k, 0.5);
 }
 
-/* What a batch takes without any steps, by two with different numbers of empty ones. */
+/* Returns what a batch takes without any steps, by two batches with different numbers of empty steps. */
 static double launch_of(const experiment *e) {
     const double all_s = quantile(e, EMPTY, 0), few_s = quantile(e, EMPTY_FEW, 0);
     const double of_few = (double)e->count[EMPTY_FEW] / (double)e->count[EMPTY];
     return of_few < 1 ? fmin(fmax((few_s - of_few * all_s) / (1 - of_few), 0), all_s) : all_s;
 }
 
-/* All of them at their quickest: what disturbs a batch does not depend on what is left out of it. */
+/* Fills the model from the quickest batch of each kind: disturbances do not depend on what is left out. */
 static stencil_removal removal_of(const experiment *e) {
     const double total_s = quantile(e, WHOLE, 0), start_s = quantile(e, EMPTY, 0), steps = (double)e->steps;
     stencil_removal r = {.steps = e->steps, .total_s = total_s, .start_s = start_s, .launch_s = launch_of(e)};
@@ -177,8 +177,8 @@ static stencil_removal removal_of(const experiment *e) {
     return r;
 }
 
-/* What the host does between launches shows in their distance, or, where steps are checked, not at all: that
- * is found by leaving it out. */
+/* Adds what the host does between launches: it shows in their distance or, where steps are checked, not at
+ * all, and is found there by leaving it out. */
 static void add_host(const experiment *e, stencil_inside *inside) {
     const double steps = (double)e->steps, whole_s = median(e, WHOLE),
                  checks_s = fmax(median(e, CHECKED) - whole_s, 0) / steps;
@@ -191,7 +191,7 @@ static void add_host(const experiment *e, stencil_inside *inside) {
     inside->step_s += inside->after_s;
 }
 
-/* What all traced batches together have noted. */
+/* Analyses what all traced batches together have noted. */
 static stencil_status look_inside(experiment *e, stencil_attribution *a) {
     const double steps = (double)e->steps, count = (double)e->count[TRACED], plain_s = median(e, untraced(e));
     TRY(stencil_timeline_join(e->timeline, ROUNDS, &a->timeline));

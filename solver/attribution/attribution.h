@@ -1,6 +1,6 @@
-/* Where the time of a run goes: its own clock for the parts around the steps, and for the steps batches made
- * after it, whose results are thrown away: with parts left out (Xiao and Feng, IPDPS 2010, section 4), and
- * from inside, by the moments that the participants of the barrier note. */
+/* Attribution of the time of a run: by its own clock for the parts around the steps, and for the steps by
+ * batches made after it, whose results are thrown away: with parts left out (Xiao and Feng, IPDPS 2010,
+ * section 4), and from inside, by the moments that the participants of the barrier note. */
 #pragma once
 
 #include "solver/attribution/timeline.h"
@@ -24,7 +24,7 @@ typedef struct stencil_step_times {
     double launch_s, compute_s, barrier_s; /* NaN: no model */
 } stencil_step_times;
 
-/* Where a sweep makes several steps at once, a step is a pass of them, here and in what it consists of. */
+/* Time of a step in parts; a step is a pass where a sweep makes several at once, in the members, too. */
 typedef struct stencil_attribution {
     int pass_steps; /* steps of a pass; 1: they are the same */
     stencil_removal removal;
@@ -38,9 +38,9 @@ typedef struct stencil_attribution {
     double note_s;               /* of it, what was taken off the time between any two moments */
 } stencil_attribution;
 
-/* After the run has made its steps and its cells were read: what it holds is worthless afterwards. Takes
- * about `budget_s` of time, more where steps are long. INTERRUPTED by an observer; BAD_DATA where the field
- * does not stay finite; UNAVAILABLE; what a batch fails with. */
+/* Attributes the time of a run that has made its steps and whose cells were read: what it holds is worthless
+ * afterwards. Takes about `budget_s` of time, more where steps are long. INTERRUPTED by an observer; BAD_DATA
+ * where the field does not stay finite; UNAVAILABLE; what a batch fails with. */
 stencil_status stencil_attribute(stencil_run *run, const stencil_observers *observers, double budget_s,
                                  stencil_attribution *attribution);
 void stencil_attribution_destroy(stencil_attribution *attribution);
@@ -50,7 +50,7 @@ void stencil_attribution_destroy(stencil_attribution *attribution);
 stencil_status stencil_attribution_record(stencil_run *run, const stencil_observers *observers, int steps,
                                           stencil_timeline *timeline);
 
-/* What the wall clock of a run is divided into. */
+/* Rows that the wall clock of a run is divided into. */
 typedef enum stencil_time_row {
     STENCIL_TIME_START,  /* before the steps: machine, plan, memory, cells */
     STENCIL_TIME_SEARCH, /* plans timed in the run's first steps, changes from one to the other */
@@ -65,7 +65,7 @@ typedef enum stencil_time_row {
     STENCIL_TIME_ROWS
 } stencil_time_row;
 
-/* What the run's own clock says of it. */
+/* Times of a run by its own clock. */
 typedef struct stencil_wall {
     double wall_s;  /* all of it */
     double start_s; /* before its steps */

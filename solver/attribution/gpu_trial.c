@@ -71,7 +71,7 @@ static stencil_status compare_clocks(stencil_gpu_part *gpu, const stencil_gpu_ma
     return stencil_gpu_wait(gpu);
 }
 
-/* As if nothing had been noted: no block has begun yet, none has ended. */
+/* Clears the marks: no block has begun yet, none has ended. */
 static stencil_status clear_marks(const stencil_gpu_marks *m, uint32_t samples, bool launches) {
     const size_t count = (size_t)samples * m->participants * STENCIL_MARKS;
     int64_t *mark = calloc(count, sizeof *mark);
@@ -109,7 +109,7 @@ stencil_status stencil_gpu_marks_create(stencil_gpu_run *run, uint32_t samples, 
     return STENCIL_OK;
 }
 
-/* Of a multiprocessor's pairs the one whose timer is farthest ahead of its clock: that was seen soonest. */
+/* Returns a multiprocessor's pair whose timer is farthest ahead of its clock: it was seen soonest. */
 static stencil_clock_pair best_pair(const stencil_clock_pair *pair, double tick_ns) {
     stencil_clock_pair best = pair[0];
     for (int i = 1; i < STENCIL_CLOCK_PAIRS; i++)
@@ -135,7 +135,7 @@ static stencil_status fit_clocks(const stencil_clock_pair *before, const stencil
     return STENCIL_OK;
 }
 
-/* What a part has noted, on the host; the pieces of one allocation. */
+/* Notes of a part, fetched to the host; the pieces of one allocation. */
 typedef struct fetched {
     int64_t *mark;
     stencil_clock_pair *pair[2];

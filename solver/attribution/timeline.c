@@ -85,12 +85,13 @@ typedef struct sums {
     size_t waits;
 } sums;
 
-/* When a participant is through with its own work, and waits. */
+/* Returns when a participant is through with its own work, and waits. */
 static double arrival(const stencil_moments *m) {
     return m->at_s[STENCIL_MARK_EXCHANGED];
 }
 
-/* Of a group, and of a list of it: the last one to arrive; `last` where nobody is later. */
+/* Return the last participant to arrive of a group, or of those of a group that `last` waits for; `last`
+ * itself where nobody is later. */
 static int last_of_group(const stencil_timeline *t, const stencil_moments *step, int group, int last) {
     for (int p = t->group_first[group]; p < t->group_first[group + 1]; p++)
         if (!absent(&step[p]) && (last < 0 || arrival(&step[p]) > arrival(&step[last])))
@@ -173,7 +174,7 @@ static int longer_first(const void *a, const void *b) {
                                       : x->participant - y->participant;
 }
 
-/* From sums to means. */
+/* Turns sums into means. */
 static void finish(sums *s) {
     stencil_inside *inside = s->inside;
     double *const mean[] = {&inside->launch_s,    &inside->compute_s, &inside->halo_s,

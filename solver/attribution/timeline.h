@@ -1,7 +1,7 @@
-/* Where the participants of a barrier (blocks, CPU threads, multiprocessors) spend a step, from moments that
- * each of them noted: one timeline per participant without gaps, so what it is divided into adds up to the
- * wall clock, for each of them and for their mean. Pure arithmetic; who notes the moments:
- * solver/attribution/trial.h. */
+/* Timelines of the participants of a barrier (blocks, CPU threads, multiprocessors) in a step, from moments
+ * that each of them noted: one timeline per participant without gaps, so what it is divided into adds up to
+ * the wall clock, for each of them and for their mean. Pure arithmetic; solver/attribution/trial.h has the
+ * moments noted. */
 #pragma once
 
 #include "kernels/trace.h"
@@ -31,11 +31,11 @@ typedef struct stencil_timeline {
     stencil_moments *moment; /* [samples][participants], owned */
     stencil_sample *sample;  /* [samples], owned */
     stencil_who *who;        /* [participants], owned */
-    /* Those that have one clock, and wait for each other only as far as can be seen: a GPU's, all threads. */
+    /* Groups of participants with one clock (of a GPU, or all threads); waits are seen within them only. */
     int groups;
     int group_first[STENCIL_PARTS_MAX + 1];
-    /* Whom participant p waits for: neighbor[neighbor_first[p] … neighbor_first[p + 1]), of other groups,
-     * too; borrowed. NULL: for all. */
+    /* Participants that p waits for: neighbor[neighbor_first[p] … neighbor_first[p + 1]), of other groups,
+     * too; borrowed. NULL: all. */
     const uint32_t *neighbor_first, *neighbor;
 } stencil_timeline;
 
@@ -43,14 +43,14 @@ typedef struct stencil_timeline {
 stencil_status stencil_timeline_create(stencil_timeline *timeline, int participants, int samples);
 void stencil_timeline_destroy(stencil_timeline *timeline);
 
-/* Of batches of the same participants, one after the other. NO_MEMORY; destroy *whole. */
+/* Joins timelines of batches of the same participants, one after the other. NO_MEMORY; destroy *whole. */
 stencil_status stencil_timeline_join(const stencil_timeline *piece, int pieces, stencil_timeline *whole);
 
 /* The shortest time from the end of a step to the beginning of the next one, both noted, in a loop that does
  * nothing between them: what a pair of notes takes by itself; 0 where no steps follow each other. */
 double stencil_timeline_note_s(const stencil_timeline *timeline);
 
-/* Takes that off the time between any two notes of a step. */
+/* Takes note_s off the time between any two notes of a step. */
 void stencil_timeline_take_off(stencil_timeline *timeline, double note_s);
 
 /* Waits at the barrier that took from 2^k ns to 2^(k + 1) ns; the first bin has the shorter ones, too. */
@@ -99,8 +99,8 @@ typedef struct stencil_tick_clock {
     double tick_s, offset_s;
 } stencil_tick_clock;
 
-/* What a trial has noted: marks of a group's participants, [samples][participants of the
- * group][STENCIL_MARKS], become moments of the timeline. launches: there is a sample more, of the step before
+/* Turns what a trial has noted, marks of a group's participants, [samples][participants of the
+ * group][STENCIL_MARKS], into moments of the timeline. launches: there is a sample more, of the step before
  * the first one. */
 void stencil_trial_take(stencil_timeline *timeline, int group, const int64_t *mark,
                         const stencil_tick_clock *clock, bool launches);

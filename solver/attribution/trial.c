@@ -26,7 +26,7 @@ static void align(stencil_trial *t) {
     t->next += (unit - t->next % unit) % unit;
 }
 
-/* What is noted and left out from now on. */
+/* Sets what batches note and leave out from now on. */
 static stencil_status set_trace(const stencil_trial *t, const stencil_trace *trace) {
     if (t->run->cpu != NULL) {
         t->run->cpu->trace = *trace;
@@ -44,7 +44,7 @@ static stencil_status set_trace(const stencil_trial *t, const stencil_trace *tra
     return STENCIL_OK;
 }
 
-/* In launches as long as the plan has them. */
+/* Makes `passes` passes, in launches as long as the plan has them. */
 static stencil_status make_steps(stencil_trial *t, int64_t passes, const stencil_schedule *schedule,
                                  double *time_s) {
     const int64_t launch = t->run->plan->wait.steps_per_launch, count = passes * t->depth,

@@ -38,7 +38,7 @@ static inline int64_t stencil_trial_check_every(const stencil_trial *t) {
 /* Gives checked samples the weight that such steps have in the run, however many there are among them. */
 void stencil_trial_weigh(const stencil_trial *trial, stencil_timeline *timeline);
 
-/* Who is late comes late where there is compute; nobody stays away. */
+/* Returns the fault of a trial: who is late comes late where there is compute; nobody stays away. */
 static inline stencil_fault stencil_trial_fault(const stencil_plan *plan, const stencil_trace *trace) {
     stencil_fault fault = plan->wait.fault;
     fault.absent_step = 0;
@@ -54,10 +54,10 @@ typedef struct stencil_gpu_marks {
     uint32_t places, participants;
 } stencil_gpu_marks;
 
-/* What the next launches note, at marks[parts] (NULL: nothing), and leave out. */
+/* Sets what the next launches note, at marks[parts] (NULL: nothing), and leave out. */
 void stencil_gpu_set_trace(stencil_gpu_run *run, const stencil_trace *trace, const stencil_gpu_marks *marks);
 
-/* Instead of a batch driven by the host: the tiles of so many steps in one launch. */
+/* Makes the tiles of `count` steps in one launch, in place of a batch driven by the host. */
 stencil_status stencil_gpu_unordered(stencil_gpu_run *run, int64_t first, int64_t count);
 
 /* marks[parts], zeroed by the caller: memory for `samples`, before a batch; moments of a part in `timeline`,

@@ -137,15 +137,15 @@ void stencil_cpu_destroy(stencil_cpu *cpu) {
     *cpu = (stencil_cpu){0};
 }
 
-/* Which rows of a pass. */
+/* Choice of rows of a pass. */
 typedef enum rows {
     ROWS_ALL,
     ROWS_EDGE, /* those that other parts need copies of */
     ROWS_INNER /* all others */
 } rows;
 
-/* Whether other parts need copies of row r of a part, whose ends along x count where the extent is cut there.
- */
+/* Tells whether other parts need copies of row r of a part; where the extent is cut along x, they need the
+ * ends of every row. */
 static bool is_edge_row(const stencil_cpu *cpu, int part, int64_t r) {
     const stencil_cut *cut = &cpu->plan->cut;
     const int64_t *n = cpu->domain[part].n, reach = cut->layout.ghost[STENCIL_X];
@@ -258,7 +258,7 @@ bool stencil_cpu_sync(stencil_cpu *cpu, const stencil_pass *pass, int thread, bo
     const int64_t step = pass != NULL ? pass->first + pass->steps : 0;
     if (d->delay_ns != 0 && stencil_lateness_ns(d, (uint32_t)thread, step) != 0) {
         sleep_ns(stencil_lateness_ns(d, (uint32_t)thread, step));
-        /* As if it had computed, or copied, for so long. */
+        /* The delay is noted as if the thread had computed, or copied, for so long. */
         stencil_cpu_note(cpu, step, thread,
                          cpu->plan->halo == STENCIL_HALO_COPY ? STENCIL_MARK_EXCHANGED : STENCIL_MARK_SWEPT);
     }

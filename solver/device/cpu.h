@@ -38,7 +38,7 @@ stencil_status stencil_cpu_create(stencil_cpu *cpu, const stencil_plan *plan, co
 /* Reads a box of a part's cells. */
 stencil_status stencil_cpu_load(stencil_cpu *cpu, int part, stencil_array array, const stencil_box *box,
                                 const stencil_reader *from);
-/* How results were stored. */
+/* Reports how results were stored. */
 void stencil_cpu_report(const stencil_cpu *cpu, stencil_store_report *report);
 void stencil_cpu_destroy(stencil_cpu *cpu);
 

@@ -62,7 +62,7 @@ static stencil_status allocate(stencil_gpu_part *gpu, bool lent) {
     return STENCIL_OK;
 }
 
-/* Whether a part has no cells of its own between rows, or planes, of the box. */
+/* Tells whether a part has no cells of its own between rows, or planes, of the box. */
 static bool covers_lines(const stencil_box *box, const stencil_cut *cut, int part) {
     const stencil_box own = stencil_cut_box(cut, part);
     bool covers = true;
@@ -72,7 +72,7 @@ static bool covers_lines(const stencil_box *box, const stencil_cut *cut, int par
     return covers;
 }
 
-/* Cells to the device: in one piece with what is between them, or, where that is others', row by row. */
+/* Copies cells to the device: with what is between them, or, where that is others', row by row. */
 static stencil_status put(const stencil_cells *to, const stencil_cells *from, const int64_t n[STENCIL_AXES],
                           bool whole) {
     const size_t cell = stencil_precision_bytes(from->precision), row = (size_t)from->row * cell;
@@ -137,7 +137,7 @@ stencil_status stencil_gpu_load(const stencil_gpu_run *run, int part, stencil_ar
     return STENCIL_OK;
 }
 
-/* What every launch is told. */
+/* Fills the arguments that every launch gets. */
 static void init_args(stencil_gpu_part *gpu, const stencil_problem *problem) {
     const stencil_plan *plan = gpu->plan;
     stencil_kernel_args *s = &gpu->args;
@@ -286,7 +286,7 @@ static stencil_status create_ll(stencil_gpu_run *run, const stencil_workers *wor
     return status;
 }
 
-/* Who waits for whom, and what ghost cells of other parts travel by. */
+/* Finds which blocks wait for which, and with halo LL creates the slots for ghost cells of other parts. */
 static stencil_status create_neighbors(stencil_gpu_run *run) {
     const stencil_plan *plan = run->plan;
     const bool ll = plan->halo == STENCIL_HALO_LL;

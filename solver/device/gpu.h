@@ -38,7 +38,7 @@ struct stencil_gpu_part {
     uint32_t partners;             /* for single-thread: parts that it exchanges cells with, a bit each */
 };
 
-/* All parts. */
+/* Run on all GPUs of a plan, a part each. */
 struct stencil_gpu_run {
     const stencil_plan *plan;
     int parts;
@@ -79,11 +79,11 @@ void stencil_gpu_destroy(stencil_gpu_run *run);
 stencil_status stencil_gpu_each(stencil_gpu_run *run, stencil_status (*function)(stencil_gpu_part *, void *),
                                 void *context);
 
-/* What the next launches check and decide; before the first of them. */
+/* Sets what the next launches check and decide; called before the first of them. */
 void stencil_gpu_set_schedule(stencil_gpu_run *run, const stencil_schedule *schedule);
 
-/* Which steps the next launch with `args` makes, from which buffer, with the weights of the first of them:
- * one pass, or any number of steps where the cycle has length 1. */
+/* Sets which steps the next launch with `args` makes, from which buffer, with the weights of the first of
+ * them: one pass, or any number of steps where the cycle has length 1. */
 void stencil_gpu_set_steps(const stencil_gpu_part *gpu, stencil_kernel_args *args, int64_t first,
                            int64_t count, int from);
 
@@ -91,10 +91,10 @@ void stencil_gpu_set_steps(const stencil_gpu_part *gpu, stencil_kernel_args *arg
  * ended. */
 stencil_status stencil_gpu_launch(const stencil_gpu_part *gpu, stencil_kernel_args *args,
                                   const stencil_pass *pass, bool programmatic, cudaStream_t stream);
-/* The same with the part's own, checked when it is time to. */
+/* Launches a pass with the part's own arguments, checked when it is time to. */
 stencil_status stencil_gpu_launch_pass(stencil_gpu_part *gpu, const stencil_pass *pass);
-/* The same with the halo copies that the plan wants, queued so that what is queued in `stream` next comes
- * after all of it. */
+/* Launches a pass with the part's own arguments and the halo copies that the plan wants, queued so that what
+ * is queued in `stream` next comes after all of it. */
 stencil_status stencil_gpu_advance(stencil_gpu_part *gpu, const stencil_pass *pass);
 
 /* After a step that was checked: combines this part's results of partial sums and brings them to the host,

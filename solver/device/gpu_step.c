@@ -1,5 +1,5 @@
-/* What the time loops on GPUs are made of: a host thread for each part, launches, halo copies, the residual's
- * way to the host. */
+/* Building blocks of the time loops on GPUs: a host thread for each part, launches, halo copies, the
+ * residual's way to the host. */
 #include "solver/device/gpu.h"
 
 #ifdef STENCIL_HAVE_CUDA
@@ -103,7 +103,7 @@ stencil_status stencil_gpu_launch(const stencil_gpu_part *gpu, stencil_kernel_ar
         .attrs = &attribute,
         .numAttrs = programmatic ? 1 : 0,
     };
-    /* Of a persistent loop only its passes note moments. */
+    /* Only the passes of a persistent loop note its moments, and no launch that is made here. */
     const bool traced = plan->barrier == STENCIL_BARRIER_none &&
                         (args->trace.without_compute ||
                          stencil_trace_sample(&args->trace, (pass->first + pass->steps) / plan->depth) >= 0);

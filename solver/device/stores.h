@@ -2,11 +2,11 @@
 
 #include "solver/plan/plan.h"
 
-/* Whether the results of a sweep go through the cache or past it, where the size of the fields does not say:
- * tried with the first passes of the run (stores.c; a pass of the plain sweep is a step). Both ways give
- * the same bits, so no step is lost. Each way has so many turns, in alternation; the best pass of each
- * counts, so that a fault has to hit all turns of a way to matter. After so many passes they are tried again,
- * since a cache is shared with others. */
+/* A sweep tries whether its results go through the cache or past it, where the size of the fields does not
+ * say, with the first passes of the run (stores.c; a pass of the plain sweep is a step). Both ways give the
+ * same bits, so no step is lost. Each way has so many turns, in alternation; the best pass of each counts, so
+ * that a fault has to hit all turns of a way to matter. After so many passes they are tried again, since a
+ * cache is shared with others. */
 enum { STENCIL_STORES_TURNS = 3, STENCIL_STORES_AGAIN = 8192 };
 
 /* Passes of a turn before the one that is timed: they bring the cache into the state that this way leaves.
@@ -17,7 +17,7 @@ enum {
         STENCIL_STORES_TURNS * (STENCIL_STORES_WARM_CACHED + 1 + STENCIL_STORES_WARM_STREAMING + 1)
 };
 
-/* What one thread finds out with its own rows, in two lines of a cache, as they are fetched in pairs. */
+/* Findings of one thread with its own rows, in two lines of a cache, as they are fetched in pairs. */
 typedef struct stencil_stores_trial {
     _Alignas(128) bool streaming; /* the way of the next pass */
     bool timed;                   /* the next pass may count: its time is wanted */
@@ -37,8 +37,8 @@ void stencil_stores_note(stencil_stores_trial *trial, double step_s, bool looked
 /* The way that was chosen last, whatever is tried just now. */
 bool stencil_stores_chosen(const stencil_stores_trial *trial);
 
-/* How a CPU stored results in the end, and what it tried before: time per step in the slowest thread's best
- * pass, NaN where nothing was tried (to the end). */
+/* Ways in which a CPU stored results in the end, and those that it tried before: time per step in the slowest
+ * thread's best pass, NaN where nothing was tried (to the end). */
 typedef struct stencil_store_report {
     int threads, streaming_threads;
     double cached_step_s, streaming_step_s;

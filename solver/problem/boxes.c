@@ -163,7 +163,7 @@ bool stencil_cells_find_nonfinite(const stencil_cells *cells, const int64_t n[3]
     return true;
 }
 
-/* Of the values of a row. Arithmetic on them would be as slow as it is for those who made them. */
+/* Counts the subnormal values of a row by their bits: arithmetic on them would be slow. */
 static int64_t count_subnormal(const stencil_cells *row, int64_t count) {
     int64_t found = 0;
     if (row->precision == STENCIL_FLOAT64) {

@@ -1,9 +1,9 @@
-/* How cells get into a run and out of it: boxes of them, read one by one. Nobody has to have all of them. */
+/* Boxes of cells, by which cells get into a run and out of it, so that nobody has to have all cells. */
 #pragma once
 
 #include "solver/parts/cut.h"
 
-/* What is written and read slab by slab goes through blocks of this size, or of a row where that is more. */
+/* Size, in bytes, of the blocks that slabs are read and written through; a row where that is more. */
 #define STENCIL_SLAB_BYTES (INT64_C(64) << 20)
 
 typedef enum stencil_array {
@@ -12,8 +12,9 @@ typedef enum stencil_array {
     STENCIL_ARRAY_COUNT
 } stencil_array;
 
-/* Who has the cells of a problem: a file, memory, a run. `read` puts a box of them, counted from the first
- * updated cell, where the caller wants the first of them and the others, in the precision of the problem. */
+/* Access to the cells of a problem, in a file, memory or a run. `read` puts a box of them, counted from the
+ * first updated cell, where the caller wants the first of them and the others, in the precision of the
+ * problem. */
 typedef struct stencil_reader {
     stencil_status (*read)(void *context, stencil_array array, const stencil_box *box,
                            const stencil_cells *to);
@@ -34,11 +35,11 @@ typedef struct stencil_field {
 
 /* A zeroed field; NO_MEMORY with need and have. `what` names it in the message. */
 stencil_status stencil_field_create(stencil_field *field, const stencil_layout *layout, const char *what);
-/* The same for a field that one sweep writes while it reads `other`: half a page apart from it. Swap fields,
- * not their data. */
+/* Creates a field that one sweep writes while it reads `other`: half a page apart from it, zeroed, of its
+ * layout. NO_MEMORY. Swap fields, not their data. */
 stencil_status stencil_field_create_apart(stencil_field *field, const stencil_field *other, const char *what);
 void stencil_field_destroy(stencil_field *field);
-/* Its cells, from the first updated one on. */
+/* Cells of a field, from the first updated one on. */
 stencil_cells stencil_field_cells(const stencil_field *field);
 
 /* Fields in memory as those of a problem: `read` of a stencil_reader, whose context they are. */
@@ -48,7 +49,7 @@ typedef struct stencil_fields {
 stencil_status stencil_fields_read(void *context, stencil_array array, const stencil_box *box,
                                    const stencil_cells *to);
 
-/* How boxes are gone over slab by slab. */
+/* Reader and extents by which boxes are gone over slab by slab. */
 typedef struct stencil_slabs {
     const stencil_reader *from;
     const stencil_mesh *mesh;

@@ -28,10 +28,10 @@ stencil_status stencil_cycle_resolve(stencil_problem *problem);
 /* Damping of the step that follows `step` steps, relative to the problem's own weights; 1 without a cycle. */
 double stencil_cycle_omega(const stencil_problem *problem, int64_t step);
 
-/* Of the last step of a cycle: what its change is divided by to be a residual. */
+/* Omega of the last step of a cycle: that step's change divided by it is a residual. */
 double stencil_cycle_omega_last(const stencil_problem *problem);
 
-/* All that is different about that step. */
+/* Weights and source factor of the step that follows `step` steps. */
 stencil_step_weights stencil_cycle_step(const stencil_problem *problem, int64_t step);
 
 /* The first end of a cycle that is not before `step`; INT64_MAX for one that no step reaches. */

@@ -92,10 +92,10 @@ static void add_sums(sums *to, const sums *from) {
     to->largest_term = fmax(to->largest_term, from->largest_term);
 }
 
-/* Row by row and then in shares of rows: the same sums whatever the number of threads, and of slabs. */
+/* Shares of rows. Sums go row by row, then by shares: the same for any number of threads, and of slabs. */
 enum { SHARES = 4096 };
 
-/* Those of a share's rows that are there; their shares have come as far as the row before. */
+/* Adds those rows of a share that the slab holds, behind the rows of earlier slabs. */
 static void add_share(const cells *c, int64_t share, sums *s) {
     const stencil_box *box = &c->pass.box;
     const int64_t ny = c->pass.problem->n[STENCIL_Y], rows = c->pass.problem->n[STENCIL_Z] * ny;
@@ -150,7 +150,7 @@ static void finish_defect(const stencil_problem *problem, const sums *s, double 
     const double half_unit = problem->precision == STENCIL_FLOAT64 ? 0x1p-53 : 0x1p-24;
     /* The sums of squares themselves are rounded, too: in rows of at most 2^31 cells. */
     const double sums_rounding = 1.0 + 1e-6;
-    /* Those that weights, products and sums put on a term at most, see add_cell(). */
+    /* Roundings that weights, products and sums put on a term at most, see add_cell(). */
     const int roundings = 2 * problem->rank + 12;
     *d = (stencil_defect){
         .rms = sums_rounding *

@@ -1,4 +1,4 @@
-/* How far a field of laplace or poisson is from the solution of its discrete equations, computed in double:
+/* Distance of a field of laplace or poisson from the solution of its discrete equations, computed in double:
  * the residual field, the bound on the error that follows from it, and what can be said before the first
  * step. */
 #pragma once
@@ -6,7 +6,7 @@
 #include "solver/problem/boxes.h"
 #include "solver/problem/problem.h"
 
-/* What a field misses: r = J u + f/S - u, the residual at omega = 1, computed in double. All in the root mean
+/* Defect of a field: r = J u + f/S - u, the residual at omega = 1, computed in double. All in the root mean
  * square over the updated cells but `norm` and `magnitude`. */
 typedef struct stencil_defect {
     double rms;                      /* of r, less its mean where the solution is known up to a constant */

@@ -28,7 +28,7 @@ static void *interior(const stencil_buffers *buffers, int part, int buffer) {
     return at != NULL ? stencil_cells_in(&buffers->cut->layout, at, own).at : NULL;
 }
 
-/* Who needs copies of the cells at the sides of a part. */
+/* Sets how deep cells are copied at each side of a part, which sides mirror, and extents beyond low sides. */
 static void init_sides(stencil_domain *domain, const stencil_cut *cut, int part, bool store) {
     for (int axis = 0; axis < STENCIL_AXES; axis++)
         for (int s = 0; s < STENCIL_SIDES; s++) {
@@ -98,8 +98,9 @@ void stencil_domain_swap(stencil_domain *domain) {
         domain->u[k] = domain->image[STENCIL_HERE][k];
 }
 
-/* What part `to` has of part `from` in a direction (-1, 0, 1 per axis); false: nothing. Along an axis without
- * one it is all that both have there: at sides where no other part is, their ghost cells go along. */
+/* Finds the cells of part `from` that part `to` has in a direction (-1, 0, 1 per axis); returns false where
+ * there are none. Along an axis of direction 0 the box has all that both parts have there: at sides where no
+ * other part is, their ghost cells go along. */
 static bool find_one(const stencil_cut *cut, stencil_halo_transfer *t, const int direction[3]) {
     const stencil_box from = stencil_cut_box(cut, t->from), to = stencil_cut_box(cut, t->to);
     if (t->from == t->to || stencil_cut_beyond(cut, t->to, direction) != t->from)

@@ -1,5 +1,5 @@
-/* From a problem and its cut to what the kernels are told, and which boxes of cells are copied from part to
- * part where they do not store their copies themselves. Internal to solver/. */
+/* Domains: what the kernels are told of a problem and its cut, and which boxes of cells are copied from part
+ * to part where they do not store their copies themselves. Internal to solver/. */
 #pragma once
 
 #include "kernels/sweep.h"
@@ -59,5 +59,5 @@ int64_t stencil_weights_bytes(const stencil_problem *problem);
 void stencil_domain_init(stencil_domain *domain, const stencil_problem *problem, int part,
                          const stencil_buffers *buffers, bool store);
 
-/* What is called u[0] is called u[1] from now on, and the other way round, in all parts. */
+/* Swaps u[0] and u[1] in all parts. */
 void stencil_domain_swap(stencil_domain *domain);

@@ -30,10 +30,10 @@ extern const char *const stencil_norm_names[STENCIL_NORM_COUNT + 1];
 
 enum { STENCIL_FINGERPRINT_CHARS = 17, STENCIL_DIGEST_CHARS = 33 };
 
-/* What an input file's attributes and the command line say, before anything is derived. The reader fills it,
- * options override it, stencil_problem_resolve() turns it into a problem, and the writer stores it again.
- * Everything per axis is in array order: (y, x) or (z, y, x). Zero-initialise with stencil_spec_init(). "Not
- * given" is written beside each field. */
+/* Statement of a problem by an input file's attributes and the command line, before anything is derived. The
+ * reader fills it, options override it, stencil_problem_resolve() turns it into a problem, and the writer
+ * stores it again. Everything per axis is in array order: (y, x) or (z, y, x). Zero-initialise with
+ * stencil_spec_init(). "Not given" is written beside each field. */
 enum { STENCIL_FIELD_MAX = 64 };
 
 typedef struct stencil_spec {
@@ -61,7 +61,7 @@ typedef struct stencil_spec {
     stencil_norm norm;
     int64_t check_every; /* 0: not given */
     stencil_source source;
-    /* What earlier runs have left in the file; -1, NaN and "": nothing. */
+    /* Records that earlier runs have left in the file; -1, NaN and "": none. */
     int64_t steps_total;                         /* steps from the problem's start to /u */
     int64_t checked_every;                       /* check_every of the file itself, 0: not given */
     double residual_first;                       /* see stencil_stop */
@@ -90,7 +90,7 @@ double stencil_spec_diagonal(const stencil_spec *spec);
 /* The largest stable time step of problem heat whose diffusivity is known, 1 / (diffusivity S). */
 double stencil_spec_dt_largest(const stencil_spec *spec);
 
-/* When a run ends. Steps count from the problem's start, whoever made them.
+/* Rules for the end of a run. Steps count from the problem's start, whoever made them.
  *
  * The residual is the norm of u' - u. A criterion is met when it falls under max(rtol * first, atol), with
  * first the residual of step 1, for problem poisson the larger of it and the norm of (omega / S) f. Since
@@ -104,7 +104,7 @@ typedef struct stencil_stop {
                          /* Both numbers are whole cycles of an accelerated problem. */
 } stencil_stop;
 
-/* Whether it ends on its residual at all. */
+/* Tells whether a run ends on its residual at all. */
 bool stencil_stop_has_criterion(const stencil_stop *stop);
 
 /* Tells whether a file's arrays are those of the steps that it counts, see origin.h. */
@@ -118,7 +118,7 @@ typedef enum stencil_origin_arrays {
     STENCIL_ORIGIN_LOST /* it has some of the attributes that tell, not all of them */
 } stencil_origin_arrays;
 
-/* Where a run begins: what earlier runs of the same problem have done to the field that it is given. */
+/* Beginning of a run: what earlier runs of the same problem have done to the field that it is given. */
 typedef struct stencil_origin {
     int64_t steps;         /* made before; 0: the field holds initial values */
     double residual_first; /* NaN: not known */
@@ -136,8 +136,8 @@ typedef struct stencil_origin {
 #define STENCIL_STEPS_DEFAULT           INT64_C(1000)
 #define STENCIL_CHECK_EVERY_DEFAULT     INT64_C(100)
 
-/* What a step does, rounded to the problem's precision before use. It ends with fma(source_factor, b, sum).
- */
+/* Weights of a step, rounded to the problem's precision before use. A step ends with fma(source_factor, b,
+ * sum). */
 typedef struct stencil_step_weights {
     double weight[STENCIL_POINTS_MAX]; /* of all points of the shape, ascending */
     double source_factor;
@@ -189,7 +189,7 @@ stencil_status stencil_problem_resolve(stencil_problem *problem, const stencil_s
  * stencil_problem_resolve(); again where the start is another one since. BAD_DATA. */
 stencil_status stencil_problem_resolve_time(stencil_problem *problem);
 
-/* What can be cut into parts, whose ghost cells last for `depth` steps. */
+/* Mesh that can be cut into parts, whose ghost cells last for `depth` steps. */
 stencil_mesh stencil_problem_mesh(const stencil_problem *problem, int depth);
 
 /* Frees the history of earlier runs; NULL-safe. */
@@ -198,7 +198,7 @@ void stencil_problem_destroy(stencil_problem *problem);
 /* Physical time of the field after `steps` steps of problem heat; NaN for other problems. */
 double stencil_problem_time(const stencil_problem *problem, int64_t steps);
 
-/* laplace and poisson: relaxations, whose field approaches the solution of an equation. */
+/* Tells whether the problem is a relaxation, laplace or poisson: its field approaches a solution. */
 bool stencil_problem_relaxes(const stencil_problem *problem);
 
 /* Tells whether steps add a source term. */

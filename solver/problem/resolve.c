@@ -1,4 +1,4 @@
-/* From what the author of a problem states to what can be solved. */
+/* Derives what can be solved from what the author of a problem states. */
 #include "solver/problem/cycle.h"
 
 #include <inttypes.h>
@@ -16,7 +16,7 @@ typedef struct points {
     double weight[STENCIL_POINTS_MAX];
 } points;
 
-/* Which of them that is; their count: none. */
+/* Returns the index of a point among those decided; their count: none. */
 static int points_find(const points *p, const int32_t offset[3]) {
     int k = 0;
     while (k < p->count && memcmp(p->offset[k], offset, sizeof p->offset[k]) != 0)
@@ -245,7 +245,7 @@ static void mix(uint64_t *hash, const void *data, size_t size) {
         *hash = (*hash ^ ((const unsigned char *)data)[i]) * UINT64_C(0x100000001b3);
 }
 
-/* Of what decides the bits of a step and of its residual, and how long a step is. */
+/* Makes the hash of what decides the bits of a step and of its residual, and how long a step is. */
 static void make_fingerprint(stencil_problem *problem) {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
     const double step[2] = {problem->spec.kind == STENCIL_KIND_HEAT ? problem->spec.dt : 0.0,

@@ -43,7 +43,7 @@ double stencil_predicted_steps(const stencil_problem *problem) {
     return contraction < 1.0 ? 1.0 + ceil(log(problem->stop.rtol) / log(contraction)) : INFINITY;
 }
 
-/* Whether w(k) = w(-k) for all points: their ascending order is its own mirror image. */
+/* Tells whether w(k) = w(-k) for all points: their ascending order is its own mirror image. */
 static bool is_symmetric(const stencil_problem *problem) {
     const int count = problem->shape->point_count;
     for (int k = 0; k < count; k++)
@@ -52,8 +52,8 @@ static bool is_symmetric(const stencil_problem *problem) {
     return true;
 }
 
-/* The same of accelerated problems: some cycles, in the norm max as many as sqrt(cells) of a residual, and
- * what it may be too large by, need to be gone. */
+/* Stagnation window of accelerated problems: some cycles, in the norm max as many as sqrt(cells) of a
+ * residual, and what it may be too large by, need to be gone. */
 static int64_t cycle_window(const stencil_problem *problem) {
     enum { CYCLES = 4 };
     const double every = (double)problem->stop.check_every,
@@ -141,7 +141,7 @@ bool stencil_turns_plain(const stencil_problem *problem, const stencil_history *
            (step % window == 0 && stencil_stagnated(history, window, step));
 }
 
-/* How much the mode with alternating signs is left of itself by a step; 0 where the boundary has none. */
+/* Part of the mode with alternating signs that a step leaves; 0 where the boundary has no such mode. */
 static double checkerboard_factor(const stencil_problem *problem) {
     int32_t offset[STENCIL_POINTS_MAX][3];
     double factor = 0.0;
@@ -175,7 +175,7 @@ stencil_stagnation stencil_stagnation_of(const stencil_problem *problem, const s
                                                                             : STENCIL_STAGNATION_MODE;
 }
 
-/* Whether the criterion is relative to the norm of the source term. */
+/* Tells whether the criterion is relative to the norm of the source term. */
 static bool wants_partials(const stencil_problem *problem) {
     return stencil_stop_has_criterion(&problem->stop) && problem->spec.kind == STENCIL_KIND_POISSON &&
            stencil_problem_has_source(problem);

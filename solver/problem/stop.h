@@ -1,6 +1,6 @@
-/* What decides the end of a run and what it means: what reading tells of the cells, how far a relaxation is
- * from its solution, how many steps it takes, and why a residual no longer falls. Everything but the first is
- * about problems laplace and poisson unless it says otherwise. The spectrum is that of spectrum.h. */
+/* Rules that decide the end of a run and what it means: what reading tells of the cells, how far a relaxation
+ * is from its solution, how many steps it takes, and why a residual no longer falls. Everything but the first
+ * is about problems laplace and poisson unless it says otherwise. The spectrum is that of spectrum.h. */
 #pragma once
 
 #include "kernels/sweep.h"
@@ -36,7 +36,7 @@ typedef enum stencil_stagnation {
  * first, and nobody knows for how long. */
 int64_t stencil_stagnation_window(const stencil_problem *problem);
 
-/* Whether the residuals of checked steps up to `step`, the end of a window, have stopped falling: the
+/* Tells whether the residuals of checked steps up to `step`, the end of a window, have stopped falling: the
  * smallest of the last window is not under that of the window before by one part in 2^30. Any problem. */
 bool stencil_stagnated(const stencil_history *history, int64_t window, int64_t step);
 
@@ -57,7 +57,7 @@ int64_t stencil_turn_first(const stencil_problem *problem, double first, double 
 stencil_stagnation stencil_stagnation_of(const stencil_problem *problem, const stencil_defect *defect,
                                          double largest, double residual, double residual_first);
 
-/* What a run learns of the cells while they are read, of any problem. Begins with `from` and `problem`. */
+/* Findings about the cells of any problem while they are read. The caller sets `from` and `problem` first. */
 typedef struct stencil_intake {
     const stencil_reader *from;
     const stencil_problem *problem;
@@ -66,7 +66,7 @@ typedef struct stencil_intake {
     double read_s;   /* time that reading took */
 } stencil_intake;
 
-/* Memory that it takes while cells are read. */
+/* Bytes of memory that an intake takes while cells are read. */
 int64_t stencil_intake_bytes(const stencil_problem *problem);
 
 /* `read` of a stencil_reader, whose context is the intake: hands on what it sees. Boxes of b end along x
@@ -74,8 +74,8 @@ int64_t stencil_intake_bytes(const stencil_problem *problem);
 stencil_status stencil_intake_read(void *context, stencil_array array, const stencil_box *box,
                                    const stencil_cells *to);
 
-/* After all of it: the norm of the source term b of a step, in the canonical order of kernels/residual.h,
- * where the criterion is relative to it, else 0. */
+/* Finds, when all cells are read, the norm of the source term b of a step, in the canonical order of
+ * kernels/residual.h, where the criterion is relative to it, else 0. */
 void stencil_intake_finish(const stencil_intake *intake, double *source_norm);
 
 /* Exponent of the power of two that the cells of a run are multiplied by, so that the norm l2 can square

@@ -8,9 +8,8 @@
 #include "solver/plan/sweep.h"
 #include "solver/run/run.h"
 
-/* How a calibration measures, on whatever device: none of these is a constant of a GPU.
- * A batch that is timed lasts so long at least, and there are so many of them, or two where they take long.
- */
+/* Constants of a calibration on whatever device: none of them is a constant of a GPU. A batch lasts batch_s
+ * at least; more than BATCHES are timed, or fewer, but two at least, where they take longer than long_s. */
 static const double batch_s = 1e-3, long_s = 15e-3;
 static const double filling[STENCIL_FILLINGS] = {0.05, 0.9, 2}; /* in rows */
 /* Fields of a GPU that are timed far away are so many times as large as the least of those: where rows are
@@ -31,7 +30,7 @@ typedef struct work {
     int timed, noisy;                  /* times taken; of these, that say little */
 } work;
 
-/* What is timed. */
+/* Configuration that is timed. */
 typedef struct subject {
     stencil_shape_id shape;
     stencil_precision precision;
@@ -146,7 +145,7 @@ static stencil_status time_step(work *w, const subject *s, stencil_problem *prob
     return status;
 }
 
-/* What a step costs beside its cells, as the model has them. */
+/* Measures what a step costs beside its cells, as the model has them. */
 static stencil_status measure_sync(work *w, const subject *s, double *seconds) {
     stencil_problem problem;
     stencil_plan plan;
@@ -292,7 +291,7 @@ static void order_sweeps(int sweep[STENCIL_SWEEP_COUNT]) {
                 sweep[count++] = i;
 }
 
-/* All families of a sweep before those of the next one. */
+/* Measures all families of a sweep before those of the next one. */
 static stencil_status measure_rates(work *w, double row) {
     const int loops = w->gpu ? STENCIL_LOOP_COUNT : 1;
     int ordered[STENCIL_SWEEP_COUNT];
@@ -323,7 +322,7 @@ static stencil_status measure_rates(work *w, double row) {
     return STENCIL_OK;
 }
 
-/* All of it, until the time is over. */
+/* Measures all that a calibration holds, until the time is over. */
 static stencil_status measure(work *w) {
     const bool gpu = w->gpu;
     double row;

@@ -94,8 +94,8 @@ stencil_status stencil_run_load_u(stencil_run *r, const stencil_reader *from) {
     return STENCIL_OK;
 }
 
-/* All cells to their parts: u, then b. What parts make of cells of others they need the source of, too; that
- * comes from `again`. */
+/* Loads all cells to their parts: u, then b. What parts make of cells of others they need the source of, too;
+ * that comes from `again`. */
 static stencil_status load_all(stencil_run *r, const stencil_reader *from, const stencil_reader *again) {
     const stencil_cut *cut = &r->plan->cut;
     const int arrays = stencil_problem_arrays(r->problem) - 1;

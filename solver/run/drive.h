@@ -1,11 +1,11 @@
-/* What a run holds: run.c makes its steps, cells.c has its cells, solver/attribution/ makes batches beside
- * it. Internal to solver/. */
+/* State of a run: run.c makes its steps, cells.c has its cells, solver/attribution/ makes batches beside it.
+ * Internal to solver/. */
 #pragma once
 
 #include "solver/run/run.h"
 #include "solver/run/strategy.h"
 
-/* Who makes the steps of a plan; it has the cells in arrays of its own, or in those of an earlier side. */
+/* CPU or GPUs that make the steps of a plan, with cells in arrays of their own or of an earlier side. */
 typedef struct side {
     const stencil_plan *plan;
     stencil_cpu *cpu;

@@ -20,7 +20,7 @@ void stencil_host_loop_end(const stencil_schedule *schedule, const stencil_plan 
         outcome->reason = STENCIL_REASON_INTERRUPTED;
 }
 
-/* What all threads of a parallel loop have in common: when it begins and when it has ended. */
+/* Notes a moment that all threads of a parallel loop have in common: its beginning or its end. */
 static void note_all(const stencil_cpu *cpu, int64_t step, stencil_mark mark) {
     for (int thread = 0; thread < cpu->threads; thread++)
         stencil_cpu_note(cpu, step, thread, mark);
@@ -95,8 +95,8 @@ static stencil_status wait_for_residual(stencil_gpu_run *run, const stencil_batc
     return STENCIL_OK;
 }
 
-/* After a pass was queued: where its last step is checked, waits for the residual of all parts. *ahead: the
- * next pass, where that is queued already. */
+/* Ends a pass that was queued: where its last step is checked, waits for the residual of all parts. *ahead:
+ * the next pass, where that is queued already. */
 static stencil_status end_queued(stencil_gpu_run *run, const stencil_batch *batch, const stencil_pass *pass,
                                  stencil_pass *ahead, stencil_outcome *outcome) {
     const int64_t step = pass->first + pass->steps;

@@ -1,4 +1,4 @@
-/* What a run did: filled by stencil_run_drive(), printed by app/, stored by inputs/writer. */
+/* Report of what a run did: filled by stencil_run_drive(), printed by app/, stored by inputs/writer. */
 #pragma once
 
 #include "solver/device/stores.h"

@@ -8,7 +8,7 @@
 #include "solver/problem/cycle.h"
 #include "solver/plan/sweep.h"
 
-/* From now on `first` is known. */
+/* Sets the criteria that follow from `first`, see stencil_stop. */
 static void set_criteria(stencil_run *r, double first) {
     const stencil_stop *stop = &r->problem->stop;
     r->report->residual_first = first;
@@ -42,8 +42,8 @@ static void start_schedule(stencil_run *r) {
     r->last_omega = stencil_cycle_omega_last(r->problem);
 }
 
-/* What the residuals up to `step` say when it is the end of a window; accelerated problems turn to plain
- * steps first, see turns_plain(). */
+/* Tells what the residuals up to `step` say when it is the end of a window; accelerated problems turn to
+ * plain steps first, see turns_plain(). */
 static stencil_reason judge_window(const stencil_run *r, int64_t step) {
     return stencil_schedule_has_criterion(&r->schedule) && step > 0 && step % r->window == 0 &&
                    !r->accelerated && stencil_stagnated(&r->report->history, r->window, step)
@@ -79,7 +79,7 @@ static stencil_status resume(stencil_run *r) {
     return STENCIL_OK;
 }
 
-/* Where an observer looks next: most see the cells, which in mid-cycle are no approximation of anything. */
+/* Returns the step of an observer's next look: most see the cells, which approximate nothing in mid-cycle. */
 static int64_t next_of(const stencil_run *r, const stencil_observer *o, int64_t step) {
     const int64_t next = o->next(o->context, step);
     return o->any_step ? next : stencil_cycle_end(r->problem, next);
@@ -102,7 +102,7 @@ static bool poll_between(void *context, int64_t step, double residual) {
     return r->asked_s == 0 || r->kept_steps < 0 || stencil_clock_s() - r->asked_s < patience_s;
 }
 
-/* Before the first step of a cycle: its cells are kept as long as cycles take long enough for that. */
+/* Keeps the cells before the first step of a cycle, as long as cycles take long enough for that. */
 static stencil_status keep_cells(stencil_run *r) {
     static const double long_s = 0.5;
     const int64_t step = r->report->steps;
@@ -350,7 +350,7 @@ static stencil_status drive(stencil_run *r) {
                                                                                       : STENCIL_OK;
 }
 
-/* Whether a field that no longer changes is what was asked for: rounding alone can make u' = u. */
+/* Tells whether a field that no longer changes is what was asked for: rounding alone can make u' = u. */
 static bool fixed_point_is_solution(const stencil_run *r, const stencil_defect *defect) {
     const double asked = fmax(r->problem->stop.rtol * r->report->residual_first, r->problem->stop.atol);
     return defect == NULL || defect->norm <= asked / r->problem->spec.omega + defect->rounding ||
@@ -363,7 +363,7 @@ static stencil_status take_largest(void *context, const stencil_box *slab, const
     return STENCIL_OK;
 }
 
-/* What the end means, from the cells as they are now. */
+/* Finds what the end of the run means, from the cells as they are now. */
 static stencil_status judge_end(stencil_run *r) {
     stencil_report *report = r->report;
     if (report->reason == STENCIL_REASON_NONE)

@@ -20,10 +20,9 @@ stencil_status stencil_run_open(stencil_run **run, const stencil_plan *plan, con
 stencil_status stencil_run_drive(stencil_run *run, const stencil_observers *observers,
                                  stencil_report *report);
 
-/* From an observer: the steps behind this one are made by another plan for the same problem, which is
- * borrowed, too. What made them before is kept, so that the way back costs nothing, or, to another cut or
- * device, copies of the cells. Whatever it fails with (as stencil_run_open()), the run can go on as before.
- */
+/* Has the steps behind this one made by another plan for the same problem, which is borrowed, too; called by
+ * an observer. What made them before is kept, so that the way back costs nothing, or, to another cut or
+ * device, copies of the cells. Where it fails (as stencil_run_open()), the run can go on as before. */
 enum { STENCIL_SIDES_MAX = 64 };
 stencil_status stencil_run_replan(stencil_run *run, const stencil_plan *plan);
 

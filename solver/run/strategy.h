@@ -33,7 +33,7 @@ static inline int stencil_batch_end(const stencil_batch *batch, const stencil_sc
 typedef stencil_status stencil_gpu_queue(stencil_gpu_run *run, const stencil_batch *batch,
                                          stencil_pass *pass);
 
-/* What became of a batch. */
+/* Outcome of a batch. */
 typedef struct stencil_outcome {
     int64_t steps;         /* made */
     stencil_reason reason; /* NONE: go on */
@@ -41,26 +41,26 @@ typedef struct stencil_outcome {
     double *residual; /* [STENCIL_CHECKS_MAX], the driver's: of the steps checked, in their order */
 } stencil_outcome;
 
-/* What a loop is beside its row of stencil_strategy_at(). */
+/* Implementation of a time loop, beside its row of stencil_strategy_at(). */
 typedef struct stencil_strategy {
     /* Make the steps of a batch, or fewer where a check or an observer ends the run; fill the outcome, and
      * record the events begin and end of each part. The driver calls them once for each batch, and keeps the
      * schedule of cpu or run up to date. NULL: the loop driven by the host. */
     stencil_status (*batch_gpu)(stencil_gpu_run *run, const stencil_batch *batch, stencil_outcome *outcome);
-    stencil_gpu_queue *queue_gpu; /* what that does in a step */
-    /* The same of the pass behind one that is checked, while the host waits for the residual, which may end
-     * the run: one pass, or none, with 0 steps. Of one part. NULL: nothing is queued there. */
+    stencil_gpu_queue *queue_gpu; /* what a loop driven by the host does in a step */
+    /* Queues the pass behind one that is checked, while the host waits for the residual, which may end the
+     * run: one pass, or none, with 0 steps. Of one part. NULL: nothing is queued there. */
     stencil_gpu_queue *queue_ahead;
     int replayed; /* passes that it queues at once as open_gpu has captured them: from step 0 or 1 on, that of
                      the buffer that they begin with; 0: none */
-    /* What lasts from batch to batch, in run->loop; or NULL. close is NULL-safe. */
+    /* Make and free what lasts from batch to batch, in run->loop; or NULL. close_gpu is NULL-safe. */
     stencil_status (*open_gpu)(stencil_gpu_run *run);
     void (*close_gpu)(stencil_gpu_run *run);
 } stencil_strategy;
-/* That of stencil_strategy_at(index). */
+/* Returns the loop of stencil_strategy_at(index). */
 const stencil_strategy *stencil_strategy_loop(int index);
 
-/* All steps by one team of threads of a CPU, with the barrier of the plan between them. */
+/* Makes all steps by one team of threads of a CPU, with the barrier of the plan between them. */
 stencil_status stencil_team_cpu(stencil_cpu *cpu, const stencil_batch *batch, stencil_outcome *outcome);
 
 /* Loops driven by the host: a launch, or a parallel loop, per step. */

@@ -5,7 +5,7 @@
 
 #include "solver/run/strategy.h"
 
-/* What the run shares. Written by thread 0 before a barrier, read by all after it. */
+/* State that the threads of a run share. Written by thread 0 before a barrier, read by all after it. */
 typedef struct run {
     int64_t interrupt_step, alarm_step;
 } run;

@@ -13,7 +13,7 @@ const char *const stencil_effort_names[] = {"estimate", "measure", "patient", "e
  * run. */
 static const double run_s = 0.05, turn_least_s = 0.5e-3, turn_most_s[] = {0, 4e-3, 10e-3, 5e-3},
                     turn_share = 0.01;
-/* How much slower than the best one a plan is predicted at most, to be timed; was its best turn at most, to
+/* Factors by which a plan may be slower than the best one: as predicted, to be timed; in its best turn, to
  * stay in the race from its second turn on. */
 static const double within[] = {1, 1.5, 3, INFINITY}, hopeless = 1.5;
 /* Predictions for plans of one kind err alike, by so much: another kind is timed first; and those for plans
@@ -75,14 +75,13 @@ static int pick(const stencil_tune *t, double most_s) {
     return best;
 }
 
-/* So many steps or more: whole passes, of which a part costs as much as all of it. */
+/* Returns `steps` or more: whole passes, of which a part costs as much as all of it. */
 static int64_t whole_passes(const stencil_candidate *c, double steps) {
     const int64_t depth = c->plan.depth > 1 ? c->plan.depth : 1;
     return ((int64_t)fmin(fmax(ceil(steps), 2), 1 << 24) + depth - 1) / depth * depth;
 }
 
-/* Those with their cells in the same places have turns one after the other: between others cells are copied.
- */
+/* Adds a racer next to those with their cells in the same places: between other turns cells are copied. */
 static void add_racer(stencil_tune *t, int candidate) {
     const stencil_candidate *c = &t->choice->item[candidate];
     const stencil_plan *plan = &c->plan;
@@ -188,7 +187,7 @@ static double pessimistic_s(const stencil_candidate *c) {
     return c->step_s + c->spread_s;
 }
 
-/* Whether the racer whose turn it is makes the steps now; one that cannot leaves the race. */
+/* Gives the steps to the racer whose turn it is; false: it cannot make them, and leaves the race. */
 static bool lets_run(stencil_tune *t) {
     stencil_candidate *c = candidate_of(t, t->turn);
     if (stencil_run_replan(t->run, &c->plan) == STENCIL_OK) {

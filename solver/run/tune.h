@@ -1,5 +1,5 @@
-/* Which of the most promising plans is the quickest: found out in the first steps of the very run. All of
- * them make the same bits, so no step is lost. */
+/* Race of the most promising plans for the quickest, in the first steps of the very run. All of them make the
+ * same bits, so no step is lost. */
 #pragma once
 
 #include "solver/plan/choose.h"

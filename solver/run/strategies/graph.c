@@ -49,8 +49,8 @@ static int64_t plain_steps(const stencil_schedule *schedule, int64_t depth, int6
     return (to_check < end - step ? to_check : end - step) - last;
 }
 
-/* Whether the pass begins a graph, which holds the weights of the steps from 0 or 1 on: it fits where a cycle
- * begins again there. */
+/* Tells whether the pass begins a graph, which holds the weights of the steps from 0 or 1 on: it fits where a
+ * cycle begins again there. */
 static bool replays(const stencil_gpu_run *run, const stencil_batch *batch, const stencil_pass *pass) {
     const int64_t depth = run->plan->depth,
                   plain = plain_steps(&run->schedule, depth, pass->first, batch->first + batch->count);

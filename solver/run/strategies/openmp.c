@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the threads share. Thread 0 writes what it has decided before a barrier, all read it after it. */
+/* State that the threads share. Thread 0 writes its decisions before a barrier, all read them after it. */
 typedef struct loop {
     const stencil_batch *batch;
     stencil_outcome *outcome;
@@ -125,7 +125,7 @@ static stencil_status make_pass(stencil_gpu_part *gpu, gate *g, const stencil_pa
     return wait_for(gpu, g, pass->first + pass->steps);
 }
 
-/* All threads arrive, and go on or leave together. */
+/* Meets all threads at a barrier; returns whether none has failed, so that they go on or leave together. */
 static bool all_well(loop *l, stencil_status status) {
     if (status != STENCIL_OK)
         __atomic_store_n(&l->failed, status, __ATOMIC_RELAXED);
@@ -143,14 +143,14 @@ static stencil_status combine(stencil_gpu_part *gpu) {
     return stencil_gpu_wait(gpu);
 }
 
-/* What only one thread does after a pass. */
+/* Ends a pass, in one thread only: finds whether the loop goes on, by the residual and the observers. */
 static void decide(stencil_gpu_part *gpu, loop *l, int64_t step, bool check) {
     const double residual = check ? stencil_gpu_residual(gpu->run) : NAN;
     stencil_host_loop_end(&gpu->run->schedule, gpu->plan, l->batch, step, residual, l->outcome);
 }
 
-/* Where thread 0 polls, it tells the others what came of it, which costs a second barrier. A failing thread
- * never leaves the others at a barrier: every all_well() is passed by all. */
+/* Makes a part's steps of a batch. Where thread 0 polls, it tells the others the result, which costs a second
+ * barrier. A failing thread never leaves the others at one: every all_well() is passed by all. */
 static stencil_status batch_part(stencil_gpu_part *gpu, void *context) {
     loop *l = context;
     gate *g = (gate *)gpu->run->loop + gpu->part;

@@ -54,7 +54,7 @@ static stencil_status launch_and_wait(stencil_gpu_part *gpu, void *context) {
     return stencil_gpu_wait(gpu);
 }
 
-/* What the launch has found; every part has found the same. */
+/* Collects what the launch has found; every part has found the same. */
 static stencil_status collect(stencil_gpu_run *run, const stencil_batch *batch, stencil_outcome *outcome) {
     stencil_gpu_part *gpu = &run->part[0];
     const stencil_control *control = gpu->control_host;
