@@ -1,4 +1,4 @@
-/* Which GPUs the kernels of this build were compiled for. */
+/* The compute capabilities that the kernels of this build were compiled for. */
 #include "base/cuda.h"
 #include "kernels/table.h"
 

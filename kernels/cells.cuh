@@ -1,4 +1,4 @@
-/* What a thread updates cells with: point sets that are known at compile time, so that loops over points
+/* Means of a thread to update cells: point sets that are known at compile time, so that loops over points
  * unroll into straight lines of fma, and 16-byte accesses, by the same names for float and double. */
 #pragma once
 
@@ -69,7 +69,7 @@ template <int Rank, stencil_rule Rule, int Radius> struct points {
     __host__ __device__ static constexpr bool contains(int stream, int cross_offset, int dx) {
         return Rank == 3 ? has(stream, cross_offset, dx) : has(0, stream, dx);
     }
-    /* How far row (stream, cross) reaches along x; -1: no point in it. */
+    /* Returns the largest |dx| of the points in row (stream, cross); -1: the row has none. */
     __host__ __device__ static constexpr int row_reach(int stream, int cross_offset) {
         int reach = -1;
         for (int dx = 0; dx <= Radius; dx++)

@@ -5,7 +5,7 @@
 
 namespace stencil {
 
-/* How many lie at the two edges of an axis of `n`, in units of `unit` cells. */
+/* Units of `unit` cells at the low and at the high edge of an axis, which has `n` of them. */
 struct edge_units {
     int64_t low, high;
     __device__ edge_units(const stencil_domain &d, int axis, int64_t n, int64_t unit) {
@@ -16,14 +16,14 @@ struct edge_units {
     __device__ int64_t count() const {
         return low + high;
     }
-    /* Number i of them; of those between them. */
+    /* Returns the position along the axis, 0 … n - 1, of edge unit i, 0 … count() - 1. */
     __device__ int64_t at(int64_t i, int64_t n) const {
         return i < low ? i : n - count() + i;
     }
 };
 
-/* Planes at the edges along z and rows at those along y whole, of the others the vectors at both ends, in
- * buffer `to` of a part; by all blocks. */
+/* Writes the copies of the edge cells of buffer `to` of a part, with all blocks: of whole planes at the edges
+ * along z, of whole rows at those along y, and of the vectors at both ends of all other rows. */
 template <class T> __device__ void copy_edges(const stencil_domain &d, int to) {
     constexpr int V = vector_cells<T>;
     const int64_t nx = d.n[STENCIL_X], ny = d.n[STENCIL_Y], nz = d.n[STENCIL_Z], across = (nx + V - 1) / V;

@@ -7,7 +7,7 @@
 /* The least stack of a thread that runs kernels: they keep up to 64 KiB of results there. */
 #define STENCIL_CPU_STACK_BYTES (256 * 1024)
 
-/* What is to be made of a pass. */
+/* Arguments of a CPU sweep for one pass. */
 typedef struct stencil_cpu_pass {
     stencil_sweep_id sweep;
     int from;                                          /* the buffer that is read; the other one is written */
@@ -24,8 +24,8 @@ typedef struct stencil_cpu_pass {
     stencil_norm norm;
 } stencil_cpu_pass;
 
-/* What the pipeline sweep keeps of a step: a ring of the last rows (2D) or planes (3D) of a strip, a power of
- * two; it makes so many of one step before those of the next. */
+/* Rows (2D) or planes (3D) of a step that the pipeline sweep makes before those of the next step; rows or
+ * planes in the ring that it keeps of a step, the last ones of a strip: a power of two. */
 static inline int64_t stencil_pipeline_group(int rank) {
     return rank == 2 ? 4 : 2;
 }
@@ -56,9 +56,9 @@ static inline int64_t stencil_pipeline_ring_bytes(int rank, int depth, int radiu
     return depth * stencil_pipeline_ring(rank, radius) * stencil_pipeline_plane(rank, depth, radius, tile) *
            cell_bytes;
 }
-/* With the rows before seams, of a pass of so many planes at most: some more than there are, so that those of
- * a strip do not take the place of those that it still reads. And a row that nobody writes, but vectors at
- * the end of the last one read. */
+/* Bytes of a pass of at most `planes` planes: the rings, and the rows before seams, some more than there are,
+ * so that those of a strip do not take the place of those that it still reads; and a row that nobody writes,
+ * but vectors at the end of the last one read. */
 static inline int64_t stencil_pipeline_bytes(int rank, int depth, int radius,
                                              const int64_t tile[STENCIL_AXES], int64_t planes,
                                              int64_t cell_bytes) {
@@ -77,12 +77,12 @@ typedef void (*stencil_cpu_sweep)(const stencil_domain *domain, const stencil_cp
  * streaming sweep); both sides aligned to 64 bytes, count a multiple of 64. */
 typedef void (*stencil_cpu_copy)(void *to, const void *from, int64_t count);
 
-/* What there is for one instruction set: cpu_isa.c. */
+/* The sweeps and the copy function of one instruction set, made by cpu_isa.c. */
 typedef struct stencil_cpu_table {
     const char *name;                                        /* "avx512", "avx2" or "baseline" */
     const stencil_cpu_sweep *sweep[STENCIL_PRECISION_COUNT]; /* [STENCIL_SHAPE_COUNT] */
     stencil_cpu_copy copy;
 } stencil_cpu_table;
 
-/* The one for the best instruction set of this CPU. */
+/* Returns the table for the best instruction set of this CPU. */
 const stencil_cpu_table *stencil_cpu_best(void);

@@ -40,11 +40,11 @@ enum {
     RUN_BYTES = 2048
 };
 
-/* Whether a vector is narrower than a line. */
+/* NARROW is 1 where a vector is narrower than a line. */
 enum { NARROW = (int)VECTOR_BYTES < (int)LINE_BYTES };
 
-/* Of a row that is made by itself: its least length where vectors are whole lines, vectors at a time, the
- * most weights, and the rows that it reads along an axis. */
+/* Limits of a row that is made by itself: its least length where vectors are whole lines, vectors at a time,
+ * the most weights, and the most rows that it reads along an axis. */
 enum {
     ROW_BYTES_LEAST = 448,
     ROW_VECTORS = NARROW ? 4 : 2,
@@ -61,7 +61,7 @@ static void copy_streaming(void *to, const void *from, int64_t count) {
             store_past(t + i + j, *(const unaligned_f32 *)(f + i + j));
 }
 
-/* Where the partial sums of row (z, y) of the part go, from that of cell x on. */
+/* Returns the place of the partial sum that begins with cell x of row (z, y) of the part. */
 static inline double *partials_at(const stencil_domain *d, const stencil_cpu_pass *pass, int64_t z, int64_t y,
                                   int64_t x) {
     return pass->partial + z * d->partial_plane + y * d->partial_row + x / STENCIL_PARTIAL_CELLS;

@@ -6,7 +6,7 @@
 
 namespace stencil {
 
-/* Whether the cells [low, high) hold one at an edge; those beyond the end do not count. */
+/* Tells whether a cell of [low, high) is at an edge of the axis; cells beyond its end do not count. */
 __device__ __forceinline__ bool at_edge(const stencil_domain &d, int axis, int low, int high) {
     return low < d.reach[axis][STENCIL_LOW] ||
            min(high, (int)d.n[axis]) > (int)d.n[axis] - d.reach[axis][STENCIL_HIGH];
@@ -54,10 +54,10 @@ __device__ __forceinline__ void write_copies(const stencil_domain &d, int to, in
     }
 }
 
-/* The same for the cells of a thread's rows and planes from (z, y, x) on, read back from what it has just
- * stored; rows without an edge are passed over before anything is read. Inlined: a call
- * would fetch the parameters of the kernel from memory, and cost the streaming loop registers that live
- * across it. */
+/* Writes all copies of a thread's vectors at x into buffer `to`, in rows (where deep > 1, planes) from (z, y)
+ * on, read back from what it has just stored; rows without an edge are passed over before anything is read.
+ * Inlined: a call would fetch the parameters of the kernel from memory, and cost the streaming loop registers
+ * that live across it. */
 template <class T>
 __device__ __forceinline__ void copy_rows(const stencil_domain &d, int to, int z, int y, int x, int deep,
                                           int high) {
@@ -96,8 +96,7 @@ struct edge_cells {
     }
 };
 
-/* `count` vectors, `cells` cells of each, from one place to another: several are on their way at once, since
- * L2 is far. */
+/* Copies `count` vectors, `cells` cells of each: several are on their way at once, since L2 is far. */
 template <class T>
 __device__ __forceinline__ void copy_vectors(const T *from, int64_t from_step, T *to, int64_t to_step,
                                              int count, int cells) {
@@ -121,11 +120,11 @@ __device__ __forceinline__ void copy_vectors(const T *from, int64_t from_step, T
     }
 }
 
-/* What copy_rows() does, for a long tile of a warp, at more instructions to begin with: of `deep` planes of
- * `high` rows from (z, y) on, each lane's vector at its own x; for all lanes of the warp, with vectors side
- * by side, those beyond the end of the row too. Vectors without an end of the row are copied face by face, of
- * the others each row by a lane of its own. Inlined: a call would fetch the parameters of the kernel from
- * memory, and cost the streaming loop registers that live across it. */
+/* Writes all copies of a long tile of a warp into buffer `to`, at more instructions to begin with than
+ * copy_rows(): of `deep` planes of `high` rows from (z, y) on, each lane's vector at its own x. All lanes of
+ * the warp call it, with vectors side by side, those beyond the end of the row too. Vectors without an end of
+ * the row are copied face by face, of the others each row by a lane of its own. Inlined: a call would fetch
+ * the parameters of the kernel from memory, and cost the streaming loop registers that live across it. */
 template <class T>
 __device__ __forceinline__ void copy_tile(const stencil_domain &d, int to, int z, int y, int x, int deep,
                                           int high) {

@@ -36,7 +36,7 @@ __device__ __forceinline__ void store_flagged(uint64_t *word, double value, uint
     store_two_words(word, high | (bits & 0xffffffffu), high | bits >> 32);
 }
 
-/* Whether the words of that step are there; the value then. */
+/* Tells whether the words hold a value of the step `flag`; *value is valid only then. */
 __device__ __forceinline__ bool load_flagged(const uint64_t *word, uint32_t flag, float *value) {
     const uint64_t flagged = load_word(word);
     *value = __uint_as_float((uint32_t)flagged);
@@ -52,8 +52,8 @@ __device__ __forceinline__ bool load_flagged(const uint64_t *word, uint32_t flag
 /* The last warp has the barrier's flag to store, which takes as long as everything before it. */
 constexpr int exchange_threads = block_threads - 32;
 
-/* What a block exchanges, in shared memory: reading the lists takes a trip to L2, which is most of what a
- * small exchange may take. */
+/* The cells that a block sends or receives, in shared memory: reading the lists takes a trip to L2, which is
+ * most of what a small exchange may take. */
 struct ll_list {
     uint32_t count;
     const stencil_ll_entry *edge;             /* the block's, in device memory */
@@ -86,7 +86,7 @@ __device__ __forceinline__ void start_lists(const stencil_ll &ll, ll_lists &list
 
 constexpr uint32_t exchange_batch = 4; /* cells at once, so that their trips overlap */
 
-/* All but each thread's first. */
+/* Sends the cells of a list, except for each thread's first one. */
 template <class T>
 __device__ __forceinline__ void send_cells(const ll_list &list, const T *u, int64_t set, uint32_t flag) {
     for (uint32_t i = thread_in_block() + exchange_threads; i < list.count;
@@ -132,7 +132,7 @@ __device__ __forceinline__ void receive_cells(const stencil_barrier_state &barri
     }
 }
 
-/* What the thread sends first; word NULL: nothing. Asked before the step is through, when there is time. */
+/* Returns the thread's first cell to send; word NULL: none. Called before a step ends, when there is time. */
 __device__ __forceinline__ stencil_ll_entry first_send(const ll_lists &lists) {
     const uint32_t t = thread_in_block();
     if (t >= exchange_threads || t >= lists.send.count)

@@ -1,4 +1,4 @@
-/* Where all blocks of a loop of passes meet: one kernel has all barriers, and makes the one it needs anew
+/* The meeting of all blocks of a loop of passes: one kernel has all barriers, and makes the one it needs anew
  * each time, as a launch does, so that nothing of it is kept in registers meanwhile. */
 #pragma once
 
@@ -7,7 +7,7 @@
 
 namespace stencil {
 
-/* For attribution: moments of whole passes. */
+/* Notes a moment of a pass of full depth, for attribution. */
 __device__ __forceinline__ void note_pass(const stencil_kernel_args &s, const stencil_pass &pass,
                                           stencil_mark mark) {
     if (is_special(s) && pass.steps == s.depth)
@@ -28,7 +28,7 @@ __device__ __forceinline__ void meet_blocks(const stencil_kernel_args &s, const 
     __syncthreads(); /* the next one begins where this one ends */
 }
 
-/* The barrier of the whole grid that stands for one. */
+/* The barrier that all blocks pass: `Barrier`, or multi_grid_barrier in place of a local one. */
 template <class Barrier>
 using whole_barrier = std::conditional_t<Barrier::local, multi_grid_barrier, Barrier>;
 

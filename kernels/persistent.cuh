@@ -72,7 +72,7 @@ static __device__ __noinline__ void inject_fault(const stencil_kernel_args &s, i
     }
 }
 
-/* Whether a block has given up; the same answer for all threads of a block. */
+/* Tells whether a block has given up; the same answer for all threads of a block. */
 __device__ __forceinline__ bool alarmed(const stencil_kernel_args &s) {
     return __syncthreads_or(thread_in_block() == 0 && alarm_raised(s.barrier));
 }
@@ -121,7 +121,7 @@ __global__ void __launch_bounds__(block_threads, Sweep::blocks)
     note_launched(s, s.step_first + 1, STENCIL_MARK_SWEPT);
 }
 
-/* What the block sends and receives, complete after a __syncthreads(). */
+/* Returns the block's lists, complete after a __syncthreads(); NULL without LL exchange. */
 template <bool Ll> __device__ __forceinline__ ll_lists *lists_of_block(const stencil_ll &ll) {
     if constexpr (Ll) {
         __shared__ ll_lists lists;
@@ -131,8 +131,8 @@ template <bool Ll> __device__ __forceinline__ ll_lists *lists_of_block(const ste
     return nullptr;
 }
 
-/* From this block's cells of `step` to those of the next one; `all`: no block passes before all have arrived.
- * false: a block has given up, and the host reads the alarm. */
+/* Ends `step` for a block: exchanges ghost cells by LL and passes the barrier; `all`: no block passes before
+ * all have arrived. false: a block has given up, and the host reads the alarm. */
 template <class T, bool Ll, class Barrier>
 __device__ __forceinline__ bool end_step(const stencil_kernel_args &s, Barrier &barrier,
                                          const ll_lists *lists, int64_t step, bool all) {
@@ -172,7 +172,8 @@ __device__ __forceinline__ uint32_t judge_step(const stencil_kernel_args &s, uin
     return stencil_schedule_decide(&s.schedule, residual);
 }
 
-/* After the barrier of a step that polls: whether the host asked to leave; it is told how far the loop is. */
+/* Polls the host, after the barrier of a step that polls, and tells it how far the loop is. Returns
+ * INTERRUPTED where the host asked to leave and there is no other reason, else `reason`. */
 __device__ __forceinline__ uint32_t poll_host(const stencil_kernel_args &s, int64_t step, uint32_t reason) {
     if (reason == STENCIL_REASON_NONE && *(volatile int64_t *)&s.control->interrupt == step)
         reason = STENCIL_REASON_INTERRUPTED;
@@ -181,7 +182,7 @@ __device__ __forceinline__ uint32_t poll_host(const stencil_kernel_args &s, int6
     return reason;
 }
 
-/* What the host reads of a launch. */
+/* Writes the steps, checks and reason of a launch, which the host reads. */
 __device__ __forceinline__ void leave_results(const stencil_kernel_args &s, int64_t step, uint32_t checks,
                                               uint32_t reason) {
     s.control->step = step;

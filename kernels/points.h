@@ -26,7 +26,7 @@ typedef struct stencil_shape {
     const char *description;
 } stencil_shape;
 
-/* All of them, STENCIL_SHAPE_COUNT rows in the order of stencils.def. */
+/* All named point sets, STENCIL_SHAPE_COUNT rows in the order of stencils.def. */
 extern const stencil_shape stencil_shapes[];
 
 extern const char *const stencil_shape_names[]; /* NULL behind the last one */
@@ -38,7 +38,7 @@ const stencil_shape *stencil_shape_find(const char *name);
  * Returns the number of points. */
 int stencil_shape_offsets(const stencil_shape *shape, int32_t offset[STENCIL_POINTS_MAX][3]);
 
-/* Whether the point (dz, dy, dx) belongs to a shape. */
+/* Tells whether the point (dz, dy, dx) belongs to a shape. */
 STENCIL_CONSTANT bool stencil_rule_contains(stencil_rule rule, int radius, int dz, int dy, int dx) {
     if (dz < -radius || dz > radius || dy < -radius || dy > radius || dx < -radius || dx > radius)
         return false;

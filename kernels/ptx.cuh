@@ -131,8 +131,8 @@ __device__ __forceinline__ void load_shared_vector(uint32_t from, float *v) {
 }
 /* Begins an instruction that is made where operand `n` is not 0. */
 #define STENCIL_WHERE(n) "{ .reg .pred p; setp.ne.u32 p, %" #n ", 0;\n\t@p "
-/* The same of both types of cells, whose name in PTX is `type` and in asm `r`: a cell to shared memory; 1, 2
- * or 4 cells, on a boundary of as many, to device memory (store_if) and from shared memory. */
+/* Defines for cells T (`type` in PTX, `r` in asm) stores of one to shared memory and of 1, 2 or 4, on a
+ * boundary of as many, to device memory (store_if); and loads of as many from shared memory. */
 #define STENCIL_CELLS(T, type, r)                                                                            \
     __device__ __forceinline__ void store_shared(uint32_t to, T v) {                                         \
         asm volatile("st.shared." type " [%0], %1;" ::"r"(to), r(v) : "memory");                             \
@@ -222,11 +222,11 @@ template <int Pending> __device__ __forceinline__ void await_copies() {
 __device__ __forceinline__ void init_barrier(uint32_t barrier, int threads) {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(threads) : "memory");
 }
-/* Its memory may then be used for something else, or another barrier. */
+/* Ends a barrier: its memory may then be used for something else, or another barrier. */
 __device__ __forceinline__ void drop_barrier(uint32_t barrier) {
     asm volatile("mbarrier.inval.shared::cta.b64 [%0];" ::"r"(barrier) : "memory");
 }
-/* After it and a __syncthreads() barriers are there for all threads and for the copy engine. */
+/* Makes new barriers visible, with a __syncthreads() behind it, to all threads and to the copy engine. */
 __device__ __forceinline__ void publish_barriers() {
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }

@@ -28,7 +28,7 @@ enum {
     STENCIL_COMBINE_LANES = 256
 };
 
-/* How terms are combined; the user's --norm. */
+/* The norm of a residual, which says how terms are combined; the user's --norm. */
 typedef enum stencil_norm {
     STENCIL_NORM_L2,  /* root mean square of u' - u over the updated cells */
     STENCIL_NORM_MAX, /* largest |u' - u| */
@@ -98,10 +98,10 @@ static inline double stencil_partial_sum(const double term[STENCIL_PARTIAL_CELLS
 /* Step 3 on the CPU: the value of group `group` of v[value_count]. */
 double stencil_combine(const double *v, int64_t value_count, int64_t group, stencil_norm norm);
 
-/* All of step 3 by the threads of the caller. */
+/* Combines values as step 3 does, with the threads of the caller. */
 double stencil_combine_all(const double *values, int64_t count, double *scratch, stencil_norm norm);
 
-/* Step 4. */
+/* Makes the residual of the last value, as step 4 does. */
 STENCIL_ANYWHERE double stencil_residual_finish(double value, int64_t updated_cells, stencil_norm norm) {
     if (isnan(value))
         return (double)NAN;

@@ -9,7 +9,7 @@
 
 namespace stencil {
 
-/* What the kernels of a sweep have in common; one that makes a step for each launch; a persistent loop. */
+/* Fills in what all kernels of a sweep share; a kernel of one step per launch; a persistent loop. */
 template <class Sweep> void describe_sweep(stencil_kernel *kernel) {
     kernel->cells = Sweep::cells, kernel->block_x = Sweep::block_x, kernel->blocks = Sweep::blocks;
     kernel->step_bytes = Sweep::shared_bytes;
@@ -24,8 +24,8 @@ template <class Sweep, class Barrier, bool Ll> void describe_loop(stencil_kernel
     kernel->function = reinterpret_cast<const void *>(&persistent_kernel<Sweep, Barrier, Ll>);
 }
 
-/* A sweep by its template: of points, cell, whether each step is a launch, whether with LL exchange (HasLl:
- * it has such kernels). */
+/* Fills in the kernel of a sweep, a template of points, cell, whether each step is a launch, and whether with
+ * LL exchange (HasLl: it has such kernels). */
 template <class P, class T, bool HasLl, template <class, class, bool, bool> class Sweep>
 void find_steps(stencil_kernel *kernel) {
     const bool ll = kernel->exchange == STENCIL_EXCHANGE_LL;

@@ -1,4 +1,4 @@
-/* What a sweep is told: plain data, the same for the CUDA kernels and their CPU twin. */
+/* The arguments of a sweep: plain data, the same for the CUDA kernels and their CPU twin. */
 #pragma once
 
 #include <math.h>
@@ -53,8 +53,8 @@ typedef struct stencil_domain {
     double *partial;                    /* partial[its number]; only those of this part are there */
 } stencil_domain;
 
-/* Whether cell i stands at the low (-1) or high (1) edge of an axis, so that a part needs a copy of it; and
- * where along the axis that is. */
+/* Tells whether cell i stands at the low (-1) or high (1) edge of an axis, so that a part needs a copy of it;
+ * returns the index of the copy along the axis, in that part. */
 STENCIL_ANYWHERE bool stencil_is_edge(const stencil_domain *d, int axis, int side, int64_t i) {
     return side < 0 ? i < d->reach[axis][STENCIL_LOW] : i >= d->n[axis] - d->reach[axis][STENCIL_HIGH];
 }
@@ -64,7 +64,7 @@ STENCIL_ANYWHERE int64_t stencil_image(const stencil_domain *d, int axis, int si
     return d->mirror[axis][STENCIL_HIGH] ? 2 * d->n[axis] - 1 - i : i - d->n[axis];
 }
 
-/* Whether any of its cells has a copy. */
+/* Tells whether any cell of the domain has a copy. */
 STENCIL_ANYWHERE bool stencil_has_copies(const stencil_domain *d) {
     int32_t cells = 0;
     for (int axis = 0; axis < 3; axis++)
@@ -72,8 +72,8 @@ STENCIL_ANYWHERE bool stencil_has_copies(const stencil_domain *d) {
     return cells != 0;
 }
 
-/* Whether the cells beyond a side of a part take no part in its steps: boundary cells, which keep their
- * values, and cells mirrored there, which are copies after each step. Those beyond the others are ghost
+/* Tells whether the cells beyond a side of a part take no part in its steps: boundary cells, which keep their
+ * values, and cells mirrored there, which are copies after each step. Cells beyond other sides are ghost
  * cells. */
 STENCIL_ANYWHERE bool stencil_side_is_closed(const stencil_domain *d, int axis, int side) {
     const int step = side == STENCIL_LOW ? -1 : 1;
@@ -82,8 +82,8 @@ STENCIL_ANYWHERE bool stencil_side_is_closed(const stencil_domain *d, int axis, 
     return d->image[direction][0] == NULL || d->mirror[axis][side] != 0;
 }
 
-/* Why a run stopped. A time loop, on either side, finds the first four and INTERRUPTED; the driver the rest.
- */
+/* The reason why a run stopped. A time loop, on either side, finds the first four and INTERRUPTED; the driver
+ * the rest. */
 typedef enum stencil_reason {
     STENCIL_REASON_NONE,                /* not yet */
     STENCIL_REASON_FIXED_POINT,         /* the residual is 0: u' = u in every cell */
@@ -98,7 +98,7 @@ typedef enum stencil_reason {
     STENCIL_REASON_COUNT
 } stencil_reason;
 
-/* Which steps are checked, and what their residual means. */
+/* The steps that are checked, and the criteria for their residuals. */
 typedef struct stencil_schedule {
     int64_t check_every; /* every step that is a multiple of it is checked */
     int64_t check_step;  /* and this one: the last of the run; 0: none */
@@ -109,7 +109,7 @@ typedef struct stencil_schedule {
     int32_t checked_most;  /* steps of a pass whose last one is checked, at most; 0: as many as of any */
 } stencil_schedule;
 
-/* For tests: a run with these must give the same bits, or end with an alarm; unordered ones must not. */
+/* Faults for tests: runs with them must give the same bits, or an alarm; unordered ones must not. */
 typedef struct stencil_fault {
     uint32_t delay_ns;   /* before each barrier some participants are late by up to this; 0: none */
     uint32_t seed;       /* of which ones, and how late */
@@ -121,7 +121,7 @@ typedef struct stencil_fault {
                      */
 } stencil_fault;
 
-/* How late a participant is in a step, from the seed. One in four is, or one alone. */
+/* Returns how late a participant is in a step, in ns: one in four by the seed, or `late` alone. */
 STENCIL_ANYWHERE uint32_t stencil_lateness_ns(const stencil_fault *d, uint32_t participant, int64_t step) {
     if (d->late != 0)
         return d->late == 1 + participant ? d->delay_ns : 0;
@@ -202,7 +202,7 @@ typedef struct stencil_kernel_args {
                                      at s % cycle_length. In passes of one step domain.weights are its own */
 } stencil_kernel_args;
 
-/* Whether step s (1, 2, …) is checked. */
+/* Tells whether step `step` (1, 2, …) is checked. */
 STENCIL_ANYWHERE bool stencil_schedule_checks(const stencil_schedule *schedule, int64_t step) {
     return step == schedule->check_step || step % schedule->check_every == 0;
 }
@@ -221,7 +221,7 @@ typedef struct stencil_pass {
     int32_t from;  /* the buffer that is read: 0 or 1 */
 } stencil_pass;
 
-/* The same for one depth; 0: no pass is shorter for its check. */
+/* Returns the most steps of a checked pass at this depth; 0: no pass is shorter for its check. */
 STENCIL_ANYWHERE int64_t stencil_checked_most(const stencil_schedule *schedule, int64_t depth) {
     return depth == 1 ? 0 : schedule->checked_most < depth ? schedule->checked_most : depth;
 }
@@ -246,7 +246,7 @@ static inline stencil_pass stencil_pass_next(const stencil_pass *pass, const ste
     return next;
 }
 
-/* Whether it has a step that is a multiple of `every`. */
+/* Tells whether a pass has a step that is a multiple of `every`. */
 static inline bool stencil_pass_reaches(const stencil_pass *pass, int64_t every) {
     return (pass->first + pass->steps) / every > pass->first / every;
 }
@@ -273,12 +273,12 @@ static inline int64_t stencil_pass_count(const stencil_schedule *schedule, int64
            stencil_passes_to(schedule, depth, end - high * every, checked);
 }
 
-/* Whether the run stops on its residual at all. */
+/* Tells whether the run has a criterion for its residual. */
 STENCIL_ANYWHERE bool stencil_schedule_has_criterion(const stencil_schedule *schedule) {
     return !isnan(schedule->under_rtol) || !isnan(schedule->under_atol);
 }
 
-/* What the residual of a checked step means: the one decision of all time loops. */
+/* Returns the reason to stop that a checked residual gives, or NONE: the one decision of all time loops. */
 STENCIL_ANYWHERE stencil_reason stencil_schedule_decide(const stencil_schedule *schedule, double residual) {
     if (!isfinite(residual))
         return STENCIL_REASON_DIVERGED;

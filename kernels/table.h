@@ -9,8 +9,7 @@ extern "C" {
 
 extern const char *const stencil_sweep_names[]; /* NULL behind the last one */
 
-/* How a kernel gets ghost cells to other parts. Where they are copied, between steps, its exchange is STORE.
- */
+/* The way of ghost cells from a kernel to other parts; STORE also where they are copied between steps. */
 typedef enum stencil_exchange_id {
     STENCIL_EXCHANGE_STORE, /* the sweep stores them */
     STENCIL_EXCHANGE_LL,    /* sent after the sweep in words with their step in them; for barriers that wait
@@ -61,8 +60,8 @@ const char *stencil_kernel_text(const stencil_kernel *kernel, char text[STENCIL_
 /* The key that has this text; false: none has. */
 bool stencil_kernel_read(stencil_kernel *kernel, const char *text);
 
-/* Whether the sweep has kernels with LL exchange, and whether there is a kernel for it, as sweeps.def says.
- */
+/* Tells whether a sweep has kernels with LL exchange, as sweeps.def says; whether a combination is
+ * compiled. */
 STENCIL_CONSTANT bool stencil_sweep_has_ll(stencil_sweep_id sweep) {
     enum { STORE, STORE_LL };
     const int exchanges[] = {
@@ -91,7 +90,7 @@ const void *stencil_resident_kernel(stencil_shape_id set, stencil_precision prec
 /* The compute capability (90 for 9.0) of the code that a GPU of `capability` is expected to load: the largest
  * that the build's device code was compiled for and that is not larger; 0: none. Only with CUDA. */
 int stencil_code_expected(int capability);
-/* The same of the code that the current device has loaded. Only with CUDA, and where it has code. */
+/* Finds the compute capability of the code that the current device loaded. Only with CUDA and such code. */
 stencil_status stencil_code_loaded(int *capability);
 
 /* The first reduction level of the last check: combine(stencil_kernel_args by value) combines its groups from

@@ -1,4 +1,4 @@
-/* Which tiles a block makes, whatever the sweep. */
+/* The choice of the tiles that a block makes, for all sweeps. */
 #pragma once
 
 #include "kernels/sweep.h"
@@ -30,9 +30,9 @@ struct divisor {
     }
 };
 
-/* What a block's steps begin with: divisions take longer than a small tile, and they are the same in each
- * step. A block's tiles are first, first + gridDim.x … last, so that all blocks work along one wavefront; odd
- * steps visit them backwards: what the last step wrote last is still in L2. */
+/* The tiles of a block, and divisors to place them, found once for all steps: divisions take longer than a
+ * small tile. A block's tiles are first, first + gridDim.x … last, so that all blocks work along one
+ * wavefront; odd steps visit them backwards: what the last step wrote last is still in L2. */
 struct tile_start {
     uint32_t first, last, count;
     tile_place place[2]; /* of the first one visited in even and odd steps */
@@ -58,7 +58,7 @@ __device__ __forceinline__ tile_place persistent_tile_at(const stencil_kernel_ar
     return {z, row - z * s.tile_count[STENCIL_Y], t - row * s.tile_count[STENCIL_X]};
 }
 
-/* The tile of block `block` in a launch of its own. */
+/* Makes the tile of block `block` in a launch of its own. */
 template <class Sweep, bool Check>
 __device__ __forceinline__ void launched_step(const stencil_kernel_args &s, uint32_t block, int from,
                                               double *partial) {
@@ -66,7 +66,7 @@ __device__ __forceinline__ void launched_step(const stencil_kernel_args &s, uint
     Sweep::template tile<Check>(s, tile_at(s, from ? last - block : block), from, partial);
 }
 
-/* All tiles of this block for a step. */
+/* Makes all tiles of this block for a step. */
 template <class Sweep, bool Check>
 __device__ __forceinline__ void persistent_step(const stencil_kernel_args &s, const tile_start &start,
                                                 int from, double *partial) {

@@ -13,7 +13,7 @@ __device__ __forceinline__ uint32_t multiprocessor() {
     return id;
 }
 
-/* Whether a launch is for attribution or for a test of its barrier: the one question that all others ask. */
+/* Tells whether a launch is for attribution or for a test of its barrier: other launches ask nothing else. */
 __device__ __forceinline__ bool is_special(const stencil_kernel_args &s) {
     return s.special != 0;
 }
@@ -36,14 +36,14 @@ __device__ __forceinline__ void note_moment(const stencil_kernel_args &s, int64_
         write_moment(s, (uint32_t)sample, mark);
 }
 
-/* Between two steps, `step` of which are done: the end of one, the beginning of the other. */
+/* Notes the end of step `step` and the beginning of the next one. */
 __device__ __forceinline__ void note_turn(const stencil_kernel_args &s, int64_t step) {
     note_moment(s, step, STENCIL_MARK_END);
     note_moment(s, step + 1, STENCIL_MARK_BEGIN);
 }
 
-/* A block of a launch notes one for its multiprocessor: BEGIN is the first of its threads 0, the others the
- * last of all threads. */
+/* Notes a moment of a launch for the multiprocessor of this block: BEGIN is the first of its threads 0, the
+ * others the last of all threads. */
 __device__ __forceinline__ void put_launched(const stencil_kernel_args &s, int64_t sample,
                                              stencil_mark mark) {
     if (mark != STENCIL_MARK_BEGIN)

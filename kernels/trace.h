@@ -1,5 +1,5 @@
-/* What a launch notes about its steps for attribution (solver/attribution/), and what it leaves out so that
- * the rest can be timed. Off in every launch whose result counts. */
+/* Moments that a launch notes of its steps for attribution (solver/attribution/), and parts of a step that it
+ * leaves out so that the rest can be timed. Off in every launch whose result counts. */
 #pragma once
 
 #include "base/base.h"
@@ -41,8 +41,8 @@ static inline void stencil_trace_set(stencil_trace *trace, int64_t first, uint32
         trace->inverse *= 2 - every * trace->inverse;
 }
 
-/* Which sample step `step` is; -1: none. A few instructions, since every step asks: the product is the
- * quotient where there is no remainder, and else no number below 2^32 / every, which samples are. */
+/* Returns the sample that step `step` is; -1: none. A few instructions, since every step asks: the product is
+ * the quotient where there is no remainder, and else no number below 2^32 / every, which samples are. */
 STENCIL_ANYWHERE int64_t stencil_trace_sample(const stencil_trace *trace, int64_t step) {
     const uint32_t sample = (uint32_t)(step - trace->first) * trace->inverse;
     return sample < trace->samples ? (int64_t)sample : -1;

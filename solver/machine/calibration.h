@@ -1,5 +1,5 @@
-/* What a step costs on a machine: measured there with this program's own plans (stencil_calibrate()), or else
- * what its GPU's file says (machine/tuning.h). solver/plan/model.h makes predictions of it. */
+/* The costs of a step on a machine: measured there with this program's own plans (stencil_calibrate()), or
+ * else those in its GPU's file (machine/tuning.h). solver/plan/model.h makes predictions of them. */
 #pragma once
 
 #include "kernels/table.h"
@@ -8,13 +8,13 @@
 /* GPUs of a machine, at most. */
 enum { STENCIL_GPUS_MAX = 16 };
 
-/* Whose kernel makes the cells: that of a launch per step, or of a persistent loop. A CPU has the first. */
+/* The kernel that makes the cells: of a launch per step, or of a persistent loop. A CPU has the first. */
 typedef enum stencil_loop { STENCIL_LOOP_LAUNCHED, STENCIL_LOOP_PERSISTENT, STENCIL_LOOP_COUNT } stencil_loop;
 
-/* Where the field is: in the GPU's L2 cache (the CPU's caches), or in memory. */
+/* The place of a field: the GPU's L2 cache (the CPU's caches), or memory. */
 typedef enum stencil_distance { STENCIL_NEAR, STENCIL_FAR, STENCIL_DISTANCES } stencil_distance;
 
-/* How much of a device a field that is near fills: a part of its blocks, or all that are resident at once
+/* The part of a device that a field which is near fills: some of its blocks, or all that are resident at once
  * with a row each, or with several. */
 typedef enum stencil_filling { STENCIL_FEW, STENCIL_ROW, STENCIL_ROWS, STENCIL_FILLINGS } stencil_filling;
 
@@ -25,7 +25,7 @@ typedef struct stencil_sync_cost {
     double check_s;       /* more, where the residual is checked */
 } stencil_sync_cost;
 
-/* Of a CPU, or of GPUs of one kind. */
+/* The costs of a CPU, or of GPUs of one kind. */
 typedef struct stencil_calibration {
     bool measured;
     double latency_s;                    /* first loads of a step: part of every sync_cost */
@@ -36,9 +36,9 @@ typedef struct stencil_calibration {
     double peer_bytes_per_s, copy_s; /* to another GPU by stores; of a copy between two of them */
     int most_parts;
     stencil_sync_cost sync[STENCIL_STRATEGIES];
-    /* Of each kind of kernel, without a source: cells per second, of those beyond the last filling and of any
-     * in memory; and seconds of a step of so many cells, but for what keeps it in order. 0: not measured. Of
-     * passes on GPUs the rate alone, of all cells that they make (stencil_model_made()). */
+    /* The speed of each kind of kernel, without a source: cells per second, of those beyond the last filling
+     * and of any in memory; and seconds of a step of so many cells, but for what keeps it in order. 0: not
+     * measured. Passes on GPUs have the rate alone, of all cells that they make (stencil_model_made()). */
     double rate[STENCIL_SHAPE_COUNT][STENCIL_PRECISION_COUNT][STENCIL_SWEEP_COUNT][STENCIL_LOOP_COUNT]
                [STENCIL_DISTANCES];
     double cells[STENCIL_FILLINGS];
@@ -53,7 +53,7 @@ struct json_t;
  * their clock. */
 void stencil_calibration_defaults(struct stencil_machine *machine);
 
-/* As JSON: an object, owned by the caller; and back over *calibration, whose strategies and sweeps that the
- * object does not name stay. BAD_DATA: names what is wrong. */
+/* Makes a JSON object of a calibration, owned by the caller; reads one over *calibration, whose strategies
+ * and sweeps that the object does not name stay. BAD_DATA: names what is wrong. */
 struct json_t *stencil_calibration_write(const stencil_calibration *calibration);
 stencil_status stencil_calibration_read(stencil_calibration *calibration, const struct json_t *object);

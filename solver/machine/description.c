@@ -94,7 +94,7 @@ void stencil_machine_write(const stencil_machine *machine, json_t *root) {
         json_object_set_new(root, "gpu_costs", stencil_calibration_write(&machine->gpu_costs));
 }
 
-/* In tenths, as it is kept. */
+/* Reads a compute capability such as 9.0, in tenths: 90. */
 static stencil_status read_capability(const json_t *gpu, const char *name, int *capability) {
     const double tenths = 10 * json_number_value(json_object_get(gpu, name)) + 0.5;
     CHECK(tenths >= 10 && tenths < 10000, BAD_DATA, "\"%s\" is missing, or not one such as 9.0", name);

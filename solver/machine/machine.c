@@ -1,4 +1,4 @@
-/* What is looked up in the description of a machine. */
+/* Look-ups in the description of a machine. */
 #include "solver/machine/machine.h"
 
 #include <stdio.h>

@@ -28,7 +28,7 @@ typedef struct stencil_gpu {
                              between GPUs of one kind. 0: no kernel was asked for */
 } stencil_gpu;
 
-/* What the driver says of a kernel on a GPU. */
+/* The attributes of a kernel on a GPU, as the driver says them. */
 typedef struct stencil_kernel_attributes {
     stencil_kernel kernel; /* row of the table in the build that asked; without its function */
     int gpu;
@@ -64,10 +64,10 @@ typedef struct stencil_machine {
  * and wait for each other (the most that the driver can have); as many as the driver likes. */
 enum { STENCIL_STREAMS_PART = 2, STENCIL_STREAMS_SHARED = 32, STENCIL_STREAMS_DEFAULT = 0 };
 
-/* Whether one of these GPUs is named several times. */
+/* Tells whether a GPU is named several times in gpu[count]. */
 bool stencil_gpus_are_shared(const int *gpu, int count);
 
-/* UNAVAILABLE where one of these GPUs is not there, with those that are. For machines that have some. */
+/* Checks that all of gpu[count] are there. UNAVAILABLE: names those that are. For machines that have some. */
 stencil_status stencil_gpus_check(const stencil_machine *machine, const int *gpu, int count);
 
 /* Looks at the machine, its kernels left out. Fails only on errors of a driver that is there. `streams`: the
@@ -82,16 +82,16 @@ stencil_status stencil_machine_probe(stencil_machine *machine, int streams);
 stencil_status stencil_machine_ask_kernel(stencil_machine *machine, const int *gpu, int count,
                                           const stencil_kernel *kernel);
 
-/* The same for every compiled kernel, on one GPU of each kind, as far as there is room. */
+/* Asks the driver for every compiled kernel, on one GPU of each kind, as far as there is room. */
 stencil_status stencil_machine_ask_all(stencil_machine *machine);
 
-/* What is known of the kernel of this shape, precision, sweep and barrier: on this GPU, else on one of its
- * kind (same name and compute capability; the clusters that fit can differ between two of them). NULL:
- * nothing. */
+/* Returns the attributes of the kernel of this shape, precision, sweep, exchange and barrier: on this GPU,
+ * else on one of its kind (same name and compute capability; the clusters that fit can differ between two of
+ * them). NULL: none are known. */
 const stencil_kernel_attributes *stencil_machine_kernel(const stencil_machine *machine, int gpu,
                                                         const stencil_kernel *kernel);
 
-/* What a pinned thread needs to get back to where it was: the processors there. */
+/* The processors that a thread could run on before it was pinned. */
 typedef struct stencil_pin stencil_pin;
 
 /* Pins the calling thread to the processors near the PCI device `bus_id` ("0000:3b:00.0"). NULL where that

@@ -9,7 +9,7 @@
 #include "kernels/cpu.h"
 #include "sync/host.h"
 
-/* What a file about a cache of CPU 0 says, in bytes where it has a unit; 0: there is no such file. */
+/* Reads a number about a cache of CPU 0 from a file, in bytes where it has a unit; 0: no such file. */
 static int64_t cache_says(int index, const char *what) {
     char path[96], unit = 0;
     long long number = 0;
@@ -156,7 +156,7 @@ static stencil_status ask_attributes(stencil_kernel_attributes *row, const stenc
                : STENCIL_OK;
 }
 
-/* `row`: what is to be filled in; NULL: the kernel is known already. */
+/* Asks a GPU for its free memory, and for attributes of a kernel into `row`; NULL: these are known. */
 static stencil_status ask_one(stencil_machine *machine, int gpu, const stencil_kernel *kernel,
                               stencil_kernel_attributes *row) {
     size_t free_bytes = 0, total_bytes = 0;

@@ -1,4 +1,4 @@
-/* What is known of time loops, made of strategies.def and, for the persistent ones, sync/barriers.def. */
+/* The table of time loops, made of strategies.def and, for the persistent ones, sync/barriers.def. */
 #include "solver/machine/strategies.h"
 
 enum { ONE, SEVERAL, TEAM };

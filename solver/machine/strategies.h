@@ -1,5 +1,4 @@
-/* Which strategies there are: what a calibration measures, a plan chooses from and solver/run/ has the loops
- * of. */
+/* The strategies: what a calibration measures, a plan chooses from and solver/run/ has the loops of. */
 #pragma once
 
 #include "sync/barrier.h"

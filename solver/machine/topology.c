@@ -1,5 +1,5 @@
-/* Which processors are near a device, and how a thread is pinned to them. As Linux says it in sysfs: a
- * library that reads the whole topology takes a tenth of a second on a large host, once for each run. */
+/* Finds the processors near a device and pins threads to them, as Linux says in sysfs: a library that reads
+ * the whole topology takes a tenth of a second on a large host, once for each run. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* pthread_setaffinity_np */
 #endif
@@ -30,7 +30,7 @@ static void read_line(const char *bus_id, const char *name, char *line, size_t s
     line[strcspn(line, "\n")] = '\0';
 }
 
-/* Of a list such as "0-31,64-95" those that are `allowed`. */
+/* Reads from a list such as "0-31,64-95" the processors that are `allowed`. */
 static void read_list(const char *list, const cpu_set_t *allowed, cpu_set_t *processors) {
     CPU_ZERO(processors);
     while (isdigit((unsigned char)*list)) {

@@ -1,5 +1,5 @@
-/* How the updated cells of a problem are cut into parts, one for each GPU or for each mention of one, and
- * what lies where: the box of each part, the ghost cells around it, and whose cells those are copies of.
+/* The cut of the updated cells of a problem into parts, one for each GPU or for each mention of one, and the
+ * place of everything: the box of each part, the ghost cells around it, and whose cells those are copies of.
  *
  *      part 0  |  part 1          g  ghost cells of part 0: copies of cells of part 1 (right), 2 (below), 3
  *   b b b b b b|                     (corner). Where the boundary is periodic or mirror it has some beyond
@@ -15,10 +15,10 @@
 #include "solver/parts/layout.h"
 #include "sync/barrier.h"
 
-/* What geometry knows of a problem. `ghosts`: how many ghost cells a part has beyond a cut, the radius of the
- * shape times the steps between two halo exchanges: there a sweep must see the very cells that it would see
- * without the cut, even where weights are 0. `wraps`: how many it has beyond an end of the problem, as far as
- * the points given reach (at most `ghosts`): in all of those steps where it is periodic, in one where it is
+/* The geometry of a problem. `ghosts`: how many ghost cells a part has beyond a cut, the radius of the shape
+ * times the steps between two halo exchanges: there a sweep must see the very cells that it would see without
+ * the cut, even where weights are 0. `wraps`: how many it has beyond an end of the problem, as far as the
+ * points given reach (at most `ghosts`): in all of those steps where it is periodic, in one where it is
  * mirrored, since what a step makes is mirrored for the next one; 0 where the boundary is fixed. */
 typedef struct stencil_mesh {
     int rank;
@@ -33,8 +33,8 @@ typedef struct stencil_mesh {
 /* The cells of /u: the updated ones, from 0 on, and the boundary cells around them. */
 stencil_box stencil_mesh_array(const stencil_mesh *mesh);
 
-/* Whether ghost cells for several steps at periodic ends are copies of cells there are, and of all that the
- * shape looks at there, even with weight 0. */
+/* Tells whether ghost cells at periodic ends reach as far as the shape looks in all steps between two halo
+ * exchanges, even with weight 0, and there are cells that they can be copies of. */
 bool stencil_mesh_has_room(const stencil_mesh *mesh);
 
 /* Parts stand in a grid, numbered with x fastest. first[axis][k] is the first updated cell of the k-th of
@@ -57,12 +57,11 @@ stencil_status stencil_cut_make(stencil_cut *cut, const stencil_mesh *mesh, int 
 /* A part's updated cells, in indices of the whole problem. */
 stencil_box stencil_cut_box(const stencil_cut *cut, int part);
 
-/* What a part has of the cells of /u by itself: its updated cells, and the boundary cells at the ends of the
- * problem that it reaches to. Those of all parts are the cells of /u. */
+/* The cells of /u that a part has by itself: its updated cells, and the boundary cells at the ends of the
+ * problem that it reaches to. All parts together have all cells of /u. */
 stencil_box stencil_cut_cells(const stencil_cut *cut, int part);
 
-/* What a part has of the cells in all: its ghost cells as well, as far as there is somebody's cell to copy.
- */
+/* All cells of a part: its ghost cells as well, as far as there is somebody's cell to copy. */
 stencil_box stencil_cut_window(const stencil_cut *cut, int part);
 
 /* Boxes of updated cells of others, or of its own beyond periodic ends, that a part makes steps of besides
@@ -75,7 +74,7 @@ int stencil_cut_frame(const stencil_cut *cut, int part, stencil_box box[STENCIL_
  * mirrored there leads to the part itself; -1: nobody, the boundary is fixed or no point is read there. */
 int stencil_cut_beyond(const stencil_cut *cut, int part, const int direction[3]);
 
-/* What is at a side (0: low, 1: high) of an axis of a part. */
+/* A side (0: low, 1: high) of an axis of a part. */
 typedef struct stencil_side {
     int beyond;     /* the part there, see stencil_cut_beyond() */
     int64_t ghosts; /* how deep the part's ghost cells are: as many of its cells others have as ghost cells */
@@ -96,6 +95,6 @@ typedef void stencil_cut_visitor(void *context, const stencil_piece *piece);
 void stencil_cut_split(const stencil_cut *cut, const stencil_box *box, stencil_cut_visitor *visit,
                        void *context);
 
-/* Whether the cells of a part follow each other in the whole field: the cut is along the slowest axis alone.
- */
+/* Tells whether the cells of each part follow each other in the whole field: the slowest axis alone is
+ * cut. */
 bool stencil_cut_is_slabs(const stencil_cut *cut);

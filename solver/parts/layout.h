@@ -64,7 +64,7 @@ typedef struct stencil_layout {
     int64_t element_count;
 } stencil_layout;
 
-/* BAD_DATA where the sizes overflow 63 bits. */
+/* Lays out n interior cells with ghost cells around them. BAD_DATA where the sizes overflow 63 bits. */
 stencil_status stencil_layout_init(stencil_layout *layout, stencil_precision precision, const int64_t n[3],
                                    const int64_t ghost[3]);
 
@@ -83,12 +83,12 @@ typedef struct stencil_cells {
     int64_t row, plane; /* elements from row to row and from plane to plane, a multiple of that */
 } stencil_cells;
 
-/* Those of a buffer of that layout, whose updated cell (0, 0, 0) has the index `first`; those of a block of
- * memory without gaps. */
+/* The cells of a buffer of that layout, whose updated cell (0, 0, 0) has the index `first`; the cells of
+ * `box` in a block of memory without gaps. */
 stencil_cells stencil_cells_in(const stencil_layout *layout, void *base, const int64_t first[3]);
 stencil_cells stencil_cells_dense(stencil_precision precision, void *block, const stencil_box *box);
 
-/* Those from a cell of the box on. */
+/* The cells of `cells` from the one with index `cell` on. */
 stencil_cells stencil_cells_from(const stencil_cells *cells, const int64_t cell[3]);
 
 /* The value of the element so far behind the first one. */
@@ -97,7 +97,7 @@ static inline double stencil_cells_value(const stencil_cells *cells, int64_t ele
                                                : (double)((const float *)cells->at)[element];
 }
 
-/* Gives it a value, rounded to its precision. */
+/* Sets the element so far behind the first one, rounded to the precision of the cells. */
 static inline void stencil_cells_set(const stencil_cells *cells, int64_t element, double value) {
     if (cells->precision == STENCIL_FLOAT64)
         ((double *)cells->at)[element] = value;

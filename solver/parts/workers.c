@@ -37,7 +37,7 @@ static uint32_t maker_of(const tiling *t, int part, const int64_t cell[3]) {
     return owner_of(t, part, cell[0] / size[0], cell[1] / size[1], cell[2] / size[2]);
 }
 
-/* Who waits for whom: a row of bits for each participant. */
+/* The participants that wait for each other: a row of bits for each one, which names those it waits for. */
 typedef struct relation {
     tiling tiling;
     uint32_t self; /* whose tile is looked at */
@@ -86,7 +86,7 @@ static void relate_tile(relation *r, int part, int64_t index) {
     }
 }
 
-/* From rows of bits to lists. */
+/* Makes lists of neighbours from rows of bits. false: no memory. */
 static bool list_neighbors(stencil_neighbors *neighbors, const relation *r) {
     uint32_t count = 0;
     for (size_t i = 0; i < r->tiling.participants * r->row; i++)
@@ -127,7 +127,7 @@ void stencil_neighbors_destroy(stencil_neighbors *neighbors) {
     *neighbors = (stencil_neighbors){0};
 }
 
-/* Search for the cells that part `to` reads of others. */
+/* A search for the cells that part `to` reads of others. */
 typedef struct search {
     tiling tiling;
     int to;
@@ -194,7 +194,7 @@ static void add_piece(void *context, const stencil_piece *piece) {
     }
 }
 
-/* From counts to places, and room for as many. */
+/* Turns the counts of a list into places, and makes room for as many items. false: no memory. */
 static bool make_room(stencil_ll_list *list, uint32_t participants) {
     for (uint32_t p = 0; p < participants; p++)
         list->first[p + 2] += list->first[p + 1];
@@ -202,7 +202,7 @@ static bool make_room(stencil_ll_list *list, uint32_t participants) {
     return list->item != NULL;
 }
 
-/* In two rounds: the first one counts. */
+/* Makes both lists in two rounds: the first one counts. false: no memory. */
 static bool find(search *s) {
     const uint32_t participants = s->tiling.participants;
     stencil_ll_list *const send = &s->lists->send, *const receive = &s->lists->receive;
