@@ -1,4 +1,4 @@
-/* The process that reads: what it does for each request. */
+/* The reading process: what it does for each request. */
 #include <omp.h>
 #include <pthread.h>
 #include <string.h>
@@ -8,19 +8,19 @@
 #include "inputs/file.h"
 #include "inputs/reading.h"
 
-/* All that this process knows. */
+/* State of the reading process. */
 static struct {
     char path[PATH_MAX];
     stencil_h5_input input;
     stencil_dataset numbers;
-    char name[STENCIL_NAME_MAX]; /* of them */
-    bool checked;                /* their sources were looked at */
+    char name[STENCIL_NAME_MAX]; /* name of the dataset in `numbers` */
+    bool checked;                /* sources of the virtual dataset `numbers` were checked */
 } here;
 
 static stencil_status answer_open(const stencil_call *call) {
     const stencil_ask_open *ask = &call->ask->open;
     stencil_say_open *say = &call->say->open;
-    /* HDF5's own start writes through null pointers where there is no memory for it. */
+    /* HDF5's initialisation dereferences null pointers where memory runs out. */
     CHECK(stencil_memory_address_space_left_bytes() > 0, NO_MEMORY,
           "the limit of address space leaves no room for HDF5; raise 'ulimit -v'");
     stencil_h5_quiet();
@@ -33,14 +33,15 @@ static stencil_status answer_open(const stencil_call *call) {
     return STENCIL_OK;
 }
 
-/* They are there all at once, as those of OpenMP are. */
+/* Keeps a trial thread alive until all are started, as OpenMP's threads are. */
 static void *wait_to_end(void *go) {
     pthread_mutex_lock(go);
     pthread_mutex_unlock(go);
     return NULL;
 }
 
-/* Counts the threads that the system starts, of so many: OpenMP ends the process where one does not start. */
+/* Returns how many of `asked` threads the system can start: OpenMP aborts the process where one does not
+ * start. */
 static int threads_that_start(int asked) {
     enum { MOST = 4096 };
     static int tried, started = 1;

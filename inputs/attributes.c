@@ -1,4 +1,4 @@
-/* Attributes of the format: read with the sentence of refusal of each, and written. */
+/* Reads attributes of the format, with an error message for each, and writes them. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>
@@ -11,14 +11,14 @@
 
 enum { WANTED_CHARS = 320 };
 
-/* An attribute while it is being read. */
+/* State of reading an attribute of the format. */
 typedef struct opened {
     const stencil_attribute *is;
     const char *path;
     const stencil_item *item;
 } opened;
 
-/* "'path': attribute 'name' <what is wrong>; give <what is allowed>". */
+/* Fails with "'path': attribute 'name' <what is wrong>; give <what is allowed>". */
 __attribute__((format(printf, 2, 3))) static stencil_status refuse(const opened *a, const char *format, ...) {
     const stencil_attribute *is = a->is;
     char wrong[2 * STENCIL_WORD_MAX], wanted[WANTED_CHARS];
@@ -57,7 +57,7 @@ static stencil_status read_texts(const opened *a, void *values) {
     const bool variable = H5Tis_variable_str(a->item->type) > 0;
     const size_t size = variable ? sizeof(char *) : H5Tget_size(a->item->type) + 1;
     STENCIL_HANDLE type = H5Tcopy(H5T_C_S1);
-    /* HDF5 converts widths and paddings, but not character sets. */
+    /* HDF5 converts widths and paddings of strings, but not character sets. */
     const bool made = type >= 0 && H5Tset_cset(type, H5Tget_cset(a->item->type)) >= 0 &&
                       H5Tset_size(type, variable ? H5T_VARIABLE : size) >= 0;
     char *found = calloc((size_t)a->item->count, size);
@@ -74,7 +74,7 @@ static stencil_status read_texts(const opened *a, void *values) {
     return status;
 }
 
-/* Whole numbers of the format are exact in double. */
+/* Reads numbers by way of double, in which all integers of the format are exact. */
 static stencil_status read_numbers(const opened *a, void *values) {
     const stencil_attribute *is = a->is;
     const bool whole = is->type == STENCIL_ATTRIBUTE_WHOLE;

@@ -1,5 +1,5 @@
-/* The cells of an input: read here where they stand in the file as they are in memory, else by the process
- * that reads it; converted, scaled, looked at. */
+/* Reads the cells of an input: directly where they are contiguous in native format, else through the reading
+ * process; converts, scales and checks them. */
 #define _DEFAULT_SOURCE /* pread, preadv */
 
 #include "inputs/inputs.h"
@@ -25,7 +25,8 @@ static const char *dataset_name(const stencil_input *input, stencil_array array)
     return stencil_array_name(&input->facts, source_of(input, array));
 }
 
-/* A box in indices of the dataset, by way of the window: in halves where that has no room for it. */
+/* Reads a box (dataset indices) through the reading process and the shared window; halves the box where the
+ * window is too small. */
 static stencil_status read_there(stencil_input *input, stencil_source source, const stencil_box *box,
                                  const stencil_cells *to) {
     const stencil_ask_cells ask = {source, to->precision, omp_get_max_threads(), *box};
@@ -48,7 +49,7 @@ static stencil_status read_there(stencil_input *input, stencil_source source, co
     return STENCIL_OK;
 }
 
-/* Reads rows that follow each other in the file and lie apart in memory; false: not all of them. */
+/* Reads rows that are contiguous in the file and strided in memory; false: not all could be read. */
 static bool read_rows(int fd, char *to, int64_t stride, int64_t row, int64_t count, int64_t offset) {
     enum { ROWS_MOST = 64 };
     for (int64_t first = 0; first < count;) {
@@ -64,7 +65,7 @@ static bool read_rows(int fd, char *to, int64_t stride, int64_t row, int64_t cou
         first += got / row;
         if (got % row == 0)
             continue;
-        const int64_t done = got % row, rest = row - done; /* of a row */
+        const int64_t done = got % row, rest = row - done; /* bytes of the partial row: read, and missing */
         if (stencil_h5_bytes(fd, offset + first * row + done, to + first * stride + done, NULL, rest) != rest)
             return false;
         first++;
@@ -72,10 +73,10 @@ static bool read_rows(int fd, char *to, int64_t stride, int64_t row, int64_t cou
     return true;
 }
 
-/* The same box where the numbers of the dataset, of that extent, stand one after the other. */
+/* Reads a box directly from a contiguous dataset in native format that has the problem's extent. */
 static stencil_status read_here(const stencil_input *input, stencil_array array, const stencil_box *box,
                                 const stencil_cells *to) {
-    enum { BYTES_MOST = 8 << 20 }; /* of rows that a thread reads at a time */
+    enum { BYTES_MOST = 8 << 20 }; /* most bytes of rows that a thread reads at a time */
     const int64_t *n = box->n, *extent = input->problem->extent,
                   cell = (int64_t)stencil_precision_bytes(to->precision), row = n[STENCIL_X] * cell,
                   whole = extent[STENCIL_X] * cell;
@@ -99,7 +100,7 @@ static stencil_status read_here(const stencil_input *input, stencil_array array,
     return STENCIL_OK;
 }
 
-/* Reads numbers as they are stored, converted to input->read_as. */
+/* Reads a box of stored numbers, not unpacked, converted to input->read_as. */
 static stencil_status read_as(void *context, stencil_array array, const stencil_box *box,
                               const stencil_cells *to) {
     stencil_input *input = context;
@@ -119,7 +120,7 @@ typedef struct scaling {
     const stencil_cells *to;
 } scaling;
 
-/* The values of a slab, unpacked, times the scale and rounded once. */
+/* Stores the values of a slab: unpacked, multiplied by the scale, rounded once. */
 static stencil_status store_scaled(void *context, const stencil_box *slab, const stencil_cells *cells) {
     const scaling *s = context;
     const stencil_cells to = stencil_cells_from(s->to, slab->first);
@@ -138,8 +139,8 @@ static stencil_status store_scaled(void *context, const stencil_box *slab, const
     return STENCIL_OK;
 }
 
-/* /f and /q, and what is packed, go through double whatever the precision, so that they are rounded only
- * once. */
+/* Reads a box of values. /f, /q and packed arrays go through double in any precision, so that they are
+ * rounded only once. */
 static stencil_status read_box(void *context, stencil_array array, const stencil_box *box,
                                const stencil_cells *to) {
     stencil_input *input = context;
@@ -156,22 +157,22 @@ static stencil_status read_box(void *context, stencil_array array, const stencil
                                &(scaling){values, scaled ? problem->source_scale : 1, to});
 }
 
-/* Tells whether a point reads a cell of an axis from some updated one. */
+/* Tells whether a stencil point at `offset` along an axis reads the index `cell` from some updated cell. */
 static bool axis_shows(const stencil_problem *problem, int axis, int64_t cell, int64_t offset) {
     const int64_t n = problem->n[axis], from = cell - offset, low = -1 - cell - offset, high = low + 2 * n;
     const bool inside = from >= 0 && from < n;
     switch (problem->boundary[axis]) {
     case STENCIL_PERIODIC:
         return true;
-    case STENCIL_MIRROR: /* cell -1 - k is cell k, cell n + k is cell n - 1 - k */
+    case STENCIL_MIRROR: /* cell -1 - k mirrors cell k, cell n + k mirrors cell n - 1 - k */
         return inside || (low >= 0 && low < n) || (high >= 0 && high < n);
     default:
         return inside;
     }
 }
 
-/* Tells whether a step looks at a cell (z, y, x; counted from the first updated one), or updates it. A weight
- * of 0 hides what is finite, and it alone. */
+/* Tells whether a step reads or updates a cell (z, y, x; counted from the first updated cell). A point of
+ * weight 0 does not use a finite value, but uses NaN or Inf. */
 static bool is_used(const stencil_problem *problem, const int64_t cell[3], bool finite) {
     int32_t offset[STENCIL_POINTS_MAX][3];
     bool used = true;
@@ -186,7 +187,7 @@ static bool is_used(const stencil_problem *problem, const int64_t cell[3], bool 
     return used;
 }
 
-/* "[3][4]": the index of a cell in the array of /u. */
+/* Length of the text of a cell's index in the array of /u, such as "[3][4]". */
 enum { INDEX_CHARS = 80 };
 static const char *index_text(const stencil_problem *problem, const int64_t cell[3], char text[INDEX_CHARS]) {
     text[0] = '\0';
@@ -195,8 +196,8 @@ static const char *index_text(const stencil_problem *problem, const int64_t cell
     return text;
 }
 
-/* Fails with the index (array order of /u) of the first value that is not finite. Where NaN means that there
- * is none, those that no step uses are left alone. */
+/* Fails with the index (array order of /u) of the first non-finite value. Where NaN marks cells without a
+ * value, NaNs that no step uses are accepted. */
 static stencil_status check_finite(void *context, const stencil_box *slab, const stencil_cells *cells) {
     const stencil_input *input = context;
     const stencil_problem *problem = input->problem;
@@ -222,11 +223,11 @@ static stencil_status check_finite(void *context, const stencil_box *slab, const
 
 enum { MISSING, LIMITED, FAULTS };
 
-/* Cells that are at fault, and the first of them. */
+/* Number and first position of the cells with each kind of fault. */
 typedef struct finding {
     const stencil_input *input;
     stencil_array array;
-    bool allow_nan; /* NaN is a value */
+    bool allow_nan; /* whether NaN counts as a value */
     int64_t count[FAULTS], at[FAULTS][3];
     double stored[FAULTS];
 } finding;
@@ -264,7 +265,8 @@ static stencil_status judge_slab(void *context, const stencil_box *slab, const s
     return STENCIL_OK;
 }
 
-/* "12 cells of /u have no value (_FillValue -999), the first one /u[3][4]: …". */
+/* Fails with a message such as "12 cells of /u have no value (_FillValue -999), the first one /u[3][4]: …".
+ */
 static stencil_status tell(const finding *f, int fault) {
     const stencil_values *values = &f->input->facts.values[f->array];
     const char *path = f->input->path, *name = dataset_name(f->input, f->array);
@@ -291,8 +293,8 @@ static stencil_status tell(const finding *f, int fault) {
          values->packed ? " (packed)" : "", name, index, stored, one ? "it" : "them");
 }
 
-/* Goes over all cells of /u, or the updated ones of its source: cells that a step uses without a value, and
- * those out of range. */
+/* Checks all cells of /u, or the updated cells of its source, for cells without a value that a step uses, and
+ * for values out of range. */
 static stencil_status check_values(stencil_input *input, stencil_array array, bool allow_nan) {
     const stencil_reader stored = {read_as, input};
     const stencil_mesh mesh = stencil_problem_mesh(input->problem, 1);
@@ -307,7 +309,8 @@ static stencil_status check_values(stencil_input *input, stencil_array array, bo
     return STENCIL_OK;
 }
 
-/* Boxes come in any order: where one has such a value, the first one of all is looked for. */
+/* Reads a box and rejects non-finite values. Boxes come in any order: where one has such a value, the whole
+ * array is searched for the first. */
 static stencil_status read_finite(void *context, stencil_array array, const stencil_box *box,
                                   const stencil_cells *to) {
     stencil_input *input = context;

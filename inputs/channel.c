@@ -12,7 +12,7 @@ const stencil_request_kind stencil_request_kinds[] = {
 #undef X
 };
 
-/* A descriptor beside a message. */
+/* Ancillary data of a message: one descriptor. */
 typedef union ancillary {
     struct cmsghdr header;
     char room[CMSG_SPACE(sizeof(int))];

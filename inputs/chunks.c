@@ -1,5 +1,5 @@
-/* Chunks that have passed filters: they are read one by one and unpacked by all threads, so that a short one
- * is found out (inputs/filters.c). One that has passed a filter of HDF5's is unpacked by HDF5. */
+/* Reads filtered chunks one by one and unpacks them with all threads, so that short chunks are detected
+ * (inputs/filters.c). HDF5 unpacks chunks that passed one of its other filters. */
 #include "inputs/chunks.h"
 
 #include <malloc.h>
@@ -9,19 +9,19 @@
 #include "base/base.h"
 #include "inputs/filters.h"
 
-/* Bytes that are unpacked at a time, and bytes and chunks that stay in memory unpacked, since slabs cut
+/* Bytes that are unpacked at a time; most bytes and chunks that stay in memory unpacked, since slabs cut
  * through chunks. */
 #define BATCH_BYTES ((size_t)64 << 20)
 #define KEPT_BYTES  ((size_t)256 << 20)
-#define KEPT_CHUNKS ((size_t)4096) /* they are searched one by one */
+#define KEPT_CHUNKS ((size_t)4096) /* kept chunks are searched linearly */
 
-/* A chunk in memory. */
+/* A chunk that is being read or is kept in memory. */
 typedef struct chunk {
-    hsize_t first[3]; /* its first cell */
-    void *cells;      /* owned; NULL: not unpacked yet */
-    void *packed;     /* owned, until then; NULL: it has no place in the file */
-    size_t bytes;     /* of `packed` */
-    uint32_t skipped; /* bits of the filters that it has not passed */
+    hsize_t first[3]; /* index of the chunk's first cell */
+    void *cells;      /* unpacked cells, owned; NULL: not unpacked yet */
+    void *packed;     /* packed bytes, owned until they are unpacked; NULL: the chunk is not in the file */
+    size_t bytes;     /* size of `packed` */
+    uint32_t skipped; /* bit mask of the filters that the chunk has not passed */
     const char *fault;
 } chunk;
 
@@ -29,9 +29,9 @@ struct stencil_chunks {
     hid_t dataset; /* borrowed */
     stencil_chunk_grid grid;
     stencil_filters filters;
-    hid_t stored, type; /* types: as stored, owned; of the kept cells, borrowed, 0 before the first */
-    size_t cell;        /* bytes of that one */
-    chunk *kept;        /* a ring; NULL: none yet */
+    hid_t stored, type; /* HDF5 types: in the file, owned; of kept cells, borrowed, 0 at first */
+    size_t cell;        /* bytes of a cell of `type` */
+    chunk *kept;        /* ring buffer of unpacked chunks; NULL: none yet */
     size_t kept_count, kept_next;
 };
 
@@ -125,7 +125,8 @@ void stencil_chunks_close(stencil_chunks *c) {
     free(c);
 }
 
-/* Its cells, as they are stored, into memory of that size. NULL, or what is wrong. */
+/* Has HDF5 read a chunk in its stored type into `cells`, memory of a whole chunk. Returns NULL, or what is
+ * wrong. */
 static const char *read_cells(const stencil_chunks *c, const chunk *k, void *cells) {
     const hsize_t origin[3] = {0, 0, 0};
     hsize_t count[3];
@@ -139,8 +140,8 @@ static const char *read_cells(const stencil_chunks *c, const chunk *k, void *cel
                : NULL;
 }
 
-/* A filter that ends early leaves the rest of its memory as it is: read again, with other things in all new
- * memory, that rest is another one. Who opens the dataset lets HDF5 keep no chunks. */
+/* Reads a chunk twice to detect a filter whose output is too short: the rest of its memory keeps what
+ * malloc() filled it with, which differs between the two reads. HDF5 must not cache chunks of the dataset. */
 static const char *read_twice(const stencil_chunks *c, chunk *k) {
 #ifdef M_PERTURB
     const size_t whole = c->filters.elements * c->filters.element;
@@ -169,7 +170,7 @@ static const char *read_by_hdf5(const stencil_chunks *c, chunk *k) {
                                                       : read_twice(c, k);
 }
 
-/* Undoes the filters that are undone here. */
+/* Undoes a chunk's filters, up to the first that only HDF5 can undo. */
 static void unpack(const stencil_chunks *c, chunk *k) {
     stencil_bytes b = {k->packed, k->bytes};
     k->fault = stencil_filters_undo(&c->filters, k->skipped, &b);
@@ -183,15 +184,15 @@ bool stencil_chunk_is_absent(hid_t dataset, const hsize_t *first) {
     unsigned skipped = 0;
     uint32_t mask = 0;
     char byte;
-    if (H5Dget_chunk_storage_size(dataset, first, &size) >= 0) /* 0 for absent ones since 1.12 */
+    if (H5Dget_chunk_storage_size(dataset, first, &size) >= 0) /* since HDF5 1.12, size 0 for absent chunks */
         return size == 0 && H5Dread_chunk(dataset, H5P_DEFAULT, first, &mask, &byte) < 0;
-    /* It says so, which spares to go over all chunks. */
+    /* HDF5's message tells of an absent chunk without a search of all chunks. */
     return strstr(stencil_h5_reason(), "not allocated") != NULL ||
            (H5Dget_chunk_info_by_coord(dataset, first, &skipped, &address, &counted) >= 0 &&
             address == HADDR_UNDEF);
 }
 
-/* Its packed bytes; NULL, or what is wrong. */
+/* Reads a chunk's packed bytes. Returns NULL, or what is wrong. */
 static const char *fetch(const stencil_chunks *c, chunk *k) {
     hsize_t size = 0;
     if (stencil_chunk_is_absent(c->dataset, k->first))
@@ -210,13 +211,13 @@ static const char *fetch(const stencil_chunks *c, chunk *k) {
         return stencil_h5_reason();
     if ((c->filters.others & ~k->skipped) == 0)
         return NULL;
-    unpack(c, k); /* as far as that goes, to see that the rest is enough */
+    unpack(c, k); /* up to HDF5's own filter, to check that enough bytes are left for that filter */
     free(k->cells);
     k->cells = NULL;
     return k->fault != NULL ? k->fault : read_by_hdf5(c, k);
 }
 
-/* Cells that nobody wrote. */
+/* Fills an absent chunk with the dataset's fill value. */
 static const char *fill(const stencil_chunks *c, chunk *k) {
     STENCIL_HANDLE create = H5Dget_create_plist(c->dataset);
     H5D_fill_value_t defined = H5D_FILL_VALUE_UNDEFINED;
@@ -246,13 +247,13 @@ static const char *convert(const stencil_chunks *c, chunk *k) {
                : NULL;
 }
 
-/* A part of the dataset, and where it goes. */
+/* A box of the dataset, and its destination in memory. */
 typedef struct request {
     hsize_t first[3], count[3]; /* [rank] */
-    const stencil_cells *to;    /* NULL: chunks are looked at alone */
+    const stencil_cells *to;    /* destination; NULL: chunks are only checked */
 } request;
 
-/* Copies what a chunk has of it, row by row. */
+/* Copies the part of a chunk that lies in the requested box, row by row. */
 static void scatter(const stencil_chunks *c, const chunk *k, const request *r) {
     hsize_t low[3] = {0, 0, 0}, high[3] = {1, 1, 1}, in_chunk[3] = {1, 1, 1}, from[3] = {0, 0, 0},
             at[3] = {0, 0, 0};
@@ -285,7 +286,7 @@ static const chunk *find_kept(const stencil_chunks *c, const hsize_t first[3]) {
     return NULL;
 }
 
-/* Takes over unpacked chunks, in place of the oldest ones where they would be too many. */
+/* Keeps unpacked chunks in the ring, replacing the oldest ones where it is full. */
 static void keep(stencil_chunks *c, chunk *batch, size_t count) {
     const size_t one = c->filters.elements * c->cell, room = one < KEPT_BYTES ? KEPT_BYTES / one : 1,
                  most = room < KEPT_CHUNKS ? room : KEPT_CHUNKS;
@@ -302,7 +303,7 @@ static void keep(stencil_chunks *c, chunk *batch, size_t count) {
     }
 }
 
-/* Unpacks chunks whose places are known. NULL, or what is wrong. */
+/* Unpacks chunks whose first cells are set. Returns NULL, or what is wrong. */
 static const char *unpack_batch(const stencil_chunks *c, chunk *batch, size_t count) {
     const char *fault = NULL;
     for (size_t i = 0; i < count && fault == NULL; i++)
@@ -318,8 +319,8 @@ static const char *unpack_batch(const stencil_chunks *c, chunk *batch, size_t co
     return fault;
 }
 
-/* The same, and copies from them where the request says to which place; else, and where something is wrong,
- * all are dropped. */
+/* Unpacks a batch of chunks, copies their cells to the destination (if any) and keeps the chunks; without a
+ * destination or after a fault, frees them. */
 static const char *read_batch(stencil_chunks *c, chunk *batch, size_t count, const request *r) {
     const char *fault = unpack_batch(c, batch, count);
     for (size_t i = 0; i < count && fault == NULL && r->to != NULL; i++)
@@ -336,13 +337,13 @@ static const char *read_batch(stencil_chunks *c, chunk *batch, size_t count, con
     return NULL;
 }
 
-/* Goes over the chunks that a request meets, in array order. NULL, or what is wrong. */
+/* Processes the chunks that intersect a requested box, in array order. Returns NULL, or what is wrong. */
 static const char *go_over(stencil_chunks *c, const request *r) {
     const hsize_t most = BATCH_BYTES / (c->filters.elements * c->filters.element) + 1;
     hsize_t first[3] = {0, 0, 0}, room = 1;
     bool more = true;
     for (int axis = 0; axis < c->grid.rank; axis++) {
-        const hsize_t size = c->grid.size[axis], along = r->count[axis] / size + 2; /* chunks, at most */
+        const hsize_t size = c->grid.size[axis], along = r->count[axis] / size + 2; /* upper bound */
         room = along < most / room ? room * along : most;
         first[axis] = r->first[axis] / size * size;
         more = more && r->count[axis] > 0;
@@ -371,7 +372,7 @@ const char *stencil_chunks_read(stencil_chunks *c, hid_t dataset, const stencil_
     request r = {.to = to};
     if (c == NULL)
         return stencil_h5_box(dataset, box, type, to, false) < 0 ? stencil_h5_reason() : NULL;
-    if (c->type != type) { /* what was kept is of another one */
+    if (c->type != type) { /* kept chunks have another type */
         forget_kept(c);
         c->type = type;
         c->cell = H5Tget_size(type);

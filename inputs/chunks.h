@@ -5,39 +5,41 @@
 
 typedef struct stencil_chunks stencil_chunks;
 
-/* Opens a dataset so that HDF5 keeps no chunks of it where they are read here; `usual`: its access properties
- * otherwise. Closed by the caller; negative on failure. */
+/* Opens a dataset; HDF5 caches none of its chunks where this code unpacks them. `usual`: access properties
+ * for other datasets. Closed by the caller; negative on failure. */
 hid_t stencil_chunks_dataset(hid_t file, const char *name, hid_t usual);
 
-/* NULL: the dataset is stored otherwise (HDF5 reads it), or there is no memory. It is borrowed. */
+/* Prepares reading of a dataset (borrowed) by chunks. NULL: it has no filtered chunks, so that HDF5 reads it,
+ * or memory ran out. */
 stencil_chunks *stencil_chunks_open(hid_t dataset);
 void stencil_chunks_close(stencil_chunks *chunks);
 
-/* Reads a box, in indices of the dataset, as a native type: all threads unpack its chunks, or where these are
- * NULL, HDF5 reads it. Chunks that were read stay in memory, up to 256 MiB of them, for boxes that share
- * them. NULL, or what is wrong, valid until the next call of HDF5. */
+/* Reads a box (dataset indices) as a native type: all threads unpack its chunks; with `chunks` NULL, HDF5
+ * reads it. Unpacked chunks, up to 256 MiB, stay in memory for boxes that share them. Returns NULL, or what
+ * is wrong, valid until the next HDF5 call. */
 const char *stencil_chunks_read(stencil_chunks *chunks, hid_t dataset, const stencil_box *box, hid_t type,
                                 const stencil_cells *to);
 
-/* Unpacks all chunks of such a dataset, and forgets them. NULL, or what is wrong with one. */
+/* Unpacks all chunks of a dataset with filters and discards them. Returns NULL, or what is wrong with a
+ * chunk. */
 const char *stencil_chunks_check(hid_t dataset);
 
-/* Tells whether a dataset has no chunk there, at that first element (index per axis). */
+/* Tells whether the chunk with that first element (index per axis) is not allocated in the file. */
 bool stencil_chunk_is_absent(hid_t dataset, const hsize_t *first);
 
-/* The grid of chunks of any dataset. */
+/* Extents of a dataset and of its chunks. */
 typedef struct stencil_chunk_grid {
     int rank;
-    hsize_t extent[H5S_MAX_RANK], size[H5S_MAX_RANK]; /* of the dataset, and of a chunk, in cells; [rank] */
+    hsize_t extent[H5S_MAX_RANK], size[H5S_MAX_RANK]; /* in cells: dataset and chunk; [rank] */
 } stencil_chunk_grid;
 
-/* False: there are no chunks. */
+/* Reads extents of a dataset and its chunks. False: the dataset is not chunked. */
 bool stencil_chunk_grid_read(stencil_chunk_grid *grid, hid_t dataset);
 
-/* Counts the cells per axis of the chunk whose first cell that is, as far as the dataset goes. */
+/* Gets the cells per axis of the chunk with that first cell, clipped to the dataset. */
 void stencil_chunk_part(const stencil_chunk_grid *grid, const hsize_t *first, hsize_t *count);
 
-/* Goes to the first cell of the next chunk, in array order, of those that a box meets; false behind the last
- * one, and then at the first one again. */
+/* Advances `first` to the first cell of the next chunk, in array order, that intersects the box; after the
+ * last chunk returns false and sets `first` to the first chunk. */
 bool stencil_chunk_next(const stencil_chunk_grid *grid, const hsize_t *from, const hsize_t *count,
                         hsize_t *first);

@@ -8,7 +8,7 @@
 
 #include "inputs/file.h"
 
-/* An even list may be off by this part of its step. */
+/* Relative deviation from equidistance, as a part of the step, that still counts as even. */
 #define EVEN 1e-3
 
 /* NAME of a scale that netCDF-4 makes for a dimension without coordinates. */
@@ -18,7 +18,8 @@ static bool is_time_name(const char *name) {
     return strcasecmp(name, "time") == 0 || strcasecmp(name, "t") == 0;
 }
 
-/* Tells whether a scale is one of time, by the conventions of CF ("Time Coordinate") or by its name. */
+/* Tells whether a dimension scale is one of time, by the conventions of CF ("Time Coordinate") or by its
+ * name. */
 static bool is_time(hid_t scale, const char *label) {
     char units[STENCIL_WORD_MAX], axis[STENCIL_WORD_MAX], standard[STENCIL_WORD_MAX];
     stencil_attribute_text(scale, "units", units, sizeof units);
@@ -28,7 +29,7 @@ static bool is_time(hid_t scale, const char *label) {
            strcmp(standard, "time") == 0;
 }
 
-/* The distance that stored numbers may have from what they stand for. */
+/* Returns the rounding error of stored coordinates. */
 static double rounding_of(const stencil_dataset *d, const stencil_values *values, double largest) {
     if (values->packed)
         return fabs(values->scale);
@@ -39,7 +40,7 @@ static double rounding_of(const stencil_dataset *d, const stencil_values *values
                                                           : DBL_EPSILON);
 }
 
-/* Measures how values lie on a line from the first to the last one. False: they are no coordinates. */
+/* Compares values with equidistant ones from the first to the last. False: they are no coordinates. */
 static bool measure(stencil_coordinates *c, const stencil_dataset *d, const stencil_values *values,
                     const double *value) {
     const int64_t n = d->is.count;
@@ -62,7 +63,7 @@ static bool measure(stencil_coordinates *c, const stencil_dataset *d, const sten
     return true;
 }
 
-/* A list of numbers, one for each of n cells: by its name in the file. */
+/* Reads coordinates from the list `name`, one number for each of n cells. */
 static bool read_list(const stencil_h5_input *input, const char *name, int64_t n, stencil_coordinates *c) {
     STENCIL_DATASET d = {0};
     stencil_values values;
@@ -83,7 +84,7 @@ static bool read_list(const stencil_h5_input *input, const char *name, int64_t n
     return known;
 }
 
-/* Takes a scale of /u, the first of an axis with coordinates. */
+/* Takes coordinates from an attached dimension scale, unless it has none. */
 static void take_scale(const stencil_h5_input *input, hid_t scale, int64_t n, stencil_coordinates *c) {
     char name[PATH_MAX], own[STENCIL_WORD_MAX];
     if (scale < 0 || H5Iget_name(scale, name, sizeof name) <= 0)
@@ -116,7 +117,7 @@ static void read_scales(const stencil_h5_input *input, hid_t u, const stencil_sp
     H5Dvlen_reclaim(a.type, a.space, H5P_DEFAULT, list);
 }
 
-/* Labels of axes, which need no scales. */
+/* Reads labels of axes, which can exist without dimension scales. */
 static void read_labels(hid_t u, const stencil_spec *spec, stencil_coordinates *axis) {
     STENCIL_ITEM a = stencil_item_attribute(u, "DIMENSION_LABELS");
     char *text[STENCIL_AXES] = {NULL};
@@ -148,7 +149,7 @@ void stencil_coordinates_read(const stencil_h5_input *input, const stencil_spec 
     for (int i = 0; i < spec->rank; i++) {
         const char *const *names = usual[STENCIL_AXES - spec->rank + i];
         for (int k = 0; k < 2 && axis[i].name[0] == '\0'; k++) {
-            bool taken = false; /* by another axis, as a scale */
+            bool taken = false; /* whether another axis has this list as a scale */
             for (int other = 0; other < spec->rank; other++)
                 taken = taken || strcmp(axis[other].name, names[k]) == 0;
             if (!taken && read_list(input, names[k], spec->extent[i], &axis[i]))

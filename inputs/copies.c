@@ -1,4 +1,4 @@
-/* Copies of objects and of attributes in another file, where HDF5's own ones break. */
+/* Copies objects and attributes to another file, avoiding faults of HDF5's copy functions. */
 #include <stdio.h>
 
 #include "base/words.h"
@@ -8,16 +8,16 @@ enum { NAME_CHARS = 1024 };
 
 const char *stencil_attribute_copy(hid_t from, const char *name, hid_t to, bool from_elsewhere) {
     STENCIL_ITEM item = stencil_item_attribute(from, name);
-    if (stencil_item_refers(&item)) /* stencil_references_copy() */
+    if (stencil_item_refers(&item)) /* references are copied by stencil_references_copy() */
         return from_elsewhere ? "it refers to objects of another file" : NULL;
     return stencil_item_copy(&item, to, name, NULL, NULL) < 0 ? stencil_h5_reason() : NULL;
 }
 
-/* The copy of an object, and of what is in it or its attributes, while they are copied. */
+/* State of copying an object with its members and attributes. */
 typedef struct copied {
     hid_t to;
-    const char *name; /* of the object */
-    int depth;        /* of groups in groups */
+    const char *name; /* name of the object */
+    int depth;        /* nesting depth of groups */
     stencil_notes *notes;
 } copied;
 enum { DEPTH_MAX = 32 };
@@ -39,7 +39,7 @@ void stencil_attributes_copy(hid_t from, hid_t to, const char *name, stencil_not
                            stencil_h5_reason());
 }
 
-/* The same for a copy that has none yet. */
+/* Copies an object's attributes, unless the copy already has some. */
 static void copy_attributes_of(hid_t from, hid_t to, const char *name, stencil_notes *notes) {
     H5O_info_t info;
     if (from >= 0 && to >= 0 && H5Oget_info1(to, &info) >= 0 && info.num_attrs == 0)
@@ -57,9 +57,8 @@ static herr_t copy_link(hid_t group, const char *name, const H5L_info_t *info, v
     return 0;
 }
 
-/* Copies an object and all that is in it with HDF5, but for attributes. HDF5 1.10 copies texts of variable
- * length in them without what it needs for it, and crashes, where an object has so many that it keeps them
- * apart. */
+/* Copies an object and its members by HDF5 without attributes, then the attributes one by one: HDF5 1.10
+ * crashes when copying variable-length texts in densely stored attributes. */
 static herr_t copy_whole(hid_t from, hid_t to, const char *name, stencil_notes *notes) {
     STENCIL_HANDLE how = H5Pcreate(H5P_OBJECT_COPY);
     if (how < 0 || H5Pset_copy_object(how, H5O_COPY_WITHOUT_ATTR_FLAG) < 0 ||
@@ -72,8 +71,8 @@ static herr_t copy_whole(hid_t from, hid_t to, const char *name, stencil_notes *
     return 0;
 }
 
-/* Tells whether an object is a dataset of values of variable length with a fill value: of that HDF5 copies
- * the place in the heap of the other file. */
+/* Tells whether an object is a dataset of variable-length values with a fill value, for which HDF5 copies an
+ * address in the heap of the original file. */
 static bool has_far_fill(hid_t object) {
     STENCIL_ITEM d = stencil_item_of(object);
     STENCIL_HANDLE create = d.type < 0 ? -1 : H5Dget_create_plist(object);
@@ -88,7 +87,7 @@ static herr_t find_far_fill(hid_t group, const char *name, const H5L_info_t *inf
     return object >= 0 && has_far_fill(object);
 }
 
-/* Makes such a dataset anew from its values, without the fill value. */
+/* Recreates a dataset of variable-length values from its values, without its fill value. */
 static herr_t copy_values(hid_t from, hid_t to, const char *name) {
     hsize_t size[H5S_MAX_RANK];
     STENCIL_ITEM d = stencil_item_of(from);
@@ -104,7 +103,7 @@ static herr_t copy_values(hid_t from, hid_t to, const char *name) {
     return made < 0 ? -1 : stencil_item_copy(&d, made, NULL, NULL, NULL);
 }
 
-/* A group is copied object by object where one in it cannot be copied by HDF5. */
+/* Copies a member of a group, for groups in which HDF5 cannot copy some member. */
 static herr_t copy_member(hid_t group, const char *name, const H5L_info_t *info, void *data) {
     const copied *c = data;
     const herr_t failed = info->type == H5L_TYPE_HARD

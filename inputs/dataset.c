@@ -14,25 +14,26 @@
 
 enum {
     NAME_CHARS = 4096,
-    DEPTH_MAX = 8, /* virtual datasets of virtual datasets */
+    DEPTH_MAX = 8, /* most levels of nested virtual datasets */
     GAP_MAX = 100,
-    SOURCES_MAX = 10000 /* of such sources, each as often as it is named: HDF5 opens every one to read */
+    SOURCES_MAX = 10000 /* most sources of nested virtual datasets, counted as often as named: HDF5 opens each
+                           of them */
 };
 
-/* A dataset. It is not open: HDF5 keeps the first view of an open one. */
+/* A dataset in a file, not opened, since HDF5 keeps an open virtual dataset's first view. */
 typedef struct stored {
     hid_t file;
-    const char *path, *name; /* of the file, of the dataset */
-    hid_t create, access;    /* its creation properties; access properties */
-    hid_t space;             /* its dataspace */
-    hsize_t bytes;           /* of its values */
+    const char *path, *name; /* path of the file, name of the dataset */
+    hid_t create, access;    /* HDF5 properties of creation and of access */
+    hid_t space;             /* the dataset's dataspace */
+    hsize_t bytes;           /* bytes of the dataset's values */
     int depth;
-    int64_t *unwritten; /* cells that nobody wrote, which are counted */
-    int64_t *sources;   /* that are left to be looked at */
-    bool chunks;        /* those of sources are unpacked to see that they are whole */
+    int64_t *unwritten; /* counter of cells that were never written */
+    int64_t *sources;   /* counter of sources that may still be checked */
+    bool chunks;        /* whether chunks of sources are unpacked to check that they are whole */
 } stored;
 
-/* The directory that HDF5 looks for other files in, from the environment, with a slash; "": none. */
+/* Gets the directory in which HDF5 looks for other files, from the environment, with a slash; "": none. */
 static void prefix_of(const stored *s, ssize_t (*get)(hid_t, char *, size_t), char prefix[NAME_CHARS]) {
     const ssize_t length = get(s->access, prefix, NAME_CHARS - 1);
     snprintf(prefix + (length > 0 ? length : 0), 2, "%s", length > 0 ? "/" : "");
@@ -41,14 +42,14 @@ static void prefix_of(const stored *s, ssize_t (*get)(hid_t, char *, size_t), ch
 static stencil_status check_stored(hid_t file, const char *path, const char *name, const stored *of,
                                    int64_t *unwritten, int64_t *sources);
 
-/* A source of a virtual dataset: its name, and what of it is taken. */
+/* A source of a virtual dataset: its file, its name and the selection that is mapped. */
 typedef struct source {
     const char *file, *name;
-    hid_t taken; /* a selection */
+    hid_t taken; /* selection of the source that is mapped */
 } source;
 
-/* Counts cells that are taken from a source in which nobody wrote them; where a part of a source is taken
- * that is virtual itself, none unless all of it was never written. */
+/* Counts mapped cells of a source that were never written. A partly mapped source that is itself virtual
+ * counts only if all of it was never written. `below`: unwritten cells of the whole source. */
 static void count_unwritten(const stored *s, const source *from, hid_t file, int64_t below) {
     STENCIL_ITEM dataset = stencil_item_dataset(file, from->name);
     const hssize_t all = dataset.count, taken = H5Sget_select_npoints(from->taken);
@@ -59,7 +60,7 @@ static void count_unwritten(const stored *s, const source *from, hid_t file, int
         *s->unwritten += stencil_cells_unwritten(dataset.id, from->taken);
 }
 
-/* Tells whether this file holds the source; *status tells what is wrong further down. */
+/* Tells whether the file `path` has the source, and checks it; *status is the check's error. */
 static bool holds(const stored *s, const char *path, const source *from, stencil_status *status) {
     hid_t opened = -1;
     int64_t below = 0;
@@ -72,12 +73,12 @@ static bool holds(const stored *s, const char *path, const source *from, stencil
     return true;
 }
 
-/* Looks for one source of a virtual dataset where HDF5 does. */
+/* Looks for a source of a virtual dataset in the directories that HDF5 searches. */
 static stencil_status check_source(const stored *s, const source *from) {
     const char *file = from->file;
     char place[4][NAME_CHARS], candidate[2 * NAME_CHARS], *real = realpath(s->path, NULL);
     const char *given = strcmp(file, ".") == 0 ? s->path : file;
-    const char *near = file[0] == '/' ? stencil_path_last(file) : file; /* HDF5 looks for that nearby, too */
+    const char *near = file[0] == '/' ? stencil_path_last(file) : file; /* HDF5 tries this, too */
     const char *const beside[] = {s->path, real != NULL ? real : s->path};
     place[0][0] = '\0';
     prefix_of(s, H5Pget_virtual_prefix, place[1]);
@@ -102,7 +103,8 @@ static stencil_status check_source(const stored *s, const source *from) {
          s->path, s->name, from->name, file);
 }
 
-/* Number of cells of a dataset where at most `gap` of its numbered sources in turn may be missing. */
+/* Returns the number of cells of a virtual dataset when up to `gap` consecutive numbered sources may be
+ * missing. */
 static hssize_t cells_with_gaps(const stored *s, hsize_t gap) {
     STENCIL_HANDLE access = H5Pcreate(H5P_DATASET_ACCESS);
     const bool set = access >= 0 && H5Pset_virtual_printf_gap(access, gap) >= 0;
@@ -111,7 +113,8 @@ static hssize_t cells_with_gaps(const stored *s, hsize_t gap) {
     return space < 0 ? -1 : H5Sget_simple_extent_npoints(space);
 }
 
-/* Names with a %: of numbered sources, as many as there are; no gap may be among them. */
+/* Checks all sources of a virtual dataset. A name with a % stands for numbered sources, as many as exist,
+ * with no number missing in between. */
 static stencil_status check_virtual(const stored *s) {
     size_t count = 0;
     hssize_t made = 0;
@@ -128,7 +131,7 @@ static stencil_status check_virtual(const stored *s) {
             TRY(check_source(s, &(source){file, name, taken}));
             continue;
         }
-        STENCIL_HANDLE whole = H5Pget_virtual_vspace(s->create, i); /* as the dataset was made */
+        STENCIL_HANDLE whole = H5Pget_virtual_vspace(s->create, i); /* extent at creation */
         const hssize_t had = whole < 0 ? 0 : H5Sget_simple_extent_npoints(whole);
         made = had > made ? had : made;
     }
@@ -140,7 +143,7 @@ static stencil_status check_virtual(const stored *s) {
     return STENCIL_OK;
 }
 
-/* HDF5 reads zeros behind the end of such a file. */
+/* Checks the sizes of external files, since HDF5 reads zeros beyond the end of one. */
 static stencil_status check_external(const stored *s, int count) {
     char prefix[NAME_CHARS], file[NAME_CHARS], candidate[2 * NAME_CHARS];
     hsize_t left = s->bytes;
@@ -152,7 +155,7 @@ static stencil_status check_external(const stored *s, int count) {
         CHECK(H5Pget_external(s->create, (unsigned)i, sizeof file, file, &offset, &size) >= 0, BAD_DATA,
               "'%s' is damaged: %s has a file without a name (%s)", s->path, s->name, stencil_h5_reason());
         snprintf(candidate, sizeof candidate, "%s%s", file[0] == '/' ? "" : prefix, file);
-        const hsize_t part = size < left ? size : left; /* H5F_UNLIMITED is the largest number */
+        const hsize_t part = size < left ? size : left; /* H5F_UNLIMITED exceeds every other size */
         CHECK(stat(candidate, &found) == 0 && S_ISREG(found.st_mode), BAD_DATA,
               "'%s': the values of %s are in the file '%s', which is missing: bring it back", s->path,
               s->name, candidate);
@@ -164,8 +167,8 @@ static stencil_status check_external(const stored *s, int count) {
     return STENCIL_OK;
 }
 
-/* `of`: the virtual dataset that it is a source of, or for the first one what is asked for. *unwritten: 0
- * before. *sources become fewer. */
+/* Checks that a dataset can be read whole. `of`: the virtual dataset of which it is a source, or for the
+ * first dataset the caller's wishes. *unwritten: 0 before. *sources is decremented. */
 static stencil_status check_stored(hid_t file, const char *path, const char *name, const stored *of,
                                    int64_t *unwritten, int64_t *sources) {
     const int depth = of->depth + 1;
@@ -191,7 +194,7 @@ static stencil_status check_stored(hid_t file, const char *path, const char *nam
                                       : STENCIL_OK;
 }
 
-/* Type and shape of an open one. */
+/* Gets type and shape of an open dataset. */
 static stencil_status describe(stencil_dataset *d, const char *advice) {
     STENCIL_ITEM item = stencil_item_of(d->id);
     CHECK(item.type >= 0, BAD_DATA, "'%s' is damaged: %s has no type (%s)", d->path, d->name,
@@ -230,7 +233,7 @@ stencil_status stencil_dataset_check_sources(hid_t file, const char *path, const
     return check_stored(file, path, name, &(stored){.depth = -1, .chunks = true}, &unwritten, &sources);
 }
 
-/* The place where its values stand as they are in memory; offset 0: there is none. */
+/* Finds the file position of a contiguous dataset in native format; offset 0: it is stored otherwise. */
 static stencil_place place_of(const stencil_dataset *dataset, hid_t file) {
     stencil_place place = {0, STENCIL_FLOAT64};
     STENCIL_HANDLE type = H5Dget_type(dataset->id);
@@ -252,7 +255,8 @@ stencil_status stencil_dataset_open(stencil_dataset *dataset, hid_t file, const 
     stencil_reading_at("%s", name);
     if (exists < 0 && advice == NULL)
         TRY(stencil_h5_check_version(path, name));
-    /* A name with `advice` is a user's: its groups may be missing, which HDF5 takes for an error. */
+    /* A name given with `advice` comes from a user: its groups may be missing, which HDF5 takes for an error.
+     */
     CHECK(exists >= 0 || advice != NULL, BAD_DATA, "'%s' is damaged: cannot look for %s (%s)", path, name,
           stencil_h5_reason());
     if (exists <= 0)
@@ -297,7 +301,7 @@ static stencil_status read_chunks(const stencil_dataset *d, const hsize_t *at, c
     return STENCIL_OK;
 }
 
-/* Whole inner axes, a run along the next one, one index of every other axis. */
+/* The block read has whole inner axes, a range along the next axis, and one index on each outer axis. */
 stencil_status stencil_dataset_read(const stencil_dataset *dataset, int64_t first, int64_t most,
                                     hid_t memory_type, void *values, int64_t *count) {
     hsize_t at[H5S_MAX_RANK], n[H5S_MAX_RANK];
@@ -342,7 +346,7 @@ int64_t stencil_dataset_bytes(hid_t dataset) {
 }
 
 int64_t stencil_dataset_chunk_bytes(hid_t dataset) {
-    const int64_t most = INT64_C(1) << 32; /* of HDF5 */
+    const int64_t most = INT64_C(1) << 32; /* most bytes of a chunk in HDF5 */
     stencil_chunk_grid grid;
     STENCIL_HANDLE type = H5Dget_type(dataset);
     if (type < 0 || !stencil_chunk_grid_read(&grid, dataset))

@@ -1,8 +1,7 @@
-/* HDF5's way to the bytes of files, by two drivers. One reads an input, and the files that links and virtual
- * datasets in it lead to, which HDF5 opens by the same driver: nothing but regular files is opened, and none
- * is waited for, as HDF5's own driver would for a FIFO. The other one has the descriptor of a sink.
- *
- * The interface is that of "HDF5 Virtual File Layer", H5FDpublic.h and H5FDdevelop.h. */
+/* Two HDF5 file drivers. One reads an input and the files that its links and virtual datasets lead to, which
+ * HDF5 opens by the same driver: it opens regular files only, and so never waits as HDF5's own driver would
+ * for a FIFO. The other one writes to the descriptor of a sink. The interface is that of "HDF5 Virtual File
+ * Layer", H5FDpublic.h and H5FDdevelop.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -21,10 +20,10 @@
 #endif
 
 typedef struct driver_file {
-    H5FD_t base;        /* HDF5's part, first */
-    stencil_sink *sink; /* NULL: the file is read alone */
-    int fd;             /* owned where there is no sink */
-    struct stat info;   /* of a file that is read alone */
+    H5FD_t base;        /* HDF5's base class, must be first */
+    stencil_sink *sink; /* NULL: the file is only read */
+    int fd;             /* descriptor, owned if there is no sink */
+    struct stat info;   /* identity of a file that is only read */
     haddr_t eoa, eof;
 } driver_file;
 
@@ -69,14 +68,14 @@ static herr_t close_file(H5FD_t *file) {
     return failed == 0 ? 0 : -1;
 }
 
-/* HDF5 shares what it knows of a file among all who have opened it. */
+/* Compares two open files: HDF5 shares its state of a file among all handles of that file. */
 static int compare(const H5FD_t *left, const H5FD_t *right) {
     const struct stat *a = &of(left)->info, *b = &of(right)->info;
     return a->st_dev != b->st_dev ? (a->st_dev < b->st_dev ? -1 : 1)
                                   : (a->st_ino > b->st_ino) - (a->st_ino < b->st_ino);
 }
 
-/* As HDF5's own driver for POSIX files. */
+/* Reports the same features as HDF5's own driver for POSIX files. */
 static herr_t query(const H5FD_t *file, unsigned long *flags) {
     (void)file;
     *flags = H5FD_FEAT_AGGREGATE_METADATA | H5FD_FEAT_ACCUMULATE_METADATA | H5FD_FEAT_DATA_SIEVE |
@@ -97,7 +96,7 @@ static herr_t set_eoa(H5FD_t *file, H5FD_mem_t type, haddr_t address) {
     return 0;
 }
 
-/* The space of a sink is there. */
+/* Returns the end of the file; a sink has its space reserved. */
 static haddr_t get_eof(const H5FD_t *file, H5FD_mem_t type) {
     (void)type;
     const driver_file *f = of(file);
@@ -128,8 +127,8 @@ int64_t stencil_h5_bytes(int fd, int64_t offset, void *to, const void *from, int
     return done;
 }
 
-/* Moves bytes of a file that HDF5 has opened. A sink that has failed once moves none, and HDF5 hears of no
- * failure of a sink. */
+/* Reads or writes bytes of a file for HDF5. After its first failure a sink moves no bytes, and HDF5 is not
+ * told of failures of a sink. */
 static int64_t move_of(const driver_file *f, haddr_t address, char *to, const char *from, size_t size) {
     if (f->sink != NULL && f->sink->error != 0)
         return 0;
@@ -140,7 +139,7 @@ static int64_t move_of(const driver_file *f, haddr_t address, char *to, const ch
     return 0;
 }
 
-/* Bytes behind the end of the file are zeros, as HDF5 asks for. */
+/* Reads bytes for HDF5; those beyond the end of the file are zeros, as HDF5 requires. */
 static herr_t read_bytes(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_t address, size_t size,
                          void *buffer) {
     (void)type, (void)transfer;
@@ -156,7 +155,7 @@ static herr_t write_bytes(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_t
     return of(file)->sink != NULL && move_of(of(file), address, NULL, buffer, size) >= 0 ? 0 : -1;
 }
 
-/* Not every file system has locks. */
+/* Locks a file; file systems without locks are accepted. */
 static herr_t lock_file(H5FD_t *file, hbool_t write) {
     return flock(of(file)->fd, (write ? LOCK_EX : LOCK_SH) | LOCK_NB) == 0 || errno != EWOULDBLOCK ? 0 : -1;
 }
@@ -165,14 +164,14 @@ static herr_t unlock_file(H5FD_t *file) {
     return flock(of(file)->fd, LOCK_UN) == 0 || errno != EWOULDBLOCK ? 0 : -1;
 }
 
-/* A driver is registered once, for good: as a file is closed, HDF5 1.10 reads the class after it gave up its
- * hold on it. */
+/* Registers a driver once and permanently: when HDF5 1.10 closes a file, it reads the driver's class after
+ * releasing it. */
 static hid_t driver_of(bool sink) {
     static hid_t driver[2];
     const H5FD_class_t kind = {
 #ifdef H5FD_CLASS_VERSION
         .version = H5FD_CLASS_VERSION,
-        .value = sink ? 513 : 514, /* of the range for drivers of one's own (256 … 65535) */
+        .value = sink ? 513 : 514, /* from HDF5's range for application-defined drivers (256 … 65535) */
 #endif
         .name = sink ? "stencil_sink" : "stencil_read",
         .maxaddr = (haddr_t)INT64_MAX,
@@ -200,8 +199,8 @@ static hid_t driver_of(bool sink) {
 hid_t stencil_h5_access(stencil_sink *sink) {
     const hid_t driver = driver_of(sink != NULL), access = driver < 0 ? -1 : H5Pcreate(H5P_FILE_ACCESS);
     bool set = access >= 0 && H5Pset_driver(access, driver, sink != NULL ? &sink : NULL) >= 0;
-    /* Objects that a failed writer left open must not keep a sink's file, and any version writes what the
-     * oldest one reads. */
+    /* Close a sink's file even if a failed writer left objects open, and write versions that the oldest HDF5
+     * reads. */
     if (sink != NULL)
         set = set && H5Pset_fclose_degree(access, H5F_CLOSE_STRONG) >= 0 &&
               H5Pset_libver_bounds(access, H5F_LIBVER_EARLIEST, H5F_LIBVER_LATEST) >= 0;

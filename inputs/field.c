@@ -1,5 +1,5 @@
-/* Which dataset of a file is the field: the one that is asked for, else the one that the attribute `field`
- * names, else /u. */
+/* Choice of the dataset that is the field: the one asked for, else the one that the attribute `field` names,
+ * else /u. */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 
 #define USUAL "/u"
 
-/* NULL, or why a field cannot have that name. */
+/* Returns why a field cannot have that name, or NULL. */
 static const char *find_fault(const char *name) {
     name += name[0] == '/';
     const bool dots = strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
@@ -23,10 +23,10 @@ static bool holds(hid_t file, const char *name) {
     return H5Lexists(file, name, H5P_DEFAULT) > 0;
 }
 
-/* The search for a name that was mistyped. */
+/* A search for the dataset that a mistyped name means. */
 typedef struct search {
     stencil_nearest near;
-    char name[STENCIL_FIELD_MAX]; /* that it has found; HDF5's own do not last */
+    char name[STENCIL_FIELD_MAX]; /* the nearest name, copied, since HDF5's names do not persist */
 } search;
 
 static herr_t offer(hid_t file, const char *name, const H5L_info_t *info, void *data) {
@@ -50,7 +50,7 @@ static bool find_near(hid_t file, const char *name, char found[STENCIL_FIELD_MAX
     return true;
 }
 
-/* Takes the name of a dataset in the root group, with or without its "/". */
+/* Stores a dataset's name, given with or without "/", as "/name", and "" for /u. */
 static void take(const char *name, char field[STENCIL_FIELD_MAX]) {
     snprintf(field, STENCIL_FIELD_MAX, "/%s", name + (name[0] == '/'));
     if (strcmp(field, USUAL) == 0)
@@ -73,8 +73,8 @@ stencil_status stencil_field_choose(hid_t file, const char *path, const char *as
     if (!read && H5Aexists(file, "field") <= 0)
         return STENCIL_OK;
     fault = read ? find_fault(stated) : "it is no text";
-    /* The attribute of a file with /u and without that dataset may mean something else, unless a run wrote it
-     * or it is mistyped. */
+    /* In a file with /u, an attribute `field` that names no dataset may mean something else, unless a run
+     * wrote it or it is mistyped. */
     const bool near = fault == NULL && !holds(file, stated) && find_near(file, stated, other),
                exists = fault != NULL && read && stated[0] != '\0' && holds(file, stated);
     CHECK(!near, BAD_DATA, "'%s': attribute 'field' is '%s', which is no dataset: did you mean %s?", path,
@@ -90,7 +90,7 @@ stencil_status stencil_field_choose(hid_t file, const char *path, const char *as
     return STENCIL_OK;
 }
 
-/* The first dataset that a field may be. */
+/* Finds the first dataset that could be a field. */
 static herr_t find_candidate(hid_t file, const char *name, const H5L_info_t *info, void *found) {
     STENCIL_ITEM d =
         stencil_item_dataset(info->type == H5L_TYPE_HARD && find_fault(name) == NULL ? file : -1, name);

@@ -1,6 +1,6 @@
-/* Filters of chunks, undone: "HDF5 File Format Specification", IV.A.2.l (Filter Pipeline); Fletcher's
- * checksum of 1982 over 16-bit words, the first byte of a word being the higher one. HDF5 1.10 takes whatever
- * comes out of a stream for a whole chunk, and reads behind its end where that was too short. */
+/* Undoes filters of chunks: "HDF5 File Format Specification", IV.A.2.l (Filter Pipeline); Fletcher's checksum
+ * of 1982 over 16-bit words whose first byte is the higher one. HDF5 1.10 takes the output of a stream for a
+ * whole chunk, and where it is short reads beyond its end. */
 #include "inputs/filters.h"
 
 #include <stdlib.h>
@@ -40,7 +40,7 @@ static uint32_t number_at(const unsigned char *at) {
     return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
 }
 
-/* So many bytes, or (not exact) at most so many. NULL, or what is wrong; so for the two below. */
+/* Inflates to exactly `wanted` bytes, or (not exact) at most that many. Returns NULL, or what is wrong. */
 static const char *inflate_bytes(stencil_bytes *b, size_t wanted, bool exact) {
     z_stream stream = {.next_in = b->at, .avail_in = (uInt)b->count, .avail_out = (uInt)(wanted + 1)};
     unsigned char *out = malloc(wanted + 1);
@@ -63,7 +63,7 @@ static const char *inflate_bytes(stencil_bytes *b, size_t wanted, bool exact) {
 }
 
 static uint32_t fletcher32(const unsigned char *at, size_t count) {
-    enum { WORDS = 360 }; /* whose sums fit into 32 bits */
+    enum { WORDS = 360 }; /* words whose sums fit into 32 bits */
     uint32_t one = 0, two = 0;
     for (size_t i = 0; i < count;) {
         for (int k = 0; k < WORDS && i < count; k++, i += 2) {
@@ -78,7 +78,8 @@ static uint32_t fletcher32(const unsigned char *at, size_t count) {
     return two << 16 | one;
 }
 
-/* Some versions of HDF5 have written the bytes of each half in the other order. */
+/* Checks and removes a Fletcher32 checksum, in either byte order of each half, since some HDF5 versions
+ * swapped the bytes. */
 static const char *check_sum(stencil_bytes *b) {
     if (b->count < CHECKSUM_BYTES)
         return "a checksum is missing";
@@ -89,7 +90,7 @@ static const char *check_sum(stencil_bytes *b) {
     return given == sum || given == swapped ? NULL : "data error detected by Fletcher32 checksum";
 }
 
-/* The k-th bytes of all elements stand together, for each k. */
+/* Undoes the shuffle filter, which stores the k-th bytes of all elements together, for each k. */
 static inline void gather(unsigned char *restrict out, const unsigned char *restrict in, size_t count,
                           size_t size) {
     for (size_t i = 0; i < count; i++)
@@ -116,18 +117,17 @@ static const char *unshuffle(stencil_bytes *b, size_t size) {
     return NULL;
 }
 
-/* Tells whether so many bytes can be what another filter made of a whole chunk: HDF5 reads behind the end of
- * fewer. Of filters that are not its own nobody knows.
- *
- * H5Zscaleoffset.c: a head of 21 bytes, which begins with the bits of a number, and the numbers; H5Znbit.c:
- * the bits of the numbers; H5Zszip.c: the bytes that there were, and the rest. */
+/* Tells whether a stream that only HDF5 can decode is long enough for a whole chunk, since HDF5 reads beyond
+ * the end of shorter ones; true for third-party filters. H5Zscaleoffset.c: a head of 21 bytes, which begins
+ * with the bits per number, then the numbers; H5Znbit.c: the bits of the numbers; H5Zszip.c: the unpacked
+ * size, then the packed bytes. */
 static bool is_enough(const stencil_filters *f, int i, const stencil_bytes *b) {
     enum { HEAD = 21, SCALE_INTEGER = 2, SZIP_HEAD = 4 };
     const unsigned *value = f->value[i];
     const uint64_t whole = (uint64_t)f->elements * f->element;
     if (f->id[i] == H5Z_FILTER_SCALEOFFSET) {
         const uint64_t bits = b->count >= HEAD ? number_at(b->at) : 0;
-        if (value[0] == SCALE_INTEGER && value[1] == 8 * f->element) /* it leaves them as they are */
+        if (value[0] == SCALE_INTEGER && value[1] == 8 * f->element) /* full width: stored unpacked */
             return b->count >= whole;
         return b->count >= HEAD && value[2] == f->elements && value[4] == f->element &&
                bits <= 8 * f->element && b->count >= HEAD + (value[2] * bits + 7) / 8;
@@ -140,8 +140,8 @@ static bool is_enough(const stencil_filters *f, int i, const stencil_bytes *b) {
     return true;
 }
 
-/* The bytes that gzip was given: those of a chunk, and of the checksum where that came first. What another
- * filter gave it is not known. */
+/* Returns the bytes that gzip packed: those of a chunk, and a checksum that was added first. Growth by other
+ * filters is not known. */
 static size_t given_to_gzip(const stencil_filters *f, uint32_t skipped, int i) {
     size_t bytes = f->elements * f->element;
     for (int k = 0; k < i; k++)

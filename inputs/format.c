@@ -1,5 +1,5 @@
-/* Objects and attributes that the format does not define: those that look as if they were meant for it are
- * noted, and all are kept in the result. */
+/* Objects and attributes that the format does not define: notes those that look as if meant for it, and
+ * copies all to the result. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,21 +11,21 @@
 #include "inputs/file.h"
 #include "inputs/reading.h"
 
-/* Something in a file that is not the format's, and who is told. */
+/* An object or attribute that the format does not define, and the visit that found it. */
 typedef struct own {
     const stencil_h5_input *input;
     stencil_notes *notes;
     void (*visit)(const struct own *own);
-    const stencil_spec *spec; /* for notes: of the problem */
-    hid_t to, to_field;       /* for copies: the other file, its field */
-    bool elsewhere;           /* the field stands in another file than the rest */
+    const stencil_spec *spec; /* for notes: spec of the problem */
+    hid_t to, to_field;       /* for copies: the result's file, and its field */
+    bool elsewhere;           /* the field is a link to another file */
     stencil_name_place place;
-    hid_t at; /* where it stands */
+    hid_t at; /* the group or object that has the name */
     const char *name;
-    H5L_type_t link; /* that it is, unless it is an attribute */
+    H5L_type_t link; /* type of the link, unless the name is an attribute's */
 } own;
 
-/* The index-th name: the field comes first. */
+/* Returns the index-th name of the format; the field's name comes first. */
 static stencil_known name_at(const own *own, int index) {
     return index == 0 ? (stencil_known){own->input->facts.field + 1, STENCIL_OBJECT, false}
                       : stencil_format_name(index - 1);
@@ -40,7 +40,7 @@ static bool is_known(const own *own, stencil_name_place place) {
     return false;
 }
 
-/* "attribute 'alpha' of /u", "/uu": a name at a place, for messages. */
+/* Describes a name for messages, such as "attribute 'alpha' of /u" or "/uu". */
 static void describe(const own *own, stencil_name_place place, const char *name, char *text, size_t size) {
     if (place == STENCIL_ATTRIBUTE)
         snprintf(text, size, "attribute '%s'", name);
@@ -68,7 +68,8 @@ static herr_t visit_link(hid_t at, const char *name, const H5L_info_t *info, voi
     return visit_name(data, at, name);
 }
 
-/* False: not all of it, see stencil_h5_reason(). */
+/* Visits all names in the file that the format does not define. False: some could not be visited, see
+ * stencil_h5_reason(). */
 static bool visit_own(own *o) {
     const hid_t file = o->input->file;
     STENCIL_HANDLE u = H5Dopen2(file, o->input->facts.field, H5P_DEFAULT);
@@ -88,14 +89,15 @@ static bool visit_own(own *o) {
     return all;
 }
 
-/* The first letter is hardly ever the wrong one, whatever its case, and short words are near to many. */
+/* Tells whether `word` may be a misspelt `name`: typing errors rarely change the first letter, and a word of
+ * up to 3 letters resembles too many names. */
 static bool may_be(const char *word, const char *name) {
     return tolower((unsigned char)word[0]) == tolower((unsigned char)name[0]) &&
            (strlen(word) > 3 || strcasecmp(word, name) == 0);
 }
 
-/* The name that it may have meant, of equally near ones one of the same place; none where it says a unit,
- * such as time_unit, or is the usual name of a coordinate. */
+/* Returns the format's name that was probably meant, preferring equally near names of the same place; none
+ * for names of units, such as time_unit, and for `time`. */
 static stencil_known nearest(const own *own) {
     stencil_nearest near = {.word = own->name, .strict = 2};
     stencil_known found = {NULL, STENCIL_ATTRIBUTE, false}, k;
@@ -112,8 +114,8 @@ static stencil_known nearest(const own *own) {
     return found;
 }
 
-/* Coordinates of all cells have the shape of the field, too, and are meant for readers: x, y, z, and what the
- * field's attribute `coordinates` names (CF). */
+/* Tells whether an object has coordinates of all cells, which have the field's shape: x, y, z, and those
+ * named by the field's attribute `coordinates` (CF). */
 static bool is_coordinate(const own *own) {
     char text[256] = "";
     if (strlen(own->name) == 1 && strchr("xyzXYZ", own->name[0]) != NULL)
@@ -127,7 +129,7 @@ static bool is_coordinate(const own *own) {
     return false;
 }
 
-/* Another name of the field itself. */
+/* Tells whether an object is the field itself under another name. */
 static bool is_field(const own *own) {
     H5O_info_t this, field;
     return H5Oget_info_by_name1(own->at, own->name, &this, H5P_DEFAULT) >= 0 &&
@@ -143,7 +145,7 @@ static void note_own(const own *own) {
                  field = stencil_item_dataset(array.space >= 0 ? own->at : -1, own->input->facts.field);
     describe(own, own->place, own->name, what, sizeof what);
     stencil_reading_at("%s", what);
-    if (own->place == STENCIL_ATTRIBUTE && strcmp(own->name, "field") == 0) /* told already */
+    if (own->place == STENCIL_ATTRIBUTE && strcmp(own->name, "field") == 0) /* has its own note */
         return;
     if (own->place != STENCIL_MEMBER && !is_known(own, STENCIL_ATTRIBUTE) &&
         stencil_alias_note(&(stencil_named){own->at, own->name, what, own->place}, own->spec, notes))
@@ -159,7 +161,8 @@ static void note_own(const own *own) {
                            own->input->facts.field);
 }
 
-/* Results of version 0.1.0 have no steps_total. */
+/* Tells whether a run wrote the file, by /provenance, since results of version 0.1.0 have no attribute
+ * steps_total. */
 static bool is_of_run(hid_t file) {
     STENCIL_HANDLE group = stencil_h5_group(file, "provenance");
     return group >= 0 && H5Aexists(group, "steps_done") > 0;
@@ -201,7 +204,7 @@ static void copy_own(const own *own) {
                   : stencil_attribute_copy(own->at, name, own->to_field, own->elsewhere);
     else if (own->place == STENCIL_OBJECT && own->link == H5L_TYPE_HARD)
         failed = stencil_object_copy(own->at, own->to, name, 0, own->notes);
-    else if (own->place == STENCIL_OBJECT) /* stays a link: what it leads to may be large, or nowhere */
+    else if (own->place == STENCIL_OBJECT) /* links are not followed */
         failed = H5Lcopy(own->at, name, own->to, name, H5P_DEFAULT, H5P_DEFAULT);
     if (failed < 0)
         why = stencil_h5_reason();

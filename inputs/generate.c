@@ -13,10 +13,10 @@ const char *const stencil_initial_names[] = {"zero", "random", "hot-edge", "sine
 
 const char *const stencil_generate_source_names[] = {"auto", "none", "manufactured", NULL};
 
-/* A file while it is being generated. */
+/* State of generating a problem file. */
 typedef struct generator {
     const stencil_generate_options *options;
-    stencil_problem problem; /* resolved, without fields */
+    stencil_problem problem; /* resolved problem, without fields */
     stencil_sink sink;
 } generator;
 
@@ -32,7 +32,7 @@ double stencil_random_number(uint64_t seed, stencil_precision precision, uint64_
                                         : (double)(at[0] >> 8) * 0x1p-24;
 }
 
-/* The spec of the new file: the unit domain where a problem is given no spacing. */
+/* Completes the spec of the new file: without a spacing, the domain is the unit square or cube. */
 static stencil_spec complete_spec(const stencil_generate_options *options) {
     stencil_spec spec = options->spec;
     const bool manufactured = options->source == STENCIL_GENERATE_SOURCE_AUTO
@@ -49,7 +49,7 @@ static stencil_spec complete_spec(const stencil_generate_options *options) {
     return spec;
 }
 
-/* m(i) of an axis. The sines are folded at their symmetry, so that they vanish exactly on both ends. */
+/* Returns the mode m(i) of an axis. Sines use their symmetry, so that they vanish exactly at both ends. */
 static double mode_value(const stencil_problem *problem, int axis, int64_t i) {
     const int64_t n = problem->extent[axis];
     if (axis < STENCIL_AXES - problem->rank)
@@ -64,7 +64,8 @@ static double mode_value(const stencil_problem *problem, int axis, int64_t i) {
     }
 }
 
-/* Returns the factor of the modes' product in /f: the second derivative of an axis' mode is -k^2 times it. */
+/* Returns the factor of the modes' product in /f: along each axis, the second derivative of the mode is -k^2
+ * times the mode. */
 static double source_factor(const stencil_problem *problem) {
     double factor = 0.0;
     for (int axis = STENCIL_AXES - problem->rank; axis < STENCIL_AXES; axis++) {
@@ -85,8 +86,8 @@ static stencil_status check_interrupt(const generator *g) {
     return STENCIL_OK;
 }
 
-/* The values of a block, as if they were read: the initial ones, or of /f the product of the modes, by a
- * factor. */
+/* Computes the values of a block in place of reading: initial values, or for /f a factor times the product of
+ * the modes. */
 static stencil_status make_box(void *context, stencil_array array, const stencil_box *box,
                                const stencil_cells *to) {
     const generator *g = context;

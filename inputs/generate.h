@@ -1,12 +1,12 @@
-/* New problem files, for `stencil new`. */
+/* Creation of new problem files, for `stencil new`. */
 #pragma once
 
 #include <signal.h>
 
 #include "solver/problem/problem.h"
 
-/* Initial values, times the amplitude. The modes m_a(i) of axis a with N cells are sin(pi i/(N-1)) where it
- * is fixed, sin(2 pi i/N) where it is periodic, cos(pi (i + 1/2)/N) where it is mirrored. */
+/* Kinds of initial values, before multiplication by the amplitude. The mode m_a(i) of axis a with N cells is
+ * sin(pi i/(N-1)) on a fixed axis, sin(2 pi i/N) on a periodic one, cos(pi (i + 1/2)/N) on a mirrored one. */
 typedef enum stencil_initial {
     STENCIL_INITIAL_ZERO,
     STENCIL_INITIAL_RANDOM,   /* uniform in [0, 1): stencil_random_number() k belongs to cell k in array order
@@ -16,7 +16,7 @@ typedef enum stencil_initial {
     STENCIL_INITIAL_COUNT
 } stencil_initial;
 
-/* "zero", "random", "hot-edge", "sine", NULL. */
+/* Names of the initial values: "zero", "random", "hot-edge", "sine", NULL. */
 extern const char *const stencil_initial_names[STENCIL_INITIAL_COUNT + 1];
 
 typedef enum stencil_generate_source {
@@ -29,34 +29,35 @@ typedef enum stencil_generate_source {
     STENCIL_GENERATE_SOURCE_COUNT
 } stencil_generate_source;
 
-/* "auto", "none", "manufactured", NULL. */
+/* Names of the sources: "auto", "none", "manufactured", NULL. */
 extern const char *const stencil_generate_source_names[STENCIL_GENERATE_SOURCE_COUNT + 1];
 
 typedef struct stencil_generate_options {
-    const char *path; /* of the new file */
-    bool force;       /* may replace an existing file */
+    const char *path; /* path of the new file */
+    bool force;       /* whether an existing file may be replaced */
     /* Rank, extent, precision, stencil or problem, boundary, stop rule, … of the new file; spec.source is
      * ignored. For a problem without spacing the domain has length 1 on every axis: h = 1/(N-1) on fixed axes
-     * (cells stand on both ends), 1/N on periodic (cell N is cell 0 again) and
-     * mirrored ones (the mirror stands half a cell outside). */
+     * (cells lie on both ends), 1/N on periodic ones (cell N is cell 0) and mirrored ones (the mirror lies
+     * half a cell outside). */
     stencil_spec spec;
     stencil_initial initial;
-    uint64_t seed;    /* of random */
+    uint64_t seed;    /* seed of random initial values */
     double amplitude; /* factor of the initial values; 1 is usual */
     stencil_generate_source source;
-    const volatile sig_atomic_t *interrupt; /* not 0: stop between two blocks; NULL: nobody asks for it */
+    const volatile sig_atomic_t *interrupt; /* not 0: stop between two blocks; NULL: never */
 } stencil_generate_options;
 
-/* Number `index` of the stream of a seed, uniform in [0, 1): of float32 the upper 24 bits of word `index`
- * times 2^-24, of float64 the upper 53 bits of word[2 index + 1] * 2^32 + word[2 index] times 2^-53. Exact.
- * Words come from Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2, 3", SC'11, section
- * 4.3), which is counter-based: any number can be had without the rest. Block b, of four words, has the key
- * (low, high half of the seed) and the counter (low, high half of b / 65536, b % 65536, 0): cuRAND's order
- * for CURAND_RNG_PSEUDO_PHILOX4_32_10, 65536 subsequences in turn. */
+/* Returns number `index` of the random stream of a seed, uniform in [0, 1): for float32 the upper 24 bits of
+ * word `index` times 2^-24, for float64 the upper 53 bits of word[2 index + 1] * 2^32 + word[2 index] times
+ * 2^-53; both exact. Words come from Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2,
+ * 3", SC'11, section 4.3), which is counter-based: any number can be computed without the others. Block b, of
+ * four words, has the key (low, high half of the seed) and the counter (low, high half of b / 65536, b %
+ * 65536, 0): cuRAND's order for CURAND_RNG_PSEUDO_PHILOX4_32_10, 65536 subsequences in round-robin order. */
 double stencil_random_number(uint64_t seed, stencil_precision precision, uint64_t index);
 
-/* Writes the file, block by block: it may be larger than memory. It is whole under its final name or not
- * there. BAD_DATA: a problem that could not be solved (as stencil_problem_resolve), an amplitude that is not
- * finite. USAGE: a manufactured source for another problem than poisson. INTERRUPTED: on request,
- * before the file was complete. CANNOT_CREATE, IO: as stencil_output_open. */
+/* Generates a problem file block by block, so that it may be larger than memory. The file appears whole under
+ * its final name or not at all. Errors: BAD_DATA: a problem that could not be solved (as
+ * stencil_problem_resolve()), an amplitude that is not finite. USAGE: a manufactured source for another
+ * problem than poisson. INTERRUPTED: on request, before the file was complete. CANNOT_CREATE, IO: as
+ * stencil_output_open(). */
 stencil_status stencil_generate(const stencil_generate_options *options);

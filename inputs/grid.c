@@ -1,5 +1,5 @@
-/* The grid that a file describes beside the attributes of the format: spacing by coordinates, and axes that
- * are none of space. */
+/* The grid that a file describes by means other than the format's attributes: spacing from coordinates, and
+ * axes that are not of space. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -9,13 +9,13 @@
 
 #define PI 3.14159265358979323846
 
-/* Steps that differ by this part of one are another spacing, and not a rounded one. */
+/* Relative difference of steps above which they are different spacings, not rounding. */
 #define SAME_STEP 1e-3
 
-/* Files of chunks that are larger are not unpacked to look at a few lines. */
+/* Largest chunk that is unpacked to read only a few lines of cells. */
 #define LOOK_BYTES ((hsize_t)256 << 20)
 
-/* An input's grid while it is looked at; axes in array order. */
+/* An input's grid while it is examined; axes in array order. */
 typedef struct grid {
     stencil_h5_input *input;
     const stencil_spec *spec;
@@ -31,17 +31,17 @@ static bool is_step_of(const stencil_coordinates *c, double spacing) {
     return fabs(c->step - spacing) <= SAME_STEP * c->step + 2 * c->rounding;
 }
 
-/* "0.1 x 0.2" */
+/* Adds a number to a text such as "0.1 x 0.2". */
 static void add_number(char *text, size_t size, double value) {
     stencil_text_add(text, size, "%s%.6g", text[0] != '\0' ? " x " : "", value);
 }
 
-/* "/y and /x", of those that have such coordinates. */
+/* Adds a name to a text such as "/y and /x". */
 static void add_name(char *text, size_t size, const char *name) {
     stencil_text_add(text, size, "%s%s", text[0] != '\0' ? " and " : "", name);
 }
 
-/* Files of time series have such an axis for each array, be it of one time. */
+/* Checks for an axis of time: files of time series have one, even with a single time. */
 static stencil_status check_time(const grid *g) {
     for (int i = 0; i < g->spec->rank; i++) {
         if (!g->axis[i].time)
@@ -68,7 +68,7 @@ static int find_label(const stencil_coordinates *axis, int rank, const char *lab
     return -1;
 }
 
-/* A source whose axes have the names of the field's, in another order, is of the transposed field. */
+/* Refuses a source whose axes have the field's names in another order: it belongs to the transposed field. */
 static stencil_status check_source(const grid *g) {
     const int rank = g->spec->rank;
     const char *name = stencil_source_names[g->spec->source];
@@ -91,7 +91,7 @@ static stencil_status check_source(const grid *g) {
     return STENCIL_OK;
 }
 
-/* An image has an axis of colours, first or last. */
+/* Notes a first or last axis that looks like an image's colours. */
 static void note_image(const grid *g) {
     enum { LONG = 32 };
     const int64_t *n = g->spec->extent;
@@ -108,14 +108,15 @@ static void note_image(const grid *g) {
     }
 }
 
-/* Lengths that people choose: whole numbers and multiples of pi. */
+/* Tells whether a length is one that people choose: a whole number or a multiple of pi. */
 static bool is_usual_length(double length, double rounding) {
     const double within = 1e-6 * length + rounding, turns = length / PI;
     return length < 1000.5 && ((length > 0.5 && fabs(length - round(length)) <= within) ||
                                (turns > 0.5 && turns < 8.5 && fabs(turns - round(turns)) * PI <= within));
 }
 
-/* linspace() gives both ends of a period; the step of cells that go around is then not the period's. */
+/* Tells whether coordinates include both ends of a period, as from linspace(), which makes their step differ
+ * from that of a periodic axis. */
 static bool repeats_endpoint(const stencil_coordinates *c) {
     const double length = fabs(c->last - c->first), rounding = 2 * c->rounding;
     return c->name[0] != '\0' && c->even &&
@@ -123,8 +124,8 @@ static bool repeats_endpoint(const stencil_coordinates *c) {
             (is_usual_length(length, rounding) && !is_usual_length(length + c->step, rounding)));
 }
 
-/* Lines across an axis at its ends: those of the cells 0, 1, n - 2 and n - 1. In the middle of the axis that
- * they go along, so many cells of each: a cell of each row of a file may be as far apart as its pages. */
+/* Number of lines of cells read at the ends of an axis (cells 0, 1, n - 2 and n - 1), and most cells per
+ * line, from the middle of the line's axis. Few cells, since each may lie in another page of the file. */
 enum { LINES = 4, LINE_CELLS = 256 };
 
 static int64_t line_cells(const grid *g, int along) {
@@ -146,8 +147,8 @@ static bool read_lines(const grid *g, hid_t u, stencil_chunks *chunks, int axis,
     return read;
 }
 
-/* Tells whether the last cells are the first ones again, and the field goes on beyond them as it began: not
- * so where it only is symmetric. */
+/* Tells whether the last cells repeat the first ones and the field continues periodically; false for a merely
+ * symmetric field. */
 static bool go_around(const double *value, int64_t n) {
     double apart = 0, first = 0, last = 0, both = 0;
     for (int64_t i = 0; i < n; i++) {
@@ -207,7 +208,7 @@ static void note_uneven(const grid *g, const stencil_coordinates *c) {
                        c->name, c->name, c->uneven_at);
 }
 
-/* Spacing that is given, beside coordinates. */
+/* Compares a given spacing with the file's coordinates. */
 static void compare_spacing(const grid *g) {
     const int rank = g->spec->rank;
     char given[80] = "", apart[80] = "", names[3 * STENCIL_WORD_MAX + 16] = "";
@@ -234,7 +235,7 @@ static void compare_spacing(const grid *g) {
             swapped ? ", and seems to be given the other way round" : "; spacing counts");
 }
 
-/* Nobody gave a spacing, and coordinates do not give all of it. */
+/* Notes that the spacing is 1 by default, since coordinates do not give it for all axes. */
 static void note_unit_spacing(const grid *g) {
     for (int i = 0; i < g->spec->rank; i++) {
         const stencil_coordinates *c = &g->axis[i];

@@ -21,7 +21,8 @@ static herr_t first_description(unsigned n, const H5E_error2_t *error, void *tex
 
 const char *stencil_h5_reason(void) {
     static _Thread_local char text[REASON_CHARS] = "no details";
-    /* The next call of HDF5, a close say, empties its record: then the last description stands. */
+    /* Copies HDF5's description, since the next HDF5 call, such as a close, clears its error stack; the copy
+     * stays valid. */
     if (H5Eget_num(H5E_DEFAULT) > 0)
         H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, first_description, text);
     for (char *c = text; *c != '\0'; c++)
@@ -72,7 +73,7 @@ bool stencil_h5_is_sound(hid_t type) {
             mantissa_bits > 0 && mantissa_bits <= bits && mantissa <= bits - mantissa_bits);
 }
 
-/* Takes over the id. */
+/* Makes an item of an open object, and takes ownership of its id. */
 static stencil_item item_of(hid_t id) {
     stencil_item item = {id, -1, -1, H5T_NO_CLASS, -1};
     const bool is_attribute = id >= 0 && H5Iget_type(id) == H5I_ATTR;

@@ -1,13 +1,14 @@
-/* An input where HDF5 reads it: what it says of the problem, and boxes of its cells. */
+/* An input inside the reading process: its problem description, and boxes of its cells. */
 #include <string.h>
 
 #include "inputs/chunks.h"
 #include "inputs/file.h"
 #include "inputs/reading.h"
 
-/* Room for a layer of chunks, so that slabs that cut through chunks do not unpack them again and again. */
+/* Size of HDF5's chunk cache: a layer of chunks, so that slabs which cut through chunks do not unpack them
+ * repeatedly. */
 #define CHUNK_CACHE_BYTES ((size_t)256 << 20)
-#define CHUNK_CACHE_SLOTS ((size_t)12421) /* a prime, as HDF5 advises */
+#define CHUNK_CACHE_SLOTS ((size_t)12421) /* a prime number, as HDF5 recommends */
 
 static stencil_status check_shape(const stencil_h5_input *input, const char *name, bool same) {
     CHECK(same, BAD_DATA, "'%s': %s has another shape than %s; give one value for each cell of %s",
@@ -15,7 +16,7 @@ static stencil_status check_shape(const stencil_h5_input *input, const char *nam
     return STENCIL_OK;
 }
 
-/* Fills in what the spec has to know of the field, or of a source, which may be missing. */
+/* Sets the shape and type of the field or of a source, which may be missing, in the spec. */
 static stencil_status inspect(stencil_h5_input *input, stencil_source source, stencil_spec *spec) {
     const char *path = input->path, *name = stencil_array_name(&input->facts, source);
     const bool is_field = source == STENCIL_SOURCE_NONE;
@@ -84,7 +85,7 @@ void stencil_h5_input_rest(stencil_h5_input *input) {
     input->dataset = 0;
 }
 
-/* Keeps it open, with its chunks, for the next box. */
+/* Opens a dataset and keeps it open, with its unpacked chunks, for the next box. */
 static stencil_status open_dataset(stencil_h5_input *input, stencil_source source) {
     const char *name = stencil_array_name(&input->facts, source);
     stencil_reading_at("cells of %s", name);
@@ -109,7 +110,7 @@ stencil_status stencil_h5_input_read(stencil_h5_input *input, stencil_source sou
                *reason = stencil_chunks_read(input->chunks, input->dataset, box, type, to);
     if (reason == NULL)
         return STENCIL_OK;
-    /* Chunks are unpacked one by one, beside what the run was found to need. */
+    /* Unpacked chunks need memory in addition to the estimate for the run. */
     CHECK(strstr(reason, "memory allocation failed") == NULL, NO_MEMORY,
           "there is no memory to unpack a chunk of %s (--read-memory allows more)", name);
     TRY(stencil_h5_check_filters(input->dataset, input->path, name, true));

@@ -1,4 +1,4 @@
-/* An open input, as the rest of the program has it: what its file says, asked of the process that reads it.
+/* An open input as seen by the rest of the program: its file's contents, requested from the reading process.
  */
 #define _DEFAULT_SOURCE /* pread, realpath */
 
@@ -31,7 +31,7 @@ stencil_status stencil_input_check_unchanged(const stencil_input *input) {
     return STENCIL_OK;
 }
 
-/* The numbers of a dataset lie within the file. */
+/* Checks that the numbers of a contiguous dataset lie within the file. */
 static stencil_status check_within(const stencil_input *input, const char *name, const stencil_place *place,
                                    const int64_t *extent, int rank) {
     int64_t bytes = (int64_t)stencil_precision_bytes(place->precision);
@@ -44,7 +44,7 @@ static stencil_status check_within(const stencil_input *input, const char *name,
     return STENCIL_OK;
 }
 
-/* A path that leads elsewhere in another process. */
+/* Tells whether a path, such as /proc/self/…, names another file in another process. */
 static bool is_of_this_process(const char *path) {
     static const char *const begins[] = {"/proc/self/", "/proc/thread-self/", "/dev/fd/", "/dev/stdin"};
     for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
@@ -53,7 +53,8 @@ static bool is_of_this_process(const char *path) {
     return false;
 }
 
-/* Starts the process; what it is asked first goes on its way beside what this one has to do. */
+/* Starts the reading process and sends the first request, which it handles while this process initialises
+ * HDF5. */
 static stencil_status open_file(stencil_input *input, const char *path, const stencil_input_options *options,
                                 bool looks, stencil_say_open *found) {
     stencil_ask_open question = {.looks = looks, .named = options != NULL && options->field != NULL};
@@ -65,7 +66,7 @@ static stencil_status open_file(stencil_input *input, const char *path, const st
         snprintf(question.field, sizeof question.field, "%s", options->field);
     TRY(stencil_reading_start(&input->process, path, options != NULL ? &options->limits : NULL));
     TRY(stencil_reading_send(input->process, STENCIL_REQUEST_open, &question, -1));
-    stencil_h5_quiet(); /* HDF5's own start, for a result */
+    stencil_h5_quiet(); /* initialises HDF5, for writing a result */
     TRY(stencil_reading_receive(input->process, STENCIL_REQUEST_open, found));
     input->facts = found->facts;
     input->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -102,7 +103,7 @@ void stencil_input_close(stencil_input *input) {
 
 void stencil_input_rest(stencil_input *input) {
     stencil_nothing nothing = {0};
-    if (input->process != NULL) /* one that is gone rests, too */
+    if (input->process != NULL) /* a process that has ended holds no memory */
         ask(input, STENCIL_REQUEST_rest, &nothing, &nothing);
 }
 
@@ -151,7 +152,8 @@ stencil_status stencil_input_numbers(stencil_input *input, const char *name, con
     return check_within(input, name, &numbers->place, numbers->extent, numbers->rank);
 }
 
-/* Elements that stand there as they are in memory, or as float, which becomes double from the last one on. */
+/* Reads contiguous elements directly as double; float values are converted in place, from the last to the
+ * first. */
 static stencil_status read_here(const stencil_input *input, const stencil_place *place, int64_t first,
                                 double *values, int64_t count) {
     const int64_t one = (int64_t)stencil_precision_bytes(place->precision),
@@ -184,7 +186,7 @@ stencil_status stencil_input_block(stencil_input *input, const stencil_numbers *
     return STENCIL_OK;
 }
 
-/* A list of numbers of 8 bytes, at most one for each of so many steps; *count is 0 where there is none. */
+/* Reads a list of 8-byte numbers, at most `most`, one per step; *count is 0 where the list does not exist. */
 static stencil_status read_list(stencil_input *input, const char *name, int64_t most, bool whole,
                                 int64_t *count, void **values) {
     stencil_numbers list;
@@ -214,7 +216,7 @@ stencil_status stencil_input_load_history(stencil_input *input, stencil_problem 
     stencil_status status = read_list(input, "/residual", origin->steps, false, &count, &values);
     if (status == STENCIL_OK)
         status = read_list(input, "/residual_step", origin->steps, true, &step_count, &steps);
-    history->residual = values; /* freed with the problem, whatever comes */
+    history->residual = values; /* freed with the problem, also after a failure */
     history->step = steps;
     TRY(status);
     CHECK(count == step_count, BAD_DATA, "'%s': /residual has %" PRId64 " entries, /residual_step %" PRId64,
@@ -224,7 +226,7 @@ stencil_status stencil_input_load_history(stencil_input *input, stencil_problem 
               BAD_DATA, "'%s': /residual_step[%" PRId64 "] is out of order, or behind the last step", path,
               i);
     history->count = count;
-    /* The distance of checks is that of the file: the command line may ask for another one now. */
+    /* check_every is the file's interval of residual checks; the command line may now set another one. */
     origin->last_is_extra = count > 0 && history->step[count - 1] % origin->check_every != 0;
     return STENCIL_OK;
 }

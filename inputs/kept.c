@@ -1,24 +1,24 @@
-/* The objects that a result takes over from its input: the source, and those of the user's own. */
+/* The objects that a result copies from its input: the source and the user's own objects. */
 #include <string.h>
 
 #include "base/words.h"
 #include "inputs/file.h"
 #include "inputs/reading.h"
 
-/* Bytes of what is the user's own, while they are counted. */
+/* Byte counters of the user's own objects. */
 typedef struct own_bytes {
     const stencil_h5_input *input;
     int64_t bytes, chunk_bytes;
-    stencil_status bad; /* what ended the count */
+    stencil_status bad; /* the error that ended the count */
 } own_bytes;
 
-/* HDF5 copies groups as it calls itself, a level of them a time. */
+/* Deepest nesting of groups that is copied: HDF5 recurses once per level. */
 enum { GROUPS_MAX = 200 };
 
-/* Adds those of a dataset, which comes along; values in other files stay there. */
+/* Adds the bytes of a dataset that will be copied; values stored in external files are not copied. */
 static herr_t add_bytes(hid_t group, const char *name, const H5L_info_t *info, void *data) {
     own_bytes *all = data;
-    int depth = 1; /* of groups that it is in */
+    int depth = 1; /* number of groups that contain the object */
     STENCIL_HANDLE object = info->type == H5L_TYPE_HARD ? H5Oopen(group, name, H5P_DEFAULT) : -1;
     const H5I_type_t type = object < 0 ? H5I_BADID : H5Iget_type(object);
     for (const char *c = name; *c != '\0'; c++)
@@ -38,7 +38,8 @@ static herr_t add_bytes(hid_t group, const char *name, const H5L_info_t *info, v
     return all->bad != STENCIL_OK ? -1 : 0;
 }
 
-/* Goes into a group, and into each group in it once, whatever its names. */
+/* Adds the bytes of a user's object and of all within; H5Lvisit enters each group once, even with several
+ * names. */
 static herr_t add_own(hid_t file, const char *name, const H5L_info_t *info, void *data) {
     own_bytes *all = data;
     if (info->type != H5L_TYPE_HARD || stencil_object_known(name) != NULL ||
@@ -49,7 +50,7 @@ static herr_t add_own(hid_t file, const char *name, const H5L_info_t *info, void
     return all->bad != STENCIL_OK ? -1 : 0;
 }
 
-/* Values of its source in other files count. */
+/* The source's values in external files count, since they are copied. */
 stencil_status stencil_kept_bytes(const stencil_h5_input *input, stencil_source source, int64_t *bytes,
                                   int64_t *chunk_bytes) {
     STENCIL_HANDLE of =
@@ -65,7 +66,7 @@ stencil_status stencil_kept_bytes(const stencil_h5_input *input, stencil_source 
     return all.bad;
 }
 
-/* The values of a source as they stand in the file, for a reader. */
+/* A reader of a source's values as stored in the file. */
 typedef struct source {
     stencil_h5_input *input;
     const stencil_problem *problem;
@@ -80,8 +81,8 @@ static stencil_status read_source(void *context, stencil_array array, const sten
     return stencil_h5_input_read(s->input, s->problem->spec.source, &there, s->type, to);
 }
 
-/* The source as it stands there, whatever its type and storage; values in other files, which may not be found
- * from the result, come with it. */
+/* Copies the source in its type and values. Values in external files, which may not be found from the result,
+ * are copied into it. */
 static stencil_status copy_source(stencil_h5_input *input, const stencil_sink *sink, const stencil_spec *spec,
                                   stencil_notes *notes) {
     const char *name = stencil_source_names[spec->source];
@@ -96,7 +97,7 @@ static stencil_status copy_source(stencil_h5_input *input, const stencil_sink *s
     TRY(stencil_sink_state(sink));
     CHECK(from.type >= 0, BAD_DATA, "'%s': cannot copy %s (%s): it is damaged", input->path, name,
           stencil_h5_reason());
-    /* Its values are written, also where HDF5 reads them but does not copy the object. */
+    /* Writes the source's values, also where HDF5 can read the object but not copy it. */
     TRY(stencil_problem_resolve(&problem, spec));
     stencil_h5_input_rest(input);
     const stencil_reader reader = {read_source, &(source){input, &problem, from.type}};

@@ -1,4 +1,4 @@
-/* Names that users give to what the format calls otherwise, and attributes that a problem does not use. */
+/* Aliases that users write for names of the format, and attributes that a problem does not use. */
 #include <ctype.h>
 #include <math.h>
 #include <string.h>
@@ -34,13 +34,13 @@ const char *stencil_attribute_effect(const char *name, stencil_kind kind) {
     return NULL;
 }
 
-/* Names for one thing. Letters of longer ones have any case, and no underscores or hyphens; a single letter
- * is as it stands. */
+/* Aliases of one quantity. Longer aliases match in any case, without underscores and hyphens; single letters
+ * match exactly. */
 typedef struct alias {
     int kinds;
-    const char *meant;     /* attribute of the format; "/…": a dataset */
-    const char *say;       /* to be given, where it is not that alone */
-    const char *const *of; /* NULL ends them */
+    const char *meant;     /* attribute of the format that is meant; "/…": a dataset */
+    const char *say;       /* advice on what to write, where it is more than `meant` */
+    const char *const *of; /* the aliases; NULL ends the list */
 } alias;
 
 #define NAMES(...)                                                                                           \
@@ -106,8 +106,8 @@ static const alias *alias_find(const char *name, stencil_kind kind) {
     return NULL;
 }
 
-/* Returns how many values a dataset has if it may stand for an alias (an array of the rank of /u, or its
- * cells in a row; some numbers), else 0. */
+/* Returns the number of values of a dataset if it may be meant by an alias (an array of the rank of /u, or
+ * its cells in a list; a few numbers), else 0. */
 static hssize_t dataset_values(const stencil_named *n, const stencil_spec *spec, bool field) {
     STENCIL_ITEM d = stencil_item_dataset(n->at, n->name);
     int64_t cells = 1;
@@ -118,7 +118,7 @@ static hssize_t dataset_values(const stencil_named *n, const stencil_spec *spec,
     return fits && d.count > 0 ? d.count : 0;
 }
 
-/* Tells whether the problem has this number already, under our name or by default. */
+/* Tells whether the problem has this number already, under the format's name or by default. */
 static bool is_said(const stencil_spec *spec, const char *meant, double number) {
     if (strcmp(meant, "time") == 0)
         return fabs((double)spec->steps * spec->dt - number) <= spec->dt;
@@ -131,13 +131,14 @@ static bool is_said(const stencil_spec *spec, const char *meant, double number) 
     return (unset && number == 1.0) || stencil_spec_says(spec, meant, number);
 }
 
-/* Number of values of an attribute that may stand for an alias, else 0; *said: the problem has them. */
+/* Returns the number of values of an attribute if it may be meant by an alias, else 0; *said: the problem has
+ * the same values. */
 static int attribute_values(const stencil_named *n, const stencil_spec *spec, const alias *a, bool *said) {
     double number[STENCIL_AXES];
     STENCIL_ITEM item = stencil_item_attribute(n->at, n->name);
     const bool numbers = item.count >= 1 && item.count <= STENCIL_AXES && stencil_item_is_number(&item) &&
                          H5Aread(item.id, H5T_NATIVE_DOUBLE, number) >= 0;
-    const int count = numbers ? (int)item.count : 0; /* at most one per axis */
+    const int count = numbers ? (int)item.count : 0; /* numbers, at most one per axis */
     *said = numbers && a->meant[0] != '/';
     for (int i = 0; i < count && *said; i++)
         *said = is_said(spec, a->meant, number[i]);

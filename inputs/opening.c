@@ -1,4 +1,4 @@
-/* Files are opened, and what HDF5 cannot read here is refused by name: files of other formats, of newer
+/* Opens files, and refuses with its name what this HDF5 cannot read: files of other formats, of newer
  * versions, packed with missing filters. */
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +11,7 @@
 
 #include "inputs/h5.h"
 
-/* The first bytes of files of a format. */
+/* The first bytes of files of some format other than HDF5. */
 typedef struct magic {
     const char *bytes;
     size_t count;
@@ -44,7 +44,7 @@ static const magic magics[] = {
     {BYTES("# vtk DataFile"), "a VTK file", LOADED},
 };
 
-/* Names what a file is that is not HDF5, where its first bytes tell. */
+/* Fails with the format of a file that is not HDF5, where its first bytes tell. */
 static stencil_status refuse_foreign(const char *path) {
     char start[32] = "";
     FILE *file = fopen(path, "rb");
@@ -68,23 +68,23 @@ stencil_status stencil_h5_check_version(const char *path, const char *name) {
     return STENCIL_OK;
 }
 
-/* Returns what the user can do about a file that the system does not give. */
+/* Returns advice for the user about a file that the system cannot open. */
 static const char *advice(int number) {
     return number == ENOENT   ? "check the name, or make the file with 'stencil new'"
            : number == EACCES ? "ask for the right to read it"
                               : "give another file";
 }
 
-/* Tells whether another program has opened the file for writing, for which HDF5 locks it; false where the
+/* Tells whether another program has the file open for writing, in which case HDF5 locks it; false where the
  * user turned locks off. */
 static bool is_locked(int fd) {
     const char *use = getenv("HDF5_USE_FILE_LOCKING");
     if (use != NULL && (strcmp(use, "FALSE") == 0 || strcmp(use, "0") == 0))
         return false;
-    return flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK; /* given back with the descriptor */
+    return flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK; /* close() unlocks */
 }
 
-/* Checks the file as the system sees it, before HDF5 does: its errors tell less. */
+/* Checks a file by system calls before HDF5 opens it, since HDF5's errors tell less. */
 static stencil_status check_file(const char *path) {
     struct stat file;
     CHECK(stat(path, &file) == 0, NO_INPUT, "cannot open '%s': %s; %s", path, strerror(errno), advice(errno));
@@ -105,12 +105,12 @@ stencil_status stencil_h5_open(const char *path, hid_t *file) {
     *file = -1;
     TRY(check_file(path));
     stencil_h5_quiet();
-    /* False for a file cut off within its first bytes as well: there is nothing left to know it by. */
+    /* A file truncated within its signature also counts as not HDF5. */
     if (H5Fis_hdf5(path) <= 0)
         return refuse_foreign(path);
     STENCIL_HANDLE access = stencil_h5_access(NULL);
 #if H5_VERSION_GE(1, 12, 1) || (H5_VERSION_GE(1, 10, 7) && !H5_VERSION_GE(1, 12, 0))
-    H5Pset_file_locking(access, true, true); /* not every file system has locks */
+    H5Pset_file_locking(access, true, true); /* ignores file systems without locks */
 #endif
     *file = access < 0 ? -1 : H5Fopen(path, H5F_ACC_RDONLY, access);
     if (*file < 0)
@@ -120,7 +120,7 @@ stencil_status stencil_h5_open(const char *path, hid_t *file) {
     return STENCIL_OK;
 }
 
-/* Names of filters that are registered with the HDF Group. */
+/* Names of filters that are registered with the HDF Group, for messages. */
 static const struct {
     H5Z_filter_t number;
     const char *name;
@@ -155,8 +155,8 @@ static const char *filter_name(H5Z_filter_t number, const char *in_file) {
     return in_file[0] != '\0' ? in_file : "of no registered name";
 }
 
-/* Tells whether a chunk has passed the filter with this place in the pipeline: chunks that it makes no
- * smaller are stored without it. Where none of the first ones has, reading tells. */
+/* Tells whether any of the first chunks has passed the filter at this position of the pipeline: HDF5 skips an
+ * optional filter for chunks that it makes no smaller. Where none of them has, reading shows it. */
 static bool is_used(hid_t dataset, unsigned place) {
     enum { LOOK_MAX = 16 };
     STENCIL_HANDLE space = H5Dget_space(dataset);

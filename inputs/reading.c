@@ -29,29 +29,29 @@ extern char **environ;
 
 static const stencil_reading_limits usual_limits = {5, 30, INT64_C(1) << 30};
 
-/* The other end is asked for an answer so often. */
+/* Interval at which the channel is polled for an answer. */
 static const double look_s = 0.05;
 
 struct stencil_reading {
     const char *path;
     stencil_reading_limits limits;
-    pid_t process; /* 0: it is gone */
+    pid_t process; /* 0: the reading process has ended */
     int channel;
-    stencil_board *board; /* STENCIL_BOARD_BYTES, and then the window */
+    stencil_board *board; /* shared memory: STENCIL_BOARD_BYTES, then the window */
     stencil_error lost;
 };
 
-/* Finds the path of this program: valgrind knows what stands there, but not the way through /proc. */
+/* Finds the path of this program: valgrind resolves the link /proc/self/exe but cannot execute it. */
 static void find_program(char path[PATH_MAX]) {
     static const char self[] = "/proc/self/exe";
     const ssize_t length = readlink(self, path, PATH_MAX - 1);
     path[length > 0 ? length : 0] = '\0';
-    if (length <= 0 || access(path, X_OK) != 0) /* it was replaced since */
+    if (length <= 0 || access(path, X_OK) != 0) /* the program's file was replaced since it started */
         snprintf(path, PATH_MAX, "%s", self);
 }
 
-/* The environment with what comes first in it: threads that wait give their processor up at once, and have
- * small stacks. NULL without memory; to be freed. */
+/* Makes the environment of the reading process: the parent's, preceded by OpenMP settings (waiting threads
+ * yield their processor at once, small stacks). NULL without memory; freed by the caller. */
 static char **make_environment(void) {
     static char policy[] = "OMP_WAIT_POLICY=passive", stack[] = "OMP_STACKSIZE=1M";
     size_t count = 0;
@@ -66,8 +66,8 @@ static char **make_environment(void) {
     return all;
 }
 
-/* Keeps from the process signals that end or interrupt the parent: it goes on until the channel ends, and
- * has a group of its own. Returns 0 or an errno. */
+/* Sets attributes of the reading process so that signals which end or interrupt the parent do not reach it:
+ * it runs until the channel closes, in its own process group. Returns 0 or an errno. */
 static int set_attributes(posix_spawnattr_t *attributes) {
     static const int kept_off[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT, SIGUSR1,
                                    SIGUSR2, SIGPIPE, SIGXFSZ, SIGTSTP};
@@ -124,7 +124,7 @@ static stencil_status spawn(stencil_reading *r, int channel, int shared) {
     return STENCIL_OK;
 }
 
-/* A descriptor that the reading process gets under another number, which is free there. */
+/* Duplicates a descriptor to a high number, so that the low number it gets in the reading process is free. */
 static int high(int fd) {
     enum { FREE = STENCIL_CHANNEL + 1 };
     const int moved = fcntl(fd, F_DUPFD_CLOEXEC, FREE);
@@ -132,8 +132,8 @@ static int high(int fd) {
     return moved;
 }
 
-/* Memory that goes with the last process that has it, whatever ends that: it is not counted as a file, as
- * that of other kinds is. */
+/* Makes the shared memory, which is freed with the last process that maps it and, unlike other kinds of
+ * shared memory, does not count as a file. */
 static stencil_status open_window(stencil_reading *r, int *shared) {
     *shared = shmget(IPC_PRIVATE, STENCIL_BOARD_BYTES + STENCIL_WINDOW_BYTES, IPC_CREAT | 0600);
     void *both = *shared < 0 ? STENCIL_SHARED_FAILED : shmat(*shared, NULL, 0);
@@ -181,8 +181,8 @@ stencil_status stencil_reading_start(stencil_reading **reading, const char *path
     return status;
 }
 
-/* Ends the process, at once unless it is ending by itself; how it ended (as waitpid() tells), -1: it did not
- * by itself. */
+/* Ends the reading process, with SIGKILL unless it exits shortly (is_ending). Returns its exit status (as of
+ * waitpid()); -1: it was killed. */
 static int collect(stencil_reading *r, bool is_ending) {
     enum { LOOKS = 2000 };
     int how = -1;
@@ -227,7 +227,8 @@ void stencil_reading_allow(stencil_reading *r, int64_t bytes) {
     prlimit(r->process, RLIMIT_DATA, &limit, NULL);
 }
 
-/* Ends the process; keeps and returns the error that says what became of it. `why`: what this end saw. */
+/* Ends the reading process; stores and returns the error that tells how it ended. `why`: what this process
+ * saw. */
 static stencil_status lose(stencil_reading *r, bool is_ending, const char *why) {
     char at[sizeof r->board->at];
     memcpy(at, r->board->at, sizeof at);
@@ -268,8 +269,8 @@ stencil_status stencil_reading_send(stencil_reading *r, stencil_request request,
                : lose(r, true, "");
 }
 
-/* Waits for an answer, as long as there is progress. Time is counted in looks, so that none counts in which
- * this process was stopped. */
+/* Waits for an answer while the reading process makes progress. Time is counted in polls, so that time in
+ * which this process was stopped does not count. */
 static bool wait_for_answer(const stencil_reading *r, double limit_s) {
     uint64_t seen = atomic_load(&r->board->progress);
     for (double left_s = limit_s; left_s > 0;) {

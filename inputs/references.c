@@ -1,5 +1,6 @@
-/* References to objects in attributes: those of dimension scales (DIMENSION_LIST, REFERENCE_LIST) and of the
- * user's own. HDF5 leaves them empty in copies of objects in another file; here they lead to the copies. */
+/* Object references of dimension scales (DIMENSION_LIST, REFERENCE_LIST) and of the user's own attributes and
+ * datasets. HDF5 leaves them empty in copies of objects in another file; this code makes them point to the
+ * copies. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,21 +8,21 @@
 #include "inputs/file.h"
 #include "inputs/reading.h"
 
-/* An object of the input, and the same one in the result (0: it is not there). */
+/* Addresses of an object in the input and of its copy in the result (0: no copy). */
 typedef struct pair {
     hobj_ref_t from, to;
-    int64_t order; /* of the pairs of an object with several names the first one counts */
-    bool past;     /* a run writes it anew */
+    int64_t order; /* order of finding; of an object's several names the first counts */
+    bool past;     /* whether a run writes the object anew */
 } pair;
 
 typedef struct transfer {
     const stencil_h5_input *input;
-    hid_t from, to; /* files */
+    hid_t from, to; /* input and result file */
     int64_t count, room;
     pair *pairs;   /* [count] */
-    int64_t empty; /* references of an attribute that lead to nothing in the result */
-    bool full;     /* there is no memory for more */
-    hid_t object;  /* in the result, and which one, that is gone over */
+    int64_t empty; /* references of the current attribute without a target in the result */
+    bool full;     /* memory for more pairs ran out */
+    hid_t object;  /* the result's object being processed, and its pair */
     const pair *pair;
     stencil_notes *notes;
 } transfer;
@@ -31,7 +32,7 @@ static int compare_pairs(const void *left, const void *right) {
     return a->from != b->from ? (a->from < b->from ? -1 : 1) : (a->order > b->order) - (a->order < b->order);
 }
 
-/* Adds the object of that name. */
+/* Adds the pair of the objects called `name` in both files. */
 static void add_pair(transfer *t, const char *name) {
     const stencil_known *known = stencil_object_known(name);
     pair p = {.order = t->count, .past = known != NULL && known->past};
@@ -59,7 +60,7 @@ static herr_t visit_link(hid_t file, const char *name, const H5L_info_t *info, v
     return t->full ? -1 : 0;
 }
 
-/* The array that a run reads has its name in the result, whatever links to it. */
+/* Finds all pairs. An array that a run reads gets its format name in the result, whatever links to it. */
 static bool find_pairs(transfer *t) {
     add_pair(t, "/");
     if (stencil_file_holds(t->from, t->input->facts.field))
@@ -87,7 +88,7 @@ static hobj_ref_t counterpart(transfer *t, hobj_ref_t from) {
     return to;
 }
 
-/* A reference to a part of a dataset. */
+/* Replaces a reference to a region of a dataset. */
 static void replace_region(transfer *t, hid_t type, void *value) {
     const hdset_reg_ref_t nothing = {0};
     hdset_reg_ref_t made = {0};
@@ -109,7 +110,7 @@ static void replace_region(transfer *t, hid_t type, void *value) {
 
 static void replace_all(void *context, hid_t type, char *values, size_t count);
 
-/* Replaces the references in a value in memory, whatever it is made of. */
+/* Replaces the references in a value in memory, of any nested type. */
 static void replace(transfer *t, hid_t type, H5T_class_t type_class, hid_t base, char *value) {
     hobj_ref_t reference;
     if (type_class == H5T_VLEN) {
@@ -140,7 +141,7 @@ static void replace_all(void *context, hid_t type, char *values, size_t count) {
             replace(t, type, type_class, base, values + i * H5Tget_size(type));
 }
 
-/* `attribute`: NULL for values of a dataset. */
+/* Notes references that cannot be kept. `attribute`: NULL for a dataset's values. */
 static void note_loss(const transfer *t, const char *attribute, const char *why) {
     char name[STENCIL_WORD_MAX] = "?", what[2 * STENCIL_WORD_MAX] = "values";
     H5Rget_name(t->to, H5R_OBJECT, &t->pair->to, name, sizeof name);
@@ -150,7 +151,7 @@ static void note_loss(const transfer *t, const char *attribute, const char *why)
                        attribute != NULL ? "is" : "are", why);
 }
 
-/* Goes over the values of an attribute, or (NULL) of the dataset itself. */
+/* Replaces the references in an attribute, or (NULL) in the dataset itself. */
 static void mend_item(transfer *t, const stencil_item *from, const char *attribute) {
     if (from->count <= 0 || !stencil_item_refers(from))
         return;
@@ -186,21 +187,20 @@ void stencil_references_copy(const stencil_h5_input *from, hid_t to, stencil_not
     stencil_reading_at("references to objects");
     if (find_pairs(&t))
         for (int64_t i = 0; i < t.count; i++)
-            if (t.pairs[i].to != 0 && !t.pairs[i].past) /* those get references of the run's own */
+            if (t.pairs[i].to != 0 && !t.pairs[i].past) /* not rewritten by the run */
                 mend_object(&t, &t.pairs[i]);
     free(t.pairs);
 }
 
-/* The history of a result is among dimension scales: netCDF-4 readers take a dataset without one beside
- * others for a fault, or give it a dimension of another name. */
+/* A result whose field has dimension scales gives /residual a scale as well: netCDF-4 readers reject a
+ * dataset without scales among others with them, or give it a dimension of another name. */
 #define STEPS "residual_step"
 
-/* netCDF-4's number of a dimension, which is its own in a file; a scale without one would get the number of
- * another.
- */
+/* netCDF-4's number of a dimension, unique in a file; netCDF-4 would give a scale without a number the number
+ * of another dimension. */
 #define DIMENSION_NUMBER "_Netcdf4Dimid"
 
-/* A value, or a list of one. */
+/* Writes an attribute with one value, as a scalar or as a list. */
 static herr_t write_attribute(hid_t object, const char *name, bool list, hid_t type, const void *value) {
     const hsize_t one = 1;
     STENCIL_HANDLE space = list ? H5Screate_simple(1, &one, NULL) : H5Screate(H5S_SCALAR);
@@ -214,7 +214,8 @@ static herr_t write_text(hid_t object, const char *name, const char *text) {
                : write_attribute(object, name, false, type, text);
 }
 
-/* The two halves of "HDF5 Dimension Scale Specification": what the scale is for, and what it is of. */
+/* Attaches a dimension scale by the two attributes of "HDF5 Dimension Scale Specification": the dataset's
+ * list of scales, and the scale's list of datasets. */
 static herr_t attach(hid_t file, hid_t residual, hid_t scale) {
     struct {
         hobj_ref_t dataset;
@@ -232,7 +233,7 @@ static herr_t attach(hid_t file, hid_t residual, hid_t scale) {
     return failed < 0 ? failed : write_attribute(residual, "DIMENSION_LIST", true, lists, &list);
 }
 
-/* The largest number of a dimension in a file; -1: it has none. */
+/* Finds the largest netCDF-4 dimension number in a file; -1: the file has none. */
 static herr_t find_number(hid_t file, const char *name, const H5L_info_t *info, void *largest) {
     int64_t number = -1;
     STENCIL_HANDLE object = info->type == H5L_TYPE_HARD ? H5Oopen(file, name, H5P_DEFAULT) : -1;

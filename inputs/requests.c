@@ -1,9 +1,9 @@
-/* Checks of answers: the process that gave one may have been damaged by what it read. */
+/* Checks of answers: a damaged file may have corrupted the reading process. */
 #include "inputs/requests.h"
 
 #include <string.h>
 
-/* Other values of a truth value are none of C's. */
+/* Tells whether a bool has the byte 0 or 1; C leaves other bytes undefined. */
 static bool is_truth(const bool *value) {
     unsigned char byte;
     memcpy(&byte, value, sizeof byte);
@@ -32,7 +32,7 @@ static bool check_facts(const stencil_input_facts *facts) {
     return sound;
 }
 
-/* Numbers may be any: they are judged as those of a file are. */
+/* Checks enumerations, counts and texts of a spec; its numbers are checked later, like those of any file. */
 static bool check_spec(const stencil_spec *spec) {
     bool sound =
         IS_TEXT(spec->field) && IS_TEXT(spec->stencil) && IS_TEXT(spec->accelerate) &&
@@ -88,7 +88,7 @@ bool stencil_answer_check(stencil_request request, const void *say) {
                answer->kept.chunk_bytes <= INT64_C(1) << 32;
     case STENCIL_REQUEST_keep:
         return check_notes(&answer->keep.notes);
-    default: /* nothing is said, or its bytes are looked at where they are used */
+    default: /* the answer is empty, or checked where it is used */
         return true;
     }
 }

@@ -1,5 +1,5 @@
-/* Questions to the process that reads, and its answers: plain values of known length.
- * stencil_answer_check() looks at an answer before anything uses it. */
+/* Requests to the reading process, and its answers: plain structs of fixed size. stencil_answer_check()
+ * checks an answer before it is used. */
 #pragma once
 
 #include <limits.h>
@@ -11,8 +11,8 @@ enum { STENCIL_NAME_MAX = 1024 };
 
 typedef struct stencil_ask_open {
     char path[PATH_MAX];
-    bool looks; /* at the file alone, whatever is in it */
-    bool named; /* the field's name is given, as it was written */
+    bool looks; /* whether only to open the file, without reading a problem */
+    bool named; /* whether `field` is given, as the user wrote it */
     char field[STENCIL_NAME_MAX];
 } stencil_ask_open;
 
@@ -21,11 +21,11 @@ typedef struct stencil_say_open {
     stencil_spec spec;
 } stencil_say_open;
 
-/* Cells of a box, in indices of the dataset, into the window, without gaps. */
+/* Request to read the cells of a box (dataset indices) into the window, without gaps. */
 typedef struct stencil_ask_cells {
-    stencil_source source; /* NONE: the field */
+    stencil_source source; /* the source to read; NONE: the field */
     stencil_precision precision;
-    int64_t threads; /* as wide as the box, so that no byte of the question is unset */
+    int64_t threads; /* int64_t like the box, so that the struct has no padding */
     stencil_box box;
 } stencil_ask_cells;
 
@@ -39,23 +39,23 @@ typedef struct stencil_ask_notes {
 } stencil_ask_notes;
 
 typedef struct stencil_ask_field {
-    char other[STENCIL_FIELD_MAX]; /* "": none */
+    char other[STENCIL_FIELD_MAX]; /* name of another object to look for; "": none */
 } stencil_ask_field;
 
 typedef struct stencil_say_field {
-    char field[STENCIL_FIELD_MAX]; /* "": /u, which nothing states */
-    bool holds;                    /* the file has an object of the other name */
+    char field[STENCIL_FIELD_MAX]; /* the field's name; "": /u by default, not stated in the file */
+    bool holds;                    /* whether the file has the object named in the request */
 } stencil_say_field;
 
 typedef struct stencil_ask_numbers {
     char name[STENCIL_NAME_MAX];
-    char advice[STENCIL_NAME_MAX]; /* "": for a problem */
+    char advice[STENCIL_NAME_MAX]; /* "": advice for a problem file */
 } stencil_ask_numbers;
 
-/* Numbers of the dataset that was asked for last, into the window. */
+/* Request to read numbers of the dataset opened last into the window. */
 typedef struct stencil_ask_block {
     int64_t first, most;
-    int64_t whole; /* 1: as int64_t, 0: as double */
+    int64_t whole; /* type of the numbers in the window, 1: int64_t, 0: double */
 } stencil_ask_block;
 
 typedef struct stencil_say_block {
@@ -63,14 +63,15 @@ typedef struct stencil_say_block {
 } stencil_say_block;
 
 typedef struct stencil_say_kept {
-    int64_t bytes, chunk_bytes; /* of all that the result takes over; of the largest chunk */
+    int64_t bytes, chunk_bytes; /* bytes of all that the result copies from the input; of its largest chunk */
 } stencil_say_kept;
 
-/* The new file, begun and closed, comes along as a descriptor. */
+/* Request to copy the source and the user's own objects into the result's file, begun and closed, whose
+ * descriptor is sent along. */
 typedef struct stencil_ask_keep {
-    char path[PATH_MAX]; /* of the result, for messages */
-    stencil_spec spec;   /* of the problem */
-    uint64_t eoa;        /* see stencil_sink */
+    char path[PATH_MAX]; /* path of the result, for messages */
+    stencil_spec spec;   /* spec of the problem */
+    uint64_t eoa;        /* end of HDF5's allocated addresses, as in stencil_sink */
 } stencil_ask_keep;
 
 typedef struct stencil_say_keep {
@@ -78,12 +79,13 @@ typedef struct stencil_say_keep {
     stencil_notes notes;
 } stencil_say_keep;
 
-/* Nothing to say. */
+/* An empty question or answer. */
 typedef struct stencil_nothing {
     char none;
 } stencil_nothing;
 
-/* X(name, structure of the question, of the answer, whether it reads cells, for which there is more time). */
+/* X(name, struct of the question, struct of the answer, whether the request reads cells, which has a longer
+ * time limit). */
 #define STENCIL_REQUESTS(X)                                                                                  \
     X(open, stencil_ask_open, stencil_say_open, false)                                                       \
     X(cells, stencil_ask_cells, stencil_nothing, true)                                                       \
@@ -104,7 +106,7 @@ typedef enum stencil_request {
         STENCIL_REQUEST_COUNT
 } stencil_request;
 
-/* The larger of all questions, and of all answers. */
+/* Unions of all questions and of all answers. */
 typedef union stencil_asks {
 #define X(name, ask, say, cells) ask name;
     STENCIL_REQUESTS(X)
@@ -116,5 +118,6 @@ typedef union stencil_says {
 #undef X
 } stencil_says;
 
-/* Tells whether an answer is possible: texts end; truth values, enumerations and counts are in range. */
+/* Tells whether an answer is valid: texts are terminated; truth values, enumerations and counts are in range.
+ */
 bool stencil_answer_check(stencil_request request, const void *say);

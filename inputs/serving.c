@@ -1,4 +1,4 @@
-/* The process that reads, as far as it is one: its limits, its end of the channel. */
+/* The reading process: its limits and its end of the channel. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* prctl, mallopt */
 #endif
@@ -20,13 +20,13 @@
 #include "inputs/h5.h"
 #include "inputs/reading.h"
 
-/* As often as this a file's bytes, and these bytes besides, are progress within a request: who reads them
- * again and again gets nowhere. */
+/* Within a request, reading counts as progress up to READS_MOST times the bytes of the opened files plus
+ * READS_BESIDE, so that endless rereading times out. */
 enum { READS_MOST = 4 };
 #define READS_BESIDE (UINT64_C(1) << 30)
 
 static struct {
-    stencil_board *board; /* NULL: this process is none */
+    stencil_board *board; /* NULL: this is not a reading process */
     uint64_t left, most;
 } here;
 
@@ -51,7 +51,7 @@ void stencil_reading_progress(size_t bytes) {
     atomic_fetch_add(&here.board->progress, 1);
 }
 
-/* No file of its memory is left where it crashes. */
+/* Limits this process: its memory, and no core dump when it crashes. */
 static void limit_itself(long long memory_bytes) {
     const struct rlimit none = {0, 0};
     struct rlimit data;
@@ -63,7 +63,7 @@ static void limit_itself(long long memory_bytes) {
     setrlimit(RLIMIT_DATA, &data);
 }
 
-/* Buffers for chunks come and go: given back to the system each time, they would be zeroed each time. */
+/* Has malloc() keep freed chunk buffers: memory returned to the system would be zeroed at each allocation. */
 static void keep_memory(void) {
 #ifdef M_MMAP_THRESHOLD
     mallopt(M_MMAP_THRESHOLD, 32 << 20);
@@ -71,7 +71,8 @@ static void keep_memory(void) {
 #endif
 }
 
-/* Has the system kill this process when its parent ends. False: it cannot, or the parent has ended. */
+/* Has the system kill this process when its parent ends. False: the system cannot, or the parent has already
+ * ended. */
 static bool follow(long parent) {
     return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == (pid_t)parent;
 }
@@ -110,12 +111,12 @@ _Noreturn void stencil_reading_serve(char **argv, stencil_answerer *const answer
     limit_itself(strtoll(argv[3], NULL, 10));
     if (both != STENCIL_SHARED_FAILED && follow(strtol(argv[2], NULL, 10))) {
         here.board = both;
-        stencil_reading_at("its header"); /* it has started */
+        stencil_reading_at("its header"); /* the reading process has started */
         fcntl(STENCIL_CHANNEL, F_SETFD, FD_CLOEXEC);
         keep_memory();
         stencil_h5_quiet();
         while (answer_one(answerers))
             continue;
     }
-    _exit(0); /* HDF5's own end is one more thing that a damaged file can break */
+    _exit(0); /* skips HDF5's exit handler, which a damaged file can crash */
 }

@@ -17,10 +17,10 @@
 #include "inputs/h5.h"
 
 enum { TEMPORARY_NAME_CHARS = 200, TEMPORARY_TRIES = 100 };
-/* Room for what HDF5 needs beside the values, generously. */
+/* Space reserved for HDF5's metadata, in addition to values; generous. */
 #define METADATA_BYTES ((int64_t)64 << 10)
 
-/* Gives the file without a name one that is free; errno or 0. */
+/* Links the nameless file to an unused name. Returns errno or 0. */
 static int link_nameless(const stencil_sink *sink, const char *name) {
     char descriptor[64];
     snprintf(descriptor, sizeof descriptor, "/proc/self/fd/%d", sink->fd);
@@ -45,8 +45,8 @@ static stencil_status name_temporary(stencil_sink *sink) {
     return STENCIL_OK;
 }
 
-/* A file without a name, where the file system has such files and /proc, which gives them a name in the end:
- * whatever ends this process leaves nothing behind. */
+/* Opens a nameless file, where the file system has such files and /proc can name them later: however this
+ * process ends, nothing is left behind. Else opens a temporary file. */
 static stencil_status open_temporary(stencil_sink *sink) {
     const int length = (int)(stencil_path_last(sink->path) - sink->path);
     snprintf(sink->directory, sizeof sink->directory, "%.*s", length > 0 ? length : 2,
@@ -84,7 +84,8 @@ static stencil_status check_target(const char *path, bool replace, const char *o
     return STENCIL_OK;
 }
 
-/* Bytes that this process can write into a file of that file system; INT64_MAX where it does not say. */
+/* Returns the bytes that this process can write into a file of that file system; INT64_MAX where the system
+ * does not tell. */
 static int64_t room_bytes(int fd) {
     struct statvfs system;
     struct rlimit limit;
@@ -97,16 +98,16 @@ static int64_t room_bytes(int fd) {
     return room;
 }
 
-/* A disk that is too full is found before the work, not after it. */
+/* Reserves the space of a file, so that a full disk is detected before the computation. */
 static stencil_status reserve(const stencil_sink *sink, int64_t bytes) {
     int failed = EINTR;
     while (failed == EINTR)
         failed = fallocate(sink->fd, 0, 0, (off_t)bytes) == 0 ? 0 : errno;
     const int64_t room = room_bytes(sink->fd);
-    if (failed == EOPNOTSUPP || failed == ENOSYS || failed == EINVAL) /* not every file system can */
+    if (failed == EOPNOTSUPP || failed == ENOSYS || failed == EINVAL) /* no fallocate() */
         failed = bytes <= room ? 0 : ENOSPC;
     char need[32], have[32], free_text[64] = "";
-    if (room < bytes) /* not so for quotas */
+    if (room < bytes) /* with a quota, free space does not explain the failure */
         snprintf(free_text, sizeof free_text, ", %s is free", stencil_bytes_text(room, have));
     CHECK(failed == 0, IO, "cannot write '%s': %s: it needs %s%s; make room or choose another output file",
           sink->path, strerror(failed), stencil_bytes_text(bytes, need), free_text);
@@ -136,7 +137,7 @@ stencil_status stencil_sink_open(stencil_sink *sink, const char *path, bool repl
     return stencil_sink_empty(sink);
 }
 
-/* Opens HDF5's file in that of the sink, a new one or the one that is there. */
+/* Creates (is_new) or reopens the HDF5 file in a sink's file. */
 static stencil_status open_hdf5(stencil_sink *sink, bool is_new) {
     stencil_h5_quiet();
     STENCIL_HANDLE access = stencil_h5_access(sink);
@@ -182,15 +183,15 @@ stencil_status stencil_sink_state(const stencil_sink *sink) {
     return STENCIL_OK;
 }
 
-/* Gives the file its final name; by a link where rename() would replace a file that nobody gave up. */
+/* Gives the file its final name; by link() where rename() would replace a file that must be kept. */
 static stencil_status give_name(stencil_sink *sink) {
     if (!sink->replace) {
         const int failed = sink->temporary[0] == '\0'               ? link_nameless(sink, sink->path)
                            : link(sink->temporary, sink->path) == 0 ? 0
                                                                     : errno;
         if (failed == 0)
-            return STENCIL_OK; /* the temporary name goes with the sink */
-        /* Not every file system has links. */
+            return STENCIL_OK; /* the temporary name is removed when the sink is closed */
+        /* File systems without hard links are accepted. */
         CHECK(failed != EEXIST && access(sink->path, F_OK) != 0, CANNOT_CREATE,
               "'%s' has come up meanwhile: use --force to replace it, or choose another output file",
               sink->path);
@@ -206,7 +207,7 @@ static stencil_status give_name(stencil_sink *sink) {
 static stencil_status sync_directory(const stencil_sink *sink) {
     const int fd = open(sink->directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
-        return STENCIL_OK; /* a directory that may be written but not read */
+        return STENCIL_OK; /* fsync is skipped for a directory that may be written but not read */
     const int failed = fsync(fd) != 0 ? errno : 0;
     close(fd);
     CHECK(failed == 0 || failed == EINVAL || failed == ENOTSUP, IO, "cannot sync directory '%s': %s",
@@ -222,7 +223,7 @@ static stencil_status finish_hdf5(stencil_sink *sink) {
     sink->file = 0;
     TRY(stencil_sink_state(sink));
     CHECK(closed >= 0, IO, "cannot close '%s': %s", sink->path, stencil_h5_reason());
-    /* Gives back space that was taken beyond the end of the file. */
+    /* Releases space that was reserved beyond the end of the file. */
     CHECK(ftruncate(sink->fd, (off_t)sink->eoa) == 0, IO, "cannot write '%s': %s", sink->path,
           strerror(errno));
     return STENCIL_OK;
@@ -237,12 +238,12 @@ stencil_status stencil_sink_commit(stencil_sink *sink) {
     return sync_directory(sink);
 }
 
-/* A dataset while it is being written. */
+/* State of writing a dataset slab by slab. */
 typedef struct writing {
     const stencil_sink *sink;
     const stencil_sink_dataset *dataset;
     hid_t to;
-    const int64_t *first; /* of the cells of /u */
+    const int64_t *first; /* index of the first cell in /u */
 } writing;
 
 static stencil_status write_slab(void *context, const stencil_box *slab, const stencil_cells *cells) {

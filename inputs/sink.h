@@ -1,5 +1,5 @@
-/* A new file, HDF5 or not, that appears under its final name whole or not at all: written to a file without a
- * name in its directory, or where the file system has none, to a temporary one beside it; fsynced, named. */
+/* A new file, HDF5 or not, that appears under its final name whole or not at all: written to a nameless file
+ * in its directory (or where the file system has none, to a temporary file there), fsynced, then named. */
 #pragma once
 
 #include <hdf5.h>
@@ -8,47 +8,48 @@
 #include "solver/problem/boxes.h"
 #include "solver/problem/problem.h"
 
-/* Zero-initialised: closed. */
+/* A file being written under a temporary name. Zero-initialised: closed. */
 typedef struct stencil_sink {
-    hid_t file;       /* to be written through HDF5; 0 or negative: a plain file */
+    hid_t file;       /* HDF5's handle of the file; 0 or negative: a plain file */
     const char *path; /* final name, borrowed; NULL: closed */
     char directory[PATH_MAX];
-    char temporary[2 * PATH_MAX]; /* "": the file has no name, and nothing is to be removed */
-    int fd;                       /* of that file */
-    bool replace;                 /* an existing file may be replaced */
-    /* The driver below HDF5 keeps the first failed system call here and lets HDF5 believe
-     * that all is well: HDF5 cannot close a file that it cannot write, and would try again at exit. */
+    char temporary[2 * PATH_MAX]; /* temporary name; "": the file is nameless, nothing to remove */
+    int fd;                       /* descriptor of the temporary file */
+    bool replace;                 /* whether an existing file may be replaced */
+    /* The HDF5 file driver stores the first failed system call here and reports success to HDF5, which cannot
+     * close a file that it cannot write, and would try again at exit. */
     int error;           /* errno of the first failure, 0: none */
-    uint64_t eoa;        /* end of the addresses that HDF5 has allocated, which is where the file will end */
-    uint64_t closed_eoa; /* the same as it was closed for somebody else to go on with it */
+    uint64_t eoa;        /* end of HDF5's allocated addresses, and of the final file */
+    uint64_t closed_eoa; /* `eoa` when the file was closed for another process to continue */
 } stencil_sink;
 
-/* Opens the temporary file of `path`, takes space for `bytes` of values and creates an empty HDF5 file in it;
- * what is taken in vain is given back by the commit. STENCIL_SINK_PLAIN: a plain file, to be written through
- * sink->fd. The caller closes it, whatever comes. CANNOT_CREATE when the directory is missing or not
- * writable, when `path` is a directory or another special file, when it exists and may not be replaced, and
- * when a plain file would replace the file `other` (the input; may be NULL); IO with need and have where the
- * space is not there. */
+/* Opens the temporary file of `path`, reserves space for `bytes` of values and creates an empty HDF5 file in
+ * it; unused space is released by the commit. STENCIL_SINK_PLAIN: a plain file, to be written through
+ * sink->fd. The caller closes the sink, also after failures. Errors: CANNOT_CREATE when the directory is
+ * missing or not writable, when `path` is a directory or another special file, when it exists and may not be
+ * replaced, and when a plain file would replace the file `other` (the input; may be NULL); IO with need and
+ * have where the space is not available. */
 #define STENCIL_SINK_PLAIN INT64_C(-1)
 stencil_status stencil_sink_open(stencil_sink *sink, const char *path, bool replace, const char *other,
                                  int64_t bytes);
 
-/* Throws away what is in the HDF5 file, which then is a new one. IO. */
+/* Empties the HDF5 file of a sink. Errors: IO. */
 stencil_status stencil_sink_empty(stencil_sink *sink);
 
-/* Closes the HDF5 file, so that another process can go on with it by the descriptor sink->fd; opens it again,
- * there and here, with the `eoa` that the other one had at its end. IO. */
+/* stencil_sink_pause() closes the HDF5 file, so that another process can continue it by the descriptor
+ * sink->fd; stencil_sink_go_on() opens it in either process, with the `eoa` at which the other one ended.
+ * Errors: IO. */
 stencil_status stencil_sink_pause(stencil_sink *sink);
 stencil_status stencil_sink_go_on(stencil_sink *sink, uint64_t eoa);
 
-/* Bytes of an array of all cells. */
+/* Returns the bytes of an array of all cells of a problem. */
 int64_t stencil_sink_array_bytes(const stencil_problem *problem);
 
-/* IO when a write has failed so far; to be asked between large writes. */
+/* Checks between large writes that none has failed so far. Errors: IO. */
 stencil_status stencil_sink_state(const stencil_sink *sink);
 
-/* A dataset /name, with those values of an array that a reader has, boundary cells included. It is made, and
- * then written slab by slab from what is read as `memory_type`. IO, NO_MEMORY; what the reader fails with. */
+/* A dataset /name to be filled with an array's values from a reader, boundary cells included: created, then
+ * written slab by slab, read as `memory_type`. Errors: IO, NO_MEMORY, and those of the reader. */
 typedef struct stencil_sink_dataset {
     const char *name;
     stencil_array array;
@@ -59,8 +60,9 @@ stencil_status stencil_sink_create(const stencil_sink *sink, const stencil_sink_
 stencil_status stencil_sink_fill(const stencil_sink *sink, const stencil_sink_dataset *dataset,
                                  const stencil_problem *problem, const stencil_reader *from);
 
-/* Checks, fsyncs, names. IO, CANNOT_CREATE (a file came up under that name meanwhile). */
+/* Checks a sink for failed writes, fsyncs its file and gives it its final name. Errors: IO, CANNOT_CREATE (a
+ * file of that name was created meanwhile). */
 stencil_status stencil_sink_commit(stencil_sink *sink);
 
-/* Throws away what was not committed. */
+/* Closes a sink; removes its file unless it was committed. */
 void stencil_sink_close(stencil_sink *sink);

@@ -6,13 +6,13 @@
 
 #include "inputs/file.h"
 
-/* An attribute of the root group that describes a problem, with all that reading and writing it takes. */
+/* An attribute of the root group that describes a problem, with all that is needed to read and write it. */
 typedef struct row {
     stencil_attribute is;
-    size_t at;            /* in the spec */
-    size_t count_at;      /* there: number of values, of a list per axis; 0: it is none */
-    const char *new_name; /* of what had this name in earlier versions; not written */
-    bool past;            /* only a run writes it */
+    size_t at;            /* offset of the value in the spec */
+    size_t count_at;      /* offset in the spec of a per-axis list's length; 0: no list */
+    const char *new_name; /* current name of what this old name meant; never written */
+    bool past;            /* whether only runs write the attribute */
 } row;
 
 #define TEXT(member)     STENCIL_ATTRIBUTE_TEXT, .chars = sizeof((stencil_spec *)NULL)->member
@@ -120,10 +120,10 @@ static stencil_status read_row(const row *r, hid_t file, const char *path, stenc
 
 static stencil_status read_attributes(hid_t file, const char *path, stencil_spec *spec) {
     for (const row *r = rows; r < rows + ROW_COUNT; r++) {
-        if (r->at == offsetof(stencil_spec, field)) /* stencil_field_choose() */
+        if (r->at == offsetof(stencil_spec, field)) /* read by stencil_field_choose() */
             continue;
         const stencil_status status = read_row(r, file, path, spec);
-        /* A time that is no number is the user's own affair. */
+        /* An attribute `time` that is no number is the user's own and no error. */
         if (status != STENCIL_OK && r->at != offsetof(stencil_spec, time))
             return status;
     }
@@ -131,12 +131,11 @@ static stencil_status read_attributes(hid_t file, const char *path, stencil_spec
     return STENCIL_OK;
 }
 
-/* The number of values that a spec has for it, or room for one. */
+/* Returns the number of values that a spec has for an attribute. */
 static int count_of(const row *r, const stencil_spec *spec) {
     return r->count_at != 0 ? *(const int *)((const char *)spec + r->count_at) : 1;
 }
 
-/* Tells whether a spec has a value for an attribute. */
 static bool is_given(const stencil_attribute *is, const void *at) {
     switch (is->type) {
     case STENCIL_ATTRIBUTE_TEXT:
@@ -170,7 +169,7 @@ void stencil_spec_forget(stencil_spec *spec) {
     for (const row *r = rows; r < rows + ROW_COUNT; r++)
         if (r->past && r->at != offsetof(stencil_spec, time))
             memcpy((char *)spec + r->at, (const char *)&none + r->at,
-                   r->is.type == STENCIL_ATTRIBUTE_TEXT ? r->is.chars : sizeof(double)); /* or an int64_t */
+                   r->is.type == STENCIL_ATTRIBUTE_TEXT ? r->is.chars : sizeof(double)); /* or int64_t */
 }
 
 static stencil_status write_attributes(hid_t file, const char *path, const stencil_spec *spec) {
@@ -183,8 +182,8 @@ static stencil_status write_attributes(hid_t file, const char *path, const stenc
     return STENCIL_OK;
 }
 
-/* A small dataset in /stencil, of that rank at most: one value for each of the points, or one per axis. Its
- * id and count are 0 where there is none. */
+/* Opens and checks a small dataset in /stencil of at most that rank, with one value per stencil point or per
+ * axis. Id and count are 0 where it does not exist. */
 static stencil_status read_table(stencil_dataset *d, hid_t file, const char *path, const char *name, int rank,
                                  double *value) {
     TRY(stencil_dataset_open(d, file, path, name, NULL));

@@ -1,9 +1,10 @@
-/* Cells that nobody wrote: HDF5 gives its fill value, 0 where nobody chose one, and no error. */
+/* Counts cells that were never written: HDF5 reads them as the fill value (0 by default), without an error.
+ */
 #include "inputs/chunks.h"
 #include "inputs/h5.h"
 #include "inputs/reading.h"
 
-/* Points of a selection that lie in a block; negative on failure. */
+/* Counts points of a selection that lie in a block; negative on failure. */
 static hssize_t points_in(hid_t within, const hsize_t *start, const hsize_t *count) {
     STENCIL_HANDLE common = H5Scopy(within);
     return common < 0 || H5Sselect_hyperslab(common, H5S_SELECT_AND, start, NULL, count, NULL) < 0
@@ -11,7 +12,7 @@ static hssize_t points_in(hid_t within, const hsize_t *start, const hsize_t *cou
                : H5Sget_select_npoints(common);
 }
 
-/* Cells of a selection in the chunk that starts there, as far as the dataset goes. */
+/* Counts cells of a selection in the chunk that starts at `start`, clipped to the dataset. */
 static int64_t cells_of(const stencil_chunk_grid *grid, const hsize_t *start, hid_t within) {
     hsize_t count[H5S_MAX_RANK];
     stencil_chunk_part(grid, start, count);
@@ -19,14 +20,14 @@ static int64_t cells_of(const stencil_chunk_grid *grid, const hsize_t *start, hi
     return points > 0 ? (int64_t)points : 0;
 }
 
-/* Cells of a selection in chunks that have no place in the file: asks for each chunk there can be. */
+/* Counts cells of a selection in unallocated chunks, by a query for every possible chunk. */
 static int64_t missing_cells(hid_t dataset, const stencil_chunk_grid *grid, hid_t within, hsize_t total) {
     enum { LOOKS = 1024 };
     const hsize_t origin[H5S_MAX_RANK] = {0};
     hsize_t start[H5S_MAX_RANK] = {0};
     int64_t cells = 0;
     for (hsize_t k = 0; k < total; k++) {
-        if (k % LOOKS == 0) /* these have an end */
+        if (k % LOOKS == 0) /* the number of possible chunks is finite, so that each is progress */
             stencil_reading_progress(1);
         if (stencil_chunk_is_absent(dataset, start))
             cells += cells_of(grid, start, within);
@@ -35,7 +36,8 @@ static int64_t missing_cells(hid_t dataset, const stencil_chunk_grid *grid, hid_
     return cells;
 }
 
-/* The same from the chunks that have one, which HDF5 counts up to each of them. */
+/* Counts cells of a selection outside allocated chunks. HDF5 enumerates the chunks from the first for each
+ * index. */
 static int64_t cells_beside(hid_t dataset, const stencil_chunk_grid *grid, hid_t within, hid_t space,
                             hsize_t known) {
     int64_t cells = (int64_t)H5Sget_select_npoints(within);
@@ -63,7 +65,7 @@ int64_t stencil_cells_unwritten(hid_t dataset, hid_t within) {
         return 0;
     for (int axis = 0; axis < grid.rank; axis++)
         total *= (grid.extent[axis] + grid.size[axis] - 1) / grid.size[axis];
-    if (total <= FEW) /* an index that is damaged may take for ever to be counted */
+    if (total <= FEW) /* counting the chunks of a damaged index may take forever */
         return missing_cells(dataset, &grid, of, total);
     if (H5Dget_num_chunks(dataset, space, &known) < 0 || known >= total)
         return 0;
@@ -71,7 +73,7 @@ int64_t stencil_cells_unwritten(hid_t dataset, hid_t within) {
                                                : missing_cells(dataset, &grid, of, total);
 }
 
-/* Adds a selection that has no end, as far as the dataset goes. */
+/* Adds an unlimited selection, clipped to the dataset. */
 static herr_t add_unlimited(hid_t mapped, hid_t selection, const hsize_t *extent, int rank) {
     hsize_t start[H5S_MAX_RANK], stride[H5S_MAX_RANK], count[H5S_MAX_RANK], block[H5S_MAX_RANK];
     if (H5Sget_regular_hyperslab(selection, start, stride, count, block) < 0)
@@ -88,7 +90,7 @@ static herr_t add_unlimited(hid_t mapped, hid_t selection, const hsize_t *extent
     return H5Sselect_hyperslab(mapped, H5S_SELECT_OR, start, stride, count, block);
 }
 
-/* Adds the blocks of a selection. */
+/* Adds the blocks of a selection to `mapped`. */
 static herr_t add_blocks(hid_t mapped, hid_t selection, int rank) {
     const hssize_t count = H5Sget_select_hyper_nblocks(selection);
     herr_t failed = count < 0 ? -1 : 0;
@@ -121,7 +123,7 @@ int64_t stencil_cells_unmapped(hid_t create, hid_t space) {
             failed = H5Sis_regular_hyperslab(selection) > 0 ? add_unlimited(mapped, selection, extent, rank)
                                                             : add_blocks(mapped, selection, rank);
     }
-    /* A block may reach beyond the end. */
+    /* Points of the mapped blocks within the dataset; a block may extend beyond it. */
     const hssize_t points = failed < 0 ? all : points_in(mapped, origin, extent);
     return points < 0 || points > all ? 0 : (int64_t)(all - points);
 }

@@ -8,7 +8,7 @@
 #include "base/words.h"
 #include "inputs/h5.h"
 
-/* An attribute of a dataset while it is being read. */
+/* State of reading an attribute of a dataset. */
 typedef struct opened {
     stencil_values *values;
     const stencil_item *item, *dataset;
@@ -16,12 +16,12 @@ typedef struct opened {
     const struct row *is;
 } opened;
 
-/* An attribute of the conventions. Of two of a kind `place` is 0 for the factor, markers of _FillValue and
- * lower limits, 1 for the other one. */
+/* An attribute of the netCDF and CF conventions. `place` is 0 for scale factors, _FillValue and lower limits,
+ * 1 for their counterparts. */
 typedef struct row {
     const char *name;
     stencil_status (*read)(const opened *a);
-    int place, count; /* count: of limits */
+    int place, count; /* count: number of limits */
 } row;
 
 static stencil_status refuse(const opened *a, const char *wanted) {
@@ -29,7 +29,8 @@ static stencil_status refuse(const opened *a, const char *wanted) {
          a->is->name, a->dataset_name, wanted);
 }
 
-/* Reads `most` numbers at most; BAD_DATA where there are more, or other than numbers. */
+/* Reads up to `most` numbers of an attribute. Errors: BAD_DATA where it has more, or values other than
+ * numbers. */
 static stencil_status read_numbers(const opened *a, int most, const char *wanted, double *number) {
     const stencil_item *item = a->item;
     if (!stencil_item_is_number(item) || item->count < 0 || item->count > most ||
@@ -38,7 +39,7 @@ static stencil_status read_numbers(const opened *a, int most, const char *wanted
     return STENCIL_OK;
 }
 
-/* A factor or an offset, and how wide the type of what they make is. */
+/* Reads scale_factor or add_offset, and the precision of unpacked values that its type implies. */
 static stencil_status read_factor(const opened *a) {
     stencil_values *v = a->values;
     const bool scale = a->is->place == 0;
@@ -55,7 +56,7 @@ static stencil_status read_factor(const opened *a) {
     return STENCIL_OK;
 }
 
-/* The number as the dataset stores it: one of a wider type is rounded. False where it cannot. */
+/* Converts a number to the dataset's type, with rounding. False where that type cannot hold it. */
 static bool as_stored(const stencil_item *dataset, double *number) {
     const hid_t type = dataset->type;
     union {
@@ -72,7 +73,7 @@ static bool as_stored(const stencil_item *dataset, double *number) {
     return same;
 }
 
-/* Text that is a number is none to netCDF either, but meant as one. */
+/* Refuses text that spells a number: netCDF does not read it as one either, but it is meant as one. */
 static stencil_status refuse_text(const opened *a) {
     char text[64] = "", *end = text;
     if (a->item->type_class != H5T_STRING ||
@@ -82,7 +83,8 @@ static stencil_status refuse_text(const opened *a) {
     return end != text && *end == '\0' ? refuse(a, "a number, which this text is not") : STENCIL_OK;
 }
 
-/* Text that is no number, or a number that cannot be stored there, marks nothing. */
+/* Reads markers of missing values; text that is no number, and numbers that the dataset's type cannot hold,
+ * mark nothing. */
 static stencil_status read_markers(const opened *a) {
     stencil_values *v = a->values;
     double *marker = v->marker + v->marker_count;
@@ -102,8 +104,8 @@ static stencil_status read_markers(const opened *a) {
     return STENCIL_OK;
 }
 
-/* Tells whether a fill value marks cells without a value: netCDF's of its types of numbers, -999 and its
- * like, and what is beyond any value. */
+/* Tells whether HDF5's fill value marks cells without a value: netCDF's default fill values for integers,
+ * numbers of three or more nines (-999), and magnitudes from 1e30 on. */
 static bool is_marker(double fill, H5T_class_t type_class) {
     const double netcdf[] = {-2147483647.0, -32767.0, -9223372036854775806.0};
     char digits[32];
@@ -114,7 +116,8 @@ static bool is_marker(double fill, H5T_class_t type_class) {
     return fabs(fill) >= 1e30 || (strlen(digits) >= 3 && strspn(digits, "9.") == strlen(digits));
 }
 
-/* HDF5's own fill value, where somebody gave one and no attribute does. */
+/* Takes the dataset's HDF5 fill value as a marker, where the file's author set one and no attribute has the
+ * same. */
 static void take_fill(stencil_values *v, const stencil_item *dataset) {
     STENCIL_HANDLE create = H5Dget_create_plist(dataset->id);
     H5D_fill_value_t defined = H5D_FILL_VALUE_UNDEFINED;
@@ -130,11 +133,11 @@ static void take_fill(stencil_values *v, const stencil_item *dataset) {
     v->by_default = true;
 }
 
-/* Unpacked limits meet whole stored numbers but for so much. */
+/* Tolerance of limits that are converted to packed integers. */
 #define ROUNDING 1e-6
 
-/* Limits of packed numbers are packed; those of the type of the values, which is wider, are not (User's
- * Guide). */
+/* Reads valid limits. Limits of packed data are packed numbers, unless they have the wider type of unpacked
+ * values (netCDF User's Guide). */
 static stencil_status read_limits(const opened *a) {
     stencil_values *v = a->values;
     const int count = a->is->count;
@@ -156,7 +159,7 @@ static stencil_status read_limits(const opened *a) {
     return STENCIL_OK;
 }
 
-/* Numbers of a signed type that are meant as those of an unsigned one. */
+/* Refuses signed integers that the attribute _Unsigned declares to be unsigned. */
 static stencil_status check_sign(const opened *a) {
     CHECK(a->dataset->type_class != H5T_INTEGER || H5Tget_sign(a->dataset->type) == H5T_SGN_NONE, BAD_DATA,
           "'%s': attribute '_Unsigned' of %s means other numbers than those that are stored: give an "
@@ -197,7 +200,7 @@ void stencil_values_note(const stencil_values *values, const char *name, const c
             name, values->scale, values->offset, result);
 }
 
-/* Writes an attribute of numbers anew, in another type. */
+/* Rewrites an attribute of numbers in another type. */
 static herr_t rewrite(const stencil_values *values, hid_t dataset, const char *name, const stencil_item *old,
                       hid_t file_type) {
     double number[STENCIL_MARKERS_MAX];

@@ -1,5 +1,5 @@
-/* Values behind stored numbers, by the attributes of the conventions of netCDF ("Attribute Conventions" of
- * its User's Guide) and CF ("Packed data", "Missing data"). */
+/* How stored numbers become values, by the attributes of the conventions of netCDF ("Attribute Conventions"
+ * of its User's Guide) and CF ("Packed data", "Missing data"). */
 #pragma once
 
 #include <hdf5.h>
@@ -11,30 +11,30 @@
 enum { STENCIL_MARKERS_MAX = 16 };
 
 typedef struct stencil_values {
-    bool packed;                 /* a value is scale times the stored number, plus offset, in double */
-    double scale, offset;        /* 1 and 0 where they are not given */
-    stencil_precision precision; /* of packed numbers: that of the wider of the two attributes */
-    int filled, marker_count;    /* markers that _FillValue gives, and with missing_value all of them */
-    bool by_default;             /* the last one is HDF5's fill value, which no attribute names */
+    bool packed;                        /* a value is scale times the stored number, plus offset, in double */
+    double scale, offset;               /* 1 and 0 by default */
+    stencil_precision precision;        /* of unpacked values: wider type of scale_factor and add_offset */
+    int filled, marker_count;           /* number of markers from _FillValue, and of all markers */
+    bool by_default;                    /* the last marker is HDF5's fill value, which no attribute names */
     double marker[STENCIL_MARKERS_MAX]; /* stored numbers of cells without a value; NaN as well */
-    bool has_nan;                       /* among them */
+    bool has_nan;                       /* whether NaN is a marker */
     double least, most;                 /* stored numbers that valid_range, valid_min and valid_max allow */
 } stencil_values;
 
-/* Reads the attributes of an open dataset that say what its stored numbers mean; messages call it `name`.
- * BAD_DATA: an attribute whose value can have no such meaning. */
+/* Reads the attributes that say how an open dataset's stored numbers become values; messages call it `name`.
+ * Errors: BAD_DATA: an attribute has a value that is not valid for this. */
 stencil_status stencil_values_read(stencil_values *values, hid_t dataset, const char *path, const char *name);
 
-/* The value of a stored number. */
+/* Converts a stored number to its value. */
 static inline double stencil_values_unpack(const stencil_values *values, double stored) {
     return values->packed ? stored * values->scale + values->offset : stored;
 }
 
-/* Notes that an array is packed, and what becomes of it. */
+/* Notes that an array is packed, and how the result stores it. */
 void stencil_values_note(const stencil_values *values, const char *name, const char *result,
                          stencil_notes *notes);
 
-/* The same attributes of a copy of the dataset in another precision, whose values are unpacked: what it was
- * packed with is gone, markers and limits have its type. IO. */
+/* Adapts the attributes of an unpacked copy of a dataset in another precision: removes scale_factor and
+ * add_offset, converts markers and limits to its type. Errors: IO. */
 stencil_status stencil_values_write(const stencil_values *values, hid_t dataset, stencil_precision precision,
                                     const char *path, const char *name);

@@ -12,12 +12,12 @@
 #include "inputs/sink.h"
 #include "solver/problem/digest.h"
 
-/* Most residuals that space is taken for beforehand; a longer history, a rare one, finds the rest later. */
+/* Most residuals for which space is reserved; longer histories are rare and allocate more at the end. */
 #define HISTORY_MAX ((int64_t)1 << 17)
-/* Residuals of a chunk of the history. */
+/* Residuals in a chunk of the history dataset. */
 #define LIST_CHUNK INT64_C(128)
 
-/* Most residuals of a run. */
+/* Returns the most residuals that a run records. */
 static int64_t looks_of(const stencil_problem *problem) {
     return problem->stop.steps / problem->stop.check_every + 1;
 }
@@ -25,7 +25,7 @@ static int64_t looks_of(const stencil_problem *problem) {
 static stencil_status count_bytes(stencil_output *output, const stencil_problem *problem) {
     stencil_reading *process = output->input->process;
     stencil_say_kept kept;
-    if (output->known_bytes > 0) /* a place is looked for again, whatever has become of the input */
+    if (output->known_bytes > 0) /* the output is opened again; the input may have changed */
         return STENCIL_OK;
     TRY(stencil_reading_ask(process, STENCIL_REQUEST_kept, &problem->spec.source, &kept, -1));
     stencil_reading_allow(process, 4 * kept.chunk_bytes);
@@ -62,7 +62,7 @@ static stencil_status write_provenance(const stencil_output *output, const stenc
     const struct {
         const char *name;
         stencil_attribute_type type;
-        const void *value; /* NULL or "": not known */
+        const void *value; /* NULL or "": unknown, not written */
     } entry[] = {{"version", STENCIL_ATTRIBUTE_TEXT, STENCIL_VERSION},
                  {"command_line", STENCIL_ATTRIBUTE_TEXT, output->command_line},
                  {"input", STENCIL_ATTRIBUTE_TEXT, input},
@@ -86,7 +86,7 @@ static stencil_status write_provenance(const stencil_output *output, const stenc
     return STENCIL_OK;
 }
 
-/* The values of the field while they are written. */
+/* A reader that computes a digest of the field while it is written. */
 typedef struct digesting {
     const stencil_reader *from;
     stencil_box array;
@@ -116,7 +116,7 @@ static stencil_status write_field(const stencil_sink *sink, const stencil_proble
     return STENCIL_OK;
 }
 
-/* The problem, and how far it has come, for a run that goes on from here. */
+/* Writes the problem and its progress, for a run that continues from this result. */
 static stencil_status write_spec(const stencil_sink *sink, const stencil_problem *problem,
                                  const stencil_reader *from, const stencil_report *report,
                                  const char digest_u[STENCIL_DIGEST_CHARS]) {
@@ -141,8 +141,8 @@ stencil_status stencil_output_open(stencil_output *output, const stencil_problem
                              output->known_bytes);
 }
 
-/* Lists that grow with what a run makes: a dataset of its final length has to wait for it, and nothing can
- * refer to one that is not there. */
+/* Creates an empty extensible list: its final length is unknown before the run, and the user's references
+ * need an existing dataset. */
 static stencil_status create_list(const stencil_sink *sink, const char *name, hid_t type, int64_t most) {
     const int64_t none = 0;
     STENCIL_HANDLE made =
@@ -160,7 +160,8 @@ static stencil_status fill_list(const stencil_sink *sink, const char *name, hid_
         sink->path, name);
 }
 
-/* The objects of a result that a run makes, so that the user's own can refer to them. */
+/* Creates the result's datasets before the run, so that references of the user's objects can point to them.
+ */
 static stencil_status create_objects(const stencil_sink *sink, const stencil_problem *problem) {
     const stencil_sink_dataset u = field_of(problem);
     TRY(stencil_sink_create(sink, &u, problem));
@@ -171,7 +172,7 @@ static stencil_status create_objects(const stencil_sink *sink, const stencil_pro
     return stencil_h5_check_written(group >= 0, sink->path, "/provenance");
 }
 
-/* The process that reads the input writes what comes from there. */
+/* Has the reading process copy the input's objects into the result. */
 static stencil_status take_over(stencil_output *output, const stencil_problem *problem) {
     stencil_sink *sink = &output->sink;
     stencil_ask_keep question = {.spec = problem->spec};
@@ -192,8 +193,8 @@ stencil_status stencil_output_begin(stencil_output *output, const stencil_proble
     return stencil_sink_state(&output->sink);
 }
 
-/* The same in the end, for a sink that was opened again; where the input was changed since, or cannot be read
- * any more, without what it would take over. */
+/* Copies the input's objects after the run, for a sink that was opened again; skips them, with a note, where
+ * the input was changed or cannot be read. */
 static stencil_status begin_late(stencil_output *output, const stencil_problem *problem) {
     const bool unchanged = stencil_input_check_unchanged(output->input) == STENCIL_OK;
     const stencil_status status = unchanged ? stencil_output_begin(output, problem) : STENCIL_BAD_DATA;
@@ -225,7 +226,7 @@ static stencil_status write_all(stencil_output *output, const stencil_problem *p
 stencil_status stencil_output_write(stencil_output *output, const stencil_problem *problem,
                                     const stencil_reader *from, const stencil_report *report) {
     const stencil_status status = write_all(output, problem, from, report);
-    TRY(stencil_sink_state(&output->sink)); /* what HDF5 makes of a failed write tells less */
+    TRY(stencil_sink_state(&output->sink)); /* the sink's own error tells more than HDF5's */
     TRY(status);
     return stencil_sink_commit(&output->sink);
 }
