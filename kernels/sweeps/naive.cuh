@@ -1,7 +1,7 @@
-/* The naive sweep: a thread for each cell of a tile, no vectors, no walking. Read this one first. A sweep
- * makes the cells of a tile from one buffer into the other; which tiles a block makes (kernels/tiles.cuh),
- * what lies between the steps (kernels/persistent.cuh) and where the copies of edge cells go
- * (kernels/ghosts.cuh) is the same for all of them. */
+/* The naive sweep: one thread for each cell of a tile, without vectors. Of all sweeps, read this one first. A
+ * sweep makes the cells of a tile from one buffer into the other. All sweeps share the choice of a block's
+ * tiles (kernels/tiles.cuh), the code between steps (kernels/persistent.cuh) and the copies of edge cells
+ * (kernels/ghosts.cuh). */
 #ifdef __CUDACC__
 #pragma once
 
@@ -14,7 +14,7 @@ namespace stencil {
 
 template <class P, class T, bool Relaunch, bool Ll> struct naive_sweep {
     using cell = T;
-    /* Blocks on a multiprocessor at least; threads of a block and cells of a thread along x; dynamic shared
+    /* Least blocks on a multiprocessor; threads of a block, and cells of a thread, along x; dynamic shared
      * memory of a block. */
     static constexpr int blocks = 2, block_x = STENCIL_PARTIAL_CELLS, cells = 1, shared_bytes = 0;
 
@@ -44,7 +44,7 @@ template <class P, class T, bool Relaunch, bool Ll> struct naive_sweep {
                                : nullptr);
     }
 
-    /* u: the cell. */
+    /* Returns the new value of the cell at u; at: its element index. */
     __device__ __forceinline__ static T update(const stencil_domain &d, const T *u, int64_t at) {
         const auto weights = weights_of<T>(d);
         const auto where = [&] { return at; };
@@ -56,12 +56,12 @@ template <class P, class T, bool Relaunch, bool Ll> struct naive_sweep {
                               : source_term(weights.source(), where, static_cast<const T *>(d.b)[at], sum);
     }
 
-    /* The 64 terms of a partial sum stand in two warps; the first thread of them stores their sum. */
+    /* Stores a partial sum of 64 terms, which two warps have; the first thread of the two stores it. */
     __device__ __forceinline__ static void sum_partial(double term, stencil_norm norm, double *partial) {
         __shared__ double half[block_threads / 32];
         const uint32_t warp = thread_in_block() / 32;
         const double sum = combine_lanes(term, 32, norm);
-        __syncthreads(); /* those of the last tile have been read */
+        __syncthreads(); /* waits until all threads have read the half sums of the tile before */
         if (threadIdx.x % 32 == 0)
             half[warp] = sum;
         __syncthreads();
@@ -72,7 +72,7 @@ template <class P, class T, bool Relaunch, bool Ll> struct naive_sweep {
 
 } // namespace stencil
 #else
-/* The CPU twin: a cell after the other, row by row. */
+/* The CPU twin of the naive sweep: one cell after the other, row by row. */
 ALWAYS_INLINE void CPU_(naive)(const stencil_domain *d, const stencil_cpu_pass *pass, stencil_shape shape) {
     const CPU_REAL *b = d->b;
     const int radius = shape.radius, rz = shape.rank == 3 ? radius : 0;

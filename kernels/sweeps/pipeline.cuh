@@ -1,5 +1,6 @@
-/* The pipeline sweep: many steps of a 2D field at once. On a GPU those are a kernel of its own
- * (kernels/sweeps/pipeline_pass.cuh); steps that are made one at a time are those of the stream sweep. */
+/* The pipeline sweep: many steps of a field in one pass. On a GPU such passes are separate kernels
+ * (kernels/sweeps/pipeline_pass.cuh for 2D, pipeline_solid.cuh for 3D); single steps are made by the stream
+ * sweep. */
 #ifdef __CUDACC__
 #pragma once
 

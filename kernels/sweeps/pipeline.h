@@ -3,40 +3,40 @@
 
 #include "kernels/points.h"
 
-/* The smallest compute capability whose code has copy engines that its threads wait for by mbarriers (90
- * for 9.0): kernels of passes of several steps are made of these. What a GPU is compiled for counts, not what
- * it is. */
+/* The smallest compute capability (90 for 9.0) whose code has asynchronous bulk copies with mbarriers, which
+ * kernels of passes of several steps use. The capability that code is compiled for counts, not that of the
+ * GPU. */
 #define STENCIL_PIPELINE_CAPABILITY 90
 
-/* Shared memory that a block of these kernels has, at most: all that a multiprocessor of compute
- * capability 9.0 gives one, less some for what the compiler places there. Blocks of 2D passes take nearly all
- * of it. Kernels are compiled for it and for the shapes below, so they are no values of
- * solver/machine/tuning/. */
+/* The most shared memory that a block of the pipeline kernels has: all of a multiprocessor of compute
+ * capability 9.0, less some for the compiler's variables. Blocks of 2D passes use nearly all of it. Kernels
+ * are compiled with it, so it is not in solver/machine/tuning/. */
 enum { STENCIL_PIPELINE_SHARED_BYTES = 227 * 1024 - 512 };
 
-/* A block, of which a multiprocessor holds one, has so many warps that make steps. A line of rows has one for
- * each of its stages, and two that load and store: a block works on one line of eight stages or on two lines
- * of four. Each stage makes `levels` steps of a strip of 32 * cells columns, `cells` of them in a lane, and
- * hands on `rows` rows at once. */
+/* The shape of a 2D pass. A block, alone on its multiprocessor, has STENCIL_PIPELINE_WARPS warps that make
+ * steps, and works on one line of eight stages or on two lines of four; a stage is a warp, and a line has two
+ * more warps that load and store. A stage makes `levels` steps of a strip of 32 * cells columns, `cells` for
+ * each lane, and passes on `rows` rows at once. */
 enum {
     STENCIL_PIPELINE_WARPS = 8,
-    STENCIL_PIPELINE_THREADS = 32 * (STENCIL_PIPELINE_WARPS + 4) /* registers are given to fours of warps */
+    STENCIL_PIPELINE_THREADS =
+        32 * (STENCIL_PIPELINE_WARPS + 4) /* registers are reallocated for groups of four warps */
 };
 typedef struct stencil_pipeline_shape {
     int stages, levels, cells, rows;
 } stencil_pipeline_shape;
 
-/* Passes of one kind have a kernel. PLAIN: the fastest. GENERAL: those that can do everything. They have the
- * weights of each step and rows of the source term in shared memory, and a row for each slot. CHECKED: those
- * whose last step is checked, and which are otherwise plain. The last warp of a line does not make steps, it
- * sums. */
+/* The kinds of passes, each with a kernel. PLAIN: the fastest. GENERAL: for all problems, with weights of
+ * each step and rows of the source term in shared memory, and one row for each slot. CHECKED: as PLAIN, but
+ * the residual of the last step is summed, by the last warp of a line, which makes no steps. */
 typedef enum stencil_pipeline_kind {
     STENCIL_PIPELINE_PLAIN,
     STENCIL_PIPELINE_GENERAL,
     STENCIL_PIPELINE_CHECKED
 } stencil_pipeline_kind;
 
-/* As much as registers hold; measured on an H200, docs/log/2026-11-23.md. */
+/* Returns the shape of 2D passes, as large as registers allow; measured on an H200, docs/log/2026-11-23.md.
+ */
 STENCIL_CONSTANT stencil_pipeline_shape stencil_pipeline_shape_of(stencil_rule rule, int radius, bool f64,
                                                                   stencil_pipeline_kind kind) {
     const stencil_pipeline_shape star[][2] = {{{4, 4, 21, 2}, {8, 2, 19, 3}}, {{4, 2, 21, 3}, {8, 1, 19, 3}}},
@@ -51,7 +51,7 @@ STENCIL_CONSTANT stencil_pipeline_shape stencil_pipeline_shape_of(stencil_rule r
     return shape;
 }
 
-/* Steps of a pass at most, whatever its kind; and of one that is CHECKED. */
+/* Returns the most steps of a 2D pass of any kind (depth), and of a CHECKED one (checked). */
 STENCIL_CONSTANT int stencil_pipeline_depth(stencil_rule rule, int radius, bool f64) {
     const stencil_pipeline_shape shape = stencil_pipeline_shape_of(rule, radius, f64, STENCIL_PIPELINE_PLAIN);
     return shape.stages * shape.levels;
@@ -63,19 +63,20 @@ STENCIL_CONSTANT int stencil_pipeline_checked(stencil_rule rule, int radius, boo
 }
 
 /* The tile that a block makes in 3D, plane after plane: warps * rows rows of 32 * cells columns. Each warp
- * makes all steps of a pass, `depth` at most, for its rows. So many planes are loaded `ahead` of the one that
- * is taken. */
+ * makes all steps of a pass, `depth` at most, for its rows. Planes are loaded `ahead` iterations before they
+ * are used. */
 typedef struct stencil_pipeline_tile_shape {
     int depth, cells, rows, warps, ahead;
 } stencil_pipeline_tile_shape;
 
-/* Columns of a tile begin where a vector does, which a lane loads and stores at once. Those that it stores
- * begin and end where a sector does, the least that memory writes: of a sector that two blocks write at
- * different times each writes a part, and memory reads the rest. */
+/* Columns of a 3D tile begin at a multiple of a vector, which a lane loads and stores at once. Stored columns
+ * begin and end at multiples of a sector, the unit of memory writes: a sector that two blocks store in part
+ * has to be read by memory first. */
 enum { STENCIL_PIPELINE_VECTOR_BYTES = 16, STENCIL_PIPELINE_SECTOR_BYTES = 32 };
 
-/* As much as registers and shared memory hold; measured, docs/log/2026-11-25.md. GENERAL: with weights of
- * each level and the source term, which take registers, too. */
+/* Returns the tile shape of 3D passes, as large as registers and shared memory allow; measured,
+ * docs/log/2026-11-25.md. general: with weights of each level and a source term, which also take registers.
+ */
 STENCIL_CONSTANT stencil_pipeline_tile_shape stencil_pipeline_tile_of(stencil_rule rule, int radius, bool f64,
                                                                       bool general) {
     const stencil_pipeline_tile_shape star[][2] = {{{4, 4, 4, 8, 2}, {4, 2, 4, 8, 2}},
@@ -89,10 +90,10 @@ STENCIL_CONSTANT stencil_pipeline_tile_shape stencil_pipeline_tile_of(stencil_ru
     return rule == STENCIL_STAR ? star[radius - 1][f64] : box[f64];
 }
 
-/* Tiles along an axis: where the first one begins, how far it is to the next one, and how many there are.
- * They are `extent` cells long and store all but `margin` cells at each end, as many as a pass reaches or
- * more; at the ends of the part they read `beside`. Tiles begin at multiples of `vector` cells, what they
- * store at multiples of `sector`. */
+/* Tiles along an axis: begin of the first one, distance to the next, and count. They are `extent` cells long
+ * and store all but `margin` cells at each end, at least as many as a pass reaches; outer tiles also read
+ * `beside` cells beyond the part. Tiles begin at multiples of `vector` cells, stored cells at multiples of
+ * `sector`. */
 typedef struct stencil_pipeline_tiles {
     int64_t first, step, count, margin;
 } stencil_pipeline_tiles;
@@ -110,12 +111,13 @@ STENCIL_CONSTANT stencil_pipeline_tiles stencil_pipeline_tiles_of(int64_t n, con
     return tiles;
 }
 
-/* The shares of blocks in the tiles of a part. Where that keeps nine of ten busy, each makes `whole` tiles,
- * and blocks share the planes of each further tile in `chunks` pieces: so all go through the same planes at
- * about the same time. Else (chunks 0) all tiles' planes follow each other, and each block has as many. */
+/* How the tiles of a part are divided among blocks. If nine of ten blocks stay busy that way, each block
+ * makes `whole` tiles, and the planes of each remaining tile are divided among `chunks` blocks, so that all
+ * blocks make the same planes at about the same time. Otherwise (chunks 0) the planes of all tiles form one
+ * sequence, of which each block has an equal share. */
 typedef struct stencil_pipeline_shares {
-    int64_t planes; /* of a tile */
-    int more;       /* that beginning one takes */
+    int64_t planes; /* planes of a tile */
+    int more;       /* extra planes that a block makes at the start of a tile */
     int tiles, blocks, whole, chunks;
 } stencil_pipeline_shares;
 STENCIL_CONSTANT stencil_pipeline_shares stencil_pipeline_share(int tiles, int64_t planes, int more,
@@ -126,8 +128,8 @@ STENCIL_CONSTANT stencil_pipeline_shares stencil_pipeline_share(int tiles, int64
     const stencil_pipeline_shares shares = {planes, more, tiles, blocks, whole, busy ? chunks : 0};
     return shares;
 }
-/* Piece k of a block: some planes of a tile; of none where it has no such piece, but perhaps further ones.
- * false: it has no more. */
+/* Finds piece k of a block: some planes of a tile, possibly none although further pieces follow. Returns
+ * false if the block has no more pieces. */
 typedef struct stencil_pipeline_piece {
     int tile;
     int64_t planes[2];
@@ -152,14 +154,13 @@ STENCIL_ANYWHERE bool stencil_pipeline_piece_of(const stencil_pipeline_shares *s
     return here < end;
 }
 
-/* Strips of columns, of passes in 2D: `width` read and a multiple of `unit` kept, and the rows that lines
- * share out: those of all strips one after the other, of each strip also `reach` rows that a line makes
- * before its own.
- */
+/* Strips of columns of 2D passes: `width` columns are read, a multiple of `unit` is stored. The rows of all
+ * strips form one sequence that is divided among lines; each strip counts `reach` more rows, which a line
+ * makes before the stored ones. */
 typedef struct stencil_pipeline_strips {
     int nx, ny, reach, width;
-    int beside[2];          /* columns read beside the updated ones of the part */
-    int first, step, count; /* columns kept of strip 0, and of each further one; how many strips */
+    int beside[2];          /* columns read beyond the left and right side of the part */
+    int first, step, count; /* columns stored of strip 0, and of each further strip; number of strips */
 } stencil_pipeline_strips;
 STENCIL_ANYWHERE stencil_pipeline_strips stencil_pipeline_strips_of(int nx, int ny, const int beside[2],
                                                                     int reach, int width, int unit) {
@@ -176,15 +177,15 @@ STENCIL_ANYWHERE stencil_pipeline_strips stencil_pipeline_strips_of(int nx, int 
         nx + beside[0] + beside[1] == width ? 1 : 2 + (rest > 0 ? (rest + step - 1) / step : 0)};
     return strips;
 }
-/* Rows [0] … [1] - 1 are those of one line of `lines`. */
+/* Finds rows[0] … rows[1] - 1, the share of line `line` of `lines` in the rows of all strips. */
 STENCIL_ANYWHERE void stencil_pipeline_share_rows(const stencil_pipeline_strips *s, int64_t lines,
                                                   int64_t line, int64_t rows[2]) {
     const int64_t all = (int64_t)s->count * (s->ny + s->reach), share = all / lines, more = all % lines;
     rows[0] = share * line + (line < more ? line : more);
     rows[1] = rows[0] + share + (line < more);
 }
-/* A line's share of a strip: kept rows y[0] … y[1] - 1, of which there may be none, and the first row that
- * it loads, `above` of which are there beyond the part. false: its rows end before the strip. */
+/* Finds a line's share of a strip: stored rows y[0] … y[1] - 1, possibly none, and the first row to load, at
+ * most `above` rows before the part. Returns false if the line's rows end before the strip. */
 STENCIL_ANYWHERE bool stencil_pipeline_strip_rows(const stencil_pipeline_strips *s, const int64_t rows[2],
                                                   int strip, int above, int y[2], int *from) {
     const int64_t here = (int64_t)strip * (s->ny + s->reach), next = here + s->ny + s->reach;

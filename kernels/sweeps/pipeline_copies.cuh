@@ -11,8 +11,8 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_copies :
         base::slot_bytes, base::to_next, base::back_to_first;
     using typename base::line, typename base::piece, typename base::turn, typename base::beside_turn;
 
-    /* Loads the line's rows into slots, by one lane; beyond the last row that there is, that one again.
-     * Loader and storer have few registers, and a slot takes them no longer than it takes a stage. */
+    /* Loads the line's rows into slots; called by one lane. Beyond the last row to be read it loads that row
+     * again. */
     __device__ __forceinline__ static void load_rows(const stencil_kernel_args &s, const line &l,
                                                      uint32_t ring) {
         turn t(ring, hands + 1, 1);
@@ -43,8 +43,8 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_copies :
             }
         });
     }
-    /* Stores the line's rows from its slots, by one lane. A slot is free when the copies out of the next one
-     * have begun: those out of this one have then been read, mostly. */
+    /* Stores the line's rows from its slots; called by one lane. It frees a slot when copies from the next
+     * slot have begun: most copies from the former have then been read. */
     __device__ __forceinline__ static void store_rows(const line &l, uint32_t ring) {
         turn t(ring, hands, 0);
         uint32_t before = 0;
@@ -54,7 +54,8 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_copies :
                            column = (p.k0 - (p.x - (p.x & (vector - 1)))) * (uint32_t)sizeof(T);
             const int64_t row = l.row;
             T *to = l.out + p.k0 + (p.from - l.lag) * row;
-            uint32_t y = p.from - l.lag - p.y0; /* from the first row that is kept */
+            uint32_t y =
+                p.from - l.lag - p.y0; /* row that is stored next, counted from the first stored row */
             const uint32_t kept = p.y1 - p.y0, copied = bytes != 0 ? kept : 0, tails = tail != 0 ? kept : 0;
 #pragma unroll 1
             for (int left = p.count; left > 0; left -= rows, t.next()) {

@@ -6,18 +6,14 @@
 
 namespace stencil {
 
-/* Levels, planes and turns are those of a plain pass. What is more:
- *
- * Weights of a cycle are in shared memory, so each is loaded once for all rows of a plane. The source term
- * comes from L2, where it was asked for with the plane.
- *
- * Cells beyond a mirrored side are made anew in each level. Those of a row beyond its ends when the row has
- * been made, those beyond the first and the last row when these are read, from rows that are read with them.
- * Beyond the last plane, planes are not made: what stands there in their place is the last plane. Before the
- * first one the level gets plane 0 as plane -1 in a turn that is its own; in it all other levels stand still.
- * Of radius 2 planes 1, 0 and 0 in three turns, for which plane 0 waits in shared memory; so does the last
- * plane but one. Cells of such planes that keep their values, by other sides, are those of the plane that is
- * meant: of radius 2 nobody reads them, since the one set that there is is a star. */
+/* Levels, planes and iterations are those of a plain pass, with these additions. Weights of a cycle are in
+ * shared memory, each loaded once for all rows of a plane. The source term is prefetched into L2 with each
+ * plane. Cells beyond a mirrored side are made in each level: at the ends of a row when the row is made,
+ * above and below the first and last row when these are read. Along z, the last plane itself serves as the
+ * plane beyond it. Before plane 0 a level takes plane 0 as plane -1, in an extra iteration in which other
+ * levels wait; with radius 2, planes 1, 0 and 0 in three iterations, for which plane 0 and the last plane but
+ * one are kept in shared memory. Cells of mirrored planes at other, fixed sides have values of the mirrored
+ * plane; with radius 2 the only point set is a star, which does not read them. */
 template <class P, class T> struct pipeline_general : pipeline_planes<P, T, true> {
     using base = pipeline_planes<P, T, true>;
     using base::R, base::depth, base::cells, base::rows, base::hop, base::lag, base::slots, base::shape,
@@ -29,19 +25,21 @@ template <class P, class T> struct pipeline_general : pipeline_planes<P, T, true
     using step_weights = cycle_weights<T, P::count, const T *>;
     static_assert(rows >= 2 * R && (R == 1 || (R == 2 && star && depth == 2)), "");
 
-    const T *weights;     /* of the first level */
-    bool is_cycle;        /* whether levels have weights of their own, not those of the launch */
-    const char *source;   /* its columns there, in the first row and plane of all; nullptr: there is none */
-    vector *aside;        /* its rows of two planes: the first, and the last but one */
-    int first_plane, top; /* that there is; from this one on planes are those before it */
-    int repeats, turns_alone; /* level that has turns of its own; -1: none; how many it has had */
-    bool bottom;              /* whether planes before the first one are mirrored */
-    int width, left_column,
-        beyond[2];           /* of rows: cells; of the tile: its first column, cells that it has beyond */
-    int mirrored_y[2], last; /* rows beyond its own; the last row of all, from the warp's first */
-    uint32_t moved;          /* cells that come from another row where theirs does */
+    const T *weights; /* weights of the first level */
+    bool is_cycle;    /* whether levels have different weights, not those of the launch */
+    const char
+        *source;   /* the lane's columns of the source term in row 0 and plane 0, nullptr: no source term */
+    vector *aside; /* the warp's rows of two planes that are kept: the first, and the last but one */
+    int first_plane, top;              /* first plane to be read; first plane beyond a mirrored upper side */
+    int repeats, turns_alone;          /* level that has extra iterations, -1: none; how many it has made */
+    bool bottom;                       /* whether the side before plane 0 is mirrored */
+    int width, left_column, beyond[2]; /* cells of the part's rows; first column of the tile; mirrored columns
+                                          that it has at both sides */
+    int mirrored_y[2], last; /* mirrored rows before and after the warp's; last row of the part, counted from
+                                the warp's first */
+    uint32_t moved;          /* bits of cells that are mirrored along y with their row */
 
-    /* Rows of a level's plane and of other warps beside it, and cells of other lanes beside theirs. */
+    /* Rows of a level's plane, with those of adjacent warps, and cells of adjacent lanes. */
     struct around {
         T row[rows + 2 * R][cells], before[rows + 2 * R][R], behind[rows + 2 * R][R];
     };
@@ -77,7 +75,7 @@ template <class P, class T> struct pipeline_general : pipeline_planes<P, T, true
         for (int v = 0; v < cells; v++)
             moved |= x + v >= l.low[STENCIL_X] && x + v < l.end[STENCIL_X] ? 1u << v : 0;
     }
-    /* The source term of the plane that is loaded next, into L2. */
+    /* Prefetches the source term of the plane that is loaded next into L2. */
     __device__ __forceinline__ void ask_for_source(const stencil_domain &d) const {
         if (source == nullptr)
             return;
@@ -93,8 +91,8 @@ template <class P, class T> struct pipeline_general : pipeline_planes<P, T, true
         });
     }
 
-    /* Row `to` has the cells of row `from`, where those are among the steps; in rows from the warp's first.
-     */
+    /* Copies row `from` to row `to`, except cells that keep their values; rows are counted from the warp's
+     * first. */
     __device__ __forceinline__ void mirror_row(around &a, int to, int from) const {
 #pragma unroll
         for (int v = 0; v < cells; v++)
@@ -117,13 +115,14 @@ template <class P, class T> struct pipeline_general : pipeline_planes<P, T, true
                 });
         });
     }
-    /* Cells beyond the ends of rows; where they come from, from the first column of the tile. */
+    /* Sets column `to`, beyond the end of rows, to the cells of column `from`, counted from the tile's first
+     * column. */
     __device__ __forceinline__ void mirror_column(T u[rows][cells], int to, int from) const {
 #pragma unroll
         for (int j = 0; j < rows; j++) {
             T image = u[j][0];
             for_constants<0, cells>(
-                [&](auto v) { /* a loop becomes an access by a number that no register has */
+                [&](auto v) { /* unrolled, since a loop would index registers dynamically */
                               if (from % cells == decltype(v)::value)
                                   image = u[j][decltype(v)::value];
                 });
@@ -143,7 +142,8 @@ template <class P, class T> struct pipeline_general : pipeline_planes<P, T, true
                                   (side == 0 ? k : width - 1 - k) - left_column);
     }
 
-    /* at: the plane that it has, of which no rows are mirrored where it keeps its values. */
+    /* Gathers the rows and cells that level t reads. at: the level's plane, in which rows are not mirrored if
+     * the plane keeps its values. */
     __device__ __forceinline__ void get_around(around &a, int t, int at) const {
 #pragma unroll
         for (int j = -R; j < rows + R; j++) {
@@ -163,7 +163,7 @@ template <class P, class T> struct pipeline_general : pipeline_planes<P, T, true
                 a.behind[j + R][k] = __shfl_down_sync(~0u, a.row[j + R][k], 1);
             });
     }
-    /* Sums take their points of plane `at`, each point in all rows; `out` is complete. */
+    /* Adds the points in plane `at` to the sums of level t; `out` gets the complete sums. */
     template <class Weights>
     __device__ __forceinline__ void add_plane(const stencil_domain &d, const around &a,
                                               const Weights &weights, int t, int at, T out[rows][cells]) {
@@ -225,7 +225,8 @@ template <class P, class T> struct pipeline_general : pipeline_planes<P, T, true
         });
     }
 
-    /* A level's rows, and those of the first plane or the last but one that it had; or both change places. */
+    /* Saves the warp's rows of level t as a kept plane (side 0: the first, 1: the last but one), restores
+     * them, or exchanges both. */
     __device__ __forceinline__ void put_aside(int t, int side) {
         unrolled<rows, cells>(
             [&](int j, int v) { aside[(side * plane_rows + j) * 32].cell[v] = plane[t][j][v]; });
@@ -243,14 +244,14 @@ template <class P, class T> struct pipeline_general : pipeline_planes<P, T, true
             }
         }
     }
-    /* A level's plane `made` is there: what keeps its values has them, and what is mirrored of it. */
+    /* Finishes plane `made` of level t: restores cells that keep their values, and sets mirrored ones. */
     __device__ __forceinline__ void end_plane(int t, int made) {
         const bool all = t <= skipped || made < moving[0] || made >= moving[1];
         if (made < top)
             mirror_columns(plane[t]);
         if (R > 1 && made == top + 1)
             take_back(t, 1, false);
-        /* Plane 0 comes as plane -1 first. */
+        /* At a mirrored lower side a level takes plane 0 twice, first as plane -1. */
         if (all || has_still)
             keep_cells(t, slot_of(hop * t + (R == 1 && bottom && made == 0)), all);
         if (R > 1 && bottom && made == 0)
@@ -258,7 +259,7 @@ template <class P, class T> struct pipeline_general : pipeline_planes<P, T, true
         if (R > 1 && made == top - 2)
             put_aside(t, 1);
     }
-    /* A turn of its own is over for a level. */
+    /* Ends an extra iteration of level t, in which it took a mirrored plane. */
     __device__ __forceinline__ void end_alone(int t) {
         const bool all = t <= skipped;
         if (R == 1 && (all || has_still))
@@ -290,7 +291,8 @@ template <class P, class T> struct pipeline_general : pipeline_planes<P, T, true
             give(t + 1);
         }
     }
-    /* The level that has turns of its own next: all the planes that it repeats are there. */
+    /* Returns the level that has extra iterations next, when all planes that it repeats are there; -1: none.
+     */
     __device__ __forceinline__ int find_repeating() const {
         const int turns = z - shape.ahead - 2 * R;
         return bottom && turns >= 0 && turns % hop == 0 && turns / hop < depth - 1 ? turns / hop + 1 : -1;

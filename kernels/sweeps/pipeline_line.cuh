@@ -1,4 +1,4 @@
-/* A line of the pipeline sweep: which rows of which strips it has, and the slots that they go through. */
+/* A line of the pipeline sweep in 2D: its rows and strips, and its ring of slots in shared memory. */
 #pragma once
 
 #include <climits>
@@ -9,30 +9,28 @@
 
 namespace stencil {
 
-/* Strips of columns, one behind the other, are rows that are shared out among the lines, of which each block
- * has one or two. A line goes down its strips: the loader copies rows of the field into a ring of slots in
- * shared memory, each stage makes its steps of a row as soon as the stage before has left it there, in place,
- * and the storer copies what the last stage leaves to the other buffer. Only neighbouring stages wait for
- * each other: each slot has a barrier for every hand that it goes through.
+/* The rows of all strips of columns form one sequence, which is divided among lines; a block has one or two
+ * lines. A line goes down its strips: the loader copies rows of the field into a ring of slots in shared
+ * memory, each stage makes its steps of a row, in place, as soon as the stage before has, and the storer
+ * copies the result to the other buffer. Only neighbouring stages wait for each other: each slot has a
+ * barrier for every warp that processes it.
  *
  *      loader -> slot -> stage 0 -> slot -> stage 1 -> … -> slot -> storer -> slot is free
  *
- * What the steps of a pass need beside a strip, and above and below a line's rows, the line makes itself.
- * Strips are placed so that the first and the last column of the part fall on the first and the last lane:
- * there boundary cells keep their values by a select, and the columns between cost nothing.
+ * A line also makes the cells around its rows that the steps of a pass need. Strips are placed so that the
+ * part's first and last column fall on the first and last lane: boundary cells there keep their values by a
+ * select, and the columns between cost nothing.
  *
- * A general pass can do more, and is somewhat slower. Its weights are those of each step. With each row comes
- * a row of the source term, into a ring that holds as many more as the last step is behind the first one. At
- * a side that is mirrored along x the lane that has it mirrors what it makes. Along y it cannot: what is
- * above a row comes before it, in every step. Rows at such a side are made before the pass
- * (pipeline_mirror.cuh).
+ * A general pass has weights of each step. With each row it loads a row of the source term, into a ring that
+ * is longer by the rows between the first and the last step. At a side mirrored along x the outer lane
+ * mirrors its cells. Rows beyond a side mirrored along y are made before the pass (pipeline_mirror.cuh),
+ * since a pass needs the rows above a row first.
  *
- * Stages beyond the last step of a short pass hand rows on as they are.
+ * In a short pass, stages after the last step pass rows on unchanged.
  *
- * In a checked pass the last warp of a line sums the residual of what the last stage hands on to it. What a
- * row was before the last step that stage leaves in a second ring. Strips begin where partial sums do. Of a
- * short pass the first stages hand rows on, so that the last step is always the last level of the last stage.
- */
+ * In a checked pass the last warp of a line sums the residual of the rows that the last stage has made; that
+ * stage leaves the old rows in a second ring. Strips begin where partial sums do. In a short checked pass the
+ * first stages pass rows on unchanged, so that the last step is always the last level of the last stage. */
 template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_line {
     using cell = T;
     static constexpr bool general = Kind == STENCIL_PIPELINE_GENERAL,
@@ -42,20 +40,21 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_line {
     static constexpr int radius = P::radius, levels = shape.levels, cells = shape.cells, rows = shape.rows,
                          stages = shape.stages, depth = stages * levels, vector = vector_cells<T>,
                          width = 32 * cells;
-    /* Hands: warps that have a slot one after the other between loader and storer. */
+    /* Hands: warps that process a slot in sequence between loader and storer. */
     static constexpr int hands = stages + checked, lines = STENCIL_PIPELINE_WARPS / hands,
                          row_bytes = (width + vector) * (int)sizeof(T), slot_bytes = rows * row_bytes,
                          slot_barriers = (hands + 2) * 8;
     using stage_warp = pipeline_warp<P, T, levels, cells>;
-    /* Rows of the second ring. In a general pass: of the source term, beyond those of all slots; in a checked
-     * one: what rows of `old_slots` slots were before the last step. And weights of a step. */
+    /* Rows of the second ring: in a general pass, rows of the source term in addition to those of all slots;
+     * in a checked pass, old rows of `old_slots` slots before the last step. Weights of a step, and their
+     * bytes for all steps. */
     static constexpr int old_slots = 4,
                          rows_behind = general   ? radius * (depth - 1)
                                        : checked ? old_slots * rows + radius
                                                  : 0,
                          weights = general ? P::count + 1 : 0,
                          weights_bytes = (depth * weights * (int)sizeof(T) + 15) / 16 * 16;
-    /* Slots of a line: the lines of a block have equal shares of its shared memory. */
+    /* Slots of a line's ring; the lines of a block have equal shares of its shared memory. */
     static constexpr int slots = ((STENCIL_PIPELINE_SHARED_BYTES - weights_bytes) / lines -
                                   rows_behind * row_bytes) /
                                  (slot_bytes * (general ? 2 : 1) + slot_barriers),
@@ -64,24 +63,24 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_line {
                          ring_bytes = own_bytes + beside_rows * row_bytes,
                          bytes = lines * ring_bytes + weights_bytes;
     static_assert(slots >= hands + 3, "every warp has a slot, and some are on their way");
-    /* Strips begin at a multiple of so many columns. */
+    /* Strips begin at a multiple of this many columns. */
     static constexpr int column_unit = checked ? (int)STENCIL_PARTIAL_CELLS : vector;
 
-    /* Data of a line, the same for all threads: in shared memory, since registers are what is short. */
+    /* A line's data, the same for all threads. They are in shared memory, since registers are scarce. */
     struct line {
-        const T *in; /* updated cell (0, 0) */
+        const T *in; /* address of the part's first updated cell */
         T *out;
         int64_t row;          /* elements from row to row */
-        int ny, steps, reach; /* steps of the pass, cells that they reach */
-        int stages, lag;      /* that make them; rows from loaded to stored ones */
-        bool closed[2][2];    /* sides along y and x */
+        int ny, steps, reach; /* rows of the part; steps of the pass; cells that they reach */
+        int stages, lag;      /* stages that make steps; rows between the loaded and the stored row */
+        bool closed[2][2];    /* [axis y, x][side]: the part has no ghost cells there */
         stencil_pipeline_strips strips;
-        int64_t own[2]; /* rows of all strips that are this line's */
+        int64_t own[2]; /* the line's share of the rows of all strips */
     };
     struct piece {
-        int strip, k0, k1, x; /* columns that are kept, and the first one that is read */
+        int strip, k0, k1, x; /* strip number; columns that are stored; first column that is read */
         int y0, y1, from, count,
-            bottom; /* rows that are kept; the first one loaded, how many, the last there is */
+            bottom; /* rows that are stored; first row loaded; count of rows loaded; last row to be read */
         bool last;
     };
     __device__ static void start(const stencil_kernel_args &s, const stencil_pass &pass, line &l,
@@ -102,9 +101,9 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_line {
         stencil_pipeline_share_rows(&l.strips, (int64_t)gridDim.x * lines,
                                     (int64_t)blockIdx.x * lines + number, l.own);
     }
-    /* Calls each(piece) for what this line makes of each strip. All is found anew for each strip. Warp: all
-     * lanes do, and the compiler is told that they go the same way, or it would keep weights in registers of
-     * each. */
+    /* Calls each(piece) for the line's piece of each strip; everything is computed again for each strip.
+     * Warp: all lanes call, and shuffles tell the compiler that they take the same branches, or it would keep
+     * weights in registers of each lane. */
     template <bool Warp, class Each> __device__ __forceinline__ static void walk(const line &l, Each each) {
         auto same = [](int n) { return Warp ? __shfl_sync(~0u, n, 0) : n; };
         int strip = 0;
@@ -133,7 +132,8 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_line {
         }
     }
 
-    /* The slots in turn, each with its barriers of one hand. */
+    /* Steps through the slots of a ring, with their barriers for one hand (loader, stage, summing warp or
+     * storer). */
     struct turn {
         uint32_t slot, barrier, left, parity;
         __device__ __forceinline__ turn(uint32_t ring, int hand, uint32_t parity)
@@ -149,7 +149,7 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_line {
     };
     static constexpr uint32_t to_next = slots * 8, back_to_first = (hands + 1) * slots * 8;
 
-    /* Rows of the second ring in turn, behind the slots and their barriers. */
+    /* Steps through the rows of the second ring, which comes after the slots and their barriers. */
     struct beside_turn {
         uint32_t first, at;
         __device__ __forceinline__ beside_turn(uint32_t ring, int row)

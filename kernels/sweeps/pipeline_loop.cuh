@@ -1,5 +1,5 @@
-/* The persistent loop of passes of several steps. One whose last step is checked is not among them: the host
- * makes it in a launch of its own, between two of these. */
+/* The persistent loop of passes of several steps. A pass with a checked step is not among them: the host
+ * launches it separately. */
 #pragma once
 
 #include "kernels/copies.cuh"
@@ -8,8 +8,8 @@
 
 namespace stencil {
 
-/* All blocks wait for all: whose rows a line reads changes with the steps of a pass. What copy engines have
- * written is there for all afterwards, and what threads have is there for copy engines. */
+/* Waits for all blocks, since which rows a line reads changes with the steps of a pass. Afterwards all
+ * threads see data of copy engines, and copy engines see data of threads. */
 __device__ __forceinline__ void meet_copied(const stencil_kernel_args &s, const stencil_pass &pass,
                                             bool first) {
     publish_all_to_bulk_copies();
@@ -17,8 +17,8 @@ __device__ __forceinline__ void meet_copied(const stencil_kernel_args &s, const 
     publish_all_to_bulk_copies();
 }
 
-/* Ends a pass, before the cells of the next one are read: where edge cells have copies, all cells are made
- * before these are, in a second round. */
+/* Ends a pass, before the next one reads cells. If edge cells have copies, these are made after all cells,
+ * and all blocks wait a second time. */
 template <class T>
 __device__ __forceinline__ void end_pass(const stencil_kernel_args &s, const stencil_pass &pass) {
     const bool copied = stencil_has_copies(&s.domain);
@@ -31,14 +31,14 @@ __device__ __forceinline__ void end_pass(const stencil_kernel_args &s, const ste
     }
 }
 
-/* Up to so many steps behind step_first, in passes of `depth`; the last one may be shorter. The leader tells
- * the host how far the loop has come: to its end, to where the host asked it to leave, or, where blocks have
- * given up, to neither. */
+/* Makes up to step_count steps after step_first, in passes of `depth` steps; the last pass may be shorter.
+ * The leader tells the host the last step: the end, or where the host asked the loop to leave; after an alarm
+ * it tells neither. */
 template <class Sweep>
 __global__ void __launch_bounds__(Sweep::threads, 1)
     pipeline_loop(const __grid_constant__ stencil_kernel_args s) {
 #if STENCIL_HAS_BULK_COPIES
-    __shared__ stencil_pass pass; /* in registers they would be in the way */
+    __shared__ stencil_pass pass; /* the current pass, in shared memory to leave registers free */
     __shared__ int32_t to_poll;
     if (threadIdx.x == 0) {
         pass = {s.step_first, (int32_t)min(s.step_count, (int64_t)s.depth), (int32_t)(s.step_first & 1)};

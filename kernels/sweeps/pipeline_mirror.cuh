@@ -6,31 +6,33 @@
 
 namespace stencil {
 
-/* A pass goes down its rows, so the rows above the first ones have to be known in every step before these
- * are. Here they are made from the rows that they come of, step by step, and left where the layout has ghost
- * cells for more steps than a mirrored side needs: the rows after n steps are radius * n rows farther out, in
- * the buffer that the pass reads.
+/* A pass goes down its rows, so it needs mirrored rows above the first row in every step. They are made
+ * before the pass, step by step, from the rows that they mirror, and stored in ghost cells that a mirrored
+ * side does not use otherwise: rows after n steps are radius * n rows farther out, in the buffer that the
+ * pass reads.
  *
  *      -radius * (n + 1) … -radius * n - 1     rows -radius … -1 after n steps
  *      ny + radius * n … + radius - 1          rows ny … ny + radius - 1 after n steps
  *
- * A block makes some columns of a side at once, with what those need beside them, in shared memory. */
+ * A block makes some columns of a side at once in shared memory, with the neighbours that they read. */
 template <class P, class T> struct pipeline_mirror {
     static constexpr int radius = P::radius, columns = 64,
                          steps_most = stencil_pipeline_depth(P::rule, P::radius, sizeof(T) == 8) - 1,
                          height = radius * (steps_most + 2), width = columns + 2 * radius * steps_most;
     static_assert(columns >= 2 * radius, "the first columns and what is mirrored in them are made together");
 
-    /* Rows y0 … y1 - 1 and columns x0 … x1 - 1 of a field whose cells beyond the closed sides are not made.
-     */
+    /* Rows y0 … y1 - 1 and columns x0 … x1 - 1 of a field, in shared memory; cells beyond closed sides are
+     * not updated. */
     struct box {
         const stencil_kernel_args *s;
         int n[2], y0, y1, x0, x1;
         bool closed[2][2];
         int mirrored[2][2];
-        T (*field)[height][width], (*from)[width]; /* after even and odd steps; the one that is read */
+        T(*field)
+        [height][width],
+            (*from)[width]; /* cells after even and odd steps; the buffer of the two that is read */
 
-        /* Returns the index of the cell that the new value comes of: cell i or one that it mirrors. */
+        /* Returns the index along an axis of the cell that cell i mirrors, or i if it mirrors none. */
         __device__ int image(int axis, int i) const {
             if (i < 0 && -i <= mirrored[axis][0])
                 return -1 - i;
@@ -39,8 +41,8 @@ template <class P, class T> struct pipeline_mirror {
         __device__ bool is_made(int axis, int i) const {
             return (i >= 0 || !closed[axis][0]) && (i < n[axis] || !closed[axis][1]);
         }
-        /* Cells that have not all they need in the box, and those that
-         * keep their values, are as they were. */
+        /* Returns the new value of a cell. Cells that keep their values, or whose neighbours are not all in
+         * the box, stay as they are. */
         __device__ T make(const stencil_weights &weights, int y, int x) const {
             const int iy = image(0, y), ix = image(1, x);
             const auto w = weights_of<T>(s->domain, weights);
@@ -57,25 +59,29 @@ template <class P, class T> struct pipeline_mirror {
         }
     };
 
-    /* Makes columns first … first + columns - 1 of a side's mirrored rows, those before `end`; by a block. */
+    /* Makes columns first … first + columns - 1, those before `end`, of a side's mirrored rows; called by a
+     * block. */
     __device__ static void make_columns(const stencil_kernel_args &s, const stencil_pass &pass, box b,
                                         int side, int first, int end) {
         const stencil_domain &d = s.domain;
         T *const u = static_cast<T *>(d.u[pass.from]);
         const int steps = pass.steps - 1, reach = radius * steps, rows = b.mirrored[0][side], ny = b.n[0],
                   nx = b.n[1], beyond = radius * pass.steps;
-        /* As far as there are cells; the last columns are mirrored in those beyond them. */
+        /* The box is limited to existing cells; it includes the part's last columns if it has the mirrored
+         * columns after them. */
         b.y0 = side == 0 ? -radius : max(ny - rows - reach, b.closed[0][0] ? -radius : -beyond);
         b.y1 = side == 1 ? ny + radius : min(rows + reach, ny + (b.closed[0][1] ? radius : beyond));
         b.x0 = max(min(first, nx - radius) - reach, b.closed[1][0] ? -radius : -beyond);
         b.x1 = min(first + columns + reach, nx + (b.closed[1][1] ? radius : beyond));
         const int across = b.x1 - b.x0, count = (b.y1 - b.y0) * across;
-        __syncthreads(); /* what was made of other columns has been read */
+        __syncthreads(); /* waits until all threads have read the columns made before */
         for (int i = threadIdx.x; i < count; i += blockDim.x)
             b.field[0][i / across][i % across] = u[(b.y0 + i / across) * d.row + b.x0 + i % across];
         for (int step = 1; step <= steps; step++) {
             const stencil_weights &weights = s.cycle[(pass.first + step - 1) % s.cycle_length];
-            const int needed = rows + reach - radius * step; /* rows from the side on */
+            const int needed =
+                rows + reach -
+                radius * step; /* rows, counted from the side, that this step makes for later ones */
             const int begin = side == 0 ? 0 : max(ny - needed - b.y0, 0) * across,
                       last = side == 0 ? min(needed - b.y0, b.y1 - b.y0) * across : count;
             b.from = b.field[(step - 1) % 2];
@@ -90,7 +96,8 @@ template <class P, class T> struct pipeline_mirror {
         }
     }
 
-    /* Makes rows beyond both sides, by all blocks before any begins the pass; field[2]: shared memory. */
+    /* Makes mirrored rows beyond both sides; called by all blocks before the launch of the pass. field[2]:
+     * shared memory. */
     __device__ static void run(const stencil_kernel_args &s, const stencil_pass &pass,
                                T (*field)[height][width]) {
         const stencil_domain &d = s.domain;

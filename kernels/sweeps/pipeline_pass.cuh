@@ -17,11 +17,12 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline : pipeli
     static constexpr int threads = STENCIL_PIPELINE_THREADS;
     static constexpr bool has_loop = Kind == STENCIL_PIPELINE_PLAIN;
 
-    /* Cells beyond a side that are mirrored there. */
+    /* Returns the number of cells beyond a side that are mirrored. */
     __device__ __forceinline__ static int mirrored(const stencil_kernel_args &s, int axis, int side) {
         return s.domain.mirror[axis][side] ? s.domain.reach[axis][side] : 0;
     }
-    /* Row y beyond a mirrored side as it is after the steps before a level, where those have changed it. */
+    /* Loads row y beyond a mirrored side, as it is after the steps before `level`, if these have changed it.
+     */
     __device__ __forceinline__ static void mirror_row(const stencil_kernel_args &s, const line &l, int level,
                                                       int y, int x, T *c) {
         if (level == 0 || level >= l.steps || y < -mirrored(s, STENCIL_Y, 0) || (y >= 0 && y < l.ny) ||
@@ -32,18 +33,20 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline : pipeli
         for (int v = 0; v < cells; v++)
             c[v] = from[v];
     }
-    /* Waits, in the last stage of a checked pass before it leaves rows in the second ring, until those that
-     * have their places there, of the slot `old_slots` before this one, have been summed. */
+    /* Waits, in the last stage of a checked pass, until the summing warp has read the slot `old_slots` before
+     * this one: the rows of the second ring are then free. */
     __device__ __forceinline__ static void await_summed(const turn &u) {
-        const bool around = u.left > slots - old_slots; /* that slot is at the end of the ring */
+        const bool around = u.left > slots - old_slots; /* the slot waited for is at the end of the ring */
         wait_warp(u.barrier + 2 * to_next + ((around ? slots : 0) - old_slots) * 8, u.parity ^ around);
     }
-    /* Makes a stage's steps of the line's rows, by a warp; weights_at: the first step's, in shared memory. */
+    /* Makes a stage's steps of the line's rows; called by a warp. weights_at: weights of the first step in
+     * shared memory. */
     __device__ __forceinline__ static void make_steps(const stencil_kernel_args &s, const line &l,
                                                       uint32_t ring, int stage, uint32_t weights_at) {
         stage_warp warp;
         turn u(ring, stage, 0);
-        const int place = checked ? stage - (stages - l.stages) : stage; /* among those that make steps */
+        const int place = checked ? stage - (stages - l.stages)
+                                  : stage; /* number of this stage among the stages that make steps */
         if (__shfl_sync(~0u, checked ? place < 0 : place >= l.stages, 0)) {
             base::template walk<true>(l, [&](const piece &p) {
                 for (int left = p.count; left > 0; left -= rows, u.next()) {
@@ -65,7 +68,7 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline : pipeli
             }
             const bool last = checked && __shfl_sync(~0u, stage == stages - 1, 0);
             const uint32_t mine = (lane() * cells + (p.x & (vector - 1))) * (uint32_t)sizeof(T);
-            /* Levels from there on are not among the steps; in a checked pass, those before it. */
+            /* The first level without a step; in a checked pass, the first level with a step. */
             const int first_kept = __shfl_sync(
                 ~0u, checked ? (l.stages - place) * levels - l.steps : l.steps - place * levels, 0);
             const bool whole = checked ? first_kept <= 0 : first_kept >= levels;
@@ -73,12 +76,13 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline : pipeli
                       high = __shfl_sync(~0u, l.closed[0][1] ? l.ny : INT_MAX / 2, 0);
             int y = p.from - radius * levels * place;
             const int end = y + p.count;
-            /* Whole slots of rows none of which, at any level, is a boundary row. */
+            /* Rows of whole slots that contain no boundary row at any level. */
             const int plain = !whole ? INT_MAX / 2 : low == 0 ? radius * levels : INT_MIN / 2;
             const int begin = max(y, min(y + (plain - y + rows - 1) / rows * rows, end)),
                       stop = max(begin, min(y + (high - y) / rows * rows, end));
             auto pass = [&](auto edge, int to) {
-                /* Both loops together have room in the cache of instructions. */
+                /* The loops for edge rows and for inner rows together have to fit into the instruction cache.
+                 */
                 constexpr int unrolled = decltype(edge)::value ? 1 : rows;
 #pragma unroll 1
                 for (; y < to; y += rows) {
@@ -129,8 +133,8 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline : pipeli
         });
     }
 
-    /* Calls each(its address, how many threads arrive: all lanes of a warp, one of loader and storer) for the
-     * barriers of all slots, which the threads share out. */
+    /* Calls each(address, number of arriving threads) for the barriers of all slots, divided among the
+     * block's threads. All lanes of a stage arrive, one lane of a loader or storer. */
     template <class Each> __device__ __forceinline__ static void for_barriers(uint32_t rings, Each each) {
         for (int i = threadIdx.x; i < lines * (hands + 2) * slots; i += blockDim.x) {
             const int ring = i / ((hands + 2) * slots);
@@ -140,17 +144,17 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline : pipeli
         }
     }
 
-    /* Warps that make steps get what those give away that copy; a block can have no more than it began with,
-     * and would wait for it forever. */
+    /* Registers of a thread at first, in warps that make steps, and in warps that copy. The warps that copy
+     * release as many as the others request, or the block would wait forever. */
     static constexpr int registers = 65536 / STENCIL_PIPELINE_THREADS / 8 * 8, step_registers = 240,
                          copy_registers = 24;
     static_assert(STENCIL_PIPELINE_WARPS * step_registers + 4 * copy_registers <=
                       STENCIL_PIPELINE_THREADS / 32 * registers,
                   "");
 
-    /* A scheduler, which has every fourth warp, prefers the warp that is older: of each of two lines two
-     * stages are, on schedulers of their own. The line whose stages all were would be through before the
-     * other one, which alone cannot keep the multiprocessor busy. */
+    /* Makes a pass. A scheduler runs every fourth warp and prefers the oldest, so each of two lines has two
+     * stages that are the oldest of their scheduler: a line with four would finish early, and the other line
+     * alone cannot keep the multiprocessor busy. */
     __device__ __forceinline__ static void run(const stencil_kernel_args &s, const stencil_pass &pass) {
         extern __shared__ __align__(128) char shared[];
         static_assert((hands == 4 && lines == 2) || (hands == 8 && lines == 1), "");
@@ -165,7 +169,8 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline : pipeli
         for_barriers(rings, [](uint32_t barrier, int threads) { init_barrier(barrier, threads); });
         publish_barriers();
         __syncthreads();
-        if (warp < STENCIL_PIPELINE_WARPS) { /* in this order the compiler gives these warps the registers */
+        if (warp < STENCIL_PIPELINE_WARPS) { /* the order of these branches makes the compiler reallocate
+                                                registers */
             more_registers<step_registers>();
             const int number = lines == 2 ? warp / 4 ^ scheduler / 2 : 0,
                       stage = lines == 2 ? scheduler : warp;
@@ -185,7 +190,7 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline : pipeli
         }
     }
 
-    /* Behind run(), where more is to come: registers and shared memory are as they were before it. */
+    /* Call after run() if another pass follows: resets registers and barriers. */
     __device__ __forceinline__ static void end() {
         extern __shared__ __align__(128) char shared[];
         __syncthreads();
@@ -199,9 +204,9 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline : pipeli
     }
 };
 
-/* A pass of several steps in a launch of its own; copies of edge cells are made behind it
- * (kernels/copies.cu). For attribution whole ones note moments, and in a grid of as many rows as passes these
- * are made with nothing that holds them together. */
+/* Makes a pass of several steps in a separate launch; copies of edge cells follow (kernels/copies.cu). For
+ * attribution, full passes record timestamps, and passes are also run without synchronization, as the rows of
+ * one grid. */
 template <class Pass>
 __global__ void __launch_bounds__(Pass::threads, 1)
     pipeline_kernel(const __grid_constant__ stencil_kernel_args s) {
@@ -212,7 +217,8 @@ __global__ void __launch_bounds__(Pass::threads, 1)
     if (s.trace.without_compute)
         return;
     if (sample >= 0)
-        put_launched(s, sample, STENCIL_MARK_BEGIN); /* a call would take the registers from the warps */
+        put_launched(s, sample,
+                     STENCIL_MARK_BEGIN); /* inlined, since a call would reserve registers of the warps */
     const int32_t from = (int32_t)((s.step_first + blockIdx.y) & 1);
     Pass::run(s, {s.step_first, (int32_t)s.step_count, from});
     if (sample >= 0)

@@ -11,27 +11,29 @@ template <class P, class T, bool General = false> struct pipeline_planes : pipel
         base::barrier_bytes, base::edge_rows, base::edges, base::plane_rows, base::shape;
     using typename base::place, typename base::piece, typename base::vector;
     static constexpr int R = radius, side = 2 * R + 1;
-    /* Tells whether a cell reads other columns than its own in its own row only. */
+    /* Tells whether a cell reads other columns in its own row only. */
     static constexpr bool star = P::rule == STENCIL_STAR;
 
-    /* The plane that each level got last, and its sums k of the planes R - k behind that one, without their
-     * points of that one and of those that follow. Plane after plane a sum takes its points in ascending
-     * order, as the update has them. */
+    /* For each level: the plane that it received last, and sum k of plane R - k before that one, without the
+     * points in the last plane and in later ones. A sum takes its points in ascending order of planes, as in
+     * the cell update. */
     T plane[depth][rows][cells], sum[depth][2 * R][rows][cells];
 
-    vector *edge, *ring;     /* of this lane in shared memory: outer rows of all warps, its rows of planes */
-    uint32_t barriers, turn; /* turns that the block has made */
-    /* Planes that are stored; planes before and from these on keep their values; the last plane and row that
-     * there are, rows before the first one; levels without a step. */
+    vector *edge, *ring; /* this lane's vectors in shared memory: outer rows of all warps; the warp's rows of
+                            loaded planes */
+    uint32_t barriers, turn; /* address of the barriers; iterations that the block has made */
+    /* Planes that are stored; planes before moving[0] and from moving[1] on keep their values; last plane and
+     * row to be read, rows before row 0; levels without a step. */
     int stored[2], moving[2], last_plane, last_row, below, skipped;
-    int to_load, to_take; /* slots of the ring */
-    int y, x, z;          /* its first cell; the plane that is loaded next */
-    const char *from;     /* its columns there, in the first row of all */
-    char *to;             /* its first cell in the plane that is stored next */
-    uint32_t kept, some;  /* rows that it stores, a bit each; where those of the lane in part */
-    uint32_t cells_kept;  /* a bit for each cell of such a row */
-    /* Cells that keep their values: a bit for each row in which the lane's are; for those of a lane that are
-     * so in all rows where others are not. And whether the warp has any. */
+    int to_load, to_take; /* slots of the ring of planes to load into and to take from */
+    int y, x, z;          /* first cell of the lane along y and x; plane that is loaded next */
+    const char *from;    /* the lane's columns in row 0 of the plane that is loaded next, counting rows before
+                            the part */
+    char *to;            /* the lane's first cell in the plane that is stored next */
+    uint32_t kept, some; /* bits of rows that the lane stores whole, and in part */
+    uint32_t cells_kept; /* bits of cells that are stored in a row stored in part */
+    /* Cells that keep their values: a bit for each row of the lane that does so as a whole, a bit for each
+     * cell of the lane that does so in all rows; and whether any lane of the warp has such cells. */
     uint32_t still, still_cells;
     bool has_still, has_still_cells;
 
@@ -44,14 +46,16 @@ template <class P, class T, bool General = false> struct pipeline_planes : pipel
     __device__ __forceinline__ static uint32_t row_bytes(const stencil_domain &d) {
         return (uint32_t)(d.row * sizeof(T));
     }
-    /* A warp's own rows: 2 R of them, and those of the warps beside it around them. */
+    /* Returns an outer row of level t, counted from the warp's 2 R outer rows; rows of adjacent warps come
+     * before and after them. */
     __device__ __forceinline__ vector &edge_row(uint32_t turn, int t, int row) const {
         return edge[(int)(((turn & 1) * depth + t) * edge_rows + row) * 32];
     }
     __device__ __forceinline__ vector &ring_row(int slot, int j) const {
         return ring[(slot * plane_rows + j) * 32];
     }
-    /* Sets up a warp once, before the first piece, behind the block's barriers. */
+    /* Sets up a warp once, before its first piece of a tile. shared: the block's shared memory, with
+     * initialized barriers. */
     __device__ __forceinline__ void enter(char *shared) {
         const int warp = __shfl_sync(~0u, threadIdx.x / 32, 0);
         vector *const rows_of_lane = reinterpret_cast<vector *>(shared + barrier_bytes) + lane();
@@ -59,7 +63,7 @@ template <class P, class T, bool General = false> struct pipeline_planes : pipel
         ring = rows_of_lane + (edges + warp * rows) * 32;
         barriers = shared_address(shared);
         turn = 1;
-        /* Outer rows of "the turn before": nothing comes of them. */
+        /* The first iteration waits for the outer rows of an iteration before, which are not used. */
         unrolled<depth>([&](int t) { arrive(barriers + t * 8); });
     }
     __device__ __forceinline__ void find_still(const place &l) {
@@ -104,11 +108,13 @@ template <class P, class T, bool General = false> struct pipeline_planes : pipel
         clear();
     }
 
-    /* Returns the bytes from the first row of all to row j of the warp, or to the last one that there is. */
+    /* Returns the offset in bytes of row j of the warp, or of the last row to be read, from the first row to
+     * be read. */
     __device__ __forceinline__ uint64_t row_offset(const stencil_domain &d, int j) const {
         return (uint64_t)(uint32_t)(min(y + j, last_row) + below) * row_bytes(d);
     }
-    /* Loads the lane's own cells of the next plane; beyond the last row and plane, those again. */
+    /* Loads the lane's cells of the next plane; beyond the last row or plane, loads that row or plane again.
+     */
     __device__ __forceinline__ void load(const stencil_domain &d) {
         const uint32_t at = shared_address(&ring_row(to_load, 0));
         unrolled<rows>([&](int j) {
@@ -120,8 +126,8 @@ template <class P, class T, bool General = false> struct pipeline_planes : pipel
         z++;
         to_load = to_load + 1 == slots ? 0 : to_load + 1;
     }
-    /* Outer rows of a level's plane, for the warps beside this one. Every lane arrives, as racecheck has it.
-     */
+    /* Stores the warp's outer rows of a level's plane for adjacent warps. Every lane arrives at the barrier,
+     * since racecheck demands this. */
     __device__ __forceinline__ void give(int t) {
         unrolled<R, cells>([&](int k, int v) {
             edge_row(turn, t, k).cell[v] = plane[t][k][v];
@@ -130,8 +136,8 @@ template <class P, class T, bool General = false> struct pipeline_planes : pipel
         arrive(barriers + t * 8);
     }
 
-    /* Rows of a level's plane, those of other warps included, and cells of other lanes beside them: of as
-     * many rows as a cell reads. */
+    /* Rows of a level's plane next to the warp's, and cells next to the lane's, of as many rows as a cell
+     * reads. */
     struct around {
         vector above[R], below[R];
         T before[side][R], behind[side][R];
@@ -147,11 +153,11 @@ template <class P, class T, bool General = false> struct pipeline_planes : pipel
             a.behind[(j + side) % side][k] = __shfl_down_sync(~0u, cell_of(a, t, j, k), 1);
         });
     }
-    /* The element of cell v of row j in a plane, seen from the warp's first cell. */
+    /* Returns the element index of cell v of row j of the lane, in a plane. */
     __device__ __forceinline__ int64_t element(const stencil_domain &d, int plane, int j, int v) const {
         return plane * d.plane + (y + j) * d.row + x + v;
     }
-    /* Row j of the sums takes its points of plane `at`; sum[2 R] is complete. */
+    /* Adds the points in plane `at` to row j of the sums; s[2 R] is then complete. */
     __device__ __forceinline__ void add_row(const stencil_domain &d, const around &a, int t, int at, int j,
                                             T s[side][cells]) const {
         const auto weights = weights_of<T>(d);
@@ -181,8 +187,8 @@ template <class P, class T, bool General = false> struct pipeline_planes : pipel
             });
         });
     }
-    /* Row j, where the rows of such lanes are stored: whole ones, and of others, with which the part ends,
-     * the first cells apart. */
+    /* Bits of rows that are stored in this iteration: whole rows, and single first cells of rows that are
+     * stored in part. */
     struct rows_now {
         uint32_t whole, cell[cells - 1];
     };
@@ -201,13 +207,13 @@ template <class P, class T, bool General = false> struct pipeline_planes : pipel
         store_if<cells>(now.whole & 1u << j, row, c);
         unrolled<cells - 1>([&](int i) { store_if<1>(now.cell[i] & 1u << j, row + i, c + i); });
     }
-    /* The slot of a plane that was taken so many turns before the next one is. */
+    /* Returns the slot of the plane that was taken `turns` iterations before the next one. */
     __device__ __forceinline__ int slot_of(int turns) const {
         const int slot = to_take - turns;
         return slot < 0 ? slot + slots : slot;
     }
-    /* Cells that keep their values have those again that they had before the pass, from the slot where those
-     * are; `all`: the whole plane. */
+    /* Restores cells that keep their values in level t from slot `slot` of the ring, which has the values
+     * before the pass. all: restores the whole plane. */
     __device__ __forceinline__ void keep_cells(int t, int slot, bool all) {
         const uint32_t old = shared_address(&ring_row(slot, 0)), mask = all ? ~0u : still;
         unrolled<rows>([&](int j) {
@@ -223,7 +229,8 @@ template <class P, class T, bool General = false> struct pipeline_planes : pipel
                     plane[t][j][v] = ring_row(slot, j).cell[v];
     }
 
-    /* A turn of a level: completes a plane R behind the one that it has, for the next level, or stores it. */
+    /* Makes an iteration of level t: completes the plane R before the one that it received last, for the next
+     * level, or stores it. */
     template <int t> __device__ __forceinline__ void make_level(const stencil_domain &d) {
         around a;
         wait_warp(barriers + t * 8, ~turn & 1);
@@ -231,7 +238,7 @@ template <class P, class T, bool General = false> struct pipeline_planes : pipel
             a.above[k] = edge_row(turn + 1, t, k - R);
             a.below[k] = edge_row(turn + 1, t, 2 * R + k);
         });
-        /* The plane that the level completes: level 0 has got plane z - ahead - 1, since z is loaded next. */
+        /* The plane that level t completes: z is loaded next, and level 0 has plane z - ahead - 1. */
         const int made = z - shape.ahead - 1 - R - hop * t;
         rows_now now;
         if constexpr (t == depth - 1)
@@ -261,7 +268,7 @@ template <class P, class T, bool General = false> struct pipeline_planes : pipel
             give(t + 1);
         }
     }
-    /* The plane that has been loaded for longest is level 0's. */
+    /* Gives level 0 the plane that was loaded first. */
     __device__ __forceinline__ void take() {
         await_copies<shape.ahead - 1>();
         unrolled<rows, cells>([&](int j, int v) { plane[0][j][v] = ring_row(to_take, j).cell[v]; });

@@ -5,7 +5,7 @@
 
 namespace stencil {
 
-/* The first levels have no step where the pass is short. */
+/* Makes a pass of several steps of a 3D part. In a short pass the first levels have no step. */
 template <class P, class T, bool General>
 struct pipeline_solid : std::conditional_t<General, pipeline_general<P, T>, pipeline_planes<P, T>> {
     using base = std::conditional_t<General, pipeline_general<P, T>, pipeline_planes<P, T>>;
@@ -31,7 +31,7 @@ struct pipeline_solid : std::conditional_t<General, pipeline_general<P, T>, pipe
             warp.enter(shared);
         base::walk(l, [&](const piece &p) { warp.make_piece(s.domain, l, p); });
     }
-    /* Behind run(), where more is to come. */
+    /* Call after run() if another pass follows: resets the barriers. */
     __device__ __forceinline__ static void end() {
         extern __shared__ __align__(128) char shared[];
         __syncthreads();

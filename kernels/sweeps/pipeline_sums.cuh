@@ -6,9 +6,9 @@
 
 namespace stencil {
 
-/* Trees over so many adjacent lanes, of Count values at once: combine_lanes(), but in place of combining a
- * value twice, in both of two lanes, these combine two, so that all trees together are hardly more work than
- * one. Which value a lane ends with, which() says; Count is `lanes` at most. */
+/* Sums `Count` values over `Lanes` adjacent lanes each, in the order of combine_lanes(). Pairs of lanes
+ * combine two different values, not one value twice, so that all sums cost hardly more than one. which()
+ * tells the number of the value that a lane ends with; Count is at most `Lanes`. */
 template <int Count, int Lanes> struct lane_trees {
     static_assert(Count <= Lanes, "");
     __device__ __forceinline__ static double combine_all(double *value, stencil_norm norm) {
@@ -25,7 +25,7 @@ template <int Count, int Lanes> struct lane_trees {
         }
         return value[0];
     }
-    /* Returns the number of the value that this lane ends with: from the last step back to the first. */
+    /* Returns the number of the value that this lane ends with. */
     __device__ __forceinline__ static int which() {
         int at = 0;
 #pragma unroll
@@ -40,12 +40,13 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_sums : p
     using base::vector, base::width, base::rows, base::radius, base::stages, base::row_bytes, base::to_next;
     using typename base::line, typename base::piece, typename base::turn, typename base::beside_turn;
 
-    /* A vector of cells in each lane has the terms of one or two partial sums; a row has so many vectors. */
+    /* Lanes that share a partial sum; partial sums of a warp's vectors; vectors of a lane in a row. */
     static constexpr int lanes = STENCIL_PARTIAL_CELLS / vector, sums = 32 / lanes,
                          vectors = (width + 32 * vector - 1) / (32 * vector);
     using trees = lane_trees<vectors, lanes>;
 
-    /* Makes partial sums of a row of `count` cells, from where they are and where they were; by a warp. */
+    /* Makes partial sums of a row of `count` cells, given the addresses of new and old cells; called by a
+     * warp. */
     template <stencil_norm Norm>
     __device__ __forceinline__ static void sum_row(uint32_t now, uint32_t before, int count,
                                                    double *partial) {
@@ -68,7 +69,7 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_sums : p
         if (number * STENCIL_PARTIAL_CELLS < count)
             partial[number] = sum;
     }
-    /* Sums the residual of all rows that the line keeps, by a warp. */
+    /* Sums the residual of all rows that the line stores; called by a warp. */
     template <stencil_norm Norm>
     __device__ __forceinline__ static void sum_rows_by(const stencil_kernel_args &s, const line &l,
                                                        uint32_t ring) {
@@ -80,7 +81,8 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_sums : p
             const int64_t row = s.domain.partial_row;
             double *partial = s.domain.partial + s.domain.partial_first + (p.from - l.lag) * row +
                               p.k0 / STENCIL_PARTIAL_CELLS;
-            uint32_t y = p.from - l.lag - p.y0; /* from the first row that is kept */
+            uint32_t y =
+                p.from - l.lag - p.y0; /* row that is summed next, counted from the first stored row */
             const uint32_t kept = p.y1 - p.y0;
 #pragma unroll 1
             for (int left = p.count; left > 0; left -= rows, u.next()) {

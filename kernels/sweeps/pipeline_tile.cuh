@@ -1,4 +1,4 @@
-/* Tiles of the pipeline sweep in 3D: where they lie, and what a block has of one in shared memory. */
+/* Tiles of the pipeline sweep in 3D: where they are, and a block's layout of shared memory for a tile. */
 #pragma once
 
 #include <climits>
@@ -9,7 +9,7 @@
 
 namespace stencil {
 
-/* Some cells of a row, which a lane loads and stores at once. */
+/* Adjacent cells of a row, which a lane loads and stores at once. */
 template <class T, int Cells> struct alignas(Cells * sizeof(T)) pipeline_cells { T cell[Cells]; };
 
 template <class P, class T, bool General> struct pipeline_tile {
@@ -20,15 +20,15 @@ template <class P, class T, bool General> struct pipeline_tile {
                          warps = shape.warps, threads = 32 * warps;
     using vector = pipeline_cells<T, cells>;
 
-    /* A level gets a plane, and in the next turn, when all warps have theirs, the rows of others beside it;
-     * then it completes the plane `radius` before that one, for the next level. What cells were before the
-     * pass is kept until the last level but one has made them, for those that keep their values; of general
-     * passes for a turn more (pipeline_general.cuh). */
+    /* A level receives a plane, and in the next iteration, when all warps have theirs, the rows of adjacent
+     * warps; then it completes the plane `radius` before, for the next level. Old values of cells that keep
+     * them stay in the ring until the last level but one has made the plane, in some general passes for one
+     * more iteration (pipeline_general.cuh). */
     static constexpr int hop = radius + 1, lag = hop * depth,
                          slots = shape.ahead + hop * (depth - 1) + (General && radius == 1);
-    /* Shared memory, behind a barrier for each level: of two turns the outer rows of all warps in all levels,
-     * with room beyond the first and the last one; planes, of general passes of radius 2 two more. In rows of
-     * vectors. And weights of all levels. */
+    /* The layout of shared memory: a barrier for each level; outer rows of all warps at all levels for two
+     * iterations, with space before the first and after the last warp; planes, two more in general passes of
+     * radius 2; weights of all levels. Rows consist of vectors. */
     static constexpr int barrier_bytes = 128, edge_rows = 2 * radius * (warps + 2),
                          edges = 2 * depth * edge_rows, plane_rows = warps * rows,
                          planes = slots + (General && radius > 1 ? 2 : 0),
@@ -38,19 +38,23 @@ template <class P, class T, bool General> struct pipeline_tile {
                          bytes = weights_at + depth * level_weights * (int)sizeof(T);
     static_assert(depth * 8 <= barrier_bytes && bytes <= STENCIL_PIPELINE_SHARED_BYTES, "");
 
-    /* Data of a part's tiles: all threads have the same, and each finds it itself. */
+    /* Data of a part's tiles, computed by each thread. */
     struct place {
-        const T *in; /* updated cell (0, 0, 0) */
+        const T *in; /* address of the part's first updated cell */
         T *out;
-        int n[3], reach, skipped; /* cells along z, y, x; that a pass reaches; levels without a step */
-        int beside[3][2], low[3], end[3]; /* cells read beside those; cells beyond these keep their values */
-        int mirrored[3][2];               /* cells beyond a side that are mirrored there */
-        /* Along y and x: of the first tile, to the next one, how many, and cells that one does not store. */
+        int n[3], reach,
+            skipped; /* cells of the part along z, y, x; cells that a pass reaches; levels without a step */
+        int beside[3][2], low[3],
+            end[3]; /* cells read beyond each side; cells before `low` and from `end` on keep their values */
+        int mirrored[3][2]; /* mirrored cells beyond each side */
+        /* Tiles along y and x: begin of the first one, distance to the next, count, and cells at each end
+         * that a tile does not store. */
         int first[3], step[3], tiles[3], margin[3];
     };
-    /* A block's share of a tile. */
+    /* The planes of a tile that a block makes as one piece. */
     struct piece {
-        int y, x, kept[3][2]; /* first cell that is read; cells that are stored along z, y, x */
+        int y, x, kept[3][2]; /* first cell that is read; cells that are stored along z, y, x: the first, and
+                                 one past the last */
     };
     __device__ static void place_axis(place &l, int axis, int extent, int vector, int sector) {
         const stencil_pipeline_tiles tiles =
@@ -62,8 +66,8 @@ template <class P, class T, bool General> struct pipeline_tile {
         const stencil_domain &d = s.domain;
         l.in = static_cast<const T *>(d.u[pass.from]);
         l.out = static_cast<T *>(d.u[!pass.from]);
-        /* The compiler is told that all lanes have the same: what is computed from it needs no registers of
-         * each lane. */
+        /* The reduction tells the compiler that all lanes have the same value, so that derived values need no
+         * registers of each lane. */
         const int steps = __reduce_max_sync(~0u, pass.steps);
         l.reach = radius * steps, l.skipped = depth - steps;
         for (int axis = 0; axis < 3; axis++) {
@@ -85,7 +89,7 @@ template <class P, class T, bool General> struct pipeline_tile {
         kept[0] = tile == 0 ? 0 : from + l.margin[axis];
         kept[1] = tile == l.tiles[axis] - 1 ? l.n[axis] : from + l.step[axis] + l.margin[axis];
     }
-    /* Calls each(piece) for what this block makes. */
+    /* Calls each(piece) for the pieces of tiles that this block makes. */
     template <class Each> __device__ __forceinline__ static void walk(const place &l, Each each) {
         const stencil_pipeline_shares shares = stencil_pipeline_share(
             l.tiles[STENCIL_Y] * l.tiles[STENCIL_X], l.n[STENCIL_Z], l.reach + lag, (int)gridDim.x);

@@ -1,5 +1,5 @@
-/* A warp of the pipeline sweep: some steps of a row, with what is known of the rows below in registers. And
- * what it hands rows on with: barriers in shared memory (PTX ISA, mbarrier) and the copy engine
+/* A warp of the pipeline sweep in 2D: it makes some steps of a row, with partial sums of the rows below in
+ * registers. Rows pass between warps by barriers in shared memory (PTX ISA, mbarrier) and bulk copies
  * (cp.async.bulk). */
 #pragma once
 
@@ -11,24 +11,24 @@ namespace stencil {
 __device__ __forceinline__ uint32_t lane() {
     return threadIdx.x & 31;
 }
-/* Code for older GPUs has these kernels by name only: the host does not launch them (`deep_capability` of a
- * row of the table), and a launch would end in an error. */
+/* Code for older GPUs has pipeline kernels by name only: the host does not launch them (`deep_capability` in
+ * the table of kernels), and a launch would end in an error. */
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * STENCIL_PIPELINE_CAPABILITY
 #define STENCIL_HAS_BULK_COPIES 1
 #else
 #define STENCIL_HAS_BULK_COPIES 0
 #endif
-/* A level of a general pass: its step's weights; the address in shared memory of this lane's cells in the row
- * of the source term (0: there is none); cells beside the first and the last column that are mirrored in
- * them, where this lane has those. */
+/* A level of a general pass: weights of its step; address in shared memory of the lane's cells in the row of
+ * the source term (0: none); number of cells before the first and after the last column of the part that this
+ * lane mirrors. */
 template <class Weights> struct pipeline_level {
     Weights weights;
     uint32_t source;
     int mirrored[2];
 };
 
-/* Cells of a lane that keep their values in a level: the outer ones at the left and right of a row, all of
- * them, or those of rows before `low` and from `high` on. */
+/* Cells of a lane that keep their values at a level: outer cells at the left or right of a row, all cells, or
+ * cells of rows before `low` and from `high` on. */
 struct cells_kept {
     bool left, right, all;
     int low, high;
@@ -42,8 +42,8 @@ template <class P, class T, int Levels, int Cells> struct pipeline_warp {
     static_assert(Cells % 2 == 1, "lanes that are an even number of cells apart are in each other's way");
     static_assert(Cells >= 2 * R, "");
 
-    /* Sum j - 1 of a level: of a cell j rows behind the one that comes in next, without the rows that have
-     * not come in. Row after row a sum takes its points in ascending order, as the update has them. */
+    /* Sum j - 1 of a level is of the row j before the next row to arrive, without the rows that have not
+     * arrived. A sum takes its points in ascending order of rows, as in the cell update. */
     T sum[Levels][2 * R][Cells];
 
     __device__ __forceinline__ void clear() {
@@ -56,7 +56,7 @@ template <class P, class T, int Levels, int Cells> struct pipeline_warp {
         unrolled<Cells>([&](int v) { store_shared(at + v * (uint32_t)sizeof(T), c[v]); });
     }
 
-    /* A row, with the cells of other lanes beside it. */
+    /* A lane's cells of a row, with adjacent cells of the neighbouring lanes. */
     struct row {
         const T *c;
         T before[R], behind[R];
@@ -73,7 +73,8 @@ template <class P, class T, int Levels, int Cells> struct pipeline_warp {
                                 : c[x < 0 || x >= Cells ? 0 : x];
         }
     };
-    /* Sum j of cell v takes what comes in; weight(number of a point, its place along x). */
+    /* Returns sum j of cell v after adding the points in row `in`. weight(point number, offset along x)
+     * returns a weight. */
     template <class Weight, class Where>
     __device__ __forceinline__ T add(int t, int j, int v, const row &in, Weight weight, Where where) const {
         T s = sum[t][j == 0 ? 0 : j - 1][v];
@@ -85,11 +86,13 @@ template <class P, class T, int Levels, int Cells> struct pipeline_warp {
             }
         return s;
     }
-    /* Returns sum j of cell v while it keeps its value: that, from the moment its own row comes in. */
+    /* Returns the value that replaces sum j of cell v if the cell keeps its value: from the arrival of the
+     * cell's row on, the cell itself. */
     __device__ __forceinline__ T kept(int t, int j, int v, const T *c) const {
         return j == R ? c[v] : sum[t][j == 0 ? 0 : j - 1][v];
     }
-    /* The sum or the value that is kept: at the ends as `keep` says, elsewhere as `inside` does. */
+    /* Returns a sum or the kept value of cell v: by `keep` for outer cells of the lane, by `inside` for all
+     * cells. */
     __device__ __forceinline__ static T choose(int v, T s, T kept, const cells_kept &keep, bool inside) {
         if (v < R)
             s = keep.left ? kept : s;
@@ -98,9 +101,9 @@ template <class P, class T, int Levels, int Cells> struct pipeline_warp {
         return inside ? kept : s;
     }
 
-    /* Row y of step t comes in, row y - R of step t + 1 goes out. Cells at the ends keep their values where
-     * `keep` says so; if Edge, cells of whole rows do, too. A cell that keeps its value has that for a sum
-     * from the moment its own row comes in. at(row, cell of the lane): its element. */
+    /* Makes level t: c is row y of step t on entry, and row y - R of step t + 1 on return. Outer cells keep
+     * their values as `keep` says; if Edge, so do cells of whole rows. From the arrival of its row on, such a
+     * cell's value replaces its sum. at(row, cell of the lane) returns an element index. */
     template <bool Edge, class At>
     __device__ __forceinline__ void level(int t, T *c, const uniform_weights<T> &weights,
                                           const cells_kept &keep, int y, At at) {
@@ -110,7 +113,7 @@ template <class P, class T, int Levels, int Cells> struct pipeline_warp {
         for (int v = 0; v < Cells; v++)
 #pragma unroll
             for (int j = 2 * R; j >= 0; j--) {
-                const int to = y + R - j; /* the row of the sum */
+                const int to = y + R - j; /* row that the sum belongs to */
                 T s = add(
                     t, j, v, in, [&](int k, int) { return weights.point(k); }, [&] { return at(to, v); });
                 if (j >= R)
@@ -122,7 +125,8 @@ template <class P, class T, int Levels, int Cells> struct pipeline_warp {
             }
         unrolled<Cells>([&](int v) { c[v] = out[v]; });
     }
-    /* Makes a level of a general pass, sum after sum: weights of more than a row have no registers. */
+    /* Makes level t of a general pass, one sum after the other, since registers hold the weights of only one
+     * row. */
     template <bool Edge, class Weights, class At>
     __device__ __forceinline__ void level(int t, T *c, const pipeline_level<Weights> &l,
                                           const cells_kept &keep, int y, At at) {

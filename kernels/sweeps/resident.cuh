@@ -1,5 +1,6 @@
-/* The resident sweep: a 2D field that stays on chip for a whole launch. On a GPU that is a persistent loop of
- * its own (kernels/sweeps/resident_loop.cuh); a step that is checked is one of the stream sweep. */
+/* The resident sweep: a field that stays on chip for a whole launch. On a GPU it is a separate persistent
+ * loop (kernels/sweeps/resident_loop.cuh for 2D, resident3d_loop.cuh for 3D); a checked step is made by the
+ * stream sweep. */
 #ifdef __CUDACC__
 #pragma once
 
@@ -11,7 +12,8 @@ template <class P, class T, bool Relaunch, bool Ll> using resident_sweep = strea
 
 } // namespace stencil
 #else
-/* For CPUs, whose caches keep a small field without being told, it is the stream sweep; plans do not ask. */
+/* The CPU twin of the resident sweep is the stream sweep, since caches keep a small field anyway; plans do
+ * not use it. */
 ALWAYS_INLINE void CPU_(resident)(const stencil_domain *d, const stencil_cpu_pass *pass,
                                   stencil_shape shape) {
     CPU_(stream)(d, pass, shape);

@@ -3,21 +3,20 @@
 
 #include "kernels/points.h"
 
-/* A block, of which a multiprocessor holds one, keeps a tile of 32 * cells columns and warps * rows rows,
- * `cells` beside each other in a lane, `rows` in a warp; how many warps, up to `warps`, is the plan's choice.
- * Rows are in registers. Where these do not suffice, `mixed` > 0 of them are in shared memory, evenly between
- * the others, so that the fma pipe and shared memory have something to do at the same time, and the outer
- * `radius` of a warp too, which other warps read there anyway. Beyond the first and the last row of a tile
- * come `radius` more, which are only read. */
+/* The shape of a tile, which a block keeps on its multiprocessor: 32 * cells columns and warps * rows rows,
+ * `cells` adjacent ones in a lane, `rows` in a warp; the plan chooses how many warps, up to `warps`. Rows are
+ * in registers. If `mixed` > 0, that many of a warp's inner rows are in shared memory, evenly spread so that
+ * the fma pipe and shared memory work at the same time, and so are its outer `radius` rows, which other warps
+ * read. `radius` more rows above and below a tile are only read. */
 enum { STENCIL_RESIDENT_SHAPES = 4 };
 typedef struct stencil_resident_shape {
     int cells, rows, mixed, warps;
-    bool plain; /* leaves no registers for what general problems need (stencil_variant.general) */
+    bool plain; /* has no registers left for general problems (stencil_variant.general) */
 } stencil_resident_shape;
 
-/* From small fields to large ones: as many cells as registers hold without spills. A mirrored side needs
- * twice the radius in a lane. rows 0: there is no such shape. (Kernels are compiled for them: no values of a
- * GPU.) */
+/* Returns tile shape `index`, ordered from small fields to large ones, with as many cells as registers hold
+ * without spills. A mirrored side needs twice the radius in a lane. rows 0: no such shape. The shapes are
+ * compiled into kernels. */
 STENCIL_CONSTANT stencil_resident_shape stencil_resident_shape_of(int radius, bool f64, int index) {
     const stencil_resident_shape shapes[2][STENCIL_RESIDENT_SHAPES] = {
         {{2, 5, 0, 12, false}, {4, 11, 0, 8, false}, {7, 21, 0, 8, false}, {6, 26, 9, 8, false}},
@@ -28,19 +27,19 @@ STENCIL_CONSTANT stencil_resident_shape stencil_resident_shape_of(int radius, bo
     return radius == 1 ? shapes[f64][index] : far[f64][index];
 }
 
-/* The tiles of a launch: a grid for each part, at the same places along x in all parts. Above the first and
- * below the last row of it may stand tiles of other parts, the last and the first of theirs: their words come
- * behind those of the part's own rows, where these parts store them. */
+/* The tiles of a launch: each part has a grid of tiles, with the same columns in all parts. Where a part
+ * adjoins another one, tiles of that part are next to its first or last row of tiles, and store their words
+ * after those of its tiles. */
 typedef struct stencil_resident {
-    int32_t shape, warps;     /* of a block */
-    int32_t tiles[2];         /* of a part along y and x; shape, warps and tiles 0: there are none */
-    int32_t tiles_z, warps_z; /* in 3D along z (kernels/sweeps/resident3d.h); in 2D 1 */
-    uint64_t *words;     /* tiles * 2 * ghosts cells of flagged words, those of other parts included, each
-                            with the number of its exchange, of which there are even and odd ones; zeroed
-                            once */
-    uint64_t *beyond[2]; /* those of the part above and of the one below; NULL: the field ends, or goes round
-                            within the part */
-    uint32_t *exchanges; /* [own tiles]: how many a block has made in all launches */
+    int32_t shape, warps; /* tile shape; warps of a block */
+    int32_t tiles[2];     /* tiles of a part along y and x; shape, warps and tiles 0: no tiles */
+    int32_t tiles_z,
+        warps_z;     /* tiles, and warps of a block, along z in 3D (kernels/sweeps/resident3d.h); 1 in 2D */
+    uint64_t *words; /* flagged words for tiles * 2 * ghosts cells, those of adjacent parts included, each
+                        with the number of its exchange, for even and odd exchanges; zeroed once */
+    uint64_t *beyond[2]; /* words of the part above and of the part below; NULL: the field ends, or is
+                            periodic within the part */
+    uint32_t *exchanges; /* [tiles of the part]: exchanges that the tile's block has made in all launches */
 } stencil_resident;
 
 /* Returns the number of tiles of a part. */
@@ -48,30 +47,30 @@ STENCIL_ANYWHERE int32_t stencil_resident_tiles(const stencil_resident *r) {
     return r->tiles_z * r->tiles[0] * r->tiles[1];
 }
 
-/* The row of words of tiles of the part above, and of those below: seen from there, those are below and
- * above. */
+/* Returns the row of words, in a part's memory, that tiles of the part above (side 0) or below (side 1)
+ * write. */
 STENCIL_ANYWHERE int32_t stencil_resident_row_beyond(int32_t rows, int side) {
     return side == 0 ? rows + 1 : rows;
 }
 
-/* Rows of words: own ones, and where the axis is cut those two. */
+/* Returns the rows of words of a part: one for each row of tiles, and if y is cut two for adjacent parts. */
 STENCIL_ANYWHERE int32_t stencil_resident_rows_of_words(int32_t rows, bool cut) {
     return rows + (cut ? 2 : 0);
 }
 
-/* An axis of a part, which tiles are laid along. Where it ends with boundary or mirrored cells, so does the
- * tile at that end, `radius` of them; where another part goes on, the tile ends with ghost cells. Those
- * between are spread evenly; along a periodic axis that is not cut all are. */
+/* An axis of a part, covered by tiles. At an end with boundary or mirrored cells the outer tile includes
+ * `radius` of them; at an end next to another part it includes ghost cells. Other tiles are spread evenly; on
+ * a periodic axis that is not cut all tiles are. */
 typedef struct stencil_resident_axis {
-    int64_t n, length; /* cells of the part, and of a tile */
+    int64_t n, length; /* cells of the part, and of a tile, along the axis */
     int32_t tiles;
-    int32_t reach;      /* ghost cells of a tile beside its own, the radius times the steps of a pass */
-    int32_t outside[2]; /* of a tile beyond the ends of the part: the radius, or reach */
-    bool round;         /* the first tile is beside the last one */
+    int32_t reach;      /* ghost cells at each end of a tile: radius times the steps of a pass */
+    int32_t outside[2]; /* cells that the outer tiles have beyond the part's ends: radius or reach */
+    bool round;         /* the axis is periodic: the first tile adjoins the last one */
 } stencil_resident_axis;
 
-/* An axis without tiles yet, of a part of n cells. closed: the part ends there with boundary or mirrored
- * cells. cut: the axis has several parts. */
+/* Returns an axis of a part of n cells, with no tiles yet. closed: the part ends there with boundary or
+ * mirrored cells. cut: the axis has several parts. */
 STENCIL_ANYWHERE stencil_resident_axis stencil_resident_axis_of(int64_t n, int64_t length, int radius,
                                                                 int reach, const bool closed[2], bool cut) {
     const stencil_resident_axis a = {
@@ -82,12 +81,13 @@ STENCIL_ANYWHERE stencil_resident_axis stencil_resident_axis_of(int64_t n, int64
 STENCIL_ANYWHERE int64_t stencil_resident_begin(const stencil_resident_axis *a, int64_t tile) {
     if (a->round)
         return a->n * tile / a->tiles - a->reach;
-    const int64_t span = a->n + a->outside[0] + a->outside[1] - a->length; /* from the first to the last */
+    const int64_t span = a->n + a->outside[0] + a->outside[1] -
+                         a->length; /* distance from the begin of the first tile to that of the last tile */
     return (a->tiles == 1 ? 0 : span * tile / (a->tiles - 1)) - a->outside[0];
 }
 
-/* Returns the distance from the begin of tile `tile` to that of the one beside it, on either side (step -1,
- * 1), also where that is another part's. */
+/* Returns the distance from the begin of tile `tile` to that of the next (step 1) or previous one (step -1),
+ * which may be another part's. */
 STENCIL_ANYWHERE int64_t stencil_resident_shift(const stencil_resident_axis *a, int64_t tile, int step) {
     int64_t other = tile + step, around = 0;
     if (!a->round && (other < 0 || other == a->tiles))
@@ -97,28 +97,28 @@ STENCIL_ANYWHERE int64_t stencil_resident_shift(const stencil_resident_axis *a, 
     return stencil_resident_begin(a, other) + around - stencil_resident_begin(a, tile);
 }
 
-/* The shared memory of a block: where each piece begins, in cells, behind STENCIL_RESIDENT_PLACE bytes, of
- * which tables of the warps are the last. */
+/* The layout of a block's shared memory: offsets in cells, counted from byte STENCIL_RESIDENT_PLACE. The
+ * bytes before hold a tile's data and, last, tables of the warps. */
 enum { STENCIL_RESIDENT_TABLES = 12 * 48, STENCIL_RESIDENT_PLACE = 256 + STENCIL_RESIDENT_TABLES };
 typedef struct stencil_resident_memory {
-    int32_t edge;    /* the outer rows of each warp, twice: as they are, and as the next step makes them */
-    int32_t mixed;   /* its rows between those in registers */
-    int32_t stage;   /* ghost cells: rows above and below, then those of the rows at the left and right, where
-                        cells for the tiles there lie before they are sent */
-    int32_t weights; /* of all steps; in the general kernel of each one of a pass */
-    int32_t source;  /* the source term of all cells, where there is one */
-    int32_t ghosts;  /* cells of the stage */
-    int32_t bytes;   /* of all, with the list of where ghost rows come from, which comes last */
+    int32_t edge;  /* two buffers of each warp's outer rows: old and new */
+    int32_t mixed; /* inner rows of the warps that are not in registers */
+    int32_t stage; /* ghost cells: rows above and below, then columns at the left and right; cells to be sent
+                      wait there, too */
+    int32_t weights; /* weights of all steps; in the general kernel, weights of each step of a pass */
+    int32_t source;  /* source term of all cells, if there is one */
+    int32_t ghosts;  /* number of ghost cells in the stage */
+    int32_t bytes;   /* bytes in all, with the list of where ghost rows come from, which is last */
 } stencil_resident_memory;
 
-/* The distance from column to column of the stage. It is odd, so that lanes with cells of several use several
- * banks. */
+/* Returns the distance, in cells, between columns of staged ghost cells. It is odd, so that lanes that access
+ * different columns use different banks. */
 STENCIL_ANYWHERE int32_t stencil_resident_stage_column(int32_t rows) {
     return rows | 1;
 }
 
-/* Lists of where ghost rows, ghost columns and the rows of the tile are, in words; they lie before that of
- * where ghost rows come from. */
+/* Returns the length in words of the lists of positions of ghost rows, ghost columns and rows of a tile. They
+ * come before the list of where ghost rows come from. */
 STENCIL_ANYWHERE int32_t stencil_resident_places(int32_t rows, int32_t reach) {
     return 4 * reach + rows;
 }

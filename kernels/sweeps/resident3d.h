@@ -3,17 +3,18 @@
 
 #include "kernels/sweeps/resident.h"
 
-/* A block, of which a multiprocessor holds one, keeps a tile; a lane has STENCIL_BOX_CELLS cells beside each
- * other of `rows` rows and `planes` planes in registers, STENCIL_BOX_LANES lanes make a row of the tile. How
- * many warps stand beside each other along y and z, up to `warps` in all, is the plan's choice. Tiles are
- * whole: they have cells in common where the field has no whole number of them. rows 0: no such shape. */
+/* The shape of a 3D tile, which a block keeps on its multiprocessor: a lane has STENCIL_BOX_CELLS adjacent
+ * cells of `rows` rows and `planes` planes in registers, and STENCIL_BOX_LANES lanes make a row of the tile.
+ * The plan chooses how many warps, up to `warps`, are along y and z. If tiles do not divide the field, they
+ * overlap. rows 0: no such shape. */
 enum { STENCIL_BOX_LANES = 16, STENCIL_BOX_CELLS = 2, STENCIL_BOX_SHAPES = 4 };
 typedef struct stencil_box_shape {
     int rows, planes, warps;
-    bool twin; /* two buffers in shared memory: new cells need not wait until all have read the old ones */
+    bool twin; /* two buffers in shared memory, so that new cells are stored before all old ones are read */
 } stencil_box_shape;
 
-/* From small fields to large ones. (Kernels are compiled for them: no values of a GPU.) */
+/* Returns 3D tile shape `index`, ordered from small fields to large ones. The shapes are compiled into
+ * kernels. */
 STENCIL_CONSTANT stencil_box_shape stencil_box_shape_of(int radius, bool f64, int index) {
     const stencil_box_shape shapes[2][STENCIL_BOX_SHAPES] = {
         {{4, 2, 16, true}, {4, 4, 16, true}, {4, 8, 8, true}, {4, 8, 12, false}},
@@ -27,7 +28,7 @@ STENCIL_CONSTANT stencil_box_shape stencil_box_shape_of(int radius, bool f64, in
 /* Cells of a tile along z, y and x. */
 typedef struct stencil_box_extent {
     int32_t cells[3];
-    bool twin; /* it has two buffers */
+    bool twin; /* the tile has two buffers in shared memory */
 } stencil_box_extent;
 STENCIL_ANYWHERE stencil_box_extent stencil_box_extent_of(stencil_box_shape shape, int warps, int warps_z) {
     const stencil_box_extent extent = {{warps_z * shape.planes,
@@ -37,45 +38,45 @@ STENCIL_ANYWHERE stencil_box_extent stencil_box_extent_of(stencil_box_shape shap
     return extent;
 }
 
-/* An axis of n cells, which whole tiles of `length` are laid along: they have no ghost cells in their length.
- */
+/* Returns an axis of n cells covered by tiles of `length` cells, without ghost cells. */
 STENCIL_ANYWHERE stencil_resident_axis stencil_box_axis(int64_t n, int64_t length, bool periodic,
                                                         int32_t tiles) {
     const stencil_resident_axis a = {n, length, tiles, 0, {0, 0}, periodic};
     return a;
 }
 
-/* Returns the distance from row to row of a tile in shared memory, in cells: lanes of two groups of rows read
- * from different banks, and cells of float64 below each other lie in different ones. */
+/* Returns the distance in cells from row to row of a tile in shared memory, chosen so that lanes of two
+ * groups of rows, and float64 cells of adjacent rows, use different banks. */
 STENCIL_CONSTANT int stencil_box_row(int radius, bool f64) {
     const int pad = (radius + STENCIL_BOX_CELLS - 1) / STENCIL_BOX_CELLS;
     return STENCIL_BOX_CELLS * (STENCIL_BOX_LANES + 2 * pad) + f64;
 }
 
-/* The words of a tile: slabs of cells that tiles beside it want, `radius` thick, two for each axis (z low, z
- * high, y low, ...), in groups of eight cells, which are a few words of 128 bits with the number of the
- * exchange in each (kernels/sweeps/resident3d_exchange.cuh); the second words of all groups lie behind the
- * first ones, at a distance that the compiler knows. */
+/* The words of a 3D tile, with the slabs of cells that adjacent tiles read: `radius` thick, two for each axis
+ * (z low, z high, y low, ...). A group of eight cells is a few words of 128 bits, each with the number of the
+ * exchange (kernels/sweeps/resident3d_exchange.cuh); word k of all groups is contiguous, at a constant
+ * distance from word k - 1. */
 enum {
     STENCIL_BOX_GROUP = 8,
-    STENCIL_BOX_GROUPS = 1536, /* of a tile, at most */
+    STENCIL_BOX_GROUPS = 1536, /* most groups of a tile */
     STENCIL_BOX_SLABS = 6,
     STENCIL_BOX_WORD_BYTES = 16,
     STENCIL_BOX_PLACE = 384
 };
 typedef struct stencil_box_memory {
-    int32_t row, plane;                  /* cells from row to row, from plane to plane */
-    int32_t slab[STENCIL_BOX_SLABS + 1]; /* the first group of each, and how many there are */
-    int32_t edges;                /* ghost cells that come with none of the slabs beside the tile, at most */
-    int32_t cells;                /* of the tile with its ghost cells */
-    int32_t twin;                 /* to the second buffer, in cells; 0: there is one only */
-    int32_t weights;              /* where they begin, in cells */
-    int32_t sent, taken, corners; /* lists, in bytes: groups' cells and their words, ghost cells and theirs;
-                                     those at edges */
+    int32_t row, plane;                  /* cells from row to row, and from plane to plane */
+    int32_t slab[STENCIL_BOX_SLABS + 1]; /* first group of each slab; last entry: number of groups */
+    int32_t edges;   /* most ghost cells at edges and corners, which adjacent tiles do not send */
+    int32_t cells;   /* cells of the tile, ghost cells included */
+    int32_t twin;    /* distance to the second buffer of cells; 0: there is only one */
+    int32_t weights; /* where weights begin, in cells */
+    int32_t sent, taken,
+        corners; /* where lists begin, in bytes: groups to send, groups to receive, ghost cells at edges */
     int32_t bytes;
 } stencil_box_memory;
 
-/* Words of a group; bytes of the words of a tile, for even and for odd exchanges. */
+/* Returns the words of a group of cells (words), and the bytes of a tile's words for even and odd exchanges
+ * (word_bytes). */
 STENCIL_CONSTANT int stencil_box_words(bool f64) {
     return f64 ? 5 : 3;
 }

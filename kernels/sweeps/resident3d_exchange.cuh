@@ -1,12 +1,12 @@
-/* Ghost cells of the tiles of the resident sweep in 3D, behind every step.
+/* The exchange of ghost cells between tiles of the resident sweep in 3D, after every step.
  *
- * Words that carry their number, as in kernels/ll.cuh, but of 128 bits, which are one access, too: 112 bits
- * of cells and 16 of the number of the exchange (96 and 32 in float32), since a tile has thousands of ghost
- * cells and L2 is what bounds an exchange. A tile sends slabs of its cells into words of its own, which tiles
- * beside it poll; ghost cells at edges and corners are in the slabs of tiles that lie cornerwise. Where a
- * side is mirrored a tile takes its own words. There are words for even and for odd exchanges; those of
- * exchange e may be overwritten in e + 2 for the reason given there: who reads a tile's words sends it words,
- * too. So what is read of a word in e is that of e or of e - 2, and a few bits tell one from the other. */
+ * Words carry the number of their exchange, as in kernels/ll.cuh, but have 128 bits, also one access: 112
+ * bits of cells and 16 of the number (96 and 32 in float32), since a tile has thousands of ghost cells and L2
+ * bandwidth bounds an exchange. A tile stores slabs of its cells in its words, which adjacent tiles poll;
+ * ghost cells at edges and corners are in slabs of diagonal neighbours. At a mirrored side a tile reads its
+ * own words. There are words for even and odd exchanges. Words of exchange e may be overwritten in e + 2: the
+ * tiles that read a tile's words also send it words, so whoever has received all of e + 1 knows that all of e
+ * have been read. A word read in e is thus of e or e - 2, which a few bits distinguish. */
 #pragma once
 
 #include "kernels/sweeps/resident3d_tile.cuh"
@@ -14,7 +14,7 @@
 
 namespace stencil {
 
-/* A group of cells in words: a cell is in `of_cell` of them. */
+/* The words that a group of cells is packed into; a cell is in `of_cell` of them. */
 template <class T> struct box_words;
 template <> struct box_words<float> {
     static constexpr int count = stencil_box_words(false), of_cell = 1, flag = 32;
@@ -36,7 +36,8 @@ template <> struct box_words<float> {
         }
     }
 };
-/* Four words have a cell and the low 48 bits of another one, the fifth what is left of these. */
+/* Four words each have a float64 cell and the low 48 bits of another one; the fifth word has the high 16 bits
+ * of the latter four. */
 template <> struct box_words<double> {
     static constexpr int count = stencil_box_words(true), of_cell = 2, flag = 16;
 
@@ -67,9 +68,9 @@ template <class P, class T_, bool General, int Shape> struct box_exchange : box_
     using words = box_words<T>;
     static constexpr int group = STENCIL_BOX_GROUP, slabs = STENCIL_BOX_SLABS;
 
-    /* A slab beyond a side of an axis has its cells along two other ones. A group has an eighth of them along
-     * the slow one, whose length is divisible by that, so that threads beside each other have cells beside
-     * each other, and a group's lie equally far apart. */
+    /* The two axes that a slab extends along. A group has one cell in each eighth of the slow axis (so its
+     * length is a multiple of eight): adjacent threads have adjacent cells, and a group's cells are equally
+     * far apart. */
     struct slab_axes {
         int slow, fast;
     };
@@ -78,8 +79,8 @@ template <class P, class T_, bool General, int Shape> struct box_exchange : box_
             return {0, 3 - axis};
         return {axis == 1 ? 2 : 1, axis == 0 ? 2 : 0};
     }
-    /* Cell k of group g of a slab: how deep it lies in it, and where along the other axes. Cells of a row are
-     * numbered in the order in which they lie in shared memory. */
+    /* Finds cell k of group g of a slab: its depth in the slab, and its indices along the other axes. Cells
+     * of a row are numbered in their order in shared memory. */
     struct slab_cell {
         int at[3];
     };
@@ -92,7 +93,7 @@ template <class P, class T_, bool General, int Shape> struct box_exchange : box_
         c.at[a.fast] = a.fast == 2 ? f % lanes * K + f / lanes : f;
         return c;
     }
-    /* Group and number in it of a cell. */
+    /* A cell's group in a slab, and its number in the group. */
     struct cell_number {
         int g, k;
     };
@@ -102,7 +103,8 @@ template <class P, class T_, bool General, int Shape> struct box_exchange : box_
                   slow = place().length[a.slow] / group, s = c.at[a.slow];
         return {(s % slow * radius + c.at[axis]) * place().length[a.fast] + f, s / slow};
     }
-    /* Returns where the tile's cell lies that ghost cell k beyond a side shows: its own or a neighbour's. */
+    /* Returns the index, along an axis, of the cell that the adjacent tile reads as its ghost cell k, or that
+     * is mirrored there. */
     __device__ __forceinline__ static int wanted(int axis, int side, int k) {
         const int length = place().length[axis];
         if (place().mirrored[axis][side])
@@ -118,7 +120,8 @@ template <class P, class T_, bool General, int Shape> struct box_exchange : box_
     __device__ __forceinline__ static int tiles_of(const stencil_resident &r, int axis) {
         return axis == 0 ? r.tiles_z : r.tiles[axis - 1];
     }
-    /* Returns where the words of group g of the tile so far `beside` this one begin, in bytes. */
+    /* Returns where the words of group g of a tile begin, in bytes. beside: the tile's distance from this one
+     * along z, y, x. */
     __device__ __forceinline__ static uint32_t word_at(const stencil_resident &r, const int (&beside)[3],
                                                        int g) {
         int tile = 0;
@@ -126,20 +129,20 @@ template <class P, class T_, bool General, int Shape> struct box_exchange : box_
             tile = tile * tiles_of(r, a) + (place().at[a] + beside[a] + tiles_of(r, a)) % tiles_of(r, a);
         return (uint32_t)(tile * stencil_box_word_bytes(sizeof(T) == 8) + g * STENCIL_BOX_WORD_BYTES);
     }
-    /* Groups of slabs: where the first cell is in shared memory, how far the next one lies behind it, and
-     * their words. */
+    /* Lists of groups that are sent and received: address of the first cell in shared memory, distance to the
+     * next cell, and where the words begin. */
     __device__ __forceinline__ static uint4 *sent() {
         return reinterpret_cast<uint4 *>(bytes(place().memory.sent));
     }
     __device__ __forceinline__ static uint4 *taken() {
         return reinterpret_cast<uint4 *>(bytes(place().memory.taken));
     }
-    /* Returns where the buffer of cells of exchange `number` begins, in bytes behind the first buffer. */
+    /* Returns the distance in bytes from the first buffer of cells to that of exchange `number`. */
     __device__ __forceinline__ static uint32_t buffer_of(uint32_t number) {
         return base::twin && number % 2 != 0 ? place().memory.twin * (uint32_t)sizeof(T) : 0;
     }
-    /* Ghost cells that come in words of tiles lying cornerwise: the words and, in the lowest bits, which cell
-     * of the group it is; where it is in shared memory. All that is of the buffer of even exchanges. */
+    /* List of ghost cells that diagonal neighbours send: their words with, in the lowest bits, the cell's
+     * number in the group; and the cell's address in shared memory, in the buffer of even exchanges. */
     __device__ __forceinline__ static uint2 *corners() {
         return reinterpret_cast<uint2 *>(bytes(place().memory.corners));
     }
@@ -147,7 +150,7 @@ template <class P, class T_, bool General, int Shape> struct box_exchange : box_
         return shared_address(cells() + cell_at(at[0], at[1], at[2]));
     }
 
-    /* Lists what is sent and taken of group i of all slabs; called once for each. */
+    /* Lists where group i of all slabs is sent from and received into; called once for each group. */
     __device__ __forceinline__ static void list_group(const stencil_resident &r, int i) {
         int s = 0, fixed = 0;
         for (; i >= place().memory.slab[s + 1]; s++)
@@ -155,7 +158,7 @@ template <class P, class T_, bool General, int Shape> struct box_exchange : box_
         const int axis = s / 2, side = s % 2, g = i - place().memory.slab[s];
         if (is_fixed(axis, side))
             return;
-        uint32_t out[2], in[2]; /* the first two cells */
+        uint32_t out[2], in[2]; /* addresses of the group's first two cells */
         for (int k = 0; k < 2; k++) {
             slab_cell here = find_cell(axis, g, k), ghost = here;
             here.at[axis] = wanted(axis, side, here.at[axis]);
@@ -178,7 +181,8 @@ template <class P, class T_, bool General, int Shape> struct box_exchange : box_
             count += is_fixed(s / 2, s % 2) ? 0 : groups_of(s);
         place().groups = count, place().corners = 0;
     }
-    /* The ghost cell (z, y, x), which lies beyond sides of several axes; false: it never changes. */
+    /* Finds where the ghost cell at (z, y, x), beyond sides of several axes, comes from. Returns false if it
+     * never changes. */
     __device__ __forceinline__ static bool find_corner(const stencil_resident &r, const int (&at)[3],
                                                        uint2 &found) {
         int beside[3] = {0, 0, 0}, first = -1, slab = 0;
@@ -233,7 +237,7 @@ template <class P, class T_, bool General, int Shape> struct box_exchange : box_
     __device__ __forceinline__ static ulonglong2 *word_in(char *set, uint32_t at) {
         return reinterpret_cast<ulonglong2 *>(set + at);
     }
-    /* 0: the word is that of this exchange. */
+    /* Returns 0 if the word is of exchange `number`. */
     __device__ __forceinline__ static uint32_t missing(const ulonglong2 &word, uint32_t number) {
         return ((uint32_t)(word.y >> 32) ^ number << (32 - words::flag)) >> (32 - words::flag);
     }
@@ -254,7 +258,8 @@ template <class P, class T_, bool General, int Shape> struct box_exchange : box_
                 store_wide(word_in(set, e.z) + k * STENCIL_BOX_GROUPS, w[k]);
         }
     }
-    /* Waits for the words of others and takes them; polled: else a barrier has waited. */
+    /* Receives the words of other tiles. polled: waits for each word; otherwise a barrier has made sure that
+     * they are there. */
     __device__ __forceinline__ static void receive(const stencil_barrier_state &barrier, uint64_t *all,
                                                    uint32_t number, int64_t step, bool polled) {
         const uint4 *const list = taken();
@@ -283,7 +288,7 @@ template <class P, class T_, bool General, int Shape> struct box_exchange : box_
             store_shared(e.y + buffer, words::cell((int)member, w[0], w[words::of_cell - 1]));
         }
     }
-    /* Words at(0), at(1) ...: those that are not there are asked for again, and no others. */
+    /* Loads words at(0), at(1) ..., repeatedly those that are of an earlier exchange. */
     template <int Count, class F>
     __device__ __forceinline__ static void take(const stencil_barrier_state &barrier, int64_t step,
                                                 bool polled, ulonglong2 (&w)[Count], uint32_t number, F at) {

@@ -1,6 +1,6 @@
-/* The persistent loop of the resident sweep in 3D: as in 2D (kernels/sweeps/resident_loop.cuh), but that
- * tiles exchange ghost cells behind each step. Passes are what the host counts and the marks of attribution.
- */
+/* The persistent loop of the resident sweep in 3D: as in 2D (kernels/sweeps/resident_loop.cuh), but tiles
+ * exchange ghost cells after each step. Passes only determine when the host counts steps and attribution
+ * records timestamps. */
 #pragma once
 
 #include "kernels/sweeps/resident3d_exchange.cuh"
@@ -15,8 +15,8 @@ template <class P, class T_, bool General, int Shape> struct box_block : box_exc
         base::lane_y, base::lane_x, base::tiles_of, base::twin;
     using typename base::step_weights;
     static constexpr bool each_step = true;
-    int made = 0;        /* steps of the pass */
-    uint32_t number = 0; /* of the exchange whose cells the tile has */
+    int made = 0;        /* number of steps of the current pass that are made */
+    uint32_t number = 0; /* number of the exchange whose cells the tile has */
 
     __device__ __forceinline__ bool begins() const {
         return made == 0;
@@ -61,7 +61,7 @@ template <class P, class T_, bool General, int Shape> struct box_block : box_exc
                 closed ? 0 : (int)stencil_resident_shift(&a, tile, side == 0 ? -1 : 1);
         }
     }
-    /* Fills place(), by one thread. */
+    /* Fills the tile's data, place(); called by one thread. */
     __device__ __forceinline__ static void find_place(const stencil_kernel_args &s) {
         const stencil_resident &r = s.resident;
         const stencil_box_extent length = stencil_box_extent_of(base::shape, r.warps, r.warps_z);
@@ -79,7 +79,7 @@ template <class P, class T_, bool General, int Shape> struct box_block : box_exc
         base::count_groups();
     }
 
-    /* The cell of the field at `at` of the tile: periodic axes go round. */
+    /* Returns the index of the field at index `at` of the tile, wrapped around on a periodic axis. */
     __device__ __forceinline__ static int64_t in_field(const stencil_domain &d, int axis, int at) {
         const int n = (int)d.n[axis], i = place().first[axis] + at;
         if (stencil_side_is_closed(&d, axis, STENCIL_LOW))
@@ -90,8 +90,8 @@ template <class P, class T_, bool General, int Shape> struct box_block : box_exc
     __device__ __forceinline__ static int64_t element(const stencil_domain &d, const int (&at)[3]) {
         return in_field(d, 0, at[0]) * d.plane + in_field(d, 1, at[1]) * d.row + in_field(d, 2, at[2]);
     }
-    /* f(place in shared memory, element of the field) of all cells of the tile, `beyond` of them around it.
-     */
+    /* Calls f(offset in shared memory, element of the field) for all cells of the tile and `beyond` cells
+     * around it. */
     template <class F>
     __device__ __forceinline__ static void each_cell(const stencil_domain &d, int beyond, F f) {
         const int x = place().length[2] + 2 * beyond, y = place().length[1] + 2 * beyond,
@@ -102,7 +102,7 @@ template <class P, class T_, bool General, int Shape> struct box_block : box_exc
             f(cell_at(at[0], at[1], at[2]), element(d, at));
         }
     }
-    /* Ghost cells that never change are in all buffers. */
+    /* Loads the tile's cells, with boundary cells, into all buffers in shared memory. */
     __device__ __forceinline__ void load(const stencil_kernel_args &s) {
         const T *const in = static_cast<const T *>(s.domain.u[s.step_first & 1]);
         const uint32_t exchange = place().exchanges;
@@ -118,7 +118,7 @@ template <class P, class T_, bool General, int Shape> struct box_block : box_exc
         each_cell(s.domain, 0, [&](int from, int64_t to) { out[to] = in[from]; });
     }
 
-    /* Adds the source term of the lane's cells, from L2: shared memory has no room for it. */
+    /* Adds the source term to the lane's cells. It is loaded from L2, since shared memory is full. */
     __device__ __forceinline__ void add_source(const stencil_domain &d, const point_weight<T> &factor) {
         const T *const b = static_cast<const T *>(d.b);
         int64_t x[K];
@@ -134,7 +134,7 @@ template <class P, class T_, bool General, int Shape> struct box_block : box_exc
             });
         });
     }
-    /* Step number `made` of the pass, from 0 on, up to where its cells may be published. */
+    /* Makes step `made` (from 0) of the pass, until its cells may be published. */
     __device__ __forceinline__ void make_steps(const stencil_kernel_args &s) {
         step_weights weights;
         if constexpr (General) {
@@ -152,7 +152,7 @@ template <class P, class T_, bool General, int Shape> struct box_block : box_exc
         });
         if (General && s.domain.b != nullptr)
             add_source(s.domain, weights.source());
-        if (!twin) /* or others still read */
+        if (!twin) /* waits until all threads have read old cells from the only buffer */
             __syncthreads();
     }
 };

@@ -1,10 +1,9 @@
-/* The tile that a block of the resident sweep keeps of a 3D field, and how it makes a step.
- *
- * All cells lie in shared memory, with ghost and boundary cells around them, and a lane's own in registers,
- * too: what it reads there are neighbours. In a row every second cell lies in one stretch, the others in
- * another one, so that lanes beside each other read cells beside each other. A step goes through the lane's
- * rows, plane after plane: each old row adds its share to the sums of all rows that read it, which is the
- * order of the points for each of them. When all warps have read, all write. */
+/* The tile that a block of the resident sweep keeps of a 3D field, and how it makes a step. All cells are in
+ * shared memory, with ghost and boundary cells around them; each lane also has its cells in registers, so
+ * that it reads only neighbours from shared memory. In a row, even cells are contiguous, and so are odd ones,
+ * so that adjacent lanes read adjacent cells. A step goes through the lane's rows, plane after plane: each
+ * old row is added to the sums of all rows that read it, so that each sum takes its points in order. When all
+ * warps have read, all write. */
 #pragma once
 
 #include "kernels/sweeps/resident3d.h"
@@ -12,17 +11,19 @@
 
 namespace stencil {
 
-/* Data of a tile that only exchanges need: in shared memory, or it would take the registers of cells. */
+/* A tile's data that only exchanges of ghost cells use. They are in shared memory, to leave the registers to
+ * cells. */
 struct box_place {
     stencil_box_memory memory;
-    int32_t length[3];                   /* of a tile */
-    int32_t at[3];                       /* its place among the tiles */
-    int32_t first[3];                    /* cell of the field that its first cell is */
-    int32_t shift[3][2];                 /* to where the tiles beside it begin */
-    int8_t closed[3][2], mirrored[3][2]; /* nothing comes from beyond; or what is mirrored there */
-    int64_t step, left;                  /* steps made; that the launch still has to make */
-    int32_t steps, passes, to_poll;      /* of this pass; that have been made; steps to a poll */
-    int32_t groups, corners;             /* that are exchanged; ghost cells at edges */
+    int32_t length[3];                   /* cells of a tile along z, y, x */
+    int32_t at[3];                       /* the tile's indices in the grid of tiles */
+    int32_t first[3];                    /* cell of the field at the tile's first cell */
+    int32_t shift[3][2];                 /* [axis][side]: distance to the begin of the adjacent tile */
+    int8_t closed[3][2], mirrored[3][2]; /* [axis][side]: whether the field ends at the tile's side; whether
+                                            it is mirrored there */
+    int64_t step, left;                  /* steps made; steps left in the launch */
+    int32_t steps, passes, to_poll;      /* steps of this pass; passes made; steps until the host is polled */
+    int32_t groups, corners; /* groups of cells that are exchanged; ghost cells at edges and corners */
     uint32_t exchanges;
 };
 static_assert(sizeof(box_place) <= STENCIL_BOX_PLACE, "");
@@ -36,7 +37,7 @@ template <class P, class T_, bool General, int Shape> struct box_tile {
     static constexpr int pad = (radius + K - 1) / K, stretch = lanes + 2 * pad,
                          row_cells = stencil_box_row(radius, sizeof(T_) == 8);
 
-    /* A step leaves its cells where neighbours read them. */
+    /* Tells whether a step also stores its cells in shared memory, where neighbours read them. */
     static constexpr bool publishes = twin && !General;
 
     T c[RZ][RY][K];
@@ -52,17 +53,18 @@ template <class P, class T_, bool General, int Shape> struct box_tile {
     __device__ __forceinline__ static T *cells() {
         return reinterpret_cast<T *>(bytes(STENCIL_BOX_PLACE));
     }
-    /* Returns the place of cell x of a row within the row, in shared memory. */
+    /* Returns the offset of cell x within its row in shared memory. */
     __host__ __device__ static constexpr int slot(int x) {
         return (x + K * pad) % K * stretch + (x + K * pad) / K;
     }
-    /* Cell (z, y, x) of the tile; ghost cells are at -radius ... -1 and behind its end. */
+    /* Returns the offset of cell (z, y, x) of the tile in shared memory; ghost cells have indices below 0 or
+     * past the last cell. */
     __device__ __forceinline__ static int cell_at(int z, int y, int x) {
         return (z + radius) * place().memory.plane + (y + radius) * row_cells + slot(x);
     }
     using step_weights = step_weights_of<T, P::count, General>;
 
-    /* Row and plane of the lane's first cell. */
+    /* Plane and row of the lane's first cell, and the lane's number along x. */
     __device__ __forceinline__ static int lane_z() {
         return (int)(threadIdx.x / 32) / warps_y() * RZ;
     }
@@ -76,7 +78,8 @@ template <class P, class T_, bool General, int Shape> struct box_tile {
         return place().length[1] / (groups * RY);
     }
 
-    /* The points of a row that lies (Dz, Dy) beside that of the sum; at(cell of the lane): its element. */
+    /* Adds the points of a row that is (Dz, Dy) away from the row of `sum`. at(cell of the lane) returns an
+     * element index. */
     template <int Dz, int Dy, class At>
     __device__ __forceinline__ static void add(T (&sum)[K], const T (&row)[K + 2 * radius],
                                                const step_weights &weights, At at) {
@@ -92,15 +95,17 @@ template <class P, class T_, bool General, int Shape> struct box_tile {
             }
         });
     }
-    int first, plane; /* the lane's first cell in shared memory, and from plane to plane */
-    int other;        /* to the second buffer, where there is one */
+    int first, plane; /* offset of the lane's first cell in shared memory; distance from plane to plane */
+    int other;        /* distance to the second buffer of cells, if there is one */
 
-    /* Finds the lane's places once: to ask shared memory, and to divide, would take a tenth of a step. */
+    /* Computes the lane's offsets in shared memory, once: loads and divisions in each step would take a tenth
+     * of its time. */
     __device__ __forceinline__ void find_lane() {
         plane = place().memory.plane, other = place().memory.twin;
         first = (lane_z() + radius) * plane + (lane_y() + radius) * row_cells + lane_x();
     }
-    /* Returns how far along x a lane's rows read the row (m, n) of the lane; -1: not at all. */
+    /* Returns how many columns to each side a lane's rows read in plane m, row n, counted from the lane's
+     * first row; -1: none reads that row. */
     __host__ __device__ static constexpr int reach_of(int m, int n) {
         int reach = -1;
         for (int dz = -radius; dz <= radius; dz++)
@@ -109,7 +114,8 @@ template <class P, class T_, bool General, int Shape> struct box_tile {
                     reach = P::row_reach(dz, dy);
         return reach;
     }
-    /* Row (M, N) of the lane, or one around its own, and its neighbours; `from`: where row (M, 0) lies. */
+    /* Loads old row (M, N), counted from the lane's first row, with its neighbours along x; `from`: address
+     * of row (M, 0). */
     template <int M, int N>
     __device__ __forceinline__ void old_row(T (&row)[K + 2 * radius], const T *from) const {
         constexpr bool own = M >= 0 && M < RZ && N >= 0 && N < RY;
@@ -122,15 +128,16 @@ template <class P, class T_, bool General, int Shape> struct box_tile {
                 row[radius + x] = from[N * row_cells + slot(x)];
     }
 
-    /* The cells of even and of odd exchanges, in buffers of their own where there are two. */
+    /* Returns the buffer of cells of an exchange: even and odd ones have separate buffers if there are two.
+     */
     __device__ __forceinline__ T *cells_of(uint32_t exchange) const {
         return cells() + (twin && exchange % 2 != 0 ? other : 0);
     }
-    /* Row 0 of the lane in its plane `z`. */
+    /* Returns the address of row 0 of the lane in plane `z` of the lane. */
     __device__ __forceinline__ T *row_at(uint32_t exchange, int z) const {
         return cells_of(exchange) + first + z * plane;
     }
-    /* Rows around those of the lane, in a plane. */
+    /* Old rows of a plane that the lane reads, with their neighbours along x. */
     struct rows {
         T at[RY + 2 * radius][K + 2 * radius];
     };
@@ -141,7 +148,7 @@ template <class P, class T_, bool General, int Shape> struct box_tile {
                 old_row<M, N>(r.at[N + radius], from);
         });
     }
-    /* Adds a plane of old cells to the sums. at(plane, row, cell of the lane): its element. */
+    /* Adds a plane of old cells to the sums. at(plane, row, cell of the lane) returns an element index. */
     template <int M, class At>
     __device__ __forceinline__ static void add_plane(T (&sum)[RZ][RY][K], const rows &r,
                                                      const step_weights &weights, At at) {
@@ -159,9 +166,9 @@ template <class P, class T_, bool General, int Shape> struct box_tile {
         });
     }
 
-    /* Makes a step: from the old cells, those of an exchange, in shared memory and in c, to the new ones in
-     * c, and in the other buffer where there are two. Of stars the next plane is read before the last one
-     * that is done is stored, or it would have to wait for that. */
+    /* Makes a step from the old cells of an exchange, in shared memory and in c, to the new cells in c, and
+     * in the second buffer if there is one. Stars load the next plane before the last finished one is stored,
+     * so that the load need not wait. */
     template <class At>
     __device__ __forceinline__ void step(const step_weights &weights, uint32_t exchange, At at) {
         const T *from = row_at(exchange, -radius);
@@ -176,7 +183,7 @@ template <class P, class T_, bool General, int Shape> struct box_tile {
                 old_plane<M + 1>(next, from);
             add_plane<M>(sum, now, weights, at);
             if constexpr (!star && M + 1 < RZ + radius) {
-                __syncwarp(); /* or loads are moved up until registers run out */
+                __syncwarp(); /* keeps the compiler from moving loads up until registers run out */
                 old_plane<M + 1>(next, from);
             }
             if constexpr (M >= radius) {
@@ -193,14 +200,14 @@ template <class P, class T_, bool General, int Shape> struct box_tile {
             now = next;
         });
     }
-    /* f(cell of the lane, its place in shared memory) of all. */
+    /* Calls f(cell of the lane, the same cell in shared memory) for all cells of the lane. */
     template <class F> __device__ __forceinline__ void each_own(uint32_t exchange, F f) {
         T *at = row_at(exchange, 0);
 #pragma unroll
         for (int z = 0; z < RZ; z++, at += plane)
             unrolled<RY, K>([&](int y, int v) { f(c[z][y][v], at[y * row_cells + slot(v)]); });
     }
-    /* To where neighbours read them, and from there. */
+    /* Copies the lane's cells to shared memory (publish), and from there (fetch). */
     __device__ __forceinline__ void publish(uint32_t exchange) {
         each_own(exchange, [](const T &own, T &shared) { shared = own; });
     }

@@ -1,15 +1,14 @@
-/* Ghost cells of the tiles of the resident sweep, every `depth` steps.
+/* The exchange of ghost cells between tiles of the resident sweep in 2D, every `depth` steps.
  *
- * Words that carry their number, as in kernels/ll.cuh: a tile sends the rows and columns that tiles beside it
- * want into words of its own, rows cell by cell as they are stored, columns one after the other. Corners come
- * with the rows, from the tiles that lie cornerwise, as a list made once says. There are words for even and
- * for odd exchanges; those of exchange e may be overwritten in e + 2 for the reason given there: who reads a
- * tile's words sends it words, too, and a tile that has received all of e + 1 knows that all of e have been
- * read.
+ * Words carry the number of their exchange, as in kernels/ll.cuh: a tile stores the rows and columns that
+ * adjacent tiles read in its words, rows in the order of shared memory, columns one after the other. Corners
+ * are in the rows of diagonal neighbours; a list that is made once tells where. There are words for even and
+ * odd exchanges. Words of exchange e may be overwritten in e + 2: the tiles that read a tile's words also
+ * send it words, so whoever has received all of e + 1 knows that all of e have been read.
  *
- * Tiles of another part are no different: the rows that only these read are stored into that part's memory,
- * across the link, and nowhere else, so that everybody polls memory of its own GPU. Number and place of a
- * tile's words follow from its column, since all parts have the same grid of tiles along x. */
+ * Tiles of adjacent parts exchange words alike: rows that only the other part reads are stored in its memory,
+ * across the link, so that every tile polls memory of its GPU. The number and position of a tile's words
+ * follow from its column, since all parts have the same columns of tiles. */
 #pragma once
 
 #include "kernels/sweeps/resident_tile.cuh"
@@ -28,16 +27,20 @@ struct resident_exchange : resident_tile<P, T_, General, Shape> {
     __device__ __forceinline__ static uint64_t *word_at(uint64_t *first, uint32_t cell) {
         return reinterpret_cast<uint64_t *>(reinterpret_cast<char *>(first) + (uint64_t)cell * (words * 8));
     }
-    /* Words of a tile, in cells: rows for the tiles above and below, columns for those left and right. */
+    /* Returns where a tile's words for the column of a side begin, in cells: words for rows above and below
+     * come first, then columns for the left and right tile. */
     __device__ __forceinline__ static int column_words(int side) {
         return 2 * place().reach * width + side * place().rows * place().reach;
     }
-    /* Finds the tile's words, and where staged column 0 would come from, at the left and right. */
+    /* Finds where the tile's words begin, and where column 0 of each side would be in the words of the left
+     * and right tiles. */
     __device__ __forceinline__ static void find_beside(const stencil_resident &r) {
         const int more = place().rows * place().reach;
         place().own = first_word(r, 0, 0);
         place().beside[0] = first_word(r, 0, -1) + column_words(1);
-        place().beside[1] = first_word(r, 0, 1) + column_words(0) - more; /* as if behind those at the left */
+        place().beside[1] =
+            first_word(r, 0, 1) + column_words(0) -
+            more; /* the right side's ghost columns are numbered after those of the left side */
     }
     __device__ __forceinline__ static int wrap(int tile, int tiles) {
         return tile < 0 ? tile + tiles : tile >= tiles ? tile - tiles : tile;
@@ -45,15 +48,16 @@ struct resident_exchange : resident_tile<P, T_, General, Shape> {
     __device__ __forceinline__ static uint32_t first_word_at(const stencil_resident &r, int row, int column) {
         return (uint32_t)((row * r.tiles[1] + column) * 2 * place().memory.ghosts);
     }
-    /* Returns the first word, in cells, of the tile y rows and x columns away, maybe another part's. */
+    /* Returns the first word, in cells, of the tile y rows and x columns away, which may be another part's.
+     */
     __device__ __forceinline__ static uint32_t first_word(const stencil_resident &r, int y, int x) {
         const int row = place().y + y, rows = r.tiles[0], side = row == rows;
         const bool beyond = (row < 0 || row == rows) && r.beyond[side] != nullptr;
         return first_word_at(r, beyond ? stencil_resident_row_beyond(rows, side) : wrap(row, rows),
                              wrap(place().x + x, r.tiles[1]));
     }
-    /* Finds the words that rows are sent to: beyond a cut in the memory of the part that reads them, as what
-     * lies on its other side. */
+    /* Finds the words that ghost rows are sent to. At a cut of the field they are in the memory of the part
+     * that reads them. */
     __device__ __forceinline__ static void find_readers(const stencil_resident &r) {
         for (int side = 0; side < 2; side++) {
             const bool beyond = place().y == (side == 0 ? 0 : r.tiles[0] - 1) && r.beyond[side] != nullptr;
@@ -62,7 +66,8 @@ struct resident_exchange : resident_tile<P, T_, General, Shape> {
                 word_at(beyond ? r.beyond[side] : r.words, first_word_at(r, row, place().x));
         }
     }
-    /* Rows of the tile from the first to the last that are not ghost rows, which come whole. */
+    /* Rows of the tile that are no ghost rows: the first one, and one past the last. Ghost rows are received
+     * whole. */
     struct kept_rows {
         int first, end;
     };
@@ -71,8 +76,8 @@ struct resident_exchange : resident_tile<P, T_, General, Shape> {
         return {place().closed[0][0] ? 0 : reach, place().closed[0][1] ? rows : rows - reach};
     }
 
-    /* The word that a cell of the first ghost row of a side comes from; those of further rows follow row by
-     * row. slot: of the cell in its row. */
+    /* Returns the word that a cell of a side's first ghost row comes from; words of further ghost rows follow
+     * row by row. slot: position of the cell in its row in shared memory. */
     __device__ __forceinline__ static uint32_t source_of(const stencil_resident &r, int side, int slot) {
         const int reach = place().reach, column = slot % 32 * K + slot / 32;
         const int x = column < reach && !place().closed[1][0]            ? -1
@@ -91,17 +96,17 @@ struct resident_exchange : resident_tile<P, T_, General, Shape> {
             from[i] = source_of(r, i / width, i % width);
     }
 
-    /* An exchange costs by the instructions that a warp makes, six to eight clocks each, and by the trips
-     * that are made one after the other (docs/log/2026-11-25.md). Cells in registers have to be named one by
-     * one, so they go through shared memory: the stage, where ghost cells are between passes, has room for
-     * them. Rows in shared memory are sent and fetched where they are. A warp has whole ghost rows, a thread
-     * has a row of the tile, of which it sends and fetches columns: where they are follows from little.
-     * What is sent and what comes into the same place of the stage are of one thread, for whom they are in
-     * order. */
+    /* The time of an exchange depends on the instructions of a warp (six to eight clocks each) and on memory
+     * latencies in sequence (docs/log/2026-11-25.md). Cells in registers cannot be indexed, so they go
+     * through the stage in shared memory, which holds ghost cells between passes. Rows in shared memory are
+     * sent and received in place. A warp handles whole ghost rows, a thread handles ghost columns of one row
+     * of the tile. A position of the stage is sent from and received into by the same thread, so no barrier
+     * is needed. */
 
-    /* Found once, in shared memory behind each other: of each ghost row the cell that it begins with, and of
-     * the row that is sent (high and low half); of each ghost column the same two within a row of shared
-     * memory; where each row of the tile begins. Cells of outer rows are those of their first buffer. */
+    /* Three adjacent lists in shared memory, filled once. For each ghost row: offsets of its first cell (high
+     * half) and of the row that is sent (low half). For each ghost column: the same two offsets within a row
+     * in shared memory. For each row of the tile: where it begins. Outer rows are listed with their first
+     * buffer. */
     static constexpr uint32_t in_place = 1u << 31;
     __device__ __forceinline__ static uint32_t *row_places() {
         return list() - stencil_resident_places(place().rows, place().reach);
@@ -112,7 +117,8 @@ struct resident_exchange : resident_tile<P, T_, General, Shape> {
     __device__ __forceinline__ static uint32_t *begins() {
         return row_places() + 4 * place().reach;
     }
-    /* Returns where a row of the tile is in shared memory, or its row of the stage; in cells. */
+    /* Returns the offset in cells of a row of the tile in shared memory, or if it is in registers that of row
+     * `stage_row` of the stage. */
     __device__ __forceinline__ static uint32_t place_of(int row, int stage_row) {
         const int at = row / R, j = row - at * R;
         if (row < 0 || row >= place().rows || !base::is_in_memory(j))
@@ -122,7 +128,8 @@ struct resident_exchange : resident_tile<P, T_, General, Shape> {
     __device__ __forceinline__ static uint32_t slot_of(int column) {
         return (uint32_t)(column % K * 32 + column / K);
     }
-    /* Rows in registers have their columns in the stage, ghost rows too, which come whole. */
+    /* Returns where a row's ghost columns are: in place if the row is in shared memory, or in the stage if it
+     * is in registers or a ghost row. */
     __device__ __forceinline__ static uint32_t begin_of(int row) {
         const kept_rows kept = find_kept();
         if (row + radius < kept.first || row + radius >= kept.end || !base::is_in_memory(row % R))
@@ -145,11 +152,12 @@ struct resident_exchange : resident_tile<P, T_, General, Shape> {
             begins()[i] = begin_of(i);
     }
 
-    /* Cells of shared memory, outer rows in the buffer that they are in. */
+    /* Returns the cells at an offset in shared memory; flip: for outer rows, the distance to the current
+     * buffer. */
     __device__ __forceinline__ static T *cells_at(uint32_t at, int flip) {
         return cells((int)at + (base::mixed && (int)at < flip ? flip : 0));
     }
-    /* Which of the ghost rows and columns of an axis come from, or go to other tiles: from `first` on. */
+    /* The ghost rows or columns of an axis that are exchanged: the first one, and one past the last. */
     struct open_ghosts {
         int first, end;
     };
@@ -157,12 +165,12 @@ struct resident_exchange : resident_tile<P, T_, General, Shape> {
         const int reach = place().reach;
         return {place().closed[axis][0] ? reach : 0, place().closed[axis][1] ? reach : 2 * reach};
     }
-    /* Tells whether some[b] does not repeat the one before, as it does where there are no more. */
+    /* Tells whether some[b] is not a repetition of the entry before, which fills up the array. */
     template <int Count> __device__ __forceinline__ static bool is_own(const int (&some)[Count], int b) {
         return b == 0 || some[b] != some[b - 1];
     }
-    /* f(part, rows) for the ghost rows of a warp, some at once, and for their cells part by part where cells
-     * leave few registers: L1 is small beside tiles so large, and what is spilled is fetched from L2. */
+    /* Calls f(part, rows) for the warp's ghost rows, `rows_at_once` at a time, and in parts of their cells if
+     * registers are few: spilled values would be fetched from L2, since large tiles leave little L1. */
     static constexpr bool large = base::full && words == 2;
     static constexpr int cells_at_once = large && base::shape.mixed > 8 ? (K + 1) / 2 : K;
     static constexpr int rows_at_once = K <= 2 ? 4 : K <= 4 ? 2 : 1;
@@ -178,7 +186,7 @@ struct resident_exchange : resident_tile<P, T_, General, Shape> {
             for_constants<0, (K + cells_at_once - 1) / cells_at_once>([&](auto part) { f(part, rows); });
         }
     }
-    /* f(columns, row of the tile) for the ghost columns of a thread, some at once. */
+    /* Calls f(columns, row of the tile) for the thread's ghost columns, `columns_at_once` at a time. */
     static constexpr int columns_at_once = R < 8 || large ? 4 : 8;
     template <class F> __device__ __forceinline__ static void each_columns(F f) {
         const open_ghosts open = find_open(1);
@@ -195,14 +203,15 @@ struct resident_exchange : resident_tile<P, T_, General, Shape> {
             f(columns, row);
         }
     }
-    /* Returns the distance of the cell of a ghost column from the begin of its row, in cells; half: 0 of
-     * those that are sent, 16 of ghost cells. */
+    /* Returns the distance in cells of a ghost column's cell from the begin of its row. half: 0 for the cell
+     * that is sent, 16 for the ghost cell. */
     __device__ __forceinline__ static int from_begin(uint32_t begin, const uint32_t *places, int column,
                                                      int half) {
         return base::mixed && (begin & in_place) ? (int)(places[column] >> half & 0xffff)
                                                  : column * base::stage_column();
     }
-    /* Sends what other tiles want. Behind a barrier of the block: others no longer read ghost cells. */
+    /* Sends the cells that other tiles read. Call after a barrier of the block, when no thread reads ghost
+     * cells any more. */
     __device__ __forceinline__ void send(const stencil_resident &r, uint32_t number, int buffer) {
         stage_columns();
         stage_rows();
@@ -211,8 +220,8 @@ struct resident_exchange : resident_tile<P, T_, General, Shape> {
         send_rows(set, number, buffer ? base::buffer_cells() : 0);
         send_columns(r, set, number, buffer ? base::buffer_cells() : 0);
     }
-    /* Tells whether cell v of the lane is sent with its row. Ghost columns are not: tiles that lie cornerwise
-     * send corners, and other threads may be writing those of rows that are sent in place already. */
+    /* Tells whether cell v of the lane is sent with its row. Ghost columns are not: diagonal neighbours send
+     * the corners, and other threads may already be receiving ghost columns in place. */
     __device__ __forceinline__ static bool is_sent(int v) {
         if constexpr (!base::mixed)
             return true;
@@ -267,8 +276,9 @@ struct resident_exchange : resident_tile<P, T_, General, Shape> {
                                         value[b], number);
         });
     }
-    /* Fetches words at once, so that their trips overlap; not those that are `again` before them a second
-     * time. polled: waits until they carry the number; else a barrier has. */
+    /* Loads several words at once, so that latencies overlap. A word whose address repeats that of `Again`
+     * entries before is not loaded. polled: waits until the words carry the exchange's number; otherwise a
+     * barrier has made sure of this. */
     template <int Again, int Count>
     __device__ __forceinline__ static void
     fetch(const stencil_kernel_args &s, uint32_t number, int64_t step, bool polled, const uint64_t *all,
@@ -346,12 +356,13 @@ struct resident_exchange : resident_tile<P, T_, General, Shape> {
         });
     }
 
-    /* f(inside, address, cell) for the lane's cells in registers: where they are among staged columns, of
-     * which column `first` is its first cell. */
+    /* Calls f(inside, address, cell) for the lane's cells in registers. inside: whether the cell is in a
+     * staged column of a side; address: where in the stage. first: staged column of the lane's first cell. */
     template <class F> __device__ __forceinline__ void each_staged(int side, int first, F f) {
         const int reach = place().reach, length = base::stage_column();
         const uint32_t from =
-            shared_address(columns() + (side * reach + first) * length + warp() * R); /* column by column */
+            shared_address(columns() + (side * reach + first) * length +
+                           warp() * R); /* the stage holds ghost columns one after the other */
         uint32_t at[K];
         bool inside[K];
 #pragma unroll
@@ -370,7 +381,8 @@ struct resident_exchange : resident_tile<P, T_, General, Shape> {
     __device__ __forceinline__ static T *columns() {
         return cells(place().memory.stage + 2 * place().reach * width);
     }
-    /* A lane has cells for one side, or in narrow fields for both. */
+    /* Stores columns for the left and right tiles in the stage. A lane has cells for one side, or for both in
+     * narrow fields. */
     __device__ __forceinline__ void stage_columns() {
         const int reach = place().reach, left = lane() * K - place().wanted[1][0],
                   right = lane() * K - place().wanted[1][1];
@@ -385,7 +397,7 @@ struct resident_exchange : resident_tile<P, T_, General, Shape> {
             side = 1;
         }
     }
-    /* Rows of the warp that the tiles above and below want, of those in registers. */
+    /* Stores the rows in registers that the tiles above and below read in the stage. */
     __device__ __forceinline__ void stage_rows() {
         constexpr int row_bytes = width * (int)sizeof(T);
         const int reach = place().reach, first = warp() * R + radius;
@@ -407,7 +419,8 @@ struct resident_exchange : resident_tile<P, T_, General, Shape> {
             });
         }
     }
-    /* Ghost cells of rows in registers: at their ends, then whole rows at the ends of the tile. */
+    /* Loads ghost cells of rows in registers from the stage: left and right columns, then whole ghost rows.
+     */
     __device__ __forceinline__ void take() {
         const int first = warp() * R + radius, side = lane() >= 16;
         const kept_rows kept = find_kept();

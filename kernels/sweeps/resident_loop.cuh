@@ -1,6 +1,5 @@
-/* The persistent loop of the resident sweep: cells come on chip at its beginning and go back at its end;
- * between them only ghost cells move. A step that is checked is not among its steps: the host makes it in a
- * launch of its own, between two of these. */
+/* The persistent loop of the resident sweep: cells are loaded on chip at the start of a launch and stored at
+ * its end; in between only ghost cells move. The host makes each checked step in a separate launch. */
 #pragma once
 
 #include "kernels/copies.cuh"
@@ -17,7 +16,7 @@ struct resident_block : resident_exchange<P, T_, General, Shape> {
         base::stage_row, base::find_ways, base::edge_of;
     using typename base::ways, typename base::step_weights;
     static constexpr bool each_step = false;
-    int buffer = 0; /* of outer rows, which the next step reads */
+    int buffer = 0; /* buffer of outer rows that the next step reads */
 
     __device__ __forceinline__ static bool begins() {
         return true;
@@ -45,7 +44,8 @@ struct resident_block : resident_exchange<P, T_, General, Shape> {
         base::receive(s, number, step, polled, buffer);
     }
 
-    /* Finds the place of the block's tile along an axis (0: y, 1: x), and what those beside it want. */
+    /* Finds where the block's tile is along an axis (0: y, 1: x), and which rows or columns adjacent tiles
+     * read. */
     __device__ __forceinline__ static void place_axis(const stencil_kernel_args &s, int axis, int tile) {
         const stencil_domain &d = s.domain;
         const int of = STENCIL_Y + axis, length = axis == 0 ? place().rows + 2 * radius : width,
@@ -65,7 +65,7 @@ struct resident_block : resident_exchange<P, T_, General, Shape> {
             place().wanted[axis][side] = closed ? -2 * length : side == 0 ? shift + length - reach : shift;
         }
     }
-    /* Fills place(), by one thread. */
+    /* Fills the tile's data, place(); called by one thread. */
     __device__ __forceinline__ static void find_place(const stencil_kernel_args &s) {
         const int warps = blockDim.x / 32;
         const stencil_resident_memory m =
@@ -87,7 +87,8 @@ struct resident_block : resident_exchange<P, T_, General, Shape> {
         base::find_beside(s.resident);
     }
 
-    /* The cell of the part in row or column `at` of the tile: periodic axes that are not cut go round. */
+    /* Returns the row or column of the part at row or column `at` of the tile, wrapped around on a periodic
+     * axis that is not cut. */
     __device__ __forceinline__ static int64_t in_field(const stencil_domain &d, int axis, int at) {
         const int n = (int)d.n[STENCIL_Y + axis], i = place().first[axis] + at;
         if (!place().round[axis])
@@ -102,7 +103,7 @@ struct resident_block : resident_exchange<P, T_, General, Shape> {
         for (int v = 0; v < K; v++)
             column[v] = (int)in_field(d, 1, first + v);
     }
-    /* Row `at` of the tile, of an array of the field. */
+    /* Loads the lane's cells of row `at` of the tile from an array of the field. */
     __device__ __forceinline__ static void load_row(const stencil_domain &d, const void *array, int at,
                                                     const int (&column)[K], T *to) {
         const T *const row = static_cast<const T *>(array) + in_field(d, 0, at) * d.row;
@@ -152,7 +153,7 @@ struct resident_block : resident_exchange<P, T_, General, Shape> {
                 put_row(cells(place().memory.source + (first + j) * width + at), row);
         publish(0);
     }
-    /* The cells that are right, and this tile's: no ghost and no boundary cells. */
+    /* Stores the tile's cells that are valid: all but ghost and boundary cells. */
     __device__ __forceinline__ void store(const stencil_kernel_args &s) {
         const stencil_domain &d = s.domain;
         T *const out = static_cast<T *>(d.u[(s.step_first + place().passes) & 1]);
@@ -180,16 +181,16 @@ struct resident_block : resident_exchange<P, T_, General, Shape> {
     __device__ __forceinline__ static int weight_sets(const stencil_kernel_args &s) {
         return General ? s.depth : 1;
     }
-    /* Loads the weights of each step of a pass. Those of all steps together are among the parameters of the
-     * kernel, where an fma finds them. */
+    /* Loads the weights of each step of a pass. Weights that all steps share are kernel parameters, which an
+     * fma reads directly. */
     __device__ __forceinline__ static void load_weights(const stencil_kernel_args &s) {
         if constexpr (General)
             step_weights::put(cells(place().memory.weights), s, place().step, 0, s.depth);
     }
-    /* Makes the steps of a pass. Where cells leave no registers, the places of rows are found anew for each
-     * step. The number of steps comes by a shuffle, and whether there is another pass by a vote: where ptxas
-     * sees that a warp stays together it keeps weights in uniform registers, and an fma then reads two
-     * registers in place of three. */
+    /* Makes the steps of a pass. If registers are few, row offsets are loaded again for each step. The number
+     * of steps comes from a shuffle, and whether another pass follows from a vote: when ptxas sees that a
+     * warp does not diverge it keeps weights in uniform registers, and an fma reads two registers instead of
+     * three. */
     __device__ __forceinline__ void make_steps(const stencil_kernel_args &s) {
         const bool source = General && s.domain.b != nullptr;
         const int steps = __shfl_sync(~0u, place().steps, 0);
@@ -217,23 +218,23 @@ struct resident_block : resident_exchange<P, T_, General, Shape> {
                 weights.at += step_weights::count;
         }
     }
-    /* Behind the exchange of the pass before. */
+    /* Prepares the steps of a pass, after the exchange that ended the pass before. */
     __device__ __forceinline__ void begin_steps(const stencil_kernel_args &s) {
         load_weights(s);
         this->take();
         publish(buffer);
     }
-    /* The outer rows, as they are, where other warps read them. */
+    /* Copies the warp's outer rows to shared memory, where other warps read them. */
     __device__ __forceinline__ void publish(int buffer) {
         if constexpr (!base::mixed)
             base::publish(edge_of(warp(), 0) + (buffer ? base::buffer_cells() : 0));
     }
 };
 
-/* Ends the steps behind which tiles exchange ghost cells: those of a pass (2D), or each one
- * (Block::each_step). Sends what tiles want, and waits for all blocks at the end of the launch, where the
- * host is asked, and each time where the barrier is not one of neighbours, for whom words tell of themselves.
- * Returns whether another step follows. */
+/* Ends the steps between two exchanges of ghost cells: a pass (2D), or one step (Block::each_step). Sends
+ * ghost cells, and waits for all blocks at the end of the launch, when the host is polled, and always unless
+ * the barrier is the neighbour barrier, which the numbers in the words replace. Returns whether another step
+ * follows. */
 template <class Block>
 __device__ __forceinline__ bool end_steps(const stencil_kernel_args &s, Block &block, bool works) {
     auto &place = Block::place();
@@ -252,7 +253,7 @@ __device__ __forceinline__ bool end_steps(const stencil_kernel_args &s, Block &b
         inject_fault(s, step, steps);
     if (works)
         block.end_step();
-    __syncthreads(); /* nobody reads ghost cells any more */
+    __syncthreads(); /* waits until all threads of the block have read the ghost cells */
     if (works && !last)
         block.send(s.resident, number);
     if (meets && !s.trace.without_barrier)
@@ -261,7 +262,7 @@ __device__ __forceinline__ bool end_steps(const stencil_kernel_args &s, Block &b
         __syncthreads();
     const bool leaves =
         last || (poll && (alarmed(s) || poll_host(s, step, STENCIL_REASON_NONE) != STENCIL_REASON_NONE));
-    if (ends && threadIdx.x == 0) { /* while what others send is on its way */
+    if (ends && threadIdx.x == 0) { /* done here, while words of other tiles arrive */
         place.exchanges = number - last;
         place.passes = place.passes + 1;
         place.to_poll = poll ? s.poll_every : place.to_poll - made;
@@ -285,14 +286,14 @@ __device__ __forceinline__ bool end_steps(const stencil_kernel_args &s, Block &b
     }
 }
 
-/* Up to so many steps behind step_first. The leader tells the host how far the loop has come: to its end, to
- * where the host asked it to leave, or, where blocks have given up, to neither. */
+/* Makes up to step_count steps after step_first. The leader tells the host the last step: the end, or where
+ * the host asked the loop to leave; after an alarm it tells neither. */
 template <class Block>
 __global__ void __launch_bounds__(32 * Block::shape.warps, 1)
     resident_loop(const __grid_constant__ stencil_kernel_args s) {
     Block block;
     const bool works = blockIdx.x < stencil_resident_tiles(&s.resident);
-    if (threadIdx.x == 0) { /* blocks without a tile only take the barriers */
+    if (threadIdx.x == 0) { /* blocks without a tile only take part in barriers */
         auto &place = Block::place();
         place.step = s.step_first, place.left = s.step_count;
         place.steps = (int)min(s.step_count, (int64_t)s.depth);

@@ -1,15 +1,15 @@
 /* The tile that a block of the resident sweep keeps, and how it makes a step.
  *
- *   columns ->   0 ... reach | own columns ... | ... 32 K - 1       a lane has K cells beside each other
+ *   columns ->   0 ... reach | its columns ... | ... 32 K - 1       a lane has K adjacent cells
  *   row 0        radius rows, only read: ghost or boundary rows, in shared memory
  *   row radius   warp 0      R rows in registers
- *                warp 1      R rows ...                             rows of other warps come by shared memory
- *                ...                                   those of large tiles are in shared memory in part
+ *                warp 1      R rows ...                             rows of other warps: in shared memory
+ *                ...                                   large tiles: some rows in shared memory
  *   the end      radius rows, only read
  *
- * A step goes down the rows, in place: each old row adds its share to the sums of all rows that read it, the
- * lowest of which wait in registers of rows that are through, the others in `radius` rows of sums. Ghost
- * cells are `reach` wide; with each step `radius` more of them are no longer right, until an exchange. */
+ * A step goes down the rows, in place: each old row is added to the sums of all rows that read it. The lowest
+ * of these sums use registers of rows that are finished, the others `radius` rows of sums. Ghost cells are
+ * `reach` wide; each step makes `radius` more of them invalid, until an exchange. */
 #pragma once
 
 #include "kernels/ll.cuh"
@@ -20,22 +20,25 @@ namespace stencil {
 
 enum { STENCIL_SHARE_BITS = 18 };
 
-/* Data of a tile that only exchanges need: in shared memory, or it would take the registers of cells. */
+/* A tile's data that only exchanges of ghost cells use. They are in shared memory, to leave the registers to
+ * cells. */
 struct resident_place {
     stencil_resident_memory memory;
-    int32_t rows, reach;  /* of registers, all warps; of ghost cells */
-    int32_t tile, x, y;   /* this one's number, and its place among the tiles */
-    int32_t first[2];     /* cell of the field that its row 0 and column 0 are */
-    int32_t closed[2][2]; /* axis (y, x), side: nothing comes from beyond */
+    int32_t rows, reach;  /* rows of all warps; width of the ghost cells */
+    int32_t tile, x, y;   /* the tile's number, and its column and row in the grid of tiles */
+    int32_t first[2];     /* cell of the field at the tile's row 0 and column 0 */
+    int32_t closed[2][2]; /* [axis y, x][side]: the field ends at the tile's side, so no ghost cells arrive */
     int32_t mirrored[2][2];
-    int32_t wanted[2][2];           /* row or column from which on a tile beside this one wants cells */
-    int32_t round[2];               /* of axis y, x: cells beyond one end are those at the other */
-    uint64_t *rows_to[2];           /* words of rows for above and below, of even exchanges */
-    int64_t step, left;             /* steps made before this pass; that the launch still has to make */
-    int32_t steps, passes, to_poll; /* of this pass; that have been made; steps to a poll */
+    int32_t wanted[2][2]; /* [axis y, x][side]: first row or column that the neighbouring tile reads */
+    int32_t round[2];     /* axis y, x is periodic within the part */
+    uint64_t *rows_to[2]; /* where ghost rows for the tiles above and below are sent in even exchanges */
+    int64_t step, left;   /* steps made before this pass; steps left in the launch */
+    int32_t steps, passes, to_poll; /* steps of this pass; passes made; steps until the host is polled */
     uint32_t exchanges;
-    uint32_t own, beside[2];   /* words of this tile, and of the columns of those at the left and right */
-    int32_t shares, row_share; /* threads of a row of the tile; 1 / rows, in 2^-STENCIL_SHARE_BITS */
+    uint32_t own,
+        beside[2]; /* first word of this tile, and of the columns sent by its left and right neighbours */
+    int32_t shares,
+        row_share; /* threads that share a row of the tile; 1 / rows, in units of 2^-STENCIL_SHARE_BITS */
 };
 static_assert(sizeof(resident_place) <= STENCIL_RESIDENT_PLACE - STENCIL_RESIDENT_TABLES, "");
 
@@ -46,14 +49,13 @@ template <class P, class T_, bool General, int Shape> struct resident_tile {
     static constexpr int K = shape.cells, R = shape.rows, radius = P::radius, width = 32 * K;
     static constexpr bool mixed = shape.mixed > 0;
     static constexpr int inner = R - 2 * radius, registers = mixed ? inner - shape.mixed : R;
-    /* Cells leave no registers for rows that are begun early. */
+    /* Tells whether cells take so many registers that the compiler may not start rows early. */
     static constexpr bool full = registers * K * sizeof(T_) / 4 > 96;
     static_assert(K >= 2 * radius && R >= radius && R <= 32 && registers > 0, "");
 
     T c[registers][K];
 
-    /* Rows in shared memory before row r, of those between the outer ones; whether it is one, or an outer one
-     * there; which one of c it is else. */
+    /* Returns how many of a warp's inner rows before row r are in shared memory. */
     __host__ __device__ static constexpr int mixed_before(int r) {
         return mixed ? (r - radius) * shape.mixed / inner : 0;
     }
@@ -63,11 +65,13 @@ template <class P, class T_, bool General, int Shape> struct resident_tile {
     __host__ __device__ static constexpr bool in_memory(int r) {
         return mixed && (is_outer(r) || mixed_before(r + 1) > mixed_before(r));
     }
-    /* Tells whether row r is made in place: held together by __syncwarp() where reads_beside(r). */
+    /* Tells whether a step overwrites row r in shared memory; if reads_beside(r), the lanes need a
+     * __syncwarp(). */
     __host__ __device__ static constexpr bool is_in_place(int r) {
         return r >= 0 && r < R && in_memory(r) && !is_outer(r);
     }
-    /* Tells whether lanes read cells beside theirs from shared memory: two loads where shuffles are four. */
+    /* Tells whether lanes read the left and right neighbours in row r from shared memory (two loads), not by
+     * shuffles (four). */
     __host__ __device__ static constexpr bool reads_beside(int r) {
         return r < 0 || r >= R || (in_memory(r) && (is_outer(r) || sizeof(T) == 8));
     }
@@ -99,20 +103,23 @@ template <class P, class T_, bool General, int Shape> struct resident_tile {
 
     using step_weights = step_weights_of<T, P::count, General>;
 
-    /* Rows of shared memory that a warp reads and writes in a step: where they are, in cells. */
+    /* Where the rows that a warp reads and writes in a step lie in shared memory, in cells. */
     struct ways {
         int own, next, over,
-            under;        /* its outer rows as they are and as the step makes them; those beside it */
-        int mixed, fixed; /* its rows between those in registers; boundary cells of its rows */
-        bool kept[2], mirrored[2]; /* left, right: this lane's outer cells are boundary or mirrored ones */
-        int over_row, under_row;   /* from row to row */
+            under; /* the warp's outer rows: old and new; the rows above and below the warp */
+        int mixed,
+            fixed; /* offset of the warp's inner rows in shared memory; offset of its rows' boundary cells */
+        bool kept[2], mirrored[2]; /* the lane has boundary or mirrored cells at the left, right */
+        int over_row,
+            under_row; /* distance from row to row above and below the warp; negative for mirrored rows */
         step_weights weights;
-        int source; /* < 0: none */
+        int source; /* where the source term lies; < 0: there is none */
     };
-    /* Places of a warp's rows, found once for all lanes: that takes more instructions than a row. */
+    /* The offsets of a warp's rows in shared memory, computed once, since computing them takes longer than
+     * making a row. */
     struct row_table {
-        int4 rows[2]; /* own, next, over, under, by the buffer that outer rows are in */
-        int4 rest;    /* mixed; boundary cells at the left and right; flags */
+        int4 rows[2]; /* fields own, next, over, under of `ways`, for each of the two buffers of outer rows */
+        int4 rest;    /* field mixed of `ways`; boundary cells at the left and right; flags */
     };
     static_assert(shape.warps * sizeof(row_table) <= STENCIL_RESIDENT_TABLES, "");
     enum { closed_sides = 1, mirrored_sides = 4, over_is_mirror = 16, under_is_mirror = 32 };
@@ -133,11 +140,12 @@ template <class P, class T_, bool General, int Shape> struct resident_tile {
     __device__ __forceinline__ static int stage_column() {
         return stencil_resident_stage_column(place().rows);
     }
-    /* Boundary cells of a row, at the left or right: where ghost cells of that side would be. */
+    /* Returns where a row's boundary cells at the left or right lie: in the space of that side's ghost cells.
+     */
     __device__ __forceinline__ static int fixed_of(int side, int row) {
         return place().memory.stage + (2 * width + side * stage_column()) * place().reach + row * radius;
     }
-    /* Fills the warp's table(), by one lane. */
+    /* Fills the warp's table(); called by one lane. */
     __device__ __forceinline__ static void find_rows_beside() {
         const int at = warp(), last = warps() - 1, flip = buffer_cells();
         row_table &t = table();
@@ -178,8 +186,8 @@ template <class P, class T_, bool General, int Shape> struct resident_tile {
         return w;
     }
 
-    /* The points of a row that lies Dy below row `to`, that of the sum. at(row, cell of the lane): its
-     * element. */
+    /* Adds the points of `row`, which is Dy rows below row `to`, to the sum of row `to`. at(row, cell of the
+     * lane) returns an element index. */
     template <int Dy, class At>
     __device__ __forceinline__ static void add(T (&sum)[K], const T (&row)[K + 2 * radius],
                                                const step_weights &weights, int to, At at) {
@@ -195,7 +203,8 @@ template <class P, class T_, bool General, int Shape> struct resident_tile {
             }
         });
     }
-    /* Returns how far along x the rows of the warp read row m, counted from 0 at its first one. */
+    /* Returns how many columns to each side the warp's rows read in row m, counted from the warp's first row.
+     */
     __host__ __device__ static constexpr int reach_of(int m) {
         int reach = 0;
         for (int dy = -radius; dy <= radius; dy++)
@@ -203,12 +212,13 @@ template <class P, class T_, bool General, int Shape> struct resident_tile {
                 reach = P::row_reach(dy < 0 ? -dy : dy, 0);
         return reach;
     }
-    /* Rows in shared memory of the warp and of those beside it, for one step. */
+    /* Pointers for one step to the rows in shared memory of the warp and of its neighbours. */
     struct rows_of_step {
-        const T *over, *under, *own; /* outer rows as they are */
-        T *next, *mixed;             /* as the step makes them */
-        const T *fixed;              /* boundary cells, of the side that the lane is at */
-        bool kept[2], mirrored[2];   /* left, right: this lane's outer cells are boundary or mirrored ones */
+        const T *over, *under, *own; /* old outer rows: above the warp, below the warp, the warp's */
+        T *next, *mixed;             /* new outer rows, and inner rows, which are overwritten */
+        const T *fixed;              /* boundary cells of the lane's side (left or right) */
+        bool kept[2],
+            mirrored[2]; /* left, right: whether the lane's outer cells are boundary or mirrored cells */
     };
     __host__ __device__ static constexpr int place_in_memory(int r) {
         return (r < radius ? r : r >= R - radius ? r - R + 2 * radius : mixed_before(r)) * width;
@@ -238,7 +248,7 @@ template <class P, class T_, bool General, int Shape> struct resident_tile {
             row[radius + K - 1 + k] = __shfl_down_sync(~0u, row[radius + k - 1], 1);
         }
     }
-    /* Row M adds its share to the sums of the rows above it, to its own, and to those below. */
+    /* Adds old row M to the sums of all rows that read it. */
     template <int M, class At>
     __device__ __forceinline__ void add_row(T (&ahead)[radius][K], T (&begun)[radius][K],
                                             const rows_of_step &rows, const ways &w, At at) {
@@ -274,7 +284,7 @@ template <class P, class T_, bool General, int Shape> struct resident_tile {
                 add<-J>(ahead[J - 1], row, w.weights, O, at);
         });
     }
-    /* The sums of row O, which rows below it still add to: in place, or until it goes to shared memory. */
+    /* Returns the sums of row O: in the row's registers, or in `begun` if the row is in shared memory. */
     template <int O> __device__ __forceinline__ T (&sum_of(T (&begun)[radius][K]))[K] {
         if constexpr (in_memory(O))
             return begun[O % radius];
@@ -301,8 +311,8 @@ template <class P, class T_, bool General, int Shape> struct resident_tile {
                 factor, [&] { return at(O, v); }, b[v * 32], sum[v]);
     }
 
-    /* Outer cells of a row in registers: boundary cells are as they were before, mirrored ones as the cells
-     * that they show. Nobody but their neighbours in the row has read what the sum was. */
+    /* Sets the outer cells of a row in registers: boundary cells to their old values, mirrored cells to the
+     * cells that they mirror. */
     template <int O> __device__ __forceinline__ static void close_row(T (&row)[K], const rows_of_step &rows) {
 #pragma unroll
         for (int k = 0; k < radius; k++) {
@@ -320,7 +330,7 @@ template <class P, class T_, bool General, int Shape> struct resident_tile {
             row[K - radius + k] = rows.mirrored[1] ? row[K - 1 - radius - k] : row[K - radius + k];
         }
     }
-    /* For the warps above and below, where the outer rows are in registers. */
+    /* Copies the warp's outer rows from registers to shared memory, for the warps above and below. */
     __device__ __forceinline__ void publish(int to) const {
         T *const edge = cells(to);
 #pragma unroll
@@ -340,13 +350,14 @@ template <class P, class T_, bool General, int Shape> struct resident_tile {
             add_row<decltype(m)::value>(ahead, begun, rows, w, at);
             if constexpr ((is_in_place(decltype(m)::value) && reads_beside(decltype(m)::value)) ||
                           (full && decltype(m)::value % 2 != 0))
-                __syncwarp(); /* before lanes replace cells that those beside them read */
+                __syncwarp(); /* waits until lanes have read their neighbours' old cells, before these are
+                                 overwritten */
         });
         if constexpr (!mixed)
             publish(w.next);
     }
 
-    /* Rows of a warp in shared memory; from cell `at` of a row on. */
+    /* Pointers to a warp's outer and inner rows in shared memory. */
     struct memory_rows {
         T *outer, *mixed;
     };
@@ -357,7 +368,7 @@ template <class P, class T_, bool General, int Shape> struct resident_tile {
         return {cells(edge_of(warp, 0) + first + (buffer ? buffer_cells() : 0)),
                 cells(mixed_of(warp) + first)};
     }
-    /* Which rows are there, between the outer ones. */
+    /* Returns a bit for each inner row of a warp that is in shared memory. */
     __host__ __device__ static constexpr uint32_t mixed_bits() {
         uint32_t bits = 0;
         for (int r = 0; r < R; r++)
@@ -367,14 +378,14 @@ template <class P, class T_, bool General, int Shape> struct resident_tile {
     __device__ __forceinline__ static bool is_in_memory(int row) {
         return mixed && (is_outer(row) || (mixed_bits() >> row & 1) != 0);
     }
-    /* One that is there. */
+    /* Returns a row of the warp that is in shared memory. */
     __device__ __forceinline__ static T *memory_row(int row, const memory_rows &at) {
         constexpr uint32_t bits = mixed_bits();
         return row < radius        ? at.outer + row * width
                : row >= R - radius ? at.outer + (row - R + 2 * radius) * width
                                    : at.mixed + __popc(bits & ((1u << row) - 1)) * width;
     }
-    /* Cell v of row J, wherever it is. */
+    /* Returns cell v of row J, in registers or in shared memory. */
     template <int J> __device__ __forceinline__ T &cell(int v, const memory_rows &at) {
         if constexpr (!in_memory(J))
             return c[register_of(J)][v];

@@ -5,8 +5,8 @@
 
 namespace stencil {
 
-/* Words as in kernels/ll.cuh, as they are in memory. That of a double is one access of 128 bits, so that it
- * needs its number once. */
+/* A flagged word, as in kernels/ll.cuh. The word of a double is one access of 128 bits, so it has its number
+ * once. */
 template <class T> struct resident_word;
 template <> struct resident_word<float> {
     uint64_t bits;

@@ -13,9 +13,9 @@
 
 namespace stencil {
 
-/* Rows loaded at once, blocks on a multiprocessor (they share its registers) and threads of a block along x:
- * measured on an H200, docs/log/2026-11-22.md. Kernels are compiled with them, so all GPUs that run this code
- * have the same, and they are no values of solver/machine/tuning/. */
+/* Tuning of the stream kernels: rows loaded at once, blocks on a multiprocessor (they share its registers),
+ * threads of a block along x. Measured on an H200, docs/log/2026-11-22.md. Kernels are compiled with it, so
+ * it is not in solver/machine/tuning/. */
 struct stream_tuning {
     int batch, blocks, block_x;
 };
@@ -25,12 +25,12 @@ template <class P, class T, bool Relaunch> constexpr stencil_stream_sums stream_
 template <class P, class T, bool Relaunch, bool Ll> constexpr stream_tuning stream_tuning_of() {
     constexpr bool f64 = sizeof(T) == 8;
     constexpr stencil_stream_sums sums = stream_sums_of<P, T, Relaunch>();
-    /* LL exchange is for short steps: with three blocks, or more rows, its state would not stay in registers,
-     * and what is spilled has to be fetched from L2 after each acquire. */
+    /* LL exchange serves short steps: with three blocks on a multiprocessor, or more rows, its state would
+     * spill, to be loaded from L2 after each acquire. */
     constexpr bool star = P::row_reach(P::radius, 0) == 0;
     constexpr int blocks = Ll ? 2 : sums.blocks;
-    /* A block sends the first or last row of its tile in 2D: no more cells than threads that send them, or
-     * the list of the rest is fetched from L2. */
+    /* A block sends the first or last row of its 2D tile. With more cells than threads, the list of the
+     * remaining cells would be loaded from L2. */
     if (P::radius == 1 && star && P::rank == 2)
         return Relaunch ? stream_tuning{4, f64 ? 4 : 3, 128}
                         : stream_tuning{Ll ? 4 : 8, 2, Ll && !f64 ? 32 : 64};
@@ -52,7 +52,7 @@ template <class P, class T, int Batch> struct stream {
 
     T window[2 * C + 1][rows][width];
 
-    /* The cells beside the thread's own in row `j` of cross offset `o`. */
+    /* Loads the cells left and right of the thread's in row `j` of cross offset `o`. */
     __device__ __forceinline__ void load_sides(int o, int j, const T *row) {
         T *w = window[o + C][j];
         if (side_vectors > 0) {
@@ -67,7 +67,7 @@ template <class P, class T, int Batch> struct stream {
         }
     }
 
-    /* Cell v of row `u` of the batch. */
+    /* Returns the new value of cell v of row `u` of the batch. */
     template <class Weights, class Where>
     __device__ __forceinline__ T update(const Weights &weights, Where where, int u, int v) const {
         T sum = 0;
@@ -82,7 +82,7 @@ template <class P, class T, int Batch> struct stream {
         return window[C][u + R][v + R];
     }
 
-    /* The rows that the first batch finds already there. */
+    /* Loads the rows that the window has before the first batch. */
     __device__ __forceinline__ void start(const T *u, int64_t at, int64_t stream, int64_t cross) {
 #pragma unroll
         for (int m = -R; m < R; m++) {
@@ -99,8 +99,8 @@ template <class P, class T, int Batch> struct stream {
         }
     }
 
-    /* The rows that a batch adds. Of the last batch `left` exist; the last of them is loaded again for the
-     * others, because a value that may or may not be loaded would cost a register for good. */
+    /* Loads the rows that a batch adds. Of the last batch only `left` exist; the last of them is loaded again
+     * for the rest, because conditional loads would cost a register each. */
     __device__ __forceinline__ void advance(const T *u, int64_t at, int64_t stream, int64_t cross, int left) {
 #pragma unroll
         for (int k = 0; k < Batch; k++) {
@@ -162,12 +162,13 @@ template <class P, class T, int Batch> struct stream {
             copy_rows<T>(d, !from, p.z, p.y, p.x, P::rank == 3 ? p.count : 1, P::rank == 3 ? 1 : p.count);
     }
 
-    /* Computes, stores and, in a step that is checked, sums one vector of cells. */
+    /* Computes and stores one vector of cells and, in a checked step, sums its residual. */
     template <bool Check>
     __device__ __forceinline__ void finish(const stencil_kernel_args &s, T *next, const vector_place &p,
                                            int k, double *partial, T *value) {
         const stencil_domain &d = s.domain;
-        const auto weights = weights_of<T>(d); /* a pointer that lives longer costs registers */
+        const auto weights =
+            weights_of<T>(d); /* loaded here, since a pointer that lives longer costs registers */
         const stencil_norm norm = s.schedule.norm;
         const T *b = static_cast<const T *>(d.b);
         unrolled<V>([&](int v) {
@@ -185,14 +186,14 @@ template <class P, class T, int Batch> struct stream {
     }
 };
 
-/* Small fields have tiles of few rows for each thread, which has fewer instructions to go through with a
- * small batch, or none: at that size they are what takes time. */
+/* The stream sweep. On small fields a thread has few rows, and the number of instructions takes the time: a
+ * batch of few rows, or of one, needs fewer. */
 template <class P, class T, bool Relaunch, bool Ll> struct stream_sweep {
     using cell = T;
     static constexpr stream_tuning tuning = stream_tuning_of<P, T, Relaunch, Ll>();
     static constexpr stencil_stream_sums sums = stream_sums_of<P, T, Relaunch>();
-    /* Tells whether L2 is given policies: they gain nothing where fma are what takes the time (2D, radius 3)
-     * or steps are short (LL exchange). */
+    /* Tells whether loads and stores have L2 policies: they gain nothing where fma instructions take the time
+     * (2D, radius 3) or steps are short (LL exchange). */
     static constexpr bool policies = !Ll && (P::rank == 3 || P::radius < 3);
     static constexpr int summed_ahead = sums.ahead > 0 ? sums.ahead : 1;
     using sums_sweep = stream_sums<P, T, sums.rows, summed_ahead, policies>;

@@ -8,23 +8,24 @@
 
 namespace stencil {
 
-/* A vector of cells on its way: where it begins along x, how many cells there are from there to the end of
- * the row, its element. */
+/* A vector of cells that is computed: its begin along x, the number of cells from there to the end of the
+ * row, its element index. */
 struct vector_place {
     int x, left_x;
     int64_t at;
 };
 
-/* The place of a thread in its tile. */
+/* The cells of a tile that a thread makes. */
 struct place {
-    int z, y, x; /* first cell */
-    int count;   /* cells along the streaming axis; 0: outside */
+    int z, y, x; /* first cell of the thread along z, y, x */
+    int count;   /* cells along the streaming axis; 0: the thread is outside the field */
 };
 
 template <class P, class T> struct stream_cells {
-    static constexpr int V = vector_cells<T>, sector = 32 / (int)sizeof(T); /* cells of 32 bytes, of L2 */
+    static constexpr int V = vector_cells<T>,
+                         sector = 32 / (int)sizeof(T); /* cells of a sector of L2 (32 bytes) */
 
-    /* This thread's place in a tile, in which a thread of a 3D tile has `rows` rows of y. */
+    /* Finds the cells of a tile that this thread makes. rows: rows along y of a thread of a 3D tile. */
     __device__ __forceinline__ static place place_in(const stencil_kernel_args &s, const tile_place &t,
                                                      int rows) {
         const stencil_domain &d = s.domain;
@@ -45,8 +46,8 @@ template <class P, class T> struct stream_cells {
         return p;
     }
 
-    /* Tells whether this thread has edge cells, in `rows` rows of y in 3D and `width` cells from x on, by
-     * default its own. Few tiles do, so the streaming loop stays free of their copies. */
+    /* Tells whether there are edge cells among `width` cells from x on (by default the thread's) of `rows`
+     * rows of y (3D). Few tiles have any, so they are copied after the streaming loop. */
     __device__ __forceinline__ static bool near_edge(const stencil_domain &d, const place &p, int rows, int x,
                                                      int width) {
         const int deep = P::rank == 3 ? p.count : 1, high = P::rank == 3 ? rows : p.count;
@@ -57,8 +58,9 @@ template <class P, class T> struct stream_cells {
         return near_edge(d, p, rows, p.x, V);
     }
 
-    /* The factor is 1 but in a cycle of several. Where registers are few, cells are then loaded by
-     * themselves: a second vector to multiply makes the loop spill up to 96 bytes. */
+    /* Adds the source term to a vector of cells. The factor is 1, except in cycles of several weights. If it
+     * is not and registers are few, cells of the source term are loaded singly: a second vector would spill
+     * up to 96 bytes. */
     static __device__ __forceinline__ void add_source(const point_weight<T> &factor, const T *b, int64_t at,
                                                       T *value) {
         constexpr bool few_registers = P::rank == 3 && sizeof(T) == 4;
@@ -79,17 +81,16 @@ template <class P, class T> struct stream_cells {
                                     factor, [&] { return at + v; }, source[v], value[v]);
     }
 
-    /* Tells whether a vector belongs to the last sector of a row and holds what is behind the row, which may
-     * be stored again: both sides are boundaries, so cells there keep their values. */
+    /* Tells whether a vector is in the last sector of a row and includes cells after the row that may be
+     * stored again: they keep their values, since both sides along x are boundaries. */
     __device__ __forceinline__ static bool ends_sector(const stencil_domain &d, const place &p) {
         const int left_x = (int)d.n[STENCIL_X] - p.x;
         return left_x < V && left_x > -(p.x % sector) && d.image[STENCIL_HERE - 1][0] == nullptr &&
                d.image[STENCIL_HERE + 1][0] == nullptr;
     }
 
-    /* Adds the source, if any, to a vector of cells and stores it; `kept`: the same cells before, whose part
-     * behind the end of the row is stored with them, or NULL. Policy: whether L2 is told what to do with
-     * whole vectors. */
+    /* Adds the source term, if any, to a vector of cells and stores it. kept: old cells of the vector, which
+     * are stored after the end of the row, or NULL. Policy: stores whole vectors with an L2 policy. */
     template <bool Policy = false>
     __device__ __forceinline__ static void store(const point_weight<T> &factor, const T *b, T *next,
                                                  const vector_place &p, T *value, const T *kept = nullptr,
@@ -116,7 +117,7 @@ template <class P, class T> struct stream_cells {
         }
     }
 
-    /* Sums the residual of a vector of cells together with the other lanes. */
+    /* Sums the residual of a vector of cells, with those of the other lanes that share a partial sum. */
     __device__ __forceinline__ static void sum_residual(stencil_norm norm, const vector_place &p,
                                                         const double *term, double *partial) {
         const double sum = partial_sum<V>(term, norm);

@@ -1,11 +1,11 @@
 /* Long streams of the stream sweep: partial sums.
  *
- * A row (2D) or a plane's lines (3D) that comes in is added to the sums of all the 2R + 1 rows or planes that
- * read it, and the oldest sum is then complete: a cell's terms come in ascending order of rows, which is the
- * order of the cell update, so the bits are those of every other sweep. Rows come in through a ring in shared
- * memory, which each warp has for itself: copied there asynchronously, `Ahead` rows or planes before they are
- * added, so that memory is busy while the fma are made, and registers hold nothing but sums. In 3D a thread
- * makes `Rows` rows of y, which read Rows + 2R lines of a plane.
+ * A loaded row (2D) or plane's lines (3D) are added to the sums of all 2R + 1 rows or planes that read them,
+ * and the oldest sum is then complete: its terms come in ascending order of rows, as in the cell update, so
+ * results are bitwise those of every other sweep. Each warp has a ring in shared memory, into which rows are
+ * copied asynchronously, `Ahead` rows or planes before they are added: memory stays busy while fma are
+ * executed, and registers hold only sums. In 3D a thread makes `Rows` rows of y, which read Rows + 2R lines
+ * of a plane.
  *
  *      lines of a plane      rows of the thread (Rows = 2, R = 1)
  *         0  --------.
@@ -20,45 +20,50 @@
 
 namespace stencil {
 
-/* Policies: L2 is to keep what is read, part of it more than once, before what is stored, which is read in
- * the next step only. */
+/* Policies: tells L2 to keep cells that are read, some of them repeatedly, rather than cells that are stored,
+ * which only the next step reads. */
 template <class P, class T, int Rows, int Ahead, bool Policies> struct stream_sums {
     using cells = stream_cells<P, T>;
     static constexpr int R = P::radius, V = vector_cells<T>, C = P::cross, lines = Rows + 2 * C, warp = 32;
-    /* Tells whether whole sectors are stored at the ends of rows, which costs registers: in 3D rows are
-     * short, and with a radius of 2 there are none left. */
+    /* Tells whether the last sector of a row is stored whole, which costs registers: it pays for short rows
+     * (3D), but with radius 2 no registers are left. */
     static constexpr bool keeps = P::rank == 3 && R == 1;
-    /* Vectors beside a warp's own on each side; cells of a line; what a warp's ring and a block's rings take.
-     */
+    /* Vectors at each side of a warp's; cells of a line; cells of a ring slot, of a warp's ring and of
+     * vectors that it keeps; bytes of a block's rings. */
     static constexpr int sides = (R + V - 1) / V, width = (warp + 2 * sides) * V, slots = Ahead + 1,
                          slot = lines * width, ring = slots * slot, kept = keeps ? 2 * (R + 1) * Rows * V : 0,
                          bytes = (ring + kept) * (int)sizeof(T) * STENCIL_BLOCK_THREADS / warp;
     static_assert(Ahead > 0, "what is copied is not what is read");
 
-    /* Sum m of a row: of the row or plane that has the one last added at offset m - R. */
+    /* Sum m of each row of the thread, for the row or plane that reads the last one added at offset m - R. */
     T sum[2 * R + 1][Rows][V];
 
-    /* The places of a thread's reads and writes. */
+    /* The addresses at which a thread reads and writes, as element indices. */
     struct course {
-        int64_t stream, cross; /* elements from row to row (2D) or plane to plane, and from line to line */
-        int64_t at, to;        /* own vector in what is loaded next, and in what is complete next, line C */
-        int beside; /* from the own vector to the one beside the warp that this lane loads, if any */
-        int last;   /* last row of the thread that exists */
+        int64_t stream,
+            cross;      /* elements from row to row (2D) or plane to plane (3D), and from line to line */
+        int64_t at, to; /* the thread's element in the row or plane that is loaded next, and in the one that
+                           is complete next */
+        int beside; /* distance from the thread's vector to the one outside the warp that this lane also loads
+                     */
+        int last;   /* last of the thread's rows that is inside the part */
     };
 
     __device__ __forceinline__ static int lane() {
         return (int)threadIdx.x % warp;
     }
-    /* This thread's vector in the first line of its warp's ring, with the sides beside it. */
+    /* Returns this thread's vector in the first line of its warp's ring, counted from the leftmost side
+     * vector. */
     __device__ __forceinline__ static T *own_ring() {
         extern __shared__ __align__(128) char shared[];
         const int number = (int)(threadIdx.y * blockDim.x + threadIdx.x) / warp;
         return reinterpret_cast<T *>(shared) + number * (ring + kept) + lane() * V;
     }
 
-    /* A sector that is stored in part has to be fetched before memory can have it back, one for each row. So
-     * the last one of a row is stored whole, with what is behind the row, the same in both buffers. A sum is
-     * complete R planes after its cells were read: R + 1 vectors of each of the two that share a sector. */
+    /* Returns where old vectors of a row's last sector are kept. To store a sector in part, memory has to
+     * read it first, so it is stored whole, with the cells after the row, which are the same in both buffers.
+     * A sum is complete R planes after its cells were read: both threads that share a sector keep R + 1
+     * vectors. */
     __device__ __forceinline__ static T *own_kept(T *own_ring, int left) {
         return own_ring - lane() * V + ring + (lane() % 2 * (R + 1) + left % (R + 1)) * Rows * V;
     }
@@ -71,8 +76,8 @@ template <class P, class T, int Rows, int Ahead, bool Policies> struct stream_su
         }
     }
 
-    /* A thread beyond the end of the row, and of its last sector, loads the last vector that is read, and
-     * stores nothing. */
+    /* Finds where a thread reads and writes. A thread beyond the last sector of the row loads the last vector
+     * that is read, and stores nothing. */
     __device__ __forceinline__ static course start(const stencil_domain &d, const place &p) {
         course c;
         const int nx = (int)d.n[STENCIL_X], sector = cells::sector,
@@ -87,7 +92,7 @@ template <class P, class T, int Rows, int Ahead, bool Policies> struct stream_su
         return c;
     }
 
-    /* Tells whether cells beside the thread's own are read in a line. */
+    /* Tells whether the cell update reads left and right neighbours in a line. */
     __host__ __device__ static constexpr bool has_sides(int line) {
         for (int r = 0; r < Rows; r++)
             if (-C <= line - C - r && line - C - r <= C && P::ahead(line - C - r, 1) >= 0)
@@ -101,8 +106,8 @@ template <class P, class T, int Rows, int Ahead, bool Policies> struct stream_su
         else
             copy_vector(to, from);
     }
-    /* Begins to copy what is next into a slot. Lines of rows that do not exist are read by none that do: the
-     * last one is loaded again. */
+    /* Begins to copy the next row or plane into a slot. For lines beyond the last one that is read, loads
+     * that one again: their sums are not stored. */
     __device__ __forceinline__ static void load(const T *u, const course &c, bool past_l2, T *to) {
 #pragma unroll
         for (int l = 0; l < lines; l++) {
@@ -113,7 +118,7 @@ template <class P, class T, int Rows, int Ahead, bool Policies> struct stream_su
         }
     }
 
-    /* A line's cells from R before the thread's own to R behind them. */
+    /* Loads a line's cells, from R before to R after the thread's. */
     __device__ __forceinline__ static void widen(const T *line, bool beside, T *cell) {
 #pragma unroll
         for (int s = 0; s <= 2 * sides; s++) {
@@ -130,8 +135,8 @@ template <class P, class T, int Rows, int Ahead, bool Policies> struct stream_su
         }
     }
 
-    /* Adds a line to the sums of row `row`, which reads it at cross offset o. `from`: the row's vector in the
-     * row or plane that came in. */
+    /* Adds a line to the sums of row `row` of the thread, which reads it at cross offset o. from: element of
+     * the row's vector in the row or plane that was loaded. */
     template <class Weights>
     __device__ __forceinline__ void add_line(const Weights &weights, const T *cell, int row, int o,
                                              int64_t from, int64_t stream) {
@@ -151,8 +156,8 @@ template <class P, class T, int Rows, int Ahead, bool Policies> struct stream_su
                 }
     }
 
-    /* Adds what has come in to a slot, the row or plane of element `at`: every sum then stands for the one
-     * before. */
+    /* Adds the row or plane in a slot, of element `at`, to the sums, after each sum has moved on by one row
+     * or plane. */
     template <class Weights>
     __device__ __forceinline__ void add(const Weights &weights, const T *in, int64_t at, int64_t stream,
                                         int64_t cross) {
@@ -170,8 +175,7 @@ template <class P, class T, int Rows, int Ahead, bool Policies> struct stream_su
         }
     }
 
-    /* Stores the sums that are complete and, in a step that is checked, sums residuals; the cells' old values
-     * were in registers too long ago. */
+    /* Stores complete sums and, in a checked step, sums residuals, for which it loads old values again. */
     template <bool Check>
     __device__ __forceinline__ void finish(const stencil_kernel_args &s, int from, const place &p,
                                            const course &c, const T *kept, double *partial) {
@@ -205,15 +209,15 @@ template <class P, class T, int Rows, int Ahead, bool Policies> struct stream_su
                                          double *partial) {
         const stencil_domain &d = s.domain;
         const T *u = static_cast<const T *>(d.u[from]);
-        if (p.count <= 0) /* a whole warp */
+        if (p.count <= 0) /* all threads of a warp return here, or none */
             return;
         if (Check)
             partial += p.z * d.partial_plane + p.y * d.partial_row + p.x / STENCIL_PARTIAL_CELLS;
         course c = start(d, p);
         T *const first = own_ring(), *const end = first + ring, *put = first, *get = first;
-        /* Sums of rows before the thread's own are added to, never stored. */
+        /* Sums start at zero; the first ones belong to rows before the thread's and are never stored. */
         unrolled<2 * R + 1, Rows, V>([&](int m, int r, int v) { sum[m][r][v] = 0; });
-        int left = p.count + 2 * R, to_load = left; /* rows or planes */
+        int left = p.count + 2 * R, to_load = left; /* rows or planes that are still to add, and to load */
         auto load_next = [&] {
             if (to_load > 0) {
                 load(u, c, s.past_l2, put);
@@ -223,14 +227,15 @@ template <class P, class T, int Rows, int Ahead, bool Policies> struct stream_su
             end_copies();
             put = put + slot == end ? first : put + slot;
         };
-        __syncwarp(); /* what the tile before had in the ring has been read */
+        __syncwarp(); /* waits until all lanes have read the ring slots of the tile before */
 #pragma unroll
         for (int k = 0; k < Ahead; k++)
             load_next();
 #pragma unroll 1
         for (; left > 0; left--) {
             await_copies<Ahead - 1>();
-            __syncwarp(); /* of all lanes; and the slot before has been read */
+            __syncwarp(); /* waits until all lanes have copied into this ring slot, and have read the slot
+                             before */
             load_next();
             add(weights_of<T>(d), get, c.to + min(p.count + R - left, R) * c.stream, c.stream, c.cross);
             if (keeps && cells::ends_sector(d, p))
