@@ -6,22 +6,24 @@
 #include "solver/attribution/trial.h"
 
 enum { ROUNDS = 5, TRIES = 3, STEPS_MIN = 16, STEPS_MAX = 8192, CHECKED_SAMPLES = 8 };
-/* Samples of a batch: SAMPLES_MAX at most, at least SAMPLES_MIN and, on a CPU, where a note costs next to
- * nothing, steps / SPARSE_CPU; PROBE of them in a row, in PROBE_STEPS steps, show what a note costs. */
+/* Numbers of sampled steps in a batch: SAMPLES_MIN to SAMPLES_MAX, and at least steps / SPARSE_CPU on a CPU,
+ * where time stamps cost little. A first batch of PROBE_STEPS steps with PROBE consecutive samples measures
+ * the cost of time stamps. */
 enum { SAMPLES_MAX = 512, SAMPLES_MIN = 4, SPARSE_CPU = 8, PROBE = 128, PROBE_STEPS = 512 };
-/* Distance of samples in a kernel that notes: even the steps between its samples take longer. */
+/* Distance between samples in a persistent kernel, where even the steps between samples take longer. */
 enum { KERNEL_EVERY = 9 };
-/* Part by which notes may lengthen a batch, planned and at most: less than promised, as batches differ. */
+/* Fraction by which time stamps may lengthen a batch: goal and limit, below what the program promises, as
+ * batch times vary. */
 static const double cost_wanted = 0.005, cost_most = 0.01;
 
-/* Kinds of batches that are timed in each round. */
+/* Kinds of batches; each kind is timed once per round. */
 typedef enum kind {
     WHOLE,
     WITHOUT_BARRIER,
     WITHOUT_COMPUTE,
     EMPTY,
-    EMPTY_FEW,      /* the same, as few steps as there are */
-    WITHOUT_COPIES, /* of ghost cells, by the host of GPUs */
+    EMPTY_FEW,      /* like EMPTY, with STEPS_MIN steps */
+    WITHOUT_COPIES, /* without halo copies made by the host */
     CHECKED,
     TRACED,
     KINDS
@@ -30,10 +32,11 @@ typedef enum kind {
 typedef struct experiment {
     stencil_trial trial;
     int64_t steps, check_every;
-    uint32_t every, samples; /* of TRACED */
-    double noting_s, note_s; /* as in stencil_attribution; the one at its longest, while samples are chosen */
+    uint32_t every, samples; /* distance and number of samples in TRACED batches */
+    double noting_s, note_s; /* see stencil_attribution; while samples are chosen, noting_s is the largest
+                                value measured */
     stencil_timeline timeline[ROUNDS];
-    int64_t count[KINDS]; /* steps that are made */
+    int64_t count[KINDS]; /* number of steps in a batch of each kind */
     double time_s[KINDS][ROUNDS];
 } experiment;
 
@@ -66,9 +69,9 @@ static int64_t common(int64_t a, int64_t b) {
     return a;
 }
 
-/* Chooses which steps are sampled, `most` at most, and which are checked. The distance of samples has no
- * factor in common with that of checks and polls, so that these are among them as often as among all steps;
- * and there are some checks. */
+/* Chooses which steps of a traced batch are sampled (at most `most`) and which are checked. The distance of
+ * samples is coprime to those of checks and polls, so that samples contain checked and polled steps in
+ * proportion; some steps are always checked. */
 static void set_samples(experiment *e, int64_t most) {
     e->check_every = stencil_smaller(stencil_trial_check_every(&e->trial), e->steps / 4);
     if (e->trial.launches) {
@@ -88,12 +91,13 @@ static void set_samples(experiment *e, int64_t most) {
     e->samples = (uint32_t)(all ? fit : stencil_smaller(most, fit));
 }
 
-/* Returns the kind that TRACED is compared with: launches note none of the steps that are checked. */
+/* Returns the kind of batch that TRACED is compared with: with a launch per step, traced batches have no
+ * checks. */
 static kind untraced(const experiment *e) {
     return e->trial.launches ? WHOLE : CHECKED;
 }
 
-/* Finds by which part of its time a batch with moments takes longer, and by how much each noted step does. */
+/* Measures the relative cost of time stamps in a batch, and the seconds that they add to a sampled step. */
 static stencil_status measure_cost(experiment *e, double *cost) {
     double plain_s = INFINITY, traced_s = INFINITY;
     for (int try = 0; try < TRIES; try++) {
@@ -108,7 +112,8 @@ static stencil_status measure_cost(experiment *e, double *cost) {
     return STENCIL_OK;
 }
 
-/* Chooses as many samples as cost little: by what many in a row cost, then each of those far apart. */
+/* Chooses the number of samples so that time stamps cost little: first from the cost of consecutive samples,
+ * then from the cost of the samples chosen. */
 static stencil_status choose_samples(experiment *e) {
     const int64_t steps = e->steps, sparse = e->trial.run->cpu != NULL ? steps / SPARSE_CPU : 0,
                   least = sparse > SAMPLES_MIN ? sparse : SAMPLES_MIN;
@@ -131,8 +136,8 @@ static stencil_status choose_samples(experiment *e) {
     return STENCIL_OK;
 }
 
-/* Chooses so many steps that all rounds together take about `budget_s`; what is slow only the first time is
- * over then. */
+/* Chooses the number of steps so that all rounds take about `budget_s` seconds in total; the batches also
+ * warm up code that is slow at first. */
 static stencil_status choose_steps(experiment *e, double budget_s) {
     e->steps = STEPS_MIN;
     set_samples(e, SAMPLES_MAX);
@@ -147,7 +152,7 @@ static stencil_status choose_steps(experiment *e, double budget_s) {
     return choose_samples(e);
 }
 
-/* The value that stands at a place, from 0 to 1, among those of all rounds. */
+/* Returns a quantile (0 to 1) of the times of a kind of batch over all rounds. */
 static double quantile(const experiment *e, kind k, double place) {
     double time_s[ROUNDS];
     memcpy(time_s, e->time_s[k], sizeof time_s);
@@ -159,14 +164,16 @@ static double median(const experiment *e, kind k) {
     return quantile(e, k, 0.5);
 }
 
-/* Returns what a batch takes without any steps, by two batches with different numbers of empty steps. */
+/* Returns the time of a batch without steps, extrapolated from batches with different numbers of empty steps.
+ */
 static double launch_of(const experiment *e) {
     const double all_s = quantile(e, EMPTY, 0), few_s = quantile(e, EMPTY_FEW, 0);
     const double of_few = (double)e->count[EMPTY_FEW] / (double)e->count[EMPTY];
     return of_few < 1 ? fmin(fmax((few_s - of_few * all_s) / (1 - of_few), 0), all_s) : all_s;
 }
 
-/* Fills the model from the quickest batch of each kind: disturbances do not depend on what is left out. */
+/* Computes the model of Xiao and Feng from the quickest batch of each kind, as disturbances do not depend on
+ * what is left out. */
 static stencil_removal removal_of(const experiment *e) {
     const double total_s = quantile(e, WHOLE, 0), start_s = quantile(e, EMPTY, 0), steps = (double)e->steps;
     stencil_removal r = {.steps = e->steps, .total_s = total_s, .start_s = start_s, .launch_s = launch_of(e)};
@@ -177,8 +184,9 @@ static stencil_removal removal_of(const experiment *e) {
     return r;
 }
 
-/* Adds what the host does between launches: it shows in their distance or, where steps are checked, not at
- * all, and is found there by leaving it out. */
+/* Adds the host's work between launches, which time stamps do not show: halo copies are part of the gaps
+ * between launches, and checks are absent from traced batches, so both are measured by batches without them.
+ */
 static void add_host(const experiment *e, stencil_inside *inside) {
     const double steps = (double)e->steps, whole_s = median(e, WHOLE),
                  checks_s = fmax(median(e, CHECKED) - whole_s, 0) / steps;
@@ -191,7 +199,7 @@ static void add_host(const experiment *e, stencil_inside *inside) {
     inside->step_s += inside->after_s;
 }
 
-/* Analyses what all traced batches together have noted. */
+/* Analyses the time stamps of all traced batches as one timeline. */
 static stencil_status look_inside(experiment *e, stencil_attribution *a) {
     const double steps = (double)e->steps, count = (double)e->count[TRACED], plain_s = median(e, untraced(e));
     TRY(stencil_timeline_join(e->timeline, ROUNDS, &a->timeline));
@@ -211,7 +219,7 @@ static stencil_status look_inside(experiment *e, stencil_attribution *a) {
 
 static stencil_status experiment_run(experiment *e, double budget_s, stencil_attribution *a) {
     TRY(choose_steps(e, budget_s));
-    /* Round-robin, so that what disturbs the machine hits all kinds alike. */
+    /* kinds alternate, so that a disturbance of the machine affects all kinds alike */
     for (int round = 0; round < ROUNDS; round++)
         for (kind k = WHOLE; k < KINDS; k++)
             if (is_timed(e, k))
@@ -227,7 +235,7 @@ stencil_status stencil_attribute(stencil_run *run, const stencil_observers *obse
     const stencil_status status = experiment_run(&e, budget_s, attribution);
     for (int round = 0; round < ROUNDS; round++)
         stencil_timeline_destroy(&e.timeline[round]);
-    attribution->timeline.neighbor_first = attribution->timeline.neighbor = NULL; /* the run's */
+    attribution->timeline.neighbor_first = attribution->timeline.neighbor = NULL; /* borrowed from the run */
     if (status != STENCIL_OK)
         stencil_attribution_destroy(attribution);
     return status;

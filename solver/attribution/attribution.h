@@ -1,83 +1,86 @@
-/* Attribution of the time of a run: by its own clock for the parts around the steps, and for the steps by
- * batches made after it, whose results are thrown away: with parts left out (Xiao and Feng, IPDPS 2010,
- * section 4), and from inside, by the moments that the participants of the barrier note. */
+/* Attribution of the time of a run to causes. The run's clock measures what precedes and follows the steps.
+ * For the steps, batches are made after the run, whose results are discarded: batches that leave out parts of
+ * a step (Xiao and Feng, IPDPS 2010, section 4), and batches in which the participants of the barrier record
+ * time stamps. */
 #pragma once
 
 #include "solver/attribution/timeline.h"
 #include "solver/run/run.h"
 
-/* T = t_O + M (t_C + t_S) for a batch of M steps, after Xiao and Feng; each time that of the quickest batch.
- */
+/* Model T = t_O + M (t_C + t_S) of a batch of M steps, after Xiao and Feng; each time is that of the quickest
+ * batch. */
 typedef struct stencil_removal {
-    int64_t steps;    /* M */
-    double total_s;   /* T */
-    double start_s;   /* t_O: the batch with neither compute nor barriers */
-    double launch_s;  /* of it, what does not grow with M; the rest is the loop's own */
-    double compute_s; /* t_C per step: the batch without barriers, less t_O; not the remainder */
-    double barrier_s; /* t_S per step: the batch without compute, less t_O */
-    double share;     /* p = M t_C / (T - t_O); 1 / p is the most that a perfect barrier could gain */
-    double spread;    /* of T, relative: half of the distance of the quartiles over the median */
+    int64_t steps;    /* M, number of steps */
+    double total_s;   /* T, time of the complete batch */
+    double start_s;   /* t_O, time of a batch with neither computation nor barriers */
+    double launch_s;  /* part of start_s that does not grow with M */
+    double compute_s; /* t_C, per step: time of a batch without barriers, less t_O */
+    double barrier_s; /* t_S, per step: time of a batch without computation, less t_O */
+    double share;  /* p = M t_C / (T - t_O); 1 / p is the largest speedup that a perfect barrier could give */
+    double spread; /* relative spread of T: half of the interquartile range over the median */
 } stencil_removal;
 
-/* A step in its parts. */
+/* Seconds of a step, divided into launch, computation and barrier. */
 typedef struct stencil_step_times {
-    double launch_s, compute_s, barrier_s; /* NaN: no model */
+    double launch_s, compute_s, barrier_s; /* NaN: there is no model */
 } stencil_step_times;
 
-/* Time of a step in parts; a step is a pass where a sweep makes several at once, in the members, too. */
+/* Time of a step divided into its parts. If a sweep makes passes of several steps, a step means a pass here
+ * and in the members. */
 typedef struct stencil_attribution {
-    int pass_steps; /* steps of a pass; 1: they are the same */
+    int pass_steps; /* number of steps in a pass */
     stencil_removal removal;
-    stencil_timeline timeline; /* what `inside` was found in */
+    stencil_timeline timeline; /* timeline that `inside` was computed from */
     stencil_inside inside;
-    stencil_step_times model;    /* the caller's; all NaN: there is none */
-    double covered;              /* part of a step's time that its moments account for, at most 1 */
-    double traced_s, untraced_s; /* per step: batches with moments, and the same without */
-    double noted;                /* part of their steps that note moments */
-    double noting_s;             /* by which such a step takes longer */
-    double note_s;               /* of it, what was taken off the time between any two moments */
+    stencil_step_times model;    /* prediction, set by the caller; all NaN: there is none */
+    double covered;              /* fraction of a step's time that its time stamps account for, at most 1 */
+    double traced_s, untraced_s; /* seconds per step of batches with and without time stamps */
+    double noted;                /* fraction of the steps of traced batches that record time stamps */
+    double noting_s;             /* seconds by which recording makes a step longer */
+    double note_s; /* part of noting_s that was subtracted from the interval between any two time stamps */
 } stencil_attribution;
 
-/* Attributes the time of a run that has made its steps and whose cells were read: what it holds is worthless
- * afterwards. Takes about `budget_s` of time, more where steps are long. INTERRUPTED by an observer; BAD_DATA
- * where the field does not stay finite; UNAVAILABLE; what a batch fails with. */
+/* Attributes the time of a run whose steps are done and whose result was read; the cells of the run are
+ * destroyed. Takes about `budget_s` seconds, longer if steps are long. Errors: INTERRUPTED by an observer;
+ * BAD_DATA if the field does not stay finite; UNAVAILABLE if clocks cannot be compared; those of a batch. */
 stencil_status stencil_attribute(stencil_run *run, const stencil_observers *observers, double budget_s,
                                  stencil_attribution *attribution);
 void stencil_attribution_destroy(stencil_attribution *attribution);
 
-/* Notes the moments of `steps` steps that follow each other, or of as many as the strategy can note. Fails as
- * stencil_attribute() does; *timeline is the caller's, with failures too. */
+/* Records the time stamps of `steps` consecutive steps, or of as many as the strategy can record. Errors:
+ * those of stencil_attribute(). The caller must destroy *timeline after success and failure. */
 stencil_status stencil_attribution_record(stencil_run *run, const stencil_observers *observers, int steps,
                                           stencil_timeline *timeline);
 
-/* Rows that the wall clock of a run is divided into. */
+/* Categories that the wall-clock time of a run is divided into. */
 typedef enum stencil_time_row {
     STENCIL_TIME_START,  /* before the steps: machine, plan, memory, cells */
-    STENCIL_TIME_SEARCH, /* plans timed in the run's first steps, changes from one to the other */
+    STENCIL_TIME_SEARCH, /* race of plans in the run's first steps, and changes between plans */
     STENCIL_TIME_LAUNCH,
     STENCIL_TIME_COMPUTE,
-    STENCIL_TIME_LATENCY,   /* of barriers */
-    STENCIL_TIME_IMBALANCE, /* at barriers */
+    STENCIL_TIME_LATENCY,   /* latency of barriers */
+    STENCIL_TIME_IMBALANCE, /* waits at barriers for later participants */
     STENCIL_TIME_HALO,
-    STENCIL_TIME_CHECKS, /* residual, decision, polls */
-    STENCIL_TIME_FINISH, /* behind the steps: bound on the error, transfer, result */
-    STENCIL_TIME_REST,   /* what is left over */
+    STENCIL_TIME_CHECKS, /* residuals, stopping decisions, polls */
+    STENCIL_TIME_FINISH, /* after the steps: bound on the error, transfer, result */
+    STENCIL_TIME_REST,   /* wall-clock time in none of the other categories */
     STENCIL_TIME_ROWS
 } stencil_time_row;
 
-/* Times of a run by its own clock. */
+/* Times of a run, measured by the caller's clock. */
 typedef struct stencil_wall {
-    double wall_s;  /* all of it */
-    double start_s; /* before its steps */
-    double race_s;  /* those of them in which plans were timed: 0 where one plan has made them all */
+    double wall_s;  /* wall-clock time of the whole run */
+    double start_s; /* seconds before the steps */
+    double race_s;  /* seconds of the steps in which plans were timed; 0 if a single plan made all steps */
     double write_s;
 } stencil_wall;
 
-/* Seconds of each row; they add up to the wall clock. The time of the steps that its last plan has made (all
- * but those of the race) is divided as that of the batches was; what their moments do not account for is left
- * over. */
+/* Divides the wall-clock time of a run into row_s[], in seconds. The steps of the last plan (all except those
+ * of the race) are divided in the proportions of the traced batches; time that the time stamps do not account
+ * for goes to STENCIL_TIME_REST. */
 void stencil_attribution_divide(const stencil_attribution *attribution, const stencil_report *report,
                                 const stencil_wall *wall, double row_s[STENCIL_TIME_ROWS]);
 
-/* A step without its checks, as the moments show it: of who computes longest, and the rest of the step. */
+/* Returns the parts of a step without its checks, from the time stamps: launch, computation of the slowest
+ * participant, and the remainder as barrier. */
 stencil_step_times stencil_attribution_inside(const stencil_attribution *attribution);

@@ -1,10 +1,12 @@
-/* Trials on GPUs: what launches note and leave out, and the clocks of multiprocessors brought together. */
+/* Attribution on GPUs: sets what launches record and leave out, and converts clocks of multiprocessors to a
+ * common time. */
 #include "solver/attribution/trial.h"
 
 #ifdef STENCIL_HAVE_CUDA
 #include <stdlib.h>
 
-/* BEGIN before any block of a launch has begun: the earliest one counts. */
+/* The kernel that compares clocks uses CLOCK_BLOCKS blocks per multiprocessor, to reach every multiprocessor.
+ */
 enum { CLOCK_THREADS = 1024, CLOCK_BLOCKS = 4 };
 
 void stencil_gpu_set_trace(stencil_gpu_run *run, const stencil_trace *trace, const stencil_gpu_marks *marks) {
@@ -26,7 +28,7 @@ void stencil_gpu_set_trace(stencil_gpu_run *run, const stencil_trace *trace, con
     }
 }
 
-/* A row of a grid for each step, as many as it may have. */
+/* Upper limit on grid rows; a row of the grid makes one step. */
 enum { ROWS_MAX = 65535 };
 
 static stencil_status launch_unordered(stencil_gpu_part *gpu, int64_t first, int64_t count) {
@@ -60,7 +62,7 @@ stencil_status stencil_gpu_unordered(stencil_gpu_run *run, int64_t first, int64_
     return STENCIL_OK;
 }
 
-/* The clocks of all multiprocessors beside the timer of the device. */
+/* Records pairs of a multiprocessor's clock and the device's timer, on all multiprocessors. */
 static stencil_status compare_clocks(stencil_gpu_part *gpu, const stencil_gpu_marks *m, int which) {
     stencil_clock_pair *pair = m->pair[which];
     uint32_t places = m->places;
@@ -71,7 +73,8 @@ static stencil_status compare_clocks(stencil_gpu_part *gpu, const stencil_gpu_ma
     return stencil_gpu_wait(gpu);
 }
 
-/* Clears the marks: no block has begun yet, none has ended. */
+/* Clears the recorded ticks. For launches BEGIN starts at the largest number, since the minimum over blocks
+ * counts. */
 static stencil_status clear_marks(const stencil_gpu_marks *m, uint32_t samples, bool launches) {
     const size_t count = (size_t)samples * m->participants * STENCIL_MARKS;
     int64_t *mark = calloc(count, sizeof *mark);
@@ -109,7 +112,8 @@ stencil_status stencil_gpu_marks_create(stencil_gpu_run *run, uint32_t samples, 
     return STENCIL_OK;
 }
 
-/* Returns a multiprocessor's pair whose timer is farthest ahead of its clock: it was seen soonest. */
+/* Returns the pair of a multiprocessor whose device time is most ahead of its clock: the timer has a coarse
+ * resolution, and this pair was read soonest after a tick of it. */
 static stencil_clock_pair best_pair(const stencil_clock_pair *pair, double tick_ns) {
     stencil_clock_pair best = pair[0];
     for (int i = 1; i < STENCIL_CLOCK_PAIRS; i++)
@@ -118,8 +122,8 @@ static stencil_clock_pair best_pair(const stencil_clock_pair *pair, double tick_
     return best;
 }
 
-/* Each clock ticks as it did between the two comparisons: those of two multiprocessors need not tick alike,
- * and 1e-4 would be microseconds in a batch. clock[places]. */
+/* Determines the clock of each multiprocessor, clock[places], from comparisons before and after a batch. Each
+ * clock has its own tick length, because a difference of 1e-4 amounts to microseconds in a batch. */
 static stencil_status fit_clocks(const stencil_clock_pair *before, const stencil_clock_pair *after,
                                  uint32_t places, stencil_tick_clock *clock) {
     for (uint32_t p = 0; p < places; p++) {
@@ -135,7 +139,7 @@ static stencil_status fit_clocks(const stencil_clock_pair *before, const stencil
     return STENCIL_OK;
 }
 
-/* Notes of a part, fetched to the host; the pieces of one allocation. */
+/* Host copy of what a part recorded; one allocation, which `mark` points to. */
 typedef struct fetched {
     int64_t *mark;
     stencil_clock_pair *pair[2];

@@ -65,33 +65,33 @@ void stencil_timeline_take_off(stencil_timeline *t, double note_s) {
     for (int i = 0; i < t->samples * t->participants; i++) {
         double *at_s = t->moment[i].at_s, noted_s = at_s[0], off_s = 0;
         for (int k = 1; k < STENCIL_MARKS && !absent(&t->moment[i]); k++) {
-            off_s += at_s[k] > noted_s ? note_s : 0; /* else it is no note of its own */
+            off_s += at_s[k] > noted_s ? note_s : 0; /* equal time stamps come from one recording */
             noted_s = at_s[k];
             at_s[k] = fmax(noted_s - off_s, at_s[k - 1]);
         }
     }
 }
 
-/* Sums for each participant and group on the way. */
+/* Running sums over samples, for each participant and group. */
 typedef struct sums {
     const stencil_timeline *t;
     stencil_inside *inside;
-    double *wait_s;    /* [waits]: all of them */
-    double *waited_s;  /* [participants]: weighted */
-    double *compute_s; /* likewise */
-    double *weight;    /* [participants] */
+    double *wait_s;    /* [waits]: waits of all participants in all samples */
+    double *waited_s;  /* [participants]: weighted sum of waits */
+    double *compute_s; /* [participants]: weighted sum of compute times */
+    double *weight;    /* [participants]: sum of weights */
     double latency_s[STENCIL_PARTS_MAX], group_weight[STENCIL_PARTS_MAX];
     double all_weight;
     size_t waits;
 } sums;
 
-/* Returns when a participant is through with its own work, and waits. */
+/* Returns when a participant arrives at the barrier, after its computations and halo exchange. */
 static double arrival(const stencil_moments *m) {
     return m->at_s[STENCIL_MARK_EXCHANGED];
 }
 
-/* Return the last participant to arrive of a group, or of those of a group that `last` waits for; `last`
- * itself where nobody is later. */
+/* Return the participant of a group that arrived last. last_of_group: of all participants, `last` is the
+ * first guess or -1; last_of_list: of participant `last` and those that it waits for. */
 static int last_of_group(const stencil_timeline *t, const stencil_moments *step, int group, int last) {
     for (int p = t->group_first[group]; p < t->group_first[group + 1]; p++)
         if (!absent(&step[p]) && (last < 0 || arrival(&step[p]) > arrival(&step[last])))
@@ -116,7 +116,7 @@ static int bin_of(double wait_s) {
     return bin < STENCIL_WAIT_BINS ? bin : STENCIL_WAIT_BINS - 1;
 }
 
-/* Adds the step of participant p, who waited for `last`. */
+/* Adds the time stamps of participant p in a step where it waited for participant `last`. */
 static void add_moments(sums *s, const stencil_moments *step, int group, int p, int last, double weight) {
     stencil_inside *inside = s->inside;
     const double *at = step[p].at_s, wait_s = at[STENCIL_MARK_LEFT] - arrival(&step[p]),
@@ -152,7 +152,7 @@ static stencil_status add_sample(sums *s, int group, int i) {
     const stencil_moments *step = t->moment + (size_t)i * (size_t)t->participants;
     const stencil_sample *sample = &t->sample[i];
     const int all = last_of_group(t, step, group, -1);
-    int waited_for = -1; /* the last one to arrive of those that somebody waited for */
+    int waited_for = -1; /* participant that arrived last of all that another participant waited for */
     for (int p = t->group_first[group]; p < t->group_first[group + 1]; p++) {
         if (absent(&step[p]))
             continue;
@@ -174,7 +174,7 @@ static int longer_first(const void *a, const void *b) {
                                       : x->participant - y->participant;
 }
 
-/* Turns sums into means. */
+/* Divides the sums by their weights, and sorts waits and blames. */
 static void finish(sums *s) {
     stencil_inside *inside = s->inside;
     double *const mean[] = {&inside->launch_s,    &inside->compute_s, &inside->halo_s,
@@ -200,8 +200,8 @@ static void finish(sums *s) {
     inside->wait.longest_s = s->wait_s[s->waits - 1];
 }
 
-/* Clocks of different groups cannot be compared; but a group that waits longer at the barrier than it takes
- * where nobody is late waits for the one that waits least. */
+/* Estimates the waits between groups, whose clocks cannot be compared: the barrier latency that a group has
+ * beyond that of the group with the least latency is a wait for that group. */
 static void compare_groups(sums *s) {
     stencil_inside *inside = s->inside;
     int least = 0;
@@ -257,7 +257,7 @@ void stencil_inside_destroy(stencil_inside *inside) {
 void stencil_trial_take(stencil_timeline *timeline, int group, const int64_t *mark,
                         const stencil_tick_clock *clock, bool launches) {
     const int first = timeline->group_first[group], count = timeline->group_first[group + 1] - first;
-    double ended_s = NAN; /* the last sample, for all of them */
+    double ended_s = NAN; /* end of the preceding sample, for all participants of the group */
     for (int i = -(int)launches; i < timeline->samples; i++) {
         double last_s = -INFINITY;
         for (int p = 0; p < count; p++, mark += STENCIL_MARKS) {
@@ -268,7 +268,7 @@ void stencil_trial_take(stencil_timeline *timeline, int group, const int64_t *ma
                 m.at_s[STENCIL_MARK_LAUNCHED] = launches ? ended_s : m.at_s[STENCIL_MARK_BEGIN];
             if (mark[STENCIL_MARK_EXCHANGED] == 0)
                 m.at_s[STENCIL_MARK_EXCHANGED] = m.at_s[STENCIL_MARK_SWEPT];
-            if (mark[STENCIL_MARK_SWEPT] == 0) /* no block of the step was there */
+            if (mark[STENCIL_MARK_SWEPT] == 0) /* no block of the step ran on this multiprocessor */
                 m.at_s[STENCIL_MARK_LAUNCHED] = NAN;
             else
                 last_s = fmax(last_s, m.at_s[STENCIL_MARK_SWEPT]);
@@ -279,7 +279,7 @@ void stencil_trial_take(stencil_timeline *timeline, int group, const int64_t *ma
             double *at_s = timeline->moment[i * timeline->participants + p].at_s;
             if (launches)
                 at_s[STENCIL_MARK_LEFT] = at_s[STENCIL_MARK_END] = last_s;
-            for (int k = 1; k < STENCIL_MARKS && !isnan(at_s[0]); k++) /* clocks are right to some ns */
+            for (int k = 1; k < STENCIL_MARKS && !isnan(at_s[0]); k++) /* clocks are exact to some ns */
                 at_s[k] = fmax(at_s[k], at_s[k - 1]);
         }
         ended_s = last_s;

@@ -1,106 +1,114 @@
-/* Timelines of the participants of a barrier (blocks, CPU threads, multiprocessors) in a step, from moments
- * that each of them noted: one timeline per participant without gaps, so what it is divided into adds up to
- * the wall clock, for each of them and for their mean. Pure arithmetic; solver/attribution/trial.h has the
- * moments noted. */
+/* Timelines of the participants of a barrier (blocks, CPU threads, multiprocessors) from time stamps that
+ * each participant recorded in a step. A timeline has no gaps, so the parts of a step add up to its
+ * wall-clock time, for each participant and for their mean. Arithmetic only; solver/attribution/trial.h
+ * records the time stamps. */
 #pragma once
 
 #include "kernels/trace.h"
 #include "sync/barrier.h"
 
 typedef struct stencil_moments {
-    double
-        at_s[STENCIL_MARKS]; /* by one clock for all of a group; the first NaN: it had no part in the step */
+    double at_s[STENCIL_MARKS]; /* seconds on a clock common to the participant's group; NaN in at_s[0]: the
+                                   participant had no part in the step */
 } stencil_moments;
 
 typedef struct stencil_sample {
     int64_t step;
-    bool checked; /* its residual was */
-    bool all;     /* everybody waited for everybody, whatever the barrier */
+    bool checked; /* the residual of the step was computed */
+    bool all;     /* every participant waited for all others, even with a barrier between neighbors */
     double weight;
 } stencil_sample;
 
 typedef struct stencil_who {
-    int part;  /* -1: of all parts */
-    int place; /* its multiprocessor; -1: a thread */
+    int part;  /* part of the run that the participant belongs to; -1: all parts */
+    int place; /* multiprocessor that the participant runs on; -1: the participant is a CPU thread */
 } stencil_who;
 
-/* The sampled steps of a batch. Zeroed: empty. */
+/* Time stamps of the sampled steps of a batch. A zeroed timeline is empty. */
 typedef struct stencil_timeline {
-    const char *unit; /* of participants: "thread", "block", "SM" */
+    const char *unit; /* kind of participants: "thread", "block" or "SM" */
     int participants, samples;
     stencil_moments *moment; /* [samples][participants], owned */
     stencil_sample *sample;  /* [samples], owned */
     stencil_who *who;        /* [participants], owned */
-    /* Groups of participants with one clock (of a GPU, or all threads); waits are seen within them only. */
+    /* Groups of participants with a common clock: those of a GPU, or all CPU threads. Waits can be measured
+     * only within a group. */
     int groups;
     int group_first[STENCIL_PARTS_MAX + 1];
-    /* Participants that p waits for: neighbor[neighbor_first[p] … neighbor_first[p + 1]), of other groups,
-     * too; borrowed. NULL: all. */
+    /* Participants that participant p waits for: neighbor[neighbor_first[p] … neighbor_first[p + 1]), which
+     * may belong to other groups; borrowed. NULL: p waits for all. */
     const uint32_t *neighbor_first, *neighbor;
 } stencil_timeline;
 
-/* NO_MEMORY. Samples have the weight 1; destroy has to follow. */
+/* Allocates a timeline whose samples have the weight 1. Errors: NO_MEMORY. After success and failure the
+ * caller must call stencil_timeline_destroy(). */
 stencil_status stencil_timeline_create(stencil_timeline *timeline, int participants, int samples);
 void stencil_timeline_destroy(stencil_timeline *timeline);
 
-/* Joins timelines of batches of the same participants, one after the other. NO_MEMORY; destroy *whole. */
+/* Concatenates timelines of batches with the same participants. Errors: NO_MEMORY. After success and failure
+ * the caller must destroy *whole. */
 stencil_status stencil_timeline_join(const stencil_timeline *piece, int pieces, stencil_timeline *whole);
 
-/* The shortest time from the end of a step to the beginning of the next one, both noted, in a loop that does
- * nothing between them: what a pair of notes takes by itself; 0 where no steps follow each other. */
+/* Returns the seconds that recording takes from the end of a step to the beginning of the next one: the
+ * shortest such interval of a loop that does nothing in between; 0 if no two consecutive steps were sampled.
+ */
 double stencil_timeline_note_s(const stencil_timeline *timeline);
 
-/* Takes note_s off the time between any two notes of a step. */
+/* Subtracts note_s from the interval between any two time stamps recorded in a step. */
 void stencil_timeline_take_off(stencil_timeline *timeline, double note_s);
 
-/* Waits at the barrier that took from 2^k ns to 2^(k + 1) ns; the first bin has the shorter ones, too. */
+/* Bins of waits at a barrier: bin k counts waits from 2^k ns to 2^(k + 1) ns; the first bin counts shorter
+ * waits, too, and the last bin longer ones. */
 enum { STENCIL_WAIT_BINS = 24 };
 
 typedef struct stencil_waits {
     double mean_s, p95_s, longest_s;
-    int slowest; /* who waited longest on average */
+    int slowest; /* participant with the longest mean wait */
     int64_t bin[STENCIL_WAIT_BINS];
 } stencil_waits;
 
-/* A participant that others waited for. */
+/* Waits that one participant caused for others. */
 typedef struct stencil_blame {
     int participant;
-    int last_in;     /* samples in which it was the last to arrive of those whom somebody waited for */
-    double caused_s; /* imbalance that others had for it, per step, mean over all participants */
+    int last_in; /* number of samples in which the participant arrived last of all that another participant
+                    waited for */
+    double caused_s; /* imbalance of others due to the participant, mean over all, per step */
 } stencil_blame;
 
-/* Means over participants and samples, per step. step = launch + compute + halo + imbalance + latency +
- * after. */
+/* Seconds per step, means over participants and samples: step = launch + compute + halo + imbalance + latency
+ * + after. */
 typedef struct stencil_inside {
     double step_s;
-    double launch_s; /* from the end of the step before until it begins; 0 in a persistent loop */
+    double launch_s; /* from the end of the preceding step to the beginning of the step; 0 in a persistent
+                        loop */
     double compute_s;
     double halo_s;
-    double imbalance_s;       /* from a participant's own arrival to that of the last one that it waits for */
-    double latency_s;         /* from there until it leaves the barrier */
-    double after_s;           /* residual, decision, polls */
-    double unweighted_s;      /* a step as sampled, all weights 1 */
-    double slowest_compute_s; /* of the participant that computes longest */
-    double between_s;         /* of the imbalance: groups that waited for another one, */
-    int slow_group;           /* this one; -1: there is one group */
-    stencil_waits wait;       /* imbalance and latency */
-    stencil_blame *blame;     /* [blame_count], who caused most first; owned */
-    int blame_count;          /* participants */
+    double imbalance_s;       /* from arriving at the barrier to the last arrival that counts */
+    double latency_s;         /* from the last arrival to leaving the barrier */
+    double after_s;           /* residual, stopping decision and polls */
+    double unweighted_s;      /* step time with the weight 1 for all samples */
+    double slowest_compute_s; /* compute time of the participant with the longest one */
+    double between_s;         /* part of imbalance_s in which a group waited for the slowest group */
+    int slow_group;           /* slowest group of participants; -1: there is only one group */
+    stencil_waits wait;       /* waits at the barrier: imbalance and latency */
+    stencil_blame *blame;     /* [blame_count], sorted from the largest caused_s; owned */
+    int blame_count;          /* number of participants */
     int samples;
 } stencil_inside;
 
-/* NO_MEMORY; BAD_DATA where a participant's moments are not in order. *inside is zeroed on failure. */
+/* Analyses a timeline. Errors: NO_MEMORY; BAD_DATA if the time stamps of a participant are not in order.
+ * *inside is zeroed on failure. */
 stencil_status stencil_timeline_analyse(const stencil_timeline *timeline, stencil_inside *inside);
 void stencil_inside_destroy(stencil_inside *inside);
 
-/* A participant's clock: second s when it shows origin + (s - offset_s) / tick_s. */
+/* Clock of a participant: at second s it shows origin + (s - offset_s) / tick_s ticks. */
 typedef struct stencil_tick_clock {
     int64_t origin;
     double tick_s, offset_s;
 } stencil_tick_clock;
 
-/* Turns what a trial has noted, marks of a group's participants, [samples][participants of the
- * group][STENCIL_MARKS], into moments of the timeline. launches: there is a sample more, of the step before
- * the first one. */
+/* Converts the ticks that the participants of a group recorded, mark[samples][participants of the
+ * group][STENCIL_MARKS], to time stamps of the timeline. launches: `mark` has one more sample, of the step
+ * before the first sample of the timeline. */
 void stencil_trial_take(stencil_timeline *timeline, int group, const int64_t *mark,
                         const stencil_tick_clock *clock, bool launches);

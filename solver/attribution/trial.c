@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Steps of a persistent loop before the first one that is noted: its blocks have just come. */
+/* Steps of a persistent loop before the first sample, while the blocks of the launch still start up. */
 enum { LEAD = 32 };
 
 stencil_trial stencil_trial_of(stencil_run *run, const stencil_observers *observers) {
@@ -15,7 +15,7 @@ stencil_trial stencil_trial_of(stencil_run *run, const stencil_observers *observ
                            .launches = run->gpu != NULL && run->plan->barrier == STENCIL_BARRIER_none};
 }
 
-/* A batch begins where a cycle of weights and the buffers begin again, and passes end at multiples. */
+/* Advances the step number to a multiple of the cycle of weights, the two buffers and the steps of a pass. */
 static void align(stencil_trial *t) {
 #ifdef STENCIL_HAVE_CUDA
     const int64_t length = 2 * (t->run->cpu != NULL ? t->run->cpu->cycle_length : t->run->gpu->cycle_length);
@@ -26,7 +26,7 @@ static void align(stencil_trial *t) {
     t->next += (unit - t->next % unit) % unit;
 }
 
-/* Sets what batches note and leave out from now on. */
+/* Sets what the following batches record and leave out. */
 static stencil_status set_trace(const stencil_trial *t, const stencil_trace *trace) {
     if (t->run->cpu != NULL) {
         t->run->cpu->trace = *trace;
@@ -36,7 +36,7 @@ static stencil_status set_trace(const stencil_trial *t, const stencil_trace *tra
     const stencil_strategy *strategy = t->run->strategy;
     if (t->run->gpu != NULL)
         stencil_gpu_set_trace(t->run->gpu, trace, t->marks);
-    if (t->run->gpu != NULL && strategy->replayed > 0) { /* captured with their arguments */
+    if (t->run->gpu != NULL && strategy->replayed > 0) { /* a graph has captured the old kernel arguments */
         strategy->close_gpu(t->run->gpu);
         return strategy->open_gpu(t->run->gpu);
     }
@@ -44,7 +44,7 @@ static stencil_status set_trace(const stencil_trial *t, const stencil_trace *tra
     return STENCIL_OK;
 }
 
-/* Makes `passes` passes, in launches as long as the plan has them. */
+/* Makes `passes` passes, in batches of at most the plan's steps_per_launch. */
 static stencil_status make_steps(stencil_trial *t, int64_t passes, const stencil_schedule *schedule,
                                  double *time_s) {
     const int64_t launch = t->run->plan->wait.steps_per_launch, count = passes * t->depth,
@@ -93,7 +93,8 @@ stencil_status stencil_trial_time(stencil_trial *t, int64_t count, int64_t check
     return status != STENCIL_OK ? stencil_error_adopt(&failure) : reset;
 }
 
-/* Everybody waits for everybody in steps that are checked or polled. */
+/* Fills in step, `checked` and `all` of the samples; in checked or polled steps every participant waits for
+ * all others. */
 static void name_samples(const stencil_trial *t, int64_t batch_first, int64_t check_every,
                          const stencil_trace *trace, stencil_timeline *timeline) {
     const int64_t poll_every = t->run->plan->poll_every, from = t->run->cpu != NULL ? 0 : batch_first;
@@ -190,11 +191,11 @@ stencil_status stencil_trial_record(stencil_trial *t, int64_t *count, int64_t ch
     }
     if (t->launches)
         before = (noted - (replayed > 0) - samples) / 2;
-    else if (t->run->gpu != NULL && sampled < *count) { /* the others in a launch that notes nothing */
+    else if (t->run->gpu != NULL && sampled < *count) { /* other steps: no time stamps */
         before = stencil_smaller(LEAD, *count - sampled);
         noted = before + sampled;
     }
-    /* Replayed with the numbers of their capture. */
+    /* a graph replays the step numbers of its capture */
     const int64_t batch_first = replayed > 0 ? 0 : t->next / t->depth;
     stencil_trace_set(&trace, batch_first + before + 1, every, samples);
 #ifdef STENCIL_HAVE_CUDA

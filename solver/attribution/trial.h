@@ -1,5 +1,5 @@
-/* Batches beside a run: timed, with something left out, or with moments noted; what they make of the cells is
- * worthless. Internal to solver/. */
+/* Batches made after a run to time it, with parts of the steps left out or with time stamps; they destroy the
+ * cells of the run. Internal to solver/. */
 #pragma once
 
 #include "solver/attribution/timeline.h"
@@ -8,37 +8,41 @@
 typedef struct stencil_trial {
     stencil_run *run;
     const stencil_observers *observers;
-    int64_t next;  /* steps before the next batch: words that carry a step never carry an old one */
-    int depth;     /* steps of a pass: what is called a step below, and in a timeline, is a pass */
-    bool launches; /* on GPUs, driven by the host: multiprocessors note moments, of steps that are not checked
-                      (the host's share in those cannot be seen there) */
-    const struct stencil_gpu_marks *marks; /* [parts]: where they note moments now; NULL: nowhere */
+    int64_t next;  /* step number before the next batch; it only grows, so that barrier words of earlier
+                      batches never match */
+    int depth;     /* steps in a pass; the functions below, and timelines, call a pass a step */
+    bool launches; /* GPU strategies with a launch per step: multiprocessors record time stamps, of unchecked
+                      steps only, since they do not see the host's work in checks */
+    const struct stencil_gpu_marks *marks; /* [parts], borrowed: receive time stamps; NULL: none */
 } stencil_trial;
 
 stencil_trial stencil_trial_of(stencil_run *run, const stencil_observers *observers);
 
-/* Makes `count` steps, checked every so many (INT64_MAX: never), as `without` says. INTERRUPTED by an
- * observer; BAD_DATA where the field does not stay finite. */
+/* Makes `count` steps, checked every `check_every` steps (INT64_MAX: never), leaving out the parts that
+ * `without` names; *time_s: seconds of the steps. Errors: INTERRUPTED by an observer; BAD_DATA if the field
+ * does not stay finite; those of a batch. */
 stencil_status stencil_trial_time(stencil_trial *trial, int64_t count, int64_t check_every,
                                   const stencil_trace *without, double *time_s);
 
-/* Makes *count steps and notes the moments of `samples` of them, each `every`-th (odd). Of launches these are
- * steps in the middle that follow each other (`every` is 1), the first one only to see its end: a sample
- * less. A loop that replays steps notes one replay, and makes *count at least that and a step behind it. The
- * timeline is the caller's, with failures too. */
+/* Makes *count steps and records time stamps of `samples` of them, at a distance of `every` (odd). With a
+ * launch per step the samples are consecutive steps in the middle of the batch (`every` is 1), and the
+ * timeline has one sample fewer, as only the end of the first is known. A strategy that replays graphs
+ * records one replay, and raises *count to at least that and one more step. The caller must destroy *timeline
+ * after success and failure. */
 stencil_status stencil_trial_record(stencil_trial *trial, int64_t *count, int64_t check_every, uint32_t every,
                                     uint32_t samples, stencil_timeline *timeline, double *time_s);
 
-/* Steps from one check of the run to the next, as the trial counts them. */
+/* Returns the number of steps of the trial between two checks of the run. */
 static inline int64_t stencil_trial_check_every(const stencil_trial *t) {
     const int64_t passes = t->run->schedule.check_every / t->depth;
     return passes > 0 ? passes : 1;
 }
 
-/* Gives checked samples the weight that such steps have in the run, however many there are among them. */
+/* Weights the samples so that checked steps have the share that they have in the run. */
 void stencil_trial_weigh(const stencil_trial *trial, stencil_timeline *timeline);
 
-/* Returns the fault of a trial: who is late comes late where there is compute; nobody stays away. */
+/* Returns the fault that a trial simulates: delays of the plan, unless computation is left out, but no
+ * absence. */
 static inline stencil_fault stencil_trial_fault(const stencil_plan *plan, const stencil_trace *trace) {
     stencil_fault fault = plan->wait.fault;
     fault.absent_step = 0;
@@ -46,22 +50,24 @@ static inline stencil_fault stencil_trial_fault(const stencil_plan *plan, const 
 }
 
 #ifdef STENCIL_HAVE_CUDA
-/* Device memory for what a part's launches note. */
+/* Device memory for the time stamps of one part. */
 typedef struct stencil_gpu_marks {
     int64_t *mark;
     uint32_t *place;
-    stencil_clock_pair *pair[2]; /* before the batch, behind it */
+    stencil_clock_pair *pair[2]; /* clock comparisons before and after the batch */
     uint32_t places, participants;
 } stencil_gpu_marks;
 
-/* Sets what the next launches note, at marks[parts] (NULL: nothing), and leave out. */
+/* Sets what the next launches record, at marks[parts] (NULL: nothing), and which parts of a step they leave
+ * out. */
 void stencil_gpu_set_trace(stencil_gpu_run *run, const stencil_trace *trace, const stencil_gpu_marks *marks);
 
-/* Makes the tiles of `count` steps in one launch, in place of a batch driven by the host. */
+/* Makes `count` steps without order in one launch per part, to time the computation without barriers. */
 stencil_status stencil_gpu_unordered(stencil_gpu_run *run, int64_t first, int64_t count);
 
-/* marks[parts], zeroed by the caller: memory for `samples`, before a batch; moments of a part in `timeline`,
- * after it. Destroy has to follow. */
+/* create: allocates marks[parts], zeroed by the caller, for `samples` sampled steps, before a batch. take:
+ * converts the marks of a part to time stamps in `timeline`, after the batch. destroy: frees the marks; must
+ * follow even if create failed. */
 stencil_status stencil_gpu_marks_create(stencil_gpu_run *run, uint32_t samples, stencil_gpu_marks *marks);
 stencil_status stencil_gpu_marks_take(stencil_gpu_run *run, int part, const stencil_gpu_marks *marks,
                                       bool launches, stencil_timeline *timeline);

@@ -31,7 +31,7 @@ static stencil_status create_barrier(stencil_cpu *cpu, const stencil_problem *pr
     const stencil_plan *plan = cpu->plan;
     const uint32_t participants = (uint32_t)cpu->threads;
     TRY(stencil_team_create(&cpu->state, participants, plan->wait.epoch, plan->wait.timeout_s));
-    /* A thread's share is a run of rows: to its neighbours it is a run of tiles one row high. */
+    /* A thread's share is a range of rows, passed to the neighbor search as tiles one row high. */
     stencil_workers workers = {.tile = {1, 1, problem->n[STENCIL_X]}, .together = true};
     workers.first[plan->cut.parts] = participants;
     TRY(stencil_neighbors_find(&cpu->neighbors, &plan->cut, &workers));
@@ -41,7 +41,7 @@ static stencil_status create_barrier(stencil_cpu *cpu, const stencil_problem *pr
     return STENCIL_OK;
 }
 
-/* A thread's share begins on a page of its own. */
+/* Allocates the scratch space of all threads; each thread's share begins on a page boundary. */
 static stencil_status create_scratch(stencil_cpu *cpu, const stencil_problem *problem) {
     void *memory = NULL;
     cpu->scratch_bytes = stencil_cpu_scratch_bytes(cpu->plan, problem);
@@ -72,7 +72,7 @@ stencil_status stencil_cpu_create(stencil_cpu *cpu, const stencil_plan *plan, co
         .fault = plan->wait.fault,
     };
     TRY(stencil_weights_make(&cpu->cycle, &cpu->cycle_length, problem));
-    if (cpu->fault.absent_part > 0) /* the first thread of that part */
+    if (cpu->fault.absent_part > 0) /* the first thread that works on absent_part is the absent thread */
         cpu->fault.absent =
             stencil_share_owner((uint32_t)cut->parts, (uint32_t)plan->threads, cpu->fault.absent_part - 1);
     cpu->buffers = (stencil_buffers){.cut = cut, .count = stencil_problem_arrays(problem)};
@@ -97,8 +97,8 @@ stencil_status stencil_cpu_create(stencil_cpu *cpu, const stencil_plan *plan, co
     return cpu->plan->barrier != STENCIL_BARRIER_none ? create_barrier(cpu, problem) : STENCIL_OK;
 }
 
-/* The cells around the updated ones start equal in both buffers; those of the second one are written before
- * they are read. */
+/* Loads a box into a part. u goes to both buffers, so that the cells around the updated cells are equal in
+ * both. */
 stencil_status stencil_cpu_load(stencil_cpu *cpu, int part, stencil_array array, const stencil_box *box,
                                 const stencil_reader *from) {
     const stencil_buffers *b = &cpu->buffers;
@@ -137,15 +137,15 @@ void stencil_cpu_destroy(stencil_cpu *cpu) {
     *cpu = (stencil_cpu){0};
 }
 
-/* Choice of rows of a pass. */
+/* Rows of a part that a pass computes. */
 typedef enum rows {
     ROWS_ALL,
-    ROWS_EDGE, /* those that other parts need copies of */
-    ROWS_INNER /* all others */
+    ROWS_EDGE, /* rows that other parts need copies of */
+    ROWS_INNER /* rows that no other part needs */
 } rows;
 
-/* Tells whether other parts need copies of row r of a part; where the extent is cut along x, they need the
- * ends of every row. */
+/* Tells whether other parts need copies of row r of a part; a cut along x makes every row an edge row, as its
+ * ends are copied. */
 static bool is_edge_row(const stencil_cpu *cpu, int part, int64_t r) {
     const stencil_cut *cut = &cpu->plan->cut;
     const int64_t *n = cpu->domain[part].n, reach = cut->layout.ghost[STENCIL_X];
@@ -155,7 +155,7 @@ static bool is_edge_row(const stencil_cpu *cpu, int part, int64_t r) {
            (cut->count[STENCIL_Y] > 1 && (y < reach || y >= n[STENCIL_Y] - reach));
 }
 
-/* A pass of one thread. */
+/* Work of one thread in a pass. */
 typedef struct work {
     const stencil_pass *pass;
     bool check, streaming;
@@ -185,14 +185,14 @@ static void sweep_rows(const stencil_cpu *cpu, const work *w, int part, int64_t 
     }
 }
 
-/* Time that this thread has had a core: what others do on a shared machine does not count. */
+/* Returns CPU time of the calling thread, which other processes on a shared machine do not affect. */
 static double thread_clock_s(void) {
     struct timespec now;
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* Makes the thread's share of the rows of all parts. Seconds that it took, where that is asked for. */
+/* Computes the thread's share of the rows of all parts. Returns the seconds taken if `timed`, else 0. */
 static double make_rows(const stencil_cpu *cpu, const work *w, bool timed) {
     const int parts = cpu->plan->cut.parts;
     const double start_s = timed ? thread_clock_s() : 0;
@@ -206,7 +206,7 @@ static double make_rows(const stencil_cpu *cpu, const work *w, bool timed) {
     return timed ? thread_clock_s() - start_s : 0;
 }
 
-/* Its share of the copies of a pass whose edge rows all threads have made. */
+/* Makes the thread's share of the halo copies of a pass; all threads must have computed the edge rows. */
 static void copy_halos(const stencil_cpu *cpu, const stencil_pass *pass, int thread, int threads) {
     const int buffer = stencil_buffer_of(STENCIL_ARRAY_U, !pass->from);
     for (int k = thread; k < cpu->transfers.count; k += threads) {
@@ -218,7 +218,7 @@ static void copy_halos(const stencil_cpu *cpu, const stencil_pass *pass, int thr
 
 void stencil_cpu_note(const stencil_cpu *cpu, int64_t step, int thread, stencil_mark mark) {
     const stencil_trace *t = &cpu->trace;
-    const int64_t sample = stencil_trace_sample(t, step / cpu->plan->depth); /* passes are whole then */
+    const int64_t sample = stencil_trace_sample(t, step / cpu->plan->depth); /* traced: full passes */
     if (sample >= 0)
         t->mark[(sample * t->participants + thread) * STENCIL_MARKS + mark] =
             (int64_t)(1e9 * stencil_clock_s());
@@ -258,7 +258,7 @@ bool stencil_cpu_sync(stencil_cpu *cpu, const stencil_pass *pass, int thread, bo
     const int64_t step = pass != NULL ? pass->first + pass->steps : 0;
     if (d->delay_ns != 0 && stencil_lateness_ns(d, (uint32_t)thread, step) != 0) {
         sleep_ns(stencil_lateness_ns(d, (uint32_t)thread, step));
-        /* The delay is noted as if the thread had computed, or copied, for so long. */
+        /* The delay is recorded as computing time, or as copying time with halo copies. */
         stencil_cpu_note(cpu, step, thread,
                          cpu->plan->halo == STENCIL_HALO_COPY ? STENCIL_MARK_EXCHANGED : STENCIL_MARK_SWEPT);
     }
@@ -289,6 +289,6 @@ bool stencil_cpu_residual(stencil_cpu *cpu, int thread, int threads, double *res
             return false;
     }
     *residual = stencil_residual_finish(level.from[0], cpu->schedule.updated_cells, norm);
-    /* Nobody writes the next partial sums while somebody reads these. */
+    /* The barrier keeps threads from writing new partial sums while others read the old ones. */
     return stencil_cpu_sync(cpu, NULL, thread, true);
 }

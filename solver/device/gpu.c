@@ -8,14 +8,15 @@
 #include "solver/parts/workers.h"
 #include "solver/plan/memory.h"
 
-/* Device memory of a part, freed with it: a copy of `from`, or zeroes where that is NULL. */
+/* Allocates device memory that the part owns: a copy of `from`, or zeros if `from` is NULL. */
 static stencil_status own(stencil_gpu_part *gpu, void *to, const void *from, size_t bytes) {
     const stencil_status status = stencil_to_device(to, from, bytes);
     gpu->memory[gpu->memory_count++] = *(void **)to;
     return status;
 }
 
-/* No word has the number of an exchange yet, where they are counted from neither -1 nor -2. */
+/* Allocates the words in which resident tiles exchange rows. Zeroed words do not match the number of any
+ * exchange, unless exchanges are counted from -1 or -2. */
 static stencil_status allocate_tiles(stencil_gpu_part *gpu) {
     const stencil_plan *plan = gpu->run->plan;
     const size_t tiles = (size_t)stencil_resident_tiles(&plan->layout.resident);
@@ -29,7 +30,7 @@ static stencil_status allocate_tiles(stencil_gpu_part *gpu) {
     return own(gpu, &gpu->args.resident.words, NULL, (size_t)plan->layout.resident_bytes);
 }
 
-/* Tiles at a cut send rows to the part beyond it. */
+/* Connects resident tiles at a cut to the words of the part on the other side, which they send rows to. */
 static void connect_tiles(stencil_gpu_run *run) {
     for (int p = 0; p < run->parts; p++)
         for (int side = 0; side < 2; side++) {
@@ -62,7 +63,7 @@ static stencil_status allocate(stencil_gpu_part *gpu, bool lent) {
     return STENCIL_OK;
 }
 
-/* Tells whether a part has no cells of its own between rows, or planes, of the box. */
+/* Tells whether the gaps between the rows, or planes, of the box hold no cells that the part updates. */
 static bool covers_lines(const stencil_box *box, const stencil_cut *cut, int part) {
     const stencil_box own = stencil_cut_box(cut, part);
     bool covers = true;
@@ -72,7 +73,8 @@ static bool covers_lines(const stencil_box *box, const stencil_cut *cut, int par
     return covers;
 }
 
-/* Copies cells to the device: with what is between them, or, where that is others', row by row. */
+/* Copies cells to the device: in one piece including the gaps between rows or, if the gaps hold other cells
+ * of the part, row by row. */
 static stencil_status put(const stencil_cells *to, const stencil_cells *from, const int64_t n[STENCIL_AXES],
                           bool whole) {
     const size_t cell = stencil_precision_bytes(from->precision), row = (size_t)from->row * cell;
@@ -88,8 +90,8 @@ static stencil_status put(const stencil_cells *to, const stencil_cells *from, co
     return STENCIL_OK;
 }
 
-/* Slab by slab, each as long as fits into the staging memory with the gaps between its rows, so that it is
- * copied in one piece. */
+/* Copies the box in slabs, each as long as fits into the staging memory including the gaps between its rows,
+ * so that one transfer per slab suffices. */
 stencil_status stencil_gpu_move(const stencil_gpu_run *run, int part, int buffer, const stencil_box *box,
                                 const stencil_reader *from, const stencil_cells *to) {
     const stencil_buffers *b = &run->buffers;
@@ -122,8 +124,8 @@ stencil_status stencil_gpu_move(const stencil_gpu_run *run, int part, int buffer
     return STENCIL_OK;
 }
 
-/* Both buffers get everything, so that ghost cells and padding of both are right from the start. What lies
- * between rows is zero, on the way, too, where gaps are at the same places of all slabs. */
+/* Both buffers get all cells, so that ghost cells and padding are valid in both. The gaps between rows are
+ * zero, in the staging memory, too, because all slabs have their gaps at the same offsets. */
 stencil_status stencil_gpu_load(const stencil_gpu_run *run, int part, stencil_array array,
                                 const stencil_box *box, const stencil_reader *from) {
     const int buffer = stencil_buffer_of(array, 0);
@@ -133,11 +135,11 @@ stencil_status stencil_gpu_load(const stencil_gpu_run *run, int part, stencil_ar
     TRY(stencil_gpu_move(run, part, buffer, box, from, NULL));
     if (array == STENCIL_ARRAY_U)
         TRY_CUDA(cudaMemcpy(at[stencil_buffer_of(array, 1)], at[buffer], bytes, cudaMemcpyDeviceToDevice));
-    TRY_CUDA(cudaDeviceSynchronize()); /* streams of kernels do not wait for it */
+    TRY_CUDA(cudaDeviceSynchronize()); /* the streams that launch kernels do not wait for this copy */
     return STENCIL_OK;
 }
 
-/* Fills the arguments that every launch gets. */
+/* Fills in the kernel arguments that are the same for every launch of a part. */
 static void init_args(stencil_gpu_part *gpu, const stencil_problem *problem) {
     const stencil_plan *plan = gpu->plan;
     stencil_kernel_args *s = &gpu->args;
@@ -163,9 +165,9 @@ static void init_args(stencil_gpu_part *gpu, const stencil_problem *problem) {
     s->special = s->fault.delay_ns != 0 || s->fault.absent_step != 0;
 }
 
-/* Loads a kernel, so that nothing is loaded lazily while kernels wait for each other, and lets its blocks
- * have so many bytes of shared memory: never fewer than before, since plans that take turns in a run have
- * kernels in common, and a launch that asks for more than its kernel may have fails. NULL: none. */
+/* Loads a kernel eagerly, as lazy loading could deadlock while kernels wait for each other, and raises the
+ * limit of its dynamic shared memory to shared_bytes. The limit is never lowered: other plans of the run may
+ * use the same kernel, and a launch above the limit fails. A NULL function is ignored. */
 static stencil_status load_kernel(const void *function, int shared_bytes) {
     struct cudaFuncAttributes attributes;
     if (function == NULL)
@@ -176,7 +178,7 @@ static stencil_status load_kernel(const void *function, int shared_bytes) {
     return STENCIL_OK;
 }
 
-/* A persistent loop of single steps combines by itself. */
+/* a persistent kernel of single steps combines the residual itself */
 static stencil_status load_kernels(const stencil_plan *plan) {
     const stencil_kernel *kernel = &plan->kernel;
     TRY(load_kernel(kernel->function, kernel->step_bytes));
@@ -191,8 +193,8 @@ static stencil_status load_kernels(const stencil_plan *plan) {
     return load_kernel(kernel->mirror, 0);
 }
 
-/* Plans were made for the code that is there: what that has no kernel for would end in a trap. Programmatic
- * launches are ordered by their kernels, which have no instruction for it in older code. */
+/* Checks that the loaded machine code has what the plan needs: a missing kernel would end in a trap. Kernels
+ * order programmatic launches by an instruction that code for older architectures lacks. */
 static stencil_status check_code(stencil_gpu_part *gpu) {
     enum { PROGRAMMATIC = 90 };
     const stencil_plan *plan = gpu->plan;
@@ -208,13 +210,13 @@ static stencil_status check_code(stencil_gpu_part *gpu) {
     return STENCIL_OK;
 }
 
-/* Streams, events and the kernels. */
+/* Creates the streams and events of a part and loads its kernels. */
 static stencil_status start_part(stencil_gpu_part *gpu, const stencil_gpu_run *lender) {
     TRY(load_kernels(gpu->plan));
     TRY(check_code(gpu));
     int least = 0, greatest = 0;
     TRY_CUDA(cudaDeviceGetStreamPriorityRange(&least, &greatest));
-    /* Kernels of a persistent loop that share a GPU need streams that were tried. */
+    /* persistent kernels that share a GPU need streams that were tested to run concurrently */
     gpu->lent = lender != NULL && (!gpu->shared || gpu->plan->barrier == STENCIL_BARRIER_none ||
                                    lender->plan->barrier != STENCIL_BARRIER_none);
     if (gpu->lent)
@@ -249,7 +251,7 @@ static stencil_status create_peers(stencil_gpu_part *gpu) {
     return own(gpu, &gpu->args.peers, &peers, sizeof peers);
 }
 
-/* A part's share of a list, on its device. Places in it stay those in the whole list. */
+/* Copies a part's share of an LL list to its device; the entries keep their indices of the whole list. */
 static stencil_status hand_out(stencil_gpu_part *gpu, const stencil_ll_list *list, const uint32_t **first,
                                const stencil_ll_entry **item) {
     const stencil_part_plan *part = &gpu->plan->part[gpu->part];
@@ -261,8 +263,8 @@ static stencil_status hand_out(stencil_gpu_part *gpu, const stencil_ll_list *lis
     return STENCIL_OK;
 }
 
-/* The slots of all parts have one size. No word of them has the number of a step yet: sets of zeros,
- * which step 0 would have. */
+/* Creates the LL slots of all parts, all of one size. The zeroed words do not match the number of any step
+ * that follows. */
 static stencil_status create_ll(stencil_gpu_run *run, const stencil_workers *workers) {
     const stencil_cut *cut = &run->plan->cut;
     const int64_t set = stencil_ll_words(cut->layout.precision) * stencil_ll_slots_most(cut);
@@ -286,7 +288,7 @@ static stencil_status create_ll(stencil_gpu_run *run, const stencil_workers *wor
     return status;
 }
 
-/* Finds which blocks wait for which, and with halo LL creates the slots for ghost cells of other parts. */
+/* Finds which blocks wait for which and, with halo LL, creates the slots for ghost cells of other parts. */
 static stencil_status create_neighbors(stencil_gpu_run *run) {
     const stencil_plan *plan = run->plan;
     const bool ll = plan->halo == STENCIL_HALO_LL;
@@ -294,12 +296,13 @@ static stencil_status create_neighbors(stencil_gpu_run *run) {
     for (int p = 0; p <= run->parts; p++)
         workers.first[p] = run->barrier.shape.first[p];
     TRY(stencil_neighbors_find(&run->neighbors, &plan->cut, &workers));
-    /* Flagged words tell of themselves: then other parts' blocks are not waited for. */
+    /* LL words carry their own flags, so blocks need not wait for blocks of other parts */
     TRY(stencil_barrier_set_neighbors(&run->barrier, run->neighbors.first, run->neighbors.list, ll));
     return ll ? create_ll(run, &workers) : STENCIL_OK;
 }
 
-/* Parts that share a GPU: their kernels wait for each other, so all of them have to run at once. */
+/* Divides the multiprocessors of a GPU among the parts on it: their kernels wait for each other, so all must
+ * be resident at once. */
 static stencil_status share_gpus(stencil_gpu_run *run) {
     for (int p = 0; p < run->parts; p++) {
         cudaStream_t *stream[STENCIL_PARTS_MAX];
@@ -327,14 +330,14 @@ static stencil_status create_barriers(stencil_gpu_run *run) {
         shape.first[p + 1] = plan->part[p].first_block + (uint32_t)plan->part[p].grid_blocks;
     }
     TRY(stencil_barrier_create(&run->barrier, &shape));
-    if (shape.info->needs == STENCIL_NEEDS_NEIGHBORS && plan->depth == 1) /* deeper, all wait for all */
+    if (shape.info->needs == STENCIL_NEEDS_NEIGHBORS && plan->depth == 1) /* depth > 1: full barrier */
         TRY(create_neighbors(run));
     for (int p = 0; p < run->parts; p++)
         run->part[p].args.barrier = run->barrier.state[p];
     return share_gpus(run);
 }
 
-/* Memory, kernels and streams of all parts, which know of themselves. */
+/* Allocates memory, kernels and streams of each part, without connections to other parts. */
 static stencil_status create_parts(stencil_gpu_run *run, const stencil_problem *problem,
                                    const stencil_gpu_run *lender) {
     int device[STENCIL_PARTS_MAX];
@@ -387,8 +390,8 @@ stencil_status stencil_gpu_create(stencil_gpu_run *run, const stencil_plan *plan
                                   .shared = plan->part[p].sharing > 1,
                                   .plan = plan};
         gpu->args.domain.partial_set = set;
-        /* Shares of the groups: with slabs nearly all of their values are the part's own. A single group is
-         * part 0's; persistent loops combine it in every block. */
+        /* Each part combines a share of the groups of partial sums; with slabs nearly all of them are its
+         * own. A single group belongs to part 0; persistent kernels combine it in every block. */
         gpu->args.result_first = stencil_share(results, run->parts, p);
         gpu->args.result_end = stencil_share(results, run->parts, p + 1);
     }

@@ -1,5 +1,5 @@
-/* A run on GPUs: device memory, streams, and what its time loops share. Internal to solver/. Without CUDA
- * only the names are there. */
+/* State of a run on GPUs: device memory, streams, and functions that its time loops share. Internal to
+ * solver/. A build without CUDA declares only the type names. */
 #pragma once
 
 #include "base/cuda.h"
@@ -12,100 +12,108 @@
 typedef struct stencil_gpu_part stencil_gpu_part;
 typedef struct stencil_gpu_run stencil_gpu_run;
 
-/* Pieces of device memory that a part has at the most. */
+/* Upper limit on the device allocations of one part. */
 enum { STENCIL_GPU_ARRAYS_MAX = 16 };
 
 #ifdef STENCIL_HAVE_CUDA
-/* One part of a run, on one GPU. Functions that take one expect its device to be the calling thread's. */
+/* One part of a run, on one GPU. Functions that take a part expect its device to be the calling thread's. */
 struct stencil_gpu_part {
     stencil_gpu_run *run;
     int part, device;
     const stencil_plan *plan;
-    stencil_kernel_args args; /* what every launch starts from */
-    void *u[2];               /* updated cell (0, 0, 0) of buffers 0 and 1 */
-    /* The second one for edges that are copied while the rest is computed. */
+    stencil_kernel_args args; /* arguments that every kernel launch of this part is copied from */
+    void *u[2];               /* device addresses of updated cell (0, 0, 0) in buffers 0 and 1 */
+    /* edge_stream computes and copies the edge cells while `stream` computes the inner cells. */
     cudaStream_t stream, edge_stream;
     cudaEvent_t begin, end, step_done, edges_done;
-    cudaEvent_t made[2]; /* behind the last pass from each buffer, for other parts */
-    bool shared;         /* other parts have the same device */
-    bool lent;           /* the stream, by another run */
-    bool programmatic;   /* the device has programmatic dependent launch, and the kernels wait for the one
-                            before */
-    /* Device memory, owned: the part's buffers and all that `args` points to. */
+    cudaEvent_t made[2]; /* made[b]: after the last pass that read buffer b, for other parts */
+    bool shared;         /* another part of the run uses the same device */
+    bool lent;           /* `stream` is borrowed from another run */
+    bool programmatic;   /* the device has programmatic dependent launch, and the kernels contain its wait
+                            (griddepcontrol.wait) */
+    /* Device allocations of this part, owned: its buffers and all arrays that `args` points to. */
     void *memory[STENCIL_GPU_ARRAYS_MAX];
     int memory_count;
-    stencil_control *control_host; /* pinned memory, owned, as is args.mailbox, which is mapped */
-    uint32_t partners;             /* for single-thread: parts that it exchanges cells with, a bit each */
+    stencil_control *control_host; /* pinned, owned; args.mailbox is owned, too, and mapped into the device */
+    uint32_t partners; /* strategy single-thread: set of parts that exchange cells with this part */
 };
 
-/* Run on all GPUs of a plan, a part each. */
+/* Run of a plan on its GPUs, divided into one or more parts. */
 struct stencil_gpu_run {
     const stencil_plan *plan;
     int parts;
     stencil_gpu_part part[STENCIL_PARTS_MAX];
-    stencil_buffers buffers;          /* device memory, owned or lent */
-    stencil_halo_transfers transfers; /* made after each step, in mode COPY */
+    stencil_buffers buffers;          /* addresses of the cell arrays on the devices, owned or borrowed */
+    stencil_halo_transfers transfers; /* halo copies to make after each step with STENCIL_HALO_COPY */
     stencil_schedule schedule;
-    stencil_weights *cycle; /* [cycle_length], owned: of the step that follows s steps those at
-                               s % cycle_length */
+    stencil_weights *cycle; /* [cycle_length], owned: weights of the step after s steps at s % cycle_length */
     int cycle_length;
     stencil_barrier barrier;
-    stencil_neighbors neighbors; /* whom its blocks wait for, where they do not wait for all; owned */
-    const struct stencil_strategy *strategy; /* that makes its steps */
-    void *loop;                              /* what that keeps between batches, owned by it */
-    bool combine_on_host; /* parts do not reach each other: partial sums come to the host as they are */
-    double *values;       /* pinned: partial sums, or those of their groups; and room to combine them */
-    void *staging;        /* pinned: a slab of a part, with the gaps between its rows */
+    stencil_neighbors neighbors; /* blocks that each block waits for at a barrier between neighbors; empty
+                                    with other barriers; owned */
+    const struct stencil_strategy *strategy; /* time loop that makes the steps of this run */
+    void *loop; /* state that `strategy` keeps between batches, allocated and freed by its open_gpu and
+                   close_gpu */
+    bool combine_on_host; /* several parts with STENCIL_HALO_COPY, which needs no peer access: the host
+                             fetches and combines all partial sums */
+    double *values; /* pinned: partial sums, or the sums of their groups, followed by scratch space to combine
+                       them */
+    void *staging;  /* pinned: staging memory for a slab of a part, including the gaps between its rows */
     int64_t staging_bytes;
 };
 
-/* Takes the devices, loads the kernels, allocates; whatever it returns, destroy has to follow. lender: a run
- * of the same cut on the same devices, which outlives this one and makes no steps while this one does: its
- * arrays and, where they will do, its streams, of which a GPU runs not many at once; NULL: its own. */
+/* Selects the devices, loads the kernels and allocates memory; after success and failure the caller must call
+ * stencil_gpu_destroy(). lender: a run with the same cut on the same devices, which outlives the new run and
+ * makes no steps while the new run does; its cell arrays are borrowed and, where they suit, its streams (a
+ * GPU executes only few streams at once). NULL: nothing is borrowed. */
 stencil_status stencil_gpu_create(stencil_gpu_run *run, const stencil_plan *plan,
                                   const stencil_problem *problem, const stencil_gpu_run *lender);
-/* Gives a part a box of its cells; of u all at once. */
+/* Loads a box of cells of one part from a reader; array u must be loaded in one call for the whole part. */
 stencil_status stencil_gpu_load(const stencil_gpu_run *run, int part, stencil_array array,
                                 const stencil_box *box, const stencil_reader *from);
-/* Moves a box of a part's buffer while nothing runs on the device: there from a reader, or, where that is
- * NULL, back `to` the host. */
+/* Copies a box of a part's buffer while the device is idle: from the reader `from` to the device or, if
+ * `from` is NULL, from the device to the host cells `to`. */
 stencil_status stencil_gpu_move(const stencil_gpu_run *run, int part, int buffer, const stencil_box *box,
                                 const stencil_reader *from, const stencil_cells *to);
 void stencil_gpu_destroy(stencil_gpu_run *run);
 
-/* Calls function(part, context) for every part at once, each in a thread of its own with the part's device
- * taken; with several GPUs it is pinned near its own. Part 0 has the calling thread. Waits for all; the
- * failure of the first part that failed. */
+/* Calls function(part, context) for all parts concurrently, each in a host thread that has set the part's
+ * device; with several GPUs each thread is pinned to cores near its GPU. Part 0 runs in the calling thread.
+ * Returns after all calls, with the failure of the lowest part that failed. */
 stencil_status stencil_gpu_each(stencil_gpu_run *run, stencil_status (*function)(stencil_gpu_part *, void *),
                                 void *context);
 
-/* Sets what the next launches check and decide; called before the first of them. */
+/* Sets which steps the next launches check, and their stopping criteria; called before the first launch of a
+ * batch. */
 void stencil_gpu_set_schedule(stencil_gpu_run *run, const stencil_schedule *schedule);
 
-/* Sets which steps the next launch with `args` makes, from which buffer, with the weights of the first of
- * them: one pass, or any number of steps where the cycle has length 1. */
+/* Sets in `args` which steps the next launch makes, from which buffer, and the weights of the first step: one
+ * pass, or any number of steps if the cycle of weights has length 1. */
 void stencil_gpu_set_steps(const stencil_gpu_part *gpu, stencil_kernel_args *args, int64_t first,
                            int64_t count, int from);
 
-/* Launches a pass with `args`; `programmatic`: its blocks may be set up before the launch before it has
- * ended. */
+/* Launches a pass with `args`; `programmatic`: its blocks may be scheduled before the preceding launch in the
+ * stream has ended. */
 stencil_status stencil_gpu_launch(const stencil_gpu_part *gpu, stencil_kernel_args *args,
                                   const stencil_pass *pass, bool programmatic, cudaStream_t stream);
-/* Launches a pass with the part's own arguments, checked when it is time to. */
+/* Launches a pass with the part's own arguments; the pass computes partial residuals if the schedule checks
+ * its last step. */
 stencil_status stencil_gpu_launch_pass(stencil_gpu_part *gpu, const stencil_pass *pass);
-/* Launches a pass with the part's own arguments and the halo copies that the plan wants, queued so that what
- * is queued in `stream` next comes after all of it. */
+/* Queues a pass with the part's own arguments and the halo copies of the plan; work queued in `stream`
+ * afterwards runs after both. */
 stencil_status stencil_gpu_advance(stencil_gpu_part *gpu, const stencil_pass *pass);
 
-/* After a step that was checked: combines this part's results of partial sums and brings them to the host,
- * queued; waits for everything queued; and, when all parts have: the residual. */
+/* Residual of a checked step, in three calls. start_combine queues the combination of this part's partial
+ * sums and their copy to the host; wait synchronises with the part's stream; after all parts have waited,
+ * residual returns the value. */
 stencil_status stencil_gpu_start_combine(stencil_gpu_part *gpu);
 stencil_status stencil_gpu_wait(stencil_gpu_part *gpu);
 double stencil_gpu_residual(stencil_gpu_run *run);
 
-/* For tests: queues a kernel that writes to an address that nobody has, on the first GPU. */
+/* For tests: queues a kernel on the first GPU that writes to an unmapped address. */
 stencil_status stencil_gpu_break(stencil_gpu_run *run);
 
-/* The longest time between the events `begin` and `end` of the parts, which the loop has recorded. */
+/* Sets *time_s to the longest time of any part between its events `begin` and `end`, which the time loop
+ * recorded. */
 stencil_status stencil_gpu_time_s(stencil_gpu_run *run, double *time_s);
 #endif

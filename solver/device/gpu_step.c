@@ -1,5 +1,5 @@
-/* Building blocks of the time loops on GPUs: a host thread for each part, launches, halo copies, the
- * residual's way to the host. */
+/* Functions that the time loops on GPUs call: a host thread per part, launches, halo copies, transfer of the
+ * residual to the host. */
 #include "solver/device/gpu.h"
 
 #ifdef STENCIL_HAVE_CUDA
@@ -7,8 +7,8 @@
 
 #include "solver/plan/memory.h"
 
-/* Takes the part's device and, with several parts, a place near it; where that is not possible the thread
- * stays where it is. */
+/* Sets the part's device and, with several parts, pins the thread to cores near it; a thread that cannot be
+ * pinned stays unpinned. */
 static stencil_status take_place(const stencil_gpu_part *gpu, stencil_pin **pin) {
     char bus_id[32];
     TRY_CUDA(cudaSetDevice(gpu->device));
@@ -33,7 +33,7 @@ stencil_status stencil_gpu_each(stencil_gpu_run *run, stencil_status (*function)
             error[part] = *stencil_error_last();
         else
             __atomic_add_fetch(&ready, 1, __ATOMIC_RELAXED);
-/* The function may hold barriers: it is called by all or by none. */
+/* The function may contain barriers, so either all threads call it or none. */
 #pragma omp barrier
         if (threads == run->parts && __atomic_load_n(&ready, __ATOMIC_RELAXED) == threads &&
             function(&run->part[part], context) != STENCIL_OK)
@@ -54,7 +54,8 @@ void stencil_gpu_set_schedule(stencil_gpu_run *run, const stencil_schedule *sche
         run->part[p].args.schedule = *schedule;
 }
 
-/* A launch reads u[first % 2] first: where that is the other buffer, the two change their names. */
+/* A launch reads u[first % 2] first; if the current cells are in the other buffer, the two pointers are
+ * swapped. */
 void stencil_gpu_set_steps(const stencil_gpu_part *gpu, stencil_kernel_args *args, int64_t first,
                            int64_t count, int from) {
     const stencil_gpu_run *run = gpu->run;
@@ -66,8 +67,8 @@ void stencil_gpu_set_steps(const stencil_gpu_part *gpu, stencil_kernel_args *arg
         args->domain.weights = run->cycle[first % run->cycle_length];
 }
 
-/* Launches a kernel beside a pass of several steps: mirrored cells before it, copies of edge cells behind it.
- */
+/* Launches an auxiliary kernel before or after a pass of several steps: it fills in mirrored cells before the
+ * pass, or copies edge cells after it. */
 static stencil_status launch_beside(const stencil_gpu_part *gpu, stencil_kernel_args *args,
                                     const void *kernel, cudaStream_t stream) {
     enum { BLOCKS_PER_SM = 4 };
@@ -78,7 +79,7 @@ static stencil_status launch_beside(const stencil_gpu_part *gpu, stencil_kernel_
     return STENCIL_OK;
 }
 
-/* Sides that are mirrored along y need cells beyond them. */
+/* Tells whether a boundary along y is mirrored, so that passes of several steps need the cells beyond it. */
 static bool needs_mirror(const stencil_gpu_part *gpu, const stencil_domain *d) {
     const int32_t *mirror = d->mirror[STENCIL_Y];
     return gpu->plan->kernel.mirror != NULL && (mirror[STENCIL_LOW] || mirror[STENCIL_HIGH]);
@@ -103,7 +104,7 @@ stencil_status stencil_gpu_launch(const stencil_gpu_part *gpu, stencil_kernel_ar
         .attrs = &attribute,
         .numAttrs = programmatic ? 1 : 0,
     };
-    /* Only the passes of a persistent loop note its moments, and no launch that is made here. */
+    /* in a persistent loop only the persistent kernel records time stamps, and no kernel launched here */
     const bool traced = plan->barrier == STENCIL_BARRIER_none &&
                         (args->trace.without_compute ||
                          stencil_trace_sample(&args->trace, (pass->first + pass->steps) / plan->depth) >= 0);
@@ -129,7 +130,8 @@ static stencil_status copy_halos(const stencil_gpu_part *gpu, const stencil_pass
         const stencil_way way = stencil_buffer_way(&run->buffers, t, buffer);
         const int64_t *n = t->from_box.n;
         const int device = run->part[t->to].device;
-        if (stencil_cut_is_slabs(&run->plan->cut)) { /* in one piece, with the gaps between the rows */
+        if (stencil_cut_is_slabs(&run->plan->cut)) { /* a slab is copied in one transfer, including the gaps
+                                                        between its rows */
             TRY_CUDA(cudaMemcpyPeerAsync(way.to.at, device, way.from.at, gpu->device,
                                          stencil_cells_span(&way.from, n), stream));
             continue;
@@ -160,7 +162,7 @@ static stencil_status launch_range(stencil_gpu_part *gpu, const stencil_pass *pa
     return stencil_gpu_launch(gpu, &args, pass, false, stream);
 }
 
-/* The edges first, peeled off axis by axis and copied while the rest is computed. */
+/* Computes the edges first, axis by axis, and copies them while the inner cells are computed. */
 static stencil_status advance_overlapped(stencil_gpu_part *gpu, const stencil_pass *pass) {
     const stencil_plan *plan = gpu->plan;
     uint32_t low[3] = {0, 0, 0}, high[3];
@@ -196,7 +198,7 @@ stencil_status stencil_gpu_advance(stencil_gpu_part *gpu, const stencil_pass *pa
     return copy_halos(gpu, pass, gpu->stream);
 }
 
-/* Partial sums as they are, to their places in those of the whole problem. */
+/* Copies the uncombined partial sums of a part to their positions among those of the whole problem. */
 static stencil_status fetch_partials(const stencil_gpu_part *gpu) {
     const stencil_domain *d = &gpu->args.domain;
     const size_t row = (size_t)d->partial_row * sizeof(double),
@@ -233,7 +235,7 @@ stencil_status stencil_gpu_start_combine(stencil_gpu_part *gpu) {
 stencil_status stencil_gpu_break(stencil_gpu_run *run) {
     stencil_gpu_part *gpu = &run->part[0];
     stencil_kernel_args args = gpu->args;
-    args.domain.partial = args.level = (double *)(uintptr_t)sizeof(double); /* nobody has it */
+    args.domain.partial = args.level = (double *)(uintptr_t)sizeof(double); /* an unmapped address */
     args.result_first = 0;
     args.result_end = 1;
     void *arguments[] = {&args};

@@ -16,7 +16,7 @@ void stencil_stores_begin(stencil_stores_trial *trial, stencil_stores stores) {
         return;
     trial->streaming = stores == STENCIL_STORES_STREAMING;
     trial->turn = 2 * STENCIL_STORES_TURNS;
-    trial->step = INT64_MIN; /* never again */
+    trial->step = INT64_MIN; /* the trial is never repeated */
 }
 
 static void end_turn(stencil_stores_trial *trial, double step_s) {
@@ -37,7 +37,7 @@ void stencil_stores_note(stencil_stores_trial *trial, double step_s, bool looked
             begin_trial(trial);
         return;
     }
-    /* The residual takes time of its own: such a step counts only where all are like it. */
+    /* A pass with a residual takes longer, so its time counts only if the pass before had a residual, too. */
     if (trial->timed && (!looked_at || trial->looked_at))
         end_turn(trial, step_s);
     else

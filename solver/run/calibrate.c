@@ -8,12 +8,12 @@
 #include "solver/plan/sweep.h"
 #include "solver/run/run.h"
 
-/* Constants of a calibration on whatever device: none of them is a constant of a GPU. A batch lasts batch_s
- * at least; more than BATCHES are timed, or fewer, but two at least, where they take longer than long_s. */
+/* Constants of a calibration, none of which depends on a GPU. A timed batch of steps lasts at least batch_s;
+ * more than BATCHES batches are timed, or fewer (at least two) if these take longer than long_s. */
 static const double batch_s = 1e-3, long_s = 15e-3;
-static const double filling[STENCIL_FILLINGS] = {0.05, 0.9, 2}; /* in rows */
-/* Fields of a GPU that are timed far away are so many times as large as the least of those: where rows are
- * short, tiles do not fit well. */
+static const double filling[STENCIL_FILLINGS] = {0.05, 0.9, 2}; /* unit: row_cells() */
+/* Factor of the size of fields timed far from the cache (in GPU memory) over the smallest such size: tiles
+ * fit badly into fields with short rows. */
 static const double far_sets = 2.5;
 #define STEPS_MAX (INT64_C(1) << 50)
 enum { NOISY_TIMES = 16, BATCHES = 3, STEPS_FIRST = 128, CPU_ROW_CELLS = 4096 };
@@ -26,11 +26,11 @@ typedef struct work {
     double start_s, seconds, noise;
     stencil_calibrate_progress *progress;
     void *context;
-    int reference[STENCIL_LOOP_COUNT]; /* strategies that kernels are timed under */
-    int timed, noisy;                  /* times taken; of these, that say little */
+    int reference[STENCIL_LOOP_COUNT]; /* index of the strategy that times the kernels of each loop */
+    int timed, noisy;                  /* number of timings, and of unreliable timings */
 } work;
 
-/* Configuration that is timed. */
+/* Configuration of a timed run. */
 typedef struct subject {
     stencil_shape_id shape;
     stencil_precision precision;
@@ -43,7 +43,7 @@ static bool is_noisy(const work *w) {
     return 4 * w->noisy > w->timed;
 }
 
-/* Nor is there a use in going on where nothing comes of it. */
+/* Tells whether the calibration has used up its time, or its timings are too noisy to go on. */
 static bool time_is_over(const work *w) {
     return (w->timed > NOISY_TIMES && is_noisy(w)) || stencil_clock_s() - w->start_s >= w->seconds;
 }
@@ -54,12 +54,12 @@ static stencil_status tell(const work *w, const char *what) {
     return STENCIL_OK;
 }
 
-/* An observer that ends batches where it has seen enough steps of them: doubled until one lasts long enough,
- * then the quickest of a few. */
+/* An observer that times batches of steps. It doubles the number of steps until a batch takes batch_s, then
+ * keeps the quickest of a few batches. */
 typedef struct stopwatch {
     int64_t steps;
     int64_t next;
-    double start_s, mark_s, step_s, second_s; /* the quickest batches */
+    double start_s, mark_s, step_s, second_s; /* step_s, second_s: of the quickest batches */
     int batches;
 } stopwatch;
 
@@ -86,7 +86,7 @@ static stencil_status look(void *context, stencil_report *report) {
     return STENCIL_OK;
 }
 
-/* Some values, the same everywhere. */
+/* Fills a box of cells with values that depend on x only. */
 static stencil_status fill(void *context, stencil_array array, const stencil_box *box,
                            const stencil_cells *to) {
     (void)context, (void)array;
@@ -112,7 +112,7 @@ static stencil_status state(stencil_problem *problem, const subject *s) {
     return stencil_problem_resolve(problem, &spec);
 }
 
-/* Seconds of a step, and the plan that made it. */
+/* Measures the seconds of a step, and returns the plan that made it. */
 static stencil_status time_step(work *w, const subject *s, stencil_problem *problem, stencil_plan *plan,
                                 double *step_s) {
     const bool gpu = w->gpu;
@@ -124,7 +124,7 @@ static stencil_status time_step(work *w, const subject *s, stencil_problem *prob
         options.gpu[i] = i;
     TRY(state(problem, s));
     TRY(stencil_plan_here(plan, problem, &options, w->machine));
-    if (!gpu && plan->depth > 1) { /* not as what was measured so far makes it */
+    if (!gpu && plan->depth > 1) { /* the depth of a pass is chosen again without the costs measured so far */
         stencil_sweep_suit(plan, problem, w->machine);
         options.depth = plan->depth;
         TRY(stencil_plan_here(plan, problem, &options, w->machine));
@@ -145,7 +145,7 @@ static stencil_status time_step(work *w, const subject *s, stencil_problem *prob
     return status;
 }
 
-/* Measures what a step costs beside its cells, as the model has them. */
+/* Measures the synchronisation cost of a step: its time without the predicted time of cells and halos. */
 static stencil_status measure_sync(work *w, const subject *s, double *seconds) {
     stencil_problem problem;
     stencil_plan plan;
@@ -156,14 +156,14 @@ static stencil_status measure_sync(work *w, const subject *s, double *seconds) {
     return STENCIL_OK;
 }
 
-/* Cells that make a row of every tile that is resident at once: one for each thread's vector; what the sizes
- * of all fields follow from. */
+/* Returns the unit of all field sizes of a calibration: as many cells as make one row in each tile of all
+ * resident blocks, one vector per thread. */
 static stencil_status row_cells(work *w, double *cells) {
     const subject s = {STENCIL_SHAPE_j2d5pt, STENCIL_FLOAT32, 0, w->reference[0], 1, 65536, 0};
     stencil_problem problem;
     stencil_plan plan;
     double unused;
-    TRY(time_step(w, &s, &problem, &plan, &unused)); /* with it the device is awake */
+    TRY(time_step(w, &s, &problem, &plan, &unused)); /* also wakes up the device */
     *cells = (double)w->machine->cpu_threads * CPU_ROW_CELLS;
     if (w->gpu)
         *cells = (double)plan.blocks_per_sm * w->machine->gpu[0].sm_count * STENCIL_BLOCK_THREADS *
@@ -171,8 +171,8 @@ static stencil_status row_cells(work *w, double *cells) {
     return STENCIL_OK;
 }
 
-/* Two sizes within one round of tiles give the rate, a third one in several what a round costs: they lie on
- * straight lines. */
+/* Measures a kernel's cells per second, from the slope between two field sizes that fit into one wave of
+ * tiles, and the cost of a further wave, from a third size with several waves. */
 static stencil_status measure_loop(work *w, stencil_loop loop, double row) {
     const double sizes[] = {0.9 * row, 3.6 * row, 14 * row};
     const bool gpu = w->gpu;
@@ -191,7 +191,7 @@ static stencil_status measure_loop(work *w, stencil_loop loop, double row) {
     const double cell_s =
         gpu ? (step_s[1] - step_s[0]) / (n[1] - n[0]) : (step_s[2] - step_s[0]) / (n[2] - n[0]);
     if (!(cell_s > 0))
-        return STENCIL_OK; /* noise: what the GPU's file says stays */
+        return STENCIL_OK; /* the slope is noise, so the previous rate is kept */
     const double more_s = step_s[2] - step_s[1] - (n[2] - n[1]) * cell_s;
     w->costs->round_s[loop] = rounds > 1 ? fmax(more_s, 0) / (rounds - 1) : 0;
     w->costs->rate[s.shape][s.precision][s.sweep][loop][STENCIL_NEAR] = 1 / cell_s;
@@ -217,11 +217,11 @@ static stencil_status measure_strategy(work *w, int strategy, double row) {
     return STENCIL_OK;
 }
 
-/* A step of so many cells, as many as there came to be. */
+/* Timing of a step on a field; `cells` is the size asked for, then the actual size. */
 typedef struct timed_cells {
-    double cells, seconds; /* but for what keeps it in order and the check */
-    double full;           /* how full the rounds of its tiles were */
-    double made;           /* stencil_model_made() */
+    double cells, seconds; /* seconds of the step without synchronisation and check */
+    double full;           /* utilisation of the waves of its tiles, from 0 to 1 */
+    double made;           /* value of stencil_model_made() */
 } timed_cells;
 
 static stencil_status measure_cells(work *w, subject s, stencil_loop loop, timed_cells *t) {
@@ -232,7 +232,7 @@ static stencil_status measure_cells(work *w, subject s, stencil_loop loop, timed
     s.cells = t->cells;
     TRY(time_step(w, &s, &problem, &plan, &all_s));
     const double before_s = step_s[STENCIL_FEW];
-    step_s[STENCIL_FEW] = fmax(before_s, DBL_MIN); /* any will do: the time of cells is left out */
+    step_s[STENCIL_FEW] = fmax(before_s, DBL_MIN); /* any value: only the rest is used */
     const stencil_cost cost = stencil_model_step(&plan, &problem, w->machine);
     step_s[STENCIL_FEW] = before_s;
     t->cells = (double)stencil_problem_updated_cells(&problem);
@@ -242,7 +242,8 @@ static stencil_status measure_cells(work *w, subject s, stencil_loop loop, timed
     return STENCIL_OK;
 }
 
-/* Fillings; then cells per second beyond, near and far. Near ones as if all rounds were full. */
+/* Measures the step times of small fields (fillings), and the cells per second of larger fields in the cache
+ * (near, as if all waves were full) and in memory (far). */
 static stencil_status measure_rate(work *w, subject s, stencil_loop loop, double row) {
     enum { LAST = STENCIL_FILLINGS - 1, BEYOND, FAR, SIZES };
     stencil_calibration *c = w->costs;
@@ -266,8 +267,8 @@ static stencil_status measure_rate(work *w, subject s, stencil_loop loop, double
     return STENCIL_OK;
 }
 
-/* Passes of a GPU take as long as what their slowest line of tiles makes, however few cells there are: its
- * cells per second, near and far. */
+/* Measures the cells per second, in the cache (near) and in memory (far), of GPU passes of several steps,
+ * whose time is that of the slowest line of tiles. */
 static stencil_status measure_passes(work *w, subject s, stencil_loop loop) {
     stencil_calibration *c = w->costs;
     const double bytes = 2.0 * (double)stencil_precision_bytes(s.precision),
@@ -282,7 +283,7 @@ static stencil_status measure_passes(work *w, subject s, stencil_loop loop) {
     return STENCIL_OK;
 }
 
-/* Sweeps by how often they are wanted: in their order, those that are taken to be slow behind all others. */
+/* Orders sweeps by their importance for a calibration: those guessed to be slow come after all others. */
 static void order_sweeps(int sweep[STENCIL_SWEEP_COUNT]) {
     int count = 0;
     for (int slow = 0; slow < 2; slow++)
@@ -291,7 +292,7 @@ static void order_sweeps(int sweep[STENCIL_SWEEP_COUNT]) {
                 sweep[count++] = i;
 }
 
-/* Measures all families of a sweep before those of the next one. */
+/* Measures all stencil shapes and precisions of a sweep before the next sweep. */
 static stencil_status measure_rates(work *w, double row) {
     const int loops = w->gpu ? STENCIL_LOOP_COUNT : 1;
     int ordered[STENCIL_SWEEP_COUNT];
@@ -309,20 +310,20 @@ static stencil_status measure_rates(work *w, double row) {
         if (time_is_over(w))
             return STENCIL_OK;
         if (stencil_sweep_unavailable((stencil_sweep_id)sweep, &problem, w->backend)[0] != '\0' ||
-            /* Cells on chip take what tuning says. */
+            /* sweeps that keep cells on chip are not measured: they use costs of machine/tuning.h */
             !stencil_sweep_can((stencil_sweep_id)sweep, &problem, STENCIL_NEED_LAUNCHES))
             continue;
         TRY(tell(w, stencil_shapes[shape].name));
         const bool passes = w->gpu && stencil_sweep_infos[sweep].host->depth > 1;
         const stencil_status status =
             passes ? measure_passes(w, s, (stencil_loop)loop) : measure_rate(w, s, (stencil_loop)loop, row);
-        if (status != STENCIL_UNAVAILABLE) /* what this GPU has no kernel for stays unmeasured */
+        if (status != STENCIL_UNAVAILABLE) /* a kernel that this GPU cannot run stays unmeasured */
             TRY(status);
     }
     return STENCIL_OK;
 }
 
-/* Measures all that a calibration holds, until the time is over. */
+/* Measures all costs of a calibration until its time is used up. */
 static stencil_status measure(work *w) {
     const bool gpu = w->gpu;
     double row;

@@ -1,16 +1,16 @@
-/* Measures what a step costs on this machine, by runs. */
+/* Calibration: measures the costs of steps on this machine by timed runs. */
 #pragma once
 
 #include "solver/machine/machine.h"
 
-/* Called before each measurement with the part of the time that is gone, and what it is of; false: no more.
- */
+/* Called before each measurement with the fraction of the time budget that is used and the name of what is
+ * measured; false ends the calibration. */
 typedef bool stencil_calibrate_progress(void *context, double done, const char *what);
 
-/* Measures the CPU, or GPU 0 and as many as there are, with this program's own plans on small fields: what is
- * predicted is what was timed. What matters most first; nothing new is begun after so many seconds, and what
- * there is no time for keeps the figures of machine/tuning.h. What a run fails with; INTERRUPTED by
- * `progress`; UNAVAILABLE where of a quarter of all times the best two samples differ by more than the part
- * `noise`: then, and with any failure, the machine keeps the figures that it had. */
+/* Measures the costs of the CPU, or of GPU 0 and all GPUs together, with this program's own plans on small
+ * fields. The most important costs come first; after `seconds` no measurement is started, and costs that were
+ * not measured keep the values of machine/tuning.h. Errors: those of a run; INTERRUPTED by `progress`;
+ * UNAVAILABLE if in more than a quarter of the timings the best two samples differ by more than the fraction
+ * `noise`. After any error the machine keeps its previous costs. */
 stencil_status stencil_calibrate(stencil_machine *machine, bool gpu, double seconds, double noise,
                                  stencil_calibrate_progress *progress, void *context);

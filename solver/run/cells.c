@@ -24,7 +24,7 @@ static void close_side(side *s) {
     *s = (side){0};
 }
 
-/* The side has no cells yet, unless one that is there lends it its own. */
+/* Creates the CPU or GPU state of a side. Its cells are not loaded yet, unless `lender` lends its arrays. */
 static stencil_status open_side(side *s, const stencil_problem *problem, const side *lender) {
     const stencil_plan *plan = s->plan;
 #ifdef STENCIL_HAVE_CUDA
@@ -44,7 +44,7 @@ static stencil_status open_side(side *s, const stencil_problem *problem, const s
     return stencil_cpu_create(s->cpu, plan, problem, lender != NULL ? &lender->cpu->buffers : NULL);
 }
 
-/* Opens a side of the run and uses it; where that fails, the one before stays. */
+/* Adds a side to the run and makes the run use it; on failure the run keeps its current side. */
 static stencil_status add_side(stencil_run *r, const stencil_plan *plan, const stencil_problem *problem,
                                const side *lender) {
     CHECK(r->sides < STENCIL_SIDES_MAX, INTERNAL, "more than %d plans in one run", STENCIL_SIDES_MAX);
@@ -60,7 +60,7 @@ static stencil_status add_side(stencil_run *r, const stencil_plan *plan, const s
     return STENCIL_OK;
 }
 
-/* Cells of a reader times a power of two. */
+/* A reader whose cells are multiplied by 2^exponent. */
 typedef struct scaled {
     const stencil_reader *from;
     int exponent;
@@ -94,8 +94,8 @@ stencil_status stencil_run_load_u(stencil_run *r, const stencil_reader *from) {
     return STENCIL_OK;
 }
 
-/* Loads all cells to their parts: u, then b. What parts make of cells of others they need the source of, too;
- * that comes from `again`. */
+/* Loads all cells of all parts: u, then b. Parts that recompute cells of their neighbors need b there, too,
+ * which is read from `again`. */
 static stencil_status load_all(stencil_run *r, const stencil_reader *from, const stencil_reader *again) {
     const stencil_cut *cut = &r->plan->cut;
     const int arrays = stencil_problem_arrays(r->problem) - 1;
@@ -111,7 +111,7 @@ static stencil_status load_all(stencil_run *r, const stencil_reader *from, const
     return STENCIL_OK;
 }
 
-/* Reads the cells; again, and scaled, where the largest of them asks for that. */
+/* Reads the cells, and reads them again with a scale if their magnitude requires an exponent. */
 static stencil_status load(stencil_run *r, const stencil_reader *from) {
     stencil_intake intake = {.from = from, .problem = r->problem};
     const stencil_reader through = {stencil_intake_read, &intake};
@@ -120,7 +120,7 @@ static stencil_status load(stencil_run *r, const stencil_reader *from) {
     if (r->exponent != 0) {
         scaled s = {from, r->exponent};
         const stencil_reader again = {read_scaled, &s};
-        intake.from = &again; /* what it hands on is scaled, and so is the norm of the source */
+        intake.from = &again; /* the reader `again` scales, so the norm of the source is scaled, too */
         const int exponent = r->exponent;
         r->exponent = 0;
         status = load_all(r, &through, &again);
@@ -141,7 +141,7 @@ stencil_status stencil_run_open(stencil_run **run, const stencil_plan *plan, con
     CHECK(r != NULL, NO_MEMORY, "no memory for a run");
     r->problem = problem;
     r->steps = problem->origin.steps;
-    r->from = (int)(r->steps % 2); /* both have them at first */
+    r->from = (int)(r->steps % 2); /* loading fills both buffers, so the parity of the step count chooses */
     r->outcome.residual = malloc(STENCIL_CHECKS_MAX * sizeof *r->outcome.residual);
     stencil_status status = r->outcome.residual != NULL ? add_side(r, plan, problem, NULL)
                                                         : ERROR(NO_MEMORY, "no memory for a run");
@@ -155,7 +155,8 @@ stencil_status stencil_run_open(stencil_run **run, const stencil_plan *plan, con
     return status;
 }
 
-/* Makes a side for the plan, or finds it, and uses it; where that fails, the one before. */
+/* Makes the run use the side of the plan, created if there is none yet; on failure the run keeps its current
+ * side. */
 static stencil_status change_side(stencil_run *r, const stencil_plan *plan) {
     const side *lender = NULL;
     for (int i = 0; i < r->sides; i++) {
@@ -171,7 +172,7 @@ static stencil_status change_side(stencil_run *r, const stencil_plan *plan) {
 
 stencil_status stencil_run_replan(stencil_run *r, const stencil_plan *plan) {
     const double start_s = stencil_clock_s();
-    stencil_run before = *r; /* whose cells are read */
+    stencil_run before = *r; /* copy of the run that still uses the old side, to read its cells */
     TRY(change_side(r, plan));
     const stencil_reader cells = {stencil_run_read, &before};
     const stencil_status status =
@@ -182,7 +183,7 @@ stencil_status stencil_run_replan(stencil_run *r, const stencil_plan *plan) {
     return status;
 }
 
-/* Lenders stand in front of those that they lend to, and go after them. */
+/* Closes sides from the last to the first, because borrowers of arrays come after their lenders. */
 void stencil_run_settle(stencil_run *r) {
     const double start_s = stencil_clock_s();
     for (int i = r->sides - 1; i >= 0; i--)
@@ -237,7 +238,7 @@ void stencil_run_side_close(stencil_run *r, const stencil_problem *problem, cons
 void stencil_run_close(stencil_run *r) {
     if (r == NULL)
         return;
-    while (r->sides > 0) /* those that others have their arrays from at the end */
+    while (r->sides > 0) /* borrowers of arrays come after their lenders, so the last side is closed first */
         close_side(&r->side[--r->sides]);
     stencil_field_destroy(&r->kept);
     free(r->outcome.residual);

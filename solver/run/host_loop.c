@@ -1,5 +1,5 @@
-/* Loops driven by the host. On a GPU launches are queued in a stream and the host waits where it checks a
- * residual, and wherever the strategy says; on a CPU a step is a parallel loop over all parts. */
+/* Time loops driven by the host. On a GPU, launches are queued in a stream, and the host waits when it checks
+ * a residual and where the strategy requires it; on a CPU, each step is a parallel loop over all parts. */
 #include <math.h>
 #include <omp.h>
 
@@ -8,7 +8,7 @@
 void stencil_host_loop_end(const stencil_schedule *schedule, const stencil_plan *plan,
                            const stencil_batch *batch, int64_t step, double residual,
                            stencil_outcome *outcome) {
-    const int64_t before = batch->first + outcome->steps; /* a graph makes many steps at once */
+    const int64_t before = batch->first + outcome->steps; /* a CUDA graph may have made many steps */
     outcome->steps = step - batch->first;
     if (stencil_schedule_checks(schedule, step)) {
         outcome->residual[outcome->checks++] = residual;
@@ -20,7 +20,7 @@ void stencil_host_loop_end(const stencil_schedule *schedule, const stencil_plan 
         outcome->reason = STENCIL_REASON_INTERRUPTED;
 }
 
-/* Notes a moment that all threads of a parallel loop have in common: its beginning or its end. */
+/* Records the same time stamp for all threads of a CPU: the beginning or the end of a parallel loop. */
 static void note_all(const stencil_cpu *cpu, int64_t step, stencil_mark mark) {
     for (int thread = 0; thread < cpu->threads; thread++)
         stencil_cpu_note(cpu, step, thread, mark);
@@ -28,7 +28,7 @@ static void note_all(const stencil_cpu *cpu, int64_t step, stencil_mark mark) {
 
 stencil_status stencil_host_loop_cpu(stencil_cpu *cpu, const stencil_batch *batch, stencil_outcome *outcome) {
     const int64_t end = batch->first + batch->count;
-    if (cpu->trace.without_barrier) /* the end of a parallel loop is one */
+    if (cpu->trace.without_barrier) /* the end of a parallel loop is a barrier */
         return stencil_team_cpu(cpu, batch, outcome);
     const int depth = cpu->plan->depth;
     stencil_pass pass = stencil_batch_pass(batch, &cpu->schedule, depth);
@@ -80,8 +80,9 @@ static stencil_status wait_for_all(stencil_gpu_run *run) {
     return STENCIL_OK;
 }
 
-/* Waits for residuals that are on their way to the host. Meanwhile the GPU makes the next pass, where the
- * strategy lets it: should the check end the run that was in vain, in the buffer that nobody asks for. */
+/* Waits for residuals on their way to the host. Meanwhile the GPU makes the next pass, if the strategy has
+ * queue_ahead; if the check ends the run, that pass has written only to the buffer that is not read any more.
+ */
 static stencil_status wait_for_residual(stencil_gpu_run *run, const stencil_batch *batch,
                                         const stencil_pass *pass, stencil_pass *ahead) {
     const stencil_gpu_part *gpu = &run->part[0];
@@ -95,15 +96,15 @@ static stencil_status wait_for_residual(stencil_gpu_run *run, const stencil_batc
     return STENCIL_OK;
 }
 
-/* Ends a pass that was queued: where its last step is checked, waits for the residual of all parts. *ahead:
- * the next pass, where that is queued already. */
+/* Ends a queued pass: if its last step is checked, waits for the residual of all parts. *ahead becomes the
+ * next pass if that was queued meanwhile. */
 static stencil_status end_queued(stencil_gpu_run *run, const stencil_batch *batch, const stencil_pass *pass,
                                  stencil_pass *ahead, stencil_outcome *outcome) {
     const int64_t step = pass->first + pass->steps;
     double residual = NAN;
     *ahead = (stencil_pass){0};
     if (stencil_schedule_checks(&run->schedule, step)) {
-        if (run->parts > 1) /* partial sums of a part may be in others */
+        if (run->parts > 1) /* another part's partial sums may be in another stream */
             TRY(wait_for_all(run));
         for (int p = 0; p < run->parts; p++)
             TRY(stencil_gpu_start_combine(&run->part[p]));

@@ -2,21 +2,21 @@
 
 #include "solver/run/report.h"
 
-/* Somebody who looks at a run while it goes, from the thread that called stencil_run_drive(). Functions that
- * do not apply are NULL. */
+/* Callbacks during a run, made by the thread that called stencil_run_drive(). Callbacks that are not needed
+ * are NULL. */
 typedef struct stencil_observer {
     void *context;
-    /* The first step after `step` at whose end it wants to be called: the run stops there for it. */
+    /* Returns the first step after `step` at whose end the run has to stop and call `at`. */
     int64_t (*next)(void *context, int64_t step);
-    /* Called at the end of such a step, with all that the run knows by then; it may end the run by giving the
-     * report a reason. */
+    /* Called at the end of each step that `next` returned, with the report up to that step; may end the run
+     * by setting report->reason. */
     stencil_status (*at)(void *context, stencil_report *report);
-    /* Called wherever the run polls, on the way too: `step` steps are done, as far as is known; residual: the
-     * last one checked of late, or NaN. false: the run is to end at the next step boundary that polls; an
-     * accelerated one at the end of its cycle, or, where that is longer than a second away, where the cycle
-     * began. */
+    /* Called whenever the run polls, within batches, too. step: number of steps known to be done; residual:
+     * the last one checked, or NaN. Returns false to end the run at the next step boundary that polls; an
+     * accelerated run ends at the end of its cycle or, if that is more than a second away, goes back to the
+     * beginning of the cycle. */
     bool (*poll)(void *context, int64_t step, double residual);
-    /* `next`: it does not look at cells: it need not wait for the end of a cycle of an accelerated problem.
+    /* the observer reads no cells, so steps of `next` need not be the end of a cycle in accelerated problems
      */
     bool any_step;
 } stencil_observer;
@@ -25,6 +25,5 @@ typedef struct stencil_observers {
     int count;
 } stencil_observers;
 
-/* Polls all of them: `step` steps are done, `residual` is the last one known, or NaN. false: somebody wants
- * the run to end. */
+/* Polls all observers, see `poll` of stencil_observer; returns false if any observer wants the run to end. */
 bool stencil_observers_poll(const stencil_observers *observers, int64_t step, double residual);

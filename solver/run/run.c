@@ -8,18 +8,19 @@
 #include "solver/problem/cycle.h"
 #include "solver/plan/sweep.h"
 
-/* Sets the criteria that follow from `first`, see stencil_stop. */
+/* Sets the stopping criteria, which are relative to the residual `first` of step 1, see stencil_stop. */
 static void set_criteria(stencil_run *r, double first) {
     const stencil_stop *stop = &r->problem->stop;
     r->report->residual_first = first;
     r->report->threshold = fmax(stop->rtol * first, stop->atol);
-    /* Time loops know changes only, of scaled cells. */
+    /* kernels compare changes of scaled cells with the criteria, not residuals */
     r->schedule.under_rtol = ldexp(r->last_omega * (stop->rtol * first), r->exponent);
     r->schedule.under_atol = ldexp(r->last_omega * stop->atol, r->exponent);
     r->turn_first = stencil_turn_first(r->problem, first, r->report->threshold);
 }
 
-/* Residual of a change, and the other way round. */
+/* Converts a change of scaled cells to a residual; decide() converts a residual back and tests the criteria.
+ */
 static double residual_of(const stencil_run *r, double change, double omega) {
     return ldexp(change, -r->exponent) / omega;
 }
@@ -42,8 +43,8 @@ static void start_schedule(stencil_run *r) {
     r->last_omega = stencil_cycle_omega_last(r->problem);
 }
 
-/* Tells what the residuals up to `step` say when it is the end of a window; accelerated problems turn to
- * plain steps first, see turns_plain(). */
+/* Tells whether the residuals have stagnated if `step` ends a window of stagnation; never in accelerated
+ * problems, which change to plain steps first, see turns_plain(). */
 static stencil_reason judge_window(const stencil_run *r, int64_t step) {
     return stencil_schedule_has_criterion(&r->schedule) && step > 0 && step % r->window == 0 &&
                    !r->accelerated && stencil_stagnated(&r->report->history, r->window, step)
@@ -51,22 +52,23 @@ static stencil_reason judge_window(const stencil_run *r, int64_t step) {
                : STENCIL_REASON_NONE;
 }
 
-/* Takes up the count of earlier runs. Where those have met a criterion, or stagnated, this run is over before
- * its first step. */
+/* Continues the step count and the history of residuals of earlier runs. If those met a criterion or
+ * stagnated, this run ends before its first step. */
 static stencil_status resume(stencil_run *r) {
     const stencil_origin *origin = &r->problem->origin;
     stencil_report *report = r->report;
     const stencil_history *history = &origin->history;
     int64_t count = history->count;
     report->steps = report->steps_before = origin->steps;
-    /* A run that goes on would not have checked the step in which an earlier one has ended. */
+    /* A last step that was checked only because the earlier run ended there is dropped from the history. */
     if (origin->last_is_extra && origin->plain_from < 0 && origin->steps < r->problem->stop.steps)
         count--;
     for (int64_t i = 0; i < count; i++)
         TRY(stencil_history_add(&report->history, history->step[i], history->residual[i]));
     if (origin->steps == 0)
         return STENCIL_OK;
-    report->residual_first = origin->residual_first; /* kept for later runs, whatever this one asks for */
+    report->residual_first = origin->residual_first; /* the residual of step 1 is kept for later runs, even if
+                                                        this run has no criterion */
     if (stencil_stop_has_criterion(&r->problem->stop) && !isnan(origin->residual_first))
         set_criteria(r, origin->residual_first);
     if (origin->residual_first == 0 && stencil_stop_has_criterion(&r->problem->stop))
@@ -79,7 +81,8 @@ static stencil_status resume(stencil_run *r) {
     return STENCIL_OK;
 }
 
-/* Returns the step of an observer's next look: most see the cells, which approximate nothing in mid-cycle. */
+/* Returns the next step at which the observer is called. Most observers read the cells, which approximate the
+ * solution only at the end of a cycle. */
 static int64_t next_of(const stencil_run *r, const stencil_observer *o, int64_t step) {
     const int64_t next = o->next(o->context, step);
     return o->any_step ? next : stencil_cycle_end(r->problem, next);
@@ -89,8 +92,9 @@ static bool in_cycle(const stencil_run *r, int64_t step) {
     return stencil_cycle_end(r->problem, step) != step;
 }
 
-/* Polls the observers with residuals, for strategies, which know changes only. Of cycles of steps: who wants
- * the end gets it at the end of the cycle, where batches end, or, where cells were kept, within a second. */
+/* Polls the observers, passing the residual that belongs to the change which a time loop found. If an
+ * observer asks an accelerated run to end, this run ends with the current cycle, where batches end, or, if
+ * cells of its beginning were kept, within a second. */
 static bool poll_between(void *context, int64_t step, double residual) {
     static const double patience_s = 1.0;
     stencil_run *r = context;
@@ -102,7 +106,7 @@ static bool poll_between(void *context, int64_t step, double residual) {
     return r->asked_s == 0 || r->kept_steps < 0 || stencil_clock_s() - r->asked_s < patience_s;
 }
 
-/* Keeps the cells before the first step of a cycle, as long as cycles take long enough for that. */
+/* Saves the cells before the first step of a cycle, unless cycles are too short to make that worthwhile. */
 static stencil_status keep_cells(stencil_run *r) {
     static const double long_s = 0.5;
     const int64_t step = r->report->steps;
@@ -128,7 +132,7 @@ static stencil_status keep_cells(stencil_run *r) {
     return STENCIL_OK;
 }
 
-/* A run that was left in mid-cycle is back where the cycle began. */
+/* Restores the cells saved at the beginning of the cycle, for a run that was interrupted in mid-cycle. */
 static stencil_status give_back(stencil_run *r) {
     stencil_fields fields = {&r->kept, NULL};
     const stencil_reader kept = {stencil_fields_read, &fields};
@@ -137,9 +141,10 @@ static stencil_status give_back(stencil_run *r) {
     return STENCIL_OK;
 }
 
-/* The next batch ends where the first observer wants to look; where its history would be full; where a test,
- * or a launch that has no room for more weights, wants a launch of its own; where a window of stagnation
- * ends; at the first end of a cycle behind the steps of a poll. */
+/* Returns the next batch. It ends at the first of: the last step of the run; the next call of an observer;
+ * the point where its history is full; a launch limit set by a test or by the table of weights; the end of a
+ * window of stagnation; the next checked step from turn_first on; in accelerated problems, the first end of a
+ * cycle after poll_every steps. */
 static stencil_batch next_batch(const stencil_run *r) {
     const int64_t step = r->report->steps, launch = r->plan->wait.steps_per_launch;
     int64_t count = r->problem->stop.steps - step, full = 0;
@@ -163,7 +168,7 @@ static stencil_batch next_batch(const stencil_run *r) {
     return (stencil_batch){step, count, r->polled, r->from};
 }
 
-/* The outcome becomes part of the report. */
+/* Adds the steps and residuals of the last batch to the report. */
 static stencil_status keep_outcome(stencil_run *r, const stencil_batch *batch,
                                    const stencil_schedule *schedule) {
     const stencil_outcome *outcome = &r->outcome;
@@ -213,7 +218,8 @@ static stencil_status make_batch(stencil_run *r, const stencil_batch *batch,
     return keep_outcome(r, batch, schedule);
 }
 
-/* Judges a window that has ended with the batch, calls who wanted to look there, and polls all. */
+/* Judges a window of stagnation that ends with the batch, calls the observers that asked for this step, and
+ * polls all observers. */
 static stencil_status observe(stencil_run *r, const stencil_batch *batch) {
     stencil_report *report = r->report;
     if (report->reason == STENCIL_REASON_NONE)
@@ -231,8 +237,8 @@ static stencil_status observe(stencil_run *r, const stencil_batch *batch) {
     return STENCIL_OK;
 }
 
-/* The first step by itself: its residual is what rtol is relative to. It is an entry of the history only
- * where it would have been checked anyway. */
+/* Makes the first step in a batch of one step: rtol is relative to its residual. The history gets this
+ * residual only if the schedule checks the step. */
 static stencil_status first_step(stencil_run *r) {
     stencil_report *report = r->report;
     const stencil_batch batch = {report->steps, 1, r->polled, r->from};
@@ -250,7 +256,8 @@ static stencil_status first_step(stencil_run *r) {
     return STENCIL_OK;
 }
 
-/* Tells whether an accelerated problem has come to where rounding hides what cycles still do. */
+/* Tells whether an accelerated problem has reached the residual where rounding errors hide the progress of
+ * its cycles. */
 static bool turns_plain(const stencil_run *r) {
     const stencil_report *report = r->report;
     const stencil_history *history = &report->history;
@@ -264,8 +271,8 @@ static bool is_approximation(const stencil_run *r, const stencil_defect *defect)
     return bound.known && bound.relative <= STENCIL_UNSOLVED;
 }
 
-/* Tells whether the last residual is as small as the precision resolves in a field that is an approximation
- * of the solution. */
+/* Tells whether the last residual is down to the resolution of the precision and the field approximates the
+ * solution. */
 static bool is_resolved(const stencil_run *r, const stencil_defect *defect) {
     const stencil_report *report = r->report;
     return stencil_history_last(&report->history) <= fmax(report->threshold, report->resolution) &&
@@ -279,7 +286,7 @@ static stencil_status find_defect(stencil_run *r, stencil_defect *defect) {
     return STENCIL_OK;
 }
 
-/* Plain steps up to step `end`, whose residual is checked. */
+/* Makes plain steps (omega = 1) up to step `end`, and checks the residual of that step only. */
 static stencil_status make_plain_steps(stencil_run *r, int64_t end) {
     stencil_report *report = r->report;
     const int64_t launch = r->plan->wait.steps_per_launch;
@@ -296,8 +303,8 @@ static stencil_status make_plain_steps(stencil_run *r, int64_t end) {
     return STENCIL_OK;
 }
 
-/* The end of an accelerated problem whose cycles leave nothing but rounding: a cycle of plain steps takes
- * most of that away, unless the precision resolves no less than what is left already. */
+/* Ends an accelerated problem whose residual is dominated by rounding: plain steps remove most rounding
+ * errors of the cycles, unless the residual is at the resolution of the precision already. */
 static stencil_status end_plain(stencil_run *r) {
     stencil_report *report = r->report;
     const stencil_problem *problem = r->problem;
@@ -305,7 +312,7 @@ static stencil_status end_plain(stencil_run *r) {
     side before;
     TRY(find_defect(r, &defect));
     if (is_resolved(r, &defect) || report->steps >= problem->stop.steps) {
-        report->reason = STENCIL_REASON_STAGNATED; /* judge_end() says how */
+        report->reason = STENCIL_REASON_STAGNATED; /* judge_end() may change the reason */
         return STENCIL_OK;
     }
     r->plain = *problem;
@@ -313,7 +320,7 @@ static stencil_status end_plain(stencil_run *r) {
         r->plain_step[i].source_factor = 1.0;
         memcpy(r->plain_step[i].weight, problem->weight, sizeof problem->weight);
     }
-    /* The cycle has length 2, so that the plan's kernels take their weights from a table as before. */
+    /* a cycle of length 2 makes the kernels read their weights from a table, as the plan expects */
     r->plain.cycle = (stencil_cycle){.length = 2, .given = r->plain_step};
     report->plain_from = report->steps;
     TRY(stencil_run_side_open(r, &r->plain, &before));
@@ -328,7 +335,7 @@ static stencil_status end_plain(stencil_run *r) {
     return status;
 }
 
-/* The one loop around all time loops. */
+/* The outer loop of a run, which calls the time loop of the strategy for each batch. */
 static stencil_status drive(stencil_run *r) {
     stencil_report *report = r->report;
     while (report->reason == STENCIL_REASON_NONE && report->steps < r->problem->stop.steps) {
@@ -350,7 +357,7 @@ static stencil_status drive(stencil_run *r) {
                                                                                       : STENCIL_OK;
 }
 
-/* Tells whether a field that no longer changes is what was asked for: rounding alone can make u' = u. */
+/* Tells whether a field with u' = u is the solution: rounding alone can make a step change no cell. */
 static bool fixed_point_is_solution(const stencil_run *r, const stencil_defect *defect) {
     const double asked = fmax(r->problem->stop.rtol * r->report->residual_first, r->problem->stop.atol);
     return defect == NULL || defect->norm <= asked / r->problem->spec.omega + defect->rounding ||
@@ -363,7 +370,7 @@ static stencil_status take_largest(void *context, const stencil_box *slab, const
     return STENCIL_OK;
 }
 
-/* Finds what the end of the run means, from the cells as they are now. */
+/* Determines the reason and the error bound of the end of the run, from the cells as they are after it. */
 static stencil_status judge_end(stencil_run *r) {
     stencil_report *report = r->report;
     if (report->reason == STENCIL_REASON_NONE)
@@ -380,7 +387,7 @@ static stencil_status judge_end(stencil_run *r) {
         report->bound = stencil_error_bound_of(r->problem, &values);
     }
     if (report->reason == STENCIL_REASON_NOT_CONVERGED && turns_plain(r))
-        report->reason = STENCIL_REASON_STAGNATED; /* no step is left for plain ones */
+        report->reason = STENCIL_REASON_STAGNATED; /* no step is left for plain steps */
     if (report->reason == STENCIL_REASON_STAGNATED && relaxes && is_resolved(r, defect))
         report->reason = STENCIL_REASON_CONVERGED_PRECISION;
     if (report->reason == STENCIL_REASON_STAGNATED) {
@@ -413,8 +420,8 @@ static void describe(const stencil_run *r, stencil_report *report) {
 
 stencil_status stencil_run_drive(stencil_run *r, const stencil_observers *observers, stencil_report *report) {
     r->report = report;
-    r->steps = r->problem->origin.steps; /* as they count now: the cells may have been found to be others */
-    r->from = (int)(r->steps % 2);       /* both buffers have them at first */
+    r->steps = r->problem->origin.steps; /* loading the cells may have changed `origin` */
+    r->from = (int)(r->steps % 2); /* loading fills both buffers, so the parity of the step count chooses */
     r->observers = observers != NULL ? *observers : (stencil_observers){0};
     r->between = (stencil_observer){.context = r, .poll = poll_between};
     r->own = (stencil_observers){&r->between, 1};

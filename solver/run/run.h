@@ -1,43 +1,44 @@
-/* Runs a plan: the loop around all time loops. */
+/* Runs a plan: the outer loop, which calls the time loop of the plan's strategy. */
 #pragma once
 
 #include "solver/plan/plan.h"
 #include "solver/problem/boxes.h"
 #include "solver/run/observer.h"
 
-/* A run: cells where the plan wants them, the steps, and the cells again. Problem and plan are borrowed until
- * it is closed. */
+/* A run: loads the cells to the memory that the plan wants, makes the steps, and returns the cells. Problem
+ * and plan are borrowed until stencil_run_close(). */
 typedef struct stencil_run stencil_run;
 
-/* Takes devices and memory and reads the cells, box by box as its parts need them: all of u before b. *run is
- * NULL on failure. BAD_DATA where the norm of changes would leave the range of numbers; NO_MEMORY with need
- * and have; what the reader fails with. */
+/* Opens a run: allocates device and host memory and reads the cells, box by box as its parts need them, all
+ * of u before b. *run is NULL on failure. Errors: BAD_DATA if the norm of changes would leave the range of
+ * numbers; NO_MEMORY with the bytes needed and available; those of the reader. */
 stencil_status stencil_run_open(stencil_run **run, const stencil_plan *plan, const stencil_problem *problem,
                                 const stencil_reader *from);
 
-/* Makes the steps to the problem's stop, once; *report (zeroed and destroyed by the caller) says what
- * happened. Divergence and missing convergence are reasons, not errors. */
+/* Makes the steps until the problem's stop, once per run; fills in *report, which the caller zeroes before
+ * and destroys afterwards. Divergence and missing convergence are reasons in the report, not errors. */
 stencil_status stencil_run_drive(stencil_run *run, const stencil_observers *observers,
                                  stencil_report *report);
 
-/* Has the steps behind this one made by another plan for the same problem, which is borrowed, too; called by
- * an observer. What made them before is kept, so that the way back costs nothing, or, to another cut or
- * device, copies of the cells. Where it fails (as stencil_run_open()), the run can go on as before. */
+/* Continues the run with another plan for the same problem, which is borrowed, too; called by an observer
+ * between steps. The previous plan's memory is kept: going back to a plan is free, or costs a copy of the
+ * cells if the plans differ in cut or device. On failure (errors of stencil_run_open()) the run can continue
+ * with its current plan. */
 enum { STENCIL_SIDES_MAX = 64 };
 stencil_status stencil_run_replan(stencil_run *run, const stencil_plan *plan);
 
-/* Gives back the memory of plans whose cells are in other places than those of the one that goes on. */
+/* Frees the memory of all plans that do not share their cells with the current plan. */
 void stencil_run_settle(stencil_run *run);
 
-/* `read` of a stencil_reader, whose context is the run: the cells as they are, before the steps or after them
- * (not when those have failed). */
+/* Reads a box of cells of the current field, before the steps or after them (not after failed steps). Suits
+ * as `read` of a stencil_reader whose context is the run. */
 stencil_status stencil_run_read(void *run, stencil_array array, const stencil_box *box,
                                 const stencil_cells *to);
 
-/* NULL-safe. */
+/* Closes the run and frees its memory; NULL is allowed. */
 void stencil_run_close(stencil_run *run);
 
-/* A run with fields in memory; the result takes the place of u. b may be NULL. */
+/* Runs a plan on fields in memory, from opening to closing; the result overwrites u. b may be NULL. */
 stencil_status stencil_run_fields(const stencil_plan *plan, const stencil_problem *problem,
                                   const stencil_field *u, const stencil_field *b,
                                   const stencil_observers *observers, stencil_report *report);

@@ -1,16 +1,17 @@
-/* One team of threads of a CPU makes all steps of a batch. */
+/* Time loop in which one team of CPU threads makes all steps of a batch. */
 #include <math.h>
 #include <omp.h>
 #include <stdio.h>
 
 #include "solver/run/strategy.h"
 
-/* State that the threads of a run share. Written by thread 0 before a barrier, read by all after it. */
+/* State shared by the threads of a team. Thread 0 writes it before a barrier, all threads read it after the
+ * barrier. */
 typedef struct run {
     int64_t interrupt_step, alarm_step;
 } run;
 
-/* The loop of one thread; each finds the same outcome, and thread 0 keeps it. */
+/* The time loop of one thread; every thread finds the same outcome, and thread 0 stores it. */
 static void team_run(stencil_cpu *cpu, const stencil_batch *batch, stencil_outcome *outcome, run *shared) {
     const int thread = omp_get_thread_num(), threads = omp_get_num_threads();
     const stencil_schedule *schedule = &cpu->schedule;
@@ -26,7 +27,8 @@ static void team_run(stencil_cpu *cpu, const stencil_batch *batch, stencil_outco
         const bool check = stencil_schedule_checks(schedule, step),
                    poll = stencil_pass_reaches(&pass, cpu->plan->poll_every);
         stencil_cpu_advance(cpu, &pass, thread, threads);
-        /* Named by its step: a slow thread does not take the next word for this one. */
+        /* The request to stop carries the number of its step, so that a slow thread cannot mistake a later
+         * one for it. */
         if (poll && thread == 0 && !stencil_observers_poll(batch->observers, step, residual))
             __atomic_store_n(&shared->interrupt_step, step, __ATOMIC_RELAXED);
         if (!stencil_cpu_sync(cpu, &pass, thread, check || poll) ||

@@ -7,28 +7,28 @@
 
 const char *const stencil_effort_names[] = {"estimate", "measure", "patient", "exhaustive", NULL};
 
-/* None of these is a constant of a GPU: they are what a race may cost a run, and how far predictions and
- * samples err anywhere.
- * Seconds of a run for each plan that is timed in it; of one's turn in a round; what a turn may be of the
- * run. */
+/* Constants of a race. They limit its cost and describe errors of predictions and samples; none of them
+ * depends on a GPU. run_s: seconds of the run per plan that is timed in it; turn_*: limits of the seconds
+ * that a plan's steps in a round take, turn_share as a fraction of the run. */
 static const double run_s = 0.05, turn_least_s = 0.5e-3, turn_most_s[] = {0, 4e-3, 10e-3, 5e-3},
                     turn_share = 0.01;
-/* Factors by which a plan may be slower than the best one: as predicted, to be timed; in its best turn, to
- * stay in the race from its second turn on. */
+/* Factors by which a plan may be slower than the best plan. within: predicted time of plans to be timed;
+ * hopeless: best sample, to stay in the race after the second round. */
 static const double within[] = {1, 1.5, 3, INFINITY}, hopeless = 1.5;
-/* Predictions for plans of one kind err alike, by so much: another kind is timed first; and those for plans
- * of one sweep err more than they are apart: another sweep is timed before all of that. */
+/* Handicaps in the choice of the next plan to time. alike: predictions of similar plans have similar errors,
+ * so a different kind is timed first; same_sweep: predictions differ less between plans of a sweep than they
+ * err, so another sweep is timed before them. */
 static const double alike = 1.25, same_sweep = 3;
-/* Part of all steps that the rounds may take. */
+/* Upper limit on the fraction of the run's steps that the race takes. */
 static const double part_of_run = 0.25;
-/* Whoever is left alone goes on until it has so many samples, the first one included: what it takes is kept.
- */
+/* SAMPLES_LEAST: the last remaining racer is timed until it has this many samples, so that its measured time
+ * can be kept. */
 enum { GRAPH_STEPS = 64, WARM = 8, SAMPLES_LEAST = 4 };
 
 double stencil_tune_steps(const stencil_problem *problem) {
     const double left = (double)(problem->stop.steps - problem->origin.steps),
                  predicted = stencil_predicted_steps(problem) - (double)problem->origin.steps;
-    /* A limit that nobody expects to be reached says little. */
+    /* with no predicted count, the limit on steps says little, as it is rarely reached */
     return !stencil_stop_has_criterion(&problem->stop) ? left
            : isnan(predicted)                          ? 0.01 * left
                                                        : fmax(fmin(left, predicted), 0);
@@ -38,7 +38,8 @@ static stencil_candidate *candidate_of(const stencil_tune *t, int racer) {
     return &t->choice->item[t->racer[racer].candidate];
 }
 
-/* A plan for this machine, whose driver is asked about the kernel. */
+/* Completes a candidate's plan for this machine, which queries the driver about its kernel; false: it is
+ * impossible. */
 static bool plan_here(stencil_candidate *c, const stencil_problem *problem, stencil_machine *machine) {
     if (stencil_plan_here(&c->plan, problem, &c->options, machine) != STENCIL_OK) {
         snprintf(c->why, sizeof c->why, "%.150s", stencil_error_last()->message);
@@ -53,7 +54,8 @@ static bool is_alike(const stencil_plan *a, const stencil_plan *b) {
            a->sweep == b->sweep && a->backend == b->backend && a->cut.parts == b->cut.parts;
 }
 
-/* The next one to time, or -1. */
+/* Returns the index of the next candidate to time, or -1 if no candidate is predicted to take at most most_s.
+ */
 static int pick(const stencil_tune *t, double most_s) {
     int best = -1;
     double best_s = INFINITY;
@@ -75,13 +77,14 @@ static int pick(const stencil_tune *t, double most_s) {
     return best;
 }
 
-/* Returns `steps` or more: whole passes, of which a part costs as much as all of it. */
+/* Rounds the number of steps up to whole passes, because a pass of fewer steps costs as much as a whole one.
+ */
 static int64_t whole_passes(const stencil_candidate *c, double steps) {
     const int64_t depth = c->plan.depth > 1 ? c->plan.depth : 1;
     return ((int64_t)fmin(fmax(ceil(steps), 2), 1 << 24) + depth - 1) / depth * depth;
 }
 
-/* Adds a racer next to those with their cells in the same places: between other turns cells are copied. */
+/* Adds a racer after those that share its cell arrays, because a change to other arrays copies the cells. */
 static void add_racer(stencil_tune *t, int candidate) {
     const stencil_candidate *c = &t->choice->item[candidate];
     const stencil_plan *plan = &c->plan;
@@ -95,8 +98,9 @@ static void add_racer(stencil_tune *t, int candidate) {
         (stencil_racer){.candidate = candidate, .steps = whole_passes(c, t->turn_s / c->cost.step_s)};
 }
 
-/* Turns end where residuals are checked, so that all have as many of them; where they are checked seldom,
- * behind full graphs, unless steps are so long that a launch hardly counts. */
+/* Returns the step where a racer's steps in a round end. This is a checked step, so that all racers have as
+ * many checks; if checks are rare, the step after full CUDA graphs, unless steps are so long that launches
+ * hardly count. */
 static int64_t turn_end(const stencil_tune *t, int64_t step, int64_t steps) {
     const int64_t every = t->problem->stop.check_every;
     if (every <= 4 * steps)
@@ -105,7 +109,7 @@ static int64_t turn_end(const stencil_tune *t, int64_t step, int64_t steps) {
                                : step + (steps + GRAPH_STEPS - 1) / GRAPH_STEPS * GRAPH_STEPS + 1;
 }
 
-/* Leaves out who there are no steps for. */
+/* Removes the last racers until the race fits into part_of_run of the steps. */
 static void limit_steps(stencil_tune *t, double steps) {
     for (; t->count > 1; t->count--) {
         double round = 0;
@@ -128,7 +132,7 @@ stencil_status stencil_tune_start(stencil_tune *t, stencil_choice *choice, const
     }
     const double step_s = choice->item[choice->chosen].cost.step_s, steps = stencil_tune_steps(problem);
     t->turn_s = fmax(fmin(turn_share * steps * step_s, turn_most_s[effort]), turn_least_s);
-    /* On several GPUs there are more kinds. */
+    /* runs on several GPUs have more kinds of plans */
     const int most[] = {1, choice->asked.gpu_count > 1 ? 4 : 3, 12, STENCIL_RACE_MAX};
     const bool all = effort == STENCIL_EFFORT_EXHAUSTIVE;
     const int rounds[] = {1, 6, STENCIL_ROUNDS_MAX, 8};
@@ -146,8 +150,9 @@ stencil_status stencil_tune_start(stencil_tune *t, stencil_choice *choice, const
     return STENCIL_OK;
 }
 
-/* The candidate is told what was measured: but for the first sample, where there are more. As little as that
- * is as uncertain as all samples are apart; one says nothing of it. */
+/* Sets a candidate's measured time to the median of its samples, without the first one if there are more. Its
+ * uncertainty is half of the interquartile range, with one or two samples the range including the first
+ * sample, and with a single sample the time itself. */
 static void evaluate(const stencil_tune *t, int k) {
     const stencil_racer *r = &t->racer[k];
     stencil_candidate *c = candidate_of(t, k);
@@ -169,7 +174,7 @@ static double least_s(const stencil_racer *r) {
     return least;
 }
 
-/* The end of a round: those that are far behind leave, but nobody for its first turn, which anything may have
+/* Ends a round of the race: slow racers leave, but none after its first sample, which may have been
  * disturbed. */
 static void end_round(stencil_tune *t) {
     double best_s = INFINITY;
@@ -187,7 +192,7 @@ static double pessimistic_s(const stencil_candidate *c) {
     return c->step_s + c->spread_s;
 }
 
-/* Gives the steps to the racer whose turn it is; false: it cannot make them, and leaves the race. */
+/* Makes the run use the plan of the current racer; on failure returns false and removes the racer. */
 static bool lets_run(stencil_tune *t) {
     stencil_candidate *c = candidate_of(t, t->turn);
     if (stencil_run_replan(t->run, &c->plan) == STENCIL_OK) {
@@ -201,7 +206,8 @@ static bool lets_run(stencil_tune *t) {
     return false;
 }
 
-/* The best one that can goes on; where none of them can, whoever has made the steps so far. */
+/* Ends the race: the best racer whose plan can be used continues the run or, if none can, the current plan
+ * does. */
 static void finish(stencil_tune *t) {
     t->done = true;
     do {
@@ -213,7 +219,7 @@ static void finish(stencil_tune *t) {
     stencil_run_settle(t->run);
 }
 
-/* Whose turn is next, unless the race is over. */
+/* Starts the steps of the next racer, or ends the race. */
 static void go_on(stencil_tune *t) {
     do {
         if (t->turn >= t->count)
@@ -247,7 +253,7 @@ static stencil_status look(void *context, stencil_report *report) {
     const double step_s = (report->compute_s - t->mark_s) / (double)(report->steps - t->mark);
     r->sample[r->samples++] = step_s;
     evaluate(t, t->turn);
-    if (step_s * (double)r->steps > t->turn_s) /* where it is slower than predicted, by whatever factor */
+    if (step_s * (double)r->steps > t->turn_s) /* slower than predicted: make fewer steps */
         r->steps = whole_passes(candidate_of(t, t->turn), t->turn_s / step_s);
     t->turn++;
     go_on(t);
@@ -262,7 +268,7 @@ stencil_observer stencil_tune_observer(stencil_tune *t) {
     return (stencil_observer){.context = t, .next = next_look, .at = look, .any_step = true};
 }
 
-/* "25 % slower", "41.8 times as long". */
+/* Writes a ratio as "25 % slower" or "41.8 times as long". */
 static void explain_ratio(char why[STENCIL_WHY_CHARS], const char *before, double ratio) {
     snprintf(why, STENCIL_WHY_CHARS, ratio > 10 ? "%s%.3g times as long" : "%s%.3g %% slower", before,
              ratio > 10 ? ratio : 100 * (ratio - 1));
@@ -271,7 +277,7 @@ static void explain_ratio(char why[STENCIL_WHY_CHARS], const char *before, doubl
 void stencil_tune_explain(const stencil_tune *t) {
     const stencil_choice *choice = t->choice;
     stencil_candidate *best = &choice->item[choice->chosen];
-    const bool cut_short = t->next > 0 && !t->done; /* a race has begun */
+    const bool cut_short = t->next > 0 && !t->done; /* a race has begun but not ended */
     if (cut_short)
         snprintf(best->why, sizeof best->why, "made the last steps; the race was not over");
     for (int i = 0; i < choice->possible; i++) {

@@ -1,17 +1,17 @@
-/* A CUDA graph of many passes, replayed. Between two residual checks all passes of a cycle of length 1
- * are alike but for the buffer they start from, so two graphs, one for each, serve the whole run; what does
- * not fill a graph, and the passes whose last step is checked, are launched as usual. Inside a graph the
- * launches are programmatic: the next pass's blocks are set up while this pass's drain, and wait for its end
- * (griddepcontrol.wait) before they read. On a CPU there is nothing to replay: a parallel loop per step. */
+/* A CUDA graph of many passes, replayed. Between two residual checks, with a cycle of length 1, passes differ
+ * only in the buffer they start from, so two graphs, one per buffer, serve the whole run; passes that do not
+ * fill a graph or whose last step is checked are launched as usual. Inside a graph the launches are
+ * programmatic: the blocks of the next pass are scheduled while the current pass drains, and wait for its end
+ * (griddepcontrol.wait) before they read. On a CPU this strategy is a parallel loop per step. */
 #include <stdlib.h>
 
 #include "solver/run/strategy.h"
 
-/* Passes of a graph: even, so that a replay ends in the buffer that it started from. */
+/* Number of passes in a graph; even, so that a replay ends in the buffer that it started from. */
 enum { GRAPH_PASSES = 64 };
 
 #ifdef STENCIL_HAVE_CUDA
-/* None of them is checked. */
+/* Launches the passes of a graph during its capture; no step of a graph is checked. */
 static stencil_status launch_passes(const stencil_gpu_part *gpu, int from) {
     stencil_kernel_args args = gpu->args;
     args.schedule.check_every = INT64_MAX;
@@ -41,23 +41,24 @@ static stencil_status capture(stencil_gpu_part *gpu, int from, cudaGraphExec_t *
     return STENCIL_OK;
 }
 
-/* Steps that can be made from `step` on before the next pass that is checked, and the last one of the batch,
- * which may be. */
+/* Returns how many steps can be made after step `step` before the next checked pass, without the last pass of
+ * the batch, which may be checked. */
 static int64_t plain_steps(const stencil_schedule *schedule, int64_t depth, int64_t step, int64_t end) {
     const int64_t most = stencil_checked_most(schedule, depth), last = most > 1 ? most : 1,
                   to_check = schedule->check_every - step % schedule->check_every;
     return (to_check < end - step ? to_check : end - step) - last;
 }
 
-/* Tells whether the pass begins a graph, which holds the weights of the steps from 0 or 1 on: it fits where a
- * cycle begins again there. */
+/* Tells whether a graph is replayed for the pass. A graph holds the weights of the steps from 0 or 1 on, so a
+ * cycle must begin at the same buffer. */
 static bool replays(const stencil_gpu_run *run, const stencil_batch *batch, const stencil_pass *pass) {
     const int64_t depth = run->plan->depth,
                   plain = plain_steps(&run->schedule, depth, pass->first, batch->first + batch->count);
     return (pass->first - pass->from) % run->cycle_length == 0 && plain >= GRAPH_PASSES * depth;
 }
 
-/* A graph of passes cannot be made in vain: its second one overwrites what the run would end with. */
+/* Queues the next pass while the host waits for a residual. A graph cannot be queued like that: its second
+ * pass would overwrite the result if the residual ends the run. */
 static stencil_status queue_ahead(stencil_gpu_run *run, const stencil_batch *batch, stencil_pass *pass) {
     if (!replays(run, batch, pass))
         return stencil_gpu_launch_pass(&run->part[0], pass);

@@ -1,4 +1,5 @@
-/* A launch per step, queued by the loop of solver/run/host_loop.c: what the host waits for besides. */
+/* Strategies with a launch per step, queued by solver/run/host_loop.c; they differ in what the host waits
+ * for. */
 #include "solver/run/strategy.h"
 
 #ifdef STENCIL_HAVE_CUDA
@@ -29,7 +30,7 @@ static stencil_status queue_event_sync(stencil_gpu_run *run, const stencil_batch
 }
 #endif
 
-/* A launch per step, queued in a stream: the end of a kernel is the barrier, and the host waits only where it
+/* A launch per step, queued in a stream: the end of a kernel is the barrier, and the host waits only when it
  * checks a residual (implicit CPU synchronisation of Xiao and Feng, IPDPS 2010). */
 const stencil_strategy stencil_strategy_relaunch = {.queue_gpu = STENCIL_ON_GPU(queue_launch),
                                                     .queue_ahead = STENCIL_ON_GPU(queue_launch)};
@@ -41,5 +42,5 @@ const stencil_strategy stencil_strategy_stream_sync = {.queue_gpu = STENCIL_ON_G
 /* The host waits for the whole device after every step. */
 const stencil_strategy stencil_strategy_device_sync = {.queue_gpu = STENCIL_ON_GPU(queue_device_sync)};
 
-/* The host records an event behind every step and waits for it. */
+/* The host records an event after every step and waits for it. */
 const stencil_strategy stencil_strategy_event_sync = {.queue_gpu = STENCIL_ON_GPU(queue_event_sync)};

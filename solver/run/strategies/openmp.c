@@ -1,7 +1,7 @@
-/* One host thread per GPU: each launches the step on its own, waits for its stream, and all meet at an OpenMP
- * barrier. Ghost cells go into the ghost cells of other parts by the sweep's own stores, or by copies in the
- * same stream; with overlap the edges are computed first and copied while the rest is. On a CPU one team of
- * threads makes all steps, with the compiler's barrier between them. */
+/* One host thread per GPU: each thread launches the steps of its part, waits for its stream, and meets the
+ * other threads at an OpenMP barrier. Ghost cells of other parts are written by the sweep itself, or by
+ * copies in the same stream; with overlap the edges are computed first and copied while the inner cells are
+ * computed. On a CPU one team of threads makes all steps, with the compiler's barrier between them. */
 #include <math.h>
 #include <omp.h>
 #include <sched.h>
@@ -13,23 +13,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* State that the threads share. Thread 0 writes its decisions before a barrier, all read them after it. */
+/* State shared by the host threads. Thread 0 writes its decisions before a barrier, all threads read them
+ * after the barrier. */
 typedef struct loop {
     const stencil_batch *batch;
     stencil_outcome *outcome;
-    stencil_status failed; /* of any thread */
+    stencil_status failed; /* status of a thread that failed, or OK */
 } loop;
 
-/* The next pass's launch, queued while this one runs, so that launching takes no time of its own: behind a
- * gate that the host opens after the barrier. Behind each pass the stream writes the number of its last step
- * to the host, which cannot wait for the stream, since it does not get past the gate; and sees it sooner. (A
- * second stream for every other pass takes 1.2 us more per step on an H200.) */
+/* A gate in a stream, which hides launch times: the next pass is queued while the current one runs, after a
+ * wait for a word that the host writes after the barrier. After each pass the stream writes the number of its
+ * last step to host memory: the host cannot synchronise with a stream that waits at the gate, and sees the
+ * word sooner. (A second stream for every other pass takes 1.2 us more per step on an H200.) */
 typedef CUresult (*stream_word)(CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned flags);
 typedef struct gate {
-    stream_word wait, write;   /* NULL: not possible here, every pass is launched when its time has come */
-    volatile uint32_t *opened; /* pinned: steps that may begin */
-    volatile uint32_t *done;   /* pinned: steps that have ended */
-    int64_t queued;            /* the steps before the pass that is queued behind the gate; 0: none is */
+    stream_word wait, write;   /* NULL: not supported; each pass is launched after the barrier */
+    volatile uint32_t *opened; /* pinned: passes that start after at most this many steps may begin */
+    volatile uint32_t *done;   /* pinned: number of steps that have ended */
+    int64_t queued;            /* number of steps before the pass that waits at the gate; 0: none waits */
 } gate;
 
 enum { LINE_WORDS = 32 };
@@ -42,12 +43,12 @@ static bool find_word(const char *name, stream_word *function) {
         (void)cudaGetLastError();
         return false;
     }
-    memcpy(function, &address, sizeof *function); /* ISO C has no conversion for it */
+    memcpy(function, &address, sizeof *function); /* ISO C cannot cast to a function pointer */
     return true;
 }
 
-/* Parts that share a GPU share queues of its driver, too, where one that waits at its gate would be in the
- * way. */
+/* Creates the gate of a part, unless parts share its GPU: they share driver queues, too, which a waiting pass
+ * would block. */
 static stencil_status create_gate(stencil_gpu_part *gpu, void *gates) {
     gate *g = (gate *)gates + gpu->part;
     stream_word wait, write;
@@ -65,7 +66,7 @@ static stencil_status create_gate(stencil_gpu_part *gpu, void *gates) {
     return STENCIL_OK;
 }
 
-/* Lets whatever is queued run to its end. */
+/* Opens the gate, so that queued passes end, and frees it. */
 static void destroy_gate(stencil_gpu_part *gpu, gate *g) {
     if (g->opened != NULL)
         *g->opened = (uint32_t)g->queued;
@@ -80,7 +81,7 @@ static stencil_status use_word(stream_word function, cudaStream_t stream, volati
     return STENCIL_OK;
 }
 
-/* The launch of a pass, and the word behind it. */
+/* Launches a pass, and queues the write of its last step after it. */
 static stencil_status launch_in(stencil_gpu_part *gpu, const gate *g, const stencil_pass *pass) {
     TRY(stencil_gpu_advance(gpu, pass));
     return g->write != NULL ? use_word(g->write, gpu->stream, g->done, pass->first + pass->steps,
@@ -88,14 +89,15 @@ static stencil_status launch_in(stencil_gpu_part *gpu, const gate *g, const sten
                             : STENCIL_OK;
 }
 
-/* Queues a pass behind the gate. */
+/* Queues a pass that waits at the gate. */
 static stencil_status queue(stencil_gpu_part *gpu, gate *g, const stencil_pass *pass) {
     TRY(use_word(g->wait, gpu->stream, g->opened, pass->first, CU_STREAM_WAIT_VALUE_GEQ));
     g->queued = pass->first;
     return launch_in(gpu, g, pass);
 }
 
-/* Waits for the pass up to `step`: for its word, looking now and then whether the stream has failed. */
+/* Waits until the pass up to `step` has ended, by polling the word that the stream writes; queries the stream
+ * for errors now and then. */
 static stencil_status wait_for(const stencil_gpu_part *gpu, const gate *g, int64_t step) {
     if (g->write == NULL) {
         TRY_CUDA(cudaStreamSynchronize(gpu->stream));
@@ -112,8 +114,8 @@ static stencil_status wait_for(const stencil_gpu_part *gpu, const gate *g, int64
     return STENCIL_OK;
 }
 
-/* One pass: begun by opening its gate or by launching it; the next one, NULL where the residual or the user
- * may end the run before it, is queued while it runs. */
+/* Makes one pass: opens its gate or, if it is not queued, launches it. The pass `next` is queued meanwhile;
+ * NULL: the residual or an observer may end the run before the next pass. */
 static stencil_status make_pass(stencil_gpu_part *gpu, gate *g, const stencil_pass *pass,
                                 const stencil_pass *next) {
     if (g->queued == pass->first && pass->first > 0)
@@ -125,7 +127,8 @@ static stencil_status make_pass(stencil_gpu_part *gpu, gate *g, const stencil_pa
     return wait_for(gpu, g, pass->first + pass->steps);
 }
 
-/* Meets all threads at a barrier; returns whether none has failed, so that they go on or leave together. */
+/* Waits for all threads at a barrier; returns whether no thread has failed, so that all threads continue or
+ * all leave. */
 static bool all_well(loop *l, stencil_status status) {
     if (status != STENCIL_OK)
         __atomic_store_n(&l->failed, status, __ATOMIC_RELAXED);
@@ -143,14 +146,15 @@ static stencil_status combine(stencil_gpu_part *gpu) {
     return stencil_gpu_wait(gpu);
 }
 
-/* Ends a pass, in one thread only: finds whether the loop goes on, by the residual and the observers. */
+/* Ends a pass, in one thread only: the residual and the observers decide whether the loop goes on. */
 static void decide(stencil_gpu_part *gpu, loop *l, int64_t step, bool check) {
     const double residual = check ? stencil_gpu_residual(gpu->run) : NAN;
     stencil_host_loop_end(&gpu->run->schedule, gpu->plan, l->batch, step, residual, l->outcome);
 }
 
-/* Makes a part's steps of a batch. Where thread 0 polls, it tells the others the result, which costs a second
- * barrier. A failing thread never leaves the others at one: every all_well() is passed by all. */
+/* Makes the steps of a batch of one part. Where thread 0 polls, a second barrier passes its result to the
+ * other threads. All threads reach every all_well(), so a failing thread leaves no thread waiting at a
+ * barrier. */
 static stencil_status batch_part(stencil_gpu_part *gpu, void *context) {
     loop *l = context;
     gate *g = (gate *)gpu->run->loop + gpu->part;

@@ -1,19 +1,20 @@
-/* The persistent loop: all steps in one launch with a barrier between them; residual, decision and progress
- * live where the steps are made. On a CPU that is a team of threads (solver/run/team.c). Which barrier: the
- * name of the strategy. */
+/* The persistent loop: one launch makes all steps, with a barrier between them; residuals, decisions and
+ * progress stay on the device. On a CPU a team of threads does the same (solver/run/team.c). Strategies of
+ * this loop are named after their barrier. */
 #include <time.h>
 
 #include "solver/run/strategy.h"
 
 #ifdef STENCIL_HAVE_CUDA
-/* One part's launch: of single steps, or of passes of several. */
+/* Launches the persistent kernel of one part, for single steps or for passes of several steps. */
 static stencil_status launch(stencil_gpu_part *gpu, const stencil_batch *batch) {
     const stencil_plan *plan = gpu->plan;
     const stencil_kernel_launch launch = stencil_plan_launch(plan, plan->depth, false);
     stencil_kernel_args *s = &gpu->args;
     stencil_gpu_set_steps(gpu, s, batch->first, batch->count, batch->from);
     gpu->args.mailbox->step = batch->first;
-    /* Parts that share a GPU fit on it together because the plan shares out its multiprocessors. */
+    /* Kernels that share a GPU are resident together because the plan divides its multiprocessors among them.
+     */
     const stencil_grid grid = {.blocks = (unsigned)plan->part[gpu->part].grid_blocks,
                                .block_x = (unsigned)launch.block_x,
                                .block_y = (unsigned)launch.block_y,
@@ -23,8 +24,8 @@ static stencil_status launch(stencil_gpu_part *gpu, const stencil_batch *batch) 
     return stencil_grid_launch(launch.function, &grid, s, gpu->stream);
 }
 
-/* Waits for the launch, polling as its mailbox says how far it is. Short ones are not slept through, long
- * ones not by more than a small part of them. */
+/* Waits for the launch, and polls the observers with the progress in its mailbox. The host sleeps only during
+ * long launches, for a small fraction of the time waited so far. */
 static stencil_status wait(stencil_gpu_part *gpu, const stencil_batch *batch) {
     const double start_s = stencil_clock_s();
     for (;;) {
@@ -48,13 +49,13 @@ static stencil_status launch_and_wait(stencil_gpu_part *gpu, void *context) {
     TRY(launch(gpu, batch));
     TRY_CUDA(cudaEventRecord(gpu->end, gpu->stream));
     TRY(wait(gpu, batch));
-    /* Not queued behind the kernel: a copy that waits may keep another part's kernel from starting. */
+    /* The copy is not queued before the wait: a pending copy may keep another part's kernel from starting. */
     TRY_CUDA(cudaMemcpyAsync(gpu->control_host, gpu->args.control, sizeof *gpu->control_host,
                              cudaMemcpyDeviceToHost, gpu->stream));
     return stencil_gpu_wait(gpu);
 }
 
-/* Collects what the launch has found; every part has found the same. */
+/* Reads the outcome of the launch from part 0; all parts must have found the same outcome. */
 static stencil_status collect(stencil_gpu_run *run, const stencil_batch *batch, stencil_outcome *outcome) {
     stencil_gpu_part *gpu = &run->part[0];
     const stencil_control *control = gpu->control_host;
@@ -71,12 +72,13 @@ static stencil_status collect(stencil_gpu_run *run, const stencil_batch *batch, 
     return STENCIL_OK;
 }
 
-/* One part's passes. */
+/* Launches the persistent kernel of one part for passes of several steps. */
 static stencil_status launch_passes(stencil_gpu_part *gpu, const stencil_batch *batch) {
     stencil_kernel_args *s = &gpu->args;
     const int64_t last = batch->first + batch->count, check = stencil_schedule_next(&s->schedule, last);
     int64_t *absent = &s->fault.absent_step;
-    /* A pass that is checked has no barrier: who is absent in it is so at the one before, or at the next. */
+    /* A checked pass is a launch without a barrier, so an absence in it is moved to the barrier before or
+     * after. */
     if (*absent > last && *absent <= check && check - last <= stencil_checked_most(&s->schedule, s->depth))
         *absent = last;
     if (*absent > 0 && *absent <= batch->first)
@@ -93,8 +95,8 @@ static stencil_status launch_checked(stencil_gpu_run *run, const stencil_pass *p
     return STENCIL_OK;
 }
 
-/* Passes of several steps: a launch of all up to the next one that is checked, which is a launch of its own.
- * A launch that ends elsewhere was asked to, or blocks have given up. */
+/* Makes passes of several steps: one launch up to the next checked pass, which is a separate launch. A launch
+ * that ends early was interrupted, or its barrier timed out. */
 static stencil_status queue_gpu(stencil_gpu_run *run, const stencil_batch *batch, stencil_pass *pass) {
     const int64_t depth = run->plan->depth, end = batch->first + batch->count,
                   check = stencil_schedule_next(&run->schedule, pass->first),

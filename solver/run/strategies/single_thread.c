@@ -1,11 +1,11 @@
-/* One host thread drives all GPUs: a step of a part waits, in its stream, for the event behind the step
- * before of every part that it exchanges cells with. That is enough in both directions: what it reads has
- * arrived, and the ghost cells that it writes into have been read, since two buffers take turns. The host
- * waits only where it checks a residual. */
+/* One host thread drives all GPUs: a step of a part waits, in its stream, for events recorded after the
+ * previous step of all parts that it exchanges cells with. This orders both directions: the ghost cells that
+ * the step reads have arrived, and the ghost cells that it overwrites have been read, since two buffers
+ * alternate. The host waits only when it checks a residual. */
 #include "solver/run/strategy.h"
 
 #ifdef STENCIL_HAVE_CUDA
-/* Parts that part `part` exchanges cells with. */
+/* Returns the set of parts that part `part` exchanges cells with, a bit per part. */
 static uint32_t partners(const stencil_gpu_run *run, int part) {
     uint32_t set = 0;
     const stencil_domain *d = &run->part[part].args.domain;
