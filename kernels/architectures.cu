@@ -2,7 +2,8 @@
 #include "base/cuda.h"
 #include "kernels/table.h"
 
-/* Each device code in the build has its own. */
+/* The compute capability that this device code was compiled for; each device code in the build has its own
+ * value. */
 #ifdef __CUDA_ARCH__
 static __device__ int compiled_for = __CUDA_ARCH__ / 10;
 #else

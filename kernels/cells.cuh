@@ -1,5 +1,5 @@
-/* Means of a thread to update cells: point sets that are known at compile time, so that loops over points
- * unroll into straight lines of fma, and 16-byte accesses, by the same names for float and double. */
+/* What a thread uses to update cells: point sets that are known at compile time, so that loops over points
+ * unroll into sequences of fma, and 16-byte accesses with the same names for float and double. */
 #pragma once
 
 #include <type_traits>
@@ -10,7 +10,8 @@
 
 namespace stencil {
 
-/* f(integral_constant) of First, First + 1 ... Last - 1: a loop whose counter is a constant in each turn. */
+/* Calls f(integral_constant) for First, First + 1 ... Last - 1: a loop whose counter is a constant in each
+ * iteration. */
 template <int First, class F, int... I>
 __device__ __forceinline__ void call_each(std::integer_sequence<int, I...>, F f) {
     (f(std::integral_constant<int, First + I>()), ...);
@@ -19,9 +20,9 @@ template <int First, int Last, class F> __device__ __forceinline__ void for_cons
     call_each<First>(std::make_integer_sequence<int, Last - First>(), f);
 }
 
-/* f(i) of 0 ... Count - 1, in loops that are unrolled: over what a thread has in registers, which are named
- * one by one. With more counts f(i, j) and f(i, j, k), the last of which changes first. It is for turns that
- * decide nothing: around branches the compiler makes less of it than of a loop that stands there. */
+/* Calls f(i) for 0 ... Count - 1 in an unrolled loop, for arrays that a thread keeps in registers. With more
+ * counts it calls f(i, j) and f(i, j, k), where the last index changes first. For iterations without
+ * branches: around branches compilers make slower code of it than of a plain loop. */
 template <int Count, class F> __device__ __forceinline__ void unrolled(F f) {
 #pragma unroll
     for (int i = 0; i < Count; i++)
@@ -33,8 +34,8 @@ template <int Count, int Next, int... More, class F> __device__ __forceinline__ 
         unrolled<Next, More...>([&](auto... j) { f(i, j...); });
 }
 
-/* A point set. The streaming axis is the one a thread walks along (y in 2D, z in 3D), the cross axis is the
- * other one that is not x (none in 2D). */
+/* A point set. The streaming axis is the one that a thread walks along (y in 2D, z in 3D); the cross axis is
+ * the remaining axis besides x (none in 2D). */
 template <int Rank, stencil_rule Rule, int Radius> struct points {
     static constexpr stencil_rule rule = Rule;
     static constexpr int rank = Rank, radius = Radius, radius_z = Rank == 3 ? Radius : 0, cross = radius_z;
@@ -43,7 +44,8 @@ template <int Rank, stencil_rule Rule, int Radius> struct points {
         return stencil_rule_contains(Rule, Radius, dz, dy, dx);
     }
 
-    /* Points before (dz, dy, dx) in ascending order: its number, where it is one. */
+    /* Returns the number of points before (dz, dy, dx) in ascending order, which is the index of (dz, dy, dx)
+     * if that is a point. */
     __host__ __device__ static constexpr int number(int dz, int dy, int dx) {
         int before = 0;
         for (int z = -radius_z; z <= radius_z; z++)
@@ -53,7 +55,7 @@ template <int Rank, stencil_rule Rule, int Radius> struct points {
         return before;
     }
     static constexpr int count = number(Radius + 1, 0, 0);
-    /* f(k, dz, dy, dx) of all points k in ascending order. */
+    /* Calls f(k, dz, dy, dx) for all points k in ascending order. */
     template <class F> __device__ __forceinline__ static void each(F f) {
         int k = 0;
 #pragma unroll
@@ -77,9 +79,9 @@ template <int Rank, stencil_rule Rule, int Radius> struct points {
                 reach = dx;
         return reach;
     }
-    /* Farthest streaming offset at which rows of this cross offset are read `beside` cells from the thread's
-     * own along x, or farther (the shapes are symmetric); -1: nowhere. A star reads cells beside its own in
-     * the middle row only. */
+    /* Returns the farthest streaming offset at which rows of this cross offset are read at least `beside`
+     * cells away along x from the thread's cells (the shapes are symmetric); -1: none. A star reads such
+     * cells in the middle row only. */
     __host__ __device__ static constexpr int ahead(int cross_offset, int beside) {
         int farthest = -1;
         for (int m = 0; m <= Radius; m++)
@@ -96,7 +98,8 @@ template <stencil_shape_id Id> struct points_of;
 #include "kernels/stencils.def"
 template <stencil_shape_id Id> using named_points = typename points_of<Id>::type;
 
-/* f(a cell of the precision, whether for general problems as a type): where templates are chosen. */
+/* Calls f(a value of the precision's type, true_type for general problems or false_type), to choose
+ * templates. */
 template <class F> auto with_kind(stencil_precision precision, bool general, F f) {
     if (precision == STENCIL_FLOAT64)
         return general ? f(double(), std::true_type()) : f(double(), std::false_type());

@@ -1,4 +1,4 @@
-/* The first reduction level as a kernel of its own, for loops driven by the host. */
+/* The kernel of the residual's first reduction level, for time loops that the host drives. */
 #include "kernels/residual.cuh"
 #include "kernels/table.h"
 

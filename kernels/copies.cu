@@ -1,4 +1,4 @@
-/* The copies of edge cells as a kernel of its own. */
+/* The kernel that copies edge cells into ghost cells. */
 #include "kernels/copies.cuh"
 #include "kernels/table.h"
 

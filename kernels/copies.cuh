@@ -1,11 +1,12 @@
-/* The copies of edge cells behind a pass whose sweep does not make them. */
+/* The copies of edge cells into ghost cells, after a pass whose sweep does not write these copies. */
 #pragma once
 
 #include "kernels/ghosts.cuh"
 
 namespace stencil {
 
-/* Units of `unit` cells at the low and at the high edge of an axis, which has `n` of them. */
+/* The units of `unit` cells that contain edge cells, at the low and at the high edge of an axis with `n`
+ * units. */
 struct edge_units {
     int64_t low, high;
     __device__ edge_units(const stencil_domain &d, int axis, int64_t n, int64_t unit) {
@@ -22,8 +23,8 @@ struct edge_units {
     }
 };
 
-/* Writes the copies of the edge cells of buffer `to` of a part, with all blocks: of whole planes at the edges
- * along z, of whole rows at those along y, and of the vectors at both ends of all other rows. */
+/* Writes the copies of all edge cells of buffer `to` of a part, with all blocks: of whole planes at the edges
+ * along z, of whole rows at the edges along y, and of the vectors at both ends of all other rows. */
 template <class T> __device__ void copy_edges(const stencil_domain &d, int to) {
     constexpr int V = vector_cells<T>;
     const int64_t nx = d.n[STENCIL_X], ny = d.n[STENCIL_Y], nz = d.n[STENCIL_Z], across = (nx + V - 1) / V;

@@ -1,31 +1,31 @@
-/* The CPU twin of the kernels: the same cells by the same expression, vectorised over rows. Each instruction
- * set has its own compiled copy (function multiversioning); all copies give the same bits. */
+/* The CPU versions of the kernels: they update the same cells by the same expression, vectorised along rows.
+ * Each instruction set has its own compiled copy; all copies give the same bits. */
 #pragma once
 
 #include "kernels/sweep.h"
 
-/* The least stack of a thread that runs kernels: they keep up to 64 KiB of results there. */
+/* The least stack of a thread that runs CPU sweeps, which keep up to 64 KiB of results on the stack. */
 #define STENCIL_CPU_STACK_BYTES (256 * 1024)
 
 /* Arguments of a CPU sweep for one pass. */
 typedef struct stencil_cpu_pass {
     stencil_sweep_id sweep;
-    int from;                                          /* the buffer that is read; the other one is written */
-    int64_t first, last;                               /* rows of domain->n (row = z*ny + y) */
-    int steps;                                         /* 1 … the depth of the plan */
-    const stencil_weights *weights[STENCIL_DEPTH_MAX]; /* [steps] */
-    bool streaming;             /* results bypass the cache (for fields larger than it) */
-    int64_t tile[STENCIL_AXES]; /* of a deep sweep: rows (3D) and columns of a strip, the latter a multiple of
-                                   STENCIL_PARTIAL_CELLS */
-    void
-        *scratch; /* what such a sweep keeps between steps: stencil_pipeline_bytes(), on a 64-byte boundary */
-    double *partial; /* where the residual's partial sums go, that of the part's first partial sum; NULL: the
-                      last step is not checked */
+    int from;            /* the buffer that the pass reads; it writes the other one */
+    int64_t first, last; /* range of rows to update (row = z*ny + y) */
+    int steps;           /* steps of the pass, 1 … the depth of the plan */
+    const stencil_weights *weights[STENCIL_DEPTH_MAX]; /* [steps]: the weights of each step */
+    bool streaming;             /* results bypass the cache (for fields larger than the cache) */
+    int64_t tile[STENCIL_AXES]; /* for sweeps of several steps at once: rows (3D) and columns of a strip;
+                                   columns are a multiple of STENCIL_PARTIAL_CELLS */
+    void *scratch; /* what a sweep of several steps keeps between steps: stencil_pipeline_bytes() bytes, on a
+                      64-byte boundary */
+    double *partial; /* the part's first partial sum of the residual; NULL: the last step is not checked */
     stencil_norm norm;
 } stencil_cpu_pass;
 
-/* Rows (2D) or planes (3D) of a step that the pipeline sweep makes before those of the next step; rows or
- * planes in the ring that it keeps of a step, the last ones of a strip: a power of two. */
+/* Returns the rows (2D) or planes (3D) of a step that the pipeline sweep updates before those of the next
+ * step; stencil_pipeline_ring() returns how many rows or planes of a step its ring buffer keeps, the most
+ * recent ones of a strip: a power of two. */
 static inline int64_t stencil_pipeline_group(int rank) {
     return rank == 2 ? 4 : 2;
 }
@@ -33,16 +33,17 @@ static inline int64_t stencil_pipeline_ring(int rank, int radius) {
     const int64_t least = 2 * radius + stencil_pipeline_group(rank);
     return least <= 4 ? 4 : least <= 8 ? 8 : 16;
 }
-/* Columns, and in 3D rows, beside those of a strip, on each side. A strip has as many rows itself where the
- * next one along y goes on. */
+/* Returns the columns, and stencil_pipeline_rows() the rows (3D only), that a strip is extended by on each
+ * side. A strip that another strip continues along y has at least as many rows itself. */
 static inline int64_t stencil_pipeline_columns(int depth, int radius) {
     const int64_t line = 64 / (int64_t)sizeof(float);
-    return ((int64_t)depth * radius + 2 * line - 1) / line * line; /* computed in whole lines */
+    return ((int64_t)depth * radius + 2 * line - 1) / line * line; /* rounded up to whole cache lines */
 }
 static inline int64_t stencil_pipeline_rows(int rank, int depth, int radius) {
     return rank == 2 ? 0 : (int64_t)depth * radius;
 }
-/* Cells of a ring from row to row, and from one of its rows (2D) or planes to the next. */
+/* Returns the cells between rows of a ring buffer; stencil_pipeline_plane() returns those between its rows
+ * (2D) or planes (3D). */
 static inline int64_t stencil_pipeline_row(int depth, int radius, int64_t columns) {
     return columns + 2 * stencil_pipeline_columns(depth, radius);
 }
@@ -56,9 +57,9 @@ static inline int64_t stencil_pipeline_ring_bytes(int rank, int depth, int radiu
     return depth * stencil_pipeline_ring(rank, radius) * stencil_pipeline_plane(rank, depth, radius, tile) *
            cell_bytes;
 }
-/* Bytes of a pass of at most `planes` planes: the rings, and the rows before seams, some more than there are,
- * so that those of a strip do not take the place of those that it still reads; and a row that nobody writes,
- * but vectors at the end of the last one read. */
+/* Returns the scratch bytes of a pass of at most `planes` planes: the ring buffers, the rows before seams
+ * between strips, with some extra so that a strip does not overwrite rows that it still reads, and one row
+ * that nobody writes, but that vectors at the end of the last row read. */
 static inline int64_t stencil_pipeline_bytes(int rank, int depth, int radius,
                                              const int64_t tile[STENCIL_AXES], int64_t planes,
                                              int64_t cell_bytes) {
@@ -70,11 +71,11 @@ static inline int64_t stencil_pipeline_bytes(int rank, int depth, int radius,
            (rows + 1) * stencil_pipeline_row(depth, radius, tile[STENCIL_X]) * cell_bytes;
 }
 
-/* Advances rows and writes the copies of their edge cells. */
+/* A CPU sweep: updates the rows of a pass and writes the copies of their edge cells. */
 typedef void (*stencil_cpu_sweep)(const stencil_domain *domain, const stencil_cpu_pass *pass);
 
-/* Copies `count` bytes with stores that bypass the cache where the instruction set has them (the ceiling of a
- * streaming sweep); both sides aligned to 64 bytes, count a multiple of 64. */
+/* Copies `count` bytes, with stores that bypass the cache where the instruction set has them (the upper bound
+ * for streaming sweeps); both addresses aligned to 64 bytes, count a multiple of 64. */
 typedef void (*stencil_cpu_copy)(void *to, const void *from, int64_t count);
 
 /* The sweeps and the copy function of one instruction set, made by cpu_isa.c. */

@@ -1,7 +1,7 @@
 /* All CPU sweeps for one instruction set, written once for both precisions and specialised by inlining: the
- * points are constants at every call, so the loops over them unroll. The build compiles this file once for
- * each set, with CPU_ISA naming it and the compiler's flags choosing it, so that fma is one instruction
- * wherever the CPU has one. */
+ * points are constants at every call, so the loops over points unroll. The build compiles this file once for
+ * each set: CPU_ISA names the set and the compiler's flags choose it, so that fma is one instruction wherever
+ * the CPU has one. */
 #include <string.h>
 #include <tgmath.h>
 
@@ -11,14 +11,17 @@
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 #define NOINLINE      __attribute__((noinline))
 
-/* Rows that are computed at once, so many vectors of each: some rows of a plane, in 3D of as many planes. As
- * many sums as hide the latency of fma and leave registers for what they read. */
+/* The size of a block of rows that is computed at once: rows (2D: of one plane; 3D: of BLOCK_PLANES planes,
+ * together), and vectors of each row. There are enough sums to hide the latency of fma, and few enough to
+ * leave registers for the values read. */
 enum { BLOCK_ROWS = 4, BLOCK_PLANES = 2, BLOCK_VECTORS = 2 };
 
-/* Weights that may be kept, in registers or spilled, before it is better to load them again. */
+/* The most weights that are kept, in registers or spilled; sets with more load each weight again for each
+ * use. */
 enum { WEIGHTS_KEPT = 12 };
 
-/* The most planes of a band, rows of each of them (in 3D and in 2D), and what these read. */
+/* The limits of a band (rows updated together): planes, rows of each plane (3D, 2D), and the planes and rows
+ * that these read. */
 enum {
     BAND_PLANES = 4,
     BAND_SOLID_ROWS = 4,
@@ -27,10 +30,10 @@ enum {
     BAND_READ_ROWS = BAND_ROWS + 2 * STENCIL_RADIUS_MAX
 };
 
-/* A streaming sweep advances the rows of a band together, some cells of each in turn, and asks for lines so
- * far ahead (a row by itself for the next ones in such a distance). In 3D it walks through strips of rows of
- * which so many bytes stay in a core's own cache. Results that wait in the core leave in runs, one row after
- * the other. */
+/* Sizes of a streaming sweep. In 2D it updates the rows of a band together, TURN_BYTES of each row at a time,
+ * and prefetches PREFETCH_BYTES ahead. In 3D it prefetches rows about AHEAD_BYTES ahead for rows updated
+ * singly, and processes strips of rows, of which OWN_BYTES stay in a core's own cache. Results collected in
+ * the core are written in runs of RUN_BYTES, one row after another. */
 enum {
     TURN_BYTES = 256,
     LINE_BYTES = 64,
@@ -43,8 +46,8 @@ enum {
 /* NARROW is 1 where a vector is narrower than a line. */
 enum { NARROW = (int)VECTOR_BYTES < (int)LINE_BYTES };
 
-/* Limits of a row that is made by itself: its least length where vectors are whole lines, vectors at a time,
- * the most weights, and the most rows that it reads along an axis. */
+/* Limits of rows that are updated singly, not in blocks: the least length where vectors are whole lines,
+ * vectors at a time, the most weights, and the most rows read along an axis. */
 enum {
     ROW_BYTES_LEAST = 448,
     ROW_VECTORS = NARROW ? 4 : 2,
@@ -52,7 +55,7 @@ enum {
     ROW_READS = 2 * STENCIL_RADIUS_MAX + 1
 };
 
-/* Copies 64-byte lines past the cache. */
+/* Copies 64-byte lines with stores that bypass the cache. */
 static void copy_streaming(void *to, const void *from, int64_t count) {
     char *t = to;
     const char *f = from;
@@ -61,19 +64,20 @@ static void copy_streaming(void *to, const void *from, int64_t count) {
             store_past(t + i + j, *(const unaligned_f32 *)(f + i + j));
 }
 
-/* Returns the place of the partial sum that begins with cell x of row (z, y) of the part. */
+/* Returns the address of the partial sum that begins with cell x of row (z, y) of the part. */
 static inline double *partials_at(const stencil_domain *d, const stencil_cpu_pass *pass, int64_t z, int64_t y,
                                   int64_t x) {
     return pass->partial + z * d->partial_plane + y * d->partial_row + x / STENCIL_PARTIAL_CELLS;
 }
 
-/* Rows y[0] … y[1] - 1 of planes z[0] … z[1] - 1. */
+/* A box: rows y[0] … y[1] - 1 of planes z[0] … z[1] - 1. */
 typedef struct box {
     int64_t y[2], z[2];
 } box;
 
-/* The boxes that the rows of a pass consist of, one after the other, none higher than `most` rows: of all its
- * planes but the first and the last a pass has all rows. Begins with y[1] = 0; false behind the last one. */
+/* Sets *b to the next one of the boxes that the rows of a pass consist of, none with more than `most` rows
+ * per plane; a pass has all rows of its planes except in the first and the last plane. Begins with b->y[1] =
+ * 0; false after the last box. */
 static inline bool next_box(box *b, const stencil_cpu_pass *pass, int64_t ny, int64_t most) {
     const int64_t strips = (ny + most - 1) / most, cut[2] = {pass->first % ny, pass->last % ny};
     do {

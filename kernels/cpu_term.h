@@ -1,10 +1,10 @@
-/* The fused multiply-add of the CPU's cell update, for vectors and for one cell: the only ones of the CPU
- * sweeps. */
+/* The fused multiply-add of the CPU's cell update, for vectors and for single cells. CPU sweeps contain no
+ * other fma. */
 #pragma once
 
 #include "kernels/cpu_vector.h"
 
-/* a * b + c, rounded once. */
+/* Returns a * b + c, rounded once. */
 static inline vector_f32 fma_f32(vector_f32 a, vector_f32 b, vector_f32 c) {
 #if defined(__AVX512F__)
     return _mm512_fmadd_ps(a, b, c);

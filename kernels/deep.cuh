@@ -1,5 +1,5 @@
-/* The kernels of one point set that make several steps at once, the argument of STENCIL_DEEP(): a file for
- * each set of its own, for machine code that only one architecture has. */
+/* The kernels of one point set that make several steps at once, which STENCIL_DEEP() adds: a separate file
+ * for each set, for machine code that only one architecture has. */
 #pragma once
 
 #include "kernels/sweeps/pipeline_loop.cuh"
@@ -9,7 +9,7 @@
 
 namespace stencil {
 
-/* A pass, or a persistent loop of them, of which one kind has none. */
+/* Fills in the functions of a pass, or of a persistent loop of passes, which not every kind of pass has. */
 template <class Pass> void describe_pass(stencil_kernel *kernel, bool loop) {
     kernel->deep = reinterpret_cast<const void *>(&pipeline_kernel<Pass>);
     if constexpr (Pass::has_loop)
@@ -34,7 +34,7 @@ template <class P, class T, bool General> void describe_deep(stencil_kernel *ker
 
 } // namespace stencil
 
-/* Adds them to a row of the table of kernels. */
+/* Adds the kernels that make several steps at once to a row of the table of kernels. */
 #define STENCIL_DEEP(name)                                                                                   \
     extern "C" void stencil_deep_##name(stencil_kernel *kernel, bool general, bool loop) {                   \
         using P = stencil::named_points<STENCIL_SHAPE_##name>;                                               \

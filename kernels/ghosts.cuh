@@ -1,19 +1,21 @@
-/* Ghost cells: the owner of an edge cell writes its copies, into ghost cells of its own part or of the part
- * beyond. No thread ever reads a ghost cell to fill another. */
+/* Ghost cells: the part that owns an edge cell writes the cell's copies, into ghost cells of its own or of
+ * the neighbouring part. No thread ever reads a ghost cell to fill another ghost cell. */
 #pragma once
 
 #include "kernels/cells.cuh"
 
 namespace stencil {
 
-/* Tells whether a cell of [low, high) is at an edge of the axis; cells beyond its end do not count. */
+/* Tells whether any cell in [low, high) along an axis is an edge cell, one that is copied; indices from
+ * d.n[axis] on do not count. */
 __device__ __forceinline__ bool at_edge(const stencil_domain &d, int axis, int low, int high) {
     return low < d.reach[axis][STENCIL_LOW] ||
            min(high, (int)d.n[axis]) > (int)d.n[axis] - d.reach[axis][STENCIL_HIGH];
 }
 
-/* Writes all copies of `count` cells of row (z, y) from x on, at most V, into buffer `to`: of the row, where
- * the row is at an edge, and of its ends, each in every direction where a part needs it. */
+/* Writes all copies of `count` cells (at most V) of row (z, y) from x on into buffer `to`: copies of all
+ * these cells if the row is an edge row, of the cells at the row's ends, in every direction where a part
+ * needs copies. */
 template <class T, int V = vector_cells<T>>
 __device__ __forceinline__ void write_copies(const stencil_domain &d, int to, int64_t z, int64_t y, int64_t x,
                                              int count, const T *value) {
@@ -54,10 +56,10 @@ __device__ __forceinline__ void write_copies(const stencil_domain &d, int to, in
     }
 }
 
-/* Writes all copies of a thread's vectors at x into buffer `to`, in rows (where deep > 1, planes) from (z, y)
- * on, read back from what it has just stored; rows without an edge are passed over before anything is read.
- * Inlined: a call would fetch the parameters of the kernel from memory, and cost the streaming loop registers
- * that live across it. */
+/* Writes all copies of the vectors that a thread has stored at x into buffer `to`, in rows (where deep > 1,
+ * planes) from (z, y) on. It reads the vectors back from memory, except for rows without an edge cell.
+ * Inlined: a call would fetch the kernel's parameters from memory, and cost the streaming loop registers that
+ * live across the call. */
 template <class T>
 __device__ __forceinline__ void copy_rows(const stencil_domain &d, int to, int z, int y, int x, int deep,
                                           int high) {
@@ -75,8 +77,8 @@ __device__ __forceinline__ void copy_rows(const stencil_domain &d, int to, int z
     }
 }
 
-/* Cells of [low, high) at a side of an axis, or all of them that exist (side 0), and where their copies begin
- * and which way they go. */
+/* The edge cells among [first, end) at a side of an axis, or all updated cells among them (side 0): the range
+ * [low, high), the index `image` of the first copy, and the direction `step` of further copies. */
 struct edge_cells {
     int low, high, step;
     int64_t image;
@@ -96,7 +98,8 @@ struct edge_cells {
     }
 };
 
-/* Copies `count` vectors, `cells` cells of each: several are on their way at once, since L2 is far. */
+/* Copies `count` vectors, `cells` cells of each. Eight loads are in flight at once, since the latency of L2
+ * is long. */
 template <class T>
 __device__ __forceinline__ void copy_vectors(const T *from, int64_t from_step, T *to, int64_t to_step,
                                              int count, int cells) {
@@ -120,11 +123,11 @@ __device__ __forceinline__ void copy_vectors(const T *from, int64_t from_step, T
     }
 }
 
-/* Writes all copies of a long tile of a warp into buffer `to`, at more instructions to begin with than
- * copy_rows(): of `deep` planes of `high` rows from (z, y) on, each lane's vector at its own x. All lanes of
- * the warp call it, with vectors side by side, those beyond the end of the row too. Vectors without an end of
- * the row are copied face by face, of the others each row by a lane of its own. Inlined: a call would fetch
- * the parameters of the kernel from memory, and cost the streaming loop registers that live across it. */
+/* Writes all copies of a warp's long tile into buffer `to`: of `deep` planes of `high` rows from (z, y) on,
+ * each lane's vector at its own x. Starts with more instructions than copy_rows(). All lanes of the warp call
+ * it, with adjacent vectors, also lanes beyond the end of the row. Vectors without a row end are copied face
+ * by face; of each vector with a row end, lanes copy different rows. Inlined: a call would fetch the kernel's
+ * parameters from memory, and cost the streaming loop registers that live across the call. */
 template <class T>
 __device__ __forceinline__ void copy_tile(const stencil_domain &d, int to, int z, int y, int x, int deep,
                                           int high) {
@@ -134,7 +137,7 @@ __device__ __forceinline__ void copy_tile(const stencil_domain &d, int to, int z
     const bool ends = cells > 0 && at_edge(d, STENCIL_X, x, x + cells);
     unsigned left = __ballot_sync(~0u, ends);
     if (left != 0)
-        __syncwarp(); /* what one lane has stored another one reads */
+        __syncwarp(); /* lanes read what other lanes have stored */
 #pragma unroll 1
     for (; left != 0; left &= left - 1) {
         const int end_x = x + (__ffs((int)left) - 1 - lane) * V;
@@ -158,7 +161,7 @@ __device__ __forceinline__ void copy_tile(const stencil_domain &d, int to, int z
             continue;
         const T *from = u + planes.low * d.plane + rows.low * d.row + x;
         T *image = static_cast<T *>(d.image[direction][to]) + planes.image * d.plane + rows.image * d.row + x;
-        const bool across = planes.count() > rows.count(); /* batches go along the longer one */
+        const bool across = planes.count() > rows.count(); /* batches go along the longer axis */
         const int64_t from_step = across ? d.plane : d.row, from_next = across ? d.row : d.plane,
                       to_step = across ? planes.step * d.plane : rows.step * d.row,
                       to_next = across ? rows.step * d.row : planes.step * d.plane;

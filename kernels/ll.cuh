@@ -36,7 +36,8 @@ __device__ __forceinline__ void store_flagged(uint64_t *word, double value, uint
     store_two_words(word, high | (bits & 0xffffffffu), high | bits >> 32);
 }
 
-/* Tells whether the words hold a value of the step `flag`; *value is valid only then. */
+/* Tells whether the word, or the two words of a double, hold a value of step `flag`; *value is valid only
+ * then. */
 __device__ __forceinline__ bool load_flagged(const uint64_t *word, uint32_t flag, float *value) {
     const uint64_t flagged = load_word(word);
     *value = __uint_as_float((uint32_t)flagged);
@@ -49,15 +50,16 @@ __device__ __forceinline__ bool load_flagged(const uint64_t *word, uint32_t flag
     return low >> 32 == flag && high >> 32 == flag;
 }
 
-/* The last warp has the barrier's flag to store, which takes as long as everything before it. */
+/* The threads that exchange cells: all but the last warp, which stores the barrier's flag; that store takes
+ * as long as all accesses before it. */
 constexpr int exchange_threads = block_threads - 32;
 
-/* The cells that a block sends or receives, in shared memory: reading the lists takes a trip to L2, which is
- * most of what a small exchange may take. */
+/* The list of cells that a block sends or receives, its beginning in shared memory: a read of the list in L2
+ * takes most of the time that a small exchange may take. */
 struct ll_list {
     uint32_t count;
-    const stencil_ll_entry *edge;             /* the block's, in device memory */
-    stencil_ll_entry first[exchange_threads]; /* what each thread begins with */
+    const stencil_ll_entry *edge;             /* the block's list, in device memory */
+    stencil_ll_entry first[exchange_threads]; /* the first entry of each thread */
 
     __device__ __forceinline__ void start(const uint32_t *first_of, const stencil_ll_entry *lists) {
         const uint32_t t = thread_in_block(), begin = first_of[blockIdx.x],
@@ -84,7 +86,7 @@ __device__ __forceinline__ void start_lists(const stencil_ll &ll, ll_lists &list
     lists.receive.start(ll.receive_first, ll.receive);
 }
 
-constexpr uint32_t exchange_batch = 4; /* cells at once, so that their trips overlap */
+constexpr uint32_t exchange_batch = 4; /* cells that a thread moves at once */
 
 /* Sends the cells of a list, except for each thread's first one. */
 template <class T>
@@ -132,7 +134,8 @@ __device__ __forceinline__ void receive_cells(const stencil_barrier_state &barri
     }
 }
 
-/* Returns the thread's first cell to send; word NULL: none. Called before a step ends, when there is time. */
+/* Returns the first cell that this thread sends; word NULL: none. Called before the end of a step, when the
+ * load costs no time. */
 __device__ __forceinline__ stencil_ll_entry first_send(const ll_lists &lists) {
     const uint32_t t = thread_in_block();
     if (t >= exchange_threads || t >= lists.send.count)
@@ -140,8 +143,9 @@ __device__ __forceinline__ stencil_ll_entry first_send(const ll_lists &lists) {
     return lists.send.first[t];
 }
 
-/* A function of its own: its registers are not the streaming loop's. All that it needs in every step comes by
- * value or lies in shared memory; the barrier's alarm is read where a wait takes long. */
+/* Sends all cells but each thread's first one, and receives all. Not inlined, so that it takes no registers
+ * from the streaming loop. What it needs in every step is passed by value or lies in shared memory; the
+ * barrier's alarm is read only where a wait takes long. */
 template <class T>
 static __device__ __noinline__ void exchange_more(const stencil_barrier_state &barrier, const ll_lists &lists,
                                                   T *u, int64_t set, int64_t step) {
@@ -149,8 +153,8 @@ static __device__ __noinline__ void exchange_more(const stencil_barrier_state &b
     receive_cells(barrier, lists.receive, u, set, step);
 }
 
-/* Sends and fetches the ghost cells of `step`; after a __syncthreads(), and before another one. first: what
- * first_send() gave. */
+/* Sends and receives the ghost cells of `step`; called between two __syncthreads(). first: the result of
+ * first_send(). */
 template <class T>
 __device__ __forceinline__ void exchange_ll(const stencil_kernel_args &s, const ll_lists &lists,
                                             const stencil_ll_entry &first, int64_t step) {

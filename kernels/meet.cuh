@@ -1,5 +1,6 @@
-/* The meeting of all blocks of a loop of passes: one kernel has all barriers, and makes the one it needs anew
- * each time, as a launch does, so that nothing of it is kept in registers meanwhile. */
+/* The barrier between all blocks of a loop of passes: one kernel contains all barriers, and constructs the
+ * one it needs anew each time, as a launch does, so that no barrier state stays in registers between
+ * passes. */
 #pragma once
 
 #include "kernels/persistent.cuh"
@@ -7,15 +8,15 @@
 
 namespace stencil {
 
-/* Notes a moment of a pass of full depth, for attribution. */
+/* Notes a moment of a pass of full depth, for attribution (kernels/trace.h). */
 __device__ __forceinline__ void note_pass(const stencil_kernel_args &s, const stencil_pass &pass,
                                           stencil_mark mark) {
     if (is_special(s) && pass.steps == s.depth)
         note_moment(s, pass.first / s.depth + 1, mark);
 }
 
-/* A fault comes after the barrier was made (blocks of a cluster wait for each other to make theirs), and once
- * in a pass. */
+/* Passes the barrier at the end of a pass. A fault is injected after the barrier was constructed (blocks of a
+ * cluster wait for each other there), and once per pass. */
 template <class Barrier>
 __device__ __forceinline__ void meet_blocks(const stencil_kernel_args &s, const stencil_pass &pass,
                                             bool first) {
@@ -25,15 +26,16 @@ __device__ __forceinline__ void meet_blocks(const stencil_kernel_args &s, const 
         inject_fault(s, step, pass.steps);
     barrier.sync_all(step);
     barrier.leave();
-    __syncthreads(); /* the next one begins where this one ends */
+    __syncthreads(); /* the next barrier starts from the state that this one leaves */
 }
 
-/* The barrier that all blocks pass: `Barrier`, or multi_grid_barrier in place of a local one. */
+/* The barrier for all blocks: `Barrier`, or multi_grid_barrier where `Barrier` is local (between
+ * neighbours). */
 template <class Barrier>
 using whole_barrier = std::conditional_t<Barrier::local, multi_grid_barrier, Barrier>;
 
-/* All blocks wait for all, whatever the barrier. All is inlined: ptxas has no registers left for a call that
- * makes calls. */
+/* Makes all blocks wait for all others, whatever the kind of the barrier. Everything is inlined: ptxas has no
+ * registers left for a call that makes calls. */
 __device__ __forceinline__ void meet_all(const stencil_kernel_args &s, const stencil_pass &pass, bool first) {
     switch (s.sync) {
 #define STENCIL_BARRIER(id, name, capability, needs, text)                                                   \

@@ -1,5 +1,5 @@
-/* The kernels around a sweep: a pass as a launch of its own, and the persistent loop with its barrier,
- * residual and decision. */
+/* The kernels that run a sweep: one pass per launch, and the persistent loop with its barrier, residual and
+ * decision to stop. */
 #pragma once
 
 #include "kernels/ll.cuh"
@@ -10,15 +10,15 @@
 
 namespace stencil {
 
-/* The first thread of the grid: the one that writes what the host reads. */
+/* Tells whether this is the first thread of the grid, which writes what the host reads. */
 __device__ __forceinline__ bool is_leader() {
     return blockIdx.x == 0 && threadIdx.x == 0 && threadIdx.y == 0;
 }
 
-/* All blocks of all parts combine the partial sums of a set together; every thread gets the residual. Levels
- * with more than one group are shared out and end with a barrier: the first one between the parts, which give
- * their groups' values to all, the others between the blocks of each part alike. The last level is short, so
- * every block does it itself. */
+/* Combines a set of partial sums with all blocks of all parts; every thread gets the residual. Levels with
+ * more than one group are distributed and end with a barrier: the first level over the parts, which write
+ * their groups' values to all parts, further levels over the blocks of each part, the same in every part. The
+ * last level is short, so every block computes all of it. */
 template <class Barrier>
 __device__ double grid_residual(const stencil_kernel_args &s, uint32_t set, Barrier &barrier, int64_t step) {
     const stencil_norm norm = s.schedule.norm;
@@ -50,9 +50,9 @@ __device__ double grid_residual(const stencil_kernel_args &s, uint32_t set, Barr
                                    s.schedule.updated_cells, norm);
 }
 
-/* Does what a test asks for before the barrier of a pass that ends with `step`: the block comes late, or not
- * at all until others have given up: not only the first of them, or those that wait for this block itself
- * would go on without having said so. */
+/* Injects a test's fault before the barrier of a pass that ends with `step`: the block arrives late, or not
+ * before all watchdogs have seen an alarm. If it arrived right after the first alarm, blocks that wait for it
+ * would continue without having raised theirs. */
 static __device__ __noinline__ void inject_fault(const stencil_kernel_args &s, int64_t step, int steps) {
     const stencil_fault &d = s.fault;
     const uint32_t participant = s.barrier.first + blockIdx.x;
@@ -64,7 +64,7 @@ static __device__ __noinline__ void inject_fault(const stencil_kernel_args &s, i
     const uint64_t start_ns = device_clock_ns();
     const bool absent = d.absent_part != 0 ? s.barrier.part + 1 == d.absent_part : participant == d.absent;
     if (absent && step - steps < d.absent_step && d.absent_step <= step) {
-        constexpr uint64_t noticed_ns = 10000000; /* all watchdogs have looked at the alarm by then */
+        constexpr uint64_t noticed_ns = 10000000; /* the time in which all watchdogs poll the alarm */
         while (!alarm_raised(s.barrier) && device_clock_ns() - start_ns < 4 * s.barrier.timeout_ns)
             __nanosleep(1000);
         for (const uint64_t raised_ns = device_clock_ns(); device_clock_ns() - raised_ns < noticed_ns;)
@@ -72,13 +72,13 @@ static __device__ __noinline__ void inject_fault(const stencil_kernel_args &s, i
     }
 }
 
-/* Tells whether a block has given up; the same answer for all threads of a block. */
+/* Tells whether any block has given up waiting at the barrier; all threads of a block get the same answer. */
 __device__ __forceinline__ bool alarmed(const stencil_kernel_args &s) {
     return __syncthreads_or(thread_in_block() == 0 && alarm_raised(s.barrier));
 }
 
-/* Passes the host's wish to leave on to all parts: ordered before the barrier of `step`, and named by it, so
- * that no block takes it for an earlier one. */
+/* Forwards the host's request to leave to all parts. The write comes before the barrier of `step` and
+ * contains `step`, so that no block applies the request to an earlier step. */
 static __device__ __noinline__ void relay_interrupt(const stencil_kernel_args &s, int64_t step) {
     if (s.barrier.part != 0 || !s.mailbox->interrupt)
         return;
@@ -89,17 +89,17 @@ static __device__ __noinline__ void relay_interrupt(const stencil_kernel_args &s
             s.peers->control[p]->interrupt = step;
 }
 
-/* Makes a block's tile of a launch for one step, which reads buffer `from`. */
+/* Updates the tile of this block in a launch for one step; reads buffer `from`. */
 template <class Sweep> __device__ __forceinline__ void make_launched(const stencil_kernel_args &s, int from) {
     const int64_t step = s.step_first + 1, every = s.schedule.check_every;
-    /* Asked as stencil_schedule_checks() does it takes 9 registers more. */
+    /* The test of stencil_schedule_checks(), which itself would take 9 more registers. */
     if ((s.step_first / every + 1) * every == step || step == s.schedule.check_step)
         launched_step<Sweep, true>(s, blockIdx.x, from, s.domain.partial + s.domain.partial_first);
     else
         launched_step<Sweep, false>(s, blockIdx.x, from, nullptr);
 }
 
-/* The kernel of a relaunch: one step, whose residual the host reads. */
+/* The kernel of a launch per step; the host reads the step's residual. */
 template <class Sweep>
 __global__ void __launch_bounds__(block_threads, Sweep::blocks)
     step_kernel(const __grid_constant__ stencil_kernel_args s) {
@@ -107,9 +107,9 @@ __global__ void __launch_bounds__(block_threads, Sweep::blocks)
     make_launched<Sweep>(s, (int)(s.step_first & 1));
 }
 
-/* The kernel of a relaunch for attribution: a step of its own notes moments; in a grid of as many rows as
- * steps, of tiles each, these are made with nothing that holds them together. A kernel of its own, since the
- * other one has no register left. */
+/* The kernel of a launch per step for attribution: it notes the moments of its step. In a grid with several
+ * rows of tiles (blockIdx.y), each row makes one step, and nothing orders these steps. It is separate from
+ * step_kernel, which has no register left. */
 template <class Sweep>
 __global__ void __launch_bounds__(block_threads, Sweep::blocks)
     traced_kernel(const __grid_constant__ stencil_kernel_args s) {
@@ -121,7 +121,8 @@ __global__ void __launch_bounds__(block_threads, Sweep::blocks)
     note_launched(s, s.step_first + 1, STENCIL_MARK_SWEPT);
 }
 
-/* Returns the block's lists, complete after a __syncthreads(); NULL without LL exchange. */
+/* Returns the block's lists of cells to send and receive, complete after a __syncthreads(); NULL without LL
+ * exchange. */
 template <bool Ll> __device__ __forceinline__ ll_lists *lists_of_block(const stencil_ll &ll) {
     if constexpr (Ll) {
         __shared__ ll_lists lists;
@@ -131,8 +132,8 @@ template <bool Ll> __device__ __forceinline__ ll_lists *lists_of_block(const ste
     return nullptr;
 }
 
-/* Ends `step` for a block: exchanges ghost cells by LL and passes the barrier; `all`: no block passes before
- * all have arrived. false: a block has given up, and the host reads the alarm. */
+/* Ends `step` for a block: exchanges ghost cells by LL and passes the barrier. all: no block passes before
+ * all have arrived. Returns false where a block has given up; the host reads the alarm. */
 template <class T, bool Ll, class Barrier>
 __device__ __forceinline__ bool end_step(const stencil_kernel_args &s, Barrier &barrier,
                                          const ll_lists *lists, int64_t step, bool all) {
@@ -160,7 +161,7 @@ __device__ __forceinline__ bool end_step(const stencil_kernel_args &s, Barrier &
     return true;
 }
 
-/* The residual of a checked step, and what it means: the same answer for all. */
+/* Computes the residual of a checked step; returns the reason to stop or NONE, the same in all threads. */
 template <class Barrier>
 __device__ __forceinline__ uint32_t judge_step(const stencil_kernel_args &s, uint32_t set, Barrier &barrier,
                                                int64_t step, uint32_t checks) {
@@ -172,8 +173,8 @@ __device__ __forceinline__ uint32_t judge_step(const stencil_kernel_args &s, uin
     return stencil_schedule_decide(&s.schedule, residual);
 }
 
-/* Polls the host, after the barrier of a step that polls, and tells it how far the loop is. Returns
- * INTERRUPTED where the host asked to leave and there is no other reason, else `reason`. */
+/* Reads, after the barrier of a step that polls, the host's request to leave, and tells the host the step.
+ * Returns INTERRUPTED where the host asked to leave and there is no other reason, else `reason`. */
 __device__ __forceinline__ uint32_t poll_host(const stencil_kernel_args &s, int64_t step, uint32_t reason) {
     if (reason == STENCIL_REASON_NONE && *(volatile int64_t *)&s.control->interrupt == step)
         reason = STENCIL_REASON_INTERRUPTED;
@@ -182,7 +183,7 @@ __device__ __forceinline__ uint32_t poll_host(const stencil_kernel_args &s, int6
     return reason;
 }
 
-/* Writes the steps, checks and reason of a launch, which the host reads. */
+/* Writes the number of steps, the number of checks and the reason to stop of a launch for the host. */
 __device__ __forceinline__ void leave_results(const stencil_kernel_args &s, int64_t step, uint32_t checks,
                                               uint32_t reason) {
     s.control->step = step;
@@ -190,7 +191,8 @@ __device__ __forceinline__ void leave_results(const stencil_kernel_args &s, int6
     s.control->reason = reason;
 }
 
-/* The persistent loop. Ll: ghost cells of other parts travel by themselves (kernels/ll.cuh). */
+/* The persistent loop: all steps of a launch. Ll: ghost cells of other parts travel as words with a step
+ * number (kernels/ll.cuh). */
 template <class Sweep, class Barrier, bool Ll>
 __global__ void __launch_bounds__(block_threads, Sweep::blocks)
     persistent_kernel(const __grid_constant__ stencil_kernel_args s) {
@@ -201,8 +203,8 @@ __global__ void __launch_bounds__(block_threads, Sweep::blocks)
     const int64_t checks_before = step / s.schedule.check_every;
     int64_t to_check = (checks_before + 1) * s.schedule.check_every - step;
     int32_t to_poll = s.poll_every;
-    /* The last level may still be read by a slow block, of this part or another, when the next check writes:
-     * two sets of partial sums round-robin, over all launches. */
+    /* A slow block, of this part or another, may still read the partial sums of the last check when the next
+     * check writes: two sets alternate, over all launches. */
     uint32_t set = (uint32_t)checks_before & 1;
     __shared__ tile_start start;
     if (thread_in_block() == 0)
@@ -226,7 +228,7 @@ __global__ void __launch_bounds__(block_threads, Sweep::blocks)
         if (poll && is_leader())
             relay_interrupt(s, step);
         if (is_special(s)) {
-            if (s.fault.delay_ns != 0 || s.fault.absent_step != 0) /* a call costs even what does nothing */
+            if (s.fault.delay_ns != 0 || s.fault.absent_step != 0) /* even an empty call costs time */
                 inject_fault(s, step, 1);
             note_moment(s, step, STENCIL_MARK_SWEPT);
         }

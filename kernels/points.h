@@ -1,10 +1,9 @@
-/* Point sets: which neighbours a cell reads. The shapes are written here once, for the C and the CUDA side.
- */
+/* Point sets: which neighbours a cell reads. The shapes are written once, for both C and CUDA. */
 #pragma once
 
 #include "base/base.h"
 
-/* The largest point set has this many points and this radius. */
+/* The most points, and the largest radius, of any point set. */
 enum { STENCIL_POINTS_MAX = 49, STENCIL_RADIUS_MAX = 3 };
 
 typedef enum stencil_rule { STENCIL_STAR, STENCIL_BOX, STENCIL_CORNERS, STENCIL_EDGES } stencil_rule;
@@ -29,13 +28,13 @@ typedef struct stencil_shape {
 /* All named point sets, STENCIL_SHAPE_COUNT rows in the order of stencils.def. */
 extern const stencil_shape stencil_shapes[];
 
-extern const char *const stencil_shape_names[]; /* NULL behind the last one */
+extern const char *const stencil_shape_names[]; /* NULL after the last name */
 
-/* The set of this name, or NULL. */
+/* Returns the point set of this name, or NULL. */
 const stencil_shape *stencil_shape_find(const char *name);
 
-/* The offsets (z, y, x) of a set in ascending order, which is the order of weights and of summation.
- * Returns the number of points. */
+/* Lists the offsets (z, y, x) of a point set in ascending order, which is the order of weights and of
+ * summation. Returns the number of points. */
 int stencil_shape_offsets(const stencil_shape *shape, int32_t offset[STENCIL_POINTS_MAX][3]);
 
 /* Tells whether the point (dz, dy, dx) belongs to a shape. */

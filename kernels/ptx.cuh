@@ -1,18 +1,18 @@
 /* The PTX of kernels/: instructions that CUDA C++ has no name for, and hints that keep a compiler from
- * undoing what was tuned. Everything else in kernels/ is C++. (Barriers of grids have theirs in
- * sync/memory.cuh.)
+ * undoing what was tuned. Everything else in kernels/ is C++. The PTX of grid barriers is in sync/memory.cuh.
  *
- * Names: `load` and `store` move cells between memory and registers, `copy` from memory to memory without a
- * register of the caller; `_if` does so where `wanted` is not 0, by a predicate, since a branch would keep
- * instructions of other rows away. Shared memory is named by its 32-bit address. Source: PTX ISA 9.0. */
+ * Names: `load` and `store` move cells between memory and registers, `copy` moves cells between memories
+ * without a register of the caller; a function with `_if` acts only where `wanted` is not 0, by a predicate,
+ * since compilers move no instructions across a branch. Shared memory is given by a 32-bit address. Source:
+ * PTX ISA 9.0. */
 #pragma once
 
 #include <cstdint>
 
 namespace stencil {
 
-/* Hides from the compiler how a value came about, so that it does not keep what follows from it in registers.
- */
+/* Hides from the compiler how a value was computed, so that values derived from it are not kept in
+ * registers. */
 template <class T> __device__ __forceinline__ T *opaque(T *p) {
     asm volatile("" : "+l"(p));
     return p;
@@ -25,22 +25,23 @@ __device__ __forceinline__ int opaque(int i) {
     asm volatile("" : "+r"(i));
     return i;
 }
-/* Does nothing, since number >= 0. Instructions are not moved across it, or what is needed at once would have
- * no room in registers. */
+/* Does nothing at run time, since number >= 0. The compiler moves no instructions across it: otherwise the
+ * values that are live at once would exceed the registers. */
 __device__ __forceinline__ void end_block(int number) {
     asm volatile("{ .reg .pred p; setp.lt.s32 p, %0, 0;\n\t@p trap; }" ::"r"(number));
 }
 
-/* Lets, in a chain of programmatic launches, the next one set up its blocks, and waits until the one before
- * has ended and its writes are visible. Elsewhere both do nothing. */
+/* In a chain of programmatic dependent launches, lets the next launch set up its blocks, and waits until the
+ * previous launch has ended and its writes are visible. In other launches it does nothing. */
 __device__ __forceinline__ void await_launch_before() {
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;\n\tgriddepcontrol.wait;" ::: "memory");
 #endif
 }
 
-/* Registers of a thread, set by all warps of an aligned four. The instruction exists for this very
- * architecture only; without it values that have no room are spilled. */
+/* Raises (more_) or lowers (fewer_registers) the registers of a thread to Count; all warps of an aligned
+ * group of four call it. The instruction exists for sm_90a only; for other architectures the compiler spills
+ * values that do not fit. */
 template <int Count> __device__ __forceinline__ void more_registers() {
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
     asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(Count));
@@ -52,8 +53,8 @@ template <int Count> __device__ __forceinline__ void fewer_registers() {
 #endif
 }
 
-/* Vectors of 16 bytes in device memory. Loads are plain: the field changes while a persistent kernel runs, so
- * the non-coherent path would return old cells. */
+/* Loads and stores of 16-byte vectors in device memory. Loads are not `.nc`: the field changes while a
+ * persistent kernel runs, and the non-coherent path would return old cells. */
 __device__ __forceinline__ void load_vector(const float *from, float *to) {
     const float4 v = *reinterpret_cast<const float4 *>(from);
     to[0] = v.x, to[1] = v.y, to[2] = v.z, to[3] = v.w;
@@ -69,9 +70,9 @@ __device__ __forceinline__ void store_vector(double *to, const double *from) {
     *reinterpret_cast<double2 *>(to) = make_double2(from[0], from[1]);
 }
 
-/* The priority of a line in L2: it is kept longer than others, or given away before them. */
+/* The eviction priority of a cache line in L2: kept longer than other lines, or evicted before them. */
 enum class l2_line { keep, give_away };
-/* The policy of a priority, or the usual one where the caller does not ask for it. */
+/* Returns the L2 cache policy of a priority, or the normal policy where `asked_for` is false. */
 __device__ __forceinline__ uint64_t l2_policy(l2_line line, bool asked_for) {
     uint64_t policy = 0;
 #if __CUDA_ARCH__ >= 800
@@ -107,7 +108,7 @@ __device__ __forceinline__ void prefetch_l2(const void *from) {
     asm volatile("prefetch.global.L2 [%0];" ::"l"(from));
 }
 
-/* Cells in shared memory. */
+/* Returns the 32-bit shared-memory address of a pointer. */
 __device__ __forceinline__ uint32_t shared_address(const void *p) {
     return (uint32_t)__cvta_generic_to_shared(p);
 }
@@ -119,7 +120,7 @@ template <class T> __device__ __forceinline__ T load_shared(uint32_t from) {
         asm volatile("ld.shared.f32 %0, [%1];" : "=f"(v) : "r"(from) : "memory");
     return v;
 }
-/* Loads 16 bytes of cells. */
+/* Loads a 16-byte vector of cells from shared memory. */
 __device__ __forceinline__ void load_shared_vector(uint32_t from, double *v) {
     asm volatile("ld.shared.v2.f64 {%0, %1}, [%2];" : "=d"(v[0]), "=d"(v[1]) : "r"(from) : "memory");
 }
@@ -129,10 +130,11 @@ __device__ __forceinline__ void load_shared_vector(uint32_t from, float *v) {
                  : "r"(from)
                  : "memory");
 }
-/* Begins an instruction that is made where operand `n` is not 0. */
+/* Begins a PTX instruction that is executed only where operand `n` is not 0. */
 #define STENCIL_WHERE(n) "{ .reg .pred p; setp.ne.u32 p, %" #n ", 0;\n\t@p "
-/* Defines for cells T (`type` in PTX, `r` in asm) stores of one to shared memory and of 1, 2 or 4, on a
- * boundary of as many, to device memory (store_if); and loads of as many from shared memory. */
+/* Defines, for cells T (`type` in PTX, `r` in asm): stores of one cell to shared memory; store_if() of 1, 2
+ * or 4 cells, aligned to their size, to device memory; load_shared_if() of 1, 2 or 4 cells from shared
+ * memory. */
 #define STENCIL_CELLS(T, type, r)                                                                            \
     __device__ __forceinline__ void store_shared(uint32_t to, T v) {                                         \
         asm volatile("st.shared." type " [%0], %1;" ::"r"(to), r(v) : "memory");                             \
@@ -176,8 +178,9 @@ STENCIL_CELLS(float, "f32", "f")
 STENCIL_CELLS(double, "f64", "d")
 #undef STENCIL_CELLS
 
-/* Copies `Bytes` (4, 8 or 16) from device to shared memory, without registers where the GPU can; neither
- * address may change meanwhile. ThroughL1: lines stay in L1; only 16 bytes can pass it by. */
+/* Copies `Bytes` (4, 8 or 16) from device to shared memory by cp.async, without registers where the GPU can.
+ * Neither address may be written before the copy is complete. ThroughL1: the lines stay in L1; only 16-byte
+ * copies can bypass L1. */
 template <int Bytes, bool ThroughL1 = (Bytes < 16)>
 __device__ __forceinline__ void copy_async(uint32_t to, const void *from) {
     if constexpr (ThroughL1)
@@ -185,7 +188,7 @@ __device__ __forceinline__ void copy_async(uint32_t to, const void *from) {
     else
         asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(to), "l"(from) : "memory");
 }
-/* A vector of 16 bytes; on older GPUs through registers. */
+/* Copies a 16-byte vector from device to shared memory; through registers before compute capability 8.0. */
 __device__ __forceinline__ void copy_vector(void *to, const void *from) {
 #if __CUDA_ARCH__ >= 800
     copy_async<16, true>(shared_address(to), from);
@@ -193,7 +196,7 @@ __device__ __forceinline__ void copy_vector(void *to, const void *from) {
     *static_cast<float4 *>(to) = *static_cast<const float4 *>(from);
 #endif
 }
-/* Copies a vector whose line has a policy in L2. */
+/* Copies a 16-byte vector from device to shared memory, with a cache policy for its line in L2. */
 __device__ __forceinline__ void copy_vector(void *to, const void *from, uint64_t policy) {
 #if __CUDA_ARCH__ >= 800
     asm volatile("cp.async.ca.shared.global.L2::cache_hint [%0], [%1], 16, %2;" ::"r"(shared_address(to)),
@@ -203,13 +206,14 @@ __device__ __forceinline__ void copy_vector(void *to, const void *from, uint64_t
     copy_vector(to, from);
 #endif
 }
-/* Ends a group of copies that this thread has begun. */
+/* Commits the group of asynchronous copies that this thread has issued. */
 __device__ __forceinline__ void end_copies() {
 #if __CUDA_ARCH__ >= 800
     asm volatile("cp.async.commit_group;" ::: "memory");
 #endif
 }
-/* Waits until all of this thread's groups but the last `Pending` are there, for this thread. */
+/* Waits until all copy groups of this thread but the last `Pending` are complete and visible to this
+ * thread. */
 template <int Pending> __device__ __forceinline__ void await_copies() {
 #if __CUDA_ARCH__ >= 800
     asm volatile("cp.async.wait_group %0;" ::"n"(Pending) : "memory");
@@ -218,20 +222,21 @@ template <int Pending> __device__ __forceinline__ void await_copies() {
 
 /* Barriers in shared memory (mbarrier), 8 bytes each. */
 
-/* Sets up a barrier that so many threads arrive at. */
+/* Initialises an mbarrier at which `threads` threads arrive. */
 __device__ __forceinline__ void init_barrier(uint32_t barrier, int threads) {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(threads) : "memory");
 }
-/* Ends a barrier: its memory may then be used for something else, or another barrier. */
+/* Invalidates an mbarrier: its memory may then hold other data or another mbarrier. */
 __device__ __forceinline__ void drop_barrier(uint32_t barrier) {
     asm volatile("mbarrier.inval.shared::cta.b64 [%0];" ::"r"(barrier) : "memory");
 }
-/* Makes new barriers visible, with a __syncthreads() behind it, to all threads and to the copy engine. */
+/* Makes initialised mbarriers visible to the copy engine and, with a __syncthreads() after it, to all
+ * threads. */
 __device__ __forceinline__ void publish_barriers() {
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
-/* Tells whether the phase of this parity is over; waits a while. Acquires what was written before the
- * arrival. */
+/* Tells whether the mbarrier phase of this parity is complete, after a limited wait. Acquires what was
+ * written before the arrivals. */
 __device__ __forceinline__ bool try_wait(uint32_t barrier, uint32_t parity) {
     uint32_t over;
     asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.acquire.cta.shared::cta.b64 p, [%1], %2;\n\t"
@@ -245,23 +250,23 @@ __device__ __forceinline__ void wait_thread(uint32_t barrier, uint32_t parity) {
     while (!try_wait(barrier, parity))
         ;
 }
-/* All lanes wait, and go on together. */
+/* Waits, with all lanes of a warp, for the mbarrier phase of this parity; the lanes continue together. */
 __device__ __forceinline__ void wait_warp(uint32_t barrier, uint32_t parity) {
     while (!__all_sync(~0u, try_wait(barrier, parity)))
         ;
 }
-/* Releases what this thread has written. */
+/* Arrives at an mbarrier, and releases what this thread has written. */
 __device__ __forceinline__ void arrive(uint32_t barrier) {
     asm volatile("mbarrier.arrive.release.cta.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
 }
-/* Arrives; the phase is over when so many bytes have been copied in, too. */
+/* Arrives at an mbarrier whose phase is complete only when `bytes` bytes have been copied in, too. */
 __device__ __forceinline__ void expect_bytes(uint32_t barrier, uint32_t bytes) {
     asm volatile("mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 _, [%0], %1;" ::"r"(barrier),
                  "r"(bytes)
                  : "memory");
 }
 
-/* The copy engine (cp.async.bulk); addresses and sizes are multiples of 16 bytes. */
+/* Bulk copies by the copy engine (cp.async.bulk); addresses and sizes are multiples of 16 bytes. */
 
 __device__ __forceinline__ void bulk_copy_in(uint32_t to, const void *from, uint32_t bytes,
                                              uint32_t barrier) {
@@ -275,16 +280,18 @@ __device__ __forceinline__ void bulk_copy_out(void *to, uint32_t from, uint32_t 
                  "r"(bytes)
                  : "memory");
 }
-/* Makes what this thread knows to be written in shared memory visible to bulk copies that it starts. */
+/* Makes writes to shared memory that this thread has made or observed visible to bulk copies that it
+ * starts. */
 __device__ __forceinline__ void publish_to_bulk_copies() {
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
-/* Does so for all memory, and makes what bulk copies have written visible to this thread. */
+/* Makes writes to any memory that this thread has made or observed visible to bulk copies that it starts, and
+ * writes of complete bulk copies visible to this thread. */
 __device__ __forceinline__ void publish_all_to_bulk_copies() {
     asm volatile("fence.proxy.async;" ::: "memory");
 }
-/* Waits until this thread's copies out before those since the last such call have been read from shared
- * memory. */
+/* Commits a group of this thread's bulk copies to device memory, and waits until the copies of earlier groups
+ * have been read from shared memory. */
 __device__ __forceinline__ void await_bulk_copies_before_read() {
     asm volatile("cp.async.bulk.commit_group;\n\tcp.async.bulk.wait_group.read 1;" ::: "memory");
 }
@@ -292,7 +299,7 @@ __device__ __forceinline__ void await_bulk_copies() {
     asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
 }
 
-/* Words that carry a flag (kernels/ll.cuh): one access each, of 64 or 128 bits, relaxed. */
+/* Accesses to words that carry a flag (kernels/ll.cuh): each is one relaxed access of 64 or 128 bits. */
 
 __device__ __forceinline__ void store_word(uint64_t *to, uint64_t word) {
     asm volatile("st.relaxed.sys.global.b64 [%0], %1;" ::"l"(to), "l"(word) : "memory");
@@ -302,7 +309,7 @@ __device__ __forceinline__ uint64_t load_word(const uint64_t *from) {
     asm volatile("ld.relaxed.sys.global.b64 %0, [%1];" : "=l"(word) : "l"(from) : "memory");
     return word;
 }
-/* Two of 64 bits; each by itself is whole. */
+/* Stores two words of 64 bits; each word is written whole, the pair need not be. */
 __device__ __forceinline__ void store_two_words(uint64_t *to, uint64_t first, uint64_t second) {
     asm volatile("st.relaxed.sys.global.v2.b64 [%0], {%1, %2};" ::"l"(to), "l"(first), "l"(second)
                  : "memory");
@@ -324,7 +331,7 @@ __device__ __forceinline__ void load_word_if(uint32_t wanted, const uint64_t *fr
                  : "memory");
 }
 #undef STENCIL_WHERE
-/* One of 128 bits. */
+/* Stores one word of 128 bits where `wanted` is not 0. */
 __device__ __forceinline__ void store_wide_if(uint32_t wanted, uint64_t *to, uint64_t low, uint64_t high) {
     asm volatile("{ .reg .pred p; .reg .b128 w; setp.ne.u32 p, %0, 0; mov.b128 w, {%2, %3}; "
                  "@p st.relaxed.sys.global.b128 [%1], w; }" ::"r"(wanted),
@@ -339,7 +346,7 @@ __device__ __forceinline__ void load_wide_if(uint32_t wanted, const uint64_t *fr
                  : "r"(wanted), "l"(from)
                  : "memory");
 }
-/* A word of 128 bits between blocks of one GPU. */
+/* Stores a word of 128 bits that other blocks of the same GPU read. */
 __device__ __forceinline__ void store_wide(ulonglong2 *to, const ulonglong2 &word) {
     asm volatile("{ .reg .b128 v; mov.b128 v, {%1, %2}; st.relaxed.gpu.global.b128 [%0], v; }" ::"l"(to),
                  "l"(word.x), "l"(word.y)

@@ -1,4 +1,5 @@
-/* The kernels of the resident sweep of one point set, the argument of STENCIL_RESIDENT(). */
+/* The kernels of the resident sweep (a small field stays on chip) for one point set, which STENCIL_RESIDENT()
+ * defines. */
 #pragma once
 
 #include "kernels/sweeps/resident3d_loop.cuh"
@@ -6,8 +7,8 @@
 
 namespace stencil {
 
-/* The loop of tiles of a shape, or nullptr where there is no such shape, or it has no room for general
- * problems. */
+/* Returns the persistent loop for tiles of a shape, or nullptr where there is no such shape, or the shape has
+ * no memory for general problems. */
 template <class P, class T, bool General, int Shape> const void *resident_loop_of() {
     if constexpr (P::rank == 2) {
         constexpr stencil_resident_shape shape = stencil_resident_shape_of(P::radius, sizeof(T) == 8, Shape);

@@ -5,7 +5,7 @@
 
 namespace stencil {
 
-constexpr int block_threads = STENCIL_COMBINE_LANES; /* of every kernel: a block combines 1024 values */
+constexpr int block_threads = STENCIL_COMBINE_LANES; /* threads of a block of every kernel */
 
 __device__ __forceinline__ double combine(double a, double b, stencil_norm norm) {
     if (norm == STENCIL_NORM_L2)
@@ -18,16 +18,16 @@ template <class T> __device__ __forceinline__ double residual_term(T value, T ol
     return norm == STENCIL_NORM_L2 ? __dmul_rn(difference, difference) : fabs(difference);
 }
 
-/* The balanced tree over adjacent lanes, `lanes` a power of two up to 32; every lane gets the value.
- * a + b == b + a to the bit, so a butterfly is the tree. */
+/* Combines the values of adjacent lanes in a balanced tree, `lanes` a power of two up to 32; every lane gets
+ * the result. a + b == b + a to the bit, so a butterfly gives the same bits as the tree. */
 __device__ __forceinline__ double combine_lanes(double value, int lanes, stencil_norm norm) {
     for (int step = 1; step < lanes; step *= 2)
         value = combine(value, __shfl_xor_sync(0xffffffffu, value, step), norm);
     return value;
 }
 
-/* The tree over V adjacent terms of a lane; and over 64, which stand in the lanes of a warp (or half of one):
- * a partial sum. */
+/* combine_terms() combines V adjacent terms of a lane in a tree; partial_sum() combines 64 terms, held by the
+ * lanes of a warp or half a warp. */
 template <int V> __device__ __forceinline__ double combine_terms(const double *term, stencil_norm norm) {
     return V == 4 ? combine(combine(term[0], term[1], norm), combine(term[V - 2], term[V - 1], norm), norm)
                   : combine(term[0], term[1], norm);
@@ -36,7 +36,8 @@ template <int V> __device__ __forceinline__ double partial_sum(const double *ter
     return combine_lanes(combine_terms<V>(term, norm), STENCIL_PARTIAL_CELLS / V, norm);
 }
 
-/* Partial sum number `partial` of the whole problem, in the memory of the part that has made it. */
+/* Returns partial sum number `partial` of the whole problem from the memory of the part that has computed
+ * it. */
 static __device__ __noinline__ double partial_of_peer(const stencil_domain &d, const stencil_peers &peers,
                                                       int64_t partial, uint32_t set) {
     const int64_t at[3] = {partial / d.partial_plane, partial % d.partial_plane / d.partial_row,
@@ -51,7 +52,8 @@ static __device__ __noinline__ double partial_of_peer(const stencil_domain &d, c
     return __ldcg(peers.partial[part] + set * d.partial_set + partial);
 }
 
-/* Partial sums, or what they are combined to. They were written by other blocks: read past L1. */
+/* Readers of values to combine: read_partials of partial sums, read_values of results of the previous level.
+ * Other blocks have written these values, so reads bypass L1. */
 struct read_values {
     const double *v;
     __device__ __forceinline__ double operator()(int64_t i) const {
@@ -68,7 +70,7 @@ struct read_partials {
     }
 };
 
-/* The value of one group of `count` values, by a whole block; every thread gets it. */
+/* Combines one group of `count` values with a whole block; every thread gets the result. */
 template <class Read>
 __device__ __forceinline__ double combine_values(Read read, int64_t count, int64_t group, stencil_norm norm) {
     __shared__ double warp_value[block_threads / 32];
@@ -80,7 +82,7 @@ __device__ __forceinline__ double combine_values(Read read, int64_t count, int64
         value = combine(value, at < count ? read(at) : 0.0, norm);
     }
     value = combine_lanes(value, 32, norm);
-    __syncthreads(); /* the last group's values have been read */
+    __syncthreads(); /* all threads have read the values of the previous group */
     if (thread % 32 == 0)
         warp_value[thread / 32] = value;
     __syncthreads();

@@ -24,7 +24,7 @@
 
 enum {
     STENCIL_PARTIAL_CELLS = 64,    /* cells of a partial sum */
-    STENCIL_COMBINE_VALUES = 1024, /* values of a group */
+    STENCIL_COMBINE_VALUES = 1024, /* values of a group, which are combined to one */
     STENCIL_COMBINE_LANES = 256
 };
 
@@ -35,8 +35,8 @@ typedef enum stencil_norm {
     STENCIL_NORM_COUNT
 } stencil_norm;
 
-/* Number of the partial sum that has cell (z, y, x) of a problem with n updated cells per axis (z, y, x); how
- * many there are. */
+/* Returns the number of the partial sum that contains cell (z, y, x) of a problem with n updated cells per
+ * axis (z, y, x); stencil_partial_count() returns how many partial sums there are. */
 static inline int64_t stencil_partial_at(const int64_t n[3], int64_t z, int64_t y, int64_t x) {
     const int64_t row = (n[2] + STENCIL_PARTIAL_CELLS - 1) / STENCIL_PARTIAL_CELLS;
     return (z * n[1] + y) * row + x / STENCIL_PARTIAL_CELLS;
@@ -45,12 +45,13 @@ static inline int64_t stencil_partial_count(const int64_t n[3]) {
     return stencil_partial_at(n, n[0], 0, 0);
 }
 
-/* Number of values after one reduction level; of all levels together (at least 1). */
+/* Returns the number of values after one reduction level, where groups of 1024 values become one value;
+ * stencil_levels_count() returns the sum over all levels (at least 1). */
 STENCIL_ANYWHERE int64_t stencil_level_count(int64_t value_count) {
     return (value_count + STENCIL_COMBINE_VALUES - 1) / STENCIL_COMBINE_VALUES;
 }
 int64_t stencil_levels_count(int64_t value_count);
-/* Bytes of the values, with room to combine them. */
+/* Returns the bytes of `value_count` values and of the scratch memory to combine them. */
 static inline int64_t stencil_values_bytes(int64_t value_count) {
     return (value_count + stencil_levels_count(value_count)) * (int64_t)sizeof(double);
 }
@@ -58,13 +59,13 @@ static inline int64_t stencil_values_bytes(int64_t value_count) {
 /* A reduction level: to[g] becomes the value of group g of from[count], for all groups. */
 typedef struct stencil_level {
     const double *from;
-    int64_t count; /* 1: nothing is left to be done, from[0] is the value */
+    int64_t count; /* number of values; 1: the reduction is complete, from[0] is its result */
     double *to;
     int64_t results;
 } stencil_level;
 
-/* The level that begins with `count` values, and the one after it; the levels stand one behind the other in
- * scratch[stencil_levels_count(count)]. */
+/* Returns the reduction level of `count` values; stencil_level_next() returns the level that follows `level`.
+ * The levels are contiguous in scratch[stencil_levels_count(count)]. */
 STENCIL_ANYWHERE stencil_level stencil_level_first(const double *values, int64_t count, double *scratch) {
     const stencil_level level = {values, count, scratch, stencil_level_count(count)};
     return level;
@@ -73,7 +74,8 @@ STENCIL_ANYWHERE stencil_level stencil_level_next(const stencil_level *level) {
     return stencil_level_first(level->to, level->results, level->to + level->results);
 }
 
-/* The operator on the CPU, and a level of a tree, out of place, so that its operations are vectors. */
+/* The operator of a norm on the CPU; stencil_combine_pairs() applies it to adjacent pairs, one level of a
+ * binary tree. */
 static inline double stencil_combine_two(double a, double b, stencil_norm norm) {
     if (norm == STENCIL_NORM_L2)
         return a + b;
@@ -84,7 +86,7 @@ static inline void stencil_combine_pairs(double *to, const double *from, int cou
         to[i] = stencil_combine_two(from[2 * i], from[2 * i + 1], norm);
 }
 
-/* Step 1 on the CPU: a partial sum from its 64 terms (missing ones 0). */
+/* Returns a partial sum from its 64 terms (missing terms are 0): step 1 of the residual, on the CPU. */
 static inline double stencil_partial_sum(const double term[STENCIL_PARTIAL_CELLS], stencil_norm norm) {
     double even[32], odd[16];
     stencil_combine_pairs(even, term, 32, norm);
@@ -95,13 +97,14 @@ static inline double stencil_partial_sum(const double term[STENCIL_PARTIAL_CELLS
     return stencil_combine_two(even[0], even[1], norm);
 }
 
-/* Step 3 on the CPU: the value of group `group` of v[value_count]. */
+/* Returns the value of group `group` of v[value_count]: step 3 of the residual, on the CPU. */
 double stencil_combine(const double *v, int64_t value_count, int64_t group, stencil_norm norm);
 
-/* Combines values as step 3 does, with the threads of the caller. */
+/* Combines `count` values to one, as step 3 of the residual does, with the caller's OpenMP threads and
+ * scratch[stencil_levels_count(count)]. */
 double stencil_combine_all(const double *values, int64_t count, double *scratch, stencil_norm norm);
 
-/* Makes the residual of the last value, as step 4 does. */
+/* Returns the residual that the last combined value gives: step 4 of the residual. */
 STENCIL_ANYWHERE double stencil_residual_finish(double value, int64_t updated_cells, stencil_norm norm) {
     if (isnan(value))
         return (double)NAN;

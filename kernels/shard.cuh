@@ -1,5 +1,5 @@
-/* The kernels of single steps of one point set, the argument of STENCIL_SHARD(): the build compiles a file
- * for each set, since the address of a kernel template must be taken where it is instantiated. */
+/* The kernels that make single steps for one point set, which STENCIL_SHARD() adds: the build compiles a file
+ * for each set, since the address of a kernel template must be taken where the template is instantiated. */
 #pragma once
 
 #include "kernels/persistent.cuh"
@@ -9,7 +9,8 @@
 
 namespace stencil {
 
-/* Fills in what all kernels of a sweep share; a kernel of one step per launch; a persistent loop. */
+/* describe_sweep() fills in the members that all kernels of a sweep share, describe_step() a kernel of one
+ * step per launch, describe_loop() a persistent loop. */
 template <class Sweep> void describe_sweep(stencil_kernel *kernel) {
     kernel->cells = Sweep::cells, kernel->block_x = Sweep::block_x, kernel->blocks = Sweep::blocks;
     kernel->step_bytes = Sweep::shared_bytes;
@@ -24,8 +25,9 @@ template <class Sweep, class Barrier, bool Ll> void describe_loop(stencil_kernel
     kernel->function = reinterpret_cast<const void *>(&persistent_kernel<Sweep, Barrier, Ll>);
 }
 
-/* Fills in the kernel of a sweep, a template of points, cell, whether each step is a launch, and whether with
- * LL exchange (HasLl: it has such kernels). */
+/* Fills in the kernel of a sweep for kernel->barrier and kernel->exchange. Sweep is a template of points,
+ * cell type, whether each step is a launch, and whether LL exchange is used; HasLl: the sweep has kernels
+ * with LL exchange. */
 template <class P, class T, bool HasLl, template <class, class, bool, bool> class Sweep>
 void find_steps(stencil_kernel *kernel) {
     const bool ll = kernel->exchange == STENCIL_EXCHANGE_LL;
@@ -56,7 +58,7 @@ template <class P, class T> void find_kernel(stencil_kernel *kernel) {
 
 } // namespace stencil
 
-/* Completes the row of the table of kernels that a key names. */
+/* Adds the kernel of single steps to the row of the table of kernels that a key names. */
 #define STENCIL_SHARD(name)                                                                                  \
     extern "C" void stencil_steps_##name(stencil_kernel *kernel) {                                           \
         using P = stencil::named_points<STENCIL_SHAPE_##name>;                                               \

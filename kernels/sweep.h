@@ -1,4 +1,5 @@
-/* The arguments of a sweep: plain data, the same for the CUDA kernels and their CPU twin. */
+/* The arguments of a sweep, the update of all cells of a field: plain data, the same for CUDA kernels and CPU
+ * functions. */
 #pragma once
 
 #include <math.h>
@@ -15,46 +16,49 @@ typedef enum stencil_sweep_id {
     STENCIL_SWEEP_COUNT
 } stencil_sweep_id;
 
-/* Sides of an axis, and directions: where a copy of an edge cell stands, seen from the part that owns the
- * cell. A direction has one of -1, 0, 1 per axis; 0 along all axes is the part itself. */
+/* The two sides of an axis, and the 27 directions in which a copy of an edge cell may lie, seen from the part
+ * that owns the cell. A direction has one of -1, 0, 1 per axis; STENCIL_HERE, 0 along all axes, is the part
+ * itself. */
 enum { STENCIL_LOW, STENCIL_HIGH, STENCIL_SIDES, STENCIL_DIRECTIONS = 27, STENCIL_HERE = 13 };
 #define STENCIL_DIRECTION(dz, dy, dx) (((dz) + 1) * 9 + ((dy) + 1) * 3 + (dx) + 1)
 
-/* Weights of all points of a shape in ascending order, and behind them, at STENCIL_SOURCE_WEIGHT, the factor
- * of the source term, rounded to the precision of the sweep. */
+/* The weights of all points of a shape in ascending order, and then, at STENCIL_SOURCE_WEIGHT, the factor of
+ * the source term, all rounded to the precision of the sweep. */
 enum { STENCIL_SOURCE_WEIGHT = STENCIL_POINTS_MAX, STENCIL_WEIGHTS };
 typedef union stencil_weights {
     float f32[STENCIL_WEIGHTS];
     double f64[STENCIL_WEIGHTS];
 } stencil_weights;
 
-/* A part of the extent: u[nz][ny][nx] with ghost cells, in two buffers. All parts of a run have the same
- * strides.
+/* A part of the problem's extent: u[nz][ny][nx] with ghost cells, in two buffers. All parts of a run have the
+ * same strides.
  *
- * Ghost cells: the part that owns an edge cell writes its copies. Those go to the part's own ghost cells
- * where a boundary is periodic or mirror, and to those of the part beyond where the extent is cut; both are
- * the same thing, a place for each direction. Cell i at the low edge of an axis becomes cell i + beyond of
- * the part there (alone and periodic: itself), at the high edge cell i - n; mirrored, cell -1-i or 2n-1-i. */
+ * The part that owns an edge cell writes its copies: into ghost cells of its own where a boundary is periodic
+ * or mirror, into ghost cells of the neighbouring part where the extent is cut; `image` has the destination
+ * of each direction. The copy of cell i has index i + beyond at the low edge of an axis and i - n at the high
+ * edge, counted in the part that holds the copy; the mirrored copy has index -1-i or 2n-1-i. */
 typedef struct stencil_domain {
-    int64_t n[3];                    /* updated cells (z, y, x) */
-    int64_t row, plane;              /* elements from row to row and from plane to plane */
-    void *u[2];                      /* updated cell (0, 0, 0) of the two buffers; rows aligned to 16 bytes */
-    const void *b;                   /* source term, same layout; NULL: none */
-    int32_t reach[3][STENCIL_SIDES]; /* how many edge cells are copied; 0: no part needs them */
-    int32_t mirror[3][STENCIL_SIDES]; /* whether the copies are mirrored */
-    int64_t beyond[3];                /* extent along the axis of the part beyond the low edge */
-    /* Updated cell (0, 0, 0) of the part that has the copies in a direction, both buffers. */
+    int64_t n[3];       /* number of updated cells along (z, y, x) */
+    int64_t row, plane; /* strides in elements between rows and between planes */
+    void *u[2];         /* addresses of updated cell (0, 0, 0) in both buffers; rows aligned to 16 bytes */
+    const void *b;      /* source term, with the layout of u; NULL: none */
+    int32_t reach[3][STENCIL_SIDES];  /* edge cells copied at a side of an axis; 0: none */
+    int32_t mirror[3][STENCIL_SIDES]; /* whether the copies at a side of an axis are mirrored */
+    int64_t beyond[3];                /* extent, along each axis, of the part next to the low edge */
+    /* Addresses of updated cell (0, 0, 0), in both buffers, in the part that holds the copies of a
+     * direction. */
     void *image[STENCIL_DIRECTIONS][2];
-    stencil_weights weights;            /* of all steps of the launch */
-    int64_t partial_first;              /* number of this part's first partial sum */
-    int64_t partial_row, partial_plane; /* from row to row and from plane to plane of the whole problem */
-    int64_t partial_count;              /* of the whole problem */
-    int64_t partial_set;                /* on a device: elements from one set of partial sums to the other */
-    double *partial;                    /* partial[its number]; only those of this part are there */
+    stencil_weights weights;            /* weights of all steps of the launch */
+    int64_t partial_first;              /* number of this part's first partial sum, see kernels/residual.h */
+    int64_t partial_row, partial_plane; /* strides of partial sums in the whole problem */
+    int64_t partial_count;              /* number of partial sums of the whole problem */
+    int64_t partial_set; /* stride in elements between the two sets of partial sums on a device */
+    double *partial;     /* partial[number of a partial sum]; only the partial sums of this part exist */
 } stencil_domain;
 
-/* Tells whether cell i stands at the low (-1) or high (1) edge of an axis, so that a part needs a copy of it;
- * returns the index of the copy along the axis, in that part. */
+/* Tells whether cell i is near enough to the low (side -1) or high (1) edge of an axis that a part needs a
+ * copy of the cell; stencil_image() returns the index of the copy along the axis, in the part that holds
+ * it. */
 STENCIL_ANYWHERE bool stencil_is_edge(const stencil_domain *d, int axis, int side, int64_t i) {
     return side < 0 ? i < d->reach[axis][STENCIL_LOW] : i >= d->n[axis] - d->reach[axis][STENCIL_HIGH];
 }
@@ -64,7 +68,7 @@ STENCIL_ANYWHERE int64_t stencil_image(const stencil_domain *d, int axis, int si
     return d->mirror[axis][STENCIL_HIGH] ? 2 * d->n[axis] - 1 - i : i - d->n[axis];
 }
 
-/* Tells whether any cell of the domain has a copy. */
+/* Tells whether any cell of the domain has a copy in ghost cells. */
 STENCIL_ANYWHERE bool stencil_has_copies(const stencil_domain *d) {
     int32_t cells = 0;
     for (int axis = 0; axis < 3; axis++)
@@ -72,9 +76,9 @@ STENCIL_ANYWHERE bool stencil_has_copies(const stencil_domain *d) {
     return cells != 0;
 }
 
-/* Tells whether the cells beyond a side of a part take no part in its steps: boundary cells, which keep their
- * values, and cells mirrored there, which are copies after each step. Cells beyond other sides are ghost
- * cells. */
+/* Tells whether a side of a part is closed: the cells outside it are boundary cells, which keep their values,
+ * or mirrored copies of the part's own cells. Outside other sides are ghost cells that copy the cells
+ * adjacent to the part. */
 STENCIL_ANYWHERE bool stencil_side_is_closed(const stencil_domain *d, int axis, int side) {
     const int step = side == STENCIL_LOW ? -1 : 1;
     const int direction = STENCIL_DIRECTION(axis == STENCIL_Z ? step : 0, axis == STENCIL_Y ? step : 0,
@@ -82,46 +86,47 @@ STENCIL_ANYWHERE bool stencil_side_is_closed(const stencil_domain *d, int axis, 
     return d->image[direction][0] == NULL || d->mirror[axis][side] != 0;
 }
 
-/* The reason why a run stopped. A time loop, on either side, finds the first four and INTERRUPTED; the driver
- * the rest. */
+/* The reason why a run stopped. Time loops, on GPU and CPU, find FIXED_POINT to INTERRUPTED; the driver on
+ * the host finds STAGNATED to CONVERGED_PRECISION. */
 typedef enum stencil_reason {
-    STENCIL_REASON_NONE,                /* not yet */
+    STENCIL_REASON_NONE,                /* the run has not stopped */
     STENCIL_REASON_FIXED_POINT,         /* the residual is 0: u' = u in every cell */
-    STENCIL_REASON_CONVERGED_RTOL,      /* residual under rtol times the first one */
-    STENCIL_REASON_CONVERGED_ATOL,      /* residual under atol */
-    STENCIL_REASON_DIVERGED,            /* residual not finite */
+    STENCIL_REASON_CONVERGED_RTOL,      /* residual below rtol times the first residual */
+    STENCIL_REASON_CONVERGED_ATOL,      /* residual below atol */
+    STENCIL_REASON_DIVERGED,            /* the residual is not finite */
     STENCIL_REASON_INTERRUPTED,         /* stopped at a step boundary on request */
     STENCIL_REASON_STAGNATED,           /* the residual has not fallen over many checks */
     STENCIL_REASON_STEPS,               /* all steps done, no criterion given */
     STENCIL_REASON_NOT_CONVERGED,       /* all steps done, no criterion met */
-    STENCIL_REASON_CONVERGED_PRECISION, /* no criterion met, but what the precision of the run resolves */
+    STENCIL_REASON_CONVERGED_PRECISION, /* no criterion met, but the precision's limit */
     STENCIL_REASON_COUNT
 } stencil_reason;
 
-/* The steps that are checked, and the criteria for their residuals. */
+/* The steps whose residual is computed (checked steps), and the criteria for these residuals. */
 typedef struct stencil_schedule {
-    int64_t check_every; /* every step that is a multiple of it is checked */
-    int64_t check_step;  /* and this one: the last of the run; 0: none */
-    double under_rtol;   /* rtol times the first residual; NaN: no such criterion, or not known yet */
-    double under_atol;   /* NaN: no such criterion */
+    int64_t check_every; /* steps that are multiples of check_every are checked */
+    int64_t check_step;  /* this step, the last one of the run, is checked, too; 0: none */
+    double under_rtol;   /* rtol times the first residual; NaN: no such criterion, or no residual yet */
+    double under_atol;   /* atol; NaN: no such criterion */
     stencil_norm norm;
-    int64_t updated_cells; /* of the whole problem */
-    int32_t checked_most;  /* steps of a pass whose last one is checked, at most; 0: as many as of any */
+    int64_t updated_cells; /* number of updated cells of the whole problem */
+    int32_t checked_most;  /* most steps of a pass whose last step is checked; 0: the same as for any pass */
 } stencil_schedule;
 
-/* Faults for tests: runs with them must give the same bits, or an alarm; unordered ones must not. */
+/* Faults that tests inject: a run with late or absent participants must give the same bits as without, or an
+ * alarm; a run with `unordered` must give other bits. */
 typedef struct stencil_fault {
-    uint32_t delay_ns;   /* before each barrier some participants are late by up to this; 0: none */
-    uint32_t seed;       /* of which ones, and how late */
-    uint32_t late;       /* 1 + a participant that alone is late, always by delay_ns; 0: one in four is */
-    int64_t absent_step; /* in this step (1, 2, …) participant `absent` never arrives; 0: none */
+    uint32_t delay_ns;   /* some participants reach each barrier late by up to this time; 0: none */
+    uint32_t seed;       /* seed of the choice of late participants and of their delays */
+    uint32_t late;       /* 1 + the only late participant, always by delay_ns; 0: one participant in four */
+    int64_t absent_step; /* participant `absent` never reaches the barrier of this step (1, 2, …); 0: none */
     uint32_t absent;
-    uint32_t absent_part; /* 1 + a part all of whose blocks are absent instead; 0: none */
-    bool unordered; /* tiles of the resident sweep take words of other tiles as they find them, also old ones
-                     */
+    uint32_t absent_part; /* 1 + a part all of whose blocks are absent, instead of `absent`; 0: none */
+    bool unordered;       /* the resident sweep uses words of other tiles unchecked, also old ones */
 } stencil_fault;
 
-/* Returns how late a participant is in a step, in ns: one in four by the seed, or `late` alone. */
+/* Returns how late a participant reaches the barrier of a step, in ns: one in four by the seed, or only
+ * participant late - 1. */
 STENCIL_ANYWHERE uint32_t stencil_lateness_ns(const stencil_fault *d, uint32_t participant, int64_t step) {
     if (d->late != 0)
         return d->late == 1 + participant ? d->delay_ns : 0;
@@ -132,59 +137,61 @@ STENCIL_ANYWHERE uint32_t stencil_lateness_ns(const stencil_fault *d, uint32_t p
     return h % 4 != 0 ? 0 : (uint32_t)((uint64_t)(h >> 2) * d->delay_ns >> 30);
 }
 
-/* State of a run where the steps are made: device memory for a GPU. Zeroed before the first launch. */
+/* The state of a run, in the memory of the processor that makes the steps (a GPU's device memory). Zeroed
+ * before the first launch. */
 typedef struct stencil_control {
-    int64_t step;                        /* steps done */
-    int64_t history_count;               /* residuals written to `history` */
-    int64_t interrupt;                   /* step at which to leave, set by block 0 when the host asks */
-    uint32_t alarm[STENCIL_ALARM_WORDS]; /* of the barrier, see stencil_barrier_state */
-    uint32_t reason;                     /* stencil_reason */
+    int64_t step;          /* number of steps done */
+    int64_t history_count; /* number of residuals written to `history` */
+    int64_t interrupt; /* step whose barrier is the last one, set by block 0 when the host asks to leave */
+    uint32_t alarm[STENCIL_ALARM_WORDS]; /* alarm of the barrier, see stencil_barrier_state */
+    uint32_t reason;                     /* a stencil_reason */
 } stencil_control;
 
-/* Seen by the host while a persistent loop runs: pinned memory mapped into the device. */
+/* Values that host and device exchange while a persistent loop runs: pinned memory mapped into the device. */
 typedef struct stencil_mailbox {
-    volatile int64_t step;       /* device to host: a step that is done */
-    volatile double residual;    /* device to host: the last one checked */
-    volatile uint32_t interrupt; /* host to device: leave at the next step boundary that polls */
+    volatile int64_t step;       /* device to host: number of steps done at the last poll */
+    volatile double residual;    /* device to host: residual of the last checked step */
+    volatile uint32_t interrupt; /* host to device: asks to leave at the next poll */
 } stencil_mailbox;
 
-/* The parts of a run as a kernel reaches them: in device memory, pointers into the memory of every part. */
+/* Pointers by which a kernel reaches the memory of every part of a run. The struct lies in device memory. */
 typedef struct stencil_peers {
     stencil_control *control[STENCIL_PARTS_MAX];
-    double *partial[STENCIL_PARTS_MAX]; /* partial[p][its number]; only those of part p are there */
-    double *level[STENCIL_PARTS_MAX];   /* level 1 of the residual: every part has all of it */
-    int32_t count[3];                   /* parts along each axis, and where they begin: see stencil_cut */
+    double *partial[STENCIL_PARTS_MAX]; /* partial[p][number]: part p's partial sums only */
+    double *level[STENCIL_PARTS_MAX];   /* level 1 of the residual's reduction: every part holds all values */
+    int32_t count[3];                   /* number of parts along each axis; first: see stencil_cut */
     int64_t first[3][STENCIL_PARTS_MAX + 1];
 } stencil_peers;
 
-/* A cell on its way from the part that makes it to one that reads it. */
+/* A cell that the part which updates it sends to a part which reads it. */
 typedef struct stencil_ll_entry {
-    int64_t cell; /* element from updated cell (0, 0, 0) of the buffer: where it is made, or its place in the
-                     ghost cells */
-    uint64_t *word; /* in the reading part's slots, of even steps: the first of the words that carry it */
+    int64_t cell;   /* element of the cell, counted from updated cell (0, 0, 0) of the buffer: in the sender's
+                       field, or in the receiver's ghost cells */
+    uint64_t *word; /* receiver's slot of even steps: the cell's first word */
 } stencil_ll_entry;
 
-/* Ghost cells that travel as words with their step in them (kernels/ll.cuh), in device memory. */
+/* Lists, in device memory, of the ghost cells that travel as words with a step number in them
+ * (kernels/ll.cuh). */
 typedef struct stencil_ll {
-    const uint32_t *send_first, *receive_first; /* [own blocks + 1] */
-    const stencil_ll_entry *send, *receive; /* [send_first[…]]: cells that a block sends on; that it reads */
-    int64_t set;                            /* words from an even step's to an odd step's */
+    const uint32_t *send_first, *receive_first; /* [blocks + 1]: where each block's list begins */
+    const stencil_ll_entry *send, *receive;     /* lists of all blocks: cells that a block sends, receives */
+    int64_t set; /* distance in words from the slots of even steps to those of odd steps */
 } stencil_ll;
 
-/* Argument of a persistent kernel: makes step_count steps from step_first, in passes. A relaunch is one pass,
- * without a barrier. The first pass reads domain.u[step_first % 2], each further one what the one before has
- * written; where every pass is a step, u[s % 2] holds the field after s steps. */
+/* The argument of a kernel, which makes step_count steps after step_first, in passes. A launch per step makes
+ * one pass, without a barrier. The first pass reads domain.u[step_first % 2], each further pass reads what
+ * the previous one has written; where every pass is one step, u[s % 2] holds the field after s steps. */
 typedef struct stencil_kernel_args {
     stencil_domain domain;
     stencil_schedule schedule;
-    int64_t step_first; /* steps already done */
+    int64_t step_first; /* number of steps done before the launch */
     int64_t step_count;
     int32_t poll_every;  /* steps between polls of the mailbox */
     int64_t tile_stream; /* cells of a tile along its streaming axis (y in 2D, z in 3D) */
-    bool past_l2;        /* fields are so far beyond L2 that it holds little from step to step */
-    uint32_t tile_first[3], tile_count[3]; /* the box of tiles that the launch makes */
-    int64_t result_first, result_end;      /* results of combining partial sums that this part combines */
-    const stencil_peers *peers;            /* NULL: no other part is reached */
+    bool past_l2; /* fields are so much larger than L2 that L2 holds little from one step to the next */
+    uint32_t tile_first[3], tile_count[3]; /* the box of tiles that the launch updates */
+    int64_t result_first, result_end;      /* range of groups of partial sums that this part combines */
+    const stencil_peers *peers;            /* NULL: the kernel reaches no other part */
     double *level;   /* scratch of level 1 of the residual: stencil_level_count(partial sums) values */
     double *history; /* residuals of this launch, one per check */
     stencil_control *control;
@@ -194,40 +201,42 @@ typedef struct stencil_kernel_args {
     stencil_barrier_state barrier;
     stencil_fault fault;
     stencil_trace trace;
-    stencil_barrier_id sync; /* which barrier the blocks pass, where a kernel has them all */
-    uint32_t special;        /* whether there is a fault, or moments are noted */
-    int32_t depth;           /* steps of a pass, at most */
+    stencil_barrier_id sync; /* the blocks' barrier, where a kernel has all of them */
+    uint32_t special;        /* nonzero: the launch has a fault or notes moments */
+    int32_t depth;           /* most steps of a pass */
     int32_t cycle_length;
-    const stencil_weights *cycle; /* [cycle_length], in device memory: of the step that follows s steps those
-                                     at s % cycle_length. In passes of one step domain.weights are its own */
+    const stencil_weights *cycle; /* [cycle_length], in device memory: step s + 1 has the weights cycle[s %
+                                     cycle_length]. A pass of one step uses domain.weights */
 } stencil_kernel_args;
 
-/* Tells whether step `step` (1, 2, …) is checked. */
+/* Tells whether step `step` (1, 2, …) is checked: its residual is computed. */
 STENCIL_ANYWHERE bool stencil_schedule_checks(const stencil_schedule *schedule, int64_t step) {
     return step == schedule->check_step || step % schedule->check_every == 0;
 }
 
-/* The first step after `step` that is checked. */
+/* Returns the first step after `step` whose residual is computed. */
 STENCIL_ANYWHERE int64_t stencil_schedule_next(const stencil_schedule *schedule, int64_t step) {
     const int64_t next = step + (schedule->check_every - step % schedule->check_every);
     return step < schedule->check_step && schedule->check_step < next ? schedule->check_step : next;
 }
 
-/* A pass: the steps that a sweep makes at once, from one buffer to the other. */
+/* A pass: the steps that a sweep makes while it moves the field once, from one buffer to the other. */
 enum { STENCIL_DEPTH_MAX = 64 };
 typedef struct stencil_pass {
-    int64_t first; /* steps before it */
-    int32_t steps; /* up to the depth of the sweep; 0: there is nothing left to make */
-    int32_t from;  /* the buffer that is read: 0 or 1 */
+    int64_t first; /* number of steps done before the pass */
+    int32_t steps; /* steps of the pass, up to the depth of the sweep; 0: no steps are left to make */
+    int32_t from;  /* the buffer that the pass reads: 0 or 1 */
 } stencil_pass;
 
-/* Returns the most steps of a checked pass at this depth; 0: no pass is shorter for its check. */
+/* Returns the most steps of a pass whose last step is checked, at this depth; 0: a check makes no pass
+ * shorter. */
 STENCIL_ANYWHERE int64_t stencil_checked_most(const stencil_schedule *schedule, int64_t depth) {
     return depth == 1 ? 0 : schedule->checked_most < depth ? schedule->checked_most : depth;
 }
 
-/* Steps of the pass that follows `step` steps: `depth`, or fewer where a step before is checked, or the last
- * one of all is made (`end`), or where the pass behind it is checked: that one has as many as it may. */
+/* Returns the number of steps of the pass that starts after `step` steps: `depth`, or fewer where the pass
+ * ends with a checked step or with step `end`, or where the next pass is checked and has as many steps as a
+ * checked pass may have. */
 STENCIL_ANYWHERE int64_t stencil_pass_steps(const stencil_schedule *schedule, int64_t depth, int64_t step,
                                             int64_t end) {
     if (depth == 1)
@@ -238,7 +247,7 @@ STENCIL_ANYWHERE int64_t stencil_pass_steps(const stencil_schedule *schedule, in
     return left < depth ? left : depth;
 }
 
-/* The pass behind another one, of steps up to `end`. */
+/* Returns the pass that follows `pass`, with steps up to `end`. */
 static inline stencil_pass stencil_pass_next(const stencil_pass *pass, const stencil_schedule *schedule,
                                              int depth, int64_t end) {
     stencil_pass next = {pass->first + pass->steps, 0, !pass->from};
@@ -251,7 +260,7 @@ static inline bool stencil_pass_reaches(const stencil_pass *pass, int64_t every)
     return (pass->first + pass->steps) / every > pass->first / every;
 }
 
-/* Passes of so many steps, of which none but the last may be checked. */
+/* Returns the number of passes that make `steps` steps, of which only the last one may be checked. */
 static inline int64_t stencil_passes_to(const stencil_schedule *schedule, int64_t depth, int64_t steps,
                                         bool checked) {
     const int64_t most = checked ? stencil_checked_most(schedule, depth) : 0;
@@ -260,7 +269,8 @@ static inline int64_t stencil_passes_to(const stencil_schedule *schedule, int64_
     return steps > most ? (steps - most + depth - 1) / depth + 1 : steps > 0;
 }
 
-/* Passes of the steps behind `first` up to `end`, of which none but the last is schedule->check_step. */
+/* Returns the number of passes for the steps after `first` up to `end`; of these only `end` may be
+ * schedule->check_step. */
 static inline int64_t stencil_pass_count(const stencil_schedule *schedule, int64_t depth, int64_t first,
                                          int64_t end) {
     const int64_t every = schedule->check_every, low = first / every + (first % every != 0),
@@ -278,7 +288,8 @@ STENCIL_ANYWHERE bool stencil_schedule_has_criterion(const stencil_schedule *sch
     return !isnan(schedule->under_rtol) || !isnan(schedule->under_atol);
 }
 
-/* Returns the reason to stop that a checked residual gives, or NONE: the one decision of all time loops. */
+/* Returns the reason to stop that a checked residual gives, or NONE. All time loops decide by this
+ * function. */
 STENCIL_ANYWHERE stencil_reason stencil_schedule_decide(const stencil_schedule *schedule, double residual) {
     if (!isfinite(residual))
         return STENCIL_REASON_DIVERGED;

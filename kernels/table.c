@@ -44,7 +44,7 @@ bool stencil_kernel_read(stencil_kernel *kernel, const char *text) {
     return false;
 }
 
-/* The functions that kernels/shard.cuh, deep.cuh and resident.cuh define for a point set. */
+/* The functions that kernels/shard.cuh, deep.cuh and resident.cuh define for one point set. */
 typedef struct set_kernels {
     void (*steps)(stencil_kernel *kernel);
     void (*deep)(stencil_kernel *kernel, bool general, bool loop);

@@ -1,4 +1,4 @@
-/* The table of compiled kernels: templates end here, everything above picks a row. */
+/* The table of compiled kernels: code that includes it needs no kernel templates, it picks a row. */
 #pragma once
 
 #include "kernels/sweep.h"
@@ -7,13 +7,14 @@
 extern "C" {
 #endif
 
-extern const char *const stencil_sweep_names[]; /* NULL behind the last one */
+extern const char *const stencil_sweep_names[]; /* NULL after the last name */
 
-/* The way of ghost cells from a kernel to other parts; STORE also where they are copied between steps. */
+/* How a kernel writes ghost cells of other parts; STORE also where ghost cells are copied between steps. */
 typedef enum stencil_exchange_id {
-    STENCIL_EXCHANGE_STORE, /* the sweep stores them */
-    STENCIL_EXCHANGE_LL,    /* sent after the sweep in words with their step in them; for barriers that wait
-                               for neighbours only, since no other part's ghost cells are waited for */
+    STENCIL_EXCHANGE_STORE, /* the sweep stores ghost cells into other parts' memory */
+    STENCIL_EXCHANGE_LL,    /* ghost cells are sent after the sweep in words that contain their step; for
+                               barriers between neighbours only, since no other part's ghost cells are waited for
+                             */
     STENCIL_EXCHANGE_COUNT
 } stencil_exchange_id;
 
@@ -25,27 +26,27 @@ typedef struct stencil_kernel {
     stencil_exchange_id exchange;
     stencil_barrier_id barrier;
     int cells;   /* cells along x that a thread updates at once */
-    int block_x; /* threads along x that suit it best; any multiple of 32 that divides the block is right */
-    int blocks;  /* that fit on a multiprocessor, at least: registers are kept down for it */
-    const void *function; /* for cudaLaunchKernel, cudaFuncGetAttributes, …; NULL: there is none */
-    const void *traced;   /* a step that notes moments (kernels/trace.h); NULL: `function` does */
-    int step_bytes;       /* dynamic shared memory of a block of these two */
-    /* From stencil_kernel_deepen(): a pass of several steps, up to `depth`, in any number of blocks of so
-     * many threads with so many bytes of dynamic shared memory: one fills a multiprocessor. It leaves the
-     * copies of edge cells to stencil_copies_kernel(). Or a persistent loop of such passes, none of whose
-     * steps is checked, with any barrier (stencil_kernel_args.sync). NULL: there is none. And what has to be
-     * launched before a pass where a side along y is mirrored, in any number of blocks of
-     * STENCIL_BLOCK_THREADS threads; NULL: it is not for such sides. And a pass whose last step is checked,
-     * with so many bytes, which sums residuals into set 0 of the partial sums; NULL: none of several steps.
-     * Code that was compiled for less than `deep_capability` (90 for 9.0; 0: none is too old) has these
-     * kernels by name only. */
+    int block_x; /* threads along x that are fastest; any multiple of 32 that divides the block is correct */
+    int blocks;  /* blocks that fit on a multiprocessor, at least: registers are limited for that */
+    const void *function; /* the kernel, for cudaLaunchKernel, cudaFuncGetAttributes, …; NULL: none */
+    const void *traced;   /* kernel of a step that notes moments; NULL: `function` notes them */
+    int step_bytes;       /* dynamic shared memory of a block of `function` or `traced` */
+    /* Set by stencil_kernel_deepen(). deep: a pass of up to `depth` steps, in any number of blocks of
+     * deep_threads threads with deep_bytes bytes of dynamic shared memory (one block fills a multiprocessor),
+     * which leaves the copies of edge cells to stencil_copies_kernel(); or a persistent loop of such passes,
+     * without checked steps, with any barrier (stencil_kernel_args.sync). NULL: none. mirror: the kernel to
+     * launch before a pass where a side along y is mirrored, in any number of blocks of STENCIL_BLOCK_THREADS
+     * threads; NULL: none. checked: a pass whose last step is checked, with checked_bytes bytes, which sums
+     * residuals into set 0 of the partial sums; NULL: no pass of several steps can be checked. Code compiled
+     * for less than `deep_capability` (90 for 9.0; 0: no code is too old) has these kernels by name only. */
     const void *deep, *mirror, *checked;
     int depth, deep_threads, deep_bytes, checked_bytes, deep_capability;
 } stencil_kernel;
 
-enum { STENCIL_BLOCK_THREADS = STENCIL_COMBINE_LANES }; /* of every kernel: a block combines a group */
+enum { STENCIL_BLOCK_THREADS = STENCIL_COMBINE_LANES }; /* threads of a block of every kernel */
 
-/* Every combination that could be compiled, by its number. The members behind the barrier are 0. */
+/* Every combination that could be compiled, by its number. A key's members after `barrier` are 0, but depth
+ * is 1. */
 enum {
     STENCIL_KERNEL_KEYS = STENCIL_SHAPE_COUNT * STENCIL_SWEEP_COUNT * STENCIL_EXCHANGE_COUNT *
                           STENCIL_PRECISION_COUNT * STENCIL_BARRIER_COUNT
@@ -53,15 +54,15 @@ enum {
 stencil_kernel stencil_kernel_key(int index);
 int stencil_kernel_index(const stencil_kernel *key);
 
-/* "j2d5pt float32 stream central": stencil, precision, sweep, barrier, and "ll" for LL exchange. Returns
- * `text`. */
+/* Writes a kernel's name, such as "j2d5pt float32 stream central": stencil, precision, sweep, barrier, and
+ * "ll" for LL exchange. Returns `text`. */
 enum { STENCIL_KERNEL_CHARS = 96 };
 const char *stencil_kernel_text(const stencil_kernel *kernel, char text[STENCIL_KERNEL_CHARS]);
-/* The key that has this text; false: none has. */
+/* Sets *kernel to the key that has this text; false: no key has this text. */
 bool stencil_kernel_read(stencil_kernel *kernel, const char *text);
 
-/* Tells whether a sweep has kernels with LL exchange, as sweeps.def says; whether a combination is
- * compiled. */
+/* Tells whether a sweep has kernels with LL exchange, as sweeps.def says; stencil_kernel_is_compiled() tells
+ * whether a combination is compiled. */
 STENCIL_CONSTANT bool stencil_sweep_has_ll(stencil_sweep_id sweep) {
     enum { STORE, STORE_LL };
     const int exchanges[] = {
@@ -73,37 +74,38 @@ STENCIL_CONSTANT bool stencil_sweep_has_ll(stencil_sweep_id sweep) {
 bool stencil_kernel_is_compiled(stencil_sweep_id sweep, stencil_exchange_id exchange,
                                 stencil_barrier_id barrier);
 
-/* Completes a key with the kernel that makes single steps. false: the build has none (without CUDA,
- * or for other point sets: STENCIL_SETS). */
+/* Adds the kernel that makes single steps to a key. Returns false where the build has no such kernel (without
+ * CUDA, or for other point sets: STENCIL_SETS). */
 bool stencil_kernel_find(stencil_kernel *kernel);
 
-/* Gives the kernel of a sweep that makes several steps at once what makes them: one pass, or a `loop` of
- * them. `general`: with weights of each step, a source term and mirrored sides; otherwise without, and
- * faster: all that loops can. Nothing where the build has none. */
+/* Adds to *kernel the functions that make several steps at once: one pass, or a `loop` of passes. general:
+ * with weights that differ between steps, a source term and mirrored sides; otherwise without these, and
+ * faster (in 2D a loop is always of this kind). Adds nothing where the build has none. */
 void stencil_kernel_deepen(stencil_kernel *kernel, bool general, bool loop);
 
-/* The loop of the resident sweep for tiles of a shape (kernels/sweeps/resident.h), `general` as above; NULL
- * where the build has none. */
+/* Returns the loop of the resident sweep for tiles of a shape (kernels/sweeps/resident.h), `general` as in
+ * stencil_kernel_deepen(); NULL where the build has none. */
 const void *stencil_resident_kernel(stencil_shape_id set, stencil_precision precision, bool general,
                                     int shape);
 
-/* The compute capability (90 for 9.0) of the code that a GPU of `capability` is expected to load: the largest
- * that the build's device code was compiled for and that is not larger; 0: none. Only with CUDA. */
+/* Returns the compute capability (90 for 9.0) of the code that a GPU of `capability` is expected to load: the
+ * largest one, up to `capability`, that the build's device code was compiled for; 0: none. Only with CUDA. */
 int stencil_code_expected(int capability);
 /* Finds the compute capability of the code that the current device loaded. Only with CUDA and such code. */
 stencil_status stencil_code_loaded(int *capability);
 
-/* The first reduction level of the last check: combine(stencil_kernel_args by value) combines its groups from
- * set 0 of the partial sums, a block of STENCIL_BLOCK_THREADS threads per group, any grid. Only with CUDA. */
+/* Returns the kernel combine(stencil_kernel_args by value), the first reduction level of the last check: it
+ * combines this part's groups from set 0 of the partial sums, a block of STENCIL_BLOCK_THREADS threads per
+ * group, any grid. Only with CUDA. */
 const void *stencil_combine_kernel(void);
 
-/* Copies of the edge cells of a 2D part, in any number of blocks of STENCIL_BLOCK_THREADS threads: copies(
- * stencil_kernel_args by value) as behind a pass. Only with CUDA. */
+/* Returns the kernel copies(stencil_kernel_args by value), which copies the edge cells of a 2D part after a
+ * pass, in any number of blocks of STENCIL_BLOCK_THREADS threads. Only with CUDA. */
 const void *stencil_copies_kernel(stencil_precision precision);
 
-/* compare_clocks(stencil_clock_pair *pair, uint32_t places) fills pair[places][STENCIL_CLOCK_PAIRS], zeroed
- * before: one thread on each multiprocessor, so a grid has blocks of 1024 threads, four for each. Only with
- * CUDA. */
+/* Returns the kernel compare_clocks(stencil_clock_pair *pair, uint32_t places), which fills
+ * pair[places][STENCIL_CLOCK_PAIRS], zeroed before. One thread on each multiprocessor writes, so a grid has
+ * blocks of 1024 threads, four blocks per multiprocessor. Only with CUDA. */
 const void *stencil_clocks_kernel(void);
 
 #ifdef __cplusplus

@@ -1,8 +1,8 @@
-/* The cell update: the one expression of every sweep of the GPU. (Its twin for the CPU is cpu_term.inc.)
+/* The cell update: the only expression of all GPU sweeps. (cpu_term.inc has the same expression for the CPU.)
  *
- * A sum takes the points of its cell in ascending order: the first term is a product, each further one an
- * fma, and the source term comes last. A sweep says how cells move, and which sums take a cell when it comes
- * by; how a sum takes it, and where the weight comes from, is said here alone. */
+ * A sum takes the points of its cell in ascending order: the first term is a product, each further term an
+ * fma, and the source term comes last. A sweep defines how cells move, and which sums take a cell that it has
+ * loaded; only this file defines how a sum takes a cell, and where the weight comes from. */
 #pragma once
 
 #include <type_traits>
@@ -12,23 +12,24 @@
 
 namespace stencil {
 
-/* The weight of a point as a sweep holds it, for all cells that it makes meanwhile. of(where) is that of one
- * cell, whose element (from updated cell (0, 0, 0) of the part) where() is: found only if somebody asks for
- * it. */
+/* The weight of a point as a sweep holds it for all cells that it updates at a time. of(where) returns the
+ * weight for one cell; where() would return the cell's element, counted from updated cell (0, 0, 0) of the
+ * part, and is evaluated only if needed. */
 template <class T> struct point_weight {
     T value;
     const stencil_domain *domain;
     template <class Where> __device__ __forceinline__ T of(Where) const {
         return value;
     }
-    /* Tells whether it is 1 in all cells. */
+    /* Tells whether the weight is 1 in all cells. */
     __device__ __forceinline__ bool is_one() const {
         return value == T(1);
     }
 };
 
-/* A weight provider has the weights of a step: point(k) of point k, source() of the source term. These are
- * the same for all cells of the part. Among the parameters of the kernel, where they cost no registers: */
+/* A weight provider has the weights of a step: point(k) of point k, source() of the source term.
+ * uniform_weights are the same for all cells of the part, and are read from the kernel's parameters, where
+ * they cost no registers. */
 template <class T> struct uniform_weights {
     const T *weight; /* [STENCIL_WEIGHTS] */
     const stencil_domain *domain;
@@ -47,14 +48,14 @@ __device__ __forceinline__ uniform_weights<T> weights_of(const stencil_domain &d
     else
         return {weights.f64, &d};
 }
-/* The provider of weights that all steps of the launch have. */
+/* Returns the provider of the weights that all steps of the launch have. */
 template <class T> __device__ __forceinline__ uniform_weights<T> weights_of(const stencil_domain &d) {
     return weights_of<T>(d, d.weights);
 }
 
-/* The provider of the weights of a step of a cycle, which the block has put into shared memory, at a pointer
- * or a 32-bit address (which is what decides the order of loads): of `Points` points, and behind them the
- * source's. */
+/* The provider of one step's weights where weights change in a cycle of steps: the block has put them into
+ * shared memory, at a pointer or a 32-bit address (the choice decides the order of loads). The weights of
+ * `Points` points come first, then the source term's. */
 template <class T, int Points, class Address> struct cycle_weights {
     static constexpr int count = Points + 1;
     Address at;
@@ -68,8 +69,8 @@ template <class T, int Points, class Address> struct cycle_weights {
     __device__ __forceinline__ point_weight<T> source() const {
         return point(Points);
     }
-    /* The block's threads put weights of `steps` steps from `to` on, those of the step behind `first` steps
-     * at number `before`, and at all numbers before that one. */
+    /* Writes, with all threads of the block, the weights of `steps` consecutive steps to `to`: slot `before`
+     * gets those of the step after `first` steps, and so do all slots before it. */
     template <class To>
     __device__ __forceinline__ static void put(To to, const stencil_kernel_args &s, int64_t first, int before,
                                                int steps) {
@@ -85,11 +86,11 @@ template <class T, int Points, class Address> struct cycle_weights {
     }
 };
 
-/* The provider of a kernel for all problems (General), or of a faster one. */
+/* The weight provider of a kernel for all problems (General), or of a faster kernel for uniform weights. */
 template <class T, int Points, bool General>
 using step_weights_of = std::conditional_t<General, cycle_weights<T, Points, const T *>, uniform_weights<T>>;
 
-/* Rounded, and never part of an fma, whatever the compiler is told. */
+/* Returns a * b, rounded; never fused into an fma, whatever the compiler options. */
 __device__ __forceinline__ float multiply(float a, float b) {
     return __fmul_rn(a, b);
 }
@@ -97,12 +98,12 @@ __device__ __forceinline__ double multiply(double a, double b) {
     return __dmul_rn(a, b);
 }
 
-/* The sum with point k; of the first one nothing is asked what the sum was. */
+/* Returns the sum with point k added; the first point (k = 0) ignores `sum`. */
 template <class T, class Weight, class Where>
 __device__ __forceinline__ T term(int k, const Weight &weight, Where where, T value, T sum) {
     return k == 0 ? multiply(weight.of(where), value) : fma(weight.of(where), value, sum);
 }
-/* The complete sum with the source term. */
+/* Returns the complete sum, with the source term added. */
 template <class T, class Weight, class Where>
 __device__ __forceinline__ T source_term(const Weight &factor, Where where, T source, T sum) {
     return fma(factor.of(where), source, sum);

@@ -5,7 +5,7 @@
 
 namespace stencil {
 
-/* A tile by its place among the tiles of the launch. */
+/* A tile, given by its indices among the tiles of the launch. */
 struct tile_place {
     uint32_t z, y, x;
 };
@@ -30,13 +30,13 @@ struct divisor {
     }
 };
 
-/* The tiles of a block, and divisors to place them, found once for all steps: divisions take longer than a
- * small tile. A block's tiles are first, first + gridDim.x … last, so that all blocks work along one
- * wavefront; odd steps visit them backwards: what the last step wrote last is still in L2. */
+/* The tiles of a block, and divisors to locate them, computed once for all steps: divisions take longer than
+ * a small tile. The tiles are first, first + gridDim.x … last, so that all blocks work along one wavefront;
+ * odd steps visit them in reverse order, since what the previous step wrote last is still in L2. */
 struct tile_start {
     uint32_t first, last, count;
-    tile_place place[2]; /* of the first one visited in even and odd steps */
-    divisor by_x, by_y;  /* tiles along these axes */
+    tile_place place[2]; /* indices of the tile visited first in even and in odd steps */
+    divisor by_x, by_y;  /* divide by the number of tiles along x and y */
 };
 
 __device__ __forceinline__ tile_start start_of(const stencil_kernel_args &s) {
@@ -51,14 +51,15 @@ __device__ __forceinline__ tile_start start_of(const stencil_kernel_args &s) {
             divisor::of(s.tile_count[STENCIL_Y])};
 }
 
-/* tile_at() for the steps: two divisions of a whole number by another take some 100 cycles. */
+/* Returns what tile_at() does, for persistent loops: the two integer divisions of tile_at() take some 100
+ * cycles. */
 __device__ __forceinline__ tile_place persistent_tile_at(const stencil_kernel_args &s,
                                                          const tile_start &start, uint32_t t) {
     const uint32_t row = start.by_x.quotient(t), z = start.by_y.quotient(row);
     return {z, row - z * s.tile_count[STENCIL_Y], t - row * s.tile_count[STENCIL_X]};
 }
 
-/* Makes the tile of block `block` in a launch of its own. */
+/* Updates the tile of block `block` in a launch for one step. */
 template <class Sweep, bool Check>
 __device__ __forceinline__ void launched_step(const stencil_kernel_args &s, uint32_t block, int from,
                                               double *partial) {
@@ -66,7 +67,7 @@ __device__ __forceinline__ void launched_step(const stencil_kernel_args &s, uint
     Sweep::template tile<Check>(s, tile_at(s, from ? last - block : block), from, partial);
 }
 
-/* Makes all tiles of this block for a step. */
+/* Updates all tiles of this block in one step of a persistent loop. */
 template <class Sweep, bool Check>
 __device__ __forceinline__ void persistent_step(const stencil_kernel_args &s, const tile_start &start,
                                                 int from, double *partial) {

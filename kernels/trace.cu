@@ -1,10 +1,10 @@
-/* The clocks of the multiprocessors beside the device's timer, which all of them share but which ticks too
- * coarsely to time a step with. */
+/* Compares the cycle counters of multiprocessors with the device's timer, which all multiprocessors share but
+ * which is too coarse to time a step. */
 #include "kernels/table.h"
 #include "kernels/trace.cuh"
 
-/* The first block of a multiprocessor notes the cycles in which it sees the timer show a new time: too late
- * by up to the time of a poll, so the earliest one is the best. */
+/* The first block on a multiprocessor notes the cycle count at which it sees the timer change: late by up to
+ * the time between two reads of the timer, so the earliest pair is the best. */
 static __global__ void compare_clocks(stencil_clock_pair *pair, uint32_t places) {
     const uint32_t place = stencil::multiprocessor();
     if (threadIdx.x != 0 || place >= places)

@@ -1,5 +1,5 @@
-/* Moments of a step, noted by the kernels around a sweep. Functions of their own, so that launches that note
- * nothing keep their registers. */
+/* Functions that note the moments of a step (trace.h) for attribution, called by the kernels that run a
+ * sweep. They are not inlined, so that launches that note nothing keep their registers. */
 #pragma once
 
 #include "kernels/sweep.h"
@@ -13,7 +13,8 @@ __device__ __forceinline__ uint32_t multiprocessor() {
     return id;
 }
 
-/* Tells whether a launch is for attribution or for a test of its barrier: other launches ask nothing else. */
+/* Tells whether a launch is for attribution or for a test of its barrier; other launches make no further
+ * test. */
 __device__ __forceinline__ bool is_special(const stencil_kernel_args &s) {
     return s.special != 0;
 }
@@ -29,7 +30,7 @@ static __device__ __noinline__ void write_moment(const stencil_kernel_args &s, u
     }
 }
 
-/* A block of a persistent loop notes a moment, when all of its threads have come so far. */
+/* Notes a moment of a block of a persistent loop, when all threads of the block have reached it. */
 __device__ __forceinline__ void note_moment(const stencil_kernel_args &s, int64_t step, stencil_mark mark) {
     const int64_t sample = stencil_trace_sample(&s.trace, step);
     if (sample >= 0)
@@ -42,8 +43,8 @@ __device__ __forceinline__ void note_turn(const stencil_kernel_args &s, int64_t 
     note_moment(s, step + 1, STENCIL_MARK_BEGIN);
 }
 
-/* Notes a moment of a launch for the multiprocessor of this block: BEGIN is the first of its threads 0, the
- * others the last of all threads. */
+/* Notes a moment of a launch for this block's multiprocessor: BEGIN is when its first thread 0 arrives, other
+ * moments are when its last thread arrives. */
 __device__ __forceinline__ void put_launched(const stencil_kernel_args &s, int64_t sample,
                                              stencil_mark mark) {
     if (mark != STENCIL_MARK_BEGIN)
