@@ -7,7 +7,7 @@
 #include "app/signals.h"
 #include "app/table.h"
 
-/* Seconds that the batches may take where steps are short; number of steps that a timeline shows. */
+/* Time limit in seconds of attribution's batches of steps, if steps are short; and steps of a timeline. */
 static const double budget_s = 1.0;
 enum { TRACE_STEPS = 200 };
 
@@ -31,7 +31,7 @@ static bool keep_going(void *context, int64_t step, double residual) {
     return signals_caught == 0;
 }
 
-/* The run is done: what its batches fail with is a note, a barrier that is given up included. */
+/* Turns a failure of attribution's batches, barrier timeouts included, into a note: the run is done. */
 static stencil_status note_failure(stencil_status status, run_record *record) {
     if (status == STENCIL_OK ||
         (status == STENCIL_INTERNAL && run_record_plan(record)->barrier == STENCIL_BARRIER_none))
@@ -84,7 +84,7 @@ static bool is_of_steps(int row) {
     return row != STENCIL_TIME_START && row != STENCIL_TIME_SEARCH && row != STENCIL_TIME_FINISH;
 }
 
-/* The time of the steps of the run's last plan: what is neither before nor behind them. */
+/* Returns the time of the steps of the run's last plan, without the times before and after these steps. */
 static double steps_time_s(const attribution *a, const double *row_s) {
     double all_s = a->wall.wall_s;
     for (int row = 0; row < STENCIL_TIME_ROWS; row++)
@@ -100,7 +100,7 @@ static double own_step_us(const run_record *record) {
                                 : stencil_report_step_us(&record->report);
 }
 
-/* The answer in a sentence. */
+/* Prints, as a sentence, the share of the steps' time in which a run waited. */
 static void print_answer(const attribution *a, const run_record *record, const double *row_s) {
     const double percent = 100 / steps_time_s(a, row_s);
     const bool launched = is_launched(record);
@@ -113,8 +113,8 @@ static void print_answer(const attribution *a, const run_record *record, const d
           percent * row_s[STENCIL_TIME_IMBALANCE], a->steps.timeline.unit);
 }
 
-/* Prints another plan that was measured to be quicker, or is predicted to be, by more than the figures of
- * this machine or of general ones are off; or that none is known. */
+/* Prints a plan that is quicker than the run's by measurement, or by prediction beyond the prediction error;
+ * or that no such plan is known. */
 static void print_rival(const attribution *a, const run_record *record) {
     const bool measured = a->rival.samples > 0;
     const double own_us = own_step_us(record),
@@ -150,7 +150,7 @@ static void print_rows(const attribution *a, const run_record *record, const dou
     fputc('\n', stdout);
 }
 
-/* More than that is told. */
+/* Share of time left unexplained above which the report says so. */
 static const double rest_most = 0.05;
 
 static void print_rest(const attribution *a, const run_record *record, const double *row_s) {
@@ -162,7 +162,7 @@ static void print_rest(const attribution *a, const run_record *record, const dou
                           : "");
 }
 
-/* A view of a step: times of it, and the share that compute has. */
+/* Adds a table row for one view of a step: its times, and the share of compute. */
 static void add_view(table *t, const char *name, const stencil_step_times *step, double share) {
     table_add_line(t, "%s\t%s\t%s\t%s\t%.3f\t%s", name, MICROSECONDS(step->launch_s),
                    MICROSECONDS(step->compute_s), MICROSECONDS(step->barrier_s), share,
@@ -178,12 +178,12 @@ static stencil_step_times removal_step(const stencil_removal *r) {
     return (stencil_step_times){NAN, r->compute_s, r->barrier_s};
 }
 
-/* Tells whether a batch takes longer without its barriers, by more than batches alike differ. */
+/* Tells whether a batch of steps takes longer without barriers, by more than equal batches differ. */
 static bool drifts(const stencil_removal *r) {
     return r->share > 1 + fmax(2 * r->spread, 0.02);
 }
 
-/* Which of two views of the compute to believe, and why. */
+/* Prints which of two differing compute times to trust, and why. */
 static void print_difference(const stencil_attribution *a, const char *name, double other_s) {
     const double inside_s = stencil_attribution_inside(a).compute_s,
                  apart = fabs(other_s - inside_s) / fmax(other_s, inside_s);
@@ -223,7 +223,7 @@ static void print_views(const stencil_attribution *a, bool calibrated) {
     print_difference(a, "model", a->model.compute_s);
 }
 
-/* "64 ns", "4.1 µs", "1.05 ms". */
+/* Returns a time as text: "64 ns", "4.1 µs", "1.05 ms". */
 static const char *short_time(double seconds, char text[TEXT_SIZE]) {
     const double ns = 1e9 * seconds;
     snprintf(text, TEXT_SIZE,

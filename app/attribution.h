@@ -1,31 +1,31 @@
-/* --attribute and --trace: where the time of a run went, for people, as JSON, and as a timeline. */
+/* Options --attribute and --trace: where the time of a run went, for people, as JSON, and as a timeline. */
 #pragma once
 
 #include "app/report.h"
 #include "solver/attribution/attribution.h"
 
-/* Attribution that the options ask for, filled once the run is done and its result written. */
+/* Attribution of a run's time, filled after the run's result is written. */
 typedef struct attribution {
-    bool wanted, known; /* --attribute; and it could be made */
-    const char *trace;  /* --trace: where to; NULL: not asked for */
-    bool traced;        /* `timeline` has steps for it */
-    stencil_wall wall;  /* of the run without what was made for this */
+    bool wanted, known; /* wanted: --attribute is given; known: the attribution was made */
+    const char *trace;  /* file of --trace; NULL: not given */
+    bool traced;        /* `timeline` has steps for --trace */
+    stencil_wall wall;  /* wall time of the run, without the attribution */
     stencil_attribution steps;
-    stencil_candidate rival; /* the quickest other plan, where one is possible */
+    stencil_candidate rival; /* quickest plan other than the run's, if one is possible */
     stencil_timeline timeline;
 } attribution;
 
-/* Makes what is asked for. Where that is not possible, or interrupted, a note says so. */
+/* Makes the attribution and trace that options ask for; if impossible or interrupted, adds a note. */
 stencil_status attribution_make(attribution *attribution, stencil_run *run, run_record *record);
 void attribution_destroy(attribution *attribution);
 
-/* To standard output, at 80 columns; nothing where there is none. */
+/* Prints an attribution, if there is one, to standard output, 80 columns wide. */
 void attribution_print(const attribution *attribution, const run_record *record);
 
-/* Owned by the caller. */
+/* Returns an attribution as JSON, owned by the caller. */
 json_t *attribution_json(const attribution *attribution, const run_record *record);
 
-/* "thread 3", "block 17 of part 1 (SM 40)", "SM 40" (returned). */
+/* Returns a participant's name: "thread 3", "block 17 of part 1 (SM 40)", "SM 40". */
 const char *attribution_who(const stencil_timeline *timeline, int participant, char text[64]);
 #define WHO(timeline, participant) attribution_who(timeline, participant, (char[64]){""})
 

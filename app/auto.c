@@ -3,14 +3,14 @@
 #include "app/machine.h"
 #include "app/signals.h"
 
-/* A calibration has to be paid back by a run that is so many times as long. */
+/* Least length of a run that calibrates the machine, in calibration times. */
 enum { WORTH_CALIBRATIONS = 10 };
 
 static bool disturbed(const stencil_run_options *run) {
     return run->wait.fault.delay_ns != 0 || run->wait.fault.absent_step != 0 || run->wait.illegal_step != 0;
 }
 
-/* Measures the machine where the run is long enough for it and nobody has yet. */
+/* Calibrates the machine where the run is long enough and there is no calibration yet. */
 static stencil_status calibrate(auto_choice *a, const stencil_problem *problem, stencil_machine *machine,
                                 bool quiet, stencil_notes *notes) {
     const stencil_candidate *c = &a->choice.item[a->choice.chosen];
@@ -28,7 +28,7 @@ static stencil_status calibrate(auto_choice *a, const stencil_problem *problem, 
     if (status != STENCIL_OK)
         stencil_notes_add(notes, "no calibration: %s", stencil_error_last()->message);
     else
-        (void)machine_keep_costs(machine, gpu); /* or the next run does it again */
+        (void)machine_keep_costs(machine, gpu); /* on failure the next run calibrates again */
     stencil_choice_destroy(&a->choice);
     return stencil_choice_make(&a->choice, problem, &asked, machine);
 }

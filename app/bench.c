@@ -17,25 +17,26 @@
 enum { NAME_COLUMNS = 17, CHOSEN_MAX = 64 };
 
 typedef struct bench_options {
-    stencil_bench_options measure; /* its spec: only what was given, see problem_options_apply() */
+    stencil_bench_options
+        measure; /* how to measure; its spec has only values that were given, see problem_options_apply() */
     int64_t threads;
     double margin; /* per cent, as measure.max_noise */
     reading_options reading;
     const char *from, *against, *child, *sizes, *field;
-    const char *json, *csv, *md, *plot; /* where the results go, as they were given; NULL: not */
+    const char *json, *csv, *md, *plot; /* output files and directory as given; NULL: not given */
     bool list, fail, force, quiet;
 } bench_options;
 
 /* State of a `bench` command. */
 typedef struct bench_state {
-    bench_options options; /* first: what the tables fill */
+    bench_options options; /* first member, as options_parse() fills it */
     stencil_bench_report report;
     bench_earlier then;
-    stencil_error failure; /* the first one of a benchmark; the others go on */
+    stencil_error failure; /* first error of a benchmark; later benchmarks still run */
 } bench_state;
 
 #define AT(field) OPTION_AT(bench_options, field)
-/* Options that say how to measure. */
+/* Options of `bench` for what to measure and how. */
 static const option measure_table[] = {
     {.heading = "What"},
     {"list", 'l', OPTION_FLAG, AT(list), NULL, .help = "list the benchmarks, then stop"},
@@ -101,15 +102,16 @@ static const option bench_table[] = {
     {.heading = "Earlier run"},
     {"from", 0, OPTION_TEXT, AT(from), "FILE",
      .help = "measure nothing: the tables and files of an earlier run, from its JSON; NAMEs select"},
-    {.heading = ""}, /* for the program itself */
+    {.heading = ""}, /* option that only this program uses, to start itself again */
     {"child", 0, OPTION_TEXT, AT(child), "NAME", .help = "answer the question of a benchmark"},
     {NULL},
 };
 
-/* Command line by which a benchmark starts this program again for what may hang or crash. */
+/* Command line by which a benchmark starts this program again for a measurement that may hang or crash. */
 static const char *const child_command[] = {"/proc/self/exe", "bench", "--child", NULL};
 
-/* Tells whether an operand names a benchmark: by its own name, or by the one name of all cases. */
+/* Tells whether an operand selects a benchmark: by the benchmark's name, or as "cases", which selects all
+ * cases. */
 static bool names(const char *operand, const char *benchmark) {
     if (strcmp(operand, benchmark) == 0)
         return true;
@@ -119,8 +121,7 @@ static bool names(const char *operand, const char *benchmark) {
     return false;
 }
 
-/* Refuses a name that selects none of the results of a report that was read from a file, or of all benchmarks
- * (file NULL). */
+/* Refuses a name that selects no result of the report read from `file`, or for NULL no benchmark. */
 static stencil_status check_name(const char *file, const stencil_bench_report *report, const char *name) {
     stencil_nearest nearest = {.word = name};
     for (int i = 0; file != NULL ? i < report->result_count : stencil_bench_names[i] != NULL; i++) {
@@ -150,7 +151,8 @@ static bool go_on(void) {
     return signals_caught == 0;
 }
 
-/* The options, with the problem of *file, if there is one (NULL: none). */
+/* Makes the options of a measurement. *file: the operand that is an input file, whose problem is used; NULL:
+ * none. */
 static stencil_status make_options(const invocation *call, stencil_bench_options *bench, const char **file) {
     const bench_options *options = call->values;
     const stencil_spec *given = &options->measure.spec;
@@ -186,8 +188,8 @@ static stencil_status add(int benchmark, int index[CHOSEN_MAX], int *count) {
     return STENCIL_OK;
 }
 
-/* The benchmarks that the operands name, in their order, with `cases` for all of those; where they name none,
- * all, or all but the long ones. */
+/* Finds the benchmarks that the operands name, in their order ("cases": all cases). Where no benchmark is
+ * named: all, without long ones unless `long_ones`. */
 static stencil_status find_benchmarks(const invocation *call, bool long_ones, int index[CHOSEN_MAX],
                                       int *count) {
     bool named = false;
@@ -216,7 +218,7 @@ static stencil_status print_list(const invocation *call) {
     return STENCIL_OK;
 }
 
-/* The report is to name them. */
+/* Chooses the benchmarks to run, and begins the report with a result that has the name of each. */
 static stencil_status choose_benchmarks(const invocation *call, int index[CHOSEN_MAX],
                                         stencil_bench_report *report) {
     report->result = calloc(CHOSEN_MAX, sizeof *report->result);
@@ -238,7 +240,7 @@ static stencil_status read_report(const char *option, const char *path, stencil_
     return text_prefix(text_name_file(status, path), option);
 }
 
-/* Keeps the results that were named, or all, in the order of the file. */
+/* Keeps, of a report that was read, the results that operands name (none named: all), in the file's order. */
 static stencil_status choose_results(const invocation *call, stencil_bench_report *report) {
     const bench_options *options = call->values;
     const int all = report->result_count;
@@ -257,7 +259,7 @@ static stencil_status choose_results(const invocation *call, stencil_bench_repor
     return STENCIL_OK;
 }
 
-/* Options that say how to measure would do nothing beside --from. */
+/* Refuses options for measuring next to --from, which measures nothing. */
 static stencil_status refuse_measuring(const invocation *call) {
     for (int i = 0; i < call->given_count; i++)
         CHECK(!options_has(measure_table, call->given[i].option), USAGE,
@@ -265,7 +267,7 @@ static stencil_status refuse_measuring(const invocation *call) {
     return STENCIL_OK;
 }
 
-/* STENCIL_BENCH_USES_… that an option is for; 0: all benchmarks look at it. */
+/* Returns the STENCIL_BENCH_USES_… flag of an option; 0: all benchmarks use the option. */
 static unsigned use_of(const option *given) {
     if (!options_has(problem_option_table, given))
         return given->tag;
@@ -274,7 +276,7 @@ static unsigned use_of(const option *given) {
                                                  : STENCIL_BENCH_USES_PROBLEM;
 }
 
-/* An option that none of the chosen benchmarks looks at would do nothing. */
+/* Refuses options that none of the chosen benchmarks uses. */
 static stencil_status refuse_unused(const invocation *call, const stencil_bench_report *report,
                                     const int *index, const char *file) {
     const int count = report->result_count;
@@ -296,8 +298,8 @@ static int count_on_stdout(const bench_options *options) {
     return target_is_stdout(options->json) + target_is_stdout(options->csv) + target_is_stdout(options->md);
 }
 
-/* Before anything is measured: finds what cannot be written for the benchmarks that the report names, an
- * earlier run's file among it, and reads the report to compare with. */
+/* Checks, before anything is measured, that all output files can be written, and reads the earlier report of
+ * --against, which no output may replace. */
 static stencil_status open_outputs(bench_state *state) {
     const bench_options *options = &state->options;
     const char *const input[] = {options->against, options->from};
@@ -319,7 +321,7 @@ static stencil_status open_outputs(bench_state *state) {
                                     : STENCIL_OK;
 }
 
-/* Returns the stream for tables; NULL where none are wanted, or standard output has other contents. */
+/* Returns the stream for tables; NULL: no tables are wanted, or standard output has other contents. */
 static FILE *tables_to(const bench_options *options) {
     return options->quiet || count_on_stdout(options) > 0 ? NULL : stdout;
 }
@@ -332,7 +334,7 @@ static void print_result(const bench_state *state, int result) {
     fflush(stdout);
 }
 
-/* Verdicts over the earlier run and all files. */
+/* Writes all output files, and the comparison with the earlier report. */
 static stencil_status write_outputs(const bench_state *state, int *exit_code) {
     const bench_options *options = &state->options;
     const stencil_bench_report *report = &state->report;
@@ -342,7 +344,7 @@ static stencil_status write_outputs(const bench_state *state, int *exit_code) {
         TRY(bench_against_compare(&state->then, report, tables_to(options), &verdicts, &worse));
     if (options->json != NULL)
         root = stencil_bench_report_json(report);
-    json_object_set(root, "against", verdicts); /* where there are both */
+    json_object_set(root, "against", verdicts); /* stores nothing where one of both is NULL */
     json_decref(verdicts);
     TRY(json_write("--json", options->json, options->force, root));
     TRY(target_write("--csv", options->csv, options->force, bench_print_csv, report));
@@ -354,7 +356,7 @@ static stencil_status write_outputs(const bench_state *state, int *exit_code) {
     return STENCIL_OK;
 }
 
-/* Runs the benchmarks one after the other; where somebody interrupts, the report has what was measured. */
+/* Runs the chosen benchmarks one by one. After an interruption the report has the results up to then. */
 static stencil_status measure(const invocation *call, bench_state *state) {
     const double start_s = stencil_clock_s();
     stencil_bench_report *report = &state->report;
@@ -386,7 +388,7 @@ static stencil_status measure(const invocation *call, bench_state *state) {
     return STENCIL_OK;
 }
 
-/* The report of an earlier run in place of a measurement. */
+/* Reads the report of an earlier run (--from), which replaces a measurement. */
 static stencil_status read_earlier(const invocation *call, bench_state *state) {
     stencil_bench_report *report = &state->report;
     TRY(refuse_measuring(call));
@@ -402,7 +404,7 @@ static stencil_status bench_run(const invocation *call, int *exit_code) {
     bench_state *state = call->values;
     if (state->options.child != NULL) {
         const char *file;
-        signals_collect(); /* the process that asks decides when to end this one */
+        signals_collect(); /* the parent process decides when to end this one */
         TRY(make_options(call, &state->report.options, &file));
         return stencil_bench_child_main(state->options.child, &state->report.options);
     }

@@ -1,115 +1,118 @@
-/* Input and tables of `stencil bench`. Internal to the command. */
+/* Input and tables of the command `stencil bench`. */
 #pragma once
 
 #include "app/table.h"
 #include "bench/bench.h"
 #include "inputs/inputs.h"
 
-/* bench_problem.c: into bench->edge[edge_count], from "256..16384" (which doubles) or "256,400,512"; what a
- * file says of its problem. USAGE; what opening the file fails with. */
+/* Read the problem to measure (bench_problem.c). bench_read_edges(): grid edges from "256..16384" (doubling)
+ * or "256,400,512" into bench->edge[edge_count]; errors: USAGE. bench_read_file(): the problem that an input
+ * file states; errors: USAGE and those of stencil_input_open(). */
 stencil_status bench_read_edges(const char *text, stencil_bench_options *bench);
 stencil_status bench_read_file(const char *path, const stencil_input_options *how, stencil_spec *spec);
 
-/* Output is made in three steps, each of which knows only those before it: rows are collected
+/* Output is made in three stages, each of which uses only earlier ones: rows are collected
  * (bench_rows.c, bench_skipped.c), a table is made of each group (bench_table.c, bench_bars.c), and tables
  * and lines are printed (bench_print.c, bench_against.c). */
 
-/* bench_skipped.c: whether a row is skipped, and others for the same reason: tables leave such rows out; and
- * the text of a line for each such reason, with the names of its rows. false: this row does not begin one. */
+/* Skipped rows (bench_skipped.c). bench_skip_is_shared() tells whether several rows, this one included, are
+ * skipped for one reason: tables leave such rows out. bench_skipped_text() makes the line of text for that
+ * reason, with the names of its rows; false where `row` is not the first row with its reason. */
 bool bench_skip_is_shared(const stencil_bench_result *result, const stencil_bench_row *row);
 bool bench_skipped_text(const stencil_bench_result *result, int row, char *text, size_t size);
 
 enum { BENCH_NAME_SIZE = 256, BENCH_TITLE_SIZE = 384 };
 
-/* bench_rows.c: which rows of a result a table is made of. */
+/* Kinds of groups of result rows; each group becomes a table (bench_rows.c). */
 typedef enum bench_group_kind {
-    BENCH_LISTED,   /* one by one: all that belong to no field of axes */
-    BENCH_FIELD,    /* a series, at one place on its outer axes: medians over the last two axes */
-    BENCH_COMPARED, /* with each other at one place, one by one */
-    BENCH_MEDIANS   /* of those, over the places on the last axis */
+    BENCH_LISTED,   /* one line for each row that belongs to no BENCH_FIELD */
+    BENCH_FIELD,    /* rows of a series with equal values on outer axes: medians over the last two axes */
+    BENCH_COMPARED, /* one line for each of the rows that were compared at equal axis values */
+    BENCH_MEDIANS   /* medians of compared rows over the values of the last axis */
 } bench_group_kind;
 typedef struct bench_group {
     bench_group_kind kind;
     int count;
-    const stencil_bench_row **row;  /* [count], among those of bench_groups; of a field the whole series */
-    const stencil_bench_row *place; /* the first one at the place of a field; else NULL */
-    const char *unit;               /* of those that were compared; NULL: that of the first row */
-    char outer[BENCH_NAME_SIZE];    /* where rows that were compared stand: "elements 512, threads 2, " */
+    const stencil_bench_row *
+        *row; /* [count], pointing into bench_groups.row; the whole series for BENCH_FIELD */
+    const stencil_bench_row *place; /* first row with the outer axis values of a BENCH_FIELD; else NULL */
+    const char *unit;               /* unit of compared rows; NULL: unit of the first row */
+    char outer[BENCH_NAME_SIZE];    /* outer axis values of compared rows: "elements 512, threads 2, " */
 } bench_group;
-/* Zeroed before; the caller's to destroy. Groups without rows have no table. */
+/* Groups of result rows, zeroed and given to bench_groups_destroy() by the caller. Empty ones: no table. */
 typedef struct bench_groups {
     int count, row_count;
     bench_group *group;
     const stencil_bench_row **row;
 } bench_groups;
-/* Finds the rows of each table: those that were compared with each other, or else all that are listed, then
- * all fields. Returns false where there is no memory. */
+/* Collects the rows of each table: rows that were compared with each other, or else listed rows, then fields.
+ * Returns false where there is no memory. */
 bool bench_groups_of(const stencil_bench_result *result, bench_groups *groups);
 void bench_groups_destroy(bench_groups *groups);
 
 bool bench_is_copy(const stencil_bench_row *row);
-/* Tells whether rows stand in one line of medians: those of a series, and the best copies. */
+/* Tells whether two rows share a line of a table of medians: rows of a series, and the best copies. */
 bool bench_share_line(const stencil_bench_row *a, const stencil_bench_row *b);
-/* The order of two rows of a series on their first `axes` axes. */
+/* Compares values of two rows of a series on their first `axes` axes, as qsort() wants it. */
 int bench_compare_places(const stencil_bench_row *a, const stencil_bench_row *b, int axes);
-/* Moves *number to the next larger one of row[count] on an axis; false: there is none. From INT64_MIN on that
- * is every number, ascending. */
+/* Sets *number to the next larger value that row[count] have on an axis; false where there is none. Repeated
+ * calls, from INT64_MIN on, give every value in ascending order. */
 bool bench_next_number(const stencil_bench_row *const *row, int count, int axis, int64_t *number);
 /* Appends the names of a row's axes that are not among axis[*count] yet, up to `most` names. */
 void bench_collect_axes(const stencil_bench_row *row, const char **axis, int *count, int most);
 
-/* bench_table.c: what stands in which row and column. */
+/* Cells of tables (bench_table.c). */
 
 /* Scale that numbers of one unit are shown in. */
 typedef struct bench_scale {
     double factor; /* shown = value / factor */
     char unit[32]; /* "us/pass", "GB/s", "cycles" */
-    int decimals;  /* of all numbers, so that the smallest one has three digits that count; -1: four digits
-                      that count in each */
+    int decimals;  /* of all numbers, so that the smallest has three significant digits; -1: four significant
+                      digits in each */
 } bench_scale;
 
-/* A scale in which the smallest median of those of row[count] that have that unit can be read. Rows without
- * samples do not count. */
+/* Returns a scale in which the smallest median of those rows of row[count] that have samples and unit `unit`
+ * is readable. */
 bench_scale bench_scale_of(const stencil_bench_row *const *row, int count, const char *unit);
 
-/* Appends a cell: the median of a row, what it says instead, or `missing`; NULL: an empty one. */
+/* Appends a table cell: the median of a row, the text that it has instead, or `missing`; NULL: empty. */
 void bench_add_median(table *t, const stencil_bench_row *row, const bench_scale *scale, const char *missing);
 
-/* The name of a row, with its kind where the result has several, and where it stands on its first `axes` axes
- * (returned): "__syncthreads (latency), blocks_per_sm 2, threads 256". */
+/* Returns the name of a row, its kind where the result has several kinds, and its values on the first `axes`
+ * axes: "__syncthreads (latency), blocks_per_sm 2, threads 256". */
 const char *bench_row_name(const stencil_bench_result *result, const stencil_bench_row *row, int axes,
                            char text[BENCH_NAME_SIZE]);
 
-/* Makes the table of a group, empty before, and its title (returned; NULL: it has none). */
+/* Makes the table of a group in *t, empty before, and returns the table's title (NULL: none). */
 const char *bench_table_of(const stencil_bench_result *result, const bench_group *group, table *t,
                            char title[BENCH_TITLE_SIZE]);
 
-/* bench_bars.c: a table of the bars of each unit with the best of others, and one of those beside the copy;
- * it is empty where the result has none. */
+/* Makes table `which` of a result's bars (figures to be reached) of one unit: next to the best published
+ * method, or next to a copy kernel; empty where the result has no such bars (bench_bars.c). */
 enum { BENCH_BAR_TABLES = 2 * STENCIL_BAR_UNITS };
 void bench_bar_table(const stencil_bench_result *result, int which, table *t, char title[BENCH_TITLE_SIZE]);
 
-/* bench_print.c: results for people, at 80 columns or as Markdown, and as CSV. */
+/* Printer of results for people, 80 columns wide or as Markdown (bench_print.c). */
 typedef struct bench_printer {
     FILE *out;
     bool markdown;
-    bool incomplete; /* there was no memory for a table */
-    char last[16];   /* label of the line before */
+    bool incomplete; /* a table is missing for want of memory */
+    char last[16];   /* label of the line that was printed last */
 } bench_printer;
 
-/* A line of label and text. */
+/* Prints a line of a label and a text. */
 void bench_print_line(bench_printer *p, const char *label, const char *text);
 
-/* A result, for a terminal. */
+/* Prints a benchmark result for a terminal. */
 void bench_print(FILE *out, const stencil_bench_result *result, double max_noise);
 
 /* Printers for target_write(); `content` is a stencil_bench_report. */
 bool bench_print_markdown(FILE *out, const void *content);
 bool bench_print_csv(FILE *out, const void *content);
 
-/* bench_against.c: compares with an earlier report, which was read from `path`; prints the verdicts where
- * `out` is not NULL; *json (owned by the caller, may be NULL) gets them all. *worse: rows that are slower or
- * say something else now. */
+/* Earlier report, read from `path`, to compare a report with (bench_against.c). bench_against_compare()
+ * prints verdicts where `out` is not NULL, and stores them in *json (owned by the caller, may be NULL).
+ * *worse: number of rows that became slower, or whose text changed. */
 typedef struct bench_earlier {
     const char *path;
     double margin;
@@ -123,6 +126,6 @@ stencil_status bench_against_compare(const bench_earlier *then, const stencil_be
  * samples of rows without a varying axis, and of host methods), as far as a benchmark has such rows.
  * UNAVAILABLE (no python3 or matplotlib), CANNOT_CREATE, IO, INTERNAL (the script failed). */
 stencil_status bench_plot(const stencil_bench_report *report, const char *directory, bool force);
-/* Before the work: makes the directory, and looks for files that are in the way of the benchmarks that
- * `report` names, and for all that the script needs. CANNOT_CREATE, UNAVAILABLE. */
+/* Prepares plots before anything is measured: makes the directory, checks for existing plots of the
+ * benchmarks that `report` names, and for all that plot.py needs. Errors: CANNOT_CREATE, UNAVAILABLE. */
 stencil_status bench_plot_check(const stencil_bench_report *report, const char *directory, bool force);

@@ -8,7 +8,8 @@
 #include "app/text.h"
 #include "base/words.h"
 
-/* The first of several results of that name that can be compared, else the one on the same back-end. */
+/* Finds the result of the same benchmark in an earlier report: the first comparable one, else one of
+ * equal back-end. */
 static const stencil_bench_result *find_result(const stencil_bench_report *report,
                                                const stencil_bench_result *now) {
     const stencil_bench_result *found = NULL;
@@ -30,7 +31,7 @@ static const stencil_bench_row *either(const stencil_comparison *c) {
     return c->now != NULL ? c->now : c->then;
 }
 
-/* A ratio as a difference in per cent, a large one as it is (returned). */
+/* Returns a ratio as a difference in per cent, or from 10 on as a factor. */
 static const char *change_text(double ratio, char text[TABLE_CELL_SIZE]) {
     if (ratio < 10)
         snprintf(text, TABLE_CELL_SIZE, "%+.1f%%", 100 * (ratio - 1));
@@ -85,7 +86,7 @@ static json_t *comparison_json(const stencil_comparison *c) {
                      "ratio_low", json_number(c->shift.low), "ratio_high", json_number(c->shift.high));
 }
 
-/* One benchmark; the array gets an object. */
+/* Compares a benchmark's result with the earlier report, and appends an object to `array`. */
 static stencil_status compare(const bench_earlier *earlier, const stencil_bench_result *now, bench_printer *p,
                               json_t *array, int *worse) {
     const stencil_bench_result *then = find_result(&earlier->report, now);

@@ -1,4 +1,4 @@
-/* Tables of what is to be reached, and how much of it is. */
+/* Tables of bars (figures to be reached), and how much of each is reached. */
 #include <math.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@ static bool is_beside_copy(const stencil_bench_bar *bar) {
     return strcmp(bar->best_by, "copy") == 0;
 }
 
-/* Three digits or four, in five characters. NaN: nothing. */
+/* Adds a table cell with a figure of three or four digits after `mark`; empty for NaN. */
 static void add_figure(table *t, const char *mark, double figure) {
     table_add_cell(t, isnan(figure) ? "" : "%s%.*g", mark, figure < 1 ? 3 : 4, figure);
 }
@@ -44,7 +44,7 @@ static void add_bar(table *t, const stencil_bench_bar *bar, bool copies) {
         table_add_cell(t, "%s", bar->best_by);
 }
 
-/* Lists bars beside published methods, or those beside the copy (all of one sweep, a step at a time). */
+/* Lists bars next to published methods, or (all of one sweep, single-step) next to a copy kernel. */
 void bench_bar_table(const stencil_bench_result *result, int which, table *t, char title[BENCH_TITLE_SIZE]) {
     static const char *const units[STENCIL_BAR_UNITS] = {"Gcell/s", "µs per step"};
     const stencil_bar_unit unit = (stencil_bar_unit)(which / 2);

@@ -1,4 +1,4 @@
-/* stencil bench --plot: plot.py draws; it is installed beside this program. */
+/* stencil bench --plot: plots drawn by plot.py, which is installed with this program. */
 #include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
@@ -13,7 +13,7 @@
 
 extern char **environ;
 
-/* "DIR/../share/stencil/plot.py" for this program in DIR; a build folder has the same link. */
+/* Finds plot.py: "DIR/../share/stencil/plot.py" for this program in DIR; build folders have a link there. */
 static stencil_status find_script(char *path, size_t size) {
     static const char name[] = "../share/stencil/plot.py";
     const ssize_t length = readlink("/proc/self/exe", path, size - sizeof name);
@@ -25,7 +25,7 @@ static stencil_status find_script(char *path, size_t size) {
     return STENCIL_OK;
 }
 
-/* Fails as the script did, by its exit code (ours, or a crash of Python): what it said last is the reason. */
+/* Returns the status for plot.py's exit (`how`); the last line that it printed is the reason of a failure. */
 static stencil_status judge(int how, FILE *said) {
     char line[TEXT_NAME_SIZE / 2] = "";
     rewind(said);
@@ -39,7 +39,7 @@ static stencil_status judge(int how, FILE *said) {
     return STENCIL_OK;
 }
 
-/* Runs the script with `input` as its standard input, all quiet. */
+/* Runs plot.py with `input` as standard input and its output in `said`. */
 static stencil_status run_script(const char *option, const char *directory, FILE *input, FILE *said) {
     char script[TEXT_NAME_SIZE];
     TRY(find_script(script, sizeof script));
@@ -61,7 +61,7 @@ static stencil_status run_script(const char *option, const char *directory, FILE
     return judge(how, said);
 }
 
-/* Hands the script the results, as --json writes them; NULL: none. */
+/* Runs plot.py on the results of a report, as --json writes them; NULL: without results. */
 static stencil_status plot(const stencil_bench_report *report, const char *option, const char *directory) {
     json_t *root = report != NULL ? stencil_bench_report_json(report) : json_object();
     FILE *input = tmpfile(), *said = tmpfile();
@@ -80,7 +80,7 @@ static stencil_status plot(const stencil_bench_report *report, const char *optio
     return status;
 }
 
-/* The number of results of its benchmark up to this one: files of the second one have the name "NAME-2". */
+/* Returns the number of a result among results of its benchmark: plots of the second are named "NAME-2". */
 static int number_of(const stencil_bench_report *report, int result) {
     int number = 0;
     for (int i = 0; i <= result; i++)

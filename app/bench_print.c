@@ -1,4 +1,4 @@
-/* Results for people, at 80 columns and as Markdown, and for spreadsheets (CSV). */
+/* Printing of benchmark results: for people, 80 columns wide and as Markdown, and for spreadsheets (CSV). */
 #include <math.h>
 #include <string.h>
 #include <time.h>
@@ -9,7 +9,7 @@
 
 enum { LINE_SIZE = TEXT_NAME_SIZE };
 
-/* Characters that mean something to Markdown in a text. */
+/* Characters with a meaning in Markdown, to be escaped in texts. */
 static const char special[] = "*`_<~";
 
 void bench_print_line(bench_printer *p, const char *label, const char *text) {
@@ -24,7 +24,7 @@ void bench_print_line(bench_printer *p, const char *label, const char *text) {
     snprintf(p->last, sizeof p->last, "%s", label);
 }
 
-/* A table under its title (NULL: none), unless it is empty. */
+/* Prints a table, unless it is empty, under its title (NULL: none). */
 static void print_table(bench_printer *p, const char *title, table *t) {
     p->incomplete = p->incomplete || t->no_memory;
     if (t->row_count == 0)
@@ -103,7 +103,7 @@ static void print_noise(bench_printer *p, const stencil_bench_result *result, do
                                    result->bar_count > 0 ? "case" : "row", stencil_plural(measured), how));
 }
 
-/* Each published method once, with the different names of the rows that use it unless all rows do. */
+/* Prints each published method once, with the names of rows that use this method unless all rows do. */
 static void print_methods(bench_printer *p, const stencil_bench_result *result) {
     for (int i = 0; i < result->row_count; i++) {
         const char *method = result->row[i].method;
@@ -139,7 +139,7 @@ static void print_formulas(bench_printer *p, const stencil_bench_result *result)
     }
 }
 
-/* The bars, where a result has them, else its rows. */
+/* Prints the bars (figures to be reached) of a result, or its rows where it has no bars. */
 static void print_tables(bench_printer *p, const stencil_bench_result *result) {
     char title[BENCH_TITLE_SIZE];
     bench_groups groups = {0};
@@ -185,7 +185,7 @@ static void print_result(bench_printer *p, const stencil_bench_result *result, d
     print_methods(p, result);
     if (result->bar_count == 0)
         print_formulas(p, result);
-    /* They say that results were verified. */
+    /* Notes claim that results were verified, so a failed benchmark prints none. */
     for (int i = 0; i < result->note_count && result->failed[0] == '\0'; i++)
         bench_print_line(p, "Notes", result->note[i]);
 }
@@ -223,7 +223,7 @@ bool bench_print_markdown(FILE *out, const void *content) {
     return !p.incomplete && !ferror(out);
 }
 
-/* A number, a text, or how many elements an array has, as RFC 4180 wants it; nothing for null. */
+/* Prints a CSV field (RFC 4180): a number, a text, or the number of elements of an array; empty for null. */
 static void print_csv_value(FILE *out, const json_t *value) {
     const char *text = json_string_value(value);
     const char *quote = text != NULL && strpbrk(text, ",\"\n\r") != NULL ? "\"" : "";
@@ -241,8 +241,7 @@ static void print_csv_value(FILE *out, const json_t *value) {
     fputs(quote, out);
 }
 
-/* The columns of a file: axes stand behind "name", and those from "sweep" on are there where there are cases.
- */
+/* CSV columns; columns of axes follow "name"; columns from "sweep" on exist only for reports with cases. */
 static const char *const csv_names[] = {
     "benchmark", "backend",    "device",     "kind",          "name",        "unit",        "median",
     "mad",       "p5",         "p95",        "smallest",      "largest",     "spread",      "noisy",
@@ -253,7 +252,7 @@ static const char *const csv_names[] = {
     "bound",     "used"};
 enum { AXES_AT = 5, CASES_AT = 32, AXES_MAX = 64 };
 typedef struct csv_columns {
-    int count, axis_count; /* of names, of axes */
+    int count, axis_count; /* numbers of names and of axes */
     const char *axis[AXES_MAX];
 } csv_columns;
 
@@ -268,7 +267,7 @@ static csv_columns csv_columns_of(const stencil_bench_report *report) {
     return c;
 }
 
-/* A line of what --json says of a row or a case; NULL: the names of the columns. */
+/* Prints a CSV line of a row or case, given as --json writes it; row NULL: the column names. */
 static void print_csv_line(FILE *out, const json_t *result, const json_t *row, const csv_columns *c) {
     const json_t *statistics = json_object_get(row, "statistics");
     for (int i = 0; i < c->count + c->axis_count; i++) {
@@ -287,7 +286,7 @@ static void print_csv_line(FILE *out, const json_t *result, const json_t *row, c
     fputs("\r\n", out);
 }
 
-/* A case as a row: its name, and of its bound what is used of the resource that allows least. */
+/* Prints a case as a CSV line, with the used share of the resource that bounds the case. */
 static void print_csv_case(FILE *out, const json_t *result, const json_t *bar, const csv_columns *c) {
     json_t *row = json_copy((json_t *)bar), *bound = json_object_get(bar, "bound");
     char resource[32] = "";
@@ -304,7 +303,7 @@ static void print_csv_case(FILE *out, const json_t *result, const json_t *bar, c
     json_decref(row);
 }
 
-/* A line for each row and each case, a column for each axis that occurs. */
+/* Prints a report as CSV: a line for each row and each case, a column for each axis. */
 bool bench_print_csv(FILE *out, const void *content) {
     const stencil_bench_report *report = content;
     const csv_columns columns = csv_columns_of(report);

@@ -8,7 +8,7 @@
 enum { EDGE_LEVEL_MAX = 40 };
 #define EDGE_MAX ((int64_t)1 << EDGE_LEVEL_MAX)
 
-/* A number up to `end`; false: there is none. */
+/* Reads a grid edge, a number of digits up to *end; false: there is none. */
 static bool read_edge(const char *text, const char **end, int64_t *edge) {
     *end = text + strspn(text, "0123456789");
     *edge = *end - text < 13 ? strtoll(text, NULL, 10) : INT64_MAX;

@@ -1,4 +1,4 @@
-/* Rows of a result, collected into the groups that a table each is made of. */
+/* Groups of the rows of a benchmark result; each group becomes a table. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@ bool bench_is_copy(const stencil_bench_row *row) {
     return strcmp(row->kind, "copy") == 0;
 }
 
-/* Tells whether two rows belong to one series: the same thing, measured at places of the same axes. */
+/* Tells whether two rows belong to one series: the same quantity, at other values of the same axes. */
 static bool belong_together(const stencil_bench_row *a, const stencil_bench_row *b) {
     const char *method_a = a->method != NULL ? a->method : "", *method_b = b->method != NULL ? b->method : "";
     bool same = strcmp(a->kind, b->kind) == 0 && strcmp(a->name, b->name) == 0 &&
@@ -47,7 +47,8 @@ static int compare_rows(const void *a, const void *b) {
     return bench_compare_places(first, *(const stencil_bench_row *const *)b, first->axis_count);
 }
 
-/* The series of a row, in the order of its places, into row[]. Returns how many rows it has. */
+/* Collects the series that row `first` belongs to in row[], ordered by axis values. Returns its number of
+ * rows. */
 static int series_of(const stencil_bench_result *result, const stencil_bench_row *first,
                      const stencil_bench_row **row) {
     int count = 0;
@@ -68,7 +69,7 @@ bool bench_next_number(const stencil_bench_row *const *row, int count, int axis,
     return *number > last;
 }
 
-/* Tells whether the last two axes of a series span a field of at least 2 x 2 places. */
+/* Tells whether the last two axes of a series span a grid of at least 2 x 2 values. */
 static bool is_field(const stencil_bench_row *const *row, int count) {
     const int axes = row[0]->axis_count;
     bool is = axes >= 2;
@@ -79,7 +80,7 @@ static bool is_field(const stencil_bench_row *const *row, int count) {
     return is;
 }
 
-/* Appends a group of rows, to which rows may be added. */
+/* Appends an empty group of result rows. */
 static bench_group *add_group(bench_groups *all, bench_group_kind kind, const char *outer) {
     bench_group *g = &all->group[all->count++];
     *g = (bench_group){.kind = kind, .row = all->row + all->row_count};
@@ -91,7 +92,7 @@ static void add_row(bench_groups *all, bench_group *g, const stencil_bench_row *
     all->row_count++;
 }
 
-/* All rows that belong to no field, and a group for each place of a field on its outer axes. */
+/* Collects a group of rows outside of fields, and a group for each field and set of outer axis values. */
 static void collect_fields(const stencil_bench_result *result, bench_groups *all) {
     bench_group *listed = add_group(all, BENCH_LISTED, "");
     for (int pass = 0; pass < 2; pass++)
@@ -99,7 +100,7 @@ static void collect_fields(const stencil_bench_result *result, bench_groups *all
             const stencil_bench_row *row = &result->row[i], **series = all->row + all->row_count;
             const int count = series_of(result, row, series), down = row->axis_count - 2;
             const bool field = is_field(series, count);
-            bool first = field; /* of it, as they stand in the result */
+            bool first = field; /* the row is the first of its series in the result */
             for (int k = 0; k < count; k++)
                 first = first && series[k] >= row;
             if (pass == 0 && !field && !bench_skip_is_shared(result, row))
@@ -114,8 +115,8 @@ static void collect_fields(const stencil_bench_result *result, bench_groups *all
         }
 }
 
-/* Rows that were compared with each other at one place of their outer axes, which `outer` names: a group for
- * each place on the last one, and one of all, which stands behind them. */
+/* Groups rows that were compared at equal outer axis values, which `outer` names: a group for each value of
+ * the last axis, then a group of all these rows. */
 static void collect_along(bench_groups *all, const stencil_bench_row **some, int count, const char *outer) {
     const int last = some[0]->axis_count - 1;
     int places = 0;
@@ -134,9 +135,8 @@ static void collect_along(bench_groups *all, const stencil_bench_row **some, int
         add_row(all, g, some[i]);
 }
 
-/* Rows that were compared with each other at every place of their axes, of which there are one or two. Of
- * copies the best one is shown, and of rows that are skipped for the same reason none. some: space for all.
- */
+/* Groups rows that were compared at all values of their one or two axes. Of copy kernels only the best is
+ * shown, and no rows that are skipped for a shared reason. some: space for all rows. */
 static void collect_compared(const stencil_bench_result *result, int axes, bench_groups *all,
                              const stencil_bench_row **some) {
     const stencil_bench_row **here = some + result->row_count;

@@ -1,4 +1,4 @@
-/* Rows that were not measured: those with the same reason are one line in place of a line each in tables. */
+/* Result rows that were not measured: rows with the same reason share a line of text. */
 #include <string.h>
 
 #include "app/bench.h"
@@ -18,15 +18,15 @@ bool bench_skip_is_shared(const stencil_bench_result *result, const stencil_benc
     return alike > 1;
 }
 
-/* The part of "neighbor/resident/store" that names the sweep, and its length; NULL: there is none. */
+/* Finds the sweep in a row's name such as "neighbor/resident/store", and its length; NULL: none. */
 static const char *sweep_of(const stencil_bench_row *row, size_t *length) {
     const char *slash = strchr(row->name, '/');
     *length = slash != NULL ? strcspn(slash + 1, "/") : 0;
     return slash != NULL ? slash + 1 : NULL;
 }
 
-/* Appends the names of all rows that are skipped as `first` is: few of them as they are, many as a pattern if
- * there is one for all. */
+/* Appends the names of all rows skipped for the same reason as `first`: a few names as they are, many names
+ * as a pattern if one fits all. */
 static void add_names(const stencil_bench_result *result, const stencil_bench_row *first, char *text,
                       size_t size) {
     size_t length, other_length;
@@ -51,7 +51,7 @@ static void add_names(const stencil_bench_result *result, const stencil_bench_ro
         stencil_text_add(text, size, "%s", list);
 }
 
-/* Appends where on the only axis these rows stand, unless that is everywhere. */
+/* Appends the axis values at which rows are skipped as `first` is, unless all values are. */
 static void add_places(const stencil_bench_result *result, const stencil_bench_row *first, char *text,
                        size_t size) {
     char list[TEXT_NAME_SIZE / 2] = "";

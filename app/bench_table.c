@@ -1,4 +1,4 @@
-/* A table of each group of rows: what stands in which row and column. */
+/* Tables of benchmark results, one for each group of result rows. */
 #include <math.h>
 #include <string.h>
 
@@ -6,7 +6,7 @@
 #include "app/text.h"
 #include "base/words.h"
 
-/* A value in its scale (returned); NaN: "". */
+/* Returns a value in a scale as text; "" for NaN. */
 static const char *value_text(double value, const bench_scale *scale, char text[TABLE_CELL_SIZE]) {
     text[0] = '\0';
     if (isnan(value))
@@ -65,7 +65,7 @@ void bench_add_median(table *t, const stencil_bench_row *row, const bench_scale 
         table_add_cell(t, "%s%s", row->noisy ? "~" : "", value_text(row->statistics.median, scale, text));
 }
 
-/* Columns of a listing of rows with samples; a column that says nothing is left out. */
+/* Kinds of columns in a listing of result rows with samples; empty columns are left out. */
 typedef enum value_kind { UNIT, SCALED, DIGITS, SPREAD, COUNT, RATE, FACTOR } value_kind;
 #define OF(what, member)       .kind = what, .offset = offsetof(stencil_bench_row, member)
 #define MICRO(member)          OF(DIGITS, member), .factor = 1e-6
@@ -74,10 +74,10 @@ typedef enum value_kind { UNIT, SCALED, DIGITS, SPREAD, COUNT, RATE, FACTOR } va
 static const struct {
     const char *column; /* as table_add_columns() takes it */
     value_kind kind;
-    size_t offset; /* of a double in the row */
-    double factor; /* of it; of digits what they are divided by, 0: the row's own */
+    size_t offset; /* offset of a double in stencil_bench_row */
+    double factor; /* multiplies the value; for DIGITS it divides, 0: by the scale's factor */
     int decimals;
-    const char *behind; /* the number */
+    const char *behind; /* text after the number */
 } values[] = {
     {"<unit", OF(UNIT, statistics.median)},
     {">median", OF(SCALED, statistics.median)},
@@ -101,7 +101,7 @@ static const struct {
 };
 enum { VALUES = sizeof values / sizeof *values, BYTES_RATE = 8 };
 
-/* Returns what stands in a listing's column for this row; "": nothing. */
+/* Returns the text of a cell in a listing of result rows; "": empty. */
 static const char *cell_text(const stencil_bench_row *row, int column, const bench_scale *scale,
                              char text[TABLE_CELL_SIZE]) {
     const double value = *(const double *)(const void *)((const char *)row + values[column].offset),
@@ -138,13 +138,13 @@ static const char *cell_text(const stencil_bench_row *row, int column, const ben
     return text;
 }
 
-/* Rows that are listed one by one, and the columns that they need. */
+/* Table that lists result rows one by one, and the columns that these rows need. */
 typedef struct listing {
     const bench_group *of;
-    bool titled;    /* the title says where rows stand on the axes, and their unit */
-    int axis_count; /* all axes of all rows */
+    bool titled;    /* the title has the unit and axis values of the rows */
+    int axis_count; /* number of different axes of all rows */
     const char *axis[TABLE_COLUMNS_MAX / 2];
-    bool kinds; /* there are several */
+    bool kinds; /* rows are of several kinds */
     bool shown[VALUES];
 } listing;
 
@@ -165,7 +165,7 @@ static void add_columns(listing *l, table *t) {
         table_add_columns(t, TEXT(">%s", l->axis[i]));
     l->shown[0] = l->shown[0] && !l->titled;
     if (!l->shown[0] && !l->titled)
-        table_add_columns(t, "<"); /* for what rows say in place of numbers */
+        table_add_columns(t, "<"); /* column for texts of rows without numbers */
     for (int v = 0; v < VALUES; v++)
         if (l->shown[v])
             table_add_columns(t, l->titled && v == BYTES_RATE ? ">?GB/s" : values[v].column);
@@ -202,7 +202,8 @@ static void make_listing(const bench_group *g, table *t) {
         add_row(&l, t, g->row[i]);
 }
 
-/* The row of a group in the line of another one, at a place across; NULL: there is none. */
+/* Finds the row of a group that shares the line of row `line`, with value `place` on the last axis; NULL:
+ * none. */
 static const stencil_bench_row *find_at(const bench_group *g, const stencil_bench_row *line, int64_t place) {
     const int across = line->axis_count - 1;
     for (int i = 0; i < g->count; i++)
@@ -221,8 +222,8 @@ static bool begins_line(const bench_group *g, int row) {
     return begins;
 }
 
-/* Medians: names, or the places of a field on the axis before the last one, down, places on the last one
- * across. */
+/* Makes a table of medians: a line for each row name or each value of a field's second last axis, a column
+ * for each value of the last axis. */
 static void make_medians(const bench_group *g, const bench_scale *scale, table *t) {
     const int across = g->row[0]->axis_count - 1;
     table_add_columns(t, g->place != NULL ? TEXT(">%s", g->place->axis[across - 1].name) : "<");

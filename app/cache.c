@@ -25,7 +25,7 @@ const char *cache_path(const char *name, char path[TEXT_NAME_SIZE]) {
     return path;
 }
 
-/* The directories above a file, as far as they are missing. */
+/* Makes the missing directories of a file's path. */
 static void make_directories(const char *path) {
     char directory[TEXT_NAME_SIZE];
     snprintf(directory, sizeof directory, "%s", path);
@@ -84,7 +84,7 @@ stencil_status cache_lock(const char *path, int *lock) {
     *lock = open(TEXT_LONG("%s.lock", path), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
     for (int i = 0; *lock >= 0 && flock(*lock, LOCK_EX | LOCK_NB) != 0; i++) {
         if (errno != EWOULDBLOCK && errno != EINTR)
-            return STENCIL_OK; /* not every file system has locks */
+            return STENCIL_OK; /* goes on without a lock: some file systems have none */
         if (i == TRIES || signals_caught != 0) {
             cache_unlock(*lock);
             *lock = -1;

@@ -16,7 +16,7 @@
 #include "solver/plan/plan.h"
 
 typedef struct calibrate_options {
-    stencil_run_options run; /* of --check */
+    stencil_run_options run; /* run options that --check uses */
     stencil_backend backend;
     int64_t threads, problems, seed;
     double seconds, noise;
@@ -77,8 +77,8 @@ static void print_costs(const stencil_calibration *c, bool several) {
     table_print(stdout, &t);
 }
 
-/* A column for each sweep and precision in cache and in memory, of those that have a figure; of launched
- * kernels, or those that stay. */
+/* Prints calibrated rates, of launched or persistent kernels (`loop`): a column for each sweep and precision,
+ * in cache and in memory, that has a rate. */
 static void print_rates(const stencil_calibration *c, stencil_loop loop, const char *title) {
     enum { COLUMNS = STENCIL_SWEEP_COUNT * STENCIL_PRECISION_COUNT * STENCIL_DISTANCES };
     double rate[STENCIL_SHAPE_COUNT][COLUMNS];
@@ -127,7 +127,7 @@ static bool shows_tables(const calibrate_options *options) {
     return !options->quiet && !target_is_stdout(options->json) && !target_is_stdout(options->tuning);
 }
 
-/* One kind of device: measured, printed. What cannot be kept is no reason to give up: it goes into `kept`. */
+/* Measures and prints the calibration of the GPUs or the CPU. A failure to store it goes to `kept`. */
 static stencil_status calibrate(stencil_machine *machine, bool gpu, const calibrate_options *options,
                                 stencil_error *kept) {
     TRY(machine_calibrate(machine, gpu, options->seconds, 0.01 * options->noise, options->quiet));
@@ -150,10 +150,10 @@ static bool go_on(void *context) {
     return signals_caught == 0;
 }
 
-/* Agreement of auto's choices and of predictions with what was measured, over all cases. */
+/* Agreement of the choices of --sync auto, and of predictions, with measurements over all cases. */
 typedef struct check_summary {
-    int close, predicted;    /* auto within 5 % of the fastest; predicted within 25 % */
-    double loss, worst, off; /* the mean and the largest loss; the median of how far off predictions are */
+    int close, predicted;    /* cases with auto within 5 % of the fastest; with predictions within 25 % */
+    double loss, worst, off; /* mean and largest loss of auto; median error of predictions */
 } check_summary;
 
 static check_summary summarise(const stencil_check_case *cases, int count) {
@@ -208,7 +208,7 @@ static json_t *check_json(const stencil_check_case *cases, int count) {
     return array;
 }
 
-/* Draws problems and shows what auto makes of them; *cases, an array for JSON, where there are any. */
+/* Draws random problems and prints the choices of --sync auto; *cases: array for JSON, if there are any. */
 static stencil_status check(stencil_machine *machine, const calibrate_options *options, json_t **cases) {
     stencil_check_options o = {.problems = (int)options->problems,
                                .seed = (uint64_t)options->seed,
@@ -253,7 +253,7 @@ static bool print_tuning(FILE *out, const void *content) {
     return ferror(out) == 0;
 }
 
-/* Found before anything is measured. */
+/* Checks, before anything is measured, that output files can be written. */
 static stencil_status check_targets(const calibrate_options *options) {
     CHECK(!options->force || options->json != NULL || options->tuning != NULL, USAGE,
           "--force has no effect without --json: give both");
@@ -268,7 +268,7 @@ static stencil_status calibrate_run(const invocation *call, int *exit_code) {
     const calibrate_options *options = call->values;
     (void)exit_code;
     stencil_machine *machine = &(stencil_machine){0};
-    stencil_notes ignored = {0}; /* what is measured anew */
+    stencil_notes ignored = {0}; /* notes about a calibration that is replaced */
     TRY(check_targets(options));
     TRY(machine_find(machine, NULL, options->threads, STENCIL_STREAMS_PART, &ignored));
     CHECK(options->backend != STENCIL_BACKEND_GPU || machine->gpu_count > 0, UNAVAILABLE,

@@ -24,7 +24,7 @@ const char *const choice_sweeps[] = {
     NULL,
 };
 
-/* "CPU", "GPU", "4 GPUs". A plan that failed knows its back-end unless that is what failed. */
+/* Returns the devices of a candidate plan: "CPU", "GPU", "4 GPUs"; of an impossible plan, as far as known. */
 static const char *device_text(const stencil_candidate *c, char text[32]) {
     const stencil_plan *plan = &c->plan;
     const int parts = c->possible ? plan->cut.parts : c->options.gpu_count;
@@ -49,7 +49,7 @@ static bool is_same(const stencil_candidate *a, const stencil_candidate *b) {
            a->plan.backend == b->plan.backend && a->plan.cut.parts == b->plan.cut.parts;
 }
 
-/* Takes whoever is quicker than the rival so far. */
+/* Replaces *rival by each possible candidate that is quicker, except the run's own. */
 static void look_for_rival(const stencil_choice *choice, const stencil_candidate *own,
                            stencil_candidate *rival) {
     for (int i = 0; i < choice->possible; i++) {
@@ -75,7 +75,7 @@ void choice_rival(const stencil_choice *choice, const stencil_problem *problem,
     stencil_choice_destroy(&all);
 }
 
-/* A possible plan in a table: columns, and the cells of a row (returned). */
+/* Table columns for possible plans, and (returned) the cells of such a row. */
 #define PLAN_COLUMNS "<--sweep\t>depth\t<on\t>µs/step_predicted"
 static const char *plan_cells(const stencil_candidate *c, char text[160]) {
     char device[32];
@@ -87,7 +87,7 @@ static const char *plan_cells(const stencil_candidate *c, char text[160]) {
 void choice_print_terms(const stencil_choice *choice, const stencil_problem *problem) {
     enum { TERMS = 5 };
     const double cells = (double)stencil_problem_updated_cells(problem);
-    bool halos = false; /* of several parts */
+    bool halos = false; /* some plan has several parts, which exchange halos */
     for (int i = 0; i < choice->possible; i++)
         halos = halos || choice->item[i].cost.halo_s > 0;
     table t = {0};
@@ -107,17 +107,17 @@ void choice_print_terms(const stencil_choice *choice, const stencil_problem *pro
         PRINT("Gcell/s", "%s divided by the µs per step (no room for a column)", TEXT_NUMBER(1e-3 * cells));
 }
 
-/* A candidate as it is told: together with those that are like it. */
+/* Printing state of a candidate plan: candidates that are alike share a row. */
 typedef struct telling {
     const stencil_candidate *of;
     const char *reason;
     char device[32];
     unsigned
-        sweeps; /* with which its strategy has this reason on its device, where that is why it cannot run */
+        sweeps; /* bits of sweeps that fail for this reason with its strategy on its device, if impossible */
     bool told;
 } telling;
 
-/* A reason less the names that stand before it anyhow. */
+/* Returns why a candidate is impossible, without leading names that its table row has already. */
 static const char *reason_of(const stencil_choice *choice, const stencil_candidate *c) {
     const char *const starts[] = {TEXT("--sync %s ", c->options.sync),
                                   TEXT("--sweep %s is not available here: ", c->options.sweep),
@@ -139,7 +139,7 @@ static bool is_same_case(const telling *a, const telling *b) {
            strcmp(a->reason, b->reason) == 0;
 }
 
-/* Tells whether one row says it of both. */
+/* Tells whether one table row serves for both candidates. */
 static bool is_alike(const telling *a, const telling *b) {
     const stencil_candidate *x = a->of, *y = b->of;
     if (!is_same_case(a, b) || a->sweeps != b->sweeps)
@@ -164,8 +164,8 @@ static telling *tellings_make(const stencil_choice *choice) {
     return list;
 }
 
-/* The strategies of all that are like number `first`, which are told by that: "lock, central", or "any
- * strategy" for several that are all there are on its device. */
+/* Returns the strategies of all candidates like list[first], and marks these as told: "lock, central", or
+ * "any strategy" for all of several on the device. */
 static const char *take_names(telling *list, int count, int first, char text[256]) {
     bool all = true;
     int names = 0;
@@ -182,7 +182,7 @@ static const char *take_names(telling *list, int count, int first, char text[256
     return all && names > 1 && !list[first].of->possible ? "any strategy" : text;
 }
 
-/* "stream, naive", or "any sweep". */
+/* Returns names of the sweeps in a bit set: "stream, naive", or "any sweep". */
 static const char *sweeps_text(unsigned sweeps, char text[128]) {
     int names = 0;
     text[0] = '\0';

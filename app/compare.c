@@ -10,7 +10,7 @@
 
 typedef struct compare_options {
     const char *dataset;
-    double atol, rtol, rms; /* rms NaN: not given */
+    double atol, rtol, rms; /* tolerances; rms NaN: not given */
     const char *json;
     bool force, quiet;
     reading_options reading;
@@ -37,35 +37,35 @@ static const option compare_table[] = {
     {NULL},
 };
 
-/* Elements that are read at a time. */
+/* Largest number of elements that are read at a time. */
 enum { BLOCK_ELEMENTS = 1 << 20 };
 
 /* Result of a comparison of two files. */
 typedef struct difference {
-    const char *what; /* "" equal, "shape", "type", "values" */
+    const char *what; /* kind of difference: "" (equal), "shape", "type" or "values" */
     int64_t count;    /* cells beyond atol and rtol */
-    bool any, beyond; /* some cell differs at all; the largest difference is of a cell that counts */
-    double largest;   /* largest |a - b|, of the cells that count where there are some; infinite where one of
-                         them is not finite */
-    int64_t at;       /* where, counted in array order */
-    double a, b;      /* the values there */
-    long double apart, of_b; /* sums of squares, of a - b and of b: no square of a double overflows */
-    double rms, relative;    /* of a - b; over that of b, NaN where that is 0 or not finite */
+    bool any, beyond; /* any: some cell differs; beyond: `largest` is of a cell beyond the tolerances */
+    double largest;   /* largest |a - b|, of cells beyond the tolerances if there are any; infinite where a or
+                         b is not finite */
+    int64_t at;       /* index of the cell with the largest difference, in array order */
+    double a, b;      /* values of the cell with the largest difference */
+    long double apart, of_b; /* sums of squares of a - b and of b, in a type without overflow */
+    double rms, relative; /* rms of a - b; and divided by rms of b, NaN where rms of b is 0 or not finite */
 } difference;
 
-/* One of the two. */
+/* One of the two datasets that are compared. */
 typedef struct compared {
     stencil_input input;           /* open */
-    const char *path, *name;       /* of the file, of the dataset */
-    char field[STENCIL_FIELD_MAX]; /* that the file states */
+    const char *path, *name;       /* path of the file, name of the dataset */
+    char field[STENCIL_FIELD_MAX]; /* dataset name that the file's attribute states */
     stencil_numbers is;
 } compared;
 
 /* A comparison of two datasets. */
 typedef struct comparison {
-    compare_options options; /* first: what the table fills */
-    bool cells;              /* each cell counts, not only the root mean square */
-    bool types;              /* types count: nobody gave a tolerance */
+    compare_options options; /* first member, as options_parse() fills it */
+    bool cells;              /* each cell has to be within tolerance, not only the root mean square */
+    bool types;              /* element types have to be equal, since no tolerance was given */
     compared a, b;
     difference found;
 } comparison;
@@ -74,7 +74,7 @@ static void compare_block(comparison *c, const double *a, const double *b, int64
     difference *found = &c->found;
     for (int64_t i = 0; i < count; i++) {
         found->of_b += (long double)b[i] * b[i];
-        /* Equal infinities and two NaN are no difference, and inf - inf would be NaN. */
+        /* Equal infinities or two NaN are equal here, though their difference is NaN. */
         if (a[i] == b[i] || (isnan(a[i]) && isnan(b[i])))
             continue;
         const double distance = isfinite(a[i] - b[i]) ? fabs(a[i] - b[i]) : INFINITY;
@@ -131,7 +131,7 @@ static stencil_status compare_datasets(comparison *c) {
     return status;
 }
 
-/* " within atol 0.1, rms 0.01": the tolerances that count. */
+/* Prints the tolerances that apply: " within atol 0.1, rms 0.01". */
 static void print_within(const comparison *c) {
     const compare_options *options = &c->options;
     const struct {
@@ -149,7 +149,7 @@ static void print_within(const comparison *c) {
         }
 }
 
-/* The index of an element per axis. */
+/* Finds the index per axis of an element, which is counted in array order. */
 static void index_of(const stencil_numbers *is, int64_t element, int64_t index[STENCIL_RANK_MAX]) {
     for (int axis = is->rank - 1; axis >= 0; axis--) {
         index[axis] = element % is->extent[axis];
@@ -161,10 +161,10 @@ static bool has_one_name(const comparison *c) {
     return strcmp(c->a.name, c->b.name) == 0;
 }
 
-/* "/u", "/u and /temperature". */
+/* Names of both datasets as a text: "/u", "/u and /temperature". */
 #define NAMES_TEXT(c) (has_one_name(c) ? (c)->a.name : TEXT("%s and %s", (c)->a.name, (c)->b.name))
 
-/* Prints how far apart the values are. */
+/* Prints the largest difference of two datasets and its cell, and the root mean square. */
 static void print_distance(const comparison *c) {
     int64_t index[STENCIL_RANK_MAX];
     index_of(&c->a.is, c->found.at, index);
@@ -232,7 +232,7 @@ static json_t *result_json(const comparison *c) {
     return root;
 }
 
-/* The fields of both files; where one of them states a name that both have, that one. */
+/* Finds the dataset name in each file; a name that one file states is used for both where both have it. */
 static stencil_status find_names(comparison *c) {
     compared *all[] = {&c->a, &c->b};
     char field[2][STENCIL_FIELD_MAX];

@@ -58,8 +58,8 @@ static void print_peers(const stencil_machine *machine) {
     fputc('\n', stdout);
 }
 
-/* One line each; what a device cannot run says why instead of what it is, but that there is no GPU is a line
- * of its own. */
+/* Prints strategies, a line each: what the strategy is, or why a device cannot run it. A missing GPU is told
+ * on a separate line. */
 static void print_strategies(const stencil_machine *machine) {
     fputs("\nStrategies (--sync)\n                CPU GPU\n", stdout);
     for (int i = 0; i < stencil_strategy_count(); i++) {
@@ -101,7 +101,7 @@ static void print_info(const stencil_machine *machine, const char *why) {
                stencil_shapes[i].description);
 }
 
-/* "unavailable" is null where it is available, else why not. */
+/* Lists all strategies for JSON; "unavailable" is null, or why a strategy cannot run. */
 static json_t *strategies_json(const stencil_machine *machine) {
     json_t *array = json_array();
     for (int i = 0; i < stencil_strategy_count(); i++) {
@@ -134,7 +134,7 @@ static json_t *stencils_json(void) {
     return array;
 }
 
-/* With all that a plan for this machine needs, as `run --machine` reads it. */
+/* Describes the machine in JSON, with all that plans need, as `run --machine` reads it. */
 static json_t *info_json(const stencil_machine *machine, const char *why) {
     json_t *root = json_pack("{s:i, s:s, s:s}", "schema_version", 1, "version", STENCIL_VERSION, "hdf5",
                              stencil_h5_version());

@@ -12,7 +12,7 @@
 #include "app/text.h"
 #include "inputs/sink.h"
 
-/* 17 digits say every number; print_shortest() takes those away that are not needed. */
+/* 17 digits give every double exactly; print_shortest() removes needless digits. */
 enum { FORMAT = JSON_INDENT(2) | JSON_REAL_PRECISION(17) };
 
 json_t *json_text(const char *text) {
@@ -38,7 +38,7 @@ json_t *json_integers(const int64_t *values, int64_t count) {
     return array;
 }
 
-/* Waits for what is written into a FIFO, but not for ever for somebody who does. */
+/* Opens a file to read; for a FIFO, waits up to WAIT_MS for a writer. */
 static stencil_status open_to_read(const char *path, FILE **file) {
     enum { WAIT_MS = 5000 };
     struct stat info;
@@ -76,13 +76,13 @@ bool target_is_stdout(const char *target) {
     return target != NULL && strcmp(target, "-") == 0;
 }
 
-/* A pipe or a device is written to as it is: it cannot be replaced. */
+/* Tells whether `target` is a pipe or a device, which is written to in place, not replaced. */
 static bool is_special(const char *target) {
     struct stat info;
     return stat(target, &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
 }
 
-/* Tells whether two files would appear under one name: the same in the same directory. */
+/* Tells whether two paths have the same file name in the same directory. */
 static bool same_file(const char *a, const char *b) {
     const char *last_a = stencil_path_last(a), *last_b = stencil_path_last(b);
     struct stat first, second;
@@ -109,7 +109,7 @@ stencil_status target_check(const char *option, const char *target, bool force, 
     return text_prefix(status, option);
 }
 
-/* A descriptor of its own for the stream: closing it closes nothing else. */
+/* Prints to a stream made of descriptor `fd`, and closes both. */
 static stencil_status write_and_close(int fd, target_printer print, const void *content, const char *name) {
     FILE *out = fd < 0 ? NULL : fdopen(fd, "w");
     CHECK(out != NULL, CANNOT_CREATE, "cannot write '%s': %s", name, strerror(errno));
@@ -137,7 +137,7 @@ stencil_status target_write(const char *option, const char *target, bool force, 
                             const void *content) {
     if (target == NULL)
         return STENCIL_OK;
-    /* Output that does not arrive is found by output_check(). */
+    /* Failures of standard output are found by output_check(). */
     if (target_is_stdout(target)) {
         print(stdout, content);
         output_flush();
@@ -152,7 +152,7 @@ stencil_status target_write(const char *option, const char *target, bool force, 
     return text_prefix(status, option);
 }
 
-/* A number as JSON has it; a real one with the fewest digits that read back the same. */
+/* Prints a JSON number; a real number with the fewest digits that read back as the same value. */
 static void print_number(FILE *out, const char *text, int length) {
     char shortest[STENCIL_NUMBER_CHARS];
     if ((int)strcspn(text, ".eE") >= length) {
@@ -163,7 +163,7 @@ static void print_number(FILE *out, const char *text, int length) {
     fprintf(out, "%s%s", shortest, strpbrk(shortest, ".e") != NULL ? "" : ".0");
 }
 
-/* Prints JSON whose real numbers have 17 digits. */
+/* Prints JSON text, and shortens its real numbers of 17 digits. */
 static void print_shortest(FILE *out, const char *text) {
     bool quoted = false;
     for (size_t length; *text != '\0'; text += length) {
@@ -173,13 +173,13 @@ static void print_shortest(FILE *out, const char *text) {
             continue;
         }
         quoted ^= *text == '"';
-        length += quoted && *text == '\\'; /* what it escapes may be a quote */
+        length += quoted && *text == '\\'; /* the escaped character may be a quote */
         fwrite(text, 1, length, out);
     }
 }
 
 static bool print(FILE *out, const void *root) {
-    /* Escapes (\u) mean the same to a reader, and pass a stream that becomes ASCII. */
+    /* Escapes (\u) mean the same to a JSON reader, and pass a stream that is converted to ASCII. */
     const size_t escapes = out == stdout && output_is_ascii() ? JSON_ENSURE_ASCII : 0;
     char *text = json_dumps(root, FORMAT | escapes);
     if (text == NULL)

@@ -3,7 +3,8 @@
 
 #include "app/json.h"
 
-/* A kind has all its members; where it has `value`, the first one is that text. */
+/* Kinds of JSON files: a file of a kind has all members member[]; the first has the text `value`, unless
+ * NULL. */
 static const struct {
     const char *member[3], *value, *what;
 } kinds[] = {

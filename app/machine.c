@@ -24,14 +24,14 @@ const char *machine_build(const stencil_machine *machine, bool gpu, char text[96
     return gpu ? stencil_text_add(text, 96, ", driver %s", TEXT_CUDA(machine->driver_version)) : text;
 }
 
-/* Returns the device and the build that figures are of. */
+/* Returns the key of a calibration file: device and build. */
 static const char *key_text(const stencil_machine *machine, bool gpu, char text[256]) {
     char device[160], build[96];
     snprintf(text, 256, "%s, %s", machine_device(machine, gpu, device), machine_build(machine, gpu, build));
     return text;
 }
 
-/* A file for each device: a name that FNV-1a makes of it. Another driver or build writes it anew. */
+/* Returns the path of a device's calibration file, named by an FNV-1a hash of the device. */
 static const char *costs_path(const stencil_machine *machine, bool gpu, char path[TEXT_NAME_SIZE]) {
     char device[160];
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
@@ -73,7 +73,7 @@ stencil_status machine_calibrate(stencil_machine *machine, bool gpu, double seco
     return status;
 }
 
-/* JSON of other commands is named. */
+/* Refuses JSON that is not a machine, and says which command wrote it. */
 static stencil_status check_kind(const json_t *root) {
     const char *what = json_what(root);
     const json_t *cpu = json_object_get(root, "cpu");

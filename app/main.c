@@ -1,5 +1,4 @@
-/* The `stencil` command: finds the subcommand, and turns its status into one line on stderr and an exit code.
- */
+/* The `stencil` command: runs a subcommand, and turns its status into a line on stderr and an exit code. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,7 +16,7 @@ static const command *const commands[] = {
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
-/* NULL where there is none; then *nearest may be one that was meant. */
+/* Finds a subcommand by its name; NULL: none, with the most similar name in *nearest, if any. */
 static const command *find_command(const char *name, const char **nearest) {
     stencil_nearest near = {.word = name};
     for (int i = 0; i < COMMAND_COUNT; i++) {
@@ -57,7 +56,7 @@ static void print_overview(void) {
           stdout);
 }
 
-/* One argument in single quotes where a shell would need them. */
+/* Appends a command line argument, in single quotes where a shell needs them. */
 static void append_quoted(FILE *out, const char *text) {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=,:+@%";
     if (*text != '\0' && strspn(text, plain) == strlen(text)) {
@@ -70,7 +69,7 @@ static void append_quoted(FILE *out, const char *text) {
     fputc('\'', out);
 }
 
-/* The command line as it could be typed again, in UTF-8 for files and reports; owned by the caller, NULL
+/* Returns the command line quoted for a shell, in UTF-8 for files and reports; owned by the caller, NULL
  * without memory. */
 static char *join_command_line(int argc, char **argv) {
     char *text = NULL;
@@ -97,8 +96,8 @@ static void print_version(void) {
     printf("stencil %s (%s; HDF5 %s)\n", STENCIL_VERSION, devices, stencil_h5_version());
 }
 
-/* Launchers of MPI start a program several times, and each of ours would do all of the work. A batch script,
- * which runs once, has no count of its own step (SLURM_NTASKS is that of the job). */
+/* Refuses to run as one of several processes of an MPI launcher: each would do all of the work. SLURM_NTASKS
+ * does not tell: in a batch script, which runs once, it is the number of the job's tasks. */
 static stencil_status check_alone(void) {
     static const char *const counts[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE",
                                          "SLURM_STEP_NUM_TASKS"};
@@ -119,7 +118,7 @@ static stencil_status check_alone(void) {
     return STENCIL_OK;
 }
 
-/* A command, whose options begin behind `skipped` arguments. */
+/* Runs a subcommand, whose options begin after `skipped` arguments. */
 static stencil_status run_command(const command *command, int skipped, int argc, char **argv,
                                   int *exit_code) {
     invocation call;
@@ -144,7 +143,7 @@ static bool is_one_of(const char *word, const char *a, const char *b, const char
     return strcmp(word, a) == 0 || strcmp(word, b) == 0 || strcmp(word, c) == 0;
 }
 
-/* "stencil help": of all, or of a command that is named. */
+/* Runs `stencil help`: prints help for all subcommands, or for a named subcommand. */
 static stencil_status help(int argc, char **argv) {
     const char *name = argc > 0 ? argv[0] : "help";
     CHECK(argc <= 1, USAGE, "'%s' is one argument too many: usage: stencil help [COMMAND]", argv[1]);
@@ -161,7 +160,8 @@ static stencil_status help(int argc, char **argv) {
     return STENCIL_OK;
 }
 
-/* A word that is no file and nearly a command was meant to be one; so was one with a file behind it. */
+/* Refuses a word that is no file and resembles a subcommand, or that is followed by a file, as a misspelt
+ * one. */
 static stencil_status check_misspelt(const char *word, const char *nearest, const char *next) {
     if (strpbrk(word, "-./") != NULL || access(word, F_OK) == 0)
         return STENCIL_OK;
@@ -199,7 +199,7 @@ int main(int argc, char **argv) {
     if (status == STENCIL_OK)
         status = output_check();
     if (status != STENCIL_OK) {
-        /* One line, whatever stands in the file names that it quotes. */
+        /* The message stays on one line, whatever characters its file names have. */
         fprintf(stderr, "stencil: %s\n", TEXT_ESCAPE(stencil_error_last()->message));
         exit_code = stencil_status_exit_code(status);
     }

@@ -8,13 +8,13 @@
 #include "app/text.h"
 #include "inputs/generate.h"
 
-/* Relaxation without a criterion would stop after a fixed number of steps, converged or not. */
+/* Default rtol of relaxation problems, which without a criterion would stop unconverged after fixed steps. */
 static const double relaxation_rtol[STENCIL_PRECISION_COUNT] = {
     [STENCIL_FLOAT32] = 1e-5, [STENCIL_FLOAT64] = 1e-8};
 
 typedef struct new_options {
-    stencil_spec problem;              /* only what was given, see problem_options_apply() */
-    stencil_generate_options generate; /* as far as options say */
+    stencil_spec problem;              /* only values of given options, see problem_options_apply() */
+    stencil_generate_options generate; /* initial values, from options */
     bool quiet;
 } new_options;
 
@@ -61,7 +61,7 @@ static stencil_status make_spec(const invocation *call, stencil_spec *spec) {
     return STENCIL_OK;
 }
 
-/* Checks the size in words of the options: the solver speaks of /u. */
+/* Checks the problem size, with messages that name options where the solver's would name /u. */
 static stencil_status check_size(const stencil_spec *spec) {
     const stencil_shape *shape =
         &stencil_shapes[spec->rank == 2 ? STENCIL_SHAPE_j2d5pt : STENCIL_SHAPE_j3d7pt];
@@ -76,7 +76,7 @@ static stencil_status check_size(const stencil_spec *spec) {
         CHECK(spec->extent[i] > 2 * shape->radius, USAGE,
               "--size %s: %s is %d cells wide, give at least as many on every axis", size, shape->name,
               2 * shape->radius + 1);
-        /* Padding of any kind is smaller than this. */
+        /* 1024 is above any padding of an axis. */
         CHECK(spec->extent[i] < INT64_MAX / 4 && stencil_multiply(bytes, spec->extent[i] + 1024, &bytes) &&
                   bytes < INT64_MAX / 64,
               USAGE, "--size %s: more cells than can be counted, give a smaller size", size);
@@ -84,7 +84,7 @@ static stencil_status check_size(const stencil_spec *spec) {
     return STENCIL_OK;
 }
 
-/* Options that the initial values do not look at. */
+/* Refuses options that the initial values do not use. */
 static stencil_status check_effect(const invocation *call) {
     const new_options *options = call->values;
     const char *initial = stencil_initial_names[options->generate.initial];
@@ -110,7 +110,7 @@ static stencil_status new_run(const invocation *call, int *exit_code) {
     TRY(threads_start(0));
     signals_collect();
     stencil_status status = stencil_generate(&generate);
-    if (status == STENCIL_BAD_DATA) { /* all that it knows comes from options */
+    if (status == STENCIL_BAD_DATA) { /* all data comes from options, so the error is USAGE */
         stencil_error seen = *stencil_error_last();
         seen.status = STENCIL_USAGE;
         status = stencil_error_adopt(&seen);

@@ -12,23 +12,23 @@
 
 enum { HELP_COLUMN = 28 };
 
-/* A value that is being read: `length` characters at `at`, all of `text` or one entry of it. */
+/* An option value that is being read: `length` characters at `at`, all of `text` or one entry of its list. */
 typedef struct reading {
     const option *option;
     const char *text, *at;
     size_t length;
     void *target;
-    int *count; /* of the values, where there can be several */
+    int *count; /* number of values, where a list is allowed */
 } reading;
 
-/* The characters as a string; "" where they are too many, or other than `allowed`. */
+/* Returns a value's characters as a string; "" where there are over 63, or others than `allowed`. */
 static const char *digits_of(const reading *r, const char *allowed, char digits[64]) {
     snprintf(digits, 64, "%.*s", r->length < 64 && strspn(r->at, allowed) >= r->length ? (int)r->length : 0,
              r->at);
     return digits;
 }
 
-/* Digits only, all of them, and they fit: no sign, blank, exponent or unit. */
+/* Tells whether a value is digits only (no sign, blank, exponent or unit) and within minimum … maximum. */
 static bool is_whole(const reading *r, int64_t minimum, int64_t maximum, int64_t *number) {
     char digits[64];
     errno = 0;
@@ -38,7 +38,7 @@ static bool is_whole(const reading *r, int64_t minimum, int64_t maximum, int64_t
 
 static void store_choice(const reading *r, int index) {
     const char *choice = r->option->names[index];
-    if (r->option->numbered) /* with its number */
+    if (r->option->numbered) /* the word and the number after its ":" */
         snprintf(r->target, r->option->size, "%.*s", (int)r->length, r->at);
     else if (r->option->type == OPTION_NAME)
         *(const char **)r->target = r->option->automatic && strcmp(choice, "auto") == 0 ? NULL : choice;
@@ -101,7 +101,7 @@ static stencil_status read_integer(const reading *r) {
     return STENCIL_OK;
 }
 
-/* A decimal number, not negative. */
+/* Reads a decimal number that is not negative. */
 static stencil_status read_real(const reading *r) {
     const option *option = r->option;
     char digits[64], *end;
@@ -111,7 +111,8 @@ static stencil_status read_real(const reading *r) {
         return STENCIL_OK;
     }
     *number = strtod(digits_of(r, "0123456789.eE+-", digits), &end);
-    const bool zero = strcspn(digits, "123456789") >= strcspn(digits, "eE"); /* is written as 0 */
+    const bool zero = strcspn(digits, "123456789") >=
+                      strcspn(digits, "eE"); /* the value is written as 0, not rounded to 0 */
     const bool minus = digits[0] == '-';
     CHECK(digits[0] != '\0' && *end == '\0' && !(minus && (*number != 0 || !zero)) &&
               !(option->positive && *number == 0 && zero),
@@ -125,7 +126,7 @@ static stencil_status read_real(const reading *r) {
 }
 
 static stencil_status read_size(const reading *r) {
-    int64_t along[3] = {0}, *extent = r->target; /* x, y, z as written */
+    int64_t along[3] = {0}, *extent = r->target; /* in the order written: x, y, z */
     reading axis = *r;
     int count = 0;
     for (bool more = true; more; count++) {
@@ -168,7 +169,7 @@ static stencil_status (*const readers[OPTION_TYPE_COUNT])(const reading *) = {
     [OPTION_CHOICE] = read_choice, [OPTION_SIZE] = read_size,       [OPTION_DEVICES] = read_devices,
 };
 
-/* `text` into the option's structure; USAGE with the option, the text and what is accepted. */
+/* Reads `text` into the option's structure. Errors: USAGE with the option, the text and what is accepted. */
 static stencil_status option_read(const option *option, const char *text, void *structure) {
     reading r = {option,
                  text,
@@ -190,7 +191,7 @@ static stencil_status option_read(const option *option, const char *text, void *
     }
 }
 
-/* Options of every command; the values are in the invocation. */
+/* Options of every command; their values are stored in the invocation. */
 static const option common_table[] = {
     {"help", 'h', OPTION_FLAG, OPTION_AT(invocation, help), NULL, .help = "this help"},
     {"version", 'V', OPTION_FLAG, OPTION_AT(invocation, version), NULL, .help = "of the program"},
@@ -201,7 +202,7 @@ static bool is_end(const option *option) {
     return option->name == NULL && option->heading == NULL && option->table == NULL;
 }
 
-/* The option with this name, old or new, or with this letter, where it is not 0; false: not in this table. */
+/* Finds the option with name or old name `word`, or with `letter` (0: none); false: not in this table. */
 static bool find_in(const option *table, void *structure, const char *word, char letter,
                     stencil_nearest *nearest, option_given *found) {
     for (const option *option = table; !is_end(option); option++) {
@@ -235,7 +236,7 @@ static stencil_status find_option(invocation *call, const char *word, char lette
     FAIL(USAGE, "unknown option '--%s': 'stencil help %s' lists the options", word, command->name);
 }
 
-/* The argument behind an option that needs a value. */
+/* Finds the argument after an option that needs a value. */
 static stencil_status next_value(const option *option, invocation *call, const char **value) {
     const char *next = call->argv[call->at + 1];
     const bool is_option =
@@ -247,8 +248,8 @@ static stencil_status next_value(const option *option, invocation *call, const c
     return STENCIL_OK;
 }
 
-/* Reads the value of an option that was met: its text (behind '=' or the letter) or else the next argument.
- * Its two names are one option: who gives both means two things. */
+/* Reads the value of an option that was met: met.text (after '=' or the letter), else the next argument.
+ * USAGE where an option is given by both its name and its old name. */
 static stencil_status take(option_given met, invocation *call) {
     const option *option = met.option;
     if (option->type != OPTION_FLAG && met.text == NULL)
@@ -275,8 +276,7 @@ static stencil_status read_long(invocation *call) {
     return take(met, call);
 }
 
-/* One argument of short options: flags can stand together, a value follows directly or as the next argument.
- */
+/* Reads an argument of short options: flags can be joined, a value follows directly or as next argument. */
 static stencil_status read_short(invocation *call) {
     bool flag = true;
     for (const char *letter = call->argv[call->at] + 1;
@@ -299,7 +299,7 @@ static stencil_status read_operand(const char *text, invocation *call) {
     return STENCIL_OK;
 }
 
-/* Sets what a structure holds before the command line is read. */
+/* Sets the values that a structure of options has before the command line is read. */
 static stencil_status set_presets(const option *table, char *structure) {
     for (const option *option = table; !is_end(option); option++)
         if (option->table != NULL)
@@ -311,7 +311,7 @@ static stencil_status set_presets(const option *table, char *structure) {
     return STENCIL_OK;
 }
 
-/* Which options go with others. */
+/* Checks that each option has the option that it needs, and no option that it contradicts. */
 static stencil_status check_together(const invocation *call) {
     for (const option_given *given = call->given; given < call->given + call->given_count; given++) {
         const option *option = given->option;
@@ -372,7 +372,7 @@ stencil_status options_apply(const invocation *call, const option *table, void *
     return STENCIL_OK;
 }
 
-/* An option's sentence, what it accepts, and what it is where it is not given. */
+/* Prints an option's help sentence, what it accepts, and its default. */
 static void print_meaning(FILE *out, const option *option) {
     char text[1024];
     snprintf(text, sizeof text, "%s%s", option->help, option->names != NULL ? ": " : "");

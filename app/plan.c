@@ -1,4 +1,5 @@
-/* stencil plan: what every possible plan would take, here or on a machine that a file describes. */
+/* stencil plan: predicted times of all possible plans, on the local machine or on a machine that a file
+ * describes. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +13,7 @@
 #include "inputs/inputs.h"
 
 typedef struct plan_options {
-    stencil_spec problem; /* only what was given, see options.h */
+    stencil_spec problem; /* only values of given options, see problem_options_apply() */
     stencil_run_options run;
     int64_t threads;
     reading_options reading;
@@ -54,14 +55,14 @@ static const option plan_table[] = {
 };
 
 typedef struct plan_state {
-    plan_options options; /* first: what the table fills */
+    plan_options options; /* first member, as options_parse() fills it */
     stencil_machine machine;
     stencil_notes notes;
     stencil_spec spec;
-    const char *path; /* of the file that it is of; NULL: of options */
+    const char *path; /* input file of the problem; NULL: the options state it */
 } plan_state;
 
-/* Reads the problem of a file, or of the options; it has no size yet where --sizes is given. */
+/* Reads the problem from a file or from options; it has no size yet where --sizes is given. */
 static stencil_status find_spec(plan_state *state, const invocation *call) {
     const plan_options *o = &state->options;
     stencil_spec *spec = &state->spec;
@@ -118,13 +119,13 @@ static stencil_status rank_plans(plan_state *state) {
     return status;
 }
 
-/* A range of sizes and who is the quickest there. */
+/* Range of grid sizes with the plan that is quickest there. */
 typedef struct best_of {
     char name[64];
     double step_s;
 } best_of;
 
-/* The best at an extent, but `before` where that is as good: predictions are no better than that. */
+/* Finds the quickest plan at an extent, or plan `before` where it is as quick within the prediction error. */
 static stencil_status find_best(plan_state *state, int64_t extent, const char *before, best_of *best) {
     static const double as_good = 1.03;
     stencil_problem problem = {0};
@@ -152,8 +153,8 @@ static bool is_of_size(stencil_status status) {
     return status == STENCIL_USAGE || status == STENCIL_BAD_DATA || status == STENCIL_NO_MEMORY;
 }
 
-/* Rows for all sizes from the first that can be cut to the first that does not fit: *end, or above `to`. By
- * 2 % from size to size: as exact as predictions are. */
+/* Adds table rows for all ranges of sizes, from the first size that can be cut to *end, the first that does
+ * not fit, or above `to`. Sizes grow by 2 %, about the prediction error. */
 static stencil_status find_switches(plan_state *state, table *t, int64_t from, int64_t to, int64_t *end) {
     best_of best = {.name = ""}, next = best;
     stencil_status status = STENCIL_OK;

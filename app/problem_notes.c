@@ -1,11 +1,11 @@
-/* Notes on what a problem means beside what its author may have meant. */
+/* Notes where a problem may differ from what its author meant. */
 #include <math.h>
 
 #include "app/report.h"
 #include "app/text.h"
 #include "inputs/inputs.h"
 
-/* The factor that would make the term of a step of the equation's source: dt of heat, omega / S of
+/* Returns the factor from the equation's source to its term in a step: dt for heat, omega / S for
  * relaxations; 0 for given weights. */
 static double source_factor(const stencil_spec *spec) {
     const double sum = stencil_spec_diagonal(spec), omega = isnan(spec->omega) ? 1.0 : spec->omega;
@@ -17,12 +17,12 @@ static double source_factor(const stencil_spec *spec) {
     return isnan(spec->dt) ? 1.0 / (diffusivity * sum) : spec->dt;
 }
 
-/* /b under options that change what it stands for. */
+/* Adds a note where options change the factor that dataset /b includes. */
 static void note_other_step(const stencil_spec *spec, const stencil_spec *file, stencil_notes *notes) {
     const double factor = source_factor(spec), before = source_factor(file);
     const double ratio = before / factor;
     const bool heat = spec->kind == STENCIL_KIND_HEAT;
-    /* A dt that nobody gives divides time_end. */
+    /* A dt that is not given is chosen so that it divides time_end. */
     stencil_spec open = *spec;
     open.dt = NAN;
     const bool divides =
@@ -63,7 +63,7 @@ stencil_status report_note_outlook(run_record *record, const stencil_reader *cel
     const double mean = outlook.source_mean / problem->source_scale * problem->spec.omega;
 #define UNSOLVABLE "no axis is fixed and %s has the mean %g, not 0: there is no solution"
     const double limit = fmax(stop->rtol * outlook.first, stop->atol),
-                 floor = fabs(outlook.source_mean) * problem->spec.omega; /* no residual goes below it */
+                 floor = fabs(outlook.source_mean) * problem->spec.omega; /* lower bound of all residuals */
     CHECK(!outlook.unsolvable || !stencil_stop_has_criterion(stop) || floor < 0.5 * limit, BAD_DATA,
           "'%s': " UNSOLVABLE "; subtract the mean from it, or fix an axis", record->output.input_path,
           source, mean);

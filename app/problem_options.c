@@ -65,7 +65,7 @@ const option stop_option_table[] = {
     {NULL},
 };
 
-/* Options that say something about other problems. */
+/* Refuses options that have no effect on the stated problem. */
 static stencil_status check_effect(const invocation *call, const stencil_spec *spec) {
     const stencil_kind kind = spec->kind;
     CHECK(kind == STENCIL_KIND_HEAT || !options_given(call, "time"), USAGE,
@@ -83,12 +83,12 @@ static stencil_status check_effect(const invocation *call, const stencil_spec *s
     return STENCIL_OK;
 }
 
-/* A damping of one's own is no cycle of them: what the command line has comes before what the file has. */
+/* Applies --omega and --accelerate, which exclude each other: options override those of the file. */
 static stencil_status apply_damping(const invocation *call, const stencil_spec *file, stencil_spec *spec) {
     const bool omega = options_given(call, "omega"), accelerate = options_given(call, "accelerate");
     int64_t length, file_length;
     if (stencil_accelerate_parse(file->accelerate, &file_length) != STENCIL_OK)
-        file_length = 1; /* what it has in place of that is told when the problem is resolved */
+        file_length = 1; /* an invalid value in the file is reported when the problem is resolved */
     const stencil_status status = stencil_accelerate_parse(spec->accelerate, &length);
     if (status != STENCIL_OK && !accelerate)
         return STENCIL_OK;
@@ -117,7 +117,7 @@ stencil_status problem_options_apply(const invocation *call, stencil_spec *spec)
     const bool relaxes = spec->kind == STENCIL_KIND_LAPLACE || spec->kind == STENCIL_KIND_POISSON;
     const bool other = options_given(call, "problem") || options_given(call, "stencil");
     if (!relaxes && other && !options_given(call, "accelerate"))
-        spec->accelerate[0] = '\0'; /* of the problem that the file has */
+        spec->accelerate[0] = '\0'; /* belongs to the file's problem, which was replaced */
     TRY(apply_damping(call, &file, spec));
     TRY(options_apply(call, stop_option_table, spec));
     if (options_given(call, "time"))

@@ -31,8 +31,8 @@ void progress_start(progress *progress, const stencil_problem *problem, bool qui
     };
 }
 
-/* Done part of the run, 0 … 1. The residual of these iterations falls exponentially, so its logarithm tells
- * how far the tolerance is. */
+/* Returns the share of a run that is done, 0 … 1. Residuals fall exponentially with steps, so their logarithm
+ * tells how far the tolerance is. */
 static double done_fraction(const progress *progress, int64_t step) {
     const double all = (double)(progress->stop.steps - progress->first_step);
     const double steps = all > 0 ? (double)(step - progress->first_step) / all : 1.0;
@@ -44,7 +44,7 @@ static double done_fraction(const progress *progress, int64_t step) {
     return fallen > steps ? (fallen < 1 ? fallen : 1) : steps;
 }
 
-/* "4.2 µs", "12 ms", "3.42 s", "2 min 05 s", "3 h 20 min", "12 days", "3.17 years" (returned). */
+/* Returns a duration: "4.2 µs", "12 ms", "3.42 s", "2 min 05 s", "3 h 20 min", "12 days", "3.17 years". */
 static const char *duration_text(double seconds, char text[TEXT_SIZE]) {
     const long whole = (long)(seconds < 1e9 ? seconds + 0.5 : 1e9);
     if (seconds < 0.9995e-3)

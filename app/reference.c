@@ -6,22 +6,23 @@
 
 enum { CHUNK = 64, GROUP = 1024, LANES = 256, PARALLEL_CELLS = 1 << 14 };
 
-/* fma() is a slow library call where the compiler may not assume the instruction. The result is the same.
- * Not under ThreadSanitizer, which is not yet there when the loader chooses between the two. */
+/* Compiles a function twice, with and without fma instructions, with equal results: fma() as a library call
+ * is slow. Not under ThreadSanitizer, which is not loaded yet when the loader chooses a version. */
 #if defined(__x86_64__) && !defined(STENCIL_THREAD_SANITIZER)
 #define WITH_FMA __attribute__((target_clones("fma", "default")))
 #else
 #define WITH_FMA
 #endif
 
-/* Grid spacing of axis a of (z, y, x). */
+/* Returns the grid spacing along an axis of (z, y, x). */
 static double spacing_of(const stencil_spec *spec, int axis) {
     if (spec->spacing_count == 0)
         return 1.0;
     return spec->spacing[spec->spacing_count == 1 ? 0 : axis - (STENCIL_AXES - spec->rank)];
 }
 
-/* Weight of the centre and of the neighbours along each axis, for the problems that derive them. */
+/* Computes the weights of the centre and of neighbours along each axis, for problems that do not give
+ * weights. */
 static void derive_weights(reference *r, const stencil_spec *spec, double *centre, double neighbour[3]) {
     const double omega = isnan(spec->omega) ? 1.0 : spec->omega;
     const double diffusivity = isnan(spec->diffusivity) ? 1.0 : spec->diffusivity;
@@ -41,7 +42,7 @@ static void derive_weights(reference *r, const stencil_spec *spec, double *centr
         r->source_scale = dt;
 }
 
-/* Which of the author's points it is; -1: none, it only completes the set, with weight 0. */
+/* Returns the index of a point among the given points; -1: it only completes the set, with weight 0. */
 static int given_index(const stencil_spec *spec, int index, const int32_t offset[3]) {
     const int skip = STENCIL_AXES - spec->rank;
     if (spec->offset_count == 0)
@@ -73,8 +74,8 @@ static void set_points(reference *r, const stencil_spec *spec, const stencil_sha
     }
 }
 
-/* (1 - cos) / 2 of the angle of the root at a place in the order of length roots: of half of that which half
- * as many have there, or of its counterpart. */
+/* Returns (1 - cos angle) / 2 for Chebyshev root number `place` in an ordering of `length` roots: the angle
+ * is half of that of root place / 2 among length / 2 roots, or pi minus that half. */
 static double half_wave(int64_t length, int64_t place) {
     if (length == 1)
         return 0.5;
@@ -82,7 +83,7 @@ static double half_wave(int64_t length, int64_t place) {
     return place % 2 == 0 ? half : 1 - half;
 }
 
-/* A float next to x, not above it, or not below it. */
+/* Return x rounded down, or up, to a float. */
 static double below(double x) {
     return (float)x > x ? nextafterf((float)x, -INFINITY) : (float)x;
 }
@@ -90,13 +91,13 @@ static double above(double x) {
     return -below(-x);
 }
 
-/* 1 - cos, of small angles too. */
+/* Returns 1 - cos(angle), accurate for small angles too. */
 static double one_less_cosine(double angle) {
     return 2 * sin(angle / 2) * sin(angle / 2);
 }
 
-/* Eigenvalues of a step's plain weights: (1 - cos) of the longest and the shortest waves that the boundary
- * has room for; without a fixed axis constants, which have none, are left out. */
+/* Computes least and most eigenvalues of a plain step from (1 - cos) of the longest and the shortest waves
+ * that the boundaries allow; without a fixed axis constants, of eigenvalue 0, are left out. */
 static void derive_cycle(reference *r, const stencil_spec *spec) {
     const double turn = 6.28318530717958647692;
     double sum = 0, longest = INFINITY;
@@ -168,12 +169,12 @@ int64_t reference_image(int64_t i, int64_t n, stencil_boundary boundary) {
         return i;
     if (boundary == STENCIL_PERIODIC)
         return ((i % n) + n) % n;
-    /* Mirrored at both edges the axis has the period 2n: 0 1 … n-1 n-1 … 1 0. */
+    /* An axis mirrored at both edges has period 2n: 0 1 … n-1 n-1 … 1 0. */
     const int64_t phase = ((i % (2 * n)) + 2 * n) % (2 * n);
     return phase < n ? phase : 2 * n - 1 - phase;
 }
 
-/* Index of the cell that a point reads for cell i of an axis; -1: a cell of value 0, which only points of
+/* Returns the index of the cell to read for index i along an axis; -1: a zero instead, which only points of
  * weight 0 read. */
 static int64_t read_index(const reference *r, int axis, int64_t i) {
     const int64_t n = r->extent[axis];
@@ -183,13 +184,14 @@ static int64_t read_index(const reference *r, int axis, int64_t i) {
     return i >= -around && i < n + around ? reference_image(i, n, r->boundary[axis]) : -1;
 }
 
-/* Operands of a row of cells: for each point a row of the field, NULL: zeros; the row of b. */
+/* Operands for updating a row of cells: a row of the field for each point (NULL: zeros), and a row of b. */
 typedef struct row {
     const reference *r;
     const void *u[STENCIL_POINTS_MAX], *b;
 } row;
 
-/* Points in ascending order, the first term a product, the others fma; then b. */
+/* Defines a row update: a sum over points in ascending order, first a product, then fma for each point; then
+ * b. */
 #define DEFINE_STEP_ROW(name, real, multiply_add)                                                            \
     WITH_FMA static void name(const row *row, real *next) {                                                  \
         const reference *r = row->r;                                                                         \
@@ -207,7 +209,7 @@ typedef struct row {
 DEFINE_STEP_ROW(step_row_float64, double, fma)
 DEFINE_STEP_ROW(step_row_float32, float, fmaf)
 
-/* Bytes before cell (z, y, 0) of an array. */
+/* Returns the byte offset of cell (z, y, 0) in an array. */
 static int64_t bytes_before(const reference *r, int64_t z, int64_t y) {
     return (z * r->extent[STENCIL_Y] + y) * r->extent[STENCIL_X] *
            (int64_t)stencil_precision_bytes(r->precision);
@@ -243,15 +245,15 @@ static double join(double a, double b, stencil_norm norm) {
     return isnan(a) || isnan(b) ? NAN : fmax(a, b);
 }
 
-/* Balanced binary tree over `count` values, a power of two, adjacent ones first. */
+/* Reduces `count` values, a power of two, by a balanced binary tree that combines adjacent values first. */
 static double tree(const double *value, int count, stencil_norm norm) {
     if (count == 1)
         return value[0];
     return join(tree(value, count / 2, norm), tree(value + count / 2, count / 2, norm), norm);
 }
 
-/* `size` values, of which those from `count` on are zeros, become one: each of `lanes` lanes takes every
- * lanes-th value, then comes the tree. */
+/* Reduces `size` values, zeros from `count` on, to one: each of `lanes` lanes sums every lanes-th value, then
+ * tree() combines the lanes. */
 static double fold(const double *value, int64_t count, int size, int lanes, stencil_norm norm) {
     double lane[LANES];
     for (int t = 0; t < lanes; t++) {
@@ -268,7 +270,7 @@ double reference_value(const reference *r, const void *array, int64_t i) {
     return r->precision == STENCIL_FLOAT64 ? ((const double *)array)[i] : (double)((const float *)array)[i];
 }
 
-/* Arrays of float64 alone are scaled. */
+/* Multiplies an array by r->scale; only float64 arrays are scaled. */
 static void multiply(const reference *r, void *array, int64_t cells) {
     double *value = array;
     for (int64_t i = 0; i < cells && value != NULL && r->scale != 1.0; i++)
@@ -298,7 +300,7 @@ void reference_scale(reference *r, void *u, void *b) {
     multiply(r, b, cells);
 }
 
-/* The value of the cells [first, end) of the arrays, at most 64 of them. */
+/* Returns the norm's partial sum (or maximum) over cells [first, end), at most 64 cells. */
 static double chunk_value(const reference *r, stencil_norm norm, const void *u, const void *next,
                           int64_t first, int64_t end) {
     double term[CHUNK];
@@ -328,7 +330,8 @@ stencil_status reference_residual(const reference *r, stencil_norm norm, const v
             value[line * chunks + c] = chunk_value(r, norm, u, next, start + r->low[STENCIL_X] + c * CHUNK,
                                                    start + r->high[STENCIL_X]);
     }
-    /* Values are folded in place: group g is read before value g, which never lies behind it, is written. */
+    /* Values are folded in place: group g is read before value g is written, which never lies after the
+     * group. */
     for (int64_t count = lines * chunks; count > 1; count = (count + GROUP - 1) / GROUP)
         for (int64_t first = 0; first < count; first += GROUP)
             value[first / GROUP] = fold(value + first, count - first, GROUP, LANES, norm);

@@ -1,7 +1,7 @@
-/* A second, plain implementation of the arithmetic, for `stencil verify` and the tests: dense arrays
+/* A second, plain implementation of the solver's arithmetic, for `stencil verify` and the tests: dense arrays
  * [nz][ny][nx], every neighbour beyond the edge found by mapping its index. It shares the named point sets
- * with the solver and nothing else: weights, boundaries, update and residual are written down here again,
- * from docs/format.md. */
+ * with the solver and nothing else: weights, boundaries, update and residual are implemented again from
+ * docs/format.md. */
 #pragma once
 
 #include "solver/problem/problem.h"
@@ -11,39 +11,43 @@ typedef struct reference {
     stencil_precision precision;
     int64_t extent[3]; /* cells of the arrays, boundary cells included */
     stencil_boundary boundary[3];
-    int64_t reach[3];        /* of the points that were given */
+    int64_t reach[3];        /* largest offset of the given points along an axis */
     int64_t low[3], high[3]; /* first and one past the last updated cell */
     int point_count;
-    int32_t offset[STENCIL_POINTS_MAX][3]; /* ascending */
-    double weight[STENCIL_POINTS_MAX]; /* 0 where the point was not given; rounded to the precision in use */
-    /* Steps whose damping follows a cycle: its length (0: none), what `weight` is at omega = 1, the
-     * eigenvalues that the roots lie between, and the damping of the step that was begun last. */
-    int64_t cycle, plain_from; /* plain_from: the steps behind so many are plain; -1: none is */
+    int32_t offset[STENCIL_POINTS_MAX][3]; /* offsets of points, ascending */
+    double
+        weight[STENCIL_POINTS_MAX]; /* of points, rounded to `precision`; 0 for points that were not given */
+    /* Steps whose damping follows a cycle (Chebyshev): cycle length (0: none), weights at omega = 1, least
+     * and most eigenvalues, and omega of the step that was begun last. */
+    int64_t cycle,
+        plain_from; /* plain_from: number of steps after which steps are plain; -1: no plain steps */
     double plain[STENCIL_POINTS_MAX], least, most, omega;
     double source_scale;  /* b = source_scale f, or q, rounded to the precision; 1 for /b */
     double source_factor; /* of b in a step, rounded to the precision; 1: added as it is */
-    double scale;         /* power of two that its arrays are multiplied by, see reference_scale() */
+    double scale;         /* power of two that arrays are multiplied by, see reference_scale() */
 } reference;
 
-/* Derives everything from what the author states, and the point set on which the problem runs. */
+/* Derives all members of *r from the stated problem, and from the point set that the solver uses. */
 void reference_init(reference *r, const stencil_spec *spec, const stencil_shape *shape);
 
-/* Gives the step that follows `step` steps its weights. The residual of one is what it changes over omega. */
+/* Sets the weights for the step after `step` steps. A damped step's residual is its change over omega. */
 void reference_begin_step(reference *r, int64_t step);
 
-/* Index of the cell that stands for cell `i`, inside or not, of a periodic or mirrored axis of n cells. */
+/* Returns the index of the cell whose value index i, inside or not, has on a periodic or mirrored axis of n
+ * cells. */
 int64_t reference_image(int64_t i, int64_t n, stencil_boundary boundary);
 
-/* One step: next = step(u), cells that are not updated copied. b (NULL: none) is read at updated cells. */
+/* Makes a step from u to next; cells that are not updated are copied. b (NULL: none) is read at updated
+ * cells. */
 void reference_step(const reference *r, const void *u, const void *b, void *next);
 
-/* Element i of an array, in double; NULL: zeros. */
+/* Returns element i of an array as a double; NULL is an array of zeros. */
 double reference_value(const reference *r, const void *array, int64_t i);
 
-/* Chooses `scale` by the largest value of the fields before the first step (b NULL: none), as docs/format.md
- * has it. */
+/* Chooses r->scale by the largest value of u and b (NULL: zeros) before the first step, as docs/format.md
+ * says, and multiplies both arrays by it. */
 void reference_scale(reference *r, void *u, void *b);
 
-/* Norm of next - u over the updated cells; u NULL: zeros. NO_MEMORY. */
+/* Computes the norm of next - u over updated cells; u NULL: zeros. Errors: NO_MEMORY. */
 stencil_status reference_residual(const reference *r, stencil_norm norm, const void *u, const void *next,
                                   double *residual);

@@ -8,7 +8,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Why a run ended: in its report, and in the line about what went wrong, with the step and "s" for more. */
+/* Texts for why a run ended: for its report, and for the line about a failure, with step number and plural
+ * "s". */
 static const struct {
     const char *report, *failure;
 } why[STENCIL_REASON_COUNT] = {
@@ -48,8 +49,8 @@ static void print_error(const run_record *run) {
     if (!bound->known)
         return;
     const char *constant = stencil_spectrum_of(&run->problem).up_to_constant ? ", up to a constant" : "";
-    /* A field that has shrunk as asked and is as small as its error: the solution is 0, or a constant. The
-     * first change says how large it was. */
+    /* A converged field that is as small as its error: the solution is 0, or a constant. The size of the
+     * field at the start is known from the first residual. */
     if (bound->relative > STENCIL_UNSOLVED && run->report.reason == STENCIL_REASON_CONVERGED_RTOL &&
         bound->absolute < STENCIL_UNSOLVED * run->report.residual_first)
         PRINT("Error", "at most %.2g%s; the field %s", bound->absolute, constant,
@@ -101,7 +102,7 @@ static void print_rates(const run_record *run) {
               : "");
 }
 
-/* Prints how results were stored, where both ways were tried. */
+/* Prints whether CPU stores went through the cache or past it, where both were timed. */
 static void print_stores(const stencil_store_report *stores) {
     if (stores->threads == 0 || isnan(stores->cached_step_s))
         return;
@@ -112,7 +113,7 @@ static void print_stores(const stencil_store_report *stores) {
           TEXT_NUMBER(1e6 * stores->streaming_step_s), TEXT_NUMBER(1e6 * stores->cached_step_s));
 }
 
-/* Digits behind the point that leave seconds six characters, so that all of them fit on a line. */
+/* Returns the decimals with which a time in seconds takes six characters at most, to fit a line. */
 static int decimals(double seconds) {
     return seconds < 10 ? 3 : seconds < 1000 ? 1 : 0;
 }
@@ -136,7 +137,7 @@ void report_print_result(const run_record *run, bool explain) {
         choice_print_reasons(&run->choice.choice);
 }
 
-/* A run that ends before the time that was asked for. */
+/* Adds a note where the run ends before the requested time. */
 static void note_time(const stencil_problem *problem, stencil_notes *notes) {
     const stencil_spec *spec = &problem->spec;
     const int64_t steps = problem->stop.steps, before = problem->origin.steps;
@@ -163,7 +164,7 @@ static void note_prediction(const stencil_problem *problem, stencil_notes *notes
                           TEXT_COUNTED(problem->stop.steps, "step"));
 }
 
-/* Notes what an accelerated problem, or one that is no longer, has in place of what was asked for. */
+/* Adds notes where acceleration (a cycle of damping) differs from that in the options or the input file. */
 static void note_cycle(const stencil_problem *problem, const stencil_spec *file, stencil_notes *notes) {
     const stencil_spec *spec = &problem->spec;
     const stencil_stop *stop = &problem->stop;
@@ -212,8 +213,8 @@ static const char *stagnation_text(const run_record *run) {
     }
 }
 
-/* Numbers that a CPU computes many times more slowly: bits are as on other devices, so none is flushed to 0.
- */
+/* Adds a note on subnormal numbers, which slow CPUs down: they are not flushed to 0, so that all devices give
+ * equal bits. */
 static void note_subnormal(run_record *record) {
     static const double few = 0.01;
     const bool wide = record->problem.precision == STENCIL_FLOAT64;
@@ -277,7 +278,7 @@ void report_print_failure(const run_record *run) {
     if (report->reason == STENCIL_REASON_STAGNATED)
         fputs(stagnation_text(run), stderr);
     if (report->reason == STENCIL_REASON_NOT_CONVERGED) {
-        if (isnan(stencil_history_last(&report->history))) /* no step, no residual */
+        if (isnan(stencil_history_last(&report->history))) /* no residual was computed yet */
             fprintf(stderr, "no residual yet");
         else
             fprintf(stderr, "residual %g", stencil_history_last(&report->history));

@@ -4,7 +4,7 @@
 #include "app/report.h"
 #include "solver/plan/sweep.h"
 
-/* Everything per axis in array order, as in the files. */
+/* Describes a problem in JSON; values per axis are in array order, as in input files. */
 static json_t *problem_json(const stencil_problem *problem) {
     const int first = STENCIL_AXES - problem->rank;
     const stencil_spec *spec = &problem->spec;
@@ -25,7 +25,7 @@ static json_t *problem_json(const stencil_problem *problem) {
                      "diffusivity", json_number(spec->diffusivity), "dt", json_number(spec->dt));
 }
 
-/* The equation in symbols, and the largest stable dt. */
+/* Adds the equation in symbols, and the largest stable dt, to JSON. */
 static void add_equation(json_t *json, const stencil_problem *problem) {
     char text[REPORT_EQUATION_CHARS];
     const bool heat = problem->spec.kind == STENCIL_KIND_HEAT;
@@ -107,7 +107,7 @@ static json_t *result_json(const run_record *run) {
                      json_numbers(report->history.residual, report->history.count));
 }
 
-/* All of them, or those that change what the result means. */
+/* Lists notes for JSON: all notes, or only those that change what the result means. */
 static json_t *notes_json(const stencil_notes *notes, bool all) {
     json_t *array = json_array();
     for (int i = 0; i < notes->count; i++)

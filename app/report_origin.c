@@ -1,4 +1,4 @@
-/* Notes about the steps that a file counts. */
+/* Notes about steps of earlier runs that an input file counts. */
 #include "app/report.h"
 
 #include <math.h>
@@ -6,7 +6,7 @@
 #include "app/text.h"
 #include "inputs/inputs.h"
 
-/* Notes the verdict of the digests, which a run finds as it reads the cells. */
+/* Adds notes where digests, checked as a run reads cells, show that arrays were changed. */
 static void note_arrays(const stencil_problem *problem, stencil_notes *notes) {
     const char *source = stencil_source_names[problem->spec.source],
                *field = stencil_spec_field(&problem->spec),

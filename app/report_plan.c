@@ -4,7 +4,7 @@
 #include "app/report.h"
 #include "solver/plan/sweep.h"
 
-/* A line for each part: what it has, and where it begins; x first, as sizes are everywhere. */
+/* Prints a line for each part of the field: its device, size and first cell, x first. */
 static void print_parts(const run_record *run) {
     const stencil_plan *plan = run_record_plan(run);
     const int rank = run->problem.rank, first = STENCIL_AXES - rank;
@@ -27,7 +27,7 @@ static void print_parts(const run_record *run) {
               plan->overlap ? ", while the rest is computed" : "");
 }
 
-/* Prints the launch of multi-step passes, which fill the GPU, and that of single steps. */
+/* Prints launch sizes of multi-step passes, which fill the GPU, and of single steps. */
 static void print_gpu_launch(const stencil_plan *plan) {
     const bool deep = plan->depth > 1, loops = plan->barrier != STENCIL_BARRIER_none;
     const char *part = plan->cut.parts > 1 ? " in part 1" : "";

@@ -1,4 +1,4 @@
-/* The head of a report: what is solved, in symbols and with its numbers, and who does it. */
+/* Head of a report: the problem, in symbols and with its numbers, and the devices that solve it. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -9,7 +9,7 @@
 
 #define ADD(...) stencil_text_add(text, REPORT_EQUATION_CHARS, __VA_ARGS__)
 
-/* "0.0039 × 0.0039", x first; with the names of the axes where they differ. */
+/* Returns grid spacings, x first: "0.0039 × 0.0039"; with axis names where spacings differ. */
 static const char *spacing_text(const stencil_problem *problem, char text[96]) {
     const stencil_spec *spec = &problem->spec;
     const int first = STENCIL_AXES - problem->rank;
@@ -22,7 +22,7 @@ static const char *spacing_text(const stencil_problem *problem, char text[96]) {
     return stencil_text_add(text, 96, "%s", same ? "" : problem->rank == 2 ? " (x, y)" : " (x, y, z)");
 }
 
-/* Adds the equation, and what b is in it where a relaxation or heat has a source term of its own. */
+/* Adds the equation, and the meaning of b in it where relaxation or heat has a source term. */
 static void add_equation(const stencil_problem *problem, bool ascii, char text[REPORT_EQUATION_CHARS]) {
     const stencil_spec *spec = &problem->spec;
     const bool b = spec->source == STENCIL_SOURCE_B,
@@ -150,7 +150,7 @@ void report_print_choice(const run_record *run) {
               a->tune.count > 1 ? TEXT("; %d are timed", a->tune.count) : "");
 }
 
-/* Breaks lines between clauses, and within one only where it is longer than a line (returned). */
+/* Wraps `text` in place (returned): between clauses, and within a clause only if it is longer than a line. */
 static char *wrap(char *text) {
     enum { ROOM = 67 };
     char *line = text, *divider = NULL;

@@ -1,11 +1,11 @@
-/* Reports how passes make the steps of a run, what bounds it, and how near it came. */
+/* Report of a run's passes, the roofline that bounds them, and the share of it that was reached. */
 #include <math.h>
 
 #include "app/json.h"
 #include "app/report.h"
 #include "solver/plan/sweep.h"
 
-/* Which passes are shorter (returned). */
+/* Returns a text that says which passes are shorter than `depth` steps. */
 static const char *short_passes_text(const stencil_passes *passes, int depth, char text[200]) {
     const bool alone = passes->checked == 1, shorter = passes->checked > 1 && passes->checked < depth;
     if (passes->rest > 0)
@@ -49,7 +49,7 @@ void report_print_passes(const run_record *run) {
               exchange > 1 ? TEXT("%d steps", exchange) : "step");
 }
 
-/* The i-th resource, the one that allows least first. */
+/* Returns the i-th resource of a roofline, starting with the resource that allows the lowest rate. */
 static stencil_resource bound_order(const stencil_bound *bound, int i) {
     return i == 0 ? bound->least : (stencil_resource)(i - (i <= (int)bound->least));
 }

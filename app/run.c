@@ -18,7 +18,7 @@
 #include "solver/run/run.h"
 
 typedef struct run_options {
-    stencil_spec problem; /* only what was given, see problem_options_apply() */
+    stencil_spec problem; /* only values of given options, see problem_options_apply() */
     stencil_run_options run;
     int64_t threads;
     int cut_count, absent_part, late;
@@ -141,14 +141,14 @@ static const option run_table[] = {
 
 /* State of a `run` command; released by run_close(). */
 typedef struct run_state {
-    run_options options; /* first: what the tables fill */
+    run_options options; /* first member, as options_parse() fills it */
     const invocation *call;
     stencil_input input;
     stencil_run *run;
     run_record record;
     attribution attribution;
-    double start_s; /* clock: the command began */
-    bool races;     /* what makes the last steps is found out in the first ones */
+    double start_s; /* clock when the command began */
+    bool races;     /* plans are timed in the first steps, and the quickest makes the others */
 } run_state;
 
 static void run_close(run_state *state) {
@@ -178,7 +178,7 @@ static stencil_status describe_problem(run_state *state) {
     return STENCIL_OK;
 }
 
-/* Completes what the options leave open. USAGE. */
+/* Makes run options from the command line: faults to inject, and --cut for this rank. Errors: USAGE. */
 static stencil_status complete_options(const invocation *call, int rank, stencil_run_options *run) {
     const run_options *options = call->values;
     *run = options->run;
@@ -197,7 +197,7 @@ static stencil_status complete_options(const invocation *call, int rank, stencil
     return STENCIL_OK;
 }
 
-/* Somebody has to be late. */
+/* Checks that the participant that options make late exists in the plan. */
 static stencil_status check_late(const run_state *state) {
     const stencil_plan *plan = run_record_plan(&state->record);
     const stencil_part_plan *last = &plan->part[plan->cut.parts - 1];
@@ -215,11 +215,11 @@ static stencil_status make_plan(run_state *state) {
     TRY(complete_options(state->call, record->problem.rank, &run));
     stencil_choice *choice = &record->choice.choice;
     const stencil_status status = stencil_choice_make(choice, &record->problem, &run, &record->machine);
-    /* The size of the problem is what takes the memory, not an option. */
+    /* The message names the input file: the size of its problem takes the memory. */
     return text_name_out_of_memory(status, record->output.input_path);
 }
 
-/* Notes what there is to say of the plan that makes the steps, or has made the last ones. */
+/* Adds notes about the plan that makes the steps, or has made the last steps. */
 static void note_plan(run_state *state) {
     run_record *record = &state->record;
     const stencil_plan *plan = run_record_plan(record);
@@ -233,7 +233,7 @@ static void note_plan(run_state *state) {
                           asked);
 }
 
-/* Decides what is still open by asking the machine; one that is somewhere else is not asked. */
+/* Chooses the plan for the local machine, or for the described machine without measurements. */
 static stencil_status decide(run_state *state) {
     run_record *record = &state->record;
     auto_choice *choice = &record->choice;
@@ -246,12 +246,12 @@ static stencil_status decide(run_state *state) {
     if (open->dry_run)
         stencil_tune_explain(&choice->tune);
     state->races = choice->tune.count > 1;
-    if (!state->races) /* a note would outlive a plan that loses */
+    if (!state->races) /* a note would stay where another plan proves quicker */
         note_plan(state);
     return check_late(state);
 }
 
-/* Options that the plan does not look at. */
+/* Refuses options that the plan does not use. */
 static stencil_status check_effect(const run_state *state) {
     const stencil_run_options *run = &state->options.run;
     const stencil_plan *plan = run_record_plan(&state->record);
@@ -291,7 +291,7 @@ static stencil_status load(run_state *state) {
     return text_name_out_of_memory(load_cells(state), record->output.input_path);
 }
 
-/* The poll of an observer. */
+/* Observer's poll function: draws progress; returns whether the run goes on. */
 static bool go_on(void *context, int64_t step, double residual) {
     progress_poll(context, step, residual);
     return signals_caught == 0;
@@ -313,7 +313,7 @@ static stencil_status compute(run_state *state) {
     return text_name_out_of_memory(status, state->record.output.input_path);
 }
 
-/* Finds where the time went, after the result is written: the run's cells are gone then. */
+/* Makes the attribution of time, after the result is written, since it overwrites the run's cells. */
 static stencil_status attribute(run_state *state) {
     attribution *a = &state->attribution;
     a->wall.write_s = state->record.write_s;
@@ -325,15 +325,14 @@ static stencil_status attribute(run_state *state) {
     return attribution_make(a, state->run, &state->record);
 }
 
-/* A signal that came after the last step has interrupted nothing. */
+/* Returns the exit code of a run; a signal after the last step does not count as an interruption. */
 static int report_exit_code(const stencil_report *report) {
     if (report->reason == STENCIL_REASON_INTERRUPTED)
         return 128 + (signals_caught != 0 ? signals_caught : SIGINT);
     return report->reached ? 0 : EXIT_NOT_CONVERGED;
 }
 
-/* `failed`: what the result could not be written for, or its attribution made: told in the end, in one line.
- */
+/* Prints and writes reports of a run. `failed`: error of writing the result or of attribution, told last. */
 static stencil_status tell(run_state *state, int quiet, stencil_status failed) {
     const run_options *options = &state->options;
     run_record *record = &state->record;
@@ -360,7 +359,7 @@ static stencil_status tell(run_state *state, int quiet, stencil_status failed) {
     return path != NULL ? text_append(status, path, "holds the complete result") : status;
 }
 
-/* Keeps reports and results from replacing the file of wisdom, or that of a machine. */
+/* Keeps reports and results from replacing the file of --wisdom or of --machine. */
 static stencil_status check_apart(const run_state *state) {
     const run_options *options = &state->options;
     const struct {
@@ -392,7 +391,7 @@ static stencil_status run_stages(run_state *state, int *exit_code) {
     TRY(run_output_prepare(record, &options->files, options->open.dry_run));
     TRY(check_apart(state));
     TRY(decide(state));
-    /* JSON on standard output has all notes. */
+    /* Notes are not printed where JSON on standard output has them. */
     const int quiet =
         options->open.quiet == 0 && target_is_stdout(options->files.json) ? 2 : options->open.quiet;
     if (options->open.dry_run) {

@@ -9,7 +9,7 @@
 #include "app/json.h"
 #include "app/signals.h"
 
-/* Signals wait: none of them leaves a temporary file. */
+/* Signals are delayed here, so that none leaves a temporary file. */
 void run_output_close(run_record *record) {
     signals_hold();
     signals_guard(NULL);
@@ -17,7 +17,7 @@ void run_output_close(run_record *record) {
     signals_release();
 }
 
-/* Opens the result, in place of one that was open before. */
+/* Opens the result file; closes one that was opened before. */
 static stencil_status open_output(run_record *record) {
     signals_hold();
     stencil_sink_close(&record->output.sink);
@@ -32,8 +32,8 @@ static stencil_status write_result(run_record *record, stencil_run *run) {
     return stencil_output_write(&record->output, &record->problem, &from, &record->report);
 }
 
-/* Bytes of a stem before ".out" or ".out2", ".out3" …, which name results, and the number of the next one
- * (1: it is no result). */
+/* Returns the bytes of a file name before ".out" or ".out2", ".out3" …, which name results, and the number of
+ * the next one (1: it is no result). */
 static int stem_of_result(const char *input, int length, int *next) {
     enum { DIGITS_MAX = 8 };
     static const char mark[] = ".out";
@@ -50,8 +50,8 @@ static int stem_of_result(const char *input, int length, int *next) {
     return stem;
 }
 
-/* "input.h5" -> "input.out.h5" beside it, "input.out.h5" -> "input.out2.h5" and so on; a suffix other than
- * .h5 or .hdf5 is kept. */
+/* Makes the result's name, in the input's directory: "input.h5" -> "input.out.h5" -> "input.out2.h5" and so
+ * on; a suffix other than .h5 or .hdf5 is kept. */
 static stencil_status name_output(const char *input, char name[TEXT_NAME_SIZE]) {
     const char *dot = strrchr(input, '.');
     const bool suffix = dot != NULL && dot > input && dot[-1] != '/' &&
@@ -65,7 +65,7 @@ static stencil_status name_output(const char *input, char name[TEXT_NAME_SIZE]) 
     return STENCIL_OK;
 }
 
-/* A dry run writes no result: a file that is in the way of one is noted. */
+/* Opens the result file. An existing file is an error, but for a dry run, which writes none, only a note. */
 static stencil_status try_output(run_record *record, bool dry_run) {
     stencil_output *output = &record->output;
     const stencil_status status = open_output(record);
@@ -78,7 +78,6 @@ static stencil_status try_output(run_record *record, bool dry_run) {
     return STENCIL_OK;
 }
 
-/* Everything that can be known to fail at the end is found here, before computing. */
 stencil_status run_output_prepare(run_record *record, const run_targets *options, bool dry_run) {
     stencil_output *output = &record->output;
     if (!options->no_output) {
@@ -97,8 +96,8 @@ stencil_status run_output_prepare(run_record *record, const run_targets *options
     return target_check("--json", options->json, options->force, output->input_path);
 }
 
-/* Saves what hours have computed: after a failure to write the result, tries the same directory under another
- * name, the current one and the one for temporary files. */
+/* Saves a result that could not be written: tries another name in its directory, then the current directory
+ * and that for temporary files. */
 static stencil_status rescue(run_record *record, stencil_run *run) {
     const stencil_error seen = *stencil_error_last();
     const char *temporary = getenv("TMPDIR");

@@ -14,11 +14,11 @@ enum { NUMBER_COUNT = sizeof numbers / sizeof *numbers };
 static volatile enum { END, CATCH, COLLECT } mode = END;
 static atomic_int hold_depth = 0;
 static volatile sig_atomic_t held = 0;
-static atomic_llong held_ns = 0; /* when it came; 0: none is held */
+static atomic_llong held_ns = 0; /* time of the signal that is held back; 0: none */
 
 static const char *volatile guarded = NULL;
 
-/* Takes effect at the return, which unblocks the signal. */
+/* Ends the process by a signal, when the handler returns and so unblocks the signal. */
 static void end(int number) {
     if (guarded != NULL)
         unlink(guarded);
@@ -26,30 +26,30 @@ static void end(int number) {
     raise(number);
 }
 
-/* timeout(1) signals the process and then its group, terminals and batch systems send several kinds at once:
- * what comes within this time of the first one is the same wish. */
+/* Time after the first signal within which further signals count as the same request: timeout(1) signals the
+ * process and then its group, terminals and batch systems send several kinds at once. */
 #define SAME_WISH_NS 1000000000LL
-static atomic_llong first_ns = 0; /* of the monotonic clock; 0: none has come */
+static atomic_llong first_ns = 0; /* monotonic time of the first signal; 0: none */
 
 static long long clock_ns(void) {
     struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now); /* may be called in a handler */
+    clock_gettime(CLOCK_MONOTONIC, &now); /* clock_gettime() may be called in a signal handler */
     return now.tv_sec * 1000000000LL + now.tv_nsec;
 }
 
-/* Threads can be here at the same time: the kernel gives signals to any of them. */
+/* Notes a signal. Several threads may call this at once: the kernel delivers signals to any thread. */
 static void note(int number) {
     const long long came = atomic_exchange(&held_ns, 0), now = came != 0 ? came : clock_ns();
     long long first = 0;
     if (atomic_compare_exchange_strong(&first_ns, &first, now)) {
         signals_caught = number;
     } else if (now - first > SAME_WISH_NS) {
-        end(number); /* whoever asks again does not want to wait */
+        end(number); /* a second request ends the process at once */
     }
 }
 
-/* Handles all of our signals at all times: with a mask in place of `hold_depth`, a thread of OpenMP that has
- * none would take the signal. */
+/* Signal handler, never blocked by a mask: an OpenMP thread without the mask would take the signal;
+ * hold_depth delays signals instead. */
 static void handle(int number) {
     if (hold_depth > 0) {
         atomic_store(&held_ns, clock_ns());
@@ -68,11 +68,11 @@ void signals_start(void) {
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
     sigemptyset(&action.sa_mask);
-    /* They share what they know. */
+    /* The handlers share state, so each blocks all of these signals. */
     for (int i = 0; i < NUMBER_COUNT; i++)
         sigaddset(&action.sa_mask, numbers[i]);
     for (int i = 0; i < NUMBER_COUNT; i++)
-        /* A signal that was ignored when we were started (nohup, a shell's background job) stays so. */
+        /* A signal that was ignored at the start (nohup, a shell's background job) stays ignored. */
         if (sigaction(numbers[i], NULL, &before) != 0 || before.sa_handler != SIG_IGN)
             sigaction(numbers[i], &action, NULL);
 }

@@ -4,25 +4,26 @@
 
 #include <signal.h>
 
-/* Ignores SIGPIPE and SIGXFSZ: the failing write is seen where it is made. Called once, by main(). */
+/* Ignores SIGPIPE and SIGXFSZ, so that writes fail with an error instead. Called once, by main(). */
 void signals_start(void);
 
-/* The file `name`, which stays the caller's, is removed where SIGHUP, SIGINT, SIGQUIT or SIGTERM ends the
- * process; NULL or "": none. */
+/* Sets the file that is removed where SIGHUP, SIGINT, SIGQUIT or SIGTERM ends the process; NULL or "": none.
+ * The string `name` stays owned by the caller. */
 void signals_guard(const char *name);
 
-/* From here on the first SIGHUP, SIGINT or SIGTERM only sets the flag. Others of them within a second are the
- * same wish; a later one ends the process. */
+/* Lets the first SIGHUP, SIGINT or SIGTERM from now on only set signals_caught. Further signals within a
+ * second count as the same request; a later one ends the process. */
 void signals_catch(void);
 
-/* From here on SIGHUP, SIGINT, SIGQUIT and SIGTERM only set the flag, however often they come: for work that
- * looks at it and has something to clean up. */
+/* Lets every SIGHUP, SIGINT, SIGQUIT and SIGTERM from now on only set signals_caught: for work that polls
+ * this flag and has to clean up. */
 void signals_collect(void);
 
-/* Between these two, SIGHUP, SIGINT, SIGQUIT and SIGTERM wait: a file is being written and will be whole
- * soon. The last one that came takes effect at the release, whatever that is by then. Pairs can be nested. */
+/* Delay SIGHUP, SIGINT, SIGQUIT and SIGTERM from signals_hold() to signals_release(), while a file is
+ * written. The last signal of these takes effect at the release, in the mode set by then. Pairs can be
+ * nested. */
 void signals_hold(void);
 void signals_release(void);
 
-/* The flag: 0, or the number of the signal that came. */
+/* Flag for caught signals: 0, or the number of the signal. */
 extern volatile sig_atomic_t signals_caught;

@@ -63,7 +63,8 @@ void table_span_cell(table *t) {
         t->row[t->row_count - 1].spans = true;
 }
 
-/* Text in a line of a column: -1 is the last word of its header, -2 the one above it, and so on. */
+/* Returns the text of a column in a line: a row number, or -1 for the last word of the header, -2 for the
+ * word above. */
 static const char *text_at(const table *t, int line, int column, char word[TABLE_CELL_SIZE]) {
     if (line >= 0)
         return column < t->row[line].cell_count - t->row[line].spans ? t->row[line].cell[column] : "";
@@ -86,17 +87,17 @@ static int width_of(const table *t, int column) {
     return width;
 }
 
-/* Columns have a blank between them; text two where both sides are words. */
+/* Returns the blanks before a column: two between left-aligned columns, else one. */
 static int gap(const table *t, int column) {
     return column == 0 ? 0 : t->column[column].left && t->column[column - 1].left ? 2 : 1;
 }
 
-/* Returns how much of a line's width a column takes, gap included; a hidden one takes nothing. */
+/* Returns the width of a column with the gap before it; 0 for a hidden column. */
 static int taken(const table *t, int column) {
     return t->column[column].hidden ? 0 : gap(t, column) + t->column[column].width;
 }
 
-/* Sets widths, and hides optional columns until the rest fits, or none of them is left. */
+/* Sets column widths, and hides optional columns until the table fits, or no optional column is left. */
 static void choose_columns(table *t) {
     int total = 0, most = 0;
     for (int c = 0; c < t->column_count; c++) {
@@ -112,7 +113,7 @@ static void choose_columns(table *t) {
             }
 }
 
-/* Prints a row, or a line of the header if anything stands in it: the first column and [first, last). */
+/* Prints a row, or a header line unless empty: the first column, then columns [first, last). */
 static void print_line(FILE *out, const table *t, int line, int first, int last) {
     const table_row *row = line < 0 ? NULL : &t->row[line];
     const int count = row == NULL ? t->column_count : row->cell_count - row->spans;

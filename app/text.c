@@ -62,7 +62,7 @@ const char *text_escape(const char *name, char *text, size_t size) {
     return text;
 }
 
-/* Bytes of the UTF-8 character that starts with `first`; 0: none does. */
+/* Returns the byte count of UTF-8 characters that start with byte `first`; 0: no character does. */
 static int character_bytes(char first) {
     const unsigned char c = (unsigned char)first;
     return c < 0x80 ? 1 : c < 0xC2 ? 0 : c < 0xE0 ? 2 : c < 0xF0 ? 3 : c < 0xF5 ? 4 : 0;
@@ -72,13 +72,13 @@ static bool is_continuation(char c) {
     return ((unsigned char)c & 0xC0) == 0x80;
 }
 
-/* Bytes of the character that a text begins with; 0: it begins with none. */
+/* Returns the byte count of the first UTF-8 character of a text; 0: the text starts with an invalid one. */
 static int utf8_length(const char *text) {
     const int length = character_bytes(text[0]);
     for (int i = 1; i < length; i++)
         if (!is_continuation(text[i]))
             return 0;
-    /* Longer than need be, half of a pair, beyond the last one. */
+    /* Invalid UTF-8: overlong forms, surrogates, and code points above U+10FFFF. */
     const unsigned char *c = (const unsigned char *)text;
     const bool wrong = (*c == 0xE0 && c[1] < 0xA0) || (*c == 0xED && c[1] > 0x9F) ||
                        (*c == 0xF0 && c[1] < 0x90) || (*c == 0xF4 && c[1] > 0x8F);
@@ -126,19 +126,19 @@ stencil_status text_name_out_of_memory(stencil_status status, const char *path) 
 
 enum { COLUMNS = 80, LABEL_COLUMNS = 12 };
 
-static int failed = 0; /* errno of the first failure */
+static int failed = 0; /* errno of the first failed output */
 static bool ascii = false;
 
-/* A stream in place of standard output or standard error, on its way there. */
+/* Stream that replaces standard output or standard error, and converts text to ASCII. */
 typedef struct plain {
     FILE *to;
-    char character[4]; /* the UTF-8 character whose bytes are coming in, [have] of them so far */
+    char character[4]; /* UTF-8 character that is incomplete yet: [have] bytes of it */
     int have;
 } plain;
 
 static plain out, err;
 
-/* The characters of our texts that are not ASCII, those that may come, and what stands for them. */
+/* Characters of printed texts that are not ASCII, and their ASCII forms. */
 static const char *const forms[][2] = {
     {"µ", "u"},     {"×", "x"},  {"·", "*"},      {"²", "^2"},     {"³", "^3"},     {"–", "-"},   {"−", "-"},
     {"…", "..."},   {"→", "->"}, {"≤", "<="},     {"≥", ">="},     {"±", "+-"},     {"’", "'"},   {"“", "\""},
@@ -174,7 +174,7 @@ int text_columns(const char *text) {
 }
 
 void text_print_wrapped(FILE *out, const char *text, int column, int indent) {
-    bool first = true; /* on its line */
+    bool first = true; /* the next word is the first on its line */
     while (*text != '\0') {
         const int length = (int)strcspn(text, " \n"), columns = columns_of(text, length);
         if (!first && column + 1 + columns > COLUMNS - 1) {
@@ -224,7 +224,7 @@ static ssize_t write_plain(void *cookie, const char *text, size_t size) {
     return fflush(p->to) != 0 || ferror(p->to) != 0 ? 0 : (ssize_t)size;
 }
 
-/* Puts another stream in the place of *stream, where there is memory for it. */
+/* Replaces *stream by a stream that converts to ASCII; keeps *stream without memory. */
 static void make_plain(plain *p, FILE **stream, int mode) {
     p->to = *stream;
     FILE *made = fopencookie(p, "w", (cookie_io_functions_t){.write = write_plain});
@@ -235,8 +235,8 @@ static void make_plain(plain *p, FILE **stream, int mode) {
     *stream = made;
 }
 
-/* POSIX, 8.2: the first of these that is set and not empty counts. Asked here and not by setlocale(), which
- * knows only locales that are installed. */
+/* Tells whether the locale is UTF-8: the first of LC_ALL, LC_CTYPE and LANG that is not empty counts
+ * (POSIX, 8.2). setlocale() would know installed locales only. */
 static bool locale_is_utf8(void) {
     static const char *const variables[] = {"LC_ALL", "LC_CTYPE", "LANG"};
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
@@ -252,7 +252,7 @@ static void open_descriptors(void) {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
         if (fcntl(fd, F_GETFD) != -1 || errno != EBADF)
             continue;
-        /* open() takes the lowest free number, which is fd. */
+        /* open() returns the lowest free descriptor, here fd. */
         const int opened = open("/dev/null", fd == STDERR_FILENO ? O_RDWR : O_RDONLY);
         if (opened < 0)
             return;

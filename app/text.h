@@ -1,7 +1,6 @@
-/* Texts for people: numbers and names as they read them, lines of 80 columns, and the way of all that to
- * standard output and standard error. What was printed has to arrive, and a failure is told once, with its
- * reason. Our texts are UTF-8; where the locale is another one (LC_ALL, LC_CTYPE, LANG), both streams turn
- * them into plain ASCII on their way. */
+/* Texts for people: numbers, names and lines of 80 columns, and their output to standard output and standard
+ * error. Failed output is reported once, with its reason. Texts of this program are UTF-8; under any other
+ * locale (LC_ALL, LC_CTYPE, LANG) both streams convert all text to plain ASCII. */
 #pragma once
 
 #include <stdio.h>
@@ -11,33 +10,31 @@
 
 enum { TEXT_SIZE = 32, TEXT_NAME_SIZE = 4096 };
 
-/* "16 641", "1 073 741 824": groups of three; with a noun behind it "1 cell", "16 641 cells" (returned). */
+/* Return a count in groups of three digits, "16 641", and a count with its noun: "1 cell", "16 641 cells". */
 const char *text_count(int64_t count, char text[TEXT_SIZE]);
 const char *text_counted(int64_t count, const char *noun, char text[TEXT_SIZE]);
 
-/* Four digits that count, or a whole number from 10 000 on (returned). */
+/* Returns a value with four significant digits, or as a whole number from 10 000 on. */
 const char *text_number(double value, char text[TEXT_SIZE]);
 
-/* The shortest number that reads back the same where that has six digits at most, else one with four that
- * count (returned): 7e-05, 0.5, 3.845e-06. */
+/* Returns the shortest text that reads back as the same value where six digits suffice, else the value with
+ * four significant digits: 7e-05, 0.5, 3.845e-06. */
 const char *text_short(double value, char text[TEXT_SIZE]);
 
-/* Array-order extents as they are written in --size, x first, with `by` between them: "129 x 65" (returned).
- */
+/* Returns array-order extents as they are written in --size, x first, with `by` between them: "129 x 65". */
 const char *text_extent(const int64_t *extent, int rank, const char *by, char text[96]);
 
-/* "[3, 7]" (returned). */
+/* Returns whole numbers as a list: "[3, 7]". */
 const char *text_list(const int64_t *values, int count, char text[256]);
 
-/* A name as it can be printed on one line, control characters as \\n, \\t, \\x1b (returned); cut to `size`.
- */
+/* Returns a name for one printed line, control characters as \\n, \\t, \\x1b; cut to `size` bytes. */
 const char *text_escape(const char *name, char *text, size_t size);
 
-/* A copy whose bytes that are not UTF-8 are written as \\xff; freed by the caller, NULL without memory. */
+/* Returns a copy of a name, bytes that are not UTF-8 as \\xff; freed by the caller; NULL without memory. */
 char *text_utf8(const char *name);
 
-/* The same for one use, and any text: it lives as long as the block that asks for it. TEXT_LONG has room for
- * the name of a file. */
+/* Text functions with a buffer of their own, which lives as long as the block that uses the macro. TEXT_LONG
+ * has space for a file name. */
 #define TEXT(...)                     stencil_text_add((char[160]){""}, 160, __VA_ARGS__)
 #define TEXT_LONG(...)                stencil_text_add((char[TEXT_NAME_SIZE + 512]){""}, TEXT_NAME_SIZE + 512, __VA_ARGS__)
 #define TEXT_COUNT(count)             text_count(count, (char[TEXT_SIZE]){""})
@@ -49,40 +46,41 @@ char *text_utf8(const char *name);
 #define TEXT_LIST(values, count)      text_list(values, count, (char[256]){""})
 #define TEXT_ESCAPE(name)             text_escape(name, (char[TEXT_NAME_SIZE]){""}, TEXT_NAME_SIZE)
 #define TEXT_BYTES(bytes)             stencil_bytes_text(bytes, (char[TEXT_SIZE]){""})
-/* A version of CUDA: 13020 is "13.2". */
+/* Text of a CUDA version number: 13020 is "13.2". */
 #define TEXT_CUDA(version) TEXT("%d.%d", (version) / 1000, (version) % 1000 / 10)
 
-/* Names the file in the message of an error that has no file: "'PATH': message". Returns `status`. */
+/* Puts the file name before an error message that names no file: "'PATH': message". Returns `status`. */
 stencil_status text_name_file(stencil_status status, const char *path);
 
-/* The same for NO_MEMORY only. */
+/* Puts the file name before the message of an error, as text_name_file(), where it is NO_MEMORY. Returns
+ * `status`. */
 stencil_status text_name_out_of_memory(stencil_status status, const char *path);
 
-/* Puts "WHERE: " before the message of an error, or "; 'NAME' TEXT" behind it. Returns `status`. */
+/* Put "WHERE: " before, or "; 'NAME' TEXT" after, the message of an error. Return `status`. */
 stencil_status text_prefix(stencil_status status, const char *where);
 stencil_status text_append(stencil_status status, const char *name, const char *text);
 
-/* Columns that a text takes on the terminal as it will be printed; there are no wide characters in ours. */
+/* Returns the terminal columns of a text as it will be printed, with no wide characters. */
 int text_columns(const char *text);
 
 /* Prints text wrapped at 80 columns; the first line starts at `column`, the following ones are indented to
  * `indent`. Ends with a line feed. */
 void text_print_wrapped(FILE *out, const char *text, int column, int indent);
 
-/* A line of a report, or several where it is long: a label of 12 columns and the text beside it. */
+/* Prints an entry of a report: a label of 12 columns, then the text, wrapped where it is long. */
 void text_print_entry(FILE *out, const char *label, const char *text);
 #define PRINT(label, ...) text_print_entry(stdout, label, TEXT_LONG(__VA_ARGS__))
 
-/* Opens the descriptors 0, 1 and 2 where the caller closed them, so that no file of ours becomes one of them.
- * Writing to such a standard output fails. Called first, by main(), with text only on both streams from then
- * on. */
+/* Opens descriptors 0, 1 and 2 where the parent process closed them, so that no opened file gets these
+ * numbers; writing to a standard output opened so fails. Called first by main(); from then on standard output
+ * and error take text only. */
 void output_start(void);
 
-/* Tells whether what is printed becomes ASCII. */
+/* Tells whether printed text is converted to ASCII. */
 bool output_is_ascii(void);
 
-/* Sends on what was printed so far; a failure is kept for output_check(). */
+/* Flushes standard output; a failure is kept for output_check(). */
 void output_flush(void);
 
-/* Flushes. IO where something did not arrive; a reader that had enough (EPIPE) is none of our business. */
+/* Flushes standard output. Errors: IO where text was lost, unless its reader closed the pipe (EPIPE). */
 stencil_status output_check(void);

@@ -11,14 +11,14 @@
 #include "app/text.h"
 #include "kernels/cpu.h"
 
-/* A thread that waits for a mutex to be given back, so that all of them exist at once. */
+/* Thread function that waits until a mutex is unlocked, so that all test threads exist at once. */
 static void *wait_for(void *mutex) {
     pthread_mutex_lock(mutex);
     pthread_mutex_unlock(mutex);
     return NULL;
 }
 
-/* OpenMP 5.2, 21.2.2 OMP_STACKSIZE: a number and B, K (without a letter, too), M or G; 0: not given. */
+/* Returns OMP_STACKSIZE in bytes (OpenMP 5.2, 21.2.2: a number, then B, K (default), M or G); 0: not set. */
 static size_t stack_bytes(void) {
     static const char units[] = "BKMG";
     const char *text = getenv("OMP_STACKSIZE");
@@ -31,7 +31,7 @@ static size_t stack_bytes(void) {
     return number <= SIZE_MAX >> shift ? (size_t)number << shift : 0;
 }
 
-/* An overflow may step over the page that guards a stack, into that of another thread. */
+/* Checks that thread stacks are large enough: an overflow may skip the guard page and hit another stack. */
 static stencil_status check_stacks(void) {
     enum { KIB = 1024, LEAST = STENCIL_CPU_STACK_BYTES };
     struct rlimit limit;
@@ -44,7 +44,7 @@ static stencil_status check_stacks(void) {
     return STENCIL_OK;
 }
 
-/* Returns how many of `count` more threads the system starts; *number is why there are no more. */
+/* Returns how many of `count` further threads the system can start; *number: the errno where not all. */
 static int64_t start_and_join(int64_t count, int *number) {
     static pthread_t thread[THREADS_MAX];
     pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -74,7 +74,7 @@ int64_t threads_default(void) {
     return environment_decides() ? openmp : stencil_smaller(openmp, stencil_processors());
 }
 
-/* "3", "1.5": processors of a quota. */
+/* Returns the processors of a CPU quota as text: "3", "1.5". */
 static const char *quota_text(int64_t thousandths, char text[TEXT_SIZE]) {
     snprintf(text, TEXT_SIZE, "%.4g", 1e-3 * (double)thousandths);
     return text;
@@ -116,7 +116,7 @@ void threads_note(int64_t threads, stencil_notes *notes) {
 
 stencil_status threads_start(int64_t count) {
     const int64_t threads = count > 0 ? count : threads_default();
-    char who[64]; /* asks for so many */
+    char who[64]; /* option or variable that asks for `count` threads */
     snprintf(who, sizeof who,
              count > 0               ? "--threads %lld%.0s"
              : environment_decides() ? "OMP_NUM_THREADS: %lld thread%s"
@@ -126,13 +126,13 @@ stencil_status threads_start(int64_t count) {
     CHECK(threads <= THREADS_MAX, USAGE, "%s are too many: at most %d", who, THREADS_MAX);
     TRY(check_stacks());
     int number = 0;
-    /* One more than OpenMP starts leaves room for what it needs besides. */
+    /* A thread more than OpenMP starts is tested, as reserve for other needs of OpenMP. */
     const int64_t started = threads == 1 ? threads : start_and_join(threads, &number);
     CHECK(started == threads, NO_MEMORY,
           "%s: the system starts only %lld (%s); give fewer, or raise 'ulimit -v' or 'ulimit -u'", who,
           (long long)started, strerror(number));
     omp_set_num_threads((int)threads);
-    /* The team starts while there is room: what is allocated from here on knows of its stacks. */
+    /* The OpenMP team starts here, so that later allocations see the memory that its stacks take. */
     int team = 0;
 #pragma omp parallel reduction(+ : team)
     team++;

@@ -16,7 +16,7 @@ const char *attribution_who(const stencil_timeline *t, int p, char text[64]) {
                                                          : text;
 }
 
-/* From which mark to the next one a participant does what. */
+/* Names of phases of a step: each lasts from its mark to the next one. */
 static const char *const phases[STENCIL_MARKS - 1] = {
     [STENCIL_MARK_LAUNCHED] = "launch",
     [STENCIL_MARK_BEGIN] = "compute",
@@ -51,7 +51,7 @@ bool attribution_print_trace(FILE *out, const void *content) {
                 ",\n{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":%d,\"tid\":%d,\"args\":{\"name\":\"%s\"}}",
                 t->who[p].part > 0 ? t->who[p].part : 0, p, WHO(t, p));
     for (int group = 0; group < t->groups; group++) {
-        double origin_s = INFINITY; /* of the group's clock */
+        double origin_s = INFINITY; /* earliest time on the clock that a group of participants shares */
         for (int p = t->group_first[group]; p < t->group_first[group + 1]; p++)
             origin_s = fmin(origin_s, t->moment[p].at_s[0]);
         for (int i = 0; i < samples && !isinf(origin_s); i++)

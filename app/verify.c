@@ -32,35 +32,36 @@ static const option verify_table[] = {
     {NULL},
 };
 
-/* Values that differ: how many of how many, and the first one. */
+/* Values that differ between file and reference: their number, of how many, and the first of them. */
 typedef struct mismatch {
     int64_t count, of, first;
     double expected, found;
 } mismatch;
 
-/* The verdict of the digests on an array of the output: NULL, or that it was changed after its run. */
+/* Result of a digest check of an output array; how: NULL, or a text that says how it was changed after its
+ * run. */
 typedef struct edit {
     const char *name, *how;
 } edit;
 enum { EDITS = 2 };
 
-/* A verification while it goes; released by verify_close(). */
+/* State of a `verify` command; released by verify_close(). */
 typedef struct verification {
-    verify_options options;     /* first: what the table fills */
-    const char *output, *input; /* names */
+    verify_options options;     /* first member, as options_parse() fills it */
+    const char *output, *input; /* file names */
     stencil_input result;       /* the output, open */
     stencil_input start;        /* the input, open */
     stencil_provenance made;    /* of the output */
-    stencil_problem problem;    /* that the run solved, as its output states it, with all residuals */
-    stencil_problem before;     /* as the input does, where it has made steps */
-    int64_t first, steps;       /* of the problem: before and after the run */
+    stencil_problem problem;    /* that the run solved, as the output file states it, with all residuals */
+    stencil_problem before;     /* problem as the input file states it, where steps were made before */
+    int64_t first, steps;       /* number of steps before and after the run */
     reference reference;
-    void *field[2], *b;   /* field[s % 2] is that after s steps */
-    int64_t looked;       /* residuals that are compared */
-    bool criterion_known; /* the input has a first residual, which is not this run's */
-    bool turned_wrong;    /* the history does not explain where plain steps begin */
+    void *field[2], *b;   /* field[s % 2] is the field after s steps */
+    int64_t looked;       /* number of residuals that are compared */
+    bool criterion_known; /* the input file has the first residual, of an earlier run */
+    bool turned_wrong;    /* the residual history does not explain where plain steps begin */
     mismatch cells, residuals, first_residual;
-    edit edit[EDITS]; /* of /u and of the source */
+    edit edit[EDITS]; /* digest checks of /u and of the source */
 } verification;
 
 static void verify_close(verification *v) {
@@ -79,7 +80,7 @@ static stencil_status read_output(verification *v) {
     TRY(stencil_input_open(&v->result, v->output, &how, &spec));
     TRY(text_name_file(stencil_problem_resolve(&v->problem, &spec), v->output));
     TRY(stencil_input_provenance(&v->result, &v->made));
-    /* Results of version 0.1.0 count no steps_total: their steps are all of them. */
+    /* Results of version 0.1.0 have no steps_total: steps_done is the number of all steps. */
     v->steps = spec.steps_total >= 0 ? spec.steps_total : v->made.steps_done;
     v->first = v->steps - v->made.steps_done;
     CHECK(v->first >= 0, BAD_DATA, "'%s': more steps_done (/provenance) than steps_total", v->output);
@@ -95,7 +96,7 @@ static stencil_status read_output(verification *v) {
     return STENCIL_OK;
 }
 
-/* All cells of an array, as the problem takes them. */
+/* Reads all cells of an array, in the precision and layout of the problem. */
 static stencil_status read_array(stencil_input *from, const stencil_problem *problem, stencil_array array,
                                  void *values) {
     const stencil_mesh mesh = stencil_problem_mesh(problem, 1);
@@ -105,7 +106,7 @@ static stencil_status read_array(stencil_input *from, const stencil_problem *pro
     return reader.read(reader.context, array, &all, &cells);
 }
 
-/* A file that has the arrays of this problem. */
+/* Checks that the input file has the arrays of the output's problem. */
 static stencil_status check_input(const verification *v, const stencil_spec *spec) {
     const stencil_source source = v->problem.spec.source;
     const bool same = spec->rank == v->problem.rank &&
@@ -117,7 +118,7 @@ static stencil_status check_input(const verification *v, const stencil_spec *spe
     return STENCIL_OK;
 }
 
-/* The fields before the first step. */
+/* Reads the fields before the first step. */
 static stencil_status read_fields(verification *v) {
     const stencil_source source = v->problem.spec.source;
     stencil_problem scaled = v->problem;
@@ -136,8 +137,8 @@ static const char *source_name(const verification *v) {
     return stencil_source_names[v->problem.spec.source];
 }
 
-/* The cells of the output as its run had them: multiplied by a power of two and back, which rounds the
- * smallest ones. */
+/* Reads cells of the output as its run had them: multiplied by a power of two and back, which rounds the
+ * smallest values. */
 static stencil_status read_as_run(void *context, stencil_array array, const stencil_box *box,
                                   const stencil_cells *to) {
     verification *v = context;
@@ -151,7 +152,7 @@ static stencil_status read_as_run(void *context, stencil_array array, const sten
     return STENCIL_OK;
 }
 
-/* Holds an array of the output against its digest. */
+/* Compares an array of the output with its digest. */
 static stencil_status check_digest(verification *v, stencil_array array, const char *wanted,
                                    const char *otherwise) {
     const stencil_reader reader = {read_as_run, v};
@@ -163,8 +164,8 @@ static stencil_status check_digest(verification *v, stencil_array array, const c
     return STENCIL_OK;
 }
 
-/* Tells whether the output holds what its run wrote. The source of a result without digests is held against
- * that of the input; its /u the reference alone can judge. */
+/* Checks that the output has the arrays that its run wrote. In a result without digests the source is
+ * compared with the input's source, and /u with the reference only. */
 static stencil_status check_digests(verification *v) {
     const stencil_spec *spec = &v->problem.spec;
     const bool has_u = spec->digest_u[0] != '\0', has_b = spec->digest_b[0] != '\0',
@@ -190,7 +191,7 @@ static stencil_status check_digests(verification *v) {
     return STENCIL_OK;
 }
 
-/* Notes a pair of values; same bits, or both NaN. */
+/* Counts a pair of values as equal (same bits, or both NaN) or as a mismatch. */
 static void check_value(mismatch *m, int64_t at, double expected, double found) {
     if (memcmp(&expected, &found, sizeof expected) == 0 || (isnan(expected) && isnan(found)))
         return;
@@ -201,11 +202,11 @@ static void check_value(mismatch *m, int64_t at, double expected, double found) 
     }
 }
 
-/* The steps and residuals that were there before are those of the input. */
+/* Checks that steps and residuals from before the run are the same in output and input. */
 static stencil_status compare_origin(verification *v, const stencil_spec *spec) {
     const stencil_origin *was = &v->before.origin, *is = &v->problem.origin;
     stencil_spec as_run = *spec;
-    as_run.precision = v->problem.precision; /* values may stand in a wider type */
+    as_run.precision = v->problem.precision; /* the file may store values in a wider type */
     TRY(text_name_file(stencil_problem_resolve(&v->before, &as_run), v->input));
     TRY(stencil_input_load_history(&v->start, &v->before));
     CHECK(was->steps == v->first && strcmp(v->before.fingerprint, v->problem.fingerprint) == 0, BAD_DATA,
@@ -223,7 +224,7 @@ static stencil_status compare_origin(verification *v, const stencil_spec *spec) 
     return STENCIL_OK;
 }
 
-/* The residual of the step just made. */
+/* Computes the residual of step `step`, the last one that was made. */
 static stencil_status residual_of(const verification *v, int64_t step, double *residual) {
     TRY(reference_residual(&v->reference, v->problem.stop.norm, v->field[(step + 1) % 2], v->field[step % 2],
                            residual));
@@ -241,7 +242,7 @@ static stencil_status check_first(verification *v) {
     return STENCIL_OK;
 }
 
-/* Makes a step and holds its residual against the file's. */
+/* Makes a step of the reference and compares its residual with that in the file. */
 static stencil_status make_step(verification *v, int64_t step) {
     reference_begin_step(&v->reference, step - 1);
     reference_step(&v->reference, v->field[(step + 1) % 2], v->b, v->field[step % 2]);
@@ -257,7 +258,8 @@ static stencil_status make_step(verification *v, int64_t step) {
     return STENCIL_OK;
 }
 
-/* The last stretch of an accelerated problem begins where its history says so (solver/problem/stop.h). */
+/* Checks that plain steps of an accelerated problem begin where its residual history says
+ * (solver/problem/stop.h). */
 static void check_turn(verification *v) {
     const stencil_spec *spec = &v->problem.spec;
     stencil_history until = v->problem.origin.history;
@@ -271,7 +273,7 @@ static void check_turn(verification *v) {
                       !stencil_turns_plain(&v->problem, &until, spec->residual_first, limit);
 }
 
-/* Shows how far it is, as a run does. INTERRUPTED on request, after a whole step. */
+/* Makes all steps of the reference, with a progress bar. Errors: INTERRUPTED by a signal, between steps. */
 static stencil_status make_steps(verification *v, bool quiet) {
     int64_t step = v->first;
     stencil_problem shown = v->problem;
@@ -293,7 +295,7 @@ static stencil_status make_steps(verification *v, bool quiet) {
     return STENCIL_OK;
 }
 
-/* Reads the output's /u over the reference's older field, which is not needed any more. */
+/* Compares the output's /u, read over the reference's older field, with the reference's last field. */
 static stencil_status compare_fields(verification *v) {
     const void *expected = v->field[v->steps % 2];
     void *found = v->field[(v->steps + 1) % 2];

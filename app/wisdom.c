@@ -1,6 +1,7 @@
-/* Also stencil wisdom: shows and merges what runs have found out.
+/* Wisdom (quickest plans of earlier runs), and the command stencil wisdom, which shows and merges files of
+ * wisdom.
  *
- * The body of such a file is an object: device and problem, as a text, to the plan that was the quickest. */
+ * The body of a file of wisdom is an object that maps device and problem, as a text, to the quickest plan. */
 
 #define _XOPEN_SOURCE 700 /* realpath */
 #include "app/choice.h"
@@ -23,7 +24,7 @@ const char *wisdom_path(const char *file, char path[TEXT_NAME_SIZE]) {
     else
         snprintf(path, TEXT_NAME_SIZE, "%.4000s", strcmp(file, "off") == 0 ? "" : file);
     char *real = lstat(path, &info) == 0 && S_ISLNK(info.st_mode) ? realpath(path, NULL) : NULL;
-    if (real != NULL) /* the link stays one */
+    if (real != NULL) /* writing then replaces the file that a link points to, not the link */
         snprintf(path, TEXT_NAME_SIZE, "%.4000s", real);
     free(real);
     return path;
@@ -31,8 +32,8 @@ const char *wisdom_path(const char *file, char path[TEXT_NAME_SIZE]) {
 
 enum { KEY_SIZE = 768 };
 
-/* The devices that may be chosen: the machine's GPUs, with the names of those that are asked for where they
- * differ, and the CPU. */
+/* Begins a key of wisdom with the devices that may be chosen: the machine's GPUs, with names of the requested
+ * GPUs where these differ, and the CPU. */
 static void start_key(const stencil_run_options *o, const stencil_machine *machine, char key[KEY_SIZE]) {
     const bool gpu = machine->gpu_count > 0 && o->backend != STENCIL_BACKEND_CPU;
     char device[160];
@@ -48,7 +49,8 @@ static void start_key(const stencil_run_options *o, const stencil_machine *machi
         stencil_text_add(key, KEY_SIZE, "%s%s", gpu ? ", " : "", machine_device(machine, false, device));
 }
 
-/* All that decides which plan is the quickest: devices, the problem, and what the options leave open. */
+/* Returns the key of wisdom, all that decides which plan is quickest: devices, problem, and options for
+ * plans. */
 static const char *key_of(const stencil_run_options *o, const stencil_problem *problem,
                           const stencil_machine *machine, char key[KEY_SIZE]) {
     start_key(o, machine, key);
@@ -76,7 +78,8 @@ static bool is_entry(const stencil_candidate *c, const json_t *entry) {
            json_is_true(json_object_get(entry, "gpu")) == (c->plan.backend == STENCIL_BACKEND_GPU);
 }
 
-/* On a busy machine nothing is found out: the next run tries again. */
+/* Tells whether an entry's measured times are certain; on a busy machine they are not, and the next run
+ * measures. */
 static bool is_certain(const json_t *entry) {
     static const double noise = 0.1;
     static const int samples_least = 3;
@@ -106,14 +109,15 @@ int wisdom_find(const char *path, stencil_choice *choice, const stencil_problem 
     return found;
 }
 
-/* Seconds since 1970; 0 for what is said to come from the future: it would stay for ever. */
+/* Returns when an entry was measured, in seconds since 1970; 0 for times in the future, which would stay
+ * newest. */
 static json_int_t measured_at(const json_t *entry) {
     const json_int_t at = json_integer_value(json_object_get(entry, "measured"));
     return at <= (json_int_t)time(NULL) ? at : 0;
 }
 
-/* Tells whether an entry takes the place of `old` (NULL: none). Of one build, a certain one beats an
- * uncertain one; else the newer one wins. */
+/* Tells whether an entry replaces the entry `old` (NULL: none). Of equal builds, a certain entry beats an
+ * uncertain entry; else the newer entry wins. */
 static bool is_better(const json_t *entry, const json_t *old) {
     const bool same = json_equal(json_object_get(entry, "build"), json_object_get(old, "build"));
     if (old == NULL || (same && is_certain(entry) != is_certain(old)))
@@ -128,8 +132,8 @@ static void merge(json_t *into, const json_t *from) {
         json_object_set(into, key, entry);
 }
 
-/* Reads the entries to add to: *all is NULL for a file to be written anew, which is one that is missing or
- * empty, or the cache's own where it is damaged; never one of another version, nor a user's other file. */
+/* Reads a wisdom file that entries are added to. *all is NULL where the file is missing or empty, or is the
+ * cache's own and damaged: it is then written anew. Other versions and other files are errors. */
 static stencil_status open_to_add(const char *path, bool named, json_t **all) {
     struct stat info;
     const stencil_status status = cache_open(path, "wisdom", NULL, all);
@@ -146,8 +150,8 @@ stencil_status wisdom_check(const char *option, const char *path) {
     return text_prefix(status, TEXT("--%s", option));
 }
 
-/* Adds entries (borrowed) to a file while nobody else does; *all (owned by the caller) are those it has then.
- */
+/* Adds entries (borrowed) to a wisdom file under its lock; *all (owned by the caller): all entries after
+ * that. */
 static stencil_status add(const char *path, bool named, const json_t *entries, json_t **all) {
     int lock = -1;
     stencil_status status = cache_lock(path, &lock);
@@ -193,7 +197,7 @@ static const option wisdom_table[] = {
     {NULL},
 };
 
-/* A row for each problem; of options only where there were any. */
+/* Prints wisdom as a table, a row for each problem; a column of options only if any entry has options. */
 static void print_entries(json_t *entries) {
     table t = {0};
     const char *key;
@@ -221,7 +225,7 @@ static void print_entries(json_t *entries) {
     }
 }
 
-/* The file that is shown, or added to. */
+/* Finds the path of the wisdom file to show or to add to. */
 static stencil_status find_target(const char *into, char path[TEXT_NAME_SIZE]) {
     CHECK(into == NULL || strcmp(into, "off") != 0, USAGE,
           "--into off: wisdom is a file, ./off one that is called off");
@@ -231,7 +235,7 @@ static stencil_status find_target(const char *into, char path[TEXT_NAME_SIZE]) {
     return into != NULL ? wisdom_check("into", path) : STENCIL_OK;
 }
 
-/* Files that are named have to be good. */
+/* Runs `stencil wisdom`; a named file that cannot be read as wisdom is an error. */
 static stencil_status wisdom_run(const invocation *call, int *exit_code) {
     const wisdom_options *options = call->values;
     char path[TEXT_NAME_SIZE];
