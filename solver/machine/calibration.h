@@ -5,40 +5,43 @@
 #include "kernels/table.h"
 #include "solver/machine/strategies.h"
 
-/* GPUs of a machine, at most. */
+/* Most GPUs of a machine. */
 enum { STENCIL_GPUS_MAX = 16 };
 
-/* The kernel that makes the cells: of a launch per step, or of a persistent loop. A CPU has the first. */
+/* The kind of time loop: a kernel launch per step, or a persistent kernel. A CPU's loops count as launched.
+ */
 typedef enum stencil_loop { STENCIL_LOOP_LAUNCHED, STENCIL_LOOP_PERSISTENT, STENCIL_LOOP_COUNT } stencil_loop;
 
-/* The place of a field: the GPU's L2 cache (the CPU's caches), or memory. */
+/* Where the arrays of a field are: in the GPU's L2 cache (the CPU's caches), or in memory. */
 typedef enum stencil_distance { STENCIL_NEAR, STENCIL_FAR, STENCIL_DISTANCES } stencil_distance;
 
 /* The part of a device that a field which is near fills: some of its blocks, or all that are resident at once
  * with a row each, or with several. */
 typedef enum stencil_filling { STENCIL_FEW, STENCIL_ROW, STENCIL_ROWS, STENCIL_FILLINGS } stencil_filling;
 
-/* Seconds of a step with next to nothing to compute. */
+/* The synchronization cost of a strategy: seconds of a nearly empty step. */
 typedef struct stencil_sync_cost {
-    double few_s, all_s;  /* in one part, of few blocks and of all that fit at once */
-    double two_s, most_s; /* across two parts, and across most_parts; with their exchange */
-    double check_s;       /* more, where the residual is checked */
+    double few_s, all_s;  /* in one part with few blocks, and with all blocks that fit at once */
+    double two_s, most_s; /* across two parts, and across most_parts; halo exchange included */
+    double check_s;       /* additional seconds of a step that checks the residual */
 } stencil_sync_cost;
 
 /* The costs of a CPU, or of GPUs of one kind. */
 typedef struct stencil_calibration {
     bool measured;
-    double latency_s;                    /* first loads of a step: part of every sync_cost */
-    double round_s[STENCIL_LOOP_COUNT];  /* each further round of tiles over the resident blocks */
-    double set_bytes[STENCIL_DISTANCES]; /* arrays up to the first are near, from the second on far */
+    double latency_s;                   /* latency of a step's first loads, included in every sync cost */
+    double round_s[STENCIL_LOOP_COUNT]; /* seconds of each further wave of tiles over the resident blocks */
+    double
+        set_bytes[STENCIL_DISTANCES]; /* arrays of up to [NEAR] bytes are in cache, from [FAR] on in memory */
     double fma_per_s[STENCIL_PRECISION_COUNT];
-    double bytes_per_s[STENCIL_LOOP_COUNT][2][STENCIL_DISTANCES]; /* of a step, [rank - 2] */
-    double peer_bytes_per_s, copy_s; /* to another GPU by stores; of a copy between two of them */
+    double bytes_per_s[STENCIL_LOOP_COUNT][2][STENCIL_DISTANCES]; /* bandwidth of a step, [loop][rank - 2] */
+    double peer_bytes_per_s, copy_s; /* bandwidth of stores to another GPU; seconds of a copy between GPUs */
     int most_parts;
     stencil_sync_cost sync[STENCIL_STRATEGIES];
-    /* The speed of each kind of kernel, without a source: cells per second, of those beyond the last filling
-     * and of any in memory; and seconds of a step of so many cells, but for what keeps it in order. 0: not
-     * measured. Passes on GPUs have the rate alone, of all cells that they make (stencil_model_made()). */
+    /* The speed of each kind of kernel without a source; 0: not measured. rate: cells per second, of fields
+     * in memory and of cells in cache beyond the last filling. step_s: seconds of a step of cells[filling]
+     * cells, less the synchronization. GPU passes of several steps have a rate only, of all computed cells
+     * (stencil_model_made()). */
     double rate[STENCIL_SHAPE_COUNT][STENCIL_PRECISION_COUNT][STENCIL_SWEEP_COUNT][STENCIL_LOOP_COUNT]
                [STENCIL_DISTANCES];
     double cells[STENCIL_FILLINGS];
@@ -49,11 +52,11 @@ typedef struct stencil_calibration {
 struct stencil_machine;
 struct json_t;
 
-/* Gives a machine the figures of machine/tuning.h: those of a GPU by how many multiprocessors it has, and
- * their clock. */
+/* Sets a machine's calibrations to the constants of machine/tuning.h, scaled to the number of the GPU's
+ * multiprocessors and their clock. */
 void stencil_calibration_defaults(struct stencil_machine *machine);
 
-/* Makes a JSON object of a calibration, owned by the caller; reads one over *calibration, whose strategies
- * and sweeps that the object does not name stay. BAD_DATA: names what is wrong. */
+/* write: returns a calibration as a JSON object that the caller owns. read: overwrites those strategies and
+ * sweeps of *calibration that the object names. Errors: BAD_DATA, whose message names what is wrong. */
 struct json_t *stencil_calibration_write(const stencil_calibration *calibration);
 stencil_status stencil_calibration_read(stencil_calibration *calibration, const struct json_t *object);

@@ -24,8 +24,8 @@ static int64_t cache_says(int index, const char *what) {
     return found < 2 || unit == '\n' ? number : number * (unit == 'K' ? 1 << 10 : unit == 'M' ? 1 << 20 : 0);
 }
 
-/* Cache that one core can fill: of a level, or, with 0, the last one; 0: unknown. The C library's answer is
- * that of a whole socket on some processors. */
+/* Bytes of the cache that one core can fill, of a level or, for level 0, of the last one; 0: unknown. The C
+ * library is asked last, since it reports a whole socket's cache on some processors. */
 static int64_t cache_bytes(int level) {
     int64_t bytes = 0;
     for (int index = 0; index < 8; index++) {
@@ -106,7 +106,7 @@ static stencil_status probe_gpus(stencil_machine *machine, int streams) {
     return STENCIL_OK;
 }
 
-/* Clusters that are on the device at once. */
+/* Asks the driver for the number of clusters of a kernel that are resident at once on a GPU. */
 static stencil_status ask_clusters(int *clusters, const void *function, const char *gpu, int shared_bytes) {
     stencil_tuning tuning;
     int64_t blocks;
@@ -123,7 +123,8 @@ static stencil_status ask_clusters(int *clusters, const void *function, const ch
     return STENCIL_OK;
 }
 
-/* Blocks that take more than half of a multiprocessor's shared memory have it for themselves. */
+/* Asks for the resident clusters of blocks that fill a multiprocessor, by blocks with half of its shared
+ * memory. */
 static stencil_status ask_clusters_at_once(stencil_gpu *gpu, const stencil_kernel *kernel) {
     if (gpu->clusters && gpu->clusters_at_once == 0)
         TRY(ask_clusters(&gpu->clusters_at_once, kernel->function, gpu->name,
@@ -156,7 +157,7 @@ static stencil_status ask_attributes(stencil_kernel_attributes *row, const stenc
                : STENCIL_OK;
 }
 
-/* Asks a GPU for its free memory, and for attributes of a kernel into `row`; NULL: these are known. */
+/* Asks a GPU for its free memory, and for the attributes of a kernel into `row`; row NULL: memory only. */
 static stencil_status ask_one(stencil_machine *machine, int gpu, const stencil_kernel *kernel,
                               stencil_kernel_attributes *row) {
     size_t free_bytes = 0, total_bytes = 0;

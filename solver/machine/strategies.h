@@ -1,4 +1,4 @@
-/* The strategies: what a calibration measures, a plan chooses from and solver/run/ has the loops of. */
+/* The strategies (time loops): calibrations measure them, plans choose one, solver/run/ implements them. */
 #pragma once
 
 #include "sync/barrier.h"
@@ -19,11 +19,11 @@ typedef struct stencil_strategy_info {
     const char *summary;
     stencil_barrier_id barrier; /* of a persistent loop: one launch, or team of threads, makes many steps with
                                    it between them */
-    bool spans;                 /* runs in several parts */
-    bool copies;                /* can copy halos, and overlap that (--halo copy, --overlap) */
-    bool ll;                    /* can send them in flagged words, on GPUs (--halo ll) */
-    bool team; /* on a CPU a team of threads makes all steps of a batch, not a parallel loop each */
+    bool spans;                 /* the strategy can run several parts */
+    bool copies; /* can copy halos, and overlap copies with computing (--halo copy, --overlap) */
+    bool ll;     /* can send halos in flagged words on GPUs (--halo ll) */
+    bool team;   /* on a CPU a team of threads makes all steps of a batch, not a parallel loop each */
 } stencil_strategy_info;
 int stencil_strategy_count(void);
-extern const char *const stencil_strategy_names[]; /* NULL behind the last one */
+extern const char *const stencil_strategy_names[]; /* NULL after the last name */
 stencil_strategy_info stencil_strategy_at(int index);

@@ -1,4 +1,5 @@
-/* The files of GPUs: how they are read, and how that of a new GPU is written. */
+/* The files of tuned constants per GPU in solver/machine/tuning/: reading them, and writing one for a new
+ * GPU. */
 #pragma once
 
 #include <stdio.h>
@@ -12,12 +13,12 @@ typedef struct stencil_tuned_member {
 } stencil_tuned_member;
 extern const stencil_tuned_member stencil_tuned_members[];
 
-/* The member of a strategy on a GPU, a stencil_sync_us: sync_ and its name, or, where there is none, that of
- * all launches or of all barriers (persistent). */
+/* The member (a stencil_sync_us) of stencil_tuning for a strategy: "sync_" and its name, or, where there is
+ * none, that of all launches or, if `persistent`, of all barriers. */
 const stencil_tuned_member *stencil_tuned_sync(const char *strategy, bool persistent);
 
-/* The files of all GPUs, as rows: one with the name of a GPU begins its file, and those behind it are values
- * of that; an empty one ends all. A program may have rows of its own in place of these (tests do). */
+/* The files of all GPUs as rows: a row with the name of a GPU begins its file, the rows after it are the
+ * GPU's values, and an empty row ends the table. Tests replace the table by their own. */
 typedef struct stencil_tuned_row {
     const char *gpu;
     size_t offset, size;

@@ -18,7 +18,7 @@ static int misfit(const stencil_cut *cut) {
     return axis;
 }
 
-/* Bytes that cross between parts in a step, one way. */
+/* Bytes of ghost cells that cross between parts in a step, in one direction. */
 static double bytes_across(const stencil_cut *cut) {
     const stencil_mesh *mesh = &cut->mesh;
     const double cell = (double)stencil_precision_bytes(mesh->precision);
@@ -47,8 +47,8 @@ static void cut_into(stencil_cut *cut, const stencil_mesh *mesh, const int count
     }
 }
 
-/* The best cut along one axis or two; false: none fits. Slower axes come first, and stay where it is no
- * better. */
+/* Finds the cut along one or two axes with the least traffic; false: no cut fits. Of equal cuts the one along
+ * slower axes wins. */
 static bool choose(stencil_cut *cut, const stencil_mesh *mesh, int parts) {
     bool found = false;
     for (int z = parts; z >= 1; z--)
@@ -131,8 +131,8 @@ stencil_box stencil_cut_window(const stencil_cut *cut, int part) {
     return stencil_box_common(&around, &shown);
 }
 
-/* Fills in along an axis which cells show up from piece->at on, before `end`, as far as they follow each
- * other in one part. Returns the place of that along the axis; -1: nobody's. */
+/* Fills in the cells of a piece along an axis: those that appear from piece->at on, before `end`, contiguous
+ * in one part. Returns the part's position along the axis; -1: no part has cells there. */
 static int find_run(const stencil_cut *cut, int axis, int64_t end, stencil_piece *piece) {
     const int64_t n = cut->mesh.n[axis], *first = cut->first[axis], at = piece->at[axis];
     const stencil_boundary boundary = cut->mesh.wraps[axis] > 0 ? cut->mesh.boundary[axis] : STENCIL_FIXED;
@@ -153,7 +153,7 @@ static int find_run(const stencil_cut *cut, int axis, int64_t end, stencil_piece
     return place;
 }
 
-/* Number of the part at a place; -1: it is nobody's along some axis. */
+/* Number of the part at a position in the grid of parts; -1: no part, since an axis has position -1. */
 static int part_at(const stencil_cut *cut, const int place[3]) {
     if (place[0] < 0 || place[1] < 0 || place[2] < 0)
         return -1;

@@ -81,7 +81,7 @@ stencil_status stencil_layout_init(stencil_layout *layout, stencil_precision pre
     /* The right ghost cells of a row, the last vector, and the left ones of the next row share the gap. */
     layout->row = round_up(n[STENCIL_X] + 2 * ghost[STENCIL_X] + VECTOR_ELEMENTS_MAX, aligned);
     const int64_t rows = n[STENCIL_Y] + 2 * ghost[STENCIL_Y], planes = n[STENCIL_Z] + 2 * ghost[STENCIL_Z];
-    /* Elements before the first row, and as many behind the last one. */
+    /* Elements before the first row, and as many after the last row. */
     const int64_t beside = round_up(ghost[STENCIL_X] + 1, aligned);
     int64_t bytes = 0;
     CHECK(stencil_multiply(layout->row, rows, &layout->plane) &&

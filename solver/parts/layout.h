@@ -1,5 +1,5 @@
-/* Boxes of cells, where an index outside of an axis points to, where cells stand in memory, and boxes of them
- * on their way between two buffers. Per axis in (z, y, x). */
+/* Boxes of cells, cell indices beyond a boundary, the layout of cells in memory, and copies of boxes between
+ * buffers. Arrays per axis are in (z, y, x). */
 #pragma once
 
 #include "base/base.h"
@@ -11,8 +11,8 @@ typedef enum stencil_boundary {
     STENCIL_BOUNDARY_COUNT
 } stencil_boundary;
 
-/* Index in [0, n) whose value cell i shows, however far outside it is: … 1 0 | 0 1 … n-1 | n-1 n-2 … where
- * mirrored, which has the period 2n. A cell beyond a fixed boundary shows itself. */
+/* Index in [0, n) of the cell that cell i is a copy of, at any distance: … 1 0 | 0 1 … n-1 | n-1 n-2 … where
+ * mirrored, with the period 2n. A cell beyond a fixed boundary is no copy: returns i. */
 static inline int64_t stencil_boundary_image(int64_t i, int64_t n, stencil_boundary boundary) {
     if ((i >= 0 && i < n) || boundary == STENCIL_FIXED)
         return i;
@@ -20,7 +20,7 @@ static inline int64_t stencil_boundary_image(int64_t i, int64_t n, stencil_bound
     return phase < n ? phase : 2 * n - 1 - phase;
 }
 
-/* First cell and extent. */
+/* A box of cells: its first cell and its extent. */
 typedef struct stencil_box {
     int64_t first[3], n[3];
 } stencil_box;
@@ -32,17 +32,18 @@ static inline int64_t stencil_box_cells(const stencil_box *box) {
 /* The box with by[axis] cells more on each side. */
 stencil_box stencil_box_grow(const stencil_box *box, const int64_t by[3]);
 
-/* The box as its cells are numbered from cell `origin` on. */
+/* The box in indices that count from cell `origin`. */
 stencil_box stencil_box_from(const stencil_box *box, const int64_t origin[3]);
 
-/* The cells that both boxes have; they may have none. */
+/* The intersection of two boxes, which may be empty. */
 stencil_box stencil_box_common(const stencil_box *a, const stencil_box *b);
 
-/* Tiles of tile[3] cells that cover n cells: tiles[3] along each axis. Returns how many. */
+/* Sets tiles[3] to the numbers of tiles of tile[3] cells that cover n cells. Returns their product. */
 int64_t stencil_tiles(const int64_t n[3], const int64_t tile[3], int64_t tiles[3]);
 
-/* Takes a box of at least one cell apart into slabs of at most `cells_max` cells, each a contiguous run of
- * its cells in array order: the first one, which is the largest; and the next one, false after the last. */
+/* Splits a box of at least one cell into slabs of at most `cells_max` cells, each contiguous in array order.
+ * first: returns the first slab, which is the largest. next: replaces a slab by the next; false after the
+ * last. */
 stencil_box stencil_slab_first(const stencil_box *box, int64_t cells_max);
 bool stencil_slab_next(stencil_box *slab, const stencil_box *box, int64_t cells_max);
 
@@ -75,29 +76,29 @@ static inline int64_t stencil_layout_offset(const stencil_layout *layout, const 
     return cell[STENCIL_Z] * layout->plane + cell[STENCIL_Y] * layout->row + cell[STENCIL_X];
 }
 
-/* Cells of a box in memory. */
+/* A view of cells in memory: address, index of the first cell and strides. */
 typedef struct stencil_cells {
     stencil_precision precision;
-    void *at;           /* the first one */
-    int64_t first[3];   /* its index */
-    int64_t row, plane; /* elements from row to row and from plane to plane, a multiple of that */
+    void *at;           /* address of the first cell */
+    int64_t first[3];   /* index of the first cell */
+    int64_t row, plane; /* elements from row to row, and from plane to plane; plane is a multiple of row */
 } stencil_cells;
 
-/* The cells of a buffer of that layout, whose updated cell (0, 0, 0) has the index `first`; the cells of
- * `box` in a block of memory without gaps. */
+/* in: the cells of the buffer `base` with a layout, whose interior cell (0, 0, 0) has the index `first`.
+ * dense: the cells of `box` in a block of memory without gaps. */
 stencil_cells stencil_cells_in(const stencil_layout *layout, void *base, const int64_t first[3]);
 stencil_cells stencil_cells_dense(stencil_precision precision, void *block, const stencil_box *box);
 
-/* The cells of `cells` from the one with index `cell` on. */
+/* The view `cells` moved so that its first cell is the one with index `cell`. */
 stencil_cells stencil_cells_from(const stencil_cells *cells, const int64_t cell[3]);
 
-/* The value of the element so far behind the first one. */
+/* The value of the cell `element` elements after the first cell. */
 static inline double stencil_cells_value(const stencil_cells *cells, int64_t element) {
     return cells->precision == STENCIL_FLOAT64 ? ((const double *)cells->at)[element]
                                                : (double)((const float *)cells->at)[element];
 }
 
-/* Sets the element so far behind the first one, rounded to the precision of the cells. */
+/* Sets the cell `element` elements after the first cell to a value rounded to the precision of the cells. */
 static inline void stencil_cells_set(const stencil_cells *cells, int64_t element, double value) {
     if (cells->precision == STENCIL_FLOAT64)
         ((double *)cells->at)[element] = value;
@@ -105,9 +106,9 @@ static inline void stencil_cells_set(const stencil_cells *cells, int64_t element
         ((float *)cells->at)[element] = (float)value;
 }
 
-/* Bytes from the first one to the end of the last one of n cells (z, y, x). */
+/* Bytes from the begin of the first to the end of the last of n cells (z, y, x). */
 size_t stencil_cells_span(const stencil_cells *cells, const int64_t n[3]);
 
-/* Copies n cells (z, y, x), the first one first: with all threads, or with the one of a run that calls it.
- */
+/* Copies n cells (z, y, x) from the first cell on, with all threads; within a parallel region the calling
+ * thread copies alone. */
 void stencil_cells_copy(const stencil_cells *to, const stencil_cells *from, const int64_t n[3]);

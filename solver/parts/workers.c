@@ -3,13 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The tiles of all parts, and what is read around their cells. */
+/* The tiles of all parts, and the points that are read around their cells. */
 typedef struct tiling {
     const stencil_cut *cut;
     const stencil_workers *workers;
     uint32_t participants;
-    int64_t tiles[STENCIL_PARTS_MAX][3];  /* of each part, along each axis */
-    uint32_t base[STENCIL_PARTS_MAX + 1]; /* tiles of the parts before; behind the last one: of all */
+    int64_t tiles[STENCIL_PARTS_MAX][3];  /* number of tiles of each part, along each axis */
+    uint32_t base[STENCIL_PARTS_MAX + 1]; /* number of a part's first tile; [parts]: number of all tiles */
     int point_count;
     int32_t offset[STENCIL_POINTS_MAX][3];
 } tiling;
@@ -40,12 +40,12 @@ static uint32_t maker_of(const tiling *t, int part, const int64_t cell[3]) {
 /* The participants that wait for each other: a row of bits for each one, which names those it waits for. */
 typedef struct relation {
     tiling tiling;
-    uint32_t self; /* whose tile is looked at */
+    uint32_t self; /* the owner of the current tile */
     size_t row;    /* words of a row */
     uint64_t *bits;
 } relation;
 
-/* The tile reads the cells of a piece: its owner waits for the owners of the tiles that those are in. */
+/* Records that the owner of a tile, which reads the cells of a piece, waits for the owners of these cells. */
 static void relate_piece(void *context, const stencil_piece *piece) {
     relation *r = context;
     int64_t first[3], last[3];
@@ -73,7 +73,8 @@ static void relate_tile(relation *r, int part, int64_t index) {
         cells.n[axis] = stencil_smaller(left, size[axis]);
     }
     r->self = owner_of(t, part, tile[0], tile[1], tile[2]);
-    if (t->cut->mesh.ghosts[STENCIL_X] > t->cut->mesh.shape->radius) { /* in several steps: all around */
+    if (t->cut->mesh.ghosts[STENCIL_X] >
+        t->cut->mesh.shape->radius) { /* passes of several steps read all around the tile */
         const stencil_box read = stencil_box_grow(&cells, t->cut->mesh.ghosts);
         stencil_cut_split(t->cut, &read, relate_piece, r);
         return;
@@ -91,7 +92,8 @@ static bool list_neighbors(stencil_neighbors *neighbors, const relation *r) {
     uint32_t count = 0;
     for (size_t i = 0; i < r->tiling.participants * r->row; i++)
         count += (uint32_t)__builtin_popcountll(r->bits[i]);
-    neighbors->list = malloc((count + (size_t)1) * sizeof *neighbors->list); /* an address to hand over */
+    neighbors->list =
+        malloc((count + (size_t)1) * sizeof *neighbors->list); /* + 1: never NULL for an empty list */
     neighbors->first = malloc((r->tiling.participants + (size_t)1) * sizeof *neighbors->first);
     if (neighbors->list == NULL || neighbors->first == NULL)
         return false;
@@ -131,14 +133,13 @@ void stencil_neighbors_destroy(stencil_neighbors *neighbors) {
 typedef struct search {
     tiling tiling;
     int to;
-    stencil_box own; /* its cells */
+    stencil_box own; /* the updated cells of part `to` */
     stencil_ll_lists *lists;
-    uint64_t *const *slot; /* of each part */
+    uint64_t *const *slot; /* [parts], the words of each part's slots */
 } search;
 
-/* Counts a cell in the list of its participant, or, when there is room for all, puts it there. Until all are
- * there first[p + 1] is where the next one of participant p goes; while they are counted, first[p + 2] how
- * many it has. */
+/* Counts a cell in the list of its participant, or, once the items are allocated, appends it. While counting
+ * first[p + 2] is the number of items of participant p; while appending first[p + 1] is its next index. */
 static void put(stencil_ll_list *list, uint32_t owner, const stencil_ll_entry *item) {
     if (list->item == NULL)
         list->first[owner + 2]++;
@@ -146,7 +147,7 @@ static void put(stencil_ll_list *list, uint32_t owner, const stencil_ll_entry *i
         list->item[list->first[owner + 1]++] = *item;
 }
 
-/* The participants that read ghost cell `cell`. Returns how many. */
+/* Finds the participants that read ghost cell `cell`. Returns their number. */
 static int find_readers(const search *s, const int64_t cell[3], uint32_t *readers) {
     int count = 0;
     for (int k = 0; k < s->tiling.point_count; k++) {
@@ -168,7 +169,7 @@ static int find_readers(const search *s, const int64_t cell[3], uint32_t *reader
     return count;
 }
 
-/* A slot for each cell of another part's piece that somebody reads. */
+/* Adds an LL slot for each cell of another part's piece that a participant of part `to` reads. */
 static void add_piece(void *context, const stencil_piece *piece) {
     search *s = context;
     const stencil_layout *layout = &s->tiling.cut->layout;
@@ -194,7 +195,7 @@ static void add_piece(void *context, const stencil_piece *piece) {
     }
 }
 
-/* Turns the counts of a list into places, and makes room for as many items. false: no memory. */
+/* Turns the counts of a list into indices, and allocates the items. false: no memory. */
 static bool make_room(stencil_ll_list *list, uint32_t participants) {
     for (uint32_t p = 0; p < participants; p++)
         list->first[p + 2] += list->first[p + 1];
@@ -202,7 +203,7 @@ static bool make_room(stencil_ll_list *list, uint32_t participants) {
     return list->item != NULL;
 }
 
-/* Makes both lists in two rounds: the first one counts. false: no memory. */
+/* Makes the lists of senders and receivers in two iterations, of which the first counts. false: no memory. */
 static bool find(search *s) {
     const uint32_t participants = s->tiling.participants;
     stencil_ll_list *const send = &s->lists->send, *const receive = &s->lists->receive;

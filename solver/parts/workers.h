@@ -1,12 +1,13 @@
-/* The participants that make the cells of a step, those that read each other's, and the LL exchange (named
- * after NCCL's low-latency protocol): cells that travel from part to part one by one, each in flagged words
- * of its own (kernels/ll.cuh), and the participants that send and receive them. */
+/* The participants (blocks or threads) that update the cells of a step, the neighbours whose cells each
+ * reads, and the LL exchange (named after NCCL's low-latency protocol): cells sent from part to part one by
+ * one, each in its own flagged words (kernels/ll.cuh), with their senders and receivers. */
 #pragma once
 
 #include "kernels/sweep.h"
 #include "solver/parts/cut.h"
 
-/* The makers of tiles. Each part has tiles of tile[3] cells (z, y, x), numbered with x fastest. */
+/* The assignment of tiles to participants. Each part has tiles of tile[3] cells (z, y, x), numbered with x
+ * fastest. */
 typedef struct stencil_workers {
     int64_t tile[3];
     /* Participants first[p] … first[p + 1] - 1 take the tiles of part p round-robin; together: first[parts]
@@ -15,49 +16,50 @@ typedef struct stencil_workers {
     bool together;
 } stencil_workers;
 
-/* Lists in one piece: participant p waits for list[first[p]] … list[first[p + 1] - 1], itself not among them.
- */
+/* Lists of neighbours in one array: participant p waits for list[first[p]] … list[first[p + 1] - 1], which
+ * does not include p. */
 typedef struct stencil_neighbors {
     uint32_t *first; /* [participants + 1], owned */
     uint32_t *list;  /* [first[participants]], owned */
 } stencil_neighbors;
 
-/* Finds the neighbours of each participant. A tile reads the points of the shape around its cells, in ghost
- * cells what those are copies of; all cells as far as ghost cells go where those last for several steps. The
- * relation is symmetric. NO_MEMORY; whatever it returns, destroy has to follow. */
+/* Finds the neighbours of each participant: the owners of the cells that its tiles read. A tile reads the
+ * points of the shape around its cells, or, in passes of several steps, all cells within the depth of ghost
+ * cells; a ghost cell counts as the cell it copies. The relation is symmetric. Errors: NO_MEMORY; destroy
+ * even then. */
 stencil_status stencil_neighbors_find(stencil_neighbors *neighbors, const stencil_cut *cut,
                                       const stencil_workers *workers);
 void stencil_neighbors_destroy(stencil_neighbors *neighbors);
 
-/* Lists of all participants in one piece: participant p has item[first[p]] … item[first[p + 1] - 1]. */
+/* LL entries of all participants in one array: participant p has item[first[p]] … item[first[p + 1] - 1]. */
 typedef struct stencil_ll_list {
     uint32_t *first;        /* [participants + 1], owned */
     stencil_ll_entry *item; /* owned */
 } stencil_ll_list;
 
-/* A slot for each cell that a part reads of another one: sent once, by the participant that makes it,
- * received by all that read it. */
+/* The LL slots, one for each cell that a part reads from another part: the participant that updates the cell
+ * sends it once, all participants of the part that read it receive it. */
 typedef struct stencil_ll_lists {
-    int64_t slots[STENCIL_PARTS_MAX]; /* of each part */
+    int64_t slots[STENCIL_PARTS_MAX]; /* number of slots that each part receives in */
     stencil_ll_list send, receive;
 } stencil_ll_lists;
 
-/* Words that carry a cell, 32 bits of it in each. */
+/* Number of LL words per cell: each word carries 32 bits of it. */
 static inline int64_t stencil_ll_words(stencil_precision precision) {
     return (int64_t)stencil_precision_bytes(precision) / 4;
 }
 
-/* Tells whether the points reach as far as the shape along every axis that is not fixed. Otherwise the ghost
- * cells at the ends of that axis are kept up to date less deep than the shape looks at (with weight 0), which
- * cells that travel by themselves would not see. */
+/* Tells whether the LL exchange works for a mesh: the given points reach as far as the shape along every axis
+ * that is not fixed. Otherwise ghost cells at the ends of the axis are updated less deep than the shape reads
+ * (with weight 0), and an exchange of single cells would leave the rest undefined. */
 bool stencil_ll_fits(const stencil_mesh *mesh);
 
-/* Finds the cells that travel, as far as the shape reaches; the mesh fits. workers->together must not be set.
- * slot[part]: where the words of a part's slots will be, one slot behind the other, which nobody looks at
- * here. NO_MEMORY; whatever it returns, destroy has to follow. */
+/* Finds the cells that the LL exchange sends, within the reach of the shape, for a mesh that fits. Requires
+ * that workers->together is not set. slot[part]: address of the words of a part's contiguous slots, not
+ * dereferenced here. Errors: NO_MEMORY; destroy even then. */
 stencil_status stencil_ll_find(stencil_ll_lists *lists, const stencil_cut *cut,
                                const stencil_workers *workers, uint64_t *const slot[]);
 void stencil_ll_destroy(stencil_ll_lists *lists);
 
-/* Slots of the largest part, or somewhat more: all ghost cells that may be of others. */
+/* Upper bound on the LL slots of any part: all ghost cells that may be copies of another part's cells. */
 int64_t stencil_ll_slots_most(const stencil_cut *cut);

@@ -1,8 +1,8 @@
 /* The attributes of a plan's kernel on a GPU. */
 #include "solver/plan/halves.h"
 
-/* Clusters that a GPU holds at once, of blocks of which a multiprocessor holds so many. Clusters stay within
- * a processing cluster of the device. */
+/* Clusters resident at once on a GPU of `sms` multiprocessors that hold blocks_per_sm blocks each. A cluster
+ * stays within a processing cluster (GPC). */
 static int clusters_of(const stencil_plan *plan, int sms, int blocks_per_sm) {
     const int most = plan->tuning.processing_cluster;
     return sms / most * (most * blocks_per_sm / plan->tuning.cluster_blocks);

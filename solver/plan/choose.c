@@ -57,7 +57,8 @@ static void try_candidate(stencil_candidate *c, const stencil_problem *problem,
     c->cost = stencil_model_step(&c->plan, problem, machine);
 }
 
-/* Tells whether two candidates run alike: on a CPU all loops of launches by one team do. */
+/* Tells whether two candidates run the same code: on a CPU all strategies without a barrier do, if their
+ * `team` is equal. */
 static bool is_same(const stencil_candidate *a, const stencil_candidate *b) {
     const stencil_plan *x = &a->plan, *y = &b->plan;
     const stencil_strategy_info s = stencil_strategy_at(x->strategy), t = stencil_strategy_at(y->strategy);
@@ -81,13 +82,13 @@ static int by_time(const void *a, const void *b) {
     return more_s != 0 ? (more_s > 0) - (more_s < 0) : x->order - y->order;
 }
 
-/* Seconds, as far as predictions can be compared. */
+/* Predicted seconds of a candidate's step, with a penalty on other devices than the usual ones. */
 static double comparable_s(const stencil_candidate *c, const devices *usual) {
     const bool same = c->options.gpu_count == usual->gpus && c->options.backend == usual->backend;
     return c->cost.step_s * (same ? 1 : other_device);
 }
 
-/* The first in the order of strategies among those that nothing is quicker than. */
+/* Finds the candidate that comes first in the order of strategies among the fastest. */
 static int find_best(const stencil_choice *choice, const devices *usual) {
     double best_s = INFINITY;
     int best = 0;

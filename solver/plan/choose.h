@@ -8,29 +8,30 @@
 enum { STENCIL_WHY_CHARS = 160 };
 
 typedef struct stencil_candidate {
-    stencil_run_options options; /* with a sync and a sweep */
+    stencil_run_options options; /* sync and sweep are set, not NULL */
     stencil_plan plan;
     bool possible;
-    int order;                   /* among those that are as quick */
-    stencil_cost cost;           /* predicted */
-    int samples;                 /* of its steps in this run; 0: it was not timed */
-    double step_s, spread_s;     /* of those: the median, and half of what lies between the quartiles; of less
-                                    than three, what lies between all of them, or step_s */
-    char why[STENCIL_WHY_CHARS]; /* it was not chosen, or cannot run */
+    int order;                   /* the lowest wins among candidates of equal time */
+    stencil_cost cost;           /* predicted seconds of a step */
+    int samples;                 /* timings of the candidate's steps in this run; 0: it was not timed */
+    double step_s, spread_s;     /* median of the samples and half their interquartile range; of two samples
+                                    the range, of one step_s */
+    char why[STENCIL_WHY_CHARS]; /* why the candidate was not chosen, or cannot run */
 } stencil_candidate;
 
-/* Candidates, the quickest ones first, those that cannot run behind them. */
+/* All candidates for a run: the fastest ones first, those that cannot run at the end. */
 typedef struct stencil_choice {
     int count, possible, chosen;
     stencil_candidate *item; /* owned */
     stencil_run_options asked;
 } stencil_choice;
 
-/* All that `options` leave open: sync and sweep where they are NULL; and, unless a cut, a halo or a fault is
- * asked for, the first 1, 2, 4, … of several different GPUs, and the CPU where nobody says on which device.
- * The quickest is chosen; the CPU instead of a GPU, or fewer GPUs than asked for, only where that gains a
- * fifth, since predictions for two devices err apart, or where the field is too small for as many parts. What
- * the plan fails with where none is possible. */
+/* Lists the candidates for all that `options` leave open and chooses the fastest. Open are sync and sweep
+ * where they are NULL and, unless a cut, a halo or a fault is asked for, the number of different GPUs (the
+ * first 1, 2, 4, … of them), and CPU or GPU where the device is not given. The CPU instead of a GPU, or fewer
+ * GPUs than asked for, is chosen only where that gains a fifth, since prediction errors differ between
+ * devices, or where the field is too small for so many parts. Errors: those of stencil_plan_make() where no
+ * candidate can run. */
 stencil_status stencil_choice_make(stencil_choice *choice, const stencil_problem *problem,
                                    const stencil_run_options *options, const stencil_machine *machine);
 void stencil_choice_destroy(stencil_choice *choice);

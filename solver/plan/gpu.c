@@ -5,7 +5,8 @@
 #include "solver/plan/memory.h"
 #include "solver/plan/sweep.h"
 
-/* Counts the tiles of each part. UNAVAILABLE: kernels cannot count these, or n cells along an axis. */
+/* Counts the tiles of each part. Errors: UNAVAILABLE where the tiles, or n cells along an axis, overflow the
+ * kernels' 32-bit indices. */
 static stencil_status check_tiles(stencil_plan *plan, const int64_t n[3]) {
     for (int axis = 0; axis < STENCIL_AXES; axis++) {
         /* Kernels count cells of an axis in 32 bits, a tile beyond the end included. */
@@ -25,13 +26,14 @@ static stencil_status check_tiles(stencil_plan *plan, const int64_t n[3]) {
     return STENCIL_OK;
 }
 
-/* A persistent loop of passes of several steps: a block for each multiprocessor. */
+/* Tells whether the plan is a persistent loop of passes of several steps, which has one block per
+ * multiprocessor. */
 static bool loops_deep(const stencil_plan *plan) {
     return plan->backend == STENCIL_BACKEND_GPU && plan->depth > 1 && plan->barrier != STENCIL_BARRIER_none;
 }
 
-/* Takes the kernel from the machine's description, or from this build where that has none. With passes of
- * several steps it is the kernel of single steps, which are launches of their own. */
+/* Takes the kernel from the machine's description, or else from this build. For passes of several steps
+ * plan->kernel is the kernel of single steps, which are separate launches. */
 stencil_status stencil_plan_kernel(stencil_plan *plan, const stencil_problem *problem,
                                    const stencil_machine *machine) {
     char text[STENCIL_KERNEL_CHARS];
@@ -72,8 +74,8 @@ stencil_kernel_launch stencil_plan_launch(const stencil_plan *plan, int steps, b
                                    checked ? kernel->checked_bytes : kernel->deep_bytes};
 }
 
-/* Notes the registers of the kernel, and how many of its blocks a multiprocessor of every GPU of the plan
- * holds. UNAVAILABLE: a GPU has no code for it, or holds no block. */
+/* Sets the plan's registers, and its blocks per multiprocessor to the least of its GPUs. Errors: UNAVAILABLE
+ * where a GPU has no code of the kernel, or cannot hold a block. */
 static stencil_status check_kernel(stencil_plan *plan, const stencil_machine *machine) {
     char text[STENCIL_KERNEL_CHARS];
     for (int p = 0; p < plan->cut.parts; p++) {
@@ -93,7 +95,7 @@ static stencil_status check_kernel(stencil_plan *plan, const stencil_machine *ma
     return STENCIL_OK;
 }
 
-/* The grid becomes a whole number of clusters, as many as fit at once at the most. */
+/* Rounds the grid to a whole number of clusters, at most as many as are resident at once. */
 static stencil_status fit_clusters(stencil_plan *plan, const stencil_machine *machine) {
     char text[STENCIL_KERNEL_CHARS];
     stencil_part_plan *part = &plan->part[0];
@@ -107,8 +109,8 @@ static stencil_status fit_clusters(stencil_plan *plan, const stencil_machine *ma
     return STENCIL_OK;
 }
 
-/* Blocks of each part: one for each tile, or as many as fit into the part's share of its GPU at once; of a
- * loop of passes of several steps as many in any case. */
+/* Chooses the blocks of each part: one per tile, at most as many as are resident in the part's share of its
+ * GPU; in persistent loops of passes of several steps always that many. */
 static stencil_status choose_grids(stencil_plan *plan, const stencil_machine *machine) {
     const bool cooperative = plan->barrier != STENCIL_BARRIER_none; /* all blocks of a launch resident */
     char text[STENCIL_KERNEL_CHARS];
@@ -142,8 +144,8 @@ static stencil_status choose_grids(stencil_plan *plan, const stencil_machine *ma
     return STENCIL_OK;
 }
 
-/* Kernels that wait for each other must be on the GPU together: each has a stream of its own, and a device
- * has so many queues for streams, by its driver. */
+/* Most parts that share a GPU: kernels that wait for each other must run concurrently, each in its own
+ * stream, and the driver has a limited number of hardware queues. */
 enum { SHARING_MAX = 8 };
 
 static stencil_status check_device_memory(stencil_plan *plan, const stencil_problem *problem,
@@ -185,8 +187,7 @@ stencil_status stencil_plan_gpu(stencil_plan *plan, const stencil_problem *probl
         plan->part[p].past_l2 = stencil_plan_l2_fill(plan, p, problem, machine) > plan->tuning.past_l2;
     const double cells = (double)n[0] * (double)n[1] * (double)n[2];
     plan->poll_every = stencil_plan_poll_every(&plan->tuning, cells, plan->tuning.bytes_per_s);
-    /* Weights of a step are parameters of its launch: taken from memory they cost the sweep registers that it
-     * does not have. */
+    /* Weights of a step are kernel parameters: loads from memory would cost the sweep registers. */
     const bool resident = plan->layout.kind == STENCIL_PASS_ON_CHIP;
     if (problem->cycle.length > 1 && plan->barrier != STENCIL_BARRIER_none && !resident)
         plan->wait.steps_per_launch = plan->depth;

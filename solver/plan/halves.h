@@ -1,27 +1,28 @@
-/* The halves of a plan. */
+/* The two halves of making a plan for GPUs: before and after the driver is asked about the kernel. */
 #pragma once
 
 #include "solver/plan/plan.h"
 
-/* The row of the table of kernels that all choices lead to, into plan->kernel; nothing for a CPU. Errors:
- * STENCIL_UNAVAILABLE. */
+/* Sets plan->kernel to the kernel that the plan's choices need; without a function for a CPU. Errors:
+ * UNAVAILABLE. */
 stencil_status stencil_plan_kernel(stencil_plan *plan, const stencil_problem *problem,
                                    const stencil_machine *machine);
 
-/* Clusters that a GPU holds at once where a block takes a multiprocessor for itself: as many as it was asked
- * about, else so few that any GPU of so many multiprocessors holds them. */
+/* Clusters resident at once on a GPU where each block fills a multiprocessor: the driver's answer if it was
+ * asked, else a number that any GPU with as many multiprocessors can hold. */
 int stencil_plan_clusters(const stencil_plan *plan, const stencil_gpu *gpu);
 
-/* The attributes of the plan's kernel on a GPU; where no driver was asked, what compilation guarantees. */
+/* The attributes of the plan's kernel on a GPU; those that the compilation guarantees if no driver was asked.
+ */
 stencil_kernel_attributes stencil_plan_attributes(const stencil_plan *plan, const stencil_machine *machine,
                                                   int gpu);
 
-/* All that follows from the kernel, of which the machine has to know: tiles, blocks of each part, memory of
- * the devices. Errors: STENCIL_UNAVAILABLE, STENCIL_NO_MEMORY, STENCIL_USAGE. */
+/* Completes the plan by what follows from the kernel's attributes: tiles, blocks of each part, device memory.
+ * Errors: UNAVAILABLE, NO_MEMORY, USAGE. */
 stencil_status stencil_plan_gpu(stencil_plan *plan, const stencil_problem *problem,
                                 const stencil_machine *machine);
 
-/* Fields of all parts on the GPU of part `p`, as a multiple of its L2. */
+/* Size of the fields of all parts on the GPU of part `p`, as a multiple of its L2 cache. */
 static inline double stencil_plan_l2_fill(const stencil_plan *plan, int p, const stencil_problem *problem,
                                           const stencil_machine *machine) {
     const stencil_part_plan *part = &plan->part[p];
@@ -29,13 +30,12 @@ static inline double stencil_plan_l2_fill(const stencil_plan *plan, int p, const
            part->sharing / (double)machine->gpu[part->gpu].l2_bytes;
 }
 
-/* Steps between two looks at the host: a step takes its barrier and the like, and the time that memory needs
- * for 16 bytes of each cell. */
+/* Rough seconds of a step: a fixed time for its barrier, and the memory time of 16 bytes per cell. */
 static inline double stencil_plan_step_s(const stencil_tuning *tuning, double cells, double bytes_per_s) {
     return tuning->step_s + 16.0 * cells / bytes_per_s;
 }
 
-/* Steps between polls. */
+/* Steps between two polls of the host by a persistent loop. */
 static inline int32_t stencil_plan_poll_every(const stencil_tuning *tuning, double cells,
                                               double bytes_per_s) {
     return (int32_t)(tuning->poll_s / stencil_plan_step_s(tuning, cells, bytes_per_s)) + 1;

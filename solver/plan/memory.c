@@ -5,11 +5,11 @@
 #include "solver/problem/boxes.h"
 #include "solver/problem/domain.h"
 
-/* A thread's share of all fields that certainly stays in its core's own cache. */
+/* Bytes of a thread's share of all fields that certainly fit the private cache of its core. */
 static const int64_t own_bytes = 1 << 20;
 
-/* A machine reports the most cache that a thread can have for itself; on a shared host others use part of it,
- * and nobody says how much. */
+/* The cache size that a machine reports is an upper bound: on a shared host other programs use an unknown
+ * part. */
 stencil_stores stencil_stores_choose(const stencil_problem *problem, int threads, int64_t cache_bytes) {
     const int64_t share = stencil_problem_arrays(problem) * stencil_layout_bytes(&problem->layout) / threads;
     if (cache_bytes > 0 && share > cache_bytes)

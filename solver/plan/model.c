@@ -46,10 +46,10 @@ double stencil_model_made(const stencil_plan *plan, const stencil_problem *probl
     return is_deep_on_gpu(plan) ? stencil_sweep_mean(plan, problem).longest : 1;
 }
 
-/* Seconds of a cell by bytes that must move and fma. On a CPU a thread waits for memory in one step of a pass
- * and finds the rows of the others in its cache; in 3D, where rows are short, a single step computes nothing
- * meanwhile. On a GPU all stages work at once, those too that a short pass has no steps for, until the
- * slowest line of tiles is through. */
+/* Estimates the seconds of a cell from its bytes of traffic and its fma. On a CPU one step of a pass waits
+ * for memory, the other steps find their rows in cache; a single step in 3D, with short rows, does not
+ * overlap memory and arithmetic. On a GPU all stages of a pass run at once, idle ones of a short pass
+ * included, until the slowest line of tiles is done. */
 static double guess_s(const stencil_calibration *c, const stencil_plan *plan, const stencil_problem *problem,
                       stencil_loop loop, stencil_distance distance) {
     const double steps = stencil_sweep_pass_steps(plan, problem), made = stencil_model_made(plan, problem),
@@ -71,7 +71,8 @@ static double guess_s(const stencil_calibration *c, const stencil_plan *plan, co
     return fmax(bytes_s, fma_s / steps) + fma_s * (steps - 1) / steps;
 }
 
-/* Factor on a cell's measured time, for passes of other steps than were measured: a ratio of guesses. */
+/* Factor from the measured time of a cell to its time in passes of another number of steps: a ratio of
+ * estimates. */
 static double of_measured(const stencil_calibration *c, const stencil_plan *plan,
                           const stencil_problem *problem, const stencil_machine *machine, stencil_loop loop,
                           stencil_distance distance) {
@@ -86,8 +87,8 @@ static double of_measured(const stencil_calibration *c, const stencil_plan *plan
            stencil_model_made(&measured, &unchecked);
 }
 
-/* Seconds that a cell takes in a stream of them, near or far: as this kind of kernel was measured, else
- * bytes that must move and fma. With a source there are more bytes. */
+/* Seconds per cell of a large field, in cache or in memory: by the measured rate of the kernel's kind, else
+ * estimated from traffic and fma. A source adds traffic. */
 static double cell_s(const stencil_calibration *c, const stencil_plan *plan, const stencil_problem *problem,
                      const stencil_machine *machine, stencil_loop loop, stencil_distance distance) {
     const stencil_pass_cost *cost = &plan->layout.cost;
@@ -101,14 +102,14 @@ static double cell_s(const stencil_calibration *c, const stencil_plan *plan, con
            (cost->cells * cost->loop);
 }
 
-/* The arrays of all parts on a device. */
+/* Bytes of the arrays of all parts on a device. */
 static double set_bytes_of(const stencil_plan *plan, const stencil_problem *problem) {
     const int parts = plan->backend == STENCIL_BACKEND_GPU ? plan->part[0].sharing : plan->cut.parts;
     return stencil_problem_arrays(problem) * (double)stencil_layout_bytes(&plan->cut.layout) * parts;
 }
 
-/* Seconds that near cells add to a step of the first filling: on straight lines from one filling to the next,
- * as this kind of kernel was timed (times `factor`), and each_s for each cell beyond the last. */
+/* Seconds that cells in cache add to an empty step: interpolated linearly between the measured fillings of
+ * the kernel's kind (times `factor`), plus each_s for each cell beyond the last filling. */
 static double near_s(const stencil_calibration *c, const double step_s[STENCIL_FILLINGS], double cells,
                      double each_s, double factor) {
     double sum_s = fmax(cells - c->cells[STENCIL_FILLINGS - 1], 0) * each_s;
@@ -119,8 +120,9 @@ static double near_s(const stencil_calibration *c, const double step_s[STENCIL_F
     return sum_s;
 }
 
-/* Little's law: the first loads' latency, then so many cells a second; tiles that are not resident at once
- * wait for a round, where nobody has timed that. Parts that share a GPU share what it can do. */
+/* Seconds of a step's cells by Little's law: the latency of the first loads, then cells at a constant rate.
+ * Each further wave of tiles adds a fixed time unless the measured times include it. Parts that share a GPU
+ * share its rate. */
 static double compute_s(const stencil_calibration *c, const stencil_plan *plan,
                         const stencil_problem *problem, const stencil_machine *machine, stencil_loop loop) {
     const bool gpu = plan->backend == STENCIL_BACKEND_GPU;
@@ -146,13 +148,13 @@ static double compute_s(const stencil_calibration *c, const stencil_plan *plan,
     return first_s + (1 - far) * (rounds - 1) * c->round_s[loop] + cells * each_s;
 }
 
-/* Interpolates between few blocks (a quarter of those that fit) and all. */
+/* Interpolates the cost between few blocks (a quarter of the resident ones) and all resident blocks. */
 double stencil_model_sync(const stencil_calibration *c, int index, double share) {
     const stencil_sync_cost *cost = &c->sync[index];
     return cost->few_s + fmax(share - 0.25, 0) / 0.75 * (cost->all_s - cost->few_s);
 }
 
-/* Seconds of a step with nothing to compute; across parts, by the logarithm of their number. */
+/* Seconds of a step without cells; for several parts interpolated in the logarithm of their number. */
 static double sync_s(const stencil_calibration *c, const stencil_plan *plan, const stencil_machine *machine) {
     const stencil_sync_cost *cost = &c->sync[plan->strategy];
     const int parts = plan->cut.parts;
@@ -161,11 +163,12 @@ static double sync_s(const stencil_calibration *c, const stencil_plan *plan, con
         return cost->two_s + fmax(most, 0) * (cost->most_s - cost->two_s);
     }
     if (plan->backend == STENCIL_BACKEND_CPU)
-        return cost->few_s; /* all threads take part whatever there is to do */
+        return cost->few_s; /* on a CPU all threads take part in every step */
     return stencil_model_sync(c, plan->strategy, fmin(stencil_model_rounds(plan, machine), 1));
 }
 
-/* Cells of the part that sends most, to parts on other devices, in bytes; *copies: boxes of them. */
+/* Bytes of ghost cells that the part that sends most sends to other devices; *copies: number of their boxes.
+ */
 static double halo_bytes(const stencil_plan *plan, const stencil_problem *problem, int *copies) {
     const stencil_cut *cut = &plan->cut;
     double most = 0;
@@ -193,7 +196,7 @@ static double halo_s(const stencil_calibration *c, const stencil_plan *plan, con
     if (plan->backend == STENCIL_BACKEND_CPU || plan->cut.parts == 1)
         return 0;
     const double bytes = halo_bytes(plan, problem, &copies);
-    const double words = plan->halo == STENCIL_HALO_LL ? 2 : 1; /* half of each is the number of the step */
+    const double words = plan->halo == STENCIL_HALO_LL ? 2 : 1; /* half of each LL word is its flag */
     return words * bytes / c->peer_bytes_per_s + (plan->halo == STENCIL_HALO_COPY ? copies * c->copy_s : 0);
 }
 
@@ -202,7 +205,7 @@ stencil_cost stencil_model_step(const stencil_plan *plan, const stencil_problem 
     const bool gpu = plan->backend == STENCIL_BACKEND_GPU, persistent = plan->barrier != STENCIL_BARRIER_none;
     const stencil_calibration *c = gpu ? &machine->gpu_costs : &machine->cpu_costs;
     const stencil_loop loop = gpu && persistent ? STENCIL_LOOP_PERSISTENT : STENCIL_LOOP_LAUNCHED;
-    /* A deep sweep keeps its steps in order once for so many of them. */
+    /* Passes of several steps synchronize once per pass. */
     const double depth = stencil_sweep_pass_steps(plan, problem);
     const double order_s = fmax(sync_s(c, plan, machine) - c->latency_s, 0) / depth;
     const stencil_pass_layout *l = &plan->layout;
@@ -217,14 +220,14 @@ stencil_cost stencil_model_step(const stencil_plan *plan, const stencil_problem 
         cost.halo_s = halo_s(c, plan, problem) / depth;
     }
     if (on_chip && stencil_barriers[plan->barrier].needs == STENCIL_NEEDS_NEIGHBORS)
-        cost.barrier_s = 0; /* words tell of themselves */
+        cost.barrier_s = 0; /* LL words need no barrier */
     else if (persistent)
         cost.barrier_s = l->each_step ? depth * order_s : order_s;
     else
         cost.launch_s = order_s;
     if (persistent && plan->wait.steps_per_launch > 0)
         cost.launch_s = c->sync[0].few_s /* of relaunch */ / (double)plan->wait.steps_per_launch;
-    /* A check behind passes of several steps is a launch between two others, as in relaunch. */
+    /* A residual check after passes of several steps is a separate launch, as with --sync relaunch. */
     const bool apart = gpu && persistent && plan->depth > 1;
     cost.check_s = (apart ? c->sync[0].check_s + c->sync[0].few_s : c->sync[plan->strategy].check_s) /
                    (double)stencil_sweep_passes(plan, problem).steps;
@@ -235,8 +238,8 @@ stencil_cost stencil_model_step(const stencil_plan *plan, const stencil_problem 
 stencil_cost stencil_model_pass(const stencil_plan *plan, const stencil_problem *problem,
                                 const stencil_machine *machine) {
     stencil_cost cost = stencil_model_step(plan, problem, machine);
-    /* Cells come with each step. What keeps steps in order comes once for a pass, and a step has its share of
-     * that in passes of the mean length; launches of a persistent loop come after so many steps. */
+    /* Computing is paid per step. Synchronization is paid per pass, so a step has its share in a pass of mean
+     * length; launches of a persistent loop are paid every steps_per_launch steps. */
     const double once = stencil_sweep_pass_steps(plan, problem), steps = plan->depth;
     cost.launch_s *= plan->barrier != STENCIL_BARRIER_none ? steps : once;
     cost.barrier_s *= once;
@@ -253,8 +256,9 @@ double stencil_bound_rate(const stencil_bound *bound, stencil_resource resource)
     return bound->need[resource] > 0 ? bound->peak[resource] / bound->need[resource] : INFINITY;
 }
 
-/* Fused multiply-adds of a multiprocessor in a clock, from each compute capability on (CUDA C++ Programming
- * Guide, throughput of native arithmetic instructions): so no value of solver/machine/tuning/. */
+/* Fused multiply-adds per clock of a multiprocessor, by compute capability (CUDA C++ Programming Guide,
+ * throughput of native arithmetic instructions), and therefore not among the measured values of
+ * solver/machine/tuning/. */
 static double fma_per_clock(int capability, stencil_precision precision) {
     static const struct {
         int capability, f32, f64;

@@ -9,27 +9,27 @@
 extern "C" {
 #endif
 
-/* Threads that share work, by Little's law (equation 1): in any unit of time and of work. */
+/* A group of threads that share work, by Little's law (equation 1), in any units of time and work. */
 typedef struct stencil_little {
-    double latency;    /* of what they have under way at once */
+    double latency;    /* time of one piece of work from begin to end; all in flight take that long */
     double throughput; /* work per time */
-    double sync;       /* what waiting for each other adds */
+    double sync;       /* time that synchronization of the threads adds */
 } stencil_little;
 
-/* Time that threads take for `amount` of work: either side of equation 2, with equation 3. */
+/* Time that a group of threads takes for `amount` of work: one side of equation 2, with equation 3. */
 double stencil_little_time(const stencil_little *little, double amount);
 
-/* Amount of work from which `more` threads are faster than `basic` ones, both of one latency: equation 4
- * where more have so much under way at once, else equation 5. 0: for any; INFINITY: for none. */
+/* Amount of work from which the group `more` is faster than the group `basic`, both of the same latency:
+ * equation 4 where `more` can have that amount in flight, else equation 5. 0: always; INFINITY: never. */
 double stencil_little_switch(const stencil_little *basic, const stencil_little *more);
 
-/* Seconds of a step by what they are for; the terms add up to step_s. */
+/* Predicted seconds of a step by cause; the terms add up to step_s. */
 typedef struct stencil_cost {
-    double launch_s;  /* the host: launches, and waiting for them */
+    double launch_s;  /* host time: kernel launches and waiting for them */
     double barrier_s; /* latency of the barrier of a persistent loop */
-    double compute_s; /* cells, the latency of their first loads and of further rounds of tiles included */
-    double halo_s;    /* ghost cells to other parts, beside what is in the strategy's cost there */
-    double check_s;   /* the residual, in a step of check_every */
+    double compute_s; /* updating cells, with the latency of first loads and of each further wave of tiles */
+    double halo_s; /* sending ghost cells to other parts, as far as the strategy's cost does not include it */
+    double check_s; /* the residual check, spread over check_every steps */
     double step_s;
 } stencil_cost;
 
@@ -41,48 +41,50 @@ stencil_cost stencil_model_step(const stencil_plan *plan, const stencil_problem 
 stencil_cost stencil_model_pass(const stencil_plan *plan, const stencil_problem *problem,
                                 const stencil_machine *machine);
 
-/* Part of the steps of a set of arrays that come from memory, 0 … 1: none up to the near size, all from the
- * far one on, and on a straight line of its logarithm between them. */
+/* Fraction of the traffic of arrays of set_bytes that comes from memory, not cache: 0 up to the calibration's
+ * near size, 1 from its far size on, linear in log(set_bytes) between. */
 double stencil_model_far(const stencil_calibration *calibration, double set_bytes);
 
-/* Seconds of a step with next to nothing to compute in one part, by strategy `index`, the latency of first
- * loads included, where a share of the blocks that fit at once take part, 0 … 1. */
+/* Seconds of a nearly empty step in one part with strategy `index`, the latency of first loads included.
+ * `share`: fraction of the resident blocks that take part, 0 … 1. */
 double stencil_model_sync(const stencil_calibration *calibration, int index, double share);
 
-/* Tiles of a part for each block that its GPU holds for it at once. Not for plans on a CPU. */
+/* Tiles of a part per block that its GPU holds resident for the part. Not for plans on a CPU. */
 double stencil_model_rounds(const stencil_plan *plan, const stencil_machine *machine);
 
-/* Part of a persistent loop's resident blocks that its rounds of tiles keep busy, 0 … 1: the last round takes
- * as long as the others. 1 in one round, and for launches, whose blocks come as others end. */
+/* Fraction of a persistent loop's resident blocks that waves of tiles keep busy, 0 … 1: a partly filled last
+ * wave takes as long as a full one. 1 for a single wave and for launches, whose blocks start as earlier
+ * blocks end. */
 double stencil_model_full(const stencil_plan *plan, const stencil_machine *machine);
 
-/* Cells that a GPU's passes of several steps make for each one that a step updates, were all lines of tiles
- * as busy as the one that takes longest: what the time of such a pass goes by. 1 for other plans. */
+/* Cells that a GPU's passes of several steps compute per updated cell and step, if every line of tiles had
+ * the work of the longest line: the time of such a pass is proportional to it. 1 for other plans. */
 double stencil_model_made(const stencil_plan *plan, const stencil_problem *problem);
 
-/* The resources of a device that cells need. */
+/* The resources of a device that limit the update of cells. */
 typedef enum stencil_resource {
     STENCIL_RESOURCE_MEMORY,     /* bytes to and from memory, or the cache that holds all arrays */
-    STENCIL_RESOURCE_SHARED,     /* wavefronts of shared memory: 128 bytes of 32 threads, one in a clock */
-    STENCIL_RESOURCE_ARITHMETIC, /* fused multiply-adds, and the product that a sum begins with */
+    STENCIL_RESOURCE_SHARED,     /* wavefronts of shared memory: 128 bytes of 32 threads, one per clock */
+    STENCIL_RESOURCE_ARITHMETIC, /* fused multiply-adds, and the first product of each sum */
     STENCIL_RESOURCE_COUNT
 } stencil_resource;
 extern const char *const stencil_resource_names[]; /* "memory", "shared memory", "arithmetic", NULL */
 
-/* The bound that each resource sets a plan: were nothing else in its way, peak / need cells would be updated
- * in a second. */
+/* The upper bounds that resources set a plan: resource r alone allows peak[r] / need[r] updated cells per
+ * second. */
 typedef struct stencil_bound {
-    double peak[STENCIL_RESOURCE_COUNT]; /* per second, of all devices */
-    /* Per updated cell and step, in the mean over stencil_sweep_passes(); 0: nothing, or not known. Memory:
-     * every array once for each pass. The others: for all cells that are computed, kept or not. */
+    double peak[STENCIL_RESOURCE_COUNT]; /* amount of the resource per second, of all devices */
+    /* Amount of the resource per updated cell and step, the mean over stencil_sweep_passes(); 0: none or
+     * unknown. Memory: every array once per pass. Shared memory, arithmetic: all computed cells, redundant
+     * ones too. */
     double need[STENCIL_RESOURCE_COUNT];
-    stencil_resource least; /* allows least */
-    bool nominal;           /* peaks are those of no CPU in particular: nobody has measured this one's */
+    stencil_resource least; /* the limiting resource: it allows the fewest cells per second */
+    bool nominal;           /* the peaks are generic values, since this CPU was not calibrated */
 } stencil_bound;
 stencil_bound stencil_model_bound(const stencil_plan *plan, const stencil_problem *problem,
                                   const stencil_machine *machine);
 
-/* Cells per second that a resource allows; infinite where nothing is needed of it. */
+/* Cells per second that a resource allows; infinite where the plan does not need the resource. */
 double stencil_bound_rate(const stencil_bound *bound, stencil_resource resource);
 
 #ifdef __cplusplus

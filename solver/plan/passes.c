@@ -1,4 +1,4 @@
-/* Passes of sweeps: what files of sweeps/ ask for. */
+/* Numbers and lengths of the passes of a sweep, for the files of sweeps/. */
 #include <math.h>
 
 #include "solver/plan/sweep.h"
@@ -24,7 +24,7 @@ stencil_pass_layout stencil_step_place(const stencil_plan *plan, const stencil_p
                                  .cost = STENCIL_PASS_COST_NONE};
 }
 
-/* Steps of a checked pass at most, were `depth` no limit; 0: as many as of any pass. */
+/* Most steps of a pass that ends with a residual check, if `depth` were no limit; 0: as many as any pass. */
 static int checked_most(const stencil_plan *plan, const stencil_problem *problem) {
     return plan->backend == STENCIL_BACKEND_CPU ? 0 : stencil_sweep_limits(plan, problem).checked;
 }
@@ -33,7 +33,8 @@ int stencil_sweep_checked_most(const stencil_plan *plan, const stencil_problem *
     return plan->depth > 1 ? (int)stencil_smaller(checked_most(plan, problem), plan->depth) : 0;
 }
 
-/* Steps from one check to the next, or of the whole run; *first: with one that is a pass by itself. */
+/* Steps from one residual check to the next, or of the whole run; *first: the run begins with a pass of one
+ * step. */
 static int64_t interval(const stencil_problem *problem, bool *first) {
     const stencil_stop *stop = &problem->stop;
     const int64_t left = stop->steps - problem->origin.steps;

@@ -53,7 +53,7 @@ static const char *spanning_names(char *text, size_t size) {
     return text;
 }
 
-/* Finds the strategy that a name means for so many parts. */
+/* Finds the strategy that options->sync names for `parts` parts. */
 static stencil_status choose_strategy(stencil_plan *plan, const stencil_run_options *options, int parts) {
     char names[128];
     const char *sync = options->sync != NULL ? options->sync : parts > 1 ? "multi-grid" : "relaunch";
@@ -93,7 +93,8 @@ static stencil_status choose_sweep(stencil_plan *plan, const stencil_problem *pr
     return STENCIL_OK;
 }
 
-/* "NVIDIA H200", "4 x NVIDIA H200", or with how many parts share them; "2 threads, avx512". */
+/* Sets plan->device: "NVIDIA H200", "4 x NVIDIA H200", with the number of parts if they share GPUs; "2
+ * threads, avx512". */
 static void name_device(stencil_plan *plan, const stencil_machine *machine) {
     char *const text = plan->device;
     const size_t size = sizeof plan->device;
@@ -114,8 +115,8 @@ static void name_device(stencil_plan *plan, const stencil_machine *machine) {
         stencil_text_add(text, size, " in %d parts", plan->cut.parts);
 }
 
-/* Tells whether flagged words pay: not if they are many, nor in long steps, whose kernel has no registers for
- * them: as soon as a GPU's fields are more than its L2 holds (docs/log/2026-11-22.md). */
+/* Tells whether the LL exchange is faster than stores: not for many words, nor for fields larger than a GPU's
+ * L2, whose kernels have no registers to spare (docs/log/2026-11-22.md). */
 static bool ll_pays(const stencil_plan *plan, const stencil_problem *problem,
                     const stencil_machine *machine) {
     if (stencil_ll_words(problem->precision) * stencil_ll_slots_most(&plan->cut) > plan->tuning.ll_words_max)
@@ -161,7 +162,8 @@ static stencil_status choose_halo(stencil_plan *plan, const stencil_problem *pro
     return STENCIL_OK;
 }
 
-/* Refuses faults that cannot happen in this run: a test would show nothing. */
+/* Refuses injected faults that cannot occur in the planned run, since a test with them would prove nothing.
+ */
 static stencil_status check_fault(const stencil_plan *plan, const stencil_problem *problem,
                                   const stencil_run_options *options) {
     const stencil_fault *d = &options->wait.fault;
@@ -179,7 +181,7 @@ static stencil_status check_fault(const stencil_plan *plan, const stencil_proble
     return STENCIL_OK;
 }
 
-/* Steps of a pass: as many as asked for, or as suit the sweep and have room for their ghost cells. */
+/* Chooses the steps of a pass: the number asked for, else the fastest one whose ghost cells fit the parts. */
 static stencil_status choose_depth(stencil_plan *plan, const stencil_problem *problem,
                                    const stencil_run_options *options, const stencil_machine *machine) {
     const stencil_sweep_host *sweep = stencil_sweep_infos[plan->sweep].host;
@@ -211,7 +213,7 @@ static bool has_width(const stencil_plan *plan, const stencil_problem *problem) 
     return true;
 }
 
-/* The cut, with ghost cells for as many steps as there is room for. */
+/* Cuts the field into parts with ghost cells for plan->depth steps, or for as many as fit. */
 static stencil_status cut_deep(stencil_plan *plan, const stencil_problem *problem,
                                const stencil_run_options *options, int parts) {
     const int asked = plan->depth, stacked[STENCIL_AXES] = {1, parts, 1};
@@ -234,7 +236,8 @@ static stencil_status cut_deep(stencil_plan *plan, const stencil_problem *proble
     return STENCIL_OK;
 }
 
-/* Chooses the variant that makes the passes, now that all is known that they need, and lays them out. */
+/* Chooses the variant of the sweep that makes the passes, now that all their needs are known, and lays them
+ * out. */
 static stencil_status place_passes(stencil_plan *plan, const stencil_problem *problem,
                                    const stencil_machine *machine) {
     const char *name = stencil_sweep_infos[plan->sweep].name;
@@ -249,7 +252,8 @@ static stencil_status place_passes(stencil_plan *plan, const stencil_problem *pr
 
 /* Notes how many parts there are, and which of them have the same GPU. */
 static void share_devices(stencil_plan *plan, int parts) {
-    plan->cut.parts = parts < STENCIL_PARTS_MAX ? parts : STENCIL_PARTS_MAX; /* too many: the cut says so */
+    plan->cut.parts =
+        parts < STENCIL_PARTS_MAX ? parts : STENCIL_PARTS_MAX; /* stencil_cut_make() refuses more parts */
     parts = plan->cut.parts;
     for (int p = 0; p < parts; p++) {
         stencil_part_plan *part = &plan->part[p];
@@ -270,7 +274,7 @@ static stencil_status choose_parts(stencil_plan *plan, const stencil_problem *pr
     return STENCIL_OK;
 }
 
-/* Tells whether a cycle may take longer than a person waits who wants the run to end. */
+/* Tells whether an acceleration cycle may take longer than a user who interrupts the run wants to wait. */
 static bool keeps_cycle(const stencil_plan *plan, const stencil_problem *problem) {
     static const double patience_s = 0.5;
     const stencil_tuning *t = &plan->tuning;
@@ -280,8 +284,8 @@ static bool keeps_cycle(const stencil_plan *plan, const stencil_problem *problem
            problem->cycle.length * stencil_plan_step_s(t, cells, bytes_per_s) > patience_s;
 }
 
-/* Adds up the host memory of the parts, a slab of each array of the problem on its way to or from them, and
- * cells that are kept. NO_MEMORY: less is available. */
+/* Adds up the host memory of the parts, of a slab of each array for input and output, and of kept copies of
+ * cells. Errors: NO_MEMORY where less is available. */
 static stencil_status check_host_memory(stencil_plan *plan, const stencil_problem *problem,
                                         const stencil_machine *machine) {
     char need[32], have[32];
@@ -332,7 +336,7 @@ const char *stencil_strategy_unavailable(int index, stencil_backend backend, con
     return "";
 }
 
-/* The threads of a CPU, and what each has of the field. */
+/* Chooses the number of CPU threads, and each thread's share of the field. */
 static void choose_threads(stencil_plan *plan, const stencil_problem *problem,
                            const stencil_machine *machine) {
     const int64_t rows = problem->n[STENCIL_Z] * problem->n[STENCIL_Y];
@@ -350,7 +354,8 @@ static void choose_tuning(stencil_plan *plan, const stencil_machine *machine) {
                           name);
 }
 
-/* The first half: up to plan->kernel and the GPU of each part, which is what a machine has to be asked about.
+/* The first half of a plan: up to plan->kernel and the GPU of each part, about which the driver is asked
+ * next.
  */
 static stencil_status choose(stencil_plan *plan, const stencil_problem *problem,
                              const stencil_run_options *options, const stencil_machine *machine) {
@@ -380,9 +385,9 @@ static stencil_status choose(stencil_plan *plan, const stencil_problem *problem,
     return stencil_plan_kernel(plan, problem, machine);
 }
 
-/* Passes on a CPU as long as is predicted to be quickest, and equally long between two checks; of those that
- * are as quick, longer ones: what a pass costs beside its cells is not predicted. (Those of a GPU have the
- * steps that its kernel is made for.) */
+/* Chooses the length of passes on a CPU that is predicted to be fastest, equal between two residual checks;
+ * the longest of equally fast ones, since the overhead of a pass is not predicted. (GPU passes have the steps
+ * that their kernel is compiled for.) */
 static void choose_passes(stencil_plan *plan, const stencil_problem *problem,
                           const stencil_run_options *options, const stencil_machine *machine) {
     static const double as_good = 1.01;
@@ -397,7 +402,7 @@ static void choose_passes(stencil_plan *plan, const stencil_problem *problem,
         const int64_t passes = (steps + most - 1) / most;
         asked.depth = (int)((steps + passes - 1) / passes);
         if (choose(&other, problem, &asked, machine) != STENCIL_OK)
-            continue; /* no room for their ghost cells */
+            continue; /* the parts are too small for so many steps */
         const double step_s = stencil_model_step(&other, problem, machine).step_s;
         if (as_good * step_s < best_s) {
             *plan = other;
@@ -406,7 +411,7 @@ static void choose_passes(stencil_plan *plan, const stencil_problem *problem,
     }
 }
 
-/* Chooses all of a plan but what a GPU's kernel decides. */
+/* Chooses all of a plan that does not depend on the attributes of a GPU's kernel. */
 static stencil_status choose_all(stencil_plan *plan, const stencil_problem *problem,
                                  const stencil_run_options *options, const stencil_machine *machine) {
     TRY(choose(plan, problem, options, machine));
@@ -421,7 +426,7 @@ stencil_status stencil_plan_make(stencil_plan *plan, const stencil_problem *prob
     return plan->backend == STENCIL_BACKEND_GPU ? stencil_plan_gpu(plan, problem, machine) : STENCIL_OK;
 }
 
-/* Asks about the kernel of a plan; *news: what was found out of its GPUs decides about plans. */
+/* Asks the driver about the kernel of a plan; *news: the answer may change the choices of the plan. */
 static stencil_status ask_driver(const stencil_plan *plan, stencil_machine *machine, bool *news) {
     const bool clusters = stencil_barriers[plan->barrier].needs == STENCIL_NEEDS_CLUSTERS;
     int gpu[STENCIL_PARTS_MAX], code[STENCIL_PARTS_MAX], count = 0;

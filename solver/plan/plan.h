@@ -18,7 +18,7 @@ extern const char *const stencil_backend_names[]; /* "auto", "cpu", "gpu", NULL 
 typedef struct stencil_wait_policy {
     double timeout_s;         /* a wait longer than this ends the run; 0: STENCIL_TIMEOUT_DEFAULT_S */
     uint32_t epoch;           /* what barriers count from */
-    int64_t steps_per_launch; /* launch again after so many steps; 0: never */
+    int64_t steps_per_launch; /* steps of one launch of a persistent kernel; 0: all steps */
     stencil_fault fault;
     int64_t illegal_step; /* before the batch that makes this step, a kernel on a GPU writes to an illegal
                              address; 0: none does */
@@ -28,9 +28,9 @@ typedef struct stencil_wait_policy {
 /* The ways in which edge cells get into the ghost cells of other parts. */
 typedef enum stencil_halo_mode {
     STENCIL_HALO_AUTO,  /* ll where it pays; store where every GPU reaches every other one, else copy */
-    STENCIL_HALO_STORE, /* the sweep stores them there */
-    STENCIL_HALO_COPY,  /* copied after the sweep, through the host where GPUs do not reach each other */
-    STENCIL_HALO_LL,    /* sent after the sweep in words that carry their step; neighbor on GPUs */
+    STENCIL_HALO_STORE, /* the sweep stores edge cells into the ghost cells of other parts */
+    STENCIL_HALO_COPY,  /* edge cells are copied after the sweep, via the host where GPUs lack peer access */
+    STENCIL_HALO_LL, /* edge cells are sent in words flagged with their step; barrier neighbor on GPUs only */
     STENCIL_HALO_COUNT
 } stencil_halo_mode;
 extern const char *const stencil_halo_names[STENCIL_HALO_COUNT + 1]; /* "auto", "store", "copy", "ll", NULL */
@@ -38,29 +38,29 @@ extern const char *const stencil_halo_names[STENCIL_HALO_COUNT + 1]; /* "auto", 
 /* The ways in which a CPU sweep stores its results. */
 typedef enum stencil_stores {
     STENCIL_STORES_CACHED,    /* through the cache */
-    STENCIL_STORES_STREAMING, /* past it: a line is not loaded before it is overwritten */
-    STENCIL_STORES_TRIED,     /* as is quicker: the first steps of the run find out */
+    STENCIL_STORES_STREAMING, /* non-temporal: a cache line is not loaded before it is overwritten */
+    STENCIL_STORES_TRIED,     /* cached or streaming, whichever the first steps of the run find faster */
     STENCIL_STORES_COUNT
 } stencil_stores;
 extern const char *const stencil_stores_names[STENCIL_STORES_COUNT]; /* "cached", "streaming", "tried" */
 
 typedef struct stencil_run_options {
     const char *sync;  /* name of a strategy; NULL: "relaunch" */
-    const char *sweep; /* name of a sweep; NULL: the first one */
-    int depth;         /* steps of a pass; 0: on a GPU as many as there is room for, on a CPU as are
-                          predicted to be quickest */
+    const char *sweep; /* name of a sweep; NULL: the first sweep */
+    int depth;         /* steps of a pass; 0: on a GPU as many as fit, on a CPU the number that is predicted
+                          to be fastest */
     stencil_backend backend;
-    int gpu_count;              /* 0: not asked for */
-    int gpu[STENCIL_PARTS_MAX]; /* one part each; an ordinal that comes several times shares its
+    int gpu_count;              /* entries of gpu[]; 0: not asked for */
+    int gpu[STENCIL_PARTS_MAX]; /* device ordinals, one part each; the parts of a repeated ordinal share its
                                    multiprocessors */
-    int parts;                  /* of a run on the CPU; 0: not asked for */
+    int parts;                  /* parts of a run on the CPU; 0: not asked for */
     int cut[3];                 /* parts along z, y, x; all 0: as stencil_cut_make() chooses */
     stencil_halo_mode halo;
-    bool overlap; /* with copies: edges first, copied while the rest is computed */
+    bool overlap; /* with --halo copy: edge cells are computed first and copied while the rest is computed */
     stencil_wait_policy wait;
 } stencil_run_options;
 
-/* "" when strategy `index` can run on that backend of this machine, else why it cannot. */
+/* Returns "" where strategy `index` can run on `backend` of `machine`, else the reason why it cannot. */
 const char *stencil_strategy_unavailable(int index, stencil_backend backend, const stencil_machine *machine);
 
 /* One row per sweep, in the order of stencil_sweep_id, and one with the name NULL. */
@@ -73,29 +73,29 @@ extern const stencil_sweep_info stencil_sweep_infos[];
 
 /* The device, cells and blocks of one part of a run. */
 typedef struct stencil_part_plan {
-    int gpu;         /* device ordinal */
-    int sharing;     /* parts on that device, this one included */
-    bool past_l2;    /* the fields of those are so far beyond L2 that it holds little from step to step */
-    bool leads;      /* the first of them */
-    stencil_box box; /* its updated cells */
+    int gpu;      /* device ordinal */
+    int sharing;  /* parts on that device, this one included */
+    bool past_l2; /* the fields of all parts on the device are so large that L2 keeps little between steps */
+    bool leads;   /* the first of the parts on its device */
+    stencil_box box; /* the part's updated cells */
     int64_t tile_count;
     int grid_blocks;
-    uint32_t first_block; /* number of its first block among those of all parts */
+    uint32_t first_block; /* number of the part's first block among the blocks of all parts */
 } stencil_part_plan;
 
-/* Tells what the passes of a plan are. */
+/* The kinds of passes over a field. */
 typedef enum stencil_pass_kind {
-    STENCIL_PASS_STEP,     /* of one step each: launches, and tiles, are those of a step by itself */
-    STENCIL_PASS_STRIPS,   /* threads of a CPU walk strips of plan->tile */
+    STENCIL_PASS_STEP,     /* one step per pass, with the launches and tiles of a single step */
+    STENCIL_PASS_STRIPS,   /* CPU threads make several steps of strips of plan->tile cells */
     STENCIL_PASS_STREAMED, /* the field moves through the GPU once for several steps */
-    STENCIL_PASS_ON_CHIP   /* it stays on chip for a whole launch */
+    STENCIL_PASS_ON_CHIP   /* the field stays in registers and shared memory for a whole launch */
 } stencil_pass_kind;
 
-/* Factors of what calibrations have measured: of the rate of fma, of the rate of cells. And the fma of a cell
- * beside those of its points, in what such an fma takes. */
+/* Corrections to calibrated rates, for passes of several steps: `fma` and `cells` are factors of the rates of
+ * fma and of cells; `beside` is the overhead per cell in units of one fma, in addition to one per point. */
 typedef struct stencil_pass_cost {
     double fma, beside, cells, loop;
-    bool launched; /* in a loop, too, cells take what they take in launches */
+    bool launched; /* a persistent loop has the same rates as launches */
 } stencil_pass_cost;
 #define STENCIL_PASS_COST_NONE                                                                               \
     { 1, 0, 1, 1, false }
@@ -103,72 +103,75 @@ typedef struct stencil_pass_cost {
 /* The layout of a plan's passes (stencil_maker.place). */
 typedef struct stencil_pass_layout {
     stencil_pass_kind kind;
-    const char *refusal;       /* why they cannot be; "" where they can */
-    int64_t tile[3];           /* of a CPU's thread (z, y, x) */
-    int blocks;                /* of a launch of a pass in the first part */
-    int slots;                 /* as many as there could be, were there work for all: one a multiprocessor */
-    stencil_resident resident; /* tiles on chip, and 0 elsewhere, as all below but `cost` */
-    int64_t resident_bytes;    /* of device memory for their ghost cells */
-    int shared_bytes;          /* of a block */
-    bool each_step;            /* they exchange ghost cells behind each step, not behind each pass */
-    double step_s, exchange_s; /* what either takes */
-    stencil_pass_cost cost;    /* where calibrations say what a step takes */
+    const char *refusal;       /* why such passes are impossible; "" where they are possible */
+    int64_t tile[3];           /* cells of a CPU thread's tile (z, y, x) */
+    int blocks;                /* blocks of a pass's launch in the first part */
+    int slots;                 /* most blocks that could run at once, one per multiprocessor */
+    stencil_resident resident; /* tiles held on chip; like all members below but `cost` 0 for other kinds */
+    int64_t resident_bytes;    /* device memory for the ghost cells of on-chip tiles */
+    int shared_bytes;          /* shared memory of a block */
+    bool each_step;            /* tiles exchange ghost cells after each step, not after each pass */
+    double step_s, exchange_s; /* seconds of one step and of one exchange of ghost cells */
+    stencil_pass_cost cost;    /* corrections, where the cost of a step comes from calibrations */
 } stencil_pass_layout;
 
 /* The choices that make a run, and the memory that it needs. */
 typedef struct stencil_plan {
     int strategy; /* index, as for stencil_strategy_at() */
     stencil_sweep_id sweep;
-    const struct stencil_variant *variant; /* of it, that makes the passes: see solver/plan/sweep.h */
-    const char *why_not;                   /* not one before that; "": there is none */
-    int depth;                             /* steps of a pass, at most */
+    const struct stencil_variant *variant; /* variant of the sweep that makes the passes, see sweep.h */
+    const char *why_not;                   /* why no earlier variant makes them; "": there is none */
+    int depth;                             /* most steps of a pass */
     stencil_backend backend;               /* CPU or GPU */
     stencil_kernel kernel;                 /* function NULL: on the CPU, or not compiled into this build */
-    stencil_tuning tuning;                 /* for the GPU of the first part */
+    stencil_tuning tuning;                 /* tuned constants of the first part's GPU */
     stencil_notes notes;                   /* "no GPU (…): using the CPU" */
     char device[160];                      /* "2 x NVIDIA H200", "2 threads, avx512" */
     int threads;                           /* CPU threads */
-    stencil_stores stores;                 /* CPU */
-    stencil_barrier_id barrier;            /* between the steps */
+    stencil_stores stores;                 /* how CPU threads store results */
+    stencil_barrier_id barrier;            /* barrier between the steps of a persistent loop, or none */
     int32_t poll_every;                    /* steps between polls of the observers */
     int block_x, block_y;                  /* threads of a block */
-    int cluster_blocks;                    /* blocks of a cluster; 1: none */
+    int cluster_blocks;                    /* blocks of a thread-block cluster; 1: no clusters */
     stencil_wait_policy wait;
     stencil_cut cut;
     stencil_part_plan part[STENCIL_PARTS_MAX]; /* [cut.parts] */
-    stencil_halo_mode halo;                    /* not AUTO */
+    stencil_halo_mode halo;                    /* chosen mode, never AUTO */
     bool overlap;
     int64_t tile[3];            /* cells per tile (z, y, x), the same in all parts */
-    int64_t share_rows;         /* of a CPU's thread, at most: of all parts, plane after plane */
+    int64_t share_rows;         /* most rows of a CPU thread, counted plane by plane over all parts */
     int64_t stream;             /* cells of a tile along the axis that a thread streams over */
-    stencil_pass_layout layout; /* of passes */
-    int registers;              /* per thread */
-    int blocks_per_sm;          /* resident at once */
-    bool keeps_cycle; /* of an accelerated problem; the cells at its beginning are kept: it takes long */
-    int64_t host_bytes, device_bytes; /* needed, fields included; on the device that needs most */
+    stencil_pass_layout layout; /* layout of the passes */
+    int registers;              /* registers per thread */
+    int blocks_per_sm;          /* blocks resident at once on a multiprocessor */
+    bool keeps_cycle; /* a copy of the field is kept from the begin of each acceleration cycle: cycles are
+                         long */
+    int64_t host_bytes, device_bytes; /* memory needed, fields included; on the device that needs most */
     int64_t host_available_bytes, device_available_bytes;
 } stencil_plan;
 
-/* The kernel, and the shape of its blocks, that makes so many steps on a GPU; `checked`: the last of them is.
+/* The kernel, and the shape of its blocks, for `steps` steps on a GPU; `checked`: the last step sums the
+ * residual.
  */
 typedef struct stencil_kernel_launch {
-    const void *function, *traced; /* the latter also notes moments; of several steps either does */
+    const void *function, *traced; /* `traced` also records times; for several steps both are the same */
     int block_x, block_y;          /* threads */
     int shared_bytes;              /* dynamic shared memory of a block */
 } stencil_kernel_launch;
 stencil_kernel_launch stencil_plan_launch(const stencil_plan *plan, int steps, bool checked);
 
-/* Chooses backend, devices, cut, kernel and launch shape from the description of a machine alone: nothing is
- * asked of a driver, nothing is allocated. What the description does not know of a kernel is taken from what
- * its compilation guarantees. With several parts strategy "grid" means "multi-grid". UNAVAILABLE (a GPU asked
- * for where none is, more than there are, two that cannot reach each other, strategy not possible there),
- * NO_MEMORY, USAGE (unknown strategy, one for a single part, no such cut). */
+/* Chooses backend, devices, cut, kernel and launch shape from the description of a machine alone, without a
+ * driver call or an allocation. Kernel attributes that the description lacks are those that the compilation
+ * guarantees. With several parts strategy "grid" means "multi-grid". Errors: UNAVAILABLE (no GPU, fewer GPUs
+ * than asked for, two GPUs without peer access, strategy impossible on the device), NO_MEMORY, USAGE (unknown
+ * strategy, a strategy for a single part only, no such cut). */
 stencil_status stencil_plan_make(stencil_plan *plan, const stencil_problem *problem,
                                  const stencil_run_options *options, const stencil_machine *machine);
 
-/* A plan for this very machine, whose driver is asked about the kernel once that is chosen. */
+/* Makes a plan for the machine that the program runs on: the driver is asked for the attributes of the chosen
+ * kernel. Errors: as stencil_plan_make(). */
 stencil_status stencil_plan_here(stencil_plan *plan, const stencil_problem *problem,
                                  const stencil_run_options *options, stencil_machine *machine);
 
-/* Tells whether two plans for a problem have their cells in the same places. */
+/* Tells whether two plans for a problem have the same memory layout of cells. */
 bool stencil_plans_share_cells(const stencil_plan *a, const stencil_plan *b);

@@ -53,7 +53,7 @@ static const char *const why_not[] = {
 #include "solver/plan/needs.def"
 };
 
-/* The last variant of a sweep that can something. */
+/* The last variant of a sweep that has an ability. */
 static const stencil_variant *last_that_can(stencil_sweep_id sweep, const stencil_problem *problem,
                                             stencil_need need) {
     const stencil_variant *last = NULL;
@@ -105,7 +105,8 @@ double stencil_sweep_traffic(const stencil_plan *plan, const stencil_problem *pr
     const double bytes =
         stencil_problem_arrays(problem) * (double)stencil_precision_bytes(problem->precision);
     if (plan->layout.kind == STENCIL_PASS_ON_CHIP)
-        /* For each launch: that of a step that is checked, and that of the others. */
+        /* A field on chip is read and written once per launch: two launches, the checked step and the others.
+         */
         return 2 * bytes / (double)stencil_sweep_passes(plan, problem).steps;
     return bytes / stencil_sweep_pass_steps(plan, problem);
 }
@@ -130,7 +131,7 @@ stencil_pass_work stencil_sweep_work(const stencil_plan *plan, const stencil_pro
     return all;
 }
 
-/* Adds what passes of so many steps make; one of a single step computes nothing twice. */
+/* Adds the work of passes of `steps` steps; a pass of one step has no redundant cells. */
 static void add_passes(stencil_pass_work *sum, const stencil_plan *plan, const stencil_problem *problem,
                        int64_t steps, int64_t count, bool checked) {
     const double once = (double)stencil_problem_updated_cells(problem) * (double)steps;

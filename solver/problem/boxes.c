@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Along the first axis that the box reaches out of: what is inside, then line by line what shows up outside,
- * from inside where it is there. */
+/* Fills a box along the first axis that it exceeds: the cells inside first, then each layer outside, copied
+ * from inside the box where that has the original. */
 stencil_status stencil_boxes_fill(const stencil_reader *reader, const stencil_mesh *mesh, stencil_array array,
                                   const stencil_box *box, const stencil_cells *to) {
     const stencil_box all = stencil_mesh_array(mesh), present = stencil_box_common(box, &all);
@@ -46,9 +46,9 @@ stencil_status stencil_field_create(stencil_field *field, const stencil_layout *
     return status;
 }
 
-/* A core takes a load for one of what it has just stored by the last 12 bits of both addresses, and waits. A
- * cell that stands at the same place of its page in both buffers is such a case, and so is its column in all
- * rows of a band where rows are whole pages apart. */
+/* 4K aliasing: a core takes a load for one of data that it just stored if the last 12 bits of both addresses
+ * are equal, and waits. This hits cells with the same page offset in both buffers, and whole columns where
+ * rows are whole pages apart. */
 stencil_status stencil_field_create_apart(stencil_field *field, const stencil_field *other,
                                           const char *what) {
     enum { PAGE_BYTES = 4096, LINE_BYTES = 128, APART_BYTES = PAGE_BYTES / 2 + LINE_BYTES };
@@ -79,7 +79,7 @@ stencil_status stencil_fields_read(void *context, stencil_array array, const ste
     return STENCIL_OK;
 }
 
-/* Cells of a slab at most: of so many rows of a box as fit. */
+/* Most cells of a slab: as many rows of a box as fit into the buffer. */
 static int64_t slab_cells(const stencil_box *box, int64_t cell_bytes) {
     const int64_t cells = STENCIL_SLAB_BYTES / cell_bytes;
     return cells > box->n[STENCIL_X] ? cells : box->n[STENCIL_X];

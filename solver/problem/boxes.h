@@ -1,28 +1,27 @@
-/* Boxes of cells, by which cells get into a run and out of it, so that nobody has to have all cells. */
+/* Input and output of cells in boxes, so that all cells never need to be in memory at once. */
 #pragma once
 
 #include "solver/parts/cut.h"
 
-/* Size, in bytes, of the blocks that slabs are read and written through; a row where that is more. */
+/* Bytes of the buffers through which slabs are read and written; one row where a row is larger. */
 #define STENCIL_SLAB_BYTES (INT64_C(64) << 20)
 
 typedef enum stencil_array {
-    STENCIL_ARRAY_U, /* the field; boxes of cells of /u, boundary cells included */
-    STENCIL_ARRAY_B, /* the source term as it is added in a step; boxes of updated cells */
+    STENCIL_ARRAY_U, /* the field /u, boundary cells included */
+    STENCIL_ARRAY_B, /* the source term as a step adds it, for updated cells only */
     STENCIL_ARRAY_COUNT
 } stencil_array;
 
-/* Access to the cells of a problem, in a file, memory or a run. `read` puts a box of them, counted from the
- * first updated cell, where the caller wants the first of them and the others, in the precision of the
- * problem. */
+/* Access to the cells of a problem in a file, in memory or in a run. `read` writes the cells of `box`, whose
+ * indices count from the first updated cell, to `to`, in the precision of the problem. */
 typedef struct stencil_reader {
     stencil_status (*read)(void *context, stencil_array array, const stencil_box *box,
                            const stencil_cells *to);
     void *context;
 } stencil_reader;
 
-/* Reads a box that may reach beyond the ends of the problem, along periodic and mirrored axes: there what
- * those show. */
+/* Reads a box that may reach beyond the ends of periodic and mirrored axes, where it gets the wrapped or
+ * mirrored cells. Errors: those of the reader. */
 stencil_status stencil_boxes_fill(const stencil_reader *reader, const stencil_mesh *mesh, stencil_array array,
                                   const stencil_box *box, const stencil_cells *to);
 
@@ -33,33 +32,35 @@ typedef struct stencil_field {
     void *memory; /* the allocation around them, owned */
 } stencil_field;
 
-/* A zeroed field; NO_MEMORY with need and have. `what` names it in the message. */
+/* Creates a zeroed field. Errors: NO_MEMORY, whose message names `what` with the bytes needed and available.
+ */
 stencil_status stencil_field_create(stencil_field *field, const stencil_layout *layout, const char *what);
-/* Creates a field that one sweep writes while it reads `other`: half a page apart from it, zeroed, of its
- * layout. NO_MEMORY. Swap fields, not their data. */
+/* Creates a zeroed field of the layout of `other`, for sweeps that read one of the two and write the other.
+ * Their addresses differ by half a page, so swap the fields, not their data. Errors: NO_MEMORY. */
 stencil_status stencil_field_create_apart(stencil_field *field, const stencil_field *other, const char *what);
 void stencil_field_destroy(stencil_field *field);
 /* Cells of a field, from the first updated one on. */
 stencil_cells stencil_field_cells(const stencil_field *field);
 
-/* Fields in memory as those of a problem: `read` of a stencil_reader, whose context they are. */
+/* The fields of a problem in memory: the context of a stencil_reader whose `read` is stencil_fields_read().
+ */
 typedef struct stencil_fields {
     const stencil_field *u, *b; /* b may be NULL where there is no source */
 } stencil_fields;
 stencil_status stencil_fields_read(void *context, stencil_array array, const stencil_box *box,
                                    const stencil_cells *to);
 
-/* Reader and extents by which boxes are gone over slab by slab. */
+/* The source and extents of a visit of a box slab by slab. */
 typedef struct stencil_slabs {
     const stencil_reader *from;
     const stencil_mesh *mesh;
     stencil_array array;
-    int64_t around[3];  /* cells more on each side of a slab */
-    int64_t cell_bytes; /* that the reader gives; 0: as the mesh says */
+    int64_t around[3];  /* extra cells on each side of a slab */
+    int64_t cell_bytes; /* bytes of a cell from the reader; 0: those of the mesh's precision */
 } stencil_slabs;
 
-/* Reads a box in array order, a slab of whole rows after the other, and calls visit for each. NO_MEMORY; what
- * the reader or visit fail with. */
+/* Reads a box in array order in slabs of whole rows, and calls `visit` for each slab. Errors: NO_MEMORY;
+ * those of the reader and of `visit`. */
 typedef stencil_status stencil_slab_visitor(void *context, const stencil_box *slab,
                                             const stencil_cells *cells);
 stencil_status stencil_slabs_visit(const stencil_slabs *slabs, const stencil_box *box,
@@ -68,8 +69,8 @@ stencil_status stencil_slabs_visit(const stencil_slabs *slabs, const stencil_box
 /* Bytes of a slab of the cells of /u. */
 int64_t stencil_slab_bytes(const stencil_mesh *mesh);
 
-/* The part of the cells of u that are subnormal numbers, by their bits: of all cells where there are up to
- * some millions, else of as many in rows from all over the field. NO_MEMORY; what the reader fails with. */
+/* Sets *share to the fraction of the cells of u that are subnormal numbers: of all cells up to some millions,
+ * else of a sample of as many in rows across the field. Errors: NO_MEMORY; those of the reader. */
 stencil_status stencil_boxes_subnormal(const stencil_reader *from, const stencil_mesh *mesh, double *share);
 
 /* The largest absolute value of n cells (z, y, x); infinite or NaN values count as they do in fmax(). */
@@ -78,5 +79,5 @@ double stencil_cells_largest(const stencil_cells *cells, const int64_t n[3]);
 /* Multiplies n cells (z, y, x) by 2^exponent. */
 void stencil_cells_scale(const stencil_cells *cells, const int64_t n[3], int exponent);
 
-/* Index (z, y, x) of the first of n cells that is NaN or infinite; false when all are finite. */
+/* Finds the index (z, y, x) of the first of n cells that is NaN or infinite; false when all are finite. */
 bool stencil_cells_find_nonfinite(const stencil_cells *cells, const int64_t n[3], int64_t found[3]);

@@ -31,8 +31,8 @@ stencil_status stencil_accelerate_parse(const char *text, int64_t *length) {
     return STENCIL_OK;
 }
 
-/* The smallest power of two that is not below the cells of the longest axis, of fixed ones where there are
- * any. */
+/* The default length of a cycle: the least power of two >= the cells of the longest axis, of the longest
+ * fixed axis if any axis is fixed. */
 static int64_t suitable_length(const stencil_problem *problem, bool fixed) {
     int64_t longest = 2, length = 2;
     for (int axis = STENCIL_AXES - problem->rank; axis < STENCIL_AXES; axis++)
@@ -43,8 +43,8 @@ static int64_t suitable_length(const stencil_problem *problem, bool fixed) {
     return length;
 }
 
-/* A number of 24 bits, next to x on the side of `way`: in all others the sines of two libraries may differ.
- */
+/* Rounds x to a 24-bit number in the direction of the sign of `way`, which removes differences between the
+ * sines of two C libraries. */
 static double outwards(double x, double way) {
     const float near = (float)x;
     return (way < 0 ? near > x : near < x) ? nextafterf(near, (float)(way * INFINITY)) : near;

@@ -7,11 +7,11 @@
  *
  * Roots near a have an omega in the thousands, which blows up whatever oscillates; others take it back, so a
  * field in mid-cycle is no approximation of anything. What rounding errors of a step go through is the
- * product of all factors behind it: in the order of Lebedev and Finogenov (USSR Comput. Math. Math. Phys. 11,
- * 1971) that stays small. M is a power of two, and from the order of M/2 roots each i becomes the pair i, M +
- * 1 - i. Root 1 is that nearest to a: in each pair the step with the large omega, whose own rounding errors
- * are as large, comes first, and the one that smooths follows. The other way round, residuals ended 5 to 30
- * times higher. */
+ * product of the factors of all later steps: in the order of Lebedev and Finogenov (USSR Comput. Math. Math.
+ * Phys. 11, 1971) that stays small. M is a power of two, and from the order of M/2 roots each i becomes the
+ * pair i, M + 1 - i. Root 1 is that nearest to a: in each pair the step with the large omega, whose own
+ * rounding errors are as large, comes first, and the one that smooths follows. The other way round, residuals
+ * ended 5 to 30 times higher. */
 #pragma once
 
 #include "solver/problem/problem.h"
@@ -31,10 +31,10 @@ double stencil_cycle_omega(const stencil_problem *problem, int64_t step);
 /* Omega of the last step of a cycle: that step's change divided by it is a residual. */
 double stencil_cycle_omega_last(const stencil_problem *problem);
 
-/* Weights and source factor of the step that follows `step` steps. */
+/* Weights and source factor of the step after `step` steps. */
 stencil_step_weights stencil_cycle_step(const stencil_problem *problem, int64_t step);
 
-/* The first end of a cycle that is not before `step`; INT64_MAX for one that no step reaches. */
+/* The first step >= `step` that ends a cycle; INT64_MAX if that overflows. */
 int64_t stencil_cycle_end(const stencil_problem *problem, int64_t step);
 
 /* Factor by which a cycle shrinks the residual at its end at least; NaN without acceleration. */

@@ -5,7 +5,7 @@
 
 #include "solver/problem/spectrum.h"
 
-/* A pass over the updated cells, slab by slab. */
+/* A visit of all updated cells, slab by slab. */
 typedef struct pass pass;
 struct pass {
     const stencil_problem *problem;
@@ -50,7 +50,7 @@ typedef struct sums {
     double sum[SUMS], largest_r, largest_u, largest_b, largest_term;
 } sums;
 
-/* A pass that sums up. */
+/* A visit of all updated cells that computes sums. */
 typedef struct cells {
     pass pass; /* the first member: what its `take` gets is this */
     double weight[3], scale;
@@ -95,7 +95,7 @@ static void add_sums(sums *to, const sums *from) {
 /* Shares of rows. Sums go row by row, then by shares: the same for any number of threads, and of slabs. */
 enum { SHARES = 4096 };
 
-/* Adds those rows of a share that the slab holds, behind the rows of earlier slabs. */
+/* Adds the rows of a share that are in the slab to the sums of the share's earlier rows. */
 static void add_share(const cells *c, int64_t share, sums *s) {
     const stencil_box *box = &c->pass.box;
     const int64_t ny = c->pass.problem->n[STENCIL_Y], rows = c->pass.problem->n[STENCIL_Z] * ny;
@@ -255,14 +255,14 @@ stencil_error_bound stencil_error_bound_of(const stencil_problem *problem, const
         .known = true, .absolute = absolute, .relative = whole > 0 ? absolute / whole : 0.0};
 }
 
-/* A pass that looks for lost changes. */
+/* A visit of all updated cells that finds changes lost to rounding. */
 typedef struct loss {
     pass pass; /* the first member, as above */
     int32_t offset[STENCIL_POINTS_MAX][3];
     stencil_lost lost;
 } loss;
 
-/* The change of a cell; 0 where it is not more than rounding. */
+/* The change of a cell in a step; 0 where rounding of doubles explains it. */
 static double lost_change(const loss *l, int64_t at, double b) {
     const stencil_problem *problem = l->pass.problem;
     const stencil_cells *u = &l->pass.u;

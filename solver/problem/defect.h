@@ -19,7 +19,7 @@ typedef struct stencil_defect {
                         roundings that a term goes through, those of its weight included, plus the rounding
                         of b to the precision of the field */
 } stencil_defect;
-/* Goes over the cells slab by slab. NO_MEMORY, what the reader fails with. */
+/* Computes the defect of a field slab by slab. Errors: NO_MEMORY; those of the reader. */
 stencil_status stencil_defect_of(const stencil_problem *problem, const stencil_reader *from,
                                  stencil_defect *defect);
 
@@ -38,14 +38,14 @@ stencil_error_bound stencil_error_bound_of(const stencil_problem *problem, const
 /* A bound on the relative error from which on a field is no approximation of the solution any more. */
 #define STENCIL_UNSOLVED 0.1
 
-/* The state before the first step. */
+/* What is known of a relaxation before its first step. */
 typedef struct stencil_outlook {
     double first; /* what rtol will be relative to, see stencil_stop, but for rounding */
     double size; /* of the solution at least, in the root mean square: that of its part in the slowest mode */
     double source_mean; /* of f/S */
     bool unsolvable;    /* no axis is fixed and the source has a mean other than 0: there is no solution */
 } stencil_outlook;
-/* Goes over the cells as stencil_defect_of() does. */
+/* Computes the outlook slab by slab. Errors: NO_MEMORY; those of the reader. */
 stencil_status stencil_outlook_of(const stencil_problem *problem, const stencil_reader *from,
                                   stencil_outlook *outlook);
 
@@ -55,8 +55,8 @@ typedef struct stencil_lost {
     double change; /* the largest one that is more than the rounding of doubles; 0: none is */
     double value;  /* of u in that cell */
 } stencil_lost;
-/* Any problem; u' = u for all cells in the precision of the run. Goes over the cells as stencil_defect_of()
- * does. */
+/* Finds the lost change, for any problem whose step leaves all cells as they are in the precision of the run.
+ * Errors: NO_MEMORY; those of the reader. */
 stencil_status stencil_lost_of(const stencil_problem *problem, const stencil_reader *from,
                                stencil_lost *lost);
 

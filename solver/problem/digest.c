@@ -17,7 +17,7 @@ static inline __attribute__((always_inline)) uint64_t mix(uint64_t z) {
     return z ^ (z >> 31);
 }
 
-/* Cells that follow each other in memory and in the array, the first one with the number `first`. */
+/* Adds cells that are contiguous in memory and in the array, where the first cell has the number `first`. */
 static inline __attribute__((always_inline)) stencil_digest row_of(const void *values, size_t bytes,
                                                                    int64_t count, uint64_t first) {
     uint64_t sum = 0, second = 0;

@@ -21,7 +21,7 @@ stencil_way stencil_buffer_way(const stencil_buffers *buffers, const stencil_hal
                          stencil_cells_from(&to, transfer->to_box.first)};
 }
 
-/* Updated cell (0, 0, 0) of an array of a part; NULL where there is none. */
+/* Address of updated cell (0, 0, 0) in an array of a part; NULL if the part has no such array. */
 static void *interior(const stencil_buffers *buffers, int part, int buffer) {
     static const int64_t own[3] = {0, 0, 0};
     void *const at = buffers->at[part][buffer];
@@ -98,9 +98,9 @@ void stencil_domain_swap(stencil_domain *domain) {
         domain->u[k] = domain->image[STENCIL_HERE][k];
 }
 
-/* Finds the cells of part `from` that part `to` has in a direction (-1, 0, 1 per axis); returns false where
- * there are none. Along an axis of direction 0 the box has all that both parts have there: at sides where no
- * other part is, their ghost cells go along. */
+/* Finds the cells of part `from` that are ghost cells of part `to` in a direction (-1, 0, 1 per axis); false:
+ * there are none. Along an axis of direction 0 the box is the common extent of both parts, with ghost cells
+ * at sides without another part. */
 static bool find_one(const stencil_cut *cut, stencil_halo_transfer *t, const int direction[3]) {
     const stencil_box from = stencil_cut_box(cut, t->from), to = stencil_cut_box(cut, t->to);
     if (t->from == t->to || stencil_cut_beyond(cut, t->to, direction) != t->from)

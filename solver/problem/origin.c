@@ -25,7 +25,7 @@ static stencil_status compare(const stencil_problem *problem, const stencil_read
         *arrays = STENCIL_ORIGIN_UNKNOWN;
         return STENCIL_OK;
     }
-    /* A run writes all of them. */
+    /* A run writes all attributes of the origin or none. */
     *arrays = STENCIL_ORIGIN_LOST;
     if (!has_u || has_b != source || spec->fingerprint[0] == '\0')
         return STENCIL_OK;

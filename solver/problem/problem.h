@@ -1,5 +1,5 @@
-/* A problem as its author states it, and ready to be solved: then everything that the first leaves open is
- * decided, but for the cells, which a reader has (boxes.h). */
+/* A problem as its author states it (stencil_spec), and resolved (stencil_problem): with all choices made,
+ * but without cells, which a stencil_reader provides (boxes.h). */
 #pragma once
 
 #include "kernels/residual.h"
@@ -16,14 +16,14 @@ typedef enum stencil_kind {
 
 typedef enum stencil_source {
     STENCIL_SOURCE_NONE,
-    STENCIL_SOURCE_B, /* dataset /b: added as it is */
+    STENCIL_SOURCE_B, /* dataset /b: added unscaled in each step */
     STENCIL_SOURCE_F, /* dataset /f: right-hand side of poisson, scaled by resolve */
     STENCIL_SOURCE_Q, /* dataset /q: rate of heat, value per time, scaled by resolve */
     STENCIL_SOURCE_COUNT
 } stencil_source;
 
 /* Names as they stand in files and options ("laplace", "fixed", "l2", …), indexed by the
- * enumerations, NULL behind the last one; kind NONE has the name "". */
+ * enumerations, NULL after the last name; kind NONE has the name "". */
 extern const char *const stencil_kind_names[STENCIL_KIND_COUNT + 1];
 extern const char *const stencil_boundary_names[STENCIL_BOUNDARY_COUNT + 1];
 extern const char *const stencil_norm_names[STENCIL_NORM_COUNT + 1];
@@ -32,8 +32,8 @@ enum { STENCIL_FINGERPRINT_CHARS = 17, STENCIL_DIGEST_CHARS = 33 };
 
 /* Statement of a problem by an input file's attributes and the command line, before anything is derived. The
  * reader fills it, options override it, stencil_problem_resolve() turns it into a problem, and the writer
- * stores it again. Everything per axis is in array order: (y, x) or (z, y, x). Zero-initialise with
- * stencil_spec_init(). "Not given" is written beside each field. */
+ * stores it again. Lists per axis are in array order: (y, x) or (z, y, x). Initialise with
+ * stencil_spec_init(). Each member's comment has its value for "not given". */
 enum { STENCIL_FIELD_MAX = 64 };
 
 typedef struct stencil_spec {
@@ -43,43 +43,43 @@ typedef struct stencil_spec {
     stencil_precision precision;           /* of the fields and of the arithmetic */
     char stencil[32];                      /* name of a point set; "" not given */
     int offset_count;                      /* 0: not given */
-    int32_t offset[STENCIL_POINTS_MAX][3]; /* `rank` entries used each, any order */
+    int32_t offset[STENCIL_POINTS_MAX][3]; /* points in any order, `rank` entries used of each */
     int weight_count;                      /* 0: not given */
-    double weight[STENCIL_POINTS_MAX];     /* beside `offset`, or in the ascending order of `stencil` */
+    double weight[STENCIL_POINTS_MAX]; /* in the order of `offset`, or in the ascending order of `stencil` */
     stencil_kind kind;
-    int boundary_count; /* 0 (fixed everywhere), 1 (one for all axes) or rank */
+    int boundary_count; /* 0 (fixed on all axes), 1 (one boundary for all axes) or rank */
     stencil_boundary boundary[3];
-    int spacing_count; /* 0 (1.0 everywhere), 1 or rank */
+    int spacing_count; /* 0 (1.0 on all axes), 1 (one spacing for all axes) or rank */
     double spacing[3];
     double omega;        /* NaN: not given (1) */
     char accelerate[24]; /* "none", "chebyshev", "chebyshev:M", see cycle.h; "" not given (none) */
     double diffusivity;  /* NaN: not given (1) */
     double dt;           /* NaN: not given (the largest stable one) */
     int64_t steps;       /* -1: not given */
-    double time_end;     /* of heat, in place of steps: the physical time to reach; NaN: not given */
-    double rtol, atol;   /* of the stop rule, see stencil_stop; NaN: not given */
+    double time_end;     /* physical time to reach, for heat in place of `steps`; NaN: not given */
+    double rtol, atol;   /* tolerances of the stop rule, see stencil_stop; NaN: not given */
     stencil_norm norm;
     int64_t check_every; /* 0: not given */
     stencil_source source;
-    /* Records that earlier runs have left in the file; -1, NaN and "": none. */
+    /* Records of earlier runs in the file; -1, NaN, "": no such record. */
     int64_t steps_total;                         /* steps from the problem's start to /u */
-    int64_t checked_every;                       /* check_every of the file itself, 0: not given */
+    int64_t checked_every;                       /* check_every as the file has it; 0: not given */
     double residual_first;                       /* see stencil_stop */
     double time, time_first;                     /* physical time of /u, and of the problem's start */
     int64_t plain_from;                          /* see stencil_origin */
-    char fingerprint[STENCIL_FINGERPRINT_CHARS]; /* of the problem that those steps were made of */
-    char digest_u[STENCIL_DIGEST_CHARS];         /* of /u as they left it, see digest.h */
-    char digest_b[STENCIL_DIGEST_CHARS];         /* of the source term that they read */
+    char fingerprint[STENCIL_FINGERPRINT_CHARS]; /* fingerprint of the problem that earlier runs solved */
+    char digest_u[STENCIL_DIGEST_CHARS];         /* digest of /u as earlier runs left it, see digest.h */
+    char digest_b[STENCIL_DIGEST_CHARS];         /* digest of the source term that earlier runs read */
 } stencil_spec;
 
 void stencil_spec_init(stencil_spec *spec);
 
-/* Entry of a per-axis list in array order for an axis (STENCIL_Z, …); z of a 2D problem has none (-1). */
+/* Index of an axis (STENCIL_Z, …) in a per-axis list in array order; -1 for z of a 2D problem. */
 static inline int stencil_list_index(int rank, int axis) {
     return axis - (STENCIL_AXES - rank);
 }
 
-/* The name of the field in files, for messages: "/u", unless the spec has another one. */
+/* The name of the field in files, for messages: "/u", unless spec->field names another dataset. */
 const char *stencil_spec_field(const stencil_spec *spec);
 
 /* Distance of grid points along an axis (STENCIL_Z, …), 1 where nothing is given; and the sum of 2/h^2 over
@@ -96,42 +96,42 @@ double stencil_spec_dt_largest(const stencil_spec *spec);
  * first the residual of step 1, for problem poisson the larger of it and the norm of (omega / S) f. Since
  * u' - u shrinks with h^2 and omega, atol alone says nothing about the error of u. */
 typedef struct stencil_stop {
-    int64_t steps;      /* at the latest after this many steps */
-    bool steps_default; /* nobody gave that number */
+    int64_t steps;      /* the run ends after this many steps at the latest */
+    bool steps_default; /* `steps` is the default, not given by the author */
     double rtol, atol;  /* NaN: no such criterion */
     stencil_norm norm;
-    int64_t check_every; /* the residual is checked every so many steps and after the last one; >= 1 */
-                         /* Both numbers are whole cycles of an accelerated problem. */
+    int64_t check_every; /* steps between residual checks, >= 1; the last step is checked, too */
+                         /* `steps` and `check_every` are whole cycles of an accelerated problem. */
 } stencil_stop;
 
 /* Tells whether a run ends on its residual at all. */
 bool stencil_stop_has_criterion(const stencil_stop *stop);
 
-/* Tells whether a file's arrays are those of the steps that it counts, see origin.h. */
+/* Whether a file's arrays are those that its recorded steps left, see origin.h. */
 typedef enum stencil_origin_arrays {
-    STENCIL_ORIGIN_UNCHECKED, /* nobody has looked, or it counts no steps */
+    STENCIL_ORIGIN_UNCHECKED, /* not checked, or the file records no steps */
     STENCIL_ORIGIN_SAME,
-    STENCIL_ORIGIN_UNKNOWN, /* it has no digests, as results of version 0.2.0: taken for the same */
+    STENCIL_ORIGIN_UNKNOWN, /* the file has no digests, like results of version 0.2.0: taken for the same */
     STENCIL_ORIGIN_OTHER_U,
     STENCIL_ORIGIN_OTHER_SOURCE,
     STENCIL_ORIGIN_OTHER_BOTH,
-    STENCIL_ORIGIN_LOST /* it has some of the attributes that tell, not all of them */
+    STENCIL_ORIGIN_LOST /* the file has some of the digest attributes, not all of them */
 } stencil_origin_arrays;
 
-/* Beginning of a run: what earlier runs of the same problem have done to the field that it is given. */
+/* The start of a run: what earlier runs of the same problem did to its initial field. */
 typedef struct stencil_origin {
-    int64_t steps;         /* made before; 0: the field holds initial values */
-    double residual_first; /* NaN: not known */
+    int64_t steps;         /* steps of earlier runs; 0: the field holds initial values */
+    double residual_first; /* residual of step 1; NaN: not known */
     double time_first;     /* physical time of the problem's start */
-    int64_t check_every;   /* of those runs */
-    int64_t plain_from;    /* steps before the last stretch of an accelerated problem; -1: none was made */
-    bool recounted;        /* the file's steps were made of another problem, and do not count */
+    int64_t check_every;   /* check_every of the earlier runs */
+    int64_t plain_from;    /* steps before an accelerated problem's last, plain cycle; -1: not reached */
+    bool recounted;        /* the file's steps belong to another problem and do not count */
     stencil_origin_arrays arrays;
-    stencil_history history; /* so far, filled by the reader */
-    bool last_is_extra;      /* its last step was checked only because that run ended there */
+    stencil_history history; /* checked residuals of earlier runs, filled by the file's reader */
+    bool last_is_extra;      /* the last entry of `history` was checked only because a run ended there */
 } stencil_origin;
 
-/* Steps of a run whose author gave none: with a criterion and without. */
+/* Defaults: steps of a run with a criterion, steps of a run without, steps between residual checks. */
 #define STENCIL_STEPS_DEFAULT_CRITERION INT64_C(10000000)
 #define STENCIL_STEPS_DEFAULT           INT64_C(1000)
 #define STENCIL_CHECK_EVERY_DEFAULT     INT64_C(100)
@@ -139,41 +139,42 @@ typedef struct stencil_origin {
 /* Weights of a step, rounded to the problem's precision before use. A step ends with fma(source_factor, b,
  * sum). */
 typedef struct stencil_step_weights {
-    double weight[STENCIL_POINTS_MAX]; /* of all points of the shape, ascending */
+    double weight[STENCIL_POINTS_MAX]; /* weights of all points of the shape, ascending */
     double source_factor;
 } stencil_step_weights;
 
-/* Steps whose weights differ, over and over: the step that follows s steps, counted from the problem's start,
- * is the one at s % length; stencil_cycle_step() says what it does. */
+/* A repeated sequence of steps with different weights: the step after s steps since the problem's start has
+ * the weights of entry s % length, which stencil_cycle_step() returns. */
 typedef struct stencil_cycle {
     int length;                        /* 1: all steps are alike, with the problem's weights */
-    double least, most;                /* of an accelerated problem: eigenvalues, see cycle.h */
-    const stencil_step_weights *given; /* [length], borrowed: any weights instead of those; NULL: none */
+    double least, most;                /* eigenvalues a and b of an accelerated problem, see cycle.h */
+    const stencil_step_weights *given; /* [length], borrowed: weights in place of Chebyshev's; NULL: none */
 } stencil_cycle;
 
 /* Arrays per axis are in (z, y, x) here, whatever the rank; a 2D problem has one plane, radius 0 in z. */
 typedef struct stencil_problem {
-    stencil_spec spec; /* what it was made from, with the effective values filled in (kept for the output) */
+    stencil_spec spec; /* the spec of the problem with effective values filled in, kept for the output */
     int rank;
     stencil_precision precision;
-    const stencil_shape *shape;        /* compiled point set that it runs on */
+    const stencil_shape *shape;        /* compiled point set that includes all points given */
     double weight[STENCIL_POINTS_MAX]; /* of all points of `shape`, ascending; 0 for points not given.
                                           Rounded to `precision` before use. */
-    stencil_cycle cycle;               /* of steps that have others */
+    stencil_cycle cycle;               /* sequence of step weights; length 1: `weight` in all steps */
     int64_t extent[3];                 /* cells of /u */
     int64_t n[3];                      /* updated cells: extent less the boundary cells of fixed axes */
-    int64_t radius[3];                 /* of the points given, per axis */
+    int64_t radius[3];                 /* reach of the points given, per axis */
     int64_t first[3]; /* interior index of the array's first cell: -radius on fixed axes, else 0 */
     stencil_boundary boundary[3];
     double
         source_scale; /* b[i] = (T)(source_scale * (double)f[i]) for SOURCE_F and SOURCE_Q; 1 for SOURCE_B */
     stencil_stop stop;
     stencil_origin origin;
-    char fingerprint[STENCIL_FINGERPRINT_CHARS]; /* hexadecimal, of all that decides what a step does */
-    stencil_layout layout;                       /* of a buffer that holds all cells */
+    char fingerprint[STENCIL_FINGERPRINT_CHARS]; /* hexadecimal hash of all that decides the result of a step
+                                                  */
+    stencil_layout layout;                       /* layout of a buffer that holds all cells */
 } stencil_problem;
 
-/* Decides everything from `spec`; allocates nothing.
+/* Resolves `spec` into a problem; allocates nothing.
  *  laplace, poisson: -div grad u = f (f = 0) by Jacobi relaxation on the radius-1 star:
  *    S = sum over axes of 2/h^2; w_centre = 1 - omega; w_neighbour = omega / h^2 / S; b = (omega / S) * f.
  *    With accelerate these are the weights at omega = 1, of which cycle.h makes those of each step.
@@ -182,14 +183,14 @@ typedef struct stencil_problem {
  *    With time_end a dt that is not given is the largest stable one of which a whole number makes the time up
  * to then, and the run has that number of steps; with a dt that is given, as many as do not lead past
  * time_end. All of it in double, in the order written (axes z, y, x). BAD_DATA for contradictions, wrong
- * lengths, points that fit no shape, unstable dt, too small extents. */
+ * lengths, points that fit no shape, unstable dt, extents that are too small. */
 stencil_status stencil_problem_resolve(stencil_problem *problem, const stencil_spec *spec);
 
-/* The steps up to time_end, into stop.steps; they count from the problem's start, whoever made them. Part of
- * stencil_problem_resolve(); again where the start is another one since. BAD_DATA. */
+/* Sets stop.steps to the steps up to time_end, counted from the problem's start over all runs. Part of
+ * stencil_problem_resolve(); to be called again after a change of the start. Errors: BAD_DATA. */
 stencil_status stencil_problem_resolve_time(stencil_problem *problem);
 
-/* Mesh that can be cut into parts, whose ghost cells last for `depth` steps. */
+/* The mesh of a problem for a cut into parts whose ghost cells are exchanged every `depth` steps. */
 stencil_mesh stencil_problem_mesh(const stencil_problem *problem, int depth);
 
 /* Frees the history of earlier runs; NULL-safe. */
@@ -204,7 +205,7 @@ bool stencil_problem_relaxes(const stencil_problem *problem);
 /* Tells whether steps add a source term. */
 bool stencil_problem_has_source(const stencil_problem *problem);
 
-/* Arrays that a run has: two buffers that take turns and, with a source, its term. */
+/* Number of arrays of a run: two alternating buffers of u and, with a source, its term. */
 int stencil_problem_arrays(const stencil_problem *problem);
 
 /* Number of updated cells. */

@@ -77,7 +77,7 @@ static stencil_status check_spacing(const stencil_spec *spec) {
 /* A number of steps that the library still counts exactly. */
 static const double most_steps = 1e15;
 
-/* Until time_end, in equal steps as long as stability allows. */
+/* Chooses dt so that equal steps, as long as stability allows, reach time_end. */
 static stencil_status divide_time(stencil_spec *spec, double largest) {
     const double start = isnan(spec->time) ? 0.0 : spec->time, span = spec->time_end - start;
     double count = fmax(1.0, floor(span / largest));
@@ -153,7 +153,8 @@ static stencil_status points_from_kind(points *p, stencil_spec *spec, double *so
     return STENCIL_OK;
 }
 
-/* The smallest compiled set that holds all points; weights of the others are 0. */
+/* Finds the smallest compiled point set that contains all given points; the weights of its other points are
+ * 0. */
 static stencil_status choose_shape(stencil_problem *problem, const points *p) {
     problem->shape = NULL;
     for (int s = 0; s < STENCIL_SHAPE_COUNT; s++) {
@@ -185,7 +186,7 @@ static stencil_status check_weights(const stencil_problem *problem, const points
     return STENCIL_OK;
 }
 
-/* Boundaries, radius, interior and layout. */
+/* Resolves the boundaries, radius, updated cells and layout of a problem. */
 static stencil_status resolve_extent(stencil_problem *problem, const points *p) {
     static const char *const axis_name[] = {"z", "y", "x"};
     const stencil_spec *spec = &problem->spec;
@@ -263,7 +264,7 @@ static void make_fingerprint(stencil_problem *problem) {
     snprintf(problem->fingerprint, sizeof problem->fingerprint, "%016" PRIx64, hash);
 }
 
-/* Steps that the file counts are this problem's, unless they were made of another one. */
+/* Takes over the steps recorded in the file, unless its fingerprint is that of another problem. */
 static void resolve_origin(stencil_problem *problem) {
     const stencil_spec *spec = &problem->spec;
     stencil_origin *origin = &problem->origin;

@@ -19,7 +19,7 @@ const char *const stencil_reason_names[STENCIL_REASON_COUNT] = {
     [STENCIL_REASON_CONVERGED_PRECISION] = "converged_precision",
 };
 
-/* Part of r that a step adds to u; heat is a relaxation, too, with omega = alpha dt S. */
+/* Factor of r that a step adds to u; heat counts as a relaxation with omega = alpha dt S. */
 static double damping(const stencil_problem *problem) {
     const stencil_spec *spec = &problem->spec;
     return spec->kind == STENCIL_KIND_HEAT ? spec->diffusivity * spec->dt * stencil_spec_diagonal(spec)
@@ -106,12 +106,13 @@ static bool shows_rounding(const stencil_problem *problem, const stencil_history
     return left <= 0.5 && history->residual[i] > (i > 0 ? sqrt(left) : left) * before;
 }
 
-/* The part of the first residual that is asked for, or that the precision resolves, if that is more. */
+/* The fraction of the first residual that is asked for, or that the precision resolves, whichever is larger.
+ */
 static double part_asked(const stencil_problem *problem, double first, double threshold) {
     return fmax(threshold / first, problem->precision == STENCIL_FLOAT64 ? 0x1p-53 : 0x1p-24);
 }
 
-/* Tells whether the cycles that are made would be enough in exact arithmetic. */
+/* Tells whether the completed cycles would meet the criterion in exact arithmetic. */
 static bool cycles_suffice(const stencil_problem *problem, double cycles, double first, double threshold) {
     return pow(stencil_cycle_contraction(problem), cycles) <= part_asked(problem, first, threshold);
 }
@@ -141,7 +142,7 @@ bool stencil_turns_plain(const stencil_problem *problem, const stencil_history *
            (step % window == 0 && stencil_stagnated(history, window, step));
 }
 
-/* Part of the mode with alternating signs that a step leaves; 0 where the boundary has no such mode. */
+/* Factor of the mode with alternating signs in a step; 0 where the boundary excludes that mode. */
 static double checkerboard_factor(const stencil_problem *problem) {
     int32_t offset[STENCIL_POINTS_MAX][3];
     double factor = 0.0;
@@ -185,7 +186,7 @@ int64_t stencil_intake_bytes(const stencil_problem *problem) {
     return wants_partials(problem) ? stencil_values_bytes(stencil_partial_count(problem->n)) : 0;
 }
 
-/* A partial sum, of the terms of a residual with 0 as the old value. */
+/* A partial sum of the source term, computed like one of a residual whose old values are 0. */
 static double source_partial(const stencil_cells *b, int64_t at, int64_t count, stencil_norm norm) {
     double term[STENCIL_PARTIAL_CELLS] = {0};
     for (int64_t i = 0; i < STENCIL_PARTIAL_CELLS && i < count; i++) {

@@ -1,6 +1,6 @@
-/* Rules that decide the end of a run and what it means: what reading tells of the cells, how far a relaxation
- * is from its solution, how many steps it takes, and why a residual no longer falls. Everything but the first
- * is about problems laplace and poisson unless it says otherwise. The spectrum is that of spectrum.h. */
+/* Rules for the end of a run and its interpretation: findings while the cells are read, the distance of a
+ * relaxation from its solution, the number of steps it takes, and why a residual no longer falls. All but the
+ * findings are for problems laplace and poisson unless stated. The spectrum is that of spectrum.h. */
 #pragma once
 
 #include "kernels/sweep.h"
@@ -9,51 +9,54 @@
 /* "fixed_point", "converged_rtol", "steps", … as in the enumeration. */
 extern const char *const stencil_reason_names[STENCIL_REASON_COUNT];
 
-/* Factor by which a step shrinks the error at least, max |1 - omega lambda| over the spectrum; 1 or more: it
- * need not shrink at all. */
+/* Bound on the factor by which a step multiplies the error, max |1 - omega lambda| over the spectrum; 1 or
+ * more: the error need not shrink. */
 double stencil_contraction(const stencil_problem *problem);
 
-/* Steps after which the residual is rtol times the first one at the latest; INFINITY: perhaps never; NaN: not
- * known (other weights, no rtol). */
+/* Bound on the steps until the residual is rtol times the first residual; INFINITY: perhaps never; NaN: not
+ * known (problems other than laplace and poisson, no rtol). */
 double stencil_predicted_steps(const stencil_problem *problem);
 
 /* Why a residual no longer falls. */
 typedef enum stencil_stagnation {
     STENCIL_STAGNATION_NONE,
-    STENCIL_STAGNATION_GROWTH,       /* it grows: the iteration is unstable */
+    STENCIL_STAGNATION_GROWTH,       /* the residual grows: the iteration is unstable */
     STENCIL_STAGNATION_CHECKERBOARD, /* the mode with alternating signs is not damped */
     STENCIL_STAGNATION_SOURCE,       /* no axis is fixed and the source has a mean: there is no solution */
-    STENCIL_STAGNATION_ROUNDING,     /* the precision resolves no less */
+    STENCIL_STAGNATION_ROUNDING,     /* the precision resolves no smaller residual */
     STENCIL_STAGNATION_MODE          /* some mode of these weights neither shrinks nor grows */
 } stencil_stagnation;
 
-/* Steps of the windows over which stagnation is judged, a multiple of check_every; INT64_MAX: it is not.
+/* Steps of the windows over which stagnation is judged, a multiple of check_every; INT64_MAX: never judged.
  *
- * Symmetric weights make the l2 norms of residuals log-convex in the step: once they do not fall, they never
- * will; of accelerated problems that is so for ends of cycles. The largest change may stand still for as long
- * as the boundary's influence travels, but after k steps it is at most sqrt(cells) * contraction^k times what
- * it was: known for laplace, poisson and heat, whose spectrum is known. Residuals of other weights may rise
- * first, and nobody knows for how long. */
+ * Symmetric weights make the l2 norms of residuals log-convex in the step: norms that have stopped falling
+ * never fall again; in accelerated problems this holds at the ends of cycles. The maximum norm may stand
+ * still while the boundary's influence travels, but after k steps it is at most sqrt(cells) * contraction^k
+ * times its value before, for laplace, poisson and heat, whose spectrum is known. Residuals of other weights
+ * may rise first, for an unknown number of steps. */
 int64_t stencil_stagnation_window(const stencil_problem *problem);
 
 /* Tells whether the residuals of checked steps up to `step`, the end of a window, have stopped falling: the
- * smallest of the last window is not under that of the window before by one part in 2^30. Any problem. */
+ * least residual of the last window is not below that of the window before by one part in 2^30. Any problem.
+ */
 bool stencil_stagnated(const stencil_history *history, int64_t window, int64_t step);
 
-/* Tells whether an accelerated problem turns to its last stretch, a cycle of plain steps, at the last entry
- * of the history: follows from the history, its first residual and the limit alone, so that every run and
- * `verify` turn at the same step. It does where the cycles that are made leave as little of the error in
- * exact arithmetic as was asked for (or as the precision resolves), while the residual falls less than that
- * arithmetic has it fall at least, and where it stagnates: what is left is rounding, most of which plain
- * steps take away. `threshold`: of the residual. */
+/* Tells whether an accelerated problem switches to its last phase, a cycle of plain steps, at the last entry
+ * of the history. The answer depends on the history, its first residual and the threshold alone, so that
+ * every run and `verify` switch at the same step. The switch comes where the cycles so far would, in exact
+ * arithmetic, leave as little error as was asked for (or as the precision resolves) but the residual has
+ * fallen less than exact arithmetic guarantees, and where the residual stagnates: the rest is rounding error,
+ * most of which plain steps remove. `threshold`: the residual that meets the criterion. */
 bool stencil_turns_plain(const stencil_problem *problem, const stencil_history *history, double first,
                          double threshold);
 
-/* The first step at which it may turn, but for stagnation: from there on batches end where residuals are
- * checked, so that no time loop goes on behind a turn. INT64_MAX: never. */
+/* The first step at which an accelerated problem may switch to plain steps for another reason than
+ * stagnation. From this step on batches end at residual checks, so that no time loop runs beyond the switch.
+ * INT64_MAX: never. */
 int64_t stencil_turn_first(const stencil_problem *problem, double first, double threshold);
 
-/* Any problem; `defect` is NULL for those that are no relaxations. `largest`: of |u|. */
+/* Returns why the residual no longer falls, for any problem; `defect` is NULL where the problem is no
+ * relaxation. `largest`: the largest |u|. */
 stencil_stagnation stencil_stagnation_of(const stencil_problem *problem, const stencil_defect *defect,
                                          double largest, double residual, double residual_first);
 
@@ -61,26 +64,26 @@ stencil_stagnation stencil_stagnation_of(const stencil_problem *problem, const s
 typedef struct stencil_intake {
     const stencil_reader *from;
     const stencil_problem *problem;
-    double largest;  /* absolute value, where the norm squares changes in the range of numbers; else 0 */
-    double *partial; /* values of b, where the criterion wants them, owned; with room to combine them */
-    double read_s;   /* time that reading took */
+    double largest;  /* largest absolute value, found where the norm squares changes; else 0 */
+    double *partial; /* owned: partial sums of b, and space to combine them, where the criterion needs them */
+    double read_s;   /* seconds spent reading */
 } stencil_intake;
 
 /* Bytes of memory that an intake takes while cells are read. */
 int64_t stencil_intake_bytes(const stencil_problem *problem);
 
-/* `read` of a stencil_reader, whose context is the intake: hands on what it sees. Boxes of b end along x
- * where partial sums of the residual do, or the problem does. */
+/* The `read` function of a stencil_reader whose context is a stencil_intake: passes the cells of intake->from
+ * on. Boxes of b must end along x at the end of a partial sum of the residual, or of the problem. */
 stencil_status stencil_intake_read(void *context, stencil_array array, const stencil_box *box,
                                    const stencil_cells *to);
 
-/* Finds, when all cells are read, the norm of the source term b of a step, in the canonical order of
- * kernels/residual.h, where the criterion is relative to it, else 0. */
+/* Computes the norm of the source term b after all cells are read, summed in the order of kernels/residual.h;
+ * 0 where the criterion is not relative to it. */
 void stencil_intake_finish(const stencil_intake *intake, double *source_norm);
 
-/* Exponent of the power of two that the cells of a run are multiplied by, so that the norm l2 can square
- * their changes, which are some 1e-20 of the values before a run ends: 0 where the largest absolute value of
- * u and b lies between 1e-130 and 1e150, -512 where it is larger, else the one that brings it between 1 and 2
- * (1000 at most). Steps are linear, so the bits of the result stay those of the unscaled field where no value
- * of either is subnormal. docs/format.md has it, too. */
+/* Exponent of the power of two that scales the cells of a run, so that the l2 norm can square changes of
+ * 1e-20 of the values: 0 where the largest absolute value of u and b lies between 1e-130 and 1e150, -512
+ * where it is larger, else the exponent (at most 1000) that brings it between 1 and 2. Steps are linear, so
+ * the result has the bits of an unscaled run where no value of either run is subnormal. Also in
+ * docs/format.md. */
 int stencil_norm_exponent(const stencil_problem *problem, double largest);

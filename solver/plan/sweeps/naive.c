@@ -1,4 +1,4 @@
-/* The naive sweep: a tile has the cells of its block's threads. It can whatever problems need. */
+/* The naive sweep: one cell per thread of a block, for every kind of problem. */
 #include "solver/plan/sweep.h"
 
 static void shape(stencil_plan *plan, const stencil_problem *problem, const int64_t n[3], int64_t slots) {

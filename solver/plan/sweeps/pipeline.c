@@ -1,4 +1,5 @@
-/* The pipeline sweep: as many steps at once as make up for reading and writing the field once. */
+/* The pipeline sweep on GPUs in 2D: temporal blocking, with enough steps per pass to balance the traffic of
+ * the field. */
 #include "solver/plan/sweeps/pipeline.h"
 
 static stencil_pipeline_shape shape_of(const stencil_problem *problem, bool general, bool checked) {
@@ -9,7 +10,7 @@ static stencil_pipeline_shape shape_of(const stencil_problem *problem, bool gene
                                                : STENCIL_PIPELINE_PLAIN);
 }
 
-/* General passes sum nothing. */
+/* Passes of general kernels do not sum the residual, so checked steps are passes of one step. */
 static stencil_pass_limits limits(const stencil_problem *problem, bool general) {
     const stencil_shape *set = problem->shape;
     const bool f64 = problem->precision == STENCIL_FLOAT64;
@@ -31,7 +32,7 @@ static int64_t lines_of(const stencil_plan *plan, const stencil_problem *problem
            (STENCIL_PIPELINE_WARPS / shape_of(problem, plan->variant->general, false).stages);
 }
 
-/* Strips follow each other, and each line of a block has as many of their rows. */
+/* The strips of a part are divided into equal numbers of rows, one per line of warps. */
 static void tile(const stencil_plan *plan, const stencil_problem *problem, int64_t tile[3]) {
     const int64_t *n = plan->part[0].box.n, reach = (int64_t)problem->shape->radius * plan->depth,
                   widest = limits(problem, plan->variant->general).narrowest,
@@ -42,8 +43,8 @@ static void tile(const stencil_plan *plan, const stencil_problem *problem, int64
     tile[STENCIL_X] = stencil_smaller(widest - 2 * (reach - problem->shape->radius), n[STENCIL_X]);
 }
 
-/* Rows that a line computes of its own among the rows of all strips: of each strip also those that a pass
- * reaches, and as many as it takes until the last stage has them. */
+/* Rows that a line computes for the rows own[0] … own[1] - 1 of all strips: for each strip also the redundant
+ * rows that a pass reaches, and the `lag` rows until the last stage has its first row. */
 static int64_t rows_of(const stencil_pipeline_strips *strips, const int64_t own[2], int64_t lag, int above,
                        int unit) {
     int64_t count = 0;

@@ -1,4 +1,4 @@
-/* The pipeline sweep on GPUs in 2D and 3D, and on a CPU: what the files of its host share. */
+/* Declarations that the host files of the pipeline sweep share: GPUs in 2D and 3D, and CPU. */
 #pragma once
 
 #include "kernels/sweeps/pipeline.h"
@@ -7,7 +7,8 @@
 extern const stencil_maker pipeline_cpu_2d, pipeline_cpu_3d;
 extern const stencil_sweep_table pipeline_3d;
 
-/* The abilities of passes in either rank: of plain kernels, of general ones, and of a CPU. */
+/* Abilities of the pipeline sweep's passes in 2D and 3D: of plain kernels, of general kernels, and on a CPU.
+ */
 enum {
     PIPELINE_CAN = STENCIL_CAN_PASSES | STENCIL_CAN(GPU) | STENCIL_CAN(LAUNCHES),
     PIPELINE_CAN_GENERAL = PIPELINE_CAN | STENCIL_CAN_GENERAL,
@@ -15,7 +16,7 @@ enum {
                        STENCIL_CAN(LOOP) | STENCIL_CAN(SHORT_MIRROR)
 };
 
-/* `enter` of both ranks. */
+/* stencil_maker.enter of the pipeline sweep in 2D and 3D. */
 static inline void pipeline_enter(stencil_plan *plan) {
     stencil_kernel_deepen(&plan->kernel, plan->variant->general, plan->barrier != STENCIL_BARRIER_none);
 }

@@ -6,13 +6,13 @@ static stencil_pipeline_tile_shape tile_of(const stencil_problem *problem, bool 
                                     problem->precision == STENCIL_FLOAT64, general);
 }
 
-/* A checked step is a pass by itself. */
+/* In 3D a step with a residual check is a pass of one step. */
 static stencil_pass_limits limits(const stencil_problem *problem, bool general) {
     return (stencil_pass_limits){.depth = tile_of(problem, general).depth, .checked = 1, .narrowest = 1};
 }
 
-/* Calibrations know plain kernels, in launches and in loops; a guess knows nothing of what loops spill.
- * General kernels make a part of the cells of plain launches, in loops, too. */
+/* Calibrated rates are those of plain kernels, in launches and in persistent loops; estimates ignore register
+ * spills of loops. General kernels have a fraction of the rate of plain launches, in loops, too. */
 static stencil_pass_layout place(const stencil_plan *plan, const stencil_problem *problem,
                                  const stencil_machine *machine) {
     const bool loops = plan->barrier != STENCIL_BARRIER_none, general = plan->variant->general;
@@ -26,7 +26,7 @@ static stencil_pass_layout place(const stencil_plan *plan, const stencil_problem
                                           .launched = general}};
 }
 
-/* Tiles of a part along an axis, in a pass of so many steps. */
+/* The tiles of a part along an axis, in a pass of `steps` steps. */
 static stencil_pipeline_tiles tiles_along(const stencil_plan *plan, const stencil_problem *problem, int part,
                                           int axis, int steps) {
     const stencil_pipeline_tile_shape tile = tile_of(problem, plan->variant->general);
@@ -43,7 +43,7 @@ static stencil_pipeline_tiles tiles_along(const stencil_plan *plan, const stenci
                                            tile.warps * tile.rows, 1, 1);
 }
 
-/* Gives the planes of a tile that a block makes in the mean. */
+/* Sets the cells of a block's tile, along z the mean number of planes per block. */
 static void tile(const stencil_plan *plan, const stencil_problem *problem, int64_t tile[3]) {
     const int64_t *n = plan->part[0].box.n;
     const stencil_pipeline_tiles y = tiles_along(plan, problem, 0, STENCIL_Y, plan->depth),

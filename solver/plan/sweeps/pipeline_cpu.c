@@ -1,5 +1,5 @@
-/* The pipeline sweep on a CPU: a thread walks strips of its cells, so many steps at once that what is between
- * them stays in cache. */
+/* The pipeline sweep on a CPU: each thread makes several steps of strips of its cells at once, with the
+ * intermediate steps in cache. */
 #include <math.h>
 #include <string.h>
 
@@ -7,8 +7,8 @@
 #include "kernels/sweeps/pipeline.h"
 #include "solver/plan/sweeps/pipeline.h"
 
-/* Passes between two checks have equally many steps, about as many as were measured to be best; and
- * what a thread computes beside its rows is little. */
+/* Chooses equal passes between two residual checks, of about the number of steps that measured fastest, and
+ * with few redundant cells per thread. */
 static int suiting(const stencil_plan *plan, const stencil_problem *problem, const stencil_machine *machine,
                    int axis, int64_t measured) {
     const int64_t steps = stencil_sweep_longest(plan, problem),
@@ -30,14 +30,14 @@ static int suits_3d(const stencil_plan *plan, const stencil_problem *problem,
     return suiting(plan, problem, machine, STENCIL_Z, plan->tuning.cpu_pass_steps_3d);
 }
 
-/* Bytes of cache for what a thread keeps between steps, of so many that are wanted. */
+/* Bytes of cache that a thread uses for intermediate steps, where `wanted` bytes are wanted. */
 static int64_t kept_bytes(const stencil_machine *machine, int64_t wanted) {
     const int64_t share = machine->cpu_cache_bytes / machine->cpu_threads;
     return machine->cpu_cache_bytes > 0 ? stencil_smaller(share, wanted) : wanted;
 }
 
-/* The most cells of a strip along an axis, in units, of which that many bytes are kept; the others as they
- * are. */
+/* The most cells of a strip along an axis, a multiple of `unit`, whose intermediate steps fit in `bytes`, for
+ * the lengths in `tile` along the other axes. */
 static int64_t fitting(const stencil_plan *plan, const stencil_problem *problem, const int64_t tile[3],
                        int axis, int64_t unit, int64_t bytes) {
     const int64_t cell = (int64_t)stencil_precision_bytes(problem->precision);
@@ -46,7 +46,7 @@ static int64_t fitting(const stencil_plan *plan, const stencil_problem *problem,
         some[axis] = k;
         kept[k] = stencil_pipeline_ring_bytes(problem->rank, plan->depth, problem->shape->radius, some, cell);
     }
-    const int64_t count = bytes / (kept[1] - kept[0]) / unit * unit; /* beside it there are a few more */
+    const int64_t count = bytes / (kept[1] - kept[0]) / unit * unit; /* without the redundant cells */
     return count > unit ? count : unit;
 }
 
@@ -59,8 +59,8 @@ static stencil_pass_layout place_2d(const stencil_plan *plan, const stencil_prob
     return l;
 }
 
-/* Bytes of cache for what a thread keeps between steps in 3D: more than most cores have of their own; where a
- * core has as much, lines of the field need some room beside it. */
+/* Bytes of cache for a thread's intermediate steps in 3D: more than the private cache of most cores; in a
+ * larger one some space is left for lines of the field. */
 static int64_t kept_bytes_3d(const stencil_plan *plan, const stencil_machine *machine) {
     const stencil_tuning *t = &plan->tuning;
     const int64_t own = machine->cpu_core_bytes;
@@ -68,11 +68,12 @@ static int64_t kept_bytes_3d(const stencil_plan *plan, const stencil_machine *ma
                                                            : t->cpu_ring_bytes_3d);
 }
 
-/* Rows as long as leave the least to be made twice and beside the cells. */
+/* Lays out strips in 3D with the row length that has the least redundant cells and overhead. */
 static stencil_pass_layout place_3d(const stencil_plan *plan, const stencil_problem *problem,
                                     const stencil_machine *machine) {
     const int64_t bytes = kept_bytes_3d(plan, machine), *n = problem->n,
-                  twice = (int64_t)problem->shape->radius * (plan->depth - 1); /* beside it, in the mean */
+                  twice = (int64_t)problem->shape->radius *
+                          (plan->depth - 1); /* redundant cells on both sides, mean over the steps */
     stencil_pass_layout l = stencil_step_place(plan, problem, machine);
     stencil_plan tried = *plan;
     int64_t *tile = tried.tile;
@@ -115,8 +116,8 @@ double stencil_sweep_beside(const stencil_plan *plan, const stencil_problem *pro
                (double)plan->tile[STENCIL_X];
 }
 
-/* Each step of a pass needs cells around those of the step behind it, of every tile that another one or
- * another part is beside; but for tiles along y that go on where others ended. */
+/* Counts the cells of a pass: each step needs a radius more cells than the next step, on the sides where a
+ * tile has another tile or part next to it; none where tiles along y continue where the last tile ended. */
 static stencil_pass_work work(const stencil_plan *plan, const stencil_problem *problem, int part, int steps,
                               bool checked) {
     const int64_t *n = plan->part[part].box.n;

@@ -1,4 +1,4 @@
-/* The resident sweep: tiles that all multiprocessors together keep on chip for a whole launch. */
+/* The resident sweep: the multiprocessors keep all tiles of the field on chip for a whole launch. */
 #include <math.h>
 
 #include "solver/plan/halves.h"
@@ -31,8 +31,8 @@ static subject subject_of(const stencil_plan *plan, const stencil_problem *probl
     return s;
 }
 
-/* The layout that is predicted to be quickest, of passes of `least` to `most` steps: how many it has; 0: no
- * tiles cover the field. */
+/* Finds the layout that is predicted to be fastest, for passes of `least` to `most` steps. Returns its steps
+ * of a pass; 0: no tiles cover the field. */
 static int find(const subject *s, stencil_pass_layout *best, int least, int most) {
     const resident_rank *rank = rank_of(s->problem);
     double best_s = INFINITY;
@@ -57,7 +57,7 @@ static int find(const subject *s, stencil_pass_layout *best, int least, int most
     return best_depth;
 }
 
-/* Passes of tiles that exchange behind each step may be as long as one likes. */
+/* Chooses the steps of a pass; any number is as good where tiles exchange ghost cells after each step. */
 static int suits(const stencil_plan *plan, const stencil_problem *problem, const stencil_machine *machine) {
     const subject s = subject_of(plan, problem, machine);
     const resident_rank *rank = rank_of(problem);
@@ -67,7 +67,7 @@ static int suits(const stencil_plan *plan, const stencil_problem *problem, const
     return depth > 0 ? depth : (int)stencil_smaller(2, most);
 }
 
-/* Cells that a multiprocessor holds. */
+/* Most cells of a tile that a multiprocessor can hold. */
 static double most_of(const stencil_problem *problem) {
     const resident_rank *rank = rank_of(problem);
     double most = 0;
@@ -106,13 +106,13 @@ static void enter(stencil_plan *plan) {
     kernel->deep_bytes = plan->layout.shared_bytes;
 }
 
-/* Counts all cells of all tiles, in each step. */
+/* The work of a pass: all cells of all tiles are computed in each step. */
 static stencil_pass_work work(const stencil_plan *plan, const stencil_problem *problem, int part, int steps,
                               bool checked) {
     const stencil_resident *tiles = &plan->layout.resident;
     const double all = (double)stencil_resident_tiles(tiles) * steps;
     stencil_box of_tile;
-    (void)part, (void)checked; /* one that is checked is a step by itself */
+    (void)part, (void)checked; /* a checked step is a pass of one step */
     tile(plan, problem, of_tile.n);
     const double cells = all * (double)stencil_box_cells(&of_tile);
     return (stencil_pass_work){.cells = cells,
@@ -121,7 +121,7 @@ static stencil_pass_work work(const stencil_plan *plan, const stencil_problem *p
                                    all * tiles->warps * rank_of(problem)->wavefronts(problem, tiles)};
 }
 
-/* The abilities of kernels in either rank: of plain ones, and of general ones. */
+/* Abilities of the resident sweep's kernels in 2D and 3D: plain and general. */
 enum {
     CAN = STENCIL_CAN(GPU) | STENCIL_CAN(LOOP) | STENCIL_CAN(WORDS) | STENCIL_CAN(SHORT_MIRROR) |
           STENCIL_CAN(EVERY_STEP) | STENCIL_CAN(LAST_STEP) | STENCIL_CAN(NARROW),

@@ -1,33 +1,33 @@
-/* The resident sweep in 2D and 3D: what the files of its host share. */
+/* Declarations that the host files of the resident sweep share, for 2D and 3D. */
 #pragma once
 
 #include "kernels/sweeps/resident3d.h"
 #include "solver/plan/sweep.h"
 
-/* The properties of a plan that its tiles follow from. */
+/* The properties of a plan that determine the tiles of its resident sweep. */
 typedef struct subject {
     const stencil_problem *problem;
     const stencil_tuning *tuning;
-    double clocks_per_s; /* of a multiprocessor */
+    double clocks_per_s; /* clock rate of a multiprocessor */
     int64_t shared_bytes;
-    int radius, parts;                 /* one above the other */
-    int slots;                         /* blocks of a part that are there at once */
-    bool f64, general, source, linked; /* some tiles are on other GPUs than those beside them */
+    int radius, parts;                 /* parts are stacked along y */
+    int slots;                         /* blocks of a part resident at once */
+    bool f64, general, source, linked; /* linked: some neighbouring tiles are on different GPUs */
 } subject;
 
-enum { RESIDENT_DEPTH = 16 }; /* steps of a pass at most */
+enum { RESIDENT_DEPTH = 16 }; /* most steps of a pass of the resident sweep */
 
-/* The tiles of a rank, which have a compiled shape and some warps, of which warps_z lie one behind the other
- * along z. */
+/* The functions of the resident sweep for a rank. A tile has a compiled shape and a number of warps, warps_z
+ * of them along z. */
 typedef struct resident_rank {
-    int depth;      /* steps of a pass where nobody asks, at most */
-    bool each_step; /* tiles exchange ghost cells behind each step, not behind each pass */
-    /* The warps of a tile, at most; 0: there is no such shape. */
+    int depth;      /* most steps of a pass where the options name none */
+    bool each_step; /* tiles exchange ghost cells after each step, not after each pass */
+    /* Most warps of a tile of the compiled shape with index `shape`; 0: there is no such shape. */
     int (*warps_most)(const stencil_problem *problem, int shape);
     /* Cells (z, y, x) that a tile holds. */
     void (*extent)(const stencil_problem *problem, const stencil_resident *tiles, int64_t cells[3]);
-    /* Completes a layout, whose tiles have a shape and warps, for passes of `depth` steps: how many tiles,
-     * their memory, and what a step and an exchange take. false: such tiles do not cover the field. */
+    /* Completes a layout whose tiles have a shape and warps, for passes of `depth` steps: number and memory
+     * of tiles, predicted seconds of a step and an exchange. false: such tiles cannot cover the field. */
     bool (*lay)(const subject *s, stencil_pass_layout *layout, int depth);
     /* Wavefronts of shared memory that a warp takes in a step. */
     double (*wavefronts)(const stencil_problem *problem, const stencil_resident *tiles);

@@ -1,4 +1,4 @@
-/* The resident sweep in 2D: tiles, and what they take. */
+/* The resident sweep in 2D: layout of tiles, and their predicted cost. */
 #include "solver/parts/workers.h"
 #include "solver/plan/sweeps/resident.h"
 
@@ -17,7 +17,7 @@ static void extent(const stencil_problem *problem, const stencil_resident *tiles
     cells[STENCIL_X] = 32 * shape.cells;
 }
 
-/* An axis of a part, which has no tiles yet. */
+/* Describes an axis of a part for tiles of `length` cells; the number of tiles is not set. */
 static stencil_resident_axis axis_of(const subject *s, int axis, int part, int64_t length, int reach) {
     const stencil_problem *problem = s->problem;
     const int64_t n = problem->n[STENCIL_Y + axis];
@@ -29,7 +29,8 @@ static stencil_resident_axis axis_of(const subject *s, int axis, int part, int64
         reach, closed, cut);
 }
 
-/* From the first to the last begin of a tile, and by how many tiles: round the axis, or along it. */
+/* Span: cells from the begin of the first tile to that of the last, or around a periodic axis. Steps: number
+ * of distances between begins of tiles in the span. */
 static int64_t span_of(const stencil_resident_axis *a) {
     return a->round ? a->n : a->n + a->outside[0] + a->outside[1] - a->length;
 }
@@ -37,7 +38,7 @@ static int64_t steps_of(const stencil_resident_axis *a) {
     return a->tiles - !a->round;
 }
 
-/* Tells whether tiles cover their axis, and each owns all ghost cells of the one beside it. */
+/* Tells whether the tiles cover their axis, and each tile owns all ghost cells of the next one. */
 static bool covers(const stencil_resident_axis *a) {
     const int64_t most = a->length - 2 * a->reach, span = span_of(a), steps = steps_of(a);
     if (steps == 0)
@@ -45,7 +46,7 @@ static bool covers(const stencil_resident_axis *a) {
     return most >= a->reach && span <= steps * most && span / steps >= a->reach;
 }
 
-/* Returns the fewest tiles that cover an axis in all parts; 0: no number of them does. */
+/* Returns the least number of tiles that cover an axis in every part; 0: no number does. */
 static int64_t tiles_along(const subject *s, int axis, int64_t length, int reach) {
     const int64_t most = length - 2 * reach;
     const int parts = axis == 0 ? s->parts : 1;
@@ -64,8 +65,8 @@ static int64_t tiles_along(const subject *s, int axis, int64_t length, int reach
     return tiles;
 }
 
-/* Warps make their rows one after the other, a lane's cells beside each other: what is beside that, and what
- * an exchange takes, were measured (machine/tuning.h). */
+/* Predicts the seconds of a step from the fma of a scheduler's warps, and of an exchange; overheads are
+ * measured constants (machine/tuning.h). */
 static void predict(const subject *s, stencil_pass_layout *l, stencil_resident_shape shape, int ghosts) {
     enum { SCHEDULERS = 4 }; /* of a multiprocessor, from compute capability 7.0 on */
     const stencil_tuning *t = s->tuning;
@@ -78,7 +79,7 @@ static void predict(const subject *s, stencil_pass_layout *l, stencil_resident_s
                     ghosts * (s->f64 ? t->resident_ghost_f64_s : t->resident_ghost_f32_s);
 }
 
-/* Tiles of two warps or more, one above the other. */
+/* Lays out tiles of at least two warps, stacked along y (resident_rank.lay). */
 static bool lay(const subject *s, stencil_pass_layout *l, int depth) {
     stencil_resident *tiles = &l->resident;
     const stencil_resident_shape shape = shape_of(s->problem, tiles->shape);
@@ -105,8 +106,8 @@ static bool lay(const subject *s, stencil_pass_layout *l, int depth) {
     return true;
 }
 
-/* Through shared memory go neighbours along x, by shuffles, 4 bytes of a lane in a wavefront, the outer rows
- * of the warps, and the source term. */
+/* Counts what passes through shared memory: neighbours along x by shuffles, 4 bytes of a lane per wavefront,
+ * the outer rows of warps, and the source term. */
 static double wavefronts(const stencil_problem *problem, const stencil_resident *tiles) {
     enum { LANE_BYTES = 4 };
     const stencil_resident_shape shape = shape_of(problem, tiles->shape);

@@ -1,4 +1,4 @@
-/* The resident sweep in 3D: tiles, and what they take. */
+/* The resident sweep in 3D: layout of tiles, and their predicted cost. */
 #include <math.h>
 
 #include "solver/plan/sweeps/resident.h"
@@ -20,10 +20,10 @@ static void extent(const stencil_problem *problem, const stencil_resident *tiles
         cells[axis] = box.cells[axis];
 }
 
-/* Tiles of `length` cells that cover n, each beginning at least a radius behind the one before; 0: none do.
+/* Number of tiles of `length` cells that cover n cells, with begins at least a radius apart; 0: impossible.
  */
 static int64_t tiles_along(int64_t n, int64_t length, int radius, bool open) {
-    const int64_t span = open ? n : n - length; /* of where they begin */
+    const int64_t span = open ? n : n - length; /* range of the tiles' begins */
     if (span < 0)
         return 0;
     if (span == 0)
@@ -32,7 +32,8 @@ static int64_t tiles_along(int64_t n, int64_t length, int radius, bool open) {
     return span / steps >= radius ? steps + !open : 0;
 }
 
-/* Reads of a lane from shared memory in a step: neighbours in its own rows, and rows around them. */
+/* Cells that a lane reads from shared memory in a step: neighbours in the lane's rows, and rows around them.
+ */
 static int reads_of(const stencil_shape *set, stencil_box_shape b) {
     const int r = set->radius, cells = STENCIL_BOX_CELLS, own = b.rows * b.planes;
     if (set->rule == STENCIL_STAR)
@@ -40,8 +41,8 @@ static int reads_of(const stencil_shape *set, stencil_box_shape b) {
     return (b.rows + 2 * r) * (b.planes + 2 * r) * (cells + 2 * r) - own * cells;
 }
 
-/* The fma pipe and shared memory are busy side by side, whatever takes longer; then all cells are published.
- * What is beside that, and what an exchange takes, were measured (machine/tuning.h). */
+/* Predicts the seconds of a step: the slower of fma pipe and shared memory, then the stores of all cells to
+ * shared memory; overheads and the exchange are measured constants (machine/tuning.h). */
 static void predict(const subject *s, stencil_pass_layout *l, stencil_box_shape b,
                     const stencil_box_memory *memory) {
     enum { SCHEDULERS = 4 }; /* of a multiprocessor, from compute capability 7.0 on */
@@ -85,7 +86,7 @@ static double wavefronts(const stencil_problem *problem, const stencil_resident 
     return words * (reads_of(problem->shape, b) + b.rows * b.planes * STENCIL_BOX_CELLS);
 }
 
-/* The depth of a pass is only what is counted, since each step has its exchange. */
+/* Tiles in 3D exchange ghost cells in each step, so the depth of a pass costs nothing. */
 const resident_rank resident_rank_3d = {.depth = 8,
                                         .each_step = true,
                                         .warps_most = warps_most,

@@ -2,31 +2,32 @@
 #include "kernels/sweeps/stream.h"
 #include "solver/plan/sweep.h"
 
-/* The terms by which the length of streams is chosen. */
+/* The terms of the cost model that chooses how many rows or planes a thread streams over. */
 typedef struct terms {
     stencil_stream_sums sums;
-    int axis;            /* along which threads stream */
+    int axis;            /* the axis along which threads stream */
     const int64_t *n;    /* cells (z, y, x) of the largest part */
     const int64_t *tile; /* cells of a tile that streams over one row */
-    int64_t slots;       /* blocks at once */
-    int blocks;          /* of a multiprocessor */
-    double first;        /* what the first row of a stream costs extra, in rows */
-    double summed;       /* a row of partial sums, in rows of a window */
-    double alone;        /* a tile whose block is alone on its multiprocessor, in others */
-    double uneven;       /* what a length that is no power of two has to gain, a factor */
-    int64_t window_most; /* rows of a stream of windows */
+    int64_t slots;       /* blocks resident at once on the GPU */
+    int blocks;          /* blocks resident at once on a multiprocessor */
+    double first;        /* extra cost of a stream's first row, in rows */
+    double summed;       /* cost of a row with partial sums, in rows of a window */
+    double alone;        /* relative cost of a tile whose block has a multiprocessor alone */
+    double uneven;       /* factor by which a length that is no power of two must be cheaper */
+    int64_t window_most; /* most rows of a stream of windows */
 } terms;
 
 static bool is_summed(const terms *t, int64_t stream) {
     return t->sums.ahead > 0 && stream >= STENCIL_STREAM_LONG;
 }
 
-/* Rows of y that a thread makes side by side. */
+/* Rows along y that a thread updates at once. */
 static int64_t rows_of(const terms *t, int64_t stream) {
     return is_summed(t, stream) ? t->sums.rows : 1;
 }
 
-/* Rounds of tiles over the blocks at once. In the last one multiprocessors hold fewer, which are quicker. */
+/* Waves of tiles over the resident blocks. In the last wave multiprocessors hold fewer blocks, which run
+ * faster. */
 static double rounds_of(const terms *t, int64_t tiles, double alone) {
     const int64_t left = tiles % t->slots, sms = t->slots > t->blocks ? t->slots / t->blocks : 1,
                   together = (left + sms - 1) / sms;
@@ -34,7 +35,7 @@ static double rounds_of(const terms *t, int64_t tiles, double alone) {
     return (double)(tiles / t->slots) + (left > 0 ? last : 0);
 }
 
-/* Cost of a step with streams of so many rows, in rows of a window for each block. */
+/* Cost of a step with streams of `stream` rows, in rows of a window per block. */
 static double cost_of(const terms *t, int64_t stream) {
     const int64_t rows = rows_of(t, stream);
     const bool summed = is_summed(t, stream);
