@@ -8,7 +8,7 @@
 const char *const stencil_verdict_names[STENCIL_VERDICT_COUNT] = {"same",    "faster", "slower", "unclear",
                                                                   "changed", "new",    "gone"};
 
-/* Axes count by name, whatever their order. */
+/* Tells whether two rows have the same axes and positions, in any order. */
 static bool same_place(const stencil_bench_row *a, const stencil_bench_row *b) {
     bool same = a->axis_count == b->axis_count;
     for (int i = 0; i < a->axis_count && same; i++) {
@@ -44,7 +44,7 @@ static stencil_verdict judge(const stencil_shift *shift, bool higher_is_better, 
     return STENCIL_VERDICT_UNCLEAR;
 }
 
-/* Tells whether outcomes agree up to a colon: what follows it is measured, and differs from run to run. */
+/* Tells whether two outcomes agree up to a colon; measured numbers follow the colon. */
 static bool same_outcome(const char *a, const char *b) {
     const size_t length = strcspn(a, ":");
     return length == strcspn(b, ":") && strncmp(a, b, length) == 0;
@@ -99,7 +99,7 @@ stencil_status stencil_bench_compare(const stencil_bench_result *then, const ste
     if (why[0] != '\0')
         return STENCIL_OK;
     for (int i = 0; i < now->row_count + then->row_count; i++) {
-        const bool is_old = i >= now->row_count; /* those of `then` that are not there any more */
+        const bool is_old = i >= now->row_count; /* rows of `then` that `now` lacks */
         const stencil_bench_row *row = is_old ? &then->row[i - now->row_count] : &now->row[i];
         stencil_comparison c = {.now = is_old ? NULL : row, .then = is_old ? row : find_row(then, row)};
         if ((!is_there(c.now) && !is_there(c.then)) || (is_old && find_row(now, row) != NULL))

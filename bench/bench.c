@@ -4,10 +4,10 @@
 
 #include "bench/device.h"
 
-/* Traits of a benchmark, which tell what options it looks at. It copies arrays of a size, solves a problem,
- * or repeats something (on a CPU as often as is calibrated, on a GPU as a method says); or it states, in
- * child processes, what happens, and looks at none. It has a fault to plant; it looks at the sizes and the
- * sweep that are asked for, or at the stencil alone; it uses all of gpu[0 … gpu_count), not one. */
+/* Traits of benchmarks, which determine the options that a benchmark uses. SIZED: copies arrays; SOLVED:
+ * solves a problem; REPEATED: repeats an operation (calibrated on a CPU, as a method requires on a GPU);
+ * STATED: states outcomes in child processes and uses no options. FAULT: can plant a fault; EDGES: uses edges
+ * and sweep; NAMED: uses the stencil; MANY_GPUS: uses all of gpu[0 … gpu_count), not only gpu[0]. */
 enum {
     SIZED = STENCIL_BENCH_USES_SAMPLES | STENCIL_BENCH_USES_ITERATIONS | STENCIL_BENCH_USES_SIZE,
     SOLVED = SIZED | STENCIL_BENCH_USES_PROBLEM,
@@ -17,7 +17,7 @@ enum {
     EDGES = STENCIL_BENCH_USES_EDGES,
     NAMED = STENCIL_BENCH_USES_STENCIL,
     MANY_GPUS = 2 * STENCIL_BENCH_USES_ELEMENTS,
-    LONG = 2 * MANY_GPUS, /* not among those that run where none is named */
+    LONG = 2 * MANY_GPUS, /* runs only where the user names it */
     OF_STUDY = 2 * LONG,  /* an application of the study */
     SAMPLED = STENCIL_BENCH_USES_SAMPLES | STENCIL_BENCH_USES_ITERATIONS | STENCIL_BENCH_USES_ELEMENTS,
     APPLICATION = SAMPLED | FAULT | LONG | OF_STUDY
@@ -46,7 +46,7 @@ const char *stencil_bench_summary(int index) {
     return benchmarks[index].summary;
 }
 
-/* All GPUs where nobody asked; the device as it is named in reports. */
+/* Fills in all GPUs of the machine where the user gives none, and writes the device name for reports. */
 static stencil_status choose_gpus(stencil_bench_options *options, const stencil_machine *machine, bool many,
                                   char *device, size_t size) {
     CHECK(machine->gpu_count > 0, UNAVAILABLE, "no GPU here (%s): leave %s out", machine->no_gpu_reason,
@@ -109,14 +109,14 @@ static double cpu_clock_hz(void) {
     char line[512];
     while (file != NULL && fgets(line, sizeof line, file) != NULL)
         if (sscanf(line, "cpu MHz : %lf", &mhz) == 1 && mhz > 0)
-            highest = fmax(highest, 1e6 * mhz); /* NaN gives way */
+            highest = fmax(highest, 1e6 * mhz); /* fmax() ignores NaN */
     if (file != NULL)
         fclose(file);
     return highest;
 }
 
-/* The clock that the (first) device is seen to run at; of a CPU the highest of the cores' clocks that the
- * system tells, NaN: it tells none. */
+/* Measures the clock of the (first) GPU; for a CPU, reads the highest core clock that the system reports, or
+ * NaN. */
 static stencil_status see_clock(stencil_bench *b, double *hz) {
 #ifdef STENCIL_HAVE_CUDA
     if (b->options->backend == STENCIL_BACKEND_GPU)
@@ -152,7 +152,7 @@ static stencil_status run_here(int index, int stated, const stencil_bench_option
     stencil_status status = see_clock(&b, &result->clock_hz[0]);
     if (status == STENCIL_OK)
         status = run(&b);
-    /* After a failure, or what a row states, the device may answer nothing any more. */
+    /* After a failure or a statement the device may hang, so its clock is not measured. */
     if (status == STENCIL_OK && stated == 0)
         status = see_clock(&b, &result->clock_hz[1]);
     stencil_bench_end(&b);
@@ -162,7 +162,8 @@ static stencil_status run_here(int index, int stated, const stencil_bench_option
     return status;
 }
 
-/* A benchmark in a child is taken to hang after so long. Its own time-out ends its sampling long before. */
+/* A child process counts as hanging after the larger of hang_least_s and hang_timeouts times
+ * options->timeout_s, by which time sampling has ended. */
 static const double hang_least_s = 60, hang_timeouts = 15;
 
 stencil_status stencil_bench_run_in_child(int index, const stencil_bench_options *options,

@@ -9,11 +9,11 @@
 #include "base/words.h"
 #include "bench/benchmarks/trial.h"
 
-/* Edges, by rank - 2, of fields that a GPU is given, and a CPU. */
+/* Ranges of field edges by rank - 2; most_edge[0] is for GPUs, most_edge[1] for CPUs. */
 static const double least_edge[] = {64, 32}, most_edge[2][2] = {{16384, 512}, {1024, 96}};
 enum { CHECK_EVERY = 100 };
 
-/* One problem, and the two runs of it. */
+/* State of the two runs of a problem. */
 typedef struct check {
     const stencil_check_options *options;
     stencil_machine *machine;
@@ -21,13 +21,14 @@ typedef struct check {
     stencil_field field, result[2];
 } check;
 
-/* Edges by the logarithm, half as long to twice as long as each other; precisions and ranks in turns. */
+/* Draws a random problem: edges uniform in their logarithm, within a factor of two of each other; precisions
+ * and ranks alternate. */
 static void draw(const check *k, int index, bool gpu, stencil_spec *spec, char name[64]) {
     unsigned short state[3] = {(unsigned short)k->options->seed, (unsigned short)(k->options->seed >> 16),
                                (unsigned short)index};
     const int rank = 2 + index % 2;
     const double least = least_edge[rank - 2], most = most_edge[!gpu][rank - 2];
-    erand48(state); /* the first ones are alike for seeds that are near each other */
+    erand48(state); /* the first random numbers of similar seeds are similar */
     const double edge = least * pow(most / least, erand48(state));
     stencil_spec_init(spec);
     spec->rank = rank;
@@ -46,10 +47,10 @@ static void draw(const check *k, int index, bool gpu, stencil_spec *spec, char n
         stencil_text_add(name, 64, "%lld%s", (long long)spec->extent[axis], axis > 0 ? "x" : "");
 }
 
-/* The observer that ends a race once it is decided, or nobody wants it any more. */
+/* Observer that ends a run once the timing of plans is decided, or at an interruption. */
 typedef struct judge_of_race {
     const stencil_check_options *options;
-    const stencil_tune *tune; /* NULL: the run makes all its steps */
+    const stencil_tune *tune; /* state of timing plans; NULL: the run makes all its steps */
     bool stopped;
 } judge_of_race;
 
@@ -60,7 +61,7 @@ static bool goes_on(void *context, int64_t step, double residual) {
     return !j->stopped && (j->tune == NULL || !j->tune->done);
 }
 
-/* A run in which plans are timed; its field into result[which]. The caller destroys the choice. */
+/* Runs the problem while timing plans; the field goes to result[which]. The caller destroys *choice. */
 static stencil_status race(check *k, int which, stencil_effort effort, stencil_choice *choice,
                            int64_t *steps) {
     const stencil_problem *problem = &k->problem;
@@ -97,7 +98,7 @@ static bool is_same(const stencil_candidate *a, const stencil_candidate *b) {
            a->plan.backend == b->plan.backend && a->plan.cut.parts == b->plan.cut.parts;
 }
 
-/* Finds the fastest plan in the race of all plans, and the one that auto has chosen. */
+/* Sets the fastest of all timed plans and the plan chosen by auto in *c. */
 static stencil_status judge(const stencil_choice *all, const stencil_choice *own, stencil_check_case *c) {
     const stencil_candidate *chosen = NULL, *fastest = NULL;
     for (int i = 0; i < all->possible; i++) {

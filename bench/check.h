@@ -1,35 +1,36 @@
-/* Does auto choose well? On problems drawn at random, which no figure was made for, the plan that a run
- * without options takes is compared with the fastest of all plans, and its predicted time with its measured
- * one. */
+/* Check of the plan chosen by `auto`, on random problems: compares the chosen plan with the fastest of all
+ * plans, and its predicted with its measured time. */
 #pragma once
 
 #include "solver/run/tune.h"
 
 typedef struct stencil_check_options {
     int problems;
-    uint64_t seed;           /* of the problems: the same one, the same problems */
-    stencil_run_options run; /* devices; sync and sweep are open */
-    /* Called before each problem; false: no more. */
+    uint64_t seed;           /* seed that determines the problems */
+    stencil_run_options run; /* devices of the runs; sync and sweep unset */
+    /* Called before each problem; false: ends the check. */
     bool (*progress)(void *context, int done, const char *problem);
-    bool (*poll)(void *context); /* called all the time, or NULL; false: no more, the problem is left out */
+    bool (*poll)(
+        void *context); /* called often, or NULL; false: ends the check and drops the current problem */
     void *context;
 } stencil_check_options;
 
 typedef struct stencil_check_case {
     char problem[64]; /* "j2d5pt float32 812x1203" */
     stencil_candidate chosen,
-        fastest;   /* by auto; of all that are possible, each timed as long as the others */
-    int plans;     /* that were timed */
-    int64_t steps; /* that each run has made; their results are equal to the bit */
+        fastest;   /* plan chosen by auto; fastest of all possible plans, timed equally long */
+    int plans;     /* number of timed plans */
+    int64_t steps; /* time steps of both runs, whose results are bitwise equal */
 } stencil_check_case;
 
-/* Makes two runs of every problem: one in which all plans are timed in turns, one in which auto chooses as in
- * any run of that many steps, without wisdom. The machine is calibrated, or its figures are general ones.
- * Fills cases[options->problems]; *count says how many. INTERNAL: the two results differ; INTERRUPTED by
- * `progress` or `poll`; what a run fails with. Cases that were finished before are good. */
+/* Runs every problem twice: with all plans timed alternately, and with the choice of `auto` for the same
+ * number of steps, without wisdom. `machine` may be calibrated or not. Fills cases[options->problems] and
+ * sets *count to the number of finished cases, which are valid after an error as well. Errors: INTERNAL where
+ * the two results differ, INTERRUPTED by `progress` or `poll`, and those of a run. */
 stencil_status stencil_check_choice(const stencil_check_options *options, stencil_machine *machine,
                                     stencil_check_case *cases, int *count);
 
-/* Return how much longer a step takes than with the fastest plan, and than predicted: 0.01 is 1 %. */
+/* Return the relative excess of the time of a step with the chosen plan over the fastest plan (loss) and over
+ * the prediction (error): 0.01 is 1 %. */
 double stencil_check_loss(const stencil_check_case *c);
 double stencil_check_error(const stencil_check_case *c);

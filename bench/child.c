@@ -1,6 +1,5 @@
-/* Child processes, the asking end and the answering one. A question is {"parent", "stated", "machine"}; a
- * reply
- * {"status", "message", "answer"}, the answer a result or null. */
+/* Requests to child processes and their replies, as JSON. A request is {"parent", "stated", "machine"}; a
+ * reply is {"status", "message", "answer"}, where the answer is a result or null. */
 #include "bench/benchmark.h"
 
 #include <errno.h>
@@ -21,13 +20,13 @@
 
 extern char **environ;
 
-/* A child that has answered, or was killed, is waited for so long: a driver may take its time to end a kernel
- * that hangs. */
+/* Seconds to wait for the exit of a child that has answered, and of one that was killed: the driver may need
+ * long to end a kernel that hangs. */
 static const double exit_grace_s = 5, kill_grace_s = 30;
-/* One that is told to end takes its sample, verifies what it has and answers within this time. */
+/* Seconds in which an interrupted child must finish its sample, verify its results and answer. */
 static const double answer_grace_s = 60;
 
-/* False: no memory, or the other end is gone. */
+/* Sends a JSON message over a socket; false: no memory, or the peer closed the socket. */
 static bool send_message(int fd, const json_t *message) {
     char *text = message != NULL ? json_dumps(message, JSON_COMPACT | JSON_REAL_PRECISION(17)) : NULL;
     const size_t size = text != NULL ? strlen(text) : 0;
@@ -40,17 +39,17 @@ static bool send_message(int fd, const json_t *message) {
 
 typedef struct receiver {
     int fd;
-    double until_s; /* nothing is received after this time */
+    double until_s; /* time at which receiving ends */
     bool timed_out;
-    const stencil_bench_options *options; /* NULL: whoever asks is wanted always */
-    pid_t child; /* told where it is not wanted any more, and answers with what it has */
+    const stencil_bench_options *options; /* options with go_on; NULL: the wait cannot be interrupted */
+    pid_t child; /* gets SIGTERM at an interruption, and answers with the samples taken so far */
     bool told;
 } receiver;
 
-/* Interval at which a process that waits for an answer looks whether it shall go on. */
+/* Seconds between polls for an interruption while waiting for an answer. */
 static const double look_s = 0.1;
 
-/* Bytes received; 0: the other end is gone, or the time is over. */
+/* Returns the number of bytes received; 0: the peer closed the socket, or the time is over. */
 static size_t receive_some(void *bytes, size_t size, void *context) {
     receiver *r = context;
     for (;;) {
@@ -72,12 +71,13 @@ static size_t receive_some(void *bytes, size_t size, void *context) {
     }
 }
 
-/* NULL: none, or none in time. */
+/* Receives a JSON message; NULL: no valid message in time. */
 static json_t *receive_message(receiver *r) {
     return json_load_callback(receive_some, r, JSON_DISABLE_EOF_CHECK, NULL);
 }
 
-/* Tells whether the child has ended within `within_s`, and collects it then. */
+/* Waits at most `within_s` for a child to end, reaps it and sets its exit status *how; false: the child still
+ * runs. */
 static bool has_ended(pid_t child, double within_s, int *how) {
     const double until_s = stencil_clock_s() + within_s;
     for (;;) {
@@ -107,7 +107,7 @@ static stencil_status start(const stencil_bench_options *options, const char *na
         argv[before + 1 + i] = i < behind ? options->child_arguments[i] : NULL;
     posix_spawn_file_actions_t actions;
     CHECK(posix_spawn_file_actions_init(&actions) == 0, NO_MEMORY, "no memory for a child process");
-    /* The channel first, whatever its number is. What the child prints is none of the report. */
+    /* Duplicates the channel before other descriptors are replaced; output of the child is discarded. */
     int error = posix_spawn_file_actions_adddup2(&actions, channel, STENCIL_BENCH_CHANNEL);
     if (error == 0)
         error = posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
@@ -120,8 +120,8 @@ static stencil_status start(const stencil_bench_options *options, const char *na
     return STENCIL_OK;
 }
 
-/* Collects a child, and kills it where that takes too long or nothing more is expected of it. One that gave
- * no answer: how it ended. */
+/* Reaps a child process, and kills it where kill_it is set or its exit takes too long. Errors: INTERNAL, with
+ * the way it ended, for a child that gave no answer and was not to be killed. */
 static stencil_status end_child(pid_t child, const char *name, bool kill_it, bool answered) {
     int how = 0;
     const bool ended = !kill_it && has_ended(child, exit_grace_s, &how);
@@ -138,7 +138,8 @@ static stencil_status end_child(pid_t child, const char *name, bool kill_it, boo
          WIFEXITED(how) ? WEXITSTATUS(how) : -1);
 }
 
-/* The reply to `request`, owned by the caller; NULL where there was none in time. */
+/* Starts a child and sends it `request`; sets *reply, owned by the caller, or NULL where no reply came in
+ * time. */
 static stencil_status exchange(const stencil_bench_options *options, const char *name, double timeout_s,
                                const json_t *request, json_t **reply) {
     int end[2];
@@ -152,7 +153,7 @@ static stencil_status exchange(const stencil_bench_options *options, const char 
     stencil_status status = start(options, name, end[1], &child);
     close(end[1]);
     if (status == STENCIL_OK) {
-        /* A child that is gone already is seen when its reply is missing. */
+        /* A failure to send is ignored: the missing reply shows that the child has ended. */
         r.child = child;
         r.options = options;
         send_message(r.fd = end[0], request);
@@ -163,7 +164,8 @@ static stencil_status exchange(const stencil_bench_options *options, const char 
     return status;
 }
 
-/* Unpacks a reply: a status with its message, and a result that may stand beside a failure. */
+/* Unpacks a reply: sets *result where there is one, even with a failure, and returns the status in the reply.
+ */
 static stencil_status read_reply(const char *name, const json_t *reply, stencil_bench_result *result) {
     int failure;
     const char *message;
@@ -187,7 +189,7 @@ stencil_status stencil_bench_in_child(const stencil_bench *b, const char *name, 
     stencil_status status = exchange(b->options, name, timeout_s, request, &reply);
     *timed_out = status == STENCIL_OK && reply == NULL;
     if (reply == NULL && !stencil_bench_is_wanted(b->options)) {
-        *timed_out = false; /* however the child has ended */
+        *timed_out = false; /* an interruption is no time-out */
         status = stencil_bench_check_wanted(b->options, name);
     }
     if (reply != NULL)
@@ -197,7 +199,7 @@ stencil_status stencil_bench_in_child(const stencil_bench *b, const char *name, 
     return status;
 }
 
-/* The answering end. There is a result where the benchmark fails as well. */
+/* Runs the benchmark of a request in the child process; *answer is set even where the benchmark fails. */
 static stencil_status answer_request(const char *name, const stencil_bench_options *options,
                                      stencil_bench_runner run, json_t *request, json_t **answer) {
     static stencil_machine machine;
@@ -208,7 +210,7 @@ static stencil_status answer_request(const char *name, const stencil_bench_optio
     CHECK(json_unpack(request, "{s:I, s:i, s:o}", "parent", &parent, "stated", &stated, "machine",
                       &description) == 0,
           USAGE, "--child: a question in another format");
-    /* Nobody is left to end this process where the one that asks is killed, now or before. */
+    /* Ends this process with its parent, which may already have been killed. */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != (pid_t)parent)
         _exit(EXIT_FAILURE);
@@ -233,6 +235,6 @@ stencil_status stencil_bench_answer(const char *name, const stencil_bench_option
                               status != STENCIL_OK ? stencil_error_last()->message : "", "answer",
                               answer != NULL ? answer : json_null());
     CHECK(send_message(STENCIL_BENCH_CHANNEL, reply), INTERNAL, "the process that asked is gone");
-    /* Handlers of exit() would wait for kernels and threads that hang. */
+    /* _exit(), as handlers of exit() would wait for kernels and threads that hang. */
     _exit(EXIT_SUCCESS);
 }

@@ -48,17 +48,17 @@ except ImportError:
 SIZES = ["2048x2048", "4096x4096", "8192x8192", "256x256x256", "384x384x384"]
 PRECISIONS = ["float64", "float32"]
 STENCILS = {2: "j2d5pt", 3: "j3d7pt"}
-SAMPLE_S = 1.0  # what a sample of `stream` takes where --steps does not say
-PROBE_S = 0.1  # a run this long says well enough what a step takes
-# Results are compared after at most so many steps: more would let the rounding that has to be allowed for grow, and the
+SAMPLE_S = 1.0  # seconds of a sample of `stream` without --steps
+PROBE_S = 0.1  # seconds of a run that measures the time of a step
+# Most steps before results are compared: more would increase the rounding errors to be allowed, and let the
 # field decay to where faults no longer show.
 VERIFIED_STEPS = 100
-# Options of `stencil run` that make it another problem.
+# Options of `stencil run` that would change the problem.
 OTHER_PROBLEM = ["--problem", "--stencil", "--boundary", "--spacing", "--omega", "--accelerate", "--diffusivity", "--dt",
                  "--precision"]
 HEADINGS = {"stream": "stream", "auto": "auto", "c": "C loop", "devito": "Devito"}
 
-# Weights and extents are constants of the compiler: as much as it can be told.
+# C loop to compare with; weights and extents are compile-time constants, to help the compiler.
 C_LOOP = string.Template("""\
 #include <fcntl.h>
 #include <stdio.h>
@@ -223,7 +223,7 @@ class Devito:
     def call(self, function, *arguments):
         try:
             return self.process.submit(function, *arguments).result()
-        except Exception as error:  # whatever another code raises, or its end
+        except Exception as error:  # any exception of Devito, or the end of its process
             return fail(70, f"Devito: {(str(error) or repr(error)).splitlines()[0]}")
 
     def sample(self, steps, output=None):
@@ -235,7 +235,7 @@ class Devito:
 
 
 def devito_process():
-    # Not by fork: its OpenMP has to start after OMP_NUM_THREADS was set, in a process without threads.
+    # Spawned, not forked: OpenMP of Devito must start after OMP_NUM_THREADS is set, in a process without threads.
     return concurrent.futures.ProcessPoolExecutor(1, multiprocessing.get_context("spawn"))
 
 
@@ -255,17 +255,17 @@ def devito_import():
     return devito.__version__
 
 
-KEPT = {}  # by the process of Devito, between calls
+KEPT = {}  # data that the Devito process keeps between calls
 
 
 def devito_prepare(shape, precision, offsets, weights, field):
     from devito import Constant, Eq, Grid, Operator, TimeFunction, configuration
-    # Data are placed by the threads that compute them, as the others do.
+    # First touch: the threads that compute data also initialise them, as in the other codes.
     for key, value in (("language", "openmp"), ("log-level", "ERROR"), ("first-touch", True)):
         configuration[key] = value
     dtype = numpy.dtype(precision).type
     u = TimeFunction(name="u", grid=Grid(shape=shape, dtype=dtype), space_order=2, time_order=1)
-    # One symbol for equal weights, so that they can be factored out; a number would be printed with 15 digits.
+    # Equal weights share a symbol, so that Devito can factor them out; numbers would be printed with 15 digits.
     symbols = {w: Constant(name=f"w{i}", dtype=dtype, value=w) for i, w in enumerate(dict.fromkeys(weights))}
     terms = []
     for offset, weight in zip(offsets, weights):
@@ -275,7 +275,7 @@ def devito_prepare(shape, precision, offsets, weights, field):
         terms.append(symbols[weight] * term)
     operator = Operator(Eq(u.forward, sum(terms), subdomain=u.grid.interior), opt="advanced", language="openmp")
     KEPT.update(operator=operator, u=u, field=numpy.fromfile(field, dtype).reshape(shape), blocks={})
-    # Compiles and, where there are blocks (3D), tries their sizes; what it found is an argument of later calls.
+    # Compiles the Operator and, in 3D, tunes block sizes, which are arguments of later calls.
     operator.apply(time_m=0, time_M=9, autotune="aggressive")
     tuned = (getattr(operator, "_state", {}).get("autotuning") or [{}])[-1].get("tuned", {})
     KEPT["blocks"] = {name: n for name, n in tuned.items() if "blk" in name}
@@ -283,7 +283,7 @@ def devito_prepare(shape, precision, offsets, weights, field):
 
 def devito_sample(steps, output):
     u = KEPT["u"]
-    u.data[:] = KEPT["field"]  # both buffers: cells of the boundary are in either
+    u.data[:] = KEPT["field"]  # initialises both time buffers, as both have boundary cells
     start = time.perf_counter()
     KEPT["operator"].apply(time_m=0, time_M=steps - 1, **KEPT["blocks"])
     seconds = time.perf_counter() - start
@@ -303,7 +303,7 @@ def verify(problem, competitors, steps, fault):
         if name == fault:
             u[tuple(n // 2 for n in problem.shape)] += 2 * rounding
         off = float(numpy.max([abs(u[i] - reference[i]).max() for i in range(len(u))]))
-        if not off <= limit:  # nor if it is NaN
+        if not off <= limit:  # also fails for NaN
             fail(70, f"{HEADINGS[name]} is wrong: {problem.name} {size_text(problem)} {problem.precision} differs from "
                      f"stream by {off:.3g} after {steps} steps, allowed are {limit:.3g}")
 
@@ -336,7 +336,7 @@ def measure(problem, competitors, asked):
     for i in range(asked.repeats + 1):
         for name, competitor in competitors.items():
             rate = problem.updated * steps / max(competitor.sample(steps), 1e-9)
-            if i > 0:  # in the first round plans are tried, and processors wake
+            if i > 0:  # the first repetition is a warm-up, in which stencil tries plans
                 samples[name].append(rate)
     row = {"stencil": problem.name, "size": problem.size, "precision": problem.precision,
            "updated_cells": problem.updated, "steps": steps, "verified_steps": verified, "competitors": {}}
@@ -422,7 +422,7 @@ def measure_all(asked, have):
 
 def main():
     asked = arguments()
-    # For the C loop and Devito; stencil is told by an option.
+    # OMP_NUM_THREADS is for the C loop and Devito; stencil has an option.
     os.environ["OMP_NUM_THREADS"] = str(asked.threads)
     where, version = machine(asked.stencil, asked.threads)
     have = {"c": compiler(), "devito": devito_version()}

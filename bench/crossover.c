@@ -4,20 +4,22 @@
 #include "base/words.h"
 #include "bench/bench.h"
 
-/* Relative difference that predictions do not tell apart. */
+/* Relative difference below which two predicted times count as equal. */
 static const double apart = 0.01;
 
 static double time_of(const stencil_ranking *r, const stencil_bench_row *row) {
     return r->predicted ? row->predicted : row->statistics.median;
 }
 
-/* Tells whether a row is of the kind, measured and on the axis, and finds its place there. */
+/* Tells whether a row has samples and the kind and axis of the ranking; sets *place to its position on the
+ * axis. */
 static bool is_ranked(const stencil_ranking *r, const stencil_bench_row *row, int64_t *place) {
     return row->sample_count > 0 && (r->kind == NULL || strcmp(row->kind, r->kind) == 0) &&
            stencil_bench_axis(row, r->axis, place);
 }
 
-/* The measured row of this name (NULL: the fastest one) at a place, or NULL. */
+/* Returns the measured row with a name (NULL: the fastest row) at a position of the axis; NULL: no such row.
+ */
 static const stencil_bench_row *row_at(const stencil_ranking *r, const char *name, int64_t place) {
     const stencil_bench_row *found = NULL;
     for (const stencil_bench_row *row = r->result->row; row < r->result->row + r->result->row_count; row++) {
@@ -29,7 +31,7 @@ static const stencil_bench_row *row_at(const stencil_ranking *r, const char *nam
     return found;
 }
 
-/* The next larger place where something was measured; the same one: there is none. */
+/* Returns the next larger measured position on the axis; `place` itself at the last position. */
 static int64_t next_place(const stencil_ranking *r, int64_t place) {
     int64_t next = INT64_MAX, here;
     for (const stencil_bench_row *row = r->result->row; row < r->result->row + r->result->row_count; row++)
@@ -38,20 +40,21 @@ static int64_t next_place(const stencil_ranking *r, int64_t place) {
     return next < INT64_MAX ? next : place;
 }
 
-/* Tells whether the row of this name is as fast as the fastest one at a place, within the noise. */
+/* Tells whether the row with a name is within the noise of the fastest row at a position of the axis. */
 static bool is_as_fast(const stencil_ranking *r, const char *name, int64_t place) {
     const stencil_bench_row *row = row_at(r, name, place), *best = row_at(r, NULL, place);
     if (row == NULL || row == best)
         return row != NULL;
     const double noise = r->predicted ? apart : hypot(row->statistics.spread, best->statistics.spread);
-    return time_of(r, row) <= time_of(r, best) * (1 + (noise > 0 ? noise : 0)); /* NaN: 0 */
+    return time_of(r, row) <= time_of(r, best) * (1 + (noise > 0 ? noise : 0)); /* NaN counts as 0 */
 }
 
-/* Finds the row that is as fast as any at `place` and stays so longest, up to *last; returns its name. */
+/* Returns the name of the row that is among the fastest from position `place` to the largest position, *last.
+ */
 static const char *holder_from(const stencil_ranking *r, int64_t place, int64_t *last) {
     const char *holder = row_at(r, NULL, place)->name;
     *last = place - 1;
-    for (int i = -1; i < r->result->row_count; i++) { /* the fastest one first */
+    for (int i = -1; i < r->result->row_count; i++) { /* starts with the fastest row */
         const char *name = i < 0 ? holder : r->result->row[i].name;
         int64_t to = place - 1, next = place;
         while (next > to && is_as_fast(r, name, next)) {
@@ -66,7 +69,8 @@ static const char *holder_from(const stencil_ranking *r, int64_t place, int64_t 
     return holder;
 }
 
-/* Finds the place where b becomes as fast as a, which is fastest at `from` and no longer at `to`. */
+/* Returns the position on the axis where row b becomes as fast as row a, which is the fastest at `from` but
+ * not at `to`. */
 static int64_t crossing(const stencil_ranking *r, const char *a, const char *b, int64_t from, int64_t to) {
     const stencil_bench_row *row[] = {row_at(r, a, from), row_at(r, b, from), row_at(r, a, to),
                                       row_at(r, b, to)};
@@ -77,11 +81,11 @@ static int64_t crossing(const stencil_ranking *r, const char *a, const char *b, 
     if (!(before < 0 && behind > 0))
         return from;
     const double at = (double)from * pow((double)to / (double)from, before / (before - behind));
-    const double unit = pow(10, floor(log10(at)) - 1); /* two digits count */
+    const double unit = pow(10, floor(log10(at)) - 1); /* rounded to two digits */
     return (int64_t)(round(at / unit) * unit + 0.5);
 }
 
-/* Adds at how many sizes the spread of the fastest row is unknown or too wide. */
+/* Appends the number of positions where the spread of the fastest row is unknown or too large. */
 static void add_doubt(const stencil_ranking *r, char text[STENCIL_BENCH_NOTE_SIZE]) {
     int places = 0, uncertain = 0;
     for (int64_t place = 0, next; (next = next_place(r, place)) > place; place = next, places++) {

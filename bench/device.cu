@@ -6,8 +6,8 @@
 
 #include "sync/memory.cuh"
 
-/* Spins for at least so long; says how long it was, and in how many cycles. The timer is read in front of the
- * clock both times, so what lies between the two cancels. */
+/* Spins for at least `least_ns`; sets the nanoseconds and the clock cycles spent. The timer is always read
+ * before the clock, so that the delay between both reads cancels. */
 static __device__ void spin(int64_t least_ns, int64_t *cycles, int64_t *ns) {
     const int64_t begin_ns = (int64_t)stencil::device_clock_ns(), begin = clock64();
     int64_t now_ns, now;
@@ -124,7 +124,7 @@ static stencil_status compare(const stencil_transfer *t) {
 stencil_status stencil_transfer_time(const stencil_transfer *t, int64_t count, double *time_s) {
     TRY_CUDA(cudaSetDevice(t->gpu->gpu));
     TRY(stencil_device_fill(t->gpu, {static_cast<uint32_t *>(t->from), t->bytes / 4, 1, 0}));
-    TRY(stencil_transfer_start(t)); /* warm: both arrays mapped, clocks up */
+    TRY(stencil_transfer_start(t)); /* warm-up: maps both arrays, raises clocks */
     TRY_CUDA(cudaStreamSynchronize(t->gpu->stream));
     TRY_CUDA(cudaSetDevice(t->peer->gpu));
     TRY_CUDA(cudaMemset(t->to, 0xff, (size_t)t->bytes));

@@ -1,5 +1,5 @@
-/* Common parts of benchmarks around their steps: things kept until one ends, the case behind each row,
- * samples of one count or two: how long one is, in which order they are taken, and when there are enough. */
+/* Framework of benchmarks: resources released at the end of a benchmark, cases of rows, and sampling:
+ * calibration, order and number of samples. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,11 +91,12 @@ stencil_bench_row *stencil_bench_last(const stencil_bench *b) {
     return &b->result->row[b->result->row_count - 1];
 }
 
-/* Long enough for the clock and for what one iteration of a sample costs extra, short enough for many
- * samples. */
-static const double sample_usual_s = 0.1, sample_least = 0.3; /* of these seconds */
+/* Seconds of a calibrated sample, long compared with clock and start-up costs, short enough for many samples;
+ * least fraction of these seconds. */
+static const double sample_usual_s = 0.1, sample_least = 0.3;
 
-/* One sample of each row has to do where LEAST samples take so many time-outs, and this time. */
+/* Rows get less than LEAST samples where these take longer than `slack` time-outs and than slack_least_s
+ * seconds. */
 static const double slack = 4, slack_least_s = 1;
 
 enum { ITERATIONS_MAX = 100000000, GROWTH_MAX = 64 };
@@ -109,7 +110,7 @@ static stencil_status check_wanted(const stencil_bench *b) {
     return stencil_bench_check_wanted(b->options, b->result->benchmark);
 }
 
-/* Samples b->row: the time of `iterations`, or a value in the row's unit. */
+/* Samples b->row: sets *value to the seconds of `iterations` iterations, or to a value in the row's unit. */
 static stencil_status sample(stencil_bench *b, int64_t iterations, double *value) {
     struct stencil_bench_case *c = &b->cases[b->row];
     const stencil_bench_subject *s = &c->subject;
@@ -127,9 +128,9 @@ static stencil_status sample(stencil_bench *b, int64_t iterations, double *value
     return STENCIL_OK;
 }
 
-/* Warms up, and finds how many iterations make a sample of b->row: what the options ask for, or as many as
- * take about 0.1 s or what the subject says (and at least 0.3 of that). Cold first: page faults, kernel
- * loading, clocks. */
+/* Sets the iterations of a sample of b->row: the number in the options, or a number that lasts the seconds of
+ * the subject (by default 0.1 s), at least 0.3 of them. The first sample is a warm-up for page faults, kernel
+ * loading and clocks. */
 static stencil_status calibrate(stencil_bench *b, int64_t *iterations) {
     const stencil_bench_subject *s = &b->cases[b->row].subject;
     const int64_t asked = b->options->iterations;
@@ -175,14 +176,14 @@ static void show_progress(const stencil_bench *b) {
         b->options->progress(what);
 }
 
-/* A sample of b->row, which the row keeps, or one to warm up. */
+/* Takes a sample of b->row and stores it in the row, or drops it as a warm-up where `keep` is false. */
 static stencil_status take_sample(stencil_bench *b, bool keep) {
     stencil_bench_row *row = &b->result->row[b->row];
     double value = 0;
     show_progress(b);
     TRY(sample(b, row->iterations, &value));
     if (!is_measured(row) || !keep)
-        return STENCIL_OK; /* the sampler may have found out that it cannot be measured */
+        return STENCIL_OK; /* the sampler may have skipped or stated the row */
     CHECK(isfinite(value), INTERNAL, "%s: a sample of %s is not a number", b->result->benchmark, row->name);
     double *samples = realloc(row->sample, (size_t)(row->sample_count + 1) * sizeof *samples);
     CHECK(samples != NULL, NO_MEMORY, "no memory for the samples of %s", row->name);
@@ -192,7 +193,7 @@ static stencil_status take_sample(stencil_bench *b, bool keep) {
     return STENCIL_OK;
 }
 
-/* States row b->stated, in the child process that is asked for it. */
+/* States row b->stated in the child process started for this row. */
 static stencil_status state_here(stencil_bench *b) {
     b->row = b->stated - 1;
     CHECK(b->row >= 0 && b->row < b->result->row_count && b->cases[b->row].subject.state != NULL, USAGE,
@@ -216,15 +217,15 @@ static stencil_status state_in_child(stencil_bench *b, const stencil_bench_subje
              : stated  ? answer.row[b->row].outcome
                        : "ends its process");
     stencil_bench_result_destroy(&answer);
-    TRY(check_wanted(b)); /* how a process ended that nobody wants any more says nothing */
+    TRY(check_wanted(b)); /* the end of an interrupted process gives no outcome */
     memcpy(row->outcome, outcome, sizeof outcome);
     return subject->may_end_process ? STENCIL_OK : status;
 }
 
-/* Tells whether the spread of all samples so far is small enough; sets the row's statistics. */
+/* Sets the row's statistics and tells whether the spread of its samples is at most max_noise. */
 static bool is_quiet(const stencil_bench *b, stencil_bench_row *row, double *scratch) {
     row->statistics = stencil_statistics_of(row->sample, (int)row->sample_count, scratch);
-    return row->statistics.spread <= b->options->max_noise; /* NaN: no */
+    return row->statistics.spread <= b->options->max_noise; /* false for NaN */
 }
 
 static bool is_done(const stencil_bench *b, stencil_bench_row *row, int64_t most, double *scratch) {
@@ -233,7 +234,8 @@ static bool is_done(const stencil_bench *b, stencil_bench_row *row, int64_t most
     return b->options->samples == 0 && row->sample_count >= STENCIL_BENCH_SETTLE && is_quiet(b, row, scratch);
 }
 
-/* A round takes one sample of every row that is not done, so after `round` rounds all have as many. */
+/* Tells whether sampling must end for lack of time. Iteration `round` over the rows samples each unfinished
+ * row once, so all of them have at least `round` samples. */
 static bool is_over(const stencil_bench *b, double start_s, int64_t round) {
     const double time_s = stencil_clock_s() - start_s, timeout_s = b->options->timeout_s;
     const double most_s = fmax(slack * timeout_s, slack_least_s);
@@ -259,7 +261,7 @@ static stencil_status take_rounds(stencil_bench *b, int64_t most, double *scratc
     return STENCIL_OK;
 }
 
-/* Rows that were to be measured and have no sample, of a benchmark that is interrupted. */
+/* Marks rows without samples as skipped after an interruption. */
 static void skip_rest(stencil_bench *b) {
     for (int i = b->taken; i < b->result->row_count; i++) {
         stencil_bench_row *row = &b->result->row[i];
@@ -304,7 +306,7 @@ static stencil_status take_all(stencil_bench *b, int64_t most, double *scratch) 
     return take_rounds(b, most, scratch);
 }
 
-/* Verifies b->row. */
+/* Verifies b->row by its function or by sampling with b->verifying set. */
 static stencil_status verify(stencil_bench *b, const struct stencil_bench_case *c) {
     double dropped;
     if (c->subject.verify != NULL)

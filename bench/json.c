@@ -1,4 +1,4 @@
-/* Results as JSON: for programs, for --from, and from the child processes. */
+/* Writes benchmark results as JSON and reads them back, for --json, --from and child processes. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "bench/bench.h"
 #include "bench/revision.h"
 
-/* Parameters, or the axes of a row. */
+/* Writes the parameters of a result, or the axes of a row, as a JSON object. */
 static json_t *write_parameters(const stencil_member *m, const void *record) {
     json_t *object = json_object();
     const stencil_bench_parameter *p = (const void *)((const char *)record + m->offset);
@@ -46,7 +46,7 @@ static json_t *write_samples(const stencil_member *m, const void *record) {
     return samples;
 }
 
-/* Statistics follow from the samples. */
+/* Reads the samples of a row and computes its statistics. */
 static stencil_status read_samples(const stencil_member *m, const json_t *value, void *record) {
     (void)m;
     stencil_bench_row *row = record;
@@ -55,7 +55,7 @@ static stencil_status read_samples(const stencil_member *m, const json_t *value,
           STENCIL_BENCH_SAMPLES_MAX);
     if (count == 0)
         return STENCIL_OK;
-    row->sample = malloc(2 * count * sizeof *row->sample); /* and scratch */
+    row->sample = malloc(2 * count * sizeof *row->sample); /* samples, then scratch memory */
     CHECK(row->sample != NULL, NO_MEMORY, "no memory for %zu samples", count);
     for (size_t i = 0; i < count; i++) {
         const json_t *sample = json_array_get(value, i);
@@ -121,7 +121,7 @@ static const stencil_member row_members[] = {
     {NULL},
 };
 
-/* Under the names that stand in tables of others, too. */
+/* Units of bars, as in published tables. */
 const char *const stencil_bar_units[] = {"gcell_per_s", "us_per_step", NULL};
 #define BAR(kind, member) STENCIL_MEMBER(kind, stencil_bench_bar, member)
 #define USED(resource)                                                                                       \
@@ -182,7 +182,7 @@ json_t *stencil_bench_result_json(const stencil_bench_result *result) {
     return stencil_record_write(json_object(), result_members, result);
 }
 
-/* Files are named after benchmarks. */
+/* Checks the benchmark name of a result, which becomes part of file names. */
 static stencil_status check_name(const stencil_bench_result *result) {
     const char *name = result->benchmark;
     CHECK(name[0] != '\0' && name[strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-")] == '\0', BAD_DATA,
@@ -196,7 +196,7 @@ stencil_status stencil_bench_result_read(const json_t *object, stencil_bench_res
     return check_name(result);
 }
 
-/* Options that a report states: how it was measured. */
+/* Measuring options that a report contains. */
 #define OPTION(kind, member) #member, STENCIL_MEMBER(kind, stencil_bench_options, member)
 static const stencil_member option_members[] = {
     {OPTION(INTEGER, samples)},
@@ -208,7 +208,7 @@ static const stencil_member option_members[] = {
     {NULL},
 };
 #define REPORT(kind, member) STENCIL_MEMBER(kind, stencil_bench_report, member)
-/* Members of "cuda": kernel_driver, which the description of a machine lacks, and versions read back. */
+/* Members of "cuda" in a report: kernel_driver, which stencil_machine lacks, and the CUDA versions. */
 static const stencil_member cuda_members[] = {
     {"driver_version", REPORT(INTEGER, machine.driver_version), .maximum = INT32_MAX},
     {"runtime_version", REPORT(INTEGER, machine.runtime_version), .maximum = INT32_MAX},
@@ -232,14 +232,15 @@ static const stencil_member report_members[] = {
     {NULL},
 };
 
-/* Version of the GPU driver's kernel module, "" where there is none. */
+/* Returns the version of the GPU driver's kernel module; "": no module. */
 static const char *kernel_driver_version(void) {
     static char version[32];
     char line[256];
     FILE *file = fopen("/proc/driver/nvidia/version", "r");
     if (file == NULL)
         return "";
-    /* "NVRM version: NVIDIA UNIX … Kernel Module … 580.65.06  Release Build …": the first such number. */
+    /* Takes the first version number in "NVRM version: NVIDIA UNIX … Kernel Module … 580.65.06  Release Build
+     * …". */
     if (fgets(line, sizeof line, file) != NULL)
         for (char *word = strtok(line, " \t\n"); word != NULL && version[0] == '\0';
              word = strtok(NULL, " \t\n"))
@@ -282,7 +283,7 @@ bool stencil_bench_is_report(const json_t *root) {
            json_is_array(json_object_get(first, "results"));
 }
 
-/* Appends a text to those of `all`, once. */
+/* Appends a text member of `report` to the same member of `all`, without duplicates. */
 static void add_text(json_t *all, const char *member, const json_t *report) {
     const char *have = json_string_value(json_object_get(all, member)),
                *text = json_string_value(json_object_get(report, member));
@@ -290,8 +291,8 @@ static void add_text(json_t *all, const char *member, const json_t *report) {
         json_object_set_new(all, member, json_sprintf("%s; %s", have, text));
 }
 
-/* A list of reports as one, which begins with the first of them and has the results of all: *all is owned by
- * the caller. Options and machine are those of the first one. */
+/* Joins a list of reports into a single report *all, owned by the caller, with the options and machine of the
+ * first report and the results of all. */
 static stencil_status join_reports(const json_t *list, json_t **all) {
     static const char *const texts[] = {"command_line", "version", "git_revision", "compiler"};
     *all = json_copy(json_array_get(list, 0));
@@ -311,7 +312,7 @@ static stencil_status join_reports(const json_t *list, json_t **all) {
     return STENCIL_OK;
 }
 
-/* The versions of all that a list holds are one. */
+/* Checks the schema version of a report, or of every report in a list. */
 static stencil_status check_version(const json_t *root) {
     const json_t *version = json_object_get(root, "schema_version");
     CHECK(stencil_bench_is_report(root), BAD_DATA, "not written by 'stencil bench --json'");

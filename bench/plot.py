@@ -16,15 +16,15 @@ import re
 import sys
 import tempfile
 
-LOG_RATIO = 20  # of the largest to the smallest number: above it an axis is logarithmic
-CLIP_RATIO = 3  # of the range of all samples to that of most of them: above it only most are shown
-LEGEND_MAX = 10  # lines whose names stand among them; more stand beside them, without bars
-SHOWN_MAX = 5  # of more strategies than LEGEND_MAX that were compared with each other: the best few
-RELATIVE, RELATIVE_MOST = "times the fastest", 2.5  # of a panel, and what it shows at most
-TICKS_MAX = 9  # numbers on an axis, each with a mark of its own
+LOG_RATIO = 20  # ratio of the largest to the smallest number above which an axis is logarithmic
+CLIP_RATIO = 3  # ratio of the range of all samples to that of most, above which outliers are hidden
+LEGEND_MAX = 10  # most curves with a legend inside the panel and error bars
+SHOWN_MAX = 5  # strategies shown where there are more than LEGEND_MAX
+RELATIVE, RELATIVE_MOST = "times the fastest", 2.5  # unit and largest value of a relative panel
+TICKS_MAX = 9  # most numbers on an axis with a tick for each number
 COLORS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#666666"]
 MARKERS = "os^Dv<>pX*"
-# An axis as people call it, and a place on it.
+# Label of each axis, and format of a position on the axis.
 AXES = {
     "blocks_per_sm": ("blocks per multiprocessor", "{} blocks per multiprocessor"),
     "threads": ("threads per block", "{} threads"),
@@ -182,7 +182,7 @@ def curve_label(curve, inner, fastest_at):
     text = name + (f" (fastest at {', '.join(amount(inner, at) for at in places)})" if places else "")
     if len(places) == len(curve) > 2:
         text = name + " (fastest at all)"
-    return " " * text.startswith("_") + text  # else it would be hidden
+    return " " * text.startswith("_") + text  # matplotlib hides labels that start with _
 
 
 def too_many(rows, curves):
@@ -250,7 +250,7 @@ def draw_lines(ax, result, unit, rows, _):
         ax.plot([], [], "--", color="black", linewidth=1, label="as the model predicts")
     if many and unit != RELATIVE:
         ax.legend(fontsize=7, loc="upper left", bbox_to_anchor=(1.01, 1), borderaxespad=0)
-    elif unit != RELATIVE:  # else it stands in the panel before
+    elif unit != RELATIVE:  # the panel to the left has the legend
         ax.legend(fontsize=9, framealpha=0.8)
     words = f"the best {len(fastest_at)} of {of}" if of else rows[0]["kind"]
     ax.set(xlabel=axis_label(inner, result), ylabel=unit, title=words + ", beside the fastest" * (unit == RELATIVE))
@@ -317,7 +317,7 @@ def clip(ax, rows, samples):
         ax.text(0.98, 0.03, f"{beyond} sample{'s' * (beyond != 1)} beyond", transform=ax.transAxes, ha="right")
 
 
-# Each with the size of a panel in inches (a box is as high as it has rows), and how many stand beside each other.
+# Styles: draw function, panel width and height in inches (None: by number of rows), panels in a row of the figure.
 STYLES = {"map": (draw_map, 4.2, 2.9, 4), "lines": (draw_lines, 7.0, 4.2, 3), "box": (draw_box, 7.0, None, 3)}
 
 
@@ -358,7 +358,7 @@ def draw(result, style, path, force):
         "order" if row["kind"] == "ceiling" else row["kind"], row["unit"], list(row["axes"])[-1] if style == "lines" else None))]
     panels = [(unit, some, together) for unit, together in panels
               for some in (by_place(together, 2) if style == "map" else [together])]
-    if style == "lines":  # a copy is a line beside what it is compared with
+    if style == "lines":  # copies are drawn in the panels of other rows
         panels = [panel for panel in panels if panel[1][0]["kind"] != "copy" or len(panels) == 1]
         panels += [(RELATIVE, *[relative(some)] * 2) for _, some, _ in panels
                    if all(row.get("of_fastest") is not None for row in some)]
@@ -381,7 +381,7 @@ def draw(result, style, path, force):
         ax = figure.add_subplot(grid[i // columns, i % columns])
         draw_panel(ax, result, *panel)
         if len(panels) == 1 and style != "map":
-            ax.set_title("")  # the figure's says as much
+            ax.set_title("")  # the title of the figure suffices
     save(figure, path, force)
 
 
@@ -412,7 +412,7 @@ def draw_cases(ax, bars, unit, copies):
         how = f"{bar['sweep']}, {bar['strategy']}" + (f", {bar['depth']} steps" if bar["depth"] > 1 else "")
         ax.annotate(f"{bar['measured']:.4g}: {how}", (1, y), (4, 0), ("axes fraction", "data"), "offset points", va="center", fontsize=8)
     plain(ax.xaxis)
-    if max(every) > LOG_RATIO**2 * min(every):  # no room for more
+    if max(every) > LOG_RATIO**2 * min(every):  # a wide range leaves no space for more ticks
         from matplotlib.ticker import LogLocator
         ax.xaxis.set_major_locator(LogLocator())
     down(ax, list(map(case_name, bars)))
@@ -452,7 +452,7 @@ def need_matplotlib():
     try:
         import matplotlib
     except ImportError:
-        system = "/usr/bin/python3"  # another one does not see the distribution's packages
+        system = "/usr/bin/python3"  # other interpreters lack the packages of the distribution
         if os.access(system, os.X_OK) and not os.path.samefile(sys.executable, system):
             os.execv(system, [system, *sys.argv])
         fail(69, "there is no matplotlib for python3 here (Debian: python3-matplotlib)")

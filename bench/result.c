@@ -1,4 +1,4 @@
-/* A result: what stands in it, and what follows from that. */
+/* Functions that fill in benchmark results, and quantities derived from results. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -10,7 +10,7 @@ static double quantile(const double *sorted, int count, double q) {
     return sorted[low] + (at - low) * (sorted[high] - sorted[low]);
 }
 
-/* A normal distribution: its standard deviation over its `mad`, p95 - p5 over its standard deviation. */
+/* Ratios of a normal distribution: standard deviation / mad, and (p95 - p5) / standard deviation. */
 static const double sd_per_mad = 1.4826, sd_p5_to_p95 = 3.2897;
 
 static double relative_spread(const stencil_statistics *s) {
@@ -41,25 +41,27 @@ stencil_statistics stencil_statistics_of(const double *sample, int count, double
     return s;
 }
 
-/* More samples than these on a side are thinned out to evenly spaced order statistics: their ratios are
- * kept all at once. */
+/* Limits of stencil_shift_of(), which stores all ratios: larger sample sets are thinned out to
+ * SHIFT_SAMPLES_MAX evenly spaced order statistics. */
 enum { SHIFT_SAMPLES_MAX = 500, EXACT_RATIOS_MAX = 2500 };
-static const double shift_tail = 0.005; /* on either side */
+static const double shift_tail = 0.005; /* probability of each tail outside the interval */
 static const double normal_tail = 2.5758;
 
 /* Number of smallest (and of largest) ratios outside the interval: the largest c with P(U <= c - 1) <= tail,
- * where U counts the pairs with b < a. The distribution of U by the recursion over the largest sample: with
- * probability m / (m + n) it is one of the m, and then adds n pairs. */
+ * where U counts the pairs with b < a. The distribution of U follows by recursion: the largest sample is one
+ * of the m with probability m / (m + n), and then adds n pairs. */
 static stencil_status exact_outside(int m, int n, int *outside) {
     const int size = m * n + 1;
-    double *p = calloc((size_t)(n + 1) * (size_t)size, sizeof *p); /* p[j][u] for i of the m and j of the n */
+    double *p = calloc((size_t)(n + 1) * (size_t)size,
+                       sizeof *p); /* p[j][u]: probability of U = u with i and j samples */
     CHECK(p != NULL, NO_MEMORY, "no memory to compare %d with %d samples", m, n);
     for (int j = 0; j <= n; j++)
         p[(size_t)j * (size_t)size] = 1;
     for (int i = 1; i <= m; i++)
         for (int j = 1; j <= n; j++) {
             double *here = p + (size_t)j * (size_t)size;
-            const double *less = here - size; /* i of the m, j - 1 of the n: already of this round */
+            const double *less =
+                here - size; /* distribution for i and j - 1 samples, already updated for this i */
             for (int u = i * j; u >= 0; u--)
                 here[u] = (u >= j ? here[u - j] * i : 0) / (i + j) + less[u] * j / (i + j);
         }
@@ -77,7 +79,7 @@ static int normal_outside(int m, int n) {
     return at > 0 ? (int)at : 0;
 }
 
-/* Sorted logarithms: `kept` of them into logarithm[count]; false: not all samples are positive. */
+/* Writes `kept` sorted logarithms of the samples to logarithm[count]; false: a sample is not positive. */
 static bool take_logarithms(double *logarithm, const double *sample, int count, int kept) {
     memcpy(logarithm, sample, (size_t)count * sizeof *sample);
     stencil_sort(logarithm, (size_t)count);

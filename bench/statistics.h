@@ -17,45 +17,45 @@ typedef struct stencil_statistics {
     double spread;
 } stencil_statistics;
 
-/* Computes the statistics of `count` >= 1 samples, which are left as they are (a sorted copy is made in
- * scratch[count]). Quantiles are interpolated linearly between order statistics. */
+/* Computes the statistics of `count` >= 1 samples; scratch[count] receives a sorted copy. Quantiles are
+ * interpolated linearly between order statistics. */
 stencil_statistics stencil_statistics_of(const double *sample, int count, double *scratch);
 
-/* The distance of two sets of samples, a and b. */
+/* Ratio of two sets of samples, b over a, with its confidence interval. */
 typedef struct stencil_shift {
     double ratio;     /* Hodges-Lehmann estimate of b over a: the median of all b[j] / a[i] */
-    double low, high; /* where that ratio is with a probability of 99 %; 0 and infinity: too few samples */
+    double low, high; /* 99 % confidence interval of the ratio; 0 and infinity: too few samples */
 } stencil_shift;
 
-/* Ratio of b to a with the confidence interval that belongs to the rank test of Mann and Whitney (Hollander
- * and Wolfe, Nonparametric Statistical Methods, 4.3, on logarithms): no assumption about the distributions
- * but that they differ by a factor. Exact for few samples, by the normal approximation for many. Samples of
- * which one is not positive have no ratio: low is 0, high infinite, ratio NaN. NO_MEMORY. */
+/* Computes the ratio of b to a with the confidence interval of the rank test of Mann and Whitney (Hollander
+ * and Wolfe, Nonparametric Statistical Methods, 4.3, on logarithms): assumes only that the distributions
+ * differ by a factor. Exact for few samples, by the normal approximation for many. With a sample that is not
+ * positive, low is 0, high infinite and ratio NaN. Errors: NO_MEMORY. */
 stencil_status stencil_shift_of(const double *a, int a_count, const double *b, int b_count,
                                 stencil_shift *shift);
 
-/* Mean and squared deviations of one of the two kernels (Welford). */
+/* Running mean and sum of squared deviations (Welford) of the latencies of one kernel. */
 typedef struct stencil_spread {
     double count, mean, squares;
 } stencil_spread;
 
-/* The two-repeat-count method: what it keeps for a row, both latencies, in the row's unit times the
- * difference of the counts. */
+/* State of the two-repeat-count method for a row: both latencies, in the row's unit times the difference of
+ * the repeat counts. */
 typedef struct stencil_two_counts {
-    double difference; /* r1 - r2 */
-    bool warm;         /* the first sample was taken */
+    double difference; /* difference of the repeat counts, r1 - r2 */
+    bool warm;         /* the warm-up sample was taken */
     stencil_spread high, low;
 } stencil_two_counts;
 
-/* One sample of `count` pairs of launches: the total latencies of the kernels with the higher and the lower
- * repeat count. Returns (high - low) / difference, 000 Eq. 7, of the medians of each kind: a launch in which
- * the host was interrupted counts for no more than another one. The first sample of a row is its warm-up,
- * which the framework drops and which does not count here either. */
+/* Adds a sample of `count` launch pairs: high[] and low[] are the total latencies of the kernels with the
+ * higher and the lower repeat count. Returns (high - low) / difference, 000 Eq. 7, of the medians, which
+ * ignore launches disturbed by the host. The first sample of a row is a warm-up and is not added. */
 enum { STENCIL_PAIRS_MAX = 1000 };
 double stencil_two_counts_add_pairs(stencil_two_counts *two, const double *high, const double *low,
                                     int count);
 
-/* Standard deviation of the result, 000 Eq. 8; NaN with less than two samples. */
+/* Returns the standard deviation of the two-repeat-count method, 000 Eq. 8; NaN with less than two samples.
+ */
 double stencil_two_counts_sd(const stencil_two_counts *two);
 
 #ifdef __cplusplus

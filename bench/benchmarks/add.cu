@@ -1,6 +1,7 @@
-/* The methods' own check (000 section 9.4; Zhang et al., A Study of Synchronization Methods in Modern GPUs,
- * Table 1): the latency of a float addition by the GPU's clock, and by the CPU's clock from two repeat
- * counts. Where both agree, the second method can be trusted with barriers that the first cannot see. */
+/* Benchmark `add`, a check of the timing methods (000 section 9.4; Zhang et al., A Study of Synchronization
+ * Methods in Modern GPUs, Table 1): the latency of a float addition by the GPU's clock, and by the CPU's
+ * clock from two repeat counts. Where both agree, the second method can be trusted with barriers that the
+ * first cannot see. */
 #include <math.h>
 #include <stdio.h>
 
@@ -8,8 +9,8 @@
 
 enum { UNROLLED = 512 };
 
-/* Additions from 0 on, each waiting for the last, of 1, which the compiler does not know. They are volatile
- * so that they stay between the two looks at the clock. Counting by one is exact up to 2^24. */
+/* Dependent additions of 1, a value unknown to the compiler, starting from 0. The additions are volatile, so
+ * that they stay between the two clock reads. Sums are exact up to 2^24. */
 struct float_add : stencil::sm_operation {
     float sum = 0, one;
     __device__ explicit float_add(const stencil::sm_arguments &a) : one((float)a.size) {}
@@ -21,31 +22,31 @@ struct float_add : stencil::sm_operation {
     }
 };
 
-/* Differences of the two repeat counts: from the paper's table, and one that no jitter of the CPU's clock
- * reaches. BASE: the lower count, some 30 us. A kernel that is over before the host begins to wait for it
- * would be timed too long, and by how much depends on the host. */
+/* Differences of the two repeat counts: those of the paper's table, and LARGE, which exceeds all jitter of
+ * the CPU's clock. BASE is the lower count, about 30 us: a kernel that ends before the host waits for it
+ * would be timed too long. */
 enum { LARGE = 1 << 20, BASE = 1 << 14 };
 static const int differences[] = {2048, 5120, 10240, 51200, LARGE};
 static const double agreement = 0.02;
 
 struct add_case {
     stencil::sm_case sm;
-    bool cpu; /* by the CPU's clock */
+    bool cpu; /* timed by the CPU's clock */
     int64_t repeats;
-    int pairs, launches; /* in a sample; so far */
-    double hz;           /* seen at the beginning of the sample */
+    int pairs, launches; /* launch pairs in a sample; launches so far */
+    double hz;           /* GPU clock at the beginning of the sample */
 };
 
-/* Pairs of launches in a sample: the jitter of a launch is divided by the repeats, so few repeats need many
- * pairs. */
+/* Returns the number of launch pairs in a sample. The jitter of a launch is divided by the repeats, so few
+ * repeats need many pairs. */
 static int pairs_of(int64_t repeats) {
     enum { MOST_AT = 2048, FEWEST = 2 };
     const int64_t pairs = (int64_t)STENCIL_PAIRS_MAX * MOST_AT / repeats;
     return pairs > STENCIL_PAIRS_MAX ? STENCIL_PAIRS_MAX : pairs < FEWEST ? FEWEST : (int)pairs;
 }
 
-/* One launch, waited for, in cycles of the clock seen before. What all launches of a sample found is looked
- * at after the last one. */
+/* Times a launch and the wait for its end, in cycles of the GPU clock measured at the start of the sample.
+ * The results of a sample are verified after its last launch. */
 static stencil_status sample_by_cpu(stencil_bench *b, void *what, int64_t repeats, double *value) {
     add_case *c = static_cast<add_case *>(what);
     const stencil::sm_timing *timing = c->sm.timing;
@@ -81,22 +82,26 @@ static double doubt_of(const stencil_statistics *s) {
     return 2 * 1.2533 * s->spread / sqrt(s->count);
 }
 
-/* Tells whether two latencies that lie `apart` agree, where the second one is known up to `doubt`. */
+/* Returns the verdict on two latencies with relative difference `apart`, where the second latency has the
+ * relative uncertainty `doubt`. */
 static const char *verdict(double apart, double doubt) {
     if (apart <= agreement)
         return "agree";
     return apart - doubt > agreement ? "disagree" : "unclear";
 }
 
-/* States how far apart the two rows of each difference are. */
+/* Adds a statement for each repeat count, with the relative difference of the latencies by GPU clock and CPU
+ * clock. */
 static stencil_status state_agreement(stencil_bench *b) {
     const int rows = b->result->row_count;
     for (int cpu = 0; cpu < rows; cpu++) {
         const add_case *c = static_cast<add_case *>(stencil_bench_what(b, cpu));
         if (!c->cpu)
             continue;
-        const stencil_statistics by_cpu = b->result->row[cpu].statistics; /* rows move */
-        const double by_gpu = b->result->row[cpu - 1].statistics.median,  /* added just before */
+        const stencil_statistics by_cpu =
+            b->result->row[cpu].statistics; /* copied, as adding a row moves the rows */
+        const double by_gpu = b->result->row[cpu - 1].statistics.median, /* row of the GPU clock, added before
+                                                                            the row of the CPU clock */
             apart = fabs(by_cpu.median / by_gpu - 1);
         TRY(STENCIL_BENCH_ADD(b, *c, "agreement", "float add", "cycles", .axis = {{"repeats", c->repeats}}));
         stencil_bench_row *row = stencil_bench_last(b);
@@ -113,7 +118,7 @@ stencil_status stencil_measure_add(stencil_bench *b) {
     TRY(stencil::sm_begin(b, &timing, 0));
     TRY(add(b, &timing, false, STENCIL_REPEATS));
     for (int i = 0; i < count; i++) {
-        /* Repeats asked for are rounded up to whole unrolled loops; counting by one stays exact. */
+        /* The user's repeats are rounded up to whole unrolled loops; the limit keeps sums exact. */
         const int64_t repeats = asked > 0 ? stencil_round_up(asked, UNROLLED) : differences[i];
         CHECK(repeats <= 8 * LARGE, USAGE, "--repeats: add makes at most %d", 8 * LARGE);
         TRY(add(b, &timing, false, repeats));

@@ -1,5 +1,5 @@
-/* The ceilings of a device: copying on a CPU by all threads, each its own share; inside a GPU's memory. In
- * the benchmark itself on arrays that no cache holds. */
+/* Copies as ceilings of memory bandwidth: on a CPU by all threads in equal shares, on a GPU within device
+ * memory. Benchmark `copy` uses arrays larger than any cache. */
 
 #include <omp.h>
 #include <stdatomic.h>
@@ -22,10 +22,10 @@ static void copy_loop(void *to, const void *from, int64_t count) {
         t[i] = f[i];
 }
 
-/* Streaming stores again, but along several lanes in turn, as a sweep goes along several rows: one core keeps
- * more loads from memory under way than along one lane. */
+/* Copies with streaming stores along several lanes alternately, as a sweep reads several rows: a core has
+ * more loads in flight than along a single lane. */
 static void copy_lanes(void *to, const void *from, int64_t count) {
-    enum { LANES = 8, TURN = 128, LANE = 513 * TURN }; /* lanes begin in different sets of the cache */
+    enum { LANES = 8, TURN = 128, LANE = 513 * TURN }; /* lanes start in different cache sets */
     const stencil_cpu_copy copy = stencil_cpu_best()->copy;
     int64_t at = 0;
     for (; count - at >= LANES * LANE; at += LANES * LANE)
@@ -41,14 +41,15 @@ static void copy_lanes(void *to, const void *from, int64_t count) {
 static const char *const cpu_names[] = {"memcpy", "streaming", "lanes", "loop", NULL};
 static const char *const gpu_names[] = {"cudaMemcpy", NULL};
 
-/* First byte of a thread's share, which consists of whole pages but for the last one's end. */
+/* Returns the first byte of a thread's share of an array; shares are whole pages, except at the end of the
+ * array. */
 static int64_t share(int64_t bytes, int thread, int threads) {
     const int64_t page = 4096, pages = (bytes + page - 1) / page;
     const int64_t before = pages / threads * thread + (thread < pages % threads ? thread : pages % threads);
     return before * page < bytes ? before * page : bytes;
 }
 
-/* Times `function` on all shares; from the start of the team to the end of its last thread. */
+/* Times `function` on the shares of all threads, from the start of the parallel region to its end. */
 static double copy_all(const stencil_ceiling *c, stencil_cpu_copy function, int64_t iterations) {
     const double start_s = stencil_clock_s();
 #pragma omp parallel num_threads(c->threads)
@@ -57,7 +58,7 @@ static double copy_all(const stencil_ceiling *c, stencil_cpu_copy function, int6
         const int64_t begin = share(c->bytes, thread, threads), end = share(c->bytes, thread + 1, threads);
         for (int64_t i = 0; i < iterations; i++)
             function((char *)c->to->data + begin, (const char *)c->from + begin, end - begin);
-        /* Streaming stores may still wait in this core's buffers: the copy is done when they are in memory.
+        /* Waits for streaming stores in the core's write buffers to reach memory.
          */
         atomic_thread_fence(memory_order_seq_cst);
     }
@@ -70,7 +71,8 @@ void stencil_parallel_copy(void *to, const void *from, int64_t bytes, int thread
     copy_all(&whole, copy_memcpy, 1);
 }
 
-/* Something else than the source in every byte: a copy that leaves one out is seen. */
+/* Makes every byte of the destination differ from the source, so that a missing byte of a copy is detected.
+ */
 static void spoil(void *to, const void *from, int64_t count) {
     uint64_t *t = to;
     const uint64_t *f = from;
@@ -78,7 +80,7 @@ static void spoil(void *to, const void *from, int64_t count) {
         t[i] = ~f[i];
 }
 
-static atomic_bool different; /* a share that compare() has seen */
+static atomic_bool different; /* set by compare() where a share differs */
 
 static void compare(void *to, const void *from, int64_t count) {
     if (memcmp(to, from, (size_t)count) != 0)
@@ -108,7 +110,8 @@ static stencil_status copy_on_gpu(stencil_bench *arrays, int64_t bytes, int64_t 
     return stencil_transfer_time(&copy, iterations, time_s);
 }
 
-/* Arrays of its own for each sample: between them all memory belongs to what is compared with the copy. */
+/* Samples a copy on a GPU, with arrays that exist only during the sample, so that other rows can use all
+ * device memory. */
 static stencil_status sample_gpu(stencil_bench *b, void *what, int64_t iterations, double *time_s) {
     stencil_bench arrays = {.options = b->options, .machine = b->machine};
     const stencil_status status =
@@ -139,9 +142,9 @@ stencil_status stencil_ceiling_add_rows(const stencil_ceiling *ceiling, stencil_
     return STENCIL_OK;
 }
 
-/* Default sizes of one array. */
+/* Default sizes in bytes of an array to copy, on a GPU and on a CPU. */
 static const int64_t gpu_bytes = INT64_C(1) << 31, cpu_bytes = INT64_C(1) << 30;
-enum { CACHES = 8 }; /* the arrays of a CPU are so many times its last-level cache, at least */
+enum { CACHES = 8 }; /* least size of a CPU array, in last-level caches */
 
 static stencil_status choose_bytes(const stencil_bench *b, stencil_ceiling *c) {
     const stencil_spec *spec = &b->options->spec;

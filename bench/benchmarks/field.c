@@ -1,4 +1,4 @@
-/* Fields of random numbers, and whether two fields are the same. */
+/* Random fields, and bitwise comparison of fields. */
 #include <string.h>
 
 #include "bench/benchmarks/trial.h"
@@ -30,7 +30,7 @@ stencil_status stencil_field_check_same(const stencil_field *a, const char *a_na
     const stencil_layout *l = &a->layout;
     const int64_t nx = l->n[STENCIL_X], ny = l->n[STENCIL_Y], rows = l->n[STENCIL_Z] * ny;
     const size_t bytes = stencil_precision_bytes(l->precision);
-    int64_t different = 0, first = INT64_MAX; /* counted in updated cells */
+    int64_t different = 0, first = INT64_MAX; /* indices of updated cells */
 #pragma omp parallel for schedule(static) reduction(+ : different) reduction(min : first)
     for (int64_t row = 0; row < rows; row++) {
         const size_t at = (size_t)(l->origin + row / ny * l->plane + row % ny * l->row) * bytes;

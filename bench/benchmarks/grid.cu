@@ -1,9 +1,9 @@
-/* One pass of every grid barrier, over blocks per multiprocessor and threads per block (000 section 5.3, Fig.
- * 7; Zhang et al., A Study of Synchronization Methods in Modern GPUs, Table 8): the library's grid.sync(),
- * and the very types that the persistent loops use. `neighbor` waits for the two neighbours in a ring. And of
- * the barriers across GPUs, over the number of GPUs, too (000 section 6, Fig. 5, 8, 9): maps for two GPUs and
- * for all, the three shapes of 000 Fig. 5 for numbers between; there the ring is one of all blocks of all
- * GPUs. */
+/* Benchmarks `grid` and `multi-grid`. `grid`: time of a pass of every grid barrier, over blocks per
+ * multiprocessor and threads per block (000 section 5.3, Fig. 7; Zhang et al., A Study of Synchronization
+ * Methods in Modern GPUs, Table 8), for grid.sync() and the barrier types of the persistent loops.
+ * `multi-grid`: the same for barriers across GPUs (000 section 6, Fig. 5, 8, 9), as maps for two GPUs and for
+ * all, and for the three shapes of 000 Fig. 5 for other numbers of GPUs. In barrier `neighbor`, all blocks of
+ * all GPUs form a ring. */
 #include <stdio.h>
 #include <string.h>
 
@@ -11,23 +11,23 @@
 #include "sync/all.cuh"
 #include "sync/memory.cuh"
 
-/* Tells whether the block whose turn it is to be looked at has arrived in pass i; all blocks of all parts
- * take turns. A local barrier waits only for its neighbours in the ring of all blocks. */
+/* Tells whether the block that this thread checks in pass i has arrived. The checked block varies over all
+ * blocks of all GPUs; for a local barrier it is a neighbor in the ring of blocks. */
 template <bool Local> static __device__ __forceinline__ bool arrived(const passes &p, int64_t i) {
     const uint32_t all = p.blocks * p.state.parts, mine = p.state.part * p.blocks + blockIdx.x;
     uint32_t ahead = 1 + threadIdx.x + (uint32_t)i * blockDim.x;
     if (Local)
         ahead = threadIdx.x % 2 == 0 ? 1 : all - 1;
-    else if (threadIdx.x % 2 == 0 && p.state.parts > 1) /* another GPU */
+    else if (threadIdx.x % 2 == 0 && p.state.parts > 1) /* checks a block of another GPU */
         ahead = p.blocks * (1 + (uint32_t)i % (p.state.parts - 1));
     const uint32_t other = (mine + ahead) % all;
     return stencil::load_relaxed_system(p.word[other / p.blocks] + other % p.blocks) >= (uint32_t)i;
 }
 
 /* Passes the barrier `passes` times. With Verify, the last thread of each block writes the number of the pass
- * into the block's word, one block in eight some microseconds late; after the barrier every thread looks at
- * the word of a block that it has waited for, another one each time. The registers of a full multiprocessor
- * where every shape is measured; a local barrier, which needs more, in one. */
+ * into the block's word, one block in eight some microseconds late; after the barrier every thread checks the
+ * word of a block that it has waited for, a different block in each pass. Launch bounds allow full
+ * multiprocessors, except for local barriers, which need more registers. */
 template <class Barrier, bool Verify>
 static __global__ void __launch_bounds__(1024, Barrier::local ? 1 : 2)
     pass(const __grid_constant__ passes p) {
@@ -51,7 +51,7 @@ static __global__ void __launch_bounds__(1024, Barrier::local ? 1 : 2)
 #define PASSES_OF(...)                                                                                       \
     { pass<__VA_ARGS__, false>, pass<__VA_ARGS__, true> }
 
-/* The vendor's barrier as it is, without a time limit. */
+/* The barrier of cooperative groups, without a time limit. */
 struct library_barrier {
     static constexpr bool local = false;
     __device__ explicit library_barrier(const stencil_barrier_state &) {}
@@ -76,12 +76,12 @@ struct hardware_cluster_barrier : stencil::counted_barrier<hardware_cluster_barr
             stencil::count_and_wait(s, stencil_barrier_counter(&s, 0), goal, step);
         cluster_sync();
 #else
-        __trap(); /* the host does not launch it */
+        __trap(); /* never launched for this architecture */
 #endif
     }
 };
 
-/* The central barrier without its release: the first thread counts its block in at once. */
+/* The central barrier without __syncthreads() and release before arrival: the planted fault. */
 struct unreleased_barrier : stencil::counted_barrier<unreleased_barrier> {
     using stencil::counted_barrier<unreleased_barrier>::counted_barrier;
     __device__ void sync(int64_t step) {
@@ -95,9 +95,9 @@ struct unreleased_barrier : stencil::counted_barrier<unreleased_barrier> {
     }
 };
 
-/* Kernels by the numbers of barriers.def, and beside them: the library's grid.sync() as it is, and `cluster`
- * with the hardware's barrier, both without a time limit, to see what one costs; and the planted fault,
- * which has to be found: a barrier that arrives without a release, before its block's other threads do. */
+/* Kernels, indexed by the ids of barriers.def; further kernels are grid.sync() and `cluster` with the
+ * hardware's barrier, both without a time limit, to show the cost of the limit, and the planted fault, a
+ * barrier that arrives without a release and before the other threads of its block. */
 enum { PASSES_FAULT = STENCIL_BARRIER_COUNT + 1, PASSES_COUNT };
 static const passes_kernel kernels[PASSES_COUNT] = {
     {{STENCIL_BARRIER_none, "grid.sync", 60, STENCIL_NEEDS_NOTHING, ""}, PASSES_OF(library_barrier)},
@@ -157,7 +157,7 @@ stencil_status passes_count(const passes_case *c, uint32_t *count) {
     return STENCIL_OK;
 }
 
-/* Times the passes from fresh words, which are there before anybody starts. */
+/* Times `count` passes, after zeroing the words and restarting the barrier. */
 static stencil_status sample(stencil_bench *b, void *what, int64_t count, double *time_s) {
     passes_case *c = static_cast<passes_case *>(what);
     const int *gpu = c->memory.shape.device;
@@ -183,8 +183,8 @@ static stencil_status sample(stencil_bench *b, void *what, int64_t count, double
     return STENCIL_OK;
 }
 
-/* A row of what `c` asks for: barrier, gpus, blocks_per_sm, threads. It is skipped where the GPUs cannot have
- * it. Barrier `neighbor` waits for both neighbours in a ring. gpus_axis: the number of GPUs is an axis. */
+/* Adds a row for barrier, gpus, blocks_per_sm and threads of `asked`, skipped where the GPUs do not support
+ * the case. gpus_axis: the number of GPUs is an axis of the row. */
 static stencil_status add_row(stencil_bench *b, const passes_case *asked, bool gpus_axis) {
     const stencil_gpu least = stencil_device_least(b, asked->gpus);
     passes_case c = *asked;
@@ -217,8 +217,8 @@ static stencil_status add_row(stencil_bench *b, const passes_case *asked, bool g
     return passes_make(b, made, timeout_s);
 }
 
-/* Skips the benchmark where the first gpu_count GPUs cannot do what it takes, or else lets them reach each
- * other, has add_cases() add rows, times and then verifies them all. */
+/* Skips the benchmark where the first gpu_count GPUs lack a requirement; else calls add_cases() to add rows,
+ * times all rows and verifies them. */
 static stencil_status run(stencil_bench *b, int gpu_count, stencil_benchmark_function add_cases) {
     char why[64];
     if (!stencil_device_least(b, gpu_count).cooperative)
@@ -236,7 +236,7 @@ static stencil_status run(stencil_bench *b, int gpu_count, stencil_benchmark_fun
     return stencil_bench_take(b);
 }
 
-/* Barriers that one GPU has. With a planted fault only what shows it: few shapes. */
+/* Adds rows of the barriers of a single GPU; with a planted fault, only a few shapes. */
 static stencil_status add_grid(stencil_bench *b) {
     const bool plant = b->options->inject_fault;
     for (int id = 0; id < (plant ? PASSES_COUNT : PASSES_FAULT); id++) {
@@ -253,7 +253,7 @@ stencil_status stencil_measure_grid(stencil_bench *b) {
     return run(b, 1, add_grid);
 }
 
-/* The fastest, the slowest and a usual shape: 000 Fig. 5. */
+/* Tells whether a shape is in 000 Fig. 5: the fastest, the slowest and a common shape. */
 static bool in_figure_5(int blocks, int threads) {
     return (blocks == 1 && (threads == 32 || threads == 256 || threads == 1024)) ||
            (blocks == 32 && threads == 64);
@@ -272,7 +272,8 @@ static stencil_status add_multi_grid(stencil_bench *b) {
         c.threads = 256;
         c.barrier = kernels[STENCIL_BARRIER_neighbor];
         TRY(add_row(b, &c, true));
-        /* Waits for the blocks of its own GPU, and releases nothing to the others. */
+        /* Planted fault of barriers across GPUs: the central barrier, which waits only for blocks of the same
+         * GPU. */
         c.barrier = kernels[STENCIL_BARRIER_central];
         c.barrier.info = kernels[PASSES_FAULT].info;
         if (plant && gpus > 1)

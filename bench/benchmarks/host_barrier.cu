@@ -1,5 +1,5 @@
-/* The barrier that the CPU makes (000 section 4.2, Fig. 4, 5): a thread for each GPU launches a kernel, waits
- * for its stream or its device, and meets the others at OpenMP's barrier. Over the number of GPUs. */
+/* Benchmark `host-barrier` (000 section 4.2, Fig. 4, 5): a CPU thread for each GPU launches a kernel, waits
+ * for its stream or device, and passes the OpenMP barrier; over the number of GPUs. */
 #include <omp.h>
 
 #include "bench/device.h"
@@ -8,17 +8,17 @@ enum { THREADS = 1024, FEW = 500, MORE = 1500, VERIFIED_PASSES = 200 };
 
 struct host_case {
     int gpus;
-    bool device; /* waits for the device, else for the stream */
+    bool device; /* each thread waits for its device; else for its stream */
 };
 
 struct host {
     stencil_device gpu[STENCIL_GPUS_MAX];
-    uint32_t (*word)[32]; /* pinned, a line for each GPU */
+    uint32_t (*word)[32]; /* pinned memory, a cache line for each GPU */
 };
 
 static __global__ void nothing() {}
 
-/* Spins some microseconds, more for some rounds, then stores the round. */
+/* Kernel that spins some microseconds, depending on `round`, then stores `round`. */
 static __global__ void mark(uint32_t *word, uint32_t round) {
     if (blockIdx.x != 0 || threadIdx.x != 0)
         return;
@@ -28,8 +28,8 @@ static __global__ void mark(uint32_t *word, uint32_t round) {
     *(volatile uint32_t *)word = round;
 }
 
-/* One pass of one thread: everything in front of OpenMP's barrier. Round 0: nothing is marked, and nothing
- * taken by the kernel. */
+/* A pass of one thread before the OpenMP barrier: a launch and a wait. round 0: the kernel has no work and
+ * stores no mark. */
 static cudaError_t pass(const host *h, const host_case *c, int thread, uint32_t round) {
     const cudaStream_t stream = h->gpu[thread].stream;
     const void *kernel =
@@ -43,8 +43,8 @@ static cudaError_t pass(const host *h, const host_case *c, int thread, uint32_t 
     return c->device ? cudaDeviceSynchronize() : cudaStreamSynchronize(stream);
 }
 
-/* All passes in one parallel region. To verify, everybody looks after each whether all GPUs have marked it. A
- * thread whose device fails goes on to the barriers, or the others would wait for it in vain. */
+/* Times all passes in a parallel region. When verifying, each thread checks after each pass that all GPUs
+ * have stored its number. A thread whose device fails still passes the barriers, to avoid a deadlock. */
 static stencil_status sample(stencil_bench *b, void *what, int64_t passes, double *time_s) {
     const host *h = static_cast<host *>(b->own);
     const host_case *c = static_cast<host_case *>(what);
@@ -59,7 +59,7 @@ static stencil_status sample(stencil_bench *b, void *what, int64_t passes, doubl
     {
         const int thread = omp_get_thread_num(), team = omp_get_num_threads();
         cudaError_t state = team == c->gpus ? cudaSetDevice(h->gpu[thread].gpu) : cudaSuccess;
-        /* The thread's first launch on its device is not timed. */
+        /* A first launch of each thread on its device is a warm-up, not timed. */
         if (team == c->gpus && state == cudaSuccess)
             state = pass(h, c, thread, 0);
 #pragma omp barrier

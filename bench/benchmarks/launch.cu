@@ -1,17 +1,16 @@
-/* Cost of making the next step a launch of its own (000 section 4, Table 1, section 9.2): kernels that
- * do nothing, launched in every way that there is, pipelined and one by one; launch overhead by kernel
- * fusion; the three ways to wait on the host after each launch (rshipley160's experiment: stream, device,
- * event).
+/* Benchmark `launch`: cost of a kernel launch per time step (000 section 4, Table 1, section 9.2), by null
+ * kernels in every kind of launch, pipelined and one at a time; launch overhead by kernel fusion; three ways
+ * to wait on the host after each launch (rshipley160's experiment: stream, device, event).
  *
- * Every row is one formula, (time of `high` launches - time of `low` launches) / (high - low), for two pairs
- * of a kernel and a count: with kernels that do nothing it is the two-repeat-count method, and with five
- * kernels of one unit against one kernel of five units it is kernel fusion, where both do the same work. */
+ * Every row is (time of `high` launches - time of `low` launches) / (high - low). With null kernels this is
+ * the two-repeat-count method; with five kernels of one unit of time and one kernel of five units it is
+ * kernel fusion. */
 #include "bench/device.h"
 
 static __device__ uint32_t counter;
 
-/* A programmatic launch starts while the kernel before it runs: the order is kept here, as the sweeps do it.
- * Nothing happens in any other launch. */
+/* Waits for the preceding kernel, as the sweeps do, since a programmatic launch starts while that kernel
+ * runs. A no-op in other launches. */
 static __device__ __forceinline__ void after_predecessor() {
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;\n\tgriddepcontrol.wait;" ::: "memory");
@@ -22,7 +21,8 @@ static __global__ void null_kernel() {
     after_predecessor();
 }
 
-/* Kernels that take so many units: of 10 us, as 10 nanosleeps of 1000; of 20 000 cycles. */
+/* Kernels that last `Units` units of time: of 10 us, as 10 calls of __nanosleep(1000), or of 20 000 cycles.
+ */
 template <int Units> static __global__ void sleep_kernel() {
     after_predecessor();
 #pragma unroll 1
@@ -37,7 +37,8 @@ template <int Units> static __global__ void spin_kernel() {
     }
 }
 
-/* One thread of the grid: reads, waits, writes. */
+/* Kernel in which one thread increments a counter by separate read, wait and write, so that overlapping
+ * kernels lose counts. */
 static __global__ void count_kernel() {
     after_predecessor();
     if (blockIdx.x != 0 || threadIdx.x != 0)
@@ -50,7 +51,7 @@ static __global__ void count_kernel() {
     *word = seen + 1;
 }
 
-/* None takes arguments, as the method asks for. */
+/* Type of the timed kernels, which have no arguments, as the method requires. */
 using kernel = void();
 
 enum { THREADS = 1024, VERIFIED_LAUNCHES = 20, REPEATS_MAX = 50000 };
@@ -58,9 +59,10 @@ enum { THREADS = 1024, VERIFIED_LAUNCHES = 20, REPEATS_MAX = 50000 };
 struct launch_way {
     const char *name;
     bool cooperative, graph, programmatic;
-    bool multi;  /* one thread launches on each GPU in turn */
-    bool events; /* one behind each launch; on several GPUs no kernel begins before those of all have come */
-    cudaError_t (*wait)(const stencil_device *); /* on the host, after each launch; NULL: not */
+    bool multi;  /* a single host thread launches on all GPUs */
+    bool events; /* records an event after each launch; on several GPUs each kernel waits for the previous
+                    events of all GPUs */
+    cudaError_t (*wait)(const stencil_device *); /* wait on the host after each launch; NULL: no wait */
 };
 static const launch_way ways[] = {
     {"traditional"},
@@ -75,19 +77,20 @@ static const launch_way ways[] = {
      .wait = [](const stencil_device *gpu) { return cudaEventSynchronize(gpu->done); }},
 };
 
-/* A figure that is computed from two pairs of a kernel and a count. */
+/* A figure computed from the times of two launch series, each of a kernel and a number of launches. */
 struct metric {
     const char *kind, *method;
-    int high, low; /* launches */
-    int rounds;    /* of both in a sample */
+    int high, low; /* launches in the two series */
+    int rounds;    /* times that both series are run in a sample */
     kernel *high_kernel, *low_kernel;
-    kernel *high_longer, *low_longer; /* on several GPUs: longer than launching on all of them takes */
-    bool one_warp;                    /* else a block of 1024 threads on every multiprocessor */
-    bool waits;                       /* by those ways that do */
+    kernel *high_longer, *low_longer; /* for several GPUs: longer than launching on all of them */
+    bool one_warp; /* launches a single warp; else a block of 1024 threads per multiprocessor */
+    bool waits;    /* measured for the ways that wait on the host */
 };
 
-/* One warp sleeps: among many the one that sleeps longest would count, and that differs between one long
- * kernel and five short ones. A spin takes as many cycles everywhere. */
+/* Metrics of benchmark launch. Sleep kernels have a single warp: with many warps the longest sleep would
+ * count, which differs between a long kernel and five short ones. Spin kernels take equally many cycles in
+ * all warps. */
 static const metric metrics[] = {
     {"total latency", "1 and 5 launches of a null kernel, CPU clock (000 Fig. 3)", 5, 1, 50, null_kernel,
      null_kernel, null_kernel, null_kernel, false},
@@ -100,16 +103,16 @@ static const metric metrics[] = {
     {"launch and wait", STENCIL_METHOD_TWO_COUNTS, 600, 100, 1, null_kernel, null_kernel, .waits = true},
 };
 
-/* The launches of one pair. */
+/* A launch series: a kernel and its number of launches. */
 struct launches {
     kernel *function;
     int count;
-    cudaGraphExec_t graph; /* all of them; NULL: no graph */
+    cudaGraphExec_t graph; /* graph of all launches of the series; NULL: no graph */
 };
 
-/* A row. */
+/* Case of a row of benchmark launch. */
 struct launch_case {
-    const stencil_device *gpu; /* [gpus], of all GPUs */
+    const stencil_device *gpu; /* [gpus], the GPUs to launch on */
     const launch_way *way;
     int gpus;
     unsigned blocks, threads;
@@ -135,8 +138,9 @@ static stencil_status launch_one(const stencil_device *gpu, const launch_case *c
     return STENCIL_OK;
 }
 
-/* A launch on each GPU, and the wait that belongs to it. With events it is an implicit barrier among several,
- * which is what cudaLaunchCooperativeKernelMultiDevice() was before CUDA 13 dropped it. */
+/* Launches a kernel on each GPU and waits in the way of the case. With events, launches on several GPUs are
+ * ordered as by an implicit barrier, as in cudaLaunchCooperativeKernelMultiDevice() before CUDA 13 dropped
+ * it. */
 static stencil_status launch_round(const launch_case *c, kernel *function) {
     const stencil_device *gpu = c->gpu;
     for (int i = 0; i < c->gpus; i++) {
@@ -157,14 +161,14 @@ static stencil_status launch_round(const launch_case *c, kernel *function) {
     return STENCIL_OK;
 }
 
-/* Times a series from its first launch until all have ended. */
+/* Times a launch series, from its first launch to the end of its last kernel. */
 static stencil_status launch_all(const launch_case *c, const launches *l, double *time_s) {
     const double start_s = stencil_clock_s();
     if (l->graph != NULL)
         TRY_CUDA(cudaGraphLaunch(l->graph, c->gpu->stream));
     for (int i = 0; i < l->count && l->graph == NULL; i++)
         TRY(launch_round(c, l->function));
-    for (int i = c->gpus - 1; i >= 0; i--) { /* the first GPU is the current one afterwards */
+    for (int i = c->gpus - 1; i >= 0; i--) { /* downwards, so that the first GPU is current at the end */
         if (c->gpus > 1)
             TRY_CUDA(cudaSetDevice(c->gpu[i].gpu));
         TRY_CUDA(cudaDeviceSynchronize());
@@ -178,7 +182,7 @@ static stencil_status sample(stencil_bench *, void *what, int64_t count, double 
     return launch_all(c, count == c->low.count ? &c->low : &c->high, time_s);
 }
 
-/* The arguments of capture(), which makes a graph of a pair of launches. */
+/* Arguments of capture(), which makes a graph of a launch series. */
 struct captured {
     const launch_case *c;
     const launches *l;
@@ -196,14 +200,14 @@ static stencil_status capture(stencil_bench *b, const launch_case *c, launches *
     if (!c->way->graph)
         return STENCIL_OK;
     TRY_CUDA(cudaFuncGetAttributes(
-        &attributes, reinterpret_cast<const void *>(l->function))); /* loads it: not while capturing */
+        &attributes, reinterpret_cast<const void *>(l->function))); /* loads the kernel before the capture */
     TRY(stencil_device_capture(b, c->gpu, queue, &of, &l->graph));
     TRY_CUDA(cudaGraphUpload(l->graph, c->gpu->stream));
     TRY_CUDA(cudaStreamSynchronize(c->gpu->stream));
     return STENCIL_OK;
 }
 
-/* Copies the counter of each GPU to count[gpus] and zeroes it; leaves the first GPU the current one. */
+/* Copies the counter of each GPU to count[gpus] and zeroes the counters; the first GPU becomes current. */
 static stencil_status take_counts(const launch_case *c, uint32_t *count) {
     const uint32_t zero = 0;
     for (int i = c->gpus - 1; i >= 0; i--) {
@@ -214,7 +218,7 @@ static stencil_status take_counts(const launch_case *c, uint32_t *count) {
     return STENCIL_OK;
 }
 
-/* Kernels that lose counts where one begins before the one before it has ended. */
+/* Verifies the order of launches with count_kernel(), which loses counts where kernels overlap. */
 static stencil_status verify(stencil_bench *b, void *what) {
     launch_case c = *static_cast<launch_case *>(what);
     uint32_t count[STENCIL_GPUS_MAX];
@@ -274,7 +278,7 @@ stencil_status stencil_measure_launch(stencil_bench *b) {
     double hz;
     for (int i = b->options->gpu_count - 1; i >= 0; i--) {
         TRY(stencil_device_create(b, i, &gpu[i]));
-        TRY(stencil_device_clock(b, gpu[i].gpu, &hz)); /* warms up; the device stays current */
+        TRY(stencil_device_clock(b, gpu[i].gpu, &hz)); /* warm-up; makes the device current */
     }
     stencil_bench_add_number(b->result, "threads_per_block", THREADS);
     TRY(add_cases(b, gpu));

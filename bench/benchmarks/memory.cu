@@ -1,15 +1,15 @@
-/* The ceilings of a GPU's memories (000 section 7.2, Table 3): latency by following a chain, bandwidth of
- * device memory, L2 and shared memory. */
+/* Benchmark `memory` (000 section 7.2, Table 3): latency, by pointer chasing, and bandwidth of device memory,
+ * L2 and shared memory. */
 #include "bench/benchmarks/sm.cuh"
 #include "sync/memory.cuh"
 
 enum {
-    COPIES = 5,      /* in a sample */
-    READ_PASSES = 5, /* odd, or what is read would cancel */
+    COPIES = 5,      /* copies in a sample */
+    READ_PASSES = 5, /* odd, or the exclusive or of the words read would cancel */
     READ_BLOCKS_PER_SM = 2,
     READ_BLOCKS_MAX = 1024,
     THREADS = 512,
-    READ_BYTES = 16, /* of a thread at a time */
+    READ_BYTES = 16, /* bytes of a load of a thread */
     SHARED_WORDS = 4096,
     MARK = 0x12345678
 };
@@ -27,7 +27,7 @@ static __device__ __forceinline__ uint32_t load_past_l1(const uint32_t *p) {
     return value;
 }
 
-/* A chain in device memory, and one like it in shared memory. */
+/* Pointer chains in device memory and in shared memory. */
 template <uint32_t (*Load)(const uint32_t *)> struct in_global {
     const uint32_t *place, stride;
     __device__ explicit in_global(const stencil_words &words) : place(words.place), stride(words.stride) {}
@@ -49,8 +49,8 @@ struct in_shared {
     }
 };
 
-/* One thread follows a chain, from where the last one ended. A short one is followed once all around before,
- * so that it is in the cache that it fits into. */
+/* Operation in which one thread follows a pointer chain, from the end of the previous chase. A short chain is
+ * first followed completely, to load it into cache. */
 template <class Chain> struct chase : stencil::sm_operation {
     const stencil::sm_arguments &a;
     const Chain chain;
@@ -103,9 +103,9 @@ static __device__ __forceinline__ uint4 load_vector(const uint4 *p) {
     return v;
 }
 
-/* Every block reads all of it, past L1, and adds up the words by exclusive or. Blocks begin at different
- * places, so that they do not all want the same line. `vectors` is a multiple of four times the threads of a
- * block. */
+/* Kernel in which every block reads the whole array, bypassing L1, and combines the words by exclusive or.
+ * Blocks start at different offsets, to avoid contention for a cache line. `vectors` is a multiple of four
+ * times the threads of a block. */
 static __global__ void __launch_bounds__(THREADS)
     read(const uint4 *from, int64_t vectors, int64_t passes, uint32_t *result) {
     const uint32_t count = (uint32_t)vectors, chunk = 4 * blockDim.x, chunks = count / chunk;
@@ -126,7 +126,7 @@ static __global__ void __launch_bounds__(THREADS)
         atomicXor(result + blockIdx.x, sum);
 }
 
-/* Rows of 512 bytes, a warp each, without bank conflicts. */
+/* Operation in which each warp reads rows of 512 bytes of shared memory, without bank conflicts. */
 struct shared_read : stencil::sm_operation {
     uint32_t address, sum = 0;
     __device__ explicit shared_read(const stencil::sm_arguments &) {
@@ -147,14 +147,14 @@ struct shared_read : stencil::sm_operation {
     }
 };
 
-/* A chain in all of `bytes`, a place every `apart` bytes. */
+/* Returns a pointer chain through `bytes` bytes of memory, with a word every `apart` bytes. */
 static stencil_words chain_of(uint32_t *place, int64_t bytes, int apart) {
     const int64_t count = bytes / apart;
     return {place, count, (uint32_t)(apart / (int)sizeof *place), (uint32_t)count};
 }
 
-/* The chains of all rows but the last one share their memory: they are written again before, so that L2 has
- * them, too. */
+/* Adds latency rows. Chains of all rows but the last share memory, so each chain is rewritten before its
+ * launch, which also loads it into L2. */
 static stencil_status add_latencies(stencil_bench *b, const stencil::sm_timing *timing, int64_t bytes,
                                     int64_t steps) {
     using stencil::time_operation;
@@ -193,10 +193,10 @@ static stencil_status add_copies(stencil_bench *b, const stencil_device *gpu, in
                              .sample = stencil_transfer_sample, .count = COPIES);
 }
 
-/* An array that fits into L2 and is read again and again. */
+/* Case of repeated reads of an array that fits into L2. */
 struct l2_read {
     const stencil_device *gpu;
-    uint32_t *from, *result; /* device */
+    uint32_t *from, *result; /* device memory */
     int64_t bytes;
 };
 
@@ -208,7 +208,8 @@ static stencil_status sample_l2(stencil_bench *, void *what, int64_t passes, dou
     uint32_t seen[READ_BLOCKS_MAX];
     double time_s;
     CHECK(blocks <= READ_BLOCKS_MAX, INTERNAL, "memory: more multiprocessors than expected");
-    TRY(stencil_launch(*r->gpu, read, blocks, THREADS, from, vectors, 1, r->result)); /* into L2 */
+    TRY(stencil_launch(*r->gpu, read, blocks, THREADS, from, vectors, 1,
+                       r->result)); /* loads the array into L2 */
     TRY_CUDA(cudaMemsetAsync(r->result, 0, blocks * sizeof *r->result, r->gpu->stream));
     TRY(stencil_device_start(r->gpu));
     TRY(stencil_launch(*r->gpu, read, blocks, THREADS, from, vectors, passes, r->result));
@@ -224,8 +225,8 @@ static stencil_status add_l2(stencil_bench *b, const stencil_device *gpu, int64_
     l2_read r = {.gpu = gpu, .bytes = bytes};
     TRY(stencil_device_memory(b, &r.from, (size_t)bytes));
     TRY(stencil_device_memory(b, &r.result, READ_BLOCKS_MAX * sizeof *r.result));
-    /* All numbers once: by exclusive or nothing is left of them but the mark on the first, which is MARK
-     * instead of what stood there. */
+    /* The words hold each number once, so their exclusive or is 0, but for the first word, which is changed
+     * so that the result is MARK. */
     const stencil_words all = chain_of(r.from, bytes, sizeof *r.from);
     const uint32_t mark = MARK ^ stencil_next_number(0, all.numbers);
     TRY(stencil_device_fill(gpu, all));
@@ -256,7 +257,7 @@ static stencil_status add_shared(stencil_bench *b, const stencil::sm_timing *tim
     return STENCIL_OK;
 }
 
-/* The largest power of two that is neither above `most` nor above `limit`; a parameter of the result. */
+/* Returns the largest power of two up to `most` and `limit`, and adds it to the result's parameters. */
 static int64_t choose_bytes(stencil_bench *b, const char *name, int64_t most, int64_t limit) {
     int64_t bytes = most;
     while (bytes > limit)

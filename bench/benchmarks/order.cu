@@ -1,21 +1,21 @@
-/* Does a barrier of a warp really hold every thread (000 section 8.1, Fig. 17, 18)? Each lane takes a branch
- * of its own and looks at the clock before and after the barrier: it holds where nobody leaves before
- * everybody has come. In child processes, since shuffles between branches are at the edge of what the
- * language defines. */
+/* Benchmark `order`: states whether a barrier of a warp holds every thread (000 section 8.1, Fig. 17, 18).
+ * Each lane takes a different branch and reads the clock before and after the barrier, which holds if no lane
+ * leaves before all have arrived. Each case runs in a child process, as shuffles between branches may be
+ * undefined. */
 #include <stdio.h>
 
 #include "bench/benchmarks/sm.cuh"
 
 enum { RUNS = 100, LANES = 32 };
 
-/* Record of each lane of one warp: the clock before and after, and the value of a shuffle that takes the
- * number of the next lane (other barriers: that number). */
+/* Record of each lane of a warp: clock before and after the barrier, and the number of the next lane,
+ * received by a shuffle where the barrier is one. */
 struct order_seen {
     int64_t before[LANES], after[LANES];
     int32_t value[LANES];
 };
 
-/* Barriers; the groups are made while the warp is together. Each hands on the value of the lane `next`. */
+/* Barriers on groups constructed by the converged warp; operator() returns the value of lane `next`. */
 template <class Group> struct barrier {
     Group group;
     __device__ int operator()(int, int next) const {
@@ -35,8 +35,8 @@ struct no_barrier {
     }
 };
 
-/* if (lane == 0) … else if (lane == 1) …, 000 Fig. 17. What each branch stores besides differs, so that they
- * are not made one again. */
+/* if (lane == 0) … else if (lane == 1) …, 000 Fig. 17. Branches store different values, so that the compiler
+ * cannot merge them. */
 template <class Barrier, int Lane>
 static __device__ __forceinline__ void branch(int lane, const Barrier &barrier, order_seen *seen) {
     if (lane == Lane) {
@@ -62,7 +62,7 @@ struct order_kernel {
     bool shuffles;
 };
 
-/* The last one is the counterproof. */
+/* Barriers under test; the last kernel has no barrier, as a control. */
 static const order_kernel order_kernels[] = {
     {"__syncwarp", one_warp<barrier<stencil::whole_warp>>, false},
     {"tile", one_warp<barrier<stencil::tile<32>>>, false},
@@ -74,7 +74,8 @@ static const order_kernel order_kernels[] = {
 
 static const double limit_s = 2, child_limit_s = 30;
 
-/* Sets *held: whether the barrier held in one run; clears *right where a value was wrong. */
+/* Sets *held to whether the barrier held every lane in a run; clears *right where a received value is wrong.
+ */
 static void judge(const order_seen *seen, bool *held, bool *right) {
     int64_t last = seen->before[0], first = seen->after[0];
     for (int lane = 0; lane < LANES; lane++) {

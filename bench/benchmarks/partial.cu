@@ -1,10 +1,10 @@
-/* Only a part of a group synchronises (000 section 8.2), of a warp, a block, a grid, of all GPUs, while the
- * others go on to their end. Does it complete, or deadlock? Each case runs in a child process. */
+/* Benchmark `partial` (000 section 8.2): states whether a barrier completes or deadlocks when only a part of
+ * a warp, block, grid or set of GPUs synchronises and the rest exits. Each case runs in a child process. */
 #include "bench/benchmarks/sm.cuh"
 #include "bench/benchmarks/passes.cuh"
 #include "sync/all.cuh"
 
-/* Tells whether this thread synchronises. */
+/* Type of functions that tell whether the calling thread synchronises. */
 using membership = bool(const stencil_barrier_state &);
 static __device__ bool half_of_the_lanes(const stencil_barrier_state &) {
     return threadIdx.x % 32 < 16;
@@ -19,7 +19,7 @@ static __device__ bool half_of_the_parts(const stencil_barrier_state &s) {
     return s.part < s.parts / 2;
 }
 
-/* Barriers under test. Groups are made while everybody is there. */
+/* Barriers under test. All threads construct a group before some of them exit. */
 template <class Group> struct group_of {
     Group group;
     __device__ explicit group_of(const stencil_barrier_state &) {}
@@ -49,13 +49,13 @@ static __global__ void __launch_bounds__(256) synchronise(const __grid_constant_
     atomicAdd(p.count, 1u);
 }
 
-/* A kernel with a passes, in which the part that does not synchronise ends its work instead. */
+/* A kernel with argument `passes`, in which threads either synchronise or end their work. */
 struct partial_kernel {
     const char *kind, *name;
     void (*kernel)(passes);
     unsigned threads;
-    bool grid;                  /* a block on every multiprocessor; else a single one */
-    stencil_barrier_id barrier; /* of barriers.def; none: without a time limit */
+    bool grid;                  /* a block on every multiprocessor; else a single block */
+    stencil_barrier_id barrier; /* id in barriers.def; none: a barrier without a time limit */
 };
 
 static const partial_kernel kernels[] = {
@@ -86,7 +86,8 @@ static const partial_kernel kernels[] = {
 
 static const double limit_s = 1, child_limit_s = 40, timeout_s = 0.3;
 
-/* The barrier is left as it is: what was given up may have left the driver's own words wrong. */
+/* States the outcome of a kernel. The barrier is not restarted, as a barrier that was given up may have
+ * invalid state. */
 static stencil_status state_kernel(stencil_bench *b, void *what) {
     const partial_kernel *k = static_cast<partial_kernel *>(what);
     const stencil_barrier_info *info = &stencil_barriers[k->barrier];
@@ -110,7 +111,8 @@ static stencil_status state_kernel(stencil_bench *b, void *what) {
     return STENCIL_OK;
 }
 
-/* Measures, of barriers with a time limit, only those that need neither neighbours nor clusters. */
+/* States outcomes for warps, blocks, grids and GPUs; of barriers with a time limit, only for those without
+ * neighbors and clusters. */
 stencil_status stencil_measure_partial(stencil_bench *b) {
     char why[64];
     const stencil_gpu least = stencil_device_least(b, 1);

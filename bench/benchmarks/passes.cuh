@@ -1,40 +1,41 @@
-/* Timing and checking barriers of blocks, on one GPU or across several: what the benchmarks grid, multi-grid
- * and partial share. */
+/* Timing and verification of barriers between blocks, on one GPU or across several, for the benchmarks grid,
+ * multi-grid and partial. */
 #pragma once
 
 #include "bench/device.h"
 #include "sync/host.h"
 
-/* Argument of a kernel that passes a barrier. */
+/* Argument of a kernel that passes a barrier repeatedly. */
 struct passes {
     stencil_barrier_state state;
     int64_t passes;
-    uint32_t *word[STENCIL_PARTS_MAX]; /* of each part: a word for each block, zeroed; for verification */
-    uint32_t *count; /* how often a block had not arrived when another one that waits for it went on; in
-                        benchmark partial, threads that came to their end */
-    uint32_t blocks; /* of each part */
+    uint32_t *word[STENCIL_PARTS_MAX]; /* for each GPU, a zeroed word for each block, for verification */
+    uint32_t *count; /* number of times that a thread left the barrier before a block that it waits for had
+                        arrived; in benchmark partial, number of threads that ended */
+    uint32_t blocks; /* blocks on each GPU */
 };
 
-/* A barrier and its kernels. [1] verifies: everybody looks each time whether those that it waits for have
- * arrived, on other GPUs first, and some come late. */
+/* A barrier and its kernels. kernel[1] verifies: some blocks arrive late, and after each pass every thread
+ * checks that a block that it waits for has arrived. */
 struct passes_kernel {
     stencil_barrier_info info;
     void (*kernel[2])(passes);
 };
 
-/* A barrier in a shape. */
+/* Case of a barrier with a number of GPUs, blocks per multiprocessor and threads per block. */
 struct passes_case {
     passes_kernel barrier;
     int gpus, blocks_per_sm, threads;
-    stencil_grid grid; /* on each GPU */
-    /* Not made where the row is skipped; device words, for verification. */
+    stencil_grid grid; /* grid on each GPU */
+    /* Device words for verification, and memory of the barrier; not created for a skipped row. */
     uint32_t *word[STENCIL_GPUS_MAX];
     stencil_barrier memory;
 };
 
-/* Loads kernel[which] on each GPU, since nothing may be loaded lazily while kernels wait for each other, and
- * says whether all blocks can be resident at once; makes the words and the barrier, which stays where it is;
- * launches kernel[which] on each GPU; adds up what these have counted, once they have ended. */
+/* passes_load() loads kernel[which] on each GPU, as lazy loading may deadlock kernels that wait for each
+ * other, and tells whether all blocks can be resident at once. passes_make() creates words and barrier of *c,
+ * which must not move. passes_launch() launches kernel[which] on each GPU. passes_count() sums the kernels'
+ * counts after their end. */
 stencil_status passes_load(const stencil_bench *b, const passes_case *c, int which, bool *resident);
 stencil_status passes_make(stencil_bench *b, passes_case *c, double timeout_s);
 stencil_status passes_launch(const passes_case *c, int64_t passes, int which);

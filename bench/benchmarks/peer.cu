@@ -1,6 +1,6 @@
-/* Throughput and latency of the link between two GPUs (000 section 7.5; multi-GPU data exchange by peer
- * access): bandwidth and latency by size, by copy engine and by stores of a kernel; operations on a peer's
- * memory; a flag to and fro, stored with and without a release. */
+/* Benchmark `peer` of the link between two GPUs (000 section 7.5): bandwidth and latency over size, by copy
+ * engine and by kernel stores; loads and atomics on peer memory; round trip of a flag, stored with and
+ * without a release. */
 #include "bench/benchmarks/sm.cuh"
 #include "sync/host.h"
 #include "sync/memory.cuh"
@@ -10,18 +10,18 @@ enum {
     PINGS = 5000,
     MORE_PINGS = 15000,
     ADD_REPEATS = 64,
-    WORD_BYTES = 1 << 20 /* words of each GPU for flags and counters */
+    WORD_BYTES = 1 << 20 /* memory for flags and counters on each GPU */
 };
 static const int64_t bytes_least = 4096, bytes_most = (int64_t)1 << 28, sample_bytes = (int64_t)1 << 29;
 
-/* 16 bytes a thread at a time. */
+/* Copies an array into peer memory, with 16-byte stores. */
 static __global__ void __launch_bounds__(THREADS) put(const uint4 *from, uint4 *to, int64_t vectors) {
     const int64_t stride = (int64_t)gridDim.x * blockDim.x;
     for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < vectors; i += stride)
         to[i] = from[i];
 }
 
-/* false: nothing came for two seconds. */
+/* Waits until a word has a value; false: two seconds have passed. */
 static __device__ bool wait_for(const uint32_t *p, uint32_t value) {
     uint64_t start_ns = 0;
     for (uint32_t polls = 1; stencil::load_acquire_system(p) < value; polls++) {
@@ -35,10 +35,10 @@ static __device__ bool wait_for(const uint32_t *p, uint32_t value) {
     return true;
 }
 
-/* A flag to and fro by one thread on each side, stored alone, with a release that orders what the GPU sees,
- * not what its peers do, or with one that a barrier across GPUs needs: it stores the number of the round to
- * `theirs` and waits for it in `mine`, which is in its own memory, or, where it is not the first, the other
- * way round. Both are 0, and mine ends before the last round where it was waited for in vain. */
+/* Round trips of a flag between one thread on each GPU. Store is a plain store, a store with release at GPU
+ * scope, or a store with release at system scope, as barriers across GPUs need. The first thread stores the
+ * iteration number to `theirs` and waits for it in `mine`, in local memory; the second thread waits, then
+ * stores. Both words start at 0; after a time-out, `mine` stays below `rounds`. */
 template <void (*Store)(uint32_t *, uint32_t)>
 static __global__ void ping(int64_t rounds, const uint32_t *mine, uint32_t *theirs, bool first) {
     bool came = true;
@@ -51,7 +51,7 @@ static __global__ void ping(int64_t rounds, const uint32_t *mine, uint32_t *thei
     }
 }
 
-/* The value before. */
+/* Adds 1 to a word, atomically at GPU scope, and returns its previous value. */
 static __device__ __forceinline__ uint32_t add_gpu(uint32_t *p) {
     uint32_t value;
     asm volatile("atom.relaxed.gpu.global.add.u32 %0, [%1], 1;" : "=r"(value) : "l"(p) : "memory");
@@ -63,8 +63,8 @@ static __device__ __forceinline__ uint32_t add_system(uint32_t *p) {
     return value;
 }
 
-/* A load, or an addition of 1, each time on a word that is 0 at first, each waiting for the last: the next
- * address depends on the last value, which is never so large. */
+/* Dependent loads of, or additions of 1 to, a word that starts at 0. Each address depends on the last value,
+ * which is never large enough to change the address. */
 template <auto Operate, bool Adds> struct chain : stencil::sm_operation {
     uint32_t *word, value = 0;
     __device__ explicit chain(const stencil::sm_arguments &a) : word(a.words.place) {}
@@ -80,28 +80,28 @@ template <auto Operate, bool Adds> struct chain : stencil::sm_operation {
     }
 };
 
-/* Every thread adds 1 to a word of its own block, [blocks][32], one in 32 threads to each. */
+/* Kernel in which thread t of a block adds 1 to word t % 32 of the block; words: [blocks][32]. */
 static __global__ void __launch_bounds__(THREADS) adds(int64_t repeats, uint32_t *words) {
     uint32_t *word = words + (size_t)blockIdx.x * 32 + threadIdx.x % 32;
     for (int64_t i = 0; i < repeats; i++)
         asm volatile("red.relaxed.sys.global.add.u32 [%0], 1;" ::"l"(word) : "memory");
 }
 
-/* A GPU and its memory. */
+/* A GPU of the link with its stream and memory. */
 struct peer_end {
     stencil_device gpu;
-    uint4 *field; /* [bytes_most] */
+    uint4 *field; /* device memory of bytes_most bytes */
     uint32_t *words;
 };
 
-/* Additions of `from` to the memory of `to`, or a flag between them. */
+/* Case of atomics of GPU `from` on the memory of GPU `to`, or of flag round trips between them. */
 using ping_kernel = void(int64_t, const uint32_t *, uint32_t *, bool);
 struct peer_case {
     const peer_end *from, *to;
     ping_kernel *ping;
 };
 
-/* One by one, each waited for on the host. */
+/* Samples the latency of transfers, with a wait on the host after each. */
 static stencil_status sample_latency(stencil_bench *, void *what, int64_t count, double *value) {
     const stencil_transfer *t = static_cast<stencil_transfer *>(what);
     TRY_CUDA(cudaSetDevice(t->gpu->gpu));
@@ -114,7 +114,7 @@ static stencil_status sample_latency(stencil_bench *, void *what, int64_t count,
     return STENCIL_OK;
 }
 
-/* Leaves the GPU the current one. */
+/* Zeroes the words of a GPU and makes the GPU current. */
 static stencil_status clear_words(const peer_end *end) {
     TRY_CUDA(cudaSetDevice(end->gpu.gpu));
     TRY_CUDA(cudaMemset(end->words, 0, WORD_BYTES));
@@ -139,7 +139,7 @@ static stencil_status sample_adds(stencil_bench *, void *what, int64_t repeats, 
     return STENCIL_OK;
 }
 
-/* Both kernels, waited for. */
+/* Times flag round trips: launches both kernels and waits for them. */
 static stencil_status sample_ping(stencil_bench *, void *what, int64_t rounds, double *time_s) {
     const peer_case *c = static_cast<peer_case *>(what);
     const peer_end *const end[2] = {c->from, c->to};
@@ -166,7 +166,7 @@ static stencil_transfer transfer_of(const peer_end *from, const peer_end *to, in
     return {&from->gpu, &to->gpu, from->field, to->field, bytes, stores ? put : nullptr};
 }
 
-/* Bandwidth: as many in a row as move half a gigabyte, or 200. */
+/* Adds transfer rows. A bandwidth sample has transfers of half a gigabyte in total, or 200 transfers. */
 static stencil_status add_transfers(stencil_bench *b, const peer_end *end) {
     const peer_end *const behind = end + b->options->gpu_count;
     for (int latency = 0; latency < 2; latency++)
@@ -227,8 +227,8 @@ static stencil_status add_operations(stencil_bench *b, const stencil::sm_timing 
     return STENCIL_OK;
 }
 
-/* Kernels that wait for a peer's are loaded everywhere: one that waits must not be what the other's loading
- * waits for. */
+/* Sets up both GPUs and loads the flag kernels on each, as lazy loading may deadlock kernels that wait for
+ * each other. */
 static stencil_status prepare(stencil_bench *b, peer_end *end) {
     const stencil_bench_options *o = b->options;
     for (int i = 0; i < o->gpu_count; i++, end++) {

@@ -24,7 +24,7 @@ stencil_status sm_begin(stencil_bench *b, sm_timing *timing, int unrolled) {
     return STENCIL_OK;
 }
 
-/* Warps of one multiprocessor: its clock starts with the first and stops with the last of them. */
+/* Times of the warps of a multiprocessor: start of the first, end of the last. */
 struct sm_span {
     int64_t start, end;
     int warps;

@@ -1,6 +1,5 @@
-/* Operations timed by the clock of a multiprocessor: what the benchmarks add, block, memory, peer and warp
- * have in common: the frame around an operation in a kernel, launches, collecting what every warp saw,
- * latency and throughput. */
+/* Operations timed by the clock of a multiprocessor, for the benchmarks add, block, memory, peer and warp:
+ * kernels that time an operation, launches, collecting a record of every warp, latency and throughput. */
 #pragma once
 
 #include <cooperative_groups.h>
@@ -10,68 +9,70 @@
 
 namespace stencil {
 
-/* Record of a warp, written by the first lane that takes part. */
+/* Record of a warp, written by its first participating lane. */
 struct sm_record {
     int64_t start, end; /* clock of multiprocessor `sm` */
     uint32_t sm;
-    uint32_t wrong; /* results that were not right, all lanes */
+    uint32_t wrong; /* number of wrong results in all lanes */
 };
 
-/* The argument of every such kernel. */
+/* Argument of every timed kernel. */
 struct sm_arguments {
-    int64_t repeats;   /* a multiple of what the kernel unrolls */
-    int size;          /* of a group, where it is not known at compile time */
+    int64_t repeats;   /* a multiple of the repeats that the kernel unrolls */
+    int size;          /* threads of a group whose size is unknown at compile time */
     sm_record *record; /* [blocks][warps in a block], at least 32; zeroed */
-    /* Words of an operation on memory, and the number of the word that it came to. */
+    /* Memory of a pointer chase, and the index of the word where the chase ended. */
     stencil_words words;
     uint32_t *at;
 };
 
 using sm_kernel = void(sm_arguments);
 
-/* Repeats of timed kernels of block and warp must be a multiple of this. */
+/* Repeats of timed kernels in benchmarks block and warp are multiples of SM_UNROLLED. */
 enum { SM_UNROLLED = 64 };
 
 struct sm_timing {
     stencil_device gpu;
-    sm_record *device, *host;                    /* [all warps that fit], zeroed */
-    int64_t latency_repeats, throughput_repeats; /* as published, or as the user asks */
+    sm_record *device, *host;                    /* records of all warps that fit on the GPU, zeroed */
+    int64_t latency_repeats, throughput_repeats; /* repeats: published, or the user's */
 };
 
 struct sm_case {
     const sm_timing *timing;
     sm_kernel *kernel;
-    const char *name; /* what failures name */
+    const char *name; /* name of the operation in error messages */
     stencil_words words;
-    bool fresh;        /* these are written again before each launch */
-    int threads;       /* of a block */
-    int blocks_per_sm; /* 0: a single block */
+    bool fresh;        /* rewrite `words` before each launch */
+    int threads;       /* threads of a block */
+    int blocks_per_sm; /* 0: the grid is a single block */
     int size;
     uint32_t *at;
-    /* Value: this times the operations of warps per cycle on one multiprocessor, median over all; or 0:
-     * cycles of an operation, from the first start to the last end in the first block. */
+    /* Value of a sample: `scale` times the warp operations per cycle on a multiprocessor, median over all
+     * multiprocessors; with scale 0, the cycles of an operation, from the first start to the last end in the
+     * first block. */
     double scale;
-    sm_kernel *checked; /* what verifies the kernel, with so many threads and repeats */
+    sm_kernel
+        *checked; /* kernel that verifies the operation, with checked_threads threads and `checks` repeats */
     int checked_threads;
     int64_t checks;
 };
 
-/* Repeats are multiples of what kernels unroll, and parameters of the result; 0: the
- * benchmark has its own. */
+/* Sets up the GPU and the repeats, rounded up to a multiple of `unrolled` and added to the result's
+ * parameters; unrolled 0: the benchmark sets repeats itself. */
 stencil_status sm_begin(stencil_bench *b, sm_timing *timing, int unrolled);
 
-/* A sampler: one launch of a sm_case, whose GPU is the current one then. INTERNAL, naming it, where results
- * were wrong or a warp left no record. */
+/* Sampler that launches a sm_case once and makes its GPU current. Errors: INTERNAL, naming the case, where a
+ * result is wrong or the record of a warp is missing. */
 stencil_status sm_sample(stencil_bench *b, void *what, int64_t repeats, double *value);
 
-/* Verifies a row after timing: `checked` on full multiprocessors. */
+/* Verifies a sm_case after timing, by launching `checked` on full multiprocessors. */
 stencil_status sm_verify(stencil_bench *b, void *what);
 
-/* An operation is a type with  static bool takes_part(const sm_arguments &)  of the threads that make it,
- * Operation(const sm_arguments &),  void once(), made again and again, and  unsigned wrong(int64_t times),
- * which looks at the result of all of them. Lane 0 of every warp takes part. Before the clock is read again,
- * settle()  uses the last result, so that it has come, and returns 0. Those of `sm_operation` take everybody,
- * wait for nothing and leave nothing to look at. */
+/* Base of timed operations, with defaults: all threads participate, nothing to wait for, nothing to verify.
+ * An operation is a type with static bool takes_part(const sm_arguments &), true in lane 0; Operation(const
+ * sm_arguments &); void once(), the timed code; int settle(), which waits for the last result before the
+ * clock is read, and returns 0; and unsigned wrong(int64_t times), the number of wrong results after all
+ * repeats. */
 struct sm_operation {
     __device__ static bool takes_part(const sm_arguments &) {
         return true;
@@ -84,8 +85,8 @@ struct sm_operation {
     }
 };
 
-/* Groups of threads that synchronise, with what cooperative groups call them: sync(), thread_rank(), size(),
- * shfl(). Each is made by the threads that belong to it, while they are together. */
+/* Groups of threads with the interface of cooperative groups: sync(), thread_rank(), size(), shfl(). The
+ * member threads construct their group while they are converged. */
 struct whole_warp {
     __device__ void sync() const {
         __syncwarp();
@@ -120,7 +121,7 @@ struct coalesced : cooperative_groups::coalesced_group {
     __device__ coalesced() : cooperative_groups::coalesced_group(cooperative_groups::coalesced_threads()) {}
 };
 
-/* An operation of a group. Only the first lanes take part in a coalesced group, as many as it has. */
+/* Operation of a group of threads. In a coalesced group only the first a.size lanes of a warp participate. */
 template <class Group> struct group_operation : sm_operation {
     Group group;
     __device__ static bool takes_part(const sm_arguments &a) {
@@ -135,10 +136,10 @@ template <class Group> struct barrier : group_operation<Group> {
     }
 };
 
-/* Each thread leaves the number of the pass, some of them late, and looks at the word of another one of its
- * group, whose threads stand side by side. */
+/* Barrier with verification: each thread stores the number of the pass, some threads late, and after the
+ * barrier reads the word of another thread in its group of consecutive threads. */
 template <class Group> struct checked_barrier : group_operation<Group> {
-    volatile uint32_t *word; /* of the group's first thread */
+    volatile uint32_t *word; /* word of the group's first thread */
     unsigned rank, size;
     uint32_t pass = 0, missing = 0;
     __device__ explicit checked_barrier(const sm_arguments &) {
@@ -162,7 +163,8 @@ template <class Group> struct checked_barrier : group_operation<Group> {
     }
 };
 
-/* Adding up doubles in shared memory, i += group size (000 Fig. 10): each thread SUM_BYTES at a time. */
+/* Operation that sums doubles in shared memory, i += group size (000 Fig. 10), SUM_BYTES per thread and load.
+ */
 enum { SUM_BYTES = sizeof(double) };
 struct shared_sum : sm_operation {
     uint32_t address, offset = 0;
@@ -192,7 +194,7 @@ __device__ __forceinline__ uint32_t multiprocessor() {
     return sm;
 }
 
-/* The first active lane of each warp leaves what it saw, all of them what was wrong. */
+/* Stores the record of a warp: lane 0 writes clocks and multiprocessor, every lane adds its wrong results. */
 __device__ __forceinline__ void leave_record(const sm_arguments &a, long long start, long long end,
                                              unsigned wrong) {
     sm_record *record = a.record + (size_t)blockIdx.x * ((blockDim.x + 31) / 32) + threadIdx.x / 32;
@@ -205,7 +207,7 @@ __device__ __forceinline__ void leave_record(const sm_arguments &a, long long st
         atomicAdd(&record->wrong, wrong);
 }
 
-/* Everything twice: the first time round, with few repeats, brings the instructions into their cache. */
+/* Times an operation after a short warm-up that loads the instruction cache. */
 template <class Operation, int Unrolled>
 static __global__ void __launch_bounds__(1024, 2) time_operation(const __grid_constant__ sm_arguments a) {
     if (!Operation::takes_part(a))
@@ -227,8 +229,8 @@ static __global__ void __launch_bounds__(1024, 2) time_operation(const __grid_co
     leave_record(a, start, end, operation.wrong(a.repeats / Unrolled * Unrolled + Unrolled));
 }
 
-/* Times an operation in a loop of which the compiler cannot know that all lanes make it equally often: each
- * reads how many more rounds it has to make, which is none. So a barrier of the warp cannot be left out. */
+/* Times an operation in a loop that the compiler must assume to be divergent: each lane adds a value from
+ * memory, which is 0, to its number of iterations. So the compiler cannot drop a barrier of the warp. */
 template <class Operation>
 static __global__ void __launch_bounds__(1024, 2) time_divergent(const __grid_constant__ sm_arguments a) {
     if (!Operation::takes_part(a))

@@ -1,5 +1,6 @@
-/* Cases of bench/speed.def: the fastest sweeps beside the best of others, and the plain sweep beside the
- * copy of its field. Cases of one problem are sampled in turns, and all give the bits of the plain sweep. */
+/* Benchmark `speed`, cases of bench/speed.def: the fastest sweeps compared with published codes, and the
+ * plain sweep compared with the copy of its field. Samples of all cases of a problem alternate, and every
+ * case must give the bits of the plain sweep. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,8 +11,9 @@
 #include "solver/plan/model.h"
 #include "solver/plan/sweep.h"
 
-/* Steps of a sample, on a GPU, there of small fields, on a CPU: launches and the check behind the last one
- * take as long as 30 to 200 steps of a small field; edges of sizes of a sweep's own, in 2D and in 3D. */
+/* Time steps in a sample: on a GPU, on a GPU with a small field (launches and the final convergence check
+ * cost as much as 30 to 200 of its steps), on a CPU. Ranges of edges searched for the best size of a sweep,
+ * in 2D and in 3D. */
 enum {
     STEPS = 1000,
     SHORT_STEPS = 5000,
@@ -26,12 +28,13 @@ typedef struct speed_case {
     stencil_backend backend;
     stencil_shape_id shape;
     stencil_precision precision;
-    int64_t extent[3]; /* in array order */
-    bool own;          /* at an edge of the sweep's own, too */
+    int64_t extent[3]; /* (nz, ny, nx) or (ny, nx) */
+    bool own;          /* also measured at the best edge of the sweep */
     int gpus;
     stencil_bar_unit unit;
-    const char *sweep, *strategies, *best_by; /* sweep NULL: the plain one */
-    double best, reach, aim; /* of the plain sweep: parts of a copy; of others on a CPU: of the plain sweep */
+    const char *sweep, *strategies, *best_by; /* sweep NULL: the plain sweep */
+    double best, reach,
+        aim; /* in `unit`; fractions of a copy (plain sweep) or of the plain sweep (other sweeps on a CPU) */
 } speed_case;
 
 static const speed_case cases[] = {
@@ -64,18 +67,18 @@ static const speed_case cases[] = {
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
-/* A case at a size. */
+/* A case of speed.def at one size. */
 typedef struct speed_place {
     const speed_case *of;
-    int64_t extent[3]; /* in array order, as in a spec */
+    int64_t extent[3]; /* in the array order of stencil_spec */
     bool done;
     stencil_bench_bar *bar;
 } speed_place;
 
 typedef struct speed {
-    stencil_trial trial;    /* of the problem in work */
-    int place_count, first; /* row of that problem */
-    int64_t pass;           /* a multiple of the steps of a pass of its rows */
+    stencil_trial trial;    /* of the problem being measured */
+    int place_count, first; /* number of sizes; first row of the problem */
+    int64_t pass;           /* common multiple of the steps in a pass of all rows of the problem */
     speed_place place[2 * CASES * STENCIL_BENCH_EDGES_MAX];
 } speed;
 
@@ -101,7 +104,7 @@ static stencil_spec spec_of(const speed_case *c, const int64_t extent[3]) {
     spec.rank = shape->rank;
     memcpy(spec.extent, extent, sizeof spec.extent);
     spec.precision = c->precision;
-    spec.steps = spec.check_every = steps_of(c); /* which says how many steps a pass has */
+    spec.steps = spec.check_every = steps_of(c); /* the number of steps determines the depth of a pass */
     stencil_trial_weights(&spec);
     return spec;
 }
@@ -116,7 +119,7 @@ static void add_place(speed *s, const speed_case *c, const int64_t extent[3]) {
     memcpy(place->extent, extent, (size_t)stencil_shapes[c->shape].rank * sizeof *extent);
 }
 
-/* The places of a case that the options leave: where they say so, or at the edges that it lists. */
+/* Adds the sizes at which the options ask for a case: given by the options, or listed by the case. */
 static void add_places(const stencil_bench *b, speed *s, const speed_case *c) {
     const stencil_bench_options *options = b->options;
     const stencil_spec *asked = &options->spec;
@@ -146,7 +149,7 @@ static bool same_problem(const speed_place *a, const speed_place *b) {
            a->of->gpus == b->of->gpus && memcmp(a->extent, b->extent, sizeof a->extent) == 0;
 }
 
-/* "j2d5pt fp64 8192²", "j2d5pt fp32 300x200, 2 GPUs", "j3d7pt fp32 512³ stream". */
+/* Writes the name of a bar: "j2d5pt fp64 8192²", "j2d5pt fp32 300x200, 2 GPUs", "j3d7pt fp32 512³ stream". */
 static void name_bar(const speed_place *place, char *text, size_t size) {
     const stencil_shape *shape = &stencil_shapes[place->of->shape];
     const int64_t *n = place->extent;
@@ -166,8 +169,8 @@ static void name_bar(const speed_place *place, char *text, size_t size) {
         stencil_text_add(text, size, " %s", plain_sweep());
 }
 
-/* Sets axis[]: cells, those along x being *nx, the others before it; then GPUs, where gpus > 0. Returns the
- * number of axes. */
+/* Sets axis[] to the cells along x, y, z, from *nx downwards in memory, then to the number of GPUs where gpus
+ * > 0. Returns the number of axes. */
 static int axes_of(const int64_t *nx, int rank, int gpus, stencil_bench_parameter *axis) {
     static const char *const names[] = {"nx", "ny", "nz"};
     for (int i = 0; i < rank; i++)
@@ -187,8 +190,8 @@ static int64_t common_multiple(int64_t a, int64_t b) {
     return a / x * b;
 }
 
-/* Steps that are whole passes of the plan, and of those of the rows before it, too, unless it takes a tenth
- * more steps to have both. All rows of a problem make the same steps: the most that one of them asks for. */
+/* Returns `steps` rounded up to whole passes of the plan and, at a cost of at most a tenth more steps, of all
+ * earlier rows. All rows of a problem make the same steps: the largest number that one of them asks for. */
 static int64_t whole_passes(speed *s, const stencil_plan *plan, int64_t steps) {
     const int64_t checked = stencil_sweep_checked_most(plan, &s->trial.problem), left = steps - checked,
                   common = common_multiple(s->pass, plan->depth);
@@ -196,12 +199,12 @@ static int64_t whole_passes(speed *s, const stencil_plan *plan, int64_t steps) {
     return checked + stencil_round_up(left, s->pass);
 }
 
-/* "pipeline/grid", or the way to copy: what the name of a row has behind its problem. */
+/* Returns the name of a row without its problem: "pipeline/grid", or the way of copying. */
 static const char *name_of(const speed *s, const stencil_bench_row *row) {
     return row->name + strlen(s->trial.of);
 }
 
-/* A row of the problem, unless it has that already; the first one is what the others are compared with. */
+/* Adds a row to the problem unless the row exists; results of all rows are compared with the first row. */
 static stencil_status add_row(stencil_bench *b, speed *s, const speed_case *c, const char *strategy) {
     stencil_trial *t = &s->trial;
     char name[sizeof b->result->row->name];
@@ -220,7 +223,7 @@ static stencil_status add_row(stencil_bench *b, speed *s, const speed_case *c, c
                              status != STENCIL_OK ? stencil_error_last()->message : "");
 }
 
-/* Rows of all strategies in the list of a case. */
+/* Adds a row for each strategy in the list of a case. */
 static stencil_status add_rows(stencil_bench *b, speed *s, const speed_case *c) {
     for (int i = 0; i < stencil_strategy_count(); i++) {
         const char *name = stencil_strategy_at(i).name, *at = strstr(c->strategies, name);
@@ -231,15 +234,15 @@ static stencil_status add_rows(stencil_bench *b, speed *s, const speed_case *c) 
     return STENCIL_OK;
 }
 
-/* Tells whether a row is one of a sweep. */
+/* Tells whether a row measures the sweep named `sweep`. */
 static bool is_of(const speed *s, const stencil_bench_row *row, const char *sweep) {
     const char *name = name_of(s, row);
     const size_t length = strlen(sweep);
     return strncmp(name, sweep, length) == 0 && name[length] == '/';
 }
 
-/* Cells per second of the fastest row of a sweep (its number in *best; -1: none was measured). Loops: of
- * those that are persistent. */
+/* Returns cells per second of the fastest row of a sweep and sets *best to the row number (-1: none
+ * measured). loops: considers only rows of persistent loops. */
 static double fastest(const stencil_bench *b, const speed *s, const char *sweep, bool loops, int *best) {
     double rate = NAN;
     *best = -1;
@@ -266,12 +269,12 @@ static void fill_bound(stencil_bench_bar *bar, stencil_trial *t, const stencil_p
     snprintf(bar->bound.resource, sizeof bar->bound.resource, "%s", stencil_resource_names[bound.least]);
     for (int r = 0; r < STENCIL_RESOURCE_COUNT; r++)
         bar->bound.used[r] = rate / stencil_bound_rate(&bound, (stencil_resource)r);
-    if (plan->backend == STENCIL_BACKEND_CPU) /* nobody has measured its peak */
+    if (plan->backend == STENCIL_BACKEND_CPU) /* the arithmetic peak of a CPU is unknown */
         bar->bound.used[STENCIL_RESOURCE_ARITHMETIC] = NAN;
 }
 
-/* Sets the figures to reach. They are parts of a copy of so many bytes per second (for cases without a sweep)
- * or, on a CPU, of a plain sweep of so many cells per second; others stand as they are. */
+/* Sets the figures to reach of a case: fractions of `copy` bytes per second for the plain sweep, of
+ * `plain_rate` cells per second for other sweeps on a CPU, else the figures in speed.def. */
 static void fill_figures(const speed_place *place, double copy, double plain_rate) {
     const speed_case *c = place->of;
     const double bytes = 2.0 * (double)stencil_precision_bytes(c->precision),
@@ -283,7 +286,7 @@ static void fill_figures(const speed_place *place, double copy, double plain_rat
     place->bar->aim = part * c->aim;
 }
 
-/* Fills in the bar of a case from the rows of its problem. */
+/* Fills in the bar (comparison with published figures) of a case from the rows of its problem. */
 static void fill_bar(const stencil_bench *b, speed *s, const speed_place *place, double copy) {
     const speed_case *c = place->of;
     int best, other;
@@ -315,7 +318,7 @@ static void fill_bar(const stencil_bench *b, speed *s, const speed_place *place,
     fill_bound(bar, t, plan, rate, copy);
 }
 
-/* Tells whether the problem can be made and there are GPUs enough for it; where not, its cases say why. */
+/* Tells whether the problem is valid and there are enough GPUs; else writes the reason to its cases. */
 static bool can_be(const stencil_bench *b, speed *s, const speed_place *at, const stencil_spec *spec) {
     stencil_problem problem = {0};
     stencil_status status = stencil_problem_resolve(&problem, spec);
@@ -333,7 +336,7 @@ static bool can_be(const stencil_bench *b, speed *s, const speed_place *at, cons
     return can;
 }
 
-/* All cases of the problem at a place. */
+/* Measures all cases that share the problem and size of `at`. */
 static stencil_status measure_problem(stencil_bench *b, speed *s, const speed_place *at) {
     stencil_trial *t = &s->trial;
     speed_case plain = *at->of;
@@ -349,7 +352,7 @@ static stencil_status measure_problem(stencil_bench *b, speed *s, const speed_pl
              8 * (int)stencil_precision_bytes(t->problem.precision));
     axes_of(&t->problem.extent[STENCIL_X], spec.rank, 0, t->axis);
     TRY(stencil_trial_add_copies(b, t));
-    t->sample_s = -1; /* of the others, which have their own steps and stand on GPUs */
+    t->sample_s = -1; /* rows after the copies use steps_of() and have an axis for GPUs */
     axes_of(&t->problem.extent[STENCIL_X], spec.rank, options_of(b, &plain, NULL).gpu_count, t->axis);
     TRY(add_row(b, s, &plain, plain.gpus > 1 ? "multi-grid" : "relaunch"));
     for (int i = 0; i < s->place_count; i++)

@@ -1,10 +1,10 @@
-/* Steps whose results go through the cache, past it, and as a run would choose, over sizes: where the cache
- * that this process really has ends, and whether the choice follows it. */
+/* Benchmark `stores`: time steps over sizes, stored through the cache, by streaming stores, and as a run
+ * chooses. Shows the usable cache size of the process, and whether the choice follows it. */
 #include "bench/benchmarks/trial.h"
 
 enum { SIZES_MAX = 9, WAYS = 3, CHOSEN = 2 };
 
-/* Edges of squares and cubes, around the caches that machines report and those that they have. */
+/* Edges of squares and cubes, for fields around the reported and the usable cache sizes. */
 static const int64_t edges[2][SIZES_MAX] = {{1024, 1280, 1536, 2048, 2560, 3072, 4096, 4480, 8192},
                                             {64, 96, 128, 160, 192, 256, 320, 384, 448}};
 

@@ -1,5 +1,5 @@
-/* All strategies on one problem, sample by sample in turns with the copy of its field; and with all sweeps,
- * on problems of several sizes. */
+/* Benchmarks `sweep` (all strategies on one problem) and `strategies` (all strategies and sweeps on several
+ * sizes), with samples that alternate with copies of the field. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #include "bench/benchmarks/trial.h"
 #include "solver/plan/model.h"
 
-/* of_one: the result has no other problem. */
+/* Adds the parameters of a problem to the result; of_one: the result has a single problem. */
 static void add_parameters(const stencil_bench *b, const stencil_problem *problem, bool of_one) {
     stencil_bench_result *result = b->result;
     static const char *const size[] = {"nz", "ny", "nx"};
@@ -30,7 +30,8 @@ static void add_parameters(const stencil_bench *b, const stencil_problem *proble
         stencil_bench_add_number(result, "gpus", b->options->gpu_count);
 }
 
-/* Ways to exchange halos: by itself, and what the strategy can do beside that. */
+/* Ways to exchange halos: chosen by the plan, by stores, by copies, or by copies overlapped with the sweep.
+ */
 static const struct {
     const char *suffix;
     stencil_halo_mode halo;
@@ -41,8 +42,8 @@ static const struct {
                  {"/overlap", STENCIL_HALO_COPY, true}};
 enum { EXCHANGES = sizeof exchanges / sizeof *exchanges };
 
-/* A row for a strategy with a sweep (NULL: the default one) and one way to exchange halos, with its plan, or
- * with the reason why there is none. */
+/* Adds a row for a strategy, a sweep (NULL: the default sweep) and a way to exchange halos, with its plan or
+ * with the reason why no plan exists. */
 static stencil_status add_strategy(stencil_bench *b, int strategy, const char *sweep, int exchange) {
     stencil_trial *t = b->own;
     const char *why = stencil_strategy_unavailable(strategy, b->options->backend, b->machine),
@@ -69,7 +70,8 @@ static stencil_status add_strategy(stencil_bench *b, int strategy, const char *s
     return STENCIL_OK;
 }
 
-/* Adds all strategies; on several GPUs those that span them, with every way to exchange halos. */
+/* Adds rows for all strategies; on several GPUs, for multi-GPU strategies with every way to exchange halos.
+ */
 static stencil_status add_strategies(stencil_bench *b, const char *sweep) {
     const bool several = b->options->backend == STENCIL_BACKEND_GPU && b->options->gpu_count > 1;
     for (int i = 0; i < stencil_strategy_count(); i++) {
@@ -85,7 +87,8 @@ static stencil_status add_strategies(stencil_bench *b, const char *sweep) {
     return STENCIL_OK;
 }
 
-/* The problem in work, and what is said of the first one: of fields that there is no memory for, too. */
+/* Creates the trial of a problem and, for the first problem, the parameters of the result, even where fields
+ * exceed memory. */
 static stencil_status start_trial(stencil_bench *b, const stencil_spec *spec, bool of_one) {
     stencil_trial *t;
     TRY(stencil_bench_memory(b, &t, sizeof *t));
@@ -114,12 +117,12 @@ stencil_status stencil_measure_sweep(stencil_bench *b) {
     return STENCIL_OK;
 }
 
-/* Edges of squares and cubes, up to what a CPU takes, and those that only a GPU does. */
+/* Default edges of squares and cubes; a CPU measures the first CPU_EDGES of them. */
 enum { EDGES = 4, CPU_EDGES = 3 };
 static const int64_t edges[2][EDGES] = {{256, 1024, 4096, 16384}, {32, 128, 256, 512}};
 
-/* Every strategy, sweep and way to exchange halos on one problem, in turns with the copy of its field, which
- * several GPUs do not make: one of them may not hold it. */
+/* Measures every strategy, sweep and way to exchange halos on one problem, with samples alternating with
+ * copies of its field. Several GPUs make no copies, as the field may exceed the memory of a GPU. */
 static stencil_status measure_size(stencil_bench *b, const stencil_spec *spec, bool of_one) {
     const char *const sweep = b->options->sweep;
     const int first = b->result->row_count;
@@ -127,7 +130,7 @@ static stencil_status measure_size(stencil_bench *b, const stencil_spec *spec, b
     TRY(start_trial(b, spec, of_one));
     stencil_trial *t = b->own;
     t->axis[0] = (stencil_bench_parameter){.name = "nx", .number = t->problem.extent[STENCIL_X]};
-    t->sample_s = 0.008; /* there are many rows, and the slow ones take many times as long */
+    t->sample_s = 0.008; /* short, as there are many rows, and slow rows take many times longer */
     for (const stencil_sweep_info *s = stencil_sweep_infos; s->name != NULL; s++)
         if (sweep == NULL || strcmp(s->name, sweep) == 0)
             TRY(add_strategies(b, s->name));

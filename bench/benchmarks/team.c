@@ -1,7 +1,7 @@
-/* Teams of CPU threads. One pass of their barriers, over the number of threads: the team twin of every
- * barrier, where `neighbor` waits for the two neighbours in a ring, and OpenMP's own, which threads that each
- * drive a GPU coordinate with (000 section 4.2). What happens when only a part of the team synchronises (000
- * section 8.2). Fork and join: what a launch per step costs on a CPU. */
+/* Benchmarks of CPU threads: a pass of the CPU version of every barrier (`neighbor` in a ring of threads) and
+ * of the OpenMP barrier, which coordinates threads that each drive a GPU (000 section 4.2), over the number
+ * of threads; synchronisation of only a part of the threads (000 section 8.2); and the cost of fork and join,
+ * the launch of a CPU. */
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,22 +28,23 @@ stencil_status stencil_bench_check_team(int threads, int asked) {
     return STENCIL_OK;
 }
 
-/* Numbers beside those of barriers.def: the planted fault, which lets everybody pass; OpenMP's barrier. */
+/* Barrier ids in addition to barriers.def: the planted fault, a barrier that never waits, and the OpenMP
+ * barrier. */
 enum { FAULT = STENCIL_BARRIER_none, OPENMP = STENCIL_BARRIER_COUNT };
 
-/* WORD_STRIDE: a line of its own for the word of each thread. */
+/* WORD_STRIDE: 32-bit words between the words of two threads, to separate their cache lines. */
 enum { VERIFIED_PASSES = 2000, WORD_STRIDE = 32 };
 static const double timeout_s = 10;
 
-/* A team and the barrier that it passes. */
+/* A team of threads and its barrier. */
 typedef struct team {
     int id;
     const char *name;
-    int threads, absent; /* all; those that do not synchronise, where a part does */
+    int threads, absent; /* number of threads; number of those that do not synchronise */
     stencil_barrier_state state;
 } team;
 
-/* Its neighbours stand in a ring; until the benchmark ends. */
+/* Creates the barrier state of a team, with neighbors in a ring; it lasts until the benchmark ends. */
 static stencil_status create_barrier(stencil_bench *b, team *t, double limit_s) {
     uint32_t *first;
     TRY(stencil_team_create(&t->state, (uint32_t)t->threads, 0, limit_s));
@@ -54,7 +55,7 @@ static stencil_status create_barrier(stencil_bench *b, team *t, double limit_s) 
     return STENCIL_OK;
 }
 
-/* false: it waited in vain. */
+/* Passes the barrier of a team; false: the time limit was reached. */
 static bool sync(const team *t, uint32_t thread, bool all) {
     if (t->id == OPENMP) {
 #pragma omp barrier
@@ -63,7 +64,7 @@ static bool sync(const team *t, uint32_t thread, bool all) {
     return t->id == FAULT || stencil_team_sync((stencil_barrier_id)t->id, &t->state, thread, all);
 }
 
-/* Counts those whom `thread` waits for and who have not come as far as pass `i`. */
+/* Counts the threads that `thread` waits for and that have not reached pass `i`. */
 static int64_t count_missing(const team *t, const uint32_t *word, uint32_t thread, uint32_t i) {
     const uint32_t n = (uint32_t)t->threads;
     const bool ring = t->id != OPENMP && stencil_barriers[t->id].needs == STENCIL_NEEDS_NEIGHBORS;
@@ -75,8 +76,8 @@ static int64_t count_missing(const team *t, const uint32_t *word, uint32_t threa
     return missing;
 }
 
-/* All threads pass in one parallel region. With `word`, everybody leaves the number of the pass before the
- * barrier and looks after it whether those it waits for have done so. */
+/* Times passes of a barrier by all threads of a parallel region. With `word`, each thread stores the number
+ * of the pass before the barrier, and then checks the words of the threads that it waits for. */
 static stencil_status pass(const team *t, int64_t passes, uint32_t *word, double *time_s) {
     int64_t missing = 0, in_vain = 0;
     int threads = 0;
@@ -131,8 +132,8 @@ static stencil_status measure(stencil_bench *b) {
     return stencil_bench_take(b);
 }
 
-/* Numbers of threads to measure: `least`, then twice as many each time, then all (or only all, where the
- * machine has no more than `least`). Begins behind 0; 0 comes behind the last one. */
+/* Returns the number of threads to measure after `threads`: `least`, doubled each time, at last all threads
+ * of the machine (only these, where the machine has at most `least`). 0 begins and ends the series. */
 static int next_threads(const stencil_bench *b, int least, int threads) {
     const int all = b->machine->cpu_threads, next = threads == 0 ? least : 2 * threads;
     return threads == all ? 0 : next < all ? next : all;
@@ -153,7 +154,8 @@ stencil_status stencil_measure_host_barrier_cpu(stencil_bench *b) {
     return measure(b);
 }
 
-/* Time after which a run on a CPU counts as deadlocked; much longer than a child takes to start. */
+/* Seconds after which a child process counts as deadlocked (its start takes far less), and time limit of
+ * barriers in it. */
 static const double deadlock_s = 5, part_timeout_s = 0.3;
 
 void stencil_bench_say_part(const stencil_bench *b, bool ended, bool all_done, bool gave_up) {
@@ -165,7 +167,7 @@ void stencil_bench_say_part(const stencil_bench *b, bool ended, bool all_done, b
                          : "completes");
 }
 
-/* Everybody but the absent ones passes the barrier once. */
+/* States what happens when all threads but t->absent pass the barrier once. */
 static stencil_status state_part(stencil_bench *b, void *what) {
     team *t = what;
     int done = 0, in_vain = 0, threads = 0;
@@ -182,7 +184,7 @@ static stencil_status state_part(stencil_bench *b, void *what) {
     return STENCIL_OK;
 }
 
-/* States cases in child processes, which also keeps those under test where there is no GPU. */
+/* States each case in a child process, which also tests child processes on machines without a GPU. */
 stencil_status stencil_measure_partial_cpu(stencil_bench *b) {
     const int threads = b->machine->cpu_threads;
     if (threads < 2)
@@ -204,15 +206,15 @@ stencil_status stencil_measure_partial_cpu(stencil_bench *b) {
     return stencil_bench_take(b);
 }
 
-/* A line of its own for the count of each thread. */
+/* 64-bit counts between the counts of two threads, to separate their cache lines. */
 enum { COUNT_STRIDE = 16 };
 
-/* An empty parallel region. b->own, [COUNT_STRIDE *
- * threads]: regions that each thread has been in. */
+/* Times nearly empty parallel regions; b->own, [COUNT_STRIDE * threads], counts the regions entered by each
+ * thread. */
 static stencil_status sample_regions(stencil_bench *b, void *what, int64_t regions, double *time_s) {
     const int threads = *(int *)what;
     int64_t *entered = b->own;
-    /* A team of another size than before starts its threads first. */
+    /* A change of the number of threads starts new threads, which is not timed. */
 #pragma omp parallel num_threads(threads)
     entered[COUNT_STRIDE * omp_get_thread_num()] = 0;
     const double start_s = stencil_clock_s();

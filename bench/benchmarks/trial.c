@@ -31,8 +31,8 @@ void stencil_trial_weights(stencil_spec *spec) {
         spec->weight[i] /= sum;
 }
 
-/* Returns the part that is kept of the cells that multiprocessors can compute in a pass while the busiest one
- * works; 0: the plan has no passes of several steps. */
+/* Returns the efficiency of a pass: cells updated, relative to the work of the busiest multiprocessor; 0: the
+ * plan has no passes of several steps. */
 static double kept_at(const stencil_spec *spec, const stencil_run_options *options,
                       const stencil_machine *machine) {
     stencil_problem problem;
@@ -45,7 +45,8 @@ static double kept_at(const stencil_spec *spec, const stencil_run_options *optio
            stencil_sweep_work(&plan, &problem, plan.depth, false).longest;
 }
 
-/* The best of all rows and columns in steps of `step`: in 3D of as many planes as may be, in 2D of squares.
+/* Finds the best numbers of rows and columns in `range` with increment `step`; in 2D, the best square.
+ * Returns its efficiency.
  */
 static double search_own(stencil_spec *spec, const stencil_run_options *options,
                          const stencil_machine *machine, int64_t range[2][2], int64_t step, int64_t own[3]) {
@@ -106,7 +107,7 @@ stencil_status stencil_trial_create(stencil_bench *b, stencil_trial *t, const st
     return STENCIL_OK;
 }
 
-/* A row. */
+/* Case of a row: a trial and the plan to run. */
 typedef struct trial_case {
     stencil_trial *trial;
     stencil_plan plan;
@@ -168,7 +169,7 @@ stencil_status stencil_trial_add_copies(stencil_bench *b, const stencil_trial *t
     const stencil_ceiling ceiling = {
         .bytes = t->bytes,
         .from = t->initial.data,
-        .to = &t->result, /* restored before it is read: where a sweep would write */
+        .to = &t->result, /* the array that sweeps write, restored before each run */
         .axis = t->axis,
         .of = t->of,
         .sample_s = t->sample_s,

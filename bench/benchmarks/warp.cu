@@ -1,21 +1,21 @@
-/* Barriers and shuffles inside a warp (000 Table 2; Zhang et al., A Study of Synchronization Methods in
- * Modern GPUs, Table 4): __syncwarp(), tiles and coalesced groups of every size. Latency: one warp;
- * throughput: the best of all numbers of blocks and threads that fit on a multiprocessor. And the barrier of
- * a block, __syncthreads() (000 section 5.2, Fig. 6; Zhang et al., Table 5): latency of one block of 32 to
+/* Benchmark `warp`: barriers and shuffles of a warp (000 Table 2; Zhang et al., A Study of Synchronization
+ * Methods in Modern GPUs, Table 4): __syncwarp(), tiles and coalesced groups of every size. Latency: one
+ * warp; throughput: the best of all numbers of blocks and threads that fit on a multiprocessor. Benchmark
+ * `block`: __syncthreads() (000 section 5.2, Fig. 6; Zhang et al., Table 5): latency of one block of 32 to
  * 1024 threads, and throughput over blocks per multiprocessor and threads per block, that is over active
  * warps.
  *
- * Since compute capability 7.0 the lanes of a warp run on their own, and where the compiler knows that they
- * go together a barrier is a NOP. So barriers are timed in two loops: one of which it knows that, which is
- * what they cost in most code, and one of which it does not, where they are real; what that loop costs by
- * itself is the row "loop". */
+ * Since compute capability 7.0 the lanes of a warp may diverge, and a barrier is a NOP where the compiler can
+ * prove convergence. So barriers are timed in a convergent loop, which gives their cost in most code, and in
+ * a loop that the compiler must assume to be divergent, where barriers are real. The row "loop" is the cost
+ * of an empty divergent loop. */
 #include "bench/benchmarks/sm.cuh"
 
 using namespace stencil;
 
-/* Values go round, one thread on at a time: after so many shuffles it is known who has whose. The source is
- * hidden from the compiler, which would else compute once what a shuffle in a coalesced group computes each
- * time: the lane of the source. */
+/* Operation that rotates values by one thread, so that the final position of each value is known. The source
+ * rank is hidden from the compiler, which would otherwise hoist the computation of the source lane in a
+ * coalesced group. */
 template <class Group> struct shuffle : group_operation<Group> {
     int next, value;
     __device__ explicit shuffle(const sm_arguments &)
@@ -30,7 +30,7 @@ template <class Group> struct shuffle : group_operation<Group> {
     }
 };
 
-/* One instruction in place of a barrier, or there would be no loop. */
+/* Operation of a single instruction, which keeps the compiler from removing the empty loop. */
 struct nothing : sm_operation {
     unsigned seen = 0, change = threadIdx.x;
     __device__ explicit nothing(const sm_arguments &) {}
@@ -44,7 +44,7 @@ struct nothing : sm_operation {
 
 enum { CHECKED_REPEATS = 6, BARRIER_REPEATS = 200 };
 
-/* The blocks and threads of the highest throughput. */
+/* Sets the blocks and threads of a case to those of the highest throughput. */
 static stencil_status choose_shape(stencil_bench *b, sm_case *c) {
     sm_case tried = *c;
     double best = 0, value;
@@ -58,8 +58,9 @@ static stencil_status choose_shape(stencil_bench *b, sm_case *c) {
     return STENCIL_OK;
 }
 
-/* Latency of a single warp, throughput of the shape that has most. An operation is verified once, behind its
- * plain loop; shuffles so often that it is no multiple of a group's size: it shows who has whose value. */
+/* Adds a latency row for a single warp and a throughput row for the best shape. An operation is verified only
+ * after its convergent loop; the number of shuffles is no multiple of a group size, so that misplaced values
+ * are detected. */
 static stencil_status add_rows(stencil_bench *b, sm_case c, bool apart) {
     TRY(STENCIL_BENCH_ADD(b, c, apart ? "latency, lanes apart" : "latency", c.name, "cycles",
                           STENCIL_METHOD_GPU_CLOCK, .sample = sm_sample, .verify = apart ? NULL : sm_verify,
@@ -71,8 +72,8 @@ static stencil_status add_rows(stencil_bench *b, sm_case c, bool apart) {
                              .axis = {{"size", c.size}}, .count = c.timing->throughput_repeats);
 }
 
-/* An operation: kernels that time it in the plain loop and where lanes are apart (NULL: it is not), and the
- * one that verifies it, shared by all group sizes from `least` to `most`. */
+/* An operation with the kernels that time it in the convergent and in the divergent loop (NULL: not timed)
+ * and the kernel that verifies it, for all group sizes from `least` to `most`. */
 struct operation {
     const char *name;
     sm_kernel *together, *apart, *checked;
@@ -97,7 +98,7 @@ template <class Group, int Unrolled> static operation shuffle_of(const char *nam
             CHECKED_REPEATS};
 }
 
-/* Longer code is unrolled less, so that it stays in the instruction cache. */
+/* Operations of the benchmarks. Long code is unrolled less, to fit into the instruction cache. */
 static const operation operations[] = {
     {"loop", nullptr, time_divergent<nothing>, nullptr, 32, 32, 0},
     barrier_of<whole_warp>("__syncwarp", 32, 32),
