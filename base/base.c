@@ -54,7 +54,7 @@ const char *stencil_bytes_text(int64_t bytes, char text[32]) {
 
 enum { PATH_CHARS = 4096 };
 
-/* First number behind `key` in a file of the kernel's; INT64_MAX where there is none ("max" included). */
+/* Returns the first number after `key` in a file of /proc or /sys; INT64_MAX: none, or "max". */
 static int64_t kernel_number(const char *folder, const char *name, const char *key) {
     char path[PATH_CHARS];
     const int length = snprintf(path, sizeof path, "%s/%s", folder, name);
@@ -71,20 +71,20 @@ static int64_t kernel_number(const char *folder, const char *name, const char *k
     return number;
 }
 
-/* Folder where control groups of a version can be mounted, and the names of their files. */
+/* Folder where control groups of a version can be mounted, and the names of the files in each group. */
 typedef struct group_files {
     int version; /* 0 ends a list */
     const char *folder, *limit, *used, *reclaimable;
 } group_files;
 
-/* A limit that control groups set, those above included. */
+/* A limit that control groups set, ancestor groups included. */
 typedef struct group_limit {
     const char *controller; /* ",NAME," */
     const group_files *versions;
-    int64_t (*of_group)(const char *folder, const group_files *files); /* of one by itself */
+    int64_t (*of_group)(const char *folder, const group_files *files); /* limit of one group alone */
 } group_limit;
 
-/* Bytes left. */
+/* Returns the bytes left under the memory limit of one control group; INT64_MAX: no limit. */
 static int64_t one_group_left(const char *folder, const group_files *files) {
     const int64_t limit = kernel_number(folder, files->limit, "");
     int64_t used = kernel_number(folder, files->used, "");
@@ -95,8 +95,8 @@ static int64_t one_group_left(const char *folder, const group_files *files) {
     return limit > used ? limit - used : 0;
 }
 
-/* From `group` ("/a/b") up to the root. Where a container hides the groups above it, the first folders do not
- * exist and the root is its own group. */
+/* Returns the smallest limit of the control groups from `group` ("/a/b") up to the root. Where a container
+ * hides its ancestor groups, the first folders do not exist and the root is the container's group. */
 static int64_t groups_least(const char *mount, const char *group, const group_limit *what,
                             const group_files *files) {
     char folder[PATH_CHARS];
@@ -145,8 +145,8 @@ int64_t stencil_memory_group_left_bytes(const char *membership, const char *moun
     return group_limit_find(&(group_limit){",memory,", versions, one_group_left}, membership, mount);
 }
 
-/* Thousandths of a processor, from two numbers: microseconds in each period, and those of a period, which
- * stand in a file of their own or (no `used`) behind the first one. */
+/* Returns the thousandths of a processor that one control group allows: the quota of microseconds per period
+ * over the period's length, which is in the file `used` or, where that is NULL, after the quota. */
 static int64_t one_group_quota(const char *folder, const group_files *files) {
     char first[32];
     const int64_t quota = kernel_number(folder, files->limit, "");
@@ -185,7 +185,7 @@ int stencil_processors(void) {
     return (int)stencil_smaller(limits.allowed, quota / 1000 + (quota % 1000 > 0));
 }
 
-/* Left to HDF5, which does not look whether it was given what it asked for. */
+/* Bytes of address space reserved for HDF5, which does not check its allocations. */
 enum { LIBRARY_BYTES = 4 << 20 };
 
 int64_t stencil_memory_address_space_left_bytes(void) {
@@ -222,13 +222,13 @@ stencil_status stencil_memory_alloc(void **memory, int64_t size_bytes, const cha
         fits && posix_memalign(&bytes, (size_t)boundary, (size_t)(rounded > 0 ? rounded : page)) == 0;
     CHECK(has, NO_MEMORY, "%s needs %s of host memory, %s available", what,
           stencil_bytes_text(size_bytes, (char[32]){""}), stencil_bytes_text(have, (char[32]){""}));
-    /* Rows and planes of a sweep are pages apart, and a core looks up few of these at a time. A system that
-     * has no huge pages refuses, and small ones are as good as they were. */
+    /* Rows and planes of a sweep are pages apart, and a core's TLB holds few pages; huge pages need fewer
+     * entries. A failure only means that the system has no huge pages. */
     if (boundary == HUGE_BYTES)
         (void)madvise(bytes, (size_t)rounded, MADV_HUGEPAGE);
     *memory = bytes;
-    /* The first touch places a page near the thread that will sweep it; where there are few, waking a large
-     * machine's threads costs more than the pages. */
+    /* The first touch places a page near the thread that will sweep it; for few pages, waking the threads of
+     * a large machine costs more than it gains. */
 #pragma omp parallel for schedule(static) if (rounded > PARALLEL_BYTES)
     for (int64_t at = 0; at < rounded; at += page)
         memset((char *)bytes + at, 0, (size_t)page);

@@ -1,4 +1,5 @@
-/* Macros that hand failures of the CUDA runtime on. Without CUDA only STENCIL_ON_GPU() is there. */
+/* Macros that return failures of the CUDA runtime to the caller. A build without CUDA has only
+ * STENCIL_ON_GPU(). */
 #pragma once
 
 #include "base/base.h"
@@ -6,10 +7,11 @@
 #ifdef STENCIL_HAVE_CUDA
 #include <cuda_runtime_api.h>
 
-/* Hands a CUDA failure on: out of memory as NO_MEMORY, everything else as INTERNAL. */
+/* Returns from the function when a CUDA call fails: NO_MEMORY for out of memory, INTERNAL otherwise. */
 #define TRY_CUDA(call) TRY_CUDA_STATE(call, #call)
 
-/* The same of a state that was looked at before; `call`, a string, is what gave it. */
+/* Returns from the function when a cudaError_t is a failure: NO_MEMORY for out of memory, INTERNAL otherwise.
+ * `call` is the text of the CUDA call that returned it. */
 #define TRY_CUDA_STATE(state, call)                                                                          \
     do {                                                                                                     \
         const cudaError_t cuda_ = (state);                                                                   \
@@ -19,7 +21,7 @@
                 __LINE__, call, "CUDA: %s (%s)", cudaGetErrorString(cuda_), call);                           \
     } while (0)
 
-/* A function of the GPU side; none in a build without CUDA. */
+/* Pointer to a function of the GPU code; NULL in a build without CUDA. */
 #define STENCIL_ON_GPU(function) function
 #else
 #define STENCIL_ON_GPU(function) NULL

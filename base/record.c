@@ -6,7 +6,7 @@
 
 #include "base/words.h"
 
-/* Name of each type, and its types in JSON. */
+/* For each member type, its name in messages and the JSON types that it accepts. */
 #define IS(type) (1u << JSON_##type)
 static const struct {
     const char *name;
@@ -41,7 +41,7 @@ static json_t *list_json(const stencil_member *m, const char *first, const void 
     return array;
 }
 
-/* The value at `at`; `record` is the structure. */
+/* Returns the JSON of the value at `at`, a member of the structure `record`. */
 static json_t *value_json(const stencil_member *m, size_t size, const void *at, const void *record) {
     switch (m->type) {
     case STENCIL_MEMBER_TEXT:
@@ -79,7 +79,7 @@ json_t *stencil_record_write(json_t *object, const stencil_member *members, cons
 
 static stencil_status read_text(const stencil_member *m, const char *text, size_t size, char *to) {
     CHECK(strlen(text) < size, BAD_DATA, "\"%s\" has more than %zu characters", m->name, size - 1);
-    /* A terminal prints it as it is. */
+    /* The text may be printed to a terminal, where control characters would act. */
     for (const char *c = text; *c != '\0'; c++)
         CHECK((unsigned char)*c >= ' ' && *c != 127, BAD_DATA, "\"%s\" holds control characters", m->name);
     strcpy(to, text);
@@ -99,7 +99,8 @@ static stencil_status read_integer(const stencil_member *m, int64_t number, size
     return STENCIL_OK;
 }
 
-/* The count includes an element that cannot be read: it has to be destroyed as well. */
+/* Reads a list. The list's count includes an element that failed to be read, since the caller frees it too.
+ */
 static stencil_status read_list(const stencil_member *m, const json_t *value, char *to, void *record) {
     const size_t count = json_array_size(value);
     int *counter = (int *)(void *)((char *)record + m->list_count);

@@ -11,13 +11,13 @@ typedef enum stencil_member_type {
     STENCIL_MEMBER_NAME,    /* const char *, which points into the JSON that it was read from */
     STENCIL_MEMBER_INTEGER, /* int, int64_t or an enumeration, by its size */
     STENCIL_MEMBER_CHOICE,  /* an enumeration as one of `names` */
-    STENCIL_MEMBER_REAL,    /* double; null: NaN, and what else is not finite */
-    STENCIL_MEMBER_RATE,    /* double above 0; null: 0 */
+    STENCIL_MEMBER_REAL,    /* double; written as null when not finite, null is read as NaN */
+    STENCIL_MEMBER_RATE,    /* double above 0; 0 is written as null, and null read as 0 */
     STENCIL_MEMBER_FLAG,    /* bool */
-    STENCIL_MEMBER_LIST,    /* structures with `members`, or texts; in the structure, or owned (a pointer) */
-    STENCIL_MEMBER_ARRAY,   /* the last ones by functions, or `members` */
-    STENCIL_MEMBER_OBJECT,
-    STENCIL_MEMBER_DERIVED /* follows from other members, and is not read */
+    STENCIL_MEMBER_LIST,  /* list of structures with `members`, or of texts; an array, or owned (a pointer) */
+    STENCIL_MEMBER_ARRAY, /* JSON array, by the functions `write` and `read` */
+    STENCIL_MEMBER_OBJECT, /* JSON object, by `members`, or by the functions `write` and `read` */
+    STENCIL_MEMBER_DERIVED /* value that follows from other members; written, never read */
 } stencil_member_type;
 
 /* A member of a structure under its name in JSON. */
@@ -25,32 +25,32 @@ typedef struct stencil_member {
     const char *name;
     stencil_member_type type;
     size_t offset, size;
-    size_t count;             /* an array of so many INTEGER or REAL; 0: a single one */
-    int64_t minimum, maximum; /* of an INTEGER; equal: no limits */
-    bool or_null;             /* null stands for "" and NULL; of an integer it is read as 0 */
-    bool newer;               /* files written before it was there lack it: null then; an array stays
-                                 as it is */
-    const char *const *names; /* of a CHOICE; NULL behind the last one */
+    size_t count;             /* number of elements of an array of INTEGER or REAL; 0: a single value */
+    int64_t minimum, maximum; /* limits of an INTEGER; equal: no limits */
+    bool or_null;             /* JSON null stands for "" and NULL, and is read as 0 for an INTEGER */
+    bool newer;               /* the member may be missing, as in old files: read as null, arrays unchanged */
+    const char *const *names; /* names of a CHOICE, ended by NULL */
     const struct stencil_member
-        *members;      /* of the elements of a LIST, or of an OBJECT at `offset` (0: the same structure) */
-    size_t element;    /* size of an element of a LIST */
-    size_t list_count; /* offset of the int that counts the elements of a list */
-    bool owned;
+        *members;      /* members of a LIST's elements, or of an OBJECT at `offset` (0: the same structure) */
+    size_t element;    /* size of an element of a LIST, in bytes */
+    size_t list_count; /* offset of the int that counts the elements of a LIST */
+    bool owned;        /* a LIST is a pointer to allocated memory, not an array in the structure */
     json_t *(*write)(const struct stencil_member *member, const void *record);
     stencil_status (*read)(const struct stencil_member *member, const json_t *value, void *record);
 } stencil_member;
 
-/* Members of a table's row behind the name: {"steps", STENCIL_MEMBER(INTEGER, stencil_spec, steps)}, further
- * ones follow. A row without a name ends the table. */
+/* Initialisers of a stencil_member after its name: {"steps", STENCIL_MEMBER(INTEGER, stencil_spec, steps)};
+ * more initialisers may follow. A stencil_member without a name ends a table. */
 #define STENCIL_MEMBER(kind, structure, member)                                                              \
     .type = STENCIL_MEMBER_##kind, .offset = offsetof(structure, member),                                    \
     .size = sizeof((structure *)NULL)->member
 
-/* A real number; null where it is NaN or infinite, which JSON cannot say. */
+/* Returns a JSON number; null for NaN and infinity, which JSON cannot represent. */
 json_t *stencil_record_number(double value);
 
-/* Sets all members in `object` (returned). */
+/* Writes all members of the structure `record` to the JSON `object`, which it returns. */
 json_t *stencil_record_write(json_t *object, const stencil_member *members, const void *record);
 
-/* Reads all members. BAD_DATA, naming what is missing, of another type or out of range. */
+/* Reads all members of the structure `record` from JSON. Errors: BAD_DATA, naming the member that is missing,
+ * of another type or out of range; NO_MEMORY. */
 stencil_status stencil_record_read(const json_t *object, const stencil_member *members, void *record);

@@ -29,8 +29,8 @@ typedef enum stencil_status {
 /* The error of this thread: set where a failure is first seen, kept until the next failure. */
 typedef struct stencil_error {
     stencil_status status;
-    const char *file;       /* source file that saw it */
-    int line;               /* its line */
+    const char *file;       /* source file that recorded the error */
+    int line;               /* line of the source file */
     const char *expression; /* the failed expression, or "" */
     char message[1024];     /* one line for people: names the file or option and what to do */
 } stencil_error;
@@ -43,10 +43,10 @@ int stencil_status_exit_code(stencil_status status);
 stencil_status stencil_error_set(stencil_status status, const char *file, int line, const char *expression,
                                  const char *format, ...) __attribute__((format(printf, 5, 6)));
 
-/* Makes an error that another thread has recorded this thread's, and returns its status. */
+/* Records, for this thread, an error that another thread has recorded, and returns its status. */
 stencil_status stencil_error_adopt(const stencil_error *error);
 
-/* Hands the failure of a called function on. */
+/* Returns the status of a called function when that function failed. */
 #define TRY(call)                                                                                            \
     do {                                                                                                     \
         const stencil_status try_status_ = (call);                                                           \
@@ -61,7 +61,7 @@ stencil_status stencil_error_adopt(const stencil_error *error);
             return stencil_error_set(STENCIL_##code, __FILE__, __LINE__, #condition, __VA_ARGS__);           \
     } while (0)
 
-/* Records an error, and is its status. */
+/* Records an error; the value of the expression is the error's status. */
 #define ERROR(code, ...) stencil_error_set(STENCIL_##code, __FILE__, __LINE__, "", __VA_ARGS__)
 
 #define FAIL(code, ...) return ERROR(code, __VA_ARGS__)

@@ -10,13 +10,13 @@
 
 #include "base/base.h"
 
-/* Whatever their case. */
+/* Returns whether two letters are the same, ignoring case. */
 static bool same_letter(char a, char b) {
     return tolower((unsigned char)a) == tolower((unsigned char)b);
 }
 
-/* Counts the letters that have to be inserted, left out, replaced or swapped with their neighbour ("optimal
- * string alignment") to make one short word of another, whatever their case; INT_MAX for longer ones. */
+/* Returns the edit distance of two words ("optimal string alignment": insertions, deletions, replacements and
+ * swaps of adjacent letters), ignoring case; INT_MAX when a word exceeds STENCIL_WORD_MAX letters. */
 static int edit_distance(const char *a, const char *b) {
     int distance[STENCIL_WORD_MAX + 1][STENCIL_WORD_MAX + 1];
     const int m = (int)strlen(a), n = (int)strlen(b);
@@ -39,7 +39,7 @@ static int edit_distance(const char *a, const char *b) {
 
 void stencil_nearest_offer(stencil_nearest *nearest, const char *candidate) {
     const int length = (int)strlen(nearest->word);
-    /* A third of the word may be wrong; more than that is another word. */
+    /* About a third of the letters of a word may be wrong; beyond that it counts as another word. */
     const int wrong = (length < 4 ? 2 : length / 3 + 2) - nearest->strict, limit = wrong > 1 ? wrong : 1;
     const bool starts =
         length >= 2 + nearest->strict && strncasecmp(candidate, nearest->word, (size_t)length) == 0;

@@ -20,9 +20,9 @@
  * some of these the watchdog reads the clock and the alarm. The hardware barrier of the cluster, which has
  * no limit, stands only where no block works: at the start, after the mbarriers are made and before a block
  * arrives at one (the hardware starts the blocks of a cluster together); and at the end, however a block
- * comes there, so that its shared memory is there as long as others may arrive in it, the arrivals being
- * ordered before it by its release. A block that never came to its end would keep the launch from ending
- * anyway; one that has ended is not waited for. */
+ * reaches it, so that its shared memory exists while other blocks may arrive at its mbarriers; their arrivals
+ * are ordered before it by its release. A block that never ended would keep the launch from ending anyway; a
+ * block that has ended is not waited for. */
 #pragma once
 
 #include "sync/waits.h"
@@ -30,7 +30,7 @@
 #ifdef __CUDACC__
 namespace stencil {
 
-/* Blocks of the cluster, rank of this one, and the hardware's barrier for all threads of all of them. */
+/* Returns the number of blocks of this thread's cluster. */
 __device__ __forceinline__ uint32_t cluster_size() {
     uint32_t blocks;
     asm("mov.u32 %0, %%cluster_nctarank;" : "=r"(blocks));
@@ -49,10 +49,10 @@ struct cluster_barrier : counted_barrier<cluster_barrier> {
     /* Longest time for which the hardware suspends a waiting thread, in ns; number of such waits after which
      * the watchdog reads clock and alarm. */
     static constexpr uint32_t suspend_ns = 2000, watchdog_every = 16;
-    uint32_t parity; /* of the phase that the next pass completes */
+    uint32_t parity; /* parity of the mbarrier phase that the next sync() completes */
 
-    /* Shared addresses of the mbarriers of this block: of arrivals (the leader's is used), of the release.
-     * They are the same in all blocks of a cluster. */
+    /* Returns the shared-memory address of this block's mbarrier of arrivals (only the leader's is used);
+     * released() returns that of the release. The addresses are the same in all blocks of a cluster. */
     __device__ __forceinline__ static uint32_t arrived() {
         __shared__ uint64_t word[2];
         return (uint32_t)__cvta_generic_to_shared(word);
@@ -67,13 +67,13 @@ struct cluster_barrier : counted_barrier<cluster_barrier> {
     __device__ __forceinline__ static void drop(uint32_t mbarrier) {
         asm volatile("mbarrier.inval.shared::cta.b64 [%0];" ::"r"(mbarrier) : "memory");
     }
-    /* Releases, to the block of that rank. */
+    /* Arrives at an mbarrier of the block of that cluster rank, with release. */
     __device__ __forceinline__ static void arrive_at(uint32_t mbarrier, uint32_t rank) {
         uint32_t there;
         asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(mbarrier), "r"(rank));
         asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(there) : "memory");
     }
-    /* Acquires, where the phase of that parity is complete. */
+    /* Returns whether the mbarrier's phase of that parity is complete, with acquire if so. */
     __device__ __forceinline__ static bool try_wait(uint32_t mbarrier, uint32_t parity) {
         uint32_t complete;
         asm volatile("{\n\t.reg .pred p;\n\t"
@@ -88,7 +88,7 @@ struct cluster_barrier : counted_barrier<cluster_barrier> {
         spin<watchdog_every>(s, step, [&] { return try_wait(mbarrier, parity); });
     }
 
-    /* The first warp of a block. */
+    /* Passes the barrier on behalf of a block; called by the block's first warp. */
     __device__ __forceinline__ void pass(int64_t step) const {
         const uint32_t lane = thread_in_block(), blocks = cluster_size();
         if (lane == 0)
@@ -117,10 +117,10 @@ struct cluster_barrier : counted_barrier<cluster_barrier> {
         }
         cluster_hardware_sync();
 #else
-        __trap(); /* the host does not launch it: `capability` in barriers.def */
+        __trap(); /* never launched: the host checks the barrier's `capability` in barriers.def */
 #endif
     }
-    /* Another one may be made in the same launch. */
+    /* Drops the mbarriers, so that another cluster_barrier may be made in the same launch. */
     __device__ ~cluster_barrier() {
 #if __CUDA_ARCH__ >= 900
         cluster_hardware_sync();
@@ -145,8 +145,8 @@ struct cluster_barrier : counted_barrier<cluster_barrier> {
 
 } // namespace stencil
 #else
-/* Pairs of threads stand for clusters: the first of a pair waits for the second, passes a counter with the
- * other first ones and lets the second go. */
+/* The CPU twin. Pairs of threads stand for clusters: the first thread of a pair waits for the second, waits
+ * at a counter for the first threads of all pairs, and then releases the second. */
 static inline bool cluster_team(const stencil_barrier_state *s, uint32_t thread) {
     uint32_t *goal = &stencil_barrier_epoch(s)[thread];
     uint32_t *arrived = stencil_barrier_arrived(s), *released = stencil_barrier_released(s);

@@ -1,16 +1,16 @@
 /* Kernels in several streams that wait for each other have to run at once. A driver gives streams to a
- * limited number of queues, and kernels in one queue follow each other. The driver does not tell
- * which stream is in which queue, so it is tried: a kernel in each stream that waits for the others, and new
- * streams where one waited in vain. */
+ * limited number of queues, and kernels in one queue follow each other. The driver does not tell which stream
+ * is in which queue, so a probe kernel in each stream waits for the probes of all other streams, and streams
+ * are replaced when a probe times out. */
 #include "sync/host.h"
 #include "sync/memory.cuh"
 
-/* Counts its launch and waits until all launches have; raises the alarm when it waited in vain. */
+/* Probe kernel: counts itself and waits until all probes have; raises the alarm when the wait times out. */
 static __global__ void probe(stencil_barrier_state s, uint32_t goal) {
     stencil::count_and_wait(s, stencil_barrier_counter(&s, 0), goal, 0);
 }
 
-/* Memory: a counter, and the alarm where the second one would be. */
+/* Memory of the probe kernels: a counter, and the alarm in place of the second counter. */
 enum { TRIES = 16, PROBES = 3, PROBE_WORDS = 2 * STENCIL_LINE_WORDS };
 
 /* Finds whether the kernels of all streams run at the same time, PROBES times in a row. */
@@ -31,8 +31,8 @@ static stencil_status probe_all(cudaStream_t *const streams[], int count, const 
     return STENCIL_OK;
 }
 
-/* Streams that were no good are kept in `old` until new ones have been made, or the driver would hand them
- * out again. */
+/* Replaces streams until their kernels run at once. Discarded streams are kept in `old` until the search
+ * ends, or the driver would return them again. */
 static stencil_status find_streams(cudaStream_t *const streams[], int count, const stencil_barrier_state *s,
                                    cudaStream_t *old, int *discarded) {
     for (int tried = 0; tried < TRIES; tried++) {
@@ -57,7 +57,7 @@ extern "C" stencil_status stencil_streams_make_coresident(cudaStream_t *const st
     cudaStream_t old[TRIES * STENCIL_PARTS_MAX];
     stencil_barrier_state s = {};
     int discarded = 0;
-    TRY_CUDA(cudaFuncGetAttributes(&attributes, probe)); /* loads it */
+    TRY_CUDA(cudaFuncGetAttributes(&attributes, probe)); /* loads the kernel */
     TRY_CUDA(cudaMalloc(&s.words, PROBE_WORDS * sizeof *s.words));
     s.alarm = stencil_barrier_counter(&s, 1);
     s.timeout_ns = 2000000;

@@ -34,7 +34,8 @@ struct grid_barrier {
 
 } // namespace stencil
 #else
-/* The twin: all count at one word, the last one to come lets the others go by another. */
+/* The CPU twin: all threads count at one word, and the last to arrive releases the others by a second word.
+ */
 static inline bool grid_team(const stencil_barrier_state *s, uint32_t thread) {
     uint32_t *goal = &stencil_barrier_epoch(s)[thread], *released = stencil_barrier_counter(s, 1);
     *goal += s->participants;

@@ -20,7 +20,7 @@ bool stencil_team_sync(stencil_barrier_id id, const stencil_barrier_state *team,
 #define STENCIL_BARRIER(id, name, capability, needs, text) [STENCIL_BARRIER_##id] = id##_team,
 #include "sync/barriers.def"
     };
-    /* A team that waits for neighbours only has a counter to wait for all. */
+    /* A team whose barrier waits for neighbours only uses the central barrier to wait for all. */
     const bool local = stencil_barriers[id].needs == STENCIL_NEEDS_NEIGHBORS;
     return twins[all && local ? STENCIL_BARRIER_central : id](team, thread);
 }
@@ -46,7 +46,7 @@ stencil_status stencil_alarm_fail(const char *barrier, const char *waiter, int64
          barrier, (long long)step, waiter, timeout_s);
 }
 
-/* Whose participant it is. */
+/* Returns the part that a participant belongs to. */
 static uint32_t part_of(const uint32_t *part_first, uint32_t participant) {
     uint32_t part = 0;
     while (participant >= part_first[part + 1])
@@ -58,7 +58,7 @@ stencil_status stencil_neighbors_share(stencil_barrier_state *s, const uint32_t 
                                        const uint32_t *first, const uint32_t *list, bool own_only) {
     const uint32_t part = s->part, own = part_first[part + 1] - part_first[part];
     first += part_first[part];
-    /* The list is never empty: an address to hand over. */
+    /* One word more than needed, so that `neighbor` is a valid address even without neighbours. */
     uint32_t *begin = calloc(2 * (size_t)own + 1 + (first[own] - first[0]) + 1, sizeof *begin), count = 0;
     CHECK(begin != NULL, NO_MEMORY, "no memory for the neighbours of %u blocks", (unsigned)own);
     uint32_t *announce = begin + own + 1, *neighbor = announce + own;
@@ -101,14 +101,14 @@ stencil_status stencil_peers_reach(int device, const int *others, int count) {
             continue;
         const cudaError_t state = cudaDeviceEnablePeerAccess(others[i], 0);
         if (state == cudaErrorPeerAccessAlreadyEnabled)
-            (void)cudaGetLastError(); /* no failure */
+            (void)cudaGetLastError(); /* clears the error: access enabled before is no failure */
         else
             TRY_CUDA(state);
     }
     return STENCIL_OK;
 }
 
-/* Returns the configuration of a launch; it points to `attribute`, which is the caller's. */
+/* Returns the configuration of a grid's launch, which points to the caller's `attribute`. */
 static cudaLaunchConfig_t config_of(const stencil_grid *grid, cudaStream_t stream,
                                     cudaLaunchAttribute attribute[2]) {
     const bool clusters = grid->cluster_blocks > 1;
@@ -134,7 +134,7 @@ stencil_status stencil_grid_launch(const void *kernel, const stencil_grid *grid,
 stencil_status stencil_grid_resident(const void *kernel, const stencil_grid *grid, int64_t *blocks) {
     struct cudaFuncAttributes attributes;
     cudaLaunchAttribute attribute[2];
-    stencil_grid one = *grid; /* cluster: a grid of no whole number of them is an error even here */
+    stencil_grid one = *grid; /* one cluster: the query rejects a grid that is no multiple of clusters */
     one.blocks = grid->cluster_blocks;
     const cudaLaunchConfig_t config = config_of(&one, NULL, attribute);
     int device, sm_count, count = 0;
@@ -152,7 +152,7 @@ stencil_status stencil_grid_resident(const void *kernel, const stencil_grid *gri
     return STENCIL_OK;
 }
 
-/* Words of a part on the device: those of the barrier, and a line with its own alarm and spare words. */
+/* Number of words of a part on the device: the barrier's words, and a line with alarm and spare words. */
 static size_t device_words(const stencil_barrier_shape *shape) {
     return stencil_barrier_word_count(shape->first[shape->parts]) + STENCIL_LINE_WORDS;
 }
@@ -223,8 +223,7 @@ stencil_status stencil_barrier_set_neighbors(stencil_barrier *barrier, const uin
     return STENCIL_OK;
 }
 
-/* Parts whose blocks waited in vain say where; the earliest step counts. Others only know that it happened.
- */
+/* Reports the earliest step among the parts whose blocks gave up; other parts only know that one did. */
 stencil_status stencil_barrier_check(stencil_barrier *barrier) {
     const stencil_barrier_shape *shape = &barrier->shape;
     uint64_t earliest = 0;

@@ -1,5 +1,5 @@
-/* The host's side of barriers: their memory, launches whose blocks wait for each other, alarms. The solver,
- * the benchmarks and other callers whose participants wait for each other use it. */
+/* The host's side of barriers: barrier memory, launches of kernels whose blocks wait for each other, and
+ * alarms. */
 #pragma once
 
 #include "base/cuda.h"
@@ -9,94 +9,97 @@
 extern "C" {
 #endif
 
-/* Memory of a barrier for a team of threads, every word `epoch`, alarm included (which is 0); freed with
- * free(team->words). Lists of neighbours are the caller's. */
+/* Allocates a barrier for a team of CPU threads, with every word `epoch` and the alarm 0; the caller frees it
+ * with free(team->words). Neighbour lists remain the caller's. Errors: NO_MEMORY. */
 stencil_status stencil_team_create(stencil_barrier_state *team, uint32_t threads, uint32_t epoch,
                                    double timeout_s);
 
 /* Fails with INTERNAL: `waiter` ("block 3", "thread 1") gave up waiting at a barrier. */
 stencil_status stencil_alarm_fail(const char *barrier, const char *waiter, int64_t step, double timeout_s);
 
-/* Tells state->part, whose participants are part_first[part] … part_first[part + 1] - 1, whom they wait for,
- * by the lists of all participants; of two participants each waits for the other, or neither does. own_only:
- * participants of other parts are left out, since their ghost cells come in flagged words. What is made is
- * one piece, announcements before lists, freed with free(state->neighbor_first). */
+/* Makes the neighbour lists of part state->part, whose participants are part_first[part] … part_first[part +
+ * 1] - 1, from those of all participants (`first`, `list`), in which waiting is mutual. own_only: neighbours
+ * of other parts are left out, since their ghost cells come in flagged words. The lists are one allocation,
+ * which the caller frees with free(state->neighbor_first). Errors: NO_MEMORY. */
 stencil_status stencil_neighbors_share(stencil_barrier_state *state, const uint32_t *part_first,
                                        const uint32_t *first, const uint32_t *list, bool own_only);
 
 #ifdef STENCIL_HAVE_CUDA
-/* Allocates on the current device and copies, or zeroes where `from` is NULL; *to is the caller's, with
- * failures too. */
+/* Allocates `bytes` on the current device and copies them from `from`, or zeroes them where `from` is NULL.
+ * The caller frees *to, after failures too. */
 stencil_status stencil_to_device(void *to, const void *from, size_t bytes);
 
-/* Lets `device`, which is the calling thread's, reach the memory of others, where it can. */
+/* Enables peer access from `device`, the calling thread's current device, to the `count` devices of `others`
+ * that it can access. */
 stencil_status stencil_peers_reach(int device, const int *others, int count);
 
-/* A grid whose blocks wait for each other. */
+/* Launch configuration of a grid whose blocks wait for each other. */
 typedef struct stencil_grid {
     unsigned blocks, block_x, block_y;
     unsigned cluster_blocks; /* blocks of a cluster; 0 or 1: none */
     unsigned shared_bytes;   /* dynamic shared memory of a block */
-    bool shared; /* other such grids are on the device at the same time, and the caller has seen to it that
-                    all fit: cooperative launches of several streams do not always start side by side */
+    bool shared; /* several such grids run on the device at the same time, and the caller ensures that all
+                    fit: cooperative launches in several streams do not always run concurrently */
 } stencil_grid;
 
-/* Launches a kernel of one argument. */
+/* Launches a kernel that takes one argument, to which `argument` points. */
 stencil_status stencil_grid_launch(const void *kernel, const stencil_grid *grid, void *argument,
                                    cudaStream_t stream);
 
 /* Loads a kernel on the current device (nothing may be loaded lazily while kernels wait for each other) and
- * finds how many of its blocks the device holds at once, in whole clusters where there are some. */
+ * finds how many of its blocks the device holds at once; with clusters, only whole clusters count. */
 stencil_status stencil_grid_resident(const void *kernel, const stencil_grid *grid, int64_t *blocks);
 
-/* Sees to it that kernels in these streams of the current device run side by side: streams that do not are
- * replaced. `streams`: where the caller keeps them. UNAVAILABLE where none do. */
+/* Ensures that kernels in these streams of the current device run concurrently, and replaces *streams[i] by
+ * new streams until they do. Errors: UNAVAILABLE when no streams were found that do. */
 stencil_status stencil_streams_make_coresident(cudaStream_t *const streams[], int count);
 
-/* A barrier between blocks. */
+/* What a barrier between blocks is made from. */
 typedef struct stencil_barrier_shape {
     const stencil_barrier_info *info;
     int parts;
-    int device[STENCIL_PARTS_MAX];         /* of each part; peers reach each other */
+    int device[STENCIL_PARTS_MAX];         /* device of each part; peer access is enabled among them */
     uint32_t first[STENCIL_PARTS_MAX + 1]; /* participants first[p] … first[p + 1] - 1 are part p's blocks */
-    uint32_t *alarm[STENCIL_PARTS_MAX];    /* part p's, zeroed, in its memory; NULL: behind its words */
-    uint32_t epoch;                        /* what it counts from */
+    uint32_t *alarm[STENCIL_PARTS_MAX];    /* zeroed alarm of part p; NULL: it follows the part's words */
+    uint32_t epoch;                        /* value that all barrier words start from */
     double timeout_s;
 } stencil_barrier_shape;
 
 typedef struct stencil_barrier {
     stencil_barrier_shape shape;
     stencil_barrier_state state[STENCIL_PARTS_MAX]; /* for the kernel of each part */
-    bool alarmed;                                   /* a participant gave up */
-    uint32_t *start;                                /* words of each part in the beginning; owned */
-    /* Device memory, owned, as are the words: neighbours, and peer tables, [2 * parts]: the words, then the
-     * alarms of all parts. */
+    bool alarmed;                                   /* a participant gave up waiting */
+    uint32_t *start;                                /* initial barrier words of any part; owned */
+    /* Device memory of each part, owned: neighbour lists, and a peer table, [2 * parts], that points to the
+     * barrier words of all parts, then to their alarms. */
     uint32_t *lists[STENCIL_PARTS_MAX], **peers[STENCIL_PARTS_MAX];
 } stencil_barrier;
 
-/* Zeroed words behind a part's own alarm, for whatever the caller's kernel has to say. */
+/* Number of zeroed words after a part's alarm that the caller's kernel may use. */
 enum { STENCIL_SPARE_WORDS = STENCIL_LINE_WORDS - STENCIL_ALARM_WORDS };
 static inline uint32_t *stencil_barrier_spare(const stencil_barrier *barrier, int part) {
     return barrier->state[part].alarm + STENCIL_ALARM_WORDS;
 }
 
-/* These leave the device of the last part the calling thread's. Allocates the words and, with several parts,
- * the peer tables. */
+/* Allocates the barrier words of every part and, with several parts, the peer tables. Leaves the last part's
+ * device current. Errors: NO_MEMORY, INTERNAL. */
 stencil_status stencil_barrier_create(stencil_barrier *barrier, const stencil_barrier_shape *shape);
 
-/* Words as they were in the beginning, own alarms and spare words included. No kernel that uses the barrier
- * is running. */
+/* Resets the barrier words, the alarms that follow them and the spare words to their initial values. No
+ * kernel that uses the barrier may be running. Leaves the last part's device current. */
 stencil_status stencil_barrier_restart(const stencil_barrier *barrier);
 
-/* Gives every part its share of the lists of all participants: stencil_neighbors_share(). */
+/* Makes the neighbour lists of every part on its device, as stencil_neighbors_share() does, and leaves the
+ * last part's device current. */
 stencil_status stencil_barrier_set_neighbors(stencil_barrier *barrier, const uint32_t *first,
                                              const uint32_t *list, bool own_only);
 
-/* After the launches have ended: INTERNAL where a block gave up waiting, with its number, part and step. */
+/* Checks the alarms, after all launches have ended. Errors: INTERNAL, with block, part and step, when a block
+ * gave up waiting. */
 stencil_status stencil_barrier_check(stencil_barrier *barrier);
 
-/* After everything else on the devices is freed: they are reset after an alarm where the driver keeps the
- * barrier's word. */
+/* Frees a barrier. Called after all other memory of its devices is freed, because the devices are reset when
+ * a block gave up at a barrier whose word the driver keeps. */
 void stencil_barrier_destroy(stencil_barrier *barrier);
 #endif
 

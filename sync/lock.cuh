@@ -3,10 +3,11 @@
  * busy-waits until it has reached the goal value, which grows by the number of blocks with every call.
  *
  * Its structure is kept: an atomic addition whose result is awaited, plain polling, goal value. Two things
- * are mended for today's memory model. The published code relies on `volatile`, which orders nothing between
- * blocks: here a fence stands before the addition and behind the polling, and both are relaxed atomics, so
- * that the fences synchronise. And it waits for equality: a block that is quick to enter the next barrier
- * moves the mutex past the value that a slow one still waits for; "has come as far as" cannot miss it. */
+ * are corrected for today's memory model. The published code relies on `volatile`, which orders nothing
+ * between blocks: here a fence precedes the addition and another follows the polling, and both accesses are
+ * relaxed atomics, so that the fences synchronise. And the published code waits for equality: a fast block
+ * that enters the next barrier moves the mutex past the value that a slow block still waits for; here
+ * stencil_reached() compares with "at least". */
 #pragma once
 
 #include "sync/waits.h"
@@ -23,11 +24,11 @@ struct lock_barrier : counted_barrier<lock_barrier> {
         __syncthreads();
         if (thread_in_block() == 0) {
             uint32_t *mutex = stencil_barrier_counter(&s, 0), seen;
-            fence(); /* release: what the block wrote comes before the addition */
+            fence(); /* release: orders the block's writes before the addition */
             asm volatile("atom.relaxed.gpu.global.add.u32 %0, [%1], 1;" : "=r"(seen) : "l"(mutex) : "memory");
             if (!stencil_reached(seen + 1, goal))
                 spin(s, step, [&] { return stencil_reached(load_relaxed(mutex), goal); });
-            fence(); /* acquire: what others wrote comes after the value that told of it */
+            fence(); /* acquire: orders reads of other blocks' data after the polling */
         }
         __syncthreads();
     }

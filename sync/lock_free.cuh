@@ -3,7 +3,7 @@
  * Arrayout[i]; the threads of one block watch all of Arrayin, meet at __syncthreads(), and write all of
  * Arrayout.
  *
- * Its structure is kept; the goal value counts up by one. Mended for today's memory model: the published
+ * Its structure is kept; the goal value counts up by one. Corrected for today's memory model: the published
  * `volatile` becomes st.release and ld.acquire. Each gathering thread acquires what one block released,
  * __syncthreads() brings them together, and the releases to Arrayout publish all of it to all. More blocks
  * than threads: a thread watches several. */
@@ -18,7 +18,7 @@ struct lock_free_barrier : counted_barrier<lock_free_barrier> {
 
     __device__ explicit lock_free_barrier(const stencil_barrier_state &state) : counted_barrier(state) {}
 
-    /* The gathering block: waits for all, then lets all go. */
+    /* Waits for the arrival of all blocks and then releases all; called by one block. */
     __device__ void gather(int64_t step) {
         uint32_t *arrived = stencil_barrier_arrived(&s), *released = stencil_barrier_released(&s);
         const uint32_t threads = blockDim.x * blockDim.y;

@@ -28,12 +28,12 @@ STENCIL_STORE(store_relaxed_system, "relaxed.sys")
 #undef STENCIL_LOAD
 #undef STENCIL_STORE
 
-/* Orders what is before it with what is after it, in both directions. */
+/* Fence: orders all memory accesses before it with all accesses after it. */
 __device__ __forceinline__ void fence() {
     asm volatile("fence.acq_rel.gpu;" ::: "memory");
 }
 
-/* Nanoseconds of the device's clock. */
+/* Returns the nanoseconds of the device's global timer. */
 __device__ __forceinline__ uint64_t device_clock_ns() {
     uint64_t now;
     asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
@@ -44,13 +44,13 @@ __device__ __forceinline__ uint32_t thread_in_block() {
     return threadIdx.y * blockDim.x + threadIdx.x;
 }
 
-/* Tells whether a block has given up, of this part or another. */
+/* Tells whether a block of any part has given up waiting at a barrier. */
 __device__ __forceinline__ bool alarm_raised(const stencil_barrier_state &s) {
     return (load_relaxed(s.alarm) | load_relaxed_system(s.alarm + STENCIL_ALARM_ELSEWHERE)) != 0;
 }
 
-/* The watchdog: whether to give up. The first block whose wait times out raises the alarm, the others see it
- * and give up, too. The alarm names whoever waited in the earliest step. */
+/* Watchdog of a wait: returns whether to give up. The first block whose wait times out raises the alarm, and
+ * blocks that see the alarm give up, too. The alarm names the block that waited in the earliest step. */
 static __device__ __noinline__ bool give_up(const stencil_barrier_state &s, uint64_t *start_ns,
                                             int64_t step) {
     const uint64_t now_ns = device_clock_ns();
@@ -59,7 +59,7 @@ static __device__ __noinline__ bool give_up(const stencil_barrier_state &s, uint
     const bool raised = alarm_raised(s);
     if (!raised && now_ns - *start_ns < s.timeout_ns)
         return false;
-    /* Relaxed: the host reads it after the launch. */
+    /* A relaxed atomic suffices: the host reads the alarm after the launch. */
     atomicMax(reinterpret_cast<unsigned long long *>(s.alarm),
               (unsigned long long)stencil_alarm_of(s.first + blockIdx.x, step));
     for (uint32_t p = 0; !raised && p < s.parts && s.peer_alarm != nullptr; p++)
@@ -68,8 +68,8 @@ static __device__ __noinline__ bool give_up(const stencil_barrier_state &s, uint
     return true;
 }
 
-/* Spins until done(), or until it is time to give up. The watchdog reads the clock so seldom that it costs
- * nothing. */
+/* Spins until done() or until the watchdog gives up. The watchdog reads the clock every WatchdogEvery polls,
+ * which costs nothing measurable. */
 template <uint32_t WatchdogEvery = 1024, class Done>
 __device__ __forceinline__ void spin(const stencil_barrier_state &s, int64_t step, Done done) {
     uint64_t start_ns = 0;
@@ -78,8 +78,7 @@ __device__ __forceinline__ void spin(const stencil_barrier_state &s, int64_t ste
             return;
 }
 
-/* Adds 1: releases what the block wrote, acquires what those have released that came before. The count before
- * it. */
+/* Adds 1 to a counter with release and acquire at device scope, and returns the count before the addition. */
 __device__ __forceinline__ uint32_t count_in(uint32_t *counter) {
     uint32_t before;
     asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], 1;" : "=r"(before) : "l"(counter) : "memory");

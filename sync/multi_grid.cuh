@@ -18,15 +18,16 @@
 #ifdef __CUDACC__
 namespace stencil {
 
-/* This part's word in the memory of the part that the thread's number names; NULL: no such part. */
+/* Returns the address of this part's word in the memory of part p, where p is the thread's index in its
+ * block; NULL: there is no part p. */
 __device__ __forceinline__ uint32_t *peer_word(const stencil_barrier_state &s) {
     return s.parts > 1 && thread_in_block() < s.parts
                ? s.peer_words[thread_in_block()] + STENCIL_PART_WORDS_AT + s.part
                : nullptr;
 }
 
-/* The wait of a block, by its first warp: its part's counter comes to `goal` when all blocks have arrived,
- * every part's word to `epoch`. peer: peer_word(). */
+/* Passes the barrier of all parts for a block; called by its first warp. The part's counter reaches `goal`
+ * when all its blocks have arrived, then every part's word reaches `epoch`. `peer` is peer_word(). */
 __device__ __forceinline__ void all_parts_wait(const stencil_barrier_state &s, uint32_t *peer, uint32_t goal,
                                                uint32_t epoch, int64_t step) {
     const uint32_t lane = thread_in_block();
@@ -67,8 +68,8 @@ struct multi_grid_barrier : counted_barrier<multi_grid_barrier> {
 
 } // namespace stencil
 #else
-/* The twin: threads in groups, one for each part. A group counts at its first thread's
- * flag, its last thread stores the group's word, and each thread waits for all words. */
+/* The CPU twin: a group of threads stands for each part. A group counts at its first thread's flag, the last
+ * thread to arrive stores the group's word, and each thread waits for all words. */
 static inline bool multi_grid_team(const stencil_barrier_state *s, uint32_t thread) {
     const uint32_t groups = s->parts > 1 ? s->parts : 1,
                    group = stencil_share_owner(s->participants, groups, thread);

@@ -12,12 +12,11 @@
  * (residual, decisions, the host's wishes) goes through sync_all(): one counter, or across GPUs the barrier
  * of multi_grid.cuh.
  *
- * Across GPUs ghost cells may tell of themselves (LL exchange); then only blocks of the same part wait for
- * each other here. Where they are stored as they are nothing changes but the scope: a block that blocks of
- * other parts wait for also stores its flag, with a release at system scope, into the memory of each such
- * part, after its ghost cells of that part; it is polled there, in local memory, with an acquire at
- * system scope. Local neighbours need no more than device scope and do not wait for the link: another warp
- * stores the local flag. */
+ * Across GPUs ghost cells may carry flags (LL exchange); then only blocks of the same part wait for each
+ * other here. With plain ghost cells only the scope changes: a block that blocks of other parts wait for also
+ * stores its flag, with a release at system scope, into the memory of each such part, after its ghost cells
+ * of that part; the flag is polled there, in local memory, with an acquire at system scope. Local neighbours
+ * need only device scope and do not wait for the link: another warp stores the local flag. */
 #pragma once
 
 #include "sync/multi_grid.cuh"
@@ -29,18 +28,18 @@ struct neighbor_barrier {
     static constexpr bool local = true;
     const stencil_barrier_state &s;
     uint32_t epoch;
-    uint32_t *flag; /* that this thread watches, or stores to; NULL: none */
+    uint32_t *flag; /* flag that this thread polls or stores to; NULL: none */
 
-    /* Warps by role: none of the lanes of a warp has to take two ways. The last thread stores the local flag,
-     * the warp before the last the remote ones, all others watch. In blocks of one or two warps the last
-     * thread stores them all, and all other threads watch. */
+    /* Roles are assigned by warp, to avoid divergence: the last thread stores the block's local flag, the
+     * warp before the last stores its flags on other GPUs, and all other threads poll. In blocks of one or
+     * two warps the last thread stores all flags, and the other threads poll. */
     __device__ __forceinline__ static uint32_t threads() {
         return blockDim.x * blockDim.y;
     }
     __device__ __forceinline__ static uint32_t watchers() {
         return threads() > 64 ? threads() - 64 : threads() - 1;
     }
-    /* The flag of an entry of this block's list; NULL behind its end. */
+    /* Returns the flag of an entry of this block's neighbour list; NULL after the end of the list. */
     __device__ __forceinline__ static uint32_t *watched(const stencil_barrier_state &s, uint32_t entry) {
         const uint32_t first = s.neighbor_first[blockIdx.x];
         return entry < s.neighbor_first[blockIdx.x + 1] - first
@@ -53,7 +52,7 @@ struct neighbor_barrier {
                    : nullptr;
     }
 
-    /* Neither the list nor the addresses change: finding them again in every step would cost trips to L2. */
+    /* Finds flag addresses once: the neighbour list does not change, and rereading costs L2 accesses. */
     __device__ explicit neighbor_barrier(const stencil_barrier_state &state)
         : s(state), epoch(*stencil_barrier_flag(&state, state.first + blockIdx.x)), flag(nullptr) {
         const uint32_t t = thread_in_block();
@@ -65,8 +64,9 @@ struct neighbor_barrier {
             flag = watched(s, watchers() - 1 - t);
     }
 
-    /* Blocks of one or two warps have no warp to spare for this. A function of its own, it reads the state
-     * from memory: called where nobody is to be told it would cost 0.25 us. */
+    /* Stores the flags on other GPUs from one thread, in blocks of one or two warps. Not inlined, it reads
+     * the state from memory, which costs 0.25 us; so it is called only where other parts wait for the block.
+     */
     static __device__ __noinline__ void announce_alone(const stencil_barrier_state &s, uint32_t epoch) {
         for (uint32_t part = 0; part < s.parts; part++) {
             uint32_t *const there = remote_flag(s, part);
@@ -75,7 +75,7 @@ struct neighbor_barrier {
         }
     }
 
-    /* Some of those that are watched may store from another GPU. */
+    /* Polls a neighbour's flag, with system scope where the neighbour may be on another GPU. */
     static __device__ __forceinline__ void watch(const stencil_barrier_state &s, const uint32_t *other,
                                                  uint32_t epoch, int64_t step) {
         if (s.announce != nullptr)
@@ -84,9 +84,9 @@ struct neighbor_barrier {
             spin(s, step, [&] { return stencil_reached(load_acquire(other), epoch); });
     }
 
-    /* Watches the rest of a long list; called where any list of the part is longer than a block has watching
-     * threads: that is a constant of the launch, which costs no trip to memory. It is a function of its own:
-     * its registers are not the sweep's. */
+    /* Polls the flags of a neighbour list beyond one per polling thread; called when the part's longest list
+     * exceeds the polling threads of a block, a constant of the launch that needs no load. Not inlined, to
+     * use no registers of the sweep. */
     static __device__ __noinline__ void watch_more(const stencil_barrier_state &s, uint32_t epoch,
                                                    int64_t step) {
         const uint32_t *other;
@@ -120,7 +120,7 @@ struct neighbor_barrier {
         wait(step);
     }
 
-    /* Passes of all together are counted apart from the flags, in the words of the parts. */
+    /* Waits for all blocks; sync_all() calls are counted in the words of the parts, not in the flags. */
     __device__ void sync_all(int64_t step) {
         uint32_t *const counted = stencil_barrier_epoch(&s) + blockIdx.x;
         __syncthreads();
@@ -136,7 +136,7 @@ struct neighbor_barrier {
         }
         __syncthreads();
     }
-    /* Stable while this block has not arrived: its own part's word waits for it. */
+    /* Returns the word of this block's part, which cannot change before this block arrives. */
     __device__ __forceinline__ uint32_t part_epoch() const {
         return load_relaxed(stencil_barrier_part_words(&s) + s.part);
     }

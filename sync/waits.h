@@ -15,7 +15,7 @@
 
 #include "sync/barrier.h"
 
-/* Threads of all teams that sleep, or are about to; cores that this process may use. */
+/* Number of team threads that sleep or are about to sleep, and number of cores that this process may use. */
 extern uint32_t stencil_team_sleepers, stencil_team_cores;
 #ifdef __linux__
 long syscall(long number, ...); /* as in unistd.h, which shows it where more than C and POSIX is asked for */
@@ -25,8 +25,8 @@ static inline uint32_t team_load(const uint32_t *p) {
     return __atomic_load_n(p, __ATOMIC_ACQUIRE);
 }
 
-/* Wakes who sleeps until *p has changed, which the caller has just done. Either it sees that somebody is
- * about to sleep, or that thread sees the new value: both go through the one order of these accesses. */
+/* Wakes threads that sleep until *p changes; called after changing *p. Sequentially consistent accesses
+ * ensure that the caller sees a thread about to sleep, or that thread sees the new value. */
 static inline void team_wake(uint32_t *p) {
 #ifdef __linux__
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
@@ -47,7 +47,7 @@ static inline void team_add(uint32_t *p, uint32_t value) {
     team_wake(p);
 }
 
-/* Gives the core away until *p is no longer `seen`, for a millisecond at most. */
+/* Sleeps until *p differs from `seen`, for a millisecond at most. */
 static inline void team_sleep(const uint32_t *p, uint32_t seen) {
 #ifdef __linux__
     const struct timespec most = {.tv_nsec = 1000000};
@@ -60,15 +60,14 @@ static inline void team_sleep(const uint32_t *p, uint32_t seen) {
 #endif
 }
 
-/* Waits until *p has come as far as `goal`. A thread that others keep from its core is gone for some ms, and
- * whoever waits for it on a core of its own is to sleep: then that thread is moved there. It is not to yield:
- * the core would go to somebody else's work, for as long. Threads of a team of more than there are cores do
- * yield, to each other. false: the wait timed out, or another thread gave up; the first one raises the alarm.
- * A process that was stopped (SIGSTOP) has waited no longer for that than the second that a look at the clock
- * counts at most. */
+/* Waits until *p reaches `goal`. Returns false when the wait timed out or another thread gave up; the first
+ * thread to time out raises the alarm. A waiting thread sleeps rather than yields, so that the scheduler can
+ * move a preempted thread of the team to its core; a yielded core would go to other processes for some ms.
+ * Only threads of a team larger than the number of cores yield, to each other. Between two clock reads at
+ * most 1 s counts, so that a stopped process (SIGSTOP) does not time out. */
 static inline bool team_spin(const stencil_barrier_state *s, uint32_t thread, const uint32_t *p,
                              uint32_t goal) {
-    enum { POLLS = 256, YIELDS = 32 }; /* between two looks at the clock */
+    enum { POLLS = 256, YIELDS = 32 }; /* polls or yields between two clock reads */
     const bool crowded = s->participants > stencil_team_cores;
     const double awake_s = crowded ? 100e-6 : 20e-6;
     double seen_s = 0.0, waited_s = 0.0;

@@ -20,7 +20,7 @@ static stencil_status make(stencil_case_problem *p) {
     return STENCIL_OK;
 }
 
-/* Puts keys in the order of one of their bytes; those with the same stay in order. */
+/* One pass of a radix sort: sorts keys by one byte, stably. */
 static void pass(const uint32_t *from, uint32_t *to, int64_t n, int shift) {
     int64_t at[257] = {0};
     for (int64_t i = 0; i < n; i++)
@@ -31,7 +31,7 @@ static void pass(const uint32_t *from, uint32_t *to, int64_t n, int shift) {
         to[at[from[i] >> shift & 255]++] = from[i];
 }
 
-/* A radix sort; what the phases sort in serves as room. */
+/* Computes the expected keys by a radix sort, with the phases' result array as temporary memory. */
 static void plain(const stencil_case_problem *p) {
     const bitonic_arguments *s = (const bitonic_arguments *)p->arguments;
     uint32_t *sorted = stencil_case_expected(p, "keys");

@@ -1,8 +1,8 @@
 /* Bitonic sort of n keys (K. Batcher, "Sorting networks and their applications", 1968), as the variant all of
  * whose comparators put the smaller key first: runs of 2^(k-1) sorted keys become runs of 2^k by comparing
  * the first with the last, the second with the last but one, …, and then keys that are 2^(k-2), …, 1 apart.
- * Keys behind the last one up to a power of two count as larger than all others; such a comparator would
- * change nothing and is left out, so any n will do. */
+ * n may be any number: missing keys up to a power of two count as larger than all keys, and comparators with
+ * a missing key, which would change nothing, are left out. */
 #pragma once
 
 #include "bench/cases/case.h"
@@ -19,7 +19,8 @@ STENCIL_ANYWHERE int64_t bitonic_phases(const bitonic_arguments *s) {
     return s->levels * (s->levels + 1) / 2;
 }
 
-/* The level k = 1, 2, … of a phase, and its step in it: j = k, …, 1. */
+/* Sets *k to the level 1, 2, … of the sort that a phase belongs to, and *j to its step k, …, 1 in the level.
+ */
 STENCIL_ANYWHERE void bitonic_place(int64_t phase, int64_t *k, int64_t *j) {
     *k = 1;
     while (phase >= *k) {

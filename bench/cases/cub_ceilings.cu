@@ -1,4 +1,4 @@
-/* The ceilings of reduction and bitonic, both of which CUB makes. */
+/* The ceilings of cases reduction and bitonic: CUB's reduction and radix sort. */
 #include <cub/device/device_radix_sort.cuh>
 #include <cub/device/device_reduce.cuh>
 

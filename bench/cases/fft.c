@@ -26,7 +26,7 @@ static stencil_status make(stencil_case_problem *p) {
     return STENCIL_OK;
 }
 
-/* The transform of n numbers `stride` apart: of the even ones, of the odd ones, and both joined. */
+/* Transforms n numbers `stride` apart recursively: even and odd elements separately, then combined. */
 static void transform(const fft_arguments *f, const fft_number *from, int64_t stride, int64_t n,
                       fft_number *to) {
     if (n == 1) {
@@ -46,9 +46,9 @@ static void plain(const stencil_case_problem *p) {
     transform(f, f->input, 1, f->n, stencil_case_expected(p, "output"));
 }
 
-/* Tells whether the difference in the norm of squares is within its bound: log2 n joins, each with errors
- * in its root, product and sum of less than 7 units in the last place (N. Higham, "Accuracy and Stability of
- * Numerical Algorithms", theorem 24.2), in either of two results; other radices make fewer. */
+/* Returns whether the 2-norm of the difference of two transforms is within its bound: log2 n stages, each
+ * with errors in root, product and sum below 7 units in the last place (N. Higham, "Accuracy and Stability of
+ * Numerical Algorithms", theorem 24.2), in both transforms; other radices have fewer stages. */
 static bool agrees(const stencil_case_problem *p) {
     const fft_arguments *f = (const fft_arguments *)p->arguments;
     const fft_number *expected = stencil_case_expected(p, "output");
@@ -59,7 +59,7 @@ static bool agrees(const stencil_case_problem *p) {
         difference += re * re + im * im;
         size += (double)expected[i].re * expected[i].re + (double)expected[i].im * expected[i].im;
     }
-    return sqrt(difference) <= 2 * 7 * 0x1p-24 * (double)f->stages * sqrt(size); /* NaN: false */
+    return sqrt(difference) <= 2 * 7 * 0x1p-24 * (double)f->stages * sqrt(size); /* false for NaN */
 }
 
 STENCIL_CASE_BODY(fft, .least = 2, .most_level = STAGES_MAX, .power_of_two = true,

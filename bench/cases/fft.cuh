@@ -25,7 +25,7 @@ STENCIL_ANYWHERE int64_t fft_phases(const fft_arguments *f) {
     return f->stages;
 }
 
-/* The low `bits` bits in reverse order; bits > 0. */
+/* Returns the low `bits` bits of x in reverse order; bits > 0. */
 STENCIL_ANYWHERE uint32_t fft_reverse(uint32_t x, int64_t bits) {
     x = (x & 0x55555555u) << 1 | (x >> 1 & 0x55555555u);
     x = (x & 0x33333333u) << 2 | (x >> 2 & 0x33333333u);

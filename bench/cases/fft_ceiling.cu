@@ -6,7 +6,7 @@
 #ifdef STENCIL_HAVE_CUFFT
 #include <cufft.h>
 
-/* A plan, and what is called of the library. */
+/* A cuFFT plan, and the cuFFT functions that the ceiling calls. */
 struct transform {
     decltype(&cufftPlan1d) make;
     decltype(&cufftSetStream) set_stream;

@@ -57,11 +57,11 @@ stencil_status stencil_case_memory_read(const struct stencil_device *device, voi
 }
 
 #ifdef STENCIL_HAVE_CUDA
-/* A loop's side of a GPU. */
+/* GPU state of a loop. */
 struct stencil_case_gpu {
-    const stencil_device *device; /* the problem's */
+    const stencil_device *device; /* the problem's device */
     stencil_case_launch launch;
-    const void *kernel; /* of a phase, or persistent */
+    const void *kernel; /* kernel of one phase, or persistent kernel */
     stencil_grid grid;
     stencil_barrier barrier;
     cudaGraphExec_t graph;
@@ -77,7 +77,8 @@ static stencil_grid grid_of(const stencil_case *of, int order, uint32_t blocks) 
     return grid;
 }
 
-/* Clusters fit as the GPU's groups of multiprocessors allow; they get what they can have. */
+/* Finds how many blocks are resident with every barrier but those with clusters, which depend on the GPU's
+ * groups of multiprocessors and get as many blocks as fit. */
 stencil_status stencil_case_gpu_resident(const stencil_case *of, int64_t *blocks) {
     *blocks = INT32_MAX;
     for (int order = STENCIL_CASE_IMPLICIT + 1; order < STENCIL_BARRIER_COUNT; order++) {
@@ -110,7 +111,7 @@ static void destroy_gpu(void *kept) {
         stencil_barrier_destroy(&gpu->barrier);
 }
 
-/* Returns the number of blocks that a phase is launched with. All are resident where they note moments. */
+/* Returns the number of blocks of a phase's launch; in traced runs all blocks are resident. */
 static unsigned phase_blocks(const stencil_case_loop *loop, int64_t phase) {
     const stencil_case_problem *p = loop->problem;
     if (p->of->body->groups == NULL || loop->gpu->launch.trace.mark != NULL)
@@ -149,7 +150,8 @@ static stencil_status create_barrier(const stencil_bench *b, stencil_case_loop *
     return STENCIL_OK;
 }
 
-/* The blocks of a barrier that can have no more than this; *why where it has none. */
+/* Reduces a loop's blocks to those that its barrier can have; `why` receives a reason when it can have none.
+ */
 static stencil_status fit(const stencil_bench *b, stencil_case_loop *loop, char why[96]) {
     const stencil_gpu *gpu = &b->machine->gpu[loop->gpu->device->gpu];
     const unsigned cluster = loop->gpu->grid.cluster_blocks > 1 ? loop->gpu->grid.cluster_blocks : 1;
@@ -230,7 +232,8 @@ stencil_status stencil_case_gpu_create(stencil_bench *b, stencil_case_loop *loop
                   : persistent                      ? kernels->persistent[loop->order]
                                                     : kernels->phase;
     gpu->grid = grid_of(p->of, loop->order, loop->blocks);
-    TRY_CUDA(cudaFuncGetAttributes(&attributes, gpu->kernel)); /* loads it: not while a graph is captured */
+    TRY_CUDA(
+        cudaFuncGetAttributes(&attributes, gpu->kernel)); /* loads the kernel before a graph is captured */
     if (persistent)
         TRY(fit(b, loop, why));
     loop->workers = persistent ? loop->blocks : phase_blocks(loop, 0);

@@ -1,5 +1,5 @@
-/* The kernels of a case: one that makes a phase, and for every barrier of barriers.def one that makes all of
- * them. STENCIL_CASE_KERNELS_MAKE(id), behind id.cuh, is all that a file needs. */
+/* The kernels of a case: one that runs one phase, and, for each barrier of barriers.def, one that runs all
+ * phases. A file includes id.cuh and then uses STENCIL_CASE_KERNELS_MAKE(id). */
 #pragma once
 
 #include "bench/cases/loop.h"
@@ -8,8 +8,8 @@
 
 namespace stencil {
 
-/* A block notes a moment, when all of its threads have come so far. A function of its own, as are faults: its
- * registers are not the phase's. */
+/* Records a time in a block's trace after all threads of the block have arrived. Not inlined, so that phases
+ * need no registers for it. */
 static __device__ __noinline__ void note_moment(const stencil_case_launch &l, int64_t step,
                                                 stencil_mark mark) {
     const int64_t sample = l.trace.mark != nullptr ? stencil_trace_sample(&l.trace, step) : -1;
@@ -35,12 +35,13 @@ static __device__ __noinline__ void inject_fault(const stencil_case_launch &l, i
             __nanosleep(1000);
 }
 
-/* Tells whether a block has given up, with the same answer for all threads of the block that asks. */
+/* Returns whether any block has given up at a barrier; all threads of the calling block get the same answer.
+ */
 __device__ __forceinline__ bool alarmed(const stencil_barrier_state &s) {
     return __syncthreads_or(thread_in_block() == 0 && alarm_raised(s));
 }
 
-/* The barrier of a block that has nobody to wait for but its own threads. */
+/* The barrier of a grid of one block: __syncthreads(). */
 struct alone_barrier {
     __device__ explicit alone_barrier(const stencil_barrier_state &) {}
     __device__ void sync(int64_t) {
@@ -65,7 +66,8 @@ static __global__ void __launch_bounds__(Case::lanes, Case::resident)
     make_phase<Case>(l, l.phase);
 }
 
-/* Whoever gives up at a barrier raises the alarm, and is let go; it is looked at now and then. */
+/* Runs all phases under a barrier. A block whose wait times out raises the alarm and goes on; the kernel
+ * polls the alarm every few phases. */
 template <class Case, class Barrier>
 static __global__ void __launch_bounds__(Case::lanes, Case::resident)
     case_persistent(const __grid_constant__ stencil_case_launch l) {

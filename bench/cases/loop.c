@@ -72,8 +72,8 @@ static void note(const stencil_case_thread *t, int64_t step, stencil_mark mark) 
             (int64_t)(1e9 * stencil_clock_s());
 }
 
-/* Lets a thread come late to the barrier behind a phase, or stay away, as a test asks. Returns false where it
- * has stayed away until another one gave up. */
+/* Delays a thread before the barrier after a phase, or keeps it away, as a planted fault asks. Returns false
+ * when the thread stayed away until another thread gave up. */
 static bool comes(const stencil_case_thread *t, int64_t step) {
     if (t->fault->delay_ns != 0)
         sleep_ns(stencil_lateness_ns(t->fault, t->number, step));
@@ -101,7 +101,7 @@ void stencil_case_persist(const stencil_case_thread *t) {
     }
 }
 
-/* A parallel region for all phases, or for each. */
+/* Runs phases in one parallel region, or in one region per phase. */
 static stencil_status run_team(const stencil_case_loop *loop, int64_t phases) {
     const int threads = (int)loop->blocks;
     const bool persistent = stencil_case_is_persistent(loop->order);
@@ -172,7 +172,7 @@ stencil_status stencil_case_loop_verify(stencil_case_loop *loop) {
 
 enum { SAMPLES_MAX = 255 };
 
-/* Runs once, with the marks of the loop's trace in `mark`. */
+/* Makes one run of a loop, and copies the marks of its trace to `mark`. */
 static stencil_status record(stencil_case_loop *loop, int64_t *mark, size_t count) {
     double time_s;
 #ifdef STENCIL_HAVE_CUDA
@@ -187,7 +187,7 @@ static stencil_status record(stencil_case_loop *loop, int64_t *mark, size_t coun
     return run_cpu(loop, 1, &time_s);
 }
 
-/* Runs once, and takes the marks and clocks of all participants, in one clock, into a timeline. */
+/* Makes one run, and puts the marks of all participants, converted to one clock, in a timeline. */
 static stencil_status take(stencil_case_loop *loop, bool launches, stencil_timeline *timeline) {
     const size_t count = (size_t)loop->trace.samples * loop->blocks * STENCIL_MARKS;
     int64_t *mark = calloc(count, sizeof *mark);
@@ -208,8 +208,8 @@ static stencil_status take(stencil_case_loop *loop, bool launches, stencil_timel
     return status;
 }
 
-/* Notes, of launches, a few phases from the first on, of which the first shows only when the next one
- * could begin; of a persistent loop, some of all phases that have a barrier behind them. */
+/* With one launch per phase, traces the first few phases, the first of which only gives the time at which the
+ * second could begin; in a persistent loop, traces some of all phases that are followed by a barrier. */
 stencil_status stencil_case_loop_attribute(stencil_case_loop *loop, stencil_inside *inside) {
     const bool launches = !stencil_case_is_persistent(loop->order);
     const int64_t phases = phases_of(loop), noted = launches ? phases : phases - 1;

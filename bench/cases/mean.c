@@ -25,7 +25,7 @@ static stencil_status make(stencil_case_problem *p) {
     return STENCIL_OK;
 }
 
-/* Works in place: of the values that it overwrites it needs only the first one again. */
+/* Computes the expected means in place: of the overwritten values only the first is needed again. */
 static void plain(const stencil_case_problem *p) {
     const mean_arguments *m = (const mean_arguments *)p->arguments;
     float *value = stencil_case_expected(p, m->phases % 2 != 0 ? "value[0]" : "value[1]");

@@ -1,7 +1,7 @@
 /* The micro-benchmark of S. Xiao and W. Feng, "Inter-Block GPU Communication via Fast Barrier
  * Synchronization", IPDPS 2010: each thread computes the mean of two floats, 10,000 times, with
- * a barrier behind each. Here one of the two is the thread's own of the phase before and the other one the
- * next thread's, in a ring, so that a barrier that does not hold shows in the result. */
+ * a barrier after each. Here the two floats are the results of the thread and of the next thread, in a ring,
+ * in the previous phase, so that a broken barrier shows in the result. */
 #pragma once
 
 #include "bench/cases/case.h"
@@ -11,7 +11,7 @@ enum { mean_lanes = 256, mean_shared_bytes = 0, mean_resident = 0 };
 typedef struct mean_arguments {
     int64_t n, phases;
     const float *start; /* [n] */
-    float *value[2];    /* [n] each: phase i makes value[i % 2] of the other one, the first of `start` */
+    float *value[2];    /* [n] each: phase i writes value[i % 2] from the other; phase 0 from `start` */
 } mean_arguments;
 
 STENCIL_ANYWHERE int64_t mean_phases(const mean_arguments *m) {

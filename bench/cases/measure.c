@@ -1,5 +1,5 @@
-/* The benchmark of every case: its sizes, and for each a row for everything that keeps its phases in order,
- * beside the plain version. */
+/* The benchmark of a case: for each size, a row for each order of phases, and one for the sequential version.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,14 +21,14 @@ const stencil_case *stencil_case_find(const char *name) {
     return of;
 }
 
-/* A problem of one size, and who shares its work. */
+/* A problem of one size, and the number of blocks that share its work. */
 typedef struct sized {
-    const stencil_case_problem *problem, *one; /* one: the same of a single phase; NULL: not needed */
+    const stencil_case_problem *problem, *one; /* one: same size, but a single phase; NULL: not needed */
     uint32_t blocks;
-    double share; /* of all blocks that are resident at once */
+    double share; /* `blocks` relative to all blocks that fit at once */
 } sized;
 
-/* A row; `one` runs the problem of a single phase. */
+/* A benchmark row for one order; `one` runs the problem with a single phase. */
 typedef struct ordered {
     stencil_case_loop loop, one;
 } ordered;
@@ -42,8 +42,8 @@ static stencil_status sample(stencil_bench *b, void *what, int64_t count, double
     return stencil_case_loop_run(&((ordered *)what)->loop, count, time_s);
 }
 
-/* The row as T = t_O + t_C + (M - 1) (t_C + t_S), M phases of which have a barrier or a launch behind them
- * but the last one: t_O + t_C is what a run of a single phase takes. */
+/* Samples of a single-phase run, which takes t_O + t_C, to split the time of M phases, with a barrier or
+ * launch between two phases: T = t_O + t_C + (M - 1) (t_C + t_S). */
 enum { ONE_SAMPLES = 31 };
 static stencil_status split(ordered *o, stencil_bench_row *row) {
     const double phases = (double)o->loop.problem->of->body->phases(o->loop.problem->arguments);
@@ -61,8 +61,8 @@ static stencil_status split(ordered *o, stencil_bench_row *row) {
     return STENCIL_OK;
 }
 
-/* As it was timed, and again with some blocks late before each barrier; of a case with many phases less late,
- * so that all of them together take no longer than a second. */
+/* Verifies a row's results as timed, and again with some blocks delayed before each barrier; the delays of
+ * all phases add up to a second at most. */
 static stencil_status verify(stencil_bench *b, void *what) {
     ordered *o = what;
     stencil_case_loop *loop = &o->loop;
@@ -143,8 +143,8 @@ static stencil_status choose_blocks(stencil_bench *b, const stencil_case *of, in
     return STENCIL_OK;
 }
 
-/* Beside what moves so much, on a GPU: copies that move as much, up to a limit. On a CPU there is benchmark
- * copy. */
+/* Byte limits for comparing a GPU run with a copy of as many bytes: smaller runs get no such row, larger ones
+ * a copy of COPY_MOST. CPU copies are measured by benchmark copy. */
 enum { COPIED_LEAST = 1 << 26, COPY_MOST = 1 << 30 };
 static stencil_status add_copies(stencil_bench *b, const stencil_case_problem *p) {
     const int first = b->result->row_count;
@@ -159,7 +159,7 @@ static stencil_status add_copies(stencil_bench *b, const stencil_case_problem *p
     return STENCIL_OK;
 }
 
-/* Median over that of the fastest row of kind "order", of rows from number `first` on. */
+/* Sets a row's median relative to the fastest row of kind "order", for all rows from index `first` on. */
 static void compare(stencil_bench_result *result, int first) {
     double fastest = INFINITY;
     for (int pass = 0; pass < 2; pass++)
@@ -210,7 +210,7 @@ stencil_status stencil_case_measure_sizes(stencil_bench *b, const stencil_case *
     return measure(b, how, sizes->most);
 }
 
-/* The same, on the GPU, too. */
+/* Makes a problem that lasts until the benchmark ends, and copies it to the GPU if there is one. */
 static stencil_status make(stencil_bench *b, const stencil_case *of, int64_t n, int64_t repeats,
                            const stencil_case_problem **made) {
     stencil_case_problem *p;
@@ -223,8 +223,8 @@ static stencil_status make(stencil_bench *b, const stencil_case *of, int64_t n, 
     return STENCIL_OK;
 }
 
-/* Barriers alone where a fault is planted. One block alone where the switch to many is looked for, and not
- * where it would take ages. */
+/* Largest predicted time of a one-block run, relative to one launch per phase, at which the one-block order
+ * is measured. With a planted fault only orders with a barrier are measured. */
 enum { ALONE_MOST = 8 };
 static bool is_wanted(const stencil_bench *b, const sized *s, int order) {
     const stencil_case_body *body = s->problem->of->body;
@@ -257,7 +257,7 @@ static stencil_status measure_size(stencil_bench *b, const void *how, int64_t n)
     return stencil_case_take(b, first);
 }
 
-/* Notes the sizes at which one order hands over to the next, as measured and, on a GPU, as predicted. */
+/* Notes the sizes from which another order is the fastest, as measured and, on a GPU, as predicted. */
 static void note_switches(stencil_bench *b, bool gpu) {
     for (int predicted = 0; predicted < 1 + gpu; predicted++) {
         const stencil_ranking ranking = {
@@ -274,7 +274,7 @@ stencil_status stencil_measure_case(stencil_bench *b) {
     const stencil_case *of = stencil_case_find(b->result->benchmark);
     const bool gpu = b->options->backend == STENCIL_BACKEND_GPU;
     stencil_case_sizes sizes = of->body->size[gpu];
-    if (sizes.most == 0) { /* with work for all blocks that fit */
+    if (sizes.most == 0) { /* largest size: work for all blocks that fit at once */
         TRY(find_most(b, of, &sizes.most));
         sizes.most *= of->body->lanes;
     }

@@ -1,6 +1,6 @@
 #include "bench/cases/multi_normalise.h"
 
-/* On a CPU words stand on lines of their own. */
+/* Distance between the parts' words on a CPU, to avoid false sharing of cache lines. */
 enum { LINE_WORDS = 32 };
 
 static stencil_status spread(stencil_bench *b, stencil_parts_spread *s, int part) {
@@ -56,7 +56,7 @@ static void raise(uint32_t *word, uint32_t to) {
     }
 }
 
-/* The host, or a third pass, comes by the largest value in a step of its own. */
+/* Returns whether the host, or a third pass, finds the largest value in an additional step. */
 static bool has_total(const stencil_parts_loop *loop) {
     return loop->order == MULTI_NORMALISE_HOST || loop->order == MULTI_NORMALISE_THREE;
 }

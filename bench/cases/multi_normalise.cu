@@ -1,4 +1,5 @@
-/* The ways on GPUs that the host leads. One thread of it leads them all. */
+/* The GPU code of case multi-normalise for orders that the host synchronises; one host thread launches on all
+ * GPUs. */
 #include "bench/cases/multi_normalise.h"
 
 namespace {
@@ -20,8 +21,7 @@ __global__ void __launch_bounds__(LANES)
         atomicMax(m.word[m.of.part], shared[0]);
     if (way != MULTI_NORMALISE_PINNED)
         return;
-    __threadfence(); /* a block's maximum is there before it is counted in, and all are when the last one is
-                      */
+    __threadfence(); /* orders the block's maximum before its count, so that the last block sees all maxima */
     if (atomicAdd(m.count, 1u) + 1 == gridDim.x) {
         __threadfence();
         *m.told = atomicMax(m.word[m.of.part], 0u);
@@ -50,7 +50,7 @@ const stencil_device &device_of(const stencil_parts_loop *loop, int part) {
     return *loop->spread->device[part];
 }
 
-/* The first pass of a part, and what it takes until the host knows what it has to. */
+/* Enqueues the first pass of a part, and the copies that the host needs of its result. */
 cudaError_t begin(const stencil_parts_loop *loop, const multi_normalise_part &m, cudaStream_t stream) {
     const uint32_t part = m.of.part;
     if (loop->order != MULTI_NORMALISE_SYSTEM || loop->spread->parts == 1)
@@ -111,8 +111,8 @@ stencil_status multi_normalise_gpu_manage(stencil_bench *b, stencil_parts_loop *
     return STENCIL_OK;
 }
 
-/* One word for all parts is there before any of them begins: a step more, unless the only part's stream keeps
- * the order. */
+/* Returns the number of steps. A word shared by all parts is reset before any part begins, in an additional
+ * step, unless there is a single part, whose stream keeps the order. */
 int multi_normalise_gpu_steps(const stencil_parts_loop *loop) {
     return loop->order == MULTI_NORMALISE_SYSTEM && loop->spread->parts > 1 ? 3 : 2;
 }

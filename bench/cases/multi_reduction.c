@@ -28,8 +28,9 @@ static stencil_status spread(stencil_bench *b, stencil_parts_spread *s, int part
     return stencil_parts_memory(b, s, &sum, &r->sum);
 }
 
-/* Whom blocks wait for in the tree, in both directions: the first block of a part for the others of it, and
- * for the first blocks of the parts beside it. The lists are as in stencil_ring_create(). */
+/* Makes the neighbour lists of blocks for the tree of parts: a part's first block and its other blocks wait
+ * for each other, as do the first blocks of adjacent parts. Lists have the format of stencil_ring_create().
+ */
 static stencil_status link_tree(stencil_bench *b, stencil_parts_loop *loop) {
     const uint32_t blocks = loop->spread->blocks, all = (uint32_t)loop->spread->parts * blocks;
     uint32_t *first, count = 0;
@@ -78,7 +79,7 @@ static int copy(const stencil_parts_loop *loop, int part, int to, int64_t first,
                               (size_t)count * sizeof(double));
 }
 
-/* Between the two phases: a part's sums to all others. */
+/* Copies a part's sums to all other parts, between the two phases. */
 static int give_to_all(const stencil_parts_loop *loop, int part) {
     const reduction_arguments *r = part_of(&loop->part[part]);
     int state = 0;
@@ -88,7 +89,8 @@ static int give_to_all(const stencil_parts_loop *loop, int part) {
     return state;
 }
 
-/* Phase `phase` of the tree. */
+/* Phase `phase` of the tree of parts: runs kernels for sums, or copies sums to the part's parent, or the
+ * total to its child. */
 static int climb(const stencil_parts_loop *loop, int part, int phase) {
     const reduction_arguments *r = part_of(&loop->part[part]);
     const int rounds = reduction_rounds(r), up = phase - 1, down = 2 * rounds + 1 - phase;

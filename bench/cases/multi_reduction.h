@@ -8,8 +8,8 @@
 extern "C" {
 #endif
 
-/* Means that keep parts in order: a host's thread for each part, which meets the others at OpenMP's
- * barrier and moves sums between parts, to all or along a tree; or a persistent kernel under a barrier. */
+/* Ways to synchronise parts: a host thread per part, with OpenMP's barrier, that copies sums to all parts or
+ * along a tree; or a persistent kernel with a barrier. */
 typedef enum multi_reduction_order {
     MULTI_REDUCTION_HOST,
     MULTI_REDUCTION_HOST_TREE,
@@ -19,11 +19,12 @@ typedef enum multi_reduction_order {
     MULTI_REDUCTION_ORDERS
 } multi_reduction_order;
 
-/* The case; its orders are the values of multi_reduction_order, its parts are reduction_arguments. */
+/* Case multi-reduction; its orders are the values of multi_reduction_order, its parts reduction_arguments. */
 extern const stencil_parts_case stencil_multi_reduction;
 
 #ifdef STENCIL_HAVE_CUDA
-/* bench/cases/multi_reduction_ceiling.cu: communicators and what else the loop's ceiling takes. */
+/* Makes the NCCL communicators and memory of a loop's ceiling, a run by CUB and NCCL. `why`, "" before,
+ * receives a reason when this machine cannot run the ceiling. */
 stencil_status multi_reduction_ceiling_create(stencil_bench *b, stencil_parts_loop *loop, char why[96]);
 #endif
 

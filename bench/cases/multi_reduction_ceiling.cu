@@ -1,4 +1,5 @@
-/* One thread of the host leads all GPUs. On one GPU there is nothing for NCCL to do. */
+/* The ceiling of case multi-reduction: CUB on each GPU, then NCCL's all-reduce (none on a single GPU). One
+ * host thread launches on all GPUs. */
 #include <cub/device/device_reduce.cuh>
 #include <stdio.h>
 
@@ -10,7 +11,7 @@
 
 namespace {
 
-/* The functions of NCCL that are called. */
+/* The NCCL functions that the ceiling calls. */
 struct library {
     decltype(&ncclCommInitAll) create;
     decltype(&ncclCommDestroy) destroy;
@@ -24,7 +25,7 @@ struct ceiling {
     library nccl;
     const stencil_parts_loop *loop;
     ncclComm_t member[STENCIL_PARTS_MAX];
-    void *memory[STENCIL_PARTS_MAX]; /* CUB's */
+    void *memory[STENCIL_PARTS_MAX]; /* temporary memory of CUB */
     size_t bytes[STENCIL_PARTS_MAX];
 };
 
@@ -45,7 +46,8 @@ const reduction_arguments *part_of(const ceiling *c, int part) {
     return reinterpret_cast<const reduction_arguments *>(&c->loop->part[part]);
 }
 
-/* The sum of a part's values, zeros behind the last one included. Without memory: says how much it needs. */
+/* Enqueues the sum of a part's values, including padding zeros. memory NULL: sets the bytes that CUB needs.
+ */
 stencil_status add(ceiling *c, int part, void *memory) {
     const reduction_arguments *r = part_of(c, part);
     TRY_CUDA(cub::DeviceReduce::Sum(memory, c->bytes[part], reinterpret_cast<const double *>(r->values),

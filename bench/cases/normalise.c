@@ -2,13 +2,13 @@
 
 #include "bench/cases/problem.h"
 
-/* So many pieces at most, however many integers: every block looks at the largest value of each. */
+/* Largest number of pieces, limited since every block reads the largest value of each piece. */
 enum { PIECES_MAX = 4096 };
 
 static stencil_status make(stencil_case_problem *p) {
     normalise_arguments *a = (normalise_arguments *)p->arguments;
     const int64_t quads = (p->n + 3) / 4, least = (quads + PIECES_MAX - 1) / PIECES_MAX;
-    const size_t reads = p->of->body->keeps ? 1 : 2; /* of an integer, where there is room for all */
+    const size_t reads = p->of->body->keeps ? 1 : 2; /* reads of each integer, if all fit on chip */
     uint64_t state = 6;
     CHECK(p->n <= INT64_MAX / 64, BAD_DATA, "%s: more elements than can be counted", p->of->name);
     a->piece_quads = (least + NORMALISE_PIECE - 1) / NORMALISE_PIECE * NORMALISE_PIECE;

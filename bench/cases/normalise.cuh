@@ -1,6 +1,6 @@
 /* Integers divided by the largest absolute value among them, in two passes: the baseline of a report on
  * synchronisation across devices in CUDA 9 (two kernels), and under a barrier its single kernel. The largest
- * value is at least 1. normalise_cached.cuh is the same with the cache on chip. */
+ * value is at least 1. normalise_cached.cuh also caches the integers in shared memory between the passes. */
 #pragma once
 
 #include "bench/cases/case.h"
@@ -9,11 +9,11 @@ enum {
     normalise_lanes = 256,
     normalise_shared_bytes = normalise_lanes * (int)sizeof(uint32_t),
     normalise_resident = 0,
-    NORMALISE_PIECE = 2 * normalise_lanes, /* quads of a piece, a multiple of it */
-    NORMALISE_KEPT = 4 * NORMALISE_PIECE   /* quads that a block has room for on chip */
+    NORMALISE_PIECE = 2 * normalise_lanes, /* the number of quads of a piece is a multiple of this */
+    NORMALISE_KEPT = 4 * NORMALISE_PIECE   /* quads that fit in a block's shared memory */
 };
 
-/* Read and written in one access. */
+/* A quad: four integers that are read in one memory access. */
 typedef struct normalise_integers {
     int32_t value[4];
 } __attribute__((aligned(16))) normalise_integers;
@@ -21,15 +21,15 @@ typedef struct normalise_numbers {
     float value[4];
 } __attribute__((aligned(16))) normalise_numbers;
 
-/* One part of several, a GPU each, or all of it: whoever finds the largest value of a piece tells all parts.
- */
+/* Arguments of one part of several (a GPU each), or of a whole problem. The largest value of each piece is
+ * stored in the memory of all parts. */
 typedef struct normalise_arguments {
-    int64_t pieces, piece_quads;        /* of all parts */
-    int64_t first, own;                 /* this one's: pieces */
-    const normalise_integers *integers; /* [own * piece_quads], zeros behind the last one */
+    int64_t pieces, piece_quads;        /* number of pieces of all parts, quads of a piece */
+    int64_t first, own;                 /* this part's first piece, number of its pieces */
+    const normalise_integers *integers; /* [own * piece_quads], padded with zeros */
     normalise_numbers *numbers;         /* [own * piece_quads] */
     uint32_t part, parts;
-    uint32_t *largest[STENCIL_PARTS_MAX]; /* of each part, in its memory: [pieces], of every piece */
+    uint32_t *largest[STENCIL_PARTS_MAX]; /* [pieces] in each part's memory: largest of each piece */
 } normalise_arguments;
 
 STENCIL_ANYWHERE int64_t normalise_phases(const normalise_arguments *a) {
@@ -41,7 +41,7 @@ STENCIL_ANYWHERE uint32_t normalise_larger(uint32_t a, uint32_t b) {
     return a > b ? a : b;
 }
 
-/* The largest absolute value among `largest` and four integers; these divided. */
+/* Returns the largest absolute value among `largest` and four integers. */
 STENCIL_ANYWHERE uint32_t normalise_largest(uint32_t largest, normalise_integers quad) {
     for (int k = 0; k < 4; k++)
         largest = normalise_larger(largest, quad.value[k] < 0 ? 0u - (uint32_t)quad.value[k]
@@ -55,7 +55,7 @@ STENCIL_ANYWHERE normalise_numbers normalise_quotients(normalise_integers quad, 
     return to;
 }
 
-/* The largest of shared[lanes] into shared[0], for all lanes. */
+/* Sets shared[0] to the largest of shared[0 … lanes - 1], visible to all lanes. */
 STENCIL_ANYWHERE void normalise_combine(uint32_t *shared) {
     for (uint32_t half = normalise_lanes / 2; half > 0; half /= 2) {
         CASE_SYNC();
@@ -67,7 +67,7 @@ STENCIL_ANYWHERE void normalise_combine(uint32_t *shared) {
     CASE_SYNC();
 }
 
-/* The same of `count` words, and at least 1. */
+/* Returns the largest of `count` words, at least 1. */
 STENCIL_ANYWHERE float normalise_largest_of(const uint32_t *words, int64_t count, uint32_t *shared) {
     CASE_LANES(t, normalise_lanes) {
         uint32_t largest = 1;
@@ -79,8 +79,8 @@ STENCIL_ANYWHERE float normalise_largest_of(const uint32_t *words, int64_t count
     return (float)shared[0];
 }
 
-/* Room behind shared[lanes] for the k-th piece of a block that keeps what it has read, for its second phase;
- * NULL: there is none, and it is read again. */
+/* Returns the address, after shared[lanes], where a block keeps its k-th piece for the second phase; NULL:
+ * the piece does not fit, and is read again. */
 STENCIL_ANYWHERE normalise_integers *normalise_kept(const normalise_arguments *a, stencil_case_block block,
                                                     int64_t k, bool keeps) {
     normalise_integers *room = (normalise_integers *)((char *)block.shared + normalise_shared_bytes);

@@ -1,4 +1,5 @@
-/* normalise.cuh in one pass: a block keeps on chip what it has read, as far as there is room. */
+/* Case normalise-cached: normalise.cuh, with integers kept in shared memory between the phases, as far as
+ * they fit. */
 #pragma once
 
 #include "bench/cases/normalise.cuh"

@@ -20,7 +20,7 @@ static bool is_persistent(const stencil_parts_loop *loop) {
 }
 
 #ifdef STENCIL_HAVE_CUDA
-/* A loop's side of GPUs: launches with what each part knows, of whatever order. */
+/* GPU state of a loop over parts: the launches of each part, in any order. */
 struct stencil_parts_kernel {
     const void *persistent;
     stencil_grid grid;
@@ -28,7 +28,7 @@ struct stencil_parts_kernel {
     stencil_case_launch launch[STENCIL_PARTS_MAX];
 };
 
-/* The first part's GPU is the current one then. */
+/* Prepares the devices of a spread problem; leaves the first part's GPU current. */
 static stencil_status create_devices(stencil_bench *b, stencil_parts_spread *s) {
     const stencil_case_body *body = s->problem->of->body;
     const stencil_grid one = {.blocks = 1, .block_x = body->lanes, .block_y = 1};
@@ -41,7 +41,7 @@ static stencil_status create_devices(stencil_bench *b, stencil_parts_spread *s) 
         s->device[p] = &device[p];
         TRY(stencil_device_create(b, p, &device[p]));
         TRY(stencil_peers_reach(device[p].gpu, b->options->gpu, s->parts));
-        TRY_CUDA(cudaFuncGetAttributes(&attributes, body->kernels->phase)); /* loads it */
+        TRY_CUDA(cudaFuncGetAttributes(&attributes, body->kernels->phase)); /* loads the kernel */
     }
     for (int i = 0; s->of->order[i].name != NULL; i++)
         if (s->of->order[i].barrier != STENCIL_BARRIER_none) {
@@ -94,7 +94,7 @@ static stencil_status create_barrier(stencil_bench *b, stencil_parts_loop *loop,
     return STENCIL_OK;
 }
 
-/* The persistent kernel of every part, some of whose blocks are late or absent as the fault says. */
+/* Launches the persistent kernel of every part, with the loop's fault. */
 static stencil_status launch_persistent(const stencil_parts_loop *loop) {
     struct stencil_parts_kernel *k = loop->kernel;
     for (int p = 0; p < loop->spread->parts; p++) {
@@ -203,7 +203,8 @@ int stencil_parts_copy(const stencil_parts_loop *loop, int from_part, int to_par
     return 0;
 }
 
-/* Makes the GPU of a part the calling thread's, or waits for what was queued there. 0, or what CUDA says. */
+/* Makes a part's GPU current and, if `wait`, waits for the part's enqueued work. Returns 0, or a cudaError_t.
+ */
 static int turn_to(const stencil_parts_loop *loop, int part, bool wait) {
 #ifdef STENCIL_HAVE_CUDA
     const stencil_device *device = loop->spread->device[part];
@@ -214,9 +215,9 @@ static int turn_to(const stencil_parts_loop *loop, int part, bool wait) {
     return 0;
 }
 
-/* A run that the host leads, by one of `leaders` threads, each of which has a part, or one of which has all:
- * steps, and behind each a wait and OpenMP's barrier, to which a thread comes with failures, too, or the
- * others would wait for it in vain. */
+/* Makes a run that the host synchronises, in one of `leaders` host threads: one thread for all parts, or one
+ * per part. Each step ends with a wait and OpenMP's barrier, which failing threads pass, too, since the other
+ * threads would wait forever otherwise. */
 static int lead(const stencil_parts_loop *loop, int thread, int leaders, int state) {
     const stencil_parts_case *of = loop->spread->of;
     const int parts = loop->spread->parts, steps = of->steps(loop);
@@ -234,7 +235,7 @@ static int lead(const stencil_parts_loop *loop, int thread, int leaders, int sta
     return state;
 }
 
-/* A run by a persistent loop of a CPU's thread; who gave up stands in the alarm. */
+/* Makes a run of a part in a persistent CPU thread; the alarm names a thread whose wait timed out. */
 static void persist(const stencil_parts_loop *loop, int part) {
     const stencil_parts_case *of = loop->spread->of;
     _Alignas(16) unsigned char shared[STENCIL_CASE_SHARED_MAX];
@@ -248,7 +249,7 @@ static void persist(const stencil_parts_loop *loop, int part) {
     stencil_case_persist(&thread);
 }
 
-/* All runs in one parallel region: threads are there, as GPUs are. */
+/* Makes all runs in one parallel region, so that starting threads is not timed. */
 static stencil_status run_team(stencil_parts_loop *loop, int64_t count, double *time_s) {
     const stencil_parts_case *of = loop->spread->of;
     const int leaders = loop->kernel != NULL && of->one_leader ? 1 : loop->spread->parts;
@@ -295,7 +296,7 @@ stencil_status stencil_parts_loop_run(stencil_parts_loop *loop, int64_t count, d
     return run_team(loop, count, time_s);
 }
 
-/* Compares with the plain version: the result of all parts together, or that of one part. */
+/* Compares the combined result of all parts, or one part's result, with the expected result. */
 static stencil_status check(const stencil_parts_loop *loop, int part) {
     const stencil_parts_spread *s = loop->spread;
     char by[64];

@@ -1,7 +1,7 @@
 /* The benchmark of a case over several parts. */
 #include "bench/cases/parts.h"
 
-/* A selection of orders: those that are measured apart, or all others. */
+/* The orders of a case that are measured: those with the flag `apart`, or all others. */
 typedef struct measured {
     const stencil_parts_case *of;
     bool apart;
@@ -12,7 +12,7 @@ static stencil_status sample(stencil_bench *b, void *what, int64_t count, double
     return stencil_parts_loop_run(*(stencil_parts_loop **)what, count, time_s);
 }
 
-/* As it was timed, and again with some participants late. */
+/* Verifies a row's results as timed, and again with some participants delayed before barriers. */
 static stencil_status verify(stencil_bench *b, void *what) {
     stencil_parts_loop *loop = *(stencil_parts_loop **)what;
     stencil_bench_row *row = &b->result->row[b->row];
@@ -59,7 +59,7 @@ static stencil_status measure_parts(stencil_bench *b, const measured *m, const s
     return stencil_case_take(b, first);
 }
 
-/* 1 part, then twice as many each time, then all; where a fault is planted all at once. */
+/* Measures a problem of one size with 1, 2, 4, … parts and with all; with a planted fault only with all. */
 static stencil_status measure_size(stencil_bench *b, const void *how, int64_t n) {
     const measured *m = how;
     const int all = stencil_parts_most(b);

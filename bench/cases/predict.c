@@ -10,7 +10,8 @@ static double sync_s(int order, double share, const stencil_calibration *c) {
         c, stencil_name_find(stencil_case_order_at(order).strategy, stencil_strategy_names), share);
 }
 
-/* Latency and synchronisation: a launch for each phase, or for all of them with barriers between. */
+/* Returns the seconds of launch latency and synchronisation of a run: one launch per phase, or one launch
+ * with barriers between phases. */
 static double ordered_s(int order, double phases, double share, const stencil_calibration *c) {
     const double launch_s = sync_s(STENCIL_CASE_IMPLICIT, share, c);
     if (order == STENCIL_CASE_ALONE)
@@ -28,7 +29,8 @@ double stencil_case_predict(const stencil_case_problem *p, int order, double blo
     const double *memory = c->bytes_per_s[loop][0], far = stencil_model_far(c, p->bytes);
     if (body->in_flight == 0 || order == STENCIL_CASE_CEILING)
         return NAN;
-    const double memory_s = (1 - far) / memory[STENCIL_NEAR] + far / memory[STENCIL_FAR], /* of a byte */
+    const double memory_s =
+                     (1 - far) / memory[STENCIL_NEAR] + far / memory[STENCIL_FAR], /* seconds per byte */
         byte_s = fmax(memory_s, c->latency_s / (blocks * body->in_flight));
     const stencil_little little = {.latency = c->latency_s,
                                    .throughput = 1 / byte_s,

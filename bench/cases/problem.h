@@ -1,4 +1,5 @@
-/* A case with its data: what NAME.c provides, and what the harness makes of it. Internal to bench/. */
+/* Benchmark cases with their data: what a case's NAME.c provides, and the problems made of it. Internal to
+ * bench/. */
 #pragma once
 
 #include "base/cuda.h"
@@ -9,19 +10,19 @@ extern "C" {
 #endif
 
 typedef enum stencil_case_array_kind {
-    STENCIL_CASE_INPUT,   /* read only */
-    STENCIL_CASE_SCRATCH, /* overwritten before it is read */
-    STENCIL_CASE_RESULT   /* the same, and compared with what the plain version expects, bit by bit */
+    STENCIL_CASE_INPUT,   /* an array that phases only read */
+    STENCIL_CASE_SCRATCH, /* an array that phases overwrite before they read it */
+    STENCIL_CASE_RESULT   /* a scratch array that is compared bit by bit with the sequential result */
 } stencil_case_array_kind;
 
 typedef struct stencil_case_array {
     const char *name;
     stencil_case_array_kind kind;
-    size_t pointer_at; /* in the arguments: where its address stands */
+    size_t pointer_at; /* offset of the array's pointer in the case's arguments */
     int64_t count;
     size_t element_bytes;
     void *memory, *expected,
-        *device; /* owned; `expected`: of a result; `device`: of the current one, or NULL */
+        *device; /* owned: host array, expected values of a RESULT, copy on the current device or NULL */
 } stencil_case_array;
 
 static inline size_t stencil_case_array_bytes(const stencil_case_array *array) {
@@ -32,46 +33,47 @@ enum { STENCIL_CASE_ARRAYS_MAX = 12 };
 
 typedef struct stencil_case stencil_case;
 
-/* One problem of a case. Zeroed before it is made; destroy has to follow. */
+/* One problem of a case. The caller zeroes it before stencil_case_make() and destroys it afterwards. */
 typedef struct stencil_case_problem {
     const stencil_case *of;
-    int64_t n;                           /* its size, in elements as the case counts them */
-    int64_t repeats;                     /* of a case that repeats something; 0: as published */
-    int64_t items;                       /* that a phase has work for at once, at most */
-    double bytes;                        /* that a run has to read and write at least; 0: none that matter */
-    double plain_s;                      /* what the plain version took, once */
-    const struct stencil_device *device; /* that has a copy; NULL: none */
+    int64_t n;                           /* problem size, in elements as the case counts them */
+    int64_t repeats;                     /* repetitions, in cases that have some; 0: as published */
+    int64_t items;                       /* largest number of independent work items of a phase */
+    double bytes;                        /* least bytes that a run reads and writes; 0: negligible */
+    double plain_s;                      /* seconds of one run of the sequential version */
+    const struct stencil_device *device; /* device that has a copy of the arrays; NULL: none */
     int array_count;
     stencil_case_array array[STENCIL_CASE_ARRAYS_MAX];
-    /* NAME_arguments, with the arrays of the host. */
+    /* The case's NAME_arguments, with pointers to host arrays. */
     unsigned char arguments[STENCIL_CASE_ARGUMENTS_BYTES] __attribute__((aligned(16)));
 } stencil_case_problem;
 
-/* Kernels of a case, made by bench/cases/kernels.cuh. Their argument is a stencil_case_launch. */
+/* CUDA kernels of a case, made by bench/cases/kernels.cuh. Each takes a stencil_case_launch. */
 typedef struct stencil_case_kernels {
-    const void *phase; /* makes one phase */
+    const void *phase; /* kernel that runs one phase */
     const void
-        *persistent[STENCIL_BARRIER_COUNT]; /* makes all of them under a barrier; [none]: in one block */
+        *persistent[STENCIL_BARRIER_COUNT]; /* kernels that run all phases, per barrier; [none]: one block */
 } stencil_case_kernels;
 
-/* bench/cases/ceiling.h. *why, "" before: a reason where this machine has no such library. */
+/* Makes a ceiling, a vendor library's version of a case (bench/cases/ceiling.h). `why`, "" before, receives a
+ * reason when this machine lacks the library. */
 typedef struct stencil_case_ceiling stencil_case_ceiling;
 struct stencil_bench;
 typedef stencil_status stencil_case_ceiling_make(struct stencil_bench *b, stencil_case_ceiling *ceiling,
                                                  char why[96]);
 
-/* A function of a library, and where its address is to stand. */
+/* A function to load from a shared library: its name, and a pointer to the function pointer to set. */
 typedef struct stencil_ceiling_symbol {
-    const char *name; /* NULL behind the last one */
+    const char *name; /* NULL ends an array of symbols */
     void *function;
 } stencil_ceiling_symbol;
 
-/* bench/cases/gpu.c: loads a library when it is needed: it is many times as large as this program, which also
- * runs where there is none. false, and *why: it is neither where libraries are looked for nor beside CUDA's,
- * or lacks one of these functions. */
+/* Loads functions of a shared library at run time, since the library is large and optional (gpu.c). Returns
+ * false, with a reason in `why`, when the library is neither on the search path nor next to CUDA's libraries,
+ * or lacks a function. */
 bool stencil_ceiling_load(const char *library, const stencil_ceiling_symbol *symbols, char why[96]);
 
-/* Sizes where nobody asks: from the least to the most, each `factor` times the one before. */
+/* Default problem sizes: a geometric series from `least` to `most` by `factor`. */
 typedef struct stencil_case_sizes {
     int64_t least, most, factor;
 } stencil_case_sizes;
@@ -80,45 +82,47 @@ typedef struct stencil_case_sizes {
 typedef struct stencil_case_body {
     uint32_t lanes;
     size_t shared_bytes;
-    stencil_case_sizes size[2]; /* on a CPU, on a GPU; most 0: as far as all blocks are resident */
-    /* Sizes that there are: from `least` to 2^most_level (0: what memory holds), or powers of two alone. */
+    stencil_case_sizes size[2]; /* default sizes on a CPU, on a GPU; most 0: while all blocks are resident */
+    /* Valid sizes: from `least` to 2^most_level (0: limited by memory only), or only powers of two of these.
+     */
     int64_t least;
     int most_level;
     bool power_of_two;
     int64_t (*phases)(const void *arguments);
     void (*phase)(const void *arguments, int64_t phase, stencil_case_block block);
-    /* Makes a problem of its n and repeats, inputs filled in. BAD_DATA: more than can be counted. */
+    /* Makes a problem from its n and repeats, and fills in inputs. Errors: BAD_DATA for integer overflow. */
     stencil_status (*make)(stencil_case_problem *problem);
-    /* Fills in what results have to be: sequential, and another program than the phases. */
+    /* Computes the expected results by a sequential program, independent of the phases. */
     void (*plain)(const stencil_case_problem *problem);
-    /* Returns how many items of CASE_GROUPS() a phase has. Where a launch makes the phase it has a block
-     * for each, and the GPU gives them out as others end: shares stay even where multiprocessors are not as
-     * fast as each other. NULL: as many blocks as a persistent kernel has. */
+    /* Returns the number of CASE_GROUPS() items of a phase. A launch of one phase has a block per item, which
+     * the GPU schedules as blocks end, so that multiprocessors of unequal speed stay busy. NULL: such a
+     * launch has as many blocks as a persistent kernel. */
     int64_t (*groups)(const void *arguments, int64_t phase);
-    const stencil_case_kernels *kernels; /* NULL without CUDA */
-    stencil_case_ceiling_make *ceiling;  /* stencil_case_ceiling_NAME(); NULL: it has none, or no CUDA */
-    /* Bytes that a block has under way at once, in a case whose runs stream p->bytes through memory and do
-     * little else. 0: nothing is predicted of the case. */
+    const stencil_case_kernels *kernels; /* NULL in a build without CUDA */
+    stencil_case_ceiling_make *ceiling;  /* stencil_case_ceiling_NAME(); NULL: no ceiling, or no CUDA */
+    /* Bytes of memory traffic that a block has in flight, for a case whose runs mainly stream the problem's
+     * bytes through memory. 0: run times of the case are not predicted. */
     double in_flight;
-    /* Tells whether a phase finds in block.shared what the previous one left there: only persistent
-     * kernels, which make all phases under a barrier, run such a case. */
+    /* Whether block.shared keeps its contents from phase to phase; only persistent kernels can run such a
+     * case. */
     bool keeps;
-    bool alike; /* its phases are, so that runs are split by a launch, computing and waiting */
-    /* Tells whether the host's results are within the bound of error of any good way to make them; NULL:
-     * all ways give the same bits. */
+    bool alike; /* all phases do the same work, so that run times are attributed per phase */
+    /* Returns whether host results are within the error bound of any valid summation order; NULL: results
+     * are the same to the bit in every order. */
     bool (*agrees)(const stencil_case_problem *problem);
 } stencil_case_body;
 
-/* A row of cases.def; bench/cases/measure.c. */
+/* A benchmark case: a row of cases.def. */
 struct stencil_case {
     const char *name;
-    bool ring; /* blocks depend on those before and after them only */
+    bool ring; /* a block depends only on the previous and the next block, in a ring */
     const stencil_case_body *body;
 };
-extern const stencil_case stencil_cases[];               /* name NULL behind the last one */
-const stencil_case *stencil_case_find(const char *name); /* which is one of theirs */
+extern const stencil_case stencil_cases[];               /* all cases; a NULL name ends the array */
+const stencil_case *stencil_case_find(const char *name); /* `name` must be the name of a case */
 
-/* The body of case `id`, at the end of its NAME.c: what is in NAME.cuh, and the members given. */
+/* STENCIL_CASE_BODY() defines the body of case `id`, at the end of its NAME.c, from the functions of NAME.cuh
+ * and the members given. */
 #ifdef STENCIL_HAVE_CUDA
 #define STENCIL_CASE_KERNELS(id) &stencil_case_kernels_##id
 #else
@@ -143,10 +147,10 @@ const stencil_case *stencil_case_find(const char *name); /* which is one of thei
 #define STENCIL_CASE(id, name, partners, traits, text) extern const stencil_case_body stencil_case_##id;
 #include "bench/cases/cases.def"
 #define STENCIL_CASE(id, name, partners, traits, text)                                                       \
-    stencil_case_ceiling_make stencil_case_ceiling_##id; /* not of every case */
+    stencil_case_ceiling_make stencil_case_ceiling_##id; /* defined for some cases only */
 #include "bench/cases/cases.def"
 
-/* Adds an array of `count` elements, zeroed, and writes its address into the arguments at pointer_at. */
+/* Adds a zeroed array to a problem and stores its address in the problem's arguments at pointer_at. */
 stencil_status stencil_case_add_array(stencil_case_problem *problem, const stencil_case_array *array);
 #define CASE_ADD_ARRAY(problem, id, member, what, elements)                                                  \
     stencil_case_add_array(problem,                                                                          \
@@ -155,26 +159,27 @@ stencil_status stencil_case_add_array(stencil_case_problem *problem, const stenc
                                                  .pointer_at = offsetof(id##_arguments, member),             \
                                                  .count = (elements),                                        \
                                                  .element_bytes = sizeof *((id##_arguments *)NULL)->member})
-/* Returns the values that the result added as `name` has to have; the problem owns them. */
+/* Returns the expected values of the RESULT array `name`; the problem owns them. */
 void *stencil_case_expected(const stencil_case_problem *problem, const char *name);
 
-/* Numbers that follow from the state alone: 64 bits; 0 <= x < 1 (G. Steele et al., "Fast splittable
+/* Pseudorandom numbers of 64 bits, and reals 0 <= x < 1, by SplitMix64 (G. Steele et al., "Fast splittable
  * pseudorandom number generators", 2014). */
 uint64_t stencil_case_random(uint64_t *state);
 double stencil_case_random_real(uint64_t *state);
 
-/* BAD_DATA: the case has no problem of size n. Nothing is made. */
+/* Checks that a case has a problem of size n. Errors: BAD_DATA. */
 stencil_status stencil_case_check_size(const stencil_case *of, int64_t n);
 
-/* Makes a problem of size n, and has the plain version solve it. BAD_DATA: the case has no such size. */
+/* Makes a problem of size n and its expected results. Errors: BAD_DATA when the case has no such size. */
 stencil_status stencil_case_make(stencil_case_problem *problem, const stencil_case *of, int64_t n,
                                  int64_t repeats);
 void stencil_case_destroy(stencil_case_problem *problem);
 
-/* Spoils all host arrays but the inputs, so that nothing of an earlier run is taken for a result. */
+/* Overwrites all host arrays except inputs, so that old values do not pass for results. */
 void stencil_case_spoil(const stencil_case_problem *problem);
-/* INTERNAL where a result on the host is not what it has to be: the first element that differs, and who made
- * it. And where it is not within the bound of error, of a case that has one. */
+/* Compares a problem's host results with the expected ones; stencil_case_check_bound() allows the case's
+ * error bound. Errors: INTERNAL, naming the first element that differs and `by`, the program that computed
+ * it. */
 stencil_status stencil_case_check(const stencil_case_problem *problem, const char *by);
 stencil_status stencil_case_check_bound(const stencil_case_problem *problem, const char *by);
 

@@ -1,4 +1,4 @@
-/* The solver on a CPU: two threads are the streams. And the data of both sides. */
+/* The quadratic solver on a CPU, with two threads as streams, and the data of the CPU and GPU solvers. */
 #include "bench/cases/quadratic.h"
 
 #include <omp.h>
@@ -70,16 +70,16 @@ stencil_status quadratic_add(stencil_bench *b, const quadratic_ordered *o, stenc
                              .axis = {{"elements", QUADRATIC_ELEMENTS}}, .count = count);
 }
 
-/* Ways in which the threads meet: a parallel region ends and the next one begins; at OpenMP's barrier; or
- * one waits for what the other has told, as a stream does for an event. */
+/* Ways to synchronise two CPU threads: the end of a parallel region; OpenMP's barrier; a flag that one thread
+ * sets and the other waits for, like a CUDA event. */
 enum { FORK_AND_JOIN, OPENMP_BARRIER, EVENT, ORDERS };
 static const char *const order_names[] = {"fork and join", "omp barrier", "event, threads wait"};
 static const double timeout_s = 10;
 
 enum { THREADS = QUADRATIC_STREAMS };
 
-/* Makes a thread's operations before it meets the other one for the first, second or third time in a round.
- * An operation is a constant of its loop. */
+/* Runs a thread's operations of one stretch of an iteration, up to the next synchronisation with the other
+ * thread. Each operation is a compile-time constant of its loop. */
 static void make_stretch(const quadratic_ordered *o, int thread, int stretch) {
 #define EACH(operation)                                                                                      \
     case operation:                                                                                          \
@@ -104,12 +104,13 @@ static void make_stretch(const quadratic_ordered *o, int thread, int stretch) {
 #undef EACH
 }
 
-/* Behind a stretch the one that goes on with the other's results waits for it. false: in vain. */
+/* Synchronises the threads after a stretch: the thread that needs the other's results waits for them. Returns
+ * false when the wait timed out. */
 static bool meet(const quadratic_ordered *o, int thread, int stretch) {
     const int teller = quadratic_teller[stretch];
-    const stencil_barrier_state *team = o->own; /* flags: how many events a thread has told */
+    const stencil_barrier_state *team = o->own; /* flags count a thread's events */
     uint32_t *const flag = stencil_barrier_flag(team, (uint32_t)teller);
-    uint32_t *const seen = &stencil_barrier_epoch(team)[teller]; /* of the one that waits */
+    uint32_t *const seen = &stencil_barrier_epoch(team)[teller]; /* the waiting thread's count */
     if (o->how == OPENMP_BARRIER) {
 #pragma omp barrier
         return true;

@@ -1,4 +1,4 @@
-/* The solver on a GPU: two streams, and every way to let them meet. */
+/* The quadratic solver on a GPU: two streams, and each way to synchronise them. */
 #include "bench/cases/quadratic.h"
 #include "bench/device.h"
 
@@ -13,13 +13,13 @@ __global__ void __launch_bounds__(THREADS) each(const float *x, const float *y, 
         to[i] = quadratic_operate(What, x[i], y[i], factor);
 }
 
-/* Ways in which streams meet: the host waits for both, for the device, or for an event of each; the
- * streams wait for such events; or a graph holds these waits. */
+/* Ways to synchronise two streams: the host waits for both streams, for the device, or for an event of each
+ * stream; the streams wait for events; or a CUDA graph contains the event waits. */
 enum order { STREAMS, DEVICE, EVENTS, STREAM_WAITS, GRAPH, ORDERS };
 const char *const order_names[] = {"stream", "device", "event", "event, streams wait", "graph"};
 
-/* `to` goes on when all that `from` was given is done. Where the host waits and `both` have something to do,
- * for both. */
+/* Makes stream `to` continue only after all work enqueued in stream `from`. Where the host waits and both
+ * streams have work (`both`), it waits for both. */
 stencil_status meet(const stencil_device &from, const stencil_device &to, order how, bool both) {
     switch (how) {
     case STREAMS:
@@ -48,7 +48,7 @@ stencil_status meet(const stencil_device &from, const stencil_device &to, order 
 void (*const kernels[])(const float *, const float *, float, float *) = {
     each<PRODUCT>, each<PRODUCT_TIMES>, each<SUM>, each<ROOT>, each<DIFFERENCE>, each<QUOTIENT_TIMES>};
 
-/* Queues a round. Only one stream has something to do behind the stretch in between. */
+/* Enqueues an iteration. After the middle stretch only one stream has work. */
 stencil_status make_round(const quadratic_solver &s, order how) {
     const stencil_device *const stream = s.device;
     const quadratic_step *o = quadratic_round, *const end = o + QUADRATIC_OPERATIONS;
@@ -62,14 +62,14 @@ stencil_status make_round(const quadratic_solver &s, order how) {
     return STENCIL_OK;
 }
 
-/* One round, in the stream of `plus` and a branch of it. */
+/* Enqueues one iteration for graph capture: in the `plus` stream, with the `minus` stream as a branch. */
 stencil_status queue(const void *what) {
     const quadratic_solver &s = *static_cast<const quadratic_solver *>(what);
     TRY(meet(s.device[QUADRATIC_PLUS], s.device[QUADRATIC_MINUS], STREAM_WAITS, false));
     return make_round(s, STREAM_WAITS);
 }
 
-/* So many rounds, and a wait for all of them. */
+/* Makes `rounds` iterations and waits for all of them. */
 stencil_status run(const quadratic_ordered *o, int64_t rounds, double *time_s) {
     const stencil_device *const stream = o->of->device;
     const double start_s = stencil_clock_s();

@@ -1,6 +1,6 @@
-/* A solver of quadratic equations on two streams (004, a tutorial on synchronising streams): eight
- * element-wise operations a round, four in each stream, which meet three times. Not a case of cases.def: its
- * phases are the streams' own, and no barrier of a grid keeps them in order. Internal to bench/.
+/* A solver of quadratic equations on two streams (004, a tutorial on synchronising streams): an iteration has
+ * eight element-wise operations, four in each stream; the streams synchronise three times. Not a case of
+ * cases.def, since streams, not grid barriers, order its phases. Internal to bench/.
  *
  * Of a x² + b x + c the array `b` holds -b, so that both solutions are (b ± sqrt(b² - 4 a c)) / 2 a. */
 #pragma once
@@ -42,12 +42,11 @@ STENCIL_ANYWHERE float quadratic_operate(quadratic_operation what, float x, floa
     return 0;
 }
 
-/* The streams, or threads, named after the solution that they end with; and the arrays, of which the first
- * two are these solutions. */
+/* The two streams, or CPU threads, named after the solution that they compute. */
 enum { QUADRATIC_MINUS, QUADRATIC_PLUS, QUADRATIC_STREAMS };
 enum { QUADRATIC_ROOT = QUADRATIC_STREAMS, QUADRATIC_A, QUADRATIC_B, QUADRATIC_C, QUADRATIC_ARRAYS };
 
-/* A round: eight operations, array `to` = x ∘ y, in stretches behind each of which the streams meet. */
+/* An iteration: eight operations, array `to` = x ∘ y, in stretches; the streams synchronise after each. */
 enum { QUADRATIC_OPERATIONS = 8, QUADRATIC_STRETCHES = 3 };
 typedef struct quadratic_step {
     int stretch, stream;
@@ -57,31 +56,29 @@ typedef struct quadratic_step {
     int to;
 } quadratic_step;
 extern const quadratic_step quadratic_round[QUADRATIC_OPERATIONS];
-/* The stream that the other one waits for behind each stretch, since it goes on with its results. */
+/* For each stretch, the stream whose results the other stream waits for at its end. */
 extern const int quadratic_teller[QUADRATIC_STRETCHES];
 
-/* Equations with two real solutions each, 1 <= a, -b, -c < 2. */
+/* Quadratic equations with two real solutions each: 1 <= a, -b, -c < 2. */
 typedef struct quadratic_solver {
-    const struct stencil_device
-        *device; /* [QUADRATIC_STREAMS], of one GPU, which has the arrays; NULL: the host has */
+    const struct stencil_device *device; /* [QUADRATIC_STREAMS]: streams of one GPU; NULL: CPU threads */
     float *array[QUADRATIC_ARRAYS];
-    float *solution[QUADRATIC_STREAMS], *expected[QUADRATIC_STREAMS]; /* on the host: found; right */
+    float *solution[QUADRATIC_STREAMS], *expected[QUADRATIC_STREAMS]; /* host arrays */
 } quadratic_solver;
 
-/* A row: how the streams meet. Its run makes so many rounds. */
+/* A benchmark row: a way to synchronise the streams, and a function that makes a number of iterations. */
 typedef struct quadratic_ordered {
     quadratic_solver *of;
     int how;
     const char *name;
-    void *own; /* of the side that runs it */
+    void *own; /* private data of the CPU or GPU code */
     stencil_status (*run)(const struct quadratic_ordered *ordered, int64_t rounds, double *time_s);
 } quadratic_ordered;
 
-/* Until the benchmark ends; the member `device` is the caller's to fill in. */
+/* Makes a solver that lasts until the benchmark ends; the caller sets its member `device` before. */
 stencil_status quadratic_create(stencil_bench *b, quadratic_solver *solver);
-/* Adds the row, for a sampler of quadratic_ordered that is given `count` rounds, or as many as calibration
- * finds. Verified: INTERNAL where after one round from spoiled arrays a solution is not, bit by bit, what it
- * has to be. */
+/* Adds a benchmark row with `count` iterations per sample, or as many as calibration finds. Its verification
+ * fails with INTERNAL when a solution after one iteration differs from the expected one in any bit. */
 stencil_status quadratic_add(stencil_bench *b, const quadratic_ordered *ordered,
                              stencil_bench_case_sampler sample, int64_t count);
 

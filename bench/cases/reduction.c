@@ -4,9 +4,9 @@
 
 #include "bench/cases/problem.h"
 
-/* Limits of pieces: they are as short as they can be while there are few of them, then longer, as long as
- * FEW blocks add up a piece each; then there are more of them, so that a larger GPU, or several, have enough
- * to share; and no more than one block adds up the sums of in no time. */
+/* Limits of pieces as n grows: pieces of minimal length up to FEW pieces, then longer pieces up to LONG
+ * values, then more pieces, for larger GPUs or several, up to MANY, whose sums one block adds in little time.
+ */
 enum { FEW = 256, LONG = 4 * REDUCTION_PIECE, MANY = 16384 };
 
 static int64_t divide_up(int64_t count, int64_t by) {
@@ -42,7 +42,7 @@ static int64_t groups(const void *arguments, int64_t phase) {
     return phase == 0 ? ((const reduction_arguments *)arguments)->pieces : 1;
 }
 
-/* The sum of a piece, by what it says in reduction.cuh: values in order, each to its sum. */
+/* Returns the sum of a piece in the order of additions that reduction.cuh defines. */
 static double add(const double *value, int64_t count) {
     double sum[2 * reduction_lanes] = {0};
     for (int64_t i = 0; i < count; i++)
@@ -55,7 +55,7 @@ static double add(const double *value, int64_t count) {
     return sum[0];
 }
 
-/* Adds up the pieces, and then their sums, for which it overwrites the array that the phases use. */
+/* Computes the expected sum: adds up pieces, then their sums, in the scratch array of the phases. */
 static void plain(const stencil_case_problem *p) {
     const reduction_arguments *r = (const reduction_arguments *)p->arguments;
     double *expected = stencil_case_expected(p, "sum"), *sums = (double *)r->sums;
@@ -69,7 +69,7 @@ static void plain(const stencil_case_problem *p) {
 static bool agrees(const stencil_case_problem *p) {
     const reduction_arguments *r = (const reduction_arguments *)p->arguments;
     const double *expected = stencil_case_expected(p, "sum"), n = (double)p->n;
-    return fabs(*r->sum - *expected) <= 2 * (n / 256 + 64) * 0x1p-53 * (n / 2); /* NaN: false */
+    return fabs(*r->sum - *expected) <= 2 * (n / 256 + 64) * 0x1p-53 * (n / 2); /* false for NaN */
 }
 
 STENCIL_CASE_BODY(reduction, .size = {{1 << 10, 1 << 22, 16}, {1 << 10, 1 << 30, 8}}, .make = make,

@@ -7,16 +7,16 @@
  * values of them apart, each in ascending order from 0; its sum is first + second.
  * 2. The sum of a piece is s_0 of: s_t += s_(t+128) for t < 128, then 64, …, 1.
  * 3. Phase 1 makes the sum of the pieces' sums as one piece; that of a single one is its own.
- * Zeros behind the last value, however many, change nothing: no partial sum is ever -0.
+ * Padding with any number of zeros does not change the sum: no partial sum is ever -0.
  *
  * Every part has a share of the pieces that follow each other, makes their sums and, once it has those of all
  * others, their sum: all parts have it in the end.
  *
- * SPREAD: who makes the sum of a piece stores it into the memory of every part. One barrier, two phases.
- * TREE: neighbours in a tree hand over what sums they have: in round s = 0, 1, … part p, an odd multiple of
- * 2^s, to p - 2^s; part 0 adds up, and the sum goes the same way back.
- * OWN: who makes a sum stores it at home; the host moves it, and makes the phases one by one.
- * ALONE: there is one part, and a single piece takes a single phase. */
+ * SPREAD: each piece's sum is stored into the memory of every part. One barrier, two phases.
+ * TREE: in level s = 0, 1, … of a tree, part p, an odd multiple of 2^s, copies its sums to part p - 2^s; part
+ * 0 adds them up, and the total is copied back down the tree.
+ * OWN: each piece's sum is stored in the part's memory; the host copies sums and launches each phase.
+ * ALONE: there is one part; a single piece takes a single phase. */
 #pragma once
 
 #include "bench/cases/case.h"
@@ -24,13 +24,13 @@
 enum {
     reduction_lanes = 256,
     reduction_shared_bytes = reduction_lanes * (int)sizeof(double),
-    reduction_resident = 4, /* with fewer registers the compiler waits between the loads of a lane */
-    REDUCTION_PAIRS = reduction_lanes,     /* that the lanes add at once, one each */
-    REDUCTION_PIECE = 8 * REDUCTION_PAIRS, /* values of a piece, a multiple of it */
-    REDUCTION_UNDER_WAY = 8                /* loads of a lane */
+    reduction_resident = 4, /* blocks per multiprocessor: with more, too few registers to overlap loads */
+    REDUCTION_PAIRS = reduction_lanes,     /* pairs of values that a block adds at once, one per lane */
+    REDUCTION_PIECE = 8 * REDUCTION_PAIRS, /* the number of values of a piece is a multiple of this */
+    REDUCTION_UNDER_WAY = 8                /* loads that a lane has in flight */
 };
 
-/* Read in one access. */
+/* Two values that are read in one memory access. */
 typedef struct reduction_pair {
     double first, second;
 } __attribute__((aligned(16))) reduction_pair;
@@ -38,13 +38,13 @@ typedef struct reduction_pair {
 typedef enum reduction_way { REDUCTION_ALONE, REDUCTION_SPREAD, REDUCTION_TREE, REDUCTION_OWN } reduction_way;
 
 typedef struct reduction_arguments {
-    int64_t pieces, piece_pairs;  /* of all parts: how many there are, and the pairs of each */
-    int64_t first, own;           /* this part's: pieces */
+    int64_t pieces, piece_pairs;  /* number of pieces of all parts, and number of pairs of a piece */
+    int64_t first, own;           /* this part's first piece, and number of this part's pieces */
     const reduction_pair *values; /* [own * piece_pairs] */
-    reduction_pair *sums;         /* [reduction_sums_pairs()] of all pieces, of an odd number a zero behind */
-    double *sum;                  /* [1] */
+    reduction_pair *sums;         /* [reduction_sums_pairs()]: sums of all pieces, padded with 0 */
+    double *sum;                  /* [1]: the result */
     uint8_t part, parts, way;
-    reduction_pair *sums_of[STENCIL_PARTS_MAX]; /* each part's `sums`, and behind them its `sum`; not ALONE */
+    reduction_pair *sums_of[STENCIL_PARTS_MAX]; /* `sums` of each part, followed by `sum`; unused if ALONE */
 } reduction_arguments;
 
 STENCIL_ANYWHERE int64_t reduction_sums_pairs(const reduction_arguments *r) {
@@ -62,20 +62,21 @@ STENCIL_ANYWHERE int64_t reduction_phases(const reduction_arguments *r) {
     return r->way == REDUCTION_ALONE && r->pieces <= 1 ? 1 : 2 + 2 * reduction_rounds(r);
 }
 
-/* Tell whether a part is the upper end of an edge in round s of the tree, and whether it is the lower end. */
+/* reduction_has_child() tells whether a part is the parent in level s of the tree of parts; the next function
+ * tells whether it is the child. */
 STENCIL_ANYWHERE bool reduction_has_child(const reduction_arguments *r, int s) {
     return r->part % (2 << s) == 0 && r->part + (1 << s) < r->parts;
 }
 STENCIL_ANYWHERE bool reduction_has_parent(const reduction_arguments *r, int s) {
     return r->part % (2 << s) == 1 << s;
 }
-/* Behind the last piece of those that part has after rounds 0 … s - 1. */
+/* Returns the index after the last piece whose sum a part has after tree levels 0 … s - 1. */
 STENCIL_ANYWHERE int64_t reduction_gathered(const reduction_arguments *r, int s) {
     const int end = r->part + (1 << s);
     return stencil_share(r->pieces, r->parts, end < r->parts ? end : r->parts);
 }
 
-/* On a GPU past L1: nobody reads it again, and where its lines push out each other loads wait for room. */
+/* Reads a pair; on a GPU without allocating in L1, since values are read once and evictions delay loads. */
 STENCIL_ANYWHERE reduction_pair reduction_read(const reduction_pair *from) {
 #ifdef __CUDA_ARCH__
     reduction_pair pair;
@@ -89,7 +90,7 @@ STENCIL_ANYWHERE reduction_pair reduction_read(const reduction_pair *from) {
 #endif
 }
 
-/* s_0 of step 2, of the s_t in shared[t], into shared[0]. On a GPU the last steps are those of a warp. */
+/* Adds shared[t] of all lanes t into shared[0], by a tree; on a GPU one warp runs the last levels. */
 STENCIL_ANYWHERE void reduction_combine(double *shared) {
 #ifdef __CUDA_ARCH__
     enum { WARP = 32 };
@@ -114,8 +115,8 @@ STENCIL_ANYWHERE void reduction_combine(double *shared) {
 #endif
 }
 
-/* The sum of a piece of `pairs` in shared[0]: lane 0 has made it. Several loads of a lane are under way at
- * once. */
+/* Sums a piece of `pairs` pairs of values into shared[0], which lane 0 writes; a lane has several loads in
+ * flight. */
 STENCIL_ANYWHERE void reduction_add(const reduction_pair *piece, int64_t pairs, double *shared) {
     CASE_SYNC();
     CASE_LANES(t, reduction_lanes) {
@@ -133,7 +134,7 @@ STENCIL_ANYWHERE void reduction_add(const reduction_pair *piece, int64_t pairs, 
     reduction_combine(shared);
 }
 
-/* Phase 0. */
+/* Phase 0: sums a part's own pieces. */
 STENCIL_ANYWHERE void reduction_own(const reduction_arguments *r, stencil_case_block block) {
     double *shared = (double *)block.shared, *sums = (double *)r->sums;
     double *to = reduction_phases(r) > 1 ? sums : r->sum;
@@ -152,7 +153,8 @@ STENCIL_ANYWHERE void reduction_own(const reduction_arguments *r, stencil_case_b
     }
 }
 
-/* Round s, by one block: sums go up; the sum comes down. */
+/* Copies a part's sums of pieces to the part's parent in level s of the tree of parts; reduction_down()
+ * copies the total from parent to child. One block runs either. */
 STENCIL_ANYWHERE void reduction_up(const reduction_arguments *r, int s) {
     const double *from = (const double *)r->sums;
     if (!reduction_has_parent(r, s))

@@ -4,8 +4,8 @@
  * points follow from them by equations 4 and 5 (solver/plan/model.h), and are measured, too. Not a case of
  * cases.def: all of it happens in one block.
  *
- * The values are small integers, so every order of additions is exact; each sum has its number added to it,
- * so a result of the one before shows. */
+ * The values are small integers, so every order of additions is exact; the index of each sum is added to it,
+ * so that a stale result shows. */
 #include <stdio.h>
 
 #include "bench/benchmarks/sm.cuh"
@@ -17,7 +17,7 @@ namespace {
 
 enum { LANES = 32, VALUES_MAX = 4096, SUMS = 256, CHECKED_SUMS = 64, SYNCS = 5 };
 
-/* Five steps, s += s of the lane 16, 8, … 1 further on: lane 0 has the sum. */
+/* Adds up a warp's values by shuffles in five steps, s += s of lane + 16, 8, … 1; lane 0 gets the sum. */
 __device__ __forceinline__ double add_lanes(const tile<LANES> &warp, double sum) {
 #pragma unroll
     for (unsigned step = LANES / 2; step > 0; step /= 2)
@@ -25,7 +25,7 @@ __device__ __forceinline__ double add_lanes(const tile<LANES> &warp, double sum)
     return sum;
 }
 
-/* One double from lane to lane, as in each of these steps. */
+/* One shuffle of a double between the lanes of a warp. */
 struct shuffle : sm_operation {
     tile<LANES> warp;
     double value = threadIdx.x;
@@ -41,8 +41,8 @@ struct shuffle : sm_operation {
     }
 };
 
-/* Thread 0 has the sum: its own; its warp's by shuffles; or, as in 000 (Fig. 12), every thread leaves what it
- * has added up, behind a barrier the first warp adds that up, and another barrier lets the next sum begin. */
+/* A sum in thread 0 by one thread, by a warp with shuffles, or by a block, as in 000 (Fig. 12): threads store
+ * partial sums, the first warp adds them after a barrier, and a second barrier ends the sum. */
 template <int Threads, bool Each> struct sum_in_shared : sm_operation {
     const double *data;
     double *partial;
@@ -58,7 +58,8 @@ template <int Threads, bool Each> struct sum_in_shared : sm_operation {
         data = values;
         partial = partials;
     }
-    /* Nothing is added up before the sum before is known: some of its bits, under a mask which is 0. */
+    /* Returns the start value of a sum (its index in thread 0, else 0), made dependent on the previous sum.
+     */
     __device__ double begin() const {
         return __hiloint2double(
             __double2hiint(threadIdx.x == 0 ? number : 0) | (__double2hiint(result) & nothing), 0);
@@ -102,7 +103,7 @@ template <int Threads, bool Each> struct sum_in_shared : sm_operation {
     }
 };
 
-/* Threads that share the work, and the kernels by which their sum is timed and checked. */
+/* A number of threads that share a sum, and the kernels that time and check the sum. */
 struct sharer {
     const char *name;
     int threads;
@@ -116,8 +117,8 @@ enum { SHARERS = 3 };
 const sharer sharers[SHARERS] = {sharer_of<1>("1 thread"), sharer_of<LANES>("1 warp"),
                                  sharer_of<STENCIL_BLOCK_THREADS_MAX>("1024 threads")};
 
-/* Rows of Table 3, and what a synchronisation of Table 4 takes: latencies, and behind them the throughput of
- * those that share the work. */
+/* Benchmark rows for Tables 3 and 4: latencies of a load, a shuffle and a barrier, followed by the throughput
+ * for each number of threads. */
 enum { LOAD, SHUFFLE, BARRIER, LATENCIES };
 const struct {
     const char *name;
@@ -148,8 +149,8 @@ stencil_status add_measured(stencil_bench *b, const sm_timing *timing) {
     return stencil_bench_take(b);
 }
 
-/* Cycles and bytes per cycle of those that share; each waits as often as those with fewer threads, and five
- * times more. `measured`: rows of add_measured(). */
+/* Sets latency, throughput and synchronisation of a thread, a warp and a block: a warp synchronises by SYNCS
+ * shuffles, a block by SYNCS barriers in addition. `measured`: rows of add_measured(). */
 void find_workers(const stencil_bench_row *measured, stencil_little workers[SHARERS]) {
     const double sync[SHARERS] = {0, SYNCS * measured[SHUFFLE].statistics.median,
                                   SYNCS * measured[BARRIER].statistics.median};

@@ -4,8 +4,8 @@
 
 enum { LETTERS = 4, PERIOD = 3, MUTATION_ONE_IN = 16 };
 
-/* The first sequence: random letters, the middle third of them repetitive. The second: what the first has
- * from an eighth on, with one letter in 16 another one, left out or doubled; then random ones. */
+/* Fills sequence a with random letters, repetitive in the middle third, and b with a copy of a from its first
+ * eighth on, one letter in 16 changed, left out or doubled, then random letters. */
 static void fill(uint8_t *a, int64_t rows, uint8_t *b, int64_t columns) {
     uint64_t state = 5;
     for (int64_t i = 0; i < rows; i++) {
@@ -41,7 +41,7 @@ static stencil_status make(stencil_case_problem *p) {
     return STENCIL_OK;
 }
 
-/* Row by row, with a row of h and f, in the arrays that tiles hand theirs on in. */
+/* Computes the alignment row by row, with h and f of one row in the arrays bottom_h and bottom_f. */
 static void plain(const stencil_case_problem *p) {
     const smith_waterman_arguments *w = (const smith_waterman_arguments *)p->arguments;
     smith_waterman_best *best = stencil_case_expected(p, "best");

@@ -19,45 +19,45 @@
 enum {
     smith_waterman_lanes = 128,
     smith_waterman_resident = 0,
-    SW_TILE = smith_waterman_lanes, /* rows and columns */
+    SW_TILE = smith_waterman_lanes, /* rows, and columns, of a tile */
     SW_SAME = 2,
     SW_OTHER = -1,
     SW_OPEN = 3,
     SW_EXTEND = 1,
-    SW_NONE = -1000000000 /* worse than anything that comes up */
+    SW_NONE = -1000000000 /* a score below all scores that can occur */
 };
 
-/* The origin of a cell's h, and flags that tell whether its e and its f go on with a gap. */
+/* Where a cell's h comes from, and flags that are set when its e or f extends a gap. */
 enum { SW_STOP, SW_DIAGONAL, SW_E, SW_F, SW_E_GOES_ON = 4, SW_F_GOES_ON = 8 };
 
-/* A cell, as number i * columns + j. */
+/* A score and its cell, as index i * columns + j. */
 typedef struct smith_waterman_best {
     int64_t score, at;
 } smith_waterman_best;
 
 typedef struct smith_waterman_arguments {
-    int64_t rows, columns;           /* letters of a, of b */
-    int64_t tile_rows, tile_columns; /* of tiles */
+    int64_t rows, columns;           /* number of letters of a, of b */
+    int64_t tile_rows, tile_columns; /* number of tiles vertically, horizontally */
     const uint8_t *a, *b;
-    int32_t *bottom_h, *bottom_f;  /* [columns] of the tile that was made last in this column */
-    int32_t *right_h, *right_e;    /* [tile_columns][rows] of the last column of tiles */
-    smith_waterman_best *row_best; /* [tile_columns][tile_rows] of a row of tiles up to this one */
-    smith_waterman_best *best;     /* [1] */
-    uint8_t *from;                 /* [rows][columns] */
+    int32_t *bottom_h, *bottom_f;  /* [columns]: last row of the latest tile of each column */
+    int32_t *right_h, *right_e;    /* [tile_columns][rows]: last cell column of each tile */
+    smith_waterman_best *row_best; /* [tile_columns][tile_rows]: best in a row of tiles so far */
+    smith_waterman_best *best;     /* [1]: best score of all cells */
+    uint8_t *from;                 /* [rows][columns]: origin of each cell's h, e and f */
 } smith_waterman_arguments;
 
 typedef struct smith_waterman_shared {
-    int32_t h[3][SW_TILE], f[2][SW_TILE];   /* of the lanes in the last steps, by step % 3, % 2 */
-    int32_t e[SW_TILE];                     /* of each lane's last cell */
-    int32_t left[SW_TILE + 1];              /* h in the column before, from the row before on */
-    int32_t top_h[SW_TILE], top_f[SW_TILE]; /* in the row before */
-    smith_waterman_best best[SW_TILE];      /* of each lane */
+    int32_t h[3][SW_TILE], f[2][SW_TILE];   /* each lane's h, f in recent steps, by step % 3, step % 2 */
+    int32_t e[SW_TILE];                     /* e of each lane's latest cell */
+    int32_t left[SW_TILE + 1];              /* h left of the tile, from the row above on */
+    int32_t top_h[SW_TILE], top_f[SW_TILE]; /* h and f of the row above the tile */
+    smith_waterman_best best[SW_TILE];      /* best cell of each lane */
     uint8_t a[SW_TILE], b[SW_TILE], from[SW_TILE][SW_TILE];
 } smith_waterman_shared;
 
 enum { smith_waterman_shared_bytes = sizeof(smith_waterman_shared) };
 
-/* A tile: its place among tiles, its first cell, and how many cells it has. */
+/* A tile: its indices among tiles, its first cell, and its numbers of rows and columns. */
 typedef struct smith_waterman_tile {
     int64_t i, j, row, column, rows, columns;
 } smith_waterman_tile;
@@ -74,7 +74,7 @@ STENCIL_ANYWHERE smith_waterman_best sw_better(smith_waterman_best x, smith_wate
 STENCIL_ANYWHERE void sw_open_tile(const smith_waterman_arguments *w, const smith_waterman_tile *tile,
                                    smith_waterman_shared *s) {
     const smith_waterman_best none = {0, 0};
-    const int64_t before = (tile->j - 1) * w->rows + tile->row; /* in the columns of tiles on the left */
+    const int64_t before = (tile->j - 1) * w->rows + tile->row; /* index into right_h and right_e */
     CASE_SYNC();
     CASE_LANES(t, SW_TILE) {
         const bool row = t < tile->rows, column = t < tile->columns;
@@ -91,7 +91,7 @@ STENCIL_ANYWHERE void sw_open_tile(const smith_waterman_arguments *w, const smit
     CASE_SYNC();
 }
 
-/* Lane t's cell in column j, in step t + j. */
+/* Computes the cell in row t and column j of a tile, in step t + j, by lane t. */
 STENCIL_ANYWHERE void sw_make_cell(const smith_waterman_arguments *w, const smith_waterman_tile *tile,
                                    smith_waterman_shared *s, uint32_t t, uint32_t j) {
     const uint32_t step = t + j, last = (step + 2) % 3, before = (step + 1) % 3;
@@ -126,7 +126,7 @@ STENCIL_ANYWHERE void sw_make_cell(const smith_waterman_arguments *w, const smit
     }
 }
 
-/* The best cell of the row of tiles up to here; the last tile of a row, of the rows up to here. */
+/* Updates the best cell of a row of tiles with a tile's; in a row's last tile, also the best of all rows. */
 STENCIL_ANYWHERE void sw_hand_on_best(const smith_waterman_arguments *w, const smith_waterman_tile *tile,
                                       smith_waterman_shared *s) {
     for (uint32_t half = SW_TILE / 2; half > 0; half /= 2) {

@@ -3,9 +3,9 @@
  * steps, s_t += s_(t+16) for t < 16, then 8, … 1, through shared memory or by shuffles. Not a case of
  * cases.def: it has no phases, and its barriers are those of a warp.
  *
- * The values are integers that grow by one from sum to sum, so every order of additions is exact, and a value
- * of the sum before shows. A sum waits for the one before: what it begins with holds some bits of that result
- * under a mask, which is 0. */
+ * The values are integers that grow by one from sum to sum, so every order of additions is exact, and a stale
+ * value shows. Each sum depends on the previous result: its start value contains bits of that result under a
+ * mask, which is 0. */
 #include <stdio.h>
 
 #include "bench/benchmarks/sm.cuh"
@@ -16,7 +16,8 @@ namespace {
 
 enum { LANES = 32, UNROLLED = 4, CHECKED_SUMS = 512 };
 
-/* Nothing keeps lanes together; nor does what the compiler alone sees. */
+/* Groups of lanes without synchronisation: no_group does nothing, compiler_barrier only stops reordering by
+ * the compiler. */
 struct no_group {
     __device__ void sync() const {}
 };
@@ -26,7 +27,7 @@ struct compiler_barrier {
     }
 };
 
-/* Lane 0 adds up what all have left. */
+/* Serial method: lane 0 adds the values that all lanes have stored in shared memory. */
 struct serial {
     using number = double;
     whole_warp group;
@@ -71,20 +72,20 @@ template <class Group> struct by_shuffle {
     }
 };
 
-/* The instruction for it, which adds integers only. */
+/* The warp-reduction instruction (redux), which adds integers only. */
 struct redux {
     using number = uint32_t;
     __device__ uint32_t sum(double *, unsigned, uint32_t value) const {
 #if __CUDA_ARCH__ >= 800
         return __reduce_add_sync(~0u, value);
 #else
-        __trap(); /* not asked for: `capability` of its method */
+        __trap(); /* never launched: the method's `capability` is checked */
         return value;
 #endif
     }
 };
 
-/* Value with nothing added that is not there before `result` is. */
+/* Returns `value` unchanged, but dependent on `result`: adds bits of `result` under a mask that is 0. */
 __device__ __forceinline__ double after(double value, double result, int nothing) {
     return __hiloint2double(__double2hiint(value) | (__double2hiint(result) & nothing),
                             __double2loint(value));
@@ -93,13 +94,12 @@ __device__ __forceinline__ uint32_t after(uint32_t value, uint32_t result, int n
     return value | (result & (uint32_t)nothing);
 }
 
-/* Sums one behind the other, of which lane 0 has the right ones. Looked at: the last one (LAST), each
- * (EACH), or none: one method may be wrong. */
+/* Which of a sequence of sums lane 0 checks: the last, each, or none (for a method that may be wrong). */
 enum check { LAST, EACH, NEVER };
 template <class Method, check Looks> struct reduction : sm_operation {
     using number = typename Method::number;
     Method method;
-    double *word; /* [LANES] of the warp */
+    double *word; /* [LANES]: the warp's shared memory */
     unsigned lane = threadIdx.x % LANES, wrong_sums = 0;
     number value = (number)lane, result = 0, wanted = LANES * (LANES - 1) / 2;
     int nothing;
@@ -128,8 +128,8 @@ template <class Method, check Looks> struct reduction : sm_operation {
 struct method {
     const char *name;
     sm_kernel *timed, *checked;
-    int capability; /* that it takes */
-    bool right;     /* it has to be */
+    int capability; /* smallest compute capability */
+    bool right;     /* the method's sums must be correct */
 };
 
 template <class Method> method synchronised(const char *name, int capability) {
@@ -154,7 +154,7 @@ const method methods[] = {
     synchronised<redux>("redux, 32-bit integers", 80),
 };
 
-/* Adds a row with the number of wrong sums of a warp that runs as timed: nothing keeps its lanes together. */
+/* Adds a row with the number of wrong sums of a method that does not synchronise the lanes of a warp. */
 stencil_status state_wrong(stencil_bench *b, const sm_timing *timing, const method &m) {
     TRY_CUDA(cudaMemsetAsync(timing->device, 0, LANES * sizeof *timing->device, timing->gpu.stream));
     TRY(stencil_launch(timing->gpu, m.checked, 1, LANES,
