@@ -12,8 +12,8 @@ extern "C" {
 #endif
 
 enum { STENCIL_BENCH_SCHEMA_VERSION = 2, STENCIL_BENCH_SAMPLES_MAX = 100000 };
-/* Where the user gives no number of samples, a row has at most AUTO_MAX; its spread is judged from SETTLE
- * samples on. A row gets LEAST samples even after the time-out, within four time-outs. */
+/* A row has at most AUTO_MAX samples unless the user gives a number; its spread is judged from SETTLE samples
+ * on. A row gets LEAST samples even after the time-out, within four time-outs. */
 enum { STENCIL_BENCH_EDGES_MAX = 16, STENCIL_BENCH_NOTE_SIZE = 512 };
 enum { STENCIL_BENCH_AUTO_MAX = 101, STENCIL_BENCH_SETTLE = 7, STENCIL_BENCH_LEAST = 5 };
 

@@ -73,7 +73,7 @@ stencil_status stencil_field_choose(hid_t file, const char *path, const char *as
     if (!read && H5Aexists(file, "field") <= 0)
         return STENCIL_OK;
     fault = read ? find_fault(stated) : "it is no text";
-    /* In a file with /u, an attribute `field` that names no dataset may mean something else, unless a run
+    /* An attribute `field` that names no dataset may mean something else if the file has /u, unless a run
      * wrote it or it is mistyped. */
     const bool near = fault == NULL && !holds(file, stated) && find_near(file, stated, other),
                exists = fault != NULL && read && stated[0] != '\0' && holds(file, stated);

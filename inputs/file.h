@@ -85,8 +85,8 @@ stencil_status stencil_spec_read(hid_t file, const char *path, stencil_spec *spe
 stencil_status stencil_spec_write(hid_t file, const char *path, const stencil_spec *spec);
 stencil_status stencil_points_write(hid_t file, const char *path, const stencil_spec *spec);
 
-/* Where a name occurs: as an attribute of the root group, as an attribute of the field (the format defines
- * none), as an object in the root group, or as a dataset in /stencil. */
+/* Position of a name in a file: an attribute of the root group, an attribute of the field (the format defines
+ * none), an object in the root group, or a dataset in /stencil. */
 typedef enum stencil_name_place {
     STENCIL_ATTRIBUTE,
     STENCIL_FIELD_ATTRIBUTE,

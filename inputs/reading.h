@@ -54,8 +54,8 @@ typedef struct stencil_call {
 typedef stencil_status stencil_answerer(const stencil_call *call);
 _Noreturn void stencil_reading_serve(char **argv, stencil_answerer *const answerers[STENCIL_REQUEST_COUNT]);
 
-/* In the reading process: records what is being read, for the parent's message after a crash, and how many
- * bytes were read or written. No effect in other processes. */
+/* Record what the reading process is reading, for the parent's message after a crash, and how many bytes it
+ * has read or written. No effect in other processes. */
 void stencil_reading_at(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void stencil_reading_progress(size_t bytes);
 

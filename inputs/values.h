@@ -1,5 +1,5 @@
-/* How stored numbers become values, by the attributes of the conventions of netCDF ("Attribute Conventions"
- * of its User's Guide) and CF ("Packed data", "Missing data"). */
+/* Conversion of stored numbers to values, by the attributes of the conventions of netCDF ("Attribute
+ * Conventions" of its User's Guide) and CF ("Packed data", "Missing data"). */
 #pragma once
 
 #include <hdf5.h>

@@ -1,4 +1,4 @@
-/* What a thread uses to update cells: point sets that are known at compile time, so that loops over points
+/* Tools of a thread that updates cells: point sets that are known at compile time, so that loops over points
  * unroll into sequences of fma, and 16-byte accesses with the same names for float and double. */
 #pragma once
 

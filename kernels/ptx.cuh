@@ -31,8 +31,8 @@ __device__ __forceinline__ void end_block(int number) {
     asm volatile("{ .reg .pred p; setp.lt.s32 p, %0, 0;\n\t@p trap; }" ::"r"(number));
 }
 
-/* In a chain of programmatic dependent launches, lets the next launch set up its blocks, and waits until the
- * previous launch has ended and its writes are visible. In other launches it does nothing. */
+/* Lets the next launch of a chain of programmatic dependent launches set up its blocks, and waits until the
+ * previous launch has ended and its writes are visible. Does nothing in other launches. */
 __device__ __forceinline__ void await_launch_before() {
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;\n\tgriddepcontrol.wait;" ::: "memory");

@@ -9,7 +9,8 @@ extern "C" {
 
 extern const char *const stencil_sweep_names[]; /* NULL after the last name */
 
-/* How a kernel writes ghost cells of other parts; STORE also where ghost cells are copied between steps. */
+/* Way in which a kernel writes ghost cells of other parts. Kernels whose ghost cells are copied between steps
+ * have STORE, too. */
 typedef enum stencil_exchange_id {
     STENCIL_EXCHANGE_STORE, /* the sweep stores ghost cells into other parts' memory */
     STENCIL_EXCHANGE_LL,    /* ghost cells are sent after the sweep in words that contain their step; for

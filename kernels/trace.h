@@ -19,7 +19,7 @@ typedef enum stencil_mark {
     STENCIL_MARKS
 } stencil_mark;
 
-/* What a launch notes and leaves out; zeroed: nothing. */
+/* Moments that a launch notes, and parts of a step that it leaves out; zeroed: none of either. */
 typedef struct stencil_trace {
     int64_t *mark; /* [samples][participants][STENCIL_MARKS], ticks of the participant's clock: cycles of its
                       multiprocessor, ns on a CPU; NULL: nothing is noted */

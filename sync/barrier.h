@@ -31,7 +31,7 @@ typedef enum stencil_barrier_id {
     STENCIL_BARRIER_COUNT
 } stencil_barrier_id;
 
-/* What the host has to provide for a barrier, besides memory. */
+/* Resources that the host has to provide for a barrier, besides memory. */
 typedef enum stencil_barrier_needs {
     STENCIL_NEEDS_NOTHING,
     STENCIL_NEEDS_RESET,     /* a device reset after an alarm, since the driver keeps the barrier's word */

@@ -54,7 +54,7 @@ stencil_status stencil_grid_resident(const void *kernel, const stencil_grid *gri
  * new streams until they do. Errors: UNAVAILABLE when no streams were found that do. */
 stencil_status stencil_streams_make_coresident(cudaStream_t *const streams[], int count);
 
-/* What a barrier between blocks is made from. */
+/* Arguments from which a barrier between blocks is created. */
 typedef struct stencil_barrier_shape {
     const stencil_barrier_info *info;
     int parts;

@@ -103,8 +103,7 @@ typedef struct stencil_case_body {
     /* Bytes of memory traffic that a block has in flight, for a case whose runs mainly stream the problem's
      * bytes through memory. 0: run times of the case are not predicted. */
     double in_flight;
-    /* Whether block.shared keeps its contents from phase to phase; only persistent kernels can run such a
-     * case. */
+    /* block.shared keeps its contents from phase to phase; only persistent kernels can run such a case. */
     bool keeps;
     bool alike; /* all phases do the same work, so that run times are attributed per phase */
     /* Returns whether host results are within the error bound of any valid summation order; NULL: results

@@ -27,7 +27,7 @@ enum {
     SW_NONE = -1000000000 /* a score below all scores that can occur */
 };
 
-/* Where a cell's h comes from, and flags that are set when its e or f extends a gap. */
+/* Origin of a cell's h, and flags that are set when its e or f extends a gap. */
 enum { SW_STOP, SW_DIAGONAL, SW_E, SW_F, SW_E_GOES_ON = 4, SW_F_GOES_ON = 8 };
 
 /* A score and its cell, as index i * columns + j. */

@@ -111,7 +111,7 @@ STENCIL_CONSTANT stencil_pipeline_tiles stencil_pipeline_tiles_of(int64_t n, con
     return tiles;
 }
 
-/* How the tiles of a part are divided among blocks. If nine of ten blocks stay busy that way, each block
+/* Division of a part's tiles among blocks. If nine of ten blocks stay busy that way, each block
  * makes `whole` tiles, and the planes of each remaining tile are divided among `chunks` blocks, so that all
  * blocks make the same planes at about the same time. Otherwise (chunks 0) the planes of all tiles form one
  * sequence, of which each block has an equal share. */

@@ -103,7 +103,7 @@ template <class P, class T_, bool General, int Shape> struct resident_tile {
 
     using step_weights = step_weights_of<T, P::count, General>;
 
-    /* Where the rows that a warp reads and writes in a step lie in shared memory, in cells. */
+    /* Offsets in shared memory, in cells, of the rows that a warp reads and writes in a step. */
     struct ways {
         int own, next, over,
             under; /* the warp's outer rows: old and new; the rows above and below the warp */

@@ -8,7 +8,7 @@
  * is not in solver/machine/tuning/. */
 enum { STENCIL_STREAM_LONG = 16 };
 
-/* How long streams of a point set are made with partial sums. */
+/* Parameters of the partial sums that long streams of a point set are made with. */
 typedef struct stencil_stream_sums {
     int rows;    /* adjacent rows along y that a thread makes in 3D; 1 in 2D */
     int ahead;   /* rows (2D) or planes (3D) that are being loaded while one is added; 0: all streams use a

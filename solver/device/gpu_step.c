@@ -104,7 +104,7 @@ stencil_status stencil_gpu_launch(const stencil_gpu_part *gpu, stencil_kernel_ar
         .attrs = &attribute,
         .numAttrs = programmatic ? 1 : 0,
     };
-    /* in a persistent loop only the persistent kernel records time stamps, and no kernel launched here */
+    /* A single step that is launched within a persistent loop records no time stamps. */
     const bool traced = plan->barrier == STENCIL_BARRIER_none &&
                         (args->trace.without_compute ||
                          stencil_trace_sample(&args->trace, (pass->first + pass->steps) / plan->depth) >= 0);

@@ -39,7 +39,7 @@ void stencil_stores_note(stencil_stores_trial *trial, double step_s, bool looked
  */
 bool stencil_stores_chosen(const stencil_stores_trial *trial);
 
-/* How a CPU stored results: the number of threads that chose streaming stores at the end, and the time per
+/* Stores of results on a CPU: the number of threads that chose streaming stores at the end, and the time per
  * step of both ways in the best pass of the slowest thread; NaN if no trial was completed. */
 typedef struct stencil_store_report {
     int threads, streaming_threads;

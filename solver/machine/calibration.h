@@ -12,7 +12,7 @@ enum { STENCIL_GPUS_MAX = 16 };
  */
 typedef enum stencil_loop { STENCIL_LOOP_LAUNCHED, STENCIL_LOOP_PERSISTENT, STENCIL_LOOP_COUNT } stencil_loop;
 
-/* Where the arrays of a field are: in the GPU's L2 cache (the CPU's caches), or in memory. */
+/* Memory that holds the arrays of a field: the GPU's L2 cache (the CPU's caches), or device (main) memory. */
 typedef enum stencil_distance { STENCIL_NEAR, STENCIL_FAR, STENCIL_DISTANCES } stencil_distance;
 
 /* The part of a device that a field which is near fills: some of its blocks, or all that are resident at once

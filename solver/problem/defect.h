@@ -38,7 +38,7 @@ stencil_error_bound stencil_error_bound_of(const stencil_problem *problem, const
 /* A bound on the relative error from which on a field is no approximation of the solution any more. */
 #define STENCIL_UNSOLVED 0.1
 
-/* What is known of a relaxation before its first step. */
+/* Facts about a relaxation that are known before its first step. */
 typedef struct stencil_outlook {
     double first; /* what rtol will be relative to, see stencil_stop, but for rounding */
     double size; /* of the solution at least, in the root mean square: that of its part in the slowest mode */

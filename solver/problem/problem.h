@@ -107,7 +107,7 @@ typedef struct stencil_stop {
 /* Tells whether a run ends on its residual at all. */
 bool stencil_stop_has_criterion(const stencil_stop *stop);
 
-/* Whether a file's arrays are those that its recorded steps left, see origin.h. */
+/* Relation of a file's arrays to those that its recorded steps left, see origin.h. */
 typedef enum stencil_origin_arrays {
     STENCIL_ORIGIN_UNCHECKED, /* not checked, or the file records no steps */
     STENCIL_ORIGIN_SAME,

@@ -6,7 +6,7 @@ static stencil_pipeline_tile_shape tile_of(const stencil_problem *problem, bool 
                                     problem->precision == STENCIL_FLOAT64, general);
 }
 
-/* In 3D a step with a residual check is a pass of one step. */
+/* Returns the limits of passes in 3D, where a step with a residual check is a pass of its own. */
 static stencil_pass_limits limits(const stencil_problem *problem, bool general) {
     return (stencil_pass_limits){.depth = tile_of(problem, general).depth, .checked = 1, .narrowest = 1};
 }
