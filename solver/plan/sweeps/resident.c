@@ -5,7 +5,8 @@
 #include "solver/plan/sweeps/resident.h"
 
 static const resident_rank *rank_of(const stencil_problem *problem) {
-    return problem->rank == 2 ? &resident_rank_2d : &resident_rank_3d;
+    static const resident_rank *const ranks[] = {&resident_rank_2d, &resident_rank_3d};
+    return ranks[problem->rank - 2];
 }
 
 static subject subject_of(const stencil_plan *plan, const stencil_problem *problem,
