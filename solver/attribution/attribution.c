@@ -6,14 +6,12 @@
 #include "solver/attribution/trial.h"
 
 enum { ROUNDS = 5, TRIES = 3, STEPS_MIN = 16, STEPS_MAX = 8192, CHECKED_SAMPLES = 8 };
-/* Numbers of sampled steps in a batch: SAMPLES_MIN to SAMPLES_MAX, and at least steps / SPARSE_CPU on a CPU,
- * where time stamps cost little. A first batch of PROBE_STEPS steps with PROBE consecutive samples measures
- * the cost of time stamps. */
+/* Numbers of sampled steps in a batch: SAMPLES_MIN to SAMPLES_MAX, on a CPU at least steps / SPARSE_CPU. The
+ * cost of time stamps is measured first, by PROBE consecutive samples in a batch of PROBE_STEPS steps. */
 enum { SAMPLES_MAX = 512, SAMPLES_MIN = 4, SPARSE_CPU = 8, PROBE = 128, PROBE_STEPS = 512 };
 /* Distance between samples in a persistent kernel, where even the steps between samples take longer. */
 enum { KERNEL_EVERY = 9 };
-/* Fraction by which time stamps may lengthen a batch: goal and limit, below what the program promises, as
- * batch times vary. */
+/* Largest fractions by which time stamps may lengthen a batch: the goal, and the limit. */
 static const double cost_wanted = 0.005, cost_most = 0.01;
 
 /* Kinds of batches; each kind is timed once per round. */
@@ -22,8 +20,8 @@ typedef enum kind {
     WITHOUT_BARRIER,
     WITHOUT_COMPUTE,
     EMPTY,
-    EMPTY_FEW,      /* like EMPTY, with STEPS_MIN steps */
-    WITHOUT_COPIES, /* without halo copies made by the host */
+    EMPTY_FEW,      /* EMPTY with STEPS_MIN steps */
+    WITHOUT_COPIES, /* WHOLE without the halo copies of the host */
     CHECKED,
     TRACED,
     KINDS
@@ -33,16 +31,15 @@ typedef struct experiment {
     stencil_trial trial;
     int64_t steps, check_every;
     uint32_t every, samples; /* distance and number of samples in TRACED batches */
-    double noting_s, note_s; /* see stencil_attribution; while samples are chosen, noting_s is the largest
-                                value measured */
+    double noting_s, note_s; /* see stencil_attribution; noting_s: the largest value so far */
     stencil_timeline timeline[ROUNDS];
     int64_t count[KINDS]; /* number of steps in a batch of each kind */
     double time_s[KINDS][ROUNDS];
 } experiment;
 
 static bool is_timed(const experiment *e, kind k) {
-    return k != WITHOUT_COPIES || (e->trial.launches && e->trial.run->plan->halo == STENCIL_HALO_COPY &&
-                                   e->trial.run->plan->cut.parts > 1);
+    return k != WITHOUT_COPIES || (e->trial.launches && e->trial.run->on.plan->halo == STENCIL_HALO_COPY &&
+                                   e->trial.run->on.plan->cut.parts > 1);
 }
 
 static stencil_status time_kind(experiment *e, kind k, int round) {
@@ -69,9 +66,8 @@ static int64_t common(int64_t a, int64_t b) {
     return a;
 }
 
-/* Chooses which steps of a traced batch are sampled (at most `most`) and which are checked. The distance of
- * samples is coprime to those of checks and polls, so that samples contain checked and polled steps in
- * proportion; some steps are always checked. */
+/* Chooses which steps of a traced batch have time stamps (at most `most`) and which are checked. The distance
+ * of such steps is coprime to those of checks and polls, so that they include both in proportion. */
 static void set_samples(experiment *e, int64_t most) {
     e->check_every = stencil_smaller(stencil_trial_check_every(&e->trial), e->steps / 4);
     if (e->trial.launches) {
@@ -79,10 +75,10 @@ static void set_samples(experiment *e, int64_t most) {
         e->samples = (uint32_t)stencil_smaller(most, e->steps);
         return;
     }
-    const bool all = e->trial.run->cpu != NULL;
+    const bool all = e->trial.run->on.cpu != NULL;
     int64_t every = all ? ((e->steps + most - 1) / most) | 1 : KERNEL_EVERY;
     const int64_t noted = all ? e->steps / every : stencil_smaller(most, e->steps / every),
-                  polls = (e->trial.run->plan->poll_every + e->trial.depth - 1) / e->trial.depth;
+                  polls = (e->trial.run->on.plan->poll_every + e->trial.depth - 1) / e->trial.depth;
     e->check_every = stencil_smaller(e->check_every, (ROUNDS * noted + 7) / CHECKED_SAMPLES);
     while (common(every, e->check_every) > 1 || common(every, polls) > 1)
         every += 2;
@@ -91,8 +87,7 @@ static void set_samples(experiment *e, int64_t most) {
     e->samples = (uint32_t)(all ? fit : stencil_smaller(most, fit));
 }
 
-/* Returns the kind of batch that TRACED is compared with: with a launch per step, traced batches have no
- * checks. */
+/* Returns the kind of untraced batch that has checks where TRACED batches have them. */
 static kind untraced(const experiment *e) {
     return e->trial.launches ? WHOLE : CHECKED;
 }
@@ -112,10 +107,10 @@ static stencil_status measure_cost(experiment *e, double *cost) {
     return STENCIL_OK;
 }
 
-/* Chooses the number of samples so that time stamps cost little: first from the cost of consecutive samples,
- * then from the cost of the samples chosen. */
+/* Chooses the number of sampled steps so that time stamps cost little: first from the cost in consecutive
+ * steps, then from the cost in the steps chosen. */
 static stencil_status choose_samples(experiment *e) {
-    const int64_t steps = e->steps, sparse = e->trial.run->cpu != NULL ? steps / SPARSE_CPU : 0,
+    const int64_t steps = e->steps, sparse = e->trial.run->on.cpu != NULL ? steps / SPARSE_CPU : 0,
                   least = sparse > SAMPLES_MIN ? sparse : SAMPLES_MIN;
     double cost = INFINITY;
     e->steps = stencil_smaller(steps, PROBE_STEPS);
@@ -123,7 +118,7 @@ static stencil_status choose_samples(experiment *e) {
     e->samples = (uint32_t)stencil_smaller(e->steps, PROBE);
     TRY(measure_cost(e, &cost));
     e->note_s =
-        e->trial.run->plan->barrier != STENCIL_BARRIER_none ? stencil_timeline_note_s(&e->timeline[0]) : 0;
+        e->trial.run->on.plan->barrier != STENCIL_BARRIER_none ? stencil_timeline_note_s(&e->timeline[0]) : 0;
     const double step_s = e->time_s[untraced(e)][0] / (double)e->steps;
     e->steps = steps;
     for (int try = 0; try < TRIES && (try == 0 || cost > cost_most); try++) {
@@ -136,8 +131,7 @@ static stencil_status choose_samples(experiment *e) {
     return STENCIL_OK;
 }
 
-/* Chooses the number of steps so that all rounds take about `budget_s` seconds in total; the batches also
- * warm up code that is slow at first. */
+/* Chooses the number of steps so that all rounds take about `budget_s` seconds in total, after a warm-up. */
 static stencil_status choose_steps(experiment *e, double budget_s) {
     e->steps = STEPS_MIN;
     set_samples(e, SAMPLES_MAX);
@@ -160,38 +154,30 @@ static double quantile(const experiment *e, kind k, double place) {
     return time_s[(int)(place * (ROUNDS - 1))];
 }
 
-static double median(const experiment *e, kind k) {
-    return quantile(e, k, 0.5);
-}
-
-/* Returns the time of a batch without steps, extrapolated from batches with different numbers of empty steps.
- */
+/* Returns the time of a batch without steps, extrapolated from empty batches of two lengths. */
 static double launch_of(const experiment *e) {
     const double all_s = quantile(e, EMPTY, 0), few_s = quantile(e, EMPTY_FEW, 0);
     const double of_few = (double)e->count[EMPTY_FEW] / (double)e->count[EMPTY];
     return of_few < 1 ? fmin(fmax((few_s - of_few * all_s) / (1 - of_few), 0), all_s) : all_s;
 }
 
-/* Computes the model of Xiao and Feng from the quickest batch of each kind, as disturbances do not depend on
- * what is left out. */
+/* Computes the model of Xiao and Feng from the quickest batch of each kind. */
 static stencil_removal removal_of(const experiment *e) {
     const double total_s = quantile(e, WHOLE, 0), start_s = quantile(e, EMPTY, 0), steps = (double)e->steps;
     stencil_removal r = {.steps = e->steps, .total_s = total_s, .start_s = start_s, .launch_s = launch_of(e)};
     r.compute_s = fmax(quantile(e, WITHOUT_BARRIER, 0) - start_s, 0) / steps;
     r.barrier_s = fmax(quantile(e, WITHOUT_COMPUTE, 0) - start_s, 0) / steps;
     r.share = total_s > start_s ? steps * r.compute_s / (total_s - start_s) : NAN;
-    r.spread = (quantile(e, WHOLE, 0.75) - quantile(e, WHOLE, 0.25)) / (2 * median(e, WHOLE));
+    r.spread = (quantile(e, WHOLE, 0.75) - quantile(e, WHOLE, 0.25)) / (2 * quantile(e, WHOLE, 0.5));
     return r;
 }
 
-/* Adds the host's work between launches, which time stamps do not show: halo copies are part of the gaps
- * between launches, and checks are absent from traced batches, so both are measured by batches without them.
- */
+/* Adds the host's halo copies and checks between launches, measured by batches without either. */
 static void add_host(const experiment *e, stencil_inside *inside) {
-    const double steps = (double)e->steps, whole_s = median(e, WHOLE),
-                 checks_s = fmax(median(e, CHECKED) - whole_s, 0) / steps;
+    const double steps = (double)e->steps, whole_s = quantile(e, WHOLE, 0.5),
+                 checks_s = fmax(quantile(e, CHECKED, 0.5) - whole_s, 0) / steps;
     const double halo_s =
-        is_timed(e, WITHOUT_COPIES) ? fmax(whole_s - median(e, WITHOUT_COPIES), 0) / steps : 0;
+        is_timed(e, WITHOUT_COPIES) ? fmax(whole_s - quantile(e, WITHOUT_COPIES, 0.5), 0) / steps : 0;
     const double copies_s = fmin(halo_s, inside->launch_s);
     inside->launch_s -= copies_s;
     inside->halo_s += copies_s;
@@ -201,12 +187,13 @@ static void add_host(const experiment *e, stencil_inside *inside) {
 
 /* Analyses the time stamps of all traced batches as one timeline. */
 static stencil_status look_inside(experiment *e, stencil_attribution *a) {
-    const double steps = (double)e->steps, count = (double)e->count[TRACED], plain_s = median(e, untraced(e));
+    const double steps = (double)e->steps, count = (double)e->count[TRACED],
+                 plain_s = quantile(e, untraced(e), 0.5);
     TRY(stencil_timeline_join(e->timeline, ROUNDS, &a->timeline));
     stencil_timeline_take_off(&a->timeline, e->note_s);
     stencil_trial_weigh(&e->trial, &a->timeline);
     TRY(stencil_timeline_analyse(&a->timeline, &a->inside));
-    a->traced_s = median(e, TRACED) / count;
+    a->traced_s = quantile(e, TRACED, 0.5) / count;
     a->untraced_s = plain_s / steps;
     a->noted = (e->timeline[0].samples + e->trial.launches) / count;
     a->noting_s = fmax(quantile(e, TRACED, 0) / count - quantile(e, untraced(e), 0) / steps, 0) / a->noted;
@@ -235,7 +222,8 @@ stencil_status stencil_attribute(stencil_run *run, const stencil_observers *obse
     const stencil_status status = experiment_run(&e, budget_s, attribution);
     for (int round = 0; round < ROUNDS; round++)
         stencil_timeline_destroy(&e.timeline[round]);
-    attribution->timeline.neighbor_first = attribution->timeline.neighbor = NULL; /* borrowed from the run */
+    attribution->timeline.neighbor_first = attribution->timeline.neighbor =
+        NULL; /* the run owns both lists */
     if (status != STENCIL_OK)
         stencil_attribution_destroy(attribution);
     return status;

@@ -1,14 +1,12 @@
-/* Attribution of the time of a run to causes. The run's clock measures what precedes and follows the steps.
- * For the steps, batches are made after the run, whose results are discarded: batches that leave out parts of
- * a step (Xiao and Feng, IPDPS 2010, section 4), and batches in which the participants of the barrier record
- * time stamps. */
+/* Attribution of the time of a run to causes. The run's clock measures all but the steps. For the steps,
+ * batches are made after the run: some leave out parts of a step (Xiao and Feng, IPDPS 2010, section 4), in
+ * others the participants of the barrier record time stamps. */
 #pragma once
 
 #include "solver/attribution/timeline.h"
 #include "solver/run/run.h"
 
-/* Model T = t_O + M (t_C + t_S) of a batch of M steps, after Xiao and Feng; each time is that of the quickest
- * batch. */
+/* Model T = t_O + M (t_C + t_S) of a batch of M steps, after Xiao and Feng, from the quickest batches. */
 typedef struct stencil_removal {
     int64_t steps;    /* M, number of steps */
     double total_s;   /* T, time of the complete batch */
@@ -22,17 +20,16 @@ typedef struct stencil_removal {
 
 /* Seconds of a step, divided into launch, computation and barrier. */
 typedef struct stencil_step_times {
-    double launch_s, compute_s, barrier_s; /* NaN: there is no model */
+    double launch_s, compute_s, barrier_s; /* NaN: not predicted */
 } stencil_step_times;
 
-/* Time of a step divided into its parts. If a sweep makes passes of several steps, a step means a pass here
- * and in the members. */
+/* Time of a step by cause. Where a sweep makes passes of several steps, a step means a pass. */
 typedef struct stencil_attribution {
     int pass_steps; /* number of steps in a pass */
     stencil_removal removal;
     stencil_timeline timeline; /* timeline that `inside` was computed from */
     stencil_inside inside;
-    stencil_step_times model;    /* prediction, set by the caller; all NaN: there is none */
+    stencil_step_times model;    /* prediction, set by the caller; NaN: there is none */
     double covered;              /* fraction of a step's time that its time stamps account for, at most 1 */
     double traced_s, untraced_s; /* seconds per step of batches with and without time stamps */
     double noted;                /* fraction of the steps of traced batches that record time stamps */
@@ -40,9 +37,9 @@ typedef struct stencil_attribution {
     double note_s; /* part of noting_s that was subtracted from the interval between any two time stamps */
 } stencil_attribution;
 
-/* Attributes the time of a run whose steps are done and whose result was read; the cells of the run are
- * destroyed. Takes about `budget_s` seconds, longer if steps are long. Errors: INTERRUPTED by an observer;
- * BAD_DATA if the field does not stay finite; UNAVAILABLE if clocks cannot be compared; those of a batch. */
+/* Attributes the time of a run whose steps are done and whose result was read; destroys the cells of the run.
+ * Takes about `budget_s` seconds, longer if steps are long. Errors: INTERRUPTED by an observer; BAD_DATA if
+ * the field does not stay finite; UNAVAILABLE if clocks cannot be compared; those of a batch. */
 stencil_status stencil_attribute(stencil_run *run, const stencil_observers *observers, double budget_s,
                                  stencil_attribution *attribution);
 void stencil_attribution_destroy(stencil_attribution *attribution);
@@ -54,7 +51,7 @@ stencil_status stencil_attribution_record(stencil_run *run, const stencil_observ
 
 /* Categories that the wall-clock time of a run is divided into. */
 typedef enum stencil_time_row {
-    STENCIL_TIME_START,  /* before the steps: machine, plan, memory, cells */
+    STENCIL_TIME_START,  /* time before the steps: machine, plan, memory, cells */
     STENCIL_TIME_SEARCH, /* race of plans in the run's first steps, and changes between plans */
     STENCIL_TIME_LAUNCH,
     STENCIL_TIME_COMPUTE,
@@ -62,7 +59,7 @@ typedef enum stencil_time_row {
     STENCIL_TIME_IMBALANCE, /* waits at barriers for later participants */
     STENCIL_TIME_HALO,
     STENCIL_TIME_CHECKS, /* residuals, stopping decisions, polls */
-    STENCIL_TIME_FINISH, /* after the steps: bound on the error, transfer, result */
+    STENCIL_TIME_FINISH, /* time after the steps: bound on the error, transfer, result */
     STENCIL_TIME_REST,   /* wall-clock time in none of the other categories */
     STENCIL_TIME_ROWS
 } stencil_time_row;
@@ -71,13 +68,12 @@ typedef enum stencil_time_row {
 typedef struct stencil_wall {
     double wall_s;  /* wall-clock time of the whole run */
     double start_s; /* seconds before the steps */
-    double race_s;  /* seconds of the steps in which plans were timed; 0 if a single plan made all steps */
+    double race_s;  /* seconds of the steps that raced plans; 0: there was one plan */
     double write_s;
 } stencil_wall;
 
-/* Divides the wall-clock time of a run into row_s[], in seconds. The steps of the last plan (all except those
- * of the race) are divided in the proportions of the traced batches; time that the time stamps do not account
- * for goes to STENCIL_TIME_REST. */
+/* Divides the wall-clock time of a run into row_s[], in seconds. The steps of the last plan are divided in
+ * the proportions of the batches with time stamps; time that these do not cover is STENCIL_TIME_REST. */
 void stencil_attribution_divide(const stencil_attribution *attribution, const stencil_report *report,
                                 const stencil_wall *wall, double row_s[STENCIL_TIME_ROWS]);
 

@@ -1,12 +1,10 @@
-/* Attribution on GPUs: sets what launches record and leave out, and converts clocks of multiprocessors to a
- * common time. */
+/* Attribution on GPUs: what launches record and leave out, and a common time for all multiprocessors. */
 #include "solver/attribution/trial.h"
 
 #ifdef STENCIL_HAVE_CUDA
 #include <stdlib.h>
 
-/* The kernel that compares clocks uses CLOCK_BLOCKS blocks per multiprocessor, to reach every multiprocessor.
- */
+/* CLOCK_BLOCKS blocks per multiprocessor, so that the clock of each multiprocessor is compared. */
 enum { CLOCK_THREADS = 1024, CLOCK_BLOCKS = 4 };
 
 void stencil_gpu_set_trace(stencil_gpu_run *run, const stencil_trace *trace, const stencil_gpu_marks *marks) {
@@ -73,20 +71,14 @@ static stencil_status compare_clocks(stencil_gpu_part *gpu, const stencil_gpu_ma
     return stencil_gpu_wait(gpu);
 }
 
-/* Clears the recorded ticks. For launches BEGIN starts at the largest number, since the minimum over blocks
- * counts. */
-static stencil_status clear_marks(const stencil_gpu_marks *m, uint32_t samples, bool launches) {
-    const size_t count = (size_t)samples * m->participants * STENCIL_MARKS;
-    int64_t *mark = calloc(count, sizeof *mark);
-    CHECK(mark != NULL, NO_MEMORY, "no memory for the moments of %u steps", samples);
-    for (size_t i = STENCIL_MARK_BEGIN; i < count && launches; i += STENCIL_MARKS)
-        mark[i] = INT64_MAX;
-    const cudaError_t copied = cudaMemcpy(m->mark, mark, count * sizeof *mark, cudaMemcpyHostToDevice);
-    free(mark);
-    TRY_CUDA(copied);
-    return STENCIL_OK;
+/* Sets the arrays of the allocation that m->mark points to. */
+static void lay_out(stencil_gpu_marks *m) {
+    m->pair[0] = (stencil_clock_pair *)(m->mark + m->count);
+    m->pair[1] = m->pair[0] + (size_t)m->places * STENCIL_CLOCK_PAIRS;
+    m->place = (uint32_t *)(m->pair[1] + (size_t)m->places * STENCIL_CLOCK_PAIRS);
 }
 
+/* Allocates the marks of a part. Launches take the minimum of BEGIN over blocks: it starts at the maximum. */
 static stencil_status create_part(stencil_gpu_part *gpu, uint32_t samples, stencil_gpu_marks *m) {
     const bool launches = gpu->plan->barrier == STENCIL_BARRIER_none;
     int places = 0;
@@ -94,14 +86,17 @@ static stencil_status create_part(stencil_gpu_part *gpu, uint32_t samples, stenc
     TRY_CUDA(cudaDeviceGetAttribute(&places, cudaDevAttrMultiProcessorCount, gpu->device));
     m->places = (uint32_t)places;
     m->participants = launches ? m->places : (uint32_t)gpu->plan->part[gpu->part].grid_blocks;
-    const size_t pairs = m->places * STENCIL_CLOCK_PAIRS * sizeof *m->pair[0];
-    TRY_CUDA(
-        cudaMalloc((void **)&m->mark, (size_t)samples * m->participants * STENCIL_MARKS * sizeof *m->mark));
-    TRY_CUDA(cudaMalloc((void **)&m->place, m->participants * sizeof *m->place));
-    TRY_CUDA(cudaMemset(m->place, 0, m->participants * sizeof *m->place));
-    for (int which = 0; which < 2; which++)
-        TRY_CUDA(cudaMalloc((void **)&m->pair[which], pairs));
-    TRY(clear_marks(m, samples, launches));
+    m->count = (size_t)samples * m->participants * STENCIL_MARKS;
+    m->bytes = m->count * sizeof *m->mark + 2 * m->places * STENCIL_CLOCK_PAIRS * sizeof *m->pair[0] +
+               m->participants * sizeof *m->place;
+    int64_t *mark = calloc(1, m->bytes);
+    CHECK(mark != NULL, NO_MEMORY, "no memory for the moments of %u steps", samples);
+    for (size_t i = STENCIL_MARK_BEGIN; i < m->count && launches; i += STENCIL_MARKS)
+        mark[i] = INT64_MAX;
+    const stencil_status status = stencil_to_device(&m->mark, mark, m->bytes);
+    free(mark);
+    TRY(status);
+    lay_out(m);
     return compare_clocks(gpu, m, 0);
 }
 
@@ -112,8 +107,8 @@ stencil_status stencil_gpu_marks_create(stencil_gpu_run *run, uint32_t samples, 
     return STENCIL_OK;
 }
 
-/* Returns the pair of a multiprocessor whose device time is most ahead of its clock: the timer has a coarse
- * resolution, and this pair was read soonest after a tick of it. */
+/* Returns the pair of a multiprocessor that was read soonest after a tick of the device's coarse timer: its
+ * device time is most ahead of the clock. */
 static stencil_clock_pair best_pair(const stencil_clock_pair *pair, double tick_ns) {
     stencil_clock_pair best = pair[0];
     for (int i = 1; i < STENCIL_CLOCK_PAIRS; i++)
@@ -139,48 +134,33 @@ static stencil_status fit_clocks(const stencil_clock_pair *before, const stencil
     return STENCIL_OK;
 }
 
-/* Host copy of what a part recorded; one allocation, which `mark` points to. */
-typedef struct fetched {
-    int64_t *mark;
-    stencil_clock_pair *pair[2];
-    stencil_tick_clock *of_place, *clock;
-    uint32_t *place;
-} fetched;
-
-static stencil_status fetch(const stencil_gpu_marks *m, uint32_t samples, fetched *f) {
-    const size_t marks = (size_t)samples * m->participants * STENCIL_MARKS,
-                 pairs = (size_t)m->places * STENCIL_CLOCK_PAIRS;
-    f->mark = malloc(marks * sizeof *f->mark + 2 * pairs * sizeof *f->pair[0] +
-                     (m->places + m->participants) * (sizeof *f->clock + sizeof *f->place));
-    CHECK(f->mark != NULL, NO_MEMORY, "no memory for the moments of %u steps", samples);
-    f->pair[0] = (stencil_clock_pair *)(f->mark + marks);
-    f->pair[1] = f->pair[0] + pairs;
-    f->of_place = (stencil_tick_clock *)(f->pair[1] + pairs);
-    f->clock = f->of_place + m->places;
-    f->place = (uint32_t *)(f->clock + m->participants);
-    TRY_CUDA(cudaMemcpy(f->mark, m->mark, marks * sizeof *f->mark, cudaMemcpyDeviceToHost));
-    TRY_CUDA(cudaMemcpy(f->place, m->place, m->participants * sizeof *f->place, cudaMemcpyDeviceToHost));
-    for (int which = 0; which < 2; which++)
-        TRY_CUDA(cudaMemcpy(f->pair[which], m->pair[which], pairs * sizeof *f->pair[which],
-                            cudaMemcpyDeviceToHost));
-    return fit_clocks(f->pair[0], f->pair[1], m->places, f->of_place);
+/* Copies the marks of a part to host->mark, and determines the clock of each multiprocessor. */
+static stencil_status fetch(const stencil_gpu_marks *m, stencil_gpu_marks *host, stencil_tick_clock *clock) {
+    TRY_CUDA(cudaMemcpy(host->mark, m->mark, m->bytes, cudaMemcpyDeviceToHost));
+    lay_out(host);
+    return fit_clocks(host->pair[0], host->pair[1], m->places, clock);
 }
 
 stencil_status stencil_gpu_marks_take(stencil_gpu_run *run, int part, const stencil_gpu_marks *m,
                                       bool launches, stencil_timeline *timeline) {
-    const uint32_t samples = (uint32_t)timeline->samples + launches;
-    fetched f = {0};
+    stencil_gpu_marks host = *m;
     TRY_CUDA(cudaSetDevice(run->part[part].device));
     TRY(compare_clocks(&run->part[part], m, 1));
-    const stencil_status status = fetch(m, samples, &f);
+    stencil_tick_clock *clock = malloc((m->places + m->participants) * sizeof *clock);
+    host.mark = malloc(m->bytes);
+    const stencil_status status =
+        clock != NULL && host.mark != NULL
+            ? fetch(m, &host, clock)
+            : ERROR(NO_MEMORY, "no memory for the moments of %d steps", timeline->samples + launches);
     for (uint32_t p = 0; p < m->participants && status == STENCIL_OK; p++) {
-        const uint32_t place = launches ? p : f.place[p];
-        f.clock[p] = f.of_place[place < m->places ? place : 0];
+        const uint32_t place = launches ? p : host.place[p];
+        clock[m->places + p] = clock[place < m->places ? place : 0];
         timeline->who[timeline->group_first[part] + (int)p] = (stencil_who){part, (int)place};
     }
     if (status == STENCIL_OK)
-        stencil_trial_take(timeline, part, f.mark, f.clock, launches);
-    free(f.mark);
+        stencil_trial_take(timeline, part, host.mark, clock + m->places, launches);
+    free(clock);
+    free(host.mark);
     TRY_CUDA(cudaSetDevice(run->part[0].device));
     return status;
 }
@@ -189,9 +169,6 @@ void stencil_gpu_marks_destroy(stencil_gpu_run *run, stencil_gpu_marks *marks) {
     for (int p = 0; p < run->parts; p++) {
         cudaSetDevice(run->part[p].device);
         cudaFree(marks[p].mark);
-        cudaFree(marks[p].place);
-        cudaFree(marks[p].pair[0]);
-        cudaFree(marks[p].pair[1]);
     }
     cudaSetDevice(run->part[0].device);
 }

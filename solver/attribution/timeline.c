@@ -90,22 +90,18 @@ static double arrival(const stencil_moments *m) {
     return m->at_s[STENCIL_MARK_EXCHANGED];
 }
 
-/* Return the participant of a group that arrived last. last_of_group: of all participants, `last` is the
- * first guess or -1; last_of_list: of participant `last` and those that it waits for. */
-static int last_of_group(const stencil_timeline *t, const stencil_moments *step, int group, int last) {
-    for (int p = t->group_first[group]; p < t->group_first[group + 1]; p++)
-        if (!absent(&step[p]) && (last < 0 || arrival(&step[p]) > arrival(&step[last])))
-            last = p;
-    return last;
+/* Returns participant p if it arrived later than participant `last` (-1: nobody), else `last`. */
+static int later(const stencil_moments *step, int last, int p) {
+    return !absent(&step[p]) && (last < 0 || arrival(&step[p]) > arrival(&step[last])) ? p : last;
 }
 
-static int last_of_list(const stencil_timeline *t, const stencil_moments *step, int group, int last) {
-    const int self = last;
+/* Returns the participant of a group that arrived last of participant `self` and those that it waits for. */
+static int last_of_list(const stencil_timeline *t, const stencil_moments *step, int group, int self) {
+    int last = self;
     for (uint32_t i = t->neighbor_first[self]; i < t->neighbor_first[self + 1]; i++) {
         const int p = (int)t->neighbor[i];
-        if (p >= t->group_first[group] && p < t->group_first[group + 1] && !absent(&step[p]) &&
-            arrival(&step[p]) > arrival(&step[last]))
-            last = p;
+        if (p >= t->group_first[group] && p < t->group_first[group + 1])
+            last = later(step, last, p);
     }
     return last;
 }
@@ -151,17 +147,19 @@ static stencil_status add_sample(sums *s, int group, int i) {
     const stencil_timeline *t = s->t;
     const stencil_moments *step = t->moment + (size_t)i * (size_t)t->participants;
     const stencil_sample *sample = &t->sample[i];
-    const int all = last_of_group(t, step, group, -1);
-    int waited_for = -1; /* participant that arrived last of all that another participant waited for */
-    for (int p = t->group_first[group]; p < t->group_first[group + 1]; p++) {
+    const int first = t->group_first[group], end = t->group_first[group + 1];
+    int all = -1, waited_for = -1; /* participant that arrived last: of all; of all that others waited for */
+    for (int p = first; p < end; p++)
+        all = later(step, all, p);
+    for (int p = first; p < end; p++) {
         if (absent(&step[p]))
             continue;
         CHECK(in_order(&step[p]), BAD_DATA, "%s %d noted moments of a step that are not in order", t->unit,
               p);
         const int last = t->neighbor_first != NULL && !sample->all ? last_of_list(t, step, group, p) : all;
         add_moments(s, step, group, p, last, sample->weight);
-        if (last != p && (waited_for < 0 || arrival(&step[last]) > arrival(&step[waited_for])))
-            waited_for = last;
+        if (last != p)
+            waited_for = later(step, waited_for, last);
     }
     if (waited_for >= 0)
         s->inside->blame[waited_for].last_in++;
@@ -200,8 +198,8 @@ static void finish(sums *s) {
     inside->wait.longest_s = s->wait_s[s->waits - 1];
 }
 
-/* Estimates the waits between groups, whose clocks cannot be compared: the barrier latency that a group has
- * beyond that of the group with the least latency is a wait for that group. */
+/* Estimates the waits between groups, whose clocks cannot be compared: the barrier latency of a group less
+ * the least latency of all groups is a wait for the group with the least. */
 static void compare_groups(sums *s) {
     stencil_inside *inside = s->inside;
     int least = 0;
@@ -257,7 +255,7 @@ void stencil_inside_destroy(stencil_inside *inside) {
 void stencil_trial_take(stencil_timeline *timeline, int group, const int64_t *mark,
                         const stencil_tick_clock *clock, bool launches) {
     const int first = timeline->group_first[group], count = timeline->group_first[group + 1] - first;
-    double ended_s = NAN; /* end of the preceding sample, for all participants of the group */
+    double ended_s = NAN; /* end of the preceding sampled step */
     for (int i = -(int)launches; i < timeline->samples; i++) {
         double last_s = -INFINITY;
         for (int p = 0; p < count; p++, mark += STENCIL_MARKS) {

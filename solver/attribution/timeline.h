@@ -1,15 +1,13 @@
-/* Timelines of the participants of a barrier (blocks, CPU threads, multiprocessors) from time stamps that
- * each participant recorded in a step. A timeline has no gaps, so the parts of a step add up to its
- * wall-clock time, for each participant and for their mean. Arithmetic only; solver/attribution/trial.h
- * records the time stamps. */
+/* Timelines of the participants of a barrier (blocks, CPU threads, multiprocessors) from time stamps of a
+ * step. A timeline has no gaps, so the parts of a step add up to its wall-clock time, for each participant
+ * and for their mean. Arithmetic only; solver/attribution/trial.h records the time stamps. */
 #pragma once
 
 #include "kernels/trace.h"
 #include "sync/barrier.h"
 
 typedef struct stencil_moments {
-    double at_s[STENCIL_MARKS]; /* seconds on a clock common to the participant's group; NaN in at_s[0]: the
-                                   participant had no part in the step */
+    double at_s[STENCIL_MARKS]; /* seconds on the clock of the group; NaN in at_s[0]: not in the step */
 } stencil_moments;
 
 typedef struct stencil_sample {
@@ -31,12 +29,11 @@ typedef struct stencil_timeline {
     stencil_moments *moment; /* [samples][participants], owned */
     stencil_sample *sample;  /* [samples], owned */
     stencil_who *who;        /* [participants], owned */
-    /* Groups of participants with a common clock: those of a GPU, or all CPU threads. Waits can be measured
-     * only within a group. */
+    /* Groups of participants with a common clock, by which waits are measured: a GPU, or all threads. */
     int groups;
     int group_first[STENCIL_PARTS_MAX + 1];
-    /* Participants that participant p waits for: neighbor[neighbor_first[p] … neighbor_first[p + 1]), which
-     * may belong to other groups; borrowed. NULL: p waits for all. */
+    /* Participants that participant p waits for, of any group: neighbor[neighbor_first[p] … neighbor_first[p
+     * + 1]), borrowed. NULL: p waits for all. */
     const uint32_t *neighbor_first, *neighbor;
 } stencil_timeline;
 
@@ -45,13 +42,11 @@ typedef struct stencil_timeline {
 stencil_status stencil_timeline_create(stencil_timeline *timeline, int participants, int samples);
 void stencil_timeline_destroy(stencil_timeline *timeline);
 
-/* Concatenates timelines of batches with the same participants. Errors: NO_MEMORY. After success and failure
- * the caller must destroy *whole. */
+/* Concatenates timelines of the same participants. Errors: NO_MEMORY; destroy *whole even then. */
 stencil_status stencil_timeline_join(const stencil_timeline *piece, int pieces, stencil_timeline *whole);
 
-/* Returns the seconds that recording takes from the end of a step to the beginning of the next one: the
- * shortest such interval of a loop that does nothing in between; 0 if no two consecutive steps were sampled.
- */
+/* Returns the seconds that recording takes between consecutive steps: the shortest interval from the end of a
+ * step to the begin of the next; 0 if no two consecutive steps were sampled. */
 double stencil_timeline_note_s(const stencil_timeline *timeline);
 
 /* Subtracts note_s from the interval between any two time stamps recorded in a step. */
@@ -70,22 +65,19 @@ typedef struct stencil_waits {
 /* Waits that one participant caused for others. */
 typedef struct stencil_blame {
     int participant;
-    int last_in; /* number of samples in which the participant arrived last of all that another participant
-                    waited for */
+    int last_in;     /* steps in which it arrived last of all that others waited for */
     double caused_s; /* imbalance of others due to the participant, mean over all, per step */
 } stencil_blame;
 
-/* Seconds per step, means over participants and samples: step = launch + compute + halo + imbalance + latency
- * + after. */
+/* Seconds per step, means over participants and samples; step_s is the sum of launch_s to after_s. */
 typedef struct stencil_inside {
     double step_s;
-    double launch_s; /* from the end of the preceding step to the beginning of the step; 0 in a persistent
-                        loop */
+    double launch_s; /* seconds since the preceding step; 0 in a persistent loop */
     double compute_s;
     double halo_s;
-    double imbalance_s;       /* from arriving at the barrier to the last arrival that counts */
-    double latency_s;         /* from the last arrival to leaving the barrier */
-    double after_s;           /* residual, stopping decision and polls */
+    double imbalance_s;       /* seconds from the arrival at the barrier to the last arrival */
+    double latency_s;         /* seconds from the last arrival to leaving the barrier */
+    double after_s;           /* seconds of residual, stopping decision and polls */
     double unweighted_s;      /* step time with the weight 1 for all samples */
     double slowest_compute_s; /* compute time of the participant with the longest one */
     double between_s;         /* part of imbalance_s in which a group waited for the slowest group */
@@ -96,8 +88,7 @@ typedef struct stencil_inside {
     int samples;
 } stencil_inside;
 
-/* Analyses a timeline. Errors: NO_MEMORY; BAD_DATA if the time stamps of a participant are not in order.
- * *inside is zeroed on failure. */
+/* Analyses a timeline. Errors: NO_MEMORY; BAD_DATA if time stamps are disordered; *inside is then zeroed. */
 stencil_status stencil_timeline_analyse(const stencil_timeline *timeline, stencil_inside *inside);
 void stencil_inside_destroy(stencil_inside *inside);
 
@@ -107,8 +98,7 @@ typedef struct stencil_tick_clock {
     double tick_s, offset_s;
 } stencil_tick_clock;
 
-/* Converts the ticks that the participants of a group recorded, mark[samples][participants of the
- * group][STENCIL_MARKS], to time stamps of the timeline. launches: `mark` has one more sample, of the step
- * before the first sample of the timeline. */
+/* Converts the ticks of a group's participants, mark[samples][participants of the group][STENCIL_MARKS], to
+ * time stamps. launches: `mark` begins with one more sample, of the step before the timeline. */
 void stencil_trial_take(stencil_timeline *timeline, int group, const int64_t *mark,
                         const stencil_tick_clock *clock, bool launches);

@@ -11,34 +11,29 @@ stencil_trial stencil_trial_of(stencil_run *run, const stencil_observers *observ
     return (stencil_trial){.run = run,
                            .observers = observers,
                            .next = run->steps,
-                           .depth = run->plan->depth,
-                           .launches = run->gpu != NULL && run->plan->barrier == STENCIL_BARRIER_none};
+                           .depth = run->on.plan->depth,
+                           .launches = run->on.gpu != NULL && run->on.plan->barrier == STENCIL_BARRIER_none};
 }
 
 /* Advances the step number to a multiple of the cycle of weights, the two buffers and the steps of a pass. */
 static void align(stencil_trial *t) {
-#ifdef STENCIL_HAVE_CUDA
-    const int64_t length = 2 * (t->run->cpu != NULL ? t->run->cpu->cycle_length : t->run->gpu->cycle_length);
-#else
-    const int64_t length = 2 * t->run->cpu->cycle_length;
-#endif
-    const int64_t unit = t->depth * length;
+    const int64_t unit = 2 * (int64_t)t->depth * t->run->problem->cycle.length;
     t->next += (unit - t->next % unit) % unit;
 }
 
 /* Sets what the following batches record and leave out. */
 static stencil_status set_trace(const stencil_trial *t, const stencil_trace *trace) {
-    if (t->run->cpu != NULL) {
-        t->run->cpu->trace = *trace;
-        t->run->cpu->fault = stencil_trial_fault(t->run->plan, trace);
+    if (t->run->on.cpu != NULL) {
+        t->run->on.cpu->trace = *trace;
+        t->run->on.cpu->fault = stencil_trial_fault(t->run->on.plan, trace);
     }
 #ifdef STENCIL_HAVE_CUDA
-    const stencil_strategy *strategy = t->run->strategy;
-    if (t->run->gpu != NULL)
-        stencil_gpu_set_trace(t->run->gpu, trace, t->marks);
-    if (t->run->gpu != NULL && strategy->replayed > 0) { /* a graph has captured the old kernel arguments */
-        strategy->close_gpu(t->run->gpu);
-        return strategy->open_gpu(t->run->gpu);
+    stencil_gpu_run *const run = t->run->on.gpu;
+    if (run != NULL)
+        stencil_gpu_set_trace(run, trace, t->marks);
+    if (run != NULL && run->strategy->replayed > 0) { /* a graph has captured the old kernel arguments */
+        run->strategy->close_gpu(run);
+        return run->strategy->open_gpu(run);
     }
 #endif
     return STENCIL_OK;
@@ -47,7 +42,7 @@ static stencil_status set_trace(const stencil_trial *t, const stencil_trace *tra
 /* Makes `passes` passes, in batches of at most the plan's steps_per_launch. */
 static stencil_status make_steps(stencil_trial *t, int64_t passes, const stencil_schedule *schedule,
                                  double *time_s) {
-    const int64_t launch = t->run->plan->wait.steps_per_launch, count = passes * t->depth,
+    const int64_t launch = t->run->on.plan->wait.steps_per_launch, count = passes * t->depth,
                   end = t->next + count;
     int from = (int)(t->next % 2);
     *time_s = 0;
@@ -60,7 +55,7 @@ static stencil_status make_steps(stencil_trial *t, int64_t passes, const stencil
         t->next += t->run->outcome.steps;
         CHECK(t->run->outcome.reason != STENCIL_REASON_INTERRUPTED, INTERRUPTED, "interrupted");
         CHECK(t->run->outcome.steps == batch.count, BAD_DATA, "the field does not stay finite");
-        from = stencil_batch_end(&batch, schedule, t->run->plan->depth, batch.count);
+        from = stencil_batch_end(&batch, schedule, t->run->on.plan->depth, batch.count);
     }
     return STENCIL_OK;
 }
@@ -73,8 +68,8 @@ static stencil_status time_steps(stencil_trial *t, int64_t count, int64_t check_
     schedule.under_rtol = schedule.under_atol = NAN;
 #ifdef STENCIL_HAVE_CUDA
     if (t->launches && trace->without_barrier) {
-        TRY(stencil_gpu_unordered(t->run->gpu, t->next, count));
-        return stencil_gpu_time_s(t->run->gpu, time_s);
+        TRY(stencil_gpu_unordered(t->run->on.gpu, t->next, count));
+        return stencil_gpu_time_s(t->run->on.gpu, time_s);
     }
 #else
     (void)trace;
@@ -93,11 +88,10 @@ stencil_status stencil_trial_time(stencil_trial *t, int64_t count, int64_t check
     return status != STENCIL_OK ? stencil_error_adopt(&failure) : reset;
 }
 
-/* Fills in step, `checked` and `all` of the samples; in checked or polled steps every participant waits for
- * all others. */
+/* Fills in step, `checked` and `all` of the samples; everybody waits for all in checked or polled steps. */
 static void name_samples(const stencil_trial *t, int64_t batch_first, int64_t check_every,
                          const stencil_trace *trace, stencil_timeline *timeline) {
-    const int64_t poll_every = t->run->plan->poll_every, from = t->run->cpu != NULL ? 0 : batch_first;
+    const int64_t poll_every = t->run->on.plan->poll_every, from = t->run->on.cpu != NULL ? 0 : batch_first;
     const int depth = t->depth;
     for (int i = 0; i < timeline->samples; i++) {
         stencil_sample *s = &timeline->sample[i];
@@ -121,13 +115,13 @@ void stencil_trial_weigh(const stencil_trial *t, stencil_timeline *timeline) {
 
 static stencil_status record_cpu(stencil_trial *t, int64_t count, int64_t check_every, stencil_trace *trace,
                                  stencil_timeline *timeline, double *time_s) {
-    const int threads = t->run->cpu->threads;
+    const int threads = t->run->on.cpu->threads;
     TRY(stencil_timeline_create(timeline, threads, (int)trace->samples));
     timeline->unit = "thread";
-    if (t->run->plan->barrier != STENCIL_BARRIER_none &&
-        stencil_barriers[t->run->plan->barrier].needs == STENCIL_NEEDS_NEIGHBORS) {
-        timeline->neighbor_first = t->run->cpu->neighbors.first;
-        timeline->neighbor = t->run->cpu->neighbors.list;
+    if (t->run->on.plan->barrier != STENCIL_BARRIER_none &&
+        stencil_barriers[t->run->on.plan->barrier].needs == STENCIL_NEEDS_NEIGHBORS) {
+        timeline->neighbor_first = t->run->on.cpu->neighbors.first;
+        timeline->neighbor = t->run->on.cpu->neighbors.list;
     }
     stencil_tick_clock *clock = malloc((size_t)threads * sizeof *clock);
     trace->participants = (uint32_t)threads;
@@ -149,7 +143,7 @@ static stencil_status record_cpu(stencil_trial *t, int64_t count, int64_t check_
 #ifdef STENCIL_HAVE_CUDA
 static stencil_status record_gpu(stencil_trial *t, int64_t count, int64_t check_every, stencil_trace *trace,
                                  stencil_timeline *timeline, double *time_s) {
-    stencil_gpu_run *run = t->run->gpu;
+    stencil_gpu_run *run = t->run->on.gpu;
     stencil_gpu_marks marks[STENCIL_PARTS_MAX] = {{0}};
     int first[STENCIL_PARTS_MAX + 1] = {0};
     stencil_status status = stencil_gpu_marks_create(run, trace->samples, marks);
@@ -175,7 +169,7 @@ static stencil_status record_gpu(stencil_trial *t, int64_t count, int64_t check_
 
 stencil_status stencil_trial_record(stencil_trial *t, int64_t *count, int64_t check_every, uint32_t every,
                                     uint32_t samples, stencil_timeline *timeline, double *time_s) {
-    const int64_t replayed = t->launches ? t->run->strategy->replayed : 0;
+    const int64_t replayed = t->launches ? stencil_strategy_loop(t->run->on.plan->strategy)->replayed : 0;
     stencil_trace trace = {0};
     int64_t noted = *count, before = 0;
     const int64_t sampled = (int64_t)samples * every;
@@ -191,7 +185,7 @@ stencil_status stencil_trial_record(stencil_trial *t, int64_t *count, int64_t ch
     }
     if (t->launches)
         before = (noted - (replayed > 0) - samples) / 2;
-    else if (t->run->gpu != NULL && sampled < *count) { /* other steps: no time stamps */
+    else if (t->run->on.gpu != NULL && sampled < *count) { /* other steps: no time stamps */
         before = stencil_smaller(LEAD, *count - sampled);
         noted = before + sampled;
     }
@@ -199,10 +193,10 @@ stencil_status stencil_trial_record(stencil_trial *t, int64_t *count, int64_t ch
     const int64_t batch_first = replayed > 0 ? 0 : t->next / t->depth;
     stencil_trace_set(&trace, batch_first + before + 1, every, samples);
 #ifdef STENCIL_HAVE_CUDA
-    if (t->run->gpu != NULL)
+    if (t->run->on.gpu != NULL)
         TRY(record_gpu(t, noted, check_every, &trace, timeline, time_s));
 #endif
-    if (t->run->cpu != NULL)
+    if (t->run->on.cpu != NULL)
         TRY(record_cpu(t, noted, check_every, &trace, timeline, time_s));
     if (*count > noted)
         TRY(stencil_trial_time(t, *count - noted, check_every, &(stencil_trace){0}, &rest_s));

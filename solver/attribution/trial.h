@@ -1,5 +1,4 @@
-/* Batches made after a run to time it, with parts of the steps left out or with time stamps; they destroy the
- * cells of the run. Internal to solver/. */
+/* Batches made after a run to time its steps, which destroy the cells of the run. Internal to solver/. */
 #pragma once
 
 #include "solver/attribution/timeline.h"
@@ -8,27 +7,24 @@
 typedef struct stencil_trial {
     stencil_run *run;
     const stencil_observers *observers;
-    int64_t next;  /* step number before the next batch; it only grows, so that barrier words of earlier
-                      batches never match */
+    int64_t next;  /* step number before the next batch, larger than in any barrier word */
     int depth;     /* steps in a pass; the functions below, and timelines, call a pass a step */
-    bool launches; /* GPU strategies with a launch per step: multiprocessors record time stamps, of unchecked
-                      steps only, since they do not see the host's work in checks */
+    bool launches; /* GPU strategies with launches: multiprocessors record unchecked steps */
     const struct stencil_gpu_marks *marks; /* [parts], borrowed: receive time stamps; NULL: none */
 } stencil_trial;
 
 stencil_trial stencil_trial_of(stencil_run *run, const stencil_observers *observers);
 
-/* Makes `count` steps, checked every `check_every` steps (INT64_MAX: never), leaving out the parts that
- * `without` names; *time_s: seconds of the steps. Errors: INTERRUPTED by an observer; BAD_DATA if the field
- * does not stay finite; those of a batch. */
+/* Makes `count` steps, checked every `check_every` steps (INT64_MAX: never), without the parts that `without`
+ * names; *time_s: seconds of the steps. Errors: INTERRUPTED by an observer; BAD_DATA if the field does not
+ * stay finite; those of a batch. */
 stencil_status stencil_trial_time(stencil_trial *trial, int64_t count, int64_t check_every,
                                   const stencil_trace *without, double *time_s);
 
 /* Makes *count steps and records time stamps of `samples` of them, at a distance of `every` (odd). With a
- * launch per step the samples are consecutive steps in the middle of the batch (`every` is 1), and the
- * timeline has one sample fewer, as only the end of the first is known. A strategy that replays graphs
- * records one replay, and raises *count to at least that and one more step. The caller must destroy *timeline
- * after success and failure. */
+ * launch per step the samples are consecutive steps in mid-batch (`every` is 1), and the timeline has one
+ * sample fewer, as only the end of the first is known. A strategy that replays graphs records one replay, and
+ * raises *count to at least that and one more step. The caller must destroy *timeline even on failure. */
 stencil_status stencil_trial_record(stencil_trial *trial, int64_t *count, int64_t check_every, uint32_t every,
                                     uint32_t samples, stencil_timeline *timeline, double *time_s);
 
@@ -41,8 +37,7 @@ static inline int64_t stencil_trial_check_every(const stencil_trial *t) {
 /* Weights the samples so that checked steps have the share that they have in the run. */
 void stencil_trial_weigh(const stencil_trial *trial, stencil_timeline *timeline);
 
-/* Returns the fault that a trial simulates: delays of the plan, unless computation is left out, but no
- * absence. */
+/* Returns the fault that a trial simulates: the plan's delays, unless computation is left out; no absence. */
 static inline stencil_fault stencil_trial_fault(const stencil_plan *plan, const stencil_trace *trace) {
     stencil_fault fault = plan->wait.fault;
     fault.absent_step = 0;
@@ -50,24 +45,23 @@ static inline stencil_fault stencil_trial_fault(const stencil_plan *plan, const 
 }
 
 #ifdef STENCIL_HAVE_CUDA
-/* Device memory for the time stamps of one part. */
+/* Time stamps of one part, in an allocation of `bytes` on the device, which `mark` points to. */
 typedef struct stencil_gpu_marks {
-    int64_t *mark;
-    uint32_t *place;
+    int64_t *mark;               /* [count], as [samples][participants][STENCIL_MARKS] */
     stencil_clock_pair *pair[2]; /* clock comparisons before and after the batch */
+    uint32_t *place;
+    size_t count, bytes;
     uint32_t places, participants;
 } stencil_gpu_marks;
 
-/* Sets what the next launches record, at marks[parts] (NULL: nothing), and which parts of a step they leave
- * out. */
+/* Sets the parts of a step that the next launches leave out, and marks[parts] to record to (NULL: none). */
 void stencil_gpu_set_trace(stencil_gpu_run *run, const stencil_trace *trace, const stencil_gpu_marks *marks);
 
 /* Makes `count` steps without order in one launch per part, to time the computation without barriers. */
 stencil_status stencil_gpu_unordered(stencil_gpu_run *run, int64_t first, int64_t count);
 
-/* create: allocates marks[parts], zeroed by the caller, for `samples` sampled steps, before a batch. take:
- * converts the marks of a part to time stamps in `timeline`, after the batch. destroy: frees the marks; must
- * follow even if create failed. */
+/* create: allocates marks[parts], zeroed by the caller, for `samples` sampled steps. take: converts the marks
+ * of a part to time stamps, after the batch. destroy: frees the marks, also those of a failed create. */
 stencil_status stencil_gpu_marks_create(stencil_gpu_run *run, uint32_t samples, stencil_gpu_marks *marks);
 stencil_status stencil_gpu_marks_take(stencil_gpu_run *run, int part, const stencil_gpu_marks *marks,
                                       bool launches, stencil_timeline *timeline);

@@ -31,8 +31,7 @@ stencil_status stencil_accelerate_parse(const char *text, int64_t *length) {
     return STENCIL_OK;
 }
 
-/* The default length of a cycle: the least power of two >= the cells of the longest axis, of the longest
- * fixed axis if any axis is fixed. */
+/* The default length of a cycle: the least power of two >= the cells of the longest (fixed) axis. */
 static int64_t suitable_length(const stencil_problem *problem, bool fixed) {
     int64_t longest = 2, length = 2;
     for (int axis = STENCIL_AXES - problem->rank; axis < STENCIL_AXES; axis++)
@@ -43,8 +42,7 @@ static int64_t suitable_length(const stencil_problem *problem, bool fixed) {
     return length;
 }
 
-/* Rounds x to a 24-bit number in the direction of the sign of `way`, which removes differences between the
- * sines of two C libraries. */
+/* Rounds x to 24 bits in the direction of the sign of `way`: sines differ between two C libraries. */
 static double outwards(double x, double way) {
     const float near = (float)x;
     return (way < 0 ? near > x : near < x) ? nextafterf(near, (float)(way * INFINITY)) : near;
@@ -72,9 +70,9 @@ stencil_status stencil_cycle_resolve(stencil_problem *problem) {
     return STENCIL_OK;
 }
 
-/* (1 - cos) / 2 of the angle (2 i - 1) pi / 2 M of the root i that the step at `place` of the cycle has. The
- * bits of the place, the highest first, say at each doubling of the order whether it is the first of a pair,
- * at half the angle, or the second, at pi less that. Square roots are the same on every machine. */
+/* Returns (1 - cos) / 2 of the angle (2 i - 1) pi / 2 M of the root i in the step at `place` of a cycle. The
+ * bits of the place, the highest first, say at each doubling of the order whether the step is the first of a
+ * pair, at half the angle, or the second, at pi less that. Square roots are the same on every machine. */
 static double half_wave(int length, int64_t place) {
     double part = 0.5;
     for (int bit = length / 2; bit > 0; bit /= 2) {
@@ -84,7 +82,7 @@ static double half_wave(int length, int64_t place) {
     return part;
 }
 
-/* 1 / omega of that step, between the eigenvalues. */
+/* Returns 1 / omega of the step at `place` of a cycle, which lies between the eigenvalues. */
 static double root_of(const stencil_cycle *cycle, int64_t place) {
     return cycle->least + (cycle->most - cycle->least) * half_wave(cycle->length, place);
 }
@@ -98,11 +96,7 @@ double stencil_cycle_omega(const stencil_problem *problem, int64_t step) {
     return is_accelerated(cycle) ? 1.0 / root_of(cycle, step % cycle->length) : 1.0;
 }
 
-double stencil_cycle_omega_last(const stencil_problem *problem) {
-    return stencil_cycle_omega(problem, problem->cycle.length - 1);
-}
-
-/* u + omega (J u + b - u): the centre alone has a weight in u. */
+/* A step makes u + omega (J u + b - u): its weights are omega times J, and 1 - omega in the centre. */
 stencil_step_weights stencil_cycle_step(const stencil_problem *problem, int64_t step) {
     if (problem->cycle.given != NULL)
         return problem->cycle.given[step % problem->cycle.length];
@@ -113,7 +107,8 @@ stencil_step_weights stencil_cycle_step(const stencil_problem *problem, int64_t 
         return weights;
     for (int k = 0; k < problem->shape->point_count; k++)
         weights.weight[k] = omega * problem->weight[k];
-    weights.weight[problem->shape->point_count / 2] = 1.0 - omega; /* points ascend around it */
+    weights.weight[problem->shape->point_count / 2] =
+        1.0 - omega; /* the centre is in the middle of ascending points */
     return weights;
 }
 

@@ -16,20 +16,17 @@
 
 #include "solver/problem/problem.h"
 
-enum { STENCIL_CYCLE_MOST = 65536 }; /* steps of a cycle */
+enum { STENCIL_CYCLE_MOST = 65536 }; /* most steps of a cycle */
 
-/* "none" (length 1), "chebyshev" (0: as long as suits the problem), "chebyshev:M" (M). BAD_DATA. */
+/* Parses "none" (length 1), "chebyshev" (0: as long as suits) or "chebyshev:M" (M). Errors: BAD_DATA. */
 stencil_status stencil_accelerate_parse(const char *text, int64_t *length);
 
-/* The cycle of a problem whose boundary and updated cells are known, from spec.accelerate, which becomes what
- * it comes to. BAD_DATA where it is for other problems, or has another damping. */
+/* Sets the cycle of a problem whose boundary and updated cells are known by spec.accelerate, in which it
+ * writes the length. Errors: BAD_DATA for other problems or another damping. */
 stencil_status stencil_cycle_resolve(stencil_problem *problem);
 
 /* Damping of the step that follows `step` steps, relative to the problem's own weights; 1 without a cycle. */
 double stencil_cycle_omega(const stencil_problem *problem, int64_t step);
-
-/* Omega of the last step of a cycle: that step's change divided by it is a residual. */
-double stencil_cycle_omega_last(const stencil_problem *problem);
 
 /* Weights and source factor of the step after `step` steps. */
 stencil_step_weights stencil_cycle_step(const stencil_problem *problem, int64_t step);
@@ -40,6 +37,6 @@ int64_t stencil_cycle_end(const stencil_problem *problem, int64_t step);
 /* Factor by which a cycle shrinks the residual at its end at least; NaN without acceleration. */
 double stencil_cycle_contraction(const stencil_problem *problem);
 
-/* Factor by which what the last step of a cycle changes, over its omega, can be larger than the residual at
- * its end: the field that it changes lacks the root of that step. NaN without acceleration. */
+/* Factor by which the last change of a cycle, over its omega, can be larger than the residual at the end: the
+ * field before that step lacks a root. NaN without acceleration. */
 double stencil_cycle_excess(const stencil_problem *problem);

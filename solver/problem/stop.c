@@ -43,7 +43,7 @@ double stencil_predicted_steps(const stencil_problem *problem) {
     return contraction < 1.0 ? 1.0 + ceil(log(problem->stop.rtol) / log(contraction)) : INFINITY;
 }
 
-/* Tells whether w(k) = w(-k) for all points: their ascending order is its own mirror image. */
+/* Tells whether w(k) = w(-k) for all points k, whose ascending order is its own mirror image. */
 static bool is_symmetric(const stencil_problem *problem) {
     const int count = problem->shape->point_count;
     for (int k = 0; k < count; k++)
@@ -52,8 +52,8 @@ static bool is_symmetric(const stencil_problem *problem) {
     return true;
 }
 
-/* Stagnation window of accelerated problems: some cycles, in the norm max as many as sqrt(cells) of a
- * residual, and what it may be too large by, need to be gone. */
+/* Stagnation window of accelerated problems: some cycles; in the norm max as many as take sqrt(cells) and
+ * excess off a residual. */
 static int64_t cycle_window(const stencil_problem *problem) {
     enum { CYCLES = 4 };
     const double every = (double)problem->stop.check_every,
@@ -93,21 +93,19 @@ bool stencil_stagnated(const stencil_history *history, int64_t window, int64_t s
     return isfinite(before) && last >= before * (1.0 - 0x1p-30);
 }
 
-/* Tells whether rounding has a part in the last residual: in exact arithmetic its l2 norm falls by the
- * contraction of the cycles since the one before, and by that of all cycles from the first one, but for the
- * excess. */
+/* Tells whether rounding has a part in the last residual: exact l2 norms fall by the contraction of the
+ * cycles since the residual before, and by that of all cycles since the first one, but for the excess. */
 static bool shows_rounding(const stencil_problem *problem, const stencil_history *history, double first) {
     const int64_t i = history->count - 1;
     const double before = i > 0 ? history->residual[i - 1] : stencil_cycle_excess(problem) * first,
                  cycles =
                      (double)(history->step[i] - (i > 0 ? history->step[i - 1] : 0)) / problem->cycle.length,
                  left = pow(stencil_cycle_contraction(problem), cycles);
-    /* Between the two, at half the way of their logarithms, a residual is rounding for its larger part. */
+    /* A residual above the geometric mean of the one before and its exact successor is mostly rounding. */
     return left <= 0.5 && history->residual[i] > (i > 0 ? sqrt(left) : left) * before;
 }
 
-/* The fraction of the first residual that is asked for, or that the precision resolves, whichever is larger.
- */
+/* The fraction of the first residual that is asked for or resolved, whichever is larger. */
 static double part_asked(const stencil_problem *problem, double first, double threshold) {
     return fmax(threshold / first, problem->precision == STENCIL_FLOAT64 ? 0x1p-53 : 0x1p-24);
 }
@@ -234,13 +232,12 @@ int stencil_norm_exponent(const stencil_problem *problem, double largest) {
     return -ilogb(largest) < 1000 ? -ilogb(largest) : 1000; /* 2^1000 is a number */
 }
 
-void stencil_intake_finish(const stencil_intake *intake, double *source_norm) {
+double stencil_intake_finish(const stencil_intake *intake) {
     const stencil_problem *problem = intake->problem;
     const int64_t count = stencil_partial_count(problem->n);
     const stencil_norm norm = problem->stop.norm;
-    *source_norm = 0;
-    if (intake->partial != NULL)
-        *source_norm = stencil_residual_finish(
-            stencil_combine_all(intake->partial, count, intake->partial + count, norm),
-            stencil_problem_updated_cells(problem), norm);
+    if (intake->partial == NULL)
+        return 0;
+    return stencil_residual_finish(stencil_combine_all(intake->partial, count, intake->partial + count, norm),
+                                   stencil_problem_updated_cells(problem), norm);
 }

@@ -37,8 +37,7 @@ typedef enum stencil_stagnation {
 int64_t stencil_stagnation_window(const stencil_problem *problem);
 
 /* Tells whether the residuals of checked steps up to `step`, the end of a window, have stopped falling: the
- * least residual of the last window is not below that of the window before by one part in 2^30. Any problem.
- */
+ * least one of the last window is not below that of the window before by one part in 2^30. */
 bool stencil_stagnated(const stencil_history *history, int64_t window, int64_t step);
 
 /* Tells whether an accelerated problem switches to its last phase, a cycle of plain steps, at the last entry
@@ -50,9 +49,8 @@ bool stencil_stagnated(const stencil_history *history, int64_t window, int64_t s
 bool stencil_turns_plain(const stencil_problem *problem, const stencil_history *history, double first,
                          double threshold);
 
-/* The first step at which an accelerated problem may switch to plain steps for another reason than
- * stagnation. From this step on batches end at residual checks, so that no time loop runs beyond the switch.
- * INT64_MAX: never. */
+/* The first step at which an accelerated problem may switch to plain steps without stagnation: from there on
+ * batches end at residual checks, so that none runs beyond the switch. INT64_MAX: never. */
 int64_t stencil_turn_first(const stencil_problem *problem, double first, double threshold);
 
 /* Returns why the residual no longer falls, for any problem; `defect` is NULL where the problem is no
@@ -79,11 +77,10 @@ stencil_status stencil_intake_read(void *context, stencil_array array, const ste
 
 /* Computes the norm of the source term b after all cells are read, summed in the order of kernels/residual.h;
  * 0 where the criterion is not relative to it. */
-void stencil_intake_finish(const stencil_intake *intake, double *source_norm);
+double stencil_intake_finish(const stencil_intake *intake);
 
-/* Exponent of the power of two that scales the cells of a run, so that the l2 norm can square changes of
- * 1e-20 of the values: 0 where the largest absolute value of u and b lies between 1e-130 and 1e150, -512
- * where it is larger, else the exponent (at most 1000) that brings it between 1 and 2. Steps are linear, so
- * the result has the bits of an unscaled run where no value of either run is subnormal. Also in
- * docs/format.md. */
+/* Exponent of the power of two that scales the cells of a run (docs/format.md), so that the l2 norm can
+ * square changes of 1e-20 of the values: 0 where the largest absolute value of u and b lies between 1e-130
+ * and 1e150, -512 where it is larger, else the exponent (at most 1000) that brings it between 1 and 2. Steps
+ * are linear, so an unscaled run has the same bits where no value of either run is subnormal. */
 int stencil_norm_exponent(const stencil_problem *problem, double largest);

@@ -11,9 +11,9 @@
 /* Constants of a calibration, none of which depends on a GPU. A timed batch of steps lasts at least batch_s;
  * more than BATCHES batches are timed, or fewer (at least two) if these take longer than long_s. */
 static const double batch_s = 1e-3, long_s = 15e-3;
-static const double filling[STENCIL_FILLINGS] = {0.05, 0.9, 2}; /* unit: row_cells() */
-/* Factor of the size of fields timed far from the cache (in GPU memory) over the smallest such size: tiles
- * fit badly into fields with short rows. */
+static const double filling[STENCIL_FILLINGS] = {0.05, 0.9,
+                                                 2}; /* fields of small sizes, in units of row_cells() */
+/* Size of fields in GPU memory over the smallest such size, since tiles fit badly into short rows. */
 static const double far_sets = 2.5;
 #define STEPS_MAX (INT64_C(1) << 50)
 enum { NOISY_TIMES = 16, BATCHES = 3, STEPS_FIRST = 128, CPU_ROW_CELLS = 4096 };
@@ -28,6 +28,8 @@ typedef struct work {
     void *context;
     int reference[STENCIL_LOOP_COUNT]; /* index of the strategy that times the kernels of each loop */
     int timed, noisy;                  /* number of timings, and of unreliable timings */
+    stencil_problem problem;           /* problem and plan of the last timed step */
+    stencil_plan plan;
 } work;
 
 /* Configuration of a timed run. */
@@ -54,8 +56,7 @@ static stencil_status tell(const work *w, const char *what) {
     return STENCIL_OK;
 }
 
-/* An observer that times batches of steps. It doubles the number of steps until a batch takes batch_s, then
- * keeps the quickest of a few batches. */
+/* An observer that times batches of steps: it doubles their length up to batch_s, then keeps the quickest. */
 typedef struct stopwatch {
     int64_t steps;
     int64_t next;
@@ -112,10 +113,11 @@ static stencil_status state(stencil_problem *problem, const subject *s) {
     return stencil_problem_resolve(problem, &spec);
 }
 
-/* Measures the seconds of a step, and returns the plan that made it. */
-static stencil_status time_step(work *w, const subject *s, stencil_problem *problem, stencil_plan *plan,
-                                double *step_s) {
+/* Measures the seconds of a step, and keeps its problem and plan. */
+static stencil_status time_step(work *w, const subject *s, double *step_s) {
     const bool gpu = w->gpu;
+    stencil_problem *const problem = &w->problem;
+    stencil_plan *const plan = &w->plan;
     stencil_run_options options = {.sync = stencil_strategy_at(s->strategy).name,
                                    .sweep = stencil_sweep_infos[s->sweep].name,
                                    .backend = w->backend,
@@ -147,27 +149,22 @@ static stencil_status time_step(work *w, const subject *s, stencil_problem *prob
 
 /* Measures the synchronisation cost of a step: its time without the predicted time of cells and halos. */
 static stencil_status measure_sync(work *w, const subject *s, double *seconds) {
-    stencil_problem problem;
-    stencil_plan plan;
     double step_s;
-    TRY(time_step(w, s, &problem, &plan, &step_s));
-    const stencil_cost cost = stencil_model_step(&plan, &problem, w->machine);
+    TRY(time_step(w, s, &step_s));
+    const stencil_cost cost = stencil_model_step(&w->plan, &w->problem, w->machine);
     *seconds = fmax(step_s - cost.compute_s - cost.halo_s + w->costs->latency_s, w->costs->latency_s);
     return STENCIL_OK;
 }
 
-/* Returns the unit of all field sizes of a calibration: as many cells as make one row in each tile of all
- * resident blocks, one vector per thread. */
+/* Sets *cells to the unit of field sizes: a row in each tile of all resident blocks, a vector per thread. */
 static stencil_status row_cells(work *w, double *cells) {
     const subject s = {STENCIL_SHAPE_j2d5pt, STENCIL_FLOAT32, 0, w->reference[0], 1, 65536, 0};
-    stencil_problem problem;
-    stencil_plan plan;
     double unused;
-    TRY(time_step(w, &s, &problem, &plan, &unused)); /* also wakes up the device */
+    TRY(time_step(w, &s, &unused)); /* the step wakes up the device, too */
     *cells = (double)w->machine->cpu_threads * CPU_ROW_CELLS;
     if (w->gpu)
-        *cells = (double)plan.blocks_per_sm * w->machine->gpu[0].sm_count * STENCIL_BLOCK_THREADS *
-                 plan.kernel.cells;
+        *cells = (double)w->plan.blocks_per_sm * w->machine->gpu[0].sm_count * STENCIL_BLOCK_THREADS *
+                 w->plan.kernel.cells;
     return STENCIL_OK;
 }
 
@@ -179,14 +176,12 @@ static stencil_status measure_loop(work *w, stencil_loop loop, double row) {
     double step_s[3], n[3], rounds = 1;
     subject s = {STENCIL_SHAPE_j2d5pt, STENCIL_FLOAT32, 0, w->reference[loop], 1, 0, 0};
     for (int i = 0; i < 3; i++) {
-        stencil_problem problem;
-        stencil_plan plan;
         s.cells = sizes[i];
         TRY(tell(w, stencil_strategy_at(s.strategy).name));
-        TRY(time_step(w, &s, &problem, &plan, &step_s[i]));
-        n[i] = (double)stencil_problem_updated_cells(&problem);
+        TRY(time_step(w, &s, &step_s[i]));
+        n[i] = (double)stencil_problem_updated_cells(&w->problem);
         if (gpu)
-            rounds = ceil(stencil_model_rounds(&plan, w->machine));
+            rounds = ceil(stencil_model_rounds(&w->plan, w->machine));
     }
     const double cell_s =
         gpu ? (step_s[1] - step_s[0]) / (n[1] - n[0]) : (step_s[2] - step_s[0]) / (n[2] - n[0]);
@@ -226,23 +221,21 @@ typedef struct timed_cells {
 
 static stencil_status measure_cells(work *w, subject s, stencil_loop loop, timed_cells *t) {
     double *step_s = w->costs->step_s[s.shape][s.precision][s.sweep][loop];
-    stencil_problem problem;
-    stencil_plan plan;
     double all_s;
     s.cells = t->cells;
-    TRY(time_step(w, &s, &problem, &plan, &all_s));
+    TRY(time_step(w, &s, &all_s));
     const double before_s = step_s[STENCIL_FEW];
     step_s[STENCIL_FEW] = fmax(before_s, DBL_MIN); /* any value: only the rest is used */
-    const stencil_cost cost = stencil_model_step(&plan, &problem, w->machine);
+    const stencil_cost cost = stencil_model_step(&w->plan, &w->problem, w->machine);
     step_s[STENCIL_FEW] = before_s;
-    t->cells = (double)stencil_problem_updated_cells(&problem);
-    t->full = stencil_model_full(&plan, w->machine);
-    t->made = stencil_model_made(&plan, &problem);
+    t->cells = (double)stencil_problem_updated_cells(&w->problem);
+    t->full = stencil_model_full(&w->plan, w->machine);
+    t->made = stencil_model_made(&w->plan, &w->problem);
     t->seconds = fmax(all_s - cost.step_s + cost.compute_s, 0.1 * all_s);
     return STENCIL_OK;
 }
 
-/* Measures the step times of small fields (fillings), and the cells per second of larger fields in the cache
+/* Measures the step times of small fields (fillings), and the cells per second of larger fields in cache
  * (near, as if all waves were full) and in memory (far). */
 static stencil_status measure_rate(work *w, subject s, stencil_loop loop, double row) {
     enum { LAST = STENCIL_FILLINGS - 1, BEYOND, FAR, SIZES };
@@ -267,8 +260,7 @@ static stencil_status measure_rate(work *w, subject s, stencil_loop loop, double
     return STENCIL_OK;
 }
 
-/* Measures the cells per second, in the cache (near) and in memory (far), of GPU passes of several steps,
- * whose time is that of the slowest line of tiles. */
+/* Measures the cells per second, in cache (near) and in memory (far), of GPU passes of several steps. */
 static stencil_status measure_passes(work *w, subject s, stencil_loop loop) {
     stencil_calibration *c = w->costs;
     const double bytes = 2.0 * (double)stencil_precision_bytes(s.precision),
@@ -303,15 +295,14 @@ static stencil_status measure_rates(work *w, double row) {
                   sweep = ordered[i / loops / STENCIL_PRECISION_COUNT / STENCIL_SHAPE_COUNT];
         const subject s = {
             (stencil_shape_id)shape, (stencil_precision)precision, sweep, w->reference[loop], 1, 0, 0};
-        stencil_problem problem;
         subject any = s;
         any.cells = row;
-        TRY(state(&problem, &any));
+        TRY(state(&w->problem, &any));
         if (time_is_over(w))
             return STENCIL_OK;
-        if (stencil_sweep_unavailable((stencil_sweep_id)sweep, &problem, w->backend)[0] != '\0' ||
+        if (stencil_sweep_unavailable((stencil_sweep_id)sweep, &w->problem, w->backend)[0] != '\0' ||
             /* sweeps that keep cells on chip are not measured: they use costs of machine/tuning.h */
-            !stencil_sweep_can((stencil_sweep_id)sweep, &problem, STENCIL_NEED_LAUNCHES))
+            !stencil_sweep_can((stencil_sweep_id)sweep, &w->problem, STENCIL_NEED_LAUNCHES))
             continue;
         TRY(tell(w, stencil_shapes[shape].name));
         const bool passes = w->gpu && stencil_sweep_infos[sweep].host->depth > 1;

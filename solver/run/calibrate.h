@@ -3,8 +3,7 @@
 
 #include "solver/machine/machine.h"
 
-/* Called before each measurement with the fraction of the time budget that is used and the name of what is
- * measured; false ends the calibration. */
+/* Called before each measurement with the used fraction of the time and what is measured; false: the end. */
 typedef bool stencil_calibrate_progress(void *context, double done, const char *what);
 
 /* Measures the costs of the CPU, or of GPU 0 and all GPUs together, with this program's own plans on small

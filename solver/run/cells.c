@@ -4,18 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void use_side(stencil_run *r, const side *s) {
-    r->plan = s->plan;
-    r->strategy = stencil_strategy_loop(s->plan->strategy);
-    r->cpu = s->cpu;
-    r->gpu = s->gpu;
-}
-
 static void close_side(side *s) {
 #ifdef STENCIL_HAVE_CUDA
-    const stencil_strategy *strategy = s->gpu != NULL ? stencil_strategy_loop(s->plan->strategy) : NULL;
-    if (s->gpu != NULL && strategy->close_gpu != NULL)
-        strategy->close_gpu(s->gpu);
+    if (s->gpu != NULL && s->gpu->strategy != NULL && s->gpu->strategy->close_gpu != NULL)
+        s->gpu->strategy->close_gpu(s->gpu);
     stencil_gpu_destroy(s->gpu);
     free(s->gpu);
 #endif
@@ -55,7 +47,7 @@ static stencil_status add_side(stencil_run *r, const stencil_plan *plan, const s
         close_side(made);
         return status;
     }
-    use_side(r, made);
+    r->on = *made;
     r->sides++;
     return STENCIL_OK;
 }
@@ -79,14 +71,14 @@ static stencil_status load_box(stencil_run *r, int part, stencil_array array, co
     scaled s = {from, r->exponent};
     const stencil_reader reader = r->exponent != 0 ? (stencil_reader){read_scaled, &s} : *from;
 #ifdef STENCIL_HAVE_CUDA
-    if (r->gpu != NULL)
-        return stencil_gpu_load(r->gpu, part, array, box, &reader);
+    if (r->on.gpu != NULL)
+        return stencil_gpu_load(r->on.gpu, part, array, box, &reader);
 #endif
-    return stencil_cpu_load(r->cpu, part, array, box, &reader);
+    return stencil_cpu_load(r->on.cpu, part, array, box, &reader);
 }
 
 stencil_status stencil_run_load_u(stencil_run *r, const stencil_reader *from) {
-    const stencil_cut *cut = &r->plan->cut;
+    const stencil_cut *cut = &r->on.plan->cut;
     for (int part = 0; part < cut->parts; part++) {
         const stencil_box window = stencil_cut_window(cut, part);
         TRY(load_box(r, part, STENCIL_ARRAY_U, &window, from));
@@ -94,10 +86,9 @@ stencil_status stencil_run_load_u(stencil_run *r, const stencil_reader *from) {
     return STENCIL_OK;
 }
 
-/* Loads all cells of all parts: u, then b. Parts that recompute cells of their neighbors need b there, too,
- * which is read from `again`. */
+/* Loads all cells of all parts: u, b, and from `again` b in cells of neighbours that parts recompute. */
 static stencil_status load_all(stencil_run *r, const stencil_reader *from, const stencil_reader *again) {
-    const stencil_cut *cut = &r->plan->cut;
+    const stencil_cut *cut = &r->on.plan->cut;
     const int arrays = stencil_problem_arrays(r->problem) - 1;
     stencil_box frame[STENCIL_FRAME_BOXES];
     TRY(stencil_run_load_u(r, from));
@@ -127,8 +118,7 @@ static stencil_status load(stencil_run *r, const stencil_reader *from) {
         r->exponent = exponent;
     }
     if (status == STENCIL_OK)
-        stencil_intake_finish(&intake, &r->source_norm);
-    r->source_norm = ldexp(r->source_norm, -r->exponent);
+        r->source_norm = ldexp(stencil_intake_finish(&intake), -r->exponent);
     free(intake.partial);
     r->read_s = intake.read_s;
     return status;
@@ -140,8 +130,6 @@ stencil_status stencil_run_open(stencil_run **run, const stencil_plan *plan, con
     stencil_run *r = *run = calloc(1, sizeof *r);
     CHECK(r != NULL, NO_MEMORY, "no memory for a run");
     r->problem = problem;
-    r->steps = problem->origin.steps;
-    r->from = (int)(r->steps % 2); /* loading fills both buffers, so the parity of the step count chooses */
     r->outcome.residual = malloc(STENCIL_CHECKS_MAX * sizeof *r->outcome.residual);
     stencil_status status = r->outcome.residual != NULL ? add_side(r, plan, problem, NULL)
                                                         : ERROR(NO_MEMORY, "no memory for a run");
@@ -155,13 +143,12 @@ stencil_status stencil_run_open(stencil_run **run, const stencil_plan *plan, con
     return status;
 }
 
-/* Makes the run use the side of the plan, created if there is none yet; on failure the run keeps its current
- * side. */
+/* Makes the run use the side of the plan, made if necessary; on failure the run keeps its side. */
 static stencil_status change_side(stencil_run *r, const stencil_plan *plan) {
     const side *lender = NULL;
     for (int i = 0; i < r->sides; i++) {
         if (r->side[i].plan == plan) {
-            use_side(r, &r->side[i]);
+            r->on = r->side[i];
             return STENCIL_OK;
         }
         if (stencil_plans_share_cells(r->side[i].plan, plan))
@@ -176,9 +163,9 @@ stencil_status stencil_run_replan(stencil_run *r, const stencil_plan *plan) {
     TRY(change_side(r, plan));
     const stencil_reader cells = {stencil_run_read, &before};
     const stencil_status status =
-        stencil_plans_share_cells(before.plan, plan) ? STENCIL_OK : load_all(r, &cells, &cells);
+        stencil_plans_share_cells(before.on.plan, plan) ? STENCIL_OK : load_all(r, &cells, &cells);
     if (status != STENCIL_OK)
-        use_side(r, &(side){before.plan, before.cpu, before.gpu});
+        r->on = before.on;
     r->prepare_s += stencil_clock_s() - start_s;
     return status;
 }
@@ -187,7 +174,7 @@ stencil_status stencil_run_replan(stencil_run *r, const stencil_plan *plan) {
 void stencil_run_settle(stencil_run *r) {
     const double start_s = stencil_clock_s();
     for (int i = r->sides - 1; i >= 0; i--)
-        if (!stencil_plans_share_cells(r->side[i].plan, r->plan)) {
+        if (!stencil_plans_share_cells(r->side[i].plan, r->on.plan)) {
             close_side(&r->side[i]);
             memmove(&r->side[i], &r->side[i + 1], (size_t)(--r->sides - i) * sizeof *r->side);
         }
@@ -197,10 +184,10 @@ void stencil_run_settle(stencil_run *r) {
 static stencil_status read_part(const stencil_run *r, int part, int buffer, const stencil_box *box,
                                 const stencil_cells *to) {
 #ifdef STENCIL_HAVE_CUDA
-    if (r->gpu != NULL)
-        return stencil_gpu_move(r->gpu, part, buffer, box, NULL, to);
+    if (r->on.gpu != NULL)
+        return stencil_gpu_move(r->on.gpu, part, buffer, box, NULL, to);
 #endif
-    const stencil_cells from = stencil_buffer_cells(&r->cpu->buffers, part, buffer, box->first),
+    const stencil_cells from = stencil_buffer_cells(&r->on.cpu->buffers, part, buffer, box->first),
                         there = stencil_cells_from(to, box->first);
     stencil_cells_copy(&there, &from, box->n);
     return STENCIL_OK;
@@ -209,7 +196,7 @@ static stencil_status read_part(const stencil_run *r, int part, int buffer, cons
 stencil_status stencil_run_read(void *run, stencil_array array, const stencil_box *box,
                                 const stencil_cells *to) {
     const stencil_run *r = run;
-    const stencil_cut *cut = &r->plan->cut;
+    const stencil_cut *cut = &r->on.plan->cut;
     for (int part = 0; part < cut->parts; part++) {
         const stencil_box held = stencil_cut_cells(cut, part), cells = stencil_box_common(&held, box);
         if (stencil_box_cells(&cells) > 0)
@@ -222,7 +209,7 @@ stencil_status stencil_run_read(void *run, stencil_array array, const stencil_bo
 
 stencil_status stencil_run_side_open(stencil_run *r, const stencil_problem *problem, side *before) {
     const double start_s = stencil_clock_s();
-    *before = (side){r->plan, r->cpu, r->gpu};
+    *before = r->on;
     TRY(add_side(r, before->plan, problem, before));
     r->problem = problem;
     r->prepare_s += stencil_clock_s() - start_s;
@@ -231,7 +218,7 @@ stencil_status stencil_run_side_open(stencil_run *r, const stencil_problem *prob
 
 void stencil_run_side_close(stencil_run *r, const stencil_problem *problem, const side *before) {
     close_side(&r->side[--r->sides]);
-    use_side(r, before);
+    r->on = *before;
     r->problem = problem;
 }
 

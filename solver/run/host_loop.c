@@ -81,8 +81,7 @@ static stencil_status wait_for_all(stencil_gpu_run *run) {
 }
 
 /* Waits for residuals on their way to the host. Meanwhile the GPU makes the next pass, if the strategy has
- * queue_ahead; if the check ends the run, that pass has written only to the buffer that is not read any more.
- */
+ * queue_ahead: if the check ends the run, the buffer that this pass writes is not read any more. */
 static stencil_status wait_for_residual(stencil_gpu_run *run, const stencil_batch *batch,
                                         const stencil_pass *pass, stencil_pass *ahead) {
     const stencil_gpu_part *gpu = &run->part[0];
@@ -96,8 +95,7 @@ static stencil_status wait_for_residual(stencil_gpu_run *run, const stencil_batc
     return STENCIL_OK;
 }
 
-/* Ends a queued pass: if its last step is checked, waits for the residual of all parts. *ahead becomes the
- * next pass if that was queued meanwhile. */
+/* Ends a queued pass, with the residual of all parts if one is due. *ahead: the next pass, if queued. */
 static stencil_status end_queued(stencil_gpu_run *run, const stencil_batch *batch, const stencil_pass *pass,
                                  stencil_pass *ahead, stencil_outcome *outcome) {
     const int64_t step = pass->first + pass->steps;

@@ -1,4 +1,4 @@
-/* The loops of the strategies. */
+/* The time loops of all strategies, in the order of stencil_strategy_at(). */
 #include "solver/run/strategy.h"
 
 extern const stencil_strategy stencil_strategy_persistent;

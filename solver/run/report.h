@@ -6,26 +6,23 @@
 
 typedef struct stencil_report {
     stencil_reason reason;
-    bool reached;          /* the run did what the problem asked for; exit code 0 */
-    int64_t steps;         /* number of steps since the problem's start that the final u has gone through */
-    int64_t steps_before;  /* number of these steps that earlier runs made */
-    double residual_first; /* residual of step 1, see stencil_stop; NaN: no criterion was given */
-    double threshold;      /* limit that the residual has to fall below; NaN: no criterion was given */
-    double resolution;     /* smallest residual that the precision can resolve in the final field, see
-                              stencil_resolution(); NaN: unknown */
-    int64_t plain_from; /* number of steps before the final plain steps of an accelerated problem; -1: there
-                           were none */
-    stencil_history history;       /* residuals, including those of earlier runs; owned */
+    bool reached;            /* the run did what the problem asked for; exit code 0 */
+    int64_t steps;           /* number of steps since the problem's start that the final u has gone through */
+    int64_t steps_before;    /* number of these steps that earlier runs made */
+    double residual_first;   /* residual of step 1, see stencil_stop; NaN: no criterion was given */
+    double threshold;        /* limit that the residual has to fall below; NaN: no criterion was given */
+    double resolution;       /* smallest residual that the precision resolves; NaN: unknown */
+    int64_t plain_from;      /* steps before the final plain steps of an accelerated problem, or -1 */
+    stencil_history history; /* residuals, including those of earlier runs; owned */
     stencil_stagnation stagnation; /* cause of stagnation, if `reason` is STENCIL_REASON_STAGNATED */
     stencil_error_bound bound; /* bound on the error; known for laplace and poisson with a criterion only */
     stencil_lost lost; /* changes that rounding lost in a further step, if the last step changed no cell */
     double subnormal;  /* fraction of subnormal numbers in the final u, which slow CPUs down; 0 on a GPU */
     char strategy[32];
     char backend[8];  /* "cpu" or "gpu" */
-    char device[160]; /* for example "NVIDIA H200" or "2 threads, avx512" */
+    char device[160]; /* "NVIDIA H200", "2 threads, avx512" */
     int64_t updated_cells;
-    double bytes_per_cell; /* memory traffic of an update at least: read u and b, if there is a b, and write
-                              u, once per pass */
+    double bytes_per_cell; /* least memory traffic of an update: read u and b, write u, once per pass */
     stencil_store_report stores;
     double read_s;    /* seconds to read the initial cells */
     double prepare_s; /* seconds to allocate memory, load kernels and copy cells to their devices */

@@ -19,8 +19,7 @@ static void set_criteria(stencil_run *r, double first) {
     r->turn_first = stencil_turn_first(r->problem, first, r->report->threshold);
 }
 
-/* Converts a change of scaled cells to a residual; decide() converts a residual back and tests the criteria.
- */
+/* Converts a change of scaled cells to a residual; decide() tests the criteria by the inverse. */
 static double residual_of(const stencil_run *r, double change, double omega) {
     return ldexp(change, -r->exponent) / omega;
 }
@@ -40,7 +39,7 @@ static void start_schedule(stencil_run *r) {
     r->report->plain_from = -1;
     r->turn_first = INT64_MAX;
     r->window = stencil_stagnation_window(r->problem);
-    r->last_omega = stencil_cycle_omega_last(r->problem);
+    r->last_omega = stencil_cycle_omega(r->problem, r->problem->cycle.length - 1);
 }
 
 /* Tells whether the residuals have stagnated if `step` ends a window of stagnation; never in accelerated
@@ -52,8 +51,7 @@ static stencil_reason judge_window(const stencil_run *r, int64_t step) {
                : STENCIL_REASON_NONE;
 }
 
-/* Continues the step count and the history of residuals of earlier runs. If those met a criterion or
- * stagnated, this run ends before its first step. */
+/* Continues the step count and the residuals of earlier runs, which may leave no step to this run. */
 static stencil_status resume(stencil_run *r) {
     const stencil_origin *origin = &r->problem->origin;
     stencil_report *report = r->report;
@@ -67,8 +65,7 @@ static stencil_status resume(stencil_run *r) {
         TRY(stencil_history_add(&report->history, history->step[i], history->residual[i]));
     if (origin->steps == 0)
         return STENCIL_OK;
-    report->residual_first = origin->residual_first; /* the residual of step 1 is kept for later runs, even if
-                                                        this run has no criterion */
+    report->residual_first = origin->residual_first; /* kept for later runs, with or without a criterion */
     if (stencil_stop_has_criterion(&r->problem->stop) && !isnan(origin->residual_first))
         set_criteria(r, origin->residual_first);
     if (origin->residual_first == 0 && stencil_stop_has_criterion(&r->problem->stop))
@@ -81,8 +78,7 @@ static stencil_status resume(stencil_run *r) {
     return STENCIL_OK;
 }
 
-/* Returns the next step at which the observer is called. Most observers read the cells, which approximate the
- * solution only at the end of a cycle. */
+/* Returns the next step at which the observer is called: the end of a cycle unless any step will do. */
 static int64_t next_of(const stencil_run *r, const stencil_observer *o, int64_t step) {
     const int64_t next = o->next(o->context, step);
     return o->any_step ? next : stencil_cycle_end(r->problem, next);
@@ -92,9 +88,8 @@ static bool in_cycle(const stencil_run *r, int64_t step) {
     return stencil_cycle_end(r->problem, step) != step;
 }
 
-/* Polls the observers, passing the residual that belongs to the change which a time loop found. If an
- * observer asks an accelerated run to end, this run ends with the current cycle, where batches end, or, if
- * cells of its beginning were kept, within a second. */
+/* Polls the observers, passing the residual that belongs to the change which a time loop found. An
+ * accelerated run that is asked to end does so with its cycle or, if cells were kept, within a second. */
 static bool poll_between(void *context, int64_t step, double residual) {
     static const double patience_s = 1.0;
     stencil_run *r = context;
@@ -124,7 +119,7 @@ static stencil_status keep_cells(stencil_run *r) {
     }
     if (r->kept.data == NULL)
         TRY(stencil_field_create(&r->kept, &r->problem->layout, "the field at the last end of a cycle"));
-    const stencil_box array = stencil_mesh_array(&r->plan->cut.mesh);
+    const stencil_box array = stencil_mesh_array(&r->on.plan->cut.mesh);
     const stencil_cells all = stencil_field_cells(&r->kept), to = stencil_cells_from(&all, array.first);
     TRY(stencil_run_read(r, STENCIL_ARRAY_U, &array, &to));
     r->kept_steps = step;
@@ -141,12 +136,11 @@ static stencil_status give_back(stencil_run *r) {
     return STENCIL_OK;
 }
 
-/* Returns the next batch. It ends at the first of: the last step of the run; the next call of an observer;
- * the point where its history is full; a launch limit set by a test or by the table of weights; the end of a
- * window of stagnation; the next checked step from turn_first on; in accelerated problems, the first end of a
- * cycle after poll_every steps. */
+/* Returns the next batch. It ends at the first of: the last step of the run; the next call of an observer; a
+ * full history; a launch limit of a test or of changing weights; the end of a window of stagnation; the next
+ * checked step from turn_first on; the first end of a cycle after poll_every steps. */
 static stencil_batch next_batch(const stencil_run *r) {
-    const int64_t step = r->report->steps, launch = r->plan->wait.steps_per_launch;
+    const int64_t step = r->report->steps, launch = r->on.plan->wait.steps_per_launch;
     int64_t count = r->problem->stop.steps - step, full = 0;
     if (stencil_multiply(r->schedule.check_every, STENCIL_CHECKS_MAX - 1, &full))
         count = stencil_smaller(count, full);
@@ -164,8 +158,8 @@ static stencil_batch next_batch(const stencil_run *r) {
             count = stencil_smaller(count, next_of(r, o, step) - step);
     }
     if (r->accelerated)
-        count = stencil_smaller(count, stencil_cycle_end(r->problem, step + r->plan->poll_every) - step);
-    return (stencil_batch){step, count, r->polled, r->from};
+        count = stencil_smaller(count, stencil_cycle_end(r->problem, step + r->on.plan->poll_every) - step);
+    return (stencil_batch){step, count, &r->own, r->from};
 }
 
 /* Adds the steps and residuals of the last batch to the report. */
@@ -187,23 +181,23 @@ static stencil_status keep_outcome(stencil_run *r, const stencil_batch *batch,
 stencil_status stencil_run_batch(stencil_run *r, const stencil_batch *batch, const stencil_schedule *schedule,
                                  double *time_s) {
     r->outcome = (stencil_outcome){.residual = r->outcome.residual};
-    if (r->cpu != NULL) {
+    if (r->on.cpu != NULL) {
         const double start_s = stencil_clock_s();
-        r->cpu->schedule = *schedule;
-        const bool team = stencil_strategy_at(r->plan->strategy).team;
-        TRY((team ? stencil_team_cpu : stencil_host_loop_cpu)(r->cpu, batch, &r->outcome));
+        r->on.cpu->schedule = *schedule;
+        const bool team = stencil_strategy_at(r->on.plan->strategy).team;
+        TRY((team ? stencil_team_cpu : stencil_host_loop_cpu)(r->on.cpu, batch, &r->outcome));
         *time_s = stencil_clock_s() - start_s;
     }
 #ifdef STENCIL_HAVE_CUDA
-    if (r->gpu != NULL) {
-        const int64_t illegal = r->plan->wait.illegal_step;
-        stencil_gpu_set_schedule(r->gpu, schedule);
+    if (r->on.gpu != NULL) {
+        const int64_t illegal = r->on.plan->wait.illegal_step;
+        stencil_gpu_set_schedule(r->on.gpu, schedule);
         if (illegal > batch->first && illegal <= batch->first + batch->count)
-            TRY(stencil_gpu_break(r->gpu));
-        const stencil_strategy *strategy = r->strategy;
-        TRY((strategy->batch_gpu != NULL ? strategy->batch_gpu : stencil_host_loop_gpu)(r->gpu, batch,
+            TRY(stencil_gpu_break(r->on.gpu));
+        const stencil_strategy *strategy = r->on.gpu->strategy;
+        TRY((strategy->batch_gpu != NULL ? strategy->batch_gpu : stencil_host_loop_gpu)(r->on.gpu, batch,
                                                                                         &r->outcome));
-        TRY(stencil_gpu_time_s(r->gpu, time_s));
+        TRY(stencil_gpu_time_s(r->on.gpu, time_s));
     }
 #endif
     return STENCIL_OK;
@@ -214,12 +208,11 @@ static stencil_status make_batch(stencil_run *r, const stencil_batch *batch,
     double time_s = 0;
     TRY(stencil_run_batch(r, batch, schedule, &time_s));
     r->report->compute_s += time_s;
-    r->from = stencil_batch_end(batch, schedule, r->plan->depth, r->outcome.steps);
+    r->from = stencil_batch_end(batch, schedule, r->on.plan->depth, r->outcome.steps);
     return keep_outcome(r, batch, schedule);
 }
 
-/* Judges a window of stagnation that ends with the batch, calls the observers that asked for this step, and
- * polls all observers. */
+/* Judges a window of stagnation that ends with the batch, and calls and polls the observers. */
 static stencil_status observe(stencil_run *r, const stencil_batch *batch) {
     stencil_report *report = r->report;
     if (report->reason == STENCIL_REASON_NONE)
@@ -237,11 +230,10 @@ static stencil_status observe(stencil_run *r, const stencil_batch *batch) {
     return STENCIL_OK;
 }
 
-/* Makes the first step in a batch of one step: rtol is relative to its residual. The history gets this
- * residual only if the schedule checks the step. */
+/* Makes the first step, whose residual rtol is relative to, but records only a checked residual. */
 static stencil_status first_step(stencil_run *r) {
     stencil_report *report = r->report;
-    const stencil_batch batch = {report->steps, 1, r->polled, r->from};
+    const stencil_batch batch = {report->steps, 1, &r->own, r->from};
     const bool checked = stencil_schedule_checks(&r->schedule, batch.first + 1);
     stencil_schedule schedule = r->schedule;
     schedule.check_step = batch.first + 1;
@@ -256,8 +248,7 @@ static stencil_status first_step(stencil_run *r) {
     return STENCIL_OK;
 }
 
-/* Tells whether an accelerated problem has reached the residual where rounding errors hide the progress of
- * its cycles. */
+/* Tells whether rounding errors hide the progress of the cycles of an accelerated problem. */
 static bool turns_plain(const stencil_run *r) {
     const stencil_report *report = r->report;
     const stencil_history *history = &report->history;
@@ -271,8 +262,7 @@ static bool is_approximation(const stencil_run *r, const stencil_defect *defect)
     return bound.known && bound.relative <= STENCIL_UNSOLVED;
 }
 
-/* Tells whether the last residual is down to the resolution of the precision and the field approximates the
- * solution. */
+/* Tells whether the last residual is as small as the precision resolves, in a field near the solution. */
 static bool is_resolved(const stencil_run *r, const stencil_defect *defect) {
     const stencil_report *report = r->report;
     return stencil_history_last(&report->history) <= fmax(report->threshold, report->resolution) &&
@@ -289,15 +279,15 @@ static stencil_status find_defect(stencil_run *r, stencil_defect *defect) {
 /* Makes plain steps (omega = 1) up to step `end`, and checks the residual of that step only. */
 static stencil_status make_plain_steps(stencil_run *r, int64_t end) {
     stencil_report *report = r->report;
-    const int64_t launch = r->plan->wait.steps_per_launch;
+    const int64_t launch = r->on.plan->wait.steps_per_launch;
     stencil_schedule schedule = r->schedule;
     schedule.check_step = end;
     schedule.check_every = INT64_MAX;
-    schedule.checked_most = stencil_sweep_checked_most(r->plan, r->problem);
+    schedule.checked_most = stencil_sweep_checked_most(r->on.plan, r->problem);
     while (report->steps < end && report->reason == STENCIL_REASON_NONE) {
         const int64_t left = end - report->steps;
         const stencil_batch batch = {report->steps, launch > 0 ? stencil_smaller(left, launch) : left,
-                                     r->polled, r->from};
+                                     &r->own, r->from};
         TRY(make_batch(r, &batch, &schedule));
     }
     return STENCIL_OK;
@@ -348,7 +338,7 @@ static stencil_status drive(stencil_run *r) {
             TRY(first_step(r));
             continue;
         }
-        r->schedule.checked_most = stencil_sweep_checked_most(r->plan, r->problem);
+        r->schedule.checked_most = stencil_sweep_checked_most(r->on.plan, r->problem);
         const stencil_batch batch = next_batch(r);
         TRY(make_batch(r, &batch, &r->schedule));
         TRY(observe(r, &batch));
@@ -378,8 +368,8 @@ static stencil_status judge_end(stencil_run *r) {
                                                                        : STENCIL_REASON_STEPS;
     const bool relaxes = stencil_stop_has_criterion(&r->problem->stop) && stencil_problem_relaxes(r->problem);
     const stencil_reader cells = {stencil_run_read, r};
-    if (r->cpu != NULL && stencil_report_steps_done(report) > 0)
-        TRY(stencil_boxes_subnormal(&cells, &r->plan->cut.mesh, &report->subnormal));
+    if (r->on.cpu != NULL && stencil_report_steps_done(report) > 0)
+        TRY(stencil_boxes_subnormal(&cells, &r->on.plan->cut.mesh, &report->subnormal));
     stencil_defect values;
     const stencil_defect *defect = relaxes ? &values : NULL;
     if (relaxes) {
@@ -391,7 +381,7 @@ static stencil_status judge_end(stencil_run *r) {
     if (report->reason == STENCIL_REASON_STAGNATED && relaxes && is_resolved(r, defect))
         report->reason = STENCIL_REASON_CONVERGED_PRECISION;
     if (report->reason == STENCIL_REASON_STAGNATED) {
-        const stencil_slabs slabs = {.from = &cells, .mesh = &r->plan->cut.mesh, .array = STENCIL_ARRAY_U};
+        const stencil_slabs slabs = {.from = &cells, .mesh = &r->on.plan->cut.mesh, .array = STENCIL_ARRAY_U};
         const stencil_box array = stencil_mesh_array(slabs.mesh);
         double largest = 0;
         TRY(stencil_slabs_visit(&slabs, &array, take_largest, &largest));
@@ -409,11 +399,11 @@ static stencil_status judge_end(stencil_run *r) {
 }
 
 static void describe(const stencil_run *r, stencil_report *report) {
-    snprintf(report->strategy, sizeof report->strategy, "%s", stencil_strategy_at(r->plan->strategy).name);
-    snprintf(report->backend, sizeof report->backend, "%s", stencil_backend_names[r->plan->backend]);
-    snprintf(report->device, sizeof report->device, "%s", r->plan->device);
+    snprintf(report->strategy, sizeof report->strategy, "%s", stencil_strategy_at(r->on.plan->strategy).name);
+    snprintf(report->backend, sizeof report->backend, "%s", stencil_backend_names[r->on.plan->backend]);
+    snprintf(report->device, sizeof report->device, "%s", r->on.plan->device);
     report->updated_cells = stencil_problem_updated_cells(r->problem);
-    report->bytes_per_cell = stencil_sweep_traffic(r->plan, r->problem);
+    report->bytes_per_cell = stencil_sweep_traffic(r->on.plan, r->problem);
     report->read_s = r->read_s;
     report->prepare_s = r->prepare_s;
 }
@@ -426,8 +416,7 @@ stencil_status stencil_run_drive(stencil_run *r, const stencil_observers *observ
     r->between = (stencil_observer){.context = r, .poll = poll_between};
     r->own = (stencil_observers){&r->between, 1};
     r->accelerated = stencil_cycle_end(r->problem, 1) > 1;
-    r->polled = r->accelerated || r->exponent != 0 ? &r->own : &r->observers;
-    r->keeps = r->plan->keeps_cycle;
+    r->keeps = r->on.plan->keeps_cycle;
     r->kept_steps = -1;
     r->asked_s = 0;
     start_schedule(r);
@@ -439,9 +428,9 @@ stencil_status stencil_run_drive(stencil_run *r, const stencil_observers *observ
     report->replan_s = r->prepare_s - prepare_s;
     report->drive_s = done_s - ready_s - report->replan_s;
     describe(r, report);
-    if (r->cpu != NULL && report->steps > report->steps_before) {
+    if (r->on.cpu != NULL && report->steps > report->steps_before) {
         report->compute_s = report->drive_s;
-        stencil_cpu_report(r->cpu, &report->stores);
+        stencil_cpu_report(r->on.cpu, &report->stores);
     }
     TRY(judge_end(r));
     report->finish_s = stencil_clock_s() - done_s;

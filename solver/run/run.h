@@ -5,8 +5,7 @@
 #include "solver/problem/boxes.h"
 #include "solver/run/observer.h"
 
-/* A run: loads the cells to the memory that the plan wants, makes the steps, and returns the cells. Problem
- * and plan are borrowed until stencil_run_close(). */
+/* A run: loads cells to where the plan wants them, makes steps, returns cells. Borrows problem and plan. */
 typedef struct stencil_run stencil_run;
 
 /* Opens a run: allocates device and host memory and reads the cells, box by box as its parts need them, all
@@ -22,16 +21,14 @@ stencil_status stencil_run_drive(stencil_run *run, const stencil_observers *obse
 
 /* Continues the run with another plan for the same problem, which is borrowed, too; called by an observer
  * between steps. The previous plan's memory is kept: going back to a plan is free, or costs a copy of the
- * cells if the plans differ in cut or device. On failure (errors of stencil_run_open()) the run can continue
- * with its current plan. */
+ * cells if the plans differ in cut or device. On failure the run keeps its plan. */
 enum { STENCIL_SIDES_MAX = 64 };
 stencil_status stencil_run_replan(stencil_run *run, const stencil_plan *plan);
 
 /* Frees the memory of all plans that do not share their cells with the current plan. */
 void stencil_run_settle(stencil_run *run);
 
-/* Reads a box of cells of the current field, before the steps or after them (not after failed steps). Suits
- * as `read` of a stencil_reader whose context is the run. */
+/* Reads a box of cells of the current field, as a stencil_reader of a run, but not after failed steps. */
 stencil_status stencil_run_read(void *run, stencil_array array, const stencil_box *box,
                                 const stencil_cells *to);
 

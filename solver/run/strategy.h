@@ -1,6 +1,5 @@
-/* A strategy is a time loop, which orders the steps of a run. Each strategy is a table of functions in a file
- * of strategies/; strategies.def lists them. Persistent loops share strategies/persistent.c and are named
- * after their barrier. Internal to solver/. */
+/* A strategy is a time loop, which orders the steps of a run: a table of functions in a file of strategies/.
+ * strategies.def lists all but the persistent loops, which are named after barriers. Internal. */
 #pragma once
 
 #include "solver/device/cpu.h"
@@ -44,17 +43,14 @@ typedef struct stencil_outcome {
 /* Functions of a time loop; stencil_strategy_at() has its properties. */
 typedef struct stencil_strategy {
     /* Makes the steps of a batch, or fewer if a check or an observer ends the run; fills in the outcome, and
-     * records the events `begin` and `end` of each part. Called once per batch, after the schedule of the run
-     * is set. NULL: stencil_host_loop_gpu() is used. */
+     * records the events `begin` and `end` of each part. NULL: stencil_host_loop_gpu() is used. */
     stencil_status (*batch_gpu)(stencil_gpu_run *run, const stencil_batch *batch, stencil_outcome *outcome);
     stencil_gpu_queue *queue_gpu; /* called by stencil_host_loop_gpu() to queue a pass */
     /* Queues the pass after a checked pass while the host waits for the residual, which may end the run: one
      * pass, or none (sets pass->steps to 0). For runs of one part only. NULL: nothing is queued. */
     stencil_gpu_queue *queue_ahead;
-    int replayed; /* number of passes in the graphs that open_gpu captures, one per buffer b that a graph
-                     starts from, with the steps from step b on; 0: no graphs */
-    /* Allocate and free run->loop, the state that lasts from batch to batch; or NULL. close_gpu allows
-     * run->loop to be NULL. */
+    int replayed; /* passes in each graph of open_gpu, which has one to start from each buffer; 0: none */
+    /* Allocate and free run->loop, which lasts from batch to batch and may be NULL; or NULL. */
     stencil_status (*open_gpu)(stencil_gpu_run *run);
     void (*close_gpu)(stencil_gpu_run *run);
 } stencil_strategy;
@@ -69,8 +65,7 @@ stencil_status stencil_host_loop_cpu(stencil_cpu *cpu, const stencil_batch *batc
 stencil_status stencil_host_loop_gpu(stencil_gpu_run *run, const stencil_batch *batch,
                                      stencil_outcome *outcome);
 
-/* Ends a step in a loop where the host decides: stores the residual if the step is checked, polls the
- * observers if a poll is due, and sets outcome->reason. */
+/* Ends a step that the host leads: stores a checked residual, polls if due, sets outcome->reason. */
 void stencil_host_loop_end(const stencil_schedule *schedule, const stencil_plan *plan,
                            const stencil_batch *batch, int64_t step, double residual,
                            stencil_outcome *outcome);

@@ -5,8 +5,7 @@
 
 #include "solver/run/strategy.h"
 
-/* State shared by the threads of a team. Thread 0 writes it before a barrier, all threads read it after the
- * barrier. */
+/* State shared by the threads of a team: thread 0 writes, a barrier follows, all threads read. */
 typedef struct run {
     int64_t interrupt_step, alarm_step;
 } run;
@@ -27,8 +26,7 @@ static void team_run(stencil_cpu *cpu, const stencil_batch *batch, stencil_outco
         const bool check = stencil_schedule_checks(schedule, step),
                    poll = stencil_pass_reaches(&pass, cpu->plan->poll_every);
         stencil_cpu_advance(cpu, &pass, thread, threads);
-        /* The request to stop carries the number of its step, so that a slow thread cannot mistake a later
-         * one for it. */
+        /* The request to stop has the number of its step, lest a slow thread takes a later one for it. */
         if (poll && thread == 0 && !stencil_observers_poll(batch->observers, step, residual))
             __atomic_store_n(&shared->interrupt_step, step, __ATOMIC_RELAXED);
         if (!stencil_cpu_sync(cpu, &pass, thread, check || poll) ||

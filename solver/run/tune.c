@@ -15,20 +15,18 @@ static const double run_s = 0.05, turn_least_s = 0.5e-3, turn_most_s[] = {0, 4e-
 /* Factors by which a plan may be slower than the best plan. within: predicted time of plans to be timed;
  * hopeless: best sample, to stay in the race after the second round. */
 static const double within[] = {1, 1.5, 3, INFINITY}, hopeless = 1.5;
-/* Handicaps in the choice of the next plan to time. alike: predictions of similar plans have similar errors,
- * so a different kind is timed first; same_sweep: predictions differ less between plans of a sweep than they
- * err, so another sweep is timed before them. */
+/* Handicaps in the choice of the next plan to time. alike: similar plans have similar errors of predictions,
+ * so another kind is timed first; same_sweep: plans of a sweep differ less than predictions err. */
 static const double alike = 1.25, same_sweep = 3;
 /* Upper limit on the fraction of the run's steps that the race takes. */
 static const double part_of_run = 0.25;
-/* SAMPLES_LEAST: the last remaining racer is timed until it has this many samples, so that its measured time
- * can be kept. */
+/* SAMPLES_LEAST: samples that the last remaining racer gets, so that its measured time can be kept. */
 enum { GRAPH_STEPS = 64, WARM = 8, SAMPLES_LEAST = 4 };
 
 double stencil_tune_steps(const stencil_problem *problem) {
     const double left = (double)(problem->stop.steps - problem->origin.steps),
                  predicted = stencil_predicted_steps(problem) - (double)problem->origin.steps;
-    /* with no predicted count, the limit on steps says little, as it is rarely reached */
+    /* the limit on steps is rarely reached and says little */
     return !stencil_stop_has_criterion(&problem->stop) ? left
            : isnan(predicted)                          ? 0.01 * left
                                                        : fmax(fmin(left, predicted), 0);
@@ -38,8 +36,7 @@ static stencil_candidate *candidate_of(const stencil_tune *t, int racer) {
     return &t->choice->item[t->racer[racer].candidate];
 }
 
-/* Completes a candidate's plan for this machine, which queries the driver about its kernel; false: it is
- * impossible. */
+/* Completes a candidate's plan by its kernel's attributes from the driver; false: it is impossible. */
 static bool plan_here(stencil_candidate *c, const stencil_problem *problem, stencil_machine *machine) {
     if (stencil_plan_here(&c->plan, problem, &c->options, machine) != STENCIL_OK) {
         snprintf(c->why, sizeof c->why, "%.150s", stencil_error_last()->message);
@@ -54,8 +51,7 @@ static bool is_alike(const stencil_plan *a, const stencil_plan *b) {
            a->sweep == b->sweep && a->backend == b->backend && a->cut.parts == b->cut.parts;
 }
 
-/* Returns the index of the next candidate to time, or -1 if no candidate is predicted to take at most most_s.
- */
+/* Returns the index of the next candidate to time; -1: none is predicted to take at most most_s. */
 static int pick(const stencil_tune *t, double most_s) {
     int best = -1;
     double best_s = INFINITY;
@@ -77,8 +73,7 @@ static int pick(const stencil_tune *t, double most_s) {
     return best;
 }
 
-/* Rounds the number of steps up to whole passes, because a pass of fewer steps costs as much as a whole one.
- */
+/* Rounds the number of steps up to whole passes, since a shorter pass costs as much. */
 static int64_t whole_passes(const stencil_candidate *c, double steps) {
     const int64_t depth = c->plan.depth > 1 ? c->plan.depth : 1;
     return ((int64_t)fmin(fmax(ceil(steps), 2), 1 << 24) + depth - 1) / depth * depth;
@@ -98,9 +93,8 @@ static void add_racer(stencil_tune *t, int candidate) {
         (stencil_racer){.candidate = candidate, .steps = whole_passes(c, t->turn_s / c->cost.step_s)};
 }
 
-/* Returns the step where a racer's steps in a round end. This is a checked step, so that all racers have as
- * many checks; if checks are rare, the step after full CUDA graphs, unless steps are so long that launches
- * hardly count. */
+/* Returns the step where a racer's steps in a round end: a checked step, so that all racers have as many
+ * checks; if checks are rare, the step after full CUDA graphs, unless launches hardly count. */
 static int64_t turn_end(const stencil_tune *t, int64_t step, int64_t steps) {
     const int64_t every = t->problem->stop.check_every;
     if (every <= 4 * steps)
@@ -151,8 +145,7 @@ stencil_status stencil_tune_start(stencil_tune *t, stencil_choice *choice, const
 }
 
 /* Sets a candidate's measured time to the median of its samples, without the first one if there are more. Its
- * uncertainty is half of the interquartile range, with one or two samples the range including the first
- * sample, and with a single sample the time itself. */
+ * uncertainty is half of the interquartile range; of two samples the range of all, of one the time. */
 static void evaluate(const stencil_tune *t, int k) {
     const stencil_racer *r = &t->racer[k];
     stencil_candidate *c = candidate_of(t, k);
@@ -174,8 +167,7 @@ static double least_s(const stencil_racer *r) {
     return least;
 }
 
-/* Ends a round of the race: slow racers leave, but none after its first sample, which may have been
- * disturbed. */
+/* Ends a round of the race: slow racers leave, but none after one sample, which may be disturbed. */
 static void end_round(stencil_tune *t) {
     double best_s = INFINITY;
     for (int k = 0; k < t->count; k++)
@@ -206,8 +198,7 @@ static bool lets_run(stencil_tune *t) {
     return false;
 }
 
-/* Ends the race: the best racer whose plan can be used continues the run or, if none can, the current plan
- * does. */
+/* Ends the race: the best racer whose plan can be used continues the run, else the current plan. */
 static void finish(stencil_tune *t) {
     t->done = true;
     do {

@@ -1,5 +1,4 @@
-/* A race of the most promising plans, in the first steps of the run itself. All plans compute the same bits,
- * so each timed step is a step of the run. */
+/* A race of the most promising plans in the first steps of a run, all of which count. */
 #pragma once
 
 #include "solver/plan/choose.h"
@@ -27,7 +26,7 @@ typedef struct stencil_racer {
 typedef struct stencil_tune {
     stencil_choice *choice;
     const stencil_problem *problem;
-    stencil_run *run; /* set by the caller after it has opened the run */
+    stencil_run *run; /* the caller sets the run after opening it */
     int count;        /* number of racers; 1: there is no race */
     stencil_racer racer[STENCIL_RACE_MAX];
     int turn, rounds; /* turn: index of the racer that makes the steps now; rounds: number of rounds */
@@ -47,8 +46,7 @@ stencil_status stencil_tune_start(stencil_tune *tune, stencil_choice *choice, co
                                   stencil_machine *machine, stencil_effort effort);
 
 /* Returns the observer that holds the race. choice->chosen is always the candidate that makes the current
- * steps, finally the candidate with the smallest sum of median and spread of its times, so a lead smaller
- * than its noise does not win. */
+ * steps, finally that with the smallest sum of median and spread: a lead within noise does not win. */
 stencil_observer stencil_tune_observer(stencil_tune *tune);
 
 /* Writes for each possible candidate why it was not chosen (candidate.why). */

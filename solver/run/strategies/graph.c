@@ -41,19 +41,15 @@ static stencil_status capture(stencil_gpu_part *gpu, int from, cudaGraphExec_t *
     return STENCIL_OK;
 }
 
-/* Returns how many steps can be made after step `step` before the next checked pass, without the last pass of
- * the batch, which may be checked. */
-static int64_t plain_steps(const stencil_schedule *schedule, int64_t depth, int64_t step, int64_t end) {
-    const int64_t most = stencil_checked_most(schedule, depth), last = most > 1 ? most : 1,
-                  to_check = schedule->check_every - step % schedule->check_every;
-    return (to_check < end - step ? to_check : end - step) - last;
-}
-
-/* Tells whether a graph is replayed for the pass. A graph holds the weights of the steps from 0 or 1 on, so a
- * cycle must begin at the same buffer. */
+/* Tells whether a graph is replayed for the pass: as many steps follow before the next checked pass and the
+ * last pass of the batch. Graphs hold the weights from step 0 or 1 on, so a cycle must begin at the same
+ * buffer. */
 static bool replays(const stencil_gpu_run *run, const stencil_batch *batch, const stencil_pass *pass) {
-    const int64_t depth = run->plan->depth,
-                  plain = plain_steps(&run->schedule, depth, pass->first, batch->first + batch->count);
+    const stencil_schedule *schedule = &run->schedule;
+    const int64_t depth = run->plan->depth, most = stencil_checked_most(schedule, depth),
+                  to_check = schedule->check_every - pass->first % schedule->check_every,
+                  to_end = batch->first + batch->count - pass->first,
+                  plain = stencil_smaller(to_check, to_end) - (most > 1 ? most : 1);
     return (pass->first - pass->from) % run->cycle_length == 0 && plain >= GRAPH_PASSES * depth;
 }
 

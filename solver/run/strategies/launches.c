@@ -1,5 +1,4 @@
-/* Strategies with a launch per step, queued by solver/run/host_loop.c; they differ in what the host waits
- * for. */
+/* Strategies with a launch per step (solver/run/host_loop.c), which wait for different things. */
 #include "solver/run/strategy.h"
 
 #ifdef STENCIL_HAVE_CUDA
@@ -30,13 +29,12 @@ static stencil_status queue_event_sync(stencil_gpu_run *run, const stencil_batch
 }
 #endif
 
-/* A launch per step, queued in a stream: the end of a kernel is the barrier, and the host waits only when it
- * checks a residual (implicit CPU synchronisation of Xiao and Feng, IPDPS 2010). */
+/* A launch per step: the end of a kernel is the barrier, and the host waits only when it checks a residual
+ * (implicit CPU synchronisation of Xiao and Feng, IPDPS 2010). */
 const stencil_strategy stencil_strategy_relaunch = {.queue_gpu = STENCIL_ON_GPU(queue_launch),
                                                     .queue_ahead = STENCIL_ON_GPU(queue_launch)};
 
-/* The host waits for the stream after every step (explicit CPU synchronisation of Xiao and Feng, IPDPS 2010).
- */
+/* The host waits for the stream after every step (explicit CPU synchronisation of Xiao and Feng). */
 const stencil_strategy stencil_strategy_stream_sync = {.queue_gpu = STENCIL_ON_GPU(queue_stream_sync)};
 
 /* The host waits for the whole device after every step. */

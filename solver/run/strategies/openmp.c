@@ -13,8 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* State shared by the host threads. Thread 0 writes its decisions before a barrier, all threads read them
- * after the barrier. */
+/* State shared by the host threads: thread 0 writes, a barrier follows, all threads read. */
 typedef struct loop {
     const stencil_batch *batch;
     stencil_outcome *outcome;
@@ -47,8 +46,7 @@ static bool find_word(const char *name, stream_word *function) {
     return true;
 }
 
-/* Creates the gate of a part, unless parts share its GPU: they share driver queues, too, which a waiting pass
- * would block. */
+/* Creates the gate of a part that has a GPU, and its driver queues, for itself. */
 static stencil_status create_gate(stencil_gpu_part *gpu, void *gates) {
     gate *g = (gate *)gates + gpu->part;
     stream_word wait, write;
@@ -66,14 +64,6 @@ static stencil_status create_gate(stencil_gpu_part *gpu, void *gates) {
     return STENCIL_OK;
 }
 
-/* Opens the gate, so that queued passes end, and frees it. */
-static void destroy_gate(stencil_gpu_part *gpu, gate *g) {
-    if (g->opened != NULL)
-        *g->opened = (uint32_t)g->queued;
-    cudaStreamSynchronize(gpu->stream);
-    cudaFreeHost((void *)(uintptr_t)g->opened);
-}
-
 static stencil_status use_word(stream_word function, cudaStream_t stream, volatile uint32_t *word,
                                int64_t value, unsigned flags) {
     const CUresult state = function((CUstream)stream, (CUdeviceptr)(uintptr_t)word, (cuuint32_t)value, flags);
@@ -89,15 +79,7 @@ static stencil_status launch_in(stencil_gpu_part *gpu, const gate *g, const sten
                             : STENCIL_OK;
 }
 
-/* Queues a pass that waits at the gate. */
-static stencil_status queue(stencil_gpu_part *gpu, gate *g, const stencil_pass *pass) {
-    TRY(use_word(g->wait, gpu->stream, g->opened, pass->first, CU_STREAM_WAIT_VALUE_GEQ));
-    g->queued = pass->first;
-    return launch_in(gpu, g, pass);
-}
-
-/* Waits until the pass up to `step` has ended, by polling the word that the stream writes; queries the stream
- * for errors now and then. */
+/* Waits for the end of the pass up to `step` by polling the stream's word, now and then the stream itself. */
 static stencil_status wait_for(const stencil_gpu_part *gpu, const gate *g, int64_t step) {
     if (g->write == NULL) {
         TRY_CUDA(cudaStreamSynchronize(gpu->stream));
@@ -122,13 +104,15 @@ static stencil_status make_pass(stencil_gpu_part *gpu, gate *g, const stencil_pa
         *g->opened = (uint32_t)pass->first;
     else
         TRY(launch_in(gpu, g, pass));
-    if (next != NULL && g->wait != NULL)
-        TRY(queue(gpu, g, next));
+    if (next != NULL && g->wait != NULL) { /* the next pass waits at the gate */
+        TRY(use_word(g->wait, gpu->stream, g->opened, next->first, CU_STREAM_WAIT_VALUE_GEQ));
+        g->queued = next->first;
+        TRY(launch_in(gpu, g, next));
+    }
     return wait_for(gpu, g, pass->first + pass->steps);
 }
 
-/* Waits for all threads at a barrier; returns whether no thread has failed, so that all threads continue or
- * all leave. */
+/* Waits for all threads at a barrier; returns whether none has failed, else all leave. */
 static bool all_well(loop *l, stencil_status status) {
     if (status != STENCIL_OK)
         __atomic_store_n(&l->failed, status, __ATOMIC_RELAXED);
@@ -146,15 +130,8 @@ static stencil_status combine(stencil_gpu_part *gpu) {
     return stencil_gpu_wait(gpu);
 }
 
-/* Ends a pass, in one thread only: the residual and the observers decide whether the loop goes on. */
-static void decide(stencil_gpu_part *gpu, loop *l, int64_t step, bool check) {
-    const double residual = check ? stencil_gpu_residual(gpu->run) : NAN;
-    stencil_host_loop_end(&gpu->run->schedule, gpu->plan, l->batch, step, residual, l->outcome);
-}
-
-/* Makes the steps of a batch of one part. Where thread 0 polls, a second barrier passes its result to the
- * other threads. All threads reach every all_well(), so a failing thread leaves no thread waiting at a
- * barrier. */
+/* Makes the steps of a batch of one part. A second barrier tells all threads what thread 0 polled. Every
+ * thread reaches every all_well(), so that a failure leaves no other thread waiting. */
 static stencil_status batch_part(stencil_gpu_part *gpu, void *context) {
     loop *l = context;
     gate *g = (gate *)gpu->run->loop + gpu->part;
@@ -182,7 +159,8 @@ static stencil_status batch_part(stencil_gpu_part *gpu, void *context) {
         if (check && !all_well(l, status))
             return status;
         if (gpu->part == 0)
-            decide(gpu, l, step, check);
+            stencil_host_loop_end(schedule, gpu->plan, l->batch, step,
+                                  check ? stencil_gpu_residual(gpu->run) : NAN, l->outcome);
         if (!all_well(l, status))
             return status;
     }
@@ -202,9 +180,13 @@ static stencil_status open_gpu(stencil_gpu_run *run) {
 }
 
 static void close_gpu(stencil_gpu_run *run) {
-    for (int p = 0; p < run->parts && run->loop != NULL; p++) {
+    gate *g = run->loop;
+    for (int p = 0; p < run->parts && run->loop != NULL; p++, g++) {
         cudaSetDevice(run->part[p].device);
-        destroy_gate(&run->part[p], (gate *)run->loop + p);
+        if (g->opened != NULL) /* a pass that waits at the gate has to end */
+            *g->opened = (uint32_t)g->queued;
+        cudaStreamSynchronize(run->part[p].stream);
+        cudaFreeHost((void *)(uintptr_t)g->opened);
     }
     free(run->loop);
 }
