@@ -17,7 +17,7 @@ stencil_kernel_attributes stencil_plan_attributes(const stencil_plan *plan, cons
     const stencil_kernel_attributes *known = stencil_machine_kernel(machine, gpu, &plan->kernel);
     if (known != NULL)
         return *known;
-    enum { REGISTERS_MAX = 255, REGISTERS_UNIT = 8 }; /* of a thread, by the instruction set of all GPUs */
+    enum { REGISTERS_MAX = 255, REGISTERS_UNIT = 8 }; /* registers of a thread on all GPUs */
     if (plan->kernel.step_bytes > machine->gpu[gpu].shared_per_block_bytes)
         return (stencil_kernel_attributes){.image = true};
     const int blocks = plan->kernel.blocks, sms = machine->gpu[gpu].sm_count;

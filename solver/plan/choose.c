@@ -8,8 +8,7 @@
 
 #include "solver/plan/sweep.h"
 
-/* Factor by which a candidate on another device than the usual one must be quicker. (Neither it nor as_good
- * is a constant of a GPU: both are errors of predictions.) */
+/* Factor by which a candidate on another device than the usual one must be quicker, since predictions err. */
 static const double other_device = 1.25;
 /* Factor within which predicted times count as equal. */
 static const double as_good = 1.01;
@@ -17,7 +16,7 @@ static const double as_good = 1.01;
 /* Devices to try: GPUs of the options from the first on, or the CPU. */
 typedef struct devices {
     stencil_backend backend;
-    int gpus; /* 0: as the options say */
+    int gpus; /* 0: as many as in the options */
 } devices;
 enum { DEVICES_MAX = 8 };
 
@@ -41,24 +40,17 @@ static int devices_of(devices list[DEVICES_MAX], const stencil_run_options *o,
     return count;
 }
 
-static void fail_candidate(stencil_candidate *c) {
-    c->possible = false;
-    snprintf(c->why, sizeof c->why, "%.150s", stencil_error_last()->message);
-}
-
 /* Makes a candidate's plan and predicts its step, or notes why there is no plan. */
 static void try_candidate(stencil_candidate *c, const stencil_problem *problem,
                           const stencil_machine *machine) {
-    if (stencil_plan_make(&c->plan, problem, &c->options, machine) != STENCIL_OK) {
-        fail_candidate(c);
-        return;
-    }
-    c->possible = true;
-    c->cost = stencil_model_step(&c->plan, problem, machine);
+    c->possible = stencil_plan_make(&c->plan, problem, &c->options, machine) == STENCIL_OK;
+    if (c->possible)
+        c->cost = stencil_model_step(&c->plan, problem, machine);
+    else
+        snprintf(c->why, sizeof c->why, "%.150s", stencil_error_last()->message);
 }
 
-/* Tells whether two candidates run the same code: on a CPU all strategies without a barrier do, if their
- * `team` is equal. */
+/* Tells whether two candidates run the same code: strategies with equal `team` and no barrier on a CPU. */
 static bool is_same(const stencil_candidate *a, const stencil_candidate *b) {
     const stencil_plan *x = &a->plan, *y = &b->plan;
     const stencil_strategy_info s = stencil_strategy_at(x->strategy), t = stencil_strategy_at(y->strategy);
@@ -104,7 +96,7 @@ static int find_best(const stencil_choice *choice, const devices *usual) {
     return best;
 }
 
-/* Returns the options; where they name a persistent loop as sweep, but no sync, that is "neighbor". */
+/* Returns the options, with sync "neighbor" where they name a persistent loop as sweep and no sync. */
 static stencil_run_options with_barrier(const stencil_run_options *options, const stencil_problem *problem) {
     stencil_run_options first = *options;
     const int sweep = options->sweep != NULL && options->sync == NULL
@@ -120,8 +112,7 @@ stencil_status stencil_choice_make(stencil_choice *choice, const stencil_problem
     devices device[DEVICES_MAX];
     const int device_count = devices_of(device, options, machine), strategies = stencil_strategy_count();
     const int most = device_count * strategies * STENCIL_SWEEP_COUNT;
-    bool usual =
-        false; /* is possible: a GPU that is not there, or is full, is no reason to take another one */
+    bool usual = false; /* a full or missing GPU is no reason to take another one */
     *choice = (stencil_choice){.item = calloc((size_t)most, sizeof *choice->item), .asked = *options};
     CHECK(choice->item != NULL, NO_MEMORY, "no memory for %d plans", most);
     for (int i = 0; i < most; i++) {

@@ -1,5 +1,5 @@
-/* Which plan to run where the options leave that open: every strategy, sweep and number of devices that is
- * possible, each with the time that the model predicts for its step. Pure, like the plans themselves. */
+/* Choice of a plan where options leave it open: every possible strategy, sweep and number of devices, each
+ * with the predicted time of its step. Pure, like plans. */
 #pragma once
 
 #include "solver/plan/model.h"
@@ -11,11 +11,10 @@ typedef struct stencil_candidate {
     stencil_run_options options; /* sync and sweep are set, not NULL */
     stencil_plan plan;
     bool possible;
-    int order;                   /* the lowest wins among candidates of equal time */
-    stencil_cost cost;           /* predicted seconds of a step */
-    int samples;                 /* timings of the candidate's steps in this run; 0: it was not timed */
-    double step_s, spread_s;     /* median of the samples and half their interquartile range; of two samples
-                                    the range, of one step_s */
+    int order;               /* the lowest wins among candidates of equal time */
+    stencil_cost cost;       /* predicted seconds of a step */
+    int samples;             /* timings of the candidate's steps in this run; 0: it was not timed */
+    double step_s, spread_s; /* median of the samples, half their interquartile range (of two the range) */
     char why[STENCIL_WHY_CHARS]; /* why the candidate was not chosen, or cannot run */
 } stencil_candidate;
 
@@ -29,9 +28,8 @@ typedef struct stencil_choice {
 /* Lists the candidates for all that `options` leave open and chooses the fastest. Open are sync and sweep
  * where they are NULL and, unless a cut, a halo or a fault is asked for, the number of different GPUs (the
  * first 1, 2, 4, … of them), and CPU or GPU where the device is not given. The CPU instead of a GPU, or fewer
- * GPUs than asked for, is chosen only where that gains a fifth, since prediction errors differ between
- * devices, or where the field is too small for so many parts. Errors: those of stencil_plan_make() where no
- * candidate can run. */
+ * GPUs than asked for, is chosen only where that gains a fifth, since predictions err, or where the field is
+ * too small for so many parts. Errors: those of stencil_plan_make() if no candidate can run. */
 stencil_status stencil_choice_make(stencil_choice *choice, const stencil_problem *problem,
                                    const stencil_run_options *options, const stencil_machine *machine);
 void stencil_choice_destroy(stencil_choice *choice);

@@ -5,8 +5,7 @@
 #include "solver/plan/memory.h"
 #include "solver/plan/sweep.h"
 
-/* Counts the tiles of each part. Errors: UNAVAILABLE where the tiles, or n cells along an axis, overflow the
- * kernels' 32-bit indices. */
+/* Counts the tiles of each part. Errors: UNAVAILABLE if the tiles, or n cells of an axis, exceed 32 bits. */
 static stencil_status check_tiles(stencil_plan *plan, const int64_t n[3]) {
     for (int axis = 0; axis < STENCIL_AXES; axis++) {
         /* Kernels count cells of an axis in 32 bits, a tile beyond the end included. */
@@ -26,8 +25,7 @@ static stencil_status check_tiles(stencil_plan *plan, const int64_t n[3]) {
     return STENCIL_OK;
 }
 
-/* Tells whether the plan is a persistent loop of passes of several steps, which has one block per
- * multiprocessor. */
+/* Tells whether the plan is a persistent loop of passes of several steps: one block per multiprocessor. */
 static bool loops_deep(const stencil_plan *plan) {
     return plan->backend == STENCIL_BACKEND_GPU && plan->depth > 1 && plan->barrier != STENCIL_BARRIER_none;
 }
@@ -112,7 +110,7 @@ static stencil_status fit_clusters(stencil_plan *plan, const stencil_machine *ma
 /* Chooses the blocks of each part: one per tile, at most as many as are resident in the part's share of its
  * GPU; in persistent loops of passes of several steps always that many. */
 static stencil_status choose_grids(stencil_plan *plan, const stencil_machine *machine) {
-    const bool cooperative = plan->barrier != STENCIL_BARRIER_none; /* all blocks of a launch resident */
+    const bool cooperative = plan->barrier != STENCIL_BARRIER_none; /* all blocks must be resident */
     char text[STENCIL_KERNEL_CHARS];
     uint32_t first = 0;
     for (int p = 0; p < plan->cut.parts; p++) {
@@ -174,11 +172,11 @@ static stencil_status check_device_memory(stencil_plan *plan, const stencil_prob
 
 stencil_status stencil_plan_gpu(stencil_plan *plan, const stencil_problem *problem,
                                 const stencil_machine *machine) {
-    const int64_t *n = plan->cut.layout.n; /* of the largest part */
+    const int64_t *n = plan->cut.layout.n; /* cells of the largest part */
     TRY(check_kernel(plan, machine));
     const stencil_part_plan *part = &plan->part[0];
     const int64_t share = (int64_t)plan->blocks_per_sm * machine->gpu[part->gpu].sm_count / part->sharing;
-    stencil_sweep_table_of(plan->sweep, problem)->shape(plan, problem, n, share > 0 ? share : 1);
+    stencil_sweep_infos[plan->sweep].host->shape(plan, problem, n, share > 0 ? share : 1);
     plan->layout.slots = plan->layout.blocks = machine->gpu[part->gpu].sm_count;
     TRY(check_tiles(plan, n));
     TRY(choose_grids(plan, machine));
@@ -186,7 +184,7 @@ stencil_status stencil_plan_gpu(stencil_plan *plan, const stencil_problem *probl
     for (int p = 0; p < plan->cut.parts; p++)
         plan->part[p].past_l2 = stencil_plan_l2_fill(plan, p, problem, machine) > plan->tuning.past_l2;
     const double cells = (double)n[0] * (double)n[1] * (double)n[2];
-    plan->poll_every = stencil_plan_poll_every(&plan->tuning, cells, plan->tuning.bytes_per_s);
+    plan->poll_every = stencil_plan_poll_every(plan, cells);
     /* Weights of a step are kernel parameters: loads from memory would cost the sweep registers. */
     const bool resident = plan->layout.kind == STENCIL_PASS_ON_CHIP;
     if (problem->cycle.length > 1 && plan->barrier != STENCIL_BARRIER_none && !resident)

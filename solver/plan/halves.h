@@ -3,22 +3,20 @@
 
 #include "solver/plan/plan.h"
 
-/* Sets plan->kernel to the kernel that the plan's choices need; without a function for a CPU. Errors:
- * UNAVAILABLE. */
+/* Sets plan->kernel to the kernel that the plan needs; no function on a CPU. Errors: UNAVAILABLE. */
 stencil_status stencil_plan_kernel(stencil_plan *plan, const stencil_problem *problem,
                                    const stencil_machine *machine);
 
-/* Clusters resident at once on a GPU where each block fills a multiprocessor: the driver's answer if it was
- * asked, else a number that any GPU with as many multiprocessors can hold. */
+/* Clusters resident at once on a GPU where a block fills a multiprocessor: the driver's answer or, if the
+ * driver was not asked, a number that any such GPU holds. */
 int stencil_plan_clusters(const stencil_plan *plan, const stencil_gpu *gpu);
 
-/* The attributes of the plan's kernel on a GPU; those that the compilation guarantees if no driver was asked.
- */
+/* The attributes of the plan's kernel on a GPU: the driver's, or those that the compilation guarantees. */
 stencil_kernel_attributes stencil_plan_attributes(const stencil_plan *plan, const stencil_machine *machine,
                                                   int gpu);
 
-/* Completes the plan by what follows from the kernel's attributes: tiles, blocks of each part, device memory.
- * Errors: UNAVAILABLE, NO_MEMORY, USAGE. */
+/* Completes the plan by what follows from kernel attributes: tiles, blocks, device memory. Errors:
+ * UNAVAILABLE, NO_MEMORY, USAGE. */
 stencil_status stencil_plan_gpu(stencil_plan *plan, const stencil_problem *problem,
                                 const stencil_machine *machine);
 
@@ -31,12 +29,13 @@ static inline double stencil_plan_l2_fill(const stencil_plan *plan, int p, const
 }
 
 /* Rough seconds of a step: a fixed time for its barrier, and the memory time of 16 bytes per cell. */
-static inline double stencil_plan_step_s(const stencil_tuning *tuning, double cells, double bytes_per_s) {
-    return tuning->step_s + 16.0 * cells / bytes_per_s;
+static inline double stencil_plan_step_s(const stencil_plan *plan, double cells) {
+    const stencil_tuning *t = &plan->tuning;
+    return t->step_s +
+           16.0 * cells / (plan->backend == STENCIL_BACKEND_GPU ? t->bytes_per_s : t->cpu_bytes_per_s);
 }
 
 /* Steps between two polls of the host by a persistent loop. */
-static inline int32_t stencil_plan_poll_every(const stencil_tuning *tuning, double cells,
-                                              double bytes_per_s) {
-    return (int32_t)(tuning->poll_s / stencil_plan_step_s(tuning, cells, bytes_per_s)) + 1;
+static inline int32_t stencil_plan_poll_every(const stencil_plan *plan, double cells) {
+    return (int32_t)(plan->tuning.poll_s / stencil_plan_step_s(plan, cells)) + 1;
 }

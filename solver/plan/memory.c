@@ -8,8 +8,7 @@
 /* Bytes of a thread's share of all fields that certainly fit the private cache of its core. */
 static const int64_t own_bytes = 1 << 20;
 
-/* The cache size that a machine reports is an upper bound: on a shared host other programs use an unknown
- * part. */
+/* The reported cache size is an upper bound, since other programs on a shared host use it, too. */
 stencil_stores stencil_stores_choose(const stencil_problem *problem, int threads, int64_t cache_bytes) {
     const int64_t share = stencil_problem_arrays(problem) * stencil_layout_bytes(&problem->layout) / threads;
     if (cache_bytes > 0 && share > cache_bytes)
@@ -29,7 +28,7 @@ int64_t stencil_cpu_scratch_bytes(const stencil_plan *plan, const stencil_proble
     enum { PAGE_BYTES = 4096 };
     if (plan->depth == 1)
         return 0;
-    int64_t rows = 0, planes = 0; /* of all parts; that a thread's share has of one of them, at most */
+    int64_t rows = 0, planes = 0; /* rows of all parts; planes of a part in a thread's share, at most */
     for (int p = 0; p < plan->cut.parts; p++)
         rows += plan->part[p].box.n[STENCIL_Z] * plan->part[p].box.n[STENCIL_Y];
     for (int p = 0; p < plan->cut.parts; p++) {

@@ -20,12 +20,10 @@ int64_t stencil_gpu_bytes(const stencil_problem *problem, const stencil_cut *cut
 /* Host memory of all parts of a run on GPUs, in bytes. */
 int64_t stencil_gpu_host_bytes(const stencil_cut *cut, stencil_halo_mode halo);
 
-/* The numbers range[0] … range[1] - 1 of the residual's partial sums that contain cells of a part; and the
- * most partial sums of any part. */
+/* The numbers range[0] … range[1] - 1 of the partial sums with cells of a part; the most of any part. */
 void stencil_gpu_partials(const stencil_cut *cut, int part, int64_t range[2]);
 int64_t stencil_gpu_partials_most(const stencil_cut *cut);
-/* Number of the residual's partial sums that are copied to the host in a check, after the GPU combined some.
- */
+/* Number of values that the host gets in a residual check: partial sums, or the sums of their groups. */
 int64_t stencil_gpu_values(const stencil_cut *cut, stencil_halo_mode halo);
 /* Bytes of the staging buffer for a slab copied between host and device; at least one row. */
 int64_t stencil_gpu_staging_bytes(const stencil_layout *layout);

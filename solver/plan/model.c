@@ -52,6 +52,7 @@ double stencil_model_made(const stencil_plan *plan, const stencil_problem *probl
  * included, until the slowest line of tiles is done. */
 static double guess_s(const stencil_calibration *c, const stencil_plan *plan, const stencil_problem *problem,
                       stencil_loop loop, stencil_distance distance) {
+    static const bool waits[] = {false, true}; /* short rows in 3D: a CPU waits for memory, or computes */
     const double steps = stencil_sweep_pass_steps(plan, problem), made = stencil_model_made(plan, problem),
                  bytes_s =
                      stencil_sweep_traffic(plan, problem) / c->bytes_per_s[loop][problem->rank - 2][distance],
@@ -66,13 +67,12 @@ static double guess_s(const stencil_calibration *c, const stencil_plan *plan, co
     }
     if (plan->backend == STENCIL_BACKEND_GPU)
         return fmax(bytes_s, fma_s);
-    if (stencil_sweep_table_of(plan->sweep, problem)->cpu_waits)
+    if (waits[problem->rank - 2])
         return (plan->depth > 1 ? plan->tuning.cpu_fetched : 1) * bytes_s + fma_s;
     return fmax(bytes_s, fma_s / steps) + fma_s * (steps - 1) / steps;
 }
 
-/* Factor from the measured time of a cell to its time in passes of another number of steps: a ratio of
- * estimates. */
+/* Factor from the measured time of a cell to that in passes of other lengths: a ratio of estimates. */
 static double of_measured(const stencil_calibration *c, const stencil_plan *plan,
                           const stencil_problem *problem, const stencil_machine *machine, stencil_loop loop,
                           stencil_distance distance) {
@@ -120,9 +120,8 @@ static double near_s(const stencil_calibration *c, const double step_s[STENCIL_F
     return sum_s;
 }
 
-/* Seconds of a step's cells by Little's law: the latency of the first loads, then cells at a constant rate.
- * Each further wave of tiles adds a fixed time unless the measured times include it. Parts that share a GPU
- * share its rate. */
+/* Seconds of a step's cells by Little's law: the latency of the first loads, then cells at a rate that parts
+ * on one GPU share. Each further wave of tiles adds a fixed time unless measured times include it. */
 static double compute_s(const stencil_calibration *c, const stencil_plan *plan,
                         const stencil_problem *problem, const stencil_machine *machine, stencil_loop loop) {
     const bool gpu = plan->backend == STENCIL_BACKEND_GPU;
@@ -163,12 +162,11 @@ static double sync_s(const stencil_calibration *c, const stencil_plan *plan, con
         return cost->two_s + fmax(most, 0) * (cost->most_s - cost->two_s);
     }
     if (plan->backend == STENCIL_BACKEND_CPU)
-        return cost->few_s; /* on a CPU all threads take part in every step */
+        return cost->few_s; /* all CPU threads take part in every step */
     return stencil_model_sync(c, plan->strategy, fmin(stencil_model_rounds(plan, machine), 1));
 }
 
-/* Bytes of ghost cells that the part that sends most sends to other devices; *copies: number of their boxes.
- */
+/* Bytes of ghost cells, in *copies boxes, that a part sends to other devices: the most of any part. */
 static double halo_bytes(const stencil_plan *plan, const stencil_problem *problem, int *copies) {
     const stencil_cut *cut = &plan->cut;
     double most = 0;
@@ -226,7 +224,7 @@ stencil_cost stencil_model_step(const stencil_plan *plan, const stencil_problem 
     else
         cost.launch_s = order_s;
     if (persistent && plan->wait.steps_per_launch > 0)
-        cost.launch_s = c->sync[0].few_s /* of relaunch */ / (double)plan->wait.steps_per_launch;
+        cost.launch_s = c->sync[0].few_s /* the cost of relaunch */ / (double)plan->wait.steps_per_launch;
     /* A residual check after passes of several steps is a separate launch, as with --sync relaunch. */
     const bool apart = gpu && persistent && plan->depth > 1;
     cost.check_s = (apart ? c->sync[0].check_s + c->sync[0].few_s : c->sync[plan->strategy].check_s) /
@@ -257,8 +255,7 @@ double stencil_bound_rate(const stencil_bound *bound, stencil_resource resource)
 }
 
 /* Fused multiply-adds per clock of a multiprocessor, by compute capability (CUDA C++ Programming Guide,
- * throughput of native arithmetic instructions), and therefore not among the measured values of
- * solver/machine/tuning/. */
+ * throughput of native arithmetic instructions). */
 static double fma_per_clock(int capability, stencil_precision precision) {
     static const struct {
         int capability, f32, f64;

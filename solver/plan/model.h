@@ -53,8 +53,7 @@ double stencil_model_sync(const stencil_calibration *calibration, int index, dou
 double stencil_model_rounds(const stencil_plan *plan, const stencil_machine *machine);
 
 /* Fraction of a persistent loop's resident blocks that waves of tiles keep busy, 0 … 1: a partly filled last
- * wave takes as long as a full one. 1 for a single wave and for launches, whose blocks start as earlier
- * blocks end. */
+ * wave takes as long as a full one. 1 for a single wave and for launches, whose waves overlap. */
 double stencil_model_full(const stencil_plan *plan, const stencil_machine *machine);
 
 /* Cells that a GPU's passes of several steps compute per updated cell and step, if every line of tiles had
@@ -70,13 +69,11 @@ typedef enum stencil_resource {
 } stencil_resource;
 extern const char *const stencil_resource_names[]; /* "memory", "shared memory", "arithmetic", NULL */
 
-/* The upper bounds that resources set a plan: resource r alone allows peak[r] / need[r] updated cells per
- * second. */
+/* The upper bounds of a plan's updated cells per second: peak[r] / need[r] by resource r alone. */
 typedef struct stencil_bound {
     double peak[STENCIL_RESOURCE_COUNT]; /* amount of the resource per second, of all devices */
     /* Amount of the resource per updated cell and step, the mean over stencil_sweep_passes(); 0: none or
-     * unknown. Memory: every array once per pass. Shared memory, arithmetic: all computed cells, redundant
-     * ones too. */
+     * unknown. Memory: every array once per pass. Shared memory, arithmetic: all computed cells. */
     double need[STENCIL_RESOURCE_COUNT];
     stencil_resource least; /* the limiting resource: it allows the fewest cells per second */
     bool nominal;           /* the peaks are generic values, since this CPU was not calibrated */

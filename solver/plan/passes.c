@@ -19,9 +19,8 @@ stencil_pass_layout stencil_step_place(const stencil_plan *plan, const stencil_p
                                        const stencil_machine *machine) {
     (void)machine;
     return (stencil_pass_layout){.kind = STENCIL_PASS_STEP,
-                                 .refusal = "",
                                  .tile = {1, plan->share_rows, problem->n[STENCIL_X]},
-                                 .cost = STENCIL_PASS_COST_NONE};
+                                 .cost = {.fma = 1, .cells = 1, .loop = 1}};
 }
 
 /* Most steps of a pass that ends with a residual check, if `depth` were no limit; 0: as many as any pass. */
@@ -33,8 +32,7 @@ int stencil_sweep_checked_most(const stencil_plan *plan, const stencil_problem *
     return plan->depth > 1 ? (int)stencil_smaller(checked_most(plan, problem), plan->depth) : 0;
 }
 
-/* Steps from one residual check to the next, or of the whole run; *first: the run begins with a pass of one
- * step. */
+/* Steps between residual checks, or of the whole run; *first: the run begins with a pass of one step. */
 static int64_t interval(const stencil_problem *problem, bool *first) {
     const stencil_stop *stop = &problem->stop;
     const int64_t left = stop->steps - problem->origin.steps;

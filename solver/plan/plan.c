@@ -93,8 +93,7 @@ static stencil_status choose_sweep(stencil_plan *plan, const stencil_problem *pr
     return STENCIL_OK;
 }
 
-/* Sets plan->device: "NVIDIA H200", "4 x NVIDIA H200", with the number of parts if they share GPUs; "2
- * threads, avx512". */
+/* Sets plan->device: "NVIDIA H200", "4 x NVIDIA H200 in 8 parts", "2 threads, avx512". */
 static void name_device(stencil_plan *plan, const stencil_machine *machine) {
     char *const text = plan->device;
     const size_t size = sizeof plan->device;
@@ -115,8 +114,8 @@ static void name_device(stencil_plan *plan, const stencil_machine *machine) {
         stencil_text_add(text, size, " in %d parts", plan->cut.parts);
 }
 
-/* Tells whether the LL exchange is faster than stores: not for many words, nor for fields larger than a GPU's
- * L2, whose kernels have no registers to spare (docs/log/2026-11-22.md). */
+/* Tells whether the LL exchange is faster than stores: for few words, and fields that fit a GPU's L2, since
+ * other kernels have no registers to spare (docs/log/2026-11-22.md). */
 static bool ll_pays(const stencil_plan *plan, const stencil_problem *problem,
                     const stencil_machine *machine) {
     if (stencil_ll_words(problem->precision) * stencil_ll_slots_most(&plan->cut) > plan->tuning.ll_words_max)
@@ -162,8 +161,7 @@ static stencil_status choose_halo(stencil_plan *plan, const stencil_problem *pro
     return STENCIL_OK;
 }
 
-/* Refuses injected faults that cannot occur in the planned run, since a test with them would prove nothing.
- */
+/* Refuses faults that cannot occur in the planned run, since a test with them would prove nothing. */
 static stencil_status check_fault(const stencil_plan *plan, const stencil_problem *problem,
                                   const stencil_run_options *options) {
     const stencil_fault *d = &options->wait.fault;
@@ -181,7 +179,7 @@ static stencil_status check_fault(const stencil_plan *plan, const stencil_proble
     return STENCIL_OK;
 }
 
-/* Chooses the steps of a pass: the number asked for, else the fastest one whose ghost cells fit the parts. */
+/* Chooses the steps of a pass: those asked for, else the number that suits and whose ghost cells fit. */
 static stencil_status choose_depth(stencil_plan *plan, const stencil_problem *problem,
                                    const stencil_run_options *options, const stencil_machine *machine) {
     const stencil_sweep_host *sweep = stencil_sweep_infos[plan->sweep].host;
@@ -236,15 +234,14 @@ static stencil_status cut_deep(stencil_plan *plan, const stencil_problem *proble
     return STENCIL_OK;
 }
 
-/* Chooses the variant of the sweep that makes the passes, now that all their needs are known, and lays them
- * out. */
+/* Lays out the passes of the variant of the sweep that suits the plan, all of whose needs are known. */
 static stencil_status place_passes(stencil_plan *plan, const stencil_problem *problem,
                                    const stencil_machine *machine) {
     const char *name = stencil_sweep_infos[plan->sweep].name;
     CHECK(stencil_sweep_choose(plan, problem), UNAVAILABLE, "--sweep %s is not available here: %s", name,
           plan->why_not);
     plan->layout = plan->variant->by->place(plan, problem, machine);
-    CHECK(plan->layout.refusal[0] == '\0', UNAVAILABLE, "--sweep %s is not available here: %s", name,
+    CHECK(plan->layout.refusal == NULL, UNAVAILABLE, "--sweep %s is not available here: %s", name,
           plan->layout.refusal);
     memcpy(plan->tile, plan->layout.tile, sizeof plan->tile);
     return STENCIL_OK;
@@ -266,26 +263,16 @@ static void share_devices(stencil_plan *plan, int parts) {
     }
 }
 
-static stencil_status choose_parts(stencil_plan *plan, const stencil_problem *problem,
-                                   const stencil_run_options *options, int parts) {
-    TRY(cut_deep(plan, problem, options, parts));
-    for (int p = 0; p < parts; p++)
-        plan->part[p].box = stencil_cut_box(&plan->cut, p);
-    return STENCIL_OK;
-}
-
 /* Tells whether an acceleration cycle may take longer than a user who interrupts the run wants to wait. */
 static bool keeps_cycle(const stencil_plan *plan, const stencil_problem *problem) {
     static const double patience_s = 0.5;
-    const stencil_tuning *t = &plan->tuning;
-    const double bytes_per_s = plan->backend == STENCIL_BACKEND_GPU ? t->bytes_per_s : t->cpu_bytes_per_s,
-                 cells = (double)stencil_problem_updated_cells(problem);
+    const double cells = (double)stencil_problem_updated_cells(problem);
     return stencil_cycle_end(problem, 1) > 1 &&
-           problem->cycle.length * stencil_plan_step_s(t, cells, bytes_per_s) > patience_s;
+           problem->cycle.length * stencil_plan_step_s(plan, cells) > patience_s;
 }
 
-/* Adds up the host memory of the parts, of a slab of each array for input and output, and of kept copies of
- * cells. Errors: NO_MEMORY where less is available. */
+/* Adds up the host memory of the parts, a slab of each array for input and output, and kept copies of cells.
+ * Errors: NO_MEMORY where less is available. */
 static stencil_status check_host_memory(stencil_plan *plan, const stencil_problem *problem,
                                         const stencil_machine *machine) {
     char need[32], have[32];
@@ -308,7 +295,7 @@ static stencil_status check_host_memory(stencil_plan *plan, const stencil_proble
 static stencil_status plan_cpu(stencil_plan *plan, const stencil_problem *problem,
                                const stencil_machine *machine) {
     const double cells = (double)stencil_problem_updated_cells(problem);
-    plan->poll_every = stencil_plan_poll_every(&plan->tuning, cells, plan->tuning.cpu_bytes_per_s);
+    plan->poll_every = stencil_plan_poll_every(plan, cells);
     if (plan->poll_every > plan->tuning.cpu_poll_steps)
         plan->poll_every = plan->tuning.cpu_poll_steps;
     plan->stores = plan->variant->by->streams
@@ -354,9 +341,7 @@ static void choose_tuning(stencil_plan *plan, const stencil_machine *machine) {
                           name);
 }
 
-/* The first half of a plan: up to plan->kernel and the GPU of each part, about which the driver is asked
- * next.
- */
+/* Makes the first half of a plan: up to plan->kernel, about which the driver is asked next. */
 static stencil_status choose(stencil_plan *plan, const stencil_problem *problem,
                              const stencil_run_options *options, const stencil_machine *machine) {
     *plan = (stencil_plan){.cluster_blocks = 1, .halo = options->halo, .wait = options->wait};
@@ -374,7 +359,9 @@ static stencil_status choose(stencil_plan *plan, const stencil_problem *problem,
     TRY(choose_sweep(plan, problem, options));
     share_devices(plan, parts);
     TRY(choose_depth(plan, problem, options, machine));
-    TRY(choose_parts(plan, problem, options, parts));
+    TRY(cut_deep(plan, problem, options, parts));
+    for (int p = 0; p < parts; p++)
+        plan->part[p].box = stencil_cut_box(&plan->cut, p);
     TRY(place_passes(plan, problem, machine));
     TRY(check_fault(plan, problem, options));
     TRY(choose_halo(plan, problem, options, machine));
@@ -385,9 +372,8 @@ static stencil_status choose(stencil_plan *plan, const stencil_problem *problem,
     return stencil_plan_kernel(plan, problem, machine);
 }
 
-/* Chooses the length of passes on a CPU that is predicted to be fastest, equal between two residual checks;
- * the longest of equally fast ones, since the overhead of a pass is not predicted. (GPU passes have the steps
- * that their kernel is compiled for.) */
+/* Chooses the passes on a CPU that are predicted to be fastest, equal between two residual checks: the
+ * longest of equally fast ones, since the overhead of a pass is not predicted. */
 static void choose_passes(stencil_plan *plan, const stencil_problem *problem,
                           const stencil_run_options *options, const stencil_machine *machine) {
     static const double as_good = 1.01;

@@ -1,4 +1,4 @@
-/* The plan of a run, which --dry-run shows. */
+/* The plan of a run: its choices of devices, parts, kernel and tiles, and the memory that it needs. */
 #pragma once
 
 #include "base/words.h"
@@ -17,11 +17,10 @@ extern const char *const stencil_backend_names[]; /* "auto", "cpu", "gpu", NULL 
 /* The way in which persistent loops wait. Zero-initialised: defaults. The last four are for tests. */
 typedef struct stencil_wait_policy {
     double timeout_s;         /* a wait longer than this ends the run; 0: STENCIL_TIMEOUT_DEFAULT_S */
-    uint32_t epoch;           /* what barriers count from */
+    uint32_t epoch;           /* initial count of barriers */
     int64_t steps_per_launch; /* steps of one launch of a persistent kernel; 0: all steps */
     stencil_fault fault;
-    int64_t illegal_step; /* before the batch that makes this step, a kernel on a GPU writes to an illegal
-                             address; 0: none does */
+    int64_t illegal_step; /* step in whose batch a GPU writes to an illegal address; 0: none */
 } stencil_wait_policy;
 #define STENCIL_TIMEOUT_DEFAULT_S 10.0
 
@@ -47,16 +46,14 @@ extern const char *const stencil_stores_names[STENCIL_STORES_COUNT]; /* "cached"
 typedef struct stencil_run_options {
     const char *sync;  /* name of a strategy; NULL: "relaunch" */
     const char *sweep; /* name of a sweep; NULL: the first sweep */
-    int depth;         /* steps of a pass; 0: on a GPU as many as fit, on a CPU the number that is predicted
-                          to be fastest */
+    int depth;         /* steps of a pass; 0: as many as suit, by the model on a CPU */
     stencil_backend backend;
     int gpu_count;              /* entries of gpu[]; 0: not asked for */
-    int gpu[STENCIL_PARTS_MAX]; /* device ordinals, one part each; the parts of a repeated ordinal share its
-                                   multiprocessors */
+    int gpu[STENCIL_PARTS_MAX]; /* device ordinals, one for each part; repeated: the parts share it */
     int parts;                  /* parts of a run on the CPU; 0: not asked for */
     int cut[3];                 /* parts along z, y, x; all 0: as stencil_cut_make() chooses */
     stencil_halo_mode halo;
-    bool overlap; /* with --halo copy: edge cells are computed first and copied while the rest is computed */
+    bool overlap; /* edge cells are computed first and copied while the rest is computed (--halo copy) */
     stencil_wait_policy wait;
 } stencil_run_options;
 
@@ -97,13 +94,11 @@ typedef struct stencil_pass_cost {
     double fma, beside, cells, loop;
     bool launched; /* a persistent loop has the same rates as launches */
 } stencil_pass_cost;
-#define STENCIL_PASS_COST_NONE                                                                               \
-    { 1, 0, 1, 1, false }
 
 /* The layout of a plan's passes (stencil_maker.place). */
 typedef struct stencil_pass_layout {
     stencil_pass_kind kind;
-    const char *refusal;       /* why such passes are impossible; "" where they are possible */
+    const char *refusal;       /* why such passes are impossible; NULL where they are possible */
     int64_t tile[3];           /* cells of a CPU thread's tile (z, y, x) */
     int blocks;                /* blocks of a pass's launch in the first part */
     int slots;                 /* most blocks that could run at once, one per multiprocessor */
@@ -128,7 +123,7 @@ typedef struct stencil_plan {
     stencil_notes notes;                   /* "no GPU (…): using the CPU" */
     char device[160];                      /* "2 x NVIDIA H200", "2 threads, avx512" */
     int threads;                           /* CPU threads */
-    stencil_stores stores;                 /* how CPU threads store results */
+    stencil_stores stores;                 /* stores of CPU threads */
     stencil_barrier_id barrier;            /* barrier between the steps of a persistent loop, or none */
     int32_t poll_every;                    /* steps between polls of the observers */
     int block_x, block_y;                  /* threads of a block */
@@ -138,21 +133,18 @@ typedef struct stencil_plan {
     stencil_part_plan part[STENCIL_PARTS_MAX]; /* [cut.parts] */
     stencil_halo_mode halo;                    /* chosen mode, never AUTO */
     bool overlap;
-    int64_t tile[3];            /* cells per tile (z, y, x), the same in all parts */
-    int64_t share_rows;         /* most rows of a CPU thread, counted plane by plane over all parts */
-    int64_t stream;             /* cells of a tile along the axis that a thread streams over */
-    stencil_pass_layout layout; /* layout of the passes */
-    int registers;              /* registers per thread */
-    int blocks_per_sm;          /* blocks resident at once on a multiprocessor */
-    bool keeps_cycle; /* a copy of the field is kept from the begin of each acceleration cycle: cycles are
-                         long */
+    int64_t tile[3];                  /* cells per tile (z, y, x), the same in all parts */
+    int64_t share_rows;               /* most rows of a CPU thread, counted plane by plane over all parts */
+    int64_t stream;                   /* cells of a tile along the axis that a thread streams over */
+    stencil_pass_layout layout;       /* layout of the passes */
+    int registers;                    /* registers per thread */
+    int blocks_per_sm;                /* blocks resident at once on a multiprocessor */
+    bool keeps_cycle;                 /* the field at the begin of each acceleration cycle is kept */
     int64_t host_bytes, device_bytes; /* memory needed, fields included; on the device that needs most */
     int64_t host_available_bytes, device_available_bytes;
 } stencil_plan;
 
-/* The kernel, and the shape of its blocks, for `steps` steps on a GPU; `checked`: the last step sums the
- * residual.
- */
+/* The kernel and blocks for `steps` steps on a GPU; `checked`: the last step sums the residual. */
 typedef struct stencil_kernel_launch {
     const void *function, *traced; /* `traced` also records times; for several steps both are the same */
     int block_x, block_y;          /* threads */
@@ -162,9 +154,9 @@ stencil_kernel_launch stencil_plan_launch(const stencil_plan *plan, int steps, b
 
 /* Chooses backend, devices, cut, kernel and launch shape from the description of a machine alone, without a
  * driver call or an allocation. Kernel attributes that the description lacks are those that the compilation
- * guarantees. With several parts strategy "grid" means "multi-grid". Errors: UNAVAILABLE (no GPU, fewer GPUs
- * than asked for, two GPUs without peer access, strategy impossible on the device), NO_MEMORY, USAGE (unknown
- * strategy, a strategy for a single part only, no such cut). */
+ * guarantees. With several parts strategy "grid" means "multi-grid". Errors: UNAVAILABLE (no GPU, too few
+ * GPUs, no peer access, strategy impossible on the device), NO_MEMORY, USAGE (unknown strategy, a strategy
+ * for a single part only, no such cut). */
 stencil_status stencil_plan_make(stencil_plan *plan, const stencil_problem *problem,
                                  const stencil_run_options *options, const stencil_machine *machine);
 

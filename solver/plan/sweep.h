@@ -1,6 +1,5 @@
-/* The host side of a sweep: a table of variants for each rank (sweeps/), each variant with the abilities that
- * problems need. kernels/sweeps.def lists the sweeps, kernels/sweeps/NAME.cuh has their GPU kernels and CPU
- * loops. Internal to solver/. */
+/* The host side of a sweep: for each rank a list of variants (sweeps/), each with its abilities. Sweeps are
+ * listed in kernels/sweeps.def, GPU kernels and CPU loops stand in kernels/sweeps/. Internal. */
 #pragma once
 
 #include "solver/plan/plan.h"
@@ -40,25 +39,21 @@ typedef struct stencil_pass_limits {
 
 /* A maker of passes: kernels of one kind, or loops of a CPU. */
 typedef struct stencil_maker {
-    stencil_sweep_id sweep; /* the sweep whose calibrated rates hold for the maker's cells */
-    bool streams;           /* a CPU can store the results with non-temporal stores */
-    bool goes_on; /* on a CPU a strip along y continues where the last one ended: no redundant cells */
+    stencil_sweep_id sweep;   /* the sweep whose calibrated rates hold for the maker's cells */
+    bool streams;             /* a CPU can store the results with non-temporal stores */
     stencil_pass_limits most; /* limits of this maker's passes where `limits` is NULL */
     stencil_pass_limits (*limits)(const stencil_problem *problem, bool general);
-    /* Returns the steps of a pass that measured fastest, up to the maker's limits; such passes may not fit.
-     */
+    /* Returns the steps of a pass that measured fastest, within the limits; such passes may not fit. */
     int (*suits)(const stencil_plan *plan, const stencil_problem *problem, const stencil_machine *machine);
     /* Lays out the passes of a plan whose cut is made, or says why it cannot. */
     stencil_pass_layout (*place)(const stencil_plan *plan, const stencil_problem *problem,
                                  const stencil_machine *machine);
 
-    /* Cells (z, y, x) of the first part that one GPU block updates. `tile`, `enter` and `work` are for passes
-     * of several steps. */
+    /* Cells (z, y, x) of the first part that a GPU block updates in passes of several steps. */
     void (*tile)(const stencil_plan *plan, const stencil_problem *problem, int64_t tile[3]);
     /* Sets the functions and shared memory of plan->kernel for passes of several steps on a GPU. */
     void (*enter)(stencil_plan *plan);
-    /* The work of a part in a pass of `steps` steps, at most plan->depth; `checked`: the last step sums the
-     * residual. */
+    /* The work of a part in a pass of at most plan->depth steps; `checked`: the last sums the residual. */
     stencil_pass_work (*work)(const stencil_plan *plan, const stencil_problem *problem, int part, int steps,
                               bool checked);
 } stencil_maker;
@@ -70,45 +65,28 @@ typedef struct stencil_variant {
     bool general; /* its kernel has weights per step, a source term and mirrored sides */
 } stencil_variant;
 
-/* The variants of a sweep for fields of one rank, 2D or 3D. */
-typedef struct stencil_sweep_table {
-    stencil_variant
-        variant[5]; /* the first variant that fits the plan makes the passes; `can` 0 ends the list */
-    /* Passes of one step: divides parts of up to n cells (z, y, x) among the blocks of a GPU that holds
-     * `slots` blocks of the plan's kernel at once, plan->blocks_per_sm on each multiprocessor. Sets the
-     * threads of a block (STENCIL_BLOCK_THREADS in all) and the cells of a tile in the plan. */
-    void (*shape)(stencil_plan *plan, const stencil_problem *problem, const int64_t n[3], int64_t slots);
-    bool cpu_waits; /* a CPU computes nothing while it waits for memory: rows are short */
-} stencil_sweep_table;
-
-/* The bounds and tables of a sweep; kernels/sweeps.def has its name and summary. */
+/* The bounds and variants of a sweep; kernels/sweeps.def has its name and summary. */
 typedef struct stencil_sweep_host {
     int depth;            /* most steps of a pass of any variant */
     int capability;       /* least compute capability of the kernels of several steps, 90 for 9.0; 0: any */
     int64_t shared_bytes; /* shared memory of a block of the kernels of several steps; 0: the plan decides */
     double guess;         /* cost of a cell in addition to bytes and fma, where none was measured */
-    const stencil_sweep_table *rank[2]; /* 2D, 3D */
+    /* Passes of one step: divides parts of up to n cells (z, y, x) among the blocks of a GPU that holds
+     * `slots` blocks of the plan's kernel at once, plan->blocks_per_sm on each multiprocessor. Sets the
+     * threads of a block (STENCIL_BLOCK_THREADS in all) and the cells of a tile in the plan. */
+    void (*shape)(stencil_plan *plan, const stencil_problem *problem, const int64_t n[3], int64_t slots);
+    /* Variants for 2D and for 3D: the first one that fits a plan makes the passes; `can` 0 ends a list. */
+    stencil_variant variant[2][5];
 } stencil_sweep_host;
-
-/* The table of a sweep for the problem's rank. */
-const stencil_sweep_table *stencil_sweep_table_of(stencil_sweep_id sweep, const stencil_problem *problem);
 
 /* The variant of the stream sweep that makes passes of one step; other sweeps use it for single steps. */
 #define STENCIL_STREAM_STEPS                                                                                 \
     { STENCIL_CAN_STEPS, &stencil_stream_steps, false }
 extern const stencil_maker stencil_stream_steps;
-void stencil_shape_stream_2d(stencil_plan *plan, const stencil_problem *problem, const int64_t n[3],
-                             int64_t slots);
-void stencil_shape_stream_3d(stencil_plan *plan, const stencil_problem *problem, const int64_t n[3],
-                             int64_t slots);
+void stencil_stream_shape(stencil_plan *plan, const stencil_problem *problem, const int64_t n[3],
+                          int64_t slots);
 stencil_pass_layout stencil_step_place(const stencil_plan *plan, const stencil_problem *problem,
                                        const stencil_machine *machine);
-/* The maker of a sweep's passes of one step; `past`: a CPU can store the results with non-temporal stores. */
-#define STENCIL_STEP_MAKER(name, past)                                                                       \
-    {                                                                                                        \
-        .sweep = STENCIL_SWEEP_##name, .streams = past, .most = {.depth = 1, .checked = 1},                  \
-        .suits = stencil_sweep_suits, .place = stencil_step_place                                            \
-    }
 /* Returns the most steps that a pass can have. */
 int stencil_sweep_suits(const stencil_plan *plan, const stencil_problem *problem,
                         const stencil_machine *machine);
@@ -116,14 +94,13 @@ int stencil_sweep_suits(const stencil_plan *plan, const stencil_problem *problem
 /* The bounds of the passes of the plan's variant. */
 stencil_pass_limits stencil_sweep_limits(const stencil_plan *plan, const stencil_problem *problem);
 
-/* Chooses the first variant of the plan's sweep that has all that the plan needs so far. The plan's reason
- * becomes why the closest earlier variant was rejected, "" where no variant was. Returns false where no
- * variant fits: the plan then has the last variant for its back-end until the rest of the plan is known. */
+/* Chooses the first variant of the plan's sweep that has all that the plan needs so far, and sets the plan's
+ * reason: why the closest earlier variant was rejected, "" if none was. Returns false if no variant fits: the
+ * plan then has the last variant for its back-end until the rest of the plan is known. */
 bool stencil_sweep_choose(stencil_plan *plan, const stencil_problem *problem);
 /* Tells whether any variant of a sweep has the ability `need`. */
 bool stencil_sweep_can(stencil_sweep_id sweep, const stencil_problem *problem, stencil_need need);
-/* The default sweep for passes of `depth` steps: the first sweep with all that the plan needs so far, else
- * sweep 0. */
+/* The default sweep for passes of `depth` steps: the first with all that the plan needs, or sweep 0. */
 stencil_sweep_id stencil_sweep_usual(const stencil_plan *plan, const stencil_problem *problem, int depth);
 
 /* Most steps of a pass whose last step is checked for its residual; 0: as many as any pass. On a GPU either
@@ -131,25 +108,23 @@ stencil_sweep_id stencil_sweep_usual(const stencil_plan *plan, const stencil_pro
  * (docs/log/2026-11-23.md, "Passes whose last step is checked"). */
 int stencil_sweep_checked_most(const stencil_plan *plan, const stencil_problem *problem);
 
-/* Sets the fastest measured passes in the plan of a sweep of several steps, the same as calibrations time.
- * The plan is then good for the model only, not for a run. */
+/* Sets the fastest measured passes, those that calibrations time, in the plan of a sweep of several steps,
+ * which is then good for the model only. */
 void stencil_sweep_suit(stencil_plan *plan, const stencil_problem *problem, const stencil_machine *machine);
 
 /* Bytes of memory traffic per cell and step where every array moves once in each pass. */
 double stencil_sweep_traffic(const stencil_plan *plan, const stencil_problem *problem);
 
-/* Most steps of a pass if `depth` were no limit: the steps from one residual check to the next, or of the
- * whole run where that is shorter, less those of a shorter checked pass. */
+/* Most steps of a pass if `depth` were no limit: the steps from one residual check to the next, or of a
+ * shorter run, less those of a shorter checked pass. */
 int64_t stencil_sweep_longest(const stencil_plan *plan, const stencil_problem *problem);
 
-/* The passes from one residual check to the next, or of the whole run where it ends before. Reports and
- * predictions about passes are means over them. */
+/* The passes from one residual check to the next, or of a shorter run; predictions are means over them. */
 typedef struct stencil_passes {
     int64_t steps;   /* steps of all these passes */
     int64_t whole;   /* passes of plan->depth steps */
     int64_t rest;    /* steps of the pass after the whole ones; 0: there is none */
-    int64_t checked; /* steps of the last pass, where the checked step ends a shorter pass; 0: it ends a whole
-                        pass or the rest */
+    int64_t checked; /* steps of the last pass if that is shorter for its checked step; else 0 */
     bool first; /* the first step of the run is a pass of one step, since a criterion needs its residual */
 } stencil_passes;
 stencil_passes stencil_sweep_passes(const stencil_plan *plan, const stencil_problem *problem);
@@ -160,8 +135,7 @@ double stencil_sweep_pass_steps(const stencil_plan *plan, const stencil_problem 
 /* Cells (z, y, x) of the first part that a GPU block, or a CPU thread, updates in a pass. */
 void stencil_sweep_tile(const stencil_plan *plan, const stencil_problem *problem, int64_t tile[3]);
 
-/* The work of all parts in a pass of `steps` steps, at most plan->depth; `checked`: the last step sums the
- * residual. */
+/* The work of all parts in a pass of up to plan->depth steps; `checked`: the last one sums the residual. */
 stencil_pass_work stencil_sweep_work(const stencil_plan *plan, const stencil_problem *problem, int steps,
                                      bool checked);
 
@@ -172,16 +146,14 @@ stencil_pass_work stencil_sweep_mean(const stencil_plan *plan, const stencil_pro
 double stencil_sweep_again(const stencil_plan *plan, const stencil_problem *problem);
 /* Tells whether a CPU's tiles along y in 3D continue where the last tile ended: no redundant cells. */
 bool stencil_sweep_goes_on(const stencil_plan *plan, const stencil_problem *problem);
-/* Overhead per cell of a step of a CPU's pass in 3D, in units of the time of a 7-point cell: for rows that
- * one tile passes to the next, and a fixed cost of each row. */
+/* Overhead per cell and step of a CPU's passes in 3D, in units of the time of a 7-point cell: rows that one
+ * tile passes to the next, and a fixed cost of each row. */
 double stencil_sweep_beside(const stencil_plan *plan, const stencil_problem *problem);
 
-/* Notes in the plan why passes have fewer steps than the options ask for, or one step where they ask for as
- * many as suit. */
+/* Notes in the plan why passes have fewer steps than the options ask for, or only one by default. */
 void stencil_sweep_note_depth(stencil_plan *plan, const stencil_run_options *options);
 
-/* Checks that a GPU has the sweep's kernels of several steps. Errors: UNAVAILABLE, whose message names the
- * GPU, the reason and the remedy. */
+/* Checks that a GPU has the sweep's kernels of several steps. Errors: UNAVAILABLE, with reason and remedy. */
 stencil_status stencil_sweep_has_kernels(stencil_sweep_id sweep, const stencil_machine *machine, int gpu);
 
 /* Returns why a sweep cannot run a problem on a back-end, or "". */

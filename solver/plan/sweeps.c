@@ -12,8 +12,8 @@ const stencil_sweep_info stencil_sweep_infos[] = {
     {0},
 };
 
-const stencil_sweep_table *stencil_sweep_table_of(stencil_sweep_id sweep, const stencil_problem *problem) {
-    return stencil_sweep_infos[sweep].host->rank[problem->rank - 2];
+static const stencil_variant *variants_of(stencil_sweep_id sweep, const stencil_problem *problem) {
+    return stencil_sweep_infos[sweep].host->variant[problem->rank - 2];
 }
 
 static bool has_mirror(const stencil_problem *problem) {
@@ -23,7 +23,7 @@ static bool has_mirror(const stencil_problem *problem) {
     return mirror;
 }
 
-/* General kernels in 3D mirror as many planes as the set reaches over. */
+/* General kernels in 3D mirror as many planes as the named point set reaches over. */
 static bool has_short_mirror(const stencil_problem *problem) {
     return problem->boundary[STENCIL_Z] == STENCIL_MIRROR &&
            problem->radius[STENCIL_Z] != problem->shape->radius;
@@ -57,7 +57,7 @@ static const char *const why_not[] = {
 static const stencil_variant *last_that_can(stencil_sweep_id sweep, const stencil_problem *problem,
                                             stencil_need need) {
     const stencil_variant *last = NULL;
-    for (const stencil_variant *v = stencil_sweep_table_of(sweep, problem)->variant; v->can != 0; v++)
+    for (const stencil_variant *v = variants_of(sweep, problem); v->can != 0; v++)
         last = (v->can >> need & 1) != 0 ? v : last;
     return last;
 }
@@ -71,7 +71,7 @@ static stencil_need need_of(stencil_backend backend) {
 }
 
 bool stencil_sweep_choose(stencil_plan *plan, const stencil_problem *problem) {
-    const stencil_variant *v = stencil_sweep_table_of(plan->sweep, problem)->variant;
+    const stencil_variant *v = variants_of(plan->sweep, problem);
     const uint32_t needs = needs_of(plan, problem);
     int farthest = -1;
     for (; v->can != 0 && (needs & ~v->can) != 0; v++) {
@@ -105,8 +105,7 @@ double stencil_sweep_traffic(const stencil_plan *plan, const stencil_problem *pr
     const double bytes =
         stencil_problem_arrays(problem) * (double)stencil_precision_bytes(problem->precision);
     if (plan->layout.kind == STENCIL_PASS_ON_CHIP)
-        /* A field on chip is read and written once per launch: two launches, the checked step and the others.
-         */
+        /* Two launches read and write a field on chip: the checked step and all others. */
         return 2 * bytes / (double)stencil_sweep_passes(plan, problem).steps;
     return bytes / stencil_sweep_pass_steps(plan, problem);
 }

@@ -274,11 +274,11 @@ static void shapes(void **state) {
     static const int64_t n[3] = {1, 4094, 4094};
     stencil_problem problem;
     problem_of(&problem, "j2d5pt", 4096, 4096);
-    stencil_sweep_table_of(STENCIL_SWEEP_stream, &problem)->shape(&stream, &problem, n, 528);
+    stencil_sweep_infos[STENCIL_SWEEP_stream].host->shape(&stream, &problem, n, 528);
     assert_int_equal(stream.block_x * stream.block_y, STENCIL_BLOCK_THREADS);
     assert_int_equal(stream.tile[STENCIL_X], 512);
     assert_int_equal(stream.tile[STENCIL_Y], 16);
-    stencil_sweep_table_of(STENCIL_SWEEP_naive, &problem)->shape(&naive, &problem, n, 528);
+    stencil_sweep_infos[STENCIL_SWEEP_naive].host->shape(&naive, &problem, n, 528);
     assert_int_equal(naive.tile[STENCIL_X], 64);
     assert_int_equal(naive.tile[STENCIL_Y], 4);
     assert_int_equal(naive.tile[STENCIL_Z], 1);
@@ -298,15 +298,15 @@ static void long_streams(void **state) {
                                         .barrier = launched ? STENCIL_BARRIER_none : STENCIL_BARRIER_grid},
                              .blocks_per_sm = 2};
         stencil_tuning_find(&plan.tuning, "");
-        const stencil_sweep_table *table = stencil_sweep_table_of(STENCIL_SWEEP_stream, &problem);
+        const stencil_sweep_host *host = stencil_sweep_infos[STENCIL_SWEEP_stream].host;
         const int axis = shape->rank == 3 ? STENCIL_Z : STENCIL_Y;
-        table->shape(&plan, &problem, large[shape->rank == 3], 264);
+        host->shape(&plan, &problem, large[shape->rank == 3], 264);
         const int64_t stream = plan.tile[axis] / (axis == STENCIL_Y ? plan.block_y : 1);
         assert_int_equal(sums.ahead > 0, stream >= STENCIL_STREAM_LONG);
         assert_true(stream >= 1 && stream <= (sums.ahead > 0 ? sums.longest : plan.tuning.stream_max));
         if (shape->rank == 3)
             assert_int_equal(plan.tile[STENCIL_Y], plan.block_y * sums.rows);
-        table->shape(&plan, &problem, small, 264);
+        host->shape(&plan, &problem, small, 264);
         assert_int_equal(plan.tile[STENCIL_Y], plan.block_y);
         assert_int_equal(plan.tile[STENCIL_Z], 1);
     }
@@ -337,7 +337,7 @@ static void even_streams(void **state) {
             .kernel = {.cells = f64 ? 2 : 4, .block_x = flat ? 64 : 32, .barrier = STENCIL_BARRIER_none},
             .blocks_per_sm = 2};
         stencil_tuning_find(&plan.tuning, "");
-        stencil_sweep_table_of(STENCIL_SWEEP_stream, &problem)->shape(&plan, &problem, field[i].n, 264);
+        stencil_sweep_infos[STENCIL_SWEEP_stream].host->shape(&plan, &problem, field[i].n, 264);
         assert_int_equal(flat ? plan.tile[STENCIL_Y] / plan.block_y : plan.tile[STENCIL_Z], field[i].stream);
     }
 }

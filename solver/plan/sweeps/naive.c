@@ -10,7 +10,12 @@ static void shape(stencil_plan *plan, const stencil_problem *problem, const int6
     plan->tile[STENCIL_X] = plan->block_x;
 }
 
-static const stencil_maker steps = STENCIL_STEP_MAKER(naive, false);
-static const stencil_sweep_table naive_2d = {{{STENCIL_CAN_ALL, &steps, false}}, shape, false},
-                                 naive_3d = {{{STENCIL_CAN_ALL, &steps, false}}, shape, true};
-const stencil_sweep_host stencil_sweep_naive = {.depth = 1, .guess = 2, .rank = {&naive_2d, &naive_3d}};
+static const stencil_maker steps = {.sweep = STENCIL_SWEEP_naive,
+                                    .most = {.depth = 1, .checked = 1},
+                                    .suits = stencil_sweep_suits,
+                                    .place = stencil_step_place};
+const stencil_sweep_host stencil_sweep_naive = {
+    .depth = 1,
+    .guess = 2,
+    .shape = shape,
+    .variant = {{{STENCIL_CAN_ALL, &steps, false}}, {{STENCIL_CAN_ALL, &steps, false}}}};

@@ -1,5 +1,4 @@
-/* The pipeline sweep on GPUs in 2D: temporal blocking, with enough steps per pass to balance the traffic of
- * the field. */
+/* The pipeline sweep on GPUs in 2D: temporal blocking, passes of several steps. */
 #include "solver/plan/sweeps/pipeline.h"
 
 static stencil_pipeline_shape shape_of(const stencil_problem *problem, bool general, bool checked) {
@@ -23,8 +22,8 @@ static stencil_pass_limits limits(const stencil_problem *problem, bool general) 
 static stencil_pass_layout place(const stencil_plan *plan, const stencil_problem *problem,
                                  const stencil_machine *machine) {
     (void)problem, (void)machine;
-    return (stencil_pass_layout){
-        .kind = STENCIL_PASS_STREAMED, .refusal = "", .cost = {plan->tuning.pass_fma, 0, 1, 1, false}};
+    return (stencil_pass_layout){.kind = STENCIL_PASS_STREAMED,
+                                 .cost = {plan->tuning.pass_fma, 0, 1, 1, false}};
 }
 
 static int64_t lines_of(const stencil_plan *plan, const stencil_problem *problem) {
@@ -43,8 +42,8 @@ static void tile(const stencil_plan *plan, const stencil_problem *problem, int64
     tile[STENCIL_X] = stencil_smaller(widest - 2 * (reach - problem->shape->radius), n[STENCIL_X]);
 }
 
-/* Rows that a line computes for the rows own[0] … own[1] - 1 of all strips: for each strip also the redundant
- * rows that a pass reaches, and the `lag` rows until the last stage has its first row. */
+/* Rows that a line of warps computes for its rows own[0] … own[1] - 1 of all strips, with the redundant rows
+ * that a pass reaches, and the `lag` rows until the last stage has its first row. */
 static int64_t rows_of(const stencil_pipeline_strips *strips, const int64_t own[2], int64_t lag, int above,
                        int unit) {
     int64_t count = 0;
@@ -55,10 +54,10 @@ static int64_t rows_of(const stencil_pipeline_strips *strips, const int64_t own[
     return count;
 }
 
-/* A stage computes all columns of a strip in
- * each of its levels, whatever is kept of them. In shared memory it loads and stores them once in its levels,
- * a level exchanges columns between lanes, 4 bytes of each in a wavefront, and rows are copied in and out. In
- * a checked pass the last stage stores them once more as they were, and two rows are loaded to be summed. */
+/* A stage computes all columns of a strip in each of its levels, even those not kept. In shared memory each
+ * stage loads and stores a strip's rows once, a level exchanges columns between lanes, 4 bytes of each in a
+ * wavefront, and rows are copied in and out. In a checked pass the last stage stores old rows, too, and two
+ * rows are loaded to be summed. */
 static stencil_pass_work work(const stencil_plan *plan, const stencil_problem *problem, int part, int steps,
                               bool checked) {
     enum { WAVEFRONT = 128, LANE_BYTES = 4 }; /* 32 banks of 4 bytes on every GPU */
@@ -96,17 +95,27 @@ static stencil_pass_work work(const stencil_plan *plan, const stencil_problem *p
                                .wavefronts = (double)rows * (row_bytes / WAVEFRONT + exchanged)};
 }
 
-static const stencil_maker passes = {
-    STENCIL_SWEEP_pipeline, false, false, {0}, limits, stencil_sweep_suits, place, tile,
-    pipeline_enter,         work};
-static const stencil_sweep_table pipeline_2d = {
-    .variant = {{PIPELINE_CAN | STENCIL_CAN(LOOP), &passes, false},
-                {PIPELINE_CAN_GENERAL | STENCIL_CAN(SHORT_MIRROR), &passes, true},
-                {PIPELINE_CAN_CPU, &pipeline_cpu_2d, true},
-                STENCIL_STREAM_STEPS},
-    .shape = stencil_shape_stream_2d};
-const stencil_sweep_host stencil_sweep_pipeline = {.depth = STENCIL_DEPTH_MAX,
-                                                   .capability = STENCIL_PIPELINE_CAPABILITY,
-                                                   .shared_bytes = STENCIL_PIPELINE_SHARED_BYTES,
-                                                   .guess = 1,
-                                                   .rank = {&pipeline_2d, &pipeline_3d}};
+static const stencil_maker pipeline_2d = {
+    STENCIL_SWEEP_pipeline, false, {0}, limits, stencil_sweep_suits, place, tile, pipeline_enter, work};
+
+/* Abilities of passes: of plain kernels, of general kernels, and on a CPU. */
+enum {
+    CAN = STENCIL_CAN_PASSES | STENCIL_CAN(GPU) | STENCIL_CAN(LAUNCHES),
+    CAN_GENERAL = CAN | STENCIL_CAN_GENERAL,
+    CAN_CPU = STENCIL_CAN_PASSES | STENCIL_CAN_GENERAL | STENCIL_CAN(CPU) | STENCIL_CAN(LAUNCHES) |
+              STENCIL_CAN(LOOP) | STENCIL_CAN(SHORT_MIRROR)
+};
+const stencil_sweep_host stencil_sweep_pipeline = {
+    .depth = STENCIL_DEPTH_MAX,
+    .capability = STENCIL_PIPELINE_CAPABILITY,
+    .shared_bytes = STENCIL_PIPELINE_SHARED_BYTES,
+    .guess = 1,
+    .shape = stencil_stream_shape,
+    .variant = {{{CAN | STENCIL_CAN(LOOP), &pipeline_2d, false},
+                 {CAN_GENERAL | STENCIL_CAN(SHORT_MIRROR), &pipeline_2d, true},
+                 {CAN_CPU, &pipeline_cpu_2d, true},
+                 STENCIL_STREAM_STEPS},
+                {{CAN | STENCIL_CAN(LOOP), &pipeline_3d, false},
+                 {CAN_GENERAL | STENCIL_CAN(LOOP), &pipeline_3d, true},
+                 {CAN_CPU, &pipeline_cpu_3d, true},
+                 STENCIL_STREAM_STEPS}}};

@@ -18,7 +18,6 @@ static stencil_pass_layout place(const stencil_plan *plan, const stencil_problem
     const bool loops = plan->barrier != STENCIL_BARRIER_none, general = plan->variant->general;
     (void)problem, (void)machine;
     return (stencil_pass_layout){.kind = STENCIL_PASS_STREAMED,
-                                 .refusal = "",
                                  .cost = {.fma = plan->tuning.pass_fma_3d,
                                           .beside = plan->tuning.pass_beside_3d,
                                           .cells = general ? plan->tuning.solid_general : 1,
@@ -54,9 +53,9 @@ static void tile(const stencil_plan *plan, const stencil_problem *problem, int64
     tile[STENCIL_X] = x.step;
 }
 
-/* A warp computes all cells of its rows in each level, in turns that are as many more than the planes
- * of a piece as it takes until the last level has them, and as the pass reaches. It gets outer rows of other
- * warps through shared memory, planes are copied in, and a level exchanges columns as in 2D. */
+/* A warp computes all cells of its rows in each level, in a turn for each plane of a piece, for each plane
+ * that the pass reaches, and until the last level has the first one. It gets rows of other warps through
+ * shared memory, planes are copied in, and a level exchanges columns as in 2D. */
 static stencil_pass_work work(const stencil_plan *plan, const stencil_problem *problem, int part, int steps,
                               bool checked) {
     enum { WAVEFRONT = 128, LANE_BYTES = 4 }; /* 32 banks of 4 bytes on every GPU */
@@ -88,13 +87,5 @@ static stencil_pass_work work(const stencil_plan *plan, const stencil_problem *p
                                .wavefronts = (double)turns * (bytes / WAVEFRONT + exchanged)};
 }
 
-static const stencil_maker passes = {
-    STENCIL_SWEEP_pipeline, false, false, {0}, limits, stencil_sweep_suits, place, tile,
-    pipeline_enter,         work};
-const stencil_sweep_table pipeline_3d = {
-    .variant = {{PIPELINE_CAN | STENCIL_CAN(LOOP), &passes, false},
-                {PIPELINE_CAN_GENERAL | STENCIL_CAN(LOOP), &passes, true},
-                {PIPELINE_CAN_CPU, &pipeline_cpu_3d, true},
-                STENCIL_STREAM_STEPS},
-    .shape = stencil_shape_stream_3d,
-    .cpu_waits = true};
+const stencil_maker pipeline_3d = {
+    STENCIL_SWEEP_pipeline, false, {0}, limits, stencil_sweep_suits, place, tile, pipeline_enter, work};

@@ -1,5 +1,4 @@
-/* The pipeline sweep on a CPU: each thread makes several steps of strips of its cells at once, with the
- * intermediate steps in cache. */
+/* The pipeline sweep on a CPU: threads make several steps of strips at once, intermediate ones in cache. */
 #include <math.h>
 #include <string.h>
 
@@ -7,27 +6,17 @@
 #include "kernels/sweeps/pipeline.h"
 #include "solver/plan/sweeps/pipeline.h"
 
-/* Chooses equal passes between two residual checks, of about the number of steps that measured fastest, and
- * with few redundant cells per thread. */
-static int suiting(const stencil_plan *plan, const stencil_problem *problem, const stencil_machine *machine,
-                   int axis, int64_t measured) {
+/* Chooses equal passes between residual checks, near the measured optimum, with few redundant cells. */
+static int suits(const stencil_plan *plan, const stencil_problem *problem, const stencil_machine *machine) {
+    const int axis[] = {STENCIL_Y, STENCIL_Z}, rank = problem->rank - 2,
+              measured[] = {plan->tuning.cpu_pass_steps, plan->tuning.cpu_pass_steps_3d};
     const int64_t steps = stencil_sweep_longest(plan, problem),
-                  share = problem->n[axis] / machine->cpu_threads, radius = problem->shape->radius,
-                  best = stencil_smaller(measured, 1 + share / (4 * radius));
+                  share = problem->n[axis[rank]] / machine->cpu_threads,
+                  best = stencil_smaller(measured[rank], 1 + share / (4 * problem->shape->radius));
     if (steps <= best)
         return (int)steps;
     const int64_t passes = (steps + best - 1) / best;
     return (int)((steps + passes - 1) / passes);
-}
-
-static int suits_2d(const stencil_plan *plan, const stencil_problem *problem,
-                    const stencil_machine *machine) {
-    return suiting(plan, problem, machine, STENCIL_Y, plan->tuning.cpu_pass_steps);
-}
-
-static int suits_3d(const stencil_plan *plan, const stencil_problem *problem,
-                    const stencil_machine *machine) {
-    return suiting(plan, problem, machine, STENCIL_Z, plan->tuning.cpu_pass_steps_3d);
 }
 
 /* Bytes of cache that a thread uses for intermediate steps, where `wanted` bytes are wanted. */
@@ -46,7 +35,7 @@ static int64_t fitting(const stencil_plan *plan, const stencil_problem *problem,
         some[axis] = k;
         kept[k] = stencil_pipeline_ring_bytes(problem->rank, plan->depth, problem->shape->radius, some, cell);
     }
-    const int64_t count = bytes / (kept[1] - kept[0]) / unit * unit; /* without the redundant cells */
+    const int64_t count = bytes / (kept[1] - kept[0]) / unit * unit; /* redundant cells do not count */
     return count > unit ? count : unit;
 }
 
@@ -102,11 +91,11 @@ static stencil_pass_layout place_3d(const stencil_plan *plan, const stencil_prob
 
 bool stencil_sweep_goes_on(const stencil_plan *plan, const stencil_problem *problem) {
     const int64_t ny = problem->n[STENCIL_Y], most = plan->tile[STENCIL_Y], tiles = (ny + most - 1) / most;
-    return plan->variant->by->goes_on && ny / tiles >= problem->shape->radius * plan->depth;
+    return plan->variant->by == &pipeline_cpu_3d && ny / tiles >= problem->shape->radius * plan->depth;
 }
 
 double stencil_sweep_beside(const stencil_plan *plan, const stencil_problem *problem) {
-    if (!plan->variant->by->goes_on || plan->depth == 1)
+    if (plan->variant->by != &pipeline_cpu_3d || plan->depth == 1)
         return 0;
     const double seams = ceil((double)problem->n[STENCIL_Y] / (double)plan->tile[STENCIL_Y]) - 1,
                  handed_on = stencil_sweep_goes_on(plan, problem) ? seams * 2 * problem->shape->radius : 0;
@@ -140,6 +129,6 @@ static stencil_pass_work work(const stencil_plan *plan, const stencil_problem *p
 }
 
 const stencil_maker pipeline_cpu_2d = {
-    STENCIL_SWEEP_pipeline, true, false, {STENCIL_DEPTH_MAX, 0, 0}, NULL, suits_2d, place_2d, .work = work};
+    STENCIL_SWEEP_pipeline, true, {STENCIL_DEPTH_MAX, 0, 0}, NULL, suits, place_2d, .work = work};
 const stencil_maker pipeline_cpu_3d = {
-    STENCIL_SWEEP_pipeline, true, true, {STENCIL_DEPTH_MAX, 0, 0}, NULL, suits_3d, place_3d, .work = work};
+    STENCIL_SWEEP_pipeline, true, {STENCIL_DEPTH_MAX, 0, 0}, NULL, suits, place_3d, .work = work};

@@ -43,7 +43,6 @@ static int find(const subject *s, stencil_pass_layout *best, int least, int most
             for (int warps_z = 1; warps_z <= warps; warps_z++)
                 for (int depth = least; depth <= most && warps % warps_z == 0; depth++) {
                     stencil_pass_layout l = {.kind = STENCIL_PASS_ON_CHIP,
-                                             .refusal = "",
                                              .resident = {.shape = shape, .warps = warps, .warps_z = warps_z},
                                              .each_step = rank->each_step};
                     if (!rank->lay(s, &l, depth) || l.shared_bytes > s->shared_bytes)
@@ -129,13 +128,11 @@ enum {
     CAN_GENERAL = CAN | STENCIL_CAN_GENERAL
 };
 static const stencil_maker passes = {
-    STENCIL_SWEEP_resident, false, false, {RESIDENT_DEPTH, 1, 0}, NULL, suits, place, tile, enter, work};
-static const stencil_sweep_table resident_2d = {.variant = {{CAN | STENCIL_CAN(PARTS), &passes, false},
-                                                            {CAN_GENERAL | STENCIL_CAN(PARTS), &passes,
-                                                             true}},
-                                                .shape = stencil_shape_stream_2d},
-                                 resident_3d = {
-                                     .variant = {{CAN, &passes, false}, {CAN_GENERAL, &passes, true}},
-                                     .shape = stencil_shape_stream_3d};
+    STENCIL_SWEEP_resident, false, {RESIDENT_DEPTH, 1, 0}, NULL, suits, place, tile, enter, work};
 const stencil_sweep_host stencil_sweep_resident = {
-    .depth = RESIDENT_DEPTH, .guess = 1, .rank = {&resident_2d, &resident_3d}};
+    .depth = RESIDENT_DEPTH,
+    .guess = 1,
+    .shape = stencil_stream_shape,
+    .variant = {
+        {{CAN | STENCIL_CAN(PARTS), &passes, false}, {CAN_GENERAL | STENCIL_CAN(PARTS), &passes, true}},
+        {{CAN, &passes, false}, {CAN_GENERAL, &passes, true}}}};

@@ -17,8 +17,7 @@ typedef struct subject {
 
 enum { RESIDENT_DEPTH = 16 }; /* most steps of a pass of the resident sweep */
 
-/* The functions of the resident sweep for a rank. A tile has a compiled shape and a number of warps, warps_z
- * of them along z. */
+/* The resident sweep for a rank. A tile has a compiled shape and some warps, warps_z of them along z. */
 typedef struct resident_rank {
     int depth;      /* most steps of a pass where the options name none */
     bool each_step; /* tiles exchange ghost cells after each step, not after each pass */
@@ -27,7 +26,7 @@ typedef struct resident_rank {
     /* Cells (z, y, x) that a tile holds. */
     void (*extent)(const stencil_problem *problem, const stencil_resident *tiles, int64_t cells[3]);
     /* Completes a layout whose tiles have a shape and warps, for passes of `depth` steps: number and memory
-     * of tiles, predicted seconds of a step and an exchange. false: such tiles cannot cover the field. */
+     * of tiles, seconds of a step and an exchange. false: such tiles cannot cover the field. */
     bool (*lay)(const subject *s, stencil_pass_layout *layout, int depth);
     /* Wavefronts of shared memory that a warp takes in a step. */
     double (*wavefronts)(const stencil_problem *problem, const stencil_resident *tiles);

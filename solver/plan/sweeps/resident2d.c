@@ -29,8 +29,8 @@ static stencil_resident_axis axis_of(const subject *s, int axis, int part, int64
         reach, closed, cut);
 }
 
-/* Span: cells from the begin of the first tile to that of the last, or around a periodic axis. Steps: number
- * of distances between begins of tiles in the span. */
+/* Span: cells from the begin of the first tile to that of the last, or around a periodic axis. Steps:
+ * distances between begins of neighbouring tiles in the span. */
 static int64_t span_of(const stencil_resident_axis *a) {
     return a->round ? a->n : a->n + a->outside[0] + a->outside[1] - a->length;
 }
@@ -68,7 +68,7 @@ static int64_t tiles_along(const subject *s, int axis, int64_t length, int reach
 /* Predicts the seconds of a step from the fma of a scheduler's warps, and of an exchange; overheads are
  * measured constants (machine/tuning.h). */
 static void predict(const subject *s, stencil_pass_layout *l, stencil_resident_shape shape, int ghosts) {
-    enum { SCHEDULERS = 4 }; /* of a multiprocessor, from compute capability 7.0 on */
+    enum { SCHEDULERS = 4 }; /* warp schedulers of a multiprocessor, from compute capability 7.0 on */
     const stencil_tuning *t = s->tuning;
     const int turns = (l->resident.warps + SCHEDULERS - 1) / SCHEDULERS;
     const double fma = (double)turns * shape.rows * shape.cells * s->problem->shape->point_count;

@@ -20,8 +20,7 @@ static void extent(const stencil_problem *problem, const stencil_resident *tiles
         cells[axis] = box.cells[axis];
 }
 
-/* Number of tiles of `length` cells that cover n cells, with begins at least a radius apart; 0: impossible.
- */
+/* Number of tiles of `length` cells that cover n cells and begin at least a radius apart; 0: impossible. */
 static int64_t tiles_along(int64_t n, int64_t length, int radius, bool open) {
     const int64_t span = open ? n : n - length; /* range of the tiles' begins */
     if (span < 0)
@@ -32,8 +31,7 @@ static int64_t tiles_along(int64_t n, int64_t length, int radius, bool open) {
     return span / steps >= radius ? steps + !open : 0;
 }
 
-/* Cells that a lane reads from shared memory in a step: neighbours in the lane's rows, and rows around them.
- */
+/* Cells that a lane reads from shared memory in a step: neighbours in and around its own rows. */
 static int reads_of(const stencil_shape *set, stencil_box_shape b) {
     const int r = set->radius, cells = STENCIL_BOX_CELLS, own = b.rows * b.planes;
     if (set->rule == STENCIL_STAR)
@@ -45,7 +43,7 @@ static int reads_of(const stencil_shape *set, stencil_box_shape b) {
  * shared memory; overheads and the exchange are measured constants (machine/tuning.h). */
 static void predict(const subject *s, stencil_pass_layout *l, stencil_box_shape b,
                     const stencil_box_memory *memory) {
-    enum { SCHEDULERS = 4 }; /* of a multiprocessor, from compute capability 7.0 on */
+    enum { SCHEDULERS = 4 }; /* warp schedulers of a multiprocessor, from compute capability 7.0 on */
     const stencil_tuning *t = s->tuning;
     const int turns = (l->resident.warps + SCHEDULERS - 1) / SCHEDULERS,
               own = b.rows * b.planes * STENCIL_BOX_CELLS, words = s->f64 ? 2 : 1;

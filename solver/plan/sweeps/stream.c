@@ -26,8 +26,7 @@ static int64_t rows_of(const terms *t, int64_t stream) {
     return is_summed(t, stream) ? t->sums.rows : 1;
 }
 
-/* Waves of tiles over the resident blocks. In the last wave multiprocessors hold fewer blocks, which run
- * faster. */
+/* Waves of tiles over the resident blocks; the last one is faster with fewer blocks per multiprocessor. */
 static double rounds_of(const terms *t, int64_t tiles, double alone) {
     const int64_t left = tiles % t->slots, sms = t->slots > t->blocks ? t->slots / t->blocks : 1,
                   together = (left + sms - 1) / sms;
@@ -66,11 +65,14 @@ static int64_t choose_stream(const terms *t) {
     return best;
 }
 
-/* Chooses threads of a block and cells of a tile; `t` comes with the terms of the rank. */
-static void shape(stencil_plan *plan, const stencil_problem *problem, const int64_t n[3], int64_t slots,
-                  terms t) {
+void stencil_stream_shape(stencil_plan *plan, const stencil_problem *problem, const int64_t n[3],
+                          int64_t slots) {
     const stencil_kernel *kernel = &plan->kernel;
     const stencil_shape *shape = problem->shape;
+    const stencil_tuning *tuning = &plan->tuning;
+    const int axis[] = {STENCIL_Y, STENCIL_Z}, rank = problem->rank - 2;
+    const double summed[] = {tuning->stream_sums_cost, tuning->stream_sums_cost_3d},
+                 alone[] = {1, plan->part[0].sharing <= 1 ? tuning->stream_sums_alone : 1};
     plan->block_x = kernel->block_x;
     while (plan->block_x > 32 && n[STENCIL_X] <= plan->block_x / 2 * kernel->cells)
         plan->block_x /= 2;
@@ -78,35 +80,30 @@ static void shape(stencil_plan *plan, const stencil_problem *problem, const int6
     plan->tile[STENCIL_Z] = 1;
     plan->tile[STENCIL_Y] = plan->block_y;
     plan->tile[STENCIL_X] = (int64_t)plan->block_x * kernel->cells;
-    t.sums = stencil_stream_sums_of(shape->rank, shape->radius, problem->precision == STENCIL_FLOAT64,
-                                    kernel->barrier == STENCIL_BARRIER_none);
-    t.n = n;
-    t.tile = plan->tile;
-    t.slots = slots;
-    t.blocks = plan->blocks_per_sm;
-    t.first = plan->tuning.stream_overhead * (1 + shape->radius);
-    t.uneven = plan->tuning.stream_uneven;
-    t.window_most = plan->tuning.stream_max;
+    const terms t = {.sums = stencil_stream_sums_of(shape->rank, shape->radius,
+                                                    problem->precision == STENCIL_FLOAT64,
+                                                    kernel->barrier == STENCIL_BARRIER_none),
+                     .axis = axis[rank],
+                     .n = n,
+                     .tile = plan->tile,
+                     .slots = slots,
+                     .blocks = plan->blocks_per_sm,
+                     .first = tuning->stream_overhead * (1 + shape->radius),
+                     .summed = summed[rank],
+                     .alone = alone[rank],
+                     .uneven = tuning->stream_uneven,
+                     .window_most = tuning->stream_max};
     plan->stream = choose_stream(&t);
     plan->tile[STENCIL_Y] *= rows_of(&t, plan->stream);
     plan->tile[t.axis] *= plan->stream;
 }
 
-void stencil_shape_stream_2d(stencil_plan *plan, const stencil_problem *problem, const int64_t n[3],
-                             int64_t slots) {
-    shape(plan, problem, n, slots,
-          (terms){.axis = STENCIL_Y, .summed = plan->tuning.stream_sums_cost, .alone = 1});
-}
-
-void stencil_shape_stream_3d(stencil_plan *plan, const stencil_problem *problem, const int64_t n[3],
-                             int64_t slots) {
-    const stencil_tuning *t = &plan->tuning;
-    const double alone = plan->part[0].sharing <= 1 ? t->stream_sums_alone : 1;
-    shape(plan, problem, n, slots,
-          (terms){.axis = STENCIL_Z, .summed = t->stream_sums_cost_3d, .alone = alone});
-}
-
-const stencil_maker stencil_stream_steps = STENCIL_STEP_MAKER(stream, true);
-static const stencil_sweep_table stream_2d = {{STENCIL_STREAM_STEPS}, stencil_shape_stream_2d, false},
-                                 stream_3d = {{STENCIL_STREAM_STEPS}, stencil_shape_stream_3d, true};
-const stencil_sweep_host stencil_sweep_stream = {.depth = 1, .guess = 1, .rank = {&stream_2d, &stream_3d}};
+const stencil_maker stencil_stream_steps = {.sweep = STENCIL_SWEEP_stream,
+                                            .streams = true,
+                                            .most = {.depth = 1, .checked = 1},
+                                            .suits = stencil_sweep_suits,
+                                            .place = stencil_step_place};
+const stencil_sweep_host stencil_sweep_stream = {.depth = 1,
+                                                 .guess = 1,
+                                                 .shape = stencil_stream_shape,
+                                                 .variant = {{STENCIL_STREAM_STEPS}, {STENCIL_STREAM_STEPS}}};
