@@ -41,22 +41,17 @@ static stencil_status create_barrier(stencil_cpu *cpu, const stencil_problem *pr
     return STENCIL_OK;
 }
 
-/* Allocates the scratch space of all threads; each thread's share begins on a page boundary. */
-static stencil_status create_scratch(stencil_cpu *cpu, const stencil_problem *problem) {
-    void *memory = NULL;
-    cpu->scratch_bytes = stencil_cpu_scratch_bytes(cpu->plan, problem);
-    if (cpu->scratch_bytes > 0)
-        TRY(stencil_memory_alloc(&memory, cpu->threads * cpu->scratch_bytes, "what is kept between steps"));
-    cpu->scratch = memory;
-    return STENCIL_OK;
-}
-
-static stencil_status create_trials(stencil_cpu *cpu) {
-    void *memory = NULL;
-    TRY(stencil_memory_alloc(&memory, cpu->threads * (int64_t)sizeof *cpu->trial, "the threads"));
-    cpu->trial = memory;
+/* Allocates the trials of stores and the scratch space of all threads, a page or more for each thread. */
+static stencil_status create_threads(stencil_cpu *cpu, const stencil_problem *problem) {
+    void *trial = NULL, *scratch = NULL;
+    TRY(stencil_memory_alloc(&trial, cpu->threads * (int64_t)sizeof *cpu->trial, "the threads"));
+    cpu->trial = trial;
     for (int thread = 0; thread < cpu->threads; thread++)
         stencil_stores_begin(&cpu->trial[thread], cpu->plan->stores);
+    cpu->scratch_bytes = stencil_cpu_scratch_bytes(cpu->plan, problem);
+    if (cpu->scratch_bytes > 0)
+        TRY(stencil_memory_alloc(&scratch, cpu->threads * cpu->scratch_bytes, "what is kept between steps"));
+    cpu->scratch = scratch;
     return STENCIL_OK;
 }
 
@@ -72,7 +67,7 @@ stencil_status stencil_cpu_create(stencil_cpu *cpu, const stencil_plan *plan, co
         .fault = plan->wait.fault,
     };
     TRY(stencil_weights_make(&cpu->cycle, &cpu->cycle_length, problem));
-    if (cpu->fault.absent_part > 0) /* the first thread that works on absent_part is the absent thread */
+    if (cpu->fault.absent_part > 0) /* the first thread of that part is absent */
         cpu->fault.absent =
             stencil_share_owner((uint32_t)cut->parts, (uint32_t)plan->threads, cpu->fault.absent_part - 1);
     cpu->buffers = (stencil_buffers){.cut = cut, .count = stencil_problem_arrays(problem)};
@@ -92,13 +87,11 @@ stencil_status stencil_cpu_create(stencil_cpu *cpu, const stencil_plan *plan, co
     }
     if (!store)
         TRY(stencil_halo_transfers_find(&cpu->transfers, cut));
-    TRY(create_trials(cpu));
-    TRY(create_scratch(cpu, problem));
+    TRY(create_threads(cpu, problem));
     return cpu->plan->barrier != STENCIL_BARRIER_none ? create_barrier(cpu, problem) : STENCIL_OK;
 }
 
-/* Loads a box into a part. u goes to both buffers, so that the cells around the updated cells are equal in
- * both. */
+/* Loads a box into a part; array u into both buffers, which are equal around the updated cells. */
 stencil_status stencil_cpu_load(stencil_cpu *cpu, int part, stencil_array array, const stencil_box *box,
                                 const stencil_reader *from) {
     const stencil_buffers *b = &cpu->buffers;
@@ -144,8 +137,7 @@ typedef enum rows {
     ROWS_INNER /* rows that no other part needs */
 } rows;
 
-/* Tells whether other parts need copies of row r of a part; a cut along x makes every row an edge row, as its
- * ends are copied. */
+/* Tells whether other parts need copies of row r of a part: of any row where x is cut. */
 static bool is_edge_row(const stencil_cpu *cpu, int part, int64_t r) {
     const stencil_cut *cut = &cpu->plan->cut;
     const int64_t *n = cpu->domain[part].n, reach = cut->layout.ghost[STENCIL_X];
@@ -211,14 +203,15 @@ static void copy_halos(const stencil_cpu *cpu, const stencil_pass *pass, int thr
     const int buffer = stencil_buffer_of(STENCIL_ARRAY_U, !pass->from);
     for (int k = thread; k < cpu->transfers.count; k += threads) {
         const stencil_halo_transfer *t = &cpu->transfers.item[k];
-        const stencil_way way = stencil_buffer_way(&cpu->buffers, t, buffer);
-        stencil_cells_copy(&way.to, &way.from, t->from_box.n);
+        const stencil_cells from = stencil_buffer_cells(&cpu->buffers, t->from, buffer, t->from_first),
+                            to = stencil_buffer_cells(&cpu->buffers, t->to, buffer, t->to_first);
+        stencil_cells_copy(&to, &from, t->n);
     }
 }
 
 void stencil_cpu_note(const stencil_cpu *cpu, int64_t step, int thread, stencil_mark mark) {
     const stencil_trace *t = &cpu->trace;
-    const int64_t sample = stencil_trace_sample(t, step / cpu->plan->depth); /* traced: full passes */
+    const int64_t sample = stencil_trace_sample(t, step / cpu->plan->depth); /* only full passes are traced */
     if (sample >= 0)
         t->mark[(sample * t->participants + thread) * STENCIL_MARKS + mark] =
             (int64_t)(1e9 * stencil_clock_s());

@@ -19,23 +19,19 @@ typedef struct stencil_cpu {
     int threads;
     stencil_buffers buffers;
     stencil_field field[STENCIL_PARTS_MAX][STENCIL_BUFFERS]; /* owns the memory of `buffers` */
-    double *partial, *level;     /* partial: partial sums of the whole problem; level: scratch space of all
-                                    reduction levels; one allocation */
+    double *partial, *level; /* `level`: scratch space, followed by the partial sums of the whole problem */
     stencil_barrier_state state; /* state of the barrier; its `words` are owned */
     stencil_neighbors neighbors;
     stencil_fault fault;
-    stencil_trace trace; /* what a timed batch notes and leaves out; zeroed for batches of the run proper */
+    stencil_trace trace;         /* parts of a step that timed batches record or leave out */
     stencil_stores_trial *trial; /* [threads], owned: trial of cached and streaming stores in each thread */
-    char *scratch; /* scratch space for passes of several steps: scratch_bytes for each thread, owned; or NULL
-                    */
+    char *scratch;               /* scratch_bytes for each thread, owned; NULL: passes have one step */
     int64_t scratch_bytes;
-    stencil_halo_transfers transfers; /* halo copies to make after each pass; empty if the sweep stores into
-                                         ghost cells itself */
+    stencil_halo_transfers transfers; /* halo copies after each pass; empty if the sweep stores ghost cells */
 } stencil_cpu;
 
-/* Creates the CPU state of a run. Errors: NO_MEMORY, with the bytes needed and available; after success and
- * failure the caller must call stencil_cpu_destroy(). lent: arrays of another run with the same cut, which
- * outlives this run; NULL: arrays are allocated. */
+/* Creates the CPU state of a run; the caller must call stencil_cpu_destroy() even on failure. lent: arrays of
+ * another run with the same cut, which outlives this run; NULL: none. Errors: NO_MEMORY with all bytes. */
 stencil_status stencil_cpu_create(stencil_cpu *cpu, const stencil_plan *plan, const stencil_problem *problem,
                                   const stencil_buffers *lent);
 /* Reads a box of a part's cells from the reader `from` into its buffers. */
@@ -49,12 +45,10 @@ void stencil_cpu_destroy(stencil_cpu *cpu);
  * copies of the plan. Called by all threads of the OpenMP team, which need a barrier afterwards. */
 void stencil_cpu_advance(const stencil_cpu *cpu, const stencil_pass *pass, int thread, int threads);
 
-/* Errors: UNAVAILABLE if OpenMP gave a team of another size than cpu->threads, which the shares of rows and
- * the memory per thread depend on. */
+/* Errors: UNAVAILABLE if an OpenMP team has not cpu->threads threads, among which rows are shared. */
 stencil_status stencil_cpu_check_team(const stencil_cpu *cpu, int threads);
 
-/* Records a time stamp of thread `thread` in the pass up to step `step` (1, 2, …; 0: none), if that pass is
- * traced. */
+/* Records a time stamp of a thread if the pass up to step `step` (1, 2, …; 0: none) is traced. */
 void stencil_cpu_note(const stencil_cpu *cpu, int64_t step, int thread, stencil_mark mark);
 
 /* Passes the barrier after a pass, with the delays of the fault that a test asked for; pass NULL: a barrier

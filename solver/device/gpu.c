@@ -30,7 +30,7 @@ static stencil_status allocate_tiles(stencil_gpu_part *gpu) {
     return own(gpu, &gpu->args.resident.words, NULL, (size_t)plan->layout.resident_bytes);
 }
 
-/* Connects resident tiles at a cut to the words of the part on the other side, which they send rows to. */
+/* Connects resident tiles at a cut to the words of the part on the other side, to which they send rows. */
 static void connect_tiles(stencil_gpu_run *run) {
     for (int p = 0; p < run->parts; p++)
         for (int side = 0; side < 2; side++) {
@@ -40,15 +40,13 @@ static void connect_tiles(stencil_gpu_run *run) {
         }
 }
 
-static stencil_status allocate(stencil_gpu_part *gpu, bool lent) {
-    stencil_gpu_run *run = gpu->run;
+/* Allocates all device memory of a part but its fields, and sets the kernel arguments that point to it. */
+static stencil_status allocate(stencil_gpu_part *gpu) {
+    const stencil_gpu_run *run = gpu->run;
     stencil_kernel_args *s = &gpu->args;
-    const size_t levels = (size_t)stencil_levels_count(stencil_partial_count(run->plan->cut.mesh.n)),
-                 field_bytes = (size_t)stencil_layout_bytes(&run->plan->cut.layout);
+    const size_t levels = (size_t)stencil_levels_count(stencil_partial_count(run->plan->cut.mesh.n));
     int64_t partials[2];
     stencil_gpu_partials(&run->plan->cut, gpu->part, partials);
-    for (int k = 0; k < run->buffers.count && !lent; k++)
-        TRY(own(gpu, &run->buffers.at[gpu->part][k], NULL, field_bytes));
     TRY(own(gpu, &s->domain.partial, NULL, 2 * (size_t)s->domain.partial_set * sizeof *s->domain.partial));
     s->domain.partial -= partials[0];
     TRY(own(gpu, &s->level, NULL, levels * sizeof *s->level));
@@ -73,8 +71,7 @@ static bool covers_lines(const stencil_box *box, const stencil_cut *cut, int par
     return covers;
 }
 
-/* Copies cells to the device: in one piece including the gaps between rows or, if the gaps hold other cells
- * of the part, row by row. */
+/* Copies cells to the device: at once with the gaps between rows, or by rows if these hold other cells. */
 static stencil_status put(const stencil_cells *to, const stencil_cells *from, const int64_t n[STENCIL_AXES],
                           bool whole) {
     const size_t cell = stencil_precision_bytes(from->precision), row = (size_t)from->row * cell;
@@ -90,8 +87,7 @@ static stencil_status put(const stencil_cells *to, const stencil_cells *from, co
     return STENCIL_OK;
 }
 
-/* Copies the box in slabs, each as long as fits into the staging memory including the gaps between its rows,
- * so that one transfer per slab suffices. */
+/* Copies the box in slabs that fit into the staging memory with their gaps: a transfer for each. */
 stencil_status stencil_gpu_move(const stencil_gpu_run *run, int part, int buffer, const stencil_box *box,
                                 const stencil_reader *from, const stencil_cells *to) {
     const stencil_buffers *b = &run->buffers;
@@ -139,20 +135,22 @@ stencil_status stencil_gpu_load(const stencil_gpu_run *run, int part, stencil_ar
     return STENCIL_OK;
 }
 
-/* Fills in the kernel arguments that are the same for every launch of a part. */
+/* Fills in the kernel arguments that all launches of a part share, but addresses that allocate() sets. */
 static void init_args(stencil_gpu_part *gpu, const stencil_problem *problem) {
     const stencil_plan *plan = gpu->plan;
+    const int64_t results = stencil_level_count(stencil_partial_count(problem->n));
     stencil_kernel_args *s = &gpu->args;
-    const stencil_domain allocated = s->domain;
-    const stencil_resident tiles = s->resident;
     stencil_domain_init(&s->domain, problem, gpu->part, &gpu->run->buffers, plan->halo == STENCIL_HALO_STORE);
     memcpy(gpu->u, s->domain.u, sizeof gpu->u);
     s->domain.weights = gpu->run->cycle[0];
     s->depth = plan->depth;
     s->sync = plan->barrier;
     s->cycle_length = gpu->run->cycle_length;
-    s->domain.partial_set = allocated.partial_set;
-    s->domain.partial = allocated.partial;
+    s->domain.partial_set = stencil_gpu_partials_most(&plan->cut);
+    /* Each part combines a share of the groups of partial sums; with slabs nearly all of them are its own. A
+     * single group belongs to part 0; persistent kernels combine it in every block. */
+    s->result_first = stencil_share(results, plan->cut.parts, gpu->part);
+    s->result_end = stencil_share(results, plan->cut.parts, gpu->part + 1);
     s->poll_every = plan->poll_every;
     s->past_l2 = plan->part[gpu->part].past_l2;
     s->tile_stream = plan->stream;
@@ -160,8 +158,6 @@ static void init_args(stencil_gpu_part *gpu, const stencil_problem *problem) {
         s->tile_count[axis] = (uint32_t)((s->domain.n[axis] + plan->tile[axis] - 1) / plan->tile[axis]);
     s->fault = plan->wait.fault;
     s->resident = plan->layout.resident;
-    s->resident.words = tiles.words;
-    s->resident.exchanges = tiles.exchanges;
     s->special = s->fault.delay_ns != 0 || s->fault.absent_step != 0;
 }
 
@@ -243,10 +239,8 @@ static stencil_status create_peers(stencil_gpu_part *gpu) {
         peers.partial[p] = other->domain.partial;
         peers.level[p] = other->level;
     }
-    for (int axis = 0; axis < STENCIL_AXES; axis++) {
-        peers.count[axis] = run->plan->cut.count[axis];
-        memcpy(peers.first[axis], run->plan->cut.first[axis], sizeof peers.first[axis]);
-    }
+    memcpy(peers.count, run->plan->cut.count, sizeof peers.count);
+    memcpy(peers.first, run->plan->cut.first, sizeof peers.first);
     TRY_CUDA(cudaSetDevice(gpu->device));
     return own(gpu, &gpu->args.peers, &peers, sizeof peers);
 }
@@ -263,8 +257,7 @@ static stencil_status hand_out(stencil_gpu_part *gpu, const stencil_ll_list *lis
     return STENCIL_OK;
 }
 
-/* Creates the LL slots of all parts, all of one size. The zeroed words do not match the number of any step
- * that follows. */
+/* Creates the LL slots of all parts, all of one size; zeroed slots match the number of no later step. */
 static stencil_status create_ll(stencil_gpu_run *run, const stencil_workers *workers) {
     const stencil_cut *cut = &run->plan->cut;
     const int64_t set = stencil_ll_words(cut->layout.precision) * stencil_ll_slots_most(cut);
@@ -288,7 +281,7 @@ static stencil_status create_ll(stencil_gpu_run *run, const stencil_workers *wor
     return status;
 }
 
-/* Finds which blocks wait for which and, with halo LL, creates the slots for ghost cells of other parts. */
+/* Finds the blocks that each block waits for and, with halo LL, creates the slots for ghost cells. */
 static stencil_status create_neighbors(stencil_gpu_run *run) {
     const stencil_plan *plan = run->plan;
     const bool ll = plan->halo == STENCIL_HALO_LL;
@@ -301,8 +294,7 @@ static stencil_status create_neighbors(stencil_gpu_run *run) {
     return ll ? create_ll(run, &workers) : STENCIL_OK;
 }
 
-/* Divides the multiprocessors of a GPU among the parts on it: their kernels wait for each other, so all must
- * be resident at once. */
+/* Lets the kernels of parts on one GPU, which wait for each other, run in concurrent streams. */
 static stencil_status share_gpus(stencil_gpu_run *run) {
     for (int p = 0; p < run->parts; p++) {
         cudaStream_t *stream[STENCIL_PARTS_MAX];
@@ -330,7 +322,8 @@ static stencil_status create_barriers(stencil_gpu_run *run) {
         shape.first[p + 1] = plan->part[p].first_block + (uint32_t)plan->part[p].grid_blocks;
     }
     TRY(stencil_barrier_create(&run->barrier, &shape));
-    if (shape.info->needs == STENCIL_NEEDS_NEIGHBORS && plan->depth == 1) /* depth > 1: full barrier */
+    if (shape.info->needs == STENCIL_NEEDS_NEIGHBORS &&
+        plan->depth == 1) /* passes of several steps have a full barrier */
         TRY(create_neighbors(run));
     for (int p = 0; p < run->parts; p++)
         run->part[p].args.barrier = run->barrier.state[p];
@@ -341,7 +334,8 @@ static stencil_status create_barriers(stencil_gpu_run *run) {
 static stencil_status create_parts(stencil_gpu_run *run, const stencil_problem *problem,
                                    const stencil_gpu_run *lender) {
     int device[STENCIL_PARTS_MAX];
-    const int64_t values = stencil_gpu_values(&run->plan->cut, run->plan->halo);
+    const int64_t values = stencil_gpu_values(&run->plan->cut, run->plan->halo),
+                  field_bytes = stencil_layout_bytes(&run->plan->cut.layout);
     for (int p = 0; p < run->parts; p++)
         device[p] = run->part[p].device;
     if (run->plan->halo == STENCIL_HALO_COPY)
@@ -351,13 +345,17 @@ static stencil_status create_parts(stencil_gpu_run *run, const stencil_problem *
         TRY_CUDA(cudaSetDevice(gpu->device));
         TRY(start_part(gpu, lender));
         TRY(stencil_peers_reach(gpu->device, device, run->parts));
-        TRY(allocate(gpu, lender != NULL));
+        for (int k = 0; k < run->buffers.count && lender == NULL; k++)
+            TRY(own(gpu, &run->buffers.at[p][k], NULL, (size_t)field_bytes));
     }
     TRY_CUDA(cudaHostAlloc(&run->staging, (size_t)run->staging_bytes, cudaHostAllocPortable));
     TRY_CUDA(
         cudaHostAlloc((void **)&run->values, (size_t)stencil_values_bytes(values), cudaHostAllocPortable));
-    for (int p = 0; p < run->parts; p++)
+    for (int p = 0; p < run->parts; p++) {
+        TRY_CUDA(cudaSetDevice(run->part[p].device));
         init_args(&run->part[p], problem);
+        TRY(allocate(&run->part[p]));
+    }
     for (int p = 0; p < run->parts && run->parts > 1 && !run->combine_on_host; p++)
         TRY(create_peers(&run->part[p]));
     if (run->plan->layout.kind == STENCIL_PASS_ON_CHIP)
@@ -380,21 +378,12 @@ stencil_status stencil_gpu_create(stencil_gpu_run *run, const stencil_plan *plan
     run->staging_bytes = stencil_gpu_staging_bytes(&plan->cut.layout);
     run->combine_on_host = run->parts > 1 && plan->halo == STENCIL_HALO_COPY;
     TRY(stencil_weights_make(&run->cycle, &run->cycle_length, problem));
-    const int64_t results = stencil_level_count(stencil_partial_count(problem->n)),
-                  set = stencil_gpu_partials_most(&plan->cut);
-    for (int p = 0; p < run->parts; p++) {
-        stencil_gpu_part *gpu = &run->part[p];
-        *gpu = (stencil_gpu_part){.run = run,
-                                  .part = p,
-                                  .device = plan->part[p].gpu,
-                                  .shared = plan->part[p].sharing > 1,
-                                  .plan = plan};
-        gpu->args.domain.partial_set = set;
-        /* Each part combines a share of the groups of partial sums; with slabs nearly all of them are its
-         * own. A single group belongs to part 0; persistent kernels combine it in every block. */
-        gpu->args.result_first = stencil_share(results, run->parts, p);
-        gpu->args.result_end = stencil_share(results, run->parts, p + 1);
-    }
+    for (int p = 0; p < run->parts; p++)
+        run->part[p] = (stencil_gpu_part){.run = run,
+                                          .part = p,
+                                          .device = plan->part[p].gpu,
+                                          .shared = plan->part[p].sharing > 1,
+                                          .plan = plan};
     return create_parts(run, problem, lender);
 }
 

@@ -1,5 +1,5 @@
-/* State of a run on GPUs: device memory, streams, and functions that its time loops share. Internal to
- * solver/. A build without CUDA declares only the type names. */
+/* State of a run on GPUs: device memory, streams, and functions that its time loops share. A build without
+ * CUDA declares only the type names. Internal to solver/. */
 #pragma once
 
 #include "base/cuda.h"
@@ -29,8 +29,7 @@ struct stencil_gpu_part {
     cudaEvent_t made[2]; /* made[b]: after the last pass that read buffer b, for other parts */
     bool shared;         /* another part of the run uses the same device */
     bool lent;           /* `stream` is borrowed from another run */
-    bool programmatic;   /* the device has programmatic dependent launch, and the kernels contain its wait
-                            (griddepcontrol.wait) */
+    bool programmatic;   /* device and kernels have programmatic dependent launch */
     /* Device allocations of this part, owned: its buffers and all arrays that `args` points to. */
     void *memory[STENCIL_GPU_ARRAYS_MAX];
     int memory_count;
@@ -49,16 +48,12 @@ struct stencil_gpu_run {
     stencil_weights *cycle; /* [cycle_length], owned: weights of the step after s steps at s % cycle_length */
     int cycle_length;
     stencil_barrier barrier;
-    stencil_neighbors neighbors; /* blocks that each block waits for at a barrier between neighbors; empty
-                                    with other barriers; owned */
+    stencil_neighbors neighbors; /* blocks that each block waits for with barrier neighbor; owned */
     const struct stencil_strategy *strategy; /* time loop that makes the steps of this run */
-    void *loop; /* state that `strategy` keeps between batches, allocated and freed by its open_gpu and
-                   close_gpu */
-    bool combine_on_host; /* several parts with STENCIL_HALO_COPY, which needs no peer access: the host
-                             fetches and combines all partial sums */
-    double *values; /* pinned: partial sums, or the sums of their groups, followed by scratch space to combine
-                       them */
-    void *staging;  /* pinned: staging memory for a slab of a part, including the gaps between its rows */
+    void *loop;           /* state of `strategy` between batches, made by open_gpu, freed by close_gpu */
+    bool combine_on_host; /* several parts without peer access: the host combines all sums */
+    double *values;       /* pinned: partial sums, or sums of their groups; then scratch space */
+    void *staging; /* pinned: staging memory for a slab of a part, including the gaps between its rows */
     int64_t staging_bytes;
 };
 
@@ -83,8 +78,7 @@ void stencil_gpu_destroy(stencil_gpu_run *run);
 stencil_status stencil_gpu_each(stencil_gpu_run *run, stencil_status (*function)(stencil_gpu_part *, void *),
                                 void *context);
 
-/* Sets which steps the next launches check, and their stopping criteria; called before the first launch of a
- * batch. */
+/* Sets the steps that the launches of a batch check, and their stopping criteria. */
 void stencil_gpu_set_schedule(stencil_gpu_run *run, const stencil_schedule *schedule);
 
 /* Sets in `args` which steps the next launch makes, from which buffer, and the weights of the first step: one
@@ -92,28 +86,23 @@ void stencil_gpu_set_schedule(stencil_gpu_run *run, const stencil_schedule *sche
 void stencil_gpu_set_steps(const stencil_gpu_part *gpu, stencil_kernel_args *args, int64_t first,
                            int64_t count, int from);
 
-/* Launches a pass with `args`; `programmatic`: its blocks may be scheduled before the preceding launch in the
- * stream has ended. */
+/* Launches a pass with `args`; `programmatic`: its blocks may start before the preceding launch has ended. */
 stencil_status stencil_gpu_launch(const stencil_gpu_part *gpu, stencil_kernel_args *args,
                                   const stencil_pass *pass, bool programmatic, cudaStream_t stream);
-/* Launches a pass with the part's own arguments; the pass computes partial residuals if the schedule checks
- * its last step. */
+/* Launches a pass with the part's own arguments; a pass whose last step is checked sums partial residuals. */
 stencil_status stencil_gpu_launch_pass(stencil_gpu_part *gpu, const stencil_pass *pass);
-/* Queues a pass with the part's own arguments and the halo copies of the plan; work queued in `stream`
- * afterwards runs after both. */
+/* Queues a pass with the part's own arguments and its halo copies; later work in `stream` follows both. */
 stencil_status stencil_gpu_advance(stencil_gpu_part *gpu, const stencil_pass *pass);
 
-/* Residual of a checked step, in three calls. start_combine queues the combination of this part's partial
- * sums and their copy to the host; wait synchronises with the part's stream; after all parts have waited,
- * residual returns the value. */
+/* Residual of a checked step, in three calls: start_combine queues the combination of a part's partial sums
+ * and its copy to the host; wait synchronises with the part's stream; residual returns the value at last. */
 stencil_status stencil_gpu_start_combine(stencil_gpu_part *gpu);
 stencil_status stencil_gpu_wait(stencil_gpu_part *gpu);
 double stencil_gpu_residual(stencil_gpu_run *run);
 
-/* For tests: queues a kernel on the first GPU that writes to an unmapped address. */
+/* Queues a kernel on the first GPU that writes to an unmapped address, for tests. */
 stencil_status stencil_gpu_break(stencil_gpu_run *run);
 
-/* Sets *time_s to the longest time of any part between its events `begin` and `end`, which the time loop
- * recorded. */
+/* Sets *time_s to the longest time of any part from its event `begin` to `end`, in seconds. */
 stencil_status stencil_gpu_time_s(stencil_gpu_run *run, double *time_s);
 #endif

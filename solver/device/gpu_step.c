@@ -1,5 +1,4 @@
-/* Functions that the time loops on GPUs call: a host thread per part, launches, halo copies, transfer of the
- * residual to the host. */
+/* Steps on GPUs: a host thread per part, launches, halo copies, transfer of the residual to the host. */
 #include "solver/device/gpu.h"
 
 #ifdef STENCIL_HAVE_CUDA
@@ -7,8 +6,7 @@
 
 #include "solver/plan/memory.h"
 
-/* Sets the part's device and, with several parts, pins the thread to cores near it; a thread that cannot be
- * pinned stays unpinned. */
+/* Sets the part's device and, with several parts, pins the thread to cores near it where that is possible. */
 static stencil_status take_place(const stencil_gpu_part *gpu, stencil_pin **pin) {
     char bus_id[32];
     TRY_CUDA(cudaSetDevice(gpu->device));
@@ -54,8 +52,7 @@ void stencil_gpu_set_schedule(stencil_gpu_run *run, const stencil_schedule *sche
         run->part[p].args.schedule = *schedule;
 }
 
-/* A launch reads u[first % 2] first; if the current cells are in the other buffer, the two pointers are
- * swapped. */
+/* A launch reads u[first % 2]: the pointers are swapped if the current cells are in the other buffer. */
 void stencil_gpu_set_steps(const stencil_gpu_part *gpu, stencil_kernel_args *args, int64_t first,
                            int64_t count, int from) {
     const stencil_gpu_run *run = gpu->run;
@@ -67,8 +64,7 @@ void stencil_gpu_set_steps(const stencil_gpu_part *gpu, stencil_kernel_args *arg
         args->domain.weights = run->cycle[first % run->cycle_length];
 }
 
-/* Launches an auxiliary kernel before or after a pass of several steps: it fills in mirrored cells before the
- * pass, or copies edge cells after it. */
+/* Launches a kernel before a pass of several steps, to fill mirrored cells, or after, to copy edge cells. */
 static stencil_status launch_beside(const stencil_gpu_part *gpu, stencil_kernel_args *args,
                                     const void *kernel, cudaStream_t stream) {
     enum { BLOCKS_PER_SM = 4 };
@@ -77,12 +73,6 @@ static stencil_status launch_beside(const stencil_gpu_part *gpu, stencil_kernel_
                block = {STENCIL_BLOCK_THREADS, 1, 1};
     TRY_CUDA(cudaLaunchKernel(kernel, grid, block, arguments, 0, stream));
     return STENCIL_OK;
-}
-
-/* Tells whether a boundary along y is mirrored, so that passes of several steps need the cells beyond it. */
-static bool needs_mirror(const stencil_gpu_part *gpu, const stencil_domain *d) {
-    const int32_t *mirror = d->mirror[STENCIL_Y];
-    return gpu->plan->kernel.mirror != NULL && (mirror[STENCIL_LOW] || mirror[STENCIL_HIGH]);
 }
 
 stencil_status stencil_gpu_launch(const stencil_gpu_part *gpu, stencil_kernel_args *args,
@@ -108,7 +98,9 @@ stencil_status stencil_gpu_launch(const stencil_gpu_part *gpu, stencil_kernel_ar
     const bool traced = plan->barrier == STENCIL_BARRIER_none &&
                         (args->trace.without_compute ||
                          stencil_trace_sample(&args->trace, (pass->first + pass->steps) / plan->depth) >= 0);
-    if (several && needs_mirror(gpu, &args->domain))
+    /* Passes of several steps read the cells beyond a boundary along y that is mirrored. */
+    const int32_t *mirror = args->domain.mirror[STENCIL_Y];
+    if (several && plan->kernel.mirror != NULL && (mirror[STENCIL_LOW] || mirror[STENCIL_HIGH]))
         TRY(launch_beside(gpu, args, plan->kernel.mirror, stream));
     TRY_CUDA(cudaLaunchKernelExC(&config, traced ? launch.traced : launch.function, arguments));
     if (several && stencil_has_copies(&args->domain))
@@ -127,23 +119,22 @@ static stencil_status copy_halos(const stencil_gpu_part *gpu, const stencil_pass
         const stencil_halo_transfer *t = &run->transfers.item[k];
         if (t->from != gpu->part || gpu->args.trace.without_copies)
             continue;
-        const stencil_way way = stencil_buffer_way(&run->buffers, t, buffer);
-        const int64_t *n = t->from_box.n;
+        const stencil_cells from = stencil_buffer_cells(&run->buffers, t->from, buffer, t->from_first),
+                            to = stencil_buffer_cells(&run->buffers, t->to, buffer, t->to_first);
         const int device = run->part[t->to].device;
-        if (stencil_cut_is_slabs(&run->plan->cut)) { /* a slab is copied in one transfer, including the gaps
-                                                        between its rows */
-            TRY_CUDA(cudaMemcpyPeerAsync(way.to.at, device, way.from.at, gpu->device,
-                                         stencil_cells_span(&way.from, n), stream));
+        if (stencil_cut_is_slabs(&run->plan->cut)) { /* a slab is one transfer, gaps included */
+            TRY_CUDA(cudaMemcpyPeerAsync(to.at, device, from.at, gpu->device, stencil_cells_span(&from, t->n),
+                                         stream));
             continue;
         }
-        const size_t cell = stencil_precision_bytes(way.from.precision), row = (size_t)way.from.row * cell,
-                     rows = (size_t)(way.from.plane / way.from.row);
+        const size_t cell = stencil_precision_bytes(from.precision), row = (size_t)from.row * cell,
+                     rows = (size_t)(from.plane / from.row);
         const struct cudaMemcpy3DPeerParms copy = {
-            .srcPtr = {way.from.at, row, row, rows},
+            .srcPtr = {from.at, row, row, rows},
             .srcDevice = gpu->device,
-            .dstPtr = {way.to.at, row, row, rows},
+            .dstPtr = {to.at, row, row, rows},
             .dstDevice = device,
-            .extent = {(size_t)n[STENCIL_X] * cell, (size_t)n[STENCIL_Y], (size_t)n[STENCIL_Z]},
+            .extent = {(size_t)t->n[STENCIL_X] * cell, (size_t)t->n[STENCIL_Y], (size_t)t->n[STENCIL_Z]},
         };
         TRY_CUDA(cudaMemcpy3DPeerAsync(&copy, stream));
     }

@@ -17,13 +17,12 @@ enum {
         STENCIL_STORES_TURNS * (STENCIL_STORES_WARM_CACHED + 1 + STENCIL_STORES_WARM_STREAMING + 1)
 };
 
-/* State of one thread's trial for its own rows. It fills two cache lines, because lines are fetched in pairs.
- */
+/* State of one thread's trial for its own rows, in two cache lines, because lines are fetched in pairs. */
 typedef struct stencil_stores_trial {
     _Alignas(128) bool streaming; /* the next pass uses streaming stores */
     bool timed;                   /* the next pass is to be timed */
     bool looked_at;               /* the last pass computed a residual or had fewer steps than others */
-    int turn, warm;               /* turn: turns done in this trial; warm: passes done in this turn */
+    int turn, warm;               /* turns done in this trial; passes done in this turn */
     int64_t step;                 /* passes since the trial began */
     double best_s[2];             /* [streaming], seconds of a step in the best pass of this trial */
     double found_s[2];            /* [streaming], best_s of the last complete trial; NaN: none is complete */
@@ -31,12 +30,11 @@ typedef struct stencil_stores_trial {
 
 void stencil_stores_begin(stencil_stores_trial *trial, stencil_stores stores);
 
-/* Records a finished pass whose steps took step_s seconds each (ignored unless trial->timed). looked_at: the
- * pass computed a residual or had fewer steps than others. */
+/* Records a finished pass whose steps took step_s seconds each (ignored unless trial->timed). looked_at: it
+ * computed a residual or had fewer steps than others. */
 void stencil_stores_note(stencil_stores_trial *trial, double step_s, bool looked_at);
 
-/* Tells whether the last complete trial chose streaming stores; before that, whether the next pass uses them.
- */
+/* Tells whether the last complete trial (else the next pass) chose streaming stores. */
 bool stencil_stores_chosen(const stencil_stores_trial *trial);
 
 /* Stores of results on a CPU: the number of threads that chose streaming stores at the end, and the time per

@@ -4,8 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Fills a box along the first axis that it exceeds: the cells inside first, then each layer outside, copied
- * from inside the box where that has the original. */
+/* Fills a box along the first axis that it exceeds: cells inside, then layers outside, if possible by copies.
+ */
 stencil_status stencil_boxes_fill(const stencil_reader *reader, const stencil_mesh *mesh, stencil_array array,
                                   const stencil_box *box, const stencil_cells *to) {
     const stencil_box all = stencil_mesh_array(mesh), present = stencil_box_common(box, &all);
@@ -46,9 +46,8 @@ stencil_status stencil_field_create(stencil_field *field, const stencil_layout *
     return status;
 }
 
-/* 4K aliasing: a core takes a load for one of data that it just stored if the last 12 bits of both addresses
- * are equal, and waits. This hits cells with the same page offset in both buffers, and whole columns where
- * rows are whole pages apart. */
+/* 4K aliasing: a core delays a load whose address equals that of a recent store in the last 12 bits. That
+ * hits cells of both buffers with the same page offset, and columns if rows are whole pages apart. */
 stencil_status stencil_field_create_apart(stencil_field *field, const stencil_field *other,
                                           const char *what) {
     enum { PAGE_BYTES = 4096, LINE_BYTES = 128, APART_BYTES = PAGE_BYTES / 2 + LINE_BYTES };
@@ -138,7 +137,7 @@ void stencil_cells_scale(const stencil_cells *cells, const int64_t n[3], int exp
     }
 }
 
-/* Without an early exit, so that it runs at the speed of memory. */
+/* Tells whether all cells of a row are finite, without an early exit: at the speed of memory. */
 static bool all_finite(const stencil_cells *cells, int64_t at, int64_t count) {
     int bad = 0;
     for (int64_t i = 0; i < count; i++)
@@ -165,21 +164,18 @@ bool stencil_cells_find_nonfinite(const stencil_cells *cells, const int64_t n[3]
 
 /* Counts the subnormal values of a row by their bits: arithmetic on them would be slow. */
 static int64_t count_subnormal(const stencil_cells *row, int64_t count) {
+    const bool f64 = row->precision == STENCIL_FLOAT64;
+    const uint64_t least = UINT64_C(1) << (f64 ? 52 : 23), unsigned_bits = f64 ? INT64_MAX : INT32_MAX;
     int64_t found = 0;
-    if (row->precision == STENCIL_FLOAT64) {
-        const uint64_t *bits = row->at;
-        for (int64_t i = 0; i < count; i++)
-            found += (bits[i] >> 52 & 0x7ff) == 0 && bits[i] << 1 != 0;
-        return found;
+    for (int64_t i = 0; i < count; i++) {
+        const uint64_t bits = f64 ? ((const uint64_t *)row->at)[i] : ((const uint32_t *)row->at)[i],
+                       size = bits & unsigned_bits; /* the sign is masked out */
+        found += size != 0 && size < least;
     }
-    const uint32_t *bits = row->at;
-    for (int64_t i = 0; i < count; i++)
-        found += (bits[i] >> 23 & 0xff) == 0 && bits[i] << 1 != 0;
     return found;
 }
 
-/* Row number i of `count` that are spread over `rows`, whatever these have periods of: by the golden ratio.
- */
+/* Row number i of `count` that are spread over `rows` aperiodically, by the golden ratio. */
 static int64_t spread_row(int64_t i, int64_t count, int64_t rows) {
     static const double golden = 0.61803398874989485;
     const double place = golden * (double)i;

@@ -32,18 +32,16 @@ typedef struct stencil_field {
     void *memory; /* the allocation around them, owned */
 } stencil_field;
 
-/* Creates a zeroed field. Errors: NO_MEMORY, whose message names `what` with the bytes needed and available.
- */
+/* Creates a zeroed field. Errors: NO_MEMORY, naming `what` with the bytes needed and available. */
 stencil_status stencil_field_create(stencil_field *field, const stencil_layout *layout, const char *what);
-/* Creates a zeroed field of the layout of `other`, for sweeps that read one of the two and write the other.
- * Their addresses differ by half a page, so swap the fields, not their data. Errors: NO_MEMORY. */
+/* Creates a zeroed field of the layout of `other`, for sweeps that read one of the two and write the other:
+ * their addresses differ by half a page, so swap the fields, not their data. Errors: NO_MEMORY. */
 stencil_status stencil_field_create_apart(stencil_field *field, const stencil_field *other, const char *what);
 void stencil_field_destroy(stencil_field *field);
 /* Cells of a field, from the first updated one on. */
 stencil_cells stencil_field_cells(const stencil_field *field);
 
-/* The fields of a problem in memory: the context of a stencil_reader whose `read` is stencil_fields_read().
- */
+/* The fields of a problem in memory: the context of a stencil_reader with stencil_fields_read(). */
 typedef struct stencil_fields {
     const stencil_field *u, *b; /* b may be NULL where there is no source */
 } stencil_fields;
@@ -59,8 +57,7 @@ typedef struct stencil_slabs {
     int64_t cell_bytes; /* bytes of a cell from the reader; 0: those of the mesh's precision */
 } stencil_slabs;
 
-/* Reads a box in array order in slabs of whole rows, and calls `visit` for each slab. Errors: NO_MEMORY;
- * those of the reader and of `visit`. */
+/* Reads a box in slabs of whole rows, in array order, and visits each. Errors: NO_MEMORY; those of both. */
 typedef stencil_status stencil_slab_visitor(void *context, const stencil_box *slab,
                                             const stencil_cells *cells);
 stencil_status stencil_slabs_visit(const stencil_slabs *slabs, const stencil_box *box,

@@ -10,10 +10,10 @@ typedef struct pass pass;
 struct pass {
     const stencil_problem *problem;
     const stencil_reader *from;
-    const char *what; /* it is for */
-    stencil_box box;  /* the cells at hand: */
-    stencil_cells u;  /* with those around them that a step reads */
-    stencil_cells b;  /* `at` NULL: there is no source */
+    const char *what; /* purpose of the memory, for messages */
+    stencil_box box;  /* the updated cells of the current slab */
+    stencil_cells u;  /* u in that box, and around it as far as a step reads */
+    stencil_cells b;  /* the source in that box; `at` NULL: there is none */
     void (*take)(pass *pass);
 };
 
@@ -43,22 +43,23 @@ static stencil_status make_pass(pass *p) {
     return stencil_slabs_visit(&slabs, &whole, take_slab, p);
 }
 
-/* Sums over cells, of values times `scale`, and the largest of four of them. MODE_U and MODE_R are sums of u
+/* Sums over cells, of values times `scale`, and the largest absolute values. MODE_U and MODE_R are sums of u
  * and r times the slowest mode, MODE2 that of the mode's squares. */
 enum { R2, R, B2, B, U2, U, TERMS2, MODE_U, MODE_R, MODE2, SUMS };
+enum { LARGEST_R, LARGEST_U, LARGEST_B, LARGEST_TERM, LARGEST };
 typedef struct sums {
-    double sum[SUMS], largest_r, largest_u, largest_b, largest_term;
+    double sum[SUMS], largest[LARGEST];
 } sums;
 
 /* A visit of all updated cells that computes sums. */
 typedef struct cells {
-    pass pass; /* the first member: what its `take` gets is this */
+    pass pass; /* first member, so that pass->take() gets all of the structure */
     double weight[3], scale;
     const double *mode[3]; /* factors of the slowest mode along each axis; NULL: not asked for */
     sums *share;           /* [SHARES] */
 } cells;
 
-/* Adds the terms of a cell but those of the mode; returns r. */
+/* Adds the terms of a cell to the sums, without those of the slowest mode; returns r. */
 static double add_cell(const cells *c, int64_t at, int64_t at_b, sums *s) {
     const int64_t stride[3] = {c->pass.u.plane, c->pass.u.row, 1};
     const double u = c->scale * stencil_cells_value(&c->pass.u, at);
@@ -73,26 +74,23 @@ static double add_cell(const cells *c, int64_t at, int64_t at_b, sums *s) {
         terms += c->weight[axis] * (fabs(low) + fabs(high));
     }
     const double r = sum + b - u;
-    const double value[MODE_U] = {r * r, r, b * b, b, u * u, u, terms * terms};
+    const double value[MODE_U] = {r * r, r, b * b, b, u * u, u, terms * terms},
+                 size[LARGEST] = {fabs(r), fabs(u), fabs(b), terms};
     for (int k = 0; k < MODE_U; k++)
         s->sum[k] += value[k];
-    s->largest_r = fabs(r) > s->largest_r ? fabs(r) : s->largest_r;
-    s->largest_u = fabs(u) > s->largest_u ? fabs(u) : s->largest_u;
-    s->largest_b = fabs(b) > s->largest_b ? fabs(b) : s->largest_b;
-    s->largest_term = terms > s->largest_term ? terms : s->largest_term;
+    for (int k = 0; k < LARGEST; k++)
+        s->largest[k] = size[k] > s->largest[k] ? size[k] : s->largest[k];
     return r;
 }
 
 static void add_sums(sums *to, const sums *from) {
     for (int k = 0; k < SUMS; k++)
         to->sum[k] += from->sum[k];
-    to->largest_r = fmax(to->largest_r, from->largest_r);
-    to->largest_u = fmax(to->largest_u, from->largest_u);
-    to->largest_b = fmax(to->largest_b, from->largest_b);
-    to->largest_term = fmax(to->largest_term, from->largest_term);
+    for (int k = 0; k < LARGEST; k++)
+        to->largest[k] = fmax(to->largest[k], from->largest[k]);
 }
 
-/* Shares of rows. Sums go row by row, then by shares: the same for any number of threads, and of slabs. */
+/* Shares of rows: sums go row by row, then by shares, the same for any number of threads and slabs. */
 enum { SHARES = 4096 };
 
 /* Adds the rows of a share that are in the slab to the sums of the share's earlier rows. */
@@ -148,7 +146,7 @@ static void finish_defect(const stencil_problem *problem, const sums *s, double 
     const double count = (double)stencil_problem_updated_cells(problem);
     const bool free_constant = stencil_spectrum_of(problem).up_to_constant;
     const double half_unit = problem->precision == STENCIL_FLOAT64 ? 0x1p-53 : 0x1p-24;
-    /* The sums of squares themselves are rounded, too: in rows of at most 2^31 cells. */
+    /* The factor covers the rounding of the sums of squares, in rows of at most 2^31 cells. */
     const double sums_rounding = 1.0 + 1e-6;
     /* Roundings that weights, products and sums put on a term at most, see add_cell(). */
     const int roundings = 2 * problem->rank + 12;
@@ -164,8 +162,8 @@ static void finish_defect(const stencil_problem *problem, const sums *s, double 
                      (half_unit + 0x1p-50) * sqrt(s->sum[B2] / count)),
     };
     const bool largest = problem->stop.norm == STENCIL_NORM_MAX;
-    d->norm = (largest ? s->largest_r : sqrt(s->sum[R2] / count)) / scale;
-    d->magnitude = (largest ? s->largest_u : sqrt(s->sum[U2] / count)) / scale;
+    d->norm = (largest ? s->largest[LARGEST_R] : sqrt(s->sum[R2] / count)) / scale;
+    d->magnitude = (largest ? s->largest[LARGEST_U] : sqrt(s->sum[U2] / count)) / scale;
 }
 
 bool stencil_defect_unsolvable(const stencil_problem *problem, const stencil_defect *d) {
@@ -173,13 +171,12 @@ bool stencil_defect_unsolvable(const stencil_problem *problem, const stencil_def
     return stencil_spectrum_of(problem).up_to_constant && fabs(d->source_mean) > unit * d->source_size;
 }
 
-/* Sums up again with another scale where squares of very large or very small fields leave the range of a
- * double. */
+/* Sums up again with another scale if squares of the field leave the range of a double. */
 static stencil_status sum_up_scaled(cells *c, sums *s) {
     for (int axis = STENCIL_AXES - c->pass.problem->rank; axis < STENCIL_AXES; axis++)
         c->weight[axis] = stencil_neighbour_weight(c->pass.problem, axis);
     TRY(sum_up(c, s));
-    const double largest = s->largest_term;
+    const double largest = s->largest[LARGEST_TERM];
     if (!isfinite(largest) || largest == 0 || (largest <= 1e140 && largest >= 1e-100))
         return STENCIL_OK;
     c->scale = ldexp(1.0, -(ilogb(largest) > -1000 ? ilogb(largest) : -1000));
@@ -203,7 +200,7 @@ static void fill_mode(const stencil_problem *problem, int axis, double *mode) {
         mode[i] = waves ? sin(3.14159265358979323846 * (double)(i + 1) / (double)(n + 1)) : 1.0;
 }
 
-/* (I - J)(u* - u) = r, so that the part of u* in a mode follows from those of u and r. */
+/* Since (I - J)(u* - u) = r, the part of the solution u* in a mode follows from those of u and r. */
 stencil_status stencil_outlook_of(const stencil_problem *problem, const stencil_reader *from,
                                   stencil_outlook *outlook) {
     const int64_t *n = problem->n;
@@ -225,7 +222,8 @@ stencil_status stencil_outlook_of(const stencil_problem *problem, const stencil_
     const double part = s.sum[MODE_U] + (spectrum.up_to_constant ? 0 : s.sum[MODE_R] / spectrum.least),
                  size = fabs(part) / sqrt(s.sum[MODE2] * (double)stencil_problem_updated_cells(problem)) /
                         c.scale;
-    const double source = problem->stop.norm == STENCIL_NORM_MAX ? s.largest_b / c.scale : d.source_size;
+    const double source =
+        problem->stop.norm == STENCIL_NORM_MAX ? s.largest[LARGEST_B] / c.scale : d.source_size;
     const bool counts = problem->spec.kind == STENCIL_KIND_POISSON;
     *outlook = (stencil_outlook){.first = problem->spec.omega * (counts ? fmax(d.norm, source) : d.norm),
                                  .size = isfinite(size) ? size : 0.0,
@@ -238,7 +236,7 @@ double stencil_resolution(const stencil_problem *problem, double size) {
     double sum = 0.0, roundings = 4.0;
     for (int k = 0; k < problem->shape->point_count; k++) {
         sum += fabs(problem->weight[k]);
-        roundings += problem->weight[k] != 0 ? sum : 0.0; /* adding 0 u is exact */
+        roundings += problem->weight[k] != 0 ? sum : 0.0; /* adding 0 times u is exact */
     }
     return roundings * (problem->precision == STENCIL_FLOAT64 ? 0x1p-53 : 0x1p-24) * size;
 }
@@ -247,7 +245,7 @@ stencil_error_bound stencil_error_bound_of(const stencil_problem *problem, const
     const double absolute = (defect->rms + defect->rounding) / stencil_spectrum_of(problem).least;
     if (!isfinite(absolute) || stencil_defect_unsolvable(problem, defect))
         return (stencil_error_bound){0};
-    /* A constant is all of a field that has no other part than what rounding leaves. */
+    /* A field that differs from a constant only by rounding has the size of the constant. */
     const bool constant = stencil_spectrum_of(problem).up_to_constant &&
                           defect->norm <= stencil_resolution(problem, defect->magnitude);
     const double whole = (constant ? fmax(defect->size, defect->magnitude) : defect->size) + absolute;
@@ -257,7 +255,7 @@ stencil_error_bound stencil_error_bound_of(const stencil_problem *problem, const
 
 /* A visit of all updated cells that finds changes lost to rounding. */
 typedef struct loss {
-    pass pass; /* the first member, as above */
+    pass pass; /* first member, so that pass->take() gets all of the structure */
     int32_t offset[STENCIL_POINTS_MAX][3];
     stencil_lost lost;
 } loss;

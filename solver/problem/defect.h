@@ -1,6 +1,5 @@
-/* Distance of a field of laplace or poisson from the solution of its discrete equations, computed in double:
- * the residual field, the bound on the error that follows from it, and what can be said before the first
- * step. */
+/* Distance of a field of laplace or poisson from the solution of its discrete equations, in double: the
+ * residual field, the bound on the error, and predictions before the first step. */
 #pragma once
 
 #include "solver/problem/boxes.h"
@@ -9,51 +8,48 @@
 /* Defect of a field: r = J u + f/S - u, the residual at omega = 1, computed in double. All in the root mean
  * square over the updated cells but `norm` and `magnitude`. */
 typedef struct stencil_defect {
-    double rms;                      /* of r, less its mean where the solution is known up to a constant */
-    double norm;                     /* of r in the norm of the stop rule */
-    double mean;                     /* of r */
-    double source_mean, source_size; /* of f/S */
-    double size;                     /* of u, less its mean likewise */
-    double magnitude;                /* of u in the norm of the stop rule, its mean included */
-    double rounding; /* bound on what rounding does to r: c * 2^-53 * sum of |terms|, c the number of
-                        roundings that a term goes through, those of its weight included, plus the rounding
-                        of b to the precision of the field */
+    double rms;                      /* r less its mean, where the solution is known up to a constant */
+    double norm;                     /* r in the norm of the stop rule */
+    double mean;                     /* mean of r */
+    double source_mean, source_size; /* mean and rms of f/S */
+    double size;                     /* u less its mean, where the solution is known up to a constant */
+    double magnitude;                /* u in the norm of the stop rule, its mean included */
+    double rounding; /* bound on the rounding of r, c * 2^-53 * sum of |terms|, c the roundings of a term,
+                        plus that of b */
 } stencil_defect;
 /* Computes the defect of a field slab by slab. Errors: NO_MEMORY; those of the reader. */
 stencil_status stencil_defect_of(const stencil_problem *problem, const stencil_reader *from,
                                  stencil_defect *defect);
 
-/* Tells whether there is no solution: no axis is fixed, and the source has a constant part that is more than
- * its rounding. */
+/* Tells whether there is no solution: no axis is fixed, and the source has a mean beyond its rounding. */
 bool stencil_defect_unsolvable(const stencil_problem *problem, const stencil_defect *defect);
 
 /* ||u* - u|| <= (||r|| + rounding) / lambda_min, u* the solution of the discrete equations with the given
  * source, in the root mean square over the updated cells. */
 typedef struct stencil_error_bound {
-    bool known;      /* otherwise there is none: other problems, no criterion, a source without a solution */
-    double absolute; /* on ||u* - u|| */
+    bool known;      /* false for other problems, no criterion, a source without a solution */
+    double absolute; /* bound on ||u* - u|| */
     double relative; /* absolute / (||u|| + absolute): at least this part of ||u*|| may be missing */
 } stencil_error_bound;
 stencil_error_bound stencil_error_bound_of(const stencil_problem *problem, const stencil_defect *defect);
-/* A bound on the relative error from which on a field is no approximation of the solution any more. */
+/* Bound on the relative error from which on a field is no approximation of the solution. */
 #define STENCIL_UNSOLVED 0.1
 
 /* Facts about a relaxation that are known before its first step. */
 typedef struct stencil_outlook {
-    double first; /* what rtol will be relative to, see stencil_stop, but for rounding */
-    double size; /* of the solution at least, in the root mean square: that of its part in the slowest mode */
-    double source_mean; /* of f/S */
+    double first;       /* residual that rtol will be relative to, see stencil_stop */
+    double size;        /* least size of the solution, rms: that of its part in the slowest mode */
+    double source_mean; /* mean of f/S */
     bool unsolvable;    /* no axis is fixed and the source has a mean other than 0: there is no solution */
 } stencil_outlook;
 /* Computes the outlook slab by slab. Errors: NO_MEMORY; those of the reader. */
 stencil_status stencil_outlook_of(const stencil_problem *problem, const stencil_reader *from,
                                   stencil_outlook *outlook);
 
-/* The change that a step would make in exact arithmetic, where the precision of the run has rounded it away.
- */
+/* The change that a step would make in exact arithmetic and that the run's precision rounds away. */
 typedef struct stencil_lost {
-    double change; /* the largest one that is more than the rounding of doubles; 0: none is */
-    double value;  /* of u in that cell */
+    double change; /* largest change beyond the rounding of doubles; 0: there is none */
+    double value;  /* value of u in the cell with that change */
 } stencil_lost;
 /* Finds the lost change, for any problem whose step leaves all cells as they are in the precision of the run.
  * Errors: NO_MEMORY; those of the reader. */

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "kernels/cpu.h"
+
 /* The increment of SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014),
  * and a constant that sets the second lane apart: digits of pi. */
 #define WEYL   UINT64_C(0x9e3779b97f4a7c15)
@@ -37,36 +39,26 @@ static inline __attribute__((always_inline)) stencil_digest row_of(const void *v
     return (stencil_digest){{sum, second}};
 }
 
-typedef stencil_digest row_function(const void *values, size_t bytes, int64_t count, uint64_t first);
-
 static stencil_digest plain_row(const void *values, size_t bytes, int64_t count, uint64_t first) {
     return bytes == sizeof(uint64_t) ? row_of(values, sizeof(uint64_t), count, first)
                                      : row_of(values, sizeof(uint32_t), count, first);
 }
 
 #ifdef __x86_64__
+#define VECTORS __attribute__((target("avx512f,avx512dq,avx512vl")))
+#else
+#define VECTORS
+#endif
+
 /* AVX-512 is the first to multiply vectors of 64 bits: before it, one number at a time is as fast. */
-static __attribute__((target("avx512f,avx512dq,avx512vl"))) stencil_digest
-vector_row(const void *values, size_t bytes, int64_t count, uint64_t first) {
+static VECTORS stencil_digest vector_row(const void *values, size_t bytes, int64_t count, uint64_t first) {
     return bytes == sizeof(uint64_t) ? row_of(values, sizeof(uint64_t), count, first)
                                      : row_of(values, sizeof(uint32_t), count, first);
 }
 
-static row_function *choose_row(void) {
-    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
-                   __builtin_cpu_supports("avx512vl")
-               ? vector_row
-               : plain_row;
-}
-#else
-static row_function *choose_row(void) {
-    return plain_row;
-}
-#endif
-
 void stencil_digest_add(stencil_digest *digest, const stencil_box *array, const stencil_box *box,
                         const stencil_cells *cells) {
-    row_function *const row = choose_row();
+    const bool vectors = strcmp(stencil_cpu_best()->name, "avx512") == 0;
     const size_t bytes = stencil_precision_bytes(cells->precision);
     const stencil_box there = stencil_box_from(box, array->first);
     const int64_t ny = box->n[STENCIL_Y], rows = box->n[STENCIL_Z] * ny, nx = box->n[STENCIL_X];
@@ -78,9 +70,9 @@ void stencil_digest_add(stencil_digest *digest, const stencil_box *array, const 
             ((there.first[STENCIL_Z] + z) * array->n[STENCIL_Y] + there.first[STENCIL_Y] + y) *
                 array->n[STENCIL_X] +
             there.first[STENCIL_X];
-        const stencil_digest part =
-            row((const char *)cells->at + (z * cells->plane + y * cells->row) * (int64_t)bytes, bytes, nx,
-                (uint64_t)first);
+        const stencil_digest part = (vectors ? vector_row : plain_row)(
+            (const char *)cells->at + (z * cells->plane + y * cells->row) * (int64_t)bytes, bytes, nx,
+            (uint64_t)first);
         sum += part.lane[0];
         second += part.lane[1];
     }

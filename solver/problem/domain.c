@@ -11,21 +11,11 @@ stencil_cells stencil_buffer_cells(const stencil_buffers *buffers, int part, int
     return stencil_cells_from(&all, cell);
 }
 
-stencil_way stencil_buffer_way(const stencil_buffers *buffers, const stencil_halo_transfer *transfer,
-                               int buffer) {
-    static const int64_t own[3] = {0, 0, 0};
-    const stencil_layout *layout = &buffers->cut->layout;
-    const stencil_cells from = stencil_cells_in(layout, buffers->at[transfer->from][buffer], own),
-                        to = stencil_cells_in(layout, buffers->at[transfer->to][buffer], own);
-    return (stencil_way){stencil_cells_from(&from, transfer->from_box.first),
-                         stencil_cells_from(&to, transfer->to_box.first)};
-}
-
 /* Address of updated cell (0, 0, 0) in an array of a part; NULL if the part has no such array. */
 static void *interior(const stencil_buffers *buffers, int part, int buffer) {
-    static const int64_t own[3] = {0, 0, 0};
-    void *const at = buffers->at[part][buffer];
-    return at != NULL ? stencil_cells_in(&buffers->cut->layout, at, own).at : NULL;
+    const stencil_box own = stencil_cut_box(buffers->cut, part);
+    return buffers->at[part][buffer] != NULL ? stencil_buffer_cells(buffers, part, buffer, own.first).at
+                                             : NULL;
 }
 
 /* Sets how deep cells are copied at each side of a part, which sides mirror, and extents beyond low sides. */
@@ -99,8 +89,7 @@ void stencil_domain_swap(stencil_domain *domain) {
 }
 
 /* Finds the cells of part `from` that are ghost cells of part `to` in a direction (-1, 0, 1 per axis); false:
- * there are none. Along an axis of direction 0 the box is the common extent of both parts, with ghost cells
- * at sides without another part. */
+ * there are none. Axes of direction 0 include the ghost cells at sides without another part. */
 static bool find_one(const stencil_cut *cut, stencil_halo_transfer *t, const int direction[3]) {
     const stencil_box from = stencil_cut_box(cut, t->from), to = stencil_cut_box(cut, t->to);
     if (t->from == t->to || stencil_cut_beyond(cut, t->to, direction) != t->from)
@@ -118,10 +107,11 @@ static bool find_one(const stencil_cut *cut, stencil_halo_transfer *t, const int
                     return false;
             }
         }
-        t->to_box.first[axis] = where == 0 ? -along[0] : where < 0 ? -depth : to.n[axis];
-        t->from_box.first[axis] = where == 0 ? -along[0] : where < 0 ? from.n[axis] - depth : 0;
-        t->to_box.n[axis] = where == 0 ? along[0] + to.n[axis] + along[1] : depth;
-        t->from_box.n[axis] = t->to_box.n[axis];
+        t->to_first[axis] = to.first[axis] + (where == 0 ? -along[0] : where < 0 ? -depth : to.n[axis]);
+        t->from_first[axis] = from.first[axis] + (where == 0  ? -along[0]
+                                                  : where < 0 ? from.n[axis] - depth
+                                                              : 0);
+        t->n[axis] = where == 0 ? along[0] + to.n[axis] + along[1] : depth;
     }
     return true;
 }

@@ -24,10 +24,11 @@ static inline int stencil_buffer_of(stencil_array array, int from) {
 stencil_cells stencil_buffer_cells(const stencil_buffers *buffers, int part, int buffer,
                                    const int64_t cell[3]);
 
-/* A box of cells of part `from` that are ghost cells of part `to`; each box is in its part's indices. */
+/* A box of n cells (z, y, x) of part `from` that are ghost cells of part `to`. Its first cell and first ghost
+ * cell are in indices of the whole problem. */
 typedef struct stencil_halo_transfer {
     int from, to;
-    stencil_box from_box, to_box;
+    int64_t n[3], from_first[3], to_first[3];
 } stencil_halo_transfer;
 
 typedef struct stencil_halo_transfers {
@@ -41,15 +42,7 @@ typedef struct stencil_halo_transfers {
 stencil_status stencil_halo_transfers_find(stencil_halo_transfers *transfers, const stencil_cut *cut);
 void stencil_halo_transfers_destroy(stencil_halo_transfers *transfers);
 
-/* The source and destination cells of a halo transfer. */
-typedef struct stencil_way {
-    stencil_cells from, to;
-} stencil_way;
-stencil_way stencil_buffer_way(const stencil_buffers *buffers, const stencil_halo_transfer *transfer,
-                               int buffer);
-
-/* Allocates the *length step weights of the problem's cycle, in its precision; the caller frees *cycle.
- * Errors: NO_MEMORY. */
+/* Allocates the *length step weights of the problem's cycle, in its precision; the caller frees *cycle. */
 stencil_status stencil_weights_make(stencil_weights **cycle, int *length, const stencil_problem *problem);
 int64_t stencil_weights_bytes(const stencil_problem *problem);
 

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Capacity doubles: it is full whenever the count is a power of two. */
+/* Doubles the capacity of an array whenever its count is a power of two, when it is full. */
 static bool grow(void **array, int64_t count, size_t element_bytes) {
     if (count > 0 && (count & (count - 1)) != 0)
         return true;

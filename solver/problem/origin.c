@@ -5,37 +5,31 @@
 
 #include "solver/problem/digest.h"
 
-static stencil_status differs(const stencil_problem *problem, stencil_array array,
-                              const stencil_reader *cells, bool *found) {
-    const char *wanted = array == STENCIL_ARRAY_U ? problem->spec.digest_u : problem->spec.digest_b;
-    char digest[STENCIL_DIGEST_CHARS];
-    TRY(stencil_digest_read(problem, array, cells, digest));
-    *found = strcmp(digest, wanted) != 0;
-    return STENCIL_OK;
-}
-
 /* Compares the cells with the digests of the spec. */
 static stencil_status compare(const stencil_problem *problem, const stencil_reader *cells,
                               stencil_origin_arrays *arrays) {
     const stencil_spec *spec = &problem->spec;
     const bool source = spec->source != STENCIL_SOURCE_NONE;
     const bool has_u = spec->digest_u[0] != '\0', has_b = spec->digest_b[0] != '\0';
-    bool other_u = false, other_b = false;
+    const char *const wanted[] = {spec->digest_u, spec->digest_b};
+    bool other[STENCIL_ARRAY_COUNT] = {false};
     if (!has_u && !has_b) {
         *arrays = STENCIL_ORIGIN_UNKNOWN;
         return STENCIL_OK;
     }
-    /* A run writes all attributes of the origin or none. */
+    /* Runs write all attributes of the origin or none, so a file with some has lost others. */
     *arrays = STENCIL_ORIGIN_LOST;
     if (!has_u || has_b != source || spec->fingerprint[0] == '\0')
         return STENCIL_OK;
-    TRY(differs(problem, STENCIL_ARRAY_U, cells, &other_u));
-    if (source)
-        TRY(differs(problem, STENCIL_ARRAY_B, cells, &other_b));
-    *arrays = other_u && other_b ? STENCIL_ORIGIN_OTHER_BOTH
-              : other_u          ? STENCIL_ORIGIN_OTHER_U
-              : other_b          ? STENCIL_ORIGIN_OTHER_SOURCE
-                                 : STENCIL_ORIGIN_SAME;
+    for (int array = STENCIL_ARRAY_U; array <= (source ? STENCIL_ARRAY_B : STENCIL_ARRAY_U); array++) {
+        char digest[STENCIL_DIGEST_CHARS];
+        TRY(stencil_digest_read(problem, (stencil_array)array, cells, digest));
+        other[array] = strcmp(digest, wanted[array]) != 0;
+    }
+    *arrays = other[STENCIL_ARRAY_U] && other[STENCIL_ARRAY_B] ? STENCIL_ORIGIN_OTHER_BOTH
+              : other[STENCIL_ARRAY_U]                         ? STENCIL_ORIGIN_OTHER_U
+              : other[STENCIL_ARRAY_B]                         ? STENCIL_ORIGIN_OTHER_SOURCE
+                                                               : STENCIL_ORIGIN_SAME;
     return STENCIL_OK;
 }
 

@@ -4,9 +4,7 @@
 #include "solver/problem/boxes.h"
 #include "solver/problem/problem.h"
 
-/* Compares the cells with the digests of the spec that the problem was made from, where its origin counts
- * steps, and keeps what it finds in problem->origin.arrays. A history of other arrays is dropped: the count
- * begins anew, as for another problem. `cells`: those that the steps will be made of, before the first one,
- * such as those of an open run, which takes up the origin when it is driven; plans made before stay possible.
- * NO_MEMORY; what the reader fails with. */
+/* Compares the cells, before the first step, with the digests of the problem's spec, if its origin counts
+ * steps, and sets problem->origin.arrays. The history of other arrays is dropped: the count begins anew, as
+ * for another problem; existing plans stay valid. Errors: NO_MEMORY; those of the reader. */
 stencil_status stencil_origin_check(stencil_problem *problem, const stencil_reader *cells);

@@ -55,7 +55,8 @@ stencil_mesh stencil_problem_mesh(const stencil_problem *problem, int depth) {
         mesh.n[axis] = problem->n[axis];
         mesh.boundary[axis] = problem->boundary[axis];
         mesh.ghosts[axis] = axis < STENCIL_AXES - problem->rank ? 0 : depth * problem->shape->radius;
-        /* Copies of mirrored cells are made anew for every step: their own sums would run backwards. */
+        /* Copies of mirrored cells are made anew for every step: updates of copies would add terms in reverse
+         * order. */
         mesh.wraps[axis] =
             (problem->boundary[axis] == STENCIL_PERIODIC ? depth : !fixed) * problem->radius[axis];
         mesh.edges[axis] = fixed ? problem->radius[axis] : 0;

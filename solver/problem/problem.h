@@ -40,12 +40,12 @@ typedef struct stencil_spec {
     char field[STENCIL_FIELD_MAX];         /* the dataset that u is in a file, "/temperature"; "": /u */
     int rank;                              /* 2 or 3 */
     int64_t extent[3];                     /* cells of u in array order, `rank` entries used */
-    stencil_precision precision;           /* of the fields and of the arithmetic */
+    stencil_precision precision;           /* precision of fields and arithmetic */
     char stencil[32];                      /* name of a point set; "" not given */
     int offset_count;                      /* 0: not given */
     int32_t offset[STENCIL_POINTS_MAX][3]; /* points in any order, `rank` entries used of each */
     int weight_count;                      /* 0: not given */
-    double weight[STENCIL_POINTS_MAX]; /* in the order of `offset`, or in the ascending order of `stencil` */
+    double weight[STENCIL_POINTS_MAX];     /* weights in the order of `offset`, or ascending for `stencil` */
     stencil_kind kind;
     int boundary_count; /* 0 (fixed on all axes), 1 (one boundary for all axes) or rank */
     stencil_boundary boundary[3];
@@ -101,7 +101,7 @@ typedef struct stencil_stop {
     double rtol, atol;  /* NaN: no such criterion */
     stencil_norm norm;
     int64_t check_every; /* steps between residual checks, >= 1; the last step is checked, too */
-                         /* `steps` and `check_every` are whole cycles of an accelerated problem. */
+                         /* In accelerated problems `steps` and `check_every` are whole cycles. */
 } stencil_stop;
 
 /* Tells whether a run ends on its residual at all. */
@@ -136,8 +136,7 @@ typedef struct stencil_origin {
 #define STENCIL_STEPS_DEFAULT           INT64_C(1000)
 #define STENCIL_CHECK_EVERY_DEFAULT     INT64_C(100)
 
-/* Weights of a step, rounded to the problem's precision before use. A step ends with fma(source_factor, b,
- * sum). */
+/* Weights of a step, rounded to the problem's precision before use. */
 typedef struct stencil_step_weights {
     double weight[STENCIL_POINTS_MAX]; /* weights of all points of the shape, ascending */
     double source_factor;
@@ -157,8 +156,8 @@ typedef struct stencil_problem {
     int rank;
     stencil_precision precision;
     const stencil_shape *shape;        /* compiled point set that includes all points given */
-    double weight[STENCIL_POINTS_MAX]; /* of all points of `shape`, ascending; 0 for points not given.
-                                          Rounded to `precision` before use. */
+    double weight[STENCIL_POINTS_MAX]; /* weights of all points of `shape`, ascending, 0 for points not given;
+                                          rounded before use */
     stencil_cycle cycle;               /* sequence of step weights; length 1: `weight` in all steps */
     int64_t extent[3];                 /* cells of /u */
     int64_t n[3];                      /* updated cells: extent less the boundary cells of fixed axes */
@@ -169,8 +168,7 @@ typedef struct stencil_problem {
         source_scale; /* b[i] = (T)(source_scale * (double)f[i]) for SOURCE_F and SOURCE_Q; 1 for SOURCE_B */
     stencil_stop stop;
     stencil_origin origin;
-    char fingerprint[STENCIL_FINGERPRINT_CHARS]; /* hexadecimal hash of all that decides the result of a step
-                                                  */
+    char fingerprint[STENCIL_FINGERPRINT_CHARS]; /* hash of all that decides the result of a step */
     stencil_layout layout;                       /* layout of a buffer that holds all cells */
 } stencil_problem;
 
@@ -208,5 +206,4 @@ bool stencil_problem_has_source(const stencil_problem *problem);
 /* Number of arrays of a run: two alternating buffers of u and, with a source, its term. */
 int stencil_problem_arrays(const stencil_problem *problem);
 
-/* Number of updated cells. */
 int64_t stencil_problem_updated_cells(const stencil_problem *problem);

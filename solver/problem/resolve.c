@@ -1,4 +1,4 @@
-/* Derives what can be solved from what the author of a problem states. */
+/* Resolves a problem as its author states it (stencil_spec) into one that a plan can be made for. */
 #include "solver/problem/cycle.h"
 
 #include <inttypes.h>
@@ -24,13 +24,6 @@ static int points_find(const points *p, const int32_t offset[3]) {
     return k;
 }
 
-static stencil_status point_twice(const int32_t offset[3], int rank) {
-    CHECK(rank != 2, BAD_DATA, "/stencil/offsets names the point (%d, %d) twice", (int)offset[STENCIL_Y],
-          (int)offset[STENCIL_X]);
-    FAIL(BAD_DATA, "/stencil/offsets names the point (%d, %d, %d) twice", (int)offset[STENCIL_Z],
-         (int)offset[STENCIL_Y], (int)offset[STENCIL_X]);
-}
-
 static stencil_status points_from_offsets(points *p, const stencil_spec *spec) {
     CHECK(spec->offset_count <= STENCIL_POINTS_MAX, BAD_DATA, "%d points: at most %d are possible",
           spec->offset_count, STENCIL_POINTS_MAX);
@@ -41,8 +34,12 @@ static stencil_status points_from_offsets(points *p, const stencil_spec *spec) {
         int32_t offset[3] = {0, 0, 0};
         for (int axis = STENCIL_AXES - spec->rank; axis < STENCIL_AXES; axis++)
             offset[axis] = spec->offset[k][stencil_list_index(spec->rank, axis)];
-        if (points_find(p, offset) < p->count)
-            return point_twice(offset, spec->rank);
+        char z[16] = "";
+        if (spec->rank == 3)
+            stencil_text_add(z, sizeof z, "%d, ", (int)offset[STENCIL_Z]);
+        CHECK(points_find(p, offset) == p->count, BAD_DATA,
+              "/stencil/offsets names the point (%s%d, %d) twice", z, (int)offset[STENCIL_Y],
+              (int)offset[STENCIL_X]);
         memcpy(p->offset[k], offset, sizeof offset);
         p->weight[k] = spec->weight[k];
         p->count++;
@@ -81,7 +78,7 @@ static const double most_steps = 1e15;
 static stencil_status divide_time(stencil_spec *spec, double largest) {
     const double start = isnan(spec->time) ? 0.0 : spec->time, span = spec->time_end - start;
     double count = fmax(1.0, floor(span / largest));
-    if (!(span > 0)) /* no step, or an error that resolve_time() tells */
+    if (!(span > 0)) /* no step, or an error of stencil_problem_resolve_time() */
         return STENCIL_OK;
     CHECK(count < most_steps, BAD_DATA, "time_end is %g: that is more than %g steps of dt %.4g",
           spec->time_end, most_steps, largest);
@@ -153,8 +150,7 @@ static stencil_status points_from_kind(points *p, stencil_spec *spec, double *so
     return STENCIL_OK;
 }
 
-/* Finds the smallest compiled point set that contains all given points; the weights of its other points are
- * 0. */
+/* Finds the smallest compiled point set with all given points; its other points have the weight 0. */
 static stencil_status choose_shape(stencil_problem *problem, const points *p) {
     problem->shape = NULL;
     for (int s = 0; s < STENCIL_SHAPE_COUNT; s++) {
@@ -246,7 +242,7 @@ static void mix(uint64_t *hash, const void *data, size_t size) {
         *hash = (*hash ^ ((const unsigned char *)data)[i]) * UINT64_C(0x100000001b3);
 }
 
-/* Makes the hash of what decides the bits of a step and of its residual, and how long a step is. */
+/* Makes the hash of all that decides the bits of a step and of its residual. */
 static void make_fingerprint(stencil_problem *problem) {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
     const double step[2] = {problem->spec.kind == STENCIL_KIND_HEAT ? problem->spec.dt : 0.0,
@@ -284,7 +280,7 @@ static void resolve_origin(stencil_problem *problem) {
     origin->time_first = isnan(spec->time_first) ? 0.0 : spec->time_first;
 }
 
-/* A scaled source has a meaning in one problem only. */
+/* Checks that a source which is scaled belongs to the problem that scales it. */
 static stencil_status check_source(const stencil_spec *spec) {
     static const char *const meant[] = {
         [STENCIL_KIND_NONE] = "give the term that every step adds as /b",
@@ -299,7 +295,7 @@ static stencil_status check_source(const stencil_spec *spec) {
     return STENCIL_OK;
 }
 
-/* The part by which steps may exceed the span that is left: dt and the times are rounded. */
+/* Relative excess of steps over the time that is left, since dt and times are rounded. */
 static const double time_rounding = 1e-12;
 
 stencil_status stencil_problem_resolve_time(stencil_problem *problem) {

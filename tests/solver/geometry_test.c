@@ -186,14 +186,15 @@ static void expect_stored_and_copied(const stencil_cut *cut) {
             stencil_buffers bases = {.cut = cut, .count = 2};
             bases.at[t->from][0] = b.u[t->from];
             bases.at[t->to][0] = b.u[t->to];
-            const stencil_way way = stencil_buffer_way(&bases, t, 0);
+            const stencil_cells from = stencil_buffer_cells(&bases, t->from, 0, t->from_first),
+                                to = stencil_buffer_cells(&bases, t->to, 0, t->to_first);
+            const stencil_box own = stencil_cut_box(cut, t->from);
             assert_true(t->from != t->to);
-            stencil_cells_copy(&way.to, &way.from, t->from_box.n);
-            const int64_t last[3] = {t->from_box.first[0] + t->from_box.n[0] - 1,
-                                     t->from_box.first[1] + t->from_box.n[1] - 1,
-                                     t->from_box.first[2] + t->from_box.n[2] - 1};
-            assert_ptr_equal((char *)way.from.at + stencil_cells_span(&way.from, t->from_box.n),
-                             at(&b, t->from, last) + 1);
+            stencil_cells_copy(&to, &from, t->n);
+            int64_t last[3];
+            for (int axis = 0; axis < STENCIL_AXES; axis++)
+                last[axis] = t->from_first[axis] - own.first[axis] + t->n[axis] - 1;
+            assert_ptr_equal((char *)from.at + stencil_cells_span(&from, t->n), at(&b, t->from, last) + 1);
         }
         expect_ghosts(&b, cut, copies ? "copied" : "stored");
         stencil_halo_transfers_destroy(&found);
