@@ -31,8 +31,7 @@ static const stencil_member sync_members[] = {
     {NULL},
 };
 
-/* A kind of kernels, in the order of stencil_calibration's tables: "j2d5pt float32 stream", and the loop
- * behind it: "launched", "persistent". */
+/* Number of kinds of kernels, as in stencil_calibration's tables, like "j2d5pt float32 stream launched". */
 enum { FAMILIES = STENCIL_SHAPE_COUNT * STENCIL_PRECISION_COUNT * STENCIL_SWEEP_COUNT * STENCIL_LOOP_COUNT };
 
 static const char *family_text(int index, char text[STENCIL_KERNEL_CHARS]) {
@@ -45,7 +44,7 @@ static const char *family_text(int index, char text[STENCIL_KERNEL_CHARS]) {
     return text;
 }
 
-/* Numbers of a family, if they are all positive. */
+/* Writes the numbers of a kind of kernels, if all are positive. */
 static void write_numbers(json_t *families, const char *name, const double *number, size_t count) {
     json_t *row = json_array();
     bool good = true;
@@ -75,8 +74,7 @@ json_t *stencil_calibration_write(const stencil_calibration *c) {
     return root;
 }
 
-/* Numbers that are read may not be negative, not 0 where something is divided by them, and not so far from
- * those of any machine that what is made of them leaves the range of a double. */
+/* Tell whether a number that was read can be a rate, which is divided by, or a cost, of any machine. */
 static bool is_rate(double number) {
     return number >= 1e-30 && number <= 1e30;
 }
@@ -97,15 +95,12 @@ static bool all_good(const stencil_calibration *c) {
     for (size_t i = 0; i < 4; i++)
         for (size_t k = 0; k < count[i]; k++)
             good = good && is_rate(positive[i][k]);
-    for (int i = 0; i < STENCIL_STRATEGIES; i++) {
-        const stencil_sync_cost *s = &c->sync[i];
-        good = good && is_cost(s->few_s) && is_cost(s->all_s) && is_cost(s->two_s) && is_cost(s->most_s) &&
-               is_cost(s->check_s);
-    }
+    for (size_t i = 0; i < sizeof c->sync / (sizeof(double)); i++)
+        good = good && is_cost(((const double *)c->sync)[i]);
     return good;
 }
 
-/* Numbers of a family, where there are any; each is positive, and something can be divided by it. */
+/* Reads the numbers of a kind of kernels, if there are any: positive ones, which can be divided by. */
 static stencil_status read_numbers(const json_t *families, const char *name, double *number, size_t count) {
     const json_t *row = json_object_get(families, name);
     bool good = row == NULL || json_array_size(row) == count;

@@ -5,24 +5,21 @@
 #include "kernels/table.h"
 #include "solver/machine/strategies.h"
 
-/* Most GPUs of a machine. */
 enum { STENCIL_GPUS_MAX = 16 };
 
-/* The kind of time loop: a kernel launch per step, or a persistent kernel. A CPU's loops count as launched.
- */
+/* The kind of time loop: a kernel launch per step (CPU loops, too), or a persistent kernel. */
 typedef enum stencil_loop { STENCIL_LOOP_LAUNCHED, STENCIL_LOOP_PERSISTENT, STENCIL_LOOP_COUNT } stencil_loop;
 
 /* Memory that holds the arrays of a field: the GPU's L2 cache (the CPU's caches), or device (main) memory. */
 typedef enum stencil_distance { STENCIL_NEAR, STENCIL_FAR, STENCIL_DISTANCES } stencil_distance;
 
-/* The part of a device that a field which is near fills: some of its blocks, or all that are resident at once
- * with a row each, or with several. */
+/* The blocks of a device that a small field fills: some, or all with a row each, or all with several. */
 typedef enum stencil_filling { STENCIL_FEW, STENCIL_ROW, STENCIL_ROWS, STENCIL_FILLINGS } stencil_filling;
 
 /* The synchronization cost of a strategy: seconds of a nearly empty step. */
 typedef struct stencil_sync_cost {
-    double few_s, all_s;  /* in one part with few blocks, and with all blocks that fit at once */
-    double two_s, most_s; /* across two parts, and across most_parts; halo exchange included */
+    double few_s, all_s;  /* seconds in one part, with few blocks and with all resident blocks */
+    double two_s, most_s; /* seconds across two parts, and across most_parts, with the halo exchange */
     double check_s;       /* additional seconds of a step that checks the residual */
 } stencil_sync_cost;
 
@@ -52,8 +49,7 @@ typedef struct stencil_calibration {
 struct stencil_machine;
 struct json_t;
 
-/* Sets a machine's calibrations to the constants of machine/tuning.h, scaled to the number of the GPU's
- * multiprocessors and their clock. */
+/* Sets a machine's calibrations to constants (machine/tuning.h), scaled by multiprocessors and clock. */
 void stencil_calibration_defaults(struct stencil_machine *machine);
 
 /* write: returns a calibration as a JSON object that the caller owns. read: overwrites those strategies and

@@ -1,5 +1,4 @@
-/* Steps cost what the GPU's file says where nobody has measured it (machine/tuning.h), scaled to this
- * machine. */
+/* Sets the costs of steps of a machine that was not calibrated: scaled constants of its GPU's file. */
 #include <math.h>
 #include <string.h>
 
@@ -25,7 +24,7 @@ static void set_cpu(stencil_calibration *c, const stencil_tuning *t, const stenc
                  cache = (double)machine->cpu_cache_bytes, fma_per_s = at_once * t->cpu_fma_per_s;
     *c = (stencil_calibration){.most_parts = STENCIL_PARTS_MAX, .fma_per_s = {fma_per_s, fma_per_s / 2}};
     c->set_bytes[STENCIL_NEAR] = t->cpu_near_bytes * at_once;
-    /* A shared host reports more cache than one has. */
+    /* A shared host reports a larger cache than one process gets. */
     c->set_bytes[STENCIL_FAR] =
         fmax(fmin(cache > 0 ? cache : INFINITY, t->cpu_far_bytes), 4 * c->set_bytes[STENCIL_NEAR]);
     c->peer_bytes_per_s = t->cpu_bytes_per_s;
@@ -49,7 +48,7 @@ static void set_gpu(stencil_calibration *c, const stencil_tuning *t, const stenc
                                .fma_per_s = {size * t->fma_per_s, size * t->fma_per_s / 2},
                                .peer_bytes_per_s = t->peer_bytes_per_s,
                                .copy_s = t->copy_s,
-                               .most_parts = 4}; /* what sync_ of default.def is of */
+                               .most_parts = 4}; /* parts that default.def has sync_ costs of */
     c->set_bytes[STENCIL_NEAR] = gpu->l2_bytes > 0 ? t->near_l2 * (double)gpu->l2_bytes : 1;
     c->set_bytes[STENCIL_FAR] = t->far_sets * c->set_bytes[STENCIL_NEAR];
     set_sync(c, t, true, 1);

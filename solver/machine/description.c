@@ -112,7 +112,7 @@ static stencil_status read_gpus(const json_t *root, stencil_machine *machine) {
         const json_t *gpu = json_array_get(gpus, i), *code = json_object_get(gpu, "code_capability");
         TRY(stencil_record_read(gpu, gpu_members, &machine->gpu[i]));
         TRY(read_capability(gpu, "capability", &machine->gpu[i].capability));
-        if (code != NULL && !json_is_null(code)) /* older files have none */
+        if (code != NULL && !json_is_null(code)) /* older files have no code_capability */
             TRY(read_capability(gpu, "code_capability", &machine->gpu[i].code));
         for (size_t j = 0; j < count; j++) {
             const json_t *peer = json_array_get(json_array_get(peers, i), j);

@@ -1,6 +1,5 @@
-/* The description of a machine with all that a plan depends on, so that plans can be made for other machines,
- * too. Only probe.c asks the driver, and topology.c the system. Works without CUDA and without a driver ("no
- * GPU"). */
+/* The description of a machine, all that plans depend on, so that plans can be made for other machines. Only
+ * probe.c asks the driver, and topology.c the system. Works without CUDA or driver ("no GPU"). */
 #pragma once
 
 #include "solver/machine/calibration.h"
@@ -24,8 +23,8 @@ typedef struct stencil_gpu {
     int64_t shared_per_sm_bytes, shared_per_block_bytes; /* shared memory; the opt-in limit of a block */
     bool cooperative;
     bool clusters;        /* the GPU can launch thread-block clusters */
-    int clusters_at_once; /* resident clusters of stencil_tuning.cluster_blocks blocks that fill a
-                             multiprocessor each; differs between GPUs of one kind. 0: unknown */
+    int clusters_at_once; /* resident clusters of tuning.cluster_blocks blocks that fill a multiprocessor
+                             each, a number of this very GPU; 0: unknown */
 } stencil_gpu;
 
 /* The attributes of a kernel on a GPU, as the driver says them. */
@@ -39,8 +38,7 @@ typedef struct stencil_kernel_attributes {
     int clusters;                /* clusters resident at once on the GPU; 0 where the barrier needs none */
 } stencil_kernel_attributes;
 
-/* The compute capability whose kernels a GPU can run: that of the compiled code where it is older than the
- * GPU. */
+/* The compute capability whose kernels a GPU can run: its own, or that of older compiled code. */
 static inline int stencil_gpu_code(const stencil_gpu *gpu) {
     return gpu->code > 0 && gpu->code < gpu->capability ? gpu->code : gpu->capability;
 }
@@ -69,8 +67,7 @@ enum { STENCIL_STREAMS_PART = 2, STENCIL_STREAMS_SHARED = 32, STENCIL_STREAMS_DE
 /* Tells whether a GPU is named several times in gpu[count]. */
 bool stencil_gpus_are_shared(const int *gpu, int count);
 
-/* Checks that the machine has all GPUs in gpu[count]; it must have a GPU. Errors: UNAVAILABLE, whose message
- * names the GPUs of the machine. */
+/* Checks that a machine with GPUs has all of gpu[count]. Errors: UNAVAILABLE, naming its GPUs. */
 stencil_status stencil_gpus_check(const stencil_machine *machine, const int *gpu, int count);
 
 /* Fills in the description of this machine, without kernels. Fails only on errors of an installed driver.
@@ -88,8 +85,7 @@ stencil_status stencil_machine_ask_kernel(stencil_machine *machine, const int *g
 stencil_status stencil_machine_ask_all(stencil_machine *machine);
 
 /* Returns the attributes of the kernel with the same shape, precision, sweep, exchange and barrier on a GPU,
- * else on another GPU of the same name and compute capability (whose number of clusters may differ). NULL:
- * unknown. */
+ * else on another GPU of the same name and capability (except for clusters). NULL: unknown. */
 const stencil_kernel_attributes *stencil_machine_kernel(const stencil_machine *machine, int gpu,
                                                         const stencil_kernel *kernel);
 
@@ -103,8 +99,7 @@ stencil_pin *stencil_pin_near(const char *bus_id);
 /* Restores the processors that the calling thread could run on before it was pinned; NULL-safe. */
 void stencil_pin_release(stencil_pin *pin);
 
-/* Processors near a PCI device as a list ("0-31,64-95") and the number of their NUMA node; "" and -1:
- * unknown. */
+/* Processors near a PCI device ("0-31,64-95") and the number of their NUMA node; "" and -1: unknown. */
 void stencil_topology_near(const char *bus_id, char *processors, size_t size, int *numa_node);
 
 /* The description as JSON: `info` writes it, `run --machine` reads it, and the benchmarks hand it to their

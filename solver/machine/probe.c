@@ -42,15 +42,6 @@ static int64_t cache_bytes(int level) {
     return bytes > 0 ? bytes : 0;
 }
 
-static void probe_cpu(stencil_machine *machine) {
-    machine->cpu_threads = omp_get_max_threads();
-    machine->cpu_processors = stencil_processors();
-    snprintf(machine->cpu_isa, sizeof machine->cpu_isa, "%s", stencil_cpu_best()->name);
-    machine->cpu_cache_bytes = cache_bytes(0);
-    machine->cpu_core_bytes = cache_bytes(2);
-    machine->host_available_bytes = stencil_memory_available_bytes();
-}
-
 #ifdef STENCIL_HAVE_CUDA
 static stencil_status probe_gpu(stencil_gpu *gpu, int device) {
     struct cudaDeviceProp p;
@@ -123,8 +114,7 @@ static stencil_status ask_clusters(int *clusters, const void *function, const ch
     return STENCIL_OK;
 }
 
-/* Asks for the resident clusters of blocks that fill a multiprocessor, by blocks with half of its shared
- * memory. */
+/* Asks for the resident clusters of blocks that fill a multiprocessor each, by half of its shared memory. */
 static stencil_status ask_clusters_at_once(stencil_gpu *gpu, const stencil_kernel *kernel) {
     if (gpu->clusters && gpu->clusters_at_once == 0)
         TRY(ask_clusters(&gpu->clusters_at_once, kernel->function, gpu->name,
@@ -215,7 +205,12 @@ stencil_status stencil_machine_ask_all(stencil_machine *machine) {
 
 stencil_status stencil_machine_probe(stencil_machine *machine, int streams) {
     *machine = (stencil_machine){0};
-    probe_cpu(machine);
+    machine->cpu_threads = omp_get_max_threads();
+    machine->cpu_processors = stencil_processors();
+    snprintf(machine->cpu_isa, sizeof machine->cpu_isa, "%s", stencil_cpu_best()->name);
+    machine->cpu_cache_bytes = cache_bytes(0);
+    machine->cpu_core_bytes = cache_bytes(2);
+    machine->host_available_bytes = stencil_memory_available_bytes();
 #ifdef STENCIL_HAVE_CUDA
     TRY_CUDA(cudaRuntimeGetVersion(&machine->runtime_version));
     TRY(probe_gpus(machine, streams));

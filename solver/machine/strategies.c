@@ -3,7 +3,7 @@
 
 enum { ONE, SEVERAL, TEAM };
 
-/* Spans, copies, ll, team: see stencil_strategy_info. */
+/* The members after the barrier: spans, copies, ll, team of stencil_strategy_info. */
 static const stencil_strategy_info rows[] = {
 #define STENCIL_STRATEGY(id, name, parts, text)                                                              \
     {name, text, STENCIL_BARRIER_none, (parts) != ONE, (parts) != ONE, false, (parts) == TEAM},

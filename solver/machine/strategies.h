@@ -17,12 +17,11 @@ enum {
 typedef struct stencil_strategy_info {
     const char *name;
     const char *summary;
-    stencil_barrier_id barrier; /* of a persistent loop: one launch, or team of threads, makes many steps with
-                                   it between them */
+    stencil_barrier_id barrier; /* barrier of a persistent loop; none: the host leads */
     bool spans;                 /* the strategy can run several parts */
-    bool copies; /* can copy halos, and overlap copies with computing (--halo copy, --overlap) */
-    bool ll;     /* can send halos in flagged words on GPUs (--halo ll) */
-    bool team;   /* on a CPU a team of threads makes all steps of a batch, not a parallel loop each */
+    bool copies; /* the strategy can copy halos, and overlap the copies (--halo copy, --overlap) */
+    bool ll;     /* the strategy can send halos in flagged words on GPUs (--halo ll) */
+    bool team;   /* a team of CPU threads makes all steps of a batch, not a parallel loop for each */
 } stencil_strategy_info;
 int stencil_strategy_count(void);
 extern const char *const stencil_strategy_names[]; /* NULL after the last name */

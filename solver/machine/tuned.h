@@ -1,5 +1,4 @@
-/* The files of tuned constants per GPU in solver/machine/tuning/: reading them, and writing one for a new
- * GPU. */
+/* Reads the files of tuned constants in solver/machine/tuning/, and writes one for a new GPU. */
 #pragma once
 
 #include <stdio.h>

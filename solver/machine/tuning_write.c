@@ -1,4 +1,4 @@
-/* The file of a GPU, of what was calibrated on it. */
+/* Writes the file of a GPU's constants from its calibration. */
 #include <math.h>
 
 #include "solver/machine/machine.h"
@@ -10,7 +10,7 @@ typedef struct file {
     const stencil_machine *machine;
     const stencil_calibration *c;
     const char *date;
-    stencil_tuning now; /* of default.def */
+    stencil_tuning now; /* the constants of default.def */
 } file;
 
 /* The figure of a value that calibrations do not measure. */
@@ -35,12 +35,13 @@ static void put_bandwidths(const file *f) {
                  1e-9 * rate);
         put(f, name, rate > 0 ? cell_bytes * rate : f->c->bytes_per_s[loop][rank][far],
             rate > 0 ? figure : scaled);
-        if (i == (STENCIL_LOOP_LAUNCHED * 2 + 0) * STENCIL_DISTANCES + STENCIL_FAR && rate > 0) /* of 2D */
+        if (i == (STENCIL_LOOP_LAUNCHED * 2 + 0) * STENCIL_DISTANCES + STENCIL_FAR &&
+            rate > 0) /* the 2D sweep in memory */
             put(f, "bytes_per_s", cell_bytes * rate, figure);
     }
 }
 
-/* The row of a strategy, of the first one that was measured where several have it. */
+/* Writes the sync_ rows that differ, each with the costs of the first strategy measured for it. */
 static void put_sync(const file *f) {
     const stencil_tuned_member *written[STENCIL_STRATEGIES] = {NULL};
     for (int i = 0; i < stencil_strategy_count(); i++) {
@@ -63,8 +64,7 @@ static void put_sync(const file *f) {
     }
 }
 
-/* The ratio of a set's passes to a guess for rate 1, or of its loop to launches; 0 where it was not measured.
- */
+/* The ratio of measured to guessed passes of a set, or of its loop to launches; 0: not measured. */
 typedef double of_set(const file *f, int shape, int precision);
 
 static double far_rate(const file *f, int shape, int precision, stencil_loop loop) {
@@ -85,28 +85,24 @@ static double looped_of_launched(const file *f, int shape, int precision) {
 
 /* The geometric mean over all sets of a rank in both precisions. */
 static void put_mean(const file *f, const char *name, of_set *of, int rank) {
-    struct {
-        double sum, least, most;
-        int count;
-    } ranks[2] = {{0}}, *m;
+    double sum = 0, least = INFINITY, most = 0;
+    int count = 0;
     for (int i = 0; i < STENCIL_SHAPE_COUNT * STENCIL_PRECISION_COUNT; i++) {
         const int shape = i / STENCIL_PRECISION_COUNT;
         const double value = of(f, shape, i % STENCIL_PRECISION_COUNT);
-        if (!(value > 0))
+        if (!(value > 0) || stencil_shapes[shape].rank != rank)
             continue;
-        m = &ranks[stencil_shapes[shape].rank - 2];
-        m->sum += log(value);
-        m->least = m->count > 0 ? fmin(m->least, value) : value;
-        m->most = fmax(m->most, value);
-        m->count++;
+        sum += log(value);
+        least = fmin(least, value);
+        most = fmax(most, value);
+        count++;
     }
-    m = &ranks[rank - 2];
     char figure[96];
-    snprintf(figure, sizeof figure, "pipeline, %d times %.3g to %.3g, the geometric mean", m->count, m->least,
-             m->most);
-    if (m->count > 0)
-        fprintf(f->out, "STENCIL_TUNED(double, %s, %.3g, \"%s\", \"%s\")\n", name, exp(m->sum / m->count),
-                f->date, figure);
+    snprintf(figure, sizeof figure, "pipeline, %d times %.3g to %.3g, the geometric mean", count, least,
+             most);
+    if (count > 0)
+        fprintf(f->out, "STENCIL_TUNED(double, %s, %.3g, \"%s\", \"%s\")\n", name, exp(sum / count), f->date,
+                figure);
 }
 
 void stencil_tuning_write(FILE *out, const stencil_machine *machine, const char *date) {

@@ -4,13 +4,13 @@
 
 enum { SECTOR_BYTES = 32 };
 
-/* Cells of the last part along an axis, which is the thinnest; the first one is the thickest. */
+/* Cells of the last part along an axis, the thinnest one. */
 static int64_t thinnest(const stencil_cut *cut, int axis) {
     return cut->mesh.n[axis] - cut->first[axis][cut->count[axis] - 1];
 }
 
-/* The first axis that is cut into parts less thick than ghost cells are deep, so that a part would need those
- * of others than its neighbours; STENCIL_AXES: none. */
+/* The first axis along which some part is thinner than its ghost cells are deep, so that it would need ghost
+ * cells beyond its neighbours; STENCIL_AXES: none. */
 static int misfit(const stencil_cut *cut) {
     int axis = 0;
     while (axis < STENCIL_AXES && (cut->count[axis] == 1 || thinnest(cut, axis) >= cut->mesh.ghosts[axis]))
@@ -34,7 +34,7 @@ static double bytes_across(const stencil_cut *cut) {
     return bytes;
 }
 
-/* Shares of each axis in whole units: cells, or partial sums along x. */
+/* Cuts each axis into shares of whole units: cells, or along x partial sums of 64 cells. */
 static void cut_into(stencil_cut *cut, const stencil_mesh *mesh, const int count[3]) {
     cut->mesh = *mesh;
     cut->parts = count[0] * count[1] * count[2];
@@ -47,8 +47,7 @@ static void cut_into(stencil_cut *cut, const stencil_mesh *mesh, const int count
     }
 }
 
-/* Finds the cut along one or two axes with the least traffic; false: no cut fits. Of equal cuts the one along
- * slower axes wins. */
+/* Finds the cut along one or two axes with the least traffic, preferably slow axes; false: no cut fits. */
 static bool choose(stencil_cut *cut, const stencil_mesh *mesh, int parts) {
     bool found = false;
     for (int z = parts; z >= 1; z--)
@@ -131,8 +130,8 @@ stencil_box stencil_cut_window(const stencil_cut *cut, int part) {
     return stencil_box_common(&around, &shown);
 }
 
-/* Fills in the cells of a piece along an axis: those that appear from piece->at on, before `end`, contiguous
- * in one part. Returns the part's position along the axis; -1: no part has cells there. */
+/* Fills in a piece along an axis: its cells appear from piece->at on, before `end`, and are contiguous in one
+ * part. Returns the part's position along the axis; -1: no part has such cells. */
 static int find_run(const stencil_cut *cut, int axis, int64_t end, stencil_piece *piece) {
     const int64_t n = cut->mesh.n[axis], *first = cut->first[axis], at = piece->at[axis];
     const stencil_boundary boundary = cut->mesh.wraps[axis] > 0 ? cut->mesh.boundary[axis] : STENCIL_FIXED;

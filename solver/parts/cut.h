@@ -15,11 +15,10 @@
 #include "solver/parts/layout.h"
 #include "sync/barrier.h"
 
-/* The geometry of a problem. `ghosts`: how many ghost cells a part has beyond a cut, the radius of the shape
- * times the steps between two halo exchanges: there a sweep must see the very cells that it would see without
- * the cut, even where weights are 0. `wraps`: how many it has beyond an end of the problem, as far as the
- * points given reach (at most `ghosts`): in all of those steps where it is periodic, in one where it is
- * mirrored, since what a step makes is mirrored for the next one; 0 where the boundary is fixed. */
+/* The geometry of a problem. `ghosts`: depth of a part's ghost cells at a cut, the radius of the shape times
+ * the steps between two halo exchanges, since a sweep must see the same cells as without the cut, even where
+ * weights are 0. `wraps`: depth beyond an end of the problem, as far as the points given reach (at most
+ * `ghosts`): in all of those steps at a periodic end, in one at a mirrored end, 0 at a fixed end. */
 typedef struct stencil_mesh {
     int rank;
     stencil_precision precision;
@@ -34,7 +33,7 @@ typedef struct stencil_mesh {
 stencil_box stencil_mesh_array(const stencil_mesh *mesh);
 
 /* Tells whether ghost cells at periodic ends are as deep as the shape reaches in all steps between two halo
- * exchanges, points of weight 0 included, and the problem has as many cells for them to copy. */
+ * exchanges, and the problem has as many cells for them to copy. */
 bool stencil_mesh_has_room(const stencil_mesh *mesh);
 
 /* A cut into a grid of parts, numbered with x fastest. first[axis][k] is the first updated cell of the k-th
@@ -85,13 +84,12 @@ stencil_side stencil_cut_side(const stencil_cut *cut, int part, int axis, int si
 typedef struct stencil_piece {
     int part;         /* the part that owns the cells */
     stencil_box box;  /* the cells, in indices of the part */
-    int64_t at[3];    /* where the first cell of the piece appears, in indices of the whole problem */
+    int64_t at[3];    /* place of the first cell of the piece, in indices of the whole problem */
     bool mirrored[3]; /* along this axis the cells appear in reverse order */
 } stencil_piece;
 
-/* Splits a box of the whole problem into pieces and visits each, x fastest. The box may reach any distance
- * beyond periodic and mirrored ends, where it has wrapped or mirrored cells; cells beyond other ends are
- * skipped. */
+/* Splits a box of the whole problem into pieces and visits each, x fastest. Beyond periodic and mirrored
+ * ends, at any distance, the box has wrapped or mirrored cells; cells beyond fixed ends are skipped. */
 typedef void stencil_cut_visitor(void *context, const stencil_piece *piece);
 void stencil_cut_split(const stencil_cut *cut, const stencil_box *box, stencil_cut_visitor *visit,
                        void *context);

@@ -22,8 +22,7 @@ stencil_box stencil_box_from(const stencil_box *box, const int64_t origin[3]) {
 stencil_box stencil_box_common(const stencil_box *a, const stencil_box *b) {
     stencil_box common;
     for (int axis = 0; axis < STENCIL_AXES; axis++) {
-        const int64_t a_end = a->first[axis] + a->n[axis], b_end = b->first[axis] + b->n[axis];
-        const int64_t end = a_end < b_end ? a_end : b_end;
+        const int64_t end = stencil_smaller(a->first[axis] + a->n[axis], b->first[axis] + b->n[axis]);
         common.first[axis] = a->first[axis] > b->first[axis] ? a->first[axis] : b->first[axis];
         common.n[axis] = end > common.first[axis] ? end - common.first[axis] : 0;
     }

@@ -42,8 +42,7 @@ stencil_box stencil_box_common(const stencil_box *a, const stencil_box *b);
 int64_t stencil_tiles(const int64_t n[3], const int64_t tile[3], int64_t tiles[3]);
 
 /* Splits a box of at least one cell into slabs of at most `cells_max` cells, each contiguous in array order.
- * first: returns the first slab, which is the largest. next: replaces a slab by the next; false after the
- * last. */
+ * first: returns the first, largest slab. next: replaces a slab by the next; false after the last. */
 stencil_box stencil_slab_first(const stencil_box *box, int64_t cells_max);
 bool stencil_slab_next(stencil_box *slab, const stencil_box *box, int64_t cells_max);
 
@@ -109,6 +108,5 @@ static inline void stencil_cells_set(const stencil_cells *cells, int64_t element
 /* Bytes from the begin of the first to the end of the last of n cells (z, y, x). */
 size_t stencil_cells_span(const stencil_cells *cells, const int64_t n[3]);
 
-/* Copies n cells (z, y, x) from the first cell on, with all threads; within a parallel region the calling
- * thread copies alone. */
+/* Copies n cells (z, y, x) from the first cell on; with all threads unless in a parallel region. */
 void stencil_cells_copy(const stencil_cells *to, const stencil_cells *from, const int64_t n[3]);

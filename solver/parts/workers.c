@@ -37,7 +37,7 @@ static uint32_t maker_of(const tiling *t, int part, const int64_t cell[3]) {
     return owner_of(t, part, cell[0] / size[0], cell[1] / size[1], cell[2] / size[2]);
 }
 
-/* The participants that wait for each other: a row of bits for each one, which names those it waits for. */
+/* The participants that wait for each other: each has a row of bits, one for every participant. */
 typedef struct relation {
     tiling tiling;
     uint32_t self; /* the owner of the current tile */

@@ -1,13 +1,12 @@
 /* The participants (blocks or threads) that update the cells of a step, the neighbours whose cells each
- * reads, and the LL exchange (named after NCCL's low-latency protocol): cells sent from part to part one by
- * one, each in its own flagged words (kernels/ll.cuh), with their senders and receivers. */
+ * reads, and the LL exchange (NCCL's low-latency protocol): cells sent from part to part one by one, each in
+ * its own flagged words (kernels/ll.cuh). */
 #pragma once
 
 #include "kernels/sweep.h"
 #include "solver/parts/cut.h"
 
-/* The assignment of tiles to participants. Each part has tiles of tile[3] cells (z, y, x), numbered with x
- * fastest. */
+/* The assignment of tiles of tile[3] cells (z, y, x), numbered with x fastest, to participants. */
 typedef struct stencil_workers {
     int64_t tile[3];
     /* Participants first[p] … first[p + 1] - 1 take the tiles of part p round-robin; together: first[parts]
@@ -16,17 +15,15 @@ typedef struct stencil_workers {
     bool together;
 } stencil_workers;
 
-/* Lists of neighbours in one array: participant p waits for list[first[p]] … list[first[p + 1] - 1], which
- * does not include p. */
+/* Lists of neighbours in one array: participant p waits for list[first[p]] … list[first[p + 1] - 1]. */
 typedef struct stencil_neighbors {
     uint32_t *first; /* [participants + 1], owned */
     uint32_t *list;  /* [first[participants]], owned */
 } stencil_neighbors;
 
-/* Finds the neighbours of each participant: the owners of the cells that its tiles read. A tile reads the
- * points of the shape around its cells, or, in passes of several steps, all cells within the depth of ghost
- * cells; a ghost cell counts as the cell it copies. The relation is symmetric. Errors: NO_MEMORY; destroy
- * even then. */
+/* Finds the neighbours of each participant: the other owners of the cells that its tiles read. A tile reads
+ * the points of the shape around its cells, or, in passes of several steps, all cells within the depth of
+ * ghost cells, which count as the cells they copy. Waiting is mutual. Errors: NO_MEMORY. */
 stencil_status stencil_neighbors_find(stencil_neighbors *neighbors, const stencil_cut *cut,
                                       const stencil_workers *workers);
 void stencil_neighbors_destroy(stencil_neighbors *neighbors);
@@ -51,7 +48,7 @@ static inline int64_t stencil_ll_words(stencil_precision precision) {
 
 /* Tells whether the LL exchange works for a mesh: the given points reach as far as the shape along every axis
  * that is not fixed. Otherwise ghost cells at the ends of the axis are updated less deep than the shape reads
- * (with weight 0), and an exchange of single cells would leave the rest undefined. */
+ * (with weight 0), and a cell-wise exchange would leave the rest undefined. */
 bool stencil_ll_fits(const stencil_mesh *mesh);
 
 /* Finds the cells that the LL exchange sends, within the reach of the shape, for a mesh that fits. Requires
