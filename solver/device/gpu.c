@@ -174,7 +174,7 @@ static stencil_status load_kernel(const void *function, int shared_bytes) {
     return STENCIL_OK;
 }
 
-/* a persistent kernel of single steps combines the residual itself */
+/* Loads all kernels that a plan launches; persistent kernels of single steps combine residuals themselves. */
 static stencil_status load_kernels(const stencil_plan *plan) {
     const stencil_kernel *kernel = &plan->kernel;
     TRY(load_kernel(kernel->function, kernel->step_bytes));

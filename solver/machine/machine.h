@@ -47,8 +47,8 @@ typedef struct stencil_machine {
     int gpu_count;
     stencil_gpu gpu[STENCIL_GPUS_MAX];
     bool peer[STENCIL_GPUS_MAX][STENCIL_GPUS_MAX]; /* device i can access memory of device j */
-    char no_gpu_reason[160];                       /* why gpu_count is 0; "" otherwise */
-    int driver_version, runtime_version;           /* 13000 for 13.0; 0: none */
+    char no_gpu_reason[160];                       /* reason for gpu_count 0; "" otherwise */
+    int driver_version, runtime_version;           /* versions of CUDA, 13000 for 13.0; 0: none */
     int cpu_threads;
     int cpu_processors;      /* processors that the CPU threads may run on; 0: unknown, taken as enough */
     char cpu_isa[16];        /* instruction set that the CPU kernels use: "avx512", "avx2", "baseline" */

@@ -228,8 +228,8 @@ int stencil_norm_exponent(const stencil_problem *problem, double largest) {
     if (fits || problem->stop.norm != STENCIL_NORM_L2)
         return 0;
     if (largest > 1)
-        return -512; /* squares overflow where the values themselves do */
-    return -ilogb(largest) < 1000 ? -ilogb(largest) : 1000; /* 2^1000 is a number */
+        return -512; /* squares of scaled values overflow only where values do */
+    return -ilogb(largest) < 1000 ? -ilogb(largest) : 1000; /* 2^1000 is finite */
 }
 
 double stencil_intake_finish(const stencil_intake *intake) {
