@@ -24,7 +24,7 @@ const int quadratic_teller[] = {QUADRATIC_MINUS, QUADRATIC_PLUS, QUADRATIC_MINUS
 
 stencil_status quadratic_create(stencil_bench *b, quadratic_solver *s) {
     enum { BYTES = QUADRATIC_ELEMENTS * sizeof(float) };
-    float *input[3]; /* a, -b, c */
+    float *input[3]; /* coefficients a, -b, c */
     for (int k = 0; k < 3; k++)
         TRY(stencil_bench_memory(b, &input[k], BYTES));
     for (int k = 0; k < QUADRATIC_STREAMS; k++) {
@@ -50,10 +50,9 @@ static stencil_status verify(stencil_bench *b, void *what) {
     const quadratic_solver *s = o->of;
     const size_t bytes = QUADRATIC_ELEMENTS * sizeof(float);
     double time_s;
-    (void)b;
     for (int k = 0; k < QUADRATIC_A; k++)
         TRY(stencil_case_memory_spoil(s->device, s->array[k], bytes));
-    TRY(o->run(o, 1, &time_s));
+    TRY(o->sample(b, what, 1, &time_s));
     for (int k = 0; k < QUADRATIC_STREAMS; k++) {
         TRY(stencil_case_memory_read(s->device, s->solution[k], s->array[k], bytes));
         for (int i = 0; i < QUADRATIC_ELEMENTS; i++)
@@ -64,9 +63,8 @@ static stencil_status verify(stencil_bench *b, void *what) {
     return STENCIL_OK;
 }
 
-stencil_status quadratic_add(stencil_bench *b, const quadratic_ordered *o, stencil_bench_case_sampler sample,
-                             int64_t count) {
-    return STENCIL_BENCH_ADD(b, *o, "order", o->name, "s/round", .sample = sample, .verify = verify,
+stencil_status quadratic_add(stencil_bench *b, const quadratic_ordered *o, int64_t count) {
+    return STENCIL_BENCH_ADD(b, *o, "order", o->name, "s/round", .sample = o->sample, .verify = verify,
                              .axis = {{"elements", QUADRATIC_ELEMENTS}}, .count = count);
 }
 
@@ -110,7 +108,8 @@ static bool meet(const quadratic_ordered *o, int thread, int stretch) {
     const int teller = quadratic_teller[stretch];
     const stencil_barrier_state *team = o->own; /* flags count a thread's events */
     uint32_t *const flag = stencil_barrier_flag(team, (uint32_t)teller);
-    uint32_t *const seen = &stencil_barrier_epoch(team)[teller]; /* the waiting thread's count */
+    uint32_t *const seen =
+        &stencil_barrier_epoch(team)[teller]; /* number of events that the waiting thread has seen */
     if (o->how == OPENMP_BARRIER) {
 #pragma omp barrier
         return true;
@@ -132,10 +131,12 @@ static bool make_rounds(const quadratic_ordered *o, int thread, int64_t rounds) 
     return came;
 }
 
-static stencil_status run(const quadratic_ordered *o, int64_t rounds, double *time_s) {
+static stencil_status sample(stencil_bench *b, void *what, int64_t rounds, double *time_s) {
+    const quadratic_ordered *o = what;
     const bool forks = o->how == FORK_AND_JOIN;
     const int64_t regions = forks ? QUADRATIC_STRETCHES * rounds : 1;
     int threads = 0, in_vain = 0;
+    (void)b;
     const double start_s = stencil_clock_s();
     for (int64_t i = 0; i < regions; i++) {
 #pragma omp parallel num_threads(THREADS) reduction(+ : in_vain)
@@ -156,11 +157,6 @@ static stencil_status run(const quadratic_ordered *o, int64_t rounds, double *ti
     return STENCIL_OK;
 }
 
-static stencil_status sample(stencil_bench *b, void *what, int64_t rounds, double *time_s) {
-    (void)b;
-    return run(what, rounds, time_s);
-}
-
 stencil_status stencil_measure_quadratic_cpu(stencil_bench *b) {
     quadratic_solver s = {0};
     stencil_barrier_state team;
@@ -169,7 +165,7 @@ stencil_status stencil_measure_quadratic_cpu(stencil_bench *b) {
     TRY(stencil_team_create(&team, THREADS, 0, timeout_s));
     TRY(stencil_bench_keep(b, free, team.words));
     for (int how = 0; how < ORDERS; how++)
-        TRY(quadratic_add(b, &(quadratic_ordered){&s, how, order_names[how], &team, run}, sample, 0));
+        TRY(quadratic_add(b, &(quadratic_ordered){&s, how, order_names[how], &team, sample}, 0));
     TRY(stencil_bench_take(b));
     stencil_bench_note(b, "A round is eight loops over the elements by two threads, which meet three times.");
     stencil_bench_note(b, "Verified: both solutions of all equations after another round, to the last bit.");

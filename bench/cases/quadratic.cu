@@ -18,8 +18,8 @@ __global__ void __launch_bounds__(THREADS) each(const float *x, const float *y, 
 enum order { STREAMS, DEVICE, EVENTS, STREAM_WAITS, GRAPH, ORDERS };
 const char *const order_names[] = {"stream", "device", "event", "event, streams wait", "graph"};
 
-/* Makes stream `to` continue only after all work enqueued in stream `from`. Where the host waits and both
- * streams have work (`both`), it waits for both. */
+/* Makes stream `to` continue only after all work enqueued in stream `from`. If the host waits and both
+ * streams have work (`both`), the host waits for both. */
 stencil_status meet(const stencil_device &from, const stencil_device &to, order how, bool both) {
     switch (how) {
     case STREAMS:
@@ -69,8 +69,9 @@ stencil_status queue(const void *what) {
     return make_round(s, STREAM_WAITS);
 }
 
-/* Makes `rounds` iterations and waits for all of them. */
-stencil_status run(const quadratic_ordered *o, int64_t rounds, double *time_s) {
+/* Sampler: makes `rounds` iterations, waits for all of them, and returns the seconds of one. */
+stencil_status sample(stencil_bench *, void *what, int64_t rounds, double *value) {
+    const quadratic_ordered *o = static_cast<quadratic_ordered *>(what);
     const stencil_device *const stream = o->of->device;
     const double start_s = stencil_clock_s();
     for (int64_t i = 0; i < rounds; i++)
@@ -80,13 +81,7 @@ stencil_status run(const quadratic_ordered *o, int64_t rounds, double *time_s) {
             TRY(make_round(*o->of, static_cast<order>(o->how)));
     for (int k = 0; k < QUADRATIC_STREAMS; k++)
         TRY_CUDA(cudaStreamSynchronize(stream[k].stream));
-    *time_s = stencil_clock_s() - start_s;
-    return STENCIL_OK;
-}
-
-stencil_status sample(stencil_bench *, void *what, int64_t rounds, double *value) {
-    TRY(run(static_cast<quadratic_ordered *>(what), rounds, value));
-    *value /= (double)rounds;
+    *value = (stencil_clock_s() - start_s) / (double)rounds;
     return STENCIL_OK;
 }
 
@@ -104,8 +99,8 @@ stencil_status stencil_measure_quadratic(stencil_bench *b) {
         cudaGraphExec_t graph = nullptr;
         if (how == GRAPH)
             TRY(stencil_device_capture(b, &stream[QUADRATIC_PLUS], queue, &s, &graph));
-        const quadratic_ordered o = {&s, how, order_names[how], graph, run};
-        TRY(quadratic_add(b, &o, sample, rounds));
+        const quadratic_ordered o = {&s, how, order_names[how], graph, sample};
+        TRY(quadratic_add(b, &o, rounds));
     }
     TRY(stencil_bench_take(b));
     stencil_bench_note(b,

@@ -46,7 +46,7 @@ STENCIL_ANYWHERE float quadratic_operate(quadratic_operation what, float x, floa
 enum { QUADRATIC_MINUS, QUADRATIC_PLUS, QUADRATIC_STREAMS };
 enum { QUADRATIC_ROOT = QUADRATIC_STREAMS, QUADRATIC_A, QUADRATIC_B, QUADRATIC_C, QUADRATIC_ARRAYS };
 
-/* An iteration: eight operations, array `to` = x ∘ y, in stretches; the streams synchronise after each. */
+/* An iteration: eight operations, array `to` = x ∘ y, in stretches, each followed by a synchronisation. */
 enum { QUADRATIC_OPERATIONS = 8, QUADRATIC_STRETCHES = 3 };
 typedef struct quadratic_step {
     int stretch, stream;
@@ -66,21 +66,20 @@ typedef struct quadratic_solver {
     float *solution[QUADRATIC_STREAMS], *expected[QUADRATIC_STREAMS]; /* host arrays */
 } quadratic_solver;
 
-/* A benchmark row: a way to synchronise the streams, and a function that makes a number of iterations. */
+/* A benchmark row: a way to synchronise the streams, and the sampler, which makes a number of iterations. */
 typedef struct quadratic_ordered {
     quadratic_solver *of;
     int how;
     const char *name;
     void *own; /* private data of the CPU or GPU code */
-    stencil_status (*run)(const struct quadratic_ordered *ordered, int64_t rounds, double *time_s);
+    stencil_bench_case_sampler sample;
 } quadratic_ordered;
 
 /* Makes a solver that lasts until the benchmark ends; the caller sets its member `device` before. */
 stencil_status quadratic_create(stencil_bench *b, quadratic_solver *solver);
 /* Adds a benchmark row with `count` iterations per sample, or as many as calibration finds. Its verification
  * fails with INTERNAL when a solution after one iteration differs from the expected one in any bit. */
-stencil_status quadratic_add(stencil_bench *b, const quadratic_ordered *ordered,
-                             stencil_bench_case_sampler sample, int64_t count);
+stencil_status quadratic_add(stencil_bench *b, const quadratic_ordered *ordered, int64_t count);
 
 #ifdef __cplusplus
 }
