@@ -10,17 +10,16 @@
 enum { bitonic_lanes = 256, bitonic_shared_bytes = 0, bitonic_resident = 0 };
 
 typedef struct bitonic_arguments {
-    int64_t n, levels;     /* n <= 2^levels; at least 1 */
-    const uint32_t *input; /* [n] */
-    uint32_t *keys;        /* [n] */
+    int64_t n, levels;     /* number of keys; levels of the sort, at least 1: n <= 2^levels */
+    const uint32_t *input; /* [n]: unsorted keys */
+    uint32_t *keys;        /* [n]: keys after the latest phase */
 } bitonic_arguments;
 
 STENCIL_ANYWHERE int64_t bitonic_phases(const bitonic_arguments *s) {
     return s->levels * (s->levels + 1) / 2;
 }
 
-/* Sets *k to the level 1, 2, … of the sort that a phase belongs to, and *j to its step k, …, 1 in the level.
- */
+/* Finds the position of a phase in the sort: level *k = 1, 2, … and, in the level, step *j = *k, …, 1. */
 STENCIL_ANYWHERE void bitonic_place(int64_t phase, int64_t *k, int64_t *j) {
     *k = 1;
     while (phase >= *k) {

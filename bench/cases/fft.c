@@ -59,7 +59,8 @@ static bool agrees(const stencil_case_problem *p) {
         difference += re * re + im * im;
         size += (double)expected[i].re * expected[i].re + (double)expected[i].im * expected[i].im;
     }
-    return sqrt(difference) <= 2 * 7 * 0x1p-24 * (double)f->stages * sqrt(size); /* false for NaN */
+    return sqrt(difference) <=
+           2 * 7 * 0x1p-24 * (double)f->stages * sqrt(size); /* a NaN fails the comparison */
 }
 
 STENCIL_CASE_BODY(fft, .least = 2, .most_level = STAGES_MAX, .power_of_two = true,

@@ -1,6 +1,6 @@
 /* The discrete Fourier transform of n = 2^k complex numbers in float32: X[f] = sum over t of
  * x[t] exp(-2 pi i f t / n). Radix 2, decimation in time, in memory: phase s joins transforms of 2^s numbers
- * to such of 2^(s+1), the first one of the input in bit-reversed order; each butterfly is a' = a + w b,  b' =
+ * to such of 2^(s+1), phase 0 from the input in bit-reversed order; each butterfly is a' = a + w b,  b' =
  * a - w b,  w b = (fma(w.re, b.re, -(w.im b.im)), fma(w.re, b.im, w.im b.re)). */
 #pragma once
 
@@ -16,9 +16,9 @@ typedef struct fft_number {
 
 typedef struct fft_arguments {
     int64_t n, stages;       /* n = 2^stages, at least 2 */
-    const fft_number *input; /* [n] */
+    const fft_number *input; /* [n]: numbers to transform */
     const fft_number *root;  /* [n / 2]: exp(-2 pi i k / n) */
-    fft_number *output;      /* [n] */
+    fft_number *output;      /* [n]: results of the latest phase */
 } fft_arguments;
 
 STENCIL_ANYWHERE int64_t fft_phases(const fft_arguments *f) {

@@ -8,8 +8,8 @@
 
 namespace stencil {
 
-/* Records a time in a block's trace after all threads of the block have arrived. Not inlined, so that phases
- * need no registers for it. */
+/* Records a time in a block's trace after all threads of the block have arrived. The function is not
+ * inlined, so that it takes no registers of the phases. */
 static __device__ __noinline__ void note_moment(const stencil_case_launch &l, int64_t step,
                                                 stencil_mark mark) {
     const int64_t sample = l.trace.mark != nullptr ? stencil_trace_sample(&l.trace, step) : -1;
@@ -21,8 +21,8 @@ static __device__ __noinline__ void note_moment(const stencil_case_launch &l, in
             (int64_t)device_clock_ns();
 }
 
-/* Makes a block late before the barrier of a step, or absent until another block has given up or four
- * timeouts have passed, as a test asks. */
+/* Delays a block before the barrier of a step, or keeps it away until another block has given up or four
+ * timeouts have passed, as the fault of a test says. */
 static __device__ __noinline__ void inject_fault(const stencil_case_launch &l, int64_t step) {
     for (uint32_t left_ns = stencil_lateness_ns(&l.fault, blockIdx.x, step); left_ns > 0;) {
         const uint32_t nap_ns = min(left_ns, 100000u);
@@ -35,8 +35,7 @@ static __device__ __noinline__ void inject_fault(const stencil_case_launch &l, i
             __nanosleep(1000);
 }
 
-/* Returns whether any block has given up at a barrier; all threads of the calling block get the same answer.
- */
+/* Returns whether a block has given up at a barrier; all threads of the calling block get the same answer. */
 __device__ __forceinline__ bool alarmed(const stencil_barrier_state &s) {
     return __syncthreads_or(thread_in_block() == 0 && alarm_raised(s));
 }

@@ -11,7 +11,7 @@ enum { mean_lanes = 256, mean_shared_bytes = 0, mean_resident = 0 };
 typedef struct mean_arguments {
     int64_t n, phases;
     const float *start; /* [n] */
-    float *value[2];    /* [n] each: phase i writes value[i % 2] from the other; phase 0 from `start` */
+    float *value[2]; /* [n] each: phase i makes value[i % 2] from value[(i + 1) % 2], phase 0 from `start` */
 } mean_arguments;
 
 STENCIL_ANYWHERE int64_t mean_phases(const mean_arguments *m) {

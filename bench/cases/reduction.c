@@ -5,8 +5,7 @@
 #include "bench/cases/problem.h"
 
 /* Limits of pieces as n grows: pieces of minimal length up to FEW pieces, then longer pieces up to LONG
- * values, then more pieces, for larger GPUs or several, up to MANY, whose sums one block adds in little time.
- */
+ * values, then more pieces, for larger GPUs or several, up to MANY, whose sums one block adds quickly. */
 enum { FEW = 256, LONG = 4 * REDUCTION_PIECE, MANY = 16384 };
 
 static int64_t divide_up(int64_t count, int64_t by) {
@@ -69,7 +68,8 @@ static void plain(const stencil_case_problem *p) {
 static bool agrees(const stencil_case_problem *p) {
     const reduction_arguments *r = (const reduction_arguments *)p->arguments;
     const double *expected = stencil_case_expected(p, "sum"), n = (double)p->n;
-    return fabs(*r->sum - *expected) <= 2 * (n / 256 + 64) * 0x1p-53 * (n / 2); /* false for NaN */
+    return fabs(*r->sum - *expected) <=
+           2 * (n / 256 + 64) * 0x1p-53 * (n / 2); /* a NaN fails the comparison */
 }
 
 STENCIL_CASE_BODY(reduction, .size = {{1 << 10, 1 << 22, 16}, {1 << 10, 1 << 30, 8}}, .make = make,

@@ -3,19 +3,19 @@
  * (on a CPU a thread).
  *
  * 1. The values, filled up with zeros, are cut into pieces of the same length, a multiple of 2048 that
- * follows from n alone. Lane t = 0 … 255 of a piece adds up pairs t, t + 256, …, the first and the second
- * values of them apart, each in ascending order from 0; its sum is first + second.
+ * follows from n alone. Lane t = 0 … 255 of a piece adds up the first values and, separately,
+ * the second values of the pairs t, t + 256, … in ascending order, from 0; the lane's sum is first + second.
  * 2. The sum of a piece is s_0 of: s_t += s_(t+128) for t < 128, then 64, …, 1.
- * 3. Phase 1 makes the sum of the pieces' sums as one piece; that of a single one is its own.
+ * 3. Phase 1 adds up the pieces' sums like one more piece; the sum of a single piece is the total.
  * Padding with any number of zeros does not change the sum: no partial sum is ever -0.
  *
- * Every part has a share of the pieces that follow each other, makes their sums and, once it has those of all
- * others, their sum: all parts have it in the end.
+ * Every part sums consecutive pieces of its own and then, with the sums of all pieces, the total, so that all
+ * parts have the total in the end.
  *
  * SPREAD: each piece's sum is stored into the memory of every part. One barrier, two phases.
  * TREE: in level s = 0, 1, … of a tree, part p, an odd multiple of 2^s, copies its sums to part p - 2^s; part
  * 0 adds them up, and the total is copied back down the tree.
- * OWN: each piece's sum is stored in the part's memory; the host copies sums and launches each phase.
+ * OWN: each piece's sum is stored in the memory of its part; the host copies sums and launches each phase.
  * ALONE: there is one part; a single piece takes a single phase. */
 #pragma once
 
@@ -62,8 +62,8 @@ STENCIL_ANYWHERE int64_t reduction_phases(const reduction_arguments *r) {
     return r->way == REDUCTION_ALONE && r->pieces <= 1 ? 1 : 2 + 2 * reduction_rounds(r);
 }
 
-/* reduction_has_child() tells whether a part is the parent in level s of the tree of parts; the next function
- * tells whether it is the child. */
+/* Tells whether a part is a parent in level s of the tree of parts; reduction_has_parent() tells whether a
+ * part is a child. */
 STENCIL_ANYWHERE bool reduction_has_child(const reduction_arguments *r, int s) {
     return r->part % (2 << s) == 0 && r->part + (1 << s) < r->parts;
 }
@@ -115,8 +115,7 @@ STENCIL_ANYWHERE void reduction_combine(double *shared) {
 #endif
 }
 
-/* Sums a piece of `pairs` pairs of values into shared[0], which lane 0 writes; a lane has several loads in
- * flight. */
+/* Sums a piece of `pairs` pairs of values into shared[0], by lane 0; a lane has several loads in flight. */
 STENCIL_ANYWHERE void reduction_add(const reduction_pair *piece, int64_t pairs, double *shared) {
     CASE_SYNC();
     CASE_LANES(t, reduction_lanes) {

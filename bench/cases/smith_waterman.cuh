@@ -4,14 +4,14 @@
  *   e(i, j) = max(h(i, j-1) - 3, e(i, j-1) - 1)     f(i, j) = max(h(i-1, j) - 3, f(i-1, j) - 1)
  *   h(i, j) = max(0, h(i-1, j-1) + s(a_i, b_j), e(i, j), f(i, j))
  *
- * h is 0 before the first row and column, e and f have no value there. What comes out: the largest h, where
- * it is first, row by row, and for every cell where its h, e and f come from, which is all that tracing the
- * alignment back needs.
+ * h is 0 before the first row and column, e and f have no value there. The results are the
+ * largest h, its first cell, row by row, and for every cell the origins of h, e and f, from which the
+ * alignment can be traced back.
  *
- * Tiles of 128 x 128 cells, an anti-diagonal of tiles in each phase; a block has columns of tiles. In a tile
- * lane t has row t, and step s its cell in column s - t. A tile hands on its last row to the one below, which
- * the same block makes next, and its last column, and the best cell of its row of tiles so far, to the next
- * on the right: so a block depends on the one before it alone. */
+ * Each phase computes an anti-diagonal of tiles of 128 x 128 cells; a block has columns of tiles. Lane t of a
+ * tile has row t, and computes the cell in column s - t in step s. A tile passes its last row to the tile
+ * below, which the same block computes next, and its last column and the best cell of its row of tiles so far
+ * to the tile on the right: a block depends only on the previous block. */
 #pragma once
 
 #include "bench/cases/case.h"
@@ -49,7 +49,7 @@ typedef struct smith_waterman_arguments {
 typedef struct smith_waterman_shared {
     int32_t h[3][SW_TILE], f[2][SW_TILE];   /* each lane's h, f in recent steps, by step % 3, step % 2 */
     int32_t e[SW_TILE];                     /* e of each lane's latest cell */
-    int32_t left[SW_TILE + 1];              /* h left of the tile, from the row above on */
+    int32_t left[SW_TILE + 1];              /* h of the column left of the tile, from one row above on */
     int32_t top_h[SW_TILE], top_f[SW_TILE]; /* h and f of the row above the tile */
     smith_waterman_best best[SW_TILE];      /* best cell of each lane */
     uint8_t a[SW_TILE], b[SW_TILE], from[SW_TILE][SW_TILE];
@@ -126,7 +126,7 @@ STENCIL_ANYWHERE void sw_make_cell(const smith_waterman_arguments *w, const smit
     }
 }
 
-/* Updates the best cell of a row of tiles with a tile's; in a row's last tile, also the best of all rows. */
+/* Updates the best cell of a row of tiles by a tile's best cell and, in its last tile, that of all rows. */
 STENCIL_ANYWHERE void sw_hand_on_best(const smith_waterman_arguments *w, const smith_waterman_tile *tile,
                                       smith_waterman_shared *s) {
     for (uint32_t half = SW_TILE / 2; half > 0; half /= 2) {

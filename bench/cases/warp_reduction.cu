@@ -94,7 +94,7 @@ __device__ __forceinline__ uint32_t after(uint32_t value, uint32_t result, int n
     return value | (result & (uint32_t)nothing);
 }
 
-/* Which of a sequence of sums lane 0 checks: the last, each, or none (for a method that may be wrong). */
+/* The sums of a sequence that lane 0 checks: the last, each, or none (for a method that may be wrong). */
 enum check { LAST, EACH, NEVER };
 template <class Method, check Looks> struct reduction : sm_operation {
     using number = typename Method::number;
