@@ -12,7 +12,7 @@
  *                NAME_phase(arguments, i, block)    a block's share of phase i = 0, 1, …
  *   NAME.c     sizes, data and the plain version, as STENCIL_CASE_BODY(NAME, …) (bench/cases/problem.h)
  *
- * and, where a library makes the same result, stencil_case_ceiling_NAME() (bench/cases/ceiling.h).
+ * and, where a library makes the same result, stencil_case_ceiling_NAME() (bench/cases/problem.h).
  *
  * A phase is written for a block of lanes. On a GPU a lane is a thread; on a CPU a thread is a block and
  * runs its lanes one after the other, so a lane's local variables end with CASE_LANES(), and data for other

@@ -1,7 +1,7 @@
 #include <stdio.h>
 
-#include "bench/cases/ceiling.h"
 #include "bench/cases/fft.cuh"
+#include "bench/cases/loop.h"
 
 #ifdef STENCIL_HAVE_CUFFT
 #include <cufft.h>
@@ -21,9 +21,9 @@ struct transform {
         CHECK(result_ == CUFFT_SUCCESS, INTERNAL, "cuFFT: error %d (%s)", (int)result_, #call);              \
     } while (0)
 
-static stencil_status run(const stencil_case_ceiling *c) {
-    const transform *t = static_cast<const transform *>(c->state);
-    const fft_arguments *f = static_cast<const fft_arguments *>(c->arguments);
+static stencil_status run(const stencil_case_loop *loop) {
+    const transform *t = static_cast<const transform *>(loop->ceiling_state);
+    const fft_arguments *f = reinterpret_cast<const fft_arguments *>(loop->part);
     cufftComplex *input = reinterpret_cast<cufftComplex *>(const_cast<fft_number *>(f->input));
     TRY_CUFFT(t->run(t->plan, input, reinterpret_cast<cufftComplex *>(f->output), CUFFT_FORWARD));
     return STENCIL_OK;
@@ -35,8 +35,9 @@ static void destroy(void *kept) {
 }
 #endif
 
-stencil_status stencil_case_ceiling_fft(stencil_bench *b, stencil_case_ceiling *c, char why[96]) {
-    c->name = "cuFFT";
+stencil_status stencil_case_ceiling_fft(stencil_bench *b, stencil_case_loop *loop, char why[96]) {
+    loop->name = "cuFFT";
+    loop->bytes = 0;
 #ifdef STENCIL_HAVE_CUFFT
     transform *t;
     char name[64];
@@ -49,11 +50,11 @@ stencil_status stencil_case_ceiling_fft(stencil_bench *b, stencil_case_ceiling *
                                               {}};
     if (!stencil_ceiling_load(name, symbols, why))
         return STENCIL_OK;
-    TRY_CUFFT(t->make(&t->plan, (int)c->problem->n, CUFFT_C2C, 1));
+    TRY_CUFFT(t->make(&t->plan, (int)loop->spread->problem->n, CUFFT_C2C, 1));
     TRY(stencil_bench_keep(b, destroy, t));
-    TRY_CUFFT(t->set_stream(t->plan, c->stream));
-    c->state = t;
-    c->run = run;
+    TRY_CUFFT(t->set_stream(t->plan, loop->spread->device[0]->stream));
+    loop->ceiling = run;
+    loop->ceiling_state = t;
 #else
     (void)b;
     snprintf(why, 96, "built without cuFFT");

@@ -1,9 +1,8 @@
-/* Runs of cases on a GPU. */
+/* Runs of cases on GPUs. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "bench/cases/ceiling.h"
 #include "bench/cases/loop.h"
 
 stencil_status stencil_case_memory(stencil_bench *b, const struct stencil_device *device, const void *from,
@@ -57,113 +56,231 @@ stencil_status stencil_case_memory_read(const struct stencil_device *device, voi
 }
 
 #ifdef STENCIL_HAVE_CUDA
-/* GPU state of a loop. */
-struct stencil_case_gpu {
-    const stencil_device *device; /* the problem's device */
-    stencil_case_launch launch;
+enum { CLUSTER_BLOCKS = 4 };
+
+static stencil_grid grid_of(const stencil_case_body *body, stencil_barrier_id barrier, uint32_t blocks) {
+    stencil_grid grid = {.blocks = blocks, .block_x = body->lanes, .block_y = 1};
+    if (stencil_barriers[barrier].needs == STENCIL_NEEDS_CLUSTERS)
+        grid.cluster_blocks = CLUSTER_BLOCKS;
+    return grid;
+}
+#endif
+
+/* Barriers of clusters do not limit the number: clusters depend on the GPU's groups of multiprocessors, so
+ * that a loop with such a barrier gets as many blocks as fit. */
+stencil_status stencil_parts_resident(const stencil_bench *b, const stencil_parts_case *of,
+                                      const stencil_case_body *body, int parts, int64_t *blocks) {
+    *blocks = of->one_part ? b->machine->cpu_threads : 1;
+#ifdef STENCIL_HAVE_CUDA
+    if (b->options->backend != STENCIL_BACKEND_GPU)
+        return STENCIL_OK;
+    *blocks = INT32_MAX;
+    for (int i = 0; of->order[i].name != NULL; i++) {
+        const stencil_grid grid = grid_of(body, of->order[i].barrier, 1);
+        int64_t resident = *blocks;
+        if (stencil_case_is_persistent(of, i) && grid.cluster_blocks == 0)
+            TRY(stencil_device_resident(b, parts, body->kernels->persistent[of->order[i].barrier], &grid,
+                                        &resident));
+        *blocks = stencil_smaller(*blocks, resident);
+    }
+#else
+    (void)body, (void)parts;
+#endif
+    return STENCIL_OK;
+}
+
+#ifdef STENCIL_HAVE_CUDA
+stencil_status stencil_case_gpu_devices(stencil_bench *b, stencil_parts_spread *s) {
+    stencil_device *device;
+    TRY(stencil_bench_memory(b, &device, (size_t)s->parts * sizeof *device));
+    for (int p = s->parts - 1; p >= 0; p--) {
+        s->device[p] = &device[p];
+        TRY(stencil_device_create(b, p, &device[p]));
+        TRY(stencil_peers_reach(device[p].gpu, b->options->gpu, s->parts));
+    }
+    return STENCIL_OK;
+}
+
+/* State of a loop on GPUs: the kernel, its grid and barrier, and the kernel's argument for each part. */
+typedef struct stencil_case_gpu {
     const void *kernel; /* kernel of one phase, or persistent kernel */
     stencil_grid grid;
     stencil_barrier barrier;
     cudaGraphExec_t graph;
-    stencil_case_ceiling ceiling;
-};
-
-enum { CLUSTER_BLOCKS = 4 };
-
-static stencil_grid grid_of(const stencil_case *of, int order, uint32_t blocks) {
-    stencil_grid grid = {.blocks = blocks, .block_x = of->body->lanes, .block_y = 1};
-    if (stencil_case_is_persistent(order) && stencil_barriers[order].needs == STENCIL_NEEDS_CLUSTERS)
-        grid.cluster_blocks = CLUSTER_BLOCKS;
-    return grid;
-}
-
-/* Finds how many blocks are resident with every barrier but those with clusters, which depend on the GPU's
- * groups of multiprocessors and get as many blocks as fit. */
-stencil_status stencil_case_gpu_resident(const stencil_case *of, int64_t *blocks) {
-    *blocks = INT32_MAX;
-    for (int order = STENCIL_CASE_IMPLICIT + 1; order < STENCIL_BARRIER_COUNT; order++) {
-        const stencil_grid grid = grid_of(of, order, 1);
-        int64_t resident = *blocks;
-        if (grid.cluster_blocks == 0)
-            TRY(stencil_grid_resident(of->body->kernels->persistent[order], &grid, &resident));
-        *blocks = stencil_smaller(*blocks, resident);
-    }
-    return STENCIL_OK;
-}
-
-stencil_status stencil_case_gpu_upload(stencil_bench *b, stencil_case_problem *p) {
-    stencil_device *device;
-    TRY(stencil_bench_memory(b, &device, sizeof *device));
-    TRY(stencil_device_create(b, 0, device));
-    p->device = device;
-    for (int i = 0; i < p->array_count; i++) {
-        stencil_case_array *a = &p->array[i];
-        TRY(stencil_case_memory(b, device, a->kind == STENCIL_CASE_INPUT ? a->memory : NULL,
-                                stencil_case_array_bytes(a), &a->device));
-    }
-    return STENCIL_OK;
-}
+    stencil_case_launch launch[STENCIL_PARTS_MAX];
+} stencil_case_gpu;
 
 static void destroy_gpu(void *kept) {
     stencil_case_gpu *gpu = kept;
-    cudaFree(gpu->launch.trace.mark);
+    cudaFree(gpu->launch[0].trace.mark);
     if (gpu->barrier.start != NULL)
         stencil_barrier_destroy(&gpu->barrier);
 }
 
-/* Returns the number of blocks of a phase's launch; in traced runs all blocks are resident. */
-static unsigned phase_blocks(const stencil_case_loop *loop, int64_t phase) {
-    const stencil_case_problem *p = loop->problem;
-    if (p->of->body->groups == NULL || loop->gpu->launch.trace.mark != NULL)
+/* Tells whether a loop runs a problem in one part, in order `order`: STENCIL_CASE_IMPLICIT or the like. */
+static bool is_in(const stencil_case_loop *loop, int order) {
+    return loop->spread->of->one_part && loop->order == order;
+}
+
+/* Returns the number of blocks of a phase's launch: those of the loop's grid where a run is traced or the
+ * case has no groups(). */
+static uint32_t phase_blocks(const stencil_case_loop *loop, int64_t phase) {
+    const stencil_case_body *body = loop->spread->problem->of->body;
+    if (body->groups == NULL || loop->gpu->launch[0].trace.mark != NULL)
         return loop->gpu->grid.blocks;
-    return (unsigned)stencil_smaller(p->of->body->groups(p->arguments, phase), INT32_MAX);
+    return (uint32_t)stencil_smaller(body->groups(loop->part, phase), INT32_MAX);
+}
+
+int stencil_case_gpu_phase(const stencil_case_loop *loop, int part, int64_t phase, uint32_t blocks) {
+    stencil_case_gpu *gpu = loop->gpu;
+    gpu->launch[part].phase = phase;
+    return cudaLaunchKernel(loop->spread->problem->of->body->kernels->phase, (dim3){blocks, 1, 1},
+                            (dim3){gpu->grid.block_x, 1, 1}, (void *[]){&gpu->launch[part]}, 0,
+                            loop->spread->device[part]->stream);
 }
 
 static stencil_status launch_phases(const void *what) {
     const stencil_case_loop *loop = what;
-    stencil_case_gpu *gpu = loop->gpu;
-    stencil_case_launch launch = gpu->launch;
-    for (launch.phase = 0; launch.phase < launch.phases; launch.phase++) {
-        TRY(stencil_device_launch(gpu->device, gpu->kernel, phase_blocks(loop, launch.phase),
-                                  gpu->grid.block_x, (void *[]){&launch}));
+    const stencil_device *device = loop->spread->device[0];
+    for (int64_t phase = 0; phase < loop->gpu->launch[0].phases; phase++) {
+        TRY_CUDA(stencil_case_gpu_phase(loop, 0, phase, phase_blocks(loop, phase)));
         if (loop->order == STENCIL_CASE_STREAM)
-            TRY_CUDA(cudaStreamSynchronize(gpu->device->stream));
+            TRY_CUDA(cudaStreamSynchronize(device->stream));
         if (loop->order == STENCIL_CASE_DEVICE)
             TRY_CUDA(cudaDeviceSynchronize());
         if (loop->order == STENCIL_CASE_EVENT) {
-            TRY_CUDA(cudaEventRecord(gpu->device->done, gpu->device->stream));
-            TRY_CUDA(cudaEventSynchronize(gpu->device->done));
+            TRY_CUDA(cudaEventRecord(device->done, device->stream));
+            TRY_CUDA(cudaEventSynchronize(device->done));
         }
     }
     return STENCIL_OK;
 }
 
-static stencil_status create_barrier(const stencil_bench *b, stencil_case_loop *loop) {
-    stencil_case_gpu *gpu = loop->gpu;
-    TRY(stencil_device_barrier(b, &gpu->barrier,
-                               &(stencil_barrier_shape){.info = &stencil_barriers[loop->order],
-                                                        .parts = 1,
-                                                        .first = {0, loop->blocks},
-                                                        .timeout_s = loop->timeout_s},
-                               loop->ring));
-    gpu->launch.state = gpu->barrier.state[0];
+/* Loads a loop's kernel on all GPUs, and reduces the grid of a persistent kernel to the blocks that can
+ * be resident at once; `why` receives a reason when no block can. */
+static stencil_status fit(const stencil_bench *b, stencil_case_loop *loop, char why[96]) {
+    const stencil_parts_spread *s = loop->spread;
+    const stencil_barrier_id barrier = s->of->order[loop->order].barrier;
+    const stencil_gpu least = stencil_device_least(b, s->parts);
+    stencil_grid *grid = &loop->gpu->grid;
+    const unsigned cluster = grid->cluster_blocks > 1 ? grid->cluster_blocks : 1;
+    int64_t resident = 0;
+    if (barrier == STENCIL_BARRIER_none)
+        return stencil_device_resident(b, s->parts, loop->gpu->kernel, grid, &resident);
+    if (!least.cooperative)
+        snprintf(why, 96, "%s GPU has no cooperative launch", s->of->one_part ? "the" : "a");
+    else if (stencil_device_has_code(&least, stencil_barriers[barrier].capability, why))
+        TRY(stencil_device_resident(b, s->parts, loop->gpu->kernel, grid, &resident));
+    loop->blocks = (uint32_t)stencil_smaller(loop->blocks, resident) / cluster * cluster;
+    grid->blocks = loop->blocks;
+    if (loop->blocks == 0 && why[0] == '\0')
+        snprintf(why, 96, "there is work for less than a cluster of %u blocks", cluster);
     return STENCIL_OK;
 }
 
-/* Reduces a loop's blocks to those that its barrier can have; `why` receives a reason when it can have none.
- */
-static stencil_status fit(const stencil_bench *b, stencil_case_loop *loop, char why[96]) {
-    const stencil_gpu *gpu = &b->machine->gpu[loop->gpu->device->gpu];
-    const unsigned cluster = loop->gpu->grid.cluster_blocks > 1 ? loop->gpu->grid.cluster_blocks : 1;
-    int64_t resident = 0;
-    if (!gpu->cooperative)
-        snprintf(why, 96, "the GPU has no cooperative launch");
-    else if (stencil_device_has_code(gpu, stencil_barriers[loop->order].capability, why))
-        TRY(stencil_grid_resident(loop->gpu->kernel, &loop->gpu->grid, &resident));
-    loop->blocks = (uint32_t)stencil_smaller(loop->blocks, resident) / cluster * cluster;
-    loop->gpu->grid.blocks = loop->blocks;
-    if (loop->blocks == 0 && why[0] == '\0')
-        snprintf(why, 96, "there is work for less than a cluster of %u blocks", cluster);
+static stencil_status create_barrier(const stencil_bench *b, stencil_case_loop *loop) {
+    const stencil_parts_spread *s = loop->spread;
+    stencil_case_gpu *gpu = loop->gpu;
+    TRY(stencil_device_barrier(
+        b, &gpu->barrier,
+        &(stencil_barrier_shape){.info = &stencil_barriers[s->of->order[loop->order].barrier],
+                                 .parts = s->parts,
+                                 .first = {0, loop->blocks},
+                                 .timeout_s = loop->timeout_s},
+        loop->ring));
+    for (int p = 0; p < s->parts; p++)
+        gpu->launch[p].state = gpu->barrier.state[p];
+    return STENCIL_OK;
+}
+
+stencil_status stencil_case_gpu_create(stencil_bench *b, stencil_case_loop *loop, char why[96]) {
+    const stencil_parts_spread *s = loop->spread;
+    const stencil_case_body *body = s->problem->of->body;
+    const stencil_barrier_id barrier = s->of->order[loop->order].barrier;
+    const bool persistent = barrier != STENCIL_BARRIER_none;
+    TRY(stencil_bench_memory(b, &loop->gpu, sizeof *loop->gpu));
+    stencil_case_gpu *gpu = loop->gpu;
+    TRY(stencil_bench_keep(b, destroy_gpu, gpu));
+    if (loop->ceiling != NULL)
+        return STENCIL_OK;
+    for (int p = 0; p < s->parts; p++) {
+        gpu->launch[p].phases = body->phases(&loop->part[p]);
+        memcpy(gpu->launch[p].arguments, &loop->part[p], sizeof gpu->launch[p].arguments);
+    }
+    gpu->kernel = persistent || is_in(loop, STENCIL_CASE_ALONE) ? body->kernels->persistent[barrier]
+                                                                : body->kernels->phase;
+    gpu->grid = grid_of(body, barrier, loop->blocks);
+    TRY(fit(b, loop, why));
+    loop->workers = persistent ? loop->blocks : phase_blocks(loop, 0);
+    if (why[0] != '\0')
+        return STENCIL_OK;
+    if (persistent)
+        return create_barrier(b, loop);
+    return is_in(loop, STENCIL_CASE_GRAPH)
+               ? stencil_device_capture(b, s->device[0], launch_phases, loop, &gpu->graph)
+               : STENCIL_OK;
+}
+
+/* Enqueues a run on the GPUs of all parts. */
+static stencil_status enqueue(const stencil_case_loop *loop) {
+    const stencil_parts_spread *s = loop->spread;
+    stencil_case_gpu *gpu = loop->gpu;
+    if (loop->ceiling != NULL)
+        return loop->ceiling(loop);
+    if (is_in(loop, STENCIL_CASE_ALONE))
+        return stencil_device_launch(s->device[0], gpu->kernel, 1, gpu->grid.block_x,
+                                     (void *[]){&gpu->launch[0]});
+    if (is_in(loop, STENCIL_CASE_GRAPH)) {
+        TRY_CUDA(cudaGraphLaunch(gpu->graph, s->device[0]->stream));
+        return STENCIL_OK;
+    }
+    if (!stencil_case_is_persistent(s->of, loop->order))
+        return launch_phases(loop);
+    for (int p = 0; p < s->parts; p++) {
+        if (!s->of->one_part)
+            TRY_CUDA(cudaSetDevice(s->device[p]->gpu));
+        TRY(stencil_grid_launch(gpu->kernel, &gpu->grid, &gpu->launch[p], s->device[p]->stream));
+    }
+    return STENCIL_OK;
+}
+
+static stencil_status wait_for(const stencil_parts_spread *s) {
+    for (int p = 0; p < s->parts; p++)
+        TRY_CUDA(cudaStreamSynchronize(s->device[p]->stream));
+    return STENCIL_OK;
+}
+
+stencil_status stencil_case_gpu_run(stencil_case_loop *loop, int64_t count, double *time_s) {
+    const stencil_parts_spread *s = loop->spread;
+    const stencil_fault fault = loop->fault;
+    stencil_case_gpu *gpu = loop->gpu;
+    for (int p = 0; p < s->parts; p++) {
+        stencil_case_launch *launch = &gpu->launch[p];
+        launch->fault = fault;
+        launch->fault.absent = fault.absent % loop->blocks;
+        if (fault.absent / loop->blocks != (uint32_t)p)
+            launch->fault.absent_step = 0;
+        launch->special = fault.delay_ns != 0 || fault.absent_step != 0 || launch->trace.mark != NULL;
+    }
+    const double start_s = stencil_clock_s();
+    for (int64_t i = 0; i < count; i++) {
+        TRY(enqueue(loop));
+        if (!s->of->one_part || i + 1 == count)
+            TRY(wait_for(s));
+    }
+    *time_s = stencil_clock_s() - start_s;
+    return stencil_case_is_persistent(s->of, loop->order) ? stencil_barrier_check(&gpu->barrier) : STENCIL_OK;
+}
+
+stencil_status stencil_case_gpu_mark(stencil_case_loop *loop, int64_t *host, size_t count, bool back) {
+    stencil_trace *trace = &loop->gpu->launch[0].trace;
+    if (!back) {
+        *trace = loop->trace;
+        return stencil_to_device(&trace->mark, NULL, count * sizeof *host);
+    }
+    TRY(stencil_device_read(loop->spread->device[0], host, trace->mark, count * sizeof *host));
+    TRY_CUDA(cudaFree(trace->mark));
+    *trace = (stencil_trace){0};
     return STENCIL_OK;
 }
 
@@ -182,105 +299,5 @@ bool stencil_ceiling_load(const char *name, const stencil_ceiling_symbol *symbol
     if (library == NULL)
         snprintf(why, 96, "there is no %s here", name);
     return library != NULL;
-}
-
-static stencil_status run_queue(const stencil_case_ceiling *c) {
-    size_t bytes = c->state_bytes;
-    return c->queue(c, c->state, &bytes);
-}
-
-static stencil_status create_ceiling(stencil_bench *b, stencil_case_loop *loop, char why[96]) {
-    stencil_case_gpu *gpu = loop->gpu;
-    if (loop->problem->of->body->ceiling == NULL) {
-        snprintf(why, 96, "no library makes this result");
-        return STENCIL_OK;
-    }
-    gpu->ceiling = (stencil_case_ceiling){
-        .problem = loop->problem, .arguments = gpu->launch.arguments, .stream = gpu->device->stream};
-    TRY(loop->problem->of->body->ceiling(b, &gpu->ceiling, why));
-    if (gpu->ceiling.queue != NULL) {
-        TRY(gpu->ceiling.queue(&gpu->ceiling, NULL, &gpu->ceiling.state_bytes));
-        TRY(stencil_device_memory(b, &gpu->ceiling.state, gpu->ceiling.state_bytes));
-        gpu->ceiling.run = run_queue;
-    }
-    loop->name = gpu->ceiling.name;
-    loop->bytes = gpu->ceiling.bytes;
-    return STENCIL_OK;
-}
-
-/* Sets the number of phases and the arguments of the case, with the arrays of the device. */
-static void fill_launch(const stencil_case_problem *p, stencil_case_launch *launch) {
-    launch->phases = p->of->body->phases(p->arguments);
-    memcpy(launch->arguments, p->arguments, sizeof p->arguments);
-    for (int i = 0; i < p->array_count; i++)
-        memcpy(launch->arguments + p->array[i].pointer_at, &p->array[i].device, sizeof p->array[i].device);
-}
-
-stencil_status stencil_case_gpu_create(stencil_bench *b, stencil_case_loop *loop, char why[96]) {
-    const stencil_case_problem *p = loop->problem;
-    const stencil_case_kernels *kernels = p->of->body->kernels;
-    const bool persistent = stencil_case_is_persistent(loop->order);
-    struct cudaFuncAttributes attributes;
-    TRY(stencil_bench_memory(b, &loop->gpu, sizeof *loop->gpu));
-    stencil_case_gpu *gpu = loop->gpu;
-    TRY(stencil_bench_keep(b, destroy_gpu, gpu));
-    gpu->device = p->device;
-    fill_launch(p, &gpu->launch);
-    if (loop->order == STENCIL_CASE_CEILING)
-        return create_ceiling(b, loop, why);
-    gpu->kernel = loop->order == STENCIL_CASE_ALONE ? kernels->persistent[STENCIL_BARRIER_none]
-                  : persistent                      ? kernels->persistent[loop->order]
-                                                    : kernels->phase;
-    gpu->grid = grid_of(p->of, loop->order, loop->blocks);
-    TRY_CUDA(
-        cudaFuncGetAttributes(&attributes, gpu->kernel)); /* loads the kernel before a graph is captured */
-    if (persistent)
-        TRY(fit(b, loop, why));
-    loop->workers = persistent ? loop->blocks : phase_blocks(loop, 0);
-    if (why[0] != '\0')
-        return STENCIL_OK;
-    if (persistent)
-        return create_barrier(b, loop);
-    return loop->order == STENCIL_CASE_GRAPH
-               ? stencil_device_capture(b, gpu->device, launch_phases, loop, &gpu->graph)
-               : STENCIL_OK;
-}
-
-stencil_status stencil_case_gpu_run(stencil_case_loop *loop, int64_t count, double *time_s) {
-    stencil_case_gpu *gpu = loop->gpu;
-    const bool persistent = stencil_case_is_persistent(loop->order);
-    const cudaStream_t stream = gpu->device->stream;
-    gpu->launch.fault = loop->fault;
-    gpu->launch.special =
-        loop->fault.delay_ns != 0 || loop->fault.absent_step != 0 || gpu->launch.trace.mark != NULL;
-    const double start_s = stencil_clock_s();
-    for (int64_t i = 0; i < count; i++) {
-        if (loop->order == STENCIL_CASE_ALONE)
-            TRY(stencil_device_launch(gpu->device, gpu->kernel, 1, gpu->grid.block_x,
-                                      (void *[]){&gpu->launch}));
-        else if (persistent)
-            TRY(stencil_grid_launch(gpu->kernel, &gpu->grid, &gpu->launch, stream));
-        else if (loop->order == STENCIL_CASE_GRAPH)
-            TRY_CUDA(cudaGraphLaunch(gpu->graph, stream));
-        else if (loop->order == STENCIL_CASE_CEILING)
-            TRY(gpu->ceiling.run(&gpu->ceiling));
-        else
-            TRY(launch_phases(loop));
-    }
-    TRY_CUDA(cudaStreamSynchronize(stream));
-    *time_s = stencil_clock_s() - start_s;
-    return persistent ? stencil_barrier_check(&gpu->barrier) : STENCIL_OK;
-}
-
-stencil_status stencil_case_gpu_mark(stencil_case_loop *loop, int64_t *host, size_t count, bool back) {
-    stencil_trace *trace = &loop->gpu->launch.trace;
-    if (!back) {
-        *trace = loop->trace;
-        return stencil_to_device(&trace->mark, NULL, count * sizeof *host);
-    }
-    TRY(stencil_device_read(loop->gpu->device, host, trace->mark, count * sizeof *host));
-    TRY_CUDA(cudaFree(trace->mark));
-    *trace = (stencil_trace){0};
-    return STENCIL_OK;
 }
 #endif

@@ -9,64 +9,65 @@
 #include "solver/attribution/trial.h"
 #include "sync/host.h"
 
-stencil_case_order stencil_case_order_at(int order) {
-    static const stencil_case_order implicit = {"implicit", "relaunch"},
-                                    others[] = {{"alone", "relaunch"},
-                                                {"explicit, stream", "stream-sync"},
-                                                {"explicit, device", "device-sync"},
-                                                {"explicit, event", "event-sync"},
-                                                {"graph", "graph"},
-                                                {"ceiling", NULL}};
-    const char *const barrier = stencil_barriers[order < STENCIL_BARRIER_COUNT ? order : 0].name;
-    return order == STENCIL_CASE_IMPLICIT  ? implicit
-           : order < STENCIL_BARRIER_COUNT ? (stencil_case_order){barrier, barrier}
-                                           : others[order - STENCIL_BARRIER_COUNT];
+static bool is_persistent(const stencil_case_loop *loop) {
+    return stencil_case_is_persistent(loop->spread->of, loop->order);
 }
 
 static int64_t phases_of(const stencil_case_loop *loop) {
-    return loop->problem->of->body->phases(loop->problem->arguments);
+    return loop->spread->problem->of->body->phases(loop->part);
 }
 
 static stencil_status create_team(stencil_bench *b, stencil_case_loop *loop) {
-    TRY(stencil_team_create(&loop->team, loop->blocks, 0, loop->timeout_s));
+    const uint32_t parts = (uint32_t)loop->spread->parts, threads = parts * loop->blocks;
+    TRY(stencil_team_create(&loop->team, threads, 0, loop->timeout_s));
     TRY(stencil_bench_keep(b, free, loop->team.words));
+    loop->team.parts = parts;
     loop->team.neighbor_first = loop->ring;
-    loop->team.neighbor = loop->ring != NULL ? loop->ring + loop->blocks + 1 : NULL;
+    loop->team.neighbor = loop->ring != NULL ? loop->ring + threads + 1 : NULL;
     return STENCIL_OK;
 }
 
 stencil_status stencil_case_loop_create(stencil_bench *b, stencil_case_loop *loop, char why[96]) {
-    const bool barrier = stencil_case_is_persistent(loop->order);
-    loop->name = stencil_case_order_at(loop->order).name;
-    loop->bytes = loop->problem->bytes;
+    const stencil_parts_spread *s = loop->spread;
+    const stencil_case_order *order = &s->of->order[loop->order];
+    if (loop->blocks == 0)
+        loop->blocks = s->blocks;
+    memcpy(loop->part, s->part, sizeof loop->part);
+    loop->name = order->name;
+    loop->bytes = s->problem->bytes;
     loop->workers = loop->blocks;
-    if (loop->problem->of->body->keeps && !barrier && loop->order != STENCIL_CASE_CEILING) {
-        snprintf(why, 96, "nothing stays on chip from launch to launch");
+    if (order->gpus && s->device[0] == NULL)
+        snprintf(why, 96, "there are no GPUs");
+    else
+        TRY(s->of->create(b, loop, why));
+    if (why[0] != '\0')
         return STENCIL_OK;
-    }
-    if (barrier && stencil_barriers[loop->order].needs == STENCIL_NEEDS_NEIGHBORS) {
-        uint32_t *ring;
-        if (!loop->problem->of->ring) {
-            snprintf(why, 96, "a block's partners change from phase to phase");
-            return STENCIL_OK;
-        }
-        TRY(stencil_ring_create(b, &ring, loop->blocks));
-        loop->ring = ring;
-    }
 #ifdef STENCIL_HAVE_CUDA
-    if (b->options->backend == STENCIL_BACKEND_GPU)
-        return stencil_case_gpu_create(b, loop, why);
+    if (s->device[0] != NULL)
+        TRY(stencil_case_gpu_create(b, loop, why));
 #endif
-    return create_team(b, loop);
+    if (s->device[0] == NULL)
+        TRY(create_team(b, loop));
+    loop->fault.absent = (uint32_t)s->parts * loop->blocks - 1;
+    return STENCIL_OK;
 }
+
+/* A CPU thread, which runs phases as a block does, or a host thread that launches on GPUs. */
+typedef struct worker {
+    const stencil_case_loop *loop;
+    const stencil_case_body *body;
+    const void *arguments;
+    uint32_t number; /* index of the thread in its team */
+    stencil_case_block block;
+} worker;
 
 static void sleep_ns(uint32_t ns) {
     nanosleep(&(struct timespec){.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000}, NULL);
 }
 
-static void note(const stencil_case_thread *t, int64_t step, stencil_mark mark) {
-    const stencil_trace *trace = t->trace;
-    const int64_t sample = trace != NULL && trace->mark != NULL ? stencil_trace_sample(trace, step) : -1;
+static void note(const worker *t, int64_t step, stencil_mark mark) {
+    const stencil_trace *trace = &t->loop->trace;
+    const int64_t sample = trace->mark != NULL ? stencil_trace_sample(trace, step) : -1;
     if (sample >= 0)
         trace->mark[(sample * trace->participants + t->number) * STENCIL_MARKS + mark] =
             (int64_t)(1e9 * stencil_clock_s());
@@ -74,100 +75,159 @@ static void note(const stencil_case_thread *t, int64_t step, stencil_mark mark) 
 
 /* Delays a thread before the barrier after a phase, or keeps it away, as a planted fault asks. Returns false
  * when the thread stayed away until another thread gave up. */
-static bool comes(const stencil_case_thread *t, int64_t step) {
-    if (t->fault->delay_ns != 0)
-        sleep_ns(stencil_lateness_ns(t->fault, t->number, step));
-    if (t->fault->absent_step != step || t->fault->absent != t->number)
+static bool comes(const worker *t, int64_t step) {
+    const stencil_fault *fault = &t->loop->fault;
+    if (fault->delay_ns != 0)
+        sleep_ns(stencil_lateness_ns(fault, t->number, step));
+    if (fault->absent_step != step || fault->absent != t->number)
         return true;
-    while (__atomic_load_n(t->team->alarm, __ATOMIC_RELAXED) == 0)
+    while (__atomic_load_n(t->loop->team.alarm, __ATOMIC_RELAXED) == 0)
         sleep_ns(1000000);
     return false;
 }
 
-static void make_phase(const stencil_case_thread *t, int64_t phase) {
+static void make_phase(const worker *t, int64_t phase) {
     note(t, phase + 1, STENCIL_MARK_BEGIN);
     t->body->phase(t->arguments, phase, t->block);
     note(t, phase + 1, STENCIL_MARK_SWEPT);
 }
 
-void stencil_case_persist(const stencil_case_thread *t) {
+/* Runs all phases in a thread of a team. When a thread's wait times out, the alarm names that thread, and all
+ * threads return. */
+static void persist(const worker *t) {
+    const stencil_barrier_id barrier = t->loop->spread->of->order[t->loop->order].barrier;
     const int64_t phases = t->body->phases(t->arguments);
     for (int64_t step = 1; step <= phases; step++) {
         make_phase(t, step - 1);
-        if (step < phases && (!comes(t, step) || !stencil_team_sync(t->barrier, t->team, t->number, false)))
+        if (step < phases &&
+            (!comes(t, step) || !stencil_team_sync(barrier, &t->loop->team, t->number, false)))
             return;
         note(t, step, STENCIL_MARK_LEFT);
         note(t, step, STENCIL_MARK_END);
     }
 }
 
-/* Runs phases in one parallel region, or in one region per phase. */
-static stencil_status run_team(const stencil_case_loop *loop, int64_t phases) {
-    const int threads = (int)loop->blocks;
-    const bool persistent = stencil_case_is_persistent(loop->order);
-    for (int64_t phase = 0; phase < (persistent ? 1 : phases); phase++) {
-        int team = 0;
+int stencil_parts_phase(const stencil_case_loop *loop, int part, int64_t phase, uint32_t blocks) {
+    _Alignas(16) unsigned char shared[STENCIL_CASE_SHARED_MAX];
+#ifdef STENCIL_HAVE_CUDA
+    if (loop->gpu != NULL)
+        return stencil_case_gpu_phase(loop, part, phase, blocks);
+#endif
+    (void)blocks;
+    loop->spread->problem->of->body->phase(&loop->part[part], phase, (stencil_case_block){0, 1, shared});
+    return 0;
+}
+
+int stencil_parts_copy(const stencil_case_loop *loop, int from_part, int to_part, const void *from, void *to,
+                       size_t bytes) {
+#ifdef STENCIL_HAVE_CUDA
+    const stencil_device *source = loop->spread->device[from_part], *target = loop->spread->device[to_part];
+    if (source != NULL)
+        return cudaMemcpyPeerAsync(to, target->gpu, from, source->gpu, bytes, source->stream);
+#endif
+    (void)loop, (void)from_part, (void)to_part;
+    memcpy(to, from, bytes);
+    return 0;
+}
+
+/* Makes a part's GPU current or, if `wait`, waits for the part's work. Returns 0, or a cudaError_t. */
+static int turn_to(const stencil_case_loop *loop, int part, bool wait) {
+#ifdef STENCIL_HAVE_CUDA
+    const stencil_device *device = loop->spread->device[part];
+    if (device != NULL)
+        return wait ? cudaStreamSynchronize(device->stream) : cudaSetDevice(device->gpu);
+#endif
+    (void)loop, (void)part, (void)wait;
+    return 0;
+}
+
+/* Makes a run that the host synchronises, in one of `leaders` host threads: one thread for all parts, or one
+ * per part. Each step ends with a wait and OpenMP's barrier, which failing threads pass, too, since the other
+ * threads would wait forever otherwise. */
+static int lead(const stencil_case_loop *loop, int thread, int leaders, int state) {
+    const stencil_parts_case *of = loop->spread->of;
+    const int parts = loop->spread->parts, steps = of->steps(loop);
+    for (int step = 0; step < steps; step++) {
+        for (int p = thread; p < parts && state == 0; p += leaders) {
+            if (leaders < parts)
+                state = turn_to(loop, p, false);
+            if (state == 0)
+                state = of->step(loop, p, step);
+        }
+        for (int p = thread; p < parts && state == 0; p += leaders)
+            state = turn_to(loop, p, true);
+#pragma omp barrier
+    }
+    return state;
+}
+
+/* Makes `count` runs over several parts in a thread; the first thread notes their start. *state becomes 0, or
+ * a cudaError_t. */
+static void make_runs(const worker *t, int64_t count, double *start_s, int *state) {
+    *state = turn_to(t->loop, (int)t->number, false);
+#pragma omp barrier
+    if (t->number == 0)
+        *start_s = stencil_clock_s();
+    for (int64_t i = 0; i < count; i++) {
+        if (is_persistent(t->loop)) {
+            persist(t);
+#pragma omp barrier
+        } else {
+            *state = lead(t->loop, (int)t->number, omp_get_num_threads(), *state);
+        }
+    }
+}
+
+/* Makes runs by host threads, in one part with a parallel region per run or, without a barrier, per phase;
+ * over several parts in a single region, so that starting threads is not timed. */
+static stencil_status run_team(const stencil_case_loop *loop, int64_t count, double *time_s) {
+    const stencil_parts_spread *s = loop->spread;
+    const bool one_part = s->of->one_part, persistent = is_persistent(loop);
+    const int threads = loop->gpu == NULL ? s->parts * (int)loop->blocks : s->of->one_leader ? 1 : s->parts;
+    const int64_t phases = one_part && !persistent ? phases_of(loop) : 1,
+                  regions = one_part ? count * phases : 1;
+    int states[STENCIL_PARTS_MAX] = {0}, team = 0;
+    double start_s = stencil_clock_s();
+    for (int64_t i = 0; i < regions; i++) {
 #pragma omp parallel num_threads(threads)
         {
             const bool complete = omp_get_num_threads() == threads;
             const uint32_t number = (uint32_t)omp_get_thread_num();
             _Alignas(16) unsigned char shared[STENCIL_CASE_SHARED_MAX];
-            const stencil_case_thread thread = {.body = loop->problem->of->body,
-                                                .arguments = loop->problem->arguments,
-                                                .barrier = (stencil_barrier_id)loop->order,
-                                                .team = &loop->team,
-                                                .fault = &loop->fault,
-                                                .trace = &loop->trace,
-                                                .number = number,
-                                                .block = {number, loop->blocks, shared}};
+            const worker t = {.loop = loop,
+                              .body = s->problem->of->body,
+                              .arguments = &loop->part[number / loop->blocks],
+                              .number = number,
+                              .block = {number % loop->blocks, loop->blocks, shared}};
             if (number == 0)
                 team = omp_get_num_threads();
-            if (complete && persistent)
-                stencil_case_persist(&thread);
+            if (complete && !one_part)
+                make_runs(&t, count, &start_s, &states[number]);
+            else if (complete && persistent)
+                persist(&t);
             else if (complete)
-                make_phase(&thread, phase);
+                make_phase(&t, i % phases);
         }
         TRY(stencil_bench_check_team(team, threads));
     }
-    return STENCIL_OK;
-}
-
-static stencil_status run_cpu(const stencil_case_loop *loop, int64_t count, double *time_s) {
-    const double start_s = stencil_clock_s();
-    for (int64_t i = 0; i < count; i++)
-        TRY(run_team(loop, phases_of(loop)));
     *time_s = stencil_clock_s() - start_s;
-    const uint32_t alarm = loop->team.alarm[0];
-    CHECK(alarm == 0, INTERNAL,
-          "%s of %lld elements, barrier %s: thread %u waited for more than %g s in vain",
-          loop->problem->of->name, (long long)loop->problem->n, loop->name, alarm - 1, loop->timeout_s);
+#ifdef STENCIL_HAVE_CUDA
+    for (int p = 0; p < s->parts; p++)
+        TRY_CUDA(states[p]);
+#endif
+    const uint32_t alarm = loop->gpu == NULL ? loop->team.alarm[0] : 0;
+    CHECK(alarm == 0, INTERNAL, "%s of %lld elements, %s%s: thread %u waited for more than %g s in vain",
+          one_part ? s->problem->of->name : s->of->name, (long long)s->problem->n, one_part ? "barrier " : "",
+          loop->name, alarm - 1, loop->timeout_s);
     return STENCIL_OK;
 }
 
 stencil_status stencil_case_loop_run(stencil_case_loop *loop, int64_t count, double *time_s) {
 #ifdef STENCIL_HAVE_CUDA
-    if (loop->gpu != NULL)
+    if (loop->gpu != NULL && (loop->spread->of->one_part || is_persistent(loop) || loop->ceiling != NULL))
         return stencil_case_gpu_run(loop, count, time_s);
 #endif
-    return run_cpu(loop, count, time_s);
-}
-
-stencil_status stencil_case_loop_verify(stencil_case_loop *loop) {
-    const stencil_case_problem *p = loop->problem;
-    const bool gpu = loop->gpu != NULL;
-    double time_s;
-    stencil_case_spoil(p);
-    for (int i = 0; i < p->array_count && gpu; i++)
-        if (p->array[i].kind != STENCIL_CASE_INPUT)
-            TRY(stencil_case_memory_spoil(p->device, p->array[i].device,
-                                          stencil_case_array_bytes(&p->array[i])));
-    TRY(stencil_case_loop_run(loop, 1, &time_s));
-    for (int i = 0; i < p->array_count && gpu; i++)
-        if (p->array[i].kind == STENCIL_CASE_RESULT)
-            TRY(stencil_case_memory_read(p->device, p->array[i].memory, p->array[i].device,
-                                         stencil_case_array_bytes(&p->array[i])));
-    return loop->order == STENCIL_CASE_CEILING ? stencil_case_check_bound(loop->problem, loop->name)
-                                               : stencil_case_check(loop->problem, loop->name);
+    return run_team(loop, count, time_s);
 }
 
 enum { SAMPLES_MAX = 255 };
@@ -184,7 +244,7 @@ static stencil_status record(stencil_case_loop *loop, int64_t *mark, size_t coun
 #endif
     (void)count;
     loop->trace.mark = mark;
-    return run_cpu(loop, 1, &time_s);
+    return run_team(loop, 1, &time_s);
 }
 
 /* Makes one run, and puts the marks of all participants, converted to one clock, in a timeline. */
@@ -211,12 +271,13 @@ static stencil_status take(stencil_case_loop *loop, bool launches, stencil_timel
 /* With one launch per phase, traces the first few phases, the first of which only gives the time at which the
  * second could begin; in a persistent loop, traces some of all phases that are followed by a barrier. */
 stencil_status stencil_case_loop_attribute(stencil_case_loop *loop, stencil_inside *inside) {
-    const bool launches = !stencil_case_is_persistent(loop->order);
+    const bool launches = !is_persistent(loop);
     const int64_t phases = phases_of(loop), noted = launches ? phases : phases - 1;
     const int64_t every = launches ? 1 : (noted + SAMPLES_MAX - 1) / SAMPLES_MAX | 1;
     stencil_timeline timeline;
     *inside = (stencil_inside){0};
-    if (phases < 2 || loop->order >= STENCIL_CASE_GRAPH || loop->order == STENCIL_CASE_ALONE)
+    if (phases < 2 || !loop->spread->of->one_part || loop->order >= STENCIL_CASE_GRAPH ||
+        loop->order == STENCIL_CASE_ALONE)
         return STENCIL_OK;
     loop->trace.participants = loop->blocks;
     stencil_trace_set(&loop->trace, 1, (uint32_t)every,

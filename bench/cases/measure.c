@@ -1,5 +1,4 @@
-/* The benchmark of a case: for each size, a row for each order of phases, and one for the sequential version.
- */
+/* The benchmark of a case: for each size and number of parts, a row for each order of phases. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,34 +20,34 @@ const stencil_case *stencil_case_find(const char *name) {
     return of;
 }
 
-/* A problem of one size, and the number of blocks that share its work. */
-typedef struct sized {
-    const stencil_case_problem *problem, *one; /* one: same size, but a single phase; NULL: not needed */
-    uint32_t blocks;
-    double share; /* `blocks` relative to all blocks that fit at once */
-} sized;
+/* The orders of a case that are measured: those with the flag `apart`, or all others. */
+typedef struct measured {
+    const stencil_case *problems;
+    const stencil_parts_case *of;
+    bool apart;
+} measured;
 
-/* A benchmark row for one order; `one` runs the problem with a single phase. */
+/* A benchmark row for one order; `one` runs the problem with a single phase (one.spread NULL: not needed). */
 typedef struct ordered {
     stencil_case_loop loop, one;
 } ordered;
 
-double stencil_case_timeout_s(const stencil_bench *b) {
-    return b->options->inject_fault ? 0.5 : 10;
-}
-
 static stencil_status sample(stencil_bench *b, void *what, int64_t count, double *time_s) {
     (void)b;
-    return stencil_case_loop_run(&((ordered *)what)->loop, count, time_s);
+    return stencil_case_loop_run(&(*(ordered **)what)->loop, count, time_s);
+}
+
+static int64_t phases_of(const stencil_parts_spread *s) {
+    return s->problem->of->body->phases(&s->part[0]);
 }
 
 /* Samples of a single-phase run, which takes t_O + t_C, to split the time of M phases, with a barrier or
  * launch between two phases: T = t_O + t_C + (M - 1) (t_C + t_S). */
 enum { ONE_SAMPLES = 31 };
 static stencil_status split(ordered *o, stencil_bench_row *row) {
-    const double phases = (double)o->loop.problem->of->body->phases(o->loop.problem->arguments);
+    const double phases = (double)phases_of(o->loop.spread);
     double sample[ONE_SAMPLES], scratch[ONE_SAMPLES];
-    if (o->one.problem == NULL || isnan(row->sync_measured))
+    if (o->one.spread == NULL || isnan(row->sync_measured))
         return STENCIL_OK;
     TRY(stencil_case_loop_verify(&o->one));
     for (int i = 0; i < ONE_SAMPLES; i++)
@@ -61,90 +60,73 @@ static stencil_status split(ordered *o, stencil_bench_row *row) {
     return STENCIL_OK;
 }
 
+enum { LATE_NS = 20000 }; /* delay of blocks or threads that must not change results */
+
 /* Verifies a row's results as timed, and again with some blocks delayed before each barrier; the delays of
  * all phases add up to a second at most. */
 static stencil_status verify(stencil_bench *b, void *what) {
-    ordered *o = what;
+    ordered *o = *(ordered **)what;
     stencil_case_loop *loop = &o->loop;
     stencil_bench_row *row = &b->result->row[b->row];
     stencil_inside inside;
-    const int64_t phases = loop->problem->of->body->phases(loop->problem->arguments);
     TRY(stencil_case_loop_verify(loop));
     loop->fault =
-        (stencil_fault){.delay_ns = (uint32_t)stencil_smaller(STENCIL_CASE_LATE_NS, 1000000000 / phases),
+        (stencil_fault){.delay_ns = (uint32_t)stencil_smaller(LATE_NS, 1000000000 / phases_of(loop->spread)),
                         .seed = (uint32_t)b->row};
-    if (stencil_case_is_persistent(loop->order))
+    if (stencil_case_is_persistent(loop->spread->of, loop->order))
         TRY(stencil_case_loop_verify(loop));
     loop->fault = (stencil_fault){0};
     const stencil_status status = stencil_case_loop_attribute(loop, &inside);
     if (status == STENCIL_OK && inside.samples > 0)
         row->sync_measured = 1 - inside.compute_s / inside.step_s;
     stencil_inside_destroy(&inside);
-    row->speedup = loop->problem->plain_s / row->statistics.median;
+    row->speedup = loop->spread->problem->plain_s / row->statistics.median;
     TRY(status);
     return split(o, row);
 }
 
-/* Returns the seconds that the model predicts for an order; NAN on a CPU, which is not modelled. */
-static double predict(const stencil_bench *b, const sized *s, int order) {
-    const bool alone = order == STENCIL_CASE_ALONE;
-    return b->options->backend == STENCIL_BACKEND_GPU
-               ? stencil_case_predict(s->problem, order, alone ? 1 : s->blocks, alone ? 0 : s->share,
-                                      &b->machine->gpu_costs)
+static bool is_alone(const stencil_parts_spread *s, int order) {
+    return s->of->one_part && order == STENCIL_CASE_ALONE;
+}
+
+/* Returns the seconds that the model predicts for an order; NaN on a CPU or for several parts: no model. */
+static double predict(const stencil_bench *b, const stencil_parts_spread *s, int order) {
+    const bool alone = is_alone(s, order);
+    return b->options->backend == STENCIL_BACKEND_GPU && s->of->one_part
+               ? stencil_case_predict(s->problem, order, alone ? 1 : s->blocks,
+                                      alone ? 0 : (double)s->blocks / (double)s->most, &b->machine->gpu_costs)
                : NAN;
 }
 
-static stencil_status add_row(stencil_bench *b, const sized *s, int order) {
-    const stencil_case_problem *p = s->problem;
-    const bool planted = b->options->inject_fault, ceiling = order == STENCIL_CASE_CEILING;
-    ordered o = {.loop = {.problem = p,
-                          .order = order,
-                          .blocks = order == STENCIL_CASE_ALONE ? 1 : s->blocks,
-                          .timeout_s = stencil_case_timeout_s(b)}};
+static stencil_status add_row(stencil_bench *b, const stencil_parts_spread *s,
+                              const stencil_parts_spread *one, int order) {
+    const bool planted = b->options->inject_fault, ceiling = s->of->order[order].ceiling;
+    const char *const axis = s->of->one_part ? NULL : s->device[0] != NULL ? "gpus" : "threads";
     char why[96] = "";
-    o.one = o.loop;
-    o.one.problem = s->one;
-    TRY(STENCIL_BENCH_ADD(b, o, ceiling ? "ceiling" : "order", stencil_case_order_at(order).name, "s/run",
-                          .sample = sample, .verify = verify, .sample_s = STENCIL_CASE_SAMPLE_S,
-                          .axis = {{"elements", p->n}}));
-    ordered *made = stencil_bench_what(b, b->result->row_count - 1);
+    ordered *o;
+    TRY(stencil_bench_memory(b, &o, sizeof *o));
+    o->loop = o->one = (stencil_case_loop){.spread = s,
+                                           .order = order,
+                                           .blocks = is_alone(s, order) ? 1 : s->blocks,
+                                           .timeout_s = planted ? 0.5 : 10};
+    o->one.spread = one;
+    TRY(stencil_case_loop_create(b, &o->loop, why));
+    if (one != NULL && why[0] == '\0')
+        TRY(stencil_case_loop_create(b, &o->one, why));
+    o->loop.fault.absent_step = planted;
+    TRY(STENCIL_BENCH_ADD(b, o, ceiling ? "ceiling" : "order", o->loop.name, "s/run", .sample = sample,
+                          .verify = verify, .sample_s = 0.02, .skipped = why,
+                          .axis = {{"elements", s->problem->n}, {axis, s->parts}}));
     stencil_bench_row *row = stencil_bench_last(b);
-    TRY(stencil_case_loop_create(b, &made->loop, why));
-    if (s->one != NULL && why[0] == '\0')
-        TRY(stencil_case_loop_create(b, &made->one, why));
-    snprintf(row->skipped, sizeof row->skipped, "%s", why);
-    snprintf(row->name, sizeof row->name, "%s", made->loop.name);
-    row->workers = ceiling ? NAN : made->loop.workers;
-    row->bytes = made->loop.bytes;
+    if (s->of->one_part && !ceiling)
+        row->workers = o->loop.workers;
+    row->bytes = o->loop.bytes;
     row->predicted = predict(b, s, order);
-    if (planted)
-        made->loop.fault = (stencil_fault){.absent_step = 1, .absent = made->loop.blocks - 1};
     return STENCIL_OK;
 }
 
-/* Finds how many blocks of a case are resident at once; on a CPU, how many threads there are. */
-static stencil_status find_most(stencil_bench *b, const stencil_case *of, int64_t *most) {
-    *most = b->machine->cpu_threads;
-#ifdef STENCIL_HAVE_CUDA
-    if (b->options->backend == STENCIL_BACKEND_GPU)
-        TRY(stencil_case_gpu_resident(of, most));
-#else
-    (void)of;
-#endif
-    return STENCIL_OK;
-}
-
-/* Sets the number of blocks of a problem, and their share of those that can be resident. */
-static stencil_status choose_blocks(stencil_bench *b, const stencil_case *of, int64_t items, sized *s) {
-    int64_t most;
-    TRY(find_most(b, of, &most));
-    s->blocks = stencil_case_blocks((items + of->body->lanes - 1) / of->body->lanes, most);
-    s->share = (double)s->blocks / (double)most;
-    return STENCIL_OK;
-}
-
-/* Byte limits for comparing a GPU run with a copy of as many bytes: smaller runs get no such row, larger ones
- * a copy of COPY_MOST. CPU copies are measured by benchmark copy. */
+/* Limits, in bytes, for comparing a GPU run with a copy: a run that moves less than COPIED_LEAST gets no row
+ * of a copy, and no copy is larger than COPY_MOST. CPU copies are measured by benchmark copy. */
 enum { COPIED_LEAST = 1 << 26, COPY_MOST = 1 << 30 };
 static stencil_status add_copies(stencil_bench *b, const stencil_case_problem *p) {
     const int first = b->result->row_count;
@@ -175,9 +157,51 @@ static void compare(stencil_bench_result *result, int first) {
         }
 }
 
-stencil_status stencil_case_take(stencil_bench *b, int first) {
+/* Spreads a problem over parts, until the benchmark ends. */
+static stencil_status spread_out(stencil_bench *b, const stencil_parts_case *of,
+                                 const stencil_case_problem *problem, int parts,
+                                 const stencil_parts_spread **made) {
+    stencil_parts_spread *s;
+    TRY(stencil_bench_memory(b, &s, sizeof *s));
+    *s = (stencil_parts_spread){.of = of, .problem = problem, .parts = parts};
+    *made = s;
+    return stencil_parts_spread_create(b, s);
+}
+
+/* Largest predicted time of a one-block run, relative to one launch per phase, at which the one-block order
+ * is measured. With a planted fault only orders with a barrier are measured. */
+enum { ALONE_MOST = 8 };
+static bool is_wanted(const stencil_bench *b, const measured *m, const stencil_parts_spread *s, int i) {
+    const stencil_case_order *order = &m->of->order[i];
+    const stencil_case_body *body = m->problems->body;
+    if (order->apart != m->apart || (order->gpus && b->options->backend != STENCIL_BACKEND_GPU))
+        return false;
     if (b->options->inject_fault)
+        return stencil_case_is_persistent(m->of, i);
+    if (is_alone(s, i))
+        return body->in_flight > 0 && !(predict(b, s, i) > ALONE_MOST * predict(b, s, STENCIL_CASE_IMPLICIT));
+    return !order->ceiling || body->ceiling != NULL;
+}
+
+/* Measures a problem over some parts; `one`: the same problem with a single phase, or NULL. */
+static stencil_status measure_parts(stencil_bench *b, const measured *m, const stencil_case_problem *problem,
+                                    const stencil_case_problem *one, int parts) {
+    const bool gpu = b->options->backend == STENCIL_BACKEND_GPU, planted = b->options->inject_fault;
+    const int first = b->result->row_count;
+    const stencil_parts_spread *s, *single = NULL;
+    TRY(spread_out(b, m->of, problem, parts, &s));
+    if (one != NULL)
+        TRY(spread_out(b, m->of, one, parts, &single));
+    CHECK(!planted || (uint32_t)parts * s->blocks > 1, USAGE,
+          "--inject-fault: %s of %lld elements has one block, which waits for nobody", b->result->benchmark,
+          (long long)problem->n);
+    for (int order = 0; m->of->order[order].name != NULL; order++)
+        if (is_wanted(b, m, s, order))
+            TRY(add_row(b, s, single, order));
+    if (planted)
         return stencil_bench_take_planted(b);
+    if (gpu && m->of->one_part)
+        TRY(add_copies(b, problem));
     TRY(stencil_bench_take(b));
     compare(b->result, first);
     return STENCIL_OK;
@@ -187,74 +211,40 @@ static void destroy(void *problem) {
     stencil_case_destroy(problem);
 }
 
-stencil_status stencil_case_keep(stencil_bench *b, const stencil_case *of, int64_t n, int64_t repeats,
-                                 stencil_case_problem **made) {
+/* Makes a problem on the host that lasts until the benchmark ends. */
+static stencil_status make(stencil_bench *b, const stencil_case *of, int64_t n, int64_t repeats,
+                           stencil_case_problem **made) {
     TRY(stencil_bench_memory(b, made, sizeof **made));
     TRY(stencil_bench_keep(b, destroy, *made));
     return stencil_case_make(*made, of, n, repeats);
 }
 
-stencil_status stencil_case_measure_sizes(stencil_bench *b, const stencil_case *of,
-                                          const stencil_case_sizes *sizes, const void *how,
-                                          stencil_status (*measure)(stencil_bench *b, const void *how,
-                                                                    int64_t n)) {
+/* Measures a problem of one size with 1, 2, 4, … parts and with all; with a planted fault only with all. */
+static stencil_status measure_size(stencil_bench *b, const measured *m, int64_t n) {
+    const int all = m->of->one_part ? 1 : stencil_parts_most(b);
+    const bool planted = b->options->inject_fault;
+    stencil_case_problem *problem, *one = NULL;
+    TRY(make(b, m->problems, n, b->options->repeats, &problem));
+    if (m->problems->body->alike && !planted)
+        TRY(make(b, m->problems, n, 1, &one));
+    for (int parts = planted ? all : 1; parts < all; parts *= 2)
+        TRY(measure_parts(b, m, problem, one, parts));
+    return measure_parts(b, m, problem, one, all);
+}
+
+/* Measures a case in each size that the options name, all checked first, or in each default size; with a
+ * planted fault, only in the largest default size. */
+static stencil_status measure_sizes(stencil_bench *b, const measured *m, const stencil_case_sizes *sizes) {
     const stencil_bench_options *options = b->options;
     for (int i = 0; i < options->edge_count; i++)
-        TRY(stencil_case_check_size(of, options->edge[i]));
+        TRY(stencil_case_check_size(m->problems, options->edge[i]));
     for (int i = 0; i < options->edge_count; i++)
-        TRY(measure(b, how, options->edge[i]));
+        TRY(measure_size(b, m, options->edge[i]));
     if (options->edge_count > 0)
         return STENCIL_OK;
     for (int64_t n = sizes->least; n < sizes->most && !options->inject_fault; n *= sizes->factor)
-        TRY(measure(b, how, n));
-    return measure(b, how, sizes->most);
-}
-
-/* Makes a problem that lasts until the benchmark ends, and copies it to the GPU if there is one. */
-static stencil_status make(stencil_bench *b, const stencil_case *of, int64_t n, int64_t repeats,
-                           const stencil_case_problem **made) {
-    stencil_case_problem *p;
-    TRY(stencil_case_keep(b, of, n, repeats, &p));
-    *made = p;
-#ifdef STENCIL_HAVE_CUDA
-    if (b->options->backend == STENCIL_BACKEND_GPU)
-        TRY(stencil_case_gpu_upload(b, p));
-#endif
-    return STENCIL_OK;
-}
-
-/* Largest predicted time of a one-block run, relative to one launch per phase, at which the one-block order
- * is measured. With a planted fault only orders with a barrier are measured. */
-enum { ALONE_MOST = 8 };
-static bool is_wanted(const stencil_bench *b, const sized *s, int order) {
-    const stencil_case_body *body = s->problem->of->body;
-    if (b->options->inject_fault)
-        return stencil_case_is_persistent(order);
-    if (order == STENCIL_CASE_ALONE)
-        return body->in_flight > 0 &&
-               !(predict(b, s, order) > ALONE_MOST * predict(b, s, STENCIL_CASE_IMPLICIT));
-    return order != STENCIL_CASE_CEILING || body->ceiling != NULL;
-}
-
-/* Measures a problem of one size. */
-static stencil_status measure_size(stencil_bench *b, const void *how, int64_t n) {
-    const stencil_case *of = how;
-    const bool gpu = b->options->backend == STENCIL_BACKEND_GPU, planted = b->options->inject_fault;
-    const int first = b->result->row_count;
-    sized s = {0};
-    TRY(make(b, of, n, b->options->repeats, &s.problem));
-    if (of->body->alike && !planted)
-        TRY(make(b, of, n, 1, &s.one));
-    TRY(choose_blocks(b, of, s.problem->items, &s));
-    CHECK(!planted || s.blocks > 1, USAGE,
-          "--inject-fault: %s of %lld elements has one block, which waits for nobody", of->name,
-          (long long)n);
-    for (int order = 0; order < (gpu ? STENCIL_CASE_ORDERS : STENCIL_CASE_CPU_ORDERS); order++)
-        if (is_wanted(b, &s, order))
-            TRY(add_row(b, &s, order));
-    if (gpu && !planted)
-        TRY(add_copies(b, s.problem));
-    return stencil_case_take(b, first);
+        TRY(measure_size(b, m, n));
+    return measure_size(b, m, sizes->most);
 }
 
 /* Notes the sizes from which another order is the fastest, as measured and, on a GPU, as predicted. */
@@ -275,10 +265,10 @@ stencil_status stencil_measure_case(stencil_bench *b) {
     const bool gpu = b->options->backend == STENCIL_BACKEND_GPU;
     stencil_case_sizes sizes = of->body->size[gpu];
     if (sizes.most == 0) { /* largest size: work for all blocks that fit at once */
-        TRY(find_most(b, of, &sizes.most));
+        TRY(stencil_parts_resident(b, &stencil_one_part, of->body, 1, &sizes.most));
         sizes.most *= of->body->lanes;
     }
-    TRY(stencil_case_measure_sizes(b, of, &sizes, of, measure_size));
+    TRY(measure_sizes(b, &(measured){of, &stencil_one_part, false}, &sizes));
     if (b->options->inject_fault)
         return STENCIL_OK;
     stencil_bench_note(b,
@@ -299,5 +289,22 @@ stencil_status stencil_measure_case(stencil_bench *b) {
                "a phase in order; t_O + t_C is a run of one phase.");
     if (of->body->in_flight > 0)
         note_switches(b, gpu);
+    return STENCIL_OK;
+}
+
+stencil_status stencil_parts_measure(stencil_bench *b, const stencil_parts_case *of, bool apart) {
+    const bool gpu = b->options->backend == STENCIL_BACKEND_GPU;
+    const measured m = {stencil_case_find(of->of), of, apart};
+    TRY(measure_sizes(b, &m, &of->size[gpu]));
+    if (b->options->inject_fault)
+        return STENCIL_OK;
+    stencil_bench_note(
+        b,
+        "A run begins with the first launch and ends when all %s have ended. Verified: its "
+        "result is the plain version's to the last bit, after a run from spoiled memory and, "
+        "of persistent kernels, one with late %s; that of a ceiling within its bound of error.",
+        gpu ? "GPUs" : "threads", gpu ? "blocks" : "threads");
+    if (gpu && stencil_parts_most(b) < b->options->gpu_count)
+        stencil_bench_note(b, "Only one GPU is used: the others cannot reach each other's memory.");
     return STENCIL_OK;
 }

@@ -40,7 +40,7 @@ static stencil_status spread(stencil_bench *b, stencil_parts_spread *s, int part
     return STENCIL_OK;
 }
 
-static stencil_status create(stencil_bench *b, stencil_parts_loop *loop, char why[96]) {
+static stencil_status create(stencil_bench *b, stencil_case_loop *loop, char why[96]) {
 #ifdef STENCIL_HAVE_CUDA
     if (loop->order == MULTI_NORMALISE_MANAGED)
         return multi_normalise_gpu_manage(b, loop, why);
@@ -57,25 +57,25 @@ static void raise(uint32_t *word, uint32_t to) {
 }
 
 /* Returns whether the host, or a third pass, finds the largest value in an additional step. */
-static bool has_total(const stencil_parts_loop *loop) {
+static bool has_total(const stencil_case_loop *loop) {
     return loop->order == MULTI_NORMALISE_HOST || loop->order == MULTI_NORMALISE_THREE;
 }
 
-static int steps(const stencil_parts_loop *loop) {
+static int steps(const stencil_case_loop *loop) {
 #ifdef STENCIL_HAVE_CUDA
-    if (loop->kernel != NULL)
+    if (loop->gpu != NULL)
         return multi_normalise_gpu_steps(loop);
 #endif
     return 3 + has_total(loop);
 }
 
-static int step(const stencil_parts_loop *loop, int part, int step) {
+static int step(const stencil_case_loop *loop, int part, int step) {
     const multi_normalise_part *m = multi_normalise_part_of(&loop->part[part]),
                                *first = multi_normalise_part_of(loop->part);
     const stencil_case_block whole = {0, 1, NULL};
     const bool system = loop->order == MULTI_NORMALISE_SYSTEM, host = loop->order == MULTI_NORMALISE_HOST;
 #ifdef STENCIL_HAVE_CUDA
-    if (loop->kernel != NULL)
+    if (loop->gpu != NULL)
         return multi_normalise_gpu_step(loop, part, step);
 #endif
     if (step == 0)

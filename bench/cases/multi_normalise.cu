@@ -6,7 +6,7 @@ namespace {
 
 enum { LANES = normalise_lanes };
 
-/* A block's share of the first pass. */
+/* First pass: a block finds the largest of its values and raises its part's word, or a word of all parts. */
 __global__ void __launch_bounds__(LANES)
     find(const __grid_constant__ multi_normalise_part m, multi_normalise_way way) {
     __shared__ uint32_t shared[LANES];
@@ -46,12 +46,12 @@ __global__ void __launch_bounds__(LANES)
     multi_normalise_divide(&m.of, shared, block);
 }
 
-const stencil_device &device_of(const stencil_parts_loop *loop, int part) {
+const stencil_device &device_of(const stencil_case_loop *loop, int part) {
     return *loop->spread->device[part];
 }
 
 /* Enqueues the first pass of a part, and the copies that the host needs of its result. */
-cudaError_t begin(const stencil_parts_loop *loop, const multi_normalise_part &m, cudaStream_t stream) {
+cudaError_t begin(const stencil_case_loop *loop, const multi_normalise_part &m, cudaStream_t stream) {
     const uint32_t part = m.of.part;
     if (loop->order != MULTI_NORMALISE_SYSTEM || loop->spread->parts == 1)
         cudaMemsetAsync(m.word[part], 0, sizeof *m.word[part], stream);
@@ -61,7 +61,7 @@ cudaError_t begin(const stencil_parts_loop *loop, const multi_normalise_part &m,
     return cudaGetLastError();
 }
 
-uint32_t largest_told(const stencil_parts_loop *loop) {
+uint32_t largest_told(const stencil_case_loop *loop) {
     uint32_t largest = 1;
     for (int p = 0; p < loop->spread->parts; p++) {
         const multi_normalise_part *m = multi_normalise_part_of(&loop->part[p]);
@@ -83,7 +83,7 @@ stencil_status multi_normalise_gpu_pin(stencil_bench *b, stencil_parts_spread *s
         b, [](void *kept) { cudaFreeHost(kept); }, told);
 }
 
-stencil_status multi_normalise_gpu_manage(stencil_bench *b, stencil_parts_loop *loop, char why[96]) {
+stencil_status multi_normalise_gpu_manage(stencil_bench *b, stencil_case_loop *loop, char why[96]) {
     const cudaMemLocation host = {cudaMemLocationTypeHost, 0};
     const int parts = loop->spread->parts;
     for (int p = 0; p < parts; p++) {
@@ -113,11 +113,11 @@ stencil_status multi_normalise_gpu_manage(stencil_bench *b, stencil_parts_loop *
 
 /* Returns the number of steps. A word shared by all parts is reset before any part begins, in an additional
  * step, unless there is a single part, whose stream keeps the order. */
-int multi_normalise_gpu_steps(const stencil_parts_loop *loop) {
+int multi_normalise_gpu_steps(const stencil_case_loop *loop) {
     return loop->order == MULTI_NORMALISE_SYSTEM && loop->spread->parts > 1 ? 3 : 2;
 }
 
-int multi_normalise_gpu_step(const stencil_parts_loop *loop, int part, int step) {
+int multi_normalise_gpu_step(const stencil_case_loop *loop, int part, int step) {
     const int left = multi_normalise_gpu_steps(loop) - step;
     const cudaStream_t stream = device_of(loop, part).stream;
     multi_normalise_part m = *multi_normalise_part_of(&loop->part[part]);

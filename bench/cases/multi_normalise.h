@@ -2,8 +2,8 @@
  * parts, from the report on synchronisation across devices (003). Internal to bench/. */
 #pragma once
 
+#include "bench/cases/loop.h"
 #include "bench/cases/normalise.cuh"
-#include "bench/cases/parts.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -15,8 +15,8 @@ typedef enum multi_normalise_way {
     MULTI_NORMALISE_SYSTEM,  /* system-scope atomics of all parts on one word of part 0 */
     MULTI_NORMALISE_HOST,    /* the host copies a word of each part, and passes the maximum to kernels */
     MULTI_NORMALISE_BLOCK,   /* each block of the second pass reads the words of all parts */
-    MULTI_NORMALISE_MANAGED, /* like HOST, with the words in managed memory */
-    MULTI_NORMALISE_PINNED,  /* like HOST, but each part's last block stores its word to pinned host memory */
+    MULTI_NORMALISE_MANAGED, /* as MULTI_NORMALISE_HOST, with the words in managed memory */
+    MULTI_NORMALISE_PINNED,  /* each part's last block stores its word to pinned host memory for the host */
     MULTI_NORMALISE_THREE,   /* an extra pass, of one thread on each part, finds the maximum */
     MULTI_NORMALISE_CACHED   /* one persistent kernel with a barrier across all parts */
 } multi_normalise_way;
@@ -24,8 +24,8 @@ typedef enum multi_normalise_way {
 /* A part's view of a problem of case normalise-cached. */
 typedef struct multi_normalise_part {
     normalise_arguments of;
-    uint32_t *word[STENCIL_PARTS_MAX]; /* in each part's memory: the part's largest value */
-    uint32_t *total, *count;           /* on this part: largest value of all; count of arrived blocks */
+    uint32_t *word[STENCIL_PARTS_MAX]; /* [parts]: word with a part's largest value, in its memory */
+    uint32_t *total, *count;           /* in this part's memory: largest of all; number of arrived blocks */
     uint32_t *told;                    /* the part's largest value in host memory */
     uint32_t value;                    /* the largest value, passed by the host */
 } multi_normalise_part;
@@ -41,7 +41,8 @@ STENCIL_ANYWHERE uint32_t multi_normalise_largest_word(const multi_normalise_par
     return largest;
 }
 
-/* First pass of a GPU lane or CPU thread: returns the largest of its values. The second pass divides them. */
+/* First pass: returns the largest value of a GPU lane or CPU thread. multi_normalise_divide(), the second
+ * pass, divides the values. */
 STENCIL_ANYWHERE uint32_t multi_normalise_find(const normalise_arguments *a, stencil_case_block block) {
     uint32_t largest = 0;
     CASE_ITEMS(i, a->own * a->piece_quads, block) {
@@ -60,11 +61,12 @@ STENCIL_ANYWHERE void multi_normalise_divide(const normalise_arguments *a, uint3
 extern const stencil_parts_case stencil_multi_normalise;
 
 #ifdef STENCIL_HAVE_CUDA
-/* Allocates pinned host memory for the words of all parts; _manage() moves the words to managed memory. */
+/* Allocates pinned host memory for the words of all parts; multi_normalise_gpu_manage() moves the
+ * words to managed memory. */
 stencil_status multi_normalise_gpu_pin(stencil_bench *b, stencil_parts_spread *spread);
-stencil_status multi_normalise_gpu_manage(stencil_bench *b, stencil_parts_loop *loop, char why[96]);
-int multi_normalise_gpu_steps(const stencil_parts_loop *loop);
-int multi_normalise_gpu_step(const stencil_parts_loop *loop, int part, int step);
+stencil_status multi_normalise_gpu_manage(stencil_bench *b, stencil_case_loop *loop, char why[96]);
+int multi_normalise_gpu_steps(const stencil_case_loop *loop);
+int multi_normalise_gpu_step(const stencil_case_loop *loop, int part, int step);
 #endif
 
 #ifdef __cplusplus

@@ -29,9 +29,8 @@ static stencil_status spread(stencil_bench *b, stencil_parts_spread *s, int part
 }
 
 /* Makes the neighbour lists of blocks for the tree of parts: a part's first block and its other blocks wait
- * for each other, as do the first blocks of adjacent parts. Lists have the format of stencil_ring_create().
- */
-static stencil_status link_tree(stencil_bench *b, stencil_parts_loop *loop) {
+ * for each other, as do the first blocks of adjacent parts. Lists are as by stencil_ring_create(). */
+static stencil_status link_tree(stencil_bench *b, stencil_case_loop *loop) {
     const uint32_t blocks = loop->spread->blocks, all = (uint32_t)loop->spread->parts * blocks;
     uint32_t *first, count = 0;
     TRY(stencil_bench_memory(b, &first, (all + 1 + 2 * (size_t)all) * sizeof *first));
@@ -52,12 +51,11 @@ static stencil_status link_tree(stencil_bench *b, stencil_parts_loop *loop) {
         }
     }
     first[all] = count;
-    loop->team.neighbor_first = first;
-    loop->team.neighbor = list;
+    loop->ring = first;
     return STENCIL_OK;
 }
 
-static stencil_status create(stencil_bench *b, stencil_parts_loop *loop, char why[96]) {
+static stencil_status create(stencil_bench *b, stencil_case_loop *loop, char why[96]) {
     for (int p = 0; p < loop->spread->parts; p++)
         part_of(&loop->part[p])->way = loop->order == MULTI_REDUCTION_HOST         ? REDUCTION_OWN
                                        : loop->order == MULTI_REDUCTION_MULTI_GRID ? REDUCTION_SPREAD
@@ -73,14 +71,14 @@ static stencil_status create(stencil_bench *b, stencil_parts_loop *loop, char wh
 }
 
 /* Copies `count` doubles of the sums, from number `first` on, to part `to`. */
-static int copy(const stencil_parts_loop *loop, int part, int to, int64_t first, int64_t count) {
+static int copy(const stencil_case_loop *loop, int part, int to, int64_t first, int64_t count) {
     reduction_pair *const *sums = part_of(&loop->part[part])->sums_of;
     return stencil_parts_copy(loop, part, to, (const double *)sums[part] + first, (double *)sums[to] + first,
                               (size_t)count * sizeof(double));
 }
 
 /* Copies a part's sums to all other parts, between the two phases. */
-static int give_to_all(const stencil_parts_loop *loop, int part) {
+static int give_to_all(const stencil_case_loop *loop, int part) {
     const reduction_arguments *r = part_of(&loop->part[part]);
     int state = 0;
     for (int to = 0; to < r->parts && state == 0; to++)
@@ -89,13 +87,13 @@ static int give_to_all(const stencil_parts_loop *loop, int part) {
     return state;
 }
 
-/* Phase `phase` of the tree of parts: runs kernels for sums, or copies sums to the part's parent, or the
- * total to its child. */
-static int climb(const stencil_parts_loop *loop, int part, int phase) {
+/* Runs a phase of the tree of parts in one part: adds up sums by a kernel, or copies sums to the part's
+ * parent, or the total to its child. */
+static int climb(const stencil_case_loop *loop, int part, int phase) {
     const reduction_arguments *r = part_of(&loop->part[part]);
     const int rounds = reduction_rounds(r), up = phase - 1, down = 2 * rounds + 1 - phase;
     if (phase == 0 || (phase == rounds + 1 && part == 0))
-        return stencil_parts_phase(loop, part, phase, phase > 0);
+        return stencil_parts_phase(loop, part, phase, phase > 0 ? 1 : loop->blocks);
     if (phase <= rounds && reduction_has_parent(r, up) && reduction_gathered(r, up) > r->first)
         return copy(loop, part, part - (1 << up), r->first, reduction_gathered(r, up) - r->first);
     if (phase > rounds + 1 && reduction_has_child(r, down))
@@ -103,14 +101,14 @@ static int climb(const stencil_parts_loop *loop, int part, int phase) {
     return 0;
 }
 
-static int steps(const stencil_parts_loop *loop) {
+static int steps(const stencil_case_loop *loop) {
     return loop->order == MULTI_REDUCTION_HOST ? 3 : (int)reduction_phases(part_of(loop->part));
 }
 
-static int step(const stencil_parts_loop *loop, int part, int step) {
+static int step(const stencil_case_loop *loop, int part, int step) {
     return loop->order != MULTI_REDUCTION_HOST ? climb(loop, part, step)
            : step == 1                         ? give_to_all(loop, part)
-                                               : stencil_parts_phase(loop, part, step / 2, step > 0);
+                       : stencil_parts_phase(loop, part, step / 2, step > 0 ? 1 : loop->blocks);
 }
 
 const stencil_parts_case stencil_multi_reduction = {

@@ -1,8 +1,8 @@
 /* Case multi-reduction: a problem of case reduction over several parts. Internal to bench/. */
 #pragma once
 
+#include "bench/cases/loop.h"
 #include "bench/cases/reduction.cuh"
-#include "bench/cases/parts.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -25,7 +25,7 @@ extern const stencil_parts_case stencil_multi_reduction;
 #ifdef STENCIL_HAVE_CUDA
 /* Makes the NCCL communicators and memory of a loop's ceiling, a run by CUB and NCCL. `why`, "" before,
  * receives a reason when this machine cannot run the ceiling. */
-stencil_status multi_reduction_ceiling_create(stencil_bench *b, stencil_parts_loop *loop, char why[96]);
+stencil_status multi_reduction_ceiling_create(stencil_bench *b, stencil_case_loop *loop, char why[96]);
 #endif
 
 #ifdef __cplusplus

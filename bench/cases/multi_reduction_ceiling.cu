@@ -3,7 +3,6 @@
 #include <cub/device/device_reduce.cuh>
 #include <stdio.h>
 
-#include "bench/cases/ceiling.h"
 #include "bench/cases/multi_reduction.h"
 
 #ifdef STENCIL_HAVE_NCCL
@@ -23,7 +22,6 @@ struct library {
 
 struct ceiling {
     library nccl;
-    const stencil_parts_loop *loop;
     ncclComm_t member[STENCIL_PARTS_MAX];
     void *memory[STENCIL_PARTS_MAX]; /* temporary memory of CUB */
     size_t bytes[STENCIL_PARTS_MAX];
@@ -42,46 +40,44 @@ void destroy(void *kept) {
             c->nccl.destroy(member);
 }
 
-const reduction_arguments *part_of(const ceiling *c, int part) {
-    return reinterpret_cast<const reduction_arguments *>(&c->loop->part[part]);
+const reduction_arguments *part_of(const stencil_case_loop *loop, int part) {
+    return reinterpret_cast<const reduction_arguments *>(&loop->part[part]);
 }
 
-/* Enqueues the sum of a part's values, including padding zeros. memory NULL: sets the bytes that CUB needs.
- */
-stencil_status add(ceiling *c, int part, void *memory) {
-    const reduction_arguments *r = part_of(c, part);
+/* Enqueues the sum of a part's values and padding zeros or, if `memory` is NULL, sets the bytes needed. */
+stencil_status add(const stencil_case_loop *loop, int part, void *memory) {
+    ceiling *c = static_cast<ceiling *>(loop->ceiling_state);
+    const reduction_arguments *r = part_of(loop, part);
     TRY_CUDA(cub::DeviceReduce::Sum(memory, c->bytes[part], reinterpret_cast<const double *>(r->values),
-                                    r->sum, 2 * r->own * r->piece_pairs,
-                                    c->loop->spread->device[part]->stream));
+                                    r->sum, 2 * r->own * r->piece_pairs, loop->spread->device[part]->stream));
     return STENCIL_OK;
 }
 
-stencil_status run(void *state) {
-    ceiling *c = static_cast<ceiling *>(state);
-    const stencil_parts_spread *s = c->loop->spread;
+stencil_status run(const stencil_case_loop *loop) {
+    ceiling *c = static_cast<ceiling *>(loop->ceiling_state);
+    const stencil_parts_spread *s = loop->spread;
     for (int p = 0; p < s->parts; p++) {
         TRY_CUDA(cudaSetDevice(s->device[p]->gpu));
-        TRY(add(c, p, c->memory[p]));
+        TRY(add(loop, p, c->memory[p]));
     }
     TRY_NCCL(c, c->nccl.begin());
     for (int p = 0; p < s->parts; p++) {
-        double *sum = part_of(c, p)->sum;
+        double *sum = part_of(loop, p)->sum;
         TRY_NCCL(c, c->nccl.reduce(sum, sum, 1, ncclDouble, ncclSum, c->member[p], s->device[p]->stream));
     }
     TRY_NCCL(c, c->nccl.end());
-    return stencil_parts_wait(s);
+    return STENCIL_OK;
 }
 
 } // namespace
 #endif
 
-stencil_status multi_reduction_ceiling_create(stencil_bench *b, stencil_parts_loop *loop, char why[96]) {
+stencil_status multi_reduction_ceiling_create(stencil_bench *b, stencil_case_loop *loop, char why[96]) {
 #ifdef STENCIL_HAVE_NCCL
     const stencil_parts_spread *s = loop->spread;
     int gpu[STENCIL_PARTS_MAX];
     ceiling *c;
     TRY(stencil_bench_memory(b, &c, sizeof *c));
-    c->loop = loop;
     loop->ceiling = run;
     loop->ceiling_state = c;
     const stencil_ceiling_symbol symbols[] = {{"ncclCommInitAll", &c->nccl.create},
@@ -97,7 +93,7 @@ stencil_status multi_reduction_ceiling_create(stencil_bench *b, stencil_parts_lo
     for (int p = s->parts - 1; p >= 0; p--) {
         gpu[p] = s->device[p]->gpu;
         TRY_CUDA(cudaSetDevice(gpu[p]));
-        TRY(add(c, p, nullptr));
+        TRY(add(loop, p, nullptr));
         TRY(stencil_device_memory(b, &c->memory[p], c->bytes[p] > 0 ? c->bytes[p] : 1));
     }
     TRY_NCCL(c, c->nccl.create(c->member, s->parts, gpu));

@@ -21,8 +21,7 @@ typedef struct stencil_case_array {
     size_t pointer_at; /* offset of the array's pointer in the case's arguments */
     int64_t count;
     size_t element_bytes;
-    void *memory, *expected,
-        *device; /* owned: host array, expected values of a RESULT, copy on the current device or NULL */
+    void *memory, *expected; /* owned: host array, expected values of a RESULT */
 } stencil_case_array;
 
 static inline size_t stencil_case_array_bytes(const stencil_case_array *array) {
@@ -36,12 +35,11 @@ typedef struct stencil_case stencil_case;
 /* One problem of a case. The caller zeroes it before stencil_case_make() and destroys it afterwards. */
 typedef struct stencil_case_problem {
     const stencil_case *of;
-    int64_t n;                           /* problem size, in elements as the case counts them */
-    int64_t repeats;                     /* repetitions, in cases that have some; 0: as published */
-    int64_t items;                       /* largest number of independent work items of a phase */
-    double bytes;                        /* least bytes that a run reads and writes; 0: negligible */
-    double plain_s;                      /* seconds of one run of the sequential version */
-    const struct stencil_device *device; /* device that has a copy of the arrays; NULL: none */
+    int64_t n;       /* problem size, in elements as the case counts them */
+    int64_t repeats; /* repetitions, in cases that have some; 0: as published */
+    int64_t items;   /* largest number of independent work items of a phase */
+    double bytes;    /* least bytes that a run reads and writes; 0: negligible */
+    double plain_s;  /* seconds of one run of the sequential version */
     int array_count;
     stencil_case_array array[STENCIL_CASE_ARRAYS_MAX];
     /* The case's NAME_arguments, with pointers to host arrays. */
@@ -55,12 +53,12 @@ typedef struct stencil_case_kernels {
         *persistent[STENCIL_BARRIER_COUNT]; /* kernels that run all phases, per barrier; [none]: one block */
 } stencil_case_kernels;
 
-/* Makes a ceiling, a vendor library's version of a case (bench/cases/ceiling.h). `why`, "" before, receives a
- * reason when this machine lacks the library. */
-typedef struct stencil_case_ceiling stencil_case_ceiling;
 struct stencil_bench;
-typedef stencil_status stencil_case_ceiling_make(struct stencil_bench *b, stencil_case_ceiling *ceiling,
-                                                 char why[96]);
+struct stencil_case_loop;
+/* Prepares a loop of runs in an order of its case, or its ceiling, a vendor library's run with the same
+ * result on the same GPU. `why`, "" before, receives a reason when this machine cannot run the order. */
+typedef stencil_status stencil_case_create(struct stencil_bench *b, struct stencil_case_loop *loop,
+                                           char why[96]);
 
 /* A function to load from a shared library: its name, and a pointer to the function pointer to set. */
 typedef struct stencil_ceiling_symbol {
@@ -82,7 +80,7 @@ typedef struct stencil_case_sizes {
 typedef struct stencil_case_body {
     uint32_t lanes;
     size_t shared_bytes;
-    stencil_case_sizes size[2]; /* default sizes on a CPU, on a GPU; most 0: while all blocks are resident */
+    stencil_case_sizes size[2]; /* default sizes on a CPU, on a GPU; most 0: work for all resident blocks */
     /* Valid sizes: from `least` to 2^most_level (0: limited by memory only), or only powers of two of these.
      */
     int64_t least;
@@ -99,7 +97,7 @@ typedef struct stencil_case_body {
      * launch has as many blocks as a persistent kernel. */
     int64_t (*groups)(const void *arguments, int64_t phase);
     const stencil_case_kernels *kernels; /* NULL in a build without CUDA */
-    stencil_case_ceiling_make *ceiling;  /* stencil_case_ceiling_NAME(); NULL: no ceiling, or no CUDA */
+    stencil_case_create *ceiling;        /* stencil_case_ceiling_NAME(); NULL: no ceiling, or no CUDA */
     /* Bytes of memory traffic that a block has in flight, for a case whose runs mainly stream the problem's
      * bytes through memory. 0: run times of the case are not predicted. */
     double in_flight;
@@ -146,7 +144,7 @@ const stencil_case *stencil_case_find(const char *name); /* `name` must be the n
 #define STENCIL_CASE(id, name, partners, traits, text) extern const stencil_case_body stencil_case_##id;
 #include "bench/cases/cases.def"
 #define STENCIL_CASE(id, name, partners, traits, text)                                                       \
-    stencil_case_ceiling_make stencil_case_ceiling_##id; /* defined for some cases only */
+    stencil_case_create stencil_case_ceiling_##id; /* defined for some cases only */
 #include "bench/cases/cases.def"
 
 /* Adds a zeroed array to a problem and stores its address in the problem's arguments at pointer_at. */
@@ -177,8 +175,7 @@ void stencil_case_destroy(stencil_case_problem *problem);
 /* Overwrites all host arrays except inputs, so that old values do not pass for results. */
 void stencil_case_spoil(const stencil_case_problem *problem);
 /* Compares a problem's host results with the expected ones; stencil_case_check_bound() allows the case's
- * error bound. Errors: INTERNAL, naming the first element that differs and `by`, the program that computed
- * it. */
+ * error bound. Errors: INTERNAL, naming the first wrong element and `by`, the program that computed it. */
 stencil_status stencil_case_check(const stencil_case_problem *problem, const char *by);
 stencil_status stencil_case_check_bound(const stencil_case_problem *problem, const char *by);
 

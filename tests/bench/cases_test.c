@@ -1,6 +1,6 @@
-/* The applications of the study, on a CPU or a GPU: every case, by everything that keeps its phases in order,
- * for sizes that divide and that do not; late and absent participants; what a wrong result looks like; the
- * plain versions against definitions. */
+/* Tests of the benchmark cases on a CPU or a GPU: every case in every order of its phases, for sizes that are
+ * multiples of a block's lanes and others; late and absent participants; wrong results; plain versions
+ * against definitions. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,16 +21,17 @@
 
 enum { REPEATS = 20, TEAM = 3 };
 
-/* Where everything runs, and by how much it can be ordered there. */
+/* Backend of all tests, number of its orders of phases, and the machine. */
 static stencil_backend backend;
 static int orders;
 static stencil_machine machine;
 
-/* What a loop needs around it. */
+/* A problem in one part, and the benchmark state that its loops need. */
 typedef struct fixture {
     stencil_bench b;
     stencil_bench_options options;
     stencil_case_problem problem;
+    stencil_parts_spread spread;
 } fixture;
 
 static void start(fixture *f, const stencil_case *of, int64_t n) {
@@ -40,10 +41,8 @@ static void start(fixture *f, const stencil_case *of, int64_t n) {
     f->b.options = &f->options;
     f->b.machine = &machine;
     OK(stencil_case_make(&f->problem, of, n, REPEATS));
-#ifdef STENCIL_HAVE_CUDA
-    if (backend == STENCIL_BACKEND_GPU)
-        OK(stencil_case_gpu_upload(&f->b, &f->problem));
-#endif
+    f->spread = (stencil_parts_spread){.of = &stencil_one_part, .problem = &f->problem, .parts = 1};
+    OK(stencil_parts_spread_create(&f->b, &f->spread));
 }
 
 static void end(fixture *f) {
@@ -51,18 +50,18 @@ static void end(fixture *f) {
     stencil_case_destroy(&f->problem);
 }
 
-/* False: the case, or the GPU, has no such order. */
+/* Creates a loop; returns false when the case or the GPU has no such order. */
 static bool create(fixture *f, stencil_case_loop *loop, int order, uint32_t threads, double timeout_s) {
     char why[96] = "";
-    *loop = (stencil_case_loop){
-        .problem = &f->problem, .order = order, .blocks = threads, .timeout_s = timeout_s};
+    *loop =
+        (stencil_case_loop){.spread = &f->spread, .order = order, .blocks = threads, .timeout_s = timeout_s};
     OK(stencil_case_loop_create(&f->b, loop, why));
     if (why[0] != '\0')
         assert_true(!f->problem.of->ring || f->problem.of->body->keeps || backend == STENCIL_BACKEND_GPU);
     return why[0] == '\0';
 }
 
-/* 0: the case has no such size. */
+/* Returns the number of phases of a problem of size n; 0: the case has no such size. */
 static int64_t phases_at(const stencil_case *of, int64_t n) {
     stencil_case_problem problem;
     const stencil_status status = stencil_case_make(&problem, of, n, REPEATS);
@@ -72,7 +71,7 @@ static int64_t phases_at(const stencil_case *of, int64_t n) {
     return phases;
 }
 
-/* A size that the case has, with work for several threads and a barrier. */
+/* Returns a size of a case with work for several threads and a barrier. */
 static int64_t usual_size(const stencil_case *of) {
     static const int64_t sizes[] = {1300, 2048, 6000};
     int i = 0;
@@ -81,7 +80,7 @@ static int64_t usual_size(const stencil_case *of) {
     return sizes[i];
 }
 
-/* Of one thread. */
+/* Returns an order in which one thread can run a case. */
 static int any_order(const stencil_case *of) {
     return of->body->keeps ? STENCIL_BARRIER_central : STENCIL_CASE_IMPLICIT;
 }
@@ -126,7 +125,7 @@ static void lateness_changes_no_bit(void **state) {
     }
 }
 
-/* Whoever stays away, at the first barrier or the last: the others give up. */
+/* Checks that a run fails in time when a participant is absent at the first or at the last barrier. */
 static void absence_ends(const stencil_case *of, int order, uint32_t absent) {
     stencil_case_loop loop;
     fixture f;
@@ -152,7 +151,7 @@ static void absence_ends_the_run(void **state) {
                 absence_ends(of, order, absent);
 }
 
-/* A case that leaves its second phase out. */
+/* The phase function of a case, which the next function calls for all phases but the second. */
 static void (*whole)(const void *, int64_t, stencil_case_block);
 
 static void without_second(const void *arguments, int64_t phase, stencil_case_block block) {
@@ -181,8 +180,7 @@ static void left_out_phases_are_found(void **state) {
     }
 }
 
-/* A bit at either end of each result. */
-/* A result that is a little more off than any order of additions and any radix would make it. */
+/* Checks that a result with another last bit passes, and a result beyond the bound of error does not. */
 static void bounds_are_checked(void **state) {
     static const char *const names[] = {"reduction", "fft"};
     (void)state;
@@ -210,6 +208,7 @@ static void bounds_are_checked(void **state) {
     }
 }
 
+/* Flips a bit at either end of each expected result. */
 static void wrong_bits_are_found(void **state) {
     (void)state;
     for (const stencil_case *of = stencil_cases; of->name != NULL; of++) {
@@ -235,8 +234,8 @@ static void wrong_bits_are_found(void **state) {
     }
 }
 
-/* The parts of a phase add up. Lateness is none of the computing: who is late waits, in the mean over all, at
- * least its share of that time, however busy the machine is. */
+/* Checks that the pieces of a phase's time add up, and that a delay of one participant is waiting, not
+ * computing: in the mean over all participants at least the delay over their number, however busy the CPU. */
 #define LATE_S 1e-3
 static void attribution(void **state) {
     (void)state;
@@ -249,14 +248,14 @@ static void attribution(void **state) {
             if (order >= STENCIL_CASE_GRAPH || order == STENCIL_CASE_ALONE ||
                 !create(&f, &loop, order, 4, 10))
                 continue;
-            if (stencil_case_is_persistent(order))
+            if (stencil_case_is_persistent(&stencil_one_part, order))
                 loop.fault = (stencil_fault){.delay_ns = (uint32_t)(1e9 * LATE_S), .late = 1};
             OK(stencil_case_loop_attribute(&loop, &inside));
             assert_true(inside.samples > 0);
             const double sum = inside.launch_s + inside.compute_s + inside.halo_s + inside.imbalance_s +
                                inside.latency_s + inside.after_s;
             assert_true(fabs(sum - inside.step_s) <= 1e-9 * inside.step_s);
-            if (stencil_case_is_persistent(order))
+            if (stencil_case_is_persistent(&stencil_one_part, order))
                 assert_true(inside.imbalance_s + inside.latency_s >= 0.99 * LATE_S / loop.blocks);
             stencil_inside_destroy(&inside);
         }
@@ -264,7 +263,7 @@ static void attribution(void **state) {
     }
 }
 
-/* By the definition, in double. */
+/* Checks the plain Fourier transform against its definition, in double precision. */
 static void transform_is_the_definition(void **state) {
     (void)state;
     for (int64_t n = 2; n <= 256; n *= 2) {
@@ -286,7 +285,7 @@ static void transform_is_the_definition(void **state) {
     }
 }
 
-/* Within the bound of an error of any order of n additions. */
+/* Checks that the sum is within the error bound of n additions in any order. */
 static void sum_is_the_sum(void **state) {
     (void)state;
     for (int64_t n = 0; n < 20000; n = 3 * n + 1) {
@@ -306,7 +305,7 @@ static void sum_is_the_sum(void **state) {
     }
 }
 
-/* The score of the letters and gaps of an alignment that is traced back from its last cell. */
+/* Returns the score of the letters and gaps of an alignment, traced back from its last cell `at`. */
 static int64_t trace_back(const smith_waterman_arguments *w, const uint8_t *from, int64_t at) {
     int64_t score = 0;
     int now = SW_DIAGONAL;
@@ -329,7 +328,7 @@ static int64_t trace_back(const smith_waterman_arguments *w, const uint8_t *from
     return score;
 }
 
-/* The largest score of any alignment that ends in cell (i, j), by trying all lengths of gaps. */
+/* Returns the largest score of an alignment that ends in cell (i, j), by trying all lengths of gaps. */
 static int64_t best_end(const smith_waterman_arguments *w, int64_t *h, int64_t i, int64_t j) {
     int64_t best = 0, corner = i > 0 && j > 0 ? h[(i - 1) * w->columns + j - 1] : 0;
     corner += w->a[i] == w->b[j] ? SW_SAME : SW_OTHER;
@@ -345,7 +344,7 @@ static int64_t best_end(const smith_waterman_arguments *w, int64_t *h, int64_t i
     return h[i * w->columns + j] = best;
 }
 
-/* The score is that of the definition, and the alignment that is traced back has it. */
+/* Checks that the best score is that of the definition, and that of the alignment that is traced back. */
 static void alignment_is_the_best(void **state) {
     (void)state;
     for (int64_t n = 1; n < 400; n = 2 * n + 1) {
@@ -369,9 +368,9 @@ static void alignment_is_the_best(void **state) {
     }
 }
 
-/* By equation 5 of L. Zhang et al.: up to so many bytes one block is quicker than all with a barrier between
- * them (T_sync: what the barrier takes beside the latency), and by equation 4 where many have more under way
- * than there is. */
+/* Checks predictions by equation 5 of L. Zhang et al., the number of bytes up to which one block is faster
+ * than all blocks with a barrier (T_sync: the barrier's time beyond the latency), and by equation 4, for more
+ * bytes in flight than the problem has. */
 static void switch_points_are_those_of_the_equations(void **state) {
     static const double latency_s = 1e-6, sync_s = 2e-6;
     const stencil_case *of = stencil_case_find("reduction");
@@ -398,10 +397,11 @@ static void switch_points_are_those_of_the_equations(void **state) {
     }
 }
 
-/* False: there is no GPU, or it cannot do this. */
+/* Sets the backend and the machine; returns false without a GPU that launches cooperative kernels. */
 static bool find_machine(bool gpu) {
     backend = gpu ? STENCIL_BACKEND_GPU : STENCIL_BACKEND_CPU;
     orders = gpu ? STENCIL_CASE_ORDERS : STENCIL_CASE_CPU_ORDERS;
+    machine.cpu_threads = TEAM;
     return !gpu || (stencil_machine_probe(&machine, STENCIL_STREAMS_DEFAULT) == STENCIL_OK &&
                     machine.gpu_count > 0 && machine.gpu[0].cooperative);
 }

@@ -1,5 +1,5 @@
-/* Cases over several parts, threads of a CPU or GPUs: every number of parts in every order, late and absent
- * participants, what a wrong result looks like. */
+/* Tests of cases over several parts, threads of a CPU or GPUs: every number of parts in every order, late and
+ * absent participants, wrong results. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,12 +15,12 @@
 
 #define OK(call) assert_int_equal(call, STENCIL_OK)
 
-/* Where everything runs, and over how many parts at most. */
+/* Backend of all tests, largest number of parts, and the machine. */
 static stencil_backend backend;
 static int parts_most = 5;
 static stencil_machine machine;
 
-/* What a loop needs around it. */
+/* A problem spread over parts, and the benchmark state that its loops need. */
 typedef struct fixture {
     stencil_bench b;
     stencil_bench_options options;
@@ -59,17 +59,17 @@ static void end(fixture *f) {
     stencil_case_destroy(&f->problem);
 }
 
-/* False: the machine has no such order. */
-static bool create(fixture *f, stencil_parts_loop *loop, int order, double timeout_s) {
+/* Creates a loop; returns false when the machine has no such order. */
+static bool create(fixture *f, stencil_case_loop *loop, int order, double timeout_s) {
     char why[96] = "";
-    *loop = (stencil_parts_loop){.spread = &f->spread, .order = order, .timeout_s = timeout_s};
-    OK(stencil_parts_loop_create(&f->b, loop, why));
+    *loop = (stencil_case_loop){.spread = &f->spread, .order = order, .timeout_s = timeout_s};
+    OK(stencil_case_loop_create(&f->b, loop, why));
     if (why[0] != '\0')
         assert_int_equal(order, MULTI_REDUCTION_CEILING);
     return why[0] == '\0';
 }
 
-/* With fewer pieces than parts, too. */
+/* Runs sums over parts, including sums of fewer pieces than parts. */
 static void every_number_of_parts_in_every_order(void **state) {
     static const int64_t sizes[] = {0, 1, 2, 1000, 5000, 70000};
     (void)state;
@@ -78,13 +78,13 @@ static void every_number_of_parts_in_every_order(void **state) {
             fixture f;
             start_sum(&f, sizes[i], parts);
             for (int order = 0; order < MULTI_REDUCTION_ORDERS; order++) {
-                stencil_parts_loop loop;
+                stencil_case_loop loop;
                 double time_s;
                 if (!create(&f, &loop, order, 10))
                     continue;
-                OK(stencil_parts_loop_verify(&loop));
-                OK(stencil_parts_loop_run(&loop, 3, &time_s));
-                OK(stencil_parts_loop_verify(&loop));
+                OK(stencil_case_loop_verify(&loop));
+                OK(stencil_case_loop_run(&loop, 3, &time_s));
+                OK(stencil_case_loop_verify(&loop));
             }
             end(&f);
         }
@@ -96,21 +96,21 @@ static void lateness_changes_no_bit(void **state) {
     start_sum(&f, 70000, parts_most);
     for (int order = 0; order < MULTI_REDUCTION_ORDERS; order++)
         for (uint32_t late = 0; late <= (uint32_t)parts_most; late++) {
-            stencil_parts_loop loop;
+            stencil_case_loop loop;
             if (!is_persistent(order) || !create(&f, &loop, order, 10))
                 continue;
             loop.fault = (stencil_fault){.delay_ns = 100000, .seed = late, .late = late};
-            OK(stencil_parts_loop_verify(&loop));
+            OK(stencil_case_loop_verify(&loop));
         }
     end(&f);
 }
 
-/* At the first barrier, or, in a tree, at the last one. */
+/* Checks that a run fails in time when the last block is absent at the first or at the last barrier. */
 static void absence_ends_the_run(void **state) {
     (void)state;
     for (int last = 0; last < 2; last++)
         for (int order = 0; order < MULTI_REDUCTION_ORDERS; order++) {
-            stencil_parts_loop loop;
+            stencil_case_loop loop;
             fixture f;
             double time_s = 0;
             start_sum(&f, 70000, parts_most);
@@ -119,7 +119,7 @@ static void absence_ends_the_run(void **state) {
                 const double start_s = stencil_clock_s();
                 loop.fault.absent_step =
                     last ? reduction_phases((const reduction_arguments *)loop.part) - 1 : 1;
-                assert_int_equal(stencil_parts_loop_run(&loop, 1, &time_s), STENCIL_INTERNAL);
+                assert_int_equal(stencil_case_loop_run(&loop, 1, &time_s), STENCIL_INTERNAL);
                 assert_true(stencil_clock_s() - start_s < 10);
                 assert_non_null(strstr(stencil_error_last()->message, "in vain"));
             }
@@ -132,31 +132,32 @@ static void wrong_sums_are_found(void **state) {
     (void)state;
     start_sum(&f, 70000, parts_most);
     for (int order = 0; order < MULTI_REDUCTION_CEILING; order++) {
-        stencil_parts_loop loop;
+        stencil_case_loop loop;
         unsigned char *byte = stencil_case_expected(&f.problem, "sum");
         create(&f, &loop, order, 10);
         byte[0] ^= 1;
-        assert_int_equal(stencil_parts_loop_verify(&loop), STENCIL_INTERNAL);
+        assert_int_equal(stencil_case_loop_verify(&loop), STENCIL_INTERNAL);
         assert_non_null(strstr(stencil_error_last()->message, "is not that of the plain version"));
         byte[0] ^= 1;
-        OK(stencil_parts_loop_verify(&loop));
+        OK(stencil_case_loop_verify(&loop));
     }
     end(&f);
 }
 
-/* False: a CPU has no such way. Managed memory is left out: it can hang a GPU that others share. */
-static bool create_way(fixture *f, stencil_parts_loop *loop, int way, double timeout_s) {
+/* Creates a loop; returns false when a CPU has no such way, and for managed memory, which can hang a GPU that
+ * others share. */
+static bool create_way(fixture *f, stencil_case_loop *loop, int way, double timeout_s) {
     char why[96] = "";
-    *loop = (stencil_parts_loop){.spread = &f->spread, .order = way, .timeout_s = timeout_s};
+    *loop = (stencil_case_loop){.spread = &f->spread, .order = way, .timeout_s = timeout_s};
     if (way == MULTI_NORMALISE_MANAGED)
         return false;
-    OK(stencil_parts_loop_create(&f->b, loop, why));
+    OK(stencil_case_loop_create(&f->b, loop, why));
     if (why[0] != '\0')
         assert_true(backend == STENCIL_BACKEND_CPU && way == MULTI_NORMALISE_PINNED);
     return why[0] == '\0';
 }
 
-/* With fewer pieces than parts, and more than a block keeps. */
+/* Normalises integers of fewer pieces than parts, and of more pieces than a block keeps on chip. */
 static void every_way_to_normalise(void **state) {
     static const int64_t sizes[] = {0, 1, 5, 5000, 70001};
     (void)state;
@@ -165,55 +166,55 @@ static void every_way_to_normalise(void **state) {
             fixture f;
             start_normalise(&f, sizes[i], parts);
             for (int way = 0; way <= MULTI_NORMALISE_CACHED; way++) {
-                stencil_parts_loop loop;
+                stencil_case_loop loop;
                 double time_s;
                 if (!create_way(&f, &loop, way, 10))
                     continue;
-                OK(stencil_parts_loop_verify(&loop));
-                OK(stencil_parts_loop_run(&loop, 3, &time_s));
-                OK(stencil_parts_loop_verify(&loop));
+                OK(stencil_case_loop_verify(&loop));
+                OK(stencil_case_loop_run(&loop, 3, &time_s));
+                OK(stencil_case_loop_verify(&loop));
                 loop.fault = (stencil_fault){.delay_ns = 100000, .seed = (uint32_t)parts};
-                OK(stencil_parts_loop_verify(&loop));
+                OK(stencil_case_loop_verify(&loop));
             }
             end(&f);
         }
 }
 
-/* A bit at either end of what all parts have made. */
+/* Flips a bit at either end of the expected numbers of all parts. */
 static void wrong_numbers_are_found(void **state) {
     fixture f;
     (void)state;
     start_normalise(&f, 70001, parts_most);
     for (int way = 0; way <= MULTI_NORMALISE_CACHED; way++) {
-        stencil_parts_loop loop;
+        stencil_case_loop loop;
         unsigned char *byte = stencil_case_expected(&f.problem, "numbers");
         if (!create_way(&f, &loop, way, 10))
             continue;
         for (int end = 0; end < 2; end++, byte += 4 * 70001 - 1) {
             byte[0] ^= 1;
-            assert_int_equal(stencil_parts_loop_verify(&loop), STENCIL_INTERNAL);
+            assert_int_equal(stencil_case_loop_verify(&loop), STENCIL_INTERNAL);
             byte[0] ^= 1;
         }
-        OK(stencil_parts_loop_verify(&loop));
+        OK(stencil_case_loop_verify(&loop));
     }
     end(&f);
 }
 
 static void absence_ends_the_one_pass(void **state) {
-    stencil_parts_loop loop;
+    stencil_case_loop loop;
     fixture f;
     double time_s = 0;
     (void)state;
     start_normalise(&f, 70001, parts_most);
     if (create_way(&f, &loop, MULTI_NORMALISE_CACHED, 0.02) && f.spread.parts * (int)f.spread.blocks > 1) {
         loop.fault.absent_step = 1;
-        assert_int_equal(stencil_parts_loop_run(&loop, 1, &time_s), STENCIL_INTERNAL);
+        assert_int_equal(stencil_case_loop_run(&loop, 1, &time_s), STENCIL_INTERNAL);
         assert_non_null(strstr(stencil_error_last()->message, "in vain"));
     }
     end(&f);
 }
 
-/* False: there are no GPUs, or they cannot do this. */
+/* Sets the backend and the machine; returns false without a GPU that launches cooperative kernels. */
 static bool find_machine(bool gpu) {
     backend = gpu ? STENCIL_BACKEND_GPU : STENCIL_BACKEND_CPU;
     if (!gpu)
