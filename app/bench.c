@@ -335,7 +335,8 @@ static void print_result(const bench_state *state, int result) {
 }
 
 /* Writes all output files, and the comparison with the earlier report. */
-static stencil_status write_outputs(const bench_state *state, int *exit_code) {
+static stencil_status write_outputs(invocation *call) {
+    const bench_state *state = call->values;
     const bench_options *options = &state->options;
     const stencil_bench_report *report = &state->report;
     json_t *verdicts = NULL, *root = NULL;
@@ -352,7 +353,7 @@ static stencil_status write_outputs(const bench_state *state, int *exit_code) {
     if (options->plot != NULL)
         TRY(bench_plot(report, options->plot, options->force));
     if (options->fail && worse > 0)
-        *exit_code = stencil_status_exit_code(STENCIL_DIFFERENT);
+        call->exit_code = stencil_status_exit_code(STENCIL_DIFFERENT);
     return STENCIL_OK;
 }
 
@@ -400,7 +401,7 @@ static stencil_status read_earlier(const invocation *call, bench_state *state) {
     return STENCIL_OK;
 }
 
-static stencil_status bench_run(const invocation *call, int *exit_code) {
+static stencil_status bench_run(invocation *call) {
     bench_state *state = call->values;
     if (state->options.child != NULL) {
         const char *file;
@@ -412,7 +413,7 @@ static stencil_status bench_run(const invocation *call, int *exit_code) {
         return print_list(call);
     stencil_status status = state->options.from != NULL ? read_earlier(call, state) : measure(call, state);
     if (status == STENCIL_OK)
-        status = write_outputs(state, exit_code);
+        status = write_outputs(call);
     stencil_bench_report_destroy(&state->report);
     stencil_bench_report_destroy(&state->then.report);
     return status == STENCIL_OK && state->failure.status != STENCIL_OK ? stencil_error_adopt(&state->failure)

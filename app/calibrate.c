@@ -264,9 +264,8 @@ static stencil_status check_targets(const calibrate_options *options) {
     return target_check_apart("--emit-tuning", options->tuning, options->json, "JSON");
 }
 
-static stencil_status calibrate_run(const invocation *call, int *exit_code) {
+static stencil_status calibrate_run(invocation *call) {
     const calibrate_options *options = call->values;
-    (void)exit_code;
     stencil_machine *machine = &(stencil_machine){0};
     stencil_notes ignored = {0}; /* notes about a calibration that is replaced */
     TRY(check_targets(options));

@@ -258,7 +258,7 @@ static stencil_status open_dataset(compared *one) {
     return STENCIL_OK;
 }
 
-static stencil_status compare_stages(const invocation *call, int *exit_code) {
+static stencil_status compare_stages(invocation *call) {
     comparison *c = call->values;
     const compare_options *options = &c->options;
     const bool cells = options_given(call, "atol") || options_given(call, "rtol");
@@ -281,15 +281,15 @@ static stencil_status compare_stages(const invocation *call, int *exit_code) {
     TRY(compare_datasets(c));
     for (int i = 0; i < 2; i++)
         TRY(stencil_input_check_unchanged(&all[i]->input));
-    *exit_code = c->found.what[0] == '\0' ? 0 : stencil_status_exit_code(STENCIL_DIFFERENT);
+    call->exit_code = c->found.what[0] == '\0' ? 0 : stencil_status_exit_code(STENCIL_DIFFERENT);
     if (!options->quiet && !target_is_stdout(options->json))
         print_result(c);
     return json_write("--json", options->json, options->force, options->json != NULL ? result_json(c) : NULL);
 }
 
-static stencil_status compare_run(const invocation *call, int *exit_code) {
+static stencil_status compare_run(invocation *call) {
     comparison *c = call->values;
-    const stencil_status status = compare_stages(call, exit_code);
+    const stencil_status status = compare_stages(call);
     stencil_input_close(&c->a.input);
     stencil_input_close(&c->b.input);
     return status;

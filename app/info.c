@@ -146,9 +146,8 @@ static json_t *info_json(const stencil_machine *machine, const char *why) {
     return root;
 }
 
-static stencil_status info_run(const invocation *call, int *exit_code) {
+static stencil_status info_run(invocation *call) {
     const info_options *options = call->values;
-    (void)exit_code;
     TRY(target_check("--json", options->json, options->force, NULL));
     stencil_machine machine = {0};
     char why[THREADS_WHY_SIZE];

@@ -121,7 +121,7 @@ static stencil_status check_alone(void) {
 /* Runs a subcommand, whose options begin after `skipped` arguments. */
 static stencil_status run_command(const command *command, int skipped, int argc, char **argv,
                                   int *exit_code) {
-    invocation call;
+    invocation call = {.exit_code = 0};
     void *values = calloc(1, command->values_size);
     char *line = join_command_line(argc, argv);
     stencil_status status = values == NULL || line == NULL
@@ -133,7 +133,8 @@ static stencil_status run_command(const command *command, int skipped, int argc,
     else if (status == STENCIL_OK && call.version)
         print_version();
     else if (status == STENCIL_OK && (status = command->alone ? check_alone() : STENCIL_OK) == STENCIL_OK)
-        status = command->run(&call, exit_code);
+        status = command->run(&call);
+    *exit_code = call.exit_code;
     free(line);
     free(values);
     return status;

@@ -95,10 +95,9 @@ static stencil_status check_effect(const invocation *call) {
     return STENCIL_OK;
 }
 
-static stencil_status new_run(const invocation *call, int *exit_code) {
+static stencil_status new_run(invocation *call) {
     const new_options *options = call->values;
     const char *path = call->operand[0];
-    (void)exit_code;
     stencil_generate_options generate = options->generate;
     generate.path = path;
     generate.interrupt = &signals_caught;

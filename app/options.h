@@ -68,8 +68,7 @@ typedef struct command {
     size_t values_size; /* of the structure that the options fill at its beginning; the rest is zero */
     int operand_min, operand_max;
     bool alone; /* writes files or times the machine: must not be started as several processes (MPI) */
-    /* Runs the command; *exit_code (0 before) is used where the status is OK. */
-    stencil_status (*run)(const invocation *call, int *exit_code);
+    stencil_status (*run)(invocation *call); /* runs the command; may set call->exit_code */
 } command;
 
 extern const command command_run, command_new, command_compare, command_verify, command_info, command_bench,
@@ -98,6 +97,7 @@ struct invocation {
     const char *command_line;             /* the whole command line, quoted for a shell; set by main.c */
     char *const *argv;                    /* arguments to read; NULL after the last one */
     int at;                               /* index in argv of the argument that is being read */
+    int exit_code;                        /* exit code of a command that returns STENCIL_OK */
 };
 
 /* Reads argv up to NULL (options and operands in any order, "--" ends the options) into `values`

@@ -196,10 +196,9 @@ static stencil_status show_switches(plan_state *state) {
     return status;
 }
 
-static stencil_status plan_run(const invocation *call, int *exit_code) {
+static stencil_status plan_run(invocation *call) {
     plan_state *state = call->values;
     const plan_options *o = &state->options;
-    (void)exit_code;
     CHECK(o->sizes == NULL || o->json == NULL, USAGE,
           "--sizes and --json: a range is printed, give one of them");
     TRY(find_spec(state, call));

@@ -374,7 +374,7 @@ static stencil_status check_apart(const run_state *state) {
     return STENCIL_OK;
 }
 
-static stencil_status run_stages(run_state *state, int *exit_code) {
+static stencil_status run_stages(run_state *state) {
     run_options *options = &state->options;
     run_record *record = &state->record;
     CHECK(options->files.trace == NULL || !target_is_stdout(options->files.trace), USAGE,
@@ -418,18 +418,19 @@ static stencil_status run_stages(run_state *state, int *exit_code) {
         text_append(failed, record->output.path, "holds the complete result");
     record->done = true;
     report_note_end(record);
-    record->exit_code = *exit_code =
+    record->exit_code =
         failed == STENCIL_OK ? report_exit_code(&record->report) : stencil_status_exit_code(failed);
     return tell(state, quiet, failed);
 }
 
-static stencil_status run_run(const invocation *call, int *exit_code) {
+static stencil_status run_run(invocation *call) {
     run_state *state = call->values;
     state->call = call;
     state->start_s = stencil_clock_s();
     state->record.output =
         (stencil_output){.input_path = call->operand[0], .command_line = call->command_line};
-    const stencil_status status = run_stages(state, exit_code);
+    const stencil_status status = run_stages(state);
+    call->exit_code = state->record.exit_code;
     run_close(state);
     return status;
 }

@@ -45,7 +45,7 @@ typedef struct edit {
 } edit;
 enum { EDITS = 2 };
 
-/* State of a `verify` command; released by verify_close(). */
+/* State of a `verify` command; released by verify_run(). */
 typedef struct verification {
     verify_options options;     /* first member, as options_parse() fills it */
     const char *output, *input; /* file names */
@@ -63,16 +63,6 @@ typedef struct verification {
     mismatch cells, residuals, first_residual;
     edit edit[EDITS]; /* digest checks of /u and of the source */
 } verification;
-
-static void verify_close(verification *v) {
-    stencil_input_close(&v->result);
-    stencil_input_close(&v->start);
-    stencil_problem_destroy(&v->problem);
-    stencil_problem_destroy(&v->before);
-    free(v->field[0]);
-    free(v->field[1]);
-    free(v->b);
-}
 
 static stencil_status read_output(verification *v) {
     stencil_spec spec;
@@ -133,10 +123,6 @@ static stencil_status read_fields(verification *v) {
     return read_array(&v->start, &scaled, STENCIL_ARRAY_B, v->b);
 }
 
-static const char *source_name(const verification *v) {
-    return stencil_source_names[v->problem.spec.source];
-}
-
 /* Reads cells of the output as its run had them: multiplied by a power of two and back, which rounds the
  * smallest values. */
 static stencil_status read_as_run(void *context, stencil_array array, const stencil_box *box,
@@ -160,7 +146,9 @@ static stencil_status check_digest(verification *v, stencil_array array, const c
     edit *e = &v->edit[array == STENCIL_ARRAY_U ? 0 : 1];
     TRY(stencil_digest_read(&v->problem, array, &reader, digest));
     if (strcmp(digest, wanted) != 0)
-        *e = (edit){array == STENCIL_ARRAY_U ? v->result.facts.field : source_name(v), otherwise};
+        *e = (edit){array == STENCIL_ARRAY_U ? v->result.facts.field
+                                             : stencil_source_names[v->problem.spec.source],
+                    otherwise};
     return STENCIL_OK;
 }
 
@@ -182,7 +170,8 @@ static stencil_status check_digests(verification *v) {
     if (has_b)
         v->edit[1] = (edit){"/b or /f", "was removed after the run: digest_b is of one"};
     else if (has_u && source)
-        v->edit[1] = (edit){source_name(v), "may be anything: the attribute digest_b is missing"};
+        v->edit[1] =
+            (edit){stencil_source_names[spec->source], "may be anything: the attribute digest_b is missing"};
     else if (source) {
         const stencil_reader reader = stencil_input_reader(&v->start, &v->problem, true);
         TRY(stencil_digest_read(&v->problem, STENCIL_ARRAY_B, &reader, other));
@@ -361,7 +350,7 @@ static json_t *result_json(const verification *v) {
                      mismatch_json(&v->cells), "residual", mismatch_json(&v->residuals));
 }
 
-static stencil_status verify_stages(verification *v, int *exit_code) {
+static stencil_status verify_stages(verification *v) {
     const verify_options *options = &v->options;
     stencil_spec spec;
     TRY(threads_start(options->threads));
@@ -386,19 +375,24 @@ static stencil_status verify_stages(verification *v, int *exit_code) {
     TRY(make_steps(v, options->quiet));
     TRY(compare_fields(v));
     TRY(stencil_input_check_unchanged(&v->result));
-    if (!is_verified(v))
-        *exit_code = stencil_status_exit_code(STENCIL_DIFFERENT);
     if (!options->quiet && !target_is_stdout(options->json))
         print_result(v);
     return json_write("--json", options->json, options->force, options->json != NULL ? result_json(v) : NULL);
 }
 
-static stencil_status verify_run(const invocation *call, int *exit_code) {
+static stencil_status verify_run(invocation *call) {
     verification *v = call->values;
     v->output = call->operand[0];
-    v->input = call->operand_count > 1 ? call->operand[1] : NULL;
-    const stencil_status status = text_name_out_of_memory(verify_stages(v, exit_code), v->output);
-    verify_close(v);
+    v->input = call->operand[1];
+    const stencil_status status = text_name_out_of_memory(verify_stages(v), v->output);
+    call->exit_code = is_verified(v) ? 0 : stencil_status_exit_code(STENCIL_DIFFERENT);
+    stencil_input_close(&v->result);
+    stencil_input_close(&v->start);
+    stencil_problem_destroy(&v->problem);
+    stencil_problem_destroy(&v->before);
+    free(v->field[0]);
+    free(v->field[1]);
+    free(v->b);
     return status;
 }
 

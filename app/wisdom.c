@@ -236,12 +236,11 @@ static stencil_status find_target(const char *into, char path[TEXT_NAME_SIZE]) {
 }
 
 /* Runs `stencil wisdom`; a named file that cannot be read as wisdom is an error. */
-static stencil_status wisdom_run(const invocation *call, int *exit_code) {
+static stencil_status wisdom_run(invocation *call) {
     const wisdom_options *options = call->values;
     char path[TEXT_NAME_SIZE];
     stencil_notes notes = {0};
     stencil_status status = STENCIL_OK;
-    (void)exit_code;
     TRY(find_target(options->into, path));
     json_t *entries = json_object(), *all = NULL;
     for (int i = 0; i < call->operand_count && status == STENCIL_OK; i++) {
