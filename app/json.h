@@ -20,7 +20,7 @@ json_t *json_integers(const int64_t *values, int64_t count);
 stencil_status json_read(const char *path, json_t **root);
 
 /* Returns what JSON written by this program is, and which command reads it: "the description of a machine:
- * …"; NULL: this program has not written it (json_what.c). */
+ * …"; NULL: this program has not written it. */
 const char *json_what(const json_t *root);
 
 /* Tells whether `target` (a file name, "-" or NULL) is standard output. */

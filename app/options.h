@@ -120,7 +120,7 @@ stencil_status options_apply(const invocation *call, const option *table, void *
     "dataset in the root group that u is, before and after (default: the one that the attribute field "      \
     "names, else /u)"
 
-/* Options for reading input files, zero where not given (reading_options.c). */
+/* Options for reading input files, zero where not given. */
 typedef struct reading_options {
     double timeout_s[2];
     int timeout_count;

@@ -134,3 +134,26 @@ stencil_status problem_options_apply(const invocation *call, stencil_spec *spec)
           "--rtol %g: give a number less than 1, the part of the first residual to stop at", spec->rtol);
     return check_effect(call, spec);
 }
+
+const option reading_option_table[] = {
+    {"read-timeout", 0, OPTION_REAL, OPTION_AT(reading_options, timeout_s), "S[,S]",
+     .help = "give a file up whose reading makes no progress for so long: what describes it, its numbers "
+             "(5,30 where not given)",
+     .most = 2, .count_offset = offsetof(reading_options, timeout_count), .maximum = 1000000,
+     .positive = true},
+    {"read-memory", 0, OPTION_INTEGER, OPTION_AT(reading_options, memory_mib), "MIB",
+     .help = "give a file up whose reading takes more memory, beside four of its chunks (1024 where not "
+             "given)",
+     .minimum = 16, .maximum = 1 << 30},
+    {NULL},
+};
+
+stencil_input_options reading_options_of(const reading_options *options, const char *field) {
+    const double *s = options->timeout_s;
+    stencil_input_options all = {.field = field, .limits = {.memory = options->memory_mib << 20}};
+    if (options->timeout_count > 0) {
+        all.limits.headers_s = s[0];
+        all.limits.cells_s = s[options->timeout_count - 1];
+    }
+    return all;
+}

@@ -10,7 +10,6 @@
 #include "app/machine.h"
 #include "app/progress.h"
 #include "app/report.h"
-#include "app/run_output.h"
 #include "app/signals.h"
 #include "app/text.h"
 #include "inputs/inputs.h"

@@ -1,4 +1,4 @@
-#include "app/run_output.h"
+#include "app/report.h"
 
 #include <stdlib.h>
 #include <string.h>
