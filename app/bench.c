@@ -113,12 +113,9 @@ static const char *const child_command[] = {"/proc/self/exe", "bench", "--child"
 /* Tells whether an operand selects a benchmark: by the benchmark's name, or as "cases", which selects all
  * cases. */
 static bool names(const char *operand, const char *benchmark) {
-    if (strcmp(operand, benchmark) == 0)
-        return true;
-    for (int k = 0; strcmp(operand, STENCIL_BENCH_CASES) == 0 && stencil_bench_names[k] != NULL; k++)
-        if (stencil_bench_is_case(k) && strcmp(stencil_bench_names[k], benchmark) == 0)
-            return true;
-    return false;
+    const int index = stencil_name_find(benchmark, stencil_bench_names);
+    return strcmp(operand, benchmark) == 0 ||
+           (strcmp(operand, STENCIL_BENCH_CASES) == 0 && index >= 0 && stencil_bench_is_case(index));
 }
 
 /* Refuses a name that selects no result of the report read from `file`, or for NULL no benchmark. */
@@ -182,30 +179,26 @@ static stencil_status make_options(const invocation *call, stencil_bench_options
     return problem_options_apply(call, &bench->spec);
 }
 
-static stencil_status add(int benchmark, int index[CHOSEN_MAX], int *count) {
-    CHECK(*count < CHOSEN_MAX, USAGE, "more than %d benchmarks", CHOSEN_MAX);
-    index[(*count)++] = benchmark;
-    return STENCIL_OK;
-}
-
 /* Finds the benchmarks that the operands name, in their order ("cases": all cases). Where no benchmark is
  * named: all, without long ones unless `long_ones`. */
 static stencil_status find_benchmarks(const invocation *call, bool long_ones, int index[CHOSEN_MAX],
                                       int *count) {
     bool named = false;
     *count = 0;
-    for (int i = 0; i < call->operand_count; i++) {
-        if (is_file(call->operand[i]))
+    for (int i = 0; i <= call->operand_count; i++) {
+        const char *operand = i < call->operand_count ? call->operand[i] : NULL; /* NULL: nothing is named */
+        if (operand != NULL ? is_file(operand) : named)
             continue;
         named = true;
-        TRY(check_name(NULL, NULL, call->operand[i]));
+        if (operand != NULL)
+            TRY(check_name(NULL, NULL, operand));
         for (int k = 0; stencil_bench_names[k] != NULL; k++)
-            if (names(call->operand[i], stencil_bench_names[k]))
-                TRY(add(k, index, count));
+            if (operand != NULL ? names(operand, stencil_bench_names[k])
+                                : long_ones || !stencil_bench_is_long(k)) {
+                CHECK(*count < CHOSEN_MAX, USAGE, "more than %d benchmarks", CHOSEN_MAX);
+                index[(*count)++] = k;
+            }
     }
-    for (int k = 0; !named && stencil_bench_names[k] != NULL; k++)
-        if (long_ones || !stencil_bench_is_long(k))
-            TRY(add(k, index, count));
     return STENCIL_OK;
 }
 
@@ -298,8 +291,8 @@ static int count_on_stdout(const bench_options *options) {
     return target_is_stdout(options->json) + target_is_stdout(options->csv) + target_is_stdout(options->md);
 }
 
-/* Checks, before anything is measured, that all output files can be written, and reads the earlier report of
- * --against, which no output may replace. */
+/* Checks, before anything is measured, that output files can be written, and reads the report of --against.
+ */
 static stencil_status open_outputs(bench_state *state) {
     const bench_options *options = &state->options;
     const char *const input[] = {options->against, options->from};
@@ -426,13 +419,10 @@ const command command_bench = {
     .summary = "measures what synchronisation costs on this machine, bandwidth and strategies",
     .details =
         "Without a NAME all benchmarks run but strategies, speed and the cases (applications of the study; "
-        "the "
-        "NAME `cases` is all of them), which take minutes; --list names them. "
-        "The "
-        "problem can come from a file. noise is "
-        "the standard deviation of the "
-        "samples over their median, estimated from their quantiles. GB/s are bytes that must move over the "
-        "median time. A benchmark that finds a wrong result (a barrier that does not hold, strategies that "
+        "the NAME `cases` is all of them), which take minutes; --list names them. The problem can come from "
+        "a file. noise is the standard deviation of the samples over their median, estimated from their "
+        "quantiles. GB/s are bytes that must move over the median time. A benchmark that finds a wrong "
+        "result (a barrier that does not hold, strategies that "
         "give different bits) fails with exit code 70 after the others have run; what may hang or crash runs "
         "in a process of its own. Interrupted, it shows and writes what was measured until then.",
     .options = bench_table,

@@ -12,18 +12,16 @@ stencil_status bench_read_edges(const char *text, stencil_bench_options *bench);
 stencil_status bench_read_file(const char *path, const stencil_input_options *how, stencil_spec *spec);
 
 /* Output is made in three stages, each of which uses only earlier ones: rows are collected
- * (bench_rows.c, bench_skipped.c), a table is made of each group (bench_table.c, bench_bars.c), and tables
- * and lines are printed (bench_print.c, bench_against.c). */
+ * (bench_rows.c), a table is made of each group (bench_table.c), and tables and lines are printed
+ * (bench_print.c, bench_against.c). */
 
-/* Skipped rows (bench_skipped.c). bench_skip_is_shared() tells whether several rows, this one included, are
- * skipped for one reason: tables leave such rows out. bench_skipped_text() makes the line of text for that
- * reason, with the names of its rows; false where `row` is not the first row with its reason. */
-bool bench_skip_is_shared(const stencil_bench_result *result, const stencil_bench_row *row);
+/* Appends to `text` the reason why row number `row`, and other rows, were skipped, with the names of all
+ * these rows; false where `row` is not the first row with its reason, or the only one. */
 bool bench_skipped_text(const stencil_bench_result *result, int row, char *text, size_t size);
 
 enum { BENCH_NAME_SIZE = 256, BENCH_TITLE_SIZE = 384 };
 
-/* Kinds of groups of result rows; each group becomes a table (bench_rows.c). */
+/* Kinds of groups of result rows; each group becomes a table. */
 typedef enum bench_group_kind {
     BENCH_LISTED,   /* one line for each row that belongs to no BENCH_FIELD */
     BENCH_FIELD,    /* rows of a series with equal values on outer axes: medians over the last two axes */
@@ -61,8 +59,6 @@ bool bench_next_number(const stencil_bench_row *const *row, int count, int axis,
 /* Appends the names of a row's axes that are not among axis[*count] yet, up to `most` names. */
 void bench_collect_axes(const stencil_bench_row *row, const char **axis, int *count, int most);
 
-/* Cells of tables (bench_table.c). */
-
 /* Scale that numbers of one unit are shown in. */
 typedef struct bench_scale {
     double factor; /* shown = value / factor */
@@ -88,11 +84,11 @@ const char *bench_table_of(const stencil_bench_result *result, const bench_group
                            char title[BENCH_TITLE_SIZE]);
 
 /* Makes table `which` of a result's bars (figures to be reached) of one unit: next to the best published
- * method, or next to a copy kernel; empty where the result has no such bars (bench_bars.c). */
+ * method, or next to a copy kernel; empty where the result has no such bars. */
 enum { BENCH_BAR_TABLES = 2 * STENCIL_BAR_UNITS };
 void bench_bar_table(const stencil_bench_result *result, int which, table *t, char title[BENCH_TITLE_SIZE]);
 
-/* Printer of results for people, 80 columns wide or as Markdown (bench_print.c). */
+/* Printer of results for people, 80 columns wide or as Markdown. */
 typedef struct bench_printer {
     FILE *out;
     bool markdown;

@@ -158,13 +158,6 @@ static void print_tables(bench_printer *p, const stencil_bench_result *result) {
     bench_groups_destroy(&groups);
 }
 
-static void print_skipped(bench_printer *p, const stencil_bench_result *result) {
-    char text[LINE_SIZE];
-    for (int i = 0; i < result->row_count; i++)
-        if (bench_skipped_text(result, i, text, sizeof text))
-            bench_print_line(p, "Skipped", text);
-}
-
 static void print_result(bench_printer *p, const stencil_bench_result *result, double max_noise) {
     if (result->skipped[0] != '\0') {
         bench_print_line(p, "Skipped", result->skipped);
@@ -180,7 +173,11 @@ static void print_result(bench_printer *p, const stencil_bench_result *result, d
     if (p->incomplete)
         bench_print_line(p, "Tables", "no memory for a table");
     fputc('\n', p->out);
-    print_skipped(p, result);
+    for (int i = 0; i < result->row_count; i++) {
+        char text[LINE_SIZE] = "";
+        if (bench_skipped_text(result, i, text, sizeof text))
+            bench_print_line(p, "Skipped", text);
+    }
     print_noise(p, result, max_noise);
     print_methods(p, result);
     if (result->bar_count == 0)

@@ -1,4 +1,5 @@
-/* Groups of the rows of a benchmark result; each group becomes a table. */
+/* Groups of the rows of a benchmark result, each of which becomes a table; and rows that were not measured,
+ * where rows with the same reason share a line of text. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,6 +94,19 @@ static void add_row(bench_groups *all, bench_group *g, const stencil_bench_row *
     all->row_count++;
 }
 
+/* Tells whether two rows were skipped for the same reason. */
+static bool is_alike(const stencil_bench_row *a, const stencil_bench_row *b) {
+    return strcmp(a->skipped, b->skipped) == 0;
+}
+
+/* Tells whether a row was skipped for a reason that other rows share: tables leave such rows out. */
+static bool is_skip_shared(const stencil_bench_result *result, const stencil_bench_row *row) {
+    int alike = 0;
+    for (int i = 0; i < result->row_count && row->skipped[0] != '\0'; i++)
+        alike += is_alike(&result->row[i], row);
+    return alike > 1;
+}
+
 /* Collects a group of rows outside of fields, and a group for each field and set of outer axis values. */
 static void collect_fields(const stencil_bench_result *result, bench_groups *all) {
     bench_group *listed = add_group(all, BENCH_LISTED, "");
@@ -104,7 +118,7 @@ static void collect_fields(const stencil_bench_result *result, bench_groups *all
             bool first = field; /* the row is the first of its series in the result */
             for (int k = 0; k < count; k++)
                 first = first && series[k] >= row;
-            if (pass == 0 && !field && !bench_skip_is_shared(result, row))
+            if (pass == 0 && !field && !is_skip_shared(result, row))
                 add_row(all, listed, row);
             for (int k = 0; pass > 0 && first && k < count; k++)
                 if (k == 0 || bench_compare_places(series[k - 1], series[k], down) != 0) {
@@ -145,7 +159,7 @@ static void collect_compared(const stencil_bench_result *result, int axes, bench
     int count = 0;
     for (int i = 0; i < result->row_count; i++) {
         const stencil_bench_row *row = &result->row[i];
-        if (row->axis_count == axes && !bench_skip_is_shared(result, row) &&
+        if (row->axis_count == axes && !is_skip_shared(result, row) &&
             !(bench_is_copy(row) && row->ratio < 1))
             some[count++] = row;
     }
@@ -183,17 +197,6 @@ void bench_groups_destroy(bench_groups *all) {
 }
 
 enum { NAMES_FEW = 3 };
-
-static bool is_alike(const stencil_bench_row *a, const stencil_bench_row *b) {
-    return strcmp(a->skipped, b->skipped) == 0;
-}
-
-bool bench_skip_is_shared(const stencil_bench_result *result, const stencil_bench_row *row) {
-    int alike = 0;
-    for (int i = 0; i < result->row_count && row->skipped[0] != '\0'; i++)
-        alike += is_alike(&result->row[i], row);
-    return alike > 1;
-}
 
 /* Finds the sweep in a row's name such as "neighbor/resident/store", and its length; NULL: none. */
 static const char *sweep_of(const stencil_bench_row *row, size_t *length) {
@@ -254,12 +257,11 @@ static void add_places(const stencil_bench_result *result, const stencil_bench_r
 
 bool bench_skipped_text(const stencil_bench_result *result, int row, char *text, size_t size) {
     const stencil_bench_row *first = &result->row[row];
-    bool said = !bench_skip_is_shared(result, first);
+    bool said = !is_skip_shared(result, first);
     for (int k = 0; k < row && !said; k++)
         said = is_alike(&result->row[k], first);
     if (said)
         return false;
-    text[0] = '\0';
     add_names(result, first, text, size);
     add_places(result, first, text, size);
     stencil_text_add(text, size, ": %s", first->skipped);

@@ -195,13 +195,6 @@ static void add_row(const listing *l, table *t, const stencil_bench_row *row) {
             table_add_cell(t, "%s", cell_text(row, v, &scale, text));
 }
 
-static void make_listing(const bench_group *g, table *t) {
-    listing l = {.of = g, .titled = g->kind == BENCH_COMPARED};
-    add_columns(&l, t);
-    for (int i = 0; i < g->count; i++)
-        add_row(&l, t, g->row[i]);
-}
-
 /* Finds the row of a group that shares the line of row `line`, with value `place` on the last axis; NULL:
  * none. */
 static const stencil_bench_row *find_at(const bench_group *g, const stencil_bench_row *line, int64_t place) {
@@ -251,10 +244,14 @@ const char *bench_table_of(const stencil_bench_result *result, const bench_group
     const int across = first->axis_count - 1;
     const bench_scale scale = bench_scale_of(g->row, g->count, g->unit != NULL ? g->unit : first->unit);
     char name[BENCH_NAME_SIZE];
-    if (g->kind == BENCH_LISTED || g->kind == BENCH_COMPARED)
-        make_listing(g, t);
-    else
+    if (g->kind == BENCH_LISTED || g->kind == BENCH_COMPARED) {
+        listing l = {.of = g, .titled = g->kind == BENCH_COMPARED};
+        add_columns(&l, t);
+        for (int i = 0; i < g->count; i++)
+            add_row(&l, t, g->row[i]);
+    } else {
         make_medians(g, &scale, t);
+    }
     if (g->kind == BENCH_LISTED)
         return NULL;
     if (g->kind == BENCH_COMPARED)
@@ -267,10 +264,6 @@ const char *bench_table_of(const stencil_bench_result *result, const bench_group
         snprintf(title, BENCH_TITLE_SIZE, "%s%s: names down, %s across", g->outer, scale.unit,
                  first->axis[across].name);
     return title;
-}
-
-static bool is_beside_copy(const stencil_bench_bar *bar) {
-    return strcmp(bar->best_by, "copy") == 0;
 }
 
 /* Adds a table cell with a figure of three or four digits after `mark`; empty for NaN. */
@@ -318,7 +311,7 @@ void bench_bar_table(const stencil_bench_result *result, int which, table *t, ch
     table_add_columns(t, copies ? "<bound\t>used\t<?strategy"
                                 : "<sweep\t>depth\t<bound\t>used\t<?strategy\t<??best_by");
     for (const stencil_bench_bar *bar = result->bar; bar < result->bar + result->bar_count; bar++)
-        if (bar->unit == unit && is_beside_copy(bar) == copies)
+        if (bar->unit == unit && (strcmp(bar->best_by, "copy") == 0) == copies)
             add_bar(t, bar, copies);
     snprintf(title, BENCH_TITLE_SIZE, "%s%s", units[unit],
              copies ? "; best other: the copy of the field" : "");
