@@ -12,7 +12,7 @@
 #include "app/text.h"
 #include "inputs/sink.h"
 
-/* 17 digits give every double exactly; print_shortest() removes needless digits. */
+/* Format of JSON text. 17 digits give every double exactly; print_shortest() removes needless digits. */
 enum { FORMAT = JSON_INDENT(2) | JSON_REAL_PRECISION(17) };
 
 json_t *json_text(const char *text) {
@@ -188,29 +188,20 @@ stencil_status target_write(const char *option, const char *target, bool force, 
     return text_prefix(status, option);
 }
 
-/* Prints a JSON number; a real number with the fewest digits that read back as the same value. */
-static void print_number(FILE *out, const char *text, int length) {
-    char shortest[STENCIL_NUMBER_CHARS];
-    if ((int)strcspn(text, ".eE") >= length) {
-        fprintf(out, "%.*s", length, text);
-        return;
-    }
-    stencil_number_text(strtod(text, NULL), shortest);
-    fprintf(out, "%s%s", shortest, strpbrk(shortest, ".e") != NULL ? "" : ".0");
-}
-
-/* Prints JSON text, and shortens its real numbers of 17 digits. */
+/* Prints JSON text, its real numbers of 17 digits with the fewest digits that read back as the same value. */
 static void print_shortest(FILE *out, const char *text) {
     bool quoted = false;
     for (size_t length; *text != '\0'; text += length) {
-        length = quoted || strchr("-0123456789", *text) == NULL ? 1 : strspn(text, "+-.0123456789eE");
-        if (!quoted && strchr("-0123456789", *text) != NULL) {
-            print_number(out, text, (int)length);
-            continue;
-        }
+        const bool number = !quoted && strchr("-0123456789", *text) != NULL;
         quoted ^= *text == '"';
+        length = number ? strspn(text, "+-.0123456789eE") : 1;
         length += quoted && *text == '\\'; /* the escaped character may be a quote */
-        fwrite(text, 1, length, out);
+        if (number && strcspn(text, ".eE") < length) {
+            const char *shortest = TEXT_REAL(strtod(text, NULL));
+            fprintf(out, "%s%s", shortest, strpbrk(shortest, ".e") != NULL ? "" : ".0");
+        } else {
+            fwrite(text, 1, length, out);
+        }
     }
 }
 

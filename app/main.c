@@ -112,8 +112,7 @@ static stencil_status check_alone(void) {
     }
     CHECK(names[0] == '\0', USAGE,
           "started %ld times, and each would do the same: this program has no MPI, start it once without "
-          "mpirun "
-          "or srun -n (--gpus N uses several GPUs); for tasks of their own, 'env -u %s stencil …'",
+          "mpirun or srun -n (--gpus N uses several GPUs); for tasks of their own, 'env -u %s stencil …'",
           most, names);
     return STENCIL_OK;
 }

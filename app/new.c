@@ -122,7 +122,7 @@ static stencil_status new_run(invocation *call) {
            spec->kind != STENCIL_KIND_NONE ? stencil_kind_names[spec->kind] : spec->stencil,
            TEXT_EXTENT(spec->extent, spec->rank, " x "), stencil_precision_name(spec->precision),
            stencil_initial_names[options->generate.initial]);
-    return text_append(output_check(), path, "is complete");
+    return text_around(output_check(), "", TEXT_LONG("; '%s' is complete", path));
 }
 
 const command command_new = {

@@ -39,7 +39,7 @@ void report_print_plan(run_record *run, bool explain);
 enum { REPORT_EQUATION_CHARS = 512 };
 char *report_equation_text(const stencil_problem *problem, bool ascii, char text[REPORT_EQUATION_CHARS]);
 
-/* Returns the stopping criteria: "rtol 1e-08", "atol 1e-06", "rtol 1e-08, atol 1e-06". */
+/* Returns the stopping criteria as text: "rtol 1e-08, atol 1e-06", or only those that are set. */
 const char *report_criteria_text(const stencil_stop *stop, char text[96]);
 #define REPORT_CRITERIA(stop) report_criteria_text(stop, (char[96]){""})
 
@@ -97,6 +97,9 @@ stencil_status run_output_prepare(run_record *record, const run_targets *targets
 /* Writes the run's cells to the result file, where one was opened, and closes it; cells of a diverged run do
  * not replace its input. After a failure the result may exist under another name, which the message has. */
 stencil_status run_output_write(run_record *record, stencil_run *run);
+
+/* Text that follows the message of an error after which the result file `path` is complete. */
+#define COMPLETE(path) TEXT_LONG("; '%s' holds the complete result", path)
 
 /* Closes and removes a result file that was opened but not written. */
 void run_output_close(run_record *record);

@@ -33,8 +33,7 @@ static const option run_table[] = {
     {.heading = "Where and how"},
     {"sync", 0, OPTION_NAME, AT(run.sync), "NAME",
      .help = "how steps are kept in order; auto: as is quickest, also on fewer GPUs than --gpus allows, or "
-             "on the "
-             "CPU (on several GPUs grid means multi-grid)",
+             "on the CPU (on several GPUs grid means multi-grid)",
      .names = choice_syncs, .preset = "auto", .automatic = true},
     {"sweep", 0, OPTION_NAME, AT(run.sweep), "NAME", .help = "how a step is made; the result is the same",
      .names = choice_sweeps, .preset = "auto", .automatic = true},
@@ -326,9 +325,10 @@ static stencil_status attribute(run_state *state) {
 
 /* Returns the exit code of a run; a signal after the last step does not count as an interruption. */
 static int report_exit_code(const stencil_report *report) {
-    if (report->reason == STENCIL_REASON_INTERRUPTED)
-        return 128 + (signals_caught != 0 ? signals_caught : SIGINT);
-    return report->reached ? 0 : EXIT_NOT_CONVERGED;
+    return report->reason == STENCIL_REASON_INTERRUPTED
+               ? 128 + (signals_caught != 0 ? signals_caught : SIGINT)
+           : report->reached ? 0
+                             : EXIT_NOT_CONVERGED;
 }
 
 /* Prints and writes reports of a run. `failed`: error of writing the result or of attribution, told last. */
@@ -355,7 +355,7 @@ static stencil_status tell(run_state *state, int quiet, stencil_status failed) {
     if (status == STENCIL_OK && record->exit_code != 0)
         report_print_failure(record);
     const char *path = record->output.path;
-    return path != NULL ? text_append(status, path, "holds the complete result") : status;
+    return path != NULL ? text_around(status, "", COMPLETE(path)) : status;
 }
 
 /* Keeps reports and results from replacing the file of --wisdom or of --machine. */
@@ -414,7 +414,7 @@ static stencil_status run_stages(run_state *state) {
     auto_keep(&record->choice, &record->problem, &record->machine, options->open.wisdom != NULL,
               &record->notes);
     if (failed == STENCIL_OK && (failed = attribute(state)) != STENCIL_OK && record->output.path != NULL)
-        text_append(failed, record->output.path, "holds the complete result");
+        text_around(failed, "", COMPLETE(record->output.path));
     record->done = true;
     report_note_end(record);
     record->exit_code =

@@ -1,3 +1,4 @@
+/* Output files of the command `run`: checked before the first step; the result is written at the end. */
 #include "app/report.h"
 
 #include <stdlib.h>
@@ -9,7 +10,7 @@
 #include "app/json.h"
 #include "app/signals.h"
 
-/* Signals are delayed here, so that none leaves a temporary file. */
+/* Opening and closing delay signals, so that no signal leaves a temporary file. */
 void run_output_close(run_record *record) {
     signals_hold();
     signals_guard(NULL);
@@ -113,7 +114,7 @@ static stencil_status rescue(run_record *record, stencil_run *run) {
         const int length = snprintf(name, TEXT_NAME_SIZE, "%srescued-%ld-%s", place[i], (long)getpid(), last);
         if (length > 0 && length < TEXT_NAME_SIZE && open_output(record) == STENCIL_OK &&
             write_result(record, run) == STENCIL_OK)
-            return text_append(stencil_error_adopt(&seen), name, "holds the complete result");
+            return text_around(stencil_error_adopt(&seen), "", COMPLETE(name));
     }
     output->path = NULL;
     return stencil_error_adopt(&seen);

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <jansson.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,15 +75,10 @@ static bool is_continuation(char c) {
 
 /* Returns the byte count of the first UTF-8 character of a text; 0: the text starts with an invalid one. */
 static int utf8_length(const char *text) {
-    const int length = character_bytes(text[0]);
-    for (int i = 1; i < length; i++)
-        if (!is_continuation(text[i]))
-            return 0;
-    /* Invalid UTF-8: overlong forms, surrogates, and code points above U+10FFFF. */
-    const unsigned char *c = (const unsigned char *)text;
-    const bool wrong = (*c == 0xE0 && c[1] < 0xA0) || (*c == 0xED && c[1] > 0x9F) ||
-                       (*c == 0xF0 && c[1] < 0x90) || (*c == 0xF4 && c[1] > 0x8F);
-    return wrong ? 0 : length;
+    const size_t length = strnlen(text, (size_t)character_bytes(text[0]));
+    json_t *character = json_stringn(text, length); /* NULL where these bytes are not UTF-8 */
+    json_decref(character);
+    return character != NULL ? (int)length : 0;
 }
 
 char *text_utf8(const char *name) {
@@ -99,25 +95,12 @@ char *text_utf8(const char *name) {
     return text;
 }
 
-stencil_status text_prefix(stencil_status status, const char *where) {
+stencil_status text_around(stencil_status status, const char *before, const char *after) {
     if (status == STENCIL_OK)
         return status;
     const stencil_error seen = *stencil_error_last();
-    return stencil_error_set(status, seen.file, seen.line, seen.expression, "%s: %s", where, seen.message);
-}
-
-stencil_status text_append(stencil_status status, const char *name, const char *text) {
-    if (status == STENCIL_OK)
-        return status;
-    const stencil_error seen = *stencil_error_last();
-    return stencil_error_set(status, seen.file, seen.line, seen.expression, "%s; '%s' %s", seen.message, name,
-                             text);
-}
-
-stencil_status text_name_file(stencil_status status, const char *path) {
-    char where[TEXT_NAME_SIZE + 2];
-    snprintf(where, sizeof where, "'%s'", path);
-    return text_prefix(status, where);
+    return stencil_error_set(status, seen.file, seen.line, seen.expression, "%s%s%s", before, seen.message,
+                             after);
 }
 
 stencil_status text_name_out_of_memory(stencil_status status, const char *path) {

@@ -49,16 +49,14 @@ char *text_utf8(const char *name);
 /* Text of a CUDA version number: 13020 is "13.2". */
 #define TEXT_CUDA(version) TEXT("%d.%d", (version) / 1000, (version) % 1000 / 10)
 
-/* Puts the file name before an error message that names no file: "'PATH': message". Returns `status`. */
-stencil_status text_name_file(stencil_status status, const char *path);
+/* Puts texts before and after the message of the last error, unless `status` is OK. Returns `status`; so do
+ * text_prefix(), for "WHERE: message", and text_name_file(), for "'PATH': message". */
+stencil_status text_around(stencil_status status, const char *before, const char *after);
+#define text_prefix(status, where)   text_around(status, TEXT_LONG("%s: ", where), "")
+#define text_name_file(status, path) text_around(status, TEXT_LONG("'%s': ", path), "")
 
-/* Puts the file name before the message of an error, as text_name_file(), where it is NO_MEMORY. Returns
- * `status`. */
+/* Puts the file name before the message of the last error where `status` is NO_MEMORY. Returns `status`. */
 stencil_status text_name_out_of_memory(stencil_status status, const char *path);
-
-/* Put "WHERE: " before, or "; 'NAME' TEXT" after, the message of an error. Return `status`. */
-stencil_status text_prefix(stencil_status status, const char *where);
-stencil_status text_append(stencil_status status, const char *name, const char *text);
 
 /* Returns the terminal columns of a text as it will be printed, with no wide characters. */
 int text_columns(const char *text);

@@ -74,20 +74,16 @@ int64_t threads_default(void) {
     return environment_decides() ? openmp : stencil_smaller(openmp, stencil_processors());
 }
 
-/* Returns the processors of a CPU quota as text: "3", "1.5". */
-static const char *quota_text(int64_t thousandths, char text[TEXT_SIZE]) {
-    snprintf(text, TEXT_SIZE, "%.4g", 1e-3 * (double)thousandths);
-    return text;
-}
+/* Number of processors that a CPU quota allows, as text: "3", "1.5". */
+#define QUOTA_TEXT(limits) TEXT("%.4g", 1e-3 * (double)(limits).quota_thousandths)
 
 const char *threads_default_why(char text[THREADS_WHY_SIZE]) {
     const stencil_processor_limits limits = stencil_processors_limits();
-    char quota[TEXT_SIZE];
     if (environment_decides())
         snprintf(text, THREADS_WHY_SIZE, "OMP_NUM_THREADS");
     else if (limits.quota_thousandths < (int64_t)1000 * limits.allowed)
-        snprintf(text, THREADS_WHY_SIZE, "control group's quota: %s of %d processors",
-                 quota_text(limits.quota_thousandths, quota), limits.allowed);
+        snprintf(text, THREADS_WHY_SIZE, "control group's quota: %s of %d processors", QUOTA_TEXT(limits),
+                 limits.allowed);
     else if (limits.allowed < limits.online)
         snprintf(text, THREADS_WHY_SIZE, "affinity: %d of %d processors", limits.allowed, limits.online);
     else
@@ -99,19 +95,14 @@ void threads_note(int64_t threads, stencil_notes *notes) {
     const stencil_processor_limits limits = stencil_processors_limits();
     const int use = stencil_processors();
     const bool quota = limits.quota_thousandths < (int64_t)1000 * limits.allowed;
-    char text[TEXT_SIZE];
-    if (threads <= use)
-        return;
-    if (quota)
-        quota_text(limits.quota_thousandths, text);
-    else
-        snprintf(text, sizeof text, "%d", use);
-    stencil_notes_add(notes, "%lld threads share %s processor%s, %s: --threads %d has one for each",
-                      (long long)threads, text, strcmp(text, "1") == 0 ? "" : "s",
-                      quota                            ? "the quota of the control group"
-                      : limits.allowed < limits.online ? "which the affinity of this process allows"
-                                                       : "which is all there are",
-                      use);
+    const char *text = quota ? QUOTA_TEXT(limits) : TEXT("%d", use);
+    if (threads > use)
+        stencil_notes_add(notes, "%lld threads share %s processor%s, %s: --threads %d has one for each",
+                          (long long)threads, text, strcmp(text, "1") == 0 ? "" : "s",
+                          quota                            ? "the quota of the control group"
+                          : limits.allowed < limits.online ? "which the affinity of this process allows"
+                                                           : "which is all there are",
+                          use);
 }
 
 stencil_status threads_start(int64_t count) {
