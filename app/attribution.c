@@ -66,18 +66,12 @@ void attribution_destroy(attribution *a) {
     stencil_timeline_destroy(&a->timeline);
 }
 
-static const char *microseconds(double seconds, char text[TEXT_SIZE]) {
-    return isnan(seconds) ? "-" : text_number(1e6 * seconds, text);
-}
-#define MICROSECONDS(seconds) microseconds(seconds, (char[TEXT_SIZE]){""})
+/* Time in seconds as a text in microseconds; "-" for NaN. */
+#define MICROSECONDS(seconds) (isnan(seconds) ? "-" : TEXT_NUMBER(1e6 * (seconds)))
 
 static const stencil_calibration *costs_of(const run_record *record) {
     return run_record_plan(record)->backend == STENCIL_BACKEND_GPU ? &record->machine.gpu_costs
                                                                    : &record->machine.cpu_costs;
-}
-
-static bool is_launched(const run_record *record) {
-    return run_record_plan(record)->barrier == STENCIL_BARRIER_none;
 }
 
 static bool is_of_steps(int row) {
@@ -103,7 +97,7 @@ static double own_step_us(const run_record *record) {
 /* Prints, as a sentence, the share of the steps' time in which a run waited. */
 static void print_answer(const attribution *a, const run_record *record, const double *row_s) {
     const double percent = 100 / steps_time_s(a, row_s);
-    const bool launched = is_launched(record);
+    const bool launched = run_record_plan(record)->barrier == STENCIL_BARRIER_none;
     const double waited_s = row_s[STENCIL_TIME_LATENCY] + row_s[STENCIL_TIME_IMBALANCE] +
                             (launched ? row_s[STENCIL_TIME_LAUNCH] : 0);
     PRINT("Waiting",
@@ -150,10 +144,8 @@ static void print_rows(const attribution *a, const run_record *record, const dou
     fputc('\n', stdout);
 }
 
-/* Share of time left unexplained above which the report says so. */
-static const double rest_most = 0.05;
-
 static void print_rest(const attribution *a, const run_record *record, const double *row_s) {
+    static const double rest_most = 0.05; /* share of unexplained time above which the report says so */
     const double rest = row_s[STENCIL_TIME_REST] / steps_time_s(a, row_s),
                  quicker = own_step_us(record) / (1e6 * a->steps.untraced_s) - 1;
     if (rest > rest_most)
@@ -226,13 +218,10 @@ static void print_views(const stencil_attribution *a, bool calibrated) {
 /* Returns a time as text: "64 ns", "4.1 µs", "1.05 ms". */
 static const char *short_time(double seconds, char text[TEXT_SIZE]) {
     const double ns = 1e9 * seconds;
-    snprintf(text, TEXT_SIZE,
-             ns < 1e3   ? "%.0f ns"
-             : ns < 1e6 ? "%.3g µs"
-                        : "%.3g ms",
-             ns < 1e3   ? ns
-             : ns < 1e6 ? 1e-3 * ns
-                        : 1e-6 * ns);
+    if (ns < 1e3)
+        snprintf(text, TEXT_SIZE, "%.0f ns", ns);
+    else
+        snprintf(text, TEXT_SIZE, ns < 1e6 ? "%.3g µs" : "%.3g ms", ns < 1e6 ? 1e-3 * ns : 1e-6 * ns);
     return text;
 }
 #define SHORT_TIME(seconds) short_time(seconds, (char[TEXT_SIZE]){""})
@@ -352,10 +341,11 @@ static json_t *inside_json(const stencil_attribution *a) {
 
 static json_t *rival_json(const attribution *a) {
     const stencil_candidate *c = &a->rival;
-    if (!c->possible)
-        return json_null();
-    return json_pack("{s:s, s:s, s:f, s:b}", "sync", c->options.sync, "sweep", c->options.sweep, "step_us",
-                     1e6 * (c->samples > 0 ? c->step_s : c->cost.step_s), "measured", c->samples > 0);
+    return !c->possible
+               ? json_null()
+               : json_pack("{s:s, s:s, s:f, s:b}", "sync", c->options.sync, "sweep", c->options.sweep,
+                           "step_us", 1e6 * (c->samples > 0 ? c->step_s : c->cost.step_s), "measured",
+                           c->samples > 0);
 }
 
 json_t *attribution_json(const attribution *a, const run_record *record) {

@@ -12,7 +12,6 @@
 #include "app/progress.h"
 #include "app/signals.h"
 #include "app/text.h"
-#include "base/words.h"
 
 enum { NAME_COLUMNS = 17, CHOSEN_MAX = 64 };
 

@@ -6,7 +6,6 @@
 #include "app/bench.h"
 #include "app/json.h"
 #include "app/text.h"
-#include "base/words.h"
 
 /* Finds the result of the same benchmark in an earlier report: the first comparable one, else one of
  * equal back-end. */

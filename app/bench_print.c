@@ -5,7 +5,6 @@
 
 #include "app/bench.h"
 #include "app/text.h"
-#include "base/words.h"
 
 enum { LINE_SIZE = TEXT_NAME_SIZE };
 

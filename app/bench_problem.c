@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "app/bench.h"
-#include "inputs/inputs.h"
 
 enum { EDGE_LEVEL_MAX = 40 };
 #define EDGE_MAX ((int64_t)1 << EDGE_LEVEL_MAX)

@@ -6,7 +6,6 @@
 
 #include "app/bench.h"
 #include "app/text.h"
-#include "base/words.h"
 
 void bench_collect_axes(const stencil_bench_row *row, const char **axis, int *count, int most) {
     for (int i = 0; i < row->axis_count; i++) {

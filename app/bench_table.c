@@ -4,7 +4,6 @@
 
 #include "app/bench.h"
 #include "app/text.h"
-#include "base/words.h"
 
 /* Returns a value in a scale as text; "" for NaN. */
 static const char *value_text(double value, const bench_scale *scale, char text[TABLE_CELL_SIZE]) {

@@ -46,17 +46,14 @@ static double known_s(const stencil_candidate *c) {
     return c->samples > 0 ? c->step_s : c->cost.step_s;
 }
 
-static bool is_same(const stencil_candidate *a, const stencil_candidate *b) {
-    return a->plan.strategy == b->plan.strategy && a->plan.sweep == b->plan.sweep &&
-           a->plan.backend == b->plan.backend && a->plan.cut.parts == b->plan.cut.parts;
-}
-
 /* Replaces *rival by each possible candidate that is quicker, except the run's own. */
 static void look_for_rival(const stencil_choice *choice, const stencil_candidate *own,
                            stencil_candidate *rival) {
     for (int i = 0; i < choice->possible; i++) {
         const stencil_candidate *c = &choice->item[i];
-        if (!is_same(c, own) && (!rival->possible || known_s(c) < known_s(rival)))
+        const bool same = c->plan.strategy == own->plan.strategy && c->plan.sweep == own->plan.sweep &&
+                          c->plan.backend == own->plan.backend && c->plan.cut.parts == own->plan.cut.parts;
+        if (!same && (!rival->possible || known_s(c) < known_s(rival)))
             *rival = *c;
     }
 }
@@ -251,16 +248,8 @@ json_t *choice_json(const stencil_choice *choice) {
     return plans;
 }
 
-const char *choice_by(const auto_choice *a) {
-    return a->tune.done ? "measurement" : a->wise ? "wisdom" : "prediction";
-}
-
 /* Least length of a run that calibrates the machine, in calibration times. */
 enum { WORTH_CALIBRATIONS = 10 };
-
-static bool disturbed(const stencil_run_options *run) {
-    return run->wait.fault.delay_ns != 0 || run->wait.fault.absent_step != 0 || run->wait.illegal_step != 0;
-}
 
 /* Calibrates the machine where the run is long enough and there is no calibration yet. */
 static stencil_status calibrate(auto_choice *a, const stencil_problem *problem, stencil_machine *machine,
@@ -287,7 +276,8 @@ static stencil_status calibrate(auto_choice *a, const stencil_problem *problem, 
 
 stencil_status auto_choose(auto_choice *a, const stencil_problem *problem, stencil_machine *machine,
                            const auto_options *options, stencil_notes *notes) {
-    const bool late = disturbed(&a->choice.asked);
+    const stencil_wait_policy *wait = &a->choice.asked.wait; /* faults make a measurement worthless */
+    const bool late = wait->fault.delay_ns != 0 || wait->fault.absent_step != 0 || wait->illegal_step != 0;
     wisdom_path(late ? "off" : options->wisdom, a->wisdom);
     if (options->wisdom != NULL && a->wisdom[0] != '\0')
         TRY(wisdom_check("wisdom", a->wisdom));

@@ -57,10 +57,8 @@ const char *choice_name(const stencil_candidate *candidate, char text[64]);
 void choice_print_terms(const stencil_choice *choice, const stencil_problem *problem);
 void choice_print_reasons(const stencil_choice *choice);
 
-/* Return the candidate plans as an array, and what the choice is based on: "prediction", "wisdom",
- * "measurement". */
+/* Returns the candidate plans as a JSON array, owned by the caller. */
 json_t *choice_json(const stencil_choice *choice);
-const char *choice_by(const auto_choice *a);
 
 /* Returns the path of the wisdom file: `file`, links followed; for NULL this user's; for "off" "". */
 const char *wisdom_path(const char *file, char path[TEXT_NAME_SIZE]);

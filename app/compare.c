@@ -6,7 +6,6 @@
 #include "app/options.h"
 #include "app/json.h"
 #include "app/text.h"
-#include "inputs/inputs.h"
 
 typedef struct compare_options {
     const char *dataset;

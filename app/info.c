@@ -116,24 +116,6 @@ static json_t *strategies_json(const stencil_machine *machine) {
     return array;
 }
 
-static json_t *sweeps_json(void) {
-    json_t *array = json_array();
-    for (const stencil_sweep_info *info = stencil_sweep_infos; info->name != NULL; info++)
-        json_array_append_new(array, json_pack("{s:s, s:s}", "name", info->name, "summary", info->summary));
-    return array;
-}
-
-static json_t *stencils_json(void) {
-    json_t *array = json_array();
-    for (int i = 0; i < STENCIL_SHAPE_COUNT; i++) {
-        const stencil_shape *shape = &stencil_shapes[i];
-        json_array_append_new(array, json_pack("{s:s, s:i, s:i, s:i, s:s}", "name", shape->name, "rank",
-                                               shape->rank, "radius", shape->radius, "points",
-                                               shape->point_count, "description", shape->description));
-    }
-    return array;
-}
-
 /* Describes the machine in JSON, with all that plans need, as `run --machine` reads it. */
 static json_t *info_json(const stencil_machine *machine, const char *why) {
     json_t *root = json_pack("{s:i, s:s, s:s}", "schema_version", 1, "version", STENCIL_VERSION, "hdf5",
@@ -141,8 +123,15 @@ static json_t *info_json(const stencil_machine *machine, const char *why) {
     stencil_machine_write(machine, root);
     json_object_set_new(json_object_get(root, "cpu"), "threads_because", json_text(why));
     json_object_set_new(root, "strategies", strategies_json(machine));
-    json_object_set_new(root, "sweeps", sweeps_json());
-    json_object_set_new(root, "stencils", stencils_json());
+    json_t *sweeps = json_array(), *stencils = json_array();
+    for (const stencil_sweep_info *info = stencil_sweep_infos; info->name != NULL; info++)
+        json_array_append_new(sweeps, json_pack("{s:s, s:s}", "name", info->name, "summary", info->summary));
+    for (const stencil_shape *shape = stencil_shapes; shape < stencil_shapes + STENCIL_SHAPE_COUNT; shape++)
+        json_array_append_new(stencils, json_pack("{s:s, s:i, s:i, s:i, s:s}", "name", shape->name, "rank",
+                                                  shape->rank, "radius", shape->radius, "points",
+                                                  shape->point_count, "description", shape->description));
+    json_object_set_new(root, "sweeps", sweeps);
+    json_object_set_new(root, "stencils", stencils);
     return root;
 }
 

@@ -6,9 +6,7 @@
 #include "app/options.h"
 #include "app/signals.h"
 #include "app/text.h"
-#include "base/words.h"
 #include "inputs/h5.h"
-#include "inputs/inputs.h"
 
 static const command *const commands[] = {
     &command_run,  &command_new,       &command_compare, &command_verify, &command_plan,

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/words.h"
 #include "app/text.h"
 
 enum { HELP_COLUMN = 28 };
@@ -236,24 +235,15 @@ static stencil_status find_option(invocation *call, const char *word, char lette
     FAIL(USAGE, "unknown option '--%s': 'stencil help %s' lists the options", word, command->name);
 }
 
-/* Finds the argument after an option that needs a value. */
-static stencil_status next_value(const option *option, invocation *call, const char **value) {
-    const char *next = call->argv[call->at + 1];
-    const bool is_option =
-        next != NULL && next[0] == '-' && next[1] != '\0' && strspn(next + 1, "0123456789.") == 0;
-    CHECK(next != NULL && !is_option, USAGE, "--%s needs a value: --%s %s", option->name, option->name,
-          option->argument);
-    *value = next;
-    call->at++;
-    return STENCIL_OK;
-}
-
 /* Reads the value of an option that was met: met.text (after '=' or the letter), else the next argument.
  * USAGE where an option is given by both its name and its old name. */
 static stencil_status take(option_given met, invocation *call) {
     const option *option = met.option;
-    if (option->type != OPTION_FLAG && met.text == NULL)
-        TRY(next_value(option, call, &met.text));
+    if (option->type != OPTION_FLAG && met.text == NULL) {
+        met.text = call->argv[++call->at];
+        CHECK(met.text != NULL && (met.text[0] != '-' || strchr("0123456789.", met.text[1]) != NULL), USAGE,
+              "--%s needs a value: --%s %s", option->name, option->name, option->argument);
+    }
     int at = 0;
     while (at < call->given_count && call->given[at].option != option)
         at++;

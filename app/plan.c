@@ -10,7 +10,6 @@
 #include "app/options.h"
 #include "app/table.h"
 #include "app/text.h"
-#include "inputs/inputs.h"
 
 typedef struct plan_options {
     stencil_spec problem; /* only values of given options, see problem_options_apply() */

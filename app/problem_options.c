@@ -3,7 +3,6 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "inputs/inputs.h"
 #include "solver/problem/cycle.h"
 
 #define AT(field) OPTION_AT(stencil_spec, field)

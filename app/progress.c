@@ -21,10 +21,8 @@ bool progress_possible(void) {
 void progress_start(progress *progress, const stencil_problem *problem, bool quiet) {
     *progress = (struct progress){
         .shown = !quiet && progress_possible(),
-        .stop = problem->stop,
-        .updated_cells = stencil_problem_updated_cells(problem),
+        .problem = problem,
         .start_s = stencil_clock_s(),
-        .first_step = problem->origin.steps,
         .residual = NAN,
         .first_residual = NAN,
         .criterion_residual = problem->origin.residual_first,
@@ -34,10 +32,12 @@ void progress_start(progress *progress, const stencil_problem *problem, bool qui
 /* Returns the share of a run that is done, 0 … 1. Residuals fall exponentially with steps, so their logarithm
  * tells how far the tolerance is. */
 static double done_fraction(const progress *progress, int64_t step) {
-    const double all = (double)(progress->stop.steps - progress->first_step);
-    const double steps = all > 0 ? (double)(step - progress->first_step) / all : 1.0;
+    const stencil_stop *stop = &progress->problem->stop;
+    const int64_t before = progress->problem->origin.steps;
+    const double steps =
+        stop->steps > before ? (double)(step - before) / (double)(stop->steps - before) : 1.0;
     const double first = progress->first_residual, now = progress->residual;
-    const double limit = fmax(progress->stop.atol, progress->stop.rtol * progress->criterion_residual);
+    const double limit = fmax(stop->atol, stop->rtol * progress->criterion_residual);
     if (!(limit > 0) || !(now > 0) || !(first > limit) || !(now < first))
         return steps;
     const double fallen = log(first / now) / log(first / limit);
@@ -81,7 +81,8 @@ void progress_poll(progress *progress, int64_t step, double residual) {
     if (isnan(progress->criterion_residual) && residual > 0)
         progress->criterion_residual = residual;
     const double now_s = stencil_clock_s(), elapsed_s = now_s - progress->start_s;
-    if (!progress->shown || step <= progress->first_step || now_s - progress->drawn_s < interval_s ||
+    const int64_t done_steps = step - progress->problem->origin.steps;
+    if (!progress->shown || done_steps <= 0 || now_s - progress->drawn_s < interval_s ||
         elapsed_s < interval_s)
         return;
     progress->drawn_s = now_s;
@@ -92,7 +93,8 @@ void progress_poll(progress *progress, int64_t step, double residual) {
         bar[i] = i < (int)(done * BAR_CELLS) ? '#' : '.';
     if (done > 0)
         duration_text(elapsed_s * (1 - done) / done, left);
-    const double rate = (double)progress->updated_cells * (double)(step - progress->first_step) / elapsed_s;
+    const double cells = (double)stencil_problem_updated_cells(progress->problem),
+                 rate = cells * (double)done_steps / elapsed_s;
     progress_line(TEXT("[%s] %3.0f %%  ETA %s  step %" PRId64 "%s  %.3g Gcell/s", bar, 100 * done, left, step,
                        isnan(progress->residual) ? "" : TEXT("  res %.1e", progress->residual), 1e-9 * rate));
 }

@@ -6,10 +6,8 @@
 typedef struct progress {
     bool shown; /* a bar is wanted and possible */
     bool drawn; /* a bar is on the terminal now */
-    stencil_stop stop;
-    int64_t updated_cells;
+    const stencil_problem *problem;
     double start_s, drawn_s;         /* clock: start of computing, last drawing */
-    int64_t first_step;              /* steps made before this run */
     double residual, first_residual; /* last and first residual of this run; NaN: none yet */
     double criterion_residual;       /* residual that rtol is relative to, if known */
 } progress;
@@ -17,7 +15,8 @@ typedef struct progress {
 /* Tells whether progress may be shown: stderr is a terminal, NO_COLOR is not set, TERM is not "dumb". */
 bool progress_possible(void);
 
-/* Starts a progress bar, which is shown where progress_possible() and not `quiet`. */
+/* Starts a progress bar, which is shown where progress_possible() and not `quiet`. `problem` has to outlive
+ * the bar. */
 void progress_start(progress *progress, const stencil_problem *problem, bool quiet);
 
 /* Draws the progress bar, at most ten times a second. `residual`: last one checked; NaN: none since the last

@@ -14,11 +14,10 @@ enum { CHUNK = 64, GROUP = 1024, LANES = 256, PARALLEL_CELLS = 1 << 14 };
 #define WITH_FMA
 #endif
 
-/* Returns the grid spacing along an axis of (z, y, x). */
-static double spacing_of(const stencil_spec *spec, int axis) {
-    if (spec->spacing_count == 0)
-        return 1.0;
-    return spec->spacing[spec->spacing_count == 1 ? 0 : axis - (STENCIL_AXES - spec->rank)];
+/* Returns the square of the grid spacing along an axis of (z, y, x). */
+static double square_of(const stencil_spec *spec, int axis) {
+    const int entry = spec->spacing_count == 1 ? 0 : axis - (STENCIL_AXES - spec->rank);
+    return spec->spacing_count == 0 ? 1.0 : spec->spacing[entry] * spec->spacing[entry];
 }
 
 /* Computes the weights of the centre and of neighbours along each axis, for problems that do not give
@@ -28,10 +27,10 @@ static void derive_weights(reference *r, const stencil_spec *spec, double *centr
     const double diffusivity = isnan(spec->diffusivity) ? 1.0 : spec->diffusivity;
     double sum = 0.0, all = 0.0;
     for (int axis = STENCIL_AXES - spec->rank; axis < STENCIL_AXES; axis++)
-        sum += 2.0 / (spacing_of(spec, axis) * spacing_of(spec, axis));
+        sum += 2.0 / square_of(spec, axis);
     const double dt = isnan(spec->dt) ? 1.0 / (diffusivity * sum) : spec->dt;
     for (int axis = STENCIL_AXES - spec->rank; axis < STENCIL_AXES; axis++) {
-        const double square = spacing_of(spec, axis) * spacing_of(spec, axis);
+        const double square = square_of(spec, axis);
         neighbour[axis] = spec->kind == STENCIL_KIND_HEAT ? diffusivity * dt / square : omega / square / sum;
         all += neighbour[axis];
     }
@@ -83,12 +82,9 @@ static double half_wave(int64_t length, int64_t place) {
     return place % 2 == 0 ? half : 1 - half;
 }
 
-/* Return x rounded down, or up, to a float. */
+/* Returns x rounded down to a float. */
 static double below(double x) {
     return (float)x > x ? nextafterf((float)x, -INFINITY) : (float)x;
-}
-static double above(double x) {
-    return -below(-x);
 }
 
 /* Returns 1 - cos(angle), accurate for small angles too. */
@@ -104,9 +100,9 @@ static void derive_cycle(reference *r, const stencil_spec *spec) {
     bool any_fixed = false;
     const char *number = strchr(spec->accelerate, ':');
     for (int axis = STENCIL_AXES - spec->rank; axis < STENCIL_AXES; axis++)
-        sum += 2.0 / (spacing_of(spec, axis) * spacing_of(spec, axis));
+        sum += 2.0 / square_of(spec, axis);
     for (int axis = STENCIL_AXES - spec->rank; axis < STENCIL_AXES; axis++) {
-        const double part = 2.0 / (spacing_of(spec, axis) * spacing_of(spec, axis)) / sum;
+        const double part = 2.0 / square_of(spec, axis) / sum;
         const int64_t n = r->high[axis] - r->low[axis];
         const bool fixed = r->boundary[axis] == STENCIL_FIXED,
                    periodic = r->boundary[axis] == STENCIL_PERIODIC;
@@ -121,7 +117,7 @@ static void derive_cycle(reference *r, const stencil_spec *spec) {
         any_fixed = any_fixed || fixed;
     }
     r->least = below(any_fixed ? r->least : longest);
-    r->most = above(r->most);
+    r->most = -below(-r->most);
     if (number != NULL)
         r->cycle = strtoll(number + 1, NULL, 10);
 }

@@ -6,6 +6,7 @@
 
 /* Describes a problem in JSON; values per axis are in array order, as in input files. */
 static json_t *problem_json(const stencil_problem *problem) {
+    char equation[REPORT_EQUATION_CHARS];
     const int first = STENCIL_AXES - problem->rank;
     const stencil_spec *spec = &problem->spec;
     json_t *boundary = json_array(), *spacing = json_array();
@@ -13,8 +14,8 @@ static json_t *problem_json(const stencil_problem *problem) {
         json_array_append_new(boundary, json_string(stencil_boundary_names[problem->boundary[first + i]]));
         json_array_append_new(spacing, json_number(stencil_spec_spacing(&problem->spec, first + i)));
     }
-    return json_pack("{s:o, s:o, s:s, s:i, s:o, s:o, s:I, s:s, s:o, s:o, s:o, s:s, s:i, s:o, s:o}", "field",
-                     json_text(stencil_spec_field(spec)), "problem",
+    return json_pack("{s:o, s:o, s:s, s:i, s:o, s:o, s:I, s:s, s:o, s:o, s:o, s:s, s:i, s:o, s:o, s:o, s:o}",
+                     "field", json_text(stencil_spec_field(spec)), "problem",
                      json_text(stencil_kind_names[spec->kind]), "stencil", problem->shape->name, "rank",
                      problem->rank, "extent", json_integers(problem->extent + first, problem->rank),
                      "updated", json_integers(problem->n + first, problem->rank), "updated_cells",
@@ -22,16 +23,9 @@ static json_t *problem_json(const stencil_problem *problem) {
                      stencil_precision_name(problem->precision), "boundary", boundary, "spacing", spacing,
                      "omega", json_number(spec->omega), "accelerate",
                      problem->cycle.length > 1 ? spec->accelerate : "none", "cycle", problem->cycle.length,
-                     "diffusivity", json_number(spec->diffusivity), "dt", json_number(spec->dt));
-}
-
-/* Adds the equation in symbols, and the largest stable dt, to JSON. */
-static void add_equation(json_t *json, const stencil_problem *problem) {
-    char text[REPORT_EQUATION_CHARS];
-    const bool heat = problem->spec.kind == STENCIL_KIND_HEAT;
-    json_object_set_new(json, "dt_largest",
-                        json_number(heat ? stencil_spec_dt_largest(&problem->spec) : NAN));
-    json_object_set_new(json, "equation", json_text(report_equation_text(problem, false, text)));
+                     "diffusivity", json_number(spec->diffusivity), "dt", json_number(spec->dt), "dt_largest",
+                     json_number(spec->kind == STENCIL_KIND_HEAT ? stencil_spec_dt_largest(spec) : NAN),
+                     "equation", json_text(report_equation_text(problem, false, equation)));
 }
 
 static json_t *stop_json(const run_record *run) {
@@ -65,9 +59,8 @@ static json_t *plan_json(const run_record *run) {
     const bool gpu = plan->backend == STENCIL_BACKEND_GPU;
     char kernel[STENCIL_KERNEL_CHARS];
     return json_pack(
-        "{s:s, s:s, s:i, s:f, s:f, s:s, s:s, s:i, s:o, s:o, s:s, s:b, s:[i, i], s:o, s:i, s:i, s:{s:I, s:I, "
-        "s:I, "
-        "s:I}}",
+        "{s:s, s:s, s:i, s:f, s:f, s:s, s:s, s:i, s:o, s:o, s:s, s:b, s:[i, i], s:o, s:i, s:i, "
+        "s:{s:I, s:I, s:I, s:I}}",
         "strategy", stencil_strategy_at(plan->strategy).name, "sweep", stencil_sweep_infos[plan->sweep].name,
         "depth", plan->depth, "pass_steps", stencil_sweep_pass_steps(plan, &run->problem), "computed_twice",
         stencil_sweep_again(plan, &run->problem), "backend", gpu ? "gpu" : "cpu", "kernel",
@@ -124,16 +117,18 @@ json_t *report_json(const run_record *run) {
                              "dry_run", !run->done, "problem", problem_json(&run->problem), "stop",
                              stop_json(run), "plan", plan_json(run), "notes", notes_json(&run->notes, true),
                              "warnings", notes_json(&run->notes, false));
-    add_equation(json_object_get(root, "problem"), &run->problem);
     const auto_choice *a = &run->choice;
     const bool gpu = run_record_plan(run)->backend == STENCIL_BACKEND_GPU;
     json_object_set_new(root, "bound",
                         report_bound_json(run, run->done ? stencil_report_cells_per_s(report) : 0));
-    if (root != NULL)
-        json_object_set_new(root, "choice",
-                            json_pack("{s:s, s:b, s:o}", "by", choice_by(a), "calibrated",
-                                      (gpu ? run->machine.gpu_costs : run->machine.cpu_costs).measured,
-                                      "plans", choice_json(&a->choice)));
+    json_object_set_new(root, "choice",
+                        json_pack("{s:s, s:b, s:o}", "by",
+                                  a->tune.done ? "measurement"
+                                  : a->wise    ? "wisdom"
+                                               : "prediction",
+                                  "calibrated",
+                                  (gpu ? run->machine.gpu_costs : run->machine.cpu_costs).measured, "plans",
+                                  choice_json(&a->choice)));
     if (root == NULL || !run->done)
         return root;
     json_object_set_new(root, "result", result_json(run));

@@ -3,7 +3,6 @@
 
 #include "app/report.h"
 #include "app/text.h"
-#include "inputs/inputs.h"
 
 /* Returns the factor from the equation's source to its term in a step: dt for heat, omega / S for
  * relaxations; 0 for given weights. */

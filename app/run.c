@@ -12,7 +12,6 @@
 #include "app/report.h"
 #include "app/signals.h"
 #include "app/text.h"
-#include "inputs/inputs.h"
 #include "solver/problem/origin.h"
 #include "solver/run/run.h"
 

@@ -10,7 +10,6 @@
 #include "app/reference.h"
 #include "app/signals.h"
 #include "app/text.h"
-#include "inputs/inputs.h"
 #include "solver/problem/digest.h"
 #include "solver/problem/stop.h"
 
