@@ -172,8 +172,7 @@ static void add_columns(listing *l, table *t) {
 
 static void add_row(const listing *l, table *t, const stencil_bench_row *row) {
     const bool skipped = row->skipped[0] != '\0';
-    table_add_row(t);
-    table_add_cell(t, l->titled && bench_is_copy(row) ? "copy (%s)" : "%s", row->name);
+    table_add_line(t, l->titled && bench_is_copy(row) ? "copy (%s)" : "%s", row->name);
     if (l->kinds)
         table_add_cell(t, "%s", row->kind);
     for (int i = 0; i < l->axis_count; i++) {
@@ -182,8 +181,8 @@ static void add_row(const listing *l, table *t, const stencil_bench_row *row) {
         table_add_cell(t, there ? "%lld" : "", (long long)number);
     }
     if (skipped || row->outcome[0] != '\0') {
-        table_add_cell(t, "%s%s", skipped ? "skipped: " : "", skipped ? row->skipped : row->outcome);
-        table_span_cell(t);
+        table_add_cell(t, TABLE_SPAN "%s%s", skipped ? "skipped: " : "",
+                       skipped ? row->skipped : row->outcome);
         return;
     }
     const bench_scale scale =
@@ -227,11 +226,10 @@ static void make_medians(const bench_group *g, const bench_scale *scale, table *
         stencil_bench_row line = g->place != NULL ? *g->place : *g->row[i];
         if (g->place == NULL && !begins_line(g, i))
             continue;
-        table_add_row(t);
         if (g->place != NULL)
-            table_add_cell(t, "%lld", (long long)(line.axis[across - 1].number = y));
+            table_add_line(t, "%lld", (long long)(line.axis[across - 1].number = y));
         else
-            table_add_cell(t, "%s", bench_is_copy(&line) ? "the best copy" : line.name);
+            table_add_line(t, "%s", bench_is_copy(&line) ? "the best copy" : line.name);
         for (int64_t x = INT64_MIN; bench_next_number(g->row, g->count, across, &x);)
             bench_add_median(t, find_at(g, &line, x), scale, "-");
     }
@@ -271,14 +269,12 @@ static void add_figure(table *t, const char *mark, double figure) {
 }
 
 static void add_bar(table *t, const stencil_bench_bar *bar, bool copies) {
-    table_add_row(t);
-    table_add_cell(t, "%s", bar->name);
+    table_add_line(t, "%s", bar->name);
     add_figure(t, "", bar->best_other);
     add_figure(t, "", bar->reach);
     add_figure(t, "", bar->aim);
     if (isnan(bar->measured)) {
-        table_add_cell(t, "skipped: %s", bar->skipped);
-        table_span_cell(t);
+        table_add_cell(t, TABLE_SPAN "skipped: %s", bar->skipped);
         return;
     }
     add_figure(t, bar->noisy ? "~" : "", bar->measured);

@@ -213,10 +213,9 @@ void choice_print_reasons(const stencil_choice *choice) {
         const stencil_candidate *c = list[i].of;
         if (list[i].told)
             continue;
-        table_add_line(&t, "%s\t%s\t%s: %s", plan_cells(c, plan),
+        table_add_line(&t, "%s\t%s\t" TABLE_SPAN "%s: %s", plan_cells(c, plan),
                        c->samples > 0 ? TEXT_NUMBER(1e6 * c->step_s) : "–",
                        take_names(list, choice->possible, i, names), list[i].reason);
-        table_span_cell(&t);
     }
     table_print(stdout, &t);
     if (list != NULL)

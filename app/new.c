@@ -109,11 +109,8 @@ static stencil_status new_run(invocation *call) {
     TRY(threads_start(0));
     signals_collect();
     stencil_status status = stencil_generate(&generate);
-    if (status == STENCIL_BAD_DATA) { /* all data comes from options, so the error is USAGE */
-        stencil_error seen = *stencil_error_last();
-        seen.status = STENCIL_USAGE;
-        status = stencil_error_adopt(&seen);
-    }
+    if (status == STENCIL_BAD_DATA) /* all data comes from options, so the error is USAGE */
+        status = text_around(STENCIL_USAGE, "", "");
     TRY(text_name_out_of_memory(status, path));
     if (options->quiet)
         return STENCIL_OK;

@@ -35,18 +35,6 @@ static bool is_whole(const reading *r, int64_t minimum, int64_t maximum, int64_t
     return errno == 0 && digits[0] != '\0' && *number >= minimum && *number <= maximum;
 }
 
-static void store_choice(const reading *r, int index) {
-    const char *choice = r->option->names[index];
-    if (r->option->numbered) /* the word and the number after its ":" */
-        snprintf(r->target, r->option->size, "%.*s", (int)r->length, r->at);
-    else if (r->option->type == OPTION_NAME)
-        *(const char **)r->target = r->option->automatic && strcmp(choice, "auto") == 0 ? NULL : choice;
-    else if (r->option->type == OPTION_WORD)
-        snprintf(r->target, r->option->size, "%s", choice);
-    else
-        *(int *)r->target = index;
-}
-
 static stencil_status read_choice(const reading *r) {
     const char *const name = r->option->name;
     char word[64];
@@ -55,10 +43,17 @@ static stencil_status read_choice(const reading *r) {
     if (r->option->numbered && r->length < r->option->size)
         word[strcspn(word, ":")] = '\0';
     const int index = word[0] != '\0' ? stencil_name_find(word, r->option->names) : -1;
-    if (index >= 0) {
-        store_choice(r, index);
+    if (index >= 0 && r->option->numbered) /* the word and the number after its ":" */
+        snprintf(r->target, r->option->size, "%.*s", (int)r->length, r->at);
+    else if (index >= 0 && r->option->type == OPTION_NAME)
+        *(const char **)r->target =
+            r->option->automatic && strcmp(word, "auto") == 0 ? NULL : r->option->names[index];
+    else if (index >= 0 && r->option->type == OPTION_WORD)
+        snprintf(r->target, r->option->size, "%s", word);
+    else if (index >= 0)
+        *(int *)r->target = index;
+    if (index >= 0)
         return STENCIL_OK;
-    }
     for (const char *const *choice = r->option->names; *choice != NULL; choice++)
         if (**choice != '\0')
             stencil_nearest_offer(&nearest, *choice);
@@ -280,15 +275,6 @@ static stencil_status read_short(invocation *call) {
     return STENCIL_OK;
 }
 
-static stencil_status read_operand(const char *text, invocation *call) {
-    const command *command = call->command;
-    CHECK(text[0] != '\0', USAGE, "an empty file name: usage: stencil %s", command->usage);
-    CHECK(call->operand_count < command->operand_max, USAGE,
-          "'%s' is one argument too many: usage: stencil %s", text, command->usage);
-    call->operand[call->operand_count++] = text;
-    return STENCIL_OK;
-}
-
 /* Sets the values that a structure of options has before the command line is read. */
 static stencil_status set_presets(const option *table, char *structure) {
     for (const option *option = table; !is_end(option); option++)
@@ -328,8 +314,12 @@ stencil_status options_parse(const command *command, char **argv, void *values, 
             TRY(read_long(call));
         else if (options && text[0] == '-' && text[1] != '\0')
             TRY(read_short(call));
-        else
-            TRY(read_operand(text, call));
+        else {
+            CHECK(text[0] != '\0', USAGE, "an empty file name: usage: stencil %s", command->usage);
+            CHECK(call->operand_count < command->operand_max, USAGE,
+                  "'%s' is one argument too many: usage: stencil %s", text, command->usage);
+            call->operand[call->operand_count++] = text;
+        }
     }
     if (call->help || call->version)
         return STENCIL_OK;
@@ -362,17 +352,7 @@ stencil_status options_apply(const invocation *call, const option *table, void *
     return STENCIL_OK;
 }
 
-/* Prints an option's help sentence, what it accepts, and its default. */
-static void print_meaning(FILE *out, const option *option) {
-    char text[1024];
-    snprintf(text, sizeof text, "%s%s", option->help, option->names != NULL ? ": " : "");
-    if (option->names != NULL)
-        stencil_names_add(text, sizeof text, option->names);
-    if (option->preset != NULL)
-        stencil_text_add(text, sizeof text, " [%s]", option->preset);
-    text_print_wrapped(out, text, HELP_COLUMN, HELP_COLUMN);
-}
-
+/* Prints the rows of a table of options: how an option is written, its help, what it accepts, its default. */
 static void print_table(FILE *out, const option *table) {
     for (const option *option = table; !is_end(option); option++) {
         if (option->heading != NULL && option->heading[0] == '\0')
@@ -389,7 +369,13 @@ static void print_table(FILE *out, const option *table) {
                                    argument[0] != '\0' ? " " : "", argument);
         fprintf(out, column > HELP_COLUMN - 2 ? "\n%*s" : "%*s",
                 column > HELP_COLUMN - 2 ? HELP_COLUMN : HELP_COLUMN - column, "");
-        print_meaning(out, option);
+        char text[1024];
+        snprintf(text, sizeof text, "%s%s", option->help, option->names != NULL ? ": " : "");
+        if (option->names != NULL)
+            stencil_names_add(text, sizeof text, option->names);
+        if (option->preset != NULL)
+            stencil_text_add(text, sizeof text, " [%s]", option->preset);
+        text_print_wrapped(out, text, HELP_COLUMN, HELP_COLUMN);
     }
 }
 

@@ -74,9 +74,6 @@ typedef struct command {
 extern const command command_run, command_new, command_compare, command_verify, command_info, command_bench,
     command_calibrate, command_plan, command_wisdom;
 
-/* Exit code of `stencil run` where a run ended without reaching its stopping criterion. */
-enum { EXIT_NOT_CONVERGED = 2 };
-
 /* An option on the command line. */
 typedef struct option_given {
     const option *option;

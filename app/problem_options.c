@@ -1,4 +1,5 @@
 #include "app/options.h"
+#include "app/text.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -89,13 +90,8 @@ static stencil_status apply_damping(const invocation *call, const stencil_spec *
     if (stencil_accelerate_parse(file->accelerate, &file_length) != STENCIL_OK)
         file_length = 1; /* an invalid value in the file is reported when the problem is resolved */
     const stencil_status status = stencil_accelerate_parse(spec->accelerate, &length);
-    if (status != STENCIL_OK && !accelerate)
-        return STENCIL_OK;
-    if (status != STENCIL_OK) {
-        stencil_error seen = *stencil_error_last();
-        seen.status = STENCIL_USAGE;
-        return stencil_error_adopt(&seen);
-    }
+    if (status != STENCIL_OK)
+        return accelerate ? text_around(STENCIL_USAGE, "", "") : STENCIL_OK;
     CHECK(length == 1 || !omega || !accelerate, USAGE,
           "--omega and --accelerate %s contradict each other: give one of them", spec->accelerate);
     if (omega && file_length != 1)

@@ -43,8 +43,7 @@ char *report_equation_text(const stencil_problem *problem, bool ascii, char text
 const char *report_criteria_text(const stencil_stop *stop, char text[96]);
 #define REPORT_CRITERIA(stop) report_criteria_text(stop, (char[96]){""})
 
-/* Print when a run will end; and how its plan was chosen, where there were several. */
-void report_print_limits(const stencil_stop *stop);
+/* Prints how the plan of a run was chosen, where there were several. */
 void report_print_choice(const run_record *run);
 
 /* Prints the number of steps of a pass, its tiles, and which passes are shorter; nothing for single-step

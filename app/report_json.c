@@ -118,15 +118,12 @@ json_t *report_json(const run_record *run) {
                              stop_json(run), "plan", plan_json(run), "notes", notes_json(&run->notes, true),
                              "warnings", notes_json(&run->notes, false));
     const auto_choice *a = &run->choice;
+    const char *by = a->tune.done ? "measurement" : a->wise ? "wisdom" : "prediction";
     const bool gpu = run_record_plan(run)->backend == STENCIL_BACKEND_GPU;
     json_object_set_new(root, "bound",
                         report_bound_json(run, run->done ? stencil_report_cells_per_s(report) : 0));
     json_object_set_new(root, "choice",
-                        json_pack("{s:s, s:b, s:o}", "by",
-                                  a->tune.done ? "measurement"
-                                  : a->wise    ? "wisdom"
-                                               : "prediction",
-                                  "calibrated",
+                        json_pack("{s:s, s:b, s:o}", "by", by, "calibrated",
                                   (gpu ? run->machine.gpu_costs : run->machine.cpu_costs).measured, "plans",
                                   choice_json(&a->choice)));
     if (root == NULL || !run->done)

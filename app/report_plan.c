@@ -67,11 +67,17 @@ static void print_launch(const run_record *run) {
 
 void report_print_plan(run_record *run, bool explain) {
     const stencil_plan *plan = run_record_plan(run);
+    const stencil_stop *stop = &run->problem.stop;
+    const bool criterion = stencil_stop_has_criterion(stop);
     char kernel[STENCIL_KERNEL_CHARS];
     report_print_head(run);
     report_print_notes(run, 0);
     PRINT("Kernel", "%s", stencil_kernel_text(&plan->kernel, kernel));
-    report_print_limits(&run->problem.stop);
+    PRINT("Steps", "%s%s%s\nresidual every %s", criterion ? "at most " : "", TEXT_COUNT(stop->steps),
+          criterion ? TEXT(", until the residual (%s) is under %s", stencil_norm_names[stop->norm],
+                           REPORT_CRITERIA(stop))
+                    : "",
+          TEXT_COUNTED(stop->check_every, "step"));
     PRINT("Memory", "host %s of %s available", TEXT_BYTES(plan->host_bytes),
           TEXT_BYTES(plan->host_available_bytes));
     if (plan->backend == STENCIL_BACKEND_GPU)

@@ -125,15 +125,6 @@ static void print_prediction(const stencil_problem *problem) {
           isnan(cycle) ? 1.0 - stencil_contraction(problem) : cycle, isnan(cycle) ? "away" : "at most");
 }
 
-void report_print_limits(const stencil_stop *stop) {
-    const bool criterion = stencil_stop_has_criterion(stop);
-    PRINT("Steps", "%s%s%s\nresidual every %s", criterion ? "at most " : "", TEXT_COUNT(stop->steps),
-          criterion ? TEXT(", until the residual (%s) is under %s", stencil_norm_names[stop->norm],
-                           REPORT_CRITERIA(stop))
-                    : "",
-          TEXT_COUNTED(stop->check_every, "step"));
-}
-
 void report_print_choice(const run_record *run) {
     const auto_choice *a = &run->choice;
     const stencil_candidate *c = &a->choice.item[a->choice.chosen];

@@ -322,6 +322,9 @@ static stencil_status attribute(run_state *state) {
     return attribution_make(a, state->run, &state->record);
 }
 
+/* Exit code where a run ended without reaching its stopping criterion. */
+enum { EXIT_NOT_CONVERGED = 2 };
+
 /* Returns the exit code of a run; a signal after the last step does not count as an interruption. */
 static int report_exit_code(const stencil_report *report) {
     return report->reason == STENCIL_REASON_INTERRUPTED

@@ -18,70 +18,55 @@ void table_add_columns(table *t, const char *columns) {
     }
 }
 
-void table_add_row(table *t) {
-    table_row *rows = realloc(t->row, (size_t)(t->row_count + 1) * sizeof *rows);
-    if (rows == NULL) {
-        t->no_memory = true;
-        return;
-    }
-    t->row = rows;
-    memset(&rows[t->row_count++], 0, sizeof *rows);
-}
-
-void table_add_cell(table *t, const char *format, ...) {
-    table_row *row = t->row_count > 0 ? &t->row[t->row_count - 1] : NULL;
-    if (row == NULL || row->cell_count == TABLE_COLUMNS_MAX)
-        return;
-    char text[TABLE_TEXT_SIZE];
+void table_add(table *t, bool new_row, const char *format, ...) {
+    char cells[8 * TABLE_TEXT_SIZE];
     va_list arguments;
+    if (!new_row && t->row_count == 0)
+        return;
     va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
+    vsnprintf(cells, sizeof cells, format, arguments);
     va_end(arguments);
-    char *cell = strdup(text);
-    if (cell != NULL)
-        row->cell[row->cell_count++] = cell;
-    t->no_memory = t->no_memory || cell == NULL;
+    char **rows = new_row ? realloc(t->row, (size_t)(t->row_count + 1) * sizeof *rows) : t->row;
+    char *old = new_row ? NULL : rows[t->row_count - 1];
+    const size_t used = old != NULL ? strlen(old) + 1 : 0;
+    t->row = rows != NULL ? rows : t->row;
+    char *row = rows != NULL ? realloc(old, used + strlen(cells) + 1) : NULL;
+    t->no_memory = t->no_memory || row == NULL;
+    if (row == NULL)
+        return;
+    if (used > 0)
+        row[used - 1] = '\t';
+    strcpy(row + used, cells);
+    t->row_count += new_row;
+    t->row[t->row_count - 1] = row;
 }
 
-void table_add_line(table *t, const char *format, ...) {
-    char text[8 * TABLE_TEXT_SIZE], *at = text;
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    table_add_row(t);
-    for (char *end; at != NULL; at = end) {
-        end = strchr(at, '\t');
-        if (end != NULL)
-            *end++ = '\0';
-        table_add_cell(t, "%s", at);
+/* Copies the text of a column in a line to `text` (returned): of a row number, or of -1 for the last word of
+ * the header, -2 for the word above. */
+static const char *text_at(const table *t, int line, int column, char text[TABLE_TEXT_SIZE]) {
+    const char *at = line >= 0 ? t->row[line] : NULL;
+    for (int c = 0; c < column && at != NULL; c++) {
+        at = strchr(at, '\t');
+        at += at != NULL;
     }
-}
-
-void table_span_cell(table *t) {
-    if (t->row_count > 0 && t->row[t->row_count - 1].cell_count > 0)
-        t->row[t->row_count - 1].spans = true;
-}
-
-/* Returns the text of a column in a line: a row number, or -1 for the last word of the header, -2 for the
- * word above. */
-static const char *text_at(const table *t, int line, int column, char word[TABLE_CELL_SIZE]) {
+    snprintf(text, TABLE_TEXT_SIZE, "%.*s", at != NULL ? (int)strcspn(at, "\t") : 0, at != NULL ? at : "");
     if (line >= 0)
-        return column < t->row[line].cell_count - t->row[line].spans ? t->row[line].cell[column] : "";
-    strcpy(word, t->column[column].header);
-    for (char *last; (last = strrchr(word, '_')) != NULL; line++) {
+        return text;
+    strcpy(text, t->column[column].header);
+    for (char *last; (last = strrchr(text, '_')) != NULL; line++) {
         if (line == -1)
             return last + 1;
         *last = '\0';
     }
-    return line == -1 ? word : "";
+    return line == -1 ? text : "";
 }
 
 static int width_of(const table *t, int column) {
-    char word[TABLE_CELL_SIZE];
+    char text[TABLE_TEXT_SIZE];
     int width = 0;
     for (int line = -HEADER_LINES_MAX; line < t->row_count; line++) {
-        const int here = text_columns(text_at(t, line, column, word));
+        const char *cell = text_at(t, line, column, text);
+        const int here = *cell != TABLE_SPAN[0] ? text_columns(cell) : 0;
         width = here > width ? here : width;
     }
     return width;
@@ -115,21 +100,21 @@ static void choose_columns(table *t) {
 
 /* Prints a row, or a header line unless empty: the first column, then columns [first, last). */
 static void print_line(FILE *out, const table *t, int line, int first, int last) {
-    const table_row *row = line < 0 ? NULL : &t->row[line];
-    const int count = row == NULL ? t->column_count : row->cell_count - row->spans;
-    char text[4 * TABLE_TEXT_SIZE] = "";
-    for (int c = 0; c < count && c < last; c = c == 0 ? first : c + 1) {
+    const char *row = line < 0 ? NULL : t->row[line], *span = row != NULL ? strstr(row, TABLE_SPAN) : NULL;
+    char text[4 * TABLE_TEXT_SIZE] = "", cell_text[TABLE_TEXT_SIZE];
+    for (int c = 0; c < last; c = c == 0 ? first : c + 1) {
         const table_column *column = &t->column[c];
-        char word[TABLE_CELL_SIZE];
-        const char *cell = text_at(t, line, c, word);
+        const char *cell = text_at(t, line, c, cell_text);
+        if (*cell == TABLE_SPAN[0])
+            break;
         const int pad = column->width - text_columns(cell), left = column->left ? 0 : pad;
         if (!column->hidden)
             stencil_text_add(text, sizeof text, "%*s%s%*s", gap(t, c) + left, "", cell, pad - left, "");
     }
-    if (row != NULL && row->spans) {
+    if (span != NULL) {
         const int column = text_columns(text) + 1;
         fprintf(out, "%s ", text);
-        text_print_wrapped(out, row->cell[count], column, column);
+        text_print_wrapped(out, span + 1, column, column);
         return;
     }
     size_t used = strlen(text); /* no line ends in blanks */
@@ -165,7 +150,7 @@ void table_print_escaped(FILE *out, const char *text, const char *special) {
 
 static void print_markdown_cell(FILE *out, const char *text) {
     fputc(' ', out);
-    table_print_escaped(out, text, "|*`<_");
+    table_print_escaped(out, text + (*text == TABLE_SPAN[0]), "|*`<_");
     fputs(" |", out);
 }
 
@@ -183,9 +168,10 @@ void table_print_markdown(FILE *out, table *t) {
         fputs(t->column[c].left ? "---|" : "--:|", out);
     fputc('\n', out);
     for (int r = 0; r < t->row_count; r++) {
+        char text[TABLE_TEXT_SIZE];
         fputc('|', out);
         for (int c = 0; c < t->column_count; c++)
-            print_markdown_cell(out, c < t->row[r].cell_count ? t->row[r].cell[c] : "");
+            print_markdown_cell(out, text_at(t, r, c, text));
         fputc('\n', out);
     }
     table_destroy(t);
@@ -193,8 +179,7 @@ void table_print_markdown(FILE *out, table *t) {
 
 void table_destroy(table *t) {
     for (int r = 0; r < t->row_count; r++)
-        for (int c = 0; c < t->row[r].cell_count; c++)
-            free(t->row[r].cell[c]);
+        free(t->row[r]);
     free(t->row);
     t->row = NULL;
     t->row_count = 0;

@@ -16,18 +16,12 @@ typedef struct table_column {
     bool hidden;
 } table_column;
 
-typedef struct table_row {
-    char *cell[TABLE_COLUMNS_MAX]; /* owned, TABLE_TEXT_SIZE at most */
-    int cell_count;
-    bool spans; /* the last cell extends over all columns to its right, wrapped into lines */
-} table_row;
-
 /* A table; empty when zero-initialised. Printing releases its rows, and so does table_destroy(). */
 typedef struct table {
     int column_count;
     table_column column[TABLE_COLUMNS_MAX];
     int row_count;
-    table_row *row; /* owned */
+    char **row;     /* text of each row, cells separated by tabs; owned */
     bool no_memory; /* a row or a cell is missing for want of memory */
 } table;
 
@@ -35,13 +29,13 @@ typedef struct table {
  * `optional`, then the header: "<plan\t>µs/step\t>??best". */
 void table_add_columns(table *t, const char *columns);
 
-/* Appends a row of cells, separated by tabs, to a table: "%s\t%.1f". */
-void table_add_line(table *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
-
-/* Begin a row, append a cell to the last row, and let its last cell span the columns to its right. */
-void table_add_row(table *t);
-void table_add_cell(table *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void table_span_cell(table *t);
+/* Appends cells, separated by tabs, to a new row or to the last row of a table: "%s\t%.1f". Cells beyond
+ * TABLE_TEXT_SIZE bytes are cut. A cell that begins with TABLE_SPAN is the last of its row, and extends over
+ * all columns to its right, wrapped into lines. */
+#define TABLE_SPAN             "\v"
+#define table_add_line(t, ...) table_add(t, true, __VA_ARGS__)
+#define table_add_cell(t, ...) table_add(t, false, __VA_ARGS__)
+void table_add(table *t, bool new_row, const char *format, ...) __attribute__((format(printf, 3, 4)));
 
 /* Prints a table, 80 columns wide. Where it is too wide without optional columns, it is split into parts
  * printed below each other, each with the first column. Releases rows; columns stay, with `hidden` set. */

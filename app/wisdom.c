@@ -210,14 +210,13 @@ static void print_entries(json_t *entries) {
         const bool gpu = json_is_true(json_object_get(entry, "gpu"));
         const json_int_t parts = json_integer_value(json_object_get(entry, "parts"));
         const int length = open != NULL ? (int)(open - key) : (int)strlen(key);
-        table_add_line(&t, "%.40s\t%s\t%s",
+        table_add_line(&t, "%.40s\t%s\t" TABLE_SPAN "%s",
                        TEXT_ESCAPE(TEXT("%s, %s, %s", sync != NULL ? sync : "?", sweep != NULL ? sweep : "?",
                                         !gpu        ? "CPU"
                                         : parts > 1 ? TEXT("%lld GPUs", (long long)parts)
                                                     : "GPU")),
                        TEXT_NUMBER(json_number_value(json_object_get(entry, "step_us"))),
                        TEXT_ESCAPE(TEXT_LONG("%.*s", length, key)));
-        table_span_cell(&t);
     }
     if (t.row_count > 0) {
         fputc('\n', stdout);
