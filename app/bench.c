@@ -210,17 +210,6 @@ static stencil_status print_list(const invocation *call) {
     return STENCIL_OK;
 }
 
-/* Chooses the benchmarks to run, and begins the report with a result that has the name of each. */
-static stencil_status choose_benchmarks(const invocation *call, int index[CHOSEN_MAX],
-                                        stencil_bench_report *report) {
-    report->result = calloc(CHOSEN_MAX, sizeof *report->result);
-    CHECK(report->result != NULL, NO_MEMORY, "no memory for the results");
-    TRY(find_benchmarks(call, false, index, &report->result_count));
-    for (int i = 0; i < report->result_count; i++)
-        report->result[i].benchmark = stencil_bench_names[index[i]];
-    return STENCIL_OK;
-}
-
 static stencil_status read_report(const char *option, const char *path, stencil_bench_report *report) {
     json_t *root = NULL;
     stencil_status status = json_read(path, &root);
@@ -343,7 +332,7 @@ static stencil_status write_outputs(invocation *call) {
     TRY(target_write("--csv", options->csv, options->force, bench_print_csv, report));
     TRY(target_write("--md", options->md, options->force, bench_print_markdown, report));
     if (options->plot != NULL)
-        TRY(bench_plot(report, options->plot, options->force));
+        TRY(bench_plot(report, options->force ? "--force" : "--no-force", options->plot));
     if (options->fail && worse > 0)
         call->exit_code = stencil_status_exit_code(STENCIL_DIFFERENT);
     return STENCIL_OK;
@@ -360,7 +349,11 @@ static stencil_status measure(const invocation *call, bench_state *state) {
     stencil_bench_report_init(report);
     report->command_line = call->command_line;
     report->started_s = (int64_t)time(NULL);
-    TRY(choose_benchmarks(call, index, report));
+    report->result = calloc(CHOSEN_MAX, sizeof *report->result);
+    CHECK(report->result != NULL, NO_MEMORY, "no memory for the results");
+    TRY(find_benchmarks(call, false, index, &report->result_count));
+    for (int i = 0; i < report->result_count; i++)
+        report->result[i].benchmark = stencil_bench_names[index[i]];
     TRY(make_options(call, bench, &file));
     TRY(open_outputs(state));
     const bool shared = stencil_gpus_are_shared(bench->gpu, bench->gpu_count);

@@ -61,8 +61,7 @@ static stencil_status run_script(const char *option, const char *directory, FILE
     return judge(how, said);
 }
 
-/* Runs plot.py on the results of a report, as --json writes them; NULL: without results. */
-static stencil_status plot(const stencil_bench_report *report, const char *option, const char *directory) {
+stencil_status bench_plot(const stencil_bench_report *report, const char *option, const char *directory) {
     json_t *root = report != NULL ? stencil_bench_report_json(report) : json_object();
     FILE *input = tmpfile(), *said = tmpfile();
     stencil_status status = STENCIL_OK;
@@ -102,9 +101,5 @@ stencil_status bench_plot_check(const stencil_bench_report *report, const char *
         CHECK(length < (int)sizeof path, USAGE, "--plot: the name of the directory is too long");
         TRY(target_check("--plot", path, force, NULL));
     }
-    return plot(NULL, "--check", directory);
-}
-
-stencil_status bench_plot(const stencil_bench_report *report, const char *directory, bool force) {
-    return plot(report, force ? "--force" : "--no-force", directory);
+    return bench_plot(NULL, "--check", directory);
 }

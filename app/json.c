@@ -158,17 +158,6 @@ static stencil_status write_and_close(int fd, target_printer print, const void *
     return STENCIL_OK;
 }
 
-static stencil_status write_file(const char *target, bool force, target_printer print, const void *content) {
-    stencil_sink sink;
-    stencil_status status = stencil_sink_open(&sink, target, force, NULL, STENCIL_SINK_PLAIN);
-    if (status == STENCIL_OK)
-        status = write_and_close(dup(sink.fd), print, content, target);
-    if (status == STENCIL_OK)
-        status = stencil_sink_commit(&sink);
-    stencil_sink_close(&sink);
-    return status;
-}
-
 stencil_status target_write(const char *option, const char *target, bool force, target_printer print,
                             const void *content) {
     if (target == NULL)
@@ -182,8 +171,14 @@ stencil_status target_write(const char *option, const char *target, bool force, 
     if (is_special(target))
         return text_prefix(write_and_close(open(target, O_WRONLY | O_CLOEXEC), print, content, target),
                            option);
+    stencil_sink sink;
     signals_hold();
-    const stencil_status status = write_file(target, force, print, content);
+    stencil_status status = stencil_sink_open(&sink, target, force, NULL, STENCIL_SINK_PLAIN);
+    if (status == STENCIL_OK)
+        status = write_and_close(dup(sink.fd), print, content, target);
+    if (status == STENCIL_OK)
+        status = stencil_sink_commit(&sink);
+    stencil_sink_close(&sink);
     signals_release();
     return text_prefix(status, option);
 }

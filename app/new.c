@@ -84,17 +84,6 @@ static stencil_status check_size(const stencil_spec *spec) {
     return STENCIL_OK;
 }
 
-/* Refuses options that the initial values do not use. */
-static stencil_status check_effect(const invocation *call) {
-    const new_options *options = call->values;
-    const char *initial = stencil_initial_names[options->generate.initial];
-    CHECK(options->generate.initial == STENCIL_INITIAL_RANDOM || !options_given(call, "seed"), USAGE,
-          "--seed is for --initial random: it has no effect on %s", initial);
-    CHECK(options->generate.initial != STENCIL_INITIAL_ZERO || !options_given(call, "amplitude"), USAGE,
-          "--amplitude has no effect on --initial %s: leave it out, or give other initial values", initial);
-    return STENCIL_OK;
-}
-
 static stencil_status new_run(invocation *call) {
     const new_options *options = call->values;
     const char *path = call->operand[0];
@@ -104,7 +93,11 @@ static stencil_status new_run(invocation *call) {
     CHECK(strcmp(path, "-") != 0, USAGE,
           "'-': an HDF5 file does not go to standard output: give a file name, ./- for a file called -");
     TRY(make_spec(call, &generate.spec));
-    TRY(check_effect(call));
+    const char *initial = stencil_initial_names[generate.initial];
+    CHECK(generate.initial == STENCIL_INITIAL_RANDOM || !options_given(call, "seed"), USAGE,
+          "--seed is for --initial random: it has no effect on %s", initial);
+    CHECK(generate.initial != STENCIL_INITIAL_ZERO || !options_given(call, "amplitude"), USAGE,
+          "--amplitude has no effect on --initial %s: leave it out, or give other initial values", initial);
     TRY(check_size(&generate.spec));
     TRY(threads_start(0));
     signals_collect();
@@ -117,8 +110,7 @@ static stencil_status new_run(invocation *call) {
     const stencil_spec *spec = &generate.spec;
     printf("%s: %s, %s cells, %s, initial values %s\n", TEXT_ESCAPE(path),
            spec->kind != STENCIL_KIND_NONE ? stencil_kind_names[spec->kind] : spec->stencil,
-           TEXT_EXTENT(spec->extent, spec->rank, " x "), stencil_precision_name(spec->precision),
-           stencil_initial_names[options->generate.initial]);
+           TEXT_EXTENT(spec->extent, spec->rank, " x "), stencil_precision_name(spec->precision), initial);
     return text_around(output_check(), "", TEXT_LONG("; '%s' is complete", path));
 }
 

@@ -50,11 +50,9 @@ void report_print_choice(const run_record *run);
  * passes. */
 void report_print_passes(const run_record *run);
 
-/* Roofline of a run. report_print_bound(): the amount of each resource that a cell's step needs and the best
- * rate that it allows, lowest rate first. report_print_used(): the used share of each resource at a rate of
- * cells_per_s, where peaks were measured. The JSON has both (cells_per_s 0: not run yet); owned by the
+/* Roofline of a run. report_print_used(): the used share of each resource at a rate of cells_per_s, where
+ * peaks were measured. The JSON has the peaks and needs too (cells_per_s 0: not run yet); owned by the
  * caller. */
-void report_print_bound(const run_record *run);
 void report_print_used(const run_record *run, double cells_per_s);
 json_t *report_bound_json(const run_record *run, double cells_per_s);
 

@@ -231,19 +231,11 @@ static bool locale_is_utf8(void) {
     return false;
 }
 
-static void open_descriptors(void) {
-    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
-        if (fcntl(fd, F_GETFD) != -1 || errno != EBADF)
-            continue;
-        /* open() returns the lowest free descriptor, here fd. */
-        const int opened = open("/dev/null", fd == STDERR_FILENO ? O_RDWR : O_RDONLY);
-        if (opened < 0)
-            return;
-    }
-}
-
 void output_start(void) {
-    open_descriptors();
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) == -1 && errno == EBADF &&
+            open("/dev/null", fd == STDERR_FILENO ? O_RDWR : O_RDONLY) != fd)
+            break; /* open() returns the lowest free descriptor, which is fd */
     ascii = !locale_is_utf8();
     if (!ascii)
         return;
