@@ -7,7 +7,7 @@
 #include "app/signals.h"
 #include "app/table.h"
 
-/* Time limit in seconds of attribution's batches of steps, if steps are short; and steps of a timeline. */
+/* Seconds that the steps made for an attribution may take, if steps are short; and steps of a timeline. */
 static const double budget_s = 1.0;
 enum { TRACE_STEPS = 200 };
 

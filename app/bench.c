@@ -16,10 +16,9 @@
 enum { NAME_COLUMNS = 17, CHOSEN_MAX = 64 };
 
 typedef struct bench_options {
-    stencil_bench_options
-        measure; /* how to measure; its spec has only values that were given, see problem_options_apply() */
+    stencil_bench_options measure; /* its spec has only values that were given */
     int64_t threads;
-    double margin; /* per cent, as measure.max_noise */
+    double margin; /* difference of results that counts as none, in per cent */
     reading_options reading;
     const char *from, *against, *child, *sizes, *field;
     const char *json, *csv, *md, *plot; /* output files and directory as given; NULL: not given */
@@ -28,7 +27,7 @@ typedef struct bench_options {
 
 /* State of a `bench` command. */
 typedef struct bench_state {
-    bench_options options; /* first member, as options_parse() fills it */
+    bench_options options; /* first member: options_parse() fills the beginning of this state */
     stencil_bench_report report;
     bench_earlier then;
     stencil_error failure; /* first error of a benchmark; later benchmarks still run */
@@ -101,7 +100,7 @@ static const option bench_table[] = {
     {.heading = "Earlier run"},
     {"from", 0, OPTION_TEXT, AT(from), "FILE",
      .help = "measure nothing: the tables and files of an earlier run, from its JSON; NAMEs select"},
-    {.heading = ""}, /* option that only this program uses, to start itself again */
+    {.heading = ""}, /* option by which this program starts itself again; --help does not show it */
     {"child", 0, OPTION_TEXT, AT(child), "NAME", .help = "answer the question of a benchmark"},
     {NULL},
 };
@@ -326,7 +325,7 @@ static stencil_status write_outputs(invocation *call) {
         TRY(bench_against_compare(&state->then, report, tables_to(options), &verdicts, &worse));
     if (options->json != NULL)
         root = stencil_bench_report_json(report);
-    json_object_set(root, "against", verdicts); /* stores nothing where one of both is NULL */
+    json_object_set(root, "against", verdicts); /* stores nothing where root or verdicts is NULL */
     json_decref(verdicts);
     TRY(json_write("--json", options->json, options->force, root));
     TRY(target_write("--csv", options->csv, options->force, bench_print_csv, report));
@@ -390,7 +389,7 @@ static stencil_status bench_run(invocation *call) {
     bench_state *state = call->values;
     if (state->options.child != NULL) {
         const char *file;
-        signals_collect(); /* the parent process decides when to end this one */
+        signals_collect(); /* the parent process decides when this child process ends */
         TRY(make_options(call, &state->report.options, &file));
         return stencil_bench_child_main(state->options.child, &state->report.options);
     }

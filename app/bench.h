@@ -31,8 +31,7 @@ typedef enum bench_group_kind {
 typedef struct bench_group {
     bench_group_kind kind;
     int count;
-    const stencil_bench_row *
-        *row; /* [count], pointing into bench_groups.row; the whole series for BENCH_FIELD */
+    const stencil_bench_row **row;  /* `count` rows within bench_groups.row; a BENCH_FIELD's: its series */
     const stencil_bench_row *place; /* first row with the outer axis values of a BENCH_FIELD; else NULL */
     const char *unit;               /* unit of compared rows; NULL: unit of the first row */
     char outer[BENCH_NAME_SIZE];    /* outer axis values of compared rows: "elements 512, threads 2, " */
@@ -61,10 +60,9 @@ void bench_collect_axes(const stencil_bench_row *row, const char **axis, int *co
 
 /* Scale that numbers of one unit are shown in. */
 typedef struct bench_scale {
-    double factor; /* shown = value / factor */
-    char unit[32]; /* "us/pass", "GB/s", "cycles" */
-    int decimals;  /* of all numbers, so that the smallest has three significant digits; -1: four significant
-                      digits in each */
+    double factor; /* divisor of values: shown = value / factor */
+    char unit[32]; /* unit of shown numbers: "us/pass", "GB/s" */
+    int decimals;  /* decimals that give the smallest number three digits; -1: each has four digits */
 } bench_scale;
 
 /* Returns a scale in which the smallest median of those rows of row[count] that have samples and unit `unit`

@@ -248,7 +248,7 @@ static const char *const csv_names[] = {
     "bound",     "used"};
 enum { AXES_AT = 5, CASES_AT = 32, AXES_MAX = 64 };
 typedef struct csv_columns {
-    int count, axis_count; /* numbers of names and of axes */
+    int count, axis_count; /* numbers of fixed columns and of columns for axes */
     const char *axis[AXES_MAX];
 } csv_columns;
 

@@ -71,10 +71,10 @@ typedef enum value_kind { UNIT, SCALED, DIGITS, SPREAD, COUNT, RATE, FACTOR } va
 #define FACTORS(member, count) OF(FACTOR, member), .factor = 1, .decimals = count, .behind = ""
 #define PERCENT(member)        OF(FACTOR, member), .factor = 100, .behind = "%"
 static const struct {
-    const char *column; /* as table_add_columns() takes it */
+    const char *column; /* header in the form that table_add_columns() takes */
     value_kind kind;
     size_t offset; /* offset of a double in stencil_bench_row */
-    double factor; /* multiplies the value; for DIGITS it divides, 0: by the scale's factor */
+    double factor; /* factor of the value; of DIGITS the divisor, 0: that of the scale */
     int decimals;
     const char *behind; /* text after the number */
 } values[] = {
@@ -164,7 +164,7 @@ static void add_columns(listing *l, table *t) {
         table_add_columns(t, TEXT(">%s", l->axis[i]));
     l->shown[0] = l->shown[0] && !l->titled;
     if (!l->shown[0] && !l->titled)
-        table_add_columns(t, "<"); /* column for texts of rows without numbers */
+        table_add_columns(t, "<"); /* this column has the texts of rows without numbers */
     for (int v = 0; v < VALUES; v++)
         if (l->shown[v])
             table_add_columns(t, l->titled && v == BYTES_RATE ? ">?GB/s" : values[v].column);
@@ -287,7 +287,7 @@ static void add_bar(table *t, const stencil_bench_bar *bar, bool copies) {
         table_add_cell(t, "%s", bar->sweep);
         table_add_cell(t, "%d", bar->depth);
     }
-    static const char *const shown[STENCIL_RESOURCE_COUNT] = {"memory", "shared", "fma"}; /* short */
+    static const char *const shown[STENCIL_RESOURCE_COUNT] = {"memory", "shared", "fma"};
     const int least = stencil_name_find(bar->bound.resource, stencil_resource_names);
     table_add_cell(t, "%s", least < 0 ? "" : shown[least]);
     const double used = least < 0 ? NAN : bar->bound.used[least];

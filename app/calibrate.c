@@ -152,8 +152,8 @@ static bool go_on(void *context) {
 
 /* Agreement of the choices of --sync auto, and of predictions, with measurements over all cases. */
 typedef struct check_summary {
-    int close, predicted;    /* cases with auto within 5 % of the fastest; with predictions within 25 % */
-    double loss, worst, off; /* mean and largest loss of auto; median error of predictions */
+    int close, predicted;    /* cases within 5 % of the fastest plan; cases predicted within 25 % */
+    double loss, worst, off; /* mean and largest loss by --sync auto; median error of predictions */
 } check_summary;
 
 static check_summary summarise(const stencil_check_case *cases, int count) {

@@ -74,7 +74,7 @@ void choice_rival(const stencil_choice *choice, const stencil_problem *problem,
     stencil_choice_destroy(&all);
 }
 
-/* Table columns for possible plans, and (returned) the cells of such a row. */
+/* Table columns for possible plans; plan_cells() returns the cells of a row in these columns. */
 #define PLAN_COLUMNS "<--sweep\t>depth\t<on\t>µs/step_predicted"
 static const char *plan_cells(const stencil_candidate *c, char text[160]) {
     char device[32];
@@ -111,8 +111,7 @@ typedef struct telling {
     const stencil_candidate *of;
     const char *reason;
     char device[32];
-    unsigned
-        sweeps; /* bits of sweeps that fail for this reason with its strategy on its device, if impossible */
+    unsigned sweeps; /* bits of the sweeps with which its strategy fails for this reason */
     bool told;
 } telling;
 
@@ -263,12 +262,12 @@ static stencil_status calibrate(auto_choice *a, const stencil_problem *problem, 
     signals_catch();
     const stencil_status status =
         machine_calibrate(machine, gpu, MACHINE_CALIBRATION_S, 0.01 * MACHINE_NOISE_PERCENT, quiet);
-    if (status == STENCIL_INTERRUPTED) /* the run will end as early, with its result */
+    if (status == STENCIL_INTERRUPTED) /* the signal also ends the run, which writes its result */
         return STENCIL_OK;
     if (status != STENCIL_OK)
         stencil_notes_add(notes, "no calibration: %s", stencil_error_last()->message);
     else
-        (void)machine_keep_costs(machine, gpu); /* on failure the next run calibrates again */
+        (void)machine_keep_costs(machine, gpu); /* after a failure the next run calibrates again */
     stencil_choice_destroy(&a->choice);
     return stencil_choice_make(&a->choice, problem, &asked, machine);
 }

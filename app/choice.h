@@ -29,7 +29,7 @@ typedef struct auto_choice {
 typedef struct auto_options {
     stencil_effort effort;
     const char *wisdom; /* path from wisdom_path() */
-    bool dry_run;       /* nothing is measured */
+    bool dry_run;       /* a dry run: nothing is measured */
     int quiet;          /* number of --quiet options; 0: progress is shown */
 } auto_options;
 

@@ -42,19 +42,19 @@ enum { BLOCK_ELEMENTS = 1 << 20 };
 /* Result of a comparison of two files. */
 typedef struct difference {
     const char *what; /* kind of difference: "" (equal), "shape", "type" or "values" */
-    int64_t count;    /* cells beyond atol and rtol */
+    int64_t count;    /* number of cells beyond atol and rtol */
     bool any, beyond; /* any: some cell differs; beyond: `largest` is of a cell beyond the tolerances */
     double largest;   /* largest |a - b|, of cells beyond the tolerances if there are any; infinite where a or
                          b is not finite */
     int64_t at;       /* index of the cell with the largest difference, in array order */
     double a, b;      /* values of the cell with the largest difference */
     long double apart, of_b; /* sums of squares of a - b and of b, in a type without overflow */
-    double rms, relative; /* rms of a - b; and divided by rms of b, NaN where rms of b is 0 or not finite */
+    double rms, relative; /* rms of a - b, and its ratio to the rms of b: NaN where that is 0 or not finite */
 } difference;
 
 /* One of the two datasets that are compared. */
 typedef struct compared {
-    stencil_input input;           /* open */
+    stencil_input input;           /* the opened file */
     const char *path, *name;       /* path of the file, name of the dataset */
     char field[STENCIL_FIELD_MAX]; /* dataset name that the file's attribute states */
     stencil_numbers is;
@@ -62,7 +62,7 @@ typedef struct compared {
 
 /* A comparison of two datasets. */
 typedef struct comparison {
-    compare_options options; /* first member, as options_parse() fills it */
+    compare_options options; /* first member: options_parse() fills the beginning of this state */
     bool cells;              /* each cell has to be within tolerance, not only the root mean square */
     bool types;              /* element types have to be equal, since no tolerance was given */
     compared a, b;

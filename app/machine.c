@@ -23,7 +23,7 @@ enum { CACHE_VERSION = 1 };
 const char *cache_path(const char *name, char path[TEXT_NAME_SIZE]) {
     const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
     path[0] = '\0';
-    /* The XDG Base Directory Specification: a relative path is to be ignored. */
+    /* The XDG Base Directory Specification says that relative paths are ignored. */
     if (base != NULL && base[0] == '/')
         snprintf(path, TEXT_NAME_SIZE, "%.3900s/stencil/%s", base, name);
     else if (home != NULL && home[0] == '/')
@@ -90,7 +90,7 @@ stencil_status cache_lock(const char *path, int *lock) {
     *lock = open(TEXT_LONG("%s.lock", path), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
     for (int i = 0; *lock >= 0 && flock(*lock, LOCK_EX | LOCK_NB) != 0; i++) {
         if (errno != EWOULDBLOCK && errno != EINTR)
-            return STENCIL_OK; /* goes on without a lock: some file systems have none */
+            return STENCIL_OK; /* some file systems have no locks: the caller goes on without one */
         if (i == TRIES || signals_caught != 0) {
             cache_unlock(*lock);
             *lock = -1;

@@ -13,8 +13,8 @@ static const double relaxation_rtol[STENCIL_PRECISION_COUNT] = {
     [STENCIL_FLOAT32] = 1e-5, [STENCIL_FLOAT64] = 1e-8};
 
 typedef struct new_options {
-    stencil_spec problem;              /* only values of given options, see problem_options_apply() */
-    stencil_generate_options generate; /* initial values, from options */
+    stencil_spec problem;              /* has only values of given options, see problem_options_apply() */
+    stencil_generate_options generate; /* initial values that options state */
     bool quiet;
 } new_options;
 

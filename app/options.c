@@ -43,7 +43,7 @@ static stencil_status read_choice(const reading *r) {
     if (r->option->numbered && r->length < r->option->size)
         word[strcspn(word, ":")] = '\0';
     const int index = word[0] != '\0' ? stencil_name_find(word, r->option->names) : -1;
-    if (index >= 0 && r->option->numbered) /* the word and the number after its ":" */
+    if (index >= 0 && r->option->numbered) /* the value is a word, ":" and a number */
         snprintf(r->target, r->option->size, "%.*s", (int)r->length, r->at);
     else if (index >= 0 && r->option->type == OPTION_NAME)
         *(const char **)r->target =
@@ -120,7 +120,7 @@ static stencil_status read_real(const reading *r) {
 }
 
 static stencil_status read_size(const reading *r) {
-    int64_t along[3] = {0}, *extent = r->target; /* in the order written: x, y, z */
+    int64_t along[3] = {0}, *extent = r->target; /* extents in the order written: x, y, z */
     reading axis = *r;
     int count = 0;
     for (bool more = true; more; count++) {

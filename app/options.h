@@ -29,7 +29,7 @@ typedef struct option {
     const char *name; /* without dashes; a row without name, heading and table ends a table */
     char letter;      /* short form, or 0 */
     option_type type;
-    size_t offset, size;        /* of the value in the table's structure: OPTION_AT() */
+    size_t offset, size;        /* place of the value in the table's structure: OPTION_AT() */
     const char *argument;       /* name of the value in --help; NULL for flags */
     const char *help;           /* a sentence without full stop */
     const char *preset;         /* value that is parsed where the option is not given; NULL: none */
@@ -37,9 +37,9 @@ typedef struct option {
     const char *needs;          /* name of the option without which this one has no effect; NULL: none */
     const char *contradicts[2]; /* options ("output") or options with a value ("device cpu") */
     const char *because;        /* why options contradict each other; NULL: "give one of them" */
-    int64_t minimum, maximum;   /* of the value; OPTION_REAL: only `maximum`, 0: none */
+    int64_t minimum, maximum;   /* limits of the value; OPTION_REAL: only `maximum`, 0: none */
     int most;            /* OPTION_INTEGER, _REAL, _CHOICE: most values in a comma list; 0: a single value */
-    size_t count_offset; /* of an int, the number of values, where a list is allowed */
+    size_t count_offset; /* offset of the int that counts the values of a list */
     bool positive;       /* OPTION_REAL: 0 is not allowed */
     bool none;           /* OPTION_REAL: the word "none" is allowed */
     bool numbered;       /* OPTION_WORD: ":" and a number may follow, which the command checks */
@@ -62,10 +62,10 @@ typedef struct invocation invocation;
 typedef struct command {
     const char *name;
     const char *usage;   /* what follows "stencil ", e.g. "compare [options] A B" */
-    const char *summary; /* one phrase */
+    const char *summary; /* a phrase that says what the command does */
     const char *details; /* paragraphs (divided by '\n') for --help, or NULL */
     const option *options;
-    size_t values_size; /* of the structure that the options fill at its beginning; the rest is zero */
+    size_t values_size; /* size of the command's state: its options, then zeros */
     int operand_min, operand_max;
     bool alone; /* writes files or times the machine: must not be started as several processes (MPI) */
     stencil_status (*run)(invocation *call); /* runs the command; may set call->exit_code */
@@ -77,20 +77,20 @@ extern const command command_run, command_new, command_compare, command_verify, 
 /* An option on the command line. */
 typedef struct option_given {
     const option *option;
-    void *structure;  /* that the option's table describes */
+    void *structure;  /* structure that the option's table describes */
     const char *text; /* last value that was given; NULL for flags */
-    bool as_old;      /* given by `old_name` */
+    bool as_old;      /* the option was given by its old name */
 } option_given;
 
 /* A parsed command line. */
 struct invocation {
     const command *command;
-    void *values; /* values_size bytes; released after the command */
+    void *values; /* the command's state; released after the command */
     int operand_count;
     const char *operand[OPTION_OPERANDS_MAX];
     bool help, version; /* --help or -h, --version or -V was met; no later argument was read */
     int given_count;
-    option_given given[OPTION_GIVEN_MAX]; /* each option once */
+    option_given given[OPTION_GIVEN_MAX]; /* options that were given, each once */
     const char *command_line;             /* the whole command line, quoted for a shell; set by main.c */
     char *const *argv;                    /* arguments to read; NULL after the last one */
     int at;                               /* index in argv of the argument that is being read */

@@ -12,7 +12,7 @@
 #include "app/text.h"
 
 typedef struct plan_options {
-    stencil_spec problem; /* only values of given options, see problem_options_apply() */
+    stencil_spec problem; /* has only values of given options, see problem_options_apply() */
     stencil_run_options run;
     int64_t threads;
     reading_options reading;
@@ -54,11 +54,11 @@ static const option plan_table[] = {
 };
 
 typedef struct plan_state {
-    plan_options options; /* first member, as options_parse() fills it */
+    plan_options options; /* first member: options_parse() fills the beginning of this state */
     stencil_machine machine;
     stencil_notes notes;
     stencil_spec spec;
-    const char *path; /* input file of the problem; NULL: the options state it */
+    const char *path; /* input file that states the problem; NULL: options state the problem */
 } plan_state;
 
 /* Reads the problem from a file or from options; it has no size yet where --sizes is given. */
@@ -118,7 +118,7 @@ static stencil_status rank_plans(plan_state *state) {
     return status;
 }
 
-/* Range of grid sizes with the plan that is quickest there. */
+/* Quickest plan at a grid size: its name and its time per step. */
 typedef struct best_of {
     char name[64];
     double step_s;

@@ -6,8 +6,8 @@
 
 enum { CHUNK = 64, GROUP = 1024, LANES = 256, PARALLEL_CELLS = 1 << 14 };
 
-/* Compiles a function twice, with and without fma instructions, with equal results: fma() as a library call
- * is slow. Not under ThreadSanitizer, which is not loaded yet when the loader chooses a version. */
+/* Compiles a function twice, with and without fma instructions, with equal results: fma() as a library
+ * call is slow. Builds with ThreadSanitizer have one version: the loader would choose before it is loaded. */
 #if defined(__x86_64__) && !defined(STENCIL_THREAD_SANITIZER)
 #define WITH_FMA __attribute__((target_clones("fma", "default")))
 #else

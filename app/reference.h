@@ -15,15 +15,13 @@ typedef struct reference {
     int64_t low[3], high[3]; /* first and one past the last updated cell */
     int point_count;
     int32_t offset[STENCIL_POINTS_MAX][3]; /* offsets of points, ascending */
-    double
-        weight[STENCIL_POINTS_MAX]; /* of points, rounded to `precision`; 0 for points that were not given */
+    double weight[STENCIL_POINTS_MAX];     /* weights rounded to `precision`; 0: a point not given */
     /* Steps whose damping follows a cycle (Chebyshev): cycle length (0: none), weights at omega = 1, least
      * and most eigenvalues, and omega of the step that was begun last. */
-    int64_t cycle,
-        plain_from; /* plain_from: number of steps after which steps are plain; -1: no plain steps */
+    int64_t cycle, plain_from; /* plain_from: number of steps before plain ones; -1: no plain steps */
     double plain[STENCIL_POINTS_MAX], least, most, omega;
     double source_scale;  /* b = source_scale f, or q, rounded to the precision; 1 for /b */
-    double source_factor; /* of b in a step, rounded to the precision; 1: added as it is */
+    double source_factor; /* factor of b in a step, rounded to the precision; 1: b as it is */
     double scale;         /* power of two that arrays are multiplied by, see reference_scale() */
 } reference;
 

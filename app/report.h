@@ -70,7 +70,7 @@ void report_note_source(run_record *run, const stencil_spec *file);
 stencil_status report_note_outlook(run_record *record, const stencil_reader *cells);
 
 /* Add notes about how a run ends: before its start, when its first step number is known, and at its end. */
-void report_note_start(run_record *run, const stencil_spec *file); /* file: before options */
+void report_note_start(run_record *run, const stencil_spec *file); /* file: problem before options */
 void report_note_origin(run_record *run);
 void report_note_end(run_record *run);
 

@@ -30,7 +30,8 @@ void report_print_passes(const run_record *run) {
     const bool on_chip = layout->kind == STENCIL_PASS_ON_CHIP;
     const int first = STENCIL_AXES - run->problem.rank, exchange = layout->each_step ? 1 : plan->depth;
     const stencil_resident *r = &layout->resident;
-    const int64_t tiles[3] = {r->tiles[1], r->tiles[0], r->tiles_z}; /* printed from z on */
+    const int64_t tiles[3] = {r->tiles[1], r->tiles[0],
+                              r->tiles_z}; /* numbers of tiles in the order of TEXT_EXTENT() */
     int64_t tile[3];
     if (plan->depth == 1)
         return;

@@ -16,7 +16,7 @@
 #include "solver/run/run.h"
 
 typedef struct run_options {
-    stencil_spec problem; /* only values of given options, see problem_options_apply() */
+    stencil_spec problem; /* has only values of given options, see problem_options_apply() */
     stencil_run_options run;
     int64_t threads;
     int cut_count, absent_part, late;
@@ -108,7 +108,7 @@ static const option run_table[] = {
     {"quiet", 'q', OPTION_FLAG, AT(open.quiet), NULL,
      .help = "print neither report nor progress, and of the notes only those that change what the result "
              "means, on standard error; twice (-qq): none of them"},
-    /* Options that test a barrier before it is trusted. */
+    /* The options that follow test a barrier before it is trusted. */
     {.heading = "Barriers of persistent loops"},
     {"barrier-timeout", 0, OPTION_REAL, AT(run.wait.timeout_s), "S",
      .help = "a block that waits longer than this for others ends the run, exit code 70", .preset = "10",
@@ -138,7 +138,7 @@ static const option run_table[] = {
 
 /* State of a `run` command; released by run_close(). */
 typedef struct run_state {
-    run_options options; /* first member, as options_parse() fills it */
+    run_options options; /* first member: options_parse() fills the beginning of this state */
     const invocation *call;
     stencil_input input;
     stencil_run *run;
@@ -243,7 +243,7 @@ static stencil_status decide(run_state *state) {
     if (open->dry_run)
         stencil_tune_explain(&choice->tune);
     state->races = choice->tune.count > 1;
-    if (!state->races) /* a note would stay where another plan proves quicker */
+    if (!state->races) /* a note on this plan would stay where another plan proves quicker */
         note_plan(state);
     return check_late(state);
 }

@@ -32,7 +32,7 @@ static void end(int number) {
 #define SAME_WISH_NS 1000000000LL
 static atomic_llong first_ns = 0; /* monotonic time of the first signal; 0: none */
 
-/* Returns the monotonic time in ns; a signal handler may call it, as clock_gettime(). */
+/* Returns the monotonic time in ns. Signal handlers may call this, since they may call clock_gettime(). */
 static long long clock_ns(void) {
     return (long long)(1e9 * stencil_clock_s());
 }

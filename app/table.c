@@ -41,8 +41,8 @@ void table_add(table *t, bool new_row, const char *format, ...) {
     t->row[t->row_count - 1] = row;
 }
 
-/* Copies the text of a column in a line to `text` (returned): of a row number, or of -1 for the last word of
- * the header, -2 for the word above. */
+/* Returns the text of a table cell, from `text` as buffer. line: a row number, or -1 for the last word of the
+ * header, -2 for the word above. */
 static const char *text_at(const table *t, int line, int column, char text[TABLE_TEXT_SIZE]) {
     const char *at = line >= 0 ? t->row[line] : NULL;
     for (int c = 0; c < column && at != NULL; c++) {

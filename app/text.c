@@ -1,5 +1,5 @@
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* fopencookie, strcasestr */
+#define _GNU_SOURCE /* declares fopencookie() and strcasestr() */
 #endif
 #include "app/text.h"
 
@@ -115,7 +115,7 @@ static bool ascii = false;
 /* Stream that replaces standard output or standard error, and converts text to ASCII. */
 typedef struct plain {
     FILE *to;
-    char character[4]; /* UTF-8 character that is incomplete yet: [have] bytes of it */
+    char character[4]; /* the first `have` bytes of an incomplete UTF-8 character */
     int have;
 } plain;
 

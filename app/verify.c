@@ -46,17 +46,17 @@ enum { EDITS = 2 };
 
 /* State of a `verify` command; released by verify_run(). */
 typedef struct verification {
-    verify_options options;     /* first member, as options_parse() fills it */
-    const char *output, *input; /* file names */
-    stencil_input result;       /* the output, open */
-    stencil_input start;        /* the input, open */
-    stencil_provenance made;    /* of the output */
-    stencil_problem problem;    /* that the run solved, as the output file states it, with all residuals */
-    stencil_problem before;     /* problem as the input file states it, where steps were made before */
+    verify_options options;     /* first member: options_parse() fills the beginning of this state */
+    const char *output, *input; /* names of the result file and of its input file */
+    stencil_input result;       /* the opened result file */
+    stencil_input start;        /* the opened input file */
+    stencil_provenance made;    /* provenance of the result */
+    stencil_problem problem;    /* problem as the result file states it, with all residuals */
+    stencil_problem before;     /* problem as the input file states it, where it holds earlier steps */
     int64_t first, steps;       /* number of steps before and after the run */
     reference reference;
     void *field[2], *b;   /* field[s % 2] is the field after s steps */
-    int64_t looked;       /* number of residuals that are compared */
+    int64_t looked;       /* number of residuals that were compared */
     bool criterion_known; /* the input file has the first residual, of an earlier run */
     bool turned_wrong;    /* the residual history does not explain where plain steps begin */
     mismatch cells, residuals, first_residual;
@@ -212,7 +212,7 @@ static stencil_status compare_origin(verification *v, const stencil_spec *spec) 
     return STENCIL_OK;
 }
 
-/* Computes the residual of step `step`, the last one that was made. */
+/* Computes the residual of step number `step`, the last step that was made. */
 static stencil_status residual_of(const verification *v, int64_t step, double *residual) {
     TRY(reference_residual(&v->reference, v->problem.stop.norm, v->field[(step + 1) % 2], v->field[step % 2],
                            residual));

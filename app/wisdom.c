@@ -3,7 +3,7 @@
  *
  * The body of a file of wisdom is an object that maps device and problem, as a text, to the quickest plan. */
 
-#define _XOPEN_SOURCE 700 /* realpath */
+#define _XOPEN_SOURCE 700 /* declares realpath() */
 #include "app/choice.h"
 
 #include <inttypes.h>

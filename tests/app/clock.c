@@ -1,6 +1,5 @@
-/* A clock that jumps, to be put before a program's own (LD_PRELOAD): by years, forwards and back, with each
- * look at the time of day. */
-#define _DEFAULT_SOURCE /* clock_gettime, syscall */
+/* A clock for LD_PRELOAD that jumps: each look at the time of day is years before or after the last one. */
+#define _DEFAULT_SOURCE /* declares clock_gettime() and syscall() */
 
 #include <stdatomic.h>
 #include <stddef.h>

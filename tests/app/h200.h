@@ -1,4 +1,4 @@
-/* The machine of h200-x8.json, and problems and plans for it: for the tests of what is predicted. */
+/* The machine of h200-x8.json, with problems and options for the tests of predictions. */
 #pragma once
 
 #include <stdio.h>
@@ -30,7 +30,7 @@ static inline stencil_run_options on_gpus(const char *sync, int gpus) {
     return options;
 }
 
-/* The H200 with kernels that nobody has compiled here: relaunch with the pipeline sweep, of all sets. */
+/* Returns the H200 with kernels of sweep pipeline for all point sets, compiled here or not. */
 static inline const stencil_machine *deep_machine(void) {
     static stencil_machine machine;
     machine = h200;
@@ -38,7 +38,7 @@ static inline const stencil_machine *deep_machine(void) {
     return &machine;
 }
 
-/* Whether the only argument is the file of the machine; if not, it says why. */
+/* Reads the machine from the file argv[1]; returns false, with a message on stderr, where that fails. */
 static inline bool read_h200(int argc, char **argv) {
     json_t *file = NULL;
     const bool read = argc == 2 && json_read(argv[1], &file) == STENCIL_OK &&

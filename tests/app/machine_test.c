@@ -1,5 +1,5 @@
-/* Plans for one, two, four and eight H200 on a machine that has none, from a description in a file: argv[1].
- * That is what `stencil info --json` said on a host of two, with six more of the same written beside them. */
+/* Plans for one, two, four and eight H200, made on any machine from the description in the file argv[1]: what
+ * `stencil info --json` wrote on a host of two H200, with six more H200 added by hand. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@ static const char *file_name;
 typedef struct wanted {
     const char *stencil;
     stencil_precision precision;
-    int64_t extent; /* along every axis */
+    int64_t extent; /* number of cells along every axis */
     const char *sync;
     int gpus;
     stencil_halo_mode halo;
@@ -28,17 +28,17 @@ static const wanted plans[] = {
 #define F64   STENCIL_FLOAT64
 #define STORE STENCIL_HALO_STORE
 #define LL    STENCIL_HALO_LL
-    /* A launch has a block for each tile. Streams of 8 with a window, or longer ones with partial sums;
-       shorter ones where those would leave multiprocessors idle. */
+    /* A launch of a step has a block for each tile. Tiles have 8 rows for each thread, more with partial
+       sums, fewer where long tiles would leave multiprocessors idle. */
     {"j2d5pt", F32, 4096, "relaunch", 1, STORE, {1, 1, 1}, {1, 16, 512}, 128, 4, 63, 0, 0},
     {"j2d5pt", F64, 256, "relaunch", 1, STORE, {1, 1, 1}, {1, 2, 256}, 128, 4, 64, 0, 0},
-    /* Persistent: as many as are resident, or one for each tile. */
+    /* A persistent kernel has as many blocks as are resident, or one for each tile. */
     {"j2d5pt", F32, 4096, "central", 1, STORE, {1, 1, 1}, {1, 32, 256}, 64, 2, 112, 264, 264},
     {"j2d5pt", F32, 256, "central", 1, STORE, {1, 1, 1}, {1, 4, 256}, 64, 2, 112, 64, 64},
     {"j2d5pt", F64, 8192, "grid", 1, STORE, {1, 1, 1}, {1, 32, 128}, 64, 2, 126, 264, 264},
     {"j2d5pt", F32, 256, "cluster", 1, STORE, {1, 1, 1}, {1, 4, 256}, 64, 2, 116, 64, 64},
     {"j2d5pt", F32, 4096, "cluster", 1, STORE, {1, 1, 1}, {1, 32, 256}, 64, 2, 116, 248, 248},
-    /* LL exchange up to 65536 words, and while a part's fields are within L2. */
+    /* The LL exchange is chosen up to 65536 words, and while the fields of a part fit into the L2 cache. */
     {"j2d5pt", F32, 4096, "neighbor", 2, STORE, {1, 2, 1}, {1, 32, 256}, 64, 2, 116, 264, 264},
     {"j2d5pt", F32, 4096, "neighbor", 4, LL, {1, 4, 1}, {1, 64, 128}, 32, 2, 118, 264, 264},
     {"j2d5pt", F32, 4096, "neighbor", 8, LL, {1, 8, 1}, {1, 64, 128}, 32, 2, 118, 256, 256},
@@ -83,7 +83,7 @@ static void expect_plan(const wanted *w) {
         assert_int_equal(part->grid_blocks, grid > 0 ? grid : part->tile_count);
         all += part->box.n[0] * part->box.n[1] * part->box.n[2];
     }
-    /* Both buffers of the largest part, its ghost cells and residuals beside them. */
+    /* A GPU holds both buffers of its part, ghost cells and residuals included. */
     assert_true(plan.device_bytes > bytes * all / parts &&
                 plan.device_bytes < 2 * bytes * all / parts + (4 << 20));
     assert_int_equal(plan.device_available_bytes, h200.gpu[0].free_bytes);
@@ -99,8 +99,8 @@ static void h200_plans(void **state) {
     }
 }
 
-/* An H200's L2 has 60 MiB: fields of more than one and a half times that find nothing there of the step
- * before. Parts on one GPU share it. */
+/* The L2 cache of an H200 has 60 MiB: of fields of more than one and a half times that size it holds nothing
+ * of the step before. */
 static void fields_beside_l2(void **state) {
     static const struct {
         const char *stencil;
@@ -124,7 +124,7 @@ static void fields_beside_l2(void **state) {
     }
 }
 
-/* 200000 x 200000 in float64: 298 GiB a buffer. */
+/* A buffer of 200000 x 200000 cells in float64 has 298 GiB: four GPUs are too few, eight are enough. */
 static void memory_of_all(void **state) {
     (void)state;
     wanted w = {.stencil = "j2d5pt", .precision = F64, .extent = 200000, .sync = "multi-grid", .gpus = 4};
@@ -135,7 +135,7 @@ static void memory_of_all(void **state) {
     assert_int_equal(plan_of(&plan, &w, &h200), STENCIL_OK);
 }
 
-/* As if the machine had been asked about kernels of pipeline, whose single steps are those of stream. */
+/* Returns the machine as if its kernels of sweep stream were those of sweep pipeline. */
 static stencil_machine with_pipeline(void) {
     stencil_machine machine = h200;
     for (int i = 0; i < machine.kernel_count; i++)
@@ -144,7 +144,7 @@ static stencil_machine with_pipeline(void) {
     return machine;
 }
 
-/* A persistent loop, and what its plan has to say: blocks of each part, of a cluster. */
+/* A persistent loop, and what its plan has to hold: blocks of each part, blocks of a cluster, a note. */
 typedef struct loop {
     const char *sync;
     int parts, sharing, blocks, cluster;
@@ -159,8 +159,8 @@ static stencil_run_options options_of(const loop *l) {
     return options;
 }
 
-/* Passes of several steps in a persistent loop: a block for each multiprocessor that a part has; launches for
- * single steps; all wait for all, with ghost cells stored. */
+/* In a persistent loop, passes of several steps have a block for each multiprocessor of a part, all blocks
+ * wait for all, and ghost cells are stored; single steps are launched. */
 static void deep_loops(void **state) {
     static const char all[] = "neighbor waits for all blocks";
     static const loop loops[] = {{"grid", 1, 1, 132, 1, NULL},      {"lock", 1, 1, 132, 1, NULL},
@@ -185,7 +185,7 @@ static void deep_loops(void **state) {
         assert_int_equal(plan.halo, STENCIL_HALO_STORE);
         assert_int_equal(plan.cluster_blocks, l->cluster);
         assert_int_equal(plan.layout.blocks, l->blocks);
-        /* Blocks that are missing make nothing for the others. */
+        /* With fewer blocks, the longest time of a block is longer. */
         const double made = stencil_sweep_work(&plan, &problem, 16, false).longest;
         assert_true(l->parts > 1 || l->blocks == 132 ? made > 0 : made > all_made);
         all_made = i == 0 ? made : all_made;
@@ -199,7 +199,7 @@ static void deep_loops(void **state) {
     }
 }
 
-/* Flagged words have the number of one step; passes end where steps are checked, and have barriers then. */
+/* Passes have one step where cells are sent in words with a step number, and where every step is checked. */
 static void shallow_loops(void **state) {
     const stencil_machine machine = with_pipeline();
     stencil_run_options options = options_of(&(loop){.sync = "neighbor", .parts = 2, .sharing = 1});
@@ -242,7 +242,7 @@ static void without_links(void **state) {
     assert_non_null(strstr(plan.notes.line[0], "halos go through the host"));
 }
 
-/* One that nobody has measured, an old one, one without code, one that was not asked about its kernels. */
+/* GPUs of which no file has figures, of an old architecture, without code, and without limits of kernels. */
 static void other_gpus(void **state) {
     (void)state;
     stencil_machine machine = h200;
@@ -276,8 +276,8 @@ static void other_gpus(void **state) {
 
 typedef struct old_gpu {
     int capability, code;
-    int64_t shared_bytes;           /* 0: an H200's */
-    const char *pipeline, *cluster; /* in the messages; NULL: it runs */
+    int64_t shared_bytes;           /* 0: as an H200 has */
+    const char *pipeline, *cluster; /* text of the message; NULL: the kernel runs */
 } old_gpu;
 
 static void expect_old(const old_gpu *old) {
@@ -295,14 +295,14 @@ static void expect_old(const old_gpu *old) {
                      old->pipeline == NULL ? STENCIL_OK : STENCIL_UNAVAILABLE);
     assert_non_null(strstr(old->pipeline == NULL ? "" : stencil_error_last()->message,
                            old->pipeline == NULL ? "" : old->pipeline));
-    options.depth = 1; /* single steps are the plain sweep's */
+    options.depth = 1; /* kernels of the plain sweep make single steps */
     assert_int_equal(stencil_plan_make(&plan, &problem, &options, &machine), STENCIL_OK);
     options = on_gpus("cluster", 1);
     assert_int_equal(stencil_plan_make(&plan, &problem, &options, &machine),
                      old->cluster == NULL ? STENCIL_OK : STENCIL_UNAVAILABLE);
     assert_non_null(strstr(old->cluster == NULL ? "" : stencil_error_last()->message,
                            old->cluster == NULL ? "" : old->cluster));
-    options = on_gpus(NULL, 1); /* what nobody asks for is what there is */
+    options = on_gpus(NULL, 1); /* without a strategy, only possible plans are candidates */
     assert_int_equal(stencil_choice_make(&choice, &problem, &options, &machine), STENCIL_OK);
     int deep = 0;
     for (int i = 0; i < choice.possible; i++) {
@@ -313,7 +313,7 @@ static void expect_old(const old_gpu *old) {
     stencil_choice_destroy(&choice);
 }
 
-/* Kernels and barriers that a GPU, or the code that the build has for it, does not have. */
+/* Kernels and barriers are refused that a GPU, or the build's code for this GPU, does not have. */
 static void older_gpus(void **state) {
     static const char *const gpu = "GPU of compute capability 9.0, GPU 0 has 8.0: give --sweep stream",
                              *const code = "code for compute capability 9.0, this build has that of 8.0 for "
@@ -323,7 +323,7 @@ static void older_gpus(void **state) {
                              *const code_too_old = "this build's code is for an older GPU";
     static const old_gpu gpus[] = {
         {90, 90, 0, NULL, NULL},
-        {90, 0, 0, NULL, NULL}, /* nobody was asked */
+        {90, 0, 0, NULL, NULL}, /* the build's code for this GPU is not known */
         {100, 90, 0, NULL, NULL},
         {80, 80, 0, gpu, too_old},
         {80, 75, 0, gpu, too_old},
@@ -333,7 +333,7 @@ static void older_gpus(void **state) {
     (void)state;
     for (size_t i = 0; i < sizeof gpus / sizeof *gpus; i++)
         expect_old(&gpus[i]);
-    /* One that takes no part does not matter; one that does is named. */
+    /* An old GPU that is not used does not matter; a used one is named. */
     stencil_machine machine = *deep_machine();
     stencil_problem problem;
     stencil_plan plan;
@@ -349,7 +349,7 @@ static void older_gpus(void **state) {
     assert_non_null(strstr(stencil_error_last()->message, "GPU 1 has 8.0"));
 }
 
-/* What is read is what would be written. */
+/* A description of a machine that was read is written as it was in the file. */
 static void round_trip(void **state) {
     (void)state;
     static const char *const names[] = {"cpu", "cuda", "no_gpu_reason", "peers", "kernels"};
@@ -369,7 +369,7 @@ static void round_trip(void **state) {
     assert_true(old.gpu[0].code == 0 && old.gpu[1].code == 80 && old.gpu[1].capability == 90);
     h200.gpu[1].code = 0;
     json_decref(with_code);
-    /* A file of before a core's own cache and processors were looked at. */
+    /* Older files have no "core_cache_bytes" and no "processors". */
     static stencil_machine machine;
     assert_true(h200.cpu_core_bytes > 0 && h200.cpu_processors > 0);
     assert_int_equal(json_object_del(json_object_get(file, "cpu"), "core_cache_bytes"), 0);

@@ -1,4 +1,4 @@
-/* Predictions, held against arithmetic by hand; plans that are ranked by them; for a machine in a file. */
+/* Predicted times against arithmetic by hand, and plans ranked by predictions, for a machine in a file. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@ static int strategy_named(const char *name) {
     return i;
 }
 
-/* Round numbers, of one strategy. */
+/* Returns a machine whose costs are round numbers, with costs of one strategy only. */
 static stencil_machine *round_machine(const char *sync) {
     static stencil_machine machine;
     machine = h200;
@@ -53,7 +53,7 @@ static void assert_near(double value, double wanted) {
         fail_msg("%.12g instead of %.12g", value, wanted);
 }
 
-/* 64 tiles on 264 places: one round, the cost between few blocks; 254^2 cells of 8 bytes at 8 TB/s. */
+/* 64 tiles on 264 places make one round, between few blocks; 254^2 cells have 8 bytes each, at 8 TB/s. */
 static void a_small_field(void **state) {
     (void)state;
     stencil_plan plan;
@@ -65,7 +65,7 @@ static void a_small_field(void **state) {
     assert_near(cost.step_s, 3.1e-6 + 254 * 254 * 1e-12);
 }
 
-/* 64 x 32 tiles on 264 places: eight rounds; a set of arrays between near and far. */
+/* 64 x 32 tiles on 264 places make eight rounds; the arrays are of a size between near and far. */
 static void a_large_field(void **state) {
     (void)state;
     stencil_plan plan;
@@ -78,15 +78,15 @@ static void a_large_field(void **state) {
     assert_near(cost.compute_s, 1e-6 + (1 - far) * 7 * 0.5e-6 + 4094.0 * 4094 * (1 + far) * 1e-12);
     assert_true(stencil_model_far(&machine->gpu_costs, 1e8) == 0);
     assert_true(stencil_model_far(&machine->gpu_costs, 5e8) == 1);
-    /* As it was measured, where it was. */
+    /* A measured rate replaces the rate that follows from bytes. */
     for (int k = 0; k < STENCIL_DISTANCES; k++)
         machine->gpu_costs.rate[plan.kernel.shape][0][0][STENCIL_LOOP_PERSISTENT][k] = 2e12;
     assert_near(cost_of("j2d5pt", 4096, "central", 1, machine, &plan).compute_s,
                 1e-6 + (1 - far) * 7 * 0.5e-6 + 4094.0 * 4094 * 0.5e-12);
 }
 
-/* What was measured of passes of many steps is not what others take: single ones are those of the plain
- * sweep, short ones wait for memory as often as there are of them. */
+/* A measured rate of passes of many steps holds for these only: single steps take the rate of the plain
+ * sweep, and short passes wait for memory more often. */
 static void passes_of_other_steps(void **state) {
     (void)state;
     stencil_machine machine = {.cpu_threads = 2, .host_available_bytes = INT64_C(1) << 40};
@@ -110,10 +110,10 @@ static void passes_of_other_steps(void **state) {
     assert_near(compute_s[1], cells / 2e9);
     assert_near(compute_s[16], cells / 4e9);
     assert_true(compute_s[2] > compute_s[4] && compute_s[4] > compute_s[8] && compute_s[8] > compute_s[16]);
-    assert_true(compute_s[64] > compute_s[16]); /* computes more cells twice */
+    assert_true(compute_s[64] > compute_s[16]); /* passes of 64 steps compute more cells twice */
 }
 
-/* More threads than there are processors compute and move no more than these. */
+/* More threads than processors compute and move no more than one thread for each processor. */
 static void threads_that_take_turns(void **state) {
     (void)state;
     stencil_machine machine[] = {{.cpu_threads = 2}, {.cpu_threads = 8, .cpu_processors = 2}};
@@ -128,7 +128,7 @@ static void threads_that_take_turns(void **state) {
     assert_near(machine[1].cpu_costs.fma_per_s[0], 4 * machine[0].cpu_costs.fma_per_s[0]);
 }
 
-/* A few threads share what memory gives them, and more threads have more of it, but each less than alone. */
+/* Two and four threads reach the same memory bandwidth, more threads reach more; caches are faster. */
 static void memory_of_threads(void **state) {
     (void)state;
     static const int threads[] = {2, 4, 16, 32};
@@ -143,8 +143,8 @@ static void memory_of_threads(void **state) {
     assert_true(all[0] == all[1] && all[2] > 3 * all[1] && all[3] == 2 * all[2]);
 }
 
-/* Timed with three fillings: straight lines between them, and on from the last one. In a persistent loop the
- * last round of tiles takes as long as the others, however few it has. */
+/* Step times were measured at three numbers of cells: others lie on straight lines between these, and beyond
+ * the last one. In a persistent loop the last round of tiles takes as long as a full round. */
 static void fillings(void **state) {
     (void)state;
     static const char *const syncs[] = {"central", "relaunch"};
@@ -169,7 +169,7 @@ static void fillings(void **state) {
     }
 }
 
-/* 49 points: fma count more than bytes do. A launch is the host's. */
+/* With 49 points, fma take longer than bytes. A launch costs time of the host. */
 static void many_points(void **state) {
     (void)state;
     stencil_plan plan;
@@ -178,7 +178,7 @@ static void many_points(void **state) {
     assert_true(cost.barrier_s == 0 && cost.launch_s > 1.99e-6);
 }
 
-/* Four parts are half way from two to eight. Inner ones send two rows, in words twice as long. */
+/* Costs of four parts are half way from two to eight. Inner parts send two rows, twice as long in LL. */
 static void several_parts(void **state) {
     (void)state;
     stencil_plan plan;
@@ -198,7 +198,7 @@ static void choose(stencil_choice *choice, const char *stencil, int64_t extent,
         fail_msg("%s", stencil_error_last()->message);
 }
 
-/* What docs/figures.md has measured on an H200; of those that nothing is quicker than, the first one. */
+/* Figures of docs/figures.md, measured on an H200: predictions name the quickest strategy and its time. */
 static void ranking(void **state) {
     (void)state;
     static const struct {
@@ -215,7 +215,7 @@ static void ranking(void **state) {
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         stencil_choice choice;
         stencil_run_options options = on_gpus(NULL, rows[i].gpus);
-        options.sweep = "stream"; /* whose figures these are */
+        options.sweep = "stream"; /* the figures are of this sweep */
         choose(&choice, rows[i].stencil, rows[i].extent, &options);
         const stencil_candidate *best = &choice.item[choice.chosen];
         print_message("%s %lld: %s\n", rows[i].stencil, (long long)rows[i].extent, best->options.sync);
@@ -231,7 +231,7 @@ static void candidates(void **state) {
     stencil_choice choice;
     stencil_run_options options = on_gpus(NULL, 8);
     choose(&choice, "j2d5pt", 64, &options);
-    assert_int_equal(choice.item[choice.chosen].plan.cut.parts, 1); /* too small for eight */
+    assert_int_equal(choice.item[choice.chosen].plan.cut.parts, 1); /* too small for eight GPUs */
     bool parts[9] = {false};
     for (int i = 0; i < choice.possible; i++) {
         const stencil_candidate *c = &choice.item[i];
@@ -243,7 +243,7 @@ static void candidates(void **state) {
     for (int i = choice.possible; i < choice.count; i++)
         assert_true(choice.item[i].why[0] != '\0');
     stencil_choice_destroy(&choice);
-    choose(&choice, "j2d5pt", 8, &options); /* six rows */
+    choose(&choice, "j2d5pt", 8, &options); /* eight rows, six of which are updated */
     assert_int_equal(choice.item[choice.chosen].plan.cut.parts, 1);
     for (int i = 0; i < choice.possible; i++)
         assert_true(choice.item[i].plan.cut.parts < 8);
@@ -252,7 +252,7 @@ static void candidates(void **state) {
         uncut += strstr(choice.item[i].why, "into 8 parts as thick as j2d5pt reaches (1 cell)") != NULL;
     assert_true(uncut > 0);
     stencil_choice_destroy(&choice);
-    options.cut[STENCIL_Z] = options.cut[STENCIL_X] = 1; /* who asks for a cut has all of them */
+    options.cut[STENCIL_Z] = options.cut[STENCIL_X] = 1; /* all parts of a given cut are made */
     options.cut[STENCIL_Y] = 8;
     options.sync = "neighbor";
     choose(&choice, "j2d5pt", 64, &options);
@@ -266,8 +266,8 @@ static void candidates(void **state) {
     stencil_choice_destroy(&choice);
 }
 
-/* Nobody says where: a field of a few cells goes to the CPU once that is known to be quick, a large one does
- * not. */
+/* Without --device, a field of a few cells goes to the CPU where the CPU's barriers are quick; a large field
+ * goes to the GPU. */
 static void other_devices(void **state) {
     (void)state;
     stencil_choice choice;
@@ -283,7 +283,7 @@ static void other_devices(void **state) {
     stencil_calibration_defaults(&h200);
 }
 
-/* What is read is what was written; what cannot be true is refused. */
+/* A calibration that was written is read as it was; figures that cannot be true are refused. */
 static void round_trip(void **state) {
     (void)state;
     stencil_calibration before = h200.gpu_costs, after = h200.cpu_costs;
@@ -315,12 +315,12 @@ static void round_trip(void **state) {
     json_decref(again);
 }
 
-/* A persistent loop of passes in 3D takes longer than launches, where neither was measured, but for the
- * general ones, which take as long, and as much longer than plain launches whether measured or not. */
+/* Passes in 3D take longer in a persistent loop than in launches, measured or not; kernels of mirrored
+ * boundaries take as long in both, and longer than kernels of fixed ones. */
 static void loops_of_solids(void **state) {
     (void)state;
     static const char *const syncs[] = {"graph", "grid"};
-    double cells_s[2][2][2]; /* measured, general, persistent */
+    double cells_s[2][2][2]; /* indexed by: rate measured, mirrored boundary, persistent loop */
     stencil_machine machine = *deep_machine();
     for (int i = 0; i < 8; i++) {
         const int measured = i / 4, general = i / 2 % 2, persistent = i % 2;
@@ -351,9 +351,9 @@ static void loops_of_solids(void **state) {
     }
 }
 
-/* The published switch points (L. Zhang et al., Tables 3 and 4), in bytes, from their latency, throughputs
- * and five synchronisations in cycles. A warp's they have from equation 5, 70 bytes, though a warp has 256
- * bytes under way at once: by equation 4 it is the product below. */
+/* Switch points in bytes, as published (L. Zhang et al., Tables 3 and 4), from published latency, throughputs
+ * and synchronisation in cycles. For a warp the paper has 70 bytes, by equation 5, though a warp has 256
+ * bytes under way at once: the products below follow from equation 4. */
 static void switch_points_of_table_4(void **state) {
     static const struct {
         double latency, basic, more, sync, bytes, within;
@@ -371,7 +371,7 @@ static void switch_points_of_table_4(void **state) {
     }
 }
 
-/* Equation 4: many have all of it under way at once. And those that are never, or always, faster. */
+/* Switch points by equation 4; infinite, or 0, where the second method is never, or always, faster. */
 static void other_switch_points(void **state) {
     const stencil_little basic = {.latency = 10, .throughput = 1}, same = {10, 1, 5}, free = {10, 2, 0},
                          more = {10, 100, 20};

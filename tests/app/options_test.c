@@ -1,4 +1,4 @@
-/* The option parser by itself. */
+/* Tests of the option parser. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -95,7 +95,8 @@ static void parse_ok(const char *line, values *v, invocation *call) {
         fail_msg("'%s' was refused: %s", line, stencil_error_last()->message);
 }
 
-/* The line is refused as wrong use, and the message holds every one of the texts (NULL ends them). */
+/* Checks that a line is refused as wrong use, with a message that holds both texts (second NULL: one text).
+ */
 static void parse_refused(const char *line, const char *first, const char *second) {
     values v;
     invocation call;
@@ -119,7 +120,7 @@ static void nothing_given(void **state) {
     assert_null(v.output);
     assert_int_equal(v.steps, 0);
     assert_true(isnan(v.tolerance));
-    assert_true(v.omega == 1.0); /* presets */
+    assert_true(v.omega == 1.0); /* omega has its preset */
     assert_int_equal(v.norm, 1);
     assert_int_equal(v.axes, 0);
     assert_int_equal(v.gpu_count, 0);
@@ -168,7 +169,7 @@ static void order_and_end_of_options(void **state) {
     values v;
     invocation call;
     parse_ok("a --steps 3 b --steps=5", &v, &call);
-    assert_int_equal(v.steps, 5); /* the last one wins */
+    assert_int_equal(v.steps, 5); /* of two equal options the last one counts */
     assert_int_equal(call.operand_count, 2);
     assert_string_equal(call.operand[1], "b");
     parse_ok("-- --steps -f", &v, &call);
@@ -176,7 +177,7 @@ static void order_and_end_of_options(void **state) {
     assert_false(v.force);
     assert_string_equal(call.operand[0], "--steps");
     assert_string_equal(call.operand[1], "-f");
-    parse_ok("- --output -", &v, &call); /* a lone dash is a name */
+    parse_ok("- --output -", &v, &call); /* a lone dash is a file name */
     assert_string_equal(call.operand[0], "-");
     assert_string_equal(v.output, "-");
     parse_ok("--output=-x a", &v, &call);
@@ -252,7 +253,7 @@ static void wrong_values(void **state) {
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
         snprintf(line, sizeof line, "a --steps %s", steps[i]);
         parse_refused(line, steps[i], "--steps");
-        parse_refused(line, "from 0 to 1000000", NULL); /* what is allowed */
+        parse_refused(line, "from 0 to 1000000", NULL); /* the message has the allowed range */
     }
     static const char *const real[] = {"abc", "-1",    "1e",  "1e999", "nan",
                                        "inf", "0x1p3", "1,5", "1e-6x", "NONE"};
@@ -299,7 +300,7 @@ static void asking_for_help(void **state) {
     (void)state;
     values v;
     invocation call;
-    parse_ok("--help", &v, &call); /* operands are not needed then */
+    parse_ok("--help", &v, &call); /* --help needs no operands */
     assert_true(call.help);
     parse_ok("-h", &v, &call);
     assert_true(call.help);
@@ -315,7 +316,7 @@ static void help_fits_80_columns(void **state) {
     assert_non_null(out);
     options_print_help(out, &test_command);
     assert_int_equal(fclose(out), 0);
-    const option *const tables[] = {outer_table + 1, inner_table}; /* behind the heading */
+    const option *const tables[] = {outer_table + 1, inner_table}; /* rows after the heading */
     for (int i = 0; i < 2; i++)
         for (const option *option = tables[i]; option->name != NULL; option++) {
             char form[64];
@@ -324,7 +325,7 @@ static void help_fits_80_columns(void **state) {
             assert_non_null(strstr(text, form));
         }
     assert_non_null(strstr(text, "fixed, periodic, mirror"));
-    assert_non_null(strstr(text, "[max]")); /* a preset */
+    assert_non_null(strstr(text, "[max]")); /* --help shows presets */
     for (const char *line = text; *line != '\0';) {
         const size_t length = strcspn(line, "\n");
         assert_true(length < 80);

@@ -1,4 +1,4 @@
-/* What passes of several steps compute, what bounds them, and the sizes that a benchmark chooses by it. */
+/* Work of passes of several steps, their bounds, and the sizes that a benchmark chooses by this work. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -45,7 +45,7 @@ static void bounds(void **state) {
         expect_close(work.cells, rows * levels);
         expect_close(work.longest, 264 * 132 * levels);
         expect_close(work.wavefronts, rows * wavefronts);
-        /* Ten passes, and the one that is checked. */
+        /* 172 steps are ten passes of 16 steps and a checked pass of 12. */
         const double made = (10 * rows * levels + checked.cells) / (172 * cells);
         expect_close(1 + stencil_sweep_again(&plan, &problem), made);
         const stencil_bound bound = stencil_model_bound(&plan, &problem, &h200);
@@ -60,7 +60,7 @@ static void bounds(void **state) {
         expect_close(stencil_bound_rate(&bound, bound.least),
                      132 * 1.98e9 * 128 / bound.need[STENCIL_RESOURCE_ARITHMETIC]);
     }
-    /* Two GPUs have twice of everything; a step at a time needs no shared memory. */
+    /* Two GPUs have twice the bandwidth of one; single steps need no shared memory. */
     const stencil_run_options plain = on_gpus("neighbor", 2);
     problem_of(&problem, "j2d5pt", STENCIL_FLOAT32, 16384);
     assert_int_equal(stencil_plan_make(&plan, &problem, &plain, &h200), STENCIL_OK);
@@ -73,8 +73,8 @@ static void bounds(void **state) {
                  2 * h200.gpu_costs.bytes_per_s[STENCIL_LOOP_PERSISTENT][0][STENCIL_FAR]);
 }
 
-/* The same of a checked pass of 3 x 4 steps, whose rows are stored once more before the last one, and loaded
- * twice to be summed. */
+/* Work of a checked pass of 3 x 4 steps, whose rows are stored once more before the last step, and loaded
+ * twice for the residual. */
 static void checked_work(void **state) {
     (void)state;
     stencil_plan plan;
@@ -97,7 +97,7 @@ static void checked_work(void **state) {
     }
 }
 
-/* Part of what lines compute that is kept, were all of them as long as the longest one. */
+/* Returns the share of computed cells that a pass keeps, if all blocks compute as many as the busiest one. */
 static double kept_at(stencil_spec *spec, const stencil_run_options *options, int64_t edge) {
     stencil_plan plan;
     stencil_problem problem;
@@ -111,7 +111,7 @@ static double kept_at(stencil_spec *spec, const stencil_run_options *options, in
     return cells / work.longest;
 }
 
-/* The edge that a benchmark chooses keeps most; strips that are nearly empty cost what full ones do. */
+/* A benchmark chooses the edge with the largest kept share; nearly empty strips cost as much as full ones. */
 static void edges(void **state) {
     enum { FIRST = 7990, LAST = 8410 };
     (void)state;
@@ -183,7 +183,7 @@ static void boxes(void **state) {
                 363.0 * 534 * 600 * 4 / work.longest);
 }
 
-/* Of sum 1, and different even in float32. */
+/* Random weights have the sum 1, and differ even in float32. */
 static void random_weights(void **state) {
     (void)state;
     for (int shape = 0; shape < STENCIL_SHAPE_COUNT; shape++) {

@@ -1,6 +1,6 @@
-/* Files of GPUs: one that overrides a value, and what plans make of it; and the file that a calibration
- * writes, which is compiled here as it stands in the folder of this test. argv[1]: the machine of
- * h200-x8.json; argv[2]: that file. */
+/* Tuning files of GPUs: a file that overrides a value, and plans that use the value; and the file that a
+ * calibration writes, which this test compiles. argv[1]: the machine of h200-x8.json; argv[2]: the
+ * calibration's file. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,7 +16,7 @@
 #define STENCIL_TUNED_GPU(name)                          STENCIL_TUNED_FILE(name),
 #define STENCIL_TUNED(type, member, value, date, figure) STENCIL_TUNED_ROW(member, value),
 
-/* In place of the GPUs that the build knows. */
+/* GPUs of this test, in place of the GPUs that the build knows. */
 const stencil_tuned_row stencil_tuned_rows[] = {
 #include "tuning/one_value.def"
 #include "tuning/calibrated.def"
@@ -30,7 +30,7 @@ static size_t end_of(const stencil_tuned_member *m) {
 }
 
 static void one_value_differs(void **state) {
-    static stencil_tuning usual, own; /* zeros between members */
+    static stencil_tuning usual, own; /* static, so that bytes between members are 0 */
     (void)state;
     assert_false(stencil_tuning_find(&usual, "No such GPU"));
     assert_true(stencil_tuning_find(&own, "Made-up GPU"));
@@ -55,7 +55,7 @@ static void plan_on(stencil_plan *plan, const char *gpu) {
         fail_msg("%s", stencil_error_last()->message);
 }
 
-/* Streams of 4 rows in place of 8; a GPU without a file has a Note. */
+/* Tiles have 4 rows for each thread in place of 8; a plan for a GPU without a file has a note. */
 static void plans_use_it(void **state) {
     stencil_plan own, none;
     (void)state;
@@ -75,8 +75,8 @@ static int strategy_named(const char *name) {
     return i;
 }
 
-/* A GPU of 78 multiprocessors, as if it had been calibrated: two strategies, the plain sweep of 5 points far
- * away, passes of two sets. */
+/* Returns a machine with a GPU of 78 multiprocessors whose calibration has figures of three strategies, of
+ * the plain sweep of j2d5pt in memory, and of passes of j3d7pt. */
 static const stencil_machine *calibrated_machine(void) {
     static stencil_machine machine;
     machine = h200;
@@ -103,7 +103,7 @@ static const stencil_machine *calibrated_machine(void) {
     return &machine;
 }
 
-/* What is written is the file of this test, letter by letter. */
+/* The written tuning file is the file of this test, letter by letter. */
 static void calibrations_write_a_file(void **state) {
     static char written[8192], wanted[8192];
     FILE *out = tmpfile(), *in = fopen(calibrated_file, "r");
@@ -124,7 +124,7 @@ static void assert_near(double value, double wanted) {
         fail_msg("%.12g instead of %.12g", value, wanted);
 }
 
-/* With the file that GPU begins with what was measured, uncalibrated. */
+/* With its tuning file, a GPU without calibration has the figures that were measured. */
 static void files_give_it_back(void **state) {
     static stencil_machine machine;
     static stencil_tuning tuning;
@@ -136,7 +136,7 @@ static void files_give_it_back(void **state) {
     assert_near(c->round_s[STENCIL_LOOP_PERSISTENT], 0.25e-6);
     assert_near(c->round_s[STENCIL_LOOP_LAUNCHED], measured->round_s[STENCIL_LOOP_LAUNCHED]);
     assert_near(c->sync[strategy_named("graph")].check_s, 26e-6);
-    assert_near(c->sync[strategy_named("multi-grid")].few_s, 3e-6); /* as grid, which has no row either */
+    assert_near(c->sync[strategy_named("multi-grid")].few_s, 3e-6); /* multi-grid costs as grid */
     assert_near(c->sync[strategy_named("central")].few_s, 1.55e-6);
     assert_near(c->bytes_per_s[STENCIL_LOOP_LAUNCHED][0][STENCIL_FAR], 1e12);
     assert_near(c->bytes_per_s[STENCIL_LOOP_PERSISTENT][1][STENCIL_NEAR],
@@ -145,7 +145,7 @@ static void files_give_it_back(void **state) {
     assert_near(tuning.bytes_per_s, 1e12);
     assert_near(tuning.pass_fma_3d, 2);
     assert_near(tuning.solid_loop, 0.5);
-    assert_near(tuning.pass_fma, 2); /* default.def's */
+    assert_near(tuning.pass_fma, 2); /* value of default.def */
 }
 
 int main(int argc, char **argv) {

@@ -1,5 +1,5 @@
-/* What wisdom is found for: the same problem on the same devices. */
-#define _XOPEN_SOURCE 700 /* mkstemp */
+/* Wisdom is found for the same problem on the same devices only. */
+#define _XOPEN_SOURCE 700 /* declares mkstemp() */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -15,7 +15,7 @@
 static stencil_machine h200;
 static char path[] = "/tmp/stencil-wisdom-XXXXXX";
 
-/* Whether what is kept for the options on one machine is found for others on another one. */
+/* Tells whether wisdom kept for options `here` on one machine is found for options `there` on another one. */
 static bool found_for(const stencil_run_options *here, const stencil_machine *machine,
                       const stencil_run_options *there, const stencil_machine *other) {
     stencil_problem problem;
@@ -33,7 +33,7 @@ static bool found_for(const stencil_run_options *here, const stencil_machine *ma
         fail_msg("%s", stencil_error_last()->message);
     kept.item[kept.chosen].step_s = 1e-6;
     kept.item[kept.chosen].samples = 9;
-    FILE *file = fopen(path, "w"); /* empty */
+    FILE *file = fopen(path, "w"); /* makes an empty file */
     assert_non_null(file);
     fclose(file);
     assert_int_equal(wisdom_keep(path, true, &kept, &problem, machine), STENCIL_OK);
