@@ -16,7 +16,7 @@
 enum { NAME_COLUMNS = 17, CHOSEN_MAX = 64 };
 
 typedef struct bench_options {
-    stencil_bench_options measure; /* its spec has only values that were given */
+    stencil_bench_options measure; /* measure.spec has only values that were given */
     int64_t threads;
     double margin; /* difference of results that counts as none, in per cent */
     reading_options reading;
@@ -278,8 +278,7 @@ static int count_on_stdout(const bench_options *options) {
     return target_is_stdout(options->json) + target_is_stdout(options->csv) + target_is_stdout(options->md);
 }
 
-/* Checks, before anything is measured, that output files can be written, and reads the report of --against.
- */
+/* Checks, before anything is measured, that outputs can be written, and reads the report of --against. */
 static stencil_status open_outputs(bench_state *state) {
     const bench_options *options = &state->options;
     const char *const input[] = {options->against, options->from};
@@ -408,14 +407,13 @@ const command command_bench = {
     .name = "bench",
     .usage = "bench [options] [NAME …] [INPUT.h5]",
     .summary = "measures what synchronisation costs on this machine, bandwidth and strategies",
-    .details =
-        "Without a NAME all benchmarks run but strategies, speed and the cases (applications of the study; "
-        "the NAME `cases` is all of them), which take minutes; --list names them. The problem can come from "
-        "a file. noise is the standard deviation of the samples over their median, estimated from their "
-        "quantiles. GB/s are bytes that must move over the median time. A benchmark that finds a wrong "
-        "result (a barrier that does not hold, strategies that "
-        "give different bits) fails with exit code 70 after the others have run; what may hang or crash runs "
-        "in a process of its own. Interrupted, it shows and writes what was measured until then.",
+    .details = "Without a NAME all benchmarks run but strategies, speed and the cases (applications of the "
+               "study; the NAME `cases` is all of them), which take minutes; --list names them. The problem "
+               "can come from a file. noise is the standard deviation of the samples over their median, "
+               "estimated from their quantiles. GB/s are bytes that must move over the median time. A "
+               "benchmark that finds a wrong result (a barrier that does not hold, strategies that give "
+               "different bits) fails with exit code 70 after the others have run; what may hang or crash "
+               "runs in a process of its own. Interrupted, it shows and writes what was measured until then.",
     .options = bench_table,
     .values_size = sizeof(bench_state),
     .operand_max = OPTION_OPERANDS_MAX,

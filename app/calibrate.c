@@ -53,9 +53,8 @@ static const option calibrate_table[] = {
      .help = "write the machine with its figures, for plan --machine and run --machine, and the cases of "
              "--check; - writes it to standard output in place of the tables"},
     {"emit-tuning", 0, OPTION_TEXT, AT(tuning), "FILE",
-     .help =
-         "write what was measured of the GPU as its file for solver/machine/tuning/, from which builds have "
-         "what a GPU is; - writes it to standard output in place of the tables",
+     .help = "write what was measured of the GPU as its file for solver/machine/tuning/, from which builds "
+             "have what a GPU is; - writes it to standard output in place of the tables",
      .contradicts = {"device cpu"}},
     {"force", 'f', OPTION_FLAG, AT(force), NULL, .help = "replace an existing file"},
     {"quiet", 'q', OPTION_FLAG, AT(quiet), NULL, .help = "print no table and no progress"},
@@ -150,45 +149,32 @@ static bool go_on(void *context) {
     return signals_caught == 0;
 }
 
-/* Agreement of the choices of --sync auto, and of predictions, with measurements over all cases. */
-typedef struct check_summary {
-    int close, predicted;    /* cases within 5 % of the fastest plan; cases predicted within 25 % */
-    double loss, worst, off; /* mean and largest loss by --sync auto; median error of predictions */
-} check_summary;
-
-static check_summary summarise(const stencil_check_case *cases, int count) {
-    check_summary s = {0};
-    double off[CHECK_MAX];
-    for (int i = 0; i < count; i++) {
-        const double loss = stencil_check_loss(&cases[i]);
-        off[i] = fabs(stencil_check_error(&cases[i]));
-        s.close += loss <= 0.05;
-        s.predicted += off[i] <= 0.25;
-        s.loss += loss / count;
-        s.worst = fmax(s.worst, loss);
-    }
-    stencil_sort(off, (size_t)count);
-    s.off = off[count / 2];
-    return s;
-}
-
+/* Prints the plans that --sync auto chose for each problem, and how choices and predictions agree with what
+ * was measured. */
 static void print_check(const stencil_check_case *cases, int count) {
     table t = {0};
     char name[64], fastest[64];
+    double off[CHECK_MAX], loss_sum = 0, worst = 0;
+    int close = 0, predicted = 0; /* number of cases within 5 % of the fastest plan; predicted within 25 % */
     table_add_columns(&t, "<problem\t<auto\t>µs/step\t>predicted\t>loss\t<?fastest");
     for (int i = 0; i < count; i++) {
         const stencil_check_case *c = &cases[i];
+        const double loss = stencil_check_loss(c), error = stencil_check_error(c);
         table_add_line(&t, "%s\t%s\t%s\t%+.0f%%\t%.1f%%\t%s", c->problem, choice_name(&c->chosen, name),
-                       TEXT_NUMBER(1e6 * c->chosen.step_s), 100 * stencil_check_error(c),
-                       100 * stencil_check_loss(c),
-                       stencil_check_loss(c) > 0 ? choice_name(&c->fastest, fastest) : "");
+                       TEXT_NUMBER(1e6 * c->chosen.step_s), 100 * error, 100 * loss,
+                       loss > 0 ? choice_name(&c->fastest, fastest) : "");
+        off[i] = fabs(error);
+        close += loss <= 0.05;
+        predicted += off[i] <= 0.25;
+        loss_sum += loss / count;
+        worst = fmax(worst, loss);
     }
-    const check_summary s = summarise(cases, count);
+    stencil_sort(off, (size_t)count);
     table_print(stdout, &t);
     printf("\nauto         within 5 %% of the fastest plan in %d of %d problems\n"
            "loss         %.2f %% in the mean, %.1f %% at most\n"
            "predictions  within 25 %% in %d of %d problems, median error %.1f %%\n",
-           s.close, count, 100 * s.loss, 100 * s.worst, s.predicted, count, 100 * s.off);
+           close, count, 100 * loss_sum, 100 * worst, predicted, count, 100 * off[count / 2]);
 }
 
 static json_t *check_json(const stencil_check_case *cases, int count) {

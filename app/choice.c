@@ -290,8 +290,7 @@ stencil_status auto_choose(auto_choice *a, const stencil_problem *problem, stenc
         a->wise = true;
         effort = STENCIL_EFFORT_ESTIMATE;
     }
-    TRY(stencil_tune_start(&a->tune, &a->choice, problem, machine, effort));
-    return STENCIL_OK;
+    return stencil_tune_start(&a->tune, &a->choice, problem, machine, effort);
 }
 
 void auto_keep(const auto_choice *a, const stencil_problem *problem, const stencil_machine *machine,

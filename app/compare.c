@@ -26,9 +26,8 @@ static const option compare_table[] = {
      .preset = "0", .old_name = "tolerance"},
     {"rtol", 0, OPTION_REAL, AT(rtol), "R", .help = "see --atol; relative to B", .preset = "0"},
     {"rms", 0, OPTION_REAL, AT(rms), "T",
-     .help =
-         "files count as equal where the root mean square of a - b is at most T; cells are looked at only "
-         "where --atol or --rtol is given, too"},
+     .help = "files count as equal where the root mean square of a - b is at most T; cells are looked at "
+             "only where --atol or --rtol is given, too"},
     {"json", 0, OPTION_TEXT, AT(json), "FILE", .help = "write the result as JSON; - is standard output"},
     {"force", 'f', OPTION_FLAG, AT(force), NULL, .help = "replace an existing file", .needs = "json"},
     {"quiet", 'q', OPTION_FLAG, AT(quiet), NULL, .help = "print nothing, only set the exit code"},
@@ -250,14 +249,8 @@ static stencil_status find_names(comparison *c) {
     return STENCIL_OK;
 }
 
-static stencil_status open_dataset(compared *one) {
-    static const char advice[] = "name another one with --dataset";
-    TRY(stencil_input_numbers(&one->input, one->name, advice, &one->is));
-    CHECK(one->is.exists, BAD_DATA, "'%s' has no dataset %s: %s", one->path, one->name, advice);
-    return STENCIL_OK;
-}
-
 static stencil_status compare_stages(invocation *call) {
+    static const char advice[] = "name another one with --dataset";
     comparison *c = call->values;
     const compare_options *options = &c->options;
     const bool cells = options_given(call, "atol") || options_given(call, "rtol");
@@ -275,8 +268,10 @@ static stencil_status compare_stages(invocation *call) {
     }
     if (options->dataset == NULL)
         TRY(find_names(c));
-    for (int i = 0; i < 2; i++)
-        TRY(open_dataset(all[i]));
+    for (int i = 0; i < 2; i++) {
+        TRY(stencil_input_numbers(&all[i]->input, all[i]->name, advice, &all[i]->is));
+        CHECK(all[i]->is.exists, BAD_DATA, "'%s' has no dataset %s: %s", all[i]->path, all[i]->name, advice);
+    }
     TRY(compare_datasets(c));
     for (int i = 0; i < 2; i++)
         TRY(stencil_input_check_unchanged(&all[i]->input));
@@ -298,13 +293,12 @@ const command command_compare = {
     .name = "compare",
     .usage = "compare [options] A B",
     .summary = "compares two files: same shape, type and values (exit code 0), or not (1)",
-    .details =
-        "A cell a of A counts as equal to b of B where |a - b| <= atol + rtol |b|, which is the rule of "
-        "numpy.allclose. A NaN equals a NaN, an infinity only itself, and -0 equals 0. Where values "
-        "differ, the number of cells that do not count as equal is printed, the largest difference with "
-        "its index in array order (z, y, x), and the root mean square of a - b, also over that of b. "
-        "Files of different types are different; with --atol, --rtol or --rms their values are "
-        "compared, in double.",
+    .details = "A cell a of A counts as equal to b of B where |a - b| <= atol + rtol |b|, which is the rule "
+               "of numpy.allclose. A NaN equals a NaN, an infinity only itself, and -0 equals 0. Where "
+               "values differ, the number of cells that do not count as equal is printed, the largest "
+               "difference with its index in array order (z, y, x), and the root mean square of a - b, also "
+               "over that of b. Files of different types are different; with --atol, --rtol or --rms their "
+               "values are compared, in double.",
     .options = compare_table,
     .values_size = sizeof(comparison),
     .operand_min = 2,

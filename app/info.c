@@ -1,6 +1,5 @@
 /* stencil info: what this machine and this build can do. */
 #include <omp.h>
-#include <string.h>
 
 #include "app/options.h"
 #include "app/json.h"

@@ -137,15 +137,11 @@ static stencil_status run_command(const command *command, int skipped, int argc,
     return status;
 }
 
-static bool is_one_of(const char *word, const char *a, const char *b, const char *c) {
-    return strcmp(word, a) == 0 || strcmp(word, b) == 0 || strcmp(word, c) == 0;
-}
-
 /* Runs `stencil help`: prints help for all subcommands, or for a named subcommand. */
 static stencil_status help(int argc, char **argv) {
     const char *name = argc > 0 ? argv[0] : "help";
     CHECK(argc <= 1, USAGE, "'%s' is one argument too many: usage: stencil help [COMMAND]", argv[1]);
-    if (is_one_of(name, "help", "--help", "-h") || strcmp(name, "version") == 0) {
+    if (stencil_name_find(name, (const char *const[]){"help", "--help", "-h", "version", NULL}) >= 0) {
         print_overview();
         return STENCIL_OK;
     }
@@ -173,9 +169,9 @@ static stencil_status check_misspelt(const char *word, const char *nearest, cons
 static stencil_status dispatch(int argc, char **argv, int *exit_code) {
     const char *first = argc > 1 ? argv[1] : NULL;
     CHECK(first != NULL, USAGE, "an input file is missing: 'stencil help' shows how it is used");
-    if (is_one_of(first, "help", "--help", "-h"))
+    if (stencil_name_find(first, (const char *const[]){"help", "--help", "-h", NULL}) >= 0)
         return help(argc - 2, argv + 2);
-    if (is_one_of(first, "--version", "-V", "version")) {
+    if (stencil_name_find(first, (const char *const[]){"--version", "-V", "version", NULL}) >= 0) {
         print_version();
         return STENCIL_OK;
     }

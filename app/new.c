@@ -1,6 +1,4 @@
 /* stencil new: makes a problem file. */
-#include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 #include "app/options.h"
@@ -118,12 +116,11 @@ const command command_new = {
     .name = "new",
     .usage = "new [options] FILE",
     .summary = "makes a problem file",
-    .details =
-        "One of --problem and --stencil has to be given, and --size. Lists per axis are in array order, "
-        "(y, x) or (z, y, x), unlike --size, which starts with x. Without --spacing the domain of a problem "
-        "has length 1 on every axis; a stencil has spacing 1. laplace and poisson are given rtol 1e-8 in "
-        "float64 and 1e-5 in float32 unless --rtol or --atol is given, and --accelerate chebyshev unless "
-        "--omega is.",
+    .details = "One of --problem and --stencil has to be given, and --size. Lists per axis are in array "
+               "order, (y, x) or (z, y, x), unlike --size, which starts with x. Without --spacing the domain "
+               "of a problem has length 1 on every axis; a stencil has spacing 1. laplace and poisson are "
+               "given rtol 1e-8 in float64 and 1e-5 in float32 unless --rtol or --atol is given, and "
+               "--accelerate chebyshev unless --omega is.",
     .options = new_table,
     .values_size = sizeof(new_options),
     .operand_min = 1,

@@ -43,17 +43,18 @@ static stencil_status read_choice(const reading *r) {
     if (r->option->numbered && r->length < r->option->size)
         word[strcspn(word, ":")] = '\0';
     const int index = word[0] != '\0' ? stencil_name_find(word, r->option->names) : -1;
-    if (index >= 0 && r->option->numbered) /* the value is a word, ":" and a number */
-        snprintf(r->target, r->option->size, "%.*s", (int)r->length, r->at);
-    else if (index >= 0 && r->option->type == OPTION_NAME)
-        *(const char **)r->target =
-            r->option->automatic && strcmp(word, "auto") == 0 ? NULL : r->option->names[index];
-    else if (index >= 0 && r->option->type == OPTION_WORD)
-        snprintf(r->target, r->option->size, "%s", word);
-    else if (index >= 0)
-        *(int *)r->target = index;
-    if (index >= 0)
+    if (index >= 0) {
+        const bool none = r->option->automatic && strcmp(word, "auto") == 0;
+        if (r->option->numbered) /* the value is a word, ":" and a number */
+            snprintf(r->target, r->option->size, "%.*s", (int)r->length, r->at);
+        else if (r->option->type == OPTION_NAME)
+            *(const char **)r->target = none ? NULL : r->option->names[index];
+        else if (r->option->type == OPTION_WORD)
+            snprintf(r->target, r->option->size, "%s", word);
+        else
+            *(int *)r->target = index;
         return STENCIL_OK;
+    }
     for (const char *const *choice = r->option->names; *choice != NULL; choice++)
         if (**choice != '\0')
             stencil_nearest_offer(&nearest, *choice);
@@ -236,8 +237,10 @@ static stencil_status take(option_given met, invocation *call) {
     const option *option = met.option;
     if (option->type != OPTION_FLAG && met.text == NULL) {
         met.text = call->argv[++call->at];
-        CHECK(met.text != NULL && (met.text[0] != '-' || strchr("0123456789.", met.text[1]) != NULL), USAGE,
-              "--%s needs a value: --%s %s", option->name, option->name, option->argument);
+        const bool is_option = met.text != NULL && met.text[0] == '-' && met.text[1] != '\0' &&
+                               strspn(met.text + 1, "0123456789.") == 0;
+        CHECK(met.text != NULL && !is_option, USAGE, "--%s needs a value: --%s %s", option->name,
+              option->name, option->argument);
     }
     int at = 0;
     while (at < call->given_count && call->given[at].option != option)

@@ -1,6 +1,5 @@
 /* stencil plan: predicted times of all possible plans, on the local machine or on a machine that a file
  * describes. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

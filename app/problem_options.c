@@ -25,10 +25,9 @@ const option problem_option_table[] = {
     {"omega", 0, OPTION_REAL, AT(omega), "W", .help = "damping of laplace and poisson (1 where not given)",
      .positive = true},
     {"accelerate", 0, OPTION_WORD, AT(accelerate), "HOW",
-     .help =
-         "chebyshev: laplace and poisson with a damping that changes from step to step, in cycles of M (a "
-         "power of two; chebyshev:M), by default as many as the longest fixed axis has, or more; "
-         "none: plain steps",
+     .help = "chebyshev: laplace and poisson with a damping that changes from step to step, in cycles of M "
+             "(a power of two; chebyshev:M), by default as many as the longest fixed axis has, or more; "
+             "none: plain steps",
      .numbered = true, .names = accelerations},
     {"diffusivity", 0, OPTION_REAL, AT(diffusivity), "A", .help = "of heat (1 where not given)",
      .positive = true},
@@ -45,9 +44,8 @@ const option stop_option_table[] = {
              "atol)",
      .maximum = STENCIL_STEPS_MAX},
     {"time", 0, OPTION_REAL, AT(time_end), "T",
-     .help =
-         "heat: stop at the physical time T; a dt that nobody gives is the largest stable one that divides "
-         "it, with a given one the last step is the last that does not lead past T",
+     .help = "heat: stop at the physical time T; a dt that nobody gives is the largest stable one that "
+             "divides it, with a given one the last step is the last that does not lead past T",
      .contradicts = {"steps"}},
     {"rtol", 0, OPTION_REAL, AT(rtol), "R",
      .help = "stop when the residual u' - u is under R times that of step 1 (poisson: or of the source, if "

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <jansson.h>
-#include <stdio.h>
 
 #include "app/choice.h"
 #include "inputs/inputs.h"
@@ -32,7 +31,7 @@ static inline const stencil_plan *run_record_plan(const run_record *run) {
  * the plan of a dry run. explain: with all candidate plans. */
 void report_print_head(const run_record *run);
 void report_print_result(const run_record *run, bool explain);
-void report_print_plan(run_record *run, bool explain);
+void report_print_plan(const run_record *run, bool explain);
 
 /* Returns the equation of a problem, in symbols and with its numbers: "−∇²u = f, by Jacobi iteration, ω 1,
  * spacing 0.5 × 0.5". ascii: in ASCII symbols. */

@@ -109,6 +109,14 @@ json_t *report_bound_json(const run_record *run, double cells_per_s) {
                      "cells_per_s = peak_per_s / need_per_cell");
 }
 
+const char *report_criteria_text(const stencil_stop *stop, char text[96]) {
+    if (!isnan(stop->rtol))
+        stencil_text_add(text, 96, "rtol %s", TEXT_REAL(stop->rtol));
+    if (!isnan(stop->atol))
+        stencil_text_add(text, 96, "%satol %s", text[0] != '\0' ? ", " : "", TEXT_REAL(stop->atol));
+    return text;
+}
+
 /* Prints a line for each part of the field: its device, size and first cell, x first. */
 static void print_parts(const run_record *run) {
     const stencil_plan *plan = run_record_plan(run);
@@ -170,13 +178,11 @@ static void print_launch(const run_record *run) {
     }
 }
 
-void report_print_plan(run_record *run, bool explain) {
+void report_print_plan(const run_record *run, bool explain) {
     const stencil_plan *plan = run_record_plan(run);
     const stencil_stop *stop = &run->problem.stop;
     const bool criterion = stencil_stop_has_criterion(stop);
     char kernel[STENCIL_KERNEL_CHARS];
-    report_print_head(run);
-    report_print_notes(run, 0);
     PRINT("Kernel", "%s", stencil_kernel_text(&plan->kernel, kernel));
     PRINT("Steps", "%s%s%s\nresidual every %s", criterion ? "at most " : "", TEXT_COUNT(stop->steps),
           criterion ? TEXT(", until the residual (%s) is under %s", stencil_norm_names[stop->norm],

@@ -1,5 +1,4 @@
 /* Head of a report: the problem, in symbols and with its numbers, and the devices that solve it. */
-#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -104,14 +103,6 @@ static const char *device_text(const run_record *run, char text[256]) {
     for (int p = 0; p < plan->cut.parts; p++)
         stencil_text_add(text, 256, "%s%d", p > 0 ? "," : "", plan->part[p].gpu);
     return stencil_text_add(text, 256, plan->cut.parts > 1 ? "), %d parts" : ")", plan->cut.parts);
-}
-
-const char *report_criteria_text(const stencil_stop *stop, char text[96]) {
-    if (!isnan(stop->rtol))
-        stencil_text_add(text, 96, "rtol %s", TEXT_REAL(stop->rtol));
-    if (!isnan(stop->atol))
-        stencil_text_add(text, 96, "%satol %s", text[0] != '\0' ? ", " : "", TEXT_REAL(stop->atol));
-    return text;
 }
 
 static void print_prediction(const stencil_problem *problem) {

@@ -1,6 +1,5 @@
 /* stencil run: reads a problem, solves it, reports, writes the result. */
 #include <inttypes.h>
-#include <math.h>
 #include <string.h>
 
 #include "app/attribution.h"
@@ -96,9 +95,8 @@ static const option run_table[] = {
      .help = "tell where the time went: batches of steps are made after the run for it, and thrown away",
      .contradicts = {"dry-run"}, .because = "a dry run makes no steps"},
     {"trace", 0, OPTION_TEXT, AT(files.trace), "FILE",
-     .help =
-         "write what every thread, block or SM did in some steps made after the run, as Chrome trace events, "
-         "for Perfetto",
+     .help = "write what every thread, block or SM did in some steps made after the run, as Chrome trace "
+             "events, for Perfetto",
      .contradicts = {"dry-run"}, .because = "a dry run makes no steps"},
     {"dry-run", 0, OPTION_FLAG, AT(open.dry_run), NULL,
      .help = "print memory, partitions and launch shape, then stop"},
@@ -120,9 +118,8 @@ static const option run_table[] = {
     {"inject-seed", 0, OPTION_INTEGER, AT(run.wait.fault.seed), "N",
      .help = "of who is late and how much (1)", .needs = "inject-delay", .minimum = 0, .maximum = UINT32_MAX},
     {"inject-late", 0, OPTION_INTEGER, AT(late), "N",
-     .help =
-         "with --inject-delay: not a random quarter of the blocks is late, but block N (on a CPU: thread N) "
-         "at every barrier, by NS",
+     .help = "with --inject-delay: not a random quarter of the blocks is late, but block N (on a CPU: thread "
+             "N) at every barrier, by NS",
      .needs = "inject-delay", .minimum = 0, .maximum = INT32_MAX - 1},
     {"inject-absent", 0, OPTION_INTEGER, AT(run.wait.fault.absent_step), "STEP",
      .help = "block 1 never arrives after step STEP: the run must end with exit code 70", .minimum = 1,
@@ -272,12 +269,14 @@ static stencil_status load_cells(run_state *state) {
     record->choice.tune.run = state->run;
     stencil_input_rest(input);
     TRY(stencil_input_check_unchanged(input));
-    TRY(stencil_origin_check(problem, &(stencil_reader){stencil_run_read, state->run}));
+    const stencil_reader cells = {stencil_run_read, state->run};
+    TRY(stencil_origin_check(problem, &cells));
     report_note_origin(record);
-    if (record->output.path == NULL)
-        return STENCIL_OK;
-    TRY(stencil_output_begin(&record->output, problem));
-    return stencil_input_check_unchanged(input);
+    if (record->output.path != NULL) {
+        TRY(stencil_output_begin(&record->output, problem));
+        TRY(stencil_input_check_unchanged(input));
+    }
+    return report_note_outlook(record, &cells);
 }
 
 static stencil_status load(run_state *state) {
@@ -327,10 +326,9 @@ enum { EXIT_NOT_CONVERGED = 2 };
 
 /* Returns the exit code of a run; a signal after the last step does not count as an interruption. */
 static int report_exit_code(const stencil_report *report) {
-    return report->reason == STENCIL_REASON_INTERRUPTED
-               ? 128 + (signals_caught != 0 ? signals_caught : SIGINT)
-           : report->reached ? 0
-                             : EXIT_NOT_CONVERGED;
+    if (report->reason == STENCIL_REASON_INTERRUPTED)
+        return 128 + (signals_caught != 0 ? signals_caught : SIGINT);
+    return report->reached ? 0 : EXIT_NOT_CONVERGED;
 }
 
 /* Prints and writes reports of a run. `failed`: error of writing the result or of attribution, told last. */
@@ -395,20 +393,19 @@ static stencil_status run_stages(run_state *state) {
     /* Notes are not printed where JSON on standard output has them. */
     const int quiet =
         options->open.quiet == 0 && target_is_stdout(options->files.json) ? 2 : options->open.quiet;
-    if (options->open.dry_run) {
+    if (options->open.dry_run)
         report_note_origin(record);
-        if (quiet == 0)
-            report_print_plan(record, options->explain);
-        report_print_notes(record, quiet);
-        return json_write("--json", options->files.json, options->files.force,
-                          options->files.json != NULL ? report_json(record) : NULL);
-    }
-    TRY(load(state));
-    TRY(text_name_out_of_memory(report_note_outlook(record, &(stencil_reader){stencil_run_read, state->run}),
-                                record->output.input_path));
+    else
+        TRY(load(state));
     if (quiet == 0)
         report_print_head(record);
     report_print_notes(record, quiet);
+    if (options->open.dry_run) {
+        if (quiet == 0)
+            report_print_plan(record, options->explain);
+        return json_write("--json", options->files.json, options->files.force,
+                          options->files.json != NULL ? report_json(record) : NULL);
+    }
     output_flush();
     state->attribution.wall.start_s = stencil_clock_s() - state->start_s;
     TRY(compute(state));
@@ -440,15 +437,14 @@ const command command_run = {
     .name = "run",
     .usage = "[run] [options] INPUT",
     .summary = "solves the problem in an HDF5 file",
-    .details =
-        "Options override the attributes of the input. Lists per axis are in array order, (y, x) or (z, y, "
-        "x), unlike --size of 'stencil new', which starts with x. The first SIGINT, SIGTERM or SIGHUP ends "
-        "the run at a step boundary, within 16 steps on a CPU and about a millisecond on a GPU, and writes "
-        "the result; what comes within a second of it is the same wish, a later one ends the run at once. "
-        "With --accelerate it ends with a cycle, or after a second with the field that the cycle began "
-        "with.\n"
-        "Exit codes: 0 converged or all steps done, 2 not converged, stagnated or diverged (the result is "
-        "written), 128 + signal interrupted; 'stencil help' lists the others.",
+    .details = "Options override the attributes of the input. Lists per axis are in array order, (y, x) or "
+               "(z, y, x), unlike --size of 'stencil new', which starts with x. The first SIGINT, SIGTERM or "
+               "SIGHUP ends the run at a step boundary, within 16 steps on a CPU and about a millisecond on "
+               "a GPU, and writes the result; what comes within a second of it is the same wish, a later one "
+               "ends the run at once. With --accelerate it ends with a cycle, or after a second with the "
+               "field that the cycle began with.\nExit codes: 0 converged or all steps done, 2 not "
+               "converged, stagnated or diverged (the result is written), 128 + signal interrupted; 'stencil "
+               "help' lists the others.",
     .options = run_table,
     .values_size = sizeof(run_state),
     .operand_min = 1,

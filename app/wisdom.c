@@ -269,10 +269,9 @@ const command command_wisdom = {
     .name = "wisdom",
     .usage = "wisdom [options] [FILE ...]",
     .summary = "shows which plans were the quickest here, and merges such files",
-    .details =
-        "A run that leaves the plan open (--sync auto) measures the most promising ones and keeps what it "
-        "finds. FILEs are added, the newer entry for a problem wins, unless it is an uncertain one; stencil "
-        "run --wisdom FILE uses one without that.",
+    .details = "A run that leaves the plan open (--sync auto) measures the most promising ones and keeps "
+               "what it finds. FILEs are added, the newer entry for a problem wins, unless it is an "
+               "uncertain one; stencil run --wisdom FILE uses one without that.",
     .options = wisdom_table,
     .values_size = sizeof(wisdom_options),
     .operand_max = OPTION_OPERANDS_MAX,
