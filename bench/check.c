@@ -13,16 +13,14 @@
 static const double least_edge[] = {64, 32}, most_edge[2][2] = {{16384, 512}, {1024, 96}};
 enum { CHECK_EVERY = 100 };
 
-/* State of the two runs of a problem. */
+/* State of the two runs of a problem, whose fields go to `result` and `reference` of the trial. */
 typedef struct check {
     const stencil_check_options *options;
     stencil_machine *machine;
-    stencil_problem problem;
-    stencil_field field, result[2];
+    stencil_trial trial;
 } check;
 
-/* Draws a random problem: edges uniform in their logarithm, within a factor of two of each other; precisions
- * and ranks alternate. */
+/* Draws a random problem: edges uniform in their logarithm, within a factor of 2; ranks alternate. */
 static void draw(const check *k, int index, bool gpu, stencil_spec *spec, char name[64]) {
     unsigned short state[3] = {(unsigned short)k->options->seed, (unsigned short)(k->options->seed >> 16),
                                (unsigned short)index};
@@ -61,14 +59,14 @@ static bool goes_on(void *context, int64_t step, double residual) {
     return !j->stopped && (j->tune == NULL || !j->tune->done);
 }
 
-/* Runs the problem while timing plans; the field goes to result[which]. The caller destroys *choice. */
-static stencil_status race(check *k, int which, stencil_effort effort, stencil_choice *choice,
+/* Runs the problem while timing plans; the field goes to *result. The caller destroys *choice. */
+static stencil_status race(check *k, stencil_field *result, stencil_effort effort, stencil_choice *choice,
                            int64_t *steps) {
-    const stencil_problem *problem = &k->problem;
+    const stencil_problem *problem = &k->trial.problem;
     stencil_tune tune;
     stencil_run *run;
     stencil_report report = {0};
-    stencil_fields fields = {&k->field, NULL};
+    stencil_fields fields = {&k->trial.initial, NULL};
     const stencil_reader from = {stencil_fields_read, &fields};
     TRY(stencil_choice_make(choice, problem, &k->options->run, k->machine));
     TRY(stencil_tune_start(&tune, choice, problem, k->machine, effort));
@@ -83,8 +81,7 @@ static stencil_status race(check *k, int which, stencil_effort effort, stencil_c
         status = ERROR(INTERRUPTED, "interrupted in a race of plans");
     if (status == STENCIL_OK) {
         const stencil_box array = stencil_mesh_array(&plan->cut.mesh);
-        const stencil_cells all = stencil_field_cells(&k->result[which]),
-                            to = stencil_cells_from(&all, array.first);
+        const stencil_cells all = stencil_field_cells(result), to = stencil_cells_from(&all, array.first);
         status = stencil_run_read(run, STENCIL_ARRAY_U, &array, &to);
     }
     *steps = report.steps;
@@ -118,12 +115,13 @@ static stencil_status judge(const stencil_choice *all, const stencil_choice *own
 static stencil_status run_both(check *k, stencil_check_case *c) {
     stencil_choice all = {0}, own = {0};
     int64_t steps = 0;
-    stencil_status status = race(k, 0, STENCIL_EFFORT_EXHAUSTIVE, &all, &c->steps);
-    k->problem.stop.steps = c->steps;
+    stencil_trial *t = &k->trial;
+    stencil_status status = race(k, &t->result, STENCIL_EFFORT_EXHAUSTIVE, &all, &c->steps);
+    t->problem.stop.steps = c->steps;
     if (status == STENCIL_OK)
-        status = race(k, 1, STENCIL_EFFORT_MEASURE, &own, &steps);
+        status = race(k, &t->reference, STENCIL_EFFORT_MEASURE, &own, &steps);
     if (status == STENCIL_OK)
-        status = stencil_field_check_same(&k->result[0], "the run of all plans", &k->result[1],
+        status = stencil_field_check_same(&t->result, "the run of all plans", &t->reference,
                                           "the run that auto has chosen for", c->steps);
     if (status == STENCIL_OK)
         status = judge(&all, &own, c);
@@ -133,11 +131,12 @@ static stencil_status run_both(check *k, stencil_check_case *c) {
 }
 
 static stencil_status check_case(check *k, const stencil_spec *spec, stencil_check_case *c) {
-    TRY(stencil_problem_resolve(&k->problem, spec));
-    TRY(stencil_field_create(&k->field, &k->problem.layout, "the field"));
-    for (int i = 0; i < 2; i++)
-        TRY(stencil_field_create(&k->result[i], &k->problem.layout, "the result"));
-    stencil_field_fill_random(&k->field, k->options->seed);
+    stencil_trial *t = &k->trial;
+    TRY(stencil_problem_resolve(&t->problem, spec));
+    TRY(stencil_field_create(&t->initial, &t->problem.layout, "the field"));
+    TRY(stencil_field_create(&t->result, &t->problem.layout, "the result"));
+    TRY(stencil_field_create(&t->reference, &t->problem.layout, "the result"));
+    stencil_field_fill_random(&t->initial, k->options->seed);
     return run_both(k, c);
 }
 
@@ -153,10 +152,7 @@ stencil_status stencil_check_choice(const stencil_check_options *options, stenci
         CHECK(options->progress == NULL || options->progress(options->context, *count, c->problem),
               INTERRUPTED, "interrupted after %d problems", *count);
         const stencil_status status = check_case(&k, &spec, c);
-        stencil_problem_destroy(&k.problem);
-        stencil_field_destroy(&k.field);
-        for (int i = 0; i < 2; i++)
-            stencil_field_destroy(&k.result[i]);
+        stencil_trial_release(&k.trial);
         TRY(status);
     }
     return STENCIL_OK;

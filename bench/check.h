@@ -1,5 +1,4 @@
-/* Check of the plan chosen by `auto`, on random problems: compares the chosen plan with the fastest of all
- * plans, and its predicted with its measured time. */
+/* Check of the plans that `auto` chooses on random problems against the fastest plan and the prediction. */
 #pragma once
 
 #include "solver/run/tune.h"
@@ -10,17 +9,16 @@ typedef struct stencil_check_options {
     stencil_run_options run; /* devices of the runs; sync and sweep unset */
     /* Called before each problem; false: ends the check. */
     bool (*progress)(void *context, int done, const char *problem);
-    bool (*poll)(
-        void *context); /* called often, or NULL; false: ends the check and drops the current problem */
+    /* Called often, or NULL; false: ends the check and drops the current problem. */
+    bool (*poll)(void *context);
     void *context;
 } stencil_check_options;
 
 typedef struct stencil_check_case {
-    char problem[64]; /* "j2d5pt float32 812x1203" */
-    stencil_candidate chosen,
-        fastest;   /* plan chosen by auto; fastest of all possible plans, timed equally long */
-    int plans;     /* number of timed plans */
-    int64_t steps; /* time steps of both runs, whose results are bitwise equal */
+    char problem[64];                  /* "j2d5pt float32 812x1203" */
+    stencil_candidate chosen, fastest; /* plan chosen by auto; fastest of all plans, timed equally long */
+    int plans;                         /* number of timed plans */
+    int64_t steps;                     /* time steps of both runs, whose results are bitwise equal */
 } stencil_check_case;
 
 /* Runs every problem twice: with all plans timed alternately, and with the choice of `auto` for the same

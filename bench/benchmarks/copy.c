@@ -1,19 +1,13 @@
 /* Copies as ceilings of memory bandwidth: on a CPU by all threads in equal shares, on a GPU within device
  * memory. Benchmark `copy` uses arrays larger than any cache. */
 
-#include <omp.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "bench/benchmarks/trial.h"
 #include "bench/device.h"
 #include "kernels/cpu.h"
-
-static void copy_memcpy(void *to, const void *from, int64_t count) {
-    memcpy(to, from, (size_t)count);
-}
 
 static void copy_loop(void *to, const void *from, int64_t count) {
     uint64_t *restrict t = to;
@@ -22,8 +16,7 @@ static void copy_loop(void *to, const void *from, int64_t count) {
         t[i] = f[i];
 }
 
-/* Copies with streaming stores along several lanes alternately, as a sweep reads several rows: a core has
- * more loads in flight than along a single lane. */
+/* Copies by streaming stores along several lanes in turn: a core has more loads in flight than along one. */
 static void copy_lanes(void *to, const void *from, int64_t count) {
     enum { LANES = 8, TURN = 128, LANE = 513 * TURN }; /* lanes start in different cache sets */
     const stencil_cpu_copy copy = stencil_cpu_best()->copy;
@@ -41,38 +34,7 @@ static void copy_lanes(void *to, const void *from, int64_t count) {
 static const char *const cpu_names[] = {"memcpy", "streaming", "lanes", "loop", NULL};
 static const char *const gpu_names[] = {"cudaMemcpy", NULL};
 
-/* Returns the first byte of a thread's share of an array; shares are whole pages, except at the end of the
- * array. */
-static int64_t share(int64_t bytes, int thread, int threads) {
-    const int64_t page = 4096, pages = (bytes + page - 1) / page;
-    const int64_t before = pages / threads * thread + (thread < pages % threads ? thread : pages % threads);
-    return before * page < bytes ? before * page : bytes;
-}
-
-/* Times `function` on the shares of all threads, from the start of the parallel region to its end. */
-static double copy_all(const stencil_ceiling *c, stencil_cpu_copy function, int64_t iterations) {
-    const double start_s = stencil_clock_s();
-#pragma omp parallel num_threads(c->threads)
-    {
-        const int thread = omp_get_thread_num(), threads = omp_get_num_threads();
-        const int64_t begin = share(c->bytes, thread, threads), end = share(c->bytes, thread + 1, threads);
-        for (int64_t i = 0; i < iterations; i++)
-            function((char *)c->to->data + begin, (const char *)c->from + begin, end - begin);
-        /* Waits for streaming stores in the core's write buffers to reach memory.
-         */
-        atomic_thread_fence(memory_order_seq_cst);
-    }
-    return stencil_clock_s() - start_s;
-}
-
-void stencil_parallel_copy(void *to, const void *from, int64_t bytes, int threads) {
-    const stencil_field field = {.data = to};
-    const stencil_ceiling whole = {.threads = threads, .bytes = bytes, .from = from, .to = &field};
-    copy_all(&whole, copy_memcpy, 1);
-}
-
-/* Makes every byte of the destination differ from the source, so that a missing byte of a copy is detected.
- */
+/* Makes every byte of the destination differ from the source, so that a missing byte is detected. */
 static void spoil(void *to, const void *from, int64_t count) {
     uint64_t *t = to;
     const uint64_t *f = from;
@@ -88,13 +50,15 @@ static void compare(void *to, const void *from, int64_t count) {
 }
 
 static stencil_status sample(stencil_bench *b, void *what, int64_t iterations, double *time_s) {
-    const stencil_cpu_copy functions[] = {copy_memcpy, stencil_cpu_best()->copy, copy_lanes, copy_loop};
+    const stencil_cpu_copy functions[] = {stencil_copy_bytes, stencil_cpu_best()->copy, copy_lanes,
+                                          copy_loop};
     const stencil_ceiling *c = what;
-    (void)b;
-    copy_all(c, spoil, 1);
-    *time_s = copy_all(c, functions[c->way], iterations);
+    const stencil_field *from = &c->trial->initial, *to = &c->trial->result;
+    const int threads = b->machine->cpu_threads;
+    stencil_parallel_copy(to, from, threads, spoil, 1);
+    *time_s = stencil_parallel_copy(to, from, threads, functions[c->way], iterations);
     atomic_store(&different, false);
-    copy_all(c, compare, 1);
+    stencil_parallel_copy(to, from, threads, compare, 1);
     CHECK(!atomic_load(&different), INTERNAL, "copy: the destination of %s differs from its source",
           cpu_names[c->way]);
     return STENCIL_OK;
@@ -124,15 +88,15 @@ static stencil_status sample_gpu(stencil_bench *b, void *what, int64_t iteration
 stencil_status stencil_ceiling_add_rows(const stencil_ceiling *ceiling, stencil_bench *b) {
     const bool gpu = b->options->backend == STENCIL_BACKEND_GPU;
     const char *const *name = gpu ? gpu_names : cpu_names;
+    static const stencil_trial plain;
+    const stencil_trial *t = ceiling->trial != NULL ? ceiling->trial : &plain;
     stencil_ceiling c = *ceiling;
-    c.threads = b->machine->cpu_threads;
     for (c.way = 0; name[c.way] != NULL; c.way++) {
         char full[sizeof b->result->row->name];
-        stencil_bench_subject subject = {"copy", full, "s/copy", .sample_s = c.sample_s,
+        stencil_bench_subject subject = {"copy", full, "s/copy", .sample_s = t->sample_s,
                                          .sample = gpu ? STENCIL_ON_GPU(sample_gpu) : sample};
-        snprintf(full, sizeof full, "%s%s", c.of != NULL ? c.of : "", name[c.way]);
-        if (c.axis != NULL)
-            memcpy(subject.axis, c.axis, sizeof subject.axis);
+        snprintf(full, sizeof full, "%s%s", t->of, name[c.way]);
+        memcpy(subject.axis, t->axis, sizeof subject.axis);
         TRY(stencil_bench_add(b, &subject, &c, sizeof c));
         stencil_bench_row *row = stencil_bench_last(b);
         row->bytes = 2.0 * (double)c.bytes;
@@ -161,24 +125,19 @@ static stencil_status choose_bytes(const stencil_bench *b, stencil_ceiling *c) {
     return STENCIL_OK;
 }
 
-static stencil_status create_array(stencil_bench *b, const stencil_ceiling *c, stencil_field *array,
-                                   const char *what) {
-    const stencil_layout layout = {.precision = STENCIL_FLOAT64, .element_count = c->bytes / 8};
-    TRY(stencil_field_create(array, &layout, what));
-    return stencil_bench_keep(b, free, array->memory);
-}
-
 stencil_status stencil_measure_copy(stencil_bench *b) {
     const bool cpu = b->options->backend == STENCIL_BACKEND_CPU;
     stencil_ceiling c = {.bytes = cpu ? cpu_bytes : gpu_bytes};
-    stencil_field from, to;
+    stencil_trial *t;
     TRY(choose_bytes(b, &c));
     if (cpu) {
-        TRY(create_array(b, &c, &from, "the array to copy from"));
-        TRY(create_array(b, &c, &to, "the array to copy to"));
-        stencil_field_fill_random(&from, 1);
-        c.from = from.data;
-        c.to = &to;
+        const stencil_layout layout = {.precision = STENCIL_FLOAT64, .element_count = c.bytes / 8};
+        TRY(stencil_bench_memory(b, &t, sizeof *t));
+        TRY(stencil_bench_keep(b, stencil_trial_release, t));
+        TRY(stencil_field_create(&t->initial, &layout, "the array to copy from"));
+        TRY(stencil_field_create(&t->result, &layout, "the array to copy to"));
+        stencil_field_fill_random(&t->initial, 1);
+        c.trial = t;
     }
     TRY(stencil_ceiling_add_rows(&c, b));
     stencil_bench_add_number(b->result, "array_bytes", c.bytes);

@@ -351,7 +351,7 @@ static stencil_status measure_problem(stencil_bench *b, speed *s, const speed_pl
     snprintf(t->of, sizeof t->of, "%s f%d ", t->problem.shape->name,
              8 * (int)stencil_precision_bytes(t->problem.precision));
     axes_of(&t->problem.extent[STENCIL_X], spec.rank, 0, t->axis);
-    TRY(stencil_trial_add_copies(b, t));
+    TRY(stencil_ceiling_add_rows(&(stencil_ceiling){.bytes = t->bytes, .trial = t}, b));
     t->sample_s = -1; /* rows after the copies use steps_of() and have an axis for GPUs */
     axes_of(&t->problem.extent[STENCIL_X], spec.rank, options_of(b, &plain, NULL).gpu_count, t->axis);
     TRY(add_row(b, s, &plain, plain.gpus > 1 ? "multi-grid" : "relaunch"));

@@ -30,8 +30,7 @@ static void add_parameters(const stencil_bench *b, const stencil_problem *proble
         stencil_bench_add_number(result, "gpus", b->options->gpu_count);
 }
 
-/* Ways to exchange halos: chosen by the plan, by stores, by copies, or by copies overlapped with the sweep.
- */
+/* Ways to exchange halos: chosen by the plan, by stores, by copies, by copies overlapped with the sweep. */
 static const struct {
     const char *suffix;
     stencil_halo_mode halo;
@@ -70,8 +69,7 @@ static stencil_status add_strategy(stencil_bench *b, int strategy, const char *s
     return STENCIL_OK;
 }
 
-/* Adds rows for all strategies; on several GPUs, for multi-GPU strategies with every way to exchange halos.
- */
+/* Adds rows for all strategies; on several GPUs, for those that span GPUs, with every exchange of halos. */
 static stencil_status add_strategies(stencil_bench *b, const char *sweep) {
     const bool several = b->options->backend == STENCIL_BACKEND_GPU && b->options->gpu_count > 1;
     for (int i = 0; i < stencil_strategy_count(); i++) {
@@ -87,8 +85,7 @@ static stencil_status add_strategies(stencil_bench *b, const char *sweep) {
     return STENCIL_OK;
 }
 
-/* Creates the trial of a problem and, for the first problem, the parameters of the result, even where fields
- * exceed memory. */
+/* Creates the trial of a problem; the first problem sets the result's parameters, even without memory. */
 static stencil_status start_trial(stencil_bench *b, const stencil_spec *spec, bool of_one) {
     stencil_trial *t;
     TRY(stencil_bench_memory(b, &t, sizeof *t));
@@ -107,7 +104,7 @@ stencil_status stencil_measure_sweep(stencil_bench *b) {
             spec.extent[i] = spec.rank == 3 ? 512 : 8192;
     TRY(start_trial(b, &spec, true));
     const stencil_trial *t = b->own;
-    TRY(stencil_trial_add_copies(b, t));
+    TRY(stencil_ceiling_add_rows(&(stencil_ceiling){.bytes = t->bytes, .trial = t}, b));
     TRY(add_strategies(b, NULL));
     TRY(stencil_bench_take(b));
     stencil_bench_note(
@@ -137,7 +134,7 @@ static stencil_status measure_size(stencil_bench *b, const stencil_spec *spec, b
     t->spoiled = b->options->inject_fault ? b->result->row_count : 0;
     const int copies = b->result->row_count;
     if (b->options->backend != STENCIL_BACKEND_GPU || b->options->gpu_count == 1)
-        TRY(stencil_trial_add_copies(b, t));
+        TRY(stencil_ceiling_add_rows(&(stencil_ceiling){.bytes = t->bytes, .trial = t}, b));
     TRY(stencil_bench_take(b));
     stencil_bench_row *const end = b->result->row + copies;
     for (const stencil_bench_row *row = b->result->row + first; row < end; row++)

@@ -6,7 +6,7 @@
 
 #include "solver/plan/sweep.h"
 
-enum { SEED = 1, SOURCE_SEED = 2, WEIGHT_SEED = 3 };
+enum { SEED = 1, SOURCE_SEED = 2 };
 
 bool stencil_trial_default(stencil_spec *spec) {
     const bool asked = spec->rank > 0;
@@ -21,18 +21,7 @@ bool stencil_trial_default(stencil_spec *spec) {
     return asked;
 }
 
-void stencil_trial_weights(stencil_spec *spec) {
-    double sum = 0;
-    spec->weight_count = stencil_shape_find(spec->stencil)->point_count;
-    for (int i = 0; i < spec->weight_count; i++)
-        sum += spec->weight[i] =
-            0.5 + (double)(stencil_mixed(stencil_mixed(WEIGHT_SEED) + (uint64_t)i) >> 11) * 0x1p-53;
-    for (int i = 0; i < spec->weight_count; i++)
-        spec->weight[i] /= sum;
-}
-
-/* Returns the efficiency of a pass: cells updated, relative to the work of the busiest multiprocessor; 0: the
- * plan has no passes of several steps. */
+/* Returns a pass's cell updates divided by the busiest multiprocessor's work; 0: passes of one step. */
 static double kept_at(const stencil_spec *spec, const stencil_run_options *options,
                       const stencil_machine *machine) {
     stencil_problem problem;
@@ -45,9 +34,7 @@ static double kept_at(const stencil_spec *spec, const stencil_run_options *optio
            stencil_sweep_work(&plan, &problem, plan.depth, false).longest;
 }
 
-/* Finds the best numbers of rows and columns in `range` with increment `step`; in 2D, the best square.
- * Returns its efficiency.
- */
+/* Finds the rows and columns in `range` of best efficiency, in 2D a square; returns that efficiency. */
 static double search_own(stencil_spec *spec, const stencil_run_options *options,
                          const stencil_machine *machine, int64_t range[2][2], int64_t step, int64_t own[3]) {
     const bool square = spec->rank == 2;
@@ -116,7 +103,7 @@ typedef struct trial_case {
 static stencil_status verify(stencil_trial *t, const char *name, double residual) {
     if (t->reference.data == NULL) {
         TRY(stencil_field_create(&t->reference, &t->problem.layout, "the result to compare with"));
-        stencil_parallel_copy(t->reference.data, t->result.data, t->bytes, t->machine.cpu_threads);
+        stencil_parallel_copy(&t->reference, &t->result, t->machine.cpu_threads, stencil_copy_bytes, 1);
         t->reference_residual = residual;
         t->reference_name = name;
         return STENCIL_OK;
@@ -135,7 +122,7 @@ static stencil_status sample(stencil_bench *b, void *what, int64_t steps, double
     stencil_trial *t = c->trial;
     const char *name = b->result->row[b->row].name;
     stencil_report report = {0};
-    stencil_parallel_copy(t->result.data, t->initial.data, t->bytes, t->machine.cpu_threads);
+    stencil_parallel_copy(&t->result, &t->initial, t->machine.cpu_threads, stencil_copy_bytes, 1);
     t->problem.stop.steps = t->problem.stop.check_every = steps;
     const stencil_field *source = t->source.data != NULL ? &t->source : NULL;
     stencil_status status = stencil_run_fields(&c->plan, &t->problem, &t->result, source, NULL, &report);
@@ -163,18 +150,6 @@ stencil_run_options stencil_trial_options(const stencil_bench *b, const char *st
 
 const stencil_plan *stencil_trial_plan(const stencil_bench *b, int row) {
     return &((const trial_case *)stencil_bench_what(b, row))->plan;
-}
-
-stencil_status stencil_trial_add_copies(stencil_bench *b, const stencil_trial *t) {
-    const stencil_ceiling ceiling = {
-        .bytes = t->bytes,
-        .from = t->initial.data,
-        .to = &t->result, /* the array that sweeps write, restored before each run */
-        .axis = t->axis,
-        .of = t->of,
-        .sample_s = t->sample_s,
-    };
-    return stencil_ceiling_add_rows(&ceiling, b);
 }
 
 stencil_status stencil_trial_add(stencil_bench *b, stencil_trial *t, const stencil_plan *plan,

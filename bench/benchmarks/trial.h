@@ -1,22 +1,16 @@
-/* Timed runs of the solver on one problem from the same random field, with all results compared bit for bit,
- * and copies of the field as a ceiling. For the benchmarks copy, sweep, speed and stores; internal to
- * bench/benchmarks/. */
+/* Timed runs of the solver on one problem from the same random field, whose results are compared bit for bit,
+ * and copies of the field as a ceiling. Internal to bench/benchmarks/: copy, sweep, speed and stores. */
 #pragma once
 
 #include "bench/benchmark.h"
 #include "solver/device/cpu.h"
 #include "solver/run/run.h"
 
-/* Returns a pseudo-random number for `index`: splitmix64 (Steele, Lea, Flood: Fast splittable pseudorandom
- * number generators, OOPSLA 2014), with the index as its state. */
-uint64_t stencil_mixed(uint64_t index);
-
 /* Fills all cells, ghost cells included, with random numbers in [0, 1), the same on every machine. */
 void stencil_field_fill_random(stencil_field *field, uint64_t seed);
 
-/* Compares all updated cells of two fields of the same layout bit for bit. The error message names the fields
- * `a_name` and `b_name`, after `steps` time steps. Errors: INTERNAL where the fields differ, with the number
- * of different cells and the first one. */
+/* Compares all updated cells of two fields of the same layout bit for bit, after `steps` time steps. Errors:
+ * INTERNAL, naming the fields by `a_name` and `b_name`, the number of different cells and the first one. */
 stencil_status stencil_field_check_same(const stencil_field *a, const char *a_name, const stencil_field *b,
                                         const char *b_name, int64_t steps);
 
@@ -33,9 +27,8 @@ typedef struct stencil_trial {
     /* A CPU run that tries kinds of stores in its first STENCIL_STORES_STEPS steps has samples of at least
      * `tries` times these steps, so that the trial hardly counts. */
     int tries;
-    double
-        sample_s;  /* seconds of a sample of the fastest plan; 0: 0.1 s; negative: samples of `least` steps */
-    int64_t least; /* least steps in a sample where the user gives no number; 0: no limit */
+    double sample_s; /* seconds of a sample of the fastest plan; 0: 0.1 s; negative: `least` steps */
+    int64_t least;   /* least steps in a sample where the user gives no number; 0: no limit */
     /* Axes of all rows (zeroed: none), and prefix of their names: "j2d5pt f8 " or "". */
     stencil_bench_parameter axis[STENCIL_BENCH_AXES_MAX];
     char of[24];
@@ -43,8 +36,7 @@ typedef struct stencil_trial {
 } stencil_trial;
 
 /* Sets defaults of a spec: the star of radius 1 and its rank where the user gives none, no tolerance, and
- * enough steps for passes of any plan (calibration sets the steps of a sample). false: the caller must still
- * set the extent. */
+ * enough steps for passes of any plan. false: the caller must still set the extent. */
 bool stencil_trial_default(stencil_spec *spec);
 
 /* Sets the weights of the spec's named stencil to different random numbers of sum 1. */
@@ -52,13 +44,11 @@ void stencil_trial_weights(stencil_spec *spec);
 
 /* Finds the square, or the 3D box of `last` planes, with edges from `first` to `last` for which a GPU plan
  * with several steps in a pass wastes least work: redundant cells, and waiting for the busiest
- * multiprocessor. The smallest size wins ties. false: no plan has several steps in a pass. No side effects.
- */
+ * multiprocessor. The smallest size wins ties. false: no plan has several steps in a pass. */
 bool stencil_trial_own(const stencil_spec *spec, const stencil_run_options *options,
                        const stencil_machine *machine, int64_t first, int64_t last, int64_t own[3]);
 
-/* Creates problem and fields of a zeroed *trial, which last until stencil_trial_release() or the end of the
- * benchmark. */
+/* Creates problem and fields of a zeroed *trial, until stencil_trial_release() or the benchmark's end. */
 stencil_status stencil_trial_create(stencil_bench *b, stencil_trial *trial, const stencil_spec *spec);
 
 void stencil_trial_release(void *trial);
@@ -79,24 +69,19 @@ const stencil_plan *stencil_trial_plan(const stencil_bench *b, int row);
  * writes every cell once. */
 typedef struct stencil_ceiling {
     int64_t bytes; /* bytes read, equal to bytes written; a multiple of 64 */
-    /* On a CPU: source, borrowed and 64-byte aligned, and destination, whose data are read at each sample. A
-     * GPU copy allocates its arrays. */
-    const void *from;
-    const stencil_field *to;
-    /* Axes of the rows, and prefix of their names; NULL: no axes, no prefix. */
-    const stencil_bench_parameter *axis;
-    const char *of;
-    double sample_s;  /* seconds of a sample; 0: 0.1 s */
-    int way, threads; /* way of copying and number of threads, set for each row */
+    /* Trial that gives the rows their axes, prefix of names and sample_s; NULL: none of these. A CPU copies
+     * its `initial` to its `result`; a GPU copies arrays that it allocates for each sample. */
+    const stencil_trial *trial;
+    int way; /* way of copying, set for each row */
 } stencil_ceiling;
 
-/* Appends a row of kind "copy" for every way to copy on the device of the benchmark. A sample overwrites the
- * destination, copies all bytes and compares the arrays after timing; it fails with INTERNAL where they
- * differ. */
+/* Appends a row of kind "copy" for every way to copy on the device. A sample overwrites the destination,
+ * copies all bytes and compares the arrays after timing. Errors of sampling: INTERNAL where they differ. */
 stencil_status stencil_ceiling_add_rows(const stencil_ceiling *ceiling, stencil_bench *b);
-/* Appends rows that copy the field of a trial, with samples as long as those of its runs. */
-stencil_status stencil_trial_add_copies(stencil_bench *b, const stencil_trial *trial);
 
-/* Copies host memory with `threads` threads in equal shares of whole pages, the shares of first touch in
- * stencil_memory_alloc(). */
-void stencil_parallel_copy(void *to, const void *from, int64_t bytes, int threads);
+/* Lets each of `threads` threads call `function` (stencil_copy_bytes(): memcpy) for its share of two fields
+ * of the same layout: whole pages, those of first touch in stencil_memory_alloc(). Returns the seconds of
+ * all. */
+double stencil_parallel_copy(const stencil_field *to, const stencil_field *from, int threads,
+                             stencil_cpu_copy function, int64_t iterations);
+void stencil_copy_bytes(void *to, const void *from, int64_t count);
