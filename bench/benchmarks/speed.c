@@ -1,6 +1,6 @@
-/* Benchmark `speed`, cases of bench/speed.def: the fastest sweeps compared with published codes, and the
- * plain sweep compared with the copy of its field. Samples of all cases of a problem alternate, and every
- * case must give the bits of the plain sweep. */
+/* Benchmark `speed`, cases of bench/speed.def: the fastest sweeps beside published codes, the plain sweep
+ * beside the copy of its field. Samples of a problem's cases alternate; all must have the plain sweep's bits.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,17 +11,15 @@
 #include "solver/plan/model.h"
 #include "solver/plan/sweep.h"
 
-/* Time steps in a sample: on a GPU, on a GPU with a small field (launches and the final convergence check
- * cost as much as 30 to 200 of its steps), on a CPU. Ranges of edges searched for the best size of a sweep,
- * in 2D and in 3D. */
 enum {
-    STEPS = 1000,
-    SHORT_STEPS = 5000,
+    STEPS = 1000,       /* time steps in a sample on a GPU */
+    SHORT_STEPS = 5000, /* time steps of a small field, whose launches and final check cost 30 to 200 steps */
     CPU_STEPS = 100,
-    OWN_FIRST = 7000,
+    OWN_FIRST = 7000, /* first and last edge of those searched for the best size of a sweep, in 2D */
     OWN_LAST = 12000,
-    SOLID_FIRST = 300,
-    SOLID_LAST = 640
+    SOLID_FIRST = 300, /* first and last edge of those searched in 3D */
+    SOLID_LAST = 640,
+    STRATEGIES = 3 /* most strategies of a case */
 };
 
 typedef struct speed_case {
@@ -32,38 +30,18 @@ typedef struct speed_case {
     bool own;          /* also measured at the best edge of the sweep */
     int gpus;
     stencil_bar_unit unit;
-    const char *sweep, *strategies, *best_by; /* sweep NULL: the plain sweep */
-    double best, reach,
-        aim; /* in `unit`; fractions of a copy (plain sweep) or of the plain sweep (other sweeps on a CPU) */
+    const char *sweep, *strategies[STRATEGIES], *best_by; /* sweep NULL: the plain sweep */
+    /* Figures in `unit`; fractions of a copy (plain sweep) or of the plain sweep (other sweeps on a CPU). */
+    double best, reach, aim;
 } speed_case;
 
 static const speed_case cases[] = {
-#define NAMED false
-#define OWN   true
-/* Extent of a case: (nz, ny, nx). */
-#define EXTENT(...)                                                                                          \
-    { __VA_ARGS__ }
 /* clang-format off */
-#define STENCIL_ON(backend, stencil, precision, extent, ...)                                                 \
+#define EXTENT(...) {__VA_ARGS__}
+#define STENCIL_SPEED(backend, stencil, precision, extent, ...)                                              \
     {STENCIL_BACKEND_##backend, STENCIL_SHAPE_##stencil, STENCIL_##precision, EXTENT extent, __VA_ARGS__},
-#define STENCIL_SPEED(stencil, precision, extent, own, gpus, unit, ...)                                      \
-    STENCIL_ON(GPU, stencil, precision, extent, own, gpus, STENCIL_##unit, __VA_ARGS__)
-#define STENCIL_OURS(backend, stencil, precision, edge, sweep, whose, reach, aim)                            \
-    STENCIL_ON(backend, stencil, precision, (edge, edge, edge), false, 1, STENCIL_GCELL_PER_S, sweep,        \
-               "relaunch,graph,grid", whose, 1, reach, aim)
 /* clang-format on */
-#define STENCIL_PLAIN(stencil, precision, edge, reach)                                                       \
-    STENCIL_OURS(GPU, stencil, precision, edge, NULL, "copy", reach, 1)
-#define STENCIL_CPU(stencil, precision, edge)                                                                \
-    STENCIL_OURS(CPU, stencil, precision, edge, "pipeline", "plain sweep", 2, 3)
-#define STENCIL_CPU_PLAIN(stencil, precision, edge)                                                          \
-    STENCIL_OURS(CPU, stencil, precision, edge, NULL, "copy", 0.85, 1)
 #include "bench/speed.def"
-#undef NAMED
-#undef OWN
-#undef EXTENT
-#undef STENCIL_OURS
-#undef STENCIL_ON
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
@@ -169,8 +147,7 @@ static void name_bar(const speed_place *place, char *text, size_t size) {
         stencil_text_add(text, size, " %s", plain_sweep());
 }
 
-/* Sets axis[] to the cells along x, y, z, from *nx downwards in memory, then to the number of GPUs where gpus
- * > 0. Returns the number of axes. */
+/* Sets axis[] to cells along x, y, z (from *nx down in memory) and any GPUs; returns the number of axes. */
 static int axes_of(const int64_t *nx, int rank, int gpus, stencil_bench_parameter *axis) {
     static const char *const names[] = {"nx", "ny", "nz"};
     for (int i = 0; i < rank; i++)
@@ -180,21 +157,13 @@ static int axes_of(const int64_t *nx, int rank, int gpus, stencil_bench_paramete
     return rank + (gpus > 0);
 }
 
-static int64_t common_multiple(int64_t a, int64_t b) {
-    int64_t x = a, y = b;
-    while (y != 0) {
-        const int64_t rest = x % y;
-        x = y;
-        y = rest;
-    }
-    return a / x * b;
-}
-
 /* Returns `steps` rounded up to whole passes of the plan and, at a cost of at most a tenth more steps, of all
  * earlier rows. All rows of a problem make the same steps: the largest number that one of them asks for. */
 static int64_t whole_passes(speed *s, const stencil_plan *plan, int64_t steps) {
-    const int64_t checked = stencil_sweep_checked_most(plan, &s->trial.problem), left = steps - checked,
-                  common = common_multiple(s->pass, plan->depth);
+    const int64_t checked = stencil_sweep_checked_most(plan, &s->trial.problem), left = steps - checked;
+    int64_t common = s->pass;
+    while (common % plan->depth != 0)
+        common += s->pass;
     s->pass = stencil_round_up(left, common) - left <= steps / 10 ? common : plan->depth;
     return checked + stencil_round_up(left, s->pass);
 }
@@ -221,17 +190,6 @@ static stencil_status add_row(stencil_bench *b, speed *s, const speed_case *c, c
         t->least = whole_passes(s, &plan, steps_of(c));
     return stencil_trial_add(b, t, &plan, "strategy", name,
                              status != STENCIL_OK ? stencil_error_last()->message : "");
-}
-
-/* Adds a row for each strategy in the list of a case. */
-static stencil_status add_rows(stencil_bench *b, speed *s, const speed_case *c) {
-    for (int i = 0; i < stencil_strategy_count(); i++) {
-        const char *name = stencil_strategy_at(i).name, *at = strstr(c->strategies, name);
-        const size_t length = strlen(name);
-        if (at != NULL && (at == c->strategies || at[-1] == ',') && (at[length] == ',' || at[length] == '\0'))
-            TRY(add_row(b, s, c, name));
-    }
-    return STENCIL_OK;
 }
 
 /* Tells whether a row measures the sweep named `sweep`. */
@@ -356,8 +314,9 @@ static stencil_status measure_problem(stencil_bench *b, speed *s, const speed_pl
     axes_of(&t->problem.extent[STENCIL_X], spec.rank, options_of(b, &plain, NULL).gpu_count, t->axis);
     TRY(add_row(b, s, &plain, plain.gpus > 1 ? "multi-grid" : "relaunch"));
     for (int i = 0; i < s->place_count; i++)
-        if (same_problem(at, &s->place[i]))
-            TRY(add_rows(b, s, s->place[i].of));
+        for (int k = 0; k < STRATEGIES && s->place[i].of->strategies[k] != NULL; k++)
+            if (same_problem(at, &s->place[i]))
+                TRY(add_row(b, s, s->place[i].of, s->place[i].of->strategies[k]));
     t->spoiled = b->options->inject_fault ? b->result->row_count : 0;
     TRY(stencil_bench_take(b));
     const double copy = stencil_bench_best_copy(b->result, s->first);
