@@ -2,8 +2,7 @@
  * multiprocessor and threads per block (000 section 5.3, Fig. 7; Zhang et al., A Study of Synchronization
  * Methods in Modern GPUs, Table 8), for grid.sync() and the barrier types of the persistent loops.
  * `multi-grid`: the same for barriers across GPUs (000 section 6, Fig. 5, 8, 9), as maps for two GPUs and for
- * all, and for the three shapes of 000 Fig. 5 for other numbers of GPUs. In barrier `neighbor`, all blocks of
- * all GPUs form a ring. */
+ * all, else for the three shapes of 000 Fig. 5. In barrier `neighbor`, all blocks of all GPUs form a ring. */
 #include <stdio.h>
 #include <string.h>
 
@@ -50,16 +49,6 @@ static __global__ void __launch_bounds__(1024, Barrier::local ? 1 : 2)
 
 #define PASSES_OF(...)                                                                                       \
     { pass<__VA_ARGS__, false>, pass<__VA_ARGS__, true> }
-
-/* The barrier of cooperative groups, without a time limit. */
-struct library_barrier {
-    static constexpr bool local = false;
-    __device__ explicit library_barrier(const stencil_barrier_state &) {}
-    __device__ void sync(int64_t) {
-        cooperative_groups::this_grid().sync();
-    }
-    __device__ void leave() {}
-};
 
 /* Barrier `cluster` with the hardware's barrier inside the cluster, which has no time limit. */
 struct hardware_cluster_barrier : stencil::counted_barrier<hardware_cluster_barrier> {
@@ -217,8 +206,7 @@ static stencil_status add_row(stencil_bench *b, const passes_case *asked, bool g
     return passes_make(b, made, timeout_s);
 }
 
-/* Skips the benchmark where the first gpu_count GPUs lack a requirement; else calls add_cases() to add rows,
- * times all rows and verifies them. */
+/* Skips the benchmark where the GPUs lack something; else measures and verifies the rows of add_cases(). */
 static stencil_status run(stencil_bench *b, int gpu_count, stencil_benchmark_function add_cases) {
     char why[64];
     if (!stencil_device_least(b, gpu_count).cooperative)
@@ -272,8 +260,7 @@ static stencil_status add_multi_grid(stencil_bench *b) {
         c.threads = 256;
         c.barrier = kernels[STENCIL_BARRIER_neighbor];
         TRY(add_row(b, &c, true));
-        /* Planted fault of barriers across GPUs: the central barrier, which waits only for blocks of the same
-         * GPU. */
+        /* Planted fault across GPUs: the central barrier, which waits only for blocks of its own GPU. */
         c.barrier = kernels[STENCIL_BARRIER_central];
         c.barrier.info = kernels[PASSES_FAULT].info;
         if (plant && gpus > 1)

@@ -23,29 +23,19 @@ static __device__ bool half_of_the_parts(const stencil_barrier_state &s) {
 template <class Group> struct group_of {
     Group group;
     __device__ explicit group_of(const stencil_barrier_state &) {}
-    __device__ void sync() {
+    __device__ void sync(int64_t) {
         group.sync();
     }
-};
-struct library_grid {
-    __device__ void sync() {
-        cooperative_groups::this_grid().sync();
-    }
-};
-template <class Barrier> struct limited {
-    Barrier barrier;
-    __device__ explicit limited(const stencil_barrier_state &state) : barrier(state) {}
-    __device__ void sync() {
-        barrier.sync(0);
-        barrier.leave();
-    }
+    __device__ void leave() {}
 };
 
 template <membership Synchronises, class Barrier>
 static __global__ void __launch_bounds__(256) synchronise(const __grid_constant__ passes p) {
     Barrier barrier(p.state);
-    if (Synchronises(p.state))
-        barrier.sync();
+    if (Synchronises(p.state)) {
+        barrier.sync(0);
+        barrier.leave();
+    }
     atomicAdd(p.count, 1u);
 }
 
@@ -66,17 +56,15 @@ static const partial_kernel kernels[] = {
      256},
     {"block", "__syncthreads, half the warps", synchronise<half_of_the_warps, group_of<stencil::whole_block>>,
      256},
-    {"grid", "grid.sync, half the lanes", synchronise<half_of_the_lanes, group_of<library_grid>>, 256, true},
-    {"grid", "grid.sync, half the warps", synchronise<half_of_the_warps, group_of<library_grid>>, 256, true},
-    {"grid", "grid.sync, half the blocks", synchronise<half_of_the_blocks, group_of<library_grid>>, 256,
-     true},
+    {"grid", "grid.sync, half the lanes", synchronise<half_of_the_lanes, library_barrier>, 256, true},
+    {"grid", "grid.sync, half the warps", synchronise<half_of_the_warps, library_barrier>, 256, true},
+    {"grid", "grid.sync, half the blocks", synchronise<half_of_the_blocks, library_barrier>, 256, true},
     {"with a time limit", "multi-grid, half the GPUs",
-     synchronise<half_of_the_parts, limited<stencil::multi_grid_barrier>>, 256, true,
-     STENCIL_BARRIER_multi_grid},
+     synchronise<half_of_the_parts, stencil::multi_grid_barrier>, 256, true, STENCIL_BARRIER_multi_grid},
 #define STENCIL_BARRIER(id, name, capability, needs, text)                                                   \
     {"with a time limit",                                                                                    \
      name ", half the blocks",                                                                               \
-     synchronise<half_of_the_blocks, limited<stencil::id##_barrier>>,                                        \
+     synchronise<half_of_the_blocks, stencil::id##_barrier>,                                                 \
      256,                                                                                                    \
      true,                                                                                                   \
      STENCIL_BARRIER_##id},
@@ -86,8 +74,7 @@ static const partial_kernel kernels[] = {
 
 static const double limit_s = 1, child_limit_s = 40, timeout_s = 0.3;
 
-/* States the outcome of a kernel. The barrier is not restarted, as a barrier that was given up may have
- * invalid state. */
+/* States the outcome of a kernel. The barrier, whose state may be invalid if it gave up, is not restarted. */
 static stencil_status state_kernel(stencil_bench *b, void *what) {
     const partial_kernel *k = static_cast<partial_kernel *>(what);
     const stencil_barrier_info *info = &stencil_barriers[k->barrier];
@@ -111,8 +98,7 @@ static stencil_status state_kernel(stencil_bench *b, void *what) {
     return STENCIL_OK;
 }
 
-/* States outcomes for warps, blocks, grids and GPUs; of barriers with a time limit, only for those without
- * neighbors and clusters. */
+/* States outcomes of all barriers but those of sync/barriers.def that need neighbors or clusters. */
 stencil_status stencil_measure_partial(stencil_bench *b) {
     char why[64];
     const stencil_gpu least = stencil_device_least(b, 1);

@@ -2,20 +2,17 @@
  * Methods in Modern GPUs, Table 4): __syncwarp(), tiles and coalesced groups of every size. Latency: one
  * warp; throughput: the best of all numbers of blocks and threads that fit on a multiprocessor. Benchmark
  * `block`: __syncthreads() (000 section 5.2, Fig. 6; Zhang et al., Table 5): latency of one block of 32 to
- * 1024 threads, and throughput over blocks per multiprocessor and threads per block, that is over active
- * warps.
+ * 1024 threads, and throughput over blocks per multiprocessor and threads per block.
  *
  * Since compute capability 7.0 the lanes of a warp may diverge, and a barrier is a NOP where the compiler can
  * prove convergence. So barriers are timed in a convergent loop, which gives their cost in most code, and in
- * a loop that the compiler must assume to be divergent, where barriers are real. The row "loop" is the cost
- * of an empty divergent loop. */
+ * a loop that the compiler must assume to be divergent: row "loop" is the cost of that loop, empty. */
 #include "bench/benchmarks/sm.cuh"
 
 using namespace stencil;
 
-/* Operation that rotates values by one thread, so that the final position of each value is known. The source
- * rank is hidden from the compiler, which would otherwise hoist the computation of the source lane in a
- * coalesced group. */
+/* Operation that rotates values by one thread, so that each value's final position is known. The source rank
+ * is hidden from the compiler, which would hoist the choice of the source lane in a coalesced group. */
 template <class Group> struct shuffle : group_operation<Group> {
     int next, value;
     __device__ explicit shuffle(const sm_arguments &)
@@ -58,9 +55,8 @@ static stencil_status choose_shape(stencil_bench *b, sm_case *c) {
     return STENCIL_OK;
 }
 
-/* Adds a latency row for a single warp and a throughput row for the best shape. An operation is verified only
- * after its convergent loop; the number of shuffles is no multiple of a group size, so that misplaced values
- * are detected. */
+/* Adds a latency row for one warp and a throughput row for the best shape. Verified is the convergent loop;
+ * the number of shuffles is no multiple of a group size, so that misplaced values are detected. */
 static stencil_status add_rows(stencil_bench *b, sm_case c, bool apart) {
     TRY(STENCIL_BENCH_ADD(b, c, apart ? "latency, lanes apart" : "latency", c.name, "cycles",
                           STENCIL_METHOD_GPU_CLOCK, .sample = sm_sample, .verify = apart ? NULL : sm_verify,
@@ -98,23 +94,16 @@ template <class Group, int Unrolled> static operation shuffle_of(const char *nam
             CHECKED_REPEATS};
 }
 
+#define BARRIER(size)   barrier_of<tile<size>>("tile", size, size)
+#define SHUFFLE(size)   shuffle_of<tile<size>, SM_UNROLLED>("shuffle, tile", size, size)
+#define EACH_TILE(what) what(1), what(2), what(4), what(8), what(16), what(32)
 /* Operations of the benchmarks. Long code is unrolled less, to fit into the instruction cache. */
 static const operation operations[] = {
     {"loop", nullptr, time_divergent<nothing>, nullptr, 32, 32, 0},
     barrier_of<whole_warp>("__syncwarp", 32, 32),
-    barrier_of<tile<1>>("tile", 1, 1),
-    barrier_of<tile<2>>("tile", 2, 2),
-    barrier_of<tile<4>>("tile", 4, 4),
-    barrier_of<tile<8>>("tile", 8, 8),
-    barrier_of<tile<16>>("tile", 16, 16),
-    barrier_of<tile<32>>("tile", 32, 32),
+    EACH_TILE(BARRIER),
     barrier_of<coalesced>("coalesced", 1, 32),
-    shuffle_of<tile<1>, SM_UNROLLED>("shuffle, tile", 1, 1),
-    shuffle_of<tile<2>, SM_UNROLLED>("shuffle, tile", 2, 2),
-    shuffle_of<tile<4>, SM_UNROLLED>("shuffle, tile", 4, 4),
-    shuffle_of<tile<8>, SM_UNROLLED>("shuffle, tile", 8, 8),
-    shuffle_of<tile<16>, SM_UNROLLED>("shuffle, tile", 16, 16),
-    shuffle_of<tile<32>, SM_UNROLLED>("shuffle, tile", 32, 32),
+    EACH_TILE(SHUFFLE),
     shuffle_of<coalesced, 8>("shuffle, coalesced", 1, 32),
 };
 
