@@ -1,7 +1,7 @@
 #include <math.h>
 #include <stdio.h>
-#include <string.h>
 
+#include "base/words.h"
 #include "bench/device.h"
 
 /* Traits of benchmarks, which determine the options that a benchmark uses. SIZED: copies arrays; SOLVED:
@@ -17,7 +17,7 @@ enum {
     EDGES = STENCIL_BENCH_USES_EDGES,
     NAMED = STENCIL_BENCH_USES_STENCIL,
     MANY_GPUS = 2 * STENCIL_BENCH_USES_ELEMENTS,
-    LONG = 2 * MANY_GPUS, /* runs only where the user names it */
+    LONG = 2 * MANY_GPUS, /* takes minutes: runs only where the user names the benchmark */
     OF_STUDY = 2 * LONG,  /* an application of the study */
     SAMPLED = STENCIL_BENCH_USES_SAMPLES | STENCIL_BENCH_USES_ITERATIONS | STENCIL_BENCH_USES_ELEMENTS,
     APPLICATION = SAMPLED | FAULT | LONG | OF_STUDY
@@ -46,43 +46,38 @@ const char *stencil_bench_summary(int index) {
     return benchmarks[index].summary;
 }
 
-/* Fills in all GPUs of the machine where the user gives none, and writes the device name for reports. */
-static stencil_status choose_gpus(stencil_bench_options *options, const stencil_machine *machine, bool many,
-                                  char *device, size_t size) {
-    CHECK(machine->gpu_count > 0, UNAVAILABLE, "no GPU here (%s): leave %s out", machine->no_gpu_reason,
-          options->gpu_count > 0 ? "--gpus" : "--device gpu");
-    TRY(stencil_gpus_check(machine, options->gpu, options->gpu_count));
-    if (options->gpu_count == 0)
-        for (options->gpu_count = 0; options->gpu_count < machine->gpu_count; options->gpu_count++)
-            options->gpu[options->gpu_count] = options->gpu_count;
-    const char *name = machine->gpu[options->gpu[0]].name;
-    if (many && options->gpu_count > 1)
-        snprintf(device, size, "%d x %s", options->gpu_count, name);
-    else
-        snprintf(device, size, "%s", name);
-    return STENCIL_OK;
-}
-
 static stencil_backend choose_backend(stencil_backend asked, const stencil_machine *machine) {
     if (asked != STENCIL_BACKEND_AUTO)
         return asked;
     return machine->gpu_count > 0 ? STENCIL_BACKEND_GPU : STENCIL_BACKEND_CPU;
 }
 
-static stencil_status choose_device(stencil_bench_options *options, const stencil_machine *machine, bool many,
-                                    stencil_bench_result *result) {
+/* Begins a result: sets the back-end, all GPUs where the user names none, and the device name for reports. */
+static stencil_status start(int index, stencil_bench_options *options, const stencil_machine *machine,
+                            stencil_bench_result *result) {
+    *result = (stencil_bench_result){.benchmark = stencil_bench_names[index], .clock_hz = {NAN, NAN}};
     result->backend = options->backend = choose_backend(options->backend, machine);
-    if (options->backend == STENCIL_BACKEND_GPU)
-        return choose_gpus(options, machine, many, result->device, sizeof result->device);
-    snprintf(result->device, sizeof result->device, "%d thread%s, %s", machine->cpu_threads,
-             stencil_plural(machine->cpu_threads), machine->cpu_isa);
+    if (options->backend == STENCIL_BACKEND_CPU) {
+        snprintf(result->device, sizeof result->device, "%d thread%s, %s", machine->cpu_threads,
+                 stencil_plural(machine->cpu_threads), machine->cpu_isa);
+        return STENCIL_OK;
+    }
+    CHECK(machine->gpu_count > 0, UNAVAILABLE, "no GPU here (%s): leave %s out", machine->no_gpu_reason,
+          options->gpu_count > 0 ? "--gpus" : "--device gpu");
+    TRY(stencil_gpus_check(machine, options->gpu, options->gpu_count));
+    if (options->gpu_count == 0)
+        for (options->gpu_count = 0; options->gpu_count < machine->gpu_count; options->gpu_count++)
+            options->gpu[options->gpu_count] = options->gpu_count;
+    if ((benchmarks[index].traits & MANY_GPUS) != 0 && options->gpu_count > 1)
+        snprintf(result->device, sizeof result->device, "%d x ", options->gpu_count);
+    stencil_text_add(result->device, sizeof result->device, "%s", machine->gpu[options->gpu[0]].name);
     return STENCIL_OK;
 }
 
 stencil_status stencil_bench_check(const stencil_bench_options *options, const stencil_machine *machine) {
     stencil_bench_options chosen = *options;
     stencil_bench_result result;
-    return choose_device(&chosen, machine, true, &result);
+    return start(0, &chosen, machine, &result);
 }
 
 bool stencil_bench_is_long(int index) {
@@ -115,8 +110,7 @@ static double cpu_clock_hz(void) {
     return highest;
 }
 
-/* Measures the clock of the (first) GPU; for a CPU, reads the highest core clock that the system reports, or
- * NaN. */
+/* Measures the clock of the first GPU; for a CPU, reads the highest core clock that the system reports. */
 static stencil_status see_clock(stencil_bench *b, double *hz) {
 #ifdef STENCIL_HAVE_CUDA
     if (b->options->backend == STENCIL_BACKEND_GPU)
@@ -127,28 +121,22 @@ static stencil_status see_clock(stencil_bench *b, double *hz) {
     return STENCIL_OK;
 }
 
-static void start_result(int index, stencil_bench_result *result) {
-    *result = (stencil_bench_result){.benchmark = stencil_bench_names[index], .clock_hz = {NAN, NAN}};
-}
-
+/* Runs a benchmark whose options and result start() has filled in. */
 static stencil_status run_here(int index, int stated, const stencil_bench_options *options,
                                const stencil_machine *machine, stencil_bench_result *result) {
     const unsigned traits = benchmarks[index].traits;
     const bool states = (traits & STENCIL_BENCH_USES_SAMPLES) == STATED;
-    stencil_bench_options chosen = *options;
-    start_result(index, result);
-    TRY(choose_device(&chosen, machine, traits & MANY_GPUS, result));
-    const bool on_gpu = chosen.backend == STENCIL_BACKEND_GPU;
+    const bool on_gpu = options->backend == STENCIL_BACKEND_GPU;
     const stencil_benchmark_function run = on_gpu ? benchmarks[index].run_gpu : benchmarks[index].run_cpu;
     if (run == NULL)
         return stencil_bench_skip(result, "does not apply to a %s", on_gpu ? "GPU" : "CPU");
-    if (chosen.inject_fault && !(traits & FAULT))
+    if (options->inject_fault && !(traits & FAULT))
         return stencil_bench_skip(result, "has no fault to plant");
-    if (states && chosen.child_command == NULL)
+    if (states && options->child_command == NULL)
         return stencil_bench_skip(result, "needs child processes");
     CHECK(stated == 0 || states, USAGE, "%s states nothing", result->benchmark);
     const double start_s = stencil_clock_s();
-    stencil_bench b = {.options = &chosen, .machine = machine, .result = result, .stated = stated};
+    stencil_bench b = {.options = options, .machine = machine, .result = result, .stated = stated};
     stencil_status status = see_clock(&b, &result->clock_hz[0]);
     if (status == STENCIL_OK)
         status = run(&b);
@@ -157,7 +145,7 @@ static stencil_status run_here(int index, int stated, const stencil_bench_option
         status = see_clock(&b, &result->clock_hz[1]);
     stencil_bench_end(&b);
     result->seconds = stencil_clock_s() - start_s;
-    if (status == STENCIL_OK && chosen.inject_fault && result->skipped[0] == '\0')
+    if (status == STENCIL_OK && options->inject_fault && result->skipped[0] == '\0')
         status = ERROR(INTERNAL, "%s: the planted fault was not found", result->benchmark);
     return status;
 }
@@ -184,8 +172,7 @@ stencil_status stencil_bench_run_in_child(int index, const stencil_bench_options
 stencil_status stencil_bench_run(int index, const stencil_bench_options *options,
                                  const stencil_machine *machine, stencil_bench_result *result) {
     stencil_bench_options chosen = *options;
-    start_result(index, result);
-    TRY(choose_device(&chosen, machine, benchmarks[index].traits & MANY_GPUS, result));
+    TRY(start(index, &chosen, machine, result));
     if (!stencil_bench_is_wanted(options)) {
         TRY(stencil_bench_skip(result, STENCIL_BENCH_NOT_REACHED));
         return stencil_bench_check_wanted(options, result->benchmark);
@@ -202,8 +189,10 @@ stencil_status stencil_bench_run(int index, const stencil_bench_options *options
 static stencil_status run_named(const char *name, int stated, const stencil_bench_options *options,
                                 const stencil_machine *machine, stencil_bench_result *result) {
     const int index = stencil_name_find(name, stencil_bench_names);
+    stencil_bench_options chosen = *options;
     CHECK(index >= 0, USAGE, "unknown benchmark '%s'", name);
-    return run_here(index, stated, options, machine, result);
+    TRY(start(index, &chosen, machine, result));
+    return run_here(index, stated, &chosen, machine, result);
 }
 
 stencil_status stencil_bench_child_main(const char *name, const stencil_bench_options *options) {

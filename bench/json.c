@@ -235,18 +235,14 @@ static const stencil_member report_members[] = {
 /* Returns the version of the GPU driver's kernel module; "": no module. */
 static const char *kernel_driver_version(void) {
     static char version[32];
-    char line[256];
+    char word[256] = "";
     FILE *file = fopen("/proc/driver/nvidia/version", "r");
-    if (file == NULL)
-        return "";
-    /* Takes the first version number in "NVRM version: NVIDIA UNIX … Kernel Module … 580.65.06  Release Build
-     * …". */
-    if (fgets(line, sizeof line, file) != NULL)
-        for (char *word = strtok(line, " \t\n"); word != NULL && version[0] == '\0';
-             word = strtok(NULL, " \t\n"))
-            if (word[0] != '.' && strchr(word, '.') != NULL && strspn(word, "0123456789.") == strlen(word))
-                snprintf(version, sizeof version, "%s", word);
-    fclose(file);
+    /* The version is the first number with points: "NVRM version: … Kernel Module … 580.65.06". */
+    while (file != NULL && version[0] == '\0' && fscanf(file, "%255s", word) == 1)
+        if (word[0] != '.' && strchr(word, '.') != NULL && strspn(word, "0123456789.") == strlen(word))
+            snprintf(version, sizeof version, "%.31s", word);
+    if (file != NULL)
+        fclose(file);
     return version;
 }
 
@@ -291,8 +287,7 @@ static void add_text(json_t *all, const char *member, const json_t *report) {
         json_object_set_new(all, member, json_sprintf("%s; %s", have, text));
 }
 
-/* Joins a list of reports into a single report *all, owned by the caller, with the options and machine of the
- * first report and the results of all. */
+/* Joins reports into one, *all, owned by the caller: options and machine of the first, results of all. */
 static stencil_status join_reports(const json_t *list, json_t **all) {
     static const char *const texts[] = {"command_line", "version", "git_revision", "compiler"};
     *all = json_copy(json_array_get(list, 0));

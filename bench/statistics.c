@@ -41,8 +41,7 @@ stencil_statistics stencil_statistics_of(const double *sample, int count, double
     return s;
 }
 
-/* Limits of stencil_shift_of(), which stores all ratios: larger sample sets are thinned out to
- * SHIFT_SAMPLES_MAX evenly spaced order statistics. */
+/* Limits of stencil_shift_of(): SHIFT_SAMPLES_MAX evenly spaced order statistics stand for more samples. */
 enum { SHIFT_SAMPLES_MAX = 500, EXACT_RATIOS_MAX = 2500 };
 static const double shift_tail = 0.005; /* probability of each tail outside the interval */
 static const double normal_tail = 2.5758;
@@ -51,32 +50,24 @@ static const double normal_tail = 2.5758;
  * where U counts the pairs with b < a. The distribution of U follows by recursion: the largest sample is one
  * of the m with probability m / (m + n), and then adds n pairs. */
 static stencil_status exact_outside(int m, int n, int *outside) {
-    const int size = m * n + 1;
-    double *p = calloc((size_t)(n + 1) * (size_t)size,
-                       sizeof *p); /* p[j][u]: probability of U = u with i and j samples */
+    const size_t size = (size_t)m * (size_t)n + 1;
+    double *p = calloc((size_t)(n + 1) * size, sizeof *p); /* p[j][u]: P(U = u) with i and j samples */
     CHECK(p != NULL, NO_MEMORY, "no memory to compare %d with %d samples", m, n);
     for (int j = 0; j <= n; j++)
-        p[(size_t)j * (size_t)size] = 1;
+        p[(size_t)j * size] = 1;
     for (int i = 1; i <= m; i++)
         for (int j = 1; j <= n; j++) {
-            double *here = p + (size_t)j * (size_t)size;
-            const double *less =
-                here - size; /* distribution for i and j - 1 samples, already updated for this i */
+            double *here = p + (size_t)j * size;
+            const double *less = here - size; /* with i and j - 1 samples, already updated for this i */
             for (int u = i * j; u >= 0; u--)
                 here[u] = (u >= j ? here[u - j] * i : 0) / (i + j) + less[u] * j / (i + j);
         }
-    const double *law = p + (size_t)n * (size_t)size;
+    const double *law = p + (size_t)n * size;
     double sum = 0;
-    for (*outside = 0; *outside < size && (sum += law[*outside]) <= shift_tail;)
+    for (*outside = 0; *outside < m * n + 1 && (sum += law[*outside]) <= shift_tail;)
         ++*outside;
     free(p);
     return STENCIL_OK;
-}
-
-static int normal_outside(int m, int n) {
-    const double pairs = (double)m * n;
-    const double at = pairs / 2 - normal_tail * sqrt(pairs * (m + n + 1) / 12);
-    return at > 0 ? (int)at : 0;
 }
 
 /* Writes `kept` sorted logarithms of the samples to logarithm[count]; false: a sample is not positive. */
@@ -100,7 +91,8 @@ stencil_status stencil_shift_of(const double *a, int a_count, const double *b, i
     double *log_b = log_a + a_count, *difference = log_b + b_count;
     stencil_status status = STENCIL_OK;
     if (take_logarithms(log_a, a, a_count, m) && take_logarithms(log_b, b, b_count, n)) {
-        int outside = normal_outside(m, n);
+        const double pairs = (double)count;
+        int outside = (int)fmax(0, pairs / 2 - normal_tail * sqrt(pairs * (m + n + 1) / 12));
         if (count <= EXACT_RATIOS_MAX)
             status = exact_outside(m, n, &outside);
         for (size_t i = 0; i < count; i++)

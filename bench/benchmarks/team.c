@@ -1,7 +1,6 @@
 /* Benchmarks of CPU threads: a pass of the CPU version of every barrier (`neighbor` in a ring of threads) and
  * of the OpenMP barrier, which coordinates threads that each drive a GPU (000 section 4.2), over the number
- * of threads; synchronisation of only a part of the threads (000 section 8.2); and the cost of fork and join,
- * the launch of a CPU. */
+ * of threads; synchronisation of only a part of them (000 section 8.2); fork and join, a CPU's launch. */
 #include <omp.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,8 +27,7 @@ stencil_status stencil_bench_check_team(int threads, int asked) {
     return STENCIL_OK;
 }
 
-/* Barrier ids in addition to barriers.def: the planted fault, a barrier that never waits, and the OpenMP
- * barrier. */
+/* Barrier ids besides barriers.def: the planted fault, a barrier that never waits, and the OpenMP barrier. */
 enum { FAULT = STENCIL_BARRIER_none, OPENMP = STENCIL_BARRIER_COUNT };
 
 /* WORD_STRIDE: 32-bit words between the words of two threads, to separate their cache lines. */
@@ -76,12 +74,16 @@ static int64_t count_missing(const team *t, const uint32_t *word, uint32_t threa
     return missing;
 }
 
-/* Times passes of a barrier by all threads of a parallel region. With `word`, each thread stores the number
- * of the pass before the barrier, and then checks the words of the threads that it waits for. */
-static stencil_status pass(const team *t, int64_t passes, uint32_t *word, double *time_s) {
+/* Times passes of a barrier by all threads of a parallel region. When verifying, each thread stores the
+ * number of the pass before the barrier, and then checks the words of the threads that it waits for. */
+static stencil_status sample(stencil_bench *b, void *what, int64_t passes, double *time_s) {
+    const team *t = what;
     int64_t missing = 0, in_vain = 0;
     int threads = 0;
     double start_s = 0;
+    uint32_t *word = NULL;
+    if (b->verifying)
+        TRY(stencil_bench_memory(b, &word, (size_t)t->threads * WORD_STRIDE * sizeof *word));
 #pragma omp parallel num_threads(t->threads) reduction(+ : missing, in_vain)
     {
         const uint32_t thread = (uint32_t)omp_get_thread_num();
@@ -107,14 +109,6 @@ static stencil_status pass(const team *t, int64_t passes, uint32_t *word, double
     CHECK(missing == 0, INTERNAL, "barrier %s does not hold: %lld times somebody had not arrived", t->name,
           (long long)missing);
     return STENCIL_OK;
-}
-
-static stencil_status sample(stencil_bench *b, void *what, int64_t passes, double *time_s) {
-    const team *t = what;
-    uint32_t *word = NULL;
-    if (b->verifying)
-        TRY(stencil_bench_memory(b, &word, (size_t)t->threads * WORD_STRIDE * sizeof *word));
-    return pass(t, passes, word, time_s);
 }
 
 static stencil_status add_row(stencil_bench *b, int id, const char *name, int threads) {
@@ -154,8 +148,7 @@ stencil_status stencil_measure_host_barrier_cpu(stencil_bench *b) {
     return measure(b);
 }
 
-/* Seconds after which a child process counts as deadlocked (its start takes far less), and time limit of
- * barriers in it. */
+/* Seconds until a child process counts as deadlocked, its start included; time limit of its barriers. */
 static const double deadlock_s = 5, part_timeout_s = 0.3;
 
 void stencil_bench_say_part(const stencil_bench *b, bool ended, bool all_done, bool gave_up) {
@@ -209,8 +202,7 @@ stencil_status stencil_measure_partial_cpu(stencil_bench *b) {
 /* 64-bit counts between the counts of two threads, to separate their cache lines. */
 enum { COUNT_STRIDE = 16 };
 
-/* Times nearly empty parallel regions; b->own, [COUNT_STRIDE * threads], counts the regions entered by each
- * thread. */
+/* Times nearly empty parallel regions; b->own, [COUNT_STRIDE * threads], counts each thread's regions. */
 static stencil_status sample_regions(stencil_bench *b, void *what, int64_t regions, double *time_s) {
     const int threads = *(int *)what;
     int64_t *entered = b->own;
