@@ -23,14 +23,18 @@ the faster one of C loop and Devito. Residuals of every 100th step count."""
 import argparse
 import concurrent.futures
 import contextlib
+import ctypes
 import importlib.util
+import itertools
 import json
 import math
+import mmap
 import multiprocessing
 import os
 import platform
 import shlex
 import shutil
+import signal
 import statistics
 import string
 import subprocess
@@ -60,54 +64,33 @@ HEADINGS = {"stream": "stream", "auto": "auto", "c": "C loop", "devito": "Devito
 
 # C loop to compare with; weights and extents are compile-time constants, to help the compiler.
 C_LOOP = string.Template("""\
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 typedef $real real;
 enum { COUNT = $count }; /* indices of the outermost axis, each with a slab of cells */
-static const long slab = $slab, bytes = $slab * sizeof(real);
+static const long slab = $slab;
 
 static void step(const real *restrict u, real *restrict v) {
 #pragma omp parallel for schedule(static)
 $loops        v[$cell] = $sum;
 }
 
-/* A slab is first touched, and so placed, by the thread that will compute it. */
-static int load(const char *path, real *u, real *v) {
-    const int file = open(path, O_RDONLY);
-    int failed = 0;
-#pragma omp parallel for schedule(static) reduction(| : failed)
+/* Returns the seconds of some steps from `field`; u has the result of an even number of steps, v of an odd one. */
+double loop(const real *field, real *u, real *v, long steps) {
+    /* A slab is first touched, and so placed, by the thread that will compute it. */
+#pragma omp parallel for schedule(static)
     for (long i = 0; i < COUNT; i++) {
-        failed |= pread(file, u + i * slab, bytes, i * bytes) != bytes;
-        memcpy(v + i * slab, u + i * slab, bytes);
+        for (long k = i * slab; k < (i + 1) * slab; k++)
+            u[k] = field[k];
+        memcpy(v + i * slab, u + i * slab, slab * sizeof(real));
     }
-    return failed | close(file);
-}
-
-static int store(const char *path, const real *u) {
-    FILE *file = fopen(path, "wb");
-    return file == NULL || fwrite(u, bytes, COUNT, file) != COUNT || fclose(file) != 0;
-}
-
-int main(int count, char **arguments) { /* FIELD STEPS [RESULT] */
-    real *u = malloc(COUNT * bytes), *v = malloc(COUNT * bytes);
-    if (u == NULL || v == NULL || load(arguments[1], u, v))
-        return 1;
     struct timespec start, end;
     clock_gettime(CLOCK_MONOTONIC, &start);
-    for (long left = atol(arguments[2]); left > 0; left--) {
-        step(u, v);
-        real *const swap = u;
-        u = v;
-        v = swap;
-    }
+    for (long i = 0; i < steps; i++)
+        step(i % 2 == 0 ? u : v, i % 2 == 0 ? v : u);
     clock_gettime(CLOCK_MONOTONIC, &end);
-    printf("%.9f\\n", (double)(end.tv_sec - start.tv_sec) + 1e-9 * (double)(end.tv_nsec - start.tv_nsec));
-    return count > 3 && store(arguments[3], u);
+    return (double)(end.tv_sec - start.tv_sec) + 1e-9 * (double)(end.tv_nsec - start.tv_nsec);
 }
 """)
 
@@ -118,7 +101,7 @@ def fail(code, text):
 
 
 def run(what, command):
-    """The standard output of a command. Where it fails, so do we, with what it says in one line."""
+    """The standard output of a command; a command that fails ends this program with one line of its error."""
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8", check=False)
     except OSError as error:
@@ -132,7 +115,7 @@ def run(what, command):
 
 
 class Problem:
-    """A problem file that stencil made, and what the other codes need of it: the raw field, points and weights."""
+    """A problem file that stencil made, with the raw field, points and weights that the other codes need."""
 
     def __init__(self, program, size, precision, folder):
         self.name, self.size, self.precision = STENCILS[len(size)], size, precision
@@ -141,22 +124,13 @@ class Problem:
                         "--size", "x".join(map(str, size)), "--precision", precision])
         with h5py.File(self.path) as file:
             u = file["u"][...]
-            self.offsets = star(u.ndim)
+            # The centre and its neighbours along the axes, in the order in which a file has their weights.
+            self.offsets = [o for o in itertools.product((-1, 0, 1), repeat=u.ndim) if sum(map(abs, o)) <= 1]
             default = [1 / len(self.offsets)] * len(self.offsets)
             self.weights = numpy.asarray(file.get("stencil/weights", default)).astype(u.dtype).tolist()
         self.shape, self.dtype = u.shape, u.dtype
         self.updated = math.prod(n - 2 for n in u.shape)
         u.tofile(self.field)
-
-    def read(self, path):
-        """A result that is such a raw field; changes of it stay in memory."""
-        return numpy.memmap(path, self.dtype, "c", shape=self.shape)
-
-
-def star(rank):
-    """The centre and its neighbours along the axes, in the order in which a file has their weights."""
-    units = [tuple(int(i == axis) for i in range(rank)) for axis in range(rank)]
-    return sorted([(0,) * rank, *units, *(tuple(-i for i in unit) for unit in units)])
 
 
 class Stencil:
@@ -184,20 +158,46 @@ class Stencil:
         return u
 
 
-class CLoop:
-    def __init__(self, compiler, problem, folder):
-        self.problem, self.program = problem, os.path.join(folder, "loop")
-        self.output = self.program + ".out"
-        with open(self.program + ".c", "w", encoding="utf-8") as file:
-            file.write(c_source(problem))
-        run("the C compiler", [*compiler, self.program + ".c", "-o", self.program])
+class Other:
+    """Another code, in a process of its own, so that competitors share neither memory nor idle threads; the process keeps
+    what prepare(problem, *arguments) makes for sample(steps, output)."""
 
-    def sample(self, steps, *output):
-        return float(run("the C loop", [self.program, self.problem.field, str(steps), *output]))
+    def __init__(self, name, problem, stack, prepare, sample, *arguments):
+        self.name, self.problem, self.timed = name, problem, sample
+        self.process = stack.enter_context(process())
+        self.call(prepare, problem, *arguments)
+
+    def call(self, function, *arguments):
+        try:
+            return self.process.submit(function, *arguments).result()
+        except Exception as error:  # any exception of the code, or the end of its process
+            return fail(70, f"{self.name}: {(str(error) or repr(error)).splitlines()[0]}")
+
+    def sample(self, steps, output=None):
+        return self.call(self.timed, steps, output)
 
     def result(self, steps):
-        self.sample(steps, self.output)
-        return self.problem.read(self.output)
+        """The raw field after these steps; changes of it stay in memory."""
+        output = f"{self.problem.field}.{self.timed.__name__}"
+        self.sample(steps, output)
+        return numpy.memmap(output, self.problem.dtype, "c", shape=self.problem.shape)
+
+
+def process():
+    # Spawned, not forked: OpenMP must start after OMP_NUM_THREADS is set, in a process without threads.
+    return concurrent.futures.ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), signal.signal,
+                                                  (signal.SIGINT, signal.SIG_DFL))
+
+
+KEPT = {}  # data that the process of a code keeps between calls
+
+
+def c_loop(compiler, problem, stack):
+    source, library = problem.field + ".c", problem.field + ".so"
+    with open(source, "w", encoding="utf-8") as file:
+        file.write(c_source(problem))
+    run("the C compiler", [*compiler, "-shared", "-fPIC", source, "-o", library])
+    return Other("the C loop", problem, stack, c_prepare, c_sample, library)
 
 
 def c_source(problem):
@@ -212,40 +212,28 @@ def c_source(problem):
                              slab=strides[0], loops=loops, cell=cell, sum=" + ".join(terms))
 
 
-class Devito:
-    """In a process of its own, which keeps the Operator: neither memory nor idle threads of it are the others'."""
-
-    def __init__(self, problem, folder, stack):
-        self.problem, self.output = problem, os.path.join(folder, "devito.out")
-        self.process = stack.enter_context(devito_process())
-        self.call(devito_prepare, problem.shape, problem.precision, problem.offsets, problem.weights, problem.field)
-
-    def call(self, function, *arguments):
-        try:
-            return self.process.submit(function, *arguments).result()
-        except Exception as error:  # any exception of Devito, or the end of its process
-            return fail(70, f"Devito: {(str(error) or repr(error)).splitlines()[0]}")
-
-    def sample(self, steps, output=None):
-        return self.call(devito_sample, steps, output)
-
-    def result(self, steps):
-        self.sample(steps, self.output)
-        return self.problem.read(self.output)
+def c_prepare(problem, library):
+    loop = ctypes.CDLL(library).loop
+    loop.restype = ctypes.c_double
+    KEPT.update(loop=loop, field=numpy.memmap(problem.field, problem.dtype, "r", shape=problem.shape))
 
 
-def devito_process():
-    # Spawned, not forked: OpenMP of Devito must start after OMP_NUM_THREADS is set, in a process without threads.
-    return concurrent.futures.ProcessPoolExecutor(1, multiprocessing.get_context("spawn"))
+def c_sample(steps, output):
+    field = KEPT["field"]
+    u, v = (numpy.frombuffer(mmap.mmap(-1, field.nbytes, mmap.MAP_PRIVATE), field.dtype) for _ in range(2))
+    seconds = KEPT["loop"](field.ctypes, u.ctypes, v.ctypes, ctypes.c_long(steps))
+    if output is not None:
+        (v if steps % 2 else u).tofile(output)
+    return seconds
 
 
 def devito_version():
-    """None where it is not installed."""
+    """The version of Devito; None: Devito is not installed."""
     if importlib.util.find_spec("devito") is None:
         return None
-    with devito_process() as process:
+    with process() as own:
         try:
-            return process.submit(devito_import).result()
+            return own.submit(devito_import).result()
         except Exception as error:
             return fail(69, f"Devito is installed, but cannot be used: {(str(error) or repr(error)).splitlines()[0]}")
 
@@ -255,26 +243,23 @@ def devito_import():
     return devito.__version__
 
 
-KEPT = {}  # data that the Devito process keeps between calls
-
-
-def devito_prepare(shape, precision, offsets, weights, field):
+def devito_prepare(problem):
     from devito import Constant, Eq, Grid, Operator, TimeFunction, configuration
     # First touch: the threads that compute data also initialise them, as in the other codes.
     for key, value in (("language", "openmp"), ("log-level", "ERROR"), ("first-touch", True)):
         configuration[key] = value
-    dtype = numpy.dtype(precision).type
-    u = TimeFunction(name="u", grid=Grid(shape=shape, dtype=dtype), space_order=2, time_order=1)
+    dtype = problem.dtype.type
+    u = TimeFunction(name="u", grid=Grid(shape=problem.shape, dtype=dtype), space_order=2, time_order=1)
     # Equal weights share a symbol, so that Devito can factor them out; numbers would be printed with 15 digits.
-    symbols = {w: Constant(name=f"w{i}", dtype=dtype, value=w) for i, w in enumerate(dict.fromkeys(weights))}
+    symbols = {w: Constant(name=f"w{i}", dtype=dtype, value=w) for i, w in enumerate(dict.fromkeys(problem.weights))}
     terms = []
-    for offset, weight in zip(offsets, weights):
+    for offset, weight in zip(problem.offsets, problem.weights):
         term = u
         for dimension, o in zip(u.grid.dimensions, offset):
             term = term.shift(dimension, o * dimension.spacing)
         terms.append(symbols[weight] * term)
     operator = Operator(Eq(u.forward, sum(terms), subdomain=u.grid.interior), opt="advanced", language="openmp")
-    KEPT.update(operator=operator, u=u, field=numpy.fromfile(field, dtype).reshape(shape), blocks={})
+    KEPT.update(operator=operator, u=u, field=numpy.fromfile(problem.field, dtype).reshape(problem.shape), blocks={})
     # Compiles the Operator and, in 3D, tunes block sizes, which are arguments of later calls.
     operator.apply(time_m=0, time_M=9, autotune="aggressive")
     tuned = (getattr(operator, "_state", {}).get("autotuning") or [{}])[-1].get("tuned", {})
@@ -293,7 +278,7 @@ def devito_sample(steps, output):
 
 
 def verify(problem, competitors, steps, fault):
-    """All results against the first one's. 4 eps a step is what sums of seven terms, in any order, can lose."""
+    """Compares all results with that of stream. Sums of seven terms, in any order, can lose 4 eps in a step."""
     reference = competitors["stream"].result(steps)
     rounding = steps * 4 * float(numpy.finfo(problem.dtype).eps) * float(abs(reference).max())
     for name, competitor in competitors.items():
@@ -309,7 +294,7 @@ def verify(problem, competitors, steps, fault):
 
 
 def steps_for(competitor):
-    """As many as take about SAMPLE_S, to two digits."""
+    """The number of steps that take about SAMPLE_S, to two digits."""
     steps, seconds = 1, competitor.sample(1)
     while seconds < PROBE_S:
         steps *= min(max(math.ceil(1.2 * PROBE_S / max(seconds, 1e-9)), 2), 100)
@@ -319,7 +304,7 @@ def steps_for(competitor):
 
 
 def spread(samples):
-    """Standard deviation over the median, as `stencil bench` has it (bench/statistics.h); None: not known."""
+    """Standard deviation over the median, as in `stencil bench` (bench/statistics.h); None: unknown."""
     if len(samples) < 2:
         return None
     middle, twentieths = statistics.median(samples), statistics.quantiles(samples, n=20, method="inclusive")
@@ -328,7 +313,7 @@ def spread(samples):
 
 
 def measure(problem, competitors, asked):
-    """The row of a problem."""
+    """Verifies and measures all competitors on a problem, whose row is returned."""
     steps = asked.steps or steps_for(competitors["stream"])
     verified = min(steps, VERIFIED_STEPS)
     verify(problem, competitors, verified, asked.inject_fault)
@@ -355,7 +340,7 @@ def size_text(problem):
 
 
 def figures_text(figures):
-    """'8.15 ±3%', in Gcell/s."""
+    """A rate in Gcell/s with its spread: '8.15 ±3%'."""
     rate, wide = figures["cells_per_s"] / 1e9, figures["spread"]
     digits = 1 if rate >= 100 else 2 if rate >= 1 else 3
     return f"{rate:.{digits}f}" + ("" if wide is None else f" ±{min(100 * wide, 99):.0f}%")
@@ -387,7 +372,7 @@ def parsed(text):
 
 
 def machine(program, threads):
-    """What the figures belong to: the processor, and the version of stencil."""
+    """(processor and threads that the figures belong to, version of stencil)."""
     info = parsed(run("stencil", [program, "info", "--json", "-"]))
     names = []
     with contextlib.suppress(OSError), open("/proc/cpuinfo", encoding="utf-8") as file:
@@ -401,14 +386,14 @@ def competitors_of(problem, folder, stack, asked, have):
     competitors = {"stream": Stencil(asked.stencil, problem, folder, [*options, "--sweep", "stream"]),
                    "auto": Stencil(asked.stencil, problem, folder, options)}
     if have["c"]:
-        competitors["c"] = CLoop(have["c"], problem, folder)
+        competitors["c"] = c_loop(have["c"], problem, stack)
     if have["devito"]:
-        competitors["devito"] = Devito(problem, folder, stack)
+        competitors["devito"] = Other("Devito", problem, stack, devito_prepare, devito_sample)
     return competitors
 
 
 def measure_all(asked, have):
-    """The rows of all problems, each printed once it is there."""
+    """Measures all problems; each row is printed as soon as it is known."""
     rows = []
     print(table_line(["Gcell/s", "cells", "", *HEADINGS.values()], "ratio"))
     for size in asked.sizes:
@@ -440,7 +425,7 @@ def main():
 
 
 def save(path, force, content):
-    """A whole file or none."""
+    """Writes a whole file or none."""
     try:
         with tempfile.TemporaryDirectory(dir=os.path.dirname(path) or ".", prefix=".compare-") as folder:
             part = os.path.join(folder, "part.json")
@@ -471,7 +456,7 @@ def size_of(text):
 
 
 def arguments():
-    """Those of the command line, checked; options: what stands behind --."""
+    """The checked arguments of the command line; `options` has the words behind --."""
     own, options = sys.argv[1:], []
     if "--" in own:
         own, options = own[:own.index("--")], own[own.index("--") + 1:]
