@@ -28,8 +28,7 @@ typedef struct stencil_bench_options {
      * radius 1. The benchmark chooses steps and tolerance. */
     stencil_spec spec;
     bool one_precision; /* the user asks for the precision of `spec` */
-    int edge_count;     /* edges of squares or cubes, or numbers of elements, a problem for each; 0: the
-                           benchmark's choice */
+    int edge_count;     /* number of edges of squares or cubes, or of numbers of elements; 0: default sizes */
     int64_t edge[STENCIL_BENCH_EDGES_MAX];
     const char *sweep;  /* name of the only sweep to measure; NULL: all sweeps */
     int64_t samples;    /* samples of each row, up to SAMPLES_MAX; 0: until the spread is under max_noise */
@@ -37,15 +36,14 @@ typedef struct stencil_bench_options {
     int64_t repeats;  /* of the timed instruction or barrier in a published method; 0: the published number */
     double max_noise; /* a relative spread above this marks a row as noisy; 0 < max_noise */
     double timeout_s; /* a benchmark takes no sample after this time once all rows have LEAST samples */
-    bool inject_fault; /* for tests: benchmarks that can plant a fault plant it and must fail; other
-                          benchmarks are skipped */
+    bool inject_fault; /* for tests: a benchmark plants a fault and must fail, or cannot and is skipped */
     /* The command line of a child process is child_command (program, words), the name of a benchmark, and
      * child_arguments, which give the child the same options; both lists end with NULL. See
      * stencil_bench_child_main(). child_command NULL: benchmarks run in the calling process. */
     const char *const *child_command, *const *child_arguments;
     void (*progress)(const char *what); /* called with what is being measured; may be NULL */
-    bool (*go_on)(
-        void); /* called before each sample; false: the benchmark ends before the sample; NULL: always true */
+    /* Called before each sample; false: the benchmark ends before that sample; NULL: always true. */
+    bool (*go_on)(void);
 } stencil_bench_options;
 
 /* A setting that a result depends on: a number, or text where `text` is not "". Two results are comparable
@@ -58,8 +56,7 @@ typedef struct stencil_bench_parameter {
 
 enum { STENCIL_BENCH_AXES_MAX = 4 };
 
-/* A measured operation, or a statement such as "completes". Kind, name, unit and axes identify a row in its
- * result. */
+/* A measured operation or a statement ("completes"), identified in a result by kind, name, unit and axes. */
 typedef struct stencil_bench_row {
     char name[32];
     const char *kind; /* kind of the measured operation: "copy", "strategy", "barrier", … */
@@ -108,12 +105,10 @@ typedef struct stencil_bench_bar {
     stencil_bench_parameter axis[STENCIL_BENCH_AXES_MAX]; /* cells along x, y, z; number of GPUs, if any */
     stencil_bar_unit unit;
     char best_by[32]; /* code that reaches best_other; "copy": a copy of the same field in the same run */
-    double best_other, reach, aim; /* published figure, goal to reach and to aim at, in `unit`; NaN: relative
-                                      to a copy that was not measured */
-    double measured,
-        plain;   /* medians of the fastest sweep and of the plain sweep, in `unit`; NaN: not measured */
-    bool noisy;  /* the row of `measured` is noisy */
-    double loop; /* median of a persistent loop, in `unit`; NaN: not measured */
+    double best_other, reach, aim; /* published figure, goals to reach and to aim at; NaN: no copy is known */
+    double measured, plain; /* medians of the fastest and the plain sweep, in `unit`; NaN: not measured */
+    bool noisy;             /* the row of `measured` is noisy */
+    double loop;            /* median of a persistent loop, in `unit`; NaN: not measured */
     char sweep[16], strategy[24]; /* of the fastest row; "": nothing was measured */
     int depth;                    /* time steps in a pass of the fastest row */
     int64_t steps, samples;       /* time steps in a sample; number of samples */
@@ -155,32 +150,28 @@ extern const char *const stencil_bench_names[]; /* ends with NULL */
 const char *stencil_bench_summary(int index);
 /* Tells whether a benchmark takes minutes; such a benchmark runs only where the user names it. */
 bool stencil_bench_is_long(int index);
-/* Tells whether a benchmark is an application of the study (bench/cases/); STENCIL_BENCH_CASES names all of
- * them. */
+/* Tells whether a benchmark is an application of the study (bench/cases/); "cases" names all of them. */
 #define STENCIL_BENCH_CASES "cases"
 bool stencil_bench_is_case(int index);
 
-/* Options that only some benchmarks use. SAMPLES: samples, max_noise and timeout_s; SIZE: size and precision
- * of `spec`; PROBLEM: the other members of `spec`; FAULT: inject_fault; EDGES: edges and the sweep; STENCIL:
- * the stencil of `spec`, which PROBLEM includes; ELEMENTS: edges, as numbers of elements. */
+/* Options that only some benchmarks use. */
 enum {
-    STENCIL_BENCH_USES_SAMPLES = 1,
-    STENCIL_BENCH_USES_SIZE = 2,
-    STENCIL_BENCH_USES_PROBLEM = 4,
+    STENCIL_BENCH_USES_SAMPLES = 1, /* samples, max_noise and timeout_s */
+    STENCIL_BENCH_USES_SIZE = 2,    /* size and precision of `spec` */
+    STENCIL_BENCH_USES_PROBLEM = 4, /* members of `spec` besides size and precision */
     STENCIL_BENCH_USES_ITERATIONS = 8,
     STENCIL_BENCH_USES_REPEATS = 16,
-    STENCIL_BENCH_USES_FAULT = 32,
-    STENCIL_BENCH_USES_EDGES = 64,
-    STENCIL_BENCH_USES_STENCIL = 128,
-    STENCIL_BENCH_USES_ELEMENTS = 256
+    STENCIL_BENCH_USES_FAULT = 32,    /* inject_fault */
+    STENCIL_BENCH_USES_EDGES = 64,    /* edges and the sweep */
+    STENCIL_BENCH_USES_STENCIL = 128, /* the stencil of `spec`, which PROBLEM includes */
+    STENCIL_BENCH_USES_ELEMENTS = 256 /* edges, as numbers of elements */
 };
 
 /* Returns STENCIL_BENCH_USES_…: the options that benchmark `index` uses on the device of `options`; all bits
  * where the benchmark does not apply to the device, so that the run gives the reason. */
 unsigned stencil_bench_uses(int index, const stencil_bench_options *options, const stencil_machine *machine);
 
-/* Checks what every benchmark needs of the device. Errors: UNAVAILABLE, where stencil_bench_run() would
- * refuse any benchmark. */
+/* Checks what every benchmark needs of the device. Errors: UNAVAILABLE (no such GPU, or none). */
 stencil_status stencil_bench_check(const stencil_bench_options *options, const stencil_machine *machine);
 
 /* Runs benchmark `index`; *result is set and the caller destroys it, after an error as well. On a GPU with a
@@ -194,9 +185,8 @@ stencil_status stencil_bench_run(int index, const stencil_bench_options *options
 void stencil_bench_result_destroy(stencil_bench_result *result);
 
 /* Serves one request for benchmark `name` in a child process: reads it from the socket descriptor
- * STENCIL_BENCH_CHANNEL and sends a reply, which contains the status of the benchmark. `options` equal those
- * of the parent process. Exits after the reply, and when the parent process ends. Errors: USAGE: no parent
- * process sends a valid request. */
+ * STENCIL_BENCH_CHANNEL, sends a reply with the status of the benchmark, and exits, as when the parent
+ * process ends. `options` equal the parent's. Errors: USAGE: no parent process sends a valid request. */
 enum { STENCIL_BENCH_CHANNEL = 3 };
 stencil_status stencil_bench_child_main(const char *name, const stencil_bench_options *options);
 
@@ -210,15 +200,14 @@ json_t *stencil_bench_result_json(const stencil_bench_result *result);
 
 /* Reads a result that stencil_bench_result_json() wrote; keeps a reference to the borrowed `object`. *result
  * is set and the caller destroys it, after an error as well. Errors: BAD_DATA, naming the member that is
- * missing or of another type.
- */
+ * missing or of another type. */
 stencil_status stencil_bench_result_read(const json_t *object, stencil_bench_result *result);
 
 /* The results of a run, with its machine, time, program and options. Texts are borrowed. */
 typedef struct stencil_bench_report {
     int result_count;
     stencil_bench_result *result; /* [result_count], owned */
-    const char *command_line;     /* as the user typed it */
+    const char *command_line;     /* command of the run, as the user typed the command */
     int64_t started_s;            /* seconds of the Unix epoch */
     double seconds;               /* wall time of the run */
     /* The program that measured. git_revision: of its sources ("0123456789ab", or "0123456789ab-dirty" with
@@ -233,8 +222,7 @@ typedef struct stencil_bench_report {
 /* Sets version, git_revision and compiler to those of the running program. */
 void stencil_bench_report_init(stencil_bench_report *report);
 
-/* Returns a report with all samples as JSON, and all bars as "rows" where results have bars; owned by the
- * caller; NULL without memory. */
+/* Returns a report as JSON, all bars also as "rows" of their own; owned by the caller; NULL: no memory. */
 json_t *stencil_bench_report_json(const stencil_bench_report *report);
 
 /* Tells whether `root` is a report or a list of reports. */
@@ -248,10 +236,9 @@ stencil_status stencil_bench_report_read(json_t *root, stencil_bench_report *rep
 void stencil_bench_report_destroy(stencil_bench_report *report);
 
 /* Input of stencil_bench_crossovers() (bench/crossover.c), which says in words which row is the fastest in
- * which range of an axis: "`graph` up to 700², `neighbor` from there to 2300², then `relaunch`". Crossovers
+ * which range of an axis: "`graph` up to 700², then `relaunch`"; "" for less than two positions. Crossovers
  * are interpolated between measured positions, linearly in logarithms. A row within the noise of the fastest
- * counts as fastest; with unknown or large noise the text says that a crossover is uncertain. Text "": less
- * than two positions. */
+ * counts as fastest; with unknown or large noise the text says that a crossover is uncertain. */
 typedef struct stencil_ranking {
     const stencil_bench_result *result;
     const char *kind;         /* kind of the rows to rank; NULL: all rows */
@@ -284,14 +271,12 @@ typedef struct stencil_comparison {
     stencil_shift shift; /* ratio of the samples, now / then; NaN: nothing to compare */
 } stencil_comparison;
 
-/* Sets why[] to the reason why two results cannot be compared (different back-ends or parameters, a failed
- * result), or to "" where they can. */
+/* Sets why[] to why two results cannot be compared (back-ends, parameters, a failure); "": they can be. */
 void stencil_bench_check_comparable(const stencil_bench_result *then, const stencil_bench_result *now,
                                     char why[192]);
 
 /* Compares all rows of `now`, and reports rows that only `then` has. *comparison is [*count], freed by the
- * caller with free(). Where the results cannot be compared, why[] has the reason and nothing else is set.
- * Errors: NO_MEMORY. */
+ * caller with free(). Results that cannot be compared set why[] to the reason, only. Error: NO_MEMORY. */
 stencil_status stencil_bench_compare(const stencil_bench_result *then, const stencil_bench_result *now,
                                      double margin, stencil_comparison **comparison, int *count,
                                      char why[192]);

@@ -3,10 +3,9 @@
  * A benchmark is a function in bench/benchmarks/NAME.c or NAME.cu, or one in each, and a row of
  * benchmarks.def. CMake compiles every .c of bench/benchmarks/, and with CUDA every .cu.
  *
- * The planted fault (options->inject_fault, `stencil bench NAME --inject-fault`): with inject_fault, a
- * benchmark with trait FAULT also measures something wrong on purpose, such as a barrier without a release,
- * verifies it like every row, and must fail with INTERNAL. The framework skips benchmarks without the trait.
- */
+ * The planted fault (options->inject_fault, `stencil bench NAME --inject-fault`): a benchmark with trait
+ * FAULT also measures something wrong on purpose, such as a barrier without a release, verifies it like every
+ * row, and must fail with INTERNAL. The framework skips benchmarks without the trait. */
 #pragma once
 
 #include "bench/bench.h"
@@ -49,8 +48,7 @@ static inline bool stencil_next_shape(int *blocks, int *threads, int most_blocks
 extern "C" {
 #endif
 
-/* State of a run of a benchmark: its options, its result, and the resources to release at its end, after an
- * error as well. */
+/* State of a run of a benchmark: options, result, and what is released at its end, after an error as well. */
 typedef struct stencil_bench {
     /* Checked options: backend is CPU or GPU, all numbers are in range, and for a GPU gpu[] has gpu_count
      * devices; gpu[0] is the current device when the run begins. */
@@ -86,8 +84,7 @@ void stencil_bench_end(stencil_bench *b);
 /* Registers release(thing) for the end of the benchmark, where calls follow the order of registration.
  * Errors: NO_MEMORY, after calling release(thing). */
 stencil_status stencil_bench_keep(stencil_bench *b, void (*release)(void *), void *thing);
-/* Allocates zeroed host memory until the benchmark ends; `to` points at the pointer to set. Errors:
- * NO_MEMORY. */
+/* Allocates zeroed host memory until the benchmark ends; `to` points at the pointer to set. NO_MEMORY. */
 stencil_status stencil_bench_memory(stencil_bench *b, void *to, size_t bytes);
 
 /* Samples b->row, whose case is `what`: sets *value to the seconds of `count` iterations; for a row with a
@@ -97,8 +94,7 @@ typedef stencil_status (*stencil_bench_case_sampler)(stencil_bench *b, void *wha
 
 /* Describes a row to add, with the function that samples it and the one that verifies it afterwards (NULL:
  * the sampler verifies), or the one that states it. Only name and skipped are copied, other texts are
- * borrowed. The row has higher_is_better for a rate ("…/s", "…/cycle"); the caller sets its further members.
- */
+ * borrowed. A rate ("…/s", "…/cycle") sets the row's higher_is_better; the caller sets further members. */
 typedef struct stencil_bench_subject {
     const char *kind, *name, *unit, *method;
     stencil_bench_case_sampler sample;
@@ -157,8 +153,7 @@ void stencil_bench_add_number(stencil_bench_result *result, const char *name, in
 void stencil_bench_add_text(stencil_bench_result *result, const char *name, const char *text);
 void stencil_bench_note(stencil_bench *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Tells whether options->go_on allows more samples; the check returns INTERRUPTED, naming the benchmark,
- * where it does not. */
+/* Tells whether options->go_on allows more samples; stencil_bench_check_wanted(): INTERRUPTED if not. */
 bool stencil_bench_is_wanted(const stencil_bench_options *options);
 stencil_status stencil_bench_check_wanted(const stencil_bench_options *options, const char *benchmark);
 /* Reason for skipping a row, case or benchmark after an interruption. */
@@ -169,8 +164,7 @@ stencil_status stencil_bench_skip(stencil_bench_result *result, const char *form
     __attribute__((format(printf, 2, 3)));
 /* Returns bytes per second of the best row of kind "copy" among rows `first` and later; 0: no such row. */
 double stencil_bench_best_copy(const stencil_bench_result *result, int first);
-/* Fills in the ratio of every row that moves bytes to the best row of kind "copy", among rows `first` and
- * later. */
+/* Sets the ratio of every row that moves bytes to the best row of kind "copy", from row `first` on. */
 void stencil_bench_fill_ratios(stencil_bench_result *result, int first);
 
 /* Creates the neighbor lists of barrier `neighbor` for a ring of `count` participants, each waiting for the
@@ -182,8 +176,7 @@ stencil_status stencil_ring_create(stencil_bench *b, uint32_t **first, uint32_t 
 /* Checks that OpenMP gave the number of threads asked for. Errors: UNAVAILABLE. */
 stencil_status stencil_bench_check_team(int threads, int asked);
 
-/* Writes the outcome of b->row in benchmark partial: deadlock, missing threads, a time limit reached, or
- * completion. */
+/* Writes the outcome of b->row for benchmark partial: deadlock, missing threads, time limit or completion. */
 void stencil_bench_say_part(const stencil_bench *b, bool ended, bool all_done, bool gave_up);
 
 /* Runs benchmark `name` in a new process of the same program: all rows (stated 0), or the statement of row
@@ -203,8 +196,7 @@ typedef stencil_status (*stencil_bench_runner)(const char *name, int stated,
 stencil_status stencil_bench_answer(const char *name, const stencil_bench_options *options,
                                     stencil_bench_runner run);
 
-/* Runs all rows of benchmark `index` in a child process. Errors: as stencil_bench_in_child(); INTERNAL where
- * the child hangs. */
+/* Runs all rows of a benchmark in a child process. Errors: of stencil_bench_in_child(); INTERNAL: a hang. */
 stencil_status stencil_bench_run_in_child(int index, const stencil_bench_options *options,
                                           const stencil_machine *machine, stencil_bench_result *result);
 

@@ -20,8 +20,7 @@
 
 extern char **environ;
 
-/* Seconds to wait for the exit of a child that has answered, and of one that was killed: the driver may need
- * long to end a kernel that hangs. */
+/* Seconds to wait for the exit of a child process that answered, and of one killed with a hung kernel. */
 static const double exit_grace_s = 5, kill_grace_s = 30;
 /* Seconds in which an interrupted child must finish its sample, verify its results and answer. */
 static const double answer_grace_s = 60;
@@ -76,8 +75,7 @@ static json_t *receive_message(receiver *r) {
     return json_load_callback(receive_some, r, JSON_DISABLE_EOF_CHECK, NULL);
 }
 
-/* Waits at most `within_s` for a child to end, reaps it and sets its exit status *how; false: the child still
- * runs. */
+/* Waits at most `within_s` for a child to end, reaps it and sets its status *how; false: still running. */
 static bool has_ended(pid_t child, double within_s, int *how) {
     const double until_s = stencil_clock_s() + within_s;
     for (;;) {
@@ -138,8 +136,7 @@ static stencil_status end_child(pid_t child, const char *name, bool kill_it, boo
          WIFEXITED(how) ? WEXITSTATUS(how) : -1);
 }
 
-/* Starts a child and sends it `request`; sets *reply, owned by the caller, or NULL where no reply came in
- * time. */
+/* Starts a child and sends it `request`; sets *reply, owned by the caller; NULL: no reply came in time. */
 static stencil_status exchange(const stencil_bench_options *options, const char *name, double timeout_s,
                                const json_t *request, json_t **reply) {
     int end[2];
@@ -164,8 +161,7 @@ static stencil_status exchange(const stencil_bench_options *options, const char 
     return status;
 }
 
-/* Unpacks a reply: sets *result where there is one, even with a failure, and returns the status in the reply.
- */
+/* Unpacks a reply: sets *result, if any, even with a failure, and returns the status of the reply. */
 static stencil_status read_reply(const char *name, const json_t *reply, stencil_bench_result *result) {
     int failure;
     const char *message;

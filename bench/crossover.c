@@ -11,15 +11,13 @@ static double time_of(const stencil_ranking *r, const stencil_bench_row *row) {
     return r->predicted ? row->predicted : row->statistics.median;
 }
 
-/* Tells whether a row has samples and the kind and axis of the ranking; sets *place to its position on the
- * axis. */
+/* Tells whether a row has samples, kind and axis of the ranking; sets *place to its position on the axis. */
 static bool is_ranked(const stencil_ranking *r, const stencil_bench_row *row, int64_t *place) {
     return row->sample_count > 0 && (r->kind == NULL || strcmp(row->kind, r->kind) == 0) &&
            stencil_bench_axis(row, r->axis, place);
 }
 
-/* Returns the measured row with a name (NULL: the fastest row) at a position of the axis; NULL: no such row.
- */
+/* Returns the measured row with a name (NULL: the fastest) at a position of the axis; NULL: no such row. */
 static const stencil_bench_row *row_at(const stencil_ranking *r, const char *name, int64_t place) {
     const stencil_bench_row *found = NULL;
     for (const stencil_bench_row *row = r->result->row; row < r->result->row + r->result->row_count; row++) {
@@ -49,8 +47,7 @@ static bool is_as_fast(const stencil_ranking *r, const char *name, int64_t place
     return time_of(r, row) <= time_of(r, best) * (1 + (noise > 0 ? noise : 0)); /* NaN counts as 0 */
 }
 
-/* Returns the name of the row that is among the fastest from position `place` to the largest position, *last.
- */
+/* Returns the name of the row that is among the fastest from position `place` to the largest one, *last. */
 static const char *holder_from(const stencil_ranking *r, int64_t place, int64_t *last) {
     const char *holder = row_at(r, NULL, place)->name;
     *last = place - 1;
@@ -69,8 +66,7 @@ static const char *holder_from(const stencil_ranking *r, int64_t place, int64_t 
     return holder;
 }
 
-/* Returns the position on the axis where row b becomes as fast as row a, which is the fastest at `from` but
- * not at `to`. */
+/* Returns the position where row b becomes as fast as row a, the fastest row at `from` but not at `to`. */
 static int64_t crossing(const stencil_ranking *r, const char *a, const char *b, int64_t from, int64_t to) {
     const stencil_bench_row *row[] = {row_at(r, a, from), row_at(r, b, from), row_at(r, a, to),
                                       row_at(r, b, to)};

@@ -1,21 +1,17 @@
-/* GPU functions for benchmarks: memory, streams and timers that last until a benchmark ends, launches,
- * kernels that may never end. Internal to bench/. */
+/* GPU functions of benchmarks: memory, streams, timers, launches, endless kernels. Internal to bench/. */
 #pragma once
 
 #include "base/cuda.h"
 #include "bench/benchmark.h"
 #include "sync/host.h"
 
-/* Returns the successor of `number` in a pseudo-random cycle through all numbers below `numbers`, a power of
- * two. */
+/* Returns the successor of `number` in a pseudo-random cycle through all numbers below a power of two. */
 STENCIL_ANYWHERE uint32_t stencil_next_number(uint32_t number, uint32_t numbers) {
     return (1664525u * number + 1013904223u) & (numbers - 1);
 }
 
 /* `count` words of device memory, `stride` words apart. Word i holds stencil_next_number(i, numbers), with
- * `numbers` 0 for all 32-bit numbers. With numbers = count, a power of two, the words are a pointer chain
- * through all of them.
- */
+ * `numbers` 0 for all 32-bit numbers. numbers = count, a power of two: a pointer chain through all words. */
 typedef struct stencil_words {
     uint32_t *place;
     int64_t count;
@@ -58,8 +54,7 @@ stencil_status stencil_device_fill(const stencil_device *device, stencil_words w
 
 /* A copy within the memory of a GPU, or into the memory of a peer GPU. */
 typedef struct stencil_transfer {
-    const stencil_device *gpu,
-        *peer; /* GPU that copies and holds `from`; GPU that holds `to`, maybe the same */
+    const stencil_device *gpu, *peer; /* GPU that copies and holds `from`; GPU that holds `to`, maybe gpu */
     void *from, *to;
     int64_t bytes; /* a multiple of 64 */
     /* Copy kernel, launched in blocks of 512 threads, at most 8 on a multiprocessor; NULL: cudaMemcpy. */
@@ -80,17 +75,14 @@ stencil_status stencil_transfer_sample(stencil_bench *b, void *transfer, int64_t
  * raise the clock, on a single multiprocessor, so without the load that may lower the clock. */
 stencil_status stencil_device_clock(stencil_bench *b, int gpu, double *hz);
 
-/* Returns the description of gpu[0] of the options, with the least multiprocessor count and capability of the
- * first `count` GPUs. */
+/* Returns gpu[0] of the options with the least multiprocessors and capability of the first `count` GPUs. */
 stencil_gpu stencil_device_least(const stencil_bench *b, int count);
 
-/* Tells whether a GPU can run code of a compute capability; else writes the reason to why[], "" before the
- * call. */
+/* Tells whether a GPU can run code of a capability; else writes the reason to why[], which must hold "". */
 bool stencil_device_has_code(const stencil_gpu *gpu, int capability, char why[96]);
 
 /* Loads a kernel on each of the first `count` GPUs of the options, as lazy loading may deadlock kernels that
- * wait for each other; sets *blocks to the blocks resident at once on every GPU. The first GPU becomes
- * current. */
+ * wait for each other; sets *blocks to the blocks resident at once on each. The first GPU becomes current. */
 stencil_status stencil_device_resident(const stencil_bench *b, int count, const void *kernel,
                                        const stencil_grid *grid, int64_t *blocks);
 
@@ -106,13 +98,11 @@ stencil_status stencil_device_capture(stencil_bench *b, const stencil_device *de
                                       stencil_status (*queue)(const void *what), const void *what,
                                       cudaGraphExec_t *graph);
 
-/* Tells whether all GPUs of the options have access to each other's memory; else writes the reason to
- * why[size]. */
+/* Tells whether all GPUs of the options reach each other's memory; else writes the reason to why[size]. */
 bool stencil_device_peers(const stencil_bench *b, char *why, size_t size);
 
 /* Waits at most `limit_s` for a stream of the current device. *ended false: the stream still runs, and the
- * process can only answer and exit. For child processes only, which exit without waiting for the device.
- */
+ * process can only answer and exit without waiting for the device, as child processes do. */
 stencil_status stencil_device_wait(stencil_bench *b, cudaStream_t stream, double limit_s, bool *ended);
 
 #ifdef __cplusplus

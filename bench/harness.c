@@ -1,5 +1,4 @@
-/* Framework of benchmarks: resources released at the end of a benchmark, cases of rows, and sampling:
- * calibration, order and number of samples. */
+/* Framework of benchmarks: resources to release, cases of rows, calibration, and sampling in turns. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -91,12 +90,10 @@ stencil_bench_row *stencil_bench_last(const stencil_bench *b) {
     return &b->result->row[b->result->row_count - 1];
 }
 
-/* Seconds of a calibrated sample, long compared with clock and start-up costs, short enough for many samples;
- * least fraction of these seconds. */
+/* Seconds of a calibrated sample, long against start-up costs and short for many samples; least fraction. */
 static const double sample_usual_s = 0.1, sample_least = 0.3;
 
-/* Rows get less than LEAST samples where these take longer than `slack` time-outs and than slack_least_s
- * seconds. */
+/* Sampling ends with less than LEAST samples of a row only after `slack` time-outs and slack_least_s. */
 static const double slack = 4, slack_least_s = 1;
 
 enum { ITERATIONS_MAX = 100000000, GROWTH_MAX = 64 };
@@ -128,9 +125,8 @@ static stencil_status sample(stencil_bench *b, int64_t iterations, double *value
     return STENCIL_OK;
 }
 
-/* Sets the iterations of a sample of b->row: the number in the options, or a number that lasts the seconds of
- * the subject (by default 0.1 s), at least 0.3 of them. The first sample is a warm-up for page faults, kernel
- * loading and clocks. */
+/* Sets the iterations of a sample of b->row: as given in the options, or as many as last the seconds of the
+ * subject, at least 0.3 of them. The first sample warms up: page faults, kernel loading, clocks. */
 static stencil_status calibrate(stencil_bench *b, int64_t *iterations) {
     const stencil_bench_subject *s = &b->cases[b->row].subject;
     const int64_t asked = b->options->iterations;

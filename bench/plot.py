@@ -57,7 +57,7 @@ def amount(axis, number):
 
 
 def place(row, axes):
-    """', 2 GPUs, 64 threads': behind the name of a row."""
+    """The text behind the name of a row: ', 2 GPUs, 64 threads'."""
     words = [AXES.get(axis, ("", axis + " {}"))[1].format(amount(axis, row["axes"][axis])) for axis in axes]
     return "".join(", " + re.sub(r"^1 (\w+)s\b", r"1 \1", word) for word in words)
 
@@ -67,7 +67,7 @@ def median(row):
 
 
 def in_units(rows):
-    """(unit for people, rows with their numbers in it): one in which the smallest median can be read."""
+    """(a unit in which the smallest median can be read, the rows with their numbers in this unit)."""
     what, _, per = rows[0]["unit"].partition("/")
     factor, smallest = 1, min(map(median, rows))
     if what == "s":
@@ -94,7 +94,7 @@ def grouped(items, key):
 
 
 def style_of(rows):
-    """Of a series: rows that differ in nothing but their places on the axes."""
+    """The style of a series, rows that differ in nothing but their positions on the axes: map, lines or box."""
     axes = list(rows[0]["axes"])
     varying = [axis for axis in axes if len(values(rows, axis)) > 1]
     if {"blocks_per_sm", "threads"} == set(axes[-2:]) <= set(varying):
@@ -103,12 +103,12 @@ def style_of(rows):
 
 
 def series_of(row):
-    """What rows of a series have in common."""
+    """The key of a row's series: what all rows of a series have in common."""
     return row["kind"], row["name"], row["unit"], row["method"], tuple(row["axes"])
 
 
 def by_place(rows, inner):
-    """Rows in a list for each series and place on its outer axes, which are all but the last `inner` ones."""
+    """Lists of rows, for each series and position on the outer axes, which are all but the last `inner` axes."""
     def outer(row):
         return list(row["axes"].values())[:-inner]
     return [some for series in grouped(rows, series_of)
@@ -116,18 +116,18 @@ def by_place(rows, inner):
 
 
 def digits(value):
-    """Short, so that it fits into a cell."""
+    """A number as a text that is short enough for a cell of a heat map."""
     return f"{value:.{0 if value >= 100 else 1 if value >= 10 else 2 if value >= 0.1 else 3}f}"
 
 
 def is_log(rows):
-    """Whether numbers of these rows need a logarithmic axis."""
+    """Tells whether the numbers of these rows need a logarithmic axis."""
     smallest = min(row["statistics"]["smallest"] for row in rows)
     return smallest > 0 and max(map(median, rows)) > LOG_RATIO * min(map(median, rows))
 
 
 def plain(axis):
-    """Numbers of an axis as they are, not as powers of 10."""
+    """Labels an axis with plain numbers instead of powers of 10."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     if axis.get_scale() == "log":
@@ -144,13 +144,13 @@ def axis_label(axis, result):
 
 
 def like_copy(rows):
-    """(row, what it would take at the rate of the best copy) of those that move bytes."""
+    """(row that moves bytes, its value at the rate of the best copy) for all rows but copies."""
     return [(row, median(row) * (1 / row["ratio_to_copy"] if row["higher_is_better"] else row["ratio_to_copy"]))
             for row in rows if row["ratio_to_copy"] and row["kind"] != "copy"]
 
 
 def draw_map(ax, result, unit, rows, together):
-    """A heat map; those of a kind, which are `together`, have the same colours."""
+    """Draws a heat map, in the colours of all rows of its kind, which are `together`."""
     from matplotlib.colors import LinearSegmentedColormap, LogNorm, Normalize
     *outer, down, across = rows[0]["axes"]
     ys, xs = (values(together, axis) for axis in (down, across))
@@ -176,7 +176,7 @@ def curve_name(curve):
 
 
 def curve_label(curve, inner, fastest_at):
-    """The name of a curve, and where it is the fastest."""
+    """The name of a curve, and the positions at which the curve is the fastest."""
     name = curve_name(curve)
     places = fastest_at.get(name, ())
     text = name + (f" (fastest at {', '.join(amount(inner, at) for at in places)})" if places else "")
@@ -186,14 +186,14 @@ def curve_label(curve, inner, fastest_at):
 
 
 def too_many(rows, curves):
-    """Whether only the best of these strategies are shown: there are many, and they were compared with each other."""
+    """Tells whether only the best of these strategies are shown, since many were compared with each other."""
     return curves > LEGEND_MAX and all(row["kind"] == "strategy" and row.get("of_fastest") is not None for row in rows)
 
 
 def the_best(rows):
-    """(the best few curves, how many curves there are, places where each name is the fastest); all of them where they
-    are few or were not compared. Curves that are the fastest somewhere come first, then those that are the least behind
-    on average."""
+    """(curves to draw, number of all curves or 0, positions where each name is the fastest): all curves, or the best few
+    of many that were compared: first curves that are the fastest somewhere, then curves that are the least behind on
+    average."""
     inner = list(rows[0]["axes"])[-1]
     curves = by_place(rows, 1)
     if not too_many(rows, len(curves)):
@@ -211,7 +211,7 @@ def the_best(rows):
 
 
 def draw_lines(ax, result, unit, rows, _):
-    """Medians over the innermost axis, with bars from p5 to p95; of many strategies the best few."""
+    """Draws medians over the innermost axis, with bars from p5 to p95; of many strategies the best few."""
     inner = list(rows[0]["axes"])[-1]
     curves, of, fastest_at = the_best(rows)
     rows = [row for curve in curves for row in curve] if of else rows
@@ -257,8 +257,7 @@ def draw_lines(ax, result, unit, rows, _):
 
 
 def relative(rows):
-    """Rows beside the fastest one at their place, where they were compared with it: in the same unit they are lines that
-    cannot be told apart."""
+    """Rows as multiples of the fastest row at their position: lines in other units cannot be told apart."""
     def scaled(row):
         factor = row["of_fastest"] / median(row)
         return dict(row, samples=[x * factor for x in row["samples"]], predicted=math.nan, ratio_to_copy=None,
@@ -267,7 +266,7 @@ def relative(rows):
 
 
 def draw_box(ax, _, unit, rows, __):
-    """All samples of rows, and their quartiles."""
+    """Draws all samples of rows, and their quartiles."""
     from statistics import quantiles
     title = rows[0]["kind"]
     if too_many(rows, len(rows)):
@@ -296,7 +295,7 @@ def draw_box(ax, _, unit, rows, __):
 
 
 def down(ax, names):
-    """Rows with these names, the first one on top."""
+    """Labels the y axis with the names of rows, the first name on top."""
     ax.set_yticks(range(len(names)), names)
     ax.set_ylim(len(names) - 0.4, -0.6)
     ax.grid(axis="x", color="#dddddd")
@@ -304,7 +303,7 @@ def down(ax, names):
 
 
 def clip(ax, rows, samples):
-    """Where single samples lie so far away that nothing else could be seen, the axis holds most of them."""
+    """Limits the axis to most samples where outliers would hide all differences, and counts the outliers."""
     ends = [(row["statistics"]["p5"], row["statistics"]["p95"]) for row in rows]
     low, high = min(2 * a - b for a, b in ends), max(2 * b - a for a, b in ends)
     smallest = min(samples)
@@ -338,7 +337,7 @@ def title_of(result):
 
 
 def where_they_vary(result):
-    """Rows, and the places where all of them stand: of rows that were compared with each other an axis with one place is none."""
+    """(rows, text of their common positions): rows that were compared lose the axes on which all have one position."""
     rows = [row for row in result["rows"] if row["samples"]]
     axes = [axis for axis in (rows[0]["axes"] if rows else []) if all(axis in row["axes"] for row in rows)]
     same = [axis for axis in axes if len(values(rows, axis)) == 1]
@@ -349,8 +348,8 @@ def where_they_vary(result):
 
 
 def draw(result, style, path, force):
-    """Draws the rows of one style, if there are any, and writes the PNG: a panel for each kind and unit; lines have one
-    for each innermost axis, too, and maps one for each place on the outer axes of a series."""
+    """Draws the rows of one style, if there are any, and writes the PNG: a panel for each kind and unit; lines also have
+    a panel for each innermost axis, and maps a panel for each position on the outer axes of a series."""
     draw_panel, width, height, most = STYLES[style]
     rows, everywhere = where_they_vary(result)
     rows = [row for series in grouped(rows, series_of) if style_of(series) == style for row in series]
@@ -386,7 +385,7 @@ def draw(result, style, path, force):
 
 
 def case_name(bar):
-    """'j2d5pt fp64 300 × 200 stream': cells along x first; as the case is called where nothing else says how many."""
+    """The name of a case with its cells along x first, 'j2d5pt fp64 300 × 200 stream', or its own name without axes."""
     words, axes = bar["case"].split(" "), bar.get("axes") or {}
     sizes = [axes[n] for n in ("nx", "ny", "nz") if n in axes]
     if sizes:
@@ -395,7 +394,7 @@ def case_name(bar):
 
 
 def draw_cases(ax, bars, unit, copies):
-    """What was measured of cases, and beside it what others reach and what is to be reached."""
+    """Draws what was measured of cases beside what other codes reach and what is to be reached."""
     marks = (("best_other", "D", "black", "the copy of the field" if copies else "best other (published, one H200)"),
              ("reach", "|", COLORS[1], "to be reached"), ("aim", ">", COLORS[2], "aim"))
     ax.barh(range(len(bars)), [bar["measured"] for bar in bars], 0.6, color=COLORS[5], edgecolor=COLORS[0], label="measured here")
@@ -422,7 +421,7 @@ def draw_cases(ax, bars, unit, copies):
 
 
 def draw_bars(result, path, force):
-    """Cases that were measured: a panel for those beside others, and one for those beside the copy, of each unit."""
+    """Draws the measured cases: for each unit a panel beside other codes, and a panel beside the copy."""
     bars = [bar for bar in result["bars"] if bar["measured"] is not None]
     panels = grouped(bars, lambda bar: (bar["unit"], bar["best_by"] == "copy"))
     if not panels:
@@ -438,7 +437,7 @@ def draw_bars(result, path, force):
 
 
 def save(figure, path, force):
-    """The file appears whole or not at all, in place of an existing one only with `force`."""
+    """Writes a picture whole or not at all, in place of an existing file only with `force`."""
     try:
         with tempfile.TemporaryDirectory(dir=os.path.dirname(path) or ".", prefix=".plot-") as folder:
             part = os.path.join(folder, "part.png")

@@ -17,8 +17,7 @@ typedef struct stencil_statistics {
     double spread;
 } stencil_statistics;
 
-/* Computes the statistics of `count` >= 1 samples; scratch[count] receives a sorted copy. Quantiles are
- * interpolated linearly between order statistics. */
+/* Computes statistics of `count` >= 1 samples, with interpolated quantiles; overwrites scratch[count]. */
 stencil_statistics stencil_statistics_of(const double *sample, int count, double *scratch);
 
 /* Ratio of two sets of samples, b over a, with its confidence interval. */
@@ -39,8 +38,7 @@ typedef struct stencil_spread {
     double count, mean, squares;
 } stencil_spread;
 
-/* State of the two-repeat-count method for a row: both latencies, in the row's unit times the difference of
- * the repeat counts. */
+/* State of the two-repeat-count method: both latencies, in the row's unit times the counts' difference. */
 typedef struct stencil_two_counts {
     double difference; /* difference of the repeat counts, r1 - r2 */
     bool warm;         /* the warm-up sample was taken */
@@ -54,8 +52,7 @@ enum { STENCIL_PAIRS_MAX = 1000 };
 double stencil_two_counts_add_pairs(stencil_two_counts *two, const double *high, const double *low,
                                     int count);
 
-/* Returns the standard deviation of the two-repeat-count method, 000 Eq. 8; NaN with less than two samples.
- */
+/* Returns the standard deviation of the two-repeat-count method, 000 Eq. 8; NaN: less than two samples. */
 double stencil_two_counts_sd(const stencil_two_counts *two);
 
 #ifdef __cplusplus

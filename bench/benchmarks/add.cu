@@ -1,7 +1,6 @@
 /* Benchmark `add`, a check of the timing methods (000 section 9.4; Zhang et al., A Study of Synchronization
- * Methods in Modern GPUs, Table 1): the latency of a float addition by the GPU's clock, and by the CPU's
- * clock from two repeat counts. Where both agree, the second method can be trusted with barriers that the
- * first cannot see. */
+ * Methods in Modern GPUs, Table 1): latency of a float addition by the GPU's clock, and by the CPU's clock
+ * from two repeat counts. If both agree, the second may be trusted with barriers that no GPU clock sees. */
 #include <math.h>
 #include <stdio.h>
 
@@ -22,9 +21,8 @@ struct float_add : stencil::sm_operation {
     }
 };
 
-/* Differences of the two repeat counts: those of the paper's table, and LARGE, which exceeds all jitter of
- * the CPU's clock. BASE is the lower count, about 30 us: a kernel that ends before the host waits for it
- * would be timed too long. */
+/* Differences of the two repeat counts: those of the paper's table, and LARGE, beyond all jitter of the CPU's
+ * clock. BASE, the lower count, takes 30 us: a kernel that ends before the host waits is timed too long. */
 enum { LARGE = 1 << 20, BASE = 1 << 14 };
 static const int differences[] = {2048, 5120, 10240, 51200, LARGE};
 static const double agreement = 0.02;
@@ -77,32 +75,28 @@ static stencil_status add(stencil_bench *b, const stencil::sm_timing *timing, bo
                              .more = cpu ? repeats : 0, .pairs = c.pairs);
 }
 
-/* Returns two standard errors of the median, relative to it, as if the samples were normally distributed. */
+/* Returns two standard errors of the median over the median, as for normally distributed samples. */
 static double doubt_of(const stencil_statistics *s) {
     return 2 * 1.2533 * s->spread / sqrt(s->count);
 }
 
-/* Returns the verdict on two latencies with relative difference `apart`, where the second latency has the
- * relative uncertainty `doubt`. */
+/* Returns the verdict on two latencies whose relative difference is `apart`, uncertain by `doubt`. */
 static const char *verdict(double apart, double doubt) {
     if (apart <= agreement)
         return "agree";
     return apart - doubt > agreement ? "disagree" : "unclear";
 }
 
-/* Adds a statement for each repeat count, with the relative difference of the latencies by GPU clock and CPU
- * clock. */
+/* Adds a statement for each repeat count: the relative difference of the latencies by both clocks. */
 static stencil_status state_agreement(stencil_bench *b) {
     const int rows = b->result->row_count;
     for (int cpu = 0; cpu < rows; cpu++) {
         const add_case *c = static_cast<add_case *>(stencil_bench_what(b, cpu));
         if (!c->cpu)
             continue;
-        const stencil_statistics by_cpu =
-            b->result->row[cpu].statistics; /* copied, as adding a row moves the rows */
-        const double by_gpu = b->result->row[cpu - 1].statistics.median, /* row of the GPU clock, added before
-                                                                            the row of the CPU clock */
-            apart = fabs(by_cpu.median / by_gpu - 1);
+        const stencil_bench_row *row_of_cpu = &b->result->row[cpu]; /* the row of the GPU's clock precedes */
+        const stencil_statistics by_cpu = row_of_cpu->statistics;   /* a copy: adding a row moves the rows */
+        const double by_gpu = row_of_cpu[-1].statistics.median, apart = fabs(by_cpu.median / by_gpu - 1);
         TRY(STENCIL_BENCH_ADD(b, *c, "agreement", "float add", "cycles", .axis = {{"repeats", c->repeats}}));
         stencil_bench_row *row = stencil_bench_last(b);
         snprintf(row->outcome, sizeof row->outcome, "%s: GPU %.3f, CPU %.3f, %.2f %% apart (limit %g %%)",

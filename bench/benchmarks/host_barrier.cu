@@ -8,7 +8,7 @@ enum { THREADS = 1024, FEW = 500, MORE = 1500, VERIFIED_PASSES = 200 };
 
 struct host_case {
     int gpus;
-    bool device; /* each thread waits for its device; else for its stream */
+    bool device; /* each thread waits for its device; false: for its stream */
 };
 
 struct host {
@@ -28,8 +28,7 @@ static __global__ void mark(uint32_t *word, uint32_t round) {
     *(volatile uint32_t *)word = round;
 }
 
-/* A pass of one thread before the OpenMP barrier: a launch and a wait. round 0: the kernel has no work and
- * stores no mark. */
+/* A launch and a wait by one thread, before the OpenMP barrier. round 0: a kernel that does nothing. */
 static cudaError_t pass(const host *h, const host_case *c, int thread, uint32_t round) {
     const cudaStream_t stream = h->gpu[thread].stream;
     const void *kernel =

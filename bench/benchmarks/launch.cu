@@ -2,15 +2,13 @@
  * kernels in every kind of launch, pipelined and one at a time; launch overhead by kernel fusion; three ways
  * to wait on the host after each launch (rshipley160's experiment: stream, device, event).
  *
- * Every row is (time of `high` launches - time of `low` launches) / (high - low). With null kernels this is
- * the two-repeat-count method; with five kernels of one unit of time and one kernel of five units it is
- * kernel fusion. */
+ * Every row is (time of `high` launches - time of `low` launches) / (high - low): with null kernels the
+ * two-repeat-count method; with five kernels of one unit of time and one of five units kernel fusion. */
 #include "bench/device.h"
 
 static __device__ uint32_t counter;
 
-/* Waits for the preceding kernel, as the sweeps do, since a programmatic launch starts while that kernel
- * runs. A no-op in other launches. */
+/* Waits for the preceding kernel, which may still run after a programmatic launch; else a no-op. */
 static __device__ __forceinline__ void after_predecessor() {
 #if __CUDA_ARCH__ >= 900
     asm volatile("griddepcontrol.launch_dependents;\n\tgriddepcontrol.wait;" ::: "memory");
@@ -21,8 +19,7 @@ static __global__ void null_kernel() {
     after_predecessor();
 }
 
-/* Kernels that last `Units` units of time: of 10 us, as 10 calls of __nanosleep(1000), or of 20 000 cycles.
- */
+/* Kernels that last `Units` units of time: 10 calls of __nanosleep(1000), some 10 us, or 20 000 cycles. */
 template <int Units> static __global__ void sleep_kernel() {
     after_predecessor();
 #pragma unroll 1
@@ -37,8 +34,7 @@ template <int Units> static __global__ void spin_kernel() {
     }
 }
 
-/* Kernel in which one thread increments a counter by separate read, wait and write, so that overlapping
- * kernels lose counts. */
+/* Kernel in which one thread reads a counter, waits and writes: kernels that overlap lose counts. */
 static __global__ void count_kernel() {
     after_predecessor();
     if (blockIdx.x != 0 || threadIdx.x != 0)
@@ -60,8 +56,7 @@ struct launch_way {
     const char *name;
     bool cooperative, graph, programmatic;
     bool multi;  /* a single host thread launches on all GPUs */
-    bool events; /* records an event after each launch; on several GPUs each kernel waits for the previous
-                    events of all GPUs */
+    bool events; /* records an event after each launch, which the next kernels of all GPUs wait for */
     cudaError_t (*wait)(const stencil_device *); /* wait on the host after each launch; NULL: no wait */
 };
 static const launch_way ways[] = {
@@ -83,14 +78,13 @@ struct metric {
     int high, low; /* launches in the two series */
     int rounds;    /* times that both series are run in a sample */
     kernel *high_kernel, *low_kernel;
-    kernel *high_longer, *low_longer; /* for several GPUs: longer than launching on all of them */
+    kernel *high_longer, *low_longer; /* kernels on several GPUs: last longer than launching on all */
     bool one_warp; /* launches a single warp; else a block of 1024 threads per multiprocessor */
     bool waits;    /* measured for the ways that wait on the host */
 };
 
-/* Metrics of benchmark launch. Sleep kernels have a single warp: with many warps the longest sleep would
- * count, which differs between a long kernel and five short ones. Spin kernels take equally many cycles in
- * all warps. */
+/* Metrics of benchmark launch. Sleep kernels have a single warp: with many the longest sleep would count,
+ * which differs between a long kernel and five short ones. Spin kernels last equally long in all warps. */
 static const metric metrics[] = {
     {"total latency", "1 and 5 launches of a null kernel, CPU clock (000 Fig. 3)", 5, 1, 50, null_kernel,
      null_kernel, null_kernel, null_kernel, false},
@@ -139,8 +133,7 @@ static stencil_status launch_one(const stencil_device *gpu, const launch_case *c
 }
 
 /* Launches a kernel on each GPU and waits in the way of the case. With events, launches on several GPUs are
- * ordered as by an implicit barrier, as in cudaLaunchCooperativeKernelMultiDevice() before CUDA 13 dropped
- * it. */
+ * ordered as in cudaLaunchCooperativeKernelMultiDevice(), which CUDA 13 dropped. */
 static stencil_status launch_round(const launch_case *c, kernel *function) {
     const stencil_device *gpu = c->gpu;
     for (int i = 0; i < c->gpus; i++) {
@@ -199,8 +192,8 @@ static stencil_status capture(stencil_bench *b, const launch_case *c, launches *
     cudaFuncAttributes attributes;
     if (!c->way->graph)
         return STENCIL_OK;
-    TRY_CUDA(cudaFuncGetAttributes(
-        &attributes, reinterpret_cast<const void *>(l->function))); /* loads the kernel before the capture */
+    /* Loads the kernel before the capture. */
+    TRY_CUDA(cudaFuncGetAttributes(&attributes, reinterpret_cast<const void *>(l->function)));
     TRY(stencil_device_capture(b, c->gpu, queue, &of, &l->graph));
     TRY_CUDA(cudaGraphUpload(l->graph, c->gpu->stream));
     TRY_CUDA(cudaStreamSynchronize(c->gpu->stream));

@@ -1,5 +1,4 @@
-/* Benchmark `memory` (000 section 7.2, Table 3): latency, by pointer chasing, and bandwidth of device memory,
- * L2 and shared memory. */
+/* Benchmark `memory` (000 section 7.2, Table 3): latency and bandwidth of device, L2 and shared memory. */
 #include "bench/benchmarks/sm.cuh"
 #include "sync/memory.cuh"
 
@@ -208,8 +207,8 @@ static stencil_status sample_l2(stencil_bench *, void *what, int64_t passes, dou
     uint32_t seen[READ_BLOCKS_MAX];
     double time_s;
     CHECK(blocks <= READ_BLOCKS_MAX, INTERNAL, "memory: more multiprocessors than expected");
-    TRY(stencil_launch(*r->gpu, read, blocks, THREADS, from, vectors, 1,
-                       r->result)); /* loads the array into L2 */
+    /* The first launch loads the array into L2. */
+    TRY(stencil_launch(*r->gpu, read, blocks, THREADS, from, vectors, 1, r->result));
     TRY_CUDA(cudaMemsetAsync(r->result, 0, blocks * sizeof *r->result, r->gpu->stream));
     TRY(stencil_device_start(r->gpu));
     TRY(stencil_launch(*r->gpu, read, blocks, THREADS, from, vectors, passes, r->result));
@@ -225,8 +224,7 @@ static stencil_status add_l2(stencil_bench *b, const stencil_device *gpu, int64_
     l2_read r = {.gpu = gpu, .bytes = bytes};
     TRY(stencil_device_memory(b, &r.from, (size_t)bytes));
     TRY(stencil_device_memory(b, &r.result, READ_BLOCKS_MAX * sizeof *r.result));
-    /* The words hold each number once, so their exclusive or is 0, but for the first word, which is changed
-     * so that the result is MARK. */
+    /* The words hold each number once: their exclusive or is 0. The first word is changed to make it MARK. */
     const stencil_words all = chain_of(r.from, bytes, sizeof *r.from);
     const uint32_t mark = MARK ^ stencil_next_number(0, all.numbers);
     TRY(stencil_device_fill(gpu, all));

@@ -1,7 +1,6 @@
 /* Benchmark `order`: states whether a barrier of a warp holds every thread (000 section 8.1, Fig. 17, 18).
  * Each lane takes a different branch and reads the clock before and after the barrier, which holds if no lane
- * leaves before all have arrived. Each case runs in a child process, as shuffles between branches may be
- * undefined. */
+ * leaves before all have arrived. Shuffles between branches may be undefined: each case has a process. */
 #include <stdio.h>
 
 #include "bench/benchmarks/sm.cuh"
@@ -35,8 +34,7 @@ struct no_barrier {
     }
 };
 
-/* if (lane == 0) … else if (lane == 1) …, 000 Fig. 17. Branches store different values, so that the compiler
- * cannot merge them. */
+/* if (lane == 0) … else if (lane == 1) …, 000 Fig. 17; different stores keep branches from being merged. */
 template <class Barrier, int Lane>
 static __device__ __forceinline__ void branch(int lane, const Barrier &barrier, order_seen *seen) {
     if (lane == Lane) {
@@ -74,8 +72,7 @@ static const order_kernel order_kernels[] = {
 
 static const double limit_s = 2, child_limit_s = 30;
 
-/* Sets *held to whether the barrier held every lane in a run; clears *right where a received value is wrong.
- */
+/* Sets *held to whether a barrier held every lane in a run; clears *right where a received value is wrong. */
 static void judge(const order_seen *seen, bool *held, bool *right) {
     int64_t last = seen->before[0], first = seen->after[0];
     for (int lane = 0; lane < LANES; lane++) {

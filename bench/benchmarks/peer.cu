@@ -1,6 +1,5 @@
 /* Benchmark `peer` of the link between two GPUs (000 section 7.5): bandwidth and latency over size, by copy
- * engine and by kernel stores; loads and atomics on peer memory; round trip of a flag, stored with and
- * without a release. */
+ * engine and kernel stores; loads and atomics on peer memory; round trips of a flag. */
 #include "bench/benchmarks/sm.cuh"
 #include "sync/host.h"
 #include "sync/memory.cuh"
@@ -227,8 +226,7 @@ static stencil_status add_operations(stencil_bench *b, const stencil::sm_timing 
     return STENCIL_OK;
 }
 
-/* Sets up both GPUs and loads the flag kernels on each, as lazy loading may deadlock kernels that wait for
- * each other. */
+/* Sets up all GPUs and loads the flag kernels: lazy loading may deadlock kernels that wait for each other. */
 static stencil_status prepare(stencil_bench *b, peer_end *end) {
     const stencil_bench_options *o = b->options;
     for (int i = 0; i < o->gpu_count; i++, end++) {

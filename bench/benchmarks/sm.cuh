@@ -47,14 +47,12 @@ struct sm_case {
     int blocks_per_sm; /* 0: the grid is a single block */
     int size;
     uint32_t *at;
-    /* Value of a sample: `scale` times the warp operations per cycle on a multiprocessor, median over all
-     * multiprocessors; with scale 0, the cycles of an operation, from the first start to the last end in the
-     * first block. */
+    /* Value of a sample: `scale` times the warp operations per cycle of a multiprocessor, median over all;
+     * with scale 0, the cycles of an operation, from the first start to the last end in the first block. */
     double scale;
-    sm_kernel
-        *checked; /* kernel that verifies the operation, with checked_threads threads and `checks` repeats */
+    sm_kernel *checked; /* kernel that verifies the operation */
     int checked_threads;
-    int64_t checks;
+    int64_t checks; /* repeats in a launch of `checked` */
 };
 
 /* Sets up the GPU and the repeats, rounded up to a multiple of `unrolled` and added to the result's
@@ -71,8 +69,7 @@ stencil_status sm_verify(stencil_bench *b, void *what);
 /* Base of timed operations, with defaults: all threads participate, nothing to wait for, nothing to verify.
  * An operation is a type with static bool takes_part(const sm_arguments &), true in lane 0; Operation(const
  * sm_arguments &); void once(), the timed code; int settle(), which waits for the last result before the
- * clock is read, and returns 0; and unsigned wrong(int64_t times), the number of wrong results after all
- * repeats. */
+ * clock is read, and returns 0; and unsigned wrong(int64_t times), the wrong results after all repeats. */
 struct sm_operation {
     __device__ static bool takes_part(const sm_arguments &) {
         return true;
@@ -163,8 +160,7 @@ template <class Group> struct checked_barrier : group_operation<Group> {
     }
 };
 
-/* Operation that sums doubles in shared memory, i += group size (000 Fig. 10), SUM_BYTES per thread and load.
- */
+/* Sum of doubles in shared memory, i += group size (000 Fig. 10), SUM_BYTES per thread and load. */
 enum { SUM_BYTES = sizeof(double) };
 struct shared_sum : sm_operation {
     uint32_t address, offset = 0;

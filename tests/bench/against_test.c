@@ -1,4 +1,4 @@
-/* Results as JSON and back, and the verdicts over two of them. */
+/* Tests of results written as JSON and read back, and of the verdicts on two results. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -11,7 +11,7 @@
 
 #include "bench/benchmark.h"
 
-/* A row with `count` samples around `median`, `width` to either side; not a multiple of 7. */
+/* Adds a row with `count` samples, no multiple of 7, around `median`, `width` to either side. */
 static int add_row(stencil_bench_result *result, const char *name, int64_t threads, double median,
                    double width, int count) {
     const int index = result->row_count;
@@ -32,7 +32,7 @@ static int add_row(stencil_bench_result *result, const char *name, int64_t threa
     return index;
 }
 
-/* A row that says something. */
+/* Adds a row with an outcome instead of samples. */
 static void add_statement(stencil_bench_result *result, const char *name, int64_t threads,
                           const char *outcome) {
     const int index = add_row(result, name, threads, 1, 0, 0);
@@ -101,7 +101,7 @@ static void round_trip(void **state) {
     char *text = json_dumps(first, JSON_REAL_PRECISION(17));
     json_t *parsed = json_loads(text, 0, NULL);
     assert_int_equal(stencil_bench_result_read(parsed, &again), STENCIL_OK);
-    json_decref(parsed); /* the result keeps what it needs */
+    json_decref(parsed); /* the result keeps a reference to the JSON */
     json_t *second = stencil_bench_result_json(&again);
     assert_true(json_equal(first, second));
     assert_string_equal(again.benchmark, "grid");
@@ -123,7 +123,7 @@ static void round_trip(void **state) {
     stencil_bench_result_destroy(&again);
 }
 
-/* Each member that is missing, or of another type, is named. */
+/* The error names each member that is missing or of another type. */
 static void damaged(void **state) {
     (void)state;
     stencil_bench_result result, again;
@@ -158,7 +158,7 @@ static void damaged(void **state) {
     stencil_bench_result_destroy(&result);
 }
 
-/* The verdict over two single rows. */
+/* Returns the verdict on two results of a single row. */
 static stencil_verdict verdict_of(double then_median, double then_width, int then_count, double now_median,
                                   double now_width, int now_count, bool higher_is_better) {
     stencil_bench_result then, now;
@@ -188,10 +188,10 @@ static void verdicts(void **state) {
     assert_int_equal(verdict_of(1, 0.01, 11, 0.9, 0.01, 11, false), STENCIL_VERDICT_FASTER);
     assert_int_equal(verdict_of(1, 0.01, 11, 1.1, 0.01, 11, true), STENCIL_VERDICT_FASTER);
     assert_int_equal(verdict_of(1, 0.01, 11, 0.9, 0.01, 11, true), STENCIL_VERDICT_SLOWER);
-    /* The same 10 % drown in the noise of either side. */
+    /* A difference of 10 % drowns in the noise of either side. */
     assert_int_equal(verdict_of(1, 0.5, 11, 1.1, 0.01, 11, false), STENCIL_VERDICT_UNCLEAR);
     assert_int_equal(verdict_of(1, 0.01, 11, 1.1, 0.5, 11, false), STENCIL_VERDICT_UNCLEAR);
-    /* More samples can tell. */
+    /* More samples give a verdict. */
     assert_int_equal(verdict_of(1, 0.1, 8, 1.1, 0.1, 8, false), STENCIL_VERDICT_UNCLEAR);
     assert_int_equal(verdict_of(1, 0.1, 61, 1.1, 0.1, 61, false), STENCIL_VERDICT_SLOWER);
     /* Noise alone is not slower; few samples tell nothing, however far apart. */
@@ -231,7 +231,7 @@ static void rows_find_each_other(void **state) {
     add_statement(&then, "says", 3, "agree: 4.03 and 4.02");
     add_statement(&then, "says", 4, "agree: 4.03 and 4.02");
     add_row(&now, "new", 2, 1, 0.01, 11);
-    add_row(&now, "a", 4, 2, 0.01, 11); /* in another order */
+    add_row(&now, "a", 4, 2, 0.01, 11); /* rows in another order */
     add_row(&now, "a", 2, 2, 0.01, 11);
     add_row(&now, "skipped", 2, 1, 0, 0);
     add_statement(&now, "says", 1, "completes");

@@ -1,4 +1,4 @@
-/* Benchmarks: rows, arithmetic, and above all that a wrong result does not pass. Times are not judged. */
+/* Tests of benchmarks: rows, arithmetic, and that no wrong result passes. Times are not judged. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -56,7 +56,7 @@ static const stencil_bench_parameter *parameter(const stencil_bench_result *resu
     return NULL;
 }
 
-/* Statistics belong to the samples, and ratios to the best copy, recomputed here. */
+/* Recomputes statistics from the samples, and ratios to the best copy. */
 static void check_rows(const stencil_bench_result *result, int64_t samples) {
     double best = 0, scratch[16];
     for (int i = 0; i < result->row_count; i++) {
@@ -195,7 +195,7 @@ static void ratios_by_hand(void **state) {
         stencil_bench_end(&b);
         assert_int_equal(result.row_count, i + 1);
         result.row[i].bytes = rows[i].bytes;
-        result.row[i].sample_count = i < 4; /* the last one was skipped */
+        result.row[i].sample_count = i < 4; /* the last row was skipped */
         result.row[i].statistics.median = rows[i].median;
     }
     stencil_bench_fill_ratios(&result, 0);
@@ -206,7 +206,7 @@ static void ratios_by_hand(void **state) {
     stencil_bench_result_destroy(&result);
 }
 
-/* A field of 3 x 5 x 7 updated cells with ghost cells, and a copy of it. */
+/* Makes a field of 3 x 5 x 7 updated cells with ghost cells, and a copy of the field. */
 static void make_fields(stencil_field *a, stencil_field *b, stencil_precision precision) {
     stencil_layout layout;
     const int64_t n[] = {3, 5, 7}, ghost[] = {1, 1, 1};
@@ -224,7 +224,7 @@ static void planted_difference(stencil_precision precision) {
     const size_t size = stencil_precision_bytes(precision);
     unsigned char *bytes = b.data;
     assert_int_equal(stencil_field_check_same(&a, "first", &b, "second", 9), STENCIL_OK);
-    bytes[(size_t)(l->origin - 1) * size] ^= 1; /* a ghost cell is nobody's result */
+    bytes[(size_t)(l->origin - 1) * size] ^= 1; /* ghost cells are no results */
     assert_int_equal(stencil_field_check_same(&a, "first", &b, "second", 9), STENCIL_OK);
     for (int64_t z = 0; z < 3; z += 2)
         for (int64_t y = 0; y < 5; y += 4)
@@ -313,7 +313,7 @@ static void json_of_a_skipped_row(void **state) {
     stencil_bench_result_destroy(&result);
 }
 
-/* What a report says of its origin is the same after a way through JSON, and what is missing is named. */
+/* JSON keeps what a report says of its origin; the error names a member that is missing. */
 static void origin_from_json(void **state) {
     (void)state;
     stencil_bench_report wrote = {.command_line = "stencil bench --quiet",
@@ -344,7 +344,7 @@ static void origin_from_json(void **state) {
     json_decref(root);
 }
 
-/* Files are named after benchmarks. */
+/* Files are named after benchmarks, so a path is refused as a name. */
 static void name_that_is_a_path(void **state) {
     (void)state;
     const char *const bad[] = {"../x", "", "A"};
@@ -357,7 +357,7 @@ static void name_that_is_a_path(void **state) {
     }
 }
 
-/* Everybody is waited for by those that it waits for. */
+/* Participants of a ring wait for each other. */
 static void ring_by_hand(void **state) {
     enum { ALL = 12, N = STENCIL_RING_NEIGHBORS };
     stencil_bench b = {0};

@@ -1,5 +1,5 @@
-/* Child processes: what answers, fails, crashes, hangs or is no child at all. Commands that take the place of
- * the child stand for its crashes; this program itself is a child that answers. */
+/* Tests of child processes that answer, fail, crash, hang or are none. Commands in place of the child crash;
+ * this program is itself a child that answers. */
 #include <math.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -32,7 +32,7 @@ static stencil_machine cpu_machine(void) {
         .no_gpu_reason = "none in this test", .cpu_threads = 2, .cpu_isa = "any", .cpu_cache_bytes = 1};
 }
 
-/* Asks what answers or does not; the message of the failure. */
+/* Runs a command in place of a child process, which answers or not. */
 static stencil_status ask(const char *const *command, const char *name, double timeout_s, bool *timed_out) {
     const stencil_bench_options options = options_of(command);
     const stencil_machine machine = cpu_machine();
@@ -81,7 +81,7 @@ static void no_child(void **state) {
     assert_int_equal(ask(missing, "grid", 30, &timed_out), STENCIL_INTERNAL);
     expect_message("/no/such/program");
     assert_int_equal(ask(NULL, "grid", 30, &timed_out), STENCIL_UNAVAILABLE);
-    /* Nobody asks this process. */
+    /* No parent process sends a request to this process. */
     const stencil_bench_options options = options_of(self);
     assert_int_equal(stencil_bench_child_main("grid", &options), STENCIL_USAGE);
 }
@@ -96,7 +96,7 @@ static void no_such_question(void **state) {
     expect_message("partial has no row 1000 to state");
 }
 
-/* What tells a child its options: samples, iterations and whether a fault is planted. */
+/* Arguments that give a child process its samples, iterations and whether a fault is planted. */
 static const char *const few[] = {"5", "100", NULL}, *const few_with_fault[] = {"5", "100", "fault", NULL};
 
 static stencil_bench_options options_told(int argc, char **argv) {
@@ -107,7 +107,7 @@ static stencil_bench_options options_told(int argc, char **argv) {
     return options;
 }
 
-/* A whole benchmark in a child gives what it gives here. */
+/* A whole benchmark gives the same rows in a child process as here. */
 static void whole(void **state) {
     (void)state;
     const stencil_machine machine = cpu_machine();
@@ -126,7 +126,7 @@ static void whole(void **state) {
     stencil_bench_result_destroy(&result);
 }
 
-/* The planted fault is found in a child as well, and what was measured comes along with the failure. */
+/* A child process finds the planted fault, too; its measurements come with the failure. */
 static void whole_with_fault(void **state) {
     (void)state;
     const stencil_machine machine = cpu_machine();
@@ -156,7 +156,7 @@ static bool is_before(void) {
     return stencil_clock_s() < until_s;
 }
 
-/* A child that is not wanted any more is told, and answers with what it has. */
+/* A child process that is interrupted answers with the samples taken so far. */
 static void interrupted(void **state) {
     (void)state;
     const stencil_machine machine = cpu_machine();
@@ -180,17 +180,17 @@ static void interrupted(void **state) {
     }
     assert_true(samples > 0);
     stencil_bench_result_destroy(&result);
-    /* One that is told before it listens ends without an answer. */
+    /* A child that is interrupted before it listens ends without an answer. */
     assert_int_equal(stencil_bench_run_in_child(index_of("grid"), &options, &machine, &result),
                      STENCIL_INTERRUPTED);
     stencil_bench_result_destroy(&result);
-    /* And nothing begins any more. */
+    /* No benchmark begins after the interruption. */
     assert_int_equal(stencil_bench_run(index_of("grid"), &options, &machine, &result), STENCIL_INTERRUPTED);
     assert_string_equal(result.skipped, "interrupted");
     stencil_bench_result_destroy(&result);
 }
 
-/* How a process ended that nobody waited for is no statement. */
+/* The end of a process after an interruption is no outcome. */
 static void interrupted_statement(void **state) {
     (void)state;
     const stencil_machine machine = cpu_machine();
@@ -218,7 +218,7 @@ static void partial_team(void **state) {
         assert_true(stencil_bench_axis(&result.row[i], "absent", &absent));
         if (absent == 0)
             assert_string_equal(result.row[i].outcome, "completes");
-        else if (i < 2) /* undefined behaviour, and whatever it does must not reach this process */
+        else if (i < 2) /* undefined behaviour, which must not reach this process */
             assert_string_not_equal(result.row[i].outcome, "");
         else
             assert_string_equal(result.row[i].outcome, "waits in vain, given up after its time limit");

@@ -1,4 +1,4 @@
-/* Who is the fastest from which size on, in words, over rows that were made up. */
+/* Tests of the words for which row is the fastest from which size on, over rows that were made up. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -67,7 +67,7 @@ static void between_sizes(void **state) {
                 {"b", 1000, 1.5, 0}); /* 316 */
 }
 
-/* b is not there where a is fastest, or a where b is: the last size where that was seen. */
+/* A row that was not measured at both sizes: the crossover is the last size of the faster row. */
 static void not_measured_on_both_sides(void **state) {
     (void)state;
     CHECK_WORDS("`a` up to 100², then `b`", {"a", 100, 1, 0}, {"b", 100, 0, 0}, {"a", 1600, 4, 0},
@@ -75,7 +75,7 @@ static void not_measured_on_both_sides(void **state) {
     CHECK_WORDS("`a` up to 100², then `b`", {"a", 100, 1, 0}, {"b", 100, 2, 0}, {"b", 1600, 1, 0});
 }
 
-/* What noise hides is no switch: neither a way there and back, nor a first size that another one holds. */
+/* No crossover within the noise: neither there and back, nor at the first size. */
 static void within_noise(void **state) {
     (void)state;
     CHECK_WORDS("`a` at all sizes", {"a", 100, 1, 0.02}, {"b", 100, 2, 0.02}, {"a", 200, 2.04, 0.02},
@@ -86,7 +86,7 @@ static void within_noise(void **state) {
                 {"b", 200, 2, 0.01});
     CHECK_WORDS("`a` up to 140², then `b`; not certain at 2 of 2 sizes: too few or noisy samples",
                 {"a", 100, 1, NAN}, {"b", 100, 1.04, NAN}, {"a", 200, 2.08, NAN},
-                {"b", 200, 2, NAN}); /* of one sample each, it is not known */
+                {"b", 200, 2, NAN}); /* the noise of one sample is not known */
     CHECK_WORDS("`b` at all sizes; not certain at 1 of 2 sizes: too few or noisy samples", {"a", 100, 2, 0.5},
                 {"b", 100, 1, 0.3}, {"a", 200, 9, 0.5}, {"b", 200, 2, 0.01});
 }

@@ -1,5 +1,5 @@
-/* The harness around the steps of a benchmark: what is kept and in which order it goes, what samplers are
- * called with, what two counts give, which rows are verified. */
+/* Tests of the framework of benchmarks: what is kept and in which order it is released, calls of samplers,
+ * values by two counts, rows to verify. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,7 +18,7 @@ static void release(void *thing) {
     strncat(released, thing, 1);
 }
 
-/* What was kept first goes first, and memory last of all: things may stand in it. */
+/* What was kept first is released first, and memory last, as kept things may stand in memory. */
 static void kept_until_the_end(void **state) {
     (void)state;
     stencil_bench b = {0};
@@ -43,7 +43,7 @@ static void abandoned(void **state) {
     assert_string_equal(released, "");
 }
 
-/* A row's case: what its sampler was called with. */
+/* Case of a row, which records the calls of the sampler. */
 typedef struct calls {
     int64_t count[64];
     int called, verified;
@@ -74,7 +74,7 @@ static stencil_status find_fault(stencil_bench *b, void *what, int64_t count, do
     return ERROR(INTERNAL, "found");
 }
 
-/* Rows that were not reached say so, where samples are taken and where faults are planted. */
+/* Rows that an interruption left without samples say so, with a planted fault as well. */
 static void interrupted(void **state) {
     (void)state;
     for (int planted = 0; planted < 2; planted++) {
@@ -94,7 +94,7 @@ static void interrupted(void **state) {
                          STENCIL_INTERRUPTED);
         assert_string_equal(stencil_error_last()->message, "test is interrupted");
         assert_string_equal(result.row[0].outcome, planted ? "finds the planted fault" : "");
-        for (int i = planted; i < 3; i++) /* the only sample of the others was one to warm up */
+        for (int i = planted; i < 3; i++) /* other rows had only their warm-up sample */
             assert_string_equal(result.row[i].skipped, "interrupted");
         stencil_bench_end(&b);
         stencil_bench_result_destroy(&result);
@@ -121,7 +121,7 @@ static void counts(void **state) {
     strcpy(stencil_bench_last(&b)->outcome, "holds 4");
     assert_int_equal(stencil_bench_take(&b), STENCIL_OK);
 
-    /* A warm-up and two samples each. */
+    /* Each row had a warm-up and two samples. */
     const calls *one = stencil_bench_what(&b, 0), *two = stencil_bench_what(&b, 1);
     assert_int_equal(one->called, 3);
     assert_int_equal(one->count[2], 5);
@@ -153,11 +153,11 @@ static void calibrated(void **state) {
     assert_int_equal(STENCIL_BENCH_ADD(&b, none, "k", "x", "s/step", .sample = sample), STENCIL_OK);
     assert_int_equal(stencil_bench_take(&b), STENCIL_OK);
     const calls *c = stencil_bench_what(&b, 0);
-    assert_int_equal(c->called, 2); /* once cold */
+    assert_int_equal(c->called, 2); /* one call is a warm-up */
     assert_int_equal(c->count[1], 4);
     assert_true(result.row[0].statistics.median == 15.0 / 4);
 
-    /* A row that is added later is calibrated and sampled, and the first one is left alone. */
+    /* A row that is added later is calibrated and sampled, without the first row. */
     assert_int_equal(STENCIL_BENCH_ADD(&b, none, "k", "y", "s/step", .sample = sample), STENCIL_OK);
     assert_int_equal(stencil_bench_take(&b), STENCIL_OK);
     assert_int_equal(((const calls *)stencil_bench_what(&b, 0))->called, 2);
@@ -165,7 +165,7 @@ static void calibrated(void **state) {
     assert_int_equal(result.row[0].sample_count, 1);
     assert_int_equal(result.row[1].sample_count, 1);
 
-    /* Of the least iterations, which nobody has to find; asked for, others. */
+    /* Samples have the least iterations, without calibration, or the number in the options. */
     for (options.iterations = 0; options.iterations <= 2; options.iterations += 2) {
         const int row = result.row_count;
         assert_int_equal(
@@ -181,7 +181,7 @@ static void calibrated(void **state) {
     stencil_bench_result_destroy(&result);
 }
 
-/* Every shape that fits, blocks outermost. */
+/* All shapes that fit on a multiprocessor come, blocks outermost. */
 static void shapes(void **state) {
     (void)state;
     int blocks = 0, threads = 0;

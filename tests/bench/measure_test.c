@@ -1,5 +1,5 @@
-/* Sampling: when there are enough samples, which rows are marked, what is not sampled. The samplers are made
- * up: no time is measured but that of the time-out. */
+/* Tests of sampling: when there are enough samples, which rows are marked, what is not sampled. The samplers
+ * are made up: only the time-out is measured. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -19,10 +19,10 @@ enum { ROWS = 4 };
 /* A sampler that plays back values: row r gives base * (1 + width * x) with x from -1 to 1. */
 typedef struct script {
     double width[ROWS];
-    int64_t taken[ROWS], quiet_after[ROWS]; /* no width any more after so many samples; 0: never */
+    int64_t taken[ROWS], quiet_after[ROWS]; /* number of samples after which the width is 0; 0: never */
     int skip_at[ROWS];                      /* the sampler gives the row up at this sample; 0: never */
     int sleep_ms;
-    char order[256]; /* rows as they were sampled */
+    char order[256]; /* numbers of the rows in the order of their samples */
     int order_count;
 } script;
 
@@ -83,11 +83,11 @@ static void quiet_rows_settle(void **state) {
     assert_int_equal(result.row[1].sample_count, STENCIL_BENCH_SETTLE);
     assert_false(result.row[0].noisy);
     assert_false(result.row[1].noisy);
-    /* One that stays wide is sampled to the end, and marked. */
+    /* A row that stays wide is sampled to the end, and marked. */
     assert_int_equal(result.row[2].sample_count, STENCIL_BENCH_AUTO_MAX);
     assert_true(result.row[2].noisy);
     assert_true(result.row[2].statistics.spread > options.max_noise);
-    /* One that was disturbed at first settles once that has become rare. */
+    /* A row that was disturbed at first settles once the disturbed samples are few. */
     assert_true(result.row[3].sample_count >= STENCIL_BENCH_SETTLE + 1 &&
                 result.row[3].sample_count <= STENCIL_BENCH_AUTO_MAX);
     assert_true(result.row[3].sample_count < STENCIL_BENCH_AUTO_MAX ||
@@ -124,7 +124,7 @@ static void as_many_as_asked_for(void **state) {
         assert_int_equal(result.row[i].sample_count, 4);
     assert_true(result.row[0].statistics.median == 100);
     assert_true(result.row[1].noisy && result.row[3].noisy && !result.row[0].noisy && !result.row[2].noisy);
-    /* In turns, each round beginning with another row. */
+    /* Rows are sampled in turns, each round beginning with another row. */
     assert_string_equal(s.order, "0123"
                                  "1230"
                                  "2301"
@@ -182,7 +182,7 @@ static void values_warm_up(void **state) {
     stencil_bench_result result;
     const stencil_bench_options options = options_of(3);
     start(&b, &result, &s, 2, value, &options);
-    result.row[0].iterations = 10; /* says nothing to a sampler of values */
+    result.row[0].iterations = 10; /* samplers of values ignore the iterations */
     assert_int_equal(stencil_bench_take(&b), STENCIL_OK);
     for (int i = 0; i < 2; i++) {
         assert_int_equal(result.row[i].sample_count, 3);
@@ -204,7 +204,7 @@ static void not_sampled(void **state) {
     assert_int_equal(stencil_bench_take(&b), STENCIL_OK);
     assert_int_equal(result.row[0].sample_count, 5);
     assert_int_equal(s.taken[1], 3);
-    assert_int_equal(result.row[1].sample_count, 0); /* what it had is dropped */
+    assert_int_equal(result.row[1].sample_count, 0); /* earlier samples are dropped */
     assert_string_equal(result.row[1].skipped, "gave up at sample 3");
     assert_int_equal(s.taken[2] + s.taken[3], 0);
     assert_false(result.row[1].noisy || result.row[2].noisy || result.row[3].noisy);

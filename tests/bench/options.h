@@ -1,4 +1,4 @@
-/* Options as `stencil bench` has them where nobody asks for anything. */
+/* Default options of `stencil bench`. */
 #pragma once
 
 #include "bench/bench.h"

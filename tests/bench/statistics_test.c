@@ -1,4 +1,4 @@
-/* Statistics against values computed by hand. */
+/* Tests of statistics against values computed by hand. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -54,10 +54,10 @@ static void one_sample(void **state) {
 static void spread(void **state) {
     (void)state;
     double scratch[5];
-    /* p5 1.2, p95 80.8 of the first test: the tails count. */
+    /* The spread follows the tails, p5 1.2 and p95 80.8 of the first test. */
     stencil_statistics s = stencil_statistics_of((const double[]){100, 3, 1, 4, 2}, 5, scratch);
     assert_near(s.spread, (80.8 - 1.2) / 3.2897 / 3, epsilon);
-    /* Two heaps: deviations 1 1 1 1 from 2, p5 to p95 only 2: the middle counts. */
+    /* The spread follows the middle: deviations 1 1 1 1 from 2, p5 to p95 only 2. */
     s = stencil_statistics_of((const double[]){1, 1, 3, 3}, 4, scratch);
     assert_near(s.spread, 1.4826 * 1 / 2, epsilon);
     s = stencil_statistics_of((const double[]){7, 7, 7}, 3, scratch);
@@ -111,7 +111,7 @@ static void fill(double *sample, int count, uint64_t seed, double factor) {
 static void shift_of_many(void **state) {
     (void)state;
     static double a[2000], b[2000];
-    const int counts[] = {7, 40, 60, 2000}; /* exact, exact, normal, thinned out */
+    const int counts[] = {7, 40, 60, 2000}; /* exact, exact, by the normal law, thinned out */
     for (int k = 0; k < 4; k++) {
         fill(a, counts[k], 1, 1);
         fill(b, counts[k], 2, 1.2);
@@ -122,8 +122,8 @@ static void shift_of_many(void **state) {
     }
 }
 
-/* Where nothing has changed the interval misses 1 in about 1 % of all cases, on both sides of the border
- * between the exact and the approximate law. */
+/* Without a change the interval misses 1 in about 1 % of all cases, on both sides of the border between the
+ * exact and the approximate law. */
 static void shift_level(void **state) {
     (void)state;
     double a[60], b[60];
@@ -140,8 +140,8 @@ static void shift_level(void **state) {
     }
 }
 
-/* Three pairs whose medians differ by 7, one of them interrupted for 1000; and the deviations of two samples,
- * after the one that warms up: high 16 and 18, low 10 and 12, each with a variance of 2. */
+/* Three pairs whose medians differ by 7, one pair interrupted for 1000; then the deviations of two samples
+ * behind the warm-up: high 16 and 18, low 10 and 12, each with a variance of 2. */
 static void pairs_of_launches(void **state) {
     (void)state;
     const double high[] = {17, 16, 1015}, low[] = {10, 10, 11}, more[] = {18, 18, 18}, less[] = {12, 12, 12};
