@@ -1,5 +1,5 @@
-/* Reads filtered chunks one by one and unpacks them with all threads, so that short chunks are detected
- * (inputs/filters.c). HDF5 unpacks chunks that passed one of its other filters. */
+/* Reads packed chunks one by one; all threads unpack chunks whose filters inputs/filters.c can undo, and
+ * HDF5 unpacks all others. Unlike HDF5 1.10, this code detects chunks that are too short. */
 #include "inputs/chunks.h"
 
 #include <malloc.h>
@@ -9,17 +9,17 @@
 #include "base/base.h"
 #include "inputs/filters.h"
 
-/* Bytes that are unpacked at a time; most bytes and chunks that stay in memory unpacked, since slabs cut
- * through chunks. */
+/* Bytes of chunks that are unpacked at a time; most bytes and most chunks that stay in memory unpacked, since
+ * several reads may each need a part of one chunk. */
 #define BATCH_BYTES ((size_t)64 << 20)
 #define KEPT_BYTES  ((size_t)256 << 20)
-#define KEPT_CHUNKS ((size_t)4096) /* kept chunks are searched linearly */
+#define KEPT_CHUNKS ((size_t)4096) /* few, since unpacked chunks are searched linearly */
 
 /* A chunk that is being read or is kept in memory. */
 typedef struct chunk {
     hsize_t first[3]; /* index of the chunk's first cell */
     void *cells;      /* unpacked cells, owned; NULL: not unpacked yet */
-    void *packed;     /* packed bytes, owned until they are unpacked; NULL: the chunk is not in the file */
+    void *packed;     /* packed bytes, owned; NULL: unpacked already, or not in the file */
     size_t bytes;     /* size of `packed` */
     uint32_t skipped; /* bit mask of the filters that the chunk has not passed */
     const char *fault;
@@ -29,7 +29,7 @@ struct stencil_chunks {
     hid_t dataset; /* borrowed */
     stencil_chunk_grid grid;
     stencil_filters filters;
-    hid_t stored, type; /* HDF5 types: in the file, owned; of kept cells, borrowed, 0 at first */
+    hid_t stored, type; /* HDF5 types of cells: in the file, owned; in memory, borrowed */
     size_t cell;        /* bytes of a cell of `type` */
     chunk *kept;        /* ring buffer of unpacked chunks; NULL: none yet */
     size_t kept_count, kept_next;
@@ -63,22 +63,29 @@ bool stencil_chunk_next(const stencil_chunk_grid *grid, const hsize_t *from, con
     return false;
 }
 
+int64_t stencil_dataset_chunk_bytes(hid_t dataset) {
+    const int64_t most = INT64_C(1) << 32; /* most bytes of a chunk in HDF5 */
+    stencil_chunk_grid grid;
+    STENCIL_HANDLE type = H5Dget_type(dataset);
+    if (type < 0 || !stencil_chunk_grid_read(&grid, dataset))
+        return 0;
+    int64_t bytes = (int64_t)H5Tget_size(type);
+    for (int axis = 0; axis < grid.rank; axis++)
+        if (grid.size[axis] > (hsize_t)most || !stencil_multiply(bytes, (int64_t)grid.size[axis], &bytes))
+            return most;
+    return stencil_smaller(bytes, most);
+}
+
 static bool describe(stencil_chunks *c) {
-    const stencil_chunk_grid *grid = &c->grid;
     STENCIL_HANDLE create = H5Dget_create_plist(c->dataset);
     unsigned options = 0;
     c->stored = H5Dget_type(c->dataset);
-    if (create < 0 || c->stored < 0 || !stencil_chunk_grid_read(&c->grid, c->dataset) || grid->rank > 3 ||
+    if (create < 0 || c->stored < 0 || !stencil_chunk_grid_read(&c->grid, c->dataset) || c->grid.rank > 3 ||
         H5Pget_chunk_opts(create, &options) < 0 || options != 0)
         return false;
-    const size_t element = H5Tget_size(c->stored);
-    int64_t elements = 1, bytes = 0;
-    bool counted = element > 0;
-    for (int axis = 0; axis < grid->rank; axis++)
-        counted = counted && grid->size[axis] <= UINT32_MAX &&
-                  stencil_multiply(elements, (int64_t)grid->size[axis], &elements);
-    return counted && stencil_multiply(elements, (int64_t)element, &bytes) && bytes < UINT32_MAX &&
-           stencil_filters_read(&c->filters, create, (size_t)elements, element);
+    const size_t element = H5Tget_size(c->stored), bytes = (size_t)stencil_dataset_chunk_bytes(c->dataset);
+    return bytes > 0 && bytes < UINT32_MAX &&
+           stencil_filters_read(&c->filters, create, bytes / element, element);
 }
 
 stencil_chunks *stencil_chunks_open(hid_t dataset) {
@@ -144,7 +151,6 @@ static const char *read_cells(const stencil_chunks *c, const chunk *k, void *cel
  * malloc() filled it with, which differs between the two reads. HDF5 must not cache chunks of the dataset. */
 static const char *read_twice(const stencil_chunks *c, chunk *k) {
 #ifdef M_PERTURB
-    const size_t whole = c->filters.elements * c->filters.element;
     void *again = calloc(c->filters.elements, c->filters.element);
     const char *fault = again == NULL ? stencil_filters_no_memory : NULL;
     mallopt(M_PERTURB, 0x55);
@@ -154,7 +160,7 @@ static const char *read_twice(const stencil_chunks *c, chunk *k) {
     if (fault == NULL)
         fault = read_cells(c, k, again);
     mallopt(M_PERTURB, 0);
-    if (fault == NULL && memcmp(k->cells, again, whole) != 0)
+    if (fault == NULL && memcmp(k->cells, again, c->filters.elements * c->filters.element) != 0)
         fault = "a packed chunk holds fewer bytes than a chunk has";
     free(again);
     return fault;
@@ -211,7 +217,7 @@ static const char *fetch(const stencil_chunks *c, chunk *k) {
         return stencil_h5_reason();
     if ((c->filters.others & ~k->skipped) == 0)
         return NULL;
-    unpack(c, k); /* up to HDF5's own filter, to check that enough bytes are left for that filter */
+    unpack(c, k); /* checks that the first filter that only HDF5 undoes has enough bytes */
     free(k->cells);
     k->cells = NULL;
     return k->fault != NULL ? k->fault : read_by_hdf5(c, k);
@@ -249,33 +255,30 @@ static const char *convert(const stencil_chunks *c, chunk *k) {
 
 /* A box of the dataset, and its destination in memory. */
 typedef struct request {
-    hsize_t first[3], count[3]; /* [rank] */
+    hsize_t first[3], count[3]; /* first cell and cells along each axis of the dataset, [rank] */
+    const stencil_box *box;     /* the same box, with three axes */
     const stencil_cells *to;    /* destination; NULL: chunks are only checked */
 } request;
 
 /* Copies the part of a chunk that lies in the requested box, row by row. */
 static void scatter(const stencil_chunks *c, const chunk *k, const request *r) {
-    hsize_t low[3] = {0, 0, 0}, high[3] = {1, 1, 1}, in_chunk[3] = {1, 1, 1}, from[3] = {0, 0, 0},
-            at[3] = {0, 0, 0};
-    const int skip = 3 - c->grid.rank;
-    for (int axis = skip; axis < 3; axis++) {
-        const hsize_t begin = k->first[axis - skip], end = begin + c->grid.size[axis - skip],
-                      wanted = r->first[axis - skip], wanted_end = wanted + r->count[axis - skip];
-        low[axis] = begin > wanted ? begin : wanted;
-        high[axis] = end < wanted_end ? end : wanted_end;
-        in_chunk[axis] = c->grid.size[axis - skip];
-        from[axis] = begin;
-        at[axis] = wanted;
+    stencil_box whole = {.n = {1, 1, 1}};
+    for (int axis = 0, skip = STENCIL_AXES - c->grid.rank; axis < c->grid.rank; axis++) {
+        whole.first[axis + skip] = (int64_t)k->first[axis];
+        whole.n[axis + skip] = (int64_t)c->grid.size[axis];
     }
-    const size_t row = (size_t)(high[2] - low[2]) * c->cell;
-    for (hsize_t z = low[0]; z < high[0]; z++)
-        for (hsize_t y = low[1]; y < high[1]; y++) {
-            const size_t source =
-                (size_t)(((z - from[0]) * in_chunk[1] + (y - from[1])) * in_chunk[2] + (low[2] - from[2]));
-            const int64_t target = (int64_t)(z - at[0]) * r->to->plane + (int64_t)(y - at[1]) * r->to->row +
-                                   (int64_t)(low[2] - at[2]);
-            memcpy((char *)r->to->at + target * (int64_t)c->cell, (const char *)k->cells + source * c->cell,
-                   row);
+    const stencil_box part = stencil_box_common(&whole, r->box),
+                      in_chunk = stencil_box_from(&part, whole.first),
+                      in_box = stencil_box_from(&part, r->box->first);
+    const int64_t cell = (int64_t)c->cell, *from = in_chunk.first, *at = in_box.first;
+    for (int64_t z = 0; z < part.n[STENCIL_Z]; z++)
+        for (int64_t y = 0; y < part.n[STENCIL_Y]; y++) {
+            const int64_t row = (from[STENCIL_Z] + z) * whole.n[STENCIL_Y] + from[STENCIL_Y] + y,
+                          source = row * whole.n[STENCIL_X] + from[STENCIL_X],
+                          target = (at[STENCIL_Z] + z) * r->to->plane + (at[STENCIL_Y] + y) * r->to->row +
+                                   at[STENCIL_X];
+            memcpy((char *)r->to->at + target * cell, (const char *)k->cells + source * cell,
+                   (size_t)(part.n[STENCIL_X] * cell));
         }
 }
 
@@ -286,7 +289,7 @@ static const chunk *find_kept(const stencil_chunks *c, const hsize_t first[3]) {
     return NULL;
 }
 
-/* Keeps unpacked chunks in the ring, replacing the oldest ones where it is full. */
+/* Keeps unpacked chunks in memory, in a ring buffer that replaces the oldest chunks when full. */
 static void keep(stencil_chunks *c, chunk *batch, size_t count) {
     const size_t one = c->filters.elements * c->cell, room = one < KEPT_BYTES ? KEPT_BYTES / one : 1,
                  most = room < KEPT_CHUNKS ? room : KEPT_CHUNKS;
@@ -303,7 +306,7 @@ static void keep(stencil_chunks *c, chunk *batch, size_t count) {
     }
 }
 
-/* Unpacks chunks whose first cells are set. Returns NULL, or what is wrong. */
+/* Reads and unpacks `count` chunks, of which `first` is set. Returns NULL, or what is wrong. */
 static const char *unpack_batch(const stencil_chunks *c, chunk *batch, size_t count) {
     const char *fault = NULL;
     for (size_t i = 0; i < count && fault == NULL; i++)
@@ -319,8 +322,8 @@ static const char *unpack_batch(const stencil_chunks *c, chunk *batch, size_t co
     return fault;
 }
 
-/* Unpacks a batch of chunks, copies their cells to the destination (if any) and keeps the chunks; without a
- * destination or after a fault, frees them. */
+/* Unpacks a batch of chunks, copies their cells to the destination (if any) and keeps the chunks in memory.
+ * Frees the chunks where there is no destination, or after a fault. */
 static const char *read_batch(stencil_chunks *c, chunk *batch, size_t count, const request *r) {
     const char *fault = unpack_batch(c, batch, count);
     for (size_t i = 0; i < count && fault == NULL && r->to != NULL; i++)
@@ -343,7 +346,7 @@ static const char *go_over(stencil_chunks *c, const request *r) {
     hsize_t first[3] = {0, 0, 0}, room = 1;
     bool more = true;
     for (int axis = 0; axis < c->grid.rank; axis++) {
-        const hsize_t size = c->grid.size[axis], along = r->count[axis] / size + 2; /* upper bound */
+        const hsize_t size = c->grid.size[axis], along = r->count[axis] / size + 2; /* at most so many */
         room = along < most / room ? room * along : most;
         first[axis] = r->first[axis] / size * size;
         more = more && r->count[axis] > 0;
@@ -369,10 +372,10 @@ static const char *go_over(stencil_chunks *c, const request *r) {
 
 const char *stencil_chunks_read(stencil_chunks *c, hid_t dataset, const stencil_box *box, hid_t type,
                                 const stencil_cells *to) {
-    request r = {.to = to};
+    request r = {.box = box, .to = to};
     if (c == NULL)
         return stencil_h5_box(dataset, box, type, to, false) < 0 ? stencil_h5_reason() : NULL;
-    if (c->type != type) { /* kept chunks have another type */
+    if (c->type != type) { /* the unpacked chunks in memory have cells of another type */
         forget_kept(c);
         c->type = type;
         c->cell = H5Tget_size(type);

@@ -30,7 +30,7 @@ bool stencil_chunk_is_absent(hid_t dataset, const hsize_t *first);
 /* Extents of a dataset and of its chunks. */
 typedef struct stencil_chunk_grid {
     int rank;
-    hsize_t extent[H5S_MAX_RANK], size[H5S_MAX_RANK]; /* in cells: dataset and chunk; [rank] */
+    hsize_t extent[H5S_MAX_RANK], size[H5S_MAX_RANK]; /* cells of the dataset and of a chunk, [rank] */
 } stencil_chunk_grid;
 
 /* Reads extents of a dataset and its chunks. False: the dataset is not chunked. */

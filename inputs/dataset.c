@@ -16,11 +16,10 @@ enum {
     NAME_CHARS = 4096,
     DEPTH_MAX = 8, /* most levels of nested virtual datasets */
     GAP_MAX = 100,
-    SOURCES_MAX = 10000 /* most sources of nested virtual datasets, counted as often as named: HDF5 opens each
-                           of them */
+    SOURCES_MAX = 10000 /* most sources of nested virtual datasets, each counted as often as named */
 };
 
-/* A dataset in a file, not opened, since HDF5 keeps an open virtual dataset's first view. */
+/* A dataset in a file. It is not kept open, since HDF5 keeps the first view of an open virtual dataset. */
 typedef struct stored {
     hid_t file;
     const char *path, *name; /* path of the file, name of the dataset */
@@ -30,7 +29,7 @@ typedef struct stored {
     int depth;
     int64_t *unwritten; /* counter of cells that were never written */
     int64_t *sources;   /* counter of sources that may still be checked */
-    bool chunks;        /* whether chunks of sources are unpacked to check that they are whole */
+    bool chunks;        /* whether chunks of sources are unpacked, to find short chunks */
 } stored;
 
 /* Gets the directory in which HDF5 looks for other files, from the environment, with a slash; "": none. */
@@ -78,7 +77,8 @@ static stencil_status check_source(const stored *s, const source *from) {
     const char *file = from->file;
     char place[4][NAME_CHARS], candidate[2 * NAME_CHARS], *real = realpath(s->path, NULL);
     const char *given = strcmp(file, ".") == 0 ? s->path : file;
-    const char *near = file[0] == '/' ? stencil_path_last(file) : file; /* HDF5 tries this, too */
+    /* HDF5 also tries the last part of an absolute path. */
+    const char *near = file[0] == '/' ? stencil_path_last(file) : file;
     const char *const beside[] = {s->path, real != NULL ? real : s->path};
     place[0][0] = '\0';
     prefix_of(s, H5Pget_virtual_prefix, place[1]);
@@ -131,7 +131,7 @@ static stencil_status check_virtual(const stored *s) {
             TRY(check_source(s, &(source){file, name, taken}));
             continue;
         }
-        STENCIL_HANDLE whole = H5Pget_virtual_vspace(s->create, i); /* extent at creation */
+        STENCIL_HANDLE whole = H5Pget_virtual_vspace(s->create, i); /* its extent at creation */
         const hssize_t had = whole < 0 ? 0 : H5Sget_simple_extent_npoints(whole);
         made = had > made ? had : made;
     }
@@ -167,8 +167,8 @@ static stencil_status check_external(const stored *s, int count) {
     return STENCIL_OK;
 }
 
-/* Checks that a dataset can be read whole. `of`: the virtual dataset of which it is a source, or for the
- * first dataset the caller's wishes. *unwritten: 0 before. *sources is decremented. */
+/* Checks that a dataset can be read whole. `of`: the virtual dataset that has this dataset as a source; for a
+ * dataset that is no source, depth -1. *unwritten has to be 0 before. *sources is decremented. */
 static stencil_status check_stored(hid_t file, const char *path, const char *name, const stored *of,
                                    int64_t *unwritten, int64_t *sources) {
     const int depth = of->depth + 1;
@@ -343,17 +343,4 @@ int64_t stencil_dataset_bytes(hid_t dataset) {
     if (item.count > 0 && !stencil_multiply((int64_t)item.count, (int64_t)H5Tget_size(item.type), &bytes))
         bytes = INT64_MAX;
     return bytes;
-}
-
-int64_t stencil_dataset_chunk_bytes(hid_t dataset) {
-    const int64_t most = INT64_C(1) << 32; /* most bytes of a chunk in HDF5 */
-    stencil_chunk_grid grid;
-    STENCIL_HANDLE type = H5Dget_type(dataset);
-    if (type < 0 || !stencil_chunk_grid_read(&grid, dataset))
-        return 0;
-    int64_t bytes = (int64_t)H5Tget_size(type);
-    for (int axis = 0; axis < grid.rank; axis++)
-        if (grid.size[axis] > (hsize_t)most || !stencil_multiply(bytes, (int64_t)grid.size[axis], &bytes))
-            return most;
-    return stencil_smaller(bytes, most);
 }

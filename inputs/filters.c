@@ -42,24 +42,19 @@ static uint32_t number_at(const unsigned char *at) {
 
 /* Inflates to exactly `wanted` bytes, or (not exact) at most that many. Returns NULL, or what is wrong. */
 static const char *inflate_bytes(stencil_bytes *b, size_t wanted, bool exact) {
-    z_stream stream = {.next_in = b->at, .avail_in = (uInt)b->count, .avail_out = (uInt)(wanted + 1)};
-    unsigned char *out = malloc(wanted + 1);
-    if (out == NULL || inflateInit(&stream) != Z_OK) {
+    uLongf count = (uLongf)wanted + 1;
+    unsigned char *out = malloc(count);
+    const int failed = out == NULL ? Z_MEM_ERROR : uncompress(out, &count, b->at, (uLong)b->count);
+    if (failed == Z_MEM_ERROR) {
         free(out);
         return stencil_filters_no_memory;
     }
-    stream.next_out = out;
-    const int ended = inflate(&stream, Z_FINISH);
-    const size_t count = stream.total_out;
-    inflateEnd(&stream);
     free(b->at);
     *b = (stencil_bytes){out, count};
-    if (!exact && ended == Z_STREAM_END && count <= wanted)
-        return NULL;
-    return count < wanted && ended == Z_STREAM_END ? too_few
-           : count > wanted                        ? "a packed chunk holds more bytes than a chunk has"
-           : ended != Z_STREAM_END                 ? "inflate() failed"
-                                                   : NULL;
+    return count > wanted            ? "a packed chunk holds more bytes than a chunk has"
+           : failed != Z_OK          ? "inflate() failed"
+           : exact && count < wanted ? too_few
+                                     : NULL;
 }
 
 static uint32_t fletcher32(const unsigned char *at, size_t count) {
@@ -127,7 +122,8 @@ static bool is_enough(const stencil_filters *f, int i, const stencil_bytes *b) {
     const uint64_t whole = (uint64_t)f->elements * f->element;
     if (f->id[i] == H5Z_FILTER_SCALEOFFSET) {
         const uint64_t bits = b->count >= HEAD ? number_at(b->at) : 0;
-        if (value[0] == SCALE_INTEGER && value[1] == 8 * f->element) /* full width: stored unpacked */
+        if (value[0] == SCALE_INTEGER &&
+            value[1] == 8 * f->element) /* integers of full width are stored unpacked */
             return b->count >= whole;
         return b->count >= HEAD && value[2] == f->elements && value[4] == f->element &&
                bits <= 8 * f->element && b->count >= HEAD + (value[2] * bits + 7) / 8;
@@ -140,8 +136,8 @@ static bool is_enough(const stencil_filters *f, int i, const stencil_bytes *b) {
     return true;
 }
 
-/* Returns the bytes that gzip packed: those of a chunk, and a checksum that was added first. Growth by other
- * filters is not known. */
+/* Returns how many bytes of a chunk gzip has packed: its cells, and a checksum that an earlier filter added.
+ * Growth by other filters is not known. */
 static size_t given_to_gzip(const stencil_filters *f, uint32_t skipped, int i) {
     size_t bytes = f->elements * f->element;
     for (int k = 0; k < i; k++)

@@ -1,4 +1,4 @@
-/* Counts cells that were never written: HDF5 reads them as the fill value (0 by default), without an error.
+/* Counts cells that were never written, which HDF5 reads as the fill value (0 by default) without an error.
  */
 #include "inputs/chunks.h"
 #include "inputs/h5.h"
@@ -27,7 +27,7 @@ static int64_t missing_cells(hid_t dataset, const stencil_chunk_grid *grid, hid_
     hsize_t start[H5S_MAX_RANK] = {0};
     int64_t cells = 0;
     for (hsize_t k = 0; k < total; k++) {
-        if (k % LOOKS == 0) /* the number of possible chunks is finite, so that each is progress */
+        if (k % LOOKS == 0) /* a dataset has finitely many chunks: each is progress */
             stencil_reading_progress(1);
         if (stencil_chunk_is_absent(dataset, start))
             cells += cells_of(grid, start, within);
