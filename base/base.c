@@ -73,13 +73,13 @@ static int64_t kernel_number(const char *folder, const char *name, const char *k
 
 /* Folder where control groups of a version can be mounted, and the names of the files in each group. */
 typedef struct group_files {
-    int version; /* 0 ends a list */
+    int version; /* version of control groups, 1 or 2; 0 ends a list */
     const char *folder, *limit, *used, *reclaimable;
 } group_files;
 
 /* A limit that control groups set, ancestor groups included. */
 typedef struct group_limit {
-    const char *controller; /* ",NAME," */
+    const char *controller; /* name between commas: ",memory," */
     const group_files *versions;
     int64_t (*of_group)(const char *folder, const group_files *files); /* limit of one group alone */
 } group_limit;

@@ -11,8 +11,8 @@
 extern "C" {
 #endif
 
-/* STENCIL_ANYWHERE marks header functions that host and device call, STENCIL_CONSTANT those that are also
- * constexpr. */
+/* STENCIL_ANYWHERE marks functions of headers that host and device call, STENCIL_CONSTANT such functions that
+ * are also constexpr. */
 #ifdef __cplusplus
 #define STENCIL_ANYWHERE __host__ __device__ static inline
 #define STENCIL_CONSTANT constexpr STENCIL_ANYWHERE
@@ -21,7 +21,7 @@ extern "C" {
 #define STENCIL_CONSTANT STENCIL_ANYWHERE
 #endif
 
-/* Number type of a field; values of the enumeration index tables. */
+/* Number type of a field's cells; tables have an entry for each value of the enumeration. */
 typedef enum stencil_precision {
     STENCIL_FLOAT32,
     STENCIL_FLOAT64,
@@ -48,15 +48,15 @@ static inline int64_t stencil_smaller(int64_t a, int64_t b) {
 /* Sorts numbers in ascending order; none of them is NaN. */
 void stencil_sort(double *number, size_t count);
 
-/* Seconds of a monotonic clock. */
+/* Returns the seconds of a monotonic clock. */
 double stencil_clock_s(void);
 
 /* Allocates zeroed memory on a 4096-byte boundary, from 2 MiB on in huge pages, touched by all threads; the
  * caller frees it with free(). Errors: NO_MEMORY, with the bytes needed and available in the message. */
 stencil_status stencil_memory_alloc(void **memory, int64_t size_bytes, const char *what);
 
-/* Bytes that this process can still take: the least of the machine's available memory, what its control
- * groups leave (all of them up to the root) and what its limit of address space (ulimit -v) leaves. */
+/* Returns the bytes that this process can still allocate: the least of the machine's available memory, what
+ * the process's control groups leave up to the root, and what its limit of address space leaves. */
 int64_t stencil_memory_available_bytes(void);
 
 /* Limits on the processors that this process can use. */

@@ -130,7 +130,7 @@ static stencil_status read_value(const stencil_member *m, const json_t *value, s
     case STENCIL_MEMBER_TEXT:
         return read_text(m, null ? "" : json_string_value(value), size, to);
     case STENCIL_MEMBER_NAME:
-        *(const char **)to = json_string_value(value); /* NULL for null */
+        *(const char **)to = json_string_value(value); /* NULL where the JSON is null */
         return STENCIL_OK;
     case STENCIL_MEMBER_CHOICE:
         *(int *)to = stencil_name_find(json_string_value(value), m->names);

@@ -14,10 +14,10 @@ typedef enum stencil_member_type {
     STENCIL_MEMBER_REAL,    /* double; written as null when not finite, null is read as NaN */
     STENCIL_MEMBER_RATE,    /* double above 0; 0 is written as null, and null read as 0 */
     STENCIL_MEMBER_FLAG,    /* bool */
-    STENCIL_MEMBER_LIST,  /* list of structures with `members`, or of texts; an array, or owned (a pointer) */
-    STENCIL_MEMBER_ARRAY, /* JSON array, by the functions `write` and `read` */
-    STENCIL_MEMBER_OBJECT, /* JSON object, by `members`, or by the functions `write` and `read` */
-    STENCIL_MEMBER_DERIVED /* value that follows from other members; written, never read */
+    STENCIL_MEMBER_LIST,    /* JSON array of structures with `members`, or of texts */
+    STENCIL_MEMBER_ARRAY,   /* JSON array, by the functions `write` and `read` */
+    STENCIL_MEMBER_OBJECT,  /* JSON object, by `members`, or by the functions `write` and `read` */
+    STENCIL_MEMBER_DERIVED  /* value that follows from other members; written, never read */
 } stencil_member_type;
 
 /* A member of a structure under its name in JSON. */
@@ -26,7 +26,7 @@ typedef struct stencil_member {
     stencil_member_type type;
     size_t offset, size;
     size_t count;             /* number of elements of an array of INTEGER or REAL; 0: a single value */
-    int64_t minimum, maximum; /* limits of an INTEGER; equal: no limits */
+    int64_t minimum, maximum; /* limits of an INTEGER; no limits where both are equal */
     bool or_null;             /* JSON null stands for "" and NULL, and is read as 0 for an INTEGER */
     bool newer;               /* the member may be missing, as in old files: read as null, arrays unchanged */
     const char *const *names; /* names of a CHOICE, ended by NULL */

@@ -103,24 +103,13 @@ static void add_line(stencil_notes *notes, bool warns, const char *line) {
     notes->warns[at] = notes->warns[at] || warns;
 }
 
-static void add_format(stencil_notes *notes, bool warns, const char *format, va_list arguments) {
+void stencil_notes_put(stencil_notes *notes, bool warns, const char *format, ...) {
     char line[STENCIL_NOTE_CHARS];
+    va_list arguments;
+    va_start(arguments, format);
     vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
     add_line(notes, warns, line);
-}
-
-void stencil_notes_add(stencil_notes *notes, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    add_format(notes, false, format, arguments);
-    va_end(arguments);
-}
-
-void stencil_notes_warn(stencil_notes *notes, const char *format, ...) {
-    va_list arguments;
-    va_start(arguments, format);
-    add_format(notes, true, format, arguments);
-    va_end(arguments);
 }
 
 void stencil_notes_take(stencil_notes *notes, const stencil_notes *others) {

@@ -46,8 +46,10 @@ typedef struct stencil_notes {
  * last note says that there are more. stencil_notes_warn() is for notes that change the meaning of the
  * result, which even a quiet run shows (an unused name); stencil_notes_add() for all others (device, speed).
  */
-void stencil_notes_add(stencil_notes *notes, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void stencil_notes_warn(stencil_notes *notes, const char *format, ...) __attribute__((format(printf, 2, 3)));
+#define stencil_notes_add(notes, ...)  stencil_notes_put(notes, false, __VA_ARGS__)
+#define stencil_notes_warn(notes, ...) stencil_notes_put(notes, true, __VA_ARGS__)
+void stencil_notes_put(stencil_notes *notes, bool warns, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* Adds all notes of `others`, warnings as warnings. */
 void stencil_notes_take(stencil_notes *notes, const stencil_notes *others);
