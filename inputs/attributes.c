@@ -1,4 +1,4 @@
-/* Reads attributes of the format, with an error message for each, and writes them. */
+/* Reads and writes attributes of the file format; each one that cannot be read has an error message. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdarg.h>

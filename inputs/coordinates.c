@@ -40,7 +40,8 @@ static double rounding_of(const stencil_dataset *d, const stencil_values *values
                                                           : DBL_EPSILON);
 }
 
-/* Compares values with equidistant ones from the first to the last. False: they are no coordinates. */
+/* Compares values with equidistant values from the first to the last. False: the values are no coordinates.
+ */
 static bool measure(stencil_coordinates *c, const stencil_dataset *d, const stencil_values *values,
                     const double *value) {
     const int64_t n = d->is.count;

@@ -22,7 +22,7 @@
 typedef struct driver_file {
     H5FD_t base;        /* HDF5's base class, must be first */
     stencil_sink *sink; /* NULL: the file is only read */
-    int fd;             /* descriptor, owned if there is no sink */
+    int fd;             /* descriptor of the file, owned if the file is only read */
     struct stat info;   /* identity of a file that is only read */
     haddr_t eoa, eof;
 } driver_file;
@@ -96,7 +96,7 @@ static herr_t set_eoa(H5FD_t *file, H5FD_mem_t type, haddr_t address) {
     return 0;
 }
 
-/* Returns the end of the file; a sink has its space reserved. */
+/* Returns the end of the file; of a file being written, the end of what HDF5 has allocated, if larger. */
 static haddr_t get_eof(const H5FD_t *file, H5FD_mem_t type) {
     (void)type;
     const driver_file *f = of(file);
@@ -118,7 +118,7 @@ int64_t stencil_h5_bytes(int fd, int64_t offset, void *to, const void *from, int
         const ssize_t moved = to != NULL ? pread(fd, (char *)to + done, left, at)
                                          : pwrite(fd, (const char *)from + done, left, at);
         if (moved == 0 && to != NULL)
-            break; /* the end of the file */
+            break; /* the file ends here */
         if (moved <= 0 && errno != EINTR)
             return -1;
         done += moved > 0 ? moved : 0;
@@ -127,8 +127,8 @@ int64_t stencil_h5_bytes(int fd, int64_t offset, void *to, const void *from, int
     return done;
 }
 
-/* Reads or writes bytes of a file for HDF5. After its first failure a sink moves no bytes, and HDF5 is not
- * told of failures of a sink. */
+/* Reads or writes bytes of a file for HDF5. HDF5 is not told that writing failed; after its first failure a
+ * file being written is left alone. */
 static int64_t move_of(const driver_file *f, haddr_t address, char *to, const char *from, size_t size) {
     if (f->sink != NULL && f->sink->error != 0)
         return 0;
@@ -139,7 +139,7 @@ static int64_t move_of(const driver_file *f, haddr_t address, char *to, const ch
     return 0;
 }
 
-/* Reads bytes for HDF5; those beyond the end of the file are zeros, as HDF5 requires. */
+/* Reads bytes for HDF5; bytes beyond the end of the file are zeros, as HDF5 requires. */
 static herr_t read_bytes(H5FD_t *file, H5FD_mem_t type, hid_t transfer, haddr_t address, size_t size,
                          void *buffer) {
     (void)type, (void)transfer;
@@ -164,14 +164,14 @@ static herr_t unlock_file(H5FD_t *file) {
     return flock(of(file)->fd, LOCK_UN) == 0 || errno != EWOULDBLOCK ? 0 : -1;
 }
 
-/* Registers a driver once and permanently: when HDF5 1.10 closes a file, it reads the driver's class after
- * releasing it. */
+/* Registers a driver once, for as long as the process lives: when HDF5 1.10 closes a file, it reads the
+ * driver's class after releasing the driver. */
 static hid_t driver_of(bool sink) {
     static hid_t driver[2];
     const H5FD_class_t kind = {
 #ifdef H5FD_CLASS_VERSION
         .version = H5FD_CLASS_VERSION,
-        .value = sink ? 513 : 514, /* from HDF5's range for application-defined drivers (256 … 65535) */
+        .value = sink ? 513 : 514, /* HDF5 leaves 256 … 65535 to applications */
 #endif
         .name = sink ? "stencil_sink" : "stencil_read",
         .maxaddr = (haddr_t)INT64_MAX,
@@ -199,8 +199,8 @@ static hid_t driver_of(bool sink) {
 hid_t stencil_h5_access(stencil_sink *sink) {
     const hid_t driver = driver_of(sink != NULL), access = driver < 0 ? -1 : H5Pcreate(H5P_FILE_ACCESS);
     bool set = access >= 0 && H5Pset_driver(access, driver, sink != NULL ? &sink : NULL) >= 0;
-    /* Close a sink's file even if a failed writer left objects open, and write versions that the oldest HDF5
-     * reads. */
+    /* A file being written is closed even if a failed writer left objects open, and has versions that the
+     * oldest HDF5 reads. */
     if (sink != NULL)
         set = set && H5Pset_fclose_degree(access, H5F_CLOSE_STRONG) >= 0 &&
               H5Pset_libver_bounds(access, H5F_LIBVER_EARLIEST, H5F_LIBVER_LATEST) >= 0;

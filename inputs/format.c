@@ -1,5 +1,5 @@
-/* Objects and attributes that the format does not define: notes those that look as if meant for it, and
- * copies all to the result. */
+/* Objects and attributes that the file format does not define: the user is told of names that look as if
+ * meant for the format, and all are copied to the result. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,7 +18,7 @@ typedef struct own {
     void (*visit)(const struct own *own);
     const stencil_spec *spec; /* for notes: spec of the problem */
     hid_t to, to_field;       /* for copies: the result's file, and its field */
-    bool elsewhere;           /* the field is a link to another file */
+    bool elsewhere;           /* whether the field is a link to another file */
     stencil_name_place place;
     hid_t at; /* the group or object that has the name */
     const char *name;
@@ -114,8 +114,8 @@ static stencil_known nearest(const own *own) {
     return found;
 }
 
-/* Tells whether an object has coordinates of all cells, which have the field's shape: x, y, z, and those
- * named by the field's attribute `coordinates` (CF). */
+/* Tells whether an object of the field's shape has coordinates of all cells: it is x, y or z, or the field's
+ * attribute `coordinates` (CF) names it. */
 static bool is_coordinate(const own *own) {
     char text[256] = "";
     if (strlen(own->name) == 1 && strchr("xyzXYZ", own->name[0]) != NULL)
@@ -145,7 +145,8 @@ static void note_own(const own *own) {
                  field = stencil_item_dataset(array.space >= 0 ? own->at : -1, own->input->facts.field);
     describe(own, own->place, own->name, what, sizeof what);
     stencil_reading_at("%s", what);
-    if (own->place == STENCIL_ATTRIBUTE && strcmp(own->name, "field") == 0) /* has its own note */
+    if (own->place == STENCIL_ATTRIBUTE &&
+        strcmp(own->name, "field") == 0) /* another note tells of the attribute `field` */
         return;
     if (own->place != STENCIL_MEMBER && !is_known(own, STENCIL_ATTRIBUTE) &&
         stencil_alias_note(&(stencil_named){own->at, own->name, what, own->place}, own->spec, notes))
@@ -184,10 +185,15 @@ void stencil_h5_input_notes(const stencil_h5_input *input, const stencil_spec *f
         stencil_notes_warn(notes, "attribute 'format' is none of stencil's: replaced in the result");
     if (input->facts.field_passed_over)
         stencil_notes_warn(notes, "attribute 'field' names no dataset here: /u is solved");
-    stencil_values_note(&input->facts.values[STENCIL_ARRAY_U], input->facts.field, "a result has those",
-                        notes);
-    stencil_values_note(&input->facts.values[STENCIL_ARRAY_B], "the source", "a result keeps it as it is",
-                        notes);
+    for (int array = STENCIL_ARRAY_U; array < STENCIL_ARRAY_COUNT; array++)
+        if (input->facts.values[array].packed)
+            stencil_notes_warn(notes,
+                               "%s is packed: its values are the stored numbers times scale_factor %g plus "
+                               "add_offset %g; %s",
+                               array == STENCIL_ARRAY_U ? input->facts.field : "the source",
+                               input->facts.values[array].scale, input->facts.values[array].offset,
+                               array == STENCIL_ARRAY_U ? "a result has those"
+                                                        : "a result keeps it as it is");
     stencil_effect_notes(input->file, file->kind, spec, notes);
     visit_own(&(own){.input = input, .notes = notes, .visit = note_own, .spec = spec});
 }
@@ -204,7 +210,7 @@ static void copy_own(const own *own) {
                   : stencil_attribute_copy(own->at, name, own->to_field, own->elsewhere);
     else if (own->place == STENCIL_OBJECT && own->link == H5L_TYPE_HARD)
         failed = stencil_object_copy(own->at, own->to, name, 0, own->notes);
-    else if (own->place == STENCIL_OBJECT) /* links are not followed */
+    else if (own->place == STENCIL_OBJECT) /* soft and external links are copied as links */
         failed = H5Lcopy(own->at, name, own->to, name, H5P_DEFAULT, H5P_DEFAULT);
     if (failed < 0)
         why = stencil_h5_reason();

@@ -44,7 +44,7 @@ typedef struct stencil_generate_options {
     uint64_t seed;    /* seed of random initial values */
     double amplitude; /* factor of the initial values; 1 is usual */
     stencil_generate_source source;
-    const volatile sig_atomic_t *interrupt; /* not 0: stop between two blocks; NULL: never */
+    const volatile sig_atomic_t *interrupt; /* a value other than 0 stops between two blocks; NULL: never */
 } stencil_generate_options;
 
 /* Returns number `index` of the random stream of a seed, uniform in [0, 1): for float32 the upper 24 bits of

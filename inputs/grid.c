@@ -9,7 +9,7 @@
 
 #define PI 3.14159265358979323846
 
-/* Relative difference of steps above which they are different spacings, not rounding. */
+/* Relative difference above which two steps are different spacings, not the same one rounded. */
 #define SAME_STEP 1e-3
 
 /* Largest chunk that is unpacked to read only a few lines of cells. */
@@ -124,8 +124,8 @@ static bool repeats_endpoint(const stencil_coordinates *c) {
             (is_usual_length(length, rounding) && !is_usual_length(length + c->step, rounding)));
 }
 
-/* Number of lines of cells read at the ends of an axis (cells 0, 1, n - 2 and n - 1), and most cells per
- * line, from the middle of the line's axis. Few cells, since each may lie in another page of the file. */
+/* Number of lines of cells that are read at the ends of an axis of n cells (cells 0, 1, n - 2 and n - 1), and
+ * most cells of a line. A line has few cells, since each may lie in another page of the file. */
 enum { LINES = 4, LINE_CELLS = 256 };
 
 static int64_t line_cells(const grid *g, int along) {

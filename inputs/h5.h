@@ -54,7 +54,7 @@ void stencil_item_close(const stencil_item *item);
 /* A stencil_item that is closed at the end of its scope. */
 #define STENCIL_ITEM __attribute__((cleanup(stencil_item_close))) const stencil_item
 
-/* Tell whether an item's values are numbers; whether they are or contain references to objects. */
+/* Tell whether an item's values are numbers; whether its values are or contain references to objects. */
 bool stencil_item_is_number(const stencil_item *item);
 bool stencil_item_refers(const stencil_item *item);
 
@@ -88,9 +88,9 @@ hid_t stencil_h5_type(stencil_precision precision, bool in_file);
  * BAD_DATA: it is empty, not HDF5, or truncated. The message names the file and says what to do. */
 stencil_status stencil_h5_open(const char *path, hid_t *file);
 
-/* Makes file access properties. `sink` NULL: for reading, by a driver that opens regular files only. Else for
- * writing into the descriptor of the sink (borrowed), which records failures. Closed by the caller; negative
- * on failure. */
+/* Makes HDF5's file access properties: for reading by a driver that opens regular files only (`sink` NULL),
+ * or for writing into the descriptor of `sink` (borrowed), which records failures. Closed by the caller;
+ * negative on failure. */
 hid_t stencil_h5_access(stencil_sink *sink);
 
 /* Reads bytes of a file from `offset` on into `to`, or where `to` is NULL, writes them from `from`. Returns
@@ -192,7 +192,7 @@ typedef struct stencil_attribute {
     int64_t least;            /* least allowed WHOLE; for a REAL, 1: only above 0, -1: any */
     bool infinite;            /* a REAL may be infinite, too */
     int axes;           /* axes of a list, which has one value for all axes or one for each; 0: one value */
-    const char *wanted; /* what is allowed in addition to words and limits, for messages */
+    const char *wanted; /* tells in messages what is allowed in addition to words and limits */
 } stencil_attribute;
 
 /* Reads an attribute; *count is the number of its values, 0 where it does not exist. Errors: BAD_DATA with

@@ -110,7 +110,7 @@ stencil_status stencil_h5_open(const char *path, hid_t *file) {
         return refuse_foreign(path);
     STENCIL_HANDLE access = stencil_h5_access(NULL);
 #if H5_VERSION_GE(1, 12, 1) || (H5_VERSION_GE(1, 10, 7) && !H5_VERSION_GE(1, 12, 0))
-    H5Pset_file_locking(access, true, true); /* ignores file systems without locks */
+    H5Pset_file_locking(access, true, true); /* also opens files where the file system has no locks */
 #endif
     *file = access < 0 ? -1 : H5Fopen(path, H5F_ACC_RDONLY, access);
     if (*file < 0)
@@ -156,7 +156,7 @@ static const char *filter_name(H5Z_filter_t number, const char *in_file) {
 }
 
 /* Tells whether any of the first chunks has passed the filter at this position of the pipeline: HDF5 skips an
- * optional filter for chunks that it makes no smaller. Where none of them has, reading shows it. */
+ * optional filter for chunks that it makes no smaller. False also where only later chunks have. */
 static bool is_used(hid_t dataset, unsigned place) {
     enum { LOOK_MAX = 16 };
     STENCIL_HANDLE space = H5Dget_space(dataset);

@@ -1,6 +1,6 @@
 /* Object references of dimension scales (DIMENSION_LIST, REFERENCE_LIST) and of the user's own attributes and
- * datasets. HDF5 leaves them empty in copies of objects in another file; this code makes them point to the
- * copies. */
+ * datasets. HDF5 leaves references empty in copies of objects in another file; this code makes references
+ * point to the copies. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 /* Addresses of an object in the input and of its copy in the result (0: no copy). */
 typedef struct pair {
     hobj_ref_t from, to;
-    int64_t order; /* order of finding; of an object's several names the first counts */
+    int64_t order; /* order of finding: of several names of an object the first counts */
     bool past;     /* whether a run writes the object anew */
 } pair;
 
@@ -19,7 +19,7 @@ typedef struct transfer {
     const stencil_h5_input *input;
     hid_t from, to; /* input and result file */
     int64_t count, room;
-    pair *pairs;   /* [count] */
+    pair *pairs;   /* pairs, [count], sorted by find_pairs() */
     int64_t empty; /* references of the current attribute without a target in the result */
     bool full;     /* memory for more pairs ran out */
     hid_t object;  /* the result's object being processed, and its pair */
@@ -187,7 +187,7 @@ void stencil_references_copy(const stencil_h5_input *from, hid_t to, stencil_not
     stencil_reading_at("references to objects");
     if (find_pairs(&t))
         for (int64_t i = 0; i < t.count; i++)
-            if (t.pairs[i].to != 0 && !t.pairs[i].past) /* not rewritten by the run */
+            if (t.pairs[i].to != 0 && !t.pairs[i].past) /* the run does not write the object anew */
                 mend_object(&t, &t.pairs[i]);
     free(t.pairs);
 }

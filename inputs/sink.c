@@ -20,14 +20,14 @@ enum { TEMPORARY_NAME_CHARS = 200, TEMPORARY_TRIES = 100 };
 /* Space reserved for HDF5's metadata, in addition to values; generous. */
 #define METADATA_BYTES ((int64_t)64 << 10)
 
-/* Links the nameless file to an unused name. Returns errno or 0. */
+/* Gives the nameless file a name that no file has. Returns 0, or an errno. */
 static int link_nameless(const stencil_sink *sink, const char *name) {
     char descriptor[64];
     snprintf(descriptor, sizeof descriptor, "/proc/self/fd/%d", sink->fd);
     return linkat(AT_FDCWD, descriptor, AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0 ? 0 : errno;
 }
 
-/* Opens a new file .NAME.PID-n.tmp in the directory of sink->path, or gives the open one such a name. */
+/* Opens a new file .NAME.PID-n.tmp in the directory of sink->path, or gives the open file such a name. */
 static stencil_status name_temporary(stencil_sink *sink) {
     const bool is_open = sink->fd >= 0;
     int failed = EEXIST;
@@ -137,7 +137,7 @@ stencil_status stencil_sink_open(stencil_sink *sink, const char *path, bool repl
     return stencil_sink_empty(sink);
 }
 
-/* Creates (is_new) or reopens the HDF5 file in a sink's file. */
+/* Creates (is_new) or reopens the HDF5 file that is being written. */
 static stencil_status open_hdf5(stencil_sink *sink, bool is_new) {
     stencil_h5_quiet();
     STENCIL_HANDLE access = stencil_h5_access(sink);
@@ -190,8 +190,8 @@ static stencil_status give_name(stencil_sink *sink) {
                            : link(sink->temporary, sink->path) == 0 ? 0
                                                                     : errno;
         if (failed == 0)
-            return STENCIL_OK; /* the temporary name is removed when the sink is closed */
-        /* File systems without hard links are accepted. */
+            return STENCIL_OK; /* stencil_sink_close() removes the temporary name */
+        /* A file system without hard links is no error: the file is renamed instead. */
         CHECK(failed != EEXIST && access(sink->path, F_OK) != 0, CANNOT_CREATE,
               "'%s' has come up meanwhile: use --force to replace it, or choose another output file",
               sink->path);
@@ -238,7 +238,7 @@ stencil_status stencil_sink_commit(stencil_sink *sink) {
     return sync_directory(sink);
 }
 
-/* State of writing a dataset slab by slab. */
+/* State of writing a dataset piece by piece. */
 typedef struct writing {
     const stencil_sink *sink;
     const stencil_sink_dataset *dataset;

@@ -33,7 +33,7 @@ typedef struct stencil_sink {
 stencil_status stencil_sink_open(stencil_sink *sink, const char *path, bool replace, const char *other,
                                  int64_t bytes);
 
-/* Empties the HDF5 file of a sink. Errors: IO. */
+/* Replaces the HDF5 file that is being written by an empty one. Errors: IO. */
 stencil_status stencil_sink_empty(stencil_sink *sink);
 
 /* stencil_sink_pause() closes the HDF5 file, so that another process can continue it by the descriptor
@@ -45,7 +45,7 @@ stencil_status stencil_sink_go_on(stencil_sink *sink, uint64_t eoa);
 /* Returns the bytes of an array of all cells of a problem. */
 int64_t stencil_sink_array_bytes(const stencil_problem *problem);
 
-/* Checks between large writes that none has failed so far. Errors: IO. */
+/* Fails where an earlier write to the file has failed. Errors: IO. */
 stencil_status stencil_sink_state(const stencil_sink *sink);
 
 /* A dataset /name to be filled with an array's values from a reader, boundary cells included: created, then
@@ -60,9 +60,9 @@ stencil_status stencil_sink_create(const stencil_sink *sink, const stencil_sink_
 stencil_status stencil_sink_fill(const stencil_sink *sink, const stencil_sink_dataset *dataset,
                                  const stencil_problem *problem, const stencil_reader *from);
 
-/* Checks a sink for failed writes, fsyncs its file and gives it its final name. Errors: IO, CANNOT_CREATE (a
+/* Checks that no write has failed, fsyncs the file and gives it its final name. Errors: IO, CANNOT_CREATE (a
  * file of that name was created meanwhile). */
 stencil_status stencil_sink_commit(stencil_sink *sink);
 
-/* Closes a sink; removes its file unless it was committed. */
+/* Closes the file being written, and removes it unless stencil_sink_commit() gave it its name. */
 void stencil_sink_close(stencil_sink *sink);

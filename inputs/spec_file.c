@@ -169,17 +169,8 @@ void stencil_spec_forget(stencil_spec *spec) {
     for (const row *r = rows; r < rows + ROW_COUNT; r++)
         if (r->past && r->at != offsetof(stencil_spec, time))
             memcpy((char *)spec + r->at, (const char *)&none + r->at,
-                   r->is.type == STENCIL_ATTRIBUTE_TEXT ? r->is.chars : sizeof(double)); /* or int64_t */
-}
-
-static stencil_status write_attributes(hid_t file, const char *path, const stencil_spec *spec) {
-    for (const row *r = rows; r < rows + ROW_COUNT; r++) {
-        const void *at = (const char *)spec + r->at;
-        const int count = count_of(r, spec);
-        if (count > 0 && r->new_name == NULL && is_given(&r->is, at))
-            TRY(stencil_attribute_write(file, path, &r->is, count, at));
-    }
-    return STENCIL_OK;
+                   r->is.type == STENCIL_ATTRIBUTE_TEXT ? r->is.chars
+                                                        : sizeof(double)); /* also the size of an int64_t */
 }
 
 /* Opens and checks a small dataset in /stencil of at most that rank, with one value per stencil point or per
@@ -236,7 +227,13 @@ stencil_status stencil_spec_write(hid_t file, const char *path, const stencil_sp
     char format[STENCIL_WORD_MAX];
     snprintf(format, sizeof format, "%s%d", format_prefix, FORMAT_VERSION);
     TRY(stencil_attribute_write(file, path, &format_attribute, 1, format));
-    return write_attributes(file, path, spec);
+    for (const row *r = rows; r < rows + ROW_COUNT; r++) {
+        const void *at = (const char *)spec + r->at;
+        const int count = count_of(r, spec);
+        if (count > 0 && r->new_name == NULL && is_given(&r->is, at))
+            TRY(stencil_attribute_write(file, path, &r->is, count, at));
+    }
+    return STENCIL_OK;
 }
 
 stencil_status stencil_points_write(hid_t file, const char *path, const stencil_spec *spec) {

@@ -190,16 +190,6 @@ stencil_status stencil_values_read(stencil_values *values, hid_t dataset, const 
     return STENCIL_OK;
 }
 
-void stencil_values_note(const stencil_values *values, const char *name, const char *result,
-                         stencil_notes *notes) {
-    if (values->packed)
-        stencil_notes_warn(
-            notes,
-            "%s is packed: its values are the stored numbers times scale_factor %g plus add_offset "
-            "%g; %s",
-            name, values->scale, values->offset, result);
-}
-
 /* Rewrites an attribute of numbers in another type. */
 static herr_t rewrite(const stencil_values *values, hid_t dataset, const char *name, const stencil_item *old,
                       hid_t file_type) {

@@ -4,7 +4,6 @@
 
 #include <hdf5.h>
 
-#include "base/words.h"
 #include "solver/problem/boxes.h"
 #include "solver/problem/problem.h"
 
@@ -13,7 +12,7 @@ enum { STENCIL_MARKERS_MAX = 16 };
 typedef struct stencil_values {
     bool packed;                        /* a value is scale times the stored number, plus offset, in double */
     double scale, offset;               /* 1 and 0 by default */
-    stencil_precision precision;        /* of unpacked values: wider type of scale_factor and add_offset */
+    stencil_precision precision;        /* of unpacked values: the wider one of scale_factor and add_offset */
     int filled, marker_count;           /* number of markers from _FillValue, and of all markers */
     bool by_default;                    /* the last marker is HDF5's fill value, which no attribute names */
     double marker[STENCIL_MARKERS_MAX]; /* stored numbers of cells without a value; NaN as well */
@@ -29,10 +28,6 @@ stencil_status stencil_values_read(stencil_values *values, hid_t dataset, const 
 static inline double stencil_values_unpack(const stencil_values *values, double stored) {
     return values->packed ? stored * values->scale + values->offset : stored;
 }
-
-/* Notes that an array is packed, and how the result stores it. */
-void stencil_values_note(const stencil_values *values, const char *name, const char *result,
-                         stencil_notes *notes);
 
 /* Adapts the attributes of an unpacked copy of a dataset in another precision: removes scale_factor and
  * add_offset, converts markers and limits to its type. Errors: IO. */
