@@ -14,12 +14,10 @@ static struct {
     stencil_h5_input input;
     stencil_dataset numbers;
     char name[STENCIL_NAME_MAX]; /* name of the dataset in `numbers` */
-    bool checked;                /* sources of the virtual dataset `numbers` were checked */
+    bool checked;                /* whether the sources of `numbers`, a virtual dataset, were checked */
 } here;
 
-static stencil_status answer_open(const stencil_call *call) {
-    const stencil_ask_open *ask = &call->ask->open;
-    stencil_say_open *say = &call->say->open;
+static stencil_status open_input(const stencil_ask *ask, stencil_say *say) {
     /* HDF5's initialisation dereferences null pointers where memory runs out. */
     CHECK(stencil_memory_address_space_left_bytes() > 0, NO_MEMORY,
           "the limit of address space leaves no room for HDF5; raise 'ulimit -v'");
@@ -28,7 +26,7 @@ static stencil_status answer_open(const stencil_call *call) {
     stencil_spec_init(&say->spec);
     TRY(stencil_h5_input_open(&here.input, here.path));
     if (!ask->looks)
-        TRY(stencil_h5_input_spec(&here.input, ask->named ? ask->field : NULL, &say->spec));
+        TRY(stencil_h5_input_spec(&here.input, ask->named ? ask->name : NULL, &say->spec));
     say->facts = here.input.facts;
     return STENCIL_OK;
 }
@@ -66,48 +64,14 @@ static int threads_that_start(int asked) {
     return started;
 }
 
-static stencil_status answer_cells(const stencil_call *call) {
-    const stencil_ask_cells *ask = &call->ask->cells;
-    const stencil_cells to = stencil_cells_dense(ask->precision, call->window, &ask->box);
-    omp_set_num_threads(threads_that_start((int)ask->threads));
+static stencil_status read_cells(const stencil_ask *ask, void *window) {
+    const stencil_cells to = stencil_cells_dense(ask->precision, window, &ask->box);
+    omp_set_num_threads(threads_that_start(ask->threads));
     return stencil_h5_input_read(&here.input, ask->source, &ask->box, stencil_h5_type(ask->precision, false),
                                  &to);
 }
 
-static stencil_status answer_rest(const stencil_call *call) {
-    (void)call;
-    stencil_h5_input_rest(&here.input);
-    return STENCIL_OK;
-}
-
-static stencil_status answer_grid(const stencil_call *call) {
-    stencil_say_grid *say = &call->say->grid;
-    say->spec = call->ask->grid;
-    stencil_reading_at("coordinates");
-    return stencil_h5_input_grid(&here.input, &say->spec, &say->notes);
-}
-
-static stencil_status answer_notes(const stencil_call *call) {
-    const stencil_ask_notes *ask = &call->ask->notes;
-    stencil_h5_input_notes(&here.input, &ask->file, &ask->spec, &call->say->notes);
-    return STENCIL_OK;
-}
-
-static stencil_status answer_field(const stencil_call *call) {
-    const char *other = call->ask->field.other;
-    stencil_say_field *say = &call->say->field;
-    bool passed_over;
-    say->holds = other[0] != '\0' && H5Lexists(here.input.file, other, H5P_DEFAULT) > 0;
-    return stencil_field_choose(here.input.file, here.path, NULL, say->field, &passed_over);
-}
-
-static stencil_status answer_provenance(const stencil_call *call) {
-    stencil_reading_at("/provenance");
-    return stencil_h5_input_provenance(&here.input, &call->say->provenance);
-}
-
-static stencil_status answer_numbers(const stencil_call *call) {
-    const stencil_ask_numbers *ask = &call->ask->numbers;
+static stencil_status open_numbers(const stencil_ask *ask, stencil_numbers *numbers) {
     stencil_dataset *d = &here.numbers;
     _Static_assert(STENCIL_RANK_MAX == H5S_MAX_RANK, "the rank of any dataset");
     stencil_dataset_close(d);
@@ -115,33 +79,25 @@ static stencil_status answer_numbers(const stencil_call *call) {
     here.checked = false;
     TRY(stencil_dataset_open(d, here.input.file, here.path, here.name,
                              ask->advice[0] != '\0' ? ask->advice : NULL));
-    call->say->numbers = d->is;
+    *numbers = d->is;
     return STENCIL_OK;
 }
 
-static stencil_status answer_block(const stencil_call *call) {
-    const stencil_ask_block *ask = &call->ask->block;
+static stencil_status read_block(const stencil_ask *ask, void *window, int64_t *count) {
     CHECK(here.numbers.id > 0, INTERNAL, "there are no numbers to read");
     stencil_reading_at("numbers of %s", here.name);
     if (!here.checked && stencil_dataset_elsewhere(here.numbers.id))
         TRY(stencil_dataset_check_sources(here.input.file, here.path, here.name));
     here.checked = true;
     return stencil_dataset_read(&here.numbers, ask->first, ask->most,
-                                ask->whole ? H5T_NATIVE_INT64 : H5T_NATIVE_DOUBLE, call->window,
-                                &call->say->block.count);
+                                ask->whole ? H5T_NATIVE_INT64 : H5T_NATIVE_DOUBLE, window, count);
 }
 
-static stencil_status answer_kept(const stencil_call *call) {
-    stencil_say_kept *say = &call->say->kept;
-    stencil_reading_at("what the result takes over");
-    return stencil_kept_bytes(&here.input, call->ask->kept, &say->bytes, &say->chunk_bytes);
-}
-
-static stencil_status answer_keep(const stencil_call *call) {
-    const stencil_ask_keep *ask = &call->ask->keep;
-    stencil_say_keep *say = &call->say->keep;
-    stencil_sink sink = {.path = ask->path, .fd = call->fd};
-    CHECK(call->fd >= 0, INTERNAL, "there is no result to write to");
+/* Copies the source term and the user's own objects into a result, an HDF5 file that the parent has begun and
+ * closed, through its descriptor. */
+static stencil_status keep(const stencil_ask *ask, stencil_say *say, int fd) {
+    stencil_sink sink = {.path = ask->path, .fd = fd};
+    CHECK(fd >= 0, INTERNAL, "there is no result to write to");
     stencil_status status = stencil_sink_go_on(&sink, ask->eoa);
     if (status == STENCIL_OK)
         status = stencil_kept_copy(&here.input, &sink, &ask->spec, &say->notes);
@@ -153,11 +109,42 @@ static stencil_status answer_keep(const stencil_call *call) {
     return status;
 }
 
+static stencil_status answer(const stencil_ask *ask, stencil_say *say, void *window, int fd) {
+    bool passed_over;
+    switch (ask->request) {
+    case STENCIL_REQUEST_OPEN:
+        return open_input(ask, say);
+    case STENCIL_REQUEST_CELLS:
+        return read_cells(ask, window);
+    case STENCIL_REQUEST_REST:
+        stencil_dataset_close(&here.input.cells);
+        return STENCIL_OK;
+    case STENCIL_REQUEST_GRID:
+        say->spec = ask->spec;
+        stencil_reading_at("coordinates");
+        return stencil_h5_input_grid(&here.input, &say->spec, &say->notes);
+    case STENCIL_REQUEST_NOTES:
+        stencil_h5_input_notes(&here.input, &ask->file, &ask->spec, &say->notes);
+        return STENCIL_OK;
+    case STENCIL_REQUEST_FIELD:
+        say->holds = ask->name[0] != '\0' && H5Lexists(here.input.file, ask->name, H5P_DEFAULT) > 0;
+        return stencil_field_choose(here.input.file, here.path, NULL, say->field, &passed_over);
+    case STENCIL_REQUEST_PROVENANCE:
+        stencil_reading_at("/provenance");
+        return stencil_h5_input_provenance(&here.input, &say->provenance);
+    case STENCIL_REQUEST_NUMBERS:
+        return open_numbers(ask, &say->numbers);
+    case STENCIL_REQUEST_BLOCK:
+        return read_block(ask, window, &say->count);
+    case STENCIL_REQUEST_KEPT:
+        stencil_reading_at("what the result takes over");
+        return stencil_kept_bytes(&here.input, ask->source, &say->bytes, &say->chunk_bytes);
+    case STENCIL_REQUEST_KEEP:
+        return keep(ask, say, fd);
+    }
+    FAIL(INTERNAL, "there is no request %d", (int)ask->request);
+}
+
 _Noreturn void stencil_reading_answer(char **argv) {
-    static stencil_answerer *const answerers[] = {
-#define X(name, ask, say, cells) [STENCIL_REQUEST_##name] = answer_##name,
-        STENCIL_REQUESTS(X)
-#undef X
-    };
-    stencil_reading_serve(argv, answerers);
+    stencil_reading_serve(argv, answer);
 }

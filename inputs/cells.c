@@ -1,5 +1,5 @@
-/* Reads the cells of an input: directly where they are contiguous in native format, else through the reading
- * process; converts, scales and checks them. */
+/* Reads, converts, scales and checks the cells of an input: directly where the file has a contiguous dataset
+ * in native format, else through the process that reads the file. */
 #define _DEFAULT_SOURCE /* pread, preadv */
 
 #include "inputs/inputs.h"
@@ -25,27 +25,28 @@ static const char *dataset_name(const stencil_input *input, stencil_array array)
     return stencil_array_name(&input->facts, source_of(input, array));
 }
 
-/* Reads a box (dataset indices) through the reading process and the shared window; halves the box where the
- * window is too small. */
+/* Has the reading process read a box (dataset indices), as many cells at a time as the memory shared with
+ * that process holds. */
 static stencil_status read_there(stencil_input *input, stencil_source source, const stencil_box *box,
                                  const stencil_cells *to) {
-    const stencil_ask_cells ask = {source, to->precision, omp_get_max_threads(), *box};
-    if (stencil_box_cells(box) > STENCIL_WINDOW_BYTES / (int64_t)stencil_precision_bytes(to->precision)) {
-        stencil_box half = *box;
-        int64_t cell[3] = {to->first[0], to->first[1], to->first[2]};
-        const int axis = box->n[STENCIL_Z] > 1 ? STENCIL_Z : box->n[STENCIL_Y] > 1 ? STENCIL_Y : STENCIL_X;
-        half.n[axis] /= 2;
-        TRY(read_there(input, source, &half, to));
-        half.first[axis] += half.n[axis];
-        cell[axis] += half.n[axis];
-        half.n[axis] = box->n[axis] - half.n[axis];
-        const stencil_cells rest = stencil_cells_from(to, cell);
-        return read_there(input, source, &half, &rest);
-    }
-    TRY(stencil_reading_ask(input->process, STENCIL_REQUEST_cells, &ask, &(stencil_nothing){0}, -1));
-    const stencil_cells from =
-        stencil_cells_dense(to->precision, stencil_reading_window(input->process), box);
-    stencil_cells_copy(to, &from, box->n);
+    const int64_t most = STENCIL_WINDOW_BYTES / (int64_t)stencil_precision_bytes(to->precision);
+    stencil_box slab = stencil_slab_first(box, most);
+    do {
+        const stencil_ask ask = {.request = STENCIL_REQUEST_CELLS,
+                                 .source = source,
+                                 .precision = to->precision,
+                                 .threads = omp_get_max_threads(),
+                                 .box = slab};
+        stencil_say say;
+        int64_t cell[3];
+        TRY(stencil_reading_ask(input->process, &ask, &say, -1));
+        for (int axis = 0; axis < STENCIL_AXES; axis++)
+            cell[axis] = to->first[axis] + slab.first[axis] - box->first[axis];
+        const stencil_cells part = stencil_cells_from(to, cell),
+                            from = stencil_cells_dense(to->precision, stencil_reading_window(input->process),
+                                                       &slab);
+        stencil_cells_copy(&part, &from, slab.n);
+    } while (stencil_slab_next(&slab, box, most));
     return STENCIL_OK;
 }
 
@@ -65,9 +66,8 @@ static bool read_rows(int fd, char *to, int64_t stride, int64_t row, int64_t cou
         first += got / row;
         if (got % row == 0)
             continue;
-        const int64_t done = got % row, rest = row - done; /* bytes of the partial row: read, and missing */
-        if (stencil_h5_bytes(fd, offset + first * row + done, to + first * stride + done, NULL, rest) != rest)
-            return false;
+        if (stencil_h5_bytes(fd, offset + first * row, to + first * stride, NULL, row) != row)
+            return false; /* preadv() has read a part of this row */
         first++;
     }
     return true;
@@ -108,7 +108,6 @@ static stencil_status read_as(void *context, stencil_array array, const stencil_
     const stencil_place *place = &input->facts.place[array];
     stencil_cells cells = *to;
     cells.precision = input->read_as;
-    input->array = array;
     return place->offset > 0 && place->precision == cells.precision
                ? read_here(input, array, &there, &cells)
                : read_there(input, source_of(input, array), &there, &cells);
@@ -120,7 +119,7 @@ typedef struct scaling {
     const stencil_cells *to;
 } scaling;
 
-/* Stores the values of a slab: unpacked, multiplied by the scale, rounded once. */
+/* Stores the values of a box of stored numbers: unpacked, multiplied by the scale, rounded once. */
 static stencil_status store_scaled(void *context, const stencil_box *slab, const stencil_cells *cells) {
     const scaling *s = context;
     const stencil_cells to = stencil_cells_from(s->to, slab->first);
@@ -139,7 +138,7 @@ static stencil_status store_scaled(void *context, const stencil_box *slab, const
     return STENCIL_OK;
 }
 
-/* Reads a box of values. /f, /q and packed arrays go through double in any precision, so that they are
+/* Reads a box of values. Values of /f, /q and packed arrays are computed in double in any precision, and so
  * rounded only once. */
 static stencil_status read_box(void *context, stencil_array array, const stencil_box *box,
                                const stencil_cells *to) {
@@ -164,7 +163,7 @@ static bool axis_shows(const stencil_problem *problem, int axis, int64_t cell, i
     switch (problem->boundary[axis]) {
     case STENCIL_PERIODIC:
         return true;
-    case STENCIL_MIRROR: /* cell -1 - k mirrors cell k, cell n + k mirrors cell n - 1 - k */
+    case STENCIL_MIRROR: /* index -1 - k mirrors cell k, n + k mirrors n - 1 - k */
         return inside || (low >= 0 && low < n) || (high >= 0 && high < n);
     default:
         return inside;
@@ -187,49 +186,17 @@ static bool is_used(const stencil_problem *problem, const int64_t cell[3], bool 
     return used;
 }
 
-/* Length of the text of a cell's index in the array of /u, such as "[3][4]". */
-enum { INDEX_CHARS = 80 };
-static const char *index_text(const stencil_problem *problem, const int64_t cell[3], char text[INDEX_CHARS]) {
-    text[0] = '\0';
-    for (int axis = STENCIL_AXES - problem->rank; axis < STENCIL_AXES; axis++)
-        stencil_text_add(text, INDEX_CHARS, "[%" PRId64 "]", cell[axis] - problem->first[axis]);
-    return text;
-}
+enum { MISSING, LIMITED, NONFINITE, FAULTS };
 
-/* Fails with the index (array order of /u) of the first non-finite value. Where NaN marks cells without a
- * value, NaNs that no step uses are accepted. */
-static stencil_status check_finite(void *context, const stencil_box *slab, const stencil_cells *cells) {
-    const stencil_input *input = context;
-    const stencil_problem *problem = input->problem;
-    const bool has_nan = input->facts.values[input->array].has_nan;
-    const int64_t *n = slab->n;
-    int64_t at[3];
-    char index[INDEX_CHARS];
-    if (!stencil_cells_find_nonfinite(cells, n, at))
-        return STENCIL_OK;
-    int64_t i = (at[STENCIL_Z] * n[STENCIL_Y] + at[STENCIL_Y]) * n[STENCIL_X] + at[STENCIL_X];
-    for (; i < stencil_box_cells(slab); i++) {
-        const int64_t z = i / n[STENCIL_X] / n[STENCIL_Y], y = i / n[STENCIL_X] % n[STENCIL_Y],
-                      x = i % n[STENCIL_X],
-                      cell[3] = {slab->first[0] + z, slab->first[1] + y, slab->first[2] + x};
-        const double value = stencil_cells_value(cells, z * cells->plane + y * cells->row + x);
-        CHECK(isfinite(value) || (isnan(value) && has_nan && !is_used(problem, cell, false)), BAD_DATA,
-              "'%s': %s%s is NaN or infinite in %s: mend it, or use --allow-nonfinite", input->path,
-              dataset_name(input, input->array), index_text(problem, cell, index),
-              stencil_precision_name(problem->precision));
-    }
-    return STENCIL_OK;
-}
-
-enum { MISSING, LIMITED, FAULTS };
-
-/* Number and first position of the cells with each kind of fault. */
+/* Number and first position of the cells with each kind of fault, among an array's stored numbers or (finite)
+ * among its values. */
 typedef struct finding {
     const stencil_input *input;
     stencil_array array;
-    bool allow_nan; /* whether NaN counts as a value */
+    bool finite;    /* whether to look for NONFINITE values only, else for all other faults */
+    bool allow_nan; /* whether NaN is no fault of a stored number */
     int64_t count[FAULTS], at[FAULTS][3];
-    double stored[FAULTS];
+    double number[FAULTS];
 } finding;
 
 static int marker_of(const stencil_values *values, double stored, bool allow_nan) {
@@ -239,43 +206,38 @@ static int marker_of(const stencil_values *values, double stored, bool allow_nan
     return -1;
 }
 
-static void judge_cell(finding *f, const int64_t cell[3], double stored) {
+/* Returns the fault of a number or value; FAULTS: none. Where NaN marks cells without a value, a NaN that no
+ * step uses is accepted. */
+static int fault_of(const finding *f, const int64_t cell[3], double number) {
     const stencil_values *values = &f->input->facts.values[f->array];
-    const bool missing = marker_of(values, stored, f->allow_nan) >= 0;
-    const int fault = missing ? MISSING : LIMITED;
-    if ((!missing && !(stored < values->least || stored > values->most)) ||
-        !is_used(f->input->problem, cell, isfinite(stored)))
-        return;
-    if (f->count[fault]++ > 0)
-        return;
-    f->stored[fault] = stored;
-    memcpy(f->at[fault], cell, sizeof f->at[fault]);
-}
-
-static stencil_status judge_slab(void *context, const stencil_box *slab, const stencil_cells *cells) {
-    finding *f = context;
-    const int64_t *n = slab->n, *first = slab->first;
-    const double *stored = cells->at;
-    for (int64_t r = 0; r < n[STENCIL_Z] * n[STENCIL_Y]; r++)
-        for (int64_t x = 0; x < n[STENCIL_X]; x++) {
-            const int64_t cell[3] = {first[STENCIL_Z] + r / n[STENCIL_Y], first[STENCIL_Y] + r % n[STENCIL_Y],
-                                     first[STENCIL_X] + x};
-            judge_cell(f, cell, *stored++);
-        }
-    return STENCIL_OK;
+    const stencil_problem *problem = f->input->problem;
+    if (f->finite)
+        return isfinite(number) || (isnan(number) && values->has_nan && !is_used(problem, cell, false))
+                   ? FAULTS
+                   : NONFINITE;
+    const bool missing = marker_of(values, number, f->allow_nan) >= 0;
+    return (missing || number < values->least || number > values->most) &&
+                   is_used(problem, cell, isfinite(number))
+               ? (missing ? MISSING : LIMITED)
+               : FAULTS;
 }
 
 /* Fails with a message such as "12 cells of /u have no value (_FillValue -999), the first one /u[3][4]: …".
  */
 static stencil_status tell(const finding *f, int fault) {
     const stencil_values *values = &f->input->facts.values[f->array];
+    const stencil_problem *problem = f->input->problem;
     const char *path = f->input->path, *name = dataset_name(f->input, f->array);
-    const double stored = f->stored[fault];
+    const double stored = f->number[fault];
     const bool one = f->count[fault] == 1;
     const int marker = fault == MISSING ? marker_of(values, stored, false) : 0;
     const bool by_default = values->by_default && marker == values->marker_count - 1;
-    char index[INDEX_CHARS];
-    index_text(f->input->problem, f->at[fault], index);
+    char index[80] = "";
+    for (int axis = STENCIL_AXES - problem->rank; axis < STENCIL_AXES; axis++)
+        stencil_text_add(index, sizeof index, "[%" PRId64 "]", f->at[fault][axis] - problem->first[axis]);
+    CHECK(fault != NONFINITE, BAD_DATA,
+          "'%s': %s%s is NaN or infinite in %s: mend it, or use --allow-nonfinite", path, name, index,
+          stencil_precision_name(problem->precision));
     CHECK(fault != MISSING, BAD_DATA,
           "'%s': %" PRId64 " cell%s of %s %s no value (%s %g), the first one %s%s: give %s one, or %s%s",
           path, f->count[fault], one ? "" : "s", name, one ? "has" : "have",
@@ -293,14 +255,37 @@ static stencil_status tell(const finding *f, int fault) {
          values->packed ? " (packed)" : "", name, index, stored, one ? "it" : "them");
 }
 
-/* Checks all cells of /u, or the updated cells of its source, for cells without a value that a step uses, and
- * for values out of range. */
-static stencil_status check_values(stencil_input *input, stencil_array array, bool allow_nan) {
-    const stencil_reader stored = {read_as, input};
+static stencil_status judge_slab(void *context, const stencil_box *slab, const stencil_cells *cells) {
+    finding *f = context;
+    const int64_t *n = slab->n, *first = slab->first;
+    stencil_cells all = *cells;
+    int64_t element = 0, at[3];
+    if (!f->finite)
+        all.precision = STENCIL_FLOAT64; /* stored numbers are double in any precision of the problem */
+    else if (!stencil_cells_find_nonfinite(cells, n, at))
+        return STENCIL_OK;
+    for (int64_t r = 0; r < n[STENCIL_Z] * n[STENCIL_Y]; r++)
+        for (int64_t x = 0; x < n[STENCIL_X]; x++) {
+            const int64_t cell[3] = {first[STENCIL_Z] + r / n[STENCIL_Y], first[STENCIL_Y] + r % n[STENCIL_Y],
+                                     first[STENCIL_X] + x};
+            const double number = stencil_cells_value(&all, element++);
+            const int fault = fault_of(f, cell, number);
+            if (fault == FAULTS || f->count[fault]++ > 0)
+                continue;
+            f->number[fault] = number;
+            memcpy(f->at[fault], cell, sizeof cell);
+        }
+    return f->count[NONFINITE] > 0 ? tell(f, NONFINITE) : STENCIL_OK;
+}
+
+/* Checks all cells of /u, or the updated cells of its source: either that values are finite, or for cells
+ * without a value that a step uses and values out of range. */
+static stencil_status check_values(stencil_input *input, stencil_array array, bool finite, bool allow_nan) {
+    const stencil_reader from = {finite ? read_box : read_as, input};
     const stencil_mesh mesh = stencil_problem_mesh(input->problem, 1);
     const stencil_box whole = stencil_digest_array(input->problem, array);
-    const stencil_slabs slabs = {&stored, &mesh, array, .cell_bytes = sizeof(double)};
-    finding f = {.input = input, .array = array, .allow_nan = allow_nan};
+    const stencil_slabs slabs = {&from, &mesh, array, .cell_bytes = finite ? 0 : sizeof(double)};
+    finding f = {.input = input, .array = array, .finite = finite, .allow_nan = allow_nan};
     input->read_as = STENCIL_FLOAT64;
     TRY(stencil_slabs_visit(&slabs, &whole, judge_slab, &f));
     for (int fault = 0; fault < FAULTS; fault++)
@@ -314,17 +299,13 @@ static stencil_status check_values(stencil_input *input, stencil_array array, bo
 static stencil_status read_finite(void *context, stencil_array array, const stencil_box *box,
                                   const stencil_cells *to) {
     stencil_input *input = context;
-    const stencil_reader all = {read_box, context};
-    const stencil_mesh mesh = stencil_problem_mesh(input->problem, 1);
-    const stencil_box whole = stencil_digest_array(input->problem, array);
-    const stencil_slabs slabs = {.from = &all, .mesh = &mesh, .array = array};
     int64_t found[3];
     TRY(read_box(context, array, box, to));
     if (input->judged[array] || !stencil_cells_find_nonfinite(to, box->n, found))
         return STENCIL_OK;
     if (input->facts.values[array].has_nan)
-        TRY(check_values(input, array, false));
-    TRY(stencil_slabs_visit(&slabs, &whole, check_finite, context));
+        TRY(check_values(input, array, false, false));
+    TRY(check_values(input, array, true, false));
     input->judged[array] = true;
     return STENCIL_OK;
 }
@@ -368,7 +349,7 @@ stencil_status stencil_input_check(stencil_input *input, const stencil_problem *
         const bool limited = values->least > -INFINITY || values->most < INFINITY;
         /* If NaN is the only marker, the reader itself finds the cells that have it. */
         if (limited || values->marker_count > (values->has_nan ? 1 : 0))
-            TRY(check_values(input, (stencil_array)array, allow_nonfinite));
+            TRY(check_values(input, (stencil_array)array, false, allow_nonfinite));
     }
     return STENCIL_OK;
 }

@@ -111,10 +111,3 @@ stencil_status stencil_field_refuse_missing(hid_t file, const char *path, const 
           path, name, name, other);
     FAIL(BAD_DATA, "'%s' has no dataset %s: give the initial values as %s", path, name, name);
 }
-
-bool stencil_field_is_stated(hid_t file, const char *path, const stencil_spec *spec) {
-    char stated[STENCIL_FIELD_MAX];
-    bool passed_over;
-    return stencil_field_choose(file, path, NULL, stated, &passed_over) == STENCIL_OK &&
-           strcmp(stated, spec->field) == 0;
-}

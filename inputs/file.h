@@ -11,9 +11,8 @@ typedef struct stencil_h5_input {
     const char *path; /* borrowed */
     stencil_input_facts facts;
     /* The members below are for reading cells: */
-    hid_t dataset;                 /* the dataset that was read last; 0: none is open */
-    stencil_source source;         /* which source `dataset` is; NONE: the field */
-    struct stencil_chunks *chunks; /* chunks of `dataset`, where inputs/chunks.h unpacks them */
+    stencil_dataset cells; /* the dataset whose cells were read last; only its id and chunks are set */
+    stencil_source source; /* which source term `cells` is; NONE: the field */
 } stencil_h5_input;
 
 /* stencil_h5_input_open() opens any HDF5 file. stencil_h5_input_spec() reads its problem description into
@@ -25,9 +24,6 @@ stencil_status stencil_h5_input_spec(stencil_h5_input *input, const char *field,
  * Errors: BAD_DATA, NO_MEMORY. */
 stencil_status stencil_h5_input_read(stencil_h5_input *input, stencil_source source, const stencil_box *box,
                                      hid_t type, const stencil_cells *to);
-
-/* Releases memory that reading cells has taken. */
-void stencil_h5_input_rest(stencil_h5_input *input);
 
 /* Implement stencil_input_grid(), stencil_input_notes() and stencil_input_provenance() in the reading
  * process. */
@@ -63,9 +59,6 @@ stencil_status stencil_field_choose(hid_t file, const char *path, const char *as
 /* Fails since the dataset spec->field does not exist. Errors: BAD_DATA; the message names a dataset that may
  * be meant. */
 stencil_status stencil_field_refuse_missing(hid_t file, const char *path, const stencil_spec *spec);
-
-/* Tells whether the file's attribute `field` names spec->field. */
-bool stencil_field_is_stated(hid_t file, const char *path, const stencil_spec *spec);
 
 /* Returns the boundary type of an axis (in the order of the spec's lists) before a problem is made of the
  * spec. */
@@ -103,7 +96,8 @@ typedef struct stencil_known {
     bool past;
 } stencil_known;
 
-/* Returns the index-th name of the format, without the field's name; a NULL name ends them. */
+/* Returns the index-th name that the format defines, without the field's; its `name` is NULL after the last.
+ */
 stencil_known stencil_format_name(int index);
 
 /* Returns the format's entry for a name of an object in the root group, except for the field, whose name a

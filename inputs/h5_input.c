@@ -5,8 +5,8 @@
 #include "inputs/file.h"
 #include "inputs/reading.h"
 
-/* Size of HDF5's chunk cache: a layer of chunks, so that slabs which cut through chunks do not unpack them
- * repeatedly. */
+/* Size of HDF5's chunk cache, enough for a layer of chunks: reading a field layer by layer unpacks no chunk
+ * twice. */
 #define CHUNK_CACHE_BYTES ((size_t)256 << 20)
 #define CHUNK_CACHE_SLOTS ((size_t)12421) /* a prime number, as HDF5 recommends */
 
@@ -65,40 +65,36 @@ stencil_status stencil_h5_input_open(stencil_h5_input *input, const char *path) 
 stencil_status stencil_h5_input_spec(stencil_h5_input *input, const char *field, stencil_spec *spec) {
     stencil_input_facts *facts = &input->facts;
     const char *path = input->path;
+    char stated[STENCIL_FIELD_MAX];
+    bool passed_over;
     TRY(stencil_format_read(input->file, path, &facts->foreign));
     TRY(stencil_field_choose(input->file, path, field, spec->field, &facts->field_passed_over));
     memcpy(facts->field, stencil_spec_field(spec), strlen(stencil_spec_field(spec)) + 1);
     for (int source = STENCIL_SOURCE_NONE; source < STENCIL_SOURCE_COUNT; source++)
         TRY(inspect(input, (stencil_source)source, spec));
     TRY(stencil_spec_read(input->file, path, spec));
-    if (field != NULL && !stencil_field_is_stated(input->file, path, spec)) {
+    if (field != NULL && (stencil_field_choose(input->file, path, NULL, stated, &passed_over) != STENCIL_OK ||
+                          strcmp(stated, spec->field) != 0)) {
         facts->other_steps = spec->steps_total > 0 ? spec->steps_total : 0;
         stencil_spec_forget(spec);
     }
     return STENCIL_OK;
 }
 
-void stencil_h5_input_rest(stencil_h5_input *input) {
-    stencil_chunks_close(input->chunks);
-    stencil_handle_close(&input->dataset);
-    input->chunks = NULL;
-    input->dataset = 0;
-}
-
 /* Opens a dataset and keeps it open, with its unpacked chunks, for the next box. */
 static stencil_status open_dataset(stencil_h5_input *input, stencil_source source) {
     const char *name = stencil_array_name(&input->facts, source);
     stencil_reading_at("cells of %s", name);
-    if (input->dataset > 0 && input->source == source)
+    if (input->cells.id > 0 && input->source == source)
         return STENCIL_OK;
-    stencil_h5_input_rest(input);
+    stencil_dataset_close(&input->cells);
     input->source = source;
     STENCIL_HANDLE access = H5Pcreate(H5P_DATASET_ACCESS);
     if (access >= 0 && H5Pset_chunk_cache(access, CHUNK_CACHE_SLOTS, CHUNK_CACHE_BYTES, 1.0) >= 0)
-        input->dataset = stencil_chunks_dataset(input->file, name, access);
-    CHECK(input->dataset > 0, BAD_DATA, "'%s': cannot open %s (%s)", input->path, name, stencil_h5_reason());
-    input->chunks = stencil_chunks_open(input->dataset);
-    return stencil_dataset_elsewhere(input->dataset)
+        input->cells.id = stencil_chunks_dataset(input->file, name, access);
+    CHECK(input->cells.id > 0, BAD_DATA, "'%s': cannot open %s (%s)", input->path, name, stencil_h5_reason());
+    input->cells.chunks = stencil_chunks_open(input->cells.id);
+    return stencil_dataset_elsewhere(input->cells.id)
                ? stencil_dataset_check_sources(input->file, input->path, name)
                : STENCIL_OK;
 }
@@ -107,12 +103,12 @@ stencil_status stencil_h5_input_read(stencil_h5_input *input, stencil_source sou
                                      hid_t type, const stencil_cells *to) {
     TRY(open_dataset(input, source));
     const char *name = stencil_array_name(&input->facts, source),
-               *reason = stencil_chunks_read(input->chunks, input->dataset, box, type, to);
+               *reason = stencil_chunks_read(input->cells.chunks, input->cells.id, box, type, to);
     if (reason == NULL)
         return STENCIL_OK;
     /* Unpacked chunks need memory in addition to the estimate for the run. */
     CHECK(strstr(reason, "memory allocation failed") == NULL, NO_MEMORY,
           "there is no memory to unpack a chunk of %s (--read-memory allows more)", name);
-    TRY(stencil_h5_check_filters(input->dataset, input->path, name, true));
+    TRY(stencil_h5_check_filters(input->cells.id, input->path, name, true));
     FAIL(BAD_DATA, "'%s': cannot read %s (%s): it is damaged", input->path, name, reason);
 }

@@ -19,8 +19,9 @@
 const char *const stencil_source_names[] = {
     [STENCIL_SOURCE_B] = "/b", [STENCIL_SOURCE_F] = "/f", [STENCIL_SOURCE_Q] = "/q"};
 
-static stencil_status ask(stencil_input *input, stencil_request request, const void *question, void *answer) {
-    return stencil_reading_ask(input->process, request, question, answer, -1);
+/* Sends a question to the reading process and waits for the answer. */
+static stencil_status ask(const stencil_input *input, const stencil_ask *question, stencil_say *answer) {
+    return stencil_reading_ask(input->process, question, answer, -1);
 }
 
 stencil_status stencil_input_check_unchanged(const stencil_input *input) {
@@ -56,19 +57,24 @@ static bool is_of_this_process(const char *path) {
 /* Starts the reading process and sends the first request, which it handles while this process initialises
  * HDF5. */
 static stencil_status open_file(stencil_input *input, const char *path, const stencil_input_options *options,
-                                bool looks, stencil_say_open *found) {
-    stencil_ask_open question = {.looks = looks, .named = options != NULL && options->field != NULL};
+                                stencil_spec *spec) {
+    stencil_ask question = {.request = STENCIL_REQUEST_OPEN,
+                            .looks = spec == NULL,
+                            .named = options != NULL && options->field != NULL};
+    stencil_say found;
     *input = (stencil_input){.path = path, .fd = -1};
     CHECK(strlen(path) < sizeof question.path, NO_INPUT, "cannot open '%s': the name is too long", path);
     if (!is_of_this_process(path) || realpath(path, question.path) == NULL)
         snprintf(question.path, sizeof question.path, "%s", path);
     if (question.named)
-        snprintf(question.field, sizeof question.field, "%s", options->field);
+        snprintf(question.name, sizeof question.name, "%s", options->field);
     TRY(stencil_reading_start(&input->process, path, options != NULL ? &options->limits : NULL));
-    TRY(stencil_reading_send(input->process, STENCIL_REQUEST_open, &question, -1));
+    TRY(stencil_reading_send(input->process, &question, -1));
     stencil_h5_quiet(); /* initialises HDF5, for writing a result */
-    TRY(stencil_reading_receive(input->process, STENCIL_REQUEST_open, found));
-    input->facts = found->facts;
+    TRY(stencil_reading_receive(input->process, &found));
+    input->facts = found.facts;
+    if (spec != NULL)
+        *spec = found.spec;
     input->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     TRY(stencil_input_check_unchanged(input));
     stencil_reading_allow(input->process, 4 * input->facts.chunk_bytes);
@@ -77,10 +83,8 @@ static stencil_status open_file(stencil_input *input, const char *path, const st
 
 stencil_status stencil_input_open(stencil_input *input, const char *path,
                                   const stencil_input_options *options, stencil_spec *spec) {
-    stencil_say_open found;
     stencil_spec_init(spec);
-    TRY(open_file(input, path, options, false, &found));
-    *spec = found.spec;
+    TRY(open_file(input, path, options, spec));
     for (int array = STENCIL_ARRAY_U; array < STENCIL_ARRAY_COUNT; array++)
         TRY(check_within(input,
                          array == STENCIL_ARRAY_U ? input->facts.field : stencil_source_names[spec->source],
@@ -90,8 +94,7 @@ stencil_status stencil_input_open(stencil_input *input, const char *path,
 
 stencil_status stencil_input_look(stencil_input *input, const char *path,
                                   const stencil_input_options *options) {
-    stencil_say_open found;
-    return open_file(input, path, options, true, &found);
+    return open_file(input, path, options, NULL);
 }
 
 void stencil_input_close(stencil_input *input) {
@@ -102,14 +105,14 @@ void stencil_input_close(stencil_input *input) {
 }
 
 void stencil_input_rest(stencil_input *input) {
-    stencil_nothing nothing = {0};
+    stencil_say say;
     if (input->process != NULL) /* a process that has ended holds no memory */
-        ask(input, STENCIL_REQUEST_rest, &nothing, &nothing);
+        ask(input, &(stencil_ask){.request = STENCIL_REQUEST_REST}, &say);
 }
 
 stencil_status stencil_input_grid(stencil_input *input, stencil_spec *spec, stencil_notes *notes) {
-    stencil_say_grid found;
-    TRY(ask(input, STENCIL_REQUEST_grid, spec, &found));
+    stencil_say found;
+    TRY(ask(input, &(stencil_ask){.request = STENCIL_REQUEST_GRID, .spec = *spec}, &found));
     spec->spacing_count = found.spec.spacing_count;
     memcpy(spec->spacing, found.spec.spacing, sizeof spec->spacing);
     if (notes != NULL)
@@ -119,23 +122,25 @@ stencil_status stencil_input_grid(stencil_input *input, stencil_spec *spec, sten
 
 stencil_status stencil_input_notes(stencil_input *input, const stencil_spec *file, const stencil_spec *spec,
                                    stencil_notes *notes) {
-    stencil_notes found;
-    TRY(ask(input, STENCIL_REQUEST_notes, &(stencil_ask_notes){*file, *spec}, &found));
-    stencil_notes_take(notes, &found);
+    stencil_say found;
+    TRY(ask(input, &(stencil_ask){.request = STENCIL_REQUEST_NOTES, .file = *file, .spec = *spec}, &found));
+    stencil_notes_take(notes, &found.notes);
     return STENCIL_OK;
 }
 
 stencil_status stencil_input_provenance(stencil_input *input, stencil_provenance *provenance) {
-    return ask(input, STENCIL_REQUEST_provenance, &(stencil_nothing){0}, provenance);
+    stencil_say found;
+    TRY(ask(input, &(stencil_ask){.request = STENCIL_REQUEST_PROVENANCE}, &found));
+    *provenance = found.provenance;
+    return STENCIL_OK;
 }
 
 stencil_status stencil_input_field(stencil_input *input, const char *other, char field[STENCIL_FIELD_MAX],
                                    bool *holds) {
-    stencil_ask_field question = {{0}};
-    stencil_say_field found;
-    if (other != NULL)
-        snprintf(question.other, sizeof question.other, "%s", other);
-    TRY(ask(input, STENCIL_REQUEST_field, &question, &found));
+    stencil_ask question = {.request = STENCIL_REQUEST_FIELD};
+    stencil_say found;
+    snprintf(question.name, sizeof question.name, "%s", other != NULL ? other : "");
+    TRY(ask(input, &question, &found));
     memcpy(field, found.field, sizeof found.field);
     *holds = found.holds;
     return STENCIL_OK;
@@ -143,11 +148,13 @@ stencil_status stencil_input_field(stencil_input *input, const char *other, char
 
 stencil_status stencil_input_numbers(stencil_input *input, const char *name, const char *advice,
                                      stencil_numbers *numbers) {
-    stencil_ask_numbers question = {{0}, {0}};
+    stencil_ask question = {.request = STENCIL_REQUEST_NUMBERS};
+    stencil_say found;
     CHECK(strlen(name) < sizeof question.name, BAD_DATA, "'%s' has no dataset %s", input->path, name);
     snprintf(question.name, sizeof question.name, "%s", name);
     snprintf(question.advice, sizeof question.advice, "%s", advice != NULL ? advice : "");
-    TRY(ask(input, STENCIL_REQUEST_numbers, &question, numbers));
+    TRY(ask(input, &question, &found));
+    *numbers = found.numbers;
     stencil_reading_allow(input->process, 4 * numbers->chunk_bytes);
     return check_within(input, name, &numbers->place, numbers->extent, numbers->rank);
 }
@@ -176,9 +183,12 @@ stencil_status stencil_input_block(stencil_input *input, const stencil_numbers *
         *count = left;
         return read_here(input, &numbers->place, first, values, left);
     }
-    stencil_say_block found;
-    const stencil_ask_block question = {first, stencil_smaller(left, room), whole};
-    TRY(ask(input, STENCIL_REQUEST_block, &question, &found));
+    stencil_say found;
+    const stencil_ask question = {.request = STENCIL_REQUEST_BLOCK,
+                                  .first = first,
+                                  .most = stencil_smaller(left, room),
+                                  .whole = whole};
+    TRY(ask(input, &question, &found));
     CHECK(found.count > 0 && found.count <= question.most, BAD_DATA, "'%s' is damaged: it cannot be read on",
           input->path);
     memcpy(values, stencil_reading_window(input->process), (size_t)found.count * sizeof(double));

@@ -32,20 +32,21 @@ typedef struct stencil_file_state {
 
 /* The position of a dataset that is contiguous in its file, in this machine's native number format. */
 typedef struct stencil_place {
-    int64_t offset; /* of the first byte; 0: the dataset is not contiguous in native format */
+    int64_t offset; /* file offset of the first byte; 0: not contiguous, or not native */
     stencil_precision precision;
 } stencil_place;
 
 /* Facts that an input file states in addition to its problem. Lists have an entry for u and one for its
  * source. */
 typedef struct stencil_input_facts {
-    stencil_file_state state;      /* of the file when it was opened */
+    stencil_file_state state;      /* state of the file when it was opened */
     char field[STENCIL_FIELD_MAX]; /* name of the dataset that holds u, such as "/u" */
     bool foreign;                  /* whether the attribute `format` names another program's format */
     bool field_passed_over;        /* whether the attribute `field` names no dataset */
     int64_t other_steps; /* steps recorded in the file for a field other than the chosen one; 0: none */
-    stencil_values values[STENCIL_ARRAY_COUNT]; /* how stored numbers of u, and of /b or /f, become values */
-    int64_t unwritten[STENCIL_ARRAY_COUNT];     /* cells of u, and of its source, that were never written */
+    stencil_values
+        values[STENCIL_ARRAY_COUNT]; /* conversion of stored numbers of u, and of /b or /f, to values */
+    int64_t unwritten[STENCIL_ARRAY_COUNT]; /* cells of u, and of its source, that were never written */
     stencil_place place[STENCIL_ARRAY_COUNT];
     int64_t chunk_bytes; /* unpacked size of the largest chunk of u and its source; 0: neither is chunked */
 } stencil_input_facts;
@@ -59,8 +60,7 @@ typedef struct stencil_input {
     /* The members below are for reading cells: */
     const stencil_problem *problem;
     stencil_precision read_as;        /* precision of the boxes that are being read */
-    stencil_array array;              /* the array that was last read */
-    bool judged[STENCIL_ARRAY_COUNT]; /* no step uses an array's non-finite values */
+    bool judged[STENCIL_ARRAY_COUNT]; /* whether no step uses an array's non-finite values */
 } stencil_input;
 
 /* Dataset name of each kind of source ("/b", "/f", "/q"; NULL for NONE). stencil_array_name() returns the
@@ -175,8 +175,8 @@ const char *stencil_attribute_effect(const char *name, stencil_kind kind);
 
 void stencil_input_close(stencil_input *input);
 
-/* A result file to be written: it is open and its space is reserved before the computation. The caller fills
- * in the first members, which are borrowed while the sink is open. */
+/* A result file to be written, which is open and has its space reserved before the computation. The caller
+ * fills in the members before `sink`, which are borrowed while `sink` is open. */
 typedef struct stencil_output {
     const char *path;         /* final name of the result */
     const char *input_path;   /* path of the run's input, recorded in /provenance */
@@ -185,8 +185,8 @@ typedef struct stencil_output {
     bool force;               /* whether the result may replace an existing file */
     const char *command_line; /* recorded in /provenance */
     int64_t started_s;        /* when the run began, seconds since 1970 (UTC); 0: not recorded */
-    stencil_sink sink;        /* closed by the caller, written or not */
-    bool begun;               /* the sink already has what is copied from the input */
+    stencil_sink sink;        /* the file being written; closed by the caller, written or not */
+    bool begun;               /* whether `sink` already has the copies of the input's objects */
     int64_t known_bytes;      /* most bytes that the result takes; 0: not counted yet */
 } stencil_output;
 

@@ -50,7 +50,7 @@ static herr_t add_own(hid_t file, const char *name, const H5L_info_t *info, void
     return all->bad != STENCIL_OK ? -1 : 0;
 }
 
-/* The source's values in external files count, since they are copied. */
+/* Values of the source term in external files count, since the result gets a copy of them. */
 stencil_status stencil_kept_bytes(const stencil_h5_input *input, stencil_source source, int64_t *bytes,
                                   int64_t *chunk_bytes) {
     STENCIL_HANDLE of =
@@ -81,8 +81,8 @@ static stencil_status read_source(void *context, stencil_array array, const sten
     return stencil_h5_input_read(s->input, s->problem->spec.source, &there, s->type, to);
 }
 
-/* Copies the source in its type and values. Values in external files, which may not be found from the result,
- * are copied into it. */
+/* Copies the source term in its type and values. Values in external files, which may not be found from the
+ * result, are copied into the result. */
 static stencil_status copy_source(stencil_h5_input *input, const stencil_sink *sink, const stencil_spec *spec,
                                   stencil_notes *notes) {
     const char *name = stencil_source_names[spec->source];
@@ -99,7 +99,7 @@ static stencil_status copy_source(stencil_h5_input *input, const stencil_sink *s
           stencil_h5_reason());
     /* Writes the source's values, also where HDF5 can read the object but not copy it. */
     TRY(stencil_problem_resolve(&problem, spec));
-    stencil_h5_input_rest(input);
+    stencil_dataset_close(&input->cells);
     const stencil_reader reader = {read_source, &(source){input, &problem, from.type}};
     const stencil_sink_dataset copy = {name, STENCIL_ARRAY_B, from.type, from.type};
     TRY(stencil_sink_create(sink, &copy, &problem));
@@ -114,7 +114,7 @@ stencil_status stencil_kept_copy(stencil_h5_input *input, const stencil_sink *si
     TRY(copy_source(input, sink, spec, notes));
     stencil_own_copy(input, sink->file, notes);
     stencil_references_copy(input, sink->file, notes);
-    stencil_h5_input_rest(input);
+    stencil_dataset_close(&input->cells);
     const char *name = input->facts.field;
     STENCIL_HANDLE field = H5Dopen2(sink->file, name, H5P_DEFAULT);
     TRY(stencil_values_write(&input->facts.values[STENCIL_ARRAY_U], field, spec->precision, sink->path,

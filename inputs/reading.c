@@ -37,7 +37,8 @@ struct stencil_reading {
     stencil_reading_limits limits;
     pid_t process; /* 0: the reading process has ended */
     int channel;
-    stencil_board *board; /* shared memory: STENCIL_BOARD_BYTES, then the window */
+    stencil_request asked; /* request that was sent last */
+    stencil_board *board;  /* shared memory: STENCIL_BOARD_BYTES, then cells or numbers */
     stencil_error lost;
 };
 
@@ -260,13 +261,11 @@ static stencil_status lose(stencil_reading *r, bool is_ending, const char *why) 
     return status;
 }
 
-stencil_status stencil_reading_send(stencil_reading *r, stencil_request request, const void *ask, int fd) {
+stencil_status stencil_reading_send(stencil_reading *r, const stencil_ask *ask, int fd) {
     if (r->process <= 0)
         return stencil_error_adopt(&r->lost);
-    return stencil_message_send(
-               r->channel, (stencil_head){request, STENCIL_OK, stencil_request_kinds[request].ask}, ask, fd)
-               ? STENCIL_OK
-               : lose(r, true, "");
+    r->asked = ask->request;
+    return stencil_message_send(r->channel, ask, sizeof *ask, fd) ? STENCIL_OK : lose(r, true, "");
 }
 
 /* Waits for an answer while the reading process makes progress. Time is counted in polls, so that time in
@@ -285,11 +284,10 @@ static bool wait_for_answer(const stencil_reading *r, double limit_s) {
     return false;
 }
 
-stencil_status stencil_reading_receive(stencil_reading *r, stencil_request request, void *say) {
-    const stencil_request_kind *kind = &stencil_request_kinds[request];
-    const double limit_s = kind->cells ? r->limits.cells_s : r->limits.headers_s;
-    stencil_answer came;
-    stencil_head what = {0, 0, 0};
+stencil_status stencil_reading_receive(stencil_reading *r, stencil_say *say) {
+    const bool cells = r->asked == STENCIL_REQUEST_CELLS || r->asked == STENCIL_REQUEST_BLOCK ||
+                       r->asked == STENCIL_REQUEST_KEEP;
+    const double limit_s = cells ? r->limits.cells_s : r->limits.headers_s;
     char still[160];
     if (r->process <= 0)
         return stencil_error_adopt(&r->lost);
@@ -299,23 +297,17 @@ stencil_status stencil_reading_receive(stencil_reading *r, stencil_request reque
              limit_s);
     if (!wait_for_answer(r, limit_s))
         return lose(r, false, still);
-    const bool whole = stencil_message_receive(r->channel, &what, &came, sizeof came, NULL);
-    if (!whole && what.bytes == 0)
+    const ssize_t got = stencil_message_receive(r->channel, say, sizeof *say, NULL);
+    if (got <= 0)
         return lose(r, true, "");
-    const bool known = whole && what.request == request && what.status <= STENCIL_IO;
-    if (known && what.status == STENCIL_OK && what.bytes == kind->say &&
-        stencil_answer_check(request, &came.says)) {
-        memcpy(say, &came.says, kind->say);
-        return STENCIL_OK;
-    }
-    if (!known || what.status == STENCIL_OK || what.bytes != sizeof came.message ||
-        memchr(came.message, '\0', sizeof came.message) == NULL)
+    if (got != (ssize_t)sizeof *say || say->request != r->asked || !stencil_answer_check(say))
         return lose(r, false, "gave what cannot be: the file is damaged, make it again");
-    return stencil_error_set((stencil_status)what.status, __FILE__, __LINE__, kind->name, "%s", came.message);
+    return say->status == STENCIL_OK
+               ? STENCIL_OK
+               : stencil_error_set(say->status, __FILE__, __LINE__, "", "%s", say->message);
 }
 
-stencil_status stencil_reading_ask(stencil_reading *r, stencil_request request, const void *ask, void *say,
-                                   int fd) {
-    TRY(stencil_reading_send(r, request, ask, fd));
-    return stencil_reading_receive(r, request, say);
+stencil_status stencil_reading_ask(stencil_reading *r, const stencil_ask *ask, stencil_say *say, int fd) {
+    TRY(stencil_reading_send(r, ask, fd));
+    return stencil_reading_receive(r, say);
 }

@@ -3,12 +3,10 @@
  * ends of the channel between the two; inputs/requests.h has the messages. */
 #pragma once
 
-#include <sys/types.h>
-
 #include "inputs/inputs.h"
 #include "inputs/requests.h"
 
-/* Size of the shared memory window through which the reading process passes cells and numbers. */
+/* Size of the shared memory through which the reading process passes cells and numbers. */
 enum { STENCIL_WINDOW_BYTES = 64 << 20 };
 
 /* Stack of a thread of the reading process (OMP_STACKSIZE), which counts towards its memory limit. */
@@ -20,39 +18,31 @@ enum { STENCIL_READING_STACK_BYTES = 1 << 20 };
 stencil_status stencil_reading_start(stencil_reading **reading, const char *path,
                                      const stencil_reading_limits *limits);
 
-/* Sends a request to the reading process and waits for the answer; `ask` and `say` are the structures of that
- * request. `fd` is sent along unless negative. Errors: those of the reading process; BAD_DATA where it died,
- * stalled or gave an invalid answer; all further requests fail then. */
-stencil_status stencil_reading_ask(stencil_reading *reading, stencil_request request, const void *ask,
-                                   void *say, int fd);
+/* Sends a question to the reading process and waits for the answer. `fd` is sent along unless negative.
+ * Errors: those of the reading process; BAD_DATA where it died, stalled or gave an invalid answer; all
+ * further questions fail then. */
+stencil_status stencil_reading_ask(stencil_reading *reading, const stencil_ask *ask, stencil_say *say,
+                                   int fd);
 
-/* Send a request to the reading process, and receive its answer, as separate calls with other work between
- * them. */
-stencil_status stencil_reading_send(stencil_reading *reading, stencil_request request, const void *ask,
-                                    int fd);
-stencil_status stencil_reading_receive(stencil_reading *reading, stencil_request request, void *say);
+/* Send a question to the reading process, and receive its answer, as separate calls: the caller can do other
+ * work in between. */
+stencil_status stencil_reading_send(stencil_reading *reading, const stencil_ask *ask, int fd);
+stencil_status stencil_reading_receive(stencil_reading *reading, stencil_say *say);
 
-/* Returns the window, memory that both processes share. */
+/* Returns the shared memory through which the reading process passes cells and numbers. */
 void *stencil_reading_window(const stencil_reading *reading);
 
 /* Raises the memory limit of the reading process for chunks of `bytes` bytes. */
 void stencil_reading_allow(stencil_reading *reading, int64_t bytes);
 
-/* Ends the reading process at once; NULL-safe. */
+/* Ends the reading process at once; `reading` may be NULL. */
 void stencil_reading_end(stencil_reading *reading);
 
-/* Main loop of the reading process: answers requests until the channel closes. An answerer gets the
- * structures of its request, *say zeroed, the window, and the descriptor that was sent along, which is closed
- * afterwards. */
+/* Main loop of the reading process: `answer` answers questions until the channel closes. It gets *say zeroed,
+ * the shared memory, and the descriptor sent with the question (-1: none), which is closed afterwards. */
 #define STENCIL_READING_WORD "reads-for-its-parent"
-typedef struct stencil_call {
-    const stencil_asks *ask;
-    stencil_says *say;
-    void *window;
-    int fd; /* descriptor sent with the request; -1: none */
-} stencil_call;
-typedef stencil_status stencil_answerer(const stencil_call *call);
-_Noreturn void stencil_reading_serve(char **argv, stencil_answerer *const answerers[STENCIL_REQUEST_COUNT]);
+typedef stencil_status stencil_answerer(const stencil_ask *ask, stencil_say *say, void *window, int fd);
+_Noreturn void stencil_reading_serve(char **argv, stencil_answerer *answer);
 
 /* Record what the reading process is reading, for the parent's message after a crash, and how many bytes it
  * has read or written. No effect in other processes. */

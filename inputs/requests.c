@@ -13,6 +13,10 @@ static bool is_truth(const bool *value) {
 #define IS_TEXT(array)                (memchr(array, '\0', sizeof(array)) != NULL)
 #define IS_ONE_OF(enumeration, count) ((int)(enumeration) >= 0 && (int)(enumeration) < (int)(count))
 
+static bool is_chunk(int64_t bytes) {
+    return bytes >= 0 && bytes <= INT64_C(1) << 32;
+}
+
 static bool check_place(const stencil_place *place) {
     return place->offset >= 0 && IS_ONE_OF(place->precision, STENCIL_PRECISION_COUNT);
 }
@@ -25,7 +29,7 @@ static bool check_values(const stencil_values *values) {
 
 static bool check_facts(const stencil_input_facts *facts) {
     bool sound = IS_TEXT(facts->field) && is_truth(&facts->foreign) && is_truth(&facts->field_passed_over) &&
-                 facts->other_steps >= 0 && facts->chunk_bytes >= 0 && facts->chunk_bytes <= INT64_C(1) << 32;
+                 facts->other_steps >= 0 && is_chunk(facts->chunk_bytes);
     for (int array = 0; array < STENCIL_ARRAY_COUNT; array++)
         sound = sound && check_values(&facts->values[array]) && facts->unwritten[array] >= 0 &&
                 check_place(&facts->place[array]);
@@ -61,34 +65,17 @@ static bool check_notes(const stencil_notes *notes) {
 static bool check_numbers(const stencil_numbers *numbers) {
     int64_t count = 1;
     bool sound = is_truth(&numbers->exists) && IS_ONE_OF(numbers->rank, STENCIL_RANK_MAX + 1) &&
-                 IS_TEXT(numbers->type) && check_place(&numbers->place) && numbers->chunk_bytes >= 0 &&
-                 numbers->chunk_bytes <= INT64_C(1) << 32;
+                 IS_TEXT(numbers->type) && check_place(&numbers->place) && is_chunk(numbers->chunk_bytes);
     for (int i = 0; i < numbers->rank && sound; i++)
         sound = numbers->extent[i] >= 0 && stencil_multiply(count, numbers->extent[i], &count);
     return sound && (!numbers->exists || (count == numbers->count && count <= INT64_MAX / 16));
 }
 
-bool stencil_answer_check(stencil_request request, const void *say) {
-    const stencil_says *answer = say;
-    switch (request) {
-    case STENCIL_REQUEST_open:
-        return check_facts(&answer->open.facts) && check_spec(&answer->open.spec);
-    case STENCIL_REQUEST_grid:
-        return check_spec(&answer->grid.spec) && check_notes(&answer->grid.notes);
-    case STENCIL_REQUEST_notes:
-        return check_notes(&answer->notes);
-    case STENCIL_REQUEST_field:
-        return IS_TEXT(answer->field.field) && is_truth(&answer->field.holds);
-    case STENCIL_REQUEST_provenance:
-        return IS_TEXT(answer->provenance.input) && answer->provenance.steps_done >= 0;
-    case STENCIL_REQUEST_numbers:
-        return check_numbers(&answer->numbers);
-    case STENCIL_REQUEST_kept:
-        return answer->kept.bytes >= 0 && answer->kept.chunk_bytes >= 0 &&
-               answer->kept.chunk_bytes <= INT64_C(1) << 32;
-    case STENCIL_REQUEST_keep:
-        return check_notes(&answer->keep.notes);
-    default: /* the answer is empty, or checked where it is used */
-        return true;
-    }
+bool stencil_answer_check(const stencil_say *say) {
+    if (say->status != STENCIL_OK)
+        return IS_ONE_OF(say->status, STENCIL_IO + 1) && IS_TEXT(say->message);
+    return check_facts(&say->facts) && check_spec(&say->spec) && check_notes(&say->notes) &&
+           check_numbers(&say->numbers) && IS_TEXT(say->provenance.input) &&
+           say->provenance.steps_done >= 0 && IS_TEXT(say->field) && is_truth(&say->holds) &&
+           say->bytes >= 0 && is_chunk(say->chunk_bytes);
 }

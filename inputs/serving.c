@@ -26,7 +26,7 @@ enum { READS_MOST = 4 };
 #define READS_BESIDE (UINT64_C(1) << 30)
 
 static struct {
-    stencil_board *board; /* NULL: this is not a reading process */
+    stencil_board *board; /* memory shared with the parent; NULL: this process is no reading process */
     uint64_t left, most;
 } here;
 
@@ -63,40 +63,21 @@ static void limit_itself(long long memory_bytes) {
     setrlimit(RLIMIT_DATA, &data);
 }
 
-/* Has malloc() keep freed chunk buffers: memory returned to the system would be zeroed at each allocation. */
-static void keep_memory(void) {
-#ifdef M_MMAP_THRESHOLD
-    mallopt(M_MMAP_THRESHOLD, 32 << 20);
-    mallopt(M_TRIM_THRESHOLD, 256 << 20);
-#endif
-}
-
-/* Has the system kill this process when its parent ends. False: the system cannot, or the parent has already
- * ended. */
-static bool follow(long parent) {
-    return prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == (pid_t)parent;
-}
-
-static bool answer_one(stencil_answerer *const answerers[]) {
-    static stencil_asks ask;
-    static stencil_answer reply;
-    stencil_head what = {0, 0, 0};
-    stencil_call call = {&ask, &reply.says, (char *)here.board + STENCIL_BOARD_BYTES, -1};
-    if (!stencil_message_receive(STENCIL_CHANNEL, &what, &ask, sizeof ask, &call.fd) ||
-        what.request >= STENCIL_REQUEST_COUNT || what.bytes != stencil_request_kinds[what.request].ask)
+static bool answer_one(stencil_answerer *answer) {
+    static stencil_ask ask;
+    static stencil_say say;
+    int fd = -1;
+    if (stencil_message_receive(STENCIL_CHANNEL, &ask, sizeof ask, &fd) != (ssize_t)sizeof ask)
         return false;
-    memset(&reply, 0, sizeof reply);
+    memset(&say, 0, sizeof say);
     here.left = here.most + READS_BESIDE;
-    const stencil_status status = answerers[what.request](&call);
-    if (call.fd >= 0)
-        close(call.fd);
-    what.status = status;
-    what.bytes = stencil_request_kinds[what.request].say;
-    if (status != STENCIL_OK) {
-        memcpy(reply.message, stencil_error_last()->message, sizeof reply.message);
-        what.bytes = sizeof reply.message;
-    }
-    return stencil_message_send(STENCIL_CHANNEL, what, &reply, -1);
+    say.request = ask.request;
+    say.status = answer(&ask, &say, (char *)here.board + STENCIL_BOARD_BYTES, fd);
+    if (fd >= 0)
+        close(fd);
+    if (say.status != STENCIL_OK)
+        memcpy(say.message, stencil_error_last()->message, sizeof say.message);
+    return stencil_message_send(STENCIL_CHANNEL, &say, sizeof say, -1);
 }
 
 bool stencil_reading_is_asked(int argc, char **argv) {
@@ -106,16 +87,22 @@ bool stencil_reading_is_asked(int argc, char **argv) {
            getsockopt(STENCIL_CHANNEL, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_SEQPACKET;
 }
 
-_Noreturn void stencil_reading_serve(char **argv, stencil_answerer *const answerers[STENCIL_REQUEST_COUNT]) {
+_Noreturn void stencil_reading_serve(char **argv, stencil_answerer *answer) {
     void *both = shmat((int)strtol(argv[4], NULL, 10), NULL, 0);
     limit_itself(strtoll(argv[3], NULL, 10));
-    if (both != STENCIL_SHARED_FAILED && follow(strtol(argv[2], NULL, 10))) {
+    /* The system kills this process when its parent ends, which may have happened already. */
+    if (both != STENCIL_SHARED_FAILED && prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 &&
+        getppid() == (pid_t)strtol(argv[2], NULL, 10)) {
         here.board = both;
-        stencil_reading_at("its header"); /* the reading process has started */
+        stencil_reading_at("its header"); /* tells the parent that this process has started */
         fcntl(STENCIL_CHANNEL, F_SETFD, FD_CLOEXEC);
-        keep_memory();
+#ifdef M_MMAP_THRESHOLD
+        /* malloc() keeps freed chunk buffers: memory from the system is zeroed at each allocation. */
+        mallopt(M_MMAP_THRESHOLD, 32 << 20);
+        mallopt(M_TRIM_THRESHOLD, 256 << 20);
+#endif
         stencil_h5_quiet();
-        while (answer_one(answerers))
+        while (answer_one(answer))
             continue;
     }
     _exit(0); /* skips HDF5's exit handler, which a damaged file can crash */

@@ -24,10 +24,11 @@ static int64_t looks_of(const stencil_problem *problem) {
 
 static stencil_status count_bytes(stencil_output *output, const stencil_problem *problem) {
     stencil_reading *process = output->input->process;
-    stencil_say_kept kept;
+    const stencil_ask ask = {.request = STENCIL_REQUEST_KEPT, .source = problem->spec.source};
+    stencil_say kept;
     if (output->known_bytes > 0) /* the output is opened again; the input may have changed */
         return STENCIL_OK;
-    TRY(stencil_reading_ask(process, STENCIL_REQUEST_kept, &problem->spec.source, &kept, -1));
+    TRY(stencil_reading_ask(process, &ask, &kept, -1));
     stencil_reading_allow(process, 4 * kept.chunk_bytes);
     output->known_bytes = stencil_sizes_add(kept.bytes, stencil_sink_array_bytes(problem) +
                                                             stencil_smaller(looks_of(problem), HISTORY_MAX) *
@@ -175,12 +176,12 @@ static stencil_status create_objects(const stencil_sink *sink, const stencil_pro
 /* Has the reading process copy the input's objects into the result. */
 static stencil_status take_over(stencil_output *output, const stencil_problem *problem) {
     stencil_sink *sink = &output->sink;
-    stencil_ask_keep question = {.spec = problem->spec};
-    stencil_say_keep kept;
+    stencil_ask ask = {.request = STENCIL_REQUEST_KEEP, .spec = problem->spec};
+    stencil_say kept;
     TRY(stencil_sink_pause(sink));
-    question.eoa = sink->eoa;
-    snprintf(question.path, sizeof question.path, "%s", sink->path);
-    TRY(stencil_reading_ask(output->input->process, STENCIL_REQUEST_keep, &question, &kept, sink->fd));
+    ask.eoa = sink->eoa;
+    snprintf(ask.path, sizeof ask.path, "%s", sink->path);
+    TRY(stencil_reading_ask(output->input->process, &ask, &kept, sink->fd));
     if (output->notes != NULL)
         stencil_notes_take(output->notes, &kept.notes);
     return stencil_sink_go_on(sink, kept.eoa);
@@ -193,8 +194,8 @@ stencil_status stencil_output_begin(stencil_output *output, const stencil_proble
     return stencil_sink_state(&output->sink);
 }
 
-/* Copies the input's objects after the run, for a sink that was opened again; skips them, with a note, where
- * the input was changed or cannot be read. */
+/* Copies the input's objects after the run, where the result's file had to be opened again; leaves the
+ * objects out, with a note, where the input was changed or cannot be read. */
 static stencil_status begin_late(stencil_output *output, const stencil_problem *problem) {
     const bool unchanged = stencil_input_check_unchanged(output->input) == STENCIL_OK;
     const stencil_status status = unchanged ? stencil_output_begin(output, problem) : STENCIL_BAD_DATA;
@@ -226,7 +227,7 @@ static stencil_status write_all(stencil_output *output, const stencil_problem *p
 stencil_status stencil_output_write(stencil_output *output, const stencil_problem *problem,
                                     const stencil_reader *from, const stencil_report *report) {
     const stencil_status status = write_all(output, problem, from, report);
-    TRY(stencil_sink_state(&output->sink)); /* the sink's own error tells more than HDF5's */
+    TRY(stencil_sink_state(&output->sink)); /* the system's error tells more than HDF5's */
     TRY(status);
     return stencil_sink_commit(&output->sink);
 }
