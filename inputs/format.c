@@ -145,8 +145,7 @@ static void note_own(const own *own) {
                  field = stencil_item_dataset(array.space >= 0 ? own->at : -1, own->input->facts.field);
     describe(own, own->place, own->name, what, sizeof what);
     stencil_reading_at("%s", what);
-    if (own->place == STENCIL_ATTRIBUTE &&
-        strcmp(own->name, "field") == 0) /* another note tells of the attribute `field` */
+    if (own->place == STENCIL_ATTRIBUTE && strcmp(own->name, "field") == 0) /* noted elsewhere */
         return;
     if (own->place != STENCIL_MEMBER && !is_known(own, STENCIL_ATTRIBUTE) &&
         stencil_alias_note(&(stencil_named){own->at, own->name, what, own->place}, own->spec, notes))

@@ -108,15 +108,6 @@ static stencil_sink_dataset field_of(const stencil_problem *problem) {
                                   stencil_h5_type(problem->precision, false)};
 }
 
-static stencil_status write_field(const stencil_sink *sink, const stencil_problem *problem,
-                                  const stencil_reader *from, char digest[STENCIL_DIGEST_CHARS]) {
-    const stencil_sink_dataset u = field_of(problem);
-    digesting d = {.from = from, .array = stencil_digest_array(problem, STENCIL_ARRAY_U)};
-    TRY(stencil_sink_fill(sink, &u, problem, &(stencil_reader){read_digesting, &d}));
-    stencil_digest_text(&d.digest, digest);
-    return STENCIL_OK;
-}
-
 /* Writes the problem and its progress, for a run that continues from this result. */
 static stencil_status write_spec(const stencil_sink *sink, const stencil_problem *problem,
                                  const stencil_reader *from, const stencil_report *report,
@@ -214,10 +205,13 @@ static stencil_status write_all(stencil_output *output, const stencil_problem *p
                                 const stencil_reader *from, const stencil_report *report) {
     const stencil_sink *sink = &output->sink;
     const stencil_history *history = &report->history;
+    const stencil_sink_dataset u = field_of(problem);
+    digesting d = {.from = from, .array = stencil_digest_array(problem, STENCIL_ARRAY_U)};
     char digest_u[STENCIL_DIGEST_CHARS];
     if (!output->begun)
         TRY(begin_late(output, problem));
-    TRY(write_field(sink, problem, from, digest_u));
+    TRY(stencil_sink_fill(sink, &u, problem, &(stencil_reader){read_digesting, &d}));
+    stencil_digest_text(&d.digest, digest_u);
     TRY(fill_list(sink, "/residual", H5T_NATIVE_DOUBLE, history->count, history->residual));
     TRY(fill_list(sink, "/residual_step", H5T_NATIVE_INT64, history->count, history->step));
     TRY(write_spec(sink, problem, from, report, digest_u));
