@@ -5,12 +5,13 @@ import os
 import pathlib
 import unittest
 
+from draw import DRAW
 from harness import STENCIL
 from fuzz import Fuzzer
 
 MACHINE = pathlib.Path(__file__).parent / "h200-x8.json"
 SEED = 1
-FILES, JSON_FILES = 360, 40
+FILES, JSON_FILES = (360, 40) if DRAW == "all" else (180, 20)
 
 
 @unittest.skipIf(os.environ.get("STENCIL_SLOW") == "1", "what HDF5 does to its memory ends a program with sanitizers")
