@@ -119,7 +119,7 @@ typedef struct stencil_bench_bar {
     char skipped[192]; /* reason why nothing was measured; or "" */
 } stencil_bench_bar;
 
-/* Returns measured / reach, or reach / measured for times: at least 1 where the goal is reached. */
+/* Returns measured / goal, or goal / measured for times: at least 1 where the goal is reached. */
 double stencil_bench_bar_reached(const stencil_bench_bar *bar);
 
 enum { STENCIL_BENCH_PARAMETERS_MAX = 16, STENCIL_BENCH_NOTES_MAX = 8 };

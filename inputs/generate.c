@@ -86,8 +86,8 @@ static stencil_status check_interrupt(const generator *g) {
     return STENCIL_OK;
 }
 
-/* Computes the values of a block in place of reading: initial values, or for /f a factor times the product of
- * the modes. */
+/* Computes the values of a block, which are not in a file: initial values, or for /f a factor times the
+ * product of a sine or cosine of each axis. */
 static stencil_status make_box(void *context, stencil_array array, const stencil_box *box,
                                const stencil_cells *to) {
     const generator *g = context;

@@ -126,8 +126,8 @@ template <class P, class T, bool General = false> struct pipeline_planes : pipel
         z++;
         to_load = to_load + 1 == slots ? 0 : to_load + 1;
     }
-    /* Stores the warp's outer rows of a level's plane for adjacent warps. Every lane arrives at the barrier,
-     * since racecheck demands this. */
+    /* Stores the warp's outer rows of a stage's plane for adjacent warps. Every lane arrives at the barrier,
+     * since compute-sanitizer's racecheck demands this. */
     __device__ __forceinline__ void give(int t) {
         unrolled<R, cells>([&](int k, int v) {
             edge_row(turn, t, k).cell[v] = plane[t][k][v];

@@ -35,8 +35,9 @@ typedef struct stencil_resident {
     int32_t tiles[2];     /* tiles of a part along y and x; shape, warps and tiles 0: no tiles */
     int32_t tiles_z,
         warps_z;     /* tiles, and warps of a block, along z in 3D (kernels/sweeps/resident3d.h); 1 in 2D */
-    uint64_t *words; /* flagged words for tiles * 2 * ghosts cells, those of adjacent parts included, each
-                        with the number of its exchange, for even and odd exchanges; zeroed once */
+    uint64_t *words; /* flagged words, each with a ghost cell and the number of its exchange: `ghosts` for
+                        each tile, tiles of adjacent parts included, and for even and for odd
+                        exchanges; zeroed once */
     uint64_t *beyond[2]; /* words of the part above and of the part below; NULL: the field ends, or is
                             periodic within the part */
     uint32_t *exchanges; /* [tiles of the part]: exchanges that the tile's block has made in all launches */

@@ -215,8 +215,8 @@ template <class P, class T_, bool General, int Shape> struct resident_tile {
     /* Pointers for one step to the rows in shared memory of the warp and of its neighbours. */
     struct rows_of_step {
         const T *over, *under, *own; /* old outer rows: above the warp, below the warp, the warp's */
-        T *next, *mixed;             /* new outer rows, and inner rows, which are overwritten */
-        const T *fixed;              /* boundary cells of the lane's side (left or right) */
+        T *next, *mixed; /* the new outer rows; the inner rows in shared memory, updated in place */
+        const T *fixed;  /* boundary cells of the lane's side (left or right) */
         bool kept[2],
             mirrored[2]; /* left, right: whether the lane's outer cells are boundary or mirrored cells */
     };

@@ -15,7 +15,8 @@ stencil_trial stencil_trial_of(stencil_run *run, const stencil_observers *observ
                            .launches = run->on.gpu != NULL && run->on.plan->barrier == STENCIL_BARRIER_none};
 }
 
-/* Advances the step number to a multiple of the cycle of weights, the two buffers and the steps of a pass. */
+/* Advances the step number to a common multiple of the length of the cycle of weights, of 2 (the buffers
+ * alternate) and of the steps of a pass, so that a batch begins as a run does. */
 static void align(stencil_trial *t) {
     const int64_t unit = 2 * (int64_t)t->depth * t->run->problem->cycle.length;
     t->next += (unit - t->next % unit) % unit;

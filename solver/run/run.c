@@ -19,7 +19,8 @@ static void set_criteria(stencil_run *r, double first) {
     r->turn_first = stencil_turn_first(r->problem, first, r->report->threshold);
 }
 
-/* Converts a change of scaled cells to a residual; decide() tests the criteria by the inverse. */
+/* Converts a change u' - u, as kernels sum it over cells scaled by a power of two, to a residual; decide()
+ * converts a residual back and compares it with the criteria. */
 static double residual_of(const stencil_run *r, double change, double omega) {
     return ldexp(change, -r->exponent) / omega;
 }
