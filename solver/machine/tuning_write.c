@@ -83,26 +83,30 @@ static double looped_of_launched(const file *f, int shape, int precision) {
     return launched > 0 ? far_rate(f, shape, precision, STENCIL_LOOP_PERSISTENT) / launched : 0;
 }
 
-/* The geometric mean over all sets of a rank in both precisions. */
+/* Writes a row with the geometric mean over all sets of a rank in both precisions. */
 static void put_mean(const file *f, const char *name, of_set *of, int rank) {
-    double sum = 0, least = INFINITY, most = 0;
-    int count = 0;
+    struct {
+        double sum, least, most;
+        int count;
+    } ranks[2] = {{0}}, *m;
     for (int i = 0; i < STENCIL_SHAPE_COUNT * STENCIL_PRECISION_COUNT; i++) {
         const int shape = i / STENCIL_PRECISION_COUNT;
         const double value = of(f, shape, i % STENCIL_PRECISION_COUNT);
-        if (!(value > 0) || stencil_shapes[shape].rank != rank)
+        if (!(value > 0))
             continue;
-        sum += log(value);
-        least = fmin(least, value);
-        most = fmax(most, value);
-        count++;
+        m = &ranks[stencil_shapes[shape].rank - 2];
+        m->sum += log(value);
+        m->least = m->count > 0 ? fmin(m->least, value) : value;
+        m->most = fmax(m->most, value);
+        m->count++;
     }
+    m = &ranks[rank - 2];
     char figure[96];
-    snprintf(figure, sizeof figure, "pipeline, %d times %.3g to %.3g, the geometric mean", count, least,
-             most);
-    if (count > 0)
-        fprintf(f->out, "STENCIL_TUNED(double, %s, %.3g, \"%s\", \"%s\")\n", name, exp(sum / count), f->date,
-                figure);
+    snprintf(figure, sizeof figure, "pipeline, %d times %.3g to %.3g, the geometric mean", m->count, m->least,
+             m->most);
+    if (m->count > 0)
+        fprintf(f->out, "STENCIL_TUNED(double, %s, %.3g, \"%s\", \"%s\")\n", name, exp(m->sum / m->count),
+                f->date, figure);
 }
 
 void stencil_tuning_write(FILE *out, const stencil_machine *machine, const char *date) {
