@@ -13,7 +13,8 @@ typedef struct stencil_moments {
 typedef struct stencil_sample {
     int64_t step;
     bool checked; /* the residual of the step was computed */
-    bool all;     /* every participant waited for all others, even with a barrier between neighbors */
+    bool all; /* in this step every participant waited for all others, also where the barrier is one between
+             neighbours */
     double weight;
 } stencil_sample;
 
