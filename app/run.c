@@ -213,11 +213,31 @@ static stencil_status make_plan(run_state *state) {
     return text_name_out_of_memory(status, record->output.input_path);
 }
 
+/* Adds a note where the strategy or sweep that the options ask for is predicted to be much slower than the
+ * plan that would be taken without them. */
+static void note_slow(run_record *record) {
+    static const double much = 1.5;
+    const stencil_choice *choice = &record->choice.choice;
+    const stencil_run_options *asked = &choice->asked;
+    const bool sync = asked->sync != NULL, sweep = asked->sweep != NULL;
+    const double step_s = choice->item[choice->chosen].cost.step_s;
+    stencil_candidate other;
+    if (!sync && !sweep)
+        return;
+    choice_rival(choice, &record->problem, &record->machine, &other);
+    if (other.possible && step_s >= much * other.cost.step_s)
+        stencil_notes_add(&record->notes, "predicted: %s µs per step; without %s%s%s %s (%s)",
+                          TEXT_NUMBER(1e6 * step_s), sync ? "--sync" : "", sync && sweep ? " and " : "",
+                          sweep ? "--sweep" : "", TEXT_NUMBER(1e6 * other.cost.step_s),
+                          choice_name(&other, (char[64]){""}));
+}
+
 /* Adds notes about the plan that makes the steps, or has made the last steps. */
 static void note_plan(run_state *state) {
     run_record *record = &state->record;
     const stencil_plan *plan = run_record_plan(record);
     stencil_notes_take(&record->notes, &plan->notes);
+    note_slow(record);
     if (plan->backend == STENCIL_BACKEND_CPU && state->options.machine == NULL)
         threads_note(plan->threads, &record->notes);
     const int asked = record->choice.choice.asked.gpu_count,

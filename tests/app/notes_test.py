@@ -1,5 +1,7 @@
 """What stands in a file beside the format: noted where it was meant for us, kept where it is the user's own."""
 import json
+import pathlib
+import re
 import resource
 import unittest
 
@@ -8,6 +10,7 @@ import numpy
 from harness import CommandTest, field, h5py, limited
 
 BAD_DATA, IO = 65, 74
+H200 = pathlib.Path(__file__).with_name("h200-x8.json")
 RUN = ("--steps", 1, "--device", "cpu", "--force")
 
 
@@ -315,6 +318,34 @@ class Own(CommandTest):
             file["data/series"] = field(1 << 20)
         self.refused(IO, ["it needs 8.", "4.00 MiB is free"], "p.h5", "--steps", 100, "--device", "cpu",
                      preexec_fn=limited(resource.RLIMIT_FSIZE, 4 << 20))
+
+
+class Slow(CommandTest):
+    """What is asked for by name and predicted to be much slower than what would be chosen is noted, with both times."""
+    def predictions(self, *asked):
+        """Predicted µs of a step: of the chosen plan and, where a note says it, of the note's two plans."""
+        self.ok("new", "-q", "-f", "p.h5", "--problem", "heat", "--size", "1025x1025")
+        text = self.ok("p.h5", "--machine", H200, "--gpus", 1, "--dry-run", *asked).stdout
+        text = re.sub(r"\n {12}", " ", text)
+        note = re.search(r"^Note +predicted: ([\d.]+) µs per step; without (.*) ([\d.]+) \((.*)\)$", text, re.M)
+        chosen = re.search(r"prediction: ([\d.]+) µs", text)
+        return float(chosen[1]) if chosen else None, note and (float(note[1]), note[2], float(note[3]), note[4])
+
+    def test_note(self):
+        best, note = self.predictions()
+        self.assertIsNone(note)
+        for asked, names in ((("--sync", "relaunch"), "--sync"), (("--sweep", "naive"), "--sweep"),
+                             (("--sync", "relaunch", "--sweep", "naive"), "--sync and --sweep")):
+            _, note = self.predictions(*asked)
+            self.assertIsNotNone(note, asked)
+            own, left_out, other, plan = note
+            self.assertEqual((left_out, other), (names, best), note)
+            self.assertGreaterEqual(own, 1.5 * other)
+            self.assertIn("neighbor, stream", plan)
+
+    def test_no_note(self):
+        for sync in ("neighbor", "grid", "central"):
+            self.assertIsNone(self.predictions("--sync", sync)[1], sync)
 
 
 if __name__ == "__main__":
