@@ -617,7 +617,7 @@ class BenchTest(Commands):
                 head = file.read(24)
             self.assertEqual(head[:8], b"\x89PNG\r\n\x1a\n")
             self.assertGreater(int.from_bytes(head[16:20], "big"), 500)
-        again = ["copy", *arguments[4:]]
+        again = ["copy", *TIMED, "--plot", self.path("plots"), "--quiet"]
         self.refused(73, "copy-box.png", *again)
         self.ok(*again, "--force")
 
