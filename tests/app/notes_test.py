@@ -334,14 +334,14 @@ class Slow(CommandTest):
     def test_note(self):
         best, note = self.predictions()
         self.assertIsNone(note)
-        for asked, names in ((("--sync", "relaunch"), "--sync"), (("--sweep", "naive"), "--sweep"),
-                             (("--sync", "relaunch", "--sweep", "naive"), "--sync and --sweep")):
+        for asked, names in ((("--sync", "device-sync"), "--sync"), (("--sweep", "naive"), "--sweep"),
+                             (("--sync", "device-sync", "--sweep", "naive"), "--sync and --sweep")):
             _, note = self.predictions(*asked)
             self.assertIsNotNone(note, asked)
             own, left_out, other, plan = note
             self.assertEqual((left_out, other), (names, best), note)
             self.assertGreaterEqual(own, 1.5 * other)
-            self.assertIn("neighbor, stream", plan)
+            self.assertIn("neighbor, ", plan)  # which sweep depends on the kernels of the build
 
     def test_no_note(self):
         for sync in ("neighbor", "grid", "central"):
