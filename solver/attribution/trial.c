@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "solver/problem/cycle.h"
+
 /* Steps of a persistent loop before the first sample, while the blocks of the launch still start up. */
 enum { LEAD = 32 };
 
@@ -11,6 +13,8 @@ stencil_trial stencil_trial_of(stencil_run *run, const stencil_observers *observ
     return (stencil_trial){.run = run,
                            .observers = observers,
                            .next = run->steps,
+                           .from = run->from,
+                           .whole = true,
                            .depth = run->on.plan->depth,
                            .launches = run->on.gpu != NULL && run->on.plan->barrier == STENCIL_BARRIER_none};
 }
@@ -40,33 +44,74 @@ static stencil_status set_trace(const stencil_trial *t, const stencil_trace *tra
     return STENCIL_OK;
 }
 
-/* Makes `passes` passes, in batches of at most the plan's steps_per_launch. */
-static stencil_status make_steps(stencil_trial *t, int64_t passes, const stencil_schedule *schedule,
+/* Makes `count` steps, in batches of at most the plan's steps_per_launch. */
+static stencil_status make_steps(stencil_trial *t, int64_t count, const stencil_schedule *schedule,
                                  double *time_s) {
-    const int64_t launch = t->run->on.plan->wait.steps_per_launch, count = passes * t->depth,
-                  end = t->next + count;
-    int from = (int)(t->next % 2);
+    const int64_t launch = t->run->on.plan->wait.steps_per_launch, end = t->next + count;
     *time_s = 0;
     while (t->next < end) {
         const int64_t most = launch > 0 ? launch : count;
-        const stencil_batch batch = {t->next, stencil_smaller(most, end - t->next), t->observers, from};
+        const stencil_batch batch = {t->next, stencil_smaller(most, end - t->next), t->observers, t->from};
         double batch_s = 0;
         TRY(stencil_run_batch(t->run, &batch, schedule, &batch_s));
         *time_s += batch_s;
         t->next += t->run->outcome.steps;
         CHECK(t->run->outcome.reason != STENCIL_REASON_INTERRUPTED, INTERRUPTED, "interrupted");
         CHECK(t->run->outcome.steps == batch.count, BAD_DATA, "the field does not stay finite");
-        from = stencil_batch_end(&batch, schedule, t->run->on.plan->depth, batch.count);
+        t->from = stencil_batch_end(&batch, schedule, t->run->on.plan->depth, batch.count);
     }
+    return STENCIL_OK;
+}
+
+/* Returns the schedule of a trial, with a residual check every `check_every` passes and no criterion. */
+static stencil_schedule schedule_of(const stencil_trial *t, int64_t check_every) {
+    stencil_schedule schedule = t->run->schedule;
+    schedule.check_every = check_every < INT64_MAX / t->depth ? check_every * t->depth : INT64_MAX;
+    schedule.check_step = 0;
+    schedule.under_rtol = schedule.under_atol = NAN;
+    return schedule;
+}
+
+static bool is_accelerated(const stencil_trial *t) {
+    return stencil_cycle_end(t->run->problem, 1) > 1;
+}
+
+static stencil_status read_zeros(void *context, stencil_array array, const stencil_box *box,
+                                 const stencil_cells *to) {
+    (void)context, (void)array;
+    for (int64_t z = 0; z < box->n[STENCIL_Z]; z++)
+        for (int64_t y = 0; y < box->n[STENCIL_Y]; y++)
+            for (int64_t x = 0; x < box->n[STENCIL_X]; x++)
+                stencil_cells_set(to, z * to->plane + y * to->row + x, 0);
+    return STENCIL_OK;
+}
+
+/* Keeps the field of an accelerated problem finite from batch to batch. The first steps of a cycle alone let
+ * parts of the field grow, so before the next batch the cycle is ended; without barriers parts of the field
+ * are in different steps of the cycle, which lets it grow without limit, so such a batch leaves zeros behind.
+ */
+static stencil_status end_batch(stencil_trial *t, const stencil_trace *without) {
+    const stencil_reader zeros = {read_zeros, NULL};
+    t->whole = !is_accelerated(t) || without->without_compute || without->without_barrier;
+    if (is_accelerated(t) && without->without_barrier && !without->without_compute)
+        TRY(stencil_run_load_u(t->run, &zeros));
+    return STENCIL_OK;
+}
+static stencil_status begin_batch(stencil_trial *t) {
+    const stencil_schedule unchecked = schedule_of(t, INT64_MAX);
+    double time_s;
+    if (!t->whole)
+        TRY(make_steps(t, stencil_cycle_end(t->run->problem, t->next) - t->next, &unchecked, &time_s));
+    align(t);
+    t->whole = true;
+    if (!is_accelerated(t)) /* any cells will do */
+        t->from = (int)(t->next % 2);
     return STENCIL_OK;
 }
 
 static stencil_status time_steps(stencil_trial *t, int64_t count, int64_t check_every,
                                  const stencil_trace *trace, double *time_s) {
-    stencil_schedule schedule = t->run->schedule;
-    schedule.check_every = check_every < INT64_MAX / t->depth ? check_every * t->depth : INT64_MAX;
-    schedule.check_step = 0;
-    schedule.under_rtol = schedule.under_atol = NAN;
+    const stencil_schedule schedule = schedule_of(t, check_every);
 #ifdef STENCIL_HAVE_CUDA
     if (t->launches && trace->without_barrier) {
         TRY(stencil_gpu_unordered(t->run->on.gpu, t->next, count));
@@ -75,15 +120,17 @@ static stencil_status time_steps(stencil_trial *t, int64_t count, int64_t check_
 #else
     (void)trace;
 #endif
-    return make_steps(t, count, &schedule, time_s);
+    return make_steps(t, count * t->depth, &schedule, time_s);
 }
 
 stencil_status stencil_trial_time(stencil_trial *t, int64_t count, int64_t check_every,
                                   const stencil_trace *without, double *time_s) {
-    align(t);
+    TRY(begin_batch(t));
     stencil_status status = set_trace(t, without);
     if (status == STENCIL_OK)
         status = time_steps(t, count, check_every, without, time_s);
+    if (status == STENCIL_OK)
+        status = end_batch(t, without);
     const stencil_error failure = *stencil_error_last();
     const stencil_status reset = set_trace(t, &(stencil_trace){0});
     return status != STENCIL_OK ? stencil_error_adopt(&failure) : reset;
@@ -175,7 +222,7 @@ stencil_status stencil_trial_record(stencil_trial *t, int64_t *count, int64_t ch
     int64_t noted = *count, before = 0;
     const int64_t sampled = (int64_t)samples * every;
     double rest_s = 0;
-    align(t);
+    TRY(begin_batch(t));
     *timeline = (stencil_timeline){0};
     if (t->launches)
         check_every = INT64_MAX;

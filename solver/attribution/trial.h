@@ -8,6 +8,8 @@ typedef struct stencil_trial {
     stencil_run *run;
     const stencil_observers *observers;
     int64_t next;  /* step number before the next batch, larger than in any barrier word */
+    int from;      /* index of the buffer that holds the cells before the next batch */
+    bool whole;    /* no cycle of weights is left unfinished in the cells, whatever `next` says */
     int depth;     /* steps in a pass; the functions below, and timelines, call a pass a step */
     bool launches; /* GPU strategies with launches: multiprocessors record unchecked steps */
     const struct stencil_gpu_marks *marks; /* [parts], borrowed: receive time stamps; NULL: none */

@@ -100,6 +100,17 @@ class Attribution(CommandTest):
                 self.assertGreater(found["removal"]["compute_us"], 0.9 * delay_us)
                 self.assertLess(found["removal"]["barrier_us"], delay_us)
 
+    def test_accelerated_problems_stay_finite(self):
+        """Batches begin with a cycle of damping, never with one that another batch has left in the middle."""
+        self.ok("new", "p.h5", "--problem", "poisson", "--size", "65x65", "--quiet", "--force")
+        for sync in ("grid", "relaunch", "neighbor", "grid", "graph", "grid"):
+            with self.subTest(sync=sync):
+                self.ok("p.h5", "--attribute", "--sync", sync, "--json", "r.json", *CPU)
+                with open(self.path("r.json")) as file:
+                    record = json.load(file)
+                self.assertFalse([line for line in record["notes"] if "attribution" in line], record["notes"])
+                self.assertGreater(record["attribution"]["inside"]["compute_mean_us"], 0)
+
     def test_short_runs_compute(self):
         """What batches of thousands of steps take without any work is no launch of a run of 300."""
         shares = []
