@@ -72,10 +72,6 @@ static stencil_schedule schedule_of(const stencil_trial *t, int64_t check_every)
     return schedule;
 }
 
-static bool is_accelerated(const stencil_trial *t) {
-    return stencil_cycle_end(t->run->problem, 1) > 1;
-}
-
 static stencil_status read_zeros(void *context, stencil_array array, const stencil_box *box,
                                  const stencil_cells *to) {
     (void)context, (void)array;
@@ -86,25 +82,25 @@ static stencil_status read_zeros(void *context, stencil_array array, const stenc
     return STENCIL_OK;
 }
 
-/* Keeps the field of an accelerated problem finite from batch to batch. The first steps of a cycle alone let
- * parts of the field grow, so before the next batch the cycle is ended; without barriers parts of the field
- * are in different steps of the cycle, which lets it grow without limit, so such a batch leaves zeros behind.
- */
+/* Ends a batch. In a batch without barriers parts of the field are in different steps of a cycle of weights,
+ * which lets the field of an accelerated problem grow without limit, so such a batch leaves zeros behind. */
 static stencil_status end_batch(stencil_trial *t, const stencil_trace *without) {
     const stencil_reader zeros = {read_zeros, NULL};
-    t->whole = !is_accelerated(t) || without->without_compute || without->without_barrier;
-    if (is_accelerated(t) && without->without_barrier && !without->without_compute)
-        TRY(stencil_run_load_u(t->run, &zeros));
-    return STENCIL_OK;
+    const bool mixed = without->without_barrier && !without->without_compute;
+    t->whole = mixed || without->without_compute;
+    return mixed && t->run->accelerated ? stencil_run_load_u(t->run, &zeros) : STENCIL_OK;
 }
+
+/* Prepares a batch: makes the steps that the batch before has left of a cycle of weights, whose first steps
+ * alone let parts of the field grow, and aligns the step number. */
 static stencil_status begin_batch(stencil_trial *t) {
     const stencil_schedule unchecked = schedule_of(t, INT64_MAX);
     double time_s;
     if (!t->whole)
         TRY(make_steps(t, stencil_cycle_end(t->run->problem, t->next) - t->next, &unchecked, &time_s));
-    align(t);
     t->whole = true;
-    if (!is_accelerated(t)) /* any cells will do */
+    align(t);
+    if (!t->run->accelerated) /* any cells will do */
         t->from = (int)(t->next % 2);
     return STENCIL_OK;
 }

@@ -267,7 +267,7 @@ static void share_devices(stencil_plan *plan, int parts) {
 static bool keeps_cycle(const stencil_plan *plan, const stencil_problem *problem) {
     static const double patience_s = 0.5;
     const double cells = (double)stencil_problem_updated_cells(problem);
-    return stencil_cycle_end(problem, 1) > 1 &&
+    return stencil_cycle_accelerates(&problem->cycle) &&
            problem->cycle.length * stencil_plan_step_s(plan, cells) > patience_s;
 }
 

@@ -87,13 +87,13 @@ static double root_of(const stencil_cycle *cycle, int64_t place) {
     return cycle->least + (cycle->most - cycle->least) * half_wave(cycle->length, place);
 }
 
-static bool is_accelerated(const stencil_cycle *cycle) {
+bool stencil_cycle_accelerates(const stencil_cycle *cycle) {
     return cycle->length > 1 && cycle->given == NULL;
 }
 
 double stencil_cycle_omega(const stencil_problem *problem, int64_t step) {
     const stencil_cycle *cycle = &problem->cycle;
-    return is_accelerated(cycle) ? 1.0 / root_of(cycle, step % cycle->length) : 1.0;
+    return stencil_cycle_accelerates(cycle) ? 1.0 / root_of(cycle, step % cycle->length) : 1.0;
 }
 
 /* A step makes u + omega (J u + b - u): its weights are omega times J, and 1 - omega in the centre. */
@@ -103,7 +103,7 @@ stencil_step_weights stencil_cycle_step(const stencil_problem *problem, int64_t 
     const double omega = stencil_cycle_omega(problem, step);
     stencil_step_weights weights = {.source_factor = omega};
     memcpy(weights.weight, problem->weight, sizeof weights.weight);
-    if (!is_accelerated(&problem->cycle))
+    if (!stencil_cycle_accelerates(&problem->cycle))
         return weights;
     for (int k = 0; k < problem->shape->point_count; k++)
         weights.weight[k] = omega * problem->weight[k];
@@ -113,7 +113,7 @@ stencil_step_weights stencil_cycle_step(const stencil_problem *problem, int64_t 
 }
 
 int64_t stencil_cycle_end(const stencil_problem *problem, int64_t step) {
-    const int64_t length = is_accelerated(&problem->cycle) ? problem->cycle.length : 1;
+    const int64_t length = stencil_cycle_accelerates(&problem->cycle) ? problem->cycle.length : 1;
     const int64_t over = step % length;
     return over == 0 ? step : step > INT64_MAX - length ? INT64_MAX : step - over + length;
 }
@@ -121,14 +121,14 @@ int64_t stencil_cycle_end(const stencil_problem *problem, int64_t step) {
 double stencil_cycle_contraction(const stencil_problem *problem) {
     const stencil_cycle *cycle = &problem->cycle;
     const double a = cycle->least, b = cycle->most;
-    return is_accelerated(cycle) ? 1.0 / cosh(cycle->length * acosh((b + a) / (b - a))) : NAN;
+    return stencil_cycle_accelerates(cycle) ? 1.0 / cosh(cycle->length * acosh((b + a) / (b - a))) : NAN;
 }
 
 /* |T_M(x)| is M / sin(angle) |x - root| near the root at that angle, and hardly more elsewhere (for M = 2 to
  * 4096 by 0.84 / M^2 of it at most), and 1 - omega lambda is (root - x) (b - a) / 2 omega. */
 double stencil_cycle_excess(const stencil_problem *problem) {
     const stencil_cycle *cycle = &problem->cycle;
-    if (!is_accelerated(cycle))
+    if (!stencil_cycle_accelerates(cycle))
         return NAN;
     const int64_t last = cycle->length - 1;
     const double m = cycle->length, part = half_wave(cycle->length, last),

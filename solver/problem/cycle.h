@@ -25,6 +25,10 @@ stencil_status stencil_accelerate_parse(const char *text, int64_t *length);
  * writes the length. Errors: BAD_DATA for other problems or another damping. */
 stencil_status stencil_cycle_resolve(stencil_problem *problem);
 
+/* Tells whether a cycle damps the steps of an accelerated problem; weights that are given step by step do
+ * not. */
+bool stencil_cycle_accelerates(const stencil_cycle *cycle);
+
 /* Damping of the step that follows `step` steps, relative to the problem's own weights; 1 without a cycle. */
 double stencil_cycle_omega(const stencil_problem *problem, int64_t step);
 

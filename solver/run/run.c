@@ -416,7 +416,7 @@ stencil_status stencil_run_drive(stencil_run *r, const stencil_observers *observ
     r->observers = observers != NULL ? *observers : (stencil_observers){0};
     r->between = (stencil_observer){.context = r, .poll = poll_between};
     r->own = (stencil_observers){&r->between, 1};
-    r->accelerated = stencil_cycle_end(r->problem, 1) > 1;
+    r->accelerated = stencil_cycle_accelerates(&r->problem->cycle);
     r->keeps = r->on.plan->keeps_cycle;
     r->kept_steps = -1;
     r->asked_s = 0;

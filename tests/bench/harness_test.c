@@ -18,7 +18,8 @@ static void release(void *thing) {
     strncat(released, thing, 1);
 }
 
-/* What was kept first is released first, and memory last, as kept things may stand in memory. */
+/* A result releases what it keeps in the order of keeping, and memory last, since other things may lie in it.
+ */
 static void kept_until_the_end(void **state) {
     (void)state;
     stencil_bench b = {0};
