@@ -137,6 +137,15 @@ STENCIL_ANYWHERE uint32_t stencil_lateness_ns(const stencil_fault *d, uint32_t p
     return h % 4 != 0 ? 0 : (uint32_t)((uint64_t)(h >> 2) * d->delay_ns >> 30);
 }
 
+/* Counters of a residual check inside a loop on chip (kernels/sweeps/resident_check.cuh). Each of them counts
+ * what is done of a stage, over all checks of all launches of a run. */
+typedef enum stencil_check_counter {
+    STENCIL_CHECK_KEPT,     /* tiles of the part that stored their cells before and after a checked step */
+    STENCIL_CHECK_SUMMED,   /* blocks of all parts that summed their share of the partial sums */
+    STENCIL_CHECK_COMBINED, /* groups of partial sums, of all parts, that are combined */
+    STENCIL_CHECK_COUNTERS
+} stencil_check_counter;
+
 /* The state of a run, in the memory of the processor that makes the steps (a GPU's device memory). Zeroed
  * before the first launch. */
 typedef struct stencil_control {
@@ -145,6 +154,9 @@ typedef struct stencil_control {
     int64_t interrupt; /* step whose barrier is the last one, set by block 0 when the host asks to leave */
     uint32_t alarm[STENCIL_ALARM_WORDS]; /* alarm of the barrier, see stencil_barrier_state */
     uint32_t reason;                     /* a stencil_reason */
+    uint32_t counted[STENCIL_CHECK_COUNTERS];
+    uint32_t verdict; /* last check decided inside a loop on chip: its number, from 1, times 16, plus the
+                         stencil_reason that its residual gives */
 } stencil_control;
 
 /* Values that host and device exchange while a persistent loop runs: pinned memory mapped into the device. */

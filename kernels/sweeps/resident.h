@@ -41,6 +41,7 @@ typedef struct stencil_resident {
     uint64_t *beyond[2]; /* words of the part above and of the part below; NULL: the field ends, or is
                             periodic within the part */
     uint32_t *exchanges; /* [tiles of the part]: exchanges that the tile's block has made in all launches */
+    uint32_t checks;     /* checks that earlier launches of the run have made inside the loop */
 } stencil_resident;
 
 /* Returns the number of tiles of a part. */
@@ -100,7 +101,7 @@ STENCIL_ANYWHERE int64_t stencil_resident_shift(const stencil_resident_axis *a, 
 
 /* The layout of a block's shared memory: offsets in cells, counted from byte STENCIL_RESIDENT_PLACE. The
  * bytes before hold a tile's data and, last, tables of the warps. */
-enum { STENCIL_RESIDENT_TABLES = 12 * 48, STENCIL_RESIDENT_PLACE = 256 + STENCIL_RESIDENT_TABLES };
+enum { STENCIL_RESIDENT_TABLES = 12 * 48, STENCIL_RESIDENT_PLACE = 384 + STENCIL_RESIDENT_TABLES };
 typedef struct stencil_resident_memory {
     int32_t edge;  /* two buffers of each warp's outer rows: old and new */
     int32_t mixed; /* inner rows of the warps that are not in registers */
@@ -111,6 +112,13 @@ typedef struct stencil_resident_memory {
     int32_t ghosts;  /* number of ghost cells in the stage */
     int32_t bytes;   /* bytes in all, with the list of where ghost rows come from, which is last */
 } stencil_resident_memory;
+
+/* Returns the rows of ghost cells of the stage, all adjacent, that are free while a pass makes its steps:
+ * tiles keep only the `radius` rows next to their own there. first: the first of them. */
+STENCIL_ANYWHERE int32_t stencil_resident_free_rows(int radius, int reach, int32_t *first) {
+    *first = radius;
+    return 2 * (reach - radius);
+}
 
 /* Returns the distance, in cells, between columns of staged ghost cells. It is odd, so that lanes that access
  * different columns use different banks. */

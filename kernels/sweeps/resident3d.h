@@ -61,7 +61,7 @@ enum {
     STENCIL_BOX_GROUPS = 1536, /* most groups of a tile */
     STENCIL_BOX_SLABS = 6,
     STENCIL_BOX_WORD_BYTES = 16,
-    STENCIL_BOX_PLACE = 384
+    STENCIL_BOX_PLACE = 448
 };
 typedef struct stencil_box_memory {
     int32_t row, plane;                  /* cells from row to row, and from plane to plane */

@@ -14,7 +14,8 @@ template <class P, class T_, bool General, int Shape> struct box_block : box_exc
     using base::K, base::RY, base::RZ, base::radius, base::place, base::cells, base::cell_at, base::lane_z,
         base::lane_y, base::lane_x, base::tiles_of, base::twin;
     using typename base::step_weights;
-    static constexpr bool each_step = true;
+    static constexpr bool each_step = true, checks = false;
+    static constexpr int sums_at_once = 1;
     int made = 0;        /* number of steps of the current pass that are made */
     uint32_t number = 0; /* number of the exchange whose cells the tile has */
 
@@ -112,12 +113,19 @@ template <class P, class T_, bool General, int Shape> struct box_block : box_exc
         __syncthreads();
         this->fetch(exchange);
     }
-    __device__ __forceinline__ void store(const stencil_kernel_args &s) const {
-        T *const out = static_cast<T *>(s.domain.u[(s.step_first + place().passes) & 1]);
-        const T *const in = this->cells_of(number);
-        each_cell(s.domain, 0, [&](int from, int64_t to) { out[to] = in[from]; });
+    /* Stores the tile's cells in buffer d.u[to]: a warp stores a row at a time, a lane one cell of it. */
+    __device__ __forceinline__ void store(const stencil_domain &d, int to) const {
+        static_assert(STENCIL_BOX_LANES * STENCIL_BOX_CELLS == 32, "");
+        const int x = (int)threadIdx.x % 32, rows = place().length[1], all = place().length[0] * rows;
+        const T *const in = this->cells_of(number) + cell_at(0, 0, x);
+        T *const out = static_cast<T *>(d.u[to]) + in_field(d, 2, x);
+#pragma unroll 1
+        for (int row = (int)threadIdx.x / 32; row < all; row += (int)blockDim.x / 32) {
+            const int z = row / rows, y = row - z * rows;
+            out[in_field(d, 0, z) * d.plane + in_field(d, 1, y) * d.row] =
+                in[z * place().memory.plane + y * base::row_cells];
+        }
     }
-
     /* Adds the source term to the lane's cells. It is loaded from L2, since shared memory is full. */
     __device__ __forceinline__ void add_source(const stencil_domain &d, const point_weight<T> &factor) {
         const T *const b = static_cast<const T *>(d.b);

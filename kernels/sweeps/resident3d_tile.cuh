@@ -22,9 +22,10 @@ struct box_place {
     int8_t closed[3][2], mirrored[3][2]; /* [axis][side]: whether the field ends at the tile's side; whether
                                             it is mirrored there */
     int64_t step, left;                  /* steps made; steps left in the launch */
-    int32_t steps, passes, to_poll;      /* steps of this pass; passes made; steps until the host is polled */
+    int32_t steps, to_poll;              /* steps of this pass; steps until the host is polled */
     int32_t groups, corners; /* groups of cells that are exchanged; ghost cells at edges and corners */
     uint32_t exchanges;
+    check_place check;
 };
 static_assert(sizeof(box_place) <= STENCIL_BOX_PLACE, "");
 

@@ -15,11 +15,11 @@ struct resident_block : resident_exchange<P, T_, General, Shape> {
     using base::K, base::R, base::radius, base::width, base::place, base::cells, base::lane, base::warp,
         base::stage_row, base::find_ways, base::edge_of;
     using typename base::ways, typename base::step_weights;
-    static constexpr bool each_step = false;
+    static constexpr bool each_step = false, checks = true; /* checked steps are made inside the loop */
     int buffer = 0; /* buffer of outer rows that the next step reads */
 
     __device__ __forceinline__ static bool begins() {
-        return true;
+        return place().check.made == 0;
     }
     __device__ __forceinline__ static int count_steps(int all) {
         return all;
@@ -153,28 +153,55 @@ struct resident_block : resident_exchange<P, T_, General, Shape> {
                 put_row(cells(place().memory.source + (first + j) * width + at), row);
         publish(0);
     }
-    /* Stores the tile's cells that are valid: all but ghost and boundary cells. */
-    __device__ __forceinline__ void store(const stencil_kernel_args &s) {
-        const stencil_domain &d = s.domain;
-        T *const out = static_cast<T *>(d.u[(s.step_first + place().passes) & 1]);
-        const int beyond = radius, reach = place().reach, first = warp() * R + beyond, at = lane() * K,
-                  high = place().rows + 2 * beyond;
-        const int top = place().closed[0][0] ? beyond : reach,
-                  bottom = high - (place().closed[0][1] ? beyond : reach),
-                  left = place().closed[1][0] ? beyond : reach,
-                  right = width - (place().closed[1][1] ? beyond : reach);
+    /* Returns where the warp turns a row around, so that lanes store adjacent cells: in free ghost rows of
+     * the stage; 0: they have no space for this warp. */
+    static constexpr int turned = 32 + (32 + K - 1) / K; /* distance from the lanes' cells v to cells v + 1 */
+    __device__ __forceinline__ static int find_turn() {
+        int first;
+        const int free = stencil_resident_free_rows(radius, place().reach, &first) * width;
+        return __shfl_sync(
+            ~0u, (warp() + 1) * K * turned > free ? 0 : stage_row(0, first) + warp() * K * turned, 0);
+    }
+    /* Stores the tile's cells that are valid, all but ghost and boundary cells, in buffer d.u[to]. Rows are
+     * few instructions, since what is executed rarely has to be fetched. */
+    __device__ __forceinline__ void store(const stencil_domain &d, int to) {
+        const int turn = find_turn(), first = warp() * R + radius, reach = place().reach,
+                  high = place().rows + 2 * radius, top = place().closed[0][0] ? radius : reach,
+                  bottom = high - (place().closed[0][1] ? radius : reach),
+                  left = place().closed[1][0] ? radius : reach,
+                  right = width - (place().closed[1][1] ? radius : reach);
         const auto rows = base::find_rows(warp(), buffer, lane());
-        int column[K];
-        find_columns(d, column);
+        T *out = static_cast<T *>(d.u[to]) + in_field(d, 0, first) * d.row;
+        /* Rows of a periodic field that is not cut go on at its begin. */
+        const int around = place().round[0] ? (int)d.n[STENCIL_Y] - (int)in_field(d, 0, first) : R;
+        int column[K], from[K];
+#pragma unroll
+        for (int v = 0; v < K; v++) {
+            const int at = turn != 0 ? v * 32 + lane() : lane() * K + v;
+            column[v] = at >= left && at < right ? (int)in_field(d, 1, at) : -1;
+            from[v] = turn + at % K * turned + at / K;
+        }
         for_constants<0, R>([&](auto j) {
             constexpr int J = decltype(j)::value;
-            if (first + J < top || first + J >= bottom)
-                return;
-            T *const row = out + in_field(d, 0, first + J) * d.row;
+            const bool valid = first + J >= top && first + J < bottom;
+            T cell[K];
 #pragma unroll
             for (int v = 0; v < K; v++)
-                if (at + v >= left && at + v < right)
-                    row[column[v]] = this->template cell<J>(v, rows);
+                cell[v] = this->template cell<J>(v, rows);
+            if (turn != 0) {
+#pragma unroll
+                for (int v = 0; v < K; v++)
+                    cells(turn)[v * turned + (int)(threadIdx.x & 31)] = cell[v];
+                __syncwarp();
+#pragma unroll
+                for (int v = 0; v < K; v++)
+                    cell[v] = *cells(from[v]);
+                __syncwarp();
+            }
+#pragma unroll
+            for (int v = 0; v < K; v++)
+                store_if<1>(valid && column[v] >= 0, out + column[v], cell + v);
+            out += J + 1 == around ? d.row * (1 - d.n[STENCIL_Y]) : d.row;
         });
     }
 
@@ -187,20 +214,20 @@ struct resident_block : resident_exchange<P, T_, General, Shape> {
         if constexpr (General)
             step_weights::put(cells(place().memory.weights), s, place().step, 0, s.depth);
     }
-    /* Makes the steps of a pass. If registers are few, row offsets are loaded again for each step. The number
-     * of steps comes from a shuffle, and whether another pass follows from a vote: when ptxas sees that a
-     * warp does not diverge it keeps weights in uniform registers, and an fma reads two registers instead of
-     * three. */
+    /* Makes the next steps of a pass: all of them, or those up to a checked step, that step, or those after
+     * it. If registers are few, row offsets are loaded again for each step. The number of steps comes from a
+     * shuffle, and whether another pass follows from a vote: when ptxas sees that a warp does not diverge it
+     * keeps weights in uniform registers, and an fma reads two registers instead of three. */
     __device__ __forceinline__ void make_steps(const stencil_kernel_args &s) {
         const bool source = General && s.domain.b != nullptr;
-        const int steps = __shfl_sync(~0u, place().steps, 0);
+        const int steps = __shfl_sync(~0u, place().check.count, 0);
         const auto element = [&](int row, int v) {
             return in_field(s.domain, 0, radius + warp() * R + row) * s.domain.row +
                    in_field(s.domain, 1, lane() * K + v);
         };
         step_weights weights;
         if constexpr (General)
-            weights = {cells(place().memory.weights), &s.domain};
+            weights = {cells(place().memory.weights) + place().check.made * step_weights::count, &s.domain};
         else
             weights = weights_of<T>(s.domain);
         const ways even = find_ways(source, 0), odd = find_ways(source, 1);
@@ -224,6 +251,8 @@ struct resident_block : resident_exchange<P, T_, General, Shape> {
         this->take();
         publish(buffer);
     }
+    /* Loads of a lane that a check has under way at once: registers left beside the tile's cells. */
+    static constexpr int sums_at_once = base::full ? 1 : 4;
     /* Copies the warp's outer rows to shared memory, where other warps read them. */
     __device__ __forceinline__ void publish(int buffer) {
         if constexpr (!base::mixed)
@@ -231,10 +260,37 @@ struct resident_block : resident_exchange<P, T_, General, Shape> {
     }
 };
 
+/* Returns the steps of the pass that follows place.step, `left` steps before the end of the launch; called by
+ * one thread. busy: as in plan_pass(). */
+template <class Place>
+__device__ __forceinline__ int next_steps(const stencil_kernel_args &s, Place &place, int64_t left, bool busy,
+                                          bool checks) {
+    return checks ? plan_pass(s.schedule, place.check, place.step, left, s.depth, busy)
+                  : (int)min(left, (int64_t)s.depth);
+}
+
+/* Begins the check of a step, whose cells the tile has made and stored. */
+template <class Block>
+__device__ __forceinline__ void begin_check(const stencil_kernel_args &s, int64_t step, bool works) {
+    auto &check = Block::place().check;
+    __syncthreads(); /* waits until all threads have stored, and have read what is changed here */
+    if (threadIdx.x == 0) {
+        const int64_t exchanges = (check.next - step) / s.depth - check_obey;
+        check.step = step, check.stage = check_sum;
+        check.sums = 0;
+        const int batches = sum_share_of<typename Block::T, Block::sums_at_once>(s.domain).batches();
+        check.sums_most = exchanges > 1 ? (int)((batches + exchanges - 1) / exchanges) : batches;
+        check.begun = check.begun + 1;
+        if (works)
+            count_check(s, STENCIL_CHECK_KEPT);
+    }
+    __syncthreads();
+}
+
 /* Ends the steps between two exchanges of ghost cells: a pass (2D), or one step (Block::each_step). Sends
  * ghost cells, and waits for all blocks at the end of the launch, when the host is polled, and always unless
- * the barrier is the neighbour barrier, which the numbers in the words replace. Returns whether another step
- * follows. */
+ * the barrier is the neighbour barrier, which the numbers in the words replace. Then makes a stage of the
+ * residual check. busy: there is one, or a checked step in the pass. Returns whether another step follows. */
 template <class Block>
 __device__ __forceinline__ bool end_steps(const stencil_kernel_args &s, Block &block, bool works) {
     auto &place = Block::place();
@@ -244,6 +300,10 @@ __device__ __forceinline__ bool end_steps(const stencil_kernel_args &s, Block &b
     const uint32_t number = block.next_exchange();
     const bool ends = !Block::each_step || made == pass.steps, last = ends && place.left == made,
                poll = ends && place.to_poll <= made;
+    const bool busy = Block::checks && place.check.busy != 0;
+    int at = 0, pending = check_none; /* the checked step of the pass; the stage of the check before */
+    if (busy)
+        at = place.check.at, pending = place.check.stage;
     if (poll && is_leader())
         relay_interrupt(s, step);
     if (ends)
@@ -256,20 +316,29 @@ __device__ __forceinline__ bool end_steps(const stencil_kernel_args &s, Block &b
     __syncthreads(); /* waits until all threads of the block have read the ghost cells */
     if (works && !last)
         block.send(s.resident, number);
+    const bool hurries = busy && (last || poll || place.check.hurries);
+    if (Block::checks && at != 0)
+        begin_check<Block>(s, pass.first + at, works);
     if (meets && !s.trace.without_barrier)
         meet_all(s, {step - steps, steps, 0}, true);
     if (Block::each_step && ends)
         __syncthreads();
+    uint32_t reason = STENCIL_REASON_NONE;
+    /* A check begins its stages after the next pass, unless it has to be decided now. */
+    if (Block::checks && (pending != check_none || (at != 0 && hurries)))
+        reason = make_check<typename Block::T, Block::sums_at_once>(s, place.check, hurries);
     const bool leaves =
-        last || (poll && (alarmed(s) || poll_host(s, step, STENCIL_REASON_NONE) != STENCIL_REASON_NONE));
+        last || reason != STENCIL_REASON_NONE ||
+        (poll && (alarmed(s) || (reason = poll_host(s, step, reason)) != STENCIL_REASON_NONE));
     if (ends && threadIdx.x == 0) { /* done here, while words of other tiles arrive */
         place.exchanges = number - last;
-        place.passes = place.passes + 1;
         place.to_poll = poll ? s.poll_every : place.to_poll - made;
         const int64_t left = place.left - made;
         place.step = step, place.left = left;
-        place.steps = (int)min(left, (int64_t)s.depth);
+        place.steps = next_steps(s, place, left, busy, Block::checks);
     }
+    if (leaves && threadIdx.x == 0)
+        place.check.reason = reason;
     if (works && !leaves)
         block.receive(s, number, step,
                       s.sync == STENCIL_BARRIER_neighbor && !s.trace.without_barrier && !s.fault.unordered);
@@ -286,18 +355,21 @@ __device__ __forceinline__ bool end_steps(const stencil_kernel_args &s, Block &b
     }
 }
 
-/* Makes up to step_count steps after step_first. The leader tells the host the last step: the end, or where
- * the host asked the loop to leave; after an alarm it tells neither. */
+/* Makes up to step_count steps after step_first, and the checks among them. The leader tells the host the
+ * last step: the end, a checked step that ends the run, or where the host asked the loop to leave; after an
+ * alarm it tells nothing. */
 template <class Block>
 __global__ void __launch_bounds__(32 * Block::shape.warps, 1)
     resident_loop(const __grid_constant__ stencil_kernel_args s) {
     Block block;
+    const int from = (int)(s.step_first & 1); /* the launch leaves its cells in the other buffer */
     const bool works = blockIdx.x < stencil_resident_tiles(&s.resident);
-    if (threadIdx.x == 0) { /* blocks without a tile only take part in barriers */
+    if (threadIdx.x == 0) { /* blocks without a tile take part in barriers and in checks */
         auto &place = Block::place();
         place.step = s.step_first, place.left = s.step_count;
-        place.steps = (int)min(s.step_count, (int64_t)s.depth);
-        place.passes = 0, place.to_poll = s.poll_every;
+        place.to_poll = s.poll_every;
+        start_checks(s.schedule, place.check, s.step_first);
+        place.steps = next_steps(s, place, s.step_count, false, Block::checks);
         if (works)
             Block::find_place(s);
     }
@@ -310,22 +382,37 @@ __global__ void __launch_bounds__(32 * Block::shape.warps, 1)
             note_pass(s, {Block::place().step, Block::place().steps, 0}, STENCIL_MARK_BEGIN);
         if (works && !s.trace.without_compute)
             block.make_steps(s);
-        if (!end_steps(s, block, works))
-            break;
-        if (works)
-            block.begin_steps(s);
+        const int part = Block::checks ? Block::place().check.part : check_rest;
+        if (__any_sync(~0u, part != check_rest)) {
+            if (works && !s.trace.without_compute)
+                block.store(s.domain, part == check_before ? from : from ^ 1);
+            __syncthreads();
+            if (threadIdx.x == 0)
+                next_part(Block::place().check, Block::place().steps);
+        } else {
+            if (!end_steps(s, block, works))
+                break;
+            if (works)
+                block.begin_steps(s);
+        }
     }
     if (alarmed(s))
         return;
-    if (works)
-        block.store(s);
+    const auto &check = Block::place().check;
+    const uint32_t reason = check.reason;
+    const bool checked = reason != STENCIL_REASON_NONE && reason != STENCIL_REASON_INTERRUPTED;
+    if (works && !checked)
+        block.store(s.domain, from ^ 1);
     if (works && threadIdx.x == 0)
         s.resident.exchanges[blockIdx.x] = Block::place().exchanges;
-    if (is_leader())
-        s.mailbox->step = Block::place().step;
+    if (is_leader()) {
+        const int64_t step = checked ? check.step : Block::place().step;
+        s.mailbox->step = step;
+        leave_results(s, step, check.begun, reason);
+    }
     if (stencil_has_copies(&s.domain)) {
         meet_all(s, {Block::place().step, 0, 0}, false);
-        copy_edges<typename Block::T>(s.domain, (int)((s.step_first + Block::place().passes) & 1));
+        copy_edges<typename Block::T>(s.domain, from ^ 1);
     }
 }
 

@@ -12,9 +12,9 @@
  * `reach` wide; each step makes `radius` more of them invalid, until an exchange. */
 #pragma once
 
-#include "kernels/ll.cuh"
 #include "kernels/cells.cuh"
 #include "kernels/sweeps/resident.h"
+#include "kernels/sweeps/resident_check.cuh"
 
 namespace stencil {
 
@@ -29,16 +29,17 @@ struct resident_place {
     int32_t first[2];     /* cell of the field at the tile's row 0 and column 0 */
     int32_t closed[2][2]; /* [axis y, x][side]: the field ends at the tile's side, so no ghost cells arrive */
     int32_t mirrored[2][2];
-    int32_t wanted[2][2]; /* [axis y, x][side]: first row or column that the neighbouring tile reads */
-    int32_t round[2];     /* axis y, x is periodic within the part */
-    uint64_t *rows_to[2]; /* where ghost rows for the tiles above and below are sent in even exchanges */
-    int64_t step, left;   /* steps made before this pass; steps left in the launch */
-    int32_t steps, passes, to_poll; /* steps of this pass; passes made; steps until the host is polled */
+    int32_t wanted[2][2];   /* [axis y, x][side]: first row or column that the neighbouring tile reads */
+    int32_t round[2];       /* axis y, x is periodic within the part */
+    uint64_t *rows_to[2];   /* where ghost rows for the tiles above and below are sent in even exchanges */
+    int64_t step, left;     /* steps made before this pass; steps left in the launch */
+    int32_t steps, to_poll; /* steps of this pass; steps until the host is polled */
     uint32_t exchanges;
     uint32_t own,
         beside[2]; /* first word of this tile, and of the columns sent by its left and right neighbours */
     int32_t shares,
         row_share; /* threads that share a row of the tile; 1 / rows, in units of 2^-STENCIL_SHARE_BITS */
+    check_place check;
 };
 static_assert(sizeof(resident_place) <= STENCIL_RESIDENT_PLACE - STENCIL_RESIDENT_TABLES, "");
 

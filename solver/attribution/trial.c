@@ -58,7 +58,7 @@ static stencil_status make_steps(stencil_trial *t, int64_t count, const stencil_
         t->next += t->run->outcome.steps;
         CHECK(t->run->outcome.reason != STENCIL_REASON_INTERRUPTED, INTERRUPTED, "interrupted");
         CHECK(t->run->outcome.steps == batch.count, BAD_DATA, "the field does not stay finite");
-        t->from = stencil_batch_end(&batch, schedule, t->run->on.plan->depth, batch.count);
+        t->from = stencil_batch_end(t->run->on.plan, &batch, schedule, batch.count);
     }
     return STENCIL_OK;
 }

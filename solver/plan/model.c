@@ -212,7 +212,10 @@ stencil_cost stencil_model_step(const stencil_plan *plan, const stencil_problem 
     if (on_chip) {
         cost.compute_s = l->step_s;
         cost.halo_s = l->exchange_s * (l->each_step ? depth : 1) / depth;
-        cost.launch_s = plan->tuning.resident_launch_s / (double)stencil_sweep_passes(plan, problem).steps;
+        cost.launch_s =
+            stencil_plan_checks_inside(plan)
+                ? 0
+                : plan->tuning.resident_launch_s / (double)stencil_sweep_passes(plan, problem).steps;
     } else {
         cost.compute_s = compute_s(c, plan, problem, machine, loop);
         cost.halo_s = halo_s(c, plan, problem) / depth;
@@ -225,10 +228,14 @@ stencil_cost stencil_model_step(const stencil_plan *plan, const stencil_problem 
         cost.launch_s = order_s;
     if (persistent && plan->wait.steps_per_launch > 0)
         cost.launch_s = c->sync[0].few_s /* the cost of relaunch */ / (double)plan->wait.steps_per_launch;
-    /* A residual check after passes of several steps is a separate launch, as with --sync relaunch. */
-    const bool apart = gpu && persistent && plan->depth > 1;
-    cost.check_s = (apart ? c->sync[0].check_s + c->sync[0].few_s : c->sync[plan->strategy].check_s) /
-                   (double)stencil_sweep_passes(plan, problem).steps;
+    /* A residual check after passes of several steps is a separate launch, as with --sync relaunch. On chip
+     * it reads and writes the field, as a launch does. */
+    const bool inside = stencil_plan_checks_inside(plan),
+               apart = gpu && persistent && plan->depth > 1 && !inside;
+    const double check_s = apart    ? c->sync[0].check_s + c->sync[0].few_s
+                           : inside ? plan->tuning.resident_launch_s
+                                    : c->sync[plan->strategy].check_s;
+    cost.check_s = check_s / (double)stencil_sweep_passes(plan, problem).steps;
     cost.step_s = cost.launch_s + cost.barrier_s + cost.compute_s + cost.halo_s + cost.check_s;
     return cost;
 }

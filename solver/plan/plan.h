@@ -152,6 +152,12 @@ typedef struct stencil_kernel_launch {
 } stencil_kernel_launch;
 stencil_kernel_launch stencil_plan_launch(const stencil_plan *plan, int steps, bool checked);
 
+/* Tells whether a loop of passes makes checked steps and decides inside, without a launch for each of them.
+ */
+static inline bool stencil_plan_checks_inside(const stencil_plan *plan) {
+    return plan->layout.kind == STENCIL_PASS_ON_CHIP && !plan->layout.each_step;
+}
+
 /* Chooses backend, devices, cut, kernel and launch shape from the description of a machine alone, without a
  * driver call or an allocation. Kernel attributes that the description lacks are those that the compilation
  * guarantees. With several parts strategy "grid" means "multi-grid". Errors: UNAVAILABLE (no GPU, too few

@@ -105,8 +105,11 @@ double stencil_sweep_traffic(const stencil_plan *plan, const stencil_problem *pr
     const double bytes =
         stencil_problem_arrays(problem) * (double)stencil_precision_bytes(problem->precision);
     if (plan->layout.kind == STENCIL_PASS_ON_CHIP)
-        /* Two launches read and write a field on chip: the checked step and all others. */
-        return 2 * bytes / (double)stencil_sweep_passes(plan, problem).steps;
+        /* In 3D two launches read and write the field for each check: the checked step and all others. In 2D
+         * the field is written twice around the checked step, and read twice to sum the residual. */
+        return (stencil_plan_checks_inside(plan) ? 4 * (double)stencil_precision_bytes(problem->precision)
+                                                 : 2 * bytes) /
+               (double)stencil_sweep_passes(plan, problem).steps;
     return bytes / stencil_sweep_pass_steps(plan, problem);
 }
 

@@ -209,7 +209,7 @@ static stencil_status make_batch(stencil_run *r, const stencil_batch *batch,
     double time_s = 0;
     TRY(stencil_run_batch(r, batch, schedule, &time_s));
     r->report->compute_s += time_s;
-    r->from = stencil_batch_end(batch, schedule, r->on.plan->depth, r->outcome.steps);
+    r->from = stencil_batch_end(r->on.plan, batch, schedule, r->outcome.steps);
     return keep_outcome(r, batch, schedule);
 }
 

@@ -22,10 +22,17 @@ static inline stencil_pass stencil_batch_pass(const stencil_batch *batch, const 
     return stencil_pass_next(&before, schedule, depth, batch->first + batch->count);
 }
 
-/* Returns the index of the buffer that holds the cells after the first `steps` steps of a batch. */
-static inline int stencil_batch_end(const stencil_batch *batch, const stencil_schedule *schedule, int depth,
-                                    int64_t steps) {
-    return batch->from ^ (int)(stencil_pass_count(schedule, depth, batch->first, batch->first + steps) % 2);
+/* Returns the index of the buffer that holds the cells after the first `steps` steps of a batch. Each pass
+ * goes from one buffer to the other; where the field stays on chip, so does each launch: one up to a checked
+ * step, and one of that step, or a single one for the whole batch if it checks inside. */
+static inline int stencil_batch_end(const stencil_plan *plan, const stencil_batch *batch,
+                                    const stencil_schedule *schedule, int64_t steps) {
+    const bool on_chip = plan->layout.kind == STENCIL_PASS_ON_CHIP;
+    if (stencil_plan_checks_inside(plan))
+        return batch->from ^ (steps > 0);
+    return batch->from ^ (int)(stencil_pass_count(schedule, on_chip ? INT32_MAX : plan->depth, batch->first,
+                                                  batch->first + steps) %
+                               2);
 }
 
 /* Queues *pass of a batch, or several passes, and then sets *pass to the last pass queued. */

@@ -112,7 +112,7 @@ static stencil_pass_work work(const stencil_plan *plan, const stencil_problem *p
     const stencil_resident *tiles = &plan->layout.resident;
     const double all = (double)stencil_resident_tiles(tiles) * steps;
     stencil_box of_tile;
-    (void)part, (void)checked; /* a checked step is a pass of one step */
+    (void)part, (void)checked; /* a check takes no cells more */
     tile(plan, problem, of_tile.n);
     const double cells = all * (double)stencil_box_cells(&of_tile);
     return (stencil_pass_work){.cells = cells,
@@ -127,8 +127,18 @@ enum {
           STENCIL_CAN(EVERY_STEP) | STENCIL_CAN(LAST_STEP) | STENCIL_CAN(NARROW),
     CAN_GENERAL = CAN | STENCIL_CAN_GENERAL
 };
-static const stencil_maker passes = {
-    STENCIL_SWEEP_resident, false, {RESIDENT_DEPTH, 1, 0}, NULL, suits, place, tile, enter, work};
+/* In 2D any step of a pass may be checked; in 3D a checked step is a launch by itself. */
+static stencil_pass_limits limits(const stencil_problem *problem, bool general) {
+    (void)general;
+    return (stencil_pass_limits){.depth = RESIDENT_DEPTH, .checked = rank_of(problem)->each_step ? 1 : 0};
+}
+static const stencil_maker passes = {.sweep = STENCIL_SWEEP_resident,
+                                     .limits = limits,
+                                     .suits = suits,
+                                     .place = place,
+                                     .tile = tile,
+                                     .enter = enter,
+                                     .work = work};
 const stencil_sweep_host stencil_sweep_resident = {
     .depth = RESIDENT_DEPTH,
     .guess = 1,

@@ -43,8 +43,18 @@ static stencil_status wait(stencil_gpu_part *gpu, const stencil_batch *batch) {
     }
 }
 
+/* Moves an absence in a step before the batch, which the host has launched, to the first step of the batch.
+ */
+static void move_absence(stencil_gpu_part *gpu, const stencil_batch *batch) {
+    int64_t *absent = &gpu->args.fault.absent_step;
+    if (*absent > 0 && *absent <= batch->first)
+        *absent = batch->first + 1;
+}
+
 static stencil_status launch_and_wait(stencil_gpu_part *gpu, void *context) {
     const stencil_batch *batch = *(const stencil_batch **)context;
+    if (gpu->plan->depth > 1)
+        move_absence(gpu, batch);
     TRY_CUDA(cudaEventRecord(gpu->begin, gpu->stream));
     TRY(launch(gpu, batch));
     TRY_CUDA(cudaEventRecord(gpu->end, gpu->stream));
@@ -69,6 +79,8 @@ static stencil_status collect(stencil_gpu_run *run, const stencil_batch *batch, 
                   run->part[p].control_host->reason == control->reason,
               INTERNAL, "part %d ended after step %lld, part 0 after step %lld", p,
               (long long)run->part[p].control_host->step, (long long)control->step);
+    for (int p = 0; p < run->parts; p++)
+        run->part[p].args.resident.checks += (uint32_t)control->history_count;
     return STENCIL_OK;
 }
 
@@ -81,8 +93,7 @@ static stencil_status launch_passes(stencil_gpu_part *gpu, const stencil_batch *
      * after. */
     if (*absent > last && *absent <= check && check - last <= stencil_checked_most(&s->schedule, s->depth))
         *absent = last;
-    if (*absent > 0 && *absent <= batch->first)
-        *absent = batch->first + 1;
+    move_absence(gpu, batch);
     TRY_CUDA(cudaSetDevice(gpu->device));
     return launch(gpu, batch);
 }
@@ -119,13 +130,19 @@ static stencil_status queue_gpu(stencil_gpu_run *run, const stencil_batch *batch
     CHECK(made > 0 && made <= some.count, INTERNAL, "a launch of %lld steps made %lld", (long long)some.count,
           (long long)made);
     const int64_t before = (made - 1) / depth;
-    *pass = (stencil_pass){some.first + before * depth, (int32_t)(made - before * depth),
-                           some.from ^ (int32_t)(before % 2)};
+    if (run->plan->layout.kind ==
+        STENCIL_PASS_ON_CHIP) /* a launch goes from one buffer to the other, like a pass */
+        *pass = (stencil_pass){some.first + made - 1, 1, some.from};
+    else
+        *pass = (stencil_pass){some.first + before * depth, (int32_t)(made - before * depth),
+                               some.from ^ (int32_t)(before % 2)};
     return STENCIL_OK;
 }
 
 static stencil_status batch_gpu(stencil_gpu_run *run, const stencil_batch *batch, stencil_outcome *outcome) {
-    if (run->plan->depth > 1) {
+    /* Loops of passes leave for each check, unless they check inside. A batch of one step is a launch by
+     * itself. */
+    if (run->plan->depth > 1 && (!stencil_plan_checks_inside(run->plan) || batch->count == 1)) {
         TRY(stencil_host_loop_gpu(run, batch, outcome));
         return stencil_barrier_check(&run->barrier);
     }
