@@ -3,7 +3,6 @@
 #pragma once
 
 #include "kernels/sweeps/pipeline_loop.cuh"
-#include "kernels/sweeps/pipeline_mirror.cuh"
 #include "kernels/sweeps/pipeline_solid.cuh"
 #include "kernels/table.h"
 

@@ -36,7 +36,7 @@ typedef struct stencil_kernel {
      * deep_threads threads with deep_bytes bytes of dynamic shared memory (one block fills a multiprocessor),
      * which leaves the copies of edge cells to stencil_copies_kernel(); or a persistent loop of such passes,
      * without checked steps, with any barrier (stencil_kernel_args.sync). NULL: none. mirror: the kernel to
-     * launch before a pass where a side along y is mirrored, in any number of blocks of STENCIL_BLOCK_THREADS
+     * launch before a pass (a loop does it itself) where a side along y is mirrored, in any number of blocks of STENCIL_BLOCK_THREADS
      * threads; NULL: none. checked: a pass whose last step is checked, with checked_bytes bytes, which sums
      * residuals into set 0 of the partial sums; NULL: no pass of several steps can be checked. Code compiled
      * for less than `deep_capability` (90 for 9.0; 0: no code is too old) has these kernels by name only. */
@@ -81,7 +81,7 @@ bool stencil_kernel_find(stencil_kernel *kernel);
 
 /* Adds to *kernel the functions that make several steps at once: one pass, or a `loop` of passes. general:
  * with weights that differ between steps, a source term and mirrored sides; otherwise without these, and
- * faster (in 2D a loop is always of this kind). Adds nothing where the build has none. */
+ * faster. Adds nothing where the build has none. */
 void stencil_kernel_deepen(stencil_kernel *kernel, bool general, bool loop);
 
 /* Returns the loop of the resident sweep for tiles of a shape (kernels/sweeps/resident.h), `general` as in

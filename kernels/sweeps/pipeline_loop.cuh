@@ -47,6 +47,11 @@ __global__ void __launch_bounds__(Sweep::threads, 1)
     for (;;) {
         __syncthreads();
         note_pass(s, pass, STENCIL_MARK_BEGIN);
+        if (Sweep::needs_rows(s, pass)) {
+            Sweep::prepare(s, pass);
+            if (!s.trace.without_barrier)
+                meet_copied(s, pass, false);
+        }
         if (!s.trace.without_compute) {
             Sweep::run(s, pass);
             Sweep::end();

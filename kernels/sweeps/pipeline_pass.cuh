@@ -1,6 +1,7 @@
 /* A pass of several steps on a GPU, and the kernels around it. */
 #pragma once
 
+#include "kernels/sweeps/pipeline_mirror.cuh"
 #include "kernels/sweeps/pipeline_sums.cuh"
 
 namespace stencil {
@@ -15,7 +16,19 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline : pipeli
         typename base::stage_warp;
     using step_weights = cycle_weights<T, P::count, uint32_t>;
     static constexpr int threads = STENCIL_PIPELINE_THREADS;
-    static constexpr bool has_loop = Kind == STENCIL_PIPELINE_PLAIN;
+    static constexpr bool has_loop = Kind != STENCIL_PIPELINE_CHECKED;
+
+    /* Tells whether prepare() has to be called, by all blocks, before a pass starts. */
+    __device__ __forceinline__ static bool needs_rows(const stencil_kernel_args &s, const stencil_pass &pass) {
+        return general && pass.steps > 1 && (mirrored(s, STENCIL_Y, 0) > 0 || mirrored(s, STENCIL_Y, 1) > 0);
+    }
+    /* Makes the rows beyond sides mirrored along y that a pass reads. */
+    __device__ __forceinline__ static void prepare(const stencil_kernel_args &s, const stencil_pass &pass) {
+        using mirror = pipeline_mirror<P, T>;
+        extern __shared__ __align__(128) char shared[];
+        static_assert(!general || 2 * sizeof(T) * mirror::height * mirror::width <= (size_t)base::bytes, "");
+        mirror::run(s, pass, reinterpret_cast<T(*)[mirror::height][mirror::width]>(shared));
+    }
 
     /* Returns the number of cells beyond a side that are mirrored. */
     __device__ __forceinline__ static int mirrored(const stencil_kernel_args &s, int axis, int side) {

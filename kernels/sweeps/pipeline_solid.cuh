@@ -13,6 +13,11 @@ struct pipeline_solid : std::conditional_t<General, pipeline_general<P, T>, pipe
     using typename base::place, typename base::piece;
     static constexpr bool has_loop = true;
 
+    __device__ __forceinline__ static bool needs_rows(const stencil_kernel_args &, const stencil_pass &) {
+        return false;
+    }
+    __device__ __forceinline__ static void prepare(const stencil_kernel_args &, const stencil_pass &) {}
+
     __device__ __forceinline__ static void run(const stencil_kernel_args &s, const stencil_pass &pass) {
         extern __shared__ __align__(128) char shared[];
         place l;

@@ -185,10 +185,10 @@ stencil_status stencil_plan_gpu(stencil_plan *plan, const stencil_problem *probl
         plan->part[p].past_l2 = stencil_plan_l2_fill(plan, p, problem, machine) > plan->tuning.past_l2;
     const double cells = (double)n[0] * (double)n[1] * (double)n[2];
     plan->poll_every = stencil_plan_poll_every(plan, cells);
-    /* Weights of a step are kernel parameters: loads from memory would cost the sweep registers. */
+    /* Weights of a loop of single steps are kernel parameters: loads from memory would cost registers. */
     const bool resident = plan->layout.kind == STENCIL_PASS_ON_CHIP;
-    if (problem->cycle.length > 1 && plan->barrier != STENCIL_BARRIER_none && !resident)
-        plan->wait.steps_per_launch = plan->depth;
+    if (problem->cycle.length > 1 && plan->barrier != STENCIL_BARRIER_none && plan->depth == 1)
+        plan->wait.steps_per_launch = 1;
     if (loops_deep(plan) && !resident && stencil_barriers[plan->barrier].needs == STENCIL_NEEDS_NEIGHBORS)
         stencil_notes_add(&plan->notes, "behind a pass of several steps --sync %s waits for all blocks",
                           stencil_strategy_at(plan->strategy).name);

@@ -103,7 +103,7 @@ enum {
     CAN = STENCIL_CAN_PASSES | STENCIL_CAN(GPU) | STENCIL_CAN(LAUNCHES),
     CAN_GENERAL = CAN | STENCIL_CAN_GENERAL,
     CAN_CPU = STENCIL_CAN_PASSES | STENCIL_CAN_GENERAL | STENCIL_CAN(CPU) | STENCIL_CAN(LAUNCHES) |
-              STENCIL_CAN(LOOP) | STENCIL_CAN(SHORT_MIRROR)
+              STENCIL_CAN(SHORT_MIRROR)
 };
 const stencil_sweep_host stencil_sweep_pipeline = {
     .depth = STENCIL_DEPTH_MAX,
@@ -111,11 +111,11 @@ const stencil_sweep_host stencil_sweep_pipeline = {
     .shared_bytes = STENCIL_PIPELINE_SHARED_BYTES,
     .guess = 1,
     .shape = stencil_stream_shape,
-    .variant = {{{CAN | STENCIL_CAN(LOOP), &pipeline_2d, false},
+    .variant = {{{CAN, &pipeline_2d, false},
                  {CAN_GENERAL | STENCIL_CAN(SHORT_MIRROR), &pipeline_2d, true},
                  {CAN_CPU, &pipeline_cpu_2d, true},
                  STENCIL_STREAM_STEPS},
-                {{CAN | STENCIL_CAN(LOOP), &pipeline_3d, false},
-                 {CAN_GENERAL | STENCIL_CAN(LOOP), &pipeline_3d, true},
+                {{CAN, &pipeline_3d, false},
+                 {CAN_GENERAL, &pipeline_3d, true},
                  {CAN_CPU, &pipeline_cpu_3d, true},
                  STENCIL_STREAM_STEPS}}};

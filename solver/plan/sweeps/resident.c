@@ -123,7 +123,7 @@ static stencil_pass_work work(const stencil_plan *plan, const stencil_problem *p
 
 /* Abilities of the resident sweep's kernels in 2D and 3D: plain and general. */
 enum {
-    CAN = STENCIL_CAN(GPU) | STENCIL_CAN(LOOP) | STENCIL_CAN(WORDS) | STENCIL_CAN(SHORT_MIRROR) |
+    CAN = STENCIL_CAN(GPU) | STENCIL_CAN(WORDS) | STENCIL_CAN(SHORT_MIRROR) |
           STENCIL_CAN(EVERY_STEP) | STENCIL_CAN(LAST_STEP) | STENCIL_CAN(NARROW),
     CAN_GENERAL = CAN | STENCIL_CAN_GENERAL
 };
