@@ -27,7 +27,7 @@ template <class P, class T, bool General> void describe_deep(stencil_kernel *ker
         using Checked = pipeline<P, T, STENCIL_PIPELINE_CHECKED>;
         describe_pass<pipeline<P, T, STENCIL_PIPELINE_PLAIN>>(kernel, loop);
         kernel->checked = reinterpret_cast<const void *>(&pipeline_kernel<Checked>);
-        kernel->checked_bytes = Checked::bytes;
+        kernel->checked_threads = Checked::threads, kernel->checked_bytes = Checked::bytes;
     }
 }
 

@@ -111,6 +111,10 @@ typedef struct stencil_schedule {
     stencil_norm norm;
     int64_t updated_cells; /* number of updated cells of the whole problem */
     int32_t checked_most;  /* most steps of a pass whose last step is checked; 0: the same as for any pass */
+    int32_t check_levels;  /* 0: a checked step is the last one of its pass. Else any step of a pass may be
+                              checked: the kernel has stages of check_levels steps, check_depth steps in all,
+                              and makes fewer steps in the stage that ends with the checked one */
+    int32_t check_depth;
 } stencil_schedule;
 
 /* Faults that tests inject: a run with late or absent participants must give the same bits as without, or an
@@ -240,23 +244,56 @@ typedef struct stencil_pass {
     int32_t from;  /* the buffer that the pass reads: 0 or 1 */
 } stencil_pass;
 
+/* Returns which step of a pass (1, 2, …) is checked; 0: none. */
+STENCIL_ANYWHERE int64_t stencil_pass_check(const stencil_schedule *schedule, const stencil_pass *pass) {
+    const int64_t check = stencil_schedule_next(schedule, pass->first) - pass->first;
+    return check <= pass->steps ? check : 0;
+}
+
 /* Returns the most steps of a pass whose last step is checked, at this depth; 0: a check makes no pass
  * shorter. */
 STENCIL_ANYWHERE int64_t stencil_checked_most(const stencil_schedule *schedule, int64_t depth) {
     return depth == 1 ? 0 : schedule->checked_most < depth ? schedule->checked_most : depth;
 }
 
+/* Returns the most steps of the pass that starts after `step` steps, where any step of a pass may be checked,
+ * but only one. */
+STENCIL_ANYWHERE int64_t stencil_pass_around(const stencil_schedule *schedule, int64_t depth, int64_t step) {
+    const int64_t levels = schedule->check_levels, check = stencil_schedule_next(schedule, step),
+                  before = check - step, idle = (levels - before % levels) % levels;
+    if (before > depth)
+        return depth;
+    const int64_t to_second = stencil_schedule_next(schedule, check) - 1 - step,
+                  most = depth < schedule->check_depth - idle ? depth : schedule->check_depth - idle;
+    return most < to_second ? most : to_second;
+}
+
 /* Returns the number of steps of the pass that starts after `step` steps: `depth`, or fewer where the pass
  * ends with a checked step or with step `end`, or where the next pass is checked and has as many steps as a
- * checked pass may have. */
+ * checked pass may have. Where any step of a pass may be checked, its check ends no pass. */
 STENCIL_ANYWHERE int64_t stencil_pass_steps(const stencil_schedule *schedule, int64_t depth, int64_t step,
                                             int64_t end) {
     if (depth == 1)
         return step < end;
+    if (schedule->check_levels > 0) {
+        const int64_t around = stencil_pass_around(schedule, depth, step);
+        return end - step < around ? end - step : around;
+    }
     const int64_t check = stencil_schedule_next(schedule, step), last = check < end ? check : end,
                   most = stencil_checked_most(schedule, depth),
                   left = last == check && last - step > most ? last - step - most : last - step;
     return left < depth ? left : depth;
+}
+
+/* Returns the step that ends the passes without a checked step from the pass that starts after `step` steps
+ * on. */
+STENCIL_ANYWHERE int64_t stencil_passes_plain(const stencil_schedule *schedule, int64_t depth, int64_t step,
+                                              int64_t end) {
+    const int64_t check = stencil_schedule_next(schedule, step);
+    if (check > end)
+        return end;
+    return schedule->check_levels > 0 ? step + (check - 1 - step) / depth * depth
+                                      : check - stencil_checked_most(schedule, depth);
 }
 
 /* Returns the pass that follows `pass`, with steps up to `end`. */
@@ -285,6 +322,12 @@ static inline int64_t stencil_passes_to(const stencil_schedule *schedule, int64_
  * schedule->check_step. */
 static inline int64_t stencil_pass_count(const stencil_schedule *schedule, int64_t depth, int64_t first,
                                          int64_t end) {
+    if (schedule->check_levels > 0 && depth > 1) {
+        int64_t count = 0;
+        for (int64_t step = first; step < end; count++)
+            step += stencil_pass_steps(schedule, depth, step, end);
+        return count;
+    }
     const int64_t every = schedule->check_every, low = first / every + (first % every != 0),
                   high = end / every;
     const bool checked = stencil_schedule_checks(schedule, end);

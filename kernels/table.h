@@ -36,12 +36,13 @@ typedef struct stencil_kernel {
      * deep_threads threads with deep_bytes bytes of dynamic shared memory (one block fills a multiprocessor),
      * which leaves the copies of edge cells to stencil_copies_kernel(); or a persistent loop of such passes,
      * without checked steps, with any barrier (stencil_kernel_args.sync). NULL: none. mirror: the kernel to
-     * launch before a pass (a loop does it itself) where a side along y is mirrored, in any number of blocks of STENCIL_BLOCK_THREADS
-     * threads; NULL: none. checked: a pass whose last step is checked, with checked_bytes bytes, which sums
-     * residuals into set 0 of the partial sums; NULL: no pass of several steps can be checked. Code compiled
-     * for less than `deep_capability` (90 for 9.0; 0: no code is too old) has these kernels by name only. */
+     * launch before a pass (a loop does it itself) where a side along y is mirrored, in any number of blocks
+     * of STENCIL_BLOCK_THREADS threads; NULL: none. checked: a pass with a checked step, any one, in blocks
+     * of checked_threads threads with checked_bytes bytes, which sums residuals into set 0 of the partial
+     * sums; NULL: no pass of several steps can be checked. Code compiled for less than `deep_capability` (90
+     * for 9.0; 0: no code is too old) has these kernels by name only. */
     const void *deep, *mirror, *checked;
-    int depth, deep_threads, deep_bytes, checked_bytes, deep_capability;
+    int depth, deep_threads, deep_bytes, checked_threads, checked_bytes, deep_capability;
 } stencil_kernel;
 
 enum { STENCIL_BLOCK_THREADS = STENCIL_COMBINE_LANES }; /* threads of a block of every kernel */

@@ -15,25 +15,27 @@ enum { STENCIL_PIPELINE_SHARED_BYTES = 227 * 1024 - 512 };
 
 /* The shape of a 2D pass. A block, alone on its multiprocessor, has STENCIL_PIPELINE_WARPS warps that make
  * steps, and works on one line of eight stages or on two lines of four; a stage is a warp, and a line has two
- * more warps that load and store. A stage makes `levels` steps of a strip of 32 * cells columns, `cells` for
- * each lane, and passes on `rows` rows at once. */
-enum {
-    STENCIL_PIPELINE_WARPS = 8,
-    STENCIL_PIPELINE_THREADS =
-        32 * (STENCIL_PIPELINE_WARPS + 4) /* registers are reallocated for groups of four warps */
-};
+ * more warps that load and store, or in a checked pass three: the third one sums. A stage makes `levels`
+ * steps of a strip of 32 * cells columns, `cells` for each lane, and passes on `rows` rows at once. */
+enum { STENCIL_PIPELINE_WARPS = 8 };
 typedef struct stencil_pipeline_shape {
     int stages, levels, cells, rows;
 } stencil_pipeline_shape;
 
 /* The kinds of passes, each with a kernel. PLAIN: the fastest. GENERAL: for all problems, with weights of
  * each step and rows of the source term in shared memory, and one row for each slot. CHECKED: as PLAIN, but
- * the residual of the last step is summed, by the last warp of a line, which makes no steps. */
+ * the residual of a step is summed, the last one that some stage makes in the pass. */
 typedef enum stencil_pipeline_kind {
     STENCIL_PIPELINE_PLAIN,
     STENCIL_PIPELINE_GENERAL,
     STENCIL_PIPELINE_CHECKED
 } stencil_pipeline_kind;
+
+/* Returns the threads of a block: registers are reallocated for groups of four warps, those that make steps,
+ * copy, and sum. */
+STENCIL_CONSTANT int stencil_pipeline_threads(stencil_pipeline_kind kind) {
+    return 32 * (STENCIL_PIPELINE_WARPS + (kind == STENCIL_PIPELINE_CHECKED ? 8 : 4));
+}
 
 /* Returns the shape of 2D passes, as large as registers allow; measured on an H200, docs/log/2026-11-23.md.
  */
@@ -46,19 +48,12 @@ STENCIL_CONSTANT stencil_pipeline_shape stencil_pipeline_shape_of(stencil_rule r
     stencil_pipeline_shape shape = rule == STENCIL_STAR ? star[radius - 1][f64] : box[radius - 1][f64];
     if (kind == STENCIL_PIPELINE_GENERAL)
         shape.rows = 1;
-    if (kind == STENCIL_PIPELINE_CHECKED)
-        shape.stages--;
     return shape;
 }
 
-/* Returns the most steps of a 2D pass of any kind (depth), and of a CHECKED one (checked). */
+/* Returns the most steps of a 2D pass (depth). */
 STENCIL_CONSTANT int stencil_pipeline_depth(stencil_rule rule, int radius, bool f64) {
     const stencil_pipeline_shape shape = stencil_pipeline_shape_of(rule, radius, f64, STENCIL_PIPELINE_PLAIN);
-    return shape.stages * shape.levels;
-}
-STENCIL_CONSTANT int stencil_pipeline_checked(stencil_rule rule, int radius, bool f64) {
-    const stencil_pipeline_shape shape =
-        stencil_pipeline_shape_of(rule, radius, f64, STENCIL_PIPELINE_CHECKED);
     return shape.stages * shape.levels;
 }
 

@@ -28,9 +28,10 @@ namespace stencil {
  *
  * In a short pass, stages after the last step pass rows on unchanged.
  *
- * In a checked pass the last warp of a line sums the residual of the rows that the last stage has made; that
- * stage leaves the old rows in a second ring. Strips begin where partial sums do. In a short checked pass the
- * first stages pass rows on unchanged, so that the last step is always the last level of the last stage. */
+ * In a checked pass one more warp of a line sums the residual of one step, between the stage that makes this
+ * step and the next one; that stage leaves the old rows in a second ring, and makes no step after the checked
+ * one: where it has more levels than steps to make, its first levels pass rows on. Strips begin where partial
+ * sums do. */
 template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_line {
     using cell = T;
     static constexpr bool general = Kind == STENCIL_PIPELINE_GENERAL,
@@ -41,14 +42,14 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_line {
                          stages = shape.stages, depth = stages * levels, vector = vector_cells<T>,
                          width = 32 * cells;
     /* Hands: warps that process a slot in sequence between loader and storer. */
-    static constexpr int hands = stages + checked, lines = STENCIL_PIPELINE_WARPS / hands,
+    static constexpr int hands = stages + checked, lines = STENCIL_PIPELINE_WARPS / stages,
                          row_bytes = (width + vector) * (int)sizeof(T), slot_bytes = rows * row_bytes,
                          slot_barriers = (hands + 2) * 8;
     using stage_warp = pipeline_warp<P, T, levels, cells>;
     /* Rows of the second ring: in a general pass, rows of the source term in addition to those of all slots;
-     * in a checked pass, old rows of `old_slots` slots before the last step. Weights of a step, and their
+     * in a checked pass, old rows of `old_slots` slots before the checked step. Weights of a step, and their
      * bytes for all steps. */
-    static constexpr int old_slots = 4,
+    static constexpr int old_slots = lines == 1 ? 3 : 4,
                          rows_behind = general   ? radius * (depth - 1)
                                        : checked ? old_slots * rows + radius
                                                  : 0,
@@ -70,10 +71,12 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_line {
     struct line {
         const T *in; /* address of the part's first updated cell */
         T *out;
-        int64_t row;          /* elements from row to row */
-        int ny, steps, reach; /* rows of the part; steps of the pass; cells that they reach */
-        int stages, lag;      /* stages that make steps; rows between the loaded and the stored row */
-        bool closed[2][2];    /* [axis y, x][side]: the part has no ghost cells there */
+        int64_t row;           /* elements from row to row */
+        int ny, steps, reach;  /* rows of the part; steps of the pass; cells that they reach */
+        int stages, lag;       /* stages that make steps; rows between the loaded and the stored row */
+        int check_stage, idle; /* in a checked pass: the stage that makes the checked step, and how many of
+                                  its first levels make no step */
+        bool closed[2][2];     /* [axis y, x][side]: the part has no ghost cells there */
         stencil_pipeline_strips strips;
         int64_t own[2]; /* the line's share of the rows of all strips */
     };
@@ -91,7 +94,14 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_line {
         l.row = d.row;
         l.ny = (int)d.n[STENCIL_Y];
         l.steps = pass.steps, l.reach = radius * pass.steps;
-        l.stages = (pass.steps + levels - 1) / levels, l.lag = radius * levels * l.stages;
+        l.stages = (pass.steps + levels - 1) / levels;
+        l.check_stage = l.idle = 0;
+        if constexpr (checked) {
+            const int check = (int)stencil_pass_check(&s.schedule, &pass);
+            l.check_stage = (check - 1) / levels, l.idle = (l.check_stage + 1) * levels - check;
+            l.stages = l.check_stage + 1 + (pass.steps - check + levels - 1) / levels;
+        }
+        l.lag = radius * levels * l.stages;
         for (int side = 0; side < 2; side++) {
             l.closed[0][side] = stencil_side_is_closed(&d, STENCIL_Y, side);
             l.closed[1][side] = stencil_side_is_closed(&d, STENCIL_X, side);

@@ -15,11 +15,12 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline : pipeli
     using typename base::line, typename base::piece, typename base::turn, typename base::beside_turn,
         typename base::stage_warp;
     using step_weights = cycle_weights<T, P::count, uint32_t>;
-    static constexpr int threads = STENCIL_PIPELINE_THREADS;
+    static constexpr int threads = stencil_pipeline_threads(Kind);
     static constexpr bool has_loop = Kind != STENCIL_PIPELINE_CHECKED;
 
     /* Tells whether prepare() has to be called, by all blocks, before a pass starts. */
-    __device__ __forceinline__ static bool needs_rows(const stencil_kernel_args &s, const stencil_pass &pass) {
+    __device__ __forceinline__ static bool needs_rows(const stencil_kernel_args &s,
+                                                      const stencil_pass &pass) {
         return general && pass.steps > 1 && (mirrored(s, STENCIL_Y, 0) > 0 || mirrored(s, STENCIL_Y, 1) > 0);
     }
     /* Makes the rows beyond sides mirrored along y that a pass reads. */
@@ -46,7 +47,7 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline : pipeli
         for (int v = 0; v < cells; v++)
             c[v] = from[v];
     }
-    /* Waits, in the last stage of a checked pass, until the summing warp has read the slot `old_slots` before
+    /* Waits, in the stage of the checked step, until the summing warp has read the slot `old_slots` before
      * this one: the rows of the second ring are then free. */
     __device__ __forceinline__ static void await_summed(const turn &u) {
         const bool around = u.left > slots - old_slots; /* the slot waited for is at the end of the ring */
@@ -57,10 +58,8 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline : pipeli
     __device__ __forceinline__ static void make_steps(const stencil_kernel_args &s, const line &l,
                                                       uint32_t ring, int stage, uint32_t weights_at) {
         stage_warp warp;
-        turn u(ring, stage, 0);
-        const int place = checked ? stage - (stages - l.stages)
-                                  : stage; /* number of this stage among the stages that make steps */
-        if (__shfl_sync(~0u, checked ? place < 0 : place >= l.stages, 0)) {
+        turn u(ring, stage + (checked && stage > l.check_stage), 0);
+        if (__shfl_sync(~0u, stage >= l.stages, 0)) {
             base::template walk<true>(l, [&](const piece &p) {
                 for (int left = p.count; left > 0; left -= rows, u.next()) {
                     wait_warp(u.barrier, u.parity);
@@ -79,15 +78,17 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline : pipeli
                 own.mirrored[0] = left ? mirrored(s, STENCIL_X, 0) : 0;
                 own.mirrored[1] = right ? mirrored(s, STENCIL_X, 1) : 0;
             }
-            const bool last = checked && __shfl_sync(~0u, stage == stages - 1, 0);
+            const bool summed = checked && __shfl_sync(~0u, stage == l.check_stage, 0);
             const uint32_t mine = (lane() * cells + (p.x & (vector - 1))) * (uint32_t)sizeof(T);
-            /* The first level without a step; in a checked pass, the first level with a step. */
-            const int first_kept = __shfl_sync(
-                ~0u, checked ? (l.stages - place) * levels - l.steps : l.steps - place * levels, 0);
-            const bool whole = checked ? first_kept <= 0 : first_kept >= levels;
+            /* The levels that make a step are begin_made … end_made - 1. */
+            const int begin_made = checked ? __shfl_sync(~0u, summed ? l.idle : 0, 0) : 0,
+                      end_made = __shfl_sync(
+                          ~0u, l.steps + (checked && stage >= l.check_stage ? l.idle : 0) - stage * levels,
+                          0);
+            const bool whole = begin_made == 0 && end_made >= levels;
             const int low = __shfl_sync(~0u, l.closed[0][0] ? 0 : INT_MIN / 2, 0),
                       high = __shfl_sync(~0u, l.closed[0][1] ? l.ny : INT_MAX / 2, 0);
-            int y = p.from - radius * levels * place;
+            int y = p.from - radius * levels * stage;
             const int end = y + p.count;
             /* Rows of whole slots that contain no boundary row at any level. */
             const int plain = !whole ? INT_MAX / 2 : low == 0 ? radius * levels : INT_MIN / 2;
@@ -100,7 +101,7 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline : pipeli
 #pragma unroll 1
                 for (; y < to; y += rows) {
                     wait_warp(u.barrier, u.parity);
-                    if (last)
+                    if (summed)
                         await_summed(u);
 #pragma unroll unrolled
                     for (int b = 0; b < rows; b++) {
@@ -110,8 +111,8 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline : pipeli
                         for (int t = 0; t < levels; t++) {
                             constexpr bool Edge = decltype(edge)::value;
                             const int row = y + b - radius * t;
-                            const bool kept = checked ? t < first_kept : t >= first_kept;
-                            if (checked && t == levels - 1 && last)
+                            const bool kept = (checked && t < begin_made) || t >= end_made;
+                            if (checked && t == levels - 1 && summed)
                                 warp.store(c, f.at + mine);
                             const cells_kept keep = {left, right, kept, low, high};
                             const auto at = [&](int to, int v) {
@@ -157,12 +158,13 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline : pipeli
         }
     }
 
-    /* Registers of a thread at first, in warps that make steps, and in warps that copy. The warps that copy
+    /* Registers of a thread at first, in warps that make steps, copy, and sum. The warps that copy and sum
      * release as many as the others request, or the block would wait forever. */
-    static constexpr int registers = 65536 / STENCIL_PIPELINE_THREADS / 8 * 8, step_registers = 240,
-                         copy_registers = 24;
-    static_assert(STENCIL_PIPELINE_WARPS * step_registers + 4 * copy_registers <=
-                      STENCIL_PIPELINE_THREADS / 32 * registers,
+    static constexpr int registers = 65536 / threads / 8 * 8, step_registers = checked ? 224 : 240,
+                         copy_registers = 24, sum_registers = 40;
+    static_assert(STENCIL_PIPELINE_WARPS * step_registers + 4 * copy_registers +
+                          (checked ? 4 * sum_registers : 0) <=
+                      threads / 32 * registers,
                   "");
 
     /* Makes a pass. A scheduler runs every fourth warp and prefers the oldest, so each of two lines has two
@@ -170,7 +172,7 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline : pipeli
      * alone cannot keep the multiprocessor busy. */
     __device__ __forceinline__ static void run(const stencil_kernel_args &s, const stencil_pass &pass) {
         extern __shared__ __align__(128) char shared[];
-        static_assert((hands == 4 && lines == 2) || (hands == 8 && lines == 1), "");
+        static_assert((stages == 4 && lines == 2) || (stages == 8 && lines == 1), "");
         __shared__ line l[lines];
         const uint32_t rings = shared_address(shared);
         const int warp = __shfl_sync(~0u, threadIdx.x / 32, 0), scheduler = warp % 4;
@@ -187,11 +189,8 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline : pipeli
             more_registers<step_registers>();
             const int number = lines == 2 ? warp / 4 ^ scheduler / 2 : 0,
                       stage = lines == 2 ? scheduler : warp;
-            if (checked && stage == stages)
-                sum_rows(s, l[number], rings + number * ring_bytes);
-            else
-                make_steps(s, l[number], rings + number * ring_bytes, stage, weights_at);
-        } else {
+            make_steps(s, l[number], rings + number * ring_bytes, stage, weights_at);
+        } else if (!checked || warp < STENCIL_PIPELINE_WARPS + 4) {
             fewer_registers<copy_registers>();
             const int number = scheduler / 2;
             if (number < lines && lane() == 0) {
@@ -200,6 +199,10 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline : pipeli
                 else
                     store_rows(l[number], rings + number * ring_bytes);
             }
+        } else if constexpr (checked) {
+            fewer_registers<sum_registers>();
+            if (scheduler < lines)
+                sum_rows(s, l[scheduler], rings + scheduler * ring_bytes);
         }
     }
 

@@ -1,4 +1,4 @@
-/* The warps of a checked pass of the pipeline sweep that sum the residual of its last step. */
+/* The warps of a checked pass of the pipeline sweep that sum the residual of a step. */
 #pragma once
 
 #include "kernels/residual.cuh"
@@ -37,7 +37,7 @@ template <int Count, int Lanes> struct lane_trees {
 
 template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_sums : pipeline_copies<P, T, Kind> {
     using base = pipeline_copies<P, T, Kind>;
-    using base::vector, base::width, base::rows, base::radius, base::stages, base::row_bytes, base::to_next;
+    using base::vector, base::width, base::rows, base::radius, base::levels, base::row_bytes, base::to_next;
     using typename base::line, typename base::piece, typename base::turn, typename base::beside_turn;
 
     /* Lanes that share a partial sum; partial sums of a warp's vectors; vectors of a lane in a row. */
@@ -73,16 +73,16 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_sums : p
     template <stencil_norm Norm>
     __device__ __forceinline__ static void sum_rows_by(const stencil_kernel_args &s, const line &l,
                                                        uint32_t ring) {
-        turn u(ring, stages, 0);
+        turn u(ring, l.check_stage + 1, 0);
         beside_turn old(ring, 0);
         base::template walk<true>(l, [&](const piece &p) {
             const uint32_t column = (p.k0 - (p.x - (p.x & (vector - 1)))) * (uint32_t)sizeof(T);
             const int count = p.k1 - p.k0;
             const int64_t row = s.domain.partial_row;
-            double *partial = s.domain.partial + s.domain.partial_first + (p.from - l.lag) * row +
-                              p.k0 / STENCIL_PARTIAL_CELLS;
-            uint32_t y =
-                p.from - l.lag - p.y0; /* row that is summed next, counted from the first stored row */
+            const int first = p.from - radius * levels * (l.check_stage + 1); /* row that is summed first */
+            double *partial =
+                s.domain.partial + s.domain.partial_first + first * row + p.k0 / STENCIL_PARTIAL_CELLS;
+            uint32_t y = first - p.y0; /* row that is summed next, counted from the first stored row */
             const uint32_t kept = p.y1 - p.y0;
 #pragma unroll 1
             for (int left = p.count; left > 0; left -= rows, u.next()) {

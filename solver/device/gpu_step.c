@@ -80,8 +80,8 @@ stencil_status stencil_gpu_launch(const stencil_gpu_part *gpu, stencil_kernel_ar
     const stencil_plan *plan = gpu->plan;
     const bool several = pass->steps > 1;
     stencil_gpu_set_steps(gpu, args, pass->first, pass->steps, pass->from);
-    const stencil_kernel_launch launch = stencil_plan_launch(
-        plan, pass->steps, stencil_schedule_checks(&args->schedule, pass->first + pass->steps));
+    const stencil_kernel_launch launch =
+        stencil_plan_launch(plan, pass->steps, stencil_pass_check(&args->schedule, pass) > 0);
     void *arguments[] = {args};
     cudaLaunchAttribute attribute = {.id = cudaLaunchAttributeProgrammaticStreamSerialization,
                                      .val.programmaticStreamSerializationAllowed = 1};

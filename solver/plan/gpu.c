@@ -68,7 +68,7 @@ stencil_kernel_launch stencil_plan_launch(const stencil_plan *plan, int steps, b
         return (stencil_kernel_launch){kernel->function, kernel->traced, plan->block_x, plan->block_y,
                                        kernel->step_bytes};
     const void *pass = checked ? kernel->checked : kernel->deep;
-    return (stencil_kernel_launch){pass, pass, kernel->deep_threads, 1,
+    return (stencil_kernel_launch){pass, pass, checked ? kernel->checked_threads : kernel->deep_threads, 1,
                                    checked ? kernel->checked_bytes : kernel->deep_bytes};
 }
 

@@ -41,6 +41,19 @@ static int64_t interval(const stencil_problem *problem, bool *first) {
     return all ? left : stop->check_every;
 }
 
+/* Tells whether the kernel of the plan's passes of several steps can check any step. */
+static bool checks_any_step(const stencil_plan *plan, const stencil_problem *problem) {
+    return plan->backend == STENCIL_BACKEND_GPU && stencil_sweep_limits(plan, problem).levels > 0;
+}
+
+void stencil_sweep_schedule(const stencil_plan *plan, const stencil_problem *problem,
+                            stencil_schedule *schedule) {
+    const stencil_pass_limits limits = stencil_sweep_limits(plan, problem);
+    schedule->checked_most = stencil_sweep_checked_most(plan, problem);
+    schedule->check_levels = plan->depth > 1 && checks_any_step(plan, problem) ? limits.levels : 0;
+    schedule->check_depth = limits.depth;
+}
+
 int64_t stencil_sweep_longest(const stencil_plan *plan, const stencil_problem *problem) {
     bool first;
     const int64_t steps = interval(problem, &first), all = steps - first,
@@ -53,12 +66,20 @@ stencil_passes stencil_sweep_passes(const stencil_plan *plan, const stencil_prob
     p.steps = interval(problem, &p.first);
     p.checked = stencil_smaller(stencil_sweep_checked_most(plan, problem), p.steps - p.first);
     const int64_t left = p.steps - p.checked - p.first;
-    p.whole = left / plan->depth;
+    p.whole = (double)(left / plan->depth);
     p.rest = left % plan->depth;
+    if (plan->depth == 1 || !checks_any_step(plan, problem))
+        return p;
+    if (p.steps == problem->stop.check_every) { /* one check after the other: passes go on over them */
+        p.whole = (double)left / plan->depth;
+        p.rest = 0;
+    }
+    p.around = p.rest == 0;
+    p.whole -= p.around;
     return p;
 }
 
 double stencil_sweep_pass_steps(const stencil_plan *plan, const stencil_problem *problem) {
     const stencil_passes p = stencil_sweep_passes(plan, problem);
-    return (double)p.steps / (double)(p.whole + (p.rest > 0) + p.first + (p.checked > 0));
+    return (double)p.steps / (p.whole + p.around + (p.rest > 0) + p.first + (p.checked > 0));
 }

@@ -25,15 +25,16 @@ enum {
     STENCIL_CAN_PASSES = STENCIL_CAN(PARTS) | STENCIL_CAN(PARTS_BESIDE) | STENCIL_CAN(SHORT_POINTS),
     STENCIL_CAN_GENERAL = STENCIL_CAN(SOURCE) | STENCIL_CAN(MIRROR) | STENCIL_CAN(CYCLE),
     STENCIL_CAN_STEPS = STENCIL_CAN_PASSES | STENCIL_CAN_GENERAL | STENCIL_CAN(CPU) | STENCIL_CAN(GPU) |
-                        STENCIL_CAN(LAUNCHES) | STENCIL_CAN(WORDS) |
-                        STENCIL_CAN(SHORT_MIRROR) | STENCIL_CAN(EVERY_STEP) | STENCIL_CAN(LAST_STEP) |
-                        STENCIL_CAN(FEW_STEPS) | STENCIL_CAN(NARROW) | STENCIL_CAN(ONE_STEP)
+                        STENCIL_CAN(LAUNCHES) | STENCIL_CAN(WORDS) | STENCIL_CAN(SHORT_MIRROR) |
+                        STENCIL_CAN(EVERY_STEP) | STENCIL_CAN(LAST_STEP) | STENCIL_CAN(FEW_STEPS) |
+                        STENCIL_CAN(NARROW) | STENCIL_CAN(ONE_STEP)
 };
 
 /* The bounds of the passes of a variant of a sweep. */
 typedef struct stencil_pass_limits {
     int depth;         /* steps of a pass, from one exchange of ghost cells to the next, at most */
     int checked;       /* steps of a pass whose last one is checked that a GPU can make, at most */
+    int levels;        /* steps of a stage of a kernel that can check any step; 0: the last one only */
     int64_t narrowest; /* cells along x that a part must have for passes of several steps */
 } stencil_pass_limits;
 
@@ -103,10 +104,13 @@ bool stencil_sweep_can(stencil_sweep_id sweep, const stencil_problem *problem, s
 /* The default sweep for passes of `depth` steps: the first with all that the plan needs, or sweep 0. */
 stencil_sweep_id stencil_sweep_usual(const stencil_plan *plan, const stencil_problem *problem, int depth);
 
-/* Most steps of a pass whose last step is checked for its residual; 0: as many as any pass. On a GPU either
- * one warp of each line sums instead of making steps, or the plain sweep makes the checked step alone
- * (docs/log/2026-11-23.md, "Passes whose last step is checked"). */
+/* Most steps of a pass whose last step is checked for its residual; 0: as many as any pass. On a GPU the
+ * plain sweep makes a checked step alone, unless a kernel of passes can check any step. */
 int stencil_sweep_checked_most(const stencil_plan *plan, const stencil_problem *problem);
+/* Sets the members of a schedule that say how passes of the plan are checked: checked_most, check_levels,
+ * check_depth. */
+void stencil_sweep_schedule(const stencil_plan *plan, const stencil_problem *problem,
+                            stencil_schedule *schedule);
 
 /* Sets the fastest measured passes, those that calibrations time, in the plan of a sweep of several steps,
  * which is then good for the model only. */
@@ -121,10 +125,11 @@ int64_t stencil_sweep_longest(const stencil_plan *plan, const stencil_problem *p
 
 /* The passes from one residual check to the next, or of a shorter run; predictions are means over them. */
 typedef struct stencil_passes {
-    int64_t steps;   /* steps of all these passes */
-    int64_t whole;   /* passes of plan->depth steps */
-    int64_t rest;    /* steps of the pass after the whole ones; 0: there is none */
+    int64_t steps; /* steps of all these passes */
+    double whole;  /* passes of plan->depth steps that are not checked: a mean, where checks end no passes */
+    int64_t rest;  /* steps of the pass after the whole ones; 0: there is none */
     int64_t checked; /* steps of the last pass if that is shorter for its checked step; else 0 */
+    bool around;     /* one more pass of plan->depth steps has a checked step, which may be any of them */
     bool first; /* the first step of the run is a pass of one step, since a criterion needs its residual */
 } stencil_passes;
 stencil_passes stencil_sweep_passes(const stencil_plan *plan, const stencil_problem *problem);

@@ -135,16 +135,16 @@ stencil_pass_work stencil_sweep_work(const stencil_plan *plan, const stencil_pro
 
 /* Adds the work of passes of `steps` steps; a pass of one step has no redundant cells. */
 static void add_passes(stencil_pass_work *sum, const stencil_plan *plan, const stencil_problem *problem,
-                       int64_t steps, int64_t count, bool checked) {
+                       int64_t steps, double count, bool checked) {
     const double once = (double)stencil_problem_updated_cells(problem) * (double)steps;
     stencil_pass_work work = {.cells = once, .longest = once};
-    if (count == 0)
+    if (count <= 0)
         return;
     if (steps > 1)
         work = stencil_sweep_work(plan, problem, (int)steps, checked);
-    sum->cells += (double)count * work.cells;
-    sum->longest += (double)count * work.longest;
-    sum->wavefronts += (double)count * work.wavefronts;
+    sum->cells += count * work.cells;
+    sum->longest += count * work.longest;
+    sum->wavefronts += count * work.wavefronts;
 }
 
 stencil_pass_work stencil_sweep_mean(const stencil_plan *plan, const stencil_problem *problem) {
@@ -152,6 +152,7 @@ stencil_pass_work stencil_sweep_mean(const stencil_plan *plan, const stencil_pro
     const double all = (double)stencil_problem_updated_cells(problem) * (double)p.steps;
     stencil_pass_work sum = {0};
     add_passes(&sum, plan, problem, plan->depth, p.whole, false);
+    add_passes(&sum, plan, problem, plan->depth, p.around, true);
     add_passes(&sum, plan, problem, p.rest, p.rest > 0, false);
     add_passes(&sum, plan, problem, p.checked, p.checked > 0, true);
     add_passes(&sum, plan, problem, 1, p.first, true);

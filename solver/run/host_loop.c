@@ -6,13 +6,16 @@
 #include "solver/run/strategy.h"
 
 void stencil_host_loop_end(const stencil_schedule *schedule, const stencil_plan *plan,
-                           const stencil_batch *batch, int64_t step, double residual,
+                           const stencil_batch *batch, const stencil_pass *pass, double residual,
                            stencil_outcome *outcome) {
     const int64_t before = batch->first + outcome->steps; /* a CUDA graph may have made many steps */
+    const int64_t check = stencil_pass_check(schedule, pass), step = pass->first + pass->steps;
     outcome->steps = step - batch->first;
-    if (stencil_schedule_checks(schedule, step)) {
+    if (check > 0) {
         outcome->residual[outcome->checks++] = residual;
         outcome->reason = stencil_schedule_decide(schedule, residual);
+        if (outcome->reason != STENCIL_REASON_NONE)
+            outcome->steps = pass->first + check - batch->first;
     }
     const double last = outcome->checks > 0 ? outcome->residual[outcome->checks - 1] : NAN;
     if (step / plan->poll_every > before / plan->poll_every &&
@@ -58,7 +61,7 @@ stencil_status stencil_host_loop_cpu(stencil_cpu *cpu, const stencil_batch *batc
         TRY(stencil_cpu_check_team(cpu, team));
         if (!check)
             note_all(cpu, step, STENCIL_MARK_LEFT);
-        stencil_host_loop_end(&cpu->schedule, cpu->plan, batch, step, seen, outcome);
+        stencil_host_loop_end(&cpu->schedule, cpu->plan, batch, &pass, seen, outcome);
         note_all(cpu, step, STENCIL_MARK_END);
     }
     return STENCIL_OK;
@@ -81,11 +84,12 @@ static stencil_status wait_for_all(stencil_gpu_run *run) {
 }
 
 /* Waits for residuals on their way to the host. Meanwhile the GPU makes the next pass, if the strategy has
- * queue_ahead: if the check ends the run, the buffer that this pass writes is not read any more. */
+ * queue_ahead and the last step of this pass is checked: if the check ends the run, the buffer that the next
+ * pass writes is not read any more. */
 static stencil_status wait_for_residual(stencil_gpu_run *run, const stencil_batch *batch,
                                         const stencil_pass *pass, stencil_pass *ahead) {
     const stencil_gpu_part *gpu = &run->part[0];
-    if (run->strategy->queue_ahead == NULL)
+    if (run->strategy->queue_ahead == NULL || stencil_pass_check(&run->schedule, pass) < pass->steps)
         return wait_for_all(run);
     *ahead = stencil_pass_next(pass, &run->schedule, run->plan->depth, batch->first + batch->count);
     TRY_CUDA(cudaEventRecord(gpu->step_done, gpu->stream));
@@ -95,13 +99,13 @@ static stencil_status wait_for_residual(stencil_gpu_run *run, const stencil_batc
     return STENCIL_OK;
 }
 
-/* Ends a queued pass, with the residual of all parts if one is due. *ahead: the next pass, if queued. */
+/* Ends a queued pass, with the residual of all parts if one is due, and makes it again where the run ends
+ * inside. *ahead: the next pass, if queued. */
 static stencil_status end_queued(stencil_gpu_run *run, const stencil_batch *batch, const stencil_pass *pass,
                                  stencil_pass *ahead, stencil_outcome *outcome) {
-    const int64_t step = pass->first + pass->steps;
     double residual = NAN;
     *ahead = (stencil_pass){0};
-    if (stencil_schedule_checks(&run->schedule, step)) {
+    if (stencil_pass_check(&run->schedule, pass) > 0) {
         if (run->parts > 1) /* another part's partial sums may be in another stream */
             TRY(wait_for_all(run));
         for (int p = 0; p < run->parts; p++)
@@ -110,8 +114,9 @@ static stencil_status end_queued(stencil_gpu_run *run, const stencil_batch *batc
         residual = stencil_gpu_residual(run);
         run->part[0].args.mailbox->residual = residual;
     }
-    stencil_host_loop_end(&run->schedule, run->plan, batch, step, residual, outcome);
-    return STENCIL_OK;
+    stencil_host_loop_end(&run->schedule, run->plan, batch, pass, residual, outcome);
+    stencil_pass again = stencil_pass_again(pass, batch, outcome);
+    return again.steps > 0 ? run->strategy->queue_gpu(run, batch, &again) : STENCIL_OK;
 }
 
 stencil_status stencil_host_loop_gpu(stencil_gpu_run *run, const stencil_batch *batch,

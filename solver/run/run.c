@@ -284,7 +284,7 @@ static stencil_status make_plain_steps(stencil_run *r, int64_t end) {
     stencil_schedule schedule = r->schedule;
     schedule.check_step = end;
     schedule.check_every = INT64_MAX;
-    schedule.checked_most = stencil_sweep_checked_most(r->on.plan, r->problem);
+    stencil_sweep_schedule(r->on.plan, r->problem, &schedule);
     while (report->steps < end && report->reason == STENCIL_REASON_NONE) {
         const int64_t left = end - report->steps;
         const stencil_batch batch = {report->steps, launch > 0 ? stencil_smaller(left, launch) : left,
@@ -339,7 +339,7 @@ static stencil_status drive(stencil_run *r) {
             TRY(first_step(r));
             continue;
         }
-        r->schedule.checked_most = stencil_sweep_checked_most(r->on.plan, r->problem);
+        stencil_sweep_schedule(r->on.plan, r->problem, &r->schedule);
         const stencil_batch batch = next_batch(r);
         TRY(make_batch(r, &batch, &r->schedule));
         TRY(observe(r, &batch));

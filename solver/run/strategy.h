@@ -72,7 +72,16 @@ stencil_status stencil_host_loop_cpu(stencil_cpu *cpu, const stencil_batch *batc
 stencil_status stencil_host_loop_gpu(stencil_gpu_run *run, const stencil_batch *batch,
                                      stencil_outcome *outcome);
 
-/* Ends a step that the host leads: stores a checked residual, polls if due, sets outcome->reason. */
+/* Ends a pass that the host leads: stores a checked residual, polls if due, sets outcome->reason, and the
+ * steps of the outcome: those up to the end of the pass or, if its check ends the run, up to the check. */
 void stencil_host_loop_end(const stencil_schedule *schedule, const stencil_plan *plan,
-                           const stencil_batch *batch, int64_t step, double residual,
+                           const stencil_batch *batch, const stencil_pass *pass, double residual,
                            stencil_outcome *outcome);
+
+/* Returns the pass to make again, from the buffer that it began with, where the check of a step before its
+ * last one has ended the run: its steps up to that one. Steps 0: there is none. */
+static inline stencil_pass stencil_pass_again(const stencil_pass *pass, const stencil_batch *batch,
+                                              const stencil_outcome *outcome) {
+    const int64_t steps = batch->first + outcome->steps - pass->first;
+    return (stencil_pass){pass->first, steps < pass->steps ? (int32_t)steps : 0, pass->from};
+}

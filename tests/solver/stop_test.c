@@ -356,6 +356,56 @@ static void expect_passes(const stencil_schedule *schedule, int depth, int64_t f
     assert_int_equal(step, end);
 }
 
+/* Passes that may have a checked step anywhere: at most one in each, idle levels of its stage subtracted. */
+static void expect_passes_around(const stencil_schedule *schedule, int depth, int64_t first, int64_t end) {
+    const stencil_pass before = {first, 0, 1};
+    stencil_pass pass = stencil_pass_next(&before, schedule, depth, end);
+    int64_t step = first, count = 0;
+    for (; pass.steps > 0; pass = stencil_pass_next(&pass, schedule, depth, end)) {
+        int64_t checks = 0, check = 0, most = depth;
+        assert_int_equal(pass.first, step);
+        assert_int_equal(pass.from, count++ % 2);
+        for (int64_t i = pass.steps; i > 0; i--)
+            if (stencil_schedule_checks(schedule, step + i)) {
+                checks++;
+                check = i;
+            }
+        assert_int_equal(stencil_pass_check(schedule, &pass), check);
+        assert_true(checks <= 1);
+        if (check > 0) {
+            const int64_t levels = schedule->check_levels, before_check = (check + levels - 1) / levels,
+                          behind = (pass.steps - check + levels - 1) / levels;
+            assert_true((before_check + behind) * levels <= schedule->check_depth);
+            most = stencil_smaller(depth, schedule->check_depth - (before_check * levels - check));
+        }
+        /* It is as long as possible, unless a check that is next would leave no room. */
+        assert_true(pass.steps == most || step + pass.steps == end ||
+                    stencil_schedule_checks(schedule, step + pass.steps + 1) || check == 0);
+        const int64_t plain = stencil_passes_plain(schedule, depth, step, end);
+        assert_true(check > 0 ? plain == step || end < stencil_schedule_next(schedule, step)
+                              : plain >= step + pass.steps || plain == step);
+        step += pass.steps;
+        assert_int_equal(stencil_pass_count(schedule, depth, first, step), count);
+    }
+    assert_int_equal(step, end);
+}
+
+static void passes_go_on_over_checked_steps(void **state) {
+    static const int64_t every[] = {1, 2, 3, 7, 12, 100, INT64_MAX};
+    (void)state;
+    for (size_t e = 0; e < sizeof every / sizeof *every; e++)
+        for (int levels = 1; levels <= 4; levels *= 2)
+            for (int depth = 2; depth <= 8; depth++)
+                for (int64_t first = 0; first < 30; first += 1 + first / 7)
+                    for (int64_t end = first; end < first + 40; end += 3) {
+                        stencil_schedule schedule = {
+                            .check_every = every[e], .check_levels = levels, .check_depth = 8};
+                        expect_passes_around(&schedule, depth, first, end);
+                        schedule.check_step = end;
+                        expect_passes_around(&schedule, depth, first, end);
+                    }
+}
+
 static void passes_end_where_steps_are_checked(void **state) {
     static const int64_t every[] = {1, 2, 3, 7, 12, 100, INT64_MAX};
     (void)state;
@@ -378,6 +428,7 @@ int main(void) {
         cmocka_unit_test(stagnation_is_judged_by_windows),
         cmocka_unit_test(windows_suit_weights_and_norm),
         cmocka_unit_test(passes_end_where_steps_are_checked),
+        cmocka_unit_test(passes_go_on_over_checked_steps),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,13 +9,14 @@ static stencil_pipeline_shape shape_of(const stencil_problem *problem, bool gene
                                                : STENCIL_PIPELINE_PLAIN);
 }
 
-/* Passes of general kernels do not sum the residual, so checked steps are passes of one step. */
+/* Plain kernels have twins that sum the residual of any step. General ones have none, so checked steps are
+ * passes of one step. */
 static stencil_pass_limits limits(const stencil_problem *problem, bool general) {
     const stencil_shape *set = problem->shape;
     const bool f64 = problem->precision == STENCIL_FLOAT64;
     return (stencil_pass_limits){.depth = stencil_pipeline_depth(set->rule, set->radius, f64),
-                                 .checked =
-                                     general ? 1 : stencil_pipeline_checked(set->rule, set->radius, f64),
+                                 .checked = general ? 1 : 0,
+                                 .levels = general ? 0 : shape_of(problem, false, true).levels,
                                  .narrowest = 32 * shape_of(problem, general, false).cells - 2 * set->radius};
 }
 
@@ -56,7 +57,7 @@ static int64_t rows_of(const stencil_pipeline_strips *strips, const int64_t own[
 
 /* A stage computes all columns of a strip in each of its levels, even those not kept. In shared memory each
  * stage loads and stores a strip's rows once, a level exchanges columns between lanes, 4 bytes of each in a
- * wavefront, and rows are copied in and out. In a checked pass the last stage stores old rows, too, and two
+ * wavefront, and rows are copied in and out. In a checked pass one stage stores old rows, too, and two
  * rows are loaded to be summed. */
 static stencil_pass_work work(const stencil_plan *plan, const stencil_problem *problem, int part, int steps,
                               bool checked) {

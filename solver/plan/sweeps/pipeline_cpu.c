@@ -129,6 +129,6 @@ static stencil_pass_work work(const stencil_plan *plan, const stencil_problem *p
 }
 
 const stencil_maker pipeline_cpu_2d = {
-    STENCIL_SWEEP_pipeline, true, {STENCIL_DEPTH_MAX, 0, 0}, NULL, suits, place_2d, .work = work};
+    STENCIL_SWEEP_pipeline, true, {.depth = STENCIL_DEPTH_MAX}, NULL, suits, place_2d, .work = work};
 const stencil_maker pipeline_cpu_3d = {
-    STENCIL_SWEEP_pipeline, true, {STENCIL_DEPTH_MAX, 0, 0}, NULL, suits, place_3d, .work = work};
+    STENCIL_SWEEP_pipeline, true, {.depth = STENCIL_DEPTH_MAX}, NULL, suits, place_3d, .work = work};

@@ -123,8 +123,8 @@ static stencil_pass_work work(const stencil_plan *plan, const stencil_problem *p
 
 /* Abilities of the resident sweep's kernels in 2D and 3D: plain and general. */
 enum {
-    CAN = STENCIL_CAN(GPU) | STENCIL_CAN(WORDS) | STENCIL_CAN(SHORT_MIRROR) |
-          STENCIL_CAN(EVERY_STEP) | STENCIL_CAN(LAST_STEP) | STENCIL_CAN(NARROW),
+    CAN = STENCIL_CAN(GPU) | STENCIL_CAN(WORDS) | STENCIL_CAN(SHORT_MIRROR) | STENCIL_CAN(EVERY_STEP) |
+          STENCIL_CAN(LAST_STEP) | STENCIL_CAN(NARROW),
     CAN_GENERAL = CAN | STENCIL_CAN_GENERAL
 };
 /* In 2D any step of a pass may be checked; in 3D a checked step is a launch by itself. */

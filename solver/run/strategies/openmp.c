@@ -139,13 +139,13 @@ static stencil_status batch_part(stencil_gpu_part *gpu, void *context) {
     const int64_t end = l->batch->first + l->batch->count;
     const int depth = gpu->plan->depth;
     stencil_status status = mark(gpu, gpu->begin);
-    stencil_pass next = stencil_batch_pass(l->batch, schedule, depth);
+    stencil_pass next = stencil_batch_pass(l->batch, schedule, depth), pass = next;
     if (g->write != NULL)
         *g->opened = *g->done = (uint32_t)next.first;
     while (next.steps > 0 && l->outcome->reason == STENCIL_REASON_NONE) {
-        const stencil_pass pass = next;
+        pass = next;
         const int64_t step = pass.first + pass.steps;
-        const bool check = stencil_schedule_checks(schedule, step),
+        const bool check = stencil_pass_check(schedule, &pass) > 0,
                    word = check || stencil_pass_reaches(&pass, gpu->plan->poll_every) || step == end;
         next = stencil_pass_next(&pass, schedule, depth, end);
         if (status == STENCIL_OK)
@@ -159,11 +159,14 @@ static stencil_status batch_part(stencil_gpu_part *gpu, void *context) {
         if (check && !all_well(l, status))
             return status;
         if (gpu->part == 0)
-            stencil_host_loop_end(schedule, gpu->plan, l->batch, step,
+            stencil_host_loop_end(schedule, gpu->plan, l->batch, &pass,
                                   check ? stencil_gpu_residual(gpu->run) : NAN, l->outcome);
         if (!all_well(l, status))
             return status;
     }
+    pass = stencil_pass_again(&pass, l->batch, l->outcome);
+    if (pass.steps > 0)
+        TRY(stencil_gpu_advance(gpu, &pass));
     TRY(mark(gpu, gpu->end));
     return stencil_gpu_wait(gpu);
 }

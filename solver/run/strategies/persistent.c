@@ -87,11 +87,12 @@ static stencil_status collect(stencil_gpu_run *run, const stencil_batch *batch, 
 /* Launches the persistent kernel of one part for passes of several steps. */
 static stencil_status launch_passes(stencil_gpu_part *gpu, const stencil_batch *batch) {
     stencil_kernel_args *s = &gpu->args;
-    const int64_t last = batch->first + batch->count, check = stencil_schedule_next(&s->schedule, last);
+    const int64_t last = batch->first + batch->count;
+    const stencil_pass next = {last, (int32_t)stencil_pass_steps(&s->schedule, s->depth, last, INT64_MAX), 0};
     int64_t *absent = &s->fault.absent_step;
     /* A checked pass is a launch without a barrier, so an absence in it is moved to the barrier before or
      * after. */
-    if (*absent > last && *absent <= check && check - last <= stencil_checked_most(&s->schedule, s->depth))
+    if (*absent > last && *absent <= last + next.steps && stencil_pass_check(&s->schedule, &next) > 0)
         *absent = last;
     move_absence(gpu, batch);
     TRY_CUDA(cudaSetDevice(gpu->device));
@@ -110,9 +111,8 @@ static stencil_status launch_checked(stencil_gpu_run *run, const stencil_pass *p
  * that ends early was interrupted, or its barrier timed out. */
 static stencil_status queue_gpu(stencil_gpu_run *run, const stencil_batch *batch, stencil_pass *pass) {
     const int64_t depth = run->plan->depth, end = batch->first + batch->count,
-                  check = stencil_schedule_next(&run->schedule, pass->first),
-                  plain_end = check <= end ? check - stencil_checked_most(&run->schedule, depth) : end;
-    if (stencil_schedule_checks(&run->schedule, pass->first + pass->steps))
+                  plain_end = stencil_passes_plain(&run->schedule, depth, pass->first, end);
+    if (stencil_pass_check(&run->schedule, pass) > 0)
         return launch_checked(run, pass);
     const stencil_batch some = {.first = pass->first,
                                 .count = plain_end - pass->first,
