@@ -1,39 +1,10 @@
 /* The warps of a checked pass of the pipeline sweep that sum the residual of a step. */
 #pragma once
 
-#include "kernels/residual.cuh"
 #include "kernels/sweeps/pipeline_copies.cuh"
+#include "kernels/trees.cuh"
 
 namespace stencil {
-
-/* Sums `Count` values over `Lanes` adjacent lanes each, in the order of combine_lanes(). Pairs of lanes
- * combine two different values, not one value twice, so that all sums cost hardly more than one. which()
- * tells the number of the value that a lane ends with; Count is at most `Lanes`. */
-template <int Count, int Lanes> struct lane_trees {
-    static_assert(Count <= Lanes, "");
-    __device__ __forceinline__ static double combine_all(double *value, stencil_norm norm) {
-        int count = Count;
-#pragma unroll
-        for (int step = 1; step < Lanes; step *= 2) {
-            const bool second = (lane() & step) != 0;
-#pragma unroll
-            for (int i = 0; i < count; i += 2) {
-                const double a = value[i], b = i + 1 < count ? value[i + 1] : a;
-                value[i / 2] = combine(second ? b : a, __shfl_xor_sync(~0u, second ? a : b, step), norm);
-            }
-            count = (count + 1) / 2;
-        }
-        return value[0];
-    }
-    /* Returns the number of the value that this lane ends with. */
-    __device__ __forceinline__ static int which() {
-        int at = 0;
-#pragma unroll
-        for (int step = Lanes / 2; step > 0; step /= 2)
-            at = min(2 * at + ((lane() & step) != 0), (Count + step - 1) / step - 1);
-        return at;
-    }
-};
 
 template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_sums : pipeline_copies<P, T, Kind> {
     using base = pipeline_copies<P, T, Kind>;

@@ -5,12 +5,10 @@
 
 #include "kernels/cells.cuh"
 #include "kernels/sweeps/pipeline.h"
+#include "kernels/trees.cuh"
 
 namespace stencil {
 
-__device__ __forceinline__ uint32_t lane() {
-    return threadIdx.x & 31;
-}
 /* Code for older GPUs has pipeline kernels by name only: the host does not launch them (`deep_capability` in
  * the table of kernels), and a launch would end in an error. */
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 10 * STENCIL_PIPELINE_CAPABILITY

@@ -69,6 +69,7 @@ typedef struct stencil_resident_axis {
     int32_t reach;      /* ghost cells at each end of a tile: radius times the steps of a pass */
     int32_t outside[2]; /* cells that the outer tiles have beyond the part's ends: radius or reach */
     bool round;         /* the axis is periodic: the first tile adjoins the last one */
+    bool aligned;       /* tiles begin at multiples of their length, but one at the end of the axis */
 } stencil_resident_axis;
 
 /* Returns an axis of a part of n cells, with no tiles yet. closed: the part ends there with boundary or
@@ -76,11 +77,14 @@ typedef struct stencil_resident_axis {
 STENCIL_ANYWHERE stencil_resident_axis stencil_resident_axis_of(int64_t n, int64_t length, int radius,
                                                                 int reach, const bool closed[2], bool cut) {
     const stencil_resident_axis a = {
-        n, length, 0, reach, {closed[0] ? radius : reach, closed[1] ? radius : reach}, !closed[0] && !cut};
+        n,    length, 0, reach, {closed[0] ? radius : reach, closed[1] ? radius : reach}, !closed[0] && !cut,
+        false};
     return a;
 }
 
 STENCIL_ANYWHERE int64_t stencil_resident_begin(const stencil_resident_axis *a, int64_t tile) {
+    if (a->aligned)
+        return a->round || tile < a->tiles - 1 ? tile * a->length : a->n - a->length;
     if (a->round)
         return a->n * tile / a->tiles - a->reach;
     const int64_t span = a->n + a->outside[0] + a->outside[1] -

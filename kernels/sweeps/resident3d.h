@@ -38,10 +38,19 @@ STENCIL_ANYWHERE stencil_box_extent stencil_box_extent_of(stencil_box_shape shap
     return extent;
 }
 
-/* Returns an axis of n cells covered by tiles of `length` cells, without ghost cells. */
+/* Tells whether tiles of a row of n cells begin at multiples of their length, half a group of cells whose
+ * residual is a partial sum: then each tile sums its cells by itself, and steps are checked inside the loop.
+ * The last two tiles have to begin a radius apart. */
+STENCIL_ANYWHERE bool stencil_box_aligns(int64_t n, int radius) {
+    const int64_t rest = n % (STENCIL_BOX_LANES * STENCIL_BOX_CELLS);
+    return rest == 0 || rest >= radius;
+}
+
+/* Returns an axis of n cells covered by tiles of `length` cells, without ghost cells. aligned: the axis is x,
+ * and stencil_box_aligns(). */
 STENCIL_ANYWHERE stencil_resident_axis stencil_box_axis(int64_t n, int64_t length, bool periodic,
-                                                        int32_t tiles) {
-    const stencil_resident_axis a = {n, length, tiles, 0, {0, 0}, periodic};
+                                                        int32_t tiles, bool aligned) {
+    const stencil_resident_axis a = {n, length, tiles, 0, {0, 0}, periodic, aligned};
     return a;
 }
 

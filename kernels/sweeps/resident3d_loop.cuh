@@ -1,23 +1,23 @@
 /* The persistent loop of the resident sweep in 3D: as in 2D (kernels/sweeps/resident_loop.cuh), but tiles
- * exchange ghost cells after each step. Passes only determine when the host counts steps and attribution
- * records timestamps. */
+ * exchange ghost cells after each step, and wait for the verdict of a checked step before the next one.
+ * Passes only determine when the host counts steps and attribution records timestamps. */
 #pragma once
 
-#include "kernels/sweeps/resident3d_exchange.cuh"
+#include "kernels/sweeps/resident3d_sums.cuh"
 #include "kernels/sweeps/resident_loop.cuh"
 
 namespace stencil {
 
-template <class P, class T_, bool General, int Shape> struct box_block : box_exchange<P, T_, General, Shape> {
-    using base = box_exchange<P, T_, General, Shape>;
+template <class P, class T_, bool General, int Shape> struct box_block : box_sums<P, T_, General, Shape> {
+    using base = box_sums<P, T_, General, Shape>;
     using T = T_;
     using base::K, base::RY, base::RZ, base::radius, base::place, base::cells, base::cell_at, base::lane_z,
-        base::lane_y, base::lane_x, base::tiles_of, base::twin;
+        base::lane_y, base::lane_x, base::tiles_of, base::twin, base::in_field;
     using typename base::step_weights;
-    static constexpr bool each_step = true, checks = false;
-    static constexpr int sums_at_once = 1;
-    int made = 0;        /* number of steps of the current pass that are made */
-    uint32_t number = 0; /* number of the exchange whose cells the tile has */
+    static constexpr bool each_step = true;
+    static constexpr int sums_at_once = 0; /* tiles sum their cells themselves */
+    int made = 0;                          /* number of steps of the current pass that are made */
+    uint32_t number = 0;                   /* number of the exchange whose cells the tile has */
 
     __device__ __forceinline__ bool begins() const {
         return made == 0;
@@ -52,7 +52,9 @@ template <class P, class T_, bool General, int Shape> struct box_block : box_exc
     __device__ __forceinline__ static void place_axis(const stencil_kernel_args &s, int axis, int tiles) {
         const bool open = !stencil_side_is_closed(&s.domain, axis, STENCIL_LOW);
         const int tile = place().at[axis];
-        const stencil_resident_axis a = stencil_box_axis(s.domain.n[axis], place().length[axis], open, tiles);
+        const int64_t n = s.domain.n[axis];
+        const stencil_resident_axis a = stencil_box_axis(n, place().length[axis], open, tiles,
+                                                         axis == STENCIL_X && stencil_box_aligns(n, radius));
         place().first[axis] = (int)stencil_resident_begin(&a, tile);
         for (int side = 0; side < 2; side++) {
             const bool closed = !open && tile == (side == 0 ? 0 : tiles - 1);
@@ -80,14 +82,6 @@ template <class P, class T_, bool General, int Shape> struct box_block : box_exc
         base::count_groups();
     }
 
-    /* Returns the index of the field at index `at` of the tile, wrapped around on a periodic axis. */
-    __device__ __forceinline__ static int64_t in_field(const stencil_domain &d, int axis, int at) {
-        const int n = (int)d.n[axis], i = place().first[axis] + at;
-        if (stencil_side_is_closed(&d, axis, STENCIL_LOW))
-            return i;
-        const int rest = i % n;
-        return rest < 0 ? rest + n : rest;
-    }
     __device__ __forceinline__ static int64_t element(const stencil_domain &d, const int (&at)[3]) {
         return in_field(d, 0, at[0]) * d.plane + in_field(d, 1, at[1]) * d.row + in_field(d, 2, at[2]);
     }

@@ -212,17 +212,28 @@ __device__ __forceinline__ bool sum_share(const stencil_kernel_args &s, volatile
     return last == share.batches();
 }
 
-/* Values to combine: partial sums of all parts (v NULL), or results of the level before. */
-struct read_level {
+/* Values to combine: results of the level before or partial sums; of all parts (v NULL), or of the only part
+ * where a tile sums half of each (Halves), in both sets. */
+template <bool Halves> struct read_level {
     const stencil_kernel_args &s;
     const double *v;
+    bool partials;
     __device__ __forceinline__ double operator()(int64_t i) const {
-        return v != nullptr ? __ldcg(v + i) : partial_of_peer(s.domain, *s.peers, i, 0);
+        const stencil_domain &d = s.domain;
+        if (Halves && partials) {
+            const uint32_t row = (uint32_t)d.partial_row,
+                           middle = (uint32_t)i % row * STENCIL_PARTIAL_CELLS + STENCIL_PARTIAL_CELLS / 2;
+            const double low = __ldcg(v + i),
+                         high = middle < d.n[STENCIL_X] ? __ldcg(v + i + d.partial_set) : 0;
+            return combine(low, high, s.schedule.norm);
+        }
+        return v != nullptr ? __ldcg(v + i) : partial_of_peer(d, *s.peers, i, 0);
     }
 };
 
 /* Combines group `group` of `count` values with a whole block; every thread gets the result. */
-__device__ __forceinline__ double combine_by_block(const read_level &read, volatile check_place &check,
+template <class Read>
+__device__ __forceinline__ double combine_by_block(const Read &read, volatile check_place &check,
                                                    int64_t count, int64_t group, stencil_norm norm) {
     constexpr int values = STENCIL_COMBINE_VALUES / STENCIL_COMBINE_LANES, warps = STENCIL_COMBINE_LANES / 32;
 #pragma unroll 1
@@ -267,6 +278,7 @@ __device__ __forceinline__ void decide_check(const stencil_kernel_args &s, uint3
 /* Combines values: groups of partial sums, by the blocks of the part that has them (partials), or all further
  * levels, by one block of each part, which decides. Blocks without a tile are the last ones, and have time,
  * so the last blocks combine. */
+template <bool Halves>
 __device__ __forceinline__ void combine_level(const stencil_kernel_args &s, volatile check_place &check,
                                               const check_goals &goals, bool partials) {
     const int64_t all = s.domain.partial_count, groups = stencil_level_count(all),
@@ -285,7 +297,8 @@ __device__ __forceinline__ void combine_level(const stencil_kernel_args &s, vola
     for (;;) {
         const int64_t count = from_partials ? all : level.count;
         const double value =
-            combine_by_block({s, from_partials ? own : level.from}, check, count, g, s.schedule.norm);
+            combine_by_block(read_level<Halves>{s, from_partials ? own : level.from, from_partials}, check,
+                             count, g, s.schedule.norm);
         if (!partials && count <= STENCIL_COMBINE_VALUES) {
             if (leads)
                 decide_check(s, goals.number, value);
@@ -324,8 +337,9 @@ __device__ __forceinline__ void obey_check(const stencil_kernel_args &s, volatil
     }
 }
 
-/* Makes the next stage of the check that is not decided, or all of its stages (all). Called by all threads of
- * a block; returns the reason to stop that the verdict gives, or NONE while there is no verdict. */
+/* Makes the next stage of the check that is not decided, or all of its stages (all). Batch 0: tiles have
+ * summed halves of partial sums themselves. Called by all threads of a block; returns the reason to stop that
+ * the verdict gives, or NONE while there is no verdict. */
 template <class T, int Batch>
 __device__ __forceinline__ uint32_t make_check(const stencil_kernel_args &s, volatile check_place &check,
                                                bool all) {
@@ -336,10 +350,12 @@ __device__ __forceinline__ uint32_t make_check(const stencil_kernel_args &s, vol
 #pragma unroll 1
     for (; stage != check_none; stage = stage == check_obey ? check_none : stage + 1) {
         if (stage == check_sum) {
-            if (check.sums == 0)
-                await_check(s, STENCIL_CHECK_KEPT, goals.kept, step);
-            if (!sum_share<T, Batch>(s, check, all ? INT32_MAX >> 8 : check.sums_most))
-                break; /* goes on with its share after the next exchange */
+            if constexpr (Batch > 0) {
+                if (check.sums == 0)
+                    await_check(s, STENCIL_CHECK_KEPT, goals.kept, step);
+                if (!sum_share<T, Batch>(s, check, all ? INT32_MAX >> 8 : check.sums_most))
+                    break; /* goes on with its share after the next exchange */
+            }
             if (threadIdx.x == 0)
                 count_check(s, STENCIL_CHECK_SUMMED);
         } else if (stage == check_obey) {
@@ -347,7 +363,7 @@ __device__ __forceinline__ uint32_t make_check(const stencil_kernel_args &s, vol
             __syncthreads();
             reason = check.reason;
         } else {
-            combine_level(s, check, goals, stage == check_combine);
+            combine_level<Batch == 0>(s, check, goals, stage == check_combine);
         }
         if (!all) {
             stage = stage == check_obey ? check_none : stage + 1;

@@ -15,7 +15,7 @@ struct resident_block : resident_exchange<P, T_, General, Shape> {
     using base::K, base::R, base::radius, base::width, base::place, base::cells, base::lane, base::warp,
         base::stage_row, base::find_ways, base::edge_of;
     using typename base::ways, typename base::step_weights;
-    static constexpr bool each_step = false, checks = true; /* checked steps are made inside the loop */
+    static constexpr bool each_step = false;
     int buffer = 0; /* buffer of outer rows that the next step reads */
 
     __device__ __forceinline__ static bool begins() {
@@ -262,27 +262,31 @@ struct resident_block : resident_exchange<P, T_, General, Shape> {
 
 /* Returns the steps of the pass that follows place.step, `left` steps before the end of the launch; called by
  * one thread. busy: as in plan_pass(). */
-template <class Place>
-__device__ __forceinline__ int next_steps(const stencil_kernel_args &s, Place &place, int64_t left, bool busy,
-                                          bool checks) {
-    return checks ? plan_pass(s.schedule, place.check, place.step, left, s.depth, busy)
-                  : (int)min(left, (int64_t)s.depth);
+template <class Block>
+__device__ __forceinline__ int next_steps(const stencil_kernel_args &s, int64_t left, bool busy) {
+    auto &place = Block::place();
+    return Block::each_step ? (int)min(left, (int64_t)s.depth)
+                            : plan_pass(s.schedule, place.check, place.step, left, s.depth, busy);
 }
 
-/* Begins the check of a step, whose cells the tile has made and stored. */
+/* Begins the check of a step, whose cells the tile has made and stored, or summed (Block::each_step). */
 template <class Block>
 __device__ __forceinline__ void begin_check(const stencil_kernel_args &s, int64_t step, bool works) {
     auto &check = Block::place().check;
     __syncthreads(); /* waits until all threads have stored, and have read what is changed here */
     if (threadIdx.x == 0) {
-        const int64_t exchanges = (check.next - step) / s.depth - check_obey;
         check.step = step, check.stage = check_sum;
-        check.sums = 0;
-        const int batches = sum_share_of<typename Block::T, Block::sums_at_once>(s.domain).batches();
-        check.sums_most = exchanges > 1 ? (int)((batches + exchanges - 1) / exchanges) : batches;
         check.begun = check.begun + 1;
-        if (works)
-            count_check(s, STENCIL_CHECK_KEPT);
+        if constexpr (Block::each_step) {
+            next_check(s.schedule, check);
+        } else {
+            const int64_t exchanges = (check.next - step) / s.depth - check_obey;
+            const int batches = sum_share_of<typename Block::T, Block::sums_at_once>(s.domain).batches();
+            check.sums = 0;
+            check.sums_most = exchanges > 1 ? (int)((batches + exchanges - 1) / exchanges) : batches;
+            if (works)
+                count_check(s, STENCIL_CHECK_KEPT);
+        }
     }
     __syncthreads();
 }
@@ -300,10 +304,15 @@ __device__ __forceinline__ bool end_steps(const stencil_kernel_args &s, Block &b
     const uint32_t number = block.next_exchange();
     const bool ends = !Block::each_step || made == pass.steps, last = ends && place.left == made,
                poll = ends && place.to_poll <= made;
-    const bool busy = Block::checks && place.check.busy != 0;
+    const bool busy = Block::each_step ? place.check.next == step : place.check.busy != 0;
     int at = 0, pending = check_none; /* the checked step of the pass; the stage of the check before */
-    if (busy)
+    if (busy && Block::each_step)
+        at = made;
+    else if (busy)
         at = place.check.at, pending = place.check.stage;
+    if constexpr (Block::each_step)
+        if (busy && works)
+            block.sum_terms(s, number - 1);
     if (poll && is_leader())
         relay_interrupt(s, step);
     if (ends)
@@ -316,8 +325,8 @@ __device__ __forceinline__ bool end_steps(const stencil_kernel_args &s, Block &b
     __syncthreads(); /* waits until all threads of the block have read the ghost cells */
     if (works && !last)
         block.send(s.resident, number);
-    const bool hurries = busy && (last || poll || place.check.hurries);
-    if (Block::checks && at != 0)
+    const bool hurries = busy && (Block::each_step || last || poll || place.check.hurries);
+    if (at != 0)
         begin_check<Block>(s, pass.first + at, works);
     if (meets && !s.trace.without_barrier)
         meet_all(s, {step - steps, steps, 0}, true);
@@ -325,17 +334,17 @@ __device__ __forceinline__ bool end_steps(const stencil_kernel_args &s, Block &b
         __syncthreads();
     uint32_t reason = STENCIL_REASON_NONE;
     /* A check begins its stages after the next pass, unless it has to be decided now. */
-    if (Block::checks && (pending != check_none || (at != 0 && hurries)))
+    if (pending != check_none || (at != 0 && hurries))
         reason = make_check<typename Block::T, Block::sums_at_once>(s, place.check, hurries);
     const bool leaves =
         last || reason != STENCIL_REASON_NONE ||
         (poll && (alarmed(s) || (reason = poll_host(s, step, reason)) != STENCIL_REASON_NONE));
-    if (ends && threadIdx.x == 0) { /* done here, while words of other tiles arrive */
+    if ((ends || leaves) && threadIdx.x == 0) { /* done here, while words of other tiles arrive */
         place.exchanges = number - last;
         place.to_poll = poll ? s.poll_every : place.to_poll - made;
         const int64_t left = place.left - made;
         place.step = step, place.left = left;
-        place.steps = next_steps(s, place, left, busy, Block::checks);
+        place.steps = next_steps<Block>(s, left, busy);
     }
     if (leaves && threadIdx.x == 0)
         place.check.reason = reason;
@@ -369,7 +378,7 @@ __global__ void __launch_bounds__(32 * Block::shape.warps, 1)
         place.step = s.step_first, place.left = s.step_count;
         place.to_poll = s.poll_every;
         start_checks(s.schedule, place.check, s.step_first);
-        place.steps = next_steps(s, place, s.step_count, false, Block::checks);
+        place.steps = next_steps<Block>(s, s.step_count, false);
         if (works)
             Block::find_place(s);
     }
@@ -382,7 +391,7 @@ __global__ void __launch_bounds__(32 * Block::shape.warps, 1)
             note_pass(s, {Block::place().step, Block::place().steps, 0}, STENCIL_MARK_BEGIN);
         if (works && !s.trace.without_compute)
             block.make_steps(s);
-        const int part = Block::checks ? Block::place().check.part : check_rest;
+        const int part = Block::each_step ? check_rest : Block::place().check.part;
         if (__any_sync(~0u, part != check_rest)) {
             if (works && !s.trace.without_compute)
                 block.store(s.domain, part == check_before ? from : from ^ 1);
@@ -401,7 +410,7 @@ __global__ void __launch_bounds__(32 * Block::shape.warps, 1)
     const auto &check = Block::place().check;
     const uint32_t reason = check.reason;
     const bool checked = reason != STENCIL_REASON_NONE && reason != STENCIL_REASON_INTERRUPTED;
-    if (works && !checked)
+    if (works && (!checked || Block::each_step))
         block.store(s.domain, from ^ 1);
     if (works && threadIdx.x == 0)
         s.resident.exchanges[blockIdx.x] = Block::place().exchanges;

@@ -233,7 +233,7 @@ stencil_cost stencil_model_step(const stencil_plan *plan, const stencil_problem 
     const bool inside = stencil_plan_checks_inside(plan),
                apart = gpu && persistent && plan->depth > 1 && !inside;
     const double check_s = apart    ? c->sync[0].check_s + c->sync[0].few_s
-                           : inside ? plan->tuning.resident_launch_s
+                           : inside ? l->check_s
                                     : c->sync[plan->strategy].check_s;
     cost.check_s = check_s / (double)stencil_sweep_passes(plan, problem).steps;
     cost.step_s = cost.launch_s + cost.barrier_s + cost.compute_s + cost.halo_s + cost.check_s;

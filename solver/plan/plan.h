@@ -106,6 +106,8 @@ typedef struct stencil_pass_layout {
     int64_t resident_bytes;    /* device memory for the ghost cells of on-chip tiles */
     int shared_bytes;          /* shared memory of a block */
     bool each_step;            /* tiles exchange ghost cells after each step, not after each pass */
+    double check_s;            /* seconds of a residual check inside the loop, where it checks */
+    bool checks;               /* a loop of passes makes checked steps and decides inside */
     double step_s, exchange_s; /* seconds of one step and of one exchange of ghost cells */
     stencil_pass_cost cost;    /* corrections, where the cost of a step comes from calibrations */
 } stencil_pass_layout;
@@ -155,7 +157,7 @@ stencil_kernel_launch stencil_plan_launch(const stencil_plan *plan, int steps, b
 /* Tells whether a loop of passes makes checked steps and decides inside, without a launch for each of them.
  */
 static inline bool stencil_plan_checks_inside(const stencil_plan *plan) {
-    return plan->layout.kind == STENCIL_PASS_ON_CHIP && !plan->layout.each_step;
+    return plan->layout.kind == STENCIL_PASS_ON_CHIP && plan->layout.checks;
 }
 
 /* Chooses backend, devices, cut, kernel and launch shape from the description of a machine alone, without a

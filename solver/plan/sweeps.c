@@ -105,10 +105,12 @@ double stencil_sweep_traffic(const stencil_plan *plan, const stencil_problem *pr
     const double bytes =
         stencil_problem_arrays(problem) * (double)stencil_precision_bytes(problem->precision);
     if (plan->layout.kind == STENCIL_PASS_ON_CHIP)
-        /* In 3D two launches read and write the field for each check: the checked step and all others. In 2D
-         * the field is written twice around the checked step, and read twice to sum the residual. */
-        return (stencil_plan_checks_inside(plan) ? 4 * (double)stencil_precision_bytes(problem->precision)
-                                                 : 2 * bytes) /
+        /* For a check in 2D the field is written twice around the checked step, and read twice to sum the
+         * residual; in 3D halves of partial sums are written and read. Where checks are launches, two of them
+         * read and write the field: that of the checked step and that of all others. */
+        return (!stencil_plan_checks_inside(plan) ? 2 * bytes
+                : plan->layout.each_step          ? 4.0 * sizeof(double) / STENCIL_PARTIAL_CELLS
+                                                  : 4 * (double)stencil_precision_bytes(problem->precision)) /
                (double)stencil_sweep_passes(plan, problem).steps;
     return bytes / stencil_sweep_pass_steps(plan, problem);
 }

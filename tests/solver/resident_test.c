@@ -199,12 +199,13 @@ static void tiles(void **state) {
 
 /* Along an axis of a 3D field: tiles cover it, each lies in it or goes round, and the cells beyond its sides
  * are cells of the tiles there, the same ones of the field. */
-static void check_solid_axis(int64_t n, int64_t length, int radius, bool open, int tiles) {
+static void check_solid_axis(int64_t n, int64_t length, int radius, bool open, int tiles, bool aligned) {
     bool *const own = calloc((size_t)n, sizeof *own);
     for (int t = 0; t < tiles; t++) {
-        const stencil_resident_axis a = stencil_box_axis(n, length, open, (int32_t)tiles);
+        const stencil_resident_axis a = stencil_box_axis(n, length, open, (int32_t)tiles, aligned);
         const int64_t begin = stencil_resident_begin(&a, t);
         assert_true(open || (begin >= 0 && begin + length <= n));
+        assert_true(!aligned || begin == t * length || (!open && t == tiles - 1));
         for (int64_t at = 0; at < length; at++)
             own[(begin + at) % n] = true;
         for (int side = -1; side <= 1; side += 2) {
@@ -250,7 +251,8 @@ static void solid_tiles(void **state) {
         assert_true(plan.layout.shared_bytes <= machine.gpu[0].shared_per_block_bytes);
         for (int axis = 0; axis < 3; axis++)
             check_solid_axis(problem.n[axis], tile.cells[axis], shape->radius,
-                             boundary[axis] == STENCIL_PERIODIC, axis == 0 ? r->tiles_z : r->tiles[axis - 1]);
+                             boundary[axis] == STENCIL_PERIODIC, axis == 0 ? r->tiles_z : r->tiles[axis - 1],
+                             axis == STENCIL_X && plan.layout.checks);
     }
     assert_true(placed >= 1000 && placed <= 2499);
 }

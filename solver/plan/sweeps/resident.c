@@ -44,7 +44,8 @@ static int find(const subject *s, stencil_pass_layout *best, int least, int most
                 for (int depth = least; depth <= most && warps % warps_z == 0; depth++) {
                     stencil_pass_layout l = {.kind = STENCIL_PASS_ON_CHIP,
                                              .resident = {.shape = shape, .warps = warps, .warps_z = warps_z},
-                                             .each_step = rank->each_step};
+                                             .each_step = rank->each_step,
+                                             .checks = rank->checks(s->problem)};
                     if (!rank->lay(s, &l, depth) || l.shared_bytes > s->shared_bytes)
                         continue;
                     const double step_s = l.step_s + l.exchange_s / (l.each_step ? 1 : depth);
@@ -127,10 +128,11 @@ enum {
           STENCIL_CAN(LAST_STEP) | STENCIL_CAN(NARROW),
     CAN_GENERAL = CAN | STENCIL_CAN_GENERAL
 };
-/* In 2D any step of a pass may be checked; in 3D a checked step is a launch by itself. */
+/* Any step of a pass may be checked; where the loop does not check, a checked step is a launch by itself. */
 static stencil_pass_limits limits(const stencil_problem *problem, bool general) {
     (void)general;
-    return (stencil_pass_limits){.depth = RESIDENT_DEPTH, .checked = rank_of(problem)->each_step ? 1 : 0};
+    return (stencil_pass_limits){.depth = RESIDENT_DEPTH,
+                                 .checked = rank_of(problem)->checks(problem) ? 0 : 1};
 }
 static const stencil_maker passes = {.sweep = STENCIL_SWEEP_resident,
                                      .limits = limits,

@@ -21,12 +21,15 @@ enum { RESIDENT_DEPTH = 16 }; /* most steps of a pass of the resident sweep */
 typedef struct resident_rank {
     int depth;      /* most steps of a pass where the options name none */
     bool each_step; /* tiles exchange ghost cells after each step, not after each pass */
+    /* Tells whether the loop checks steps inside, without a launch for each of them. */
+    bool (*checks)(const stencil_problem *problem);
     /* Most warps of a tile of the compiled shape with index `shape`; 0: there is no such shape. */
     int (*warps_most)(const stencil_problem *problem, int shape);
     /* Cells (z, y, x) that a tile holds. */
     void (*extent)(const stencil_problem *problem, const stencil_resident *tiles, int64_t cells[3]);
     /* Completes a layout whose tiles have a shape and warps, for passes of `depth` steps: number and memory
-     * of tiles, seconds of a step and an exchange. false: such tiles cannot cover the field. */
+     * of tiles, seconds of a step, an exchange and a check inside the loop. false: such tiles cannot cover
+     * the field. */
     bool (*lay)(const subject *s, stencil_pass_layout *layout, int depth);
     /* Wavefronts of shared memory that a warp takes in a step. */
     double (*wavefronts)(const stencil_problem *problem, const stencil_resident *tiles);

@@ -103,6 +103,7 @@ static bool lay(const subject *s, stencil_pass_layout *l, int depth) {
     l->resident_bytes =
         rows * tiles->tiles[1] * (words * (int64_t)sizeof(uint64_t) + (int64_t)sizeof(uint32_t));
     predict(s, l, shape, memory.ghosts);
+    l->check_s = s->tuning->resident_launch_s;
     return true;
 }
 
@@ -117,7 +118,13 @@ static double wavefronts(const stencil_problem *problem, const stencil_resident 
     return words * (2 * radius * (shape.rows + 2 * shape.cells) + source);
 }
 
+static bool checks(const stencil_problem *problem) {
+    (void)problem;
+    return true;
+}
+
 const resident_rank resident_rank_2d = {.depth = RESIDENT_DEPTH,
+                                        .checks = checks,
                                         .warps_most = warps_most,
                                         .extent = extent,
                                         .lay = lay,

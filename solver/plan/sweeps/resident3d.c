@@ -51,6 +51,7 @@ static void predict(const subject *s, stencil_pass_layout *l, stencil_box_shape 
                  reads = (double)l->resident.warps * words * reads_of(s->problem->shape, b),
                  writes = (double)l->resident.warps * words * own;
     l->step_s = (t->box_clocks + t->box_fma * fmax(fma, reads) + writes) / s->clocks_per_s;
+    l->check_s = t->box_check_s;
     l->exchange_s = t->box_exchange_s + (memory->edges > 0 ? t->box_edges_s : 0) +
                     memory->slab[STENCIL_BOX_SLABS] * (s->f64 ? t->box_group_f64_s : t->box_group_f32_s);
 }
@@ -78,6 +79,10 @@ static bool lay(const subject *s, stencil_pass_layout *l, int depth) {
     return memory.slab[STENCIL_BOX_SLABS] <= STENCIL_BOX_GROUPS;
 }
 
+static bool checks(const stencil_problem *problem) {
+    return stencil_box_aligns(problem->n[STENCIL_X], problem->shape->radius);
+}
+
 static double wavefronts(const stencil_problem *problem, const stencil_resident *tiles) {
     const stencil_box_shape b = shape_of(problem, tiles->shape);
     const double words = problem->precision == STENCIL_FLOAT64 ? 2 : 1;
@@ -87,6 +92,7 @@ static double wavefronts(const stencil_problem *problem, const stencil_resident 
 /* Tiles in 3D exchange ghost cells in each step, so the depth of a pass costs nothing. */
 const resident_rank resident_rank_3d = {.depth = 8,
                                         .each_step = true,
+                                        .checks = checks,
                                         .warps_most = warps_most,
                                         .extent = extent,
                                         .lay = lay,
