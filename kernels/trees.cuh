@@ -14,19 +14,19 @@ __device__ __forceinline__ uint32_t lane() {
  * tells the number of the value that a lane ends with; Count is at most `Lanes`. */
 template <int Count, int Lanes> struct lane_trees {
     static_assert(Count <= Lanes, "");
-    __device__ __forceinline__ static double combine_all(double *value, stencil_norm norm) {
-        int count = Count;
+    template <int Step = 1, int Left = Count>
+    __device__ __forceinline__ static double combine_all(const double (&value)[Left], stencil_norm norm) {
+        const bool second = (lane() & Step) != 0;
+        double half[(Left + 1) / 2];
 #pragma unroll
-        for (int step = 1; step < Lanes; step *= 2) {
-            const bool second = (lane() & step) != 0;
-#pragma unroll
-            for (int i = 0; i < count; i += 2) {
-                const double a = value[i], b = i + 1 < count ? value[i + 1] : a;
-                value[i / 2] = combine(second ? b : a, __shfl_xor_sync(~0u, second ? a : b, step), norm);
-            }
-            count = (count + 1) / 2;
+        for (int i = 0; i < Left; i += 2) {
+            const double a = value[i], b = i + 1 < Left ? value[i + 1] : a;
+            half[i / 2] = combine(second ? b : a, __shfl_xor_sync(~0u, second ? a : b, Step), norm);
         }
-        return value[0];
+        if constexpr (2 * Step < Lanes)
+            return combine_all<2 * Step>(half, norm);
+        else
+            return half[0];
     }
     /* Returns the number of the value that this lane ends with. */
     __device__ __forceinline__ static int which() {

@@ -15,7 +15,7 @@ enum { STENCIL_PIPELINE_SHARED_BYTES = 227 * 1024 - 512 };
 
 /* The shape of a 2D pass. A block, alone on its multiprocessor, has STENCIL_PIPELINE_WARPS warps that make
  * steps, and works on one line of eight stages or on two lines of four; a stage is a warp, and a line has two
- * more warps that load and store, or in a checked pass three: the third one sums. A stage makes `levels`
+ * more warps that load and store, in a checked pass two more that sum. A stage makes `levels`
  * steps of a strip of 32 * cells columns, `cells` for each lane, and passes on `rows` rows at once. */
 enum { STENCIL_PIPELINE_WARPS = 8 };
 typedef struct stencil_pipeline_shape {
@@ -31,12 +31,6 @@ typedef enum stencil_pipeline_kind {
     STENCIL_PIPELINE_CHECKED
 } stencil_pipeline_kind;
 
-/* Returns the threads of a block: registers are reallocated for groups of four warps, those that make steps,
- * copy, and sum. */
-STENCIL_CONSTANT int stencil_pipeline_threads(stencil_pipeline_kind kind) {
-    return 32 * (STENCIL_PIPELINE_WARPS + (kind == STENCIL_PIPELINE_CHECKED ? 8 : 4));
-}
-
 /* Returns the shape of 2D passes, as large as registers allow; measured on an H200, docs/log/2026-11-23.md.
  */
 STENCIL_CONSTANT stencil_pipeline_shape stencil_pipeline_shape_of(stencil_rule rule, int radius, bool f64,
@@ -48,6 +42,10 @@ STENCIL_CONSTANT stencil_pipeline_shape stencil_pipeline_shape_of(stencil_rule r
     stencil_pipeline_shape shape = rule == STENCIL_STAR ? star[radius - 1][f64] : box[radius - 1][f64];
     if (kind == STENCIL_PIPELINE_GENERAL)
         shape.rows = 1;
+    if (kind == STENCIL_PIPELINE_CHECKED && shape.rows > 2) /* slots are fewer and wait for more warps */
+        shape.rows = 2;
+    if (kind == STENCIL_PIPELINE_CHECKED && shape.cells > 20) /* registers are fewer */
+        shape.cells -= 2;
     return shape;
 }
 

@@ -28,8 +28,8 @@ namespace stencil {
  *
  * In a short pass, stages after the last step pass rows on unchanged.
  *
- * In a checked pass one more warp of a line sums the residual of one step, between the stage that makes this
- * step and the next one; that stage leaves the old rows in a second ring, and makes no step after the checked
+ * In a checked pass more warps of a line sum the residual of one step, between the stage that makes this step
+ * and the next one; that stage leaves the old rows in a second ring, and makes no step after the checked
  * one: where it has more levels than steps to make, its first levels pass rows on. Strips begin where partial
  * sums do. */
 template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_line {
@@ -41,26 +41,27 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_line {
     static constexpr int radius = P::radius, levels = shape.levels, cells = shape.cells, rows = shape.rows,
                          stages = shape.stages, depth = stages * levels, vector = vector_cells<T>,
                          width = 32 * cells;
-    /* Hands: warps that process a slot in sequence between loader and storer. */
-    static constexpr int hands = stages + checked, lines = STENCIL_PIPELINE_WARPS / stages,
+    /* Hands: warps that process a slot in sequence between loader and storer. The warps of a line that sum
+     * are one hand, and take slots in turn. */
+    static constexpr int hands = stages + checked, lines = STENCIL_PIPELINE_WARPS / stages, sum_warps = 2,
                          row_bytes = (width + vector) * (int)sizeof(T), slot_bytes = rows * row_bytes,
                          slot_barriers = (hands + 2) * 8;
     using stage_warp = pipeline_warp<P, T, levels, cells>;
     /* Rows of the second ring: in a general pass, rows of the source term in addition to those of all slots;
      * in a checked pass, old rows of `old_slots` slots before the checked step. Weights of a step, and their
      * bytes for all steps. */
-    static constexpr int old_slots = lines == 1 ? 3 : 4,
+    static constexpr int old_slots = sum_warps + 2,
                          rows_behind = general   ? radius * (depth - 1)
                                        : checked ? old_slots * rows + radius
                                                  : 0,
                          weights = general ? P::count + 1 : 0,
                          weights_bytes = (depth * weights * (int)sizeof(T) + 15) / 16 * 16;
     /* Slots of a line's ring; the lines of a block have equal shares of its shared memory. */
-    static constexpr int slots = ((STENCIL_PIPELINE_SHARED_BYTES - weights_bytes) / lines -
+    static constexpr int slots = ((STENCIL_PIPELINE_SHARED_BYTES - weights_bytes) / lines - 16 -
                                   rows_behind * row_bytes) /
                                  (slot_bytes * (general ? 2 : 1) + slot_barriers),
                          beside_rows = general ? slots * rows + rows_behind : rows_behind,
-                         own_bytes = slots * (slot_bytes + slot_barriers),
+                         own_bytes = (slots * (slot_bytes + slot_barriers) + 15) / 16 * 16,
                          ring_bytes = own_bytes + beside_rows * row_bytes,
                          bytes = lines * ring_bytes + weights_bytes;
     static_assert(slots >= hands + 3, "every warp has a slot, and some are on their way");

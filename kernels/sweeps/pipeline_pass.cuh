@@ -15,7 +15,10 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline : pipeli
     using typename base::line, typename base::piece, typename base::turn, typename base::beside_turn,
         typename base::stage_warp;
     using step_weights = cycle_weights<T, P::count, uint32_t>;
-    static constexpr int threads = stencil_pipeline_threads(Kind);
+    /* Warps that sum have a group of four of their own where all four copying warps are busy: two for each of
+     * two lines. Registers are reallocated for groups of four warps. */
+    static constexpr bool sums_apart = checked && lines == 2;
+    static constexpr int threads = 32 * (STENCIL_PIPELINE_WARPS + 4 + 4 * sums_apart);
     static constexpr bool has_loop = Kind != STENCIL_PIPELINE_CHECKED;
 
     /* Tells whether prepare() has to be called, by all blocks, before a pass starts. */
@@ -160,10 +163,13 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline : pipeli
 
     /* Registers of a thread at first, in warps that make steps, copy, and sum. The warps that copy and sum
      * release as many as the others request, or the block would wait forever. */
-    static constexpr int registers = 65536 / threads / 8 * 8, step_registers = checked ? 224 : 240,
-                         copy_registers = 24, sum_registers = 40;
+    static constexpr int registers = 65536 / threads / 8 * 8,
+                         step_registers = !checked     ? 240
+                                          : sums_apart ? 216
+                                                       : 232,
+                         copy_registers = checked && !sums_apart ? 40 : 24, sum_registers = 56;
     static_assert(STENCIL_PIPELINE_WARPS * step_registers + 4 * copy_registers +
-                          (checked ? 4 * sum_registers : 0) <=
+                          4 * sums_apart * sum_registers <=
                       threads / 32 * registers,
                   "");
 
@@ -175,7 +181,11 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline : pipeli
         static_assert((stages == 4 && lines == 2) || (stages == 8 && lines == 1), "");
         __shared__ line l[lines];
         const uint32_t rings = shared_address(shared);
-        const int warp = __shfl_sync(~0u, threadIdx.x / 32, 0), scheduler = warp % 4;
+        /* In a checked pass the warps that copy and sum are the oldest, or they would get the few issue slots
+         * that warps which make steps leave, and the sum would take longer than the steps. */
+        constexpr int before = checked ? STENCIL_PIPELINE_WARPS : 0;
+        const int warp = __shfl_sync(~0u, (threadIdx.x / 32 + before) % (threads / 32), 0),
+                  scheduler = warp % 4;
         if (threadIdx.x < lines)
             start(s, pass, l[threadIdx.x], (int)threadIdx.x);
         const uint32_t weights_at = rings + lines * ring_bytes;
@@ -190,7 +200,7 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline : pipeli
             const int number = lines == 2 ? warp / 4 ^ scheduler / 2 : 0,
                       stage = lines == 2 ? scheduler : warp;
             make_steps(s, l[number], rings + number * ring_bytes, stage, weights_at);
-        } else if (!checked || warp < STENCIL_PIPELINE_WARPS + 4) {
+        } else if (!sums_apart || warp < STENCIL_PIPELINE_WARPS + 4) {
             fewer_registers<copy_registers>();
             const int number = scheduler / 2;
             if (number < lines && lane() == 0) {
@@ -199,10 +209,12 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline : pipeli
                 else
                     store_rows(l[number], rings + number * ring_bytes);
             }
-        } else if constexpr (checked) {
+            if (checked && number >= lines)
+                sum_rows(s, l[0], rings, scheduler % 2);
+        } else if constexpr (sums_apart) {
             fewer_registers<sum_registers>();
-            if (scheduler < lines)
-                sum_rows(s, l[scheduler], rings + scheduler * ring_bytes);
+            const int number = scheduler / 2;
+            sum_rows(s, l[number], rings + number * ring_bytes, scheduler % 2);
         }
     }
 

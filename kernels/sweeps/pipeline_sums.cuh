@@ -8,23 +8,26 @@ namespace stencil {
 
 template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_sums : pipeline_copies<P, T, Kind> {
     using base = pipeline_copies<P, T, Kind>;
-    using base::vector, base::width, base::rows, base::radius, base::levels, base::row_bytes, base::to_next;
+    using base::vector, base::width, base::sum_warps, base::rows, base::radius, base::levels, base::row_bytes,
+        base::to_next;
     using typename base::line, typename base::piece, typename base::turn, typename base::beside_turn;
 
-    /* Lanes that share a partial sum; partial sums of a warp's vectors; vectors of a lane in a row. */
+    /* Lanes that share a partial sum; partial sums of a warp's vectors; vectors of a lane in a row, and how
+     * many of them are summed at a time. */
     static constexpr int lanes = STENCIL_PARTIAL_CELLS / vector, sums = 32 / lanes,
-                         vectors = (width + 32 * vector - 1) / (32 * vector);
+                         all = (width + 32 * vector - 1) / (32 * vector), rounds = (all + 3) / 4,
+                         vectors = (all + rounds - 1) / rounds;
     using trees = lane_trees<vectors, lanes>;
 
-    /* Makes partial sums of a row of `count` cells, given the addresses of new and old cells; called by a
-     * warp. */
+    /* Makes partial sums of round `round` of a row of `count` cells, given the addresses of new and old
+     * cells; called by a warp. */
     template <stencil_norm Norm>
-    __device__ __forceinline__ static void sum_row(uint32_t now, uint32_t before, int count,
+    __device__ __forceinline__ static void sum_row(uint32_t now, uint32_t before, int count, int round,
                                                    double *partial) {
         double value[vectors];
 #pragma unroll
         for (int k = 0; k < vectors; k++) {
-            const int x = (32 * k + (int)lane()) * vector;
+            const int x = (32 * (round * vectors + k) + (int)lane()) * vector;
             const uint32_t at = (uint32_t)min(x, (count - 1) / vector * vector) * (uint32_t)sizeof(T);
             T cell[vector], old[vector];
             double term[vector];
@@ -36,16 +39,18 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_sums : p
             value[k] = combine_terms<vector>(term, Norm);
         }
         const double sum = trees::combine_all(value, Norm);
-        const int number = trees::which() * sums + (int)lane() / lanes;
+        const int number = (round * vectors + trees::which()) * sums + (int)lane() / lanes;
         if (number * STENCIL_PARTIAL_CELLS < count)
             partial[number] = sum;
     }
-    /* Sums the residual of all rows that the line stores; called by a warp. */
+    /* Sums the residual of the rows that the line stores: of every sum_warps-th slot, from number `share` on;
+     * called by a warp. */
     template <stencil_norm Norm>
     __device__ __forceinline__ static void sum_rows_by(const stencil_kernel_args &s, const line &l,
-                                                       uint32_t ring) {
+                                                       uint32_t ring, int share) {
         turn u(ring, l.check_stage + 1, 0);
         beside_turn old(ring, 0);
+        int others = share; /* slots of other warps before the next one of this warp */
         base::template walk<true>(l, [&](const piece &p) {
             const uint32_t column = (p.k0 - (p.x - (p.x & (vector - 1)))) * (uint32_t)sizeof(T);
             const int count = p.k1 - p.k0;
@@ -57,24 +62,30 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_sums : p
             const uint32_t kept = p.y1 - p.y0;
 #pragma unroll 1
             for (int left = p.count; left > 0; left -= rows, u.next()) {
-                wait_warp(u.barrier, u.parity);
+                const bool mine = others == 0;
+                others = mine ? sum_warps - 1 : others - 1;
+                if (mine)
+                    wait_warp(u.barrier, u.parity);
 #pragma unroll 1
                 for (int b = 0; b < rows; b++, y++, partial += row) {
-                    if (y < kept)
-                        sum_row<Norm>(u.slot + b * row_bytes + column, old.before(radius) + column, count,
-                                      partial);
+                    if (mine && y < kept)
+#pragma unroll 1
+                        for (int round = 0; round < rounds; round++)
+                            sum_row<Norm>(u.slot + b * row_bytes + column, old.before(radius) + column, count,
+                                          round, partial);
                     old.next();
                 }
-                arrive(u.barrier + to_next);
+                if (mine)
+                    arrive(u.barrier + to_next);
             }
         });
     }
     __device__ __forceinline__ static void sum_rows(const stencil_kernel_args &s, const line &l,
-                                                    uint32_t ring) {
+                                                    uint32_t ring, int share) {
         if (s.schedule.norm == STENCIL_NORM_L2)
-            sum_rows_by<STENCIL_NORM_L2>(s, l, ring);
+            sum_rows_by<STENCIL_NORM_L2>(s, l, ring, share);
         else
-            sum_rows_by<STENCIL_NORM_MAX>(s, l, ring);
+            sum_rows_by<STENCIL_NORM_MAX>(s, l, ring, share);
     }
 };
 
