@@ -15,9 +15,8 @@ template <class P, class T_, bool General, int Shape> struct box_block : box_sum
         base::lane_y, base::lane_x, base::tiles_of, base::twin, base::in_field;
     using typename base::step_weights;
     static constexpr bool each_step = true;
-    static constexpr int sums_at_once = 0; /* tiles sum their cells themselves */
-    int made = 0;                          /* number of steps of the current pass that are made */
-    uint32_t number = 0;                   /* number of the exchange whose cells the tile has */
+    int made = 0;        /* number of steps of the current pass that are made */
+    uint32_t number = 0; /* number of the exchange whose cells the tile has */
 
     __device__ __forceinline__ bool begins() const {
         return made == 0;
@@ -36,6 +35,10 @@ template <class P, class T_, bool General, int Shape> struct box_block : box_sum
         base::make_lists(s.resident);
         load(s);
     }
+    __device__ __forceinline__ void fetch_again() {
+        this->find_lane();
+        this->fetch(number);
+    }
     __device__ __forceinline__ void end_step() {
         if (!base::publishes)
             this->publish(number);
@@ -48,6 +51,11 @@ template <class P, class T_, bool General, int Shape> struct box_block : box_sum
         base::receive(s.barrier, s.resident.words, number, step, polled);
     }
     __device__ __forceinline__ static void begin_steps(const stencil_kernel_args &) {}
+    __device__ __forceinline__ static void prepare(const stencil_kernel_args &, int64_t) {}
+    __device__ __forceinline__ static uint32_t make_check(const stencil_kernel_args &s,
+                                                          volatile check_place &check, bool) {
+        return stencil::make_check<T, 0>(s, check, true);
+    }
 
     __device__ __forceinline__ static void place_axis(const stencil_kernel_args &s, int axis, int tiles) {
         const bool open = !stencil_side_is_closed(&s.domain, axis, STENCIL_LOW);

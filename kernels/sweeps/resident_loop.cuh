@@ -32,7 +32,7 @@ struct resident_block : resident_exchange<P, T_, General, Shape> {
             base::find_rows_beside();
         base::find_sources(s.resident);
         base::find_places();
-        load_weights(s);
+        load_weights(s, s.step_first);
         load(s);
     }
     __device__ __forceinline__ static void end_step() {}
@@ -208,11 +208,16 @@ struct resident_block : resident_exchange<P, T_, General, Shape> {
     __device__ __forceinline__ static int weight_sets(const stencil_kernel_args &s) {
         return General ? s.depth : 1;
     }
-    /* Loads the weights of each step of a pass. Weights that all steps share are kernel parameters, which an
-     * fma reads directly. */
-    __device__ __forceinline__ static void load_weights(const stencil_kernel_args &s) {
+    /* Loads the weights of each step of the pass after `step` steps. Weights that all steps share are kernel
+     * parameters, which an fma reads directly. */
+    __device__ __forceinline__ static void load_weights(const stencil_kernel_args &s, int64_t step) {
         if constexpr (General)
-            step_weights::put(cells(place().memory.weights), s, place().step, 0, s.depth);
+            step_weights::put(cells(place().memory.weights), s, step, 0, s.depth);
+    }
+    /* Prepares the pass after `step` steps, while words of other tiles arrive. */
+    __device__ __forceinline__ static void prepare(const stencil_kernel_args &s, int64_t step) {
+        if (General && s.cycle_length > 1)
+            load_weights(s, step);
     }
     /* Makes the next steps of a pass: all of them, or those up to a checked step, that step, or those after
      * it. If registers are few, row offsets are loaded again for each step. The number of steps comes from a
@@ -247,12 +252,15 @@ struct resident_block : resident_exchange<P, T_, General, Shape> {
     }
     /* Prepares the steps of a pass, after the exchange that ended the pass before. */
     __device__ __forceinline__ void begin_steps(const stencil_kernel_args &s) {
-        load_weights(s);
         this->take();
         publish(buffer);
     }
     /* Loads of a lane that a check has under way at once: registers left beside the tile's cells. */
     static constexpr int sums_at_once = base::full ? 1 : 4;
+    __device__ __forceinline__ static uint32_t make_check(const stencil_kernel_args &s,
+                                                          volatile check_place &check, bool all) {
+        return stencil::make_check<T, sums_at_once>(s, check, all);
+    }
     /* Copies the warp's outer rows to shared memory, where other warps read them. */
     __device__ __forceinline__ void publish(int buffer) {
         if constexpr (!base::mixed)
@@ -261,12 +269,16 @@ struct resident_block : resident_exchange<P, T_, General, Shape> {
 };
 
 /* Returns the steps of the pass that follows place.step, `left` steps before the end of the launch; called by
- * one thread. busy: as in plan_pass(). */
+ * one thread. busy: as in plan_pass(). In 3D a pass ends with a checked step, as it does nothing else. */
 template <class Block>
 __device__ __forceinline__ int next_steps(const stencil_kernel_args &s, int64_t left, bool busy) {
     auto &place = Block::place();
-    return Block::each_step ? (int)min(left, (int64_t)s.depth)
-                            : plan_pass(s.schedule, place.check, place.step, left, s.depth, busy);
+    if constexpr (!Block::each_step)
+        return plan_pass(s.schedule, place.check, place.step, left, s.depth, busy);
+    const int64_t to_check = place.check.next - place.step,
+                  steps = min(min(left, (int64_t)s.depth), to_check);
+    place.check.busy = steps == to_check;
+    return (int)steps;
 }
 
 /* Begins the check of a step, whose cells the tile has made and stored, or summed (Block::each_step). */
@@ -294,8 +306,9 @@ __device__ __forceinline__ void begin_check(const stencil_kernel_args &s, int64_
 /* Ends the steps between two exchanges of ghost cells: a pass (2D), or one step (Block::each_step). Sends
  * ghost cells, and waits for all blocks at the end of the launch, when the host is polled, and always unless
  * the barrier is the neighbour barrier, which the numbers in the words replace. Then makes a stage of the
- * residual check. busy: there is one, or a checked step in the pass. Returns whether another step follows. */
-template <class Block>
+ * residual check (2D), or all of them (3D, Checked). busy: there is one, or a checked step in the pass.
+ * Returns whether another step follows. */
+template <class Block, bool Checked>
 __device__ __forceinline__ bool end_steps(const stencil_kernel_args &s, Block &block, bool works) {
     auto &place = Block::place();
     const stencil_pass pass = {place.step, place.steps, 0};
@@ -304,14 +317,14 @@ __device__ __forceinline__ bool end_steps(const stencil_kernel_args &s, Block &b
     const uint32_t number = block.next_exchange();
     const bool ends = !Block::each_step || made == pass.steps, last = ends && place.left == made,
                poll = ends && place.to_poll <= made;
-    const bool busy = Block::each_step ? place.check.next == step : place.check.busy != 0;
+    const bool busy = Block::each_step ? Checked : place.check.busy != 0;
     int at = 0, pending = check_none; /* the checked step of the pass; the stage of the check before */
     if (busy && Block::each_step)
         at = made;
     else if (busy)
         at = place.check.at, pending = place.check.stage;
-    if constexpr (Block::each_step)
-        if (busy && works)
+    if constexpr (Block::each_step && Checked)
+        if (works)
             block.sum_terms(s, number - 1);
     if (poll && is_leader())
         relay_interrupt(s, step);
@@ -335,11 +348,11 @@ __device__ __forceinline__ bool end_steps(const stencil_kernel_args &s, Block &b
     uint32_t reason = STENCIL_REASON_NONE;
     /* A check begins its stages after the next pass, unless it has to be decided now. */
     if (pending != check_none || (at != 0 && hurries))
-        reason = make_check<typename Block::T, Block::sums_at_once>(s, place.check, hurries);
+        reason = Block::make_check(s, place.check, hurries);
     const bool leaves =
         last || reason != STENCIL_REASON_NONE ||
         (poll && (alarmed(s) || (reason = poll_host(s, step, reason)) != STENCIL_REASON_NONE));
-    if ((ends || leaves) && threadIdx.x == 0) { /* done here, while words of other tiles arrive */
+    if (ends && threadIdx.x == 0) { /* done here, while words of other tiles arrive */
         place.exchanges = number - last;
         place.to_poll = poll ? s.poll_every : place.to_poll - made;
         const int64_t left = place.left - made;
@@ -348,20 +361,46 @@ __device__ __forceinline__ bool end_steps(const stencil_kernel_args &s, Block &b
     }
     if (leaves && threadIdx.x == 0)
         place.check.reason = reason;
-    if (works && !leaves)
+    if (works && !leaves) {
+        block.prepare(s, step);
         block.receive(s, number, step,
                       s.sync == STENCIL_BARRIER_neighbor && !s.trace.without_barrier && !s.fault.unordered);
+    }
     if (ends) {
         note_pass(s, pass, STENCIL_MARK_LEFT);
         note_pass(s, pass, STENCIL_MARK_END);
     }
     if constexpr (Block::each_step) {
+        if constexpr (Checked)
+            if (works)
+                block.fetch_again(); /* so that no register holds cells during a check */
         block.begin_pass(ends);
         return !leaves;
     } else {
         __syncthreads();
         return !__any_sync(~0u, leaves);
     }
+}
+
+/* Makes the steps of a launch where tiles exchange ghost cells after each step. The inner loop has no code of
+ * checks, so that ptxas takes no registers from it for them. */
+template <class Block>
+__device__ __forceinline__ void loop_steps(const stencil_kernel_args &s, Block &block, bool works) {
+    auto &place = Block::place();
+    bool goes_on, checked;
+    do {
+        do {
+            __syncthreads();
+            if (block.begins())
+                note_pass(s, {place.step, place.steps, 0}, STENCIL_MARK_BEGIN);
+            if (works && !s.trace.without_compute)
+                block.make_steps(s);
+            checked = block.made + 1 == place.steps && place.check.busy != 0;
+            goes_on = !checked && end_steps<Block, false>(s, block, works);
+        } while (goes_on);
+        if (checked)
+            goes_on = end_steps<Block, true>(s, block, works);
+    } while (goes_on);
 }
 
 /* Makes up to step_count steps after step_first, and the checks among them. The leader tells the host the
@@ -385,13 +424,15 @@ __global__ void __launch_bounds__(32 * Block::shape.warps, 1)
     __syncthreads();
     if (works)
         block.enter(s);
-    for (;;) {
+    if constexpr (Block::each_step)
+        loop_steps(s, block, works);
+    for (; !Block::each_step;) {
         __syncthreads();
         if (block.begins())
             note_pass(s, {Block::place().step, Block::place().steps, 0}, STENCIL_MARK_BEGIN);
         if (works && !s.trace.without_compute)
             block.make_steps(s);
-        const int part = Block::each_step ? check_rest : Block::place().check.part;
+        const int part = Block::place().check.part;
         if (__any_sync(~0u, part != check_rest)) {
             if (works && !s.trace.without_compute)
                 block.store(s.domain, part == check_before ? from : from ^ 1);
@@ -399,7 +440,7 @@ __global__ void __launch_bounds__(32 * Block::shape.warps, 1)
             if (threadIdx.x == 0)
                 next_part(Block::place().check, Block::place().steps);
         } else {
-            if (!end_steps(s, block, works))
+            if (!end_steps<Block, true>(s, block, works))
                 break;
             if (works)
                 block.begin_steps(s);

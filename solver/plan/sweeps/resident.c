@@ -131,8 +131,8 @@ enum {
 /* Any step of a pass may be checked; where the loop does not check, a checked step is a launch by itself. */
 static stencil_pass_limits limits(const stencil_problem *problem, bool general) {
     (void)general;
-    return (stencil_pass_limits){.depth = RESIDENT_DEPTH,
-                                 .checked = rank_of(problem)->checks(problem) ? 0 : 1};
+    const bool checks = rank_of(problem)->checks(problem);
+    return (stencil_pass_limits){.depth = RESIDENT_DEPTH, .checked = !checks, .levels = checks};
 }
 static const stencil_maker passes = {.sweep = STENCIL_SWEEP_resident,
                                      .limits = limits,
