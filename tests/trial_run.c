@@ -341,6 +341,10 @@ static bool make_plan(const trial *t, const trial_run *r, const stencil_problem 
     const stencil_status status = stencil_plan_here(plan, problem, &options, &machine);
     if (status == STENCIL_UNAVAILABLE && r->backend == STENCIL_BACKEND_GPU && lacks_kernels(r, &machine))
         return false;
+    if (status == STENCIL_UNAVAILABLE && strstr(stencil_error_last()->message, "STENCIL_SETS=all") != NULL) {
+        trial_lacking++; /* a build of some sets only */
+        return false;
+    }
     if (status == STENCIL_UNAVAILABLE && !r->must_fit &&
         !stencil_sweep_can((stencil_sweep_id)r->sweep, problem, STENCIL_NEED_LAUNCHES) &&
         strstr(stencil_error_last()->message, " is not available here: ") != NULL)
