@@ -35,9 +35,15 @@ template <class P, class T_, bool General, int Shape> struct box_block : box_sum
         base::make_lists(s.resident);
         load(s);
     }
-    __device__ __forceinline__ void fetch_again() {
-        this->find_lane();
-        this->fetch(number);
+    /* Gives all cells in registers new values: those in shared memory, or 0 in a block without a tile. */
+    __device__ __forceinline__ void fetch_again(bool works) {
+        if (works) {
+            this->find_lane();
+            this->fetch(number);
+        } else {
+            this->first = this->plane = this->other = 0;
+            unrolled<RZ, RY, K>([&](int z, int y, int v) { this->c[z][y][v] = T(0); });
+        }
     }
     __device__ __forceinline__ void end_step() {
         if (!base::publishes)

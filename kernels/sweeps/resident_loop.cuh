@@ -372,8 +372,7 @@ __device__ __forceinline__ bool end_steps(const stencil_kernel_args &s, Block &b
     }
     if constexpr (Block::each_step) {
         if constexpr (Checked)
-            if (works)
-                block.fetch_again(); /* so that no register holds cells during a check */
+            block.fetch_again(works); /* so that no register holds cells during a check */
         block.begin_pass(ends);
         return !leaves;
     } else {
