@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/sweeps/resident3d_loop.cuh"
+#include "kernels/sweeps/resident_block.cuh"
 #include "kernels/table.h"
 
 namespace stencil {

@@ -1,6 +1,6 @@
 /* The resident sweep: a field that stays on chip for a whole launch. On a GPU it is a separate persistent
- * loop (kernels/sweeps/resident_loop.cuh for 2D, resident3d_loop.cuh for 3D); a checked step is made by the
- * stream sweep. */
+ * loop (kernels/sweeps/resident_loop.cuh) of tiles (resident_block.cuh in 2D, resident3d_loop.cuh in 3D);
+ * steps that are launched by themselves are made by the stream sweep. */
 #ifdef __CUDACC__
 #pragma once
 

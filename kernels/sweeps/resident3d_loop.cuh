@@ -4,6 +4,7 @@
 #pragma once
 
 #include "kernels/sweeps/resident3d_sums.cuh"
+#include "kernels/sweeps/resident_block.cuh"
 #include "kernels/sweeps/resident_loop.cuh"
 
 namespace stencil {
