@@ -181,8 +181,8 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline : pipeli
         static_assert((stages == 4 && lines == 2) || (stages == 8 && lines == 1), "");
         __shared__ line l[lines];
         const uint32_t rings = shared_address(shared);
-        /* In a checked pass the warps that copy and sum are the oldest, or they would get the few issue slots
-         * that warps which make steps leave, and the sum would take longer than the steps. */
+        /* In a checked pass the warps that copy and sum are the oldest, which get an issue slot whenever they
+         * can use one: 2 % of a pass in float64, docs/log/2026-11-28.md. */
         constexpr int before = checked ? STENCIL_PIPELINE_WARPS : 0;
         const int warp = __shfl_sync(~0u, (threadIdx.x / 32 + before) % (threads / 32), 0),
                   scheduler = warp % 4;
