@@ -11,19 +11,22 @@
 static const double budget_s = 1.0;
 enum { TRACE_STEPS = 200 };
 
+#define ROW(cause) (STENCIL_TIME_CAUSES + STENCIL_CAUSE_##cause)
 static const struct {
     const char *name, *key;
 } rows[STENCIL_TIME_ROWS] = {
     [STENCIL_TIME_START] = {"start-up (machine, plan, memory, read)", "start"},
     [STENCIL_TIME_SEARCH] = {"finding the plan (steps included)", "search"},
-    [STENCIL_TIME_LAUNCH] = {"launch", "launch"},
-    [STENCIL_TIME_COMPUTE] = {"compute", "compute"},
-    [STENCIL_TIME_LATENCY] = {"barrier latency", "latency"},
-    [STENCIL_TIME_IMBALANCE] = {"imbalance", "imbalance"},
-    [STENCIL_TIME_HALO] = {"halo exchange", "halo"},
-    [STENCIL_TIME_CHECKS] = {"residual, stop checks, progress", "checks"},
+    [ROW(LAUNCH)] = {"launch", "launch"},
+    [ROW(LOAD)] = {"loading the field on chip", "load"},
+    [ROW(COMPUTE)] = {"compute", "compute"},
+    [ROW(LATENCY)] = {"barrier latency", "latency"},
+    [ROW(IMBALANCE)] = {"imbalance", "imbalance"},
+    [ROW(HALO)] = {"halo exchange", "halo"},
+    [ROW(CHECK)] = {"residual, stop checks, progress", "checks"},
+    [ROW(STORE)] = {"storing the field from chip", "store"},
+    [STENCIL_TIME_SLOWER] = {"passes slower than those noted", "slower"},
     [STENCIL_TIME_FINISH] = {"finish (error bound, transfer, write)", "finish"},
-    [STENCIL_TIME_REST] = {"left over", "rest"},
 };
 
 static bool keep_going(void *context, int64_t step, double residual) {
@@ -98,13 +101,13 @@ static double own_step_us(const run_record *record) {
 static void print_answer(const attribution *a, const run_record *record, const double *row_s) {
     const double percent = 100 / steps_time_s(a, row_s);
     const bool launched = run_record_plan(record)->barrier == STENCIL_BARRIER_none;
-    const double waited_s = row_s[STENCIL_TIME_LATENCY] + row_s[STENCIL_TIME_IMBALANCE] +
-                            (launched ? row_s[STENCIL_TIME_LAUNCH] : 0);
+    const double waited_s =
+        row_s[ROW(LATENCY)] + row_s[ROW(IMBALANCE)] + (launched ? row_s[ROW(LAUNCH)] : 0);
     PRINT("Waiting",
           "%.3g %% of the time of its steps this run was waiting %s; %.3g %% because %ss finish at different "
           "times",
           percent * waited_s, launched ? "for the next step to begin" : "at barriers",
-          percent * row_s[STENCIL_TIME_IMBALANCE], a->steps.timeline.unit);
+          percent * row_s[ROW(IMBALANCE)], a->steps.timeline.unit);
 }
 
 /* Prints a plan that is quicker than the run's by measurement, or by prediction beyond the prediction error;
@@ -132,8 +135,9 @@ static void print_rows(const attribution *a, const run_record *record, const dou
     for (int row = 0; row <= STENCIL_TIME_ROWS; row++) {
         const bool all = row == STENCIL_TIME_ROWS, of_steps = !all && is_of_steps(row);
         const double s = all ? a->wall.wall_s : row_s[row];
-        if ((row == STENCIL_TIME_HALO && run_record_plan(record)->cut.parts == 1) ||
-            (row == STENCIL_TIME_SEARCH && s == 0))
+        if ((row == STENCIL_TIME_SEARCH || row == STENCIL_TIME_SLOWER || row == ROW(HALO) ||
+             row == ROW(LOAD) || row == ROW(STORE)) &&
+            s == 0)
             continue;
         table_add_line(&t, "%s\t%s\t%s\t%.1f", all ? "wall clock" : rows[row].name, MICROSECONDS(s / steps),
                        of_steps ? TEXT("%.1f", 100 * s / steps_time_s(a, row_s)) : "-",
@@ -144,14 +148,57 @@ static void print_rows(const attribution *a, const run_record *record, const dou
     fputc('\n', stdout);
 }
 
-static void print_rest(const attribution *a, const run_record *record, const double *row_s) {
-    static const double rest_most = 0.05; /* share of unexplained time above which the report says so */
-    const double rest = row_s[STENCIL_TIME_REST] / steps_time_s(a, row_s),
-                 quicker = own_step_us(record) / (1e6 * a->steps.untraced_s) - 1;
-    if (rest > rest_most)
-        PRINT("Left over", "%.0f %% of the steps' time is not accounted for%s; run again", 100 * rest,
-              quicker > 0 ? TEXT(": batches were quicker than the run's own steps by %.0f %%", 100 * quicker)
-                          : "");
+/* Prints that the parts of a batch, each measured by itself, do not add up to its time. */
+static void print_sum(const attribution *a) {
+    static const double apart_most = 0.05;
+    const double apart = a->steps.covered - 1;
+    if (fabs(apart) > apart_most)
+        PRINT("Sum", "the parts, measured one by one, add up to %.0f %% %s than a batch without notes takes%s",
+              100 * fabs(apart), apart < 0 ? "less" : "more",
+              apart < 0 ? ": passes that are not noted are slower, where the machine is not quiet. Run again"
+                        : ": passes that are noted take longer. The rows above are shares of the run's time");
+}
+
+/* Returns why batches took another time than the run's own steps, from what is known of both. */
+static const char *why_apart(const attribution *a, const run_record *record, bool run_slower) {
+    static const double noise_most = 0.1, short_s = 0.1, long_s = 2;
+    const stencil_attribution *s = &a->steps;
+    const double own_s = record->report.compute_s - a->wall.race_s;
+    return s->removal.spread > noise_most ? "batches alike differ as much, the machine is not quiet"
+           : run_slower && own_s < short_s
+               ? "the run was short, and its first steps found cold caches, new pages and slow clocks"
+           : s->check_every < s->run_check_every && run_record_plan(record)->depth > 1
+               ? TEXT("batches check a residual every %s, the run every %s", TEXT_COUNTED(s->check_every, "step"),
+                      TEXT_COUNT(s->run_check_every))
+           : run_slower && own_s > long_s ? "the run was long: a processor that is hot lowers its clock, or "
+                                            "other programs had a share of it"
+           : run_slower ? "other programs, or a lower clock, held up the run but not the batches"
+                        : "other programs, or a lower clock, held up the batches but not the run";
+}
+
+/* Sets the times of a pass of the run's last plan, and what batches say of it for the same launches and
+ * checks. */
+static void compare_passes(const attribution *a, const run_record *record, double *own_s, double *batch_s) {
+    double cause_s[STENCIL_CAUSES];
+    const double steps = (double)(stencil_report_steps_done(&record->report) - a->wall.race_steps),
+                 passes = fmax(steps, 1) / a->steps.pass_steps;
+    *own_s = (record->report.compute_s - a->wall.race_s) / passes;
+    *batch_s = stencil_attribution_predict(&a->steps, &record->report, &a->wall, cause_s) / passes;
+}
+
+/* Prints the time of a batch beside that of the run, and why they differ, if they do by a tenth. */
+static void print_batches(const attribution *a, const run_record *record) {
+    static const double apart_most = 0.1;
+    const stencil_attribution *s = &a->steps;
+    double own_s, batch_s;
+    compare_passes(a, record, &own_s, &batch_s);
+    PRINT("Batches",
+          "%s µs per step, in the run %s; with moments noted in %.3g %% of the steps %s in place of %s",
+          MICROSECONDS(batch_s), MICROSECONDS(own_s), 100 * s->noted, MICROSECONDS(s->traced_s),
+          MICROSECONDS(s->untraced_s));
+    if (fabs(own_s / batch_s - 1) >= apart_most)
+        PRINT("", "the run's own steps took %.0f %% %s: %s", 100 * fabs(own_s / batch_s - 1),
+              own_s > batch_s ? "longer" : "less", why_apart(a, record, own_s > batch_s));
 }
 
 /* Adds a table row for one view of a step: its times, and the share of compute. */
@@ -268,17 +315,14 @@ void attribution_print(const attribution *a, const run_record *record) {
     print_answer(a, record, row_s);
     print_rival(a, record);
     print_rows(a, record, row_s);
-    print_rest(a, record, row_s);
+    print_sum(a);
     if (s->pass_steps > 1)
         PRINT("Passes", "%s makes %d steps at once, which are called a step from here on",
               stencil_sweep_infos[run_record_plan(record)->sweep].name, s->pass_steps);
     print_views(s, costs_of(record)->measured);
     print_waits(s);
     print_blame(s);
-    PRINT("Batches",
-          "%s µs per step, in the run %s; with moments noted in %.3g %% of the steps %s (%+.1f %%)",
-          MICROSECONDS(s->untraced_s), MICROSECONDS(1e-6 * own_step_us(record) * s->pass_steps),
-          100 * s->noted, MICROSECONDS(s->traced_s), 100 * (s->traced_s / s->untraced_s - 1));
+    print_batches(a, record);
     PRINT("Noting", "%s%s",
           s->noting_s > 0 ? TEXT("makes a step %s µs longer, which `inside` shows as parts of it",
                                  MICROSECONDS(s->noting_s))
@@ -313,15 +357,19 @@ static json_t *inside_json(const stencil_attribution *a) {
     const stencil_inside *in = &a->inside;
     const stencil_step_times step = stencil_attribution_inside(a);
     json_t *json = step_json(&step, share_of(&step));
+    const double *cause_s = a->cause_s;
     const struct {
         const char *key;
         double s;
-    } value[] = {{"step_us", in->step_s},
-                 {"compute_mean_us", in->compute_s},
-                 {"latency_us", in->latency_s},
-                 {"imbalance_us", in->imbalance_s},
-                 {"halo_us", in->halo_s},
-                 {"checks_us", in->after_s},
+    } value[] = {{"step_us", a->step_s},
+                 {"launch_us", cause_s[STENCIL_CAUSE_LAUNCH]},
+                 {"load_us", cause_s[STENCIL_CAUSE_LOAD]},
+                 {"compute_mean_us", cause_s[STENCIL_CAUSE_COMPUTE]},
+                 {"latency_us", cause_s[STENCIL_CAUSE_LATENCY]},
+                 {"imbalance_us", cause_s[STENCIL_CAUSE_IMBALANCE]},
+                 {"halo_us", cause_s[STENCIL_CAUSE_HALO]},
+                 {"checks_us", cause_s[STENCIL_CAUSE_CHECK]},
+                 {"store_us", cause_s[STENCIL_CAUSE_STORE]},
                  {"between_parts_us", in->between_s},
                  {"wait_mean_us", in->wait.mean_s},
                  {"wait_p95_us", in->wait.p95_s},
@@ -332,6 +380,7 @@ static json_t *inside_json(const stencil_attribution *a) {
                  {"note_us", a->note_s}};
     for (size_t i = 0; i < sizeof value / sizeof *value; i++)
         json_object_set_new(json, value[i].key, json_number(1e6 * value[i].s));
+    json_object_set_new(json, "sum", json_number(a->covered));
     json_object_set_new(json, "samples", json_integer(in->samples));
     json_object_set_new(json, "participants", json_integer(in->blame_count));
     json_object_set_new(json, "waits_by_power_of_2_ns", json_integers(in->wait.bin, STENCIL_WAIT_BINS));
@@ -356,12 +405,17 @@ json_t *attribution_json(const attribution *a, const run_record *record) {
     json_t *seconds = json_object(), *removed = step_json(&removal, r->share);
     for (int row = 0; row < STENCIL_TIME_ROWS; row++)
         json_object_set_new(seconds, rows[row].key, json_number(row_s[row]));
+    double own_s, batch_s;
+    compare_passes(a, record, &own_s, &batch_s);
+    json_t *inside = inside_json(&a->steps);
+    json_object_set_new(inside, "run_us", json_number(1e6 * own_s));
+    json_object_set_new(inside, "batch_us", json_number(1e6 * batch_s));
     json_object_set_new(removed, "steps", json_integer(r->steps));
     json_object_set_new(removed, "total_us", json_number(1e6 * r->total_s));
     json_object_set_new(removed, "start_us", json_number(1e6 * r->start_s));
     json_object_set_new(removed, "spread", json_number(r->spread));
     return json_pack("{s:o, s:o, s:o, s:i, s:o, s:o, s:o, s:o}", "wall_s", json_number(a->wall.wall_s),
                      "steps_s", json_number(steps_time_s(a, row_s)), "seconds", seconds, "pass_steps",
-                     a->steps.pass_steps, "removal", removed, "inside", inside_json(&a->steps), "model",
+                     a->steps.pass_steps, "removal", removed, "inside", inside, "model",
                      step_json(&a->steps.model, share_of(&a->steps.model)), "quicker", rival_json(a));
 }

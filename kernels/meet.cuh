@@ -22,8 +22,10 @@ __device__ __forceinline__ void meet_blocks(const stencil_kernel_args &s, const 
                                             bool first) {
     const int64_t step = pass.first + pass.steps;
     Barrier barrier(s.barrier);
-    if (first && (s.fault.delay_ns != 0 || s.fault.absent_step != 0))
+    if (first && (s.fault.delay_ns != 0 || s.fault.absent_step != 0)) {
         inject_fault(s, step, pass.steps);
+        note_pass(s, pass, STENCIL_MARK_SWEPT); /* again: a block that is late arrives now */
+    }
     barrier.sync_all(step);
     barrier.leave();
     __syncthreads(); /* the next barrier starts from the state that this one leaves */

@@ -19,12 +19,16 @@ __device__ __forceinline__ bool is_special(const stencil_kernel_args &s) {
     return s.special != 0;
 }
 
+/* Returns where the block's first note of a sampled step is. */
+__device__ __forceinline__ int64_t *notes_of(const stencil_kernel_args &s, uint32_t sample) {
+    return s.trace.mark + ((uint64_t)sample * s.trace.participants + blockIdx.x) * STENCIL_NOTES;
+}
+
 static __device__ __noinline__ void write_moment(const stencil_kernel_args &s, uint32_t sample,
                                                  stencil_mark mark) {
     __syncthreads();
     if (thread_in_block() == 0) {
-        s.trace.mark[((uint64_t)sample * s.trace.participants + blockIdx.x) * STENCIL_MARKS + mark] =
-            clock64();
+        notes_of(s, sample)[mark] = clock64();
         if (mark == STENCIL_MARK_BEGIN)
             s.trace.place[blockIdx.x] = multiprocessor();
     }
@@ -35,6 +39,39 @@ __device__ __forceinline__ void note_moment(const stencil_kernel_args &s, int64_
     const int64_t sample = stencil_trace_sample(&s.trace, step);
     if (sample >= 0)
         write_moment(s, (uint32_t)sample, mark);
+}
+
+static __device__ __noinline__ void write_launch(const stencil_kernel_args &s, stencil_launch_mark mark) {
+    __syncthreads();
+    if (thread_in_block() == 0) {
+        s.trace.launched[((uint64_t)s.trace.launch * s.trace.participants + blockIdx.x) *
+                             STENCIL_LAUNCH_MARKS +
+                         mark] = clock64();
+        if (mark == STENCIL_LAUNCH_ENTERED)
+            s.trace.place[blockIdx.x] = multiprocessor();
+    }
+}
+
+/* Notes a moment of the launch of a persistent loop, when all threads of the block have reached it. */
+__device__ __forceinline__ void note_launch(const stencil_kernel_args &s, stencil_launch_mark mark) {
+    if (is_special(s) && s.trace.launch < s.trace.launches)
+        write_launch(s, mark);
+}
+
+static __device__ __noinline__ void write_spent(const stencil_kernel_args &s, uint32_t sample,
+                                                stencil_spent spent, bool ends) {
+    __syncthreads();
+    if (thread_in_block() == 0) /* less the moment of the begin, plus that of the end */
+        notes_of(s, sample)[STENCIL_MARKS + spent] += ends ? clock64() : -clock64();
+}
+
+/* Begins (ends: false) or ends a piece of time that a block spends within step `step`. Every piece that
+ * begins must end in the same step. */
+__device__ __forceinline__ void note_spent(const stencil_kernel_args &s, int64_t step, stencil_spent spent,
+                                           bool ends) {
+    const int64_t sample = stencil_trace_sample(&s.trace, step);
+    if (sample >= 0)
+        write_spent(s, (uint32_t)sample, spent, ends);
 }
 
 /* Notes the end of step `step` and the beginning of the next one. */
@@ -52,7 +89,7 @@ __device__ __forceinline__ void put_launched(const stencil_kernel_args &s, int64
     const uint32_t place = multiprocessor();
     if (thread_in_block() == 0 && place < s.trace.participants) {
         auto *at = reinterpret_cast<long long *>(
-            s.trace.mark + (sample * s.trace.participants + place) * STENCIL_MARKS + mark);
+            s.trace.mark + (sample * s.trace.participants + place) * STENCIL_NOTES + mark);
         if (mark == STENCIL_MARK_BEGIN)
             atomicMin(at, (long long)clock64());
         else

@@ -19,10 +19,33 @@ typedef enum stencil_mark {
     STENCIL_MARKS
 } stencil_mark;
 
+/* Durations within a step that a participant adds up, since they come in pieces. */
+typedef enum stencil_spent {
+    STENCIL_SPENT_KEPT,     /* between BEGIN and SWEPT: cells are stored for the residual of a step */
+    STENCIL_SPENT_EXCHANGE, /* between BEGIN and SWEPT: ghost cells are exchanged within a pass */
+    STENCIL_SPENT_CHECK,    /* between EXCHANGED and LEFT: a residual is summed, combined and judged */
+    STENCIL_SPENTS
+} stencil_spent;
+
+/* Values noted of a step: STENCIL_MARKS moments, then STENCIL_SPENTS durations. */
+enum { STENCIL_NOTES = (int)STENCIL_MARKS + (int)STENCIL_SPENTS };
+
+/* The moments of a launch of a persistent loop, or of a team of CPU threads, that a participant notes. */
+typedef enum stencil_launch_mark {
+    STENCIL_LAUNCH_ENTERED, /* the participant has begun to run */
+    STENCIL_LAUNCH_LOADED,  /* its cells are on chip, its steps begin; 0: they need not be loaded */
+    STENCIL_LAUNCH_LOOPED,  /* its steps are done */
+    STENCIL_LAUNCH_STORED,  /* its cells are in memory again; 0: they have not left it */
+    STENCIL_LAUNCH_MARKS
+} stencil_launch_mark;
+
 /* Moments that a launch notes, and parts of a step that it leaves out; zeroed: none of either. */
 typedef struct stencil_trace {
-    int64_t *mark; /* [samples][participants][STENCIL_MARKS], ticks of the participant's clock: cycles of its
+    int64_t *mark; /* [samples][participants][STENCIL_NOTES], ticks of the participant's clock: cycles of its
                       multiprocessor, ns on a CPU; NULL: nothing is noted */
+    int64_t *launched; /* [launches][participants][STENCIL_LAUNCH_MARKS], ticks as in `mark` */
+    uint32_t launches; /* number of launches that are noted; 0: none */
+    uint32_t launch;   /* number of this launch, from 0; the host counts all launches */
     uint32_t *place; /* [participants]: the multiprocessor of a block; NULL on a CPU */
     int64_t first; /* the first step that is noted (1, 2, …), then every `every`-th step; `every` is odd */
     uint32_t every, samples, participants;

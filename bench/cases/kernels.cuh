@@ -17,7 +17,7 @@ static __device__ __noinline__ void note_moment(const stencil_case_launch &l, in
         return;
     __syncthreads();
     if (thread_in_block() == 0)
-        l.trace.mark[(sample * l.trace.participants + blockIdx.x) * STENCIL_MARKS + mark] =
+        l.trace.mark[(sample * l.trace.participants + blockIdx.x) * STENCIL_NOTES + mark] =
             (int64_t)device_clock_ns();
 }
 

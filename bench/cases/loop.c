@@ -69,7 +69,7 @@ static void note(const worker *t, int64_t step, stencil_mark mark) {
     const stencil_trace *trace = &t->loop->trace;
     const int64_t sample = trace->mark != NULL ? stencil_trace_sample(trace, step) : -1;
     if (sample >= 0)
-        trace->mark[(sample * trace->participants + t->number) * STENCIL_MARKS + mark] =
+        trace->mark[(sample * trace->participants + t->number) * STENCIL_NOTES + mark] =
             (int64_t)(1e9 * stencil_clock_s());
 }
 
@@ -249,7 +249,7 @@ static stencil_status record(stencil_case_loop *loop, int64_t *mark, size_t coun
 
 /* Makes one run, and puts the marks of all participants, converted to one clock, in a timeline. */
 static stencil_status take(stencil_case_loop *loop, bool launches, stencil_timeline *timeline) {
-    const size_t count = (size_t)loop->trace.samples * loop->blocks * STENCIL_MARKS;
+    const size_t count = (size_t)loop->trace.samples * loop->blocks * STENCIL_NOTES;
     int64_t *mark = calloc(count, sizeof *mark);
     stencil_tick_clock *clock = malloc(loop->blocks * sizeof *clock);
     stencil_status status =

@@ -5,7 +5,7 @@
 
 #include "solver/attribution/trial.h"
 
-enum { ROUNDS = 5, TRIES = 3, STEPS_MIN = 16, STEPS_MAX = 8192, CHECKED_SAMPLES = 8 };
+enum { ROUNDS = 5, TRIES = 3, STEPS_MIN = 16, STEPS_MAX = 8192, CHECKED_SAMPLES = 8, CYCLES_BUDGETS = 4 };
 /* Numbers of sampled steps in a batch: SAMPLES_MIN to SAMPLES_MAX, on a CPU at least steps / SPARSE_CPU. The
  * cost of time stamps is measured first, by PROBE consecutive samples in a batch of PROBE_STEPS steps. */
 enum { SAMPLES_MAX = 512, SAMPLES_MIN = 4, SPARSE_CPU = 8, PROBE = 128, PROBE_STEPS = 512 };
@@ -29,12 +29,15 @@ typedef enum kind {
 
 typedef struct experiment {
     stencil_trial trial;
-    int64_t steps, check_every;
+    int64_t steps;       /* passes in a batch */
+    int64_t check_every; /* steps from check to check in CHECKED and TRACED batches */
+    bool exits;          /* a persistent loop ends its launch for each check */
     uint32_t every, samples; /* distance and number of samples in TRACED batches */
     double noting_s, note_s; /* see stencil_attribution; noting_s: the largest value so far */
     stencil_timeline timeline[ROUNDS];
     int64_t count[KINDS]; /* number of steps in a batch of each kind */
     double time_s[KINDS][ROUNDS];
+    stencil_makeup made[KINDS][ROUNDS];
 } experiment;
 
 static bool is_timed(const experiment *e, kind k) {
@@ -49,12 +52,17 @@ static stencil_status time_kind(experiment *e, kind k, int round) {
                                    .without_copies = k == WITHOUT_COPIES};
     double *time_s = &e->time_s[k][round];
     e->count[k] = k == EMPTY_FEW ? STEPS_MIN : e->steps;
-    if (k != TRACED)
-        return stencil_trial_time(&e->trial, e->count[k], k == CHECKED ? e->check_every : INT64_MAX, &without,
-                                  time_s);
-    stencil_timeline_destroy(&e->timeline[round]);
-    return stencil_trial_record(&e->trial, &e->count[k], e->check_every, e->every, e->samples,
-                                &e->timeline[round], time_s);
+    if (k != TRACED) {
+        TRY(stencil_trial_time(&e->trial, e->count[k], k == CHECKED ? e->check_every : INT64_MAX, &without,
+                               time_s));
+    } else {
+        stencil_timeline_destroy(&e->timeline[round]);
+        TRY(stencil_trial_record(&e->trial, &e->count[k], e->check_every, e->every, e->samples,
+                                 &e->timeline[round], time_s));
+    }
+    e->made[k][round] = e->trial.made;
+    e->exits = k == CHECKED ? e->trial.made.exits > 0 : e->exits;
+    return STENCIL_OK;
 }
 
 static int64_t common(int64_t a, int64_t b) {
@@ -66,10 +74,12 @@ static int64_t common(int64_t a, int64_t b) {
     return a;
 }
 
-/* Chooses which steps of a traced batch have time stamps (at most `most`) and which are checked. The distance
- * of such steps is coprime to those of checks and polls, so that they include both in proportion. */
+/* Chooses which passes of a traced batch have time stamps (at most `most`) and which steps are checked: as in
+ * the run, if some passes with a check and some without are sampled then. The distance of samples is coprime
+ * to those of checks and polls, so that they include both in proportion. */
 static void set_samples(experiment *e, int64_t most) {
-    e->check_every = stencil_smaller(stencil_trial_check_every(&e->trial), e->steps / 4);
+    const int64_t depth = e->trial.depth, quarter = e->steps / 4;
+    e->check_every = stencil_smaller(e->trial.run->schedule.check_every, (quarter > 0 ? quarter : 1) * depth);
     if (e->trial.launches) {
         e->every = 1;
         e->samples = (uint32_t)stencil_smaller(most, e->steps);
@@ -79,8 +89,10 @@ static void set_samples(experiment *e, int64_t most) {
     int64_t every = all ? ((e->steps + most - 1) / most) | 1 : KERNEL_EVERY;
     const int64_t noted = all ? e->steps / every : stencil_smaller(most, e->steps / every),
                   polls = (e->trial.run->on.plan->poll_every + e->trial.depth - 1) / e->trial.depth;
-    e->check_every = stencil_smaller(e->check_every, (ROUNDS * noted + 7) / CHECKED_SAMPLES);
-    while (common(every, e->check_every) > 1 || common(every, polls) > 1)
+    if (!e->exits)
+        e->check_every = stencil_smaller(e->check_every, (ROUNDS * noted + 7) / CHECKED_SAMPLES * depth);
+    const int64_t passes = stencil_trial_passes(&e->trial, e->check_every);
+    while (common(every, passes) > 1 || common(every, polls) > 1)
         every += 2;
     const int64_t fit = (e->steps - 1) / every + 1;
     e->every = (uint32_t)every;
@@ -90,6 +102,12 @@ static void set_samples(experiment *e, int64_t most) {
 /* Returns the kind of untraced batch that has checks where TRACED batches have them. */
 static kind untraced(const experiment *e) {
     return e->trial.launches ? WHOLE : CHECKED;
+}
+
+/* Returns the number of passes, or of the next larger number of whole cycles of weights. */
+static int64_t whole(const experiment *e, int64_t passes) {
+    const int64_t unit = e->trial.whole_count;
+    return (passes + unit - 1) / unit * unit;
 }
 
 /* Measures the relative cost of time stamps in a batch, and the seconds that they add to a sampled step. */
@@ -113,7 +131,7 @@ static stencil_status choose_samples(experiment *e) {
     const int64_t steps = e->steps, sparse = e->trial.run->on.cpu != NULL ? steps / SPARSE_CPU : 0,
                   least = sparse > SAMPLES_MIN ? sparse : SAMPLES_MIN;
     double cost = INFINITY;
-    e->steps = stencil_smaller(steps, PROBE_STEPS);
+    e->steps = whole(e, stencil_smaller(steps, PROBE_STEPS));
     e->every = 1;
     e->samples = (uint32_t)stencil_smaller(e->steps, PROBE);
     TRY(measure_cost(e, &cost));
@@ -131,6 +149,14 @@ static stencil_status choose_samples(experiment *e) {
     return STENCIL_OK;
 }
 
+/* Makes all batches whole cycles of an accelerated problem, unless these take many times the budget. */
+static void choose_cycles(experiment *e, double budget_s) {
+    const int64_t length = e->trial.run->problem->cycle.length, unit = length / common(length, e->trial.depth);
+    const double pass_s = e->time_s[CHECKED][0] / (double)e->steps;
+    if (e->trial.run->accelerated && (double)unit * pass_s * KINDS * ROUNDS <= CYCLES_BUDGETS * budget_s)
+        e->trial.whole_count = unit;
+}
+
 /* Chooses the number of steps so that all rounds take about `budget_s` seconds in total, after a warm-up. */
 static stencil_status choose_steps(experiment *e, double budget_s) {
     e->steps = STEPS_MIN;
@@ -138,7 +164,9 @@ static stencil_status choose_steps(experiment *e, double budget_s) {
     for (kind k = WHOLE; k < KINDS; k++)
         if (is_timed(e, k))
             TRY(time_kind(e, k, 0));
-    for (; e->steps < STEPS_MAX; e->steps *= 2) {
+    choose_cycles(e, budget_s);
+    for (e->steps = whole(e, e->steps); e->steps < STEPS_MAX; e->steps *= 2) {
+        set_samples(e, SAMPLES_MAX);
         TRY(time_kind(e, CHECKED, 0));
         if (2 * e->time_s[CHECKED][0] * KINDS * ROUNDS > budget_s)
             break;
@@ -172,35 +200,96 @@ static stencil_removal removal_of(const experiment *e) {
     return r;
 }
 
-/* Adds the host's halo copies and checks between launches, measured by batches without either. */
-static void add_host(const experiment *e, stencil_inside *inside) {
-    const double steps = (double)e->steps, whole_s = quantile(e, WHOLE, 0.5),
-                 checks_s = fmax(quantile(e, CHECKED, 0.5) - whole_s, 0) / steps;
+/* Returns the mean makeup of a kind of batch, per round. */
+static stencil_makeup made_of(const experiment *e, kind k) {
+    stencil_makeup mean = {0};
+    for (int round = 0; round < ROUNDS; round++) {
+        const stencil_makeup *m = &e->made[k][round];
+        mean.batches += m->batches / ROUNDS;
+        mean.launches += m->launches / ROUNDS;
+        mean.checks += m->checks / ROUNDS;
+        mean.exits += m->exits / ROUNDS;
+        mean.passes += m->passes / ROUNDS;
+        mean.loop_steps += m->loop_steps / ROUNDS;
+        mean.steps += m->steps / ROUNDS;
+    }
+    return mean;
+}
+
+/* Moves the host's halo copies between launches, measured by batches without them, from the launch. */
+static void move_copies(const experiment *e, stencil_inside *inside) {
     const double halo_s =
-        is_timed(e, WITHOUT_COPIES) ? fmax(whole_s - quantile(e, WITHOUT_COPIES, 0.5), 0) / steps : 0;
+        fmax(quantile(e, WHOLE, 0.5) - quantile(e, WITHOUT_COPIES, 0.5), 0) / (double)e->steps;
     const double copies_s = fmin(halo_s, inside->launch_s);
     inside->launch_s -= copies_s;
     inside->halo_s += copies_s;
-    inside->after_s += checks_s * (double)e->check_every / (double)stencil_trial_check_every(&e->trial);
-    inside->step_s += inside->after_s;
+}
+
+/* Makes the account of a batch whose checks are seen only by what they add to a batch without: each is an exit,
+ * and a step costs what it costs in a batch without. */
+static void account_by_difference(const experiment *e, stencil_attribution *a) {
+    stencil_account *account = &a->account;
+    const double checks_s = quantile(e, CHECKED, 0.5) - quantile(e, WHOLE, 0.5);
+    for (int c = 0; c < STENCIL_CAUSES; c++) {
+        account->step_s[c] += account->pass_s[c] / e->trial.depth;
+        account->pass_s[c] = 0;
+    }
+    a->made.exits = a->made.checks;
+    a->made.loop_steps = a->made.steps;
+    if (a->made.checks > 0)
+        account->exit_s[STENCIL_CAUSE_CHECK] = fmax(checks_s, 0) / a->made.checks;
+}
+
+/* Makes the account from the time stamps: of passes, and of launches where these have noted any. */
+static void make_account(const experiment *e, stencil_attribution *a) {
+    const stencil_spans spans = stencil_timeline_spans(&a->timeline);
+    const stencil_makeup traced = made_of(e, TRACED);
+    const bool gpu_loop = e->trial.run->on.gpu != NULL && !e->trial.launches;
+    a->made = made_of(e, CHECKED);
+    stencil_account_add_pass(&a->account, &a->inside, gpu_loop ? e->trial.depth : 0);
+    stencil_account_add_spans(&a->account, &spans, &traced);
+    if (spans.batches == 0)
+        a->account.batch_s[STENCIL_CAUSE_LAUNCH] = a->removal.launch_s;
+    if (e->trial.launches || (e->exits && spans.launches <= spans.batches))
+        account_by_difference(e, a);
+}
+
+/* Sets cause_s and covered from the account and the makeup of CHECKED batches. */
+static void close_account(const experiment *e, stencil_attribution *a) {
+    const double passes = (double)e->steps, unweighted = a->inside.unweighted_s / a->inside.step_s;
+    stencil_makeup m = a->made;
+    stencil_account whole = a->account;
+    double ignored_s[STENCIL_CAUSES];
+    for (int c = 0; c < STENCIL_CAUSES; c++) {
+        whole.pass_s[c] *= unweighted;
+        whole.step_s[c] *= unweighted;
+    }
+    a->covered = stencil_account_of(&whole, &m, ignored_s) / quantile(e, CHECKED, 0.5);
+    m.exits *= (double)a->check_every / (double)a->run_check_every;
+    a->step_s = stencil_account_of(&a->account, &m, a->cause_s) / passes;
+    for (int c = 0; c < STENCIL_CAUSES; c++)
+        a->cause_s[c] /= passes;
 }
 
 /* Analyses the time stamps of all traced batches as one timeline. */
 static stencil_status look_inside(experiment *e, stencil_attribution *a) {
-    const double steps = (double)e->steps, count = (double)e->count[TRACED],
-                 plain_s = quantile(e, untraced(e), 0.5);
+    const double steps = (double)e->steps, count = (double)e->count[TRACED];
     TRY(stencil_timeline_join(e->timeline, ROUNDS, &a->timeline));
     stencil_timeline_take_off(&a->timeline, e->note_s);
-    stencil_trial_weigh(&e->trial, &a->timeline);
+    if (!e->exits)
+        stencil_trial_weigh(&e->trial, &a->timeline);
     TRY(stencil_timeline_analyse(&a->timeline, &a->inside));
+    if (is_timed(e, WITHOUT_COPIES))
+        move_copies(e, &a->inside);
+    a->check_every = e->check_every;
+    a->run_check_every = e->trial.run->schedule.check_every;
+    make_account(e, a);
+    close_account(e, a);
     a->traced_s = quantile(e, TRACED, 0.5) / count;
-    a->untraced_s = plain_s / steps;
+    a->untraced_s = quantile(e, CHECKED, 0.5) / steps;
     a->noted = (e->timeline[0].samples + e->trial.launches) / count;
     a->noting_s = fmax(quantile(e, TRACED, 0) / count - quantile(e, untraced(e), 0) / steps, 0) / a->noted;
     a->note_s = e->note_s;
-    a->covered = fmin(a->inside.unweighted_s * steps / (plain_s - fmin(a->removal.launch_s, plain_s)), 1);
-    if (e->trial.launches)
-        add_host(e, &a->inside);
     return STENCIL_OK;
 }
 
@@ -240,34 +329,52 @@ stencil_status stencil_attribution_record(stencil_run *run, const stencil_observ
     stencil_trial trial = stencil_trial_of(run, observers);
     int64_t count = steps;
     double time_s;
-    const stencil_status status = stencil_trial_record(&trial, &count, stencil_trial_check_every(&trial), 1,
+    const stencil_status status = stencil_trial_record(&trial, &count, run->schedule.check_every, 1,
                                                        (uint32_t)steps, timeline, &time_s);
     timeline->neighbor_first = timeline->neighbor = NULL;
     return status;
 }
 
+/* Returns the makeup of the run's steps with its last plan. */
+static stencil_makeup made_by_run(const stencil_attribution *a, const stencil_report *report,
+                                  const stencil_wall *wall) {
+    const stencil_makeup *batch = &a->made;
+    const double done = (double)stencil_report_steps_done(report), made = (double)report->made.steps,
+                 steps = fmax(done - (double)wall->race_steps, 1), part = made > 0 ? fmin(steps / made, 1) : 1;
+    stencil_makeup m = {.steps = steps,
+                        .batches = fmax(part * (double)report->made.batches, 1),
+                        .checks = part * (double)report->made.checks};
+    m.exits = batch->exits > 0 ? m.checks : 0;
+    m.launches = m.batches + fmax(m.exits - m.batches, 0);
+    m.passes = steps * batch->passes / batch->steps;
+    m.loop_steps = steps * batch->loop_steps / batch->steps;
+    return m;
+}
+
+double stencil_attribution_predict(const stencil_attribution *a, const stencil_report *report,
+                                   const stencil_wall *wall, double cause_s[STENCIL_CAUSES]) {
+    const stencil_makeup m = made_by_run(a, report, wall);
+    return stencil_account_of(&a->account, &m, cause_s) / a->covered;
+}
+
 void stencil_attribution_divide(const stencil_attribution *a, const stencil_report *report,
                                 const stencil_wall *wall, double row_s[STENCIL_TIME_ROWS]) {
-    const stencil_inside *in = &a->inside;
-    const double own_s = fmax(report->compute_s - wall->race_s, 0),
-                 launch_s = fmin(a->removal.launch_s, own_s),
-                 scale = a->covered * (own_s - launch_s) / in->step_s;
+    double *cause_s = row_s + STENCIL_TIME_CAUSES, others_s = 0;
+    const double own_s = fmax(report->compute_s - wall->race_s, 0), covered = fmin(a->covered, 1),
+                 sum_s = a->covered * stencil_attribution_predict(a, report, wall, cause_s);
+    for (int c = 0; c < STENCIL_CAUSES; c++)
+        cause_s[c] *= covered * own_s / sum_s;
     row_s[STENCIL_TIME_START] = wall->start_s;
     row_s[STENCIL_TIME_SEARCH] = report->compute_s - own_s + report->replan_s;
-    row_s[STENCIL_TIME_LAUNCH] = report->drive_s - report->compute_s + launch_s + scale * in->launch_s;
-    row_s[STENCIL_TIME_COMPUTE] = scale * in->compute_s;
-    row_s[STENCIL_TIME_LATENCY] = scale * in->latency_s;
-    row_s[STENCIL_TIME_IMBALANCE] = scale * in->imbalance_s;
-    row_s[STENCIL_TIME_HALO] = scale * in->halo_s;
-    row_s[STENCIL_TIME_CHECKS] = scale * in->after_s;
-    row_s[STENCIL_TIME_FINISH] = report->finish_s + wall->write_s;
-    row_s[STENCIL_TIME_REST] = wall->wall_s;
-    for (int row = 0; row < STENCIL_TIME_REST; row++)
-        row_s[STENCIL_TIME_REST] -= row_s[row];
+    cause_s[STENCIL_CAUSE_LAUNCH] += report->drive_s - report->compute_s;
+    row_s[STENCIL_TIME_SLOWER] = (1 - covered) * own_s;
+    for (int row = 0; row < STENCIL_TIME_FINISH; row++)
+        others_s += row_s[row];
+    row_s[STENCIL_TIME_FINISH] = wall->wall_s - others_s;
 }
 
 stencil_step_times stencil_attribution_inside(const stencil_attribution *a) {
-    const stencil_inside *in = &a->inside;
-    return (stencil_step_times){in->launch_s, in->slowest_compute_s,
-                                in->step_s - in->after_s - in->launch_s - in->slowest_compute_s};
+    const double *s = a->cause_s, compute_s = a->inside.slowest_compute_s;
+    const double launch_s = s[STENCIL_CAUSE_LAUNCH] + s[STENCIL_CAUSE_LOAD] + s[STENCIL_CAUSE_STORE];
+    return (stencil_step_times){launch_s, compute_s, a->step_s - s[STENCIL_CAUSE_CHECK] - launch_s - compute_s};
 }

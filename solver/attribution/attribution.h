@@ -3,7 +3,7 @@
  * others the participants of the barrier record time stamps. */
 #pragma once
 
-#include "solver/attribution/timeline.h"
+#include "solver/attribution/account.h"
 #include "solver/run/run.h"
 
 /* Model T = t_O + M (t_C + t_S) of a batch of M steps, after Xiao and Feng, from the quickest batches. */
@@ -29,8 +29,13 @@ typedef struct stencil_attribution {
     stencil_removal removal;
     stencil_timeline timeline; /* timeline that `inside` was computed from */
     stencil_inside inside;
+    stencil_account account;
+    stencil_makeup made;            /* makeup of the batches with checks, per round */
+    double cause_s[STENCIL_CAUSES]; /* seconds of a step in such batches, with as many checks as in the run */
+    double step_s;                  /* sum of cause_s */
     stencil_step_times model;    /* prediction, set by the caller; NaN: there is none */
-    double covered;              /* fraction of a step's time that its time stamps account for, at most 1 */
+    double covered;              /* sum of all parts of a batch over the time of a batch without time stamps */
+    int64_t check_every, run_check_every; /* steps from check to check in batches, and in the run */
     double traced_s, untraced_s; /* seconds per step of batches with and without time stamps */
     double noted;                /* fraction of the steps of traced batches that record time stamps */
     double noting_s;             /* seconds by which recording makes a step longer */
@@ -53,14 +58,10 @@ stencil_status stencil_attribution_record(stencil_run *run, const stencil_observ
 typedef enum stencil_time_row {
     STENCIL_TIME_START,  /* time before the steps: machine, plan, memory, cells */
     STENCIL_TIME_SEARCH, /* race of plans in the run's first steps, and changes between plans */
-    STENCIL_TIME_LAUNCH,
-    STENCIL_TIME_COMPUTE,
-    STENCIL_TIME_LATENCY,   /* latency of barriers */
-    STENCIL_TIME_IMBALANCE, /* waits at barriers for later participants */
-    STENCIL_TIME_HALO,
-    STENCIL_TIME_CHECKS, /* residuals, stopping decisions, polls */
+    STENCIL_TIME_CAUSES, /* the first of STENCIL_CAUSES rows, of the steps of the last plan */
+    STENCIL_TIME_SLOWER = (int)STENCIL_TIME_CAUSES + (int)STENCIL_CAUSES, /* time by which passes take longer
+                                                                      than those that have time stamps */
     STENCIL_TIME_FINISH, /* time after the steps: bound on the error, transfer, result */
-    STENCIL_TIME_REST,   /* wall-clock time in none of the other categories */
     STENCIL_TIME_ROWS
 } stencil_time_row;
 
@@ -69,11 +70,17 @@ typedef struct stencil_wall {
     double wall_s;  /* wall-clock time of the whole run */
     double start_s; /* seconds before the steps */
     double race_s;  /* seconds of the steps that raced plans; 0: there was one plan */
+    int64_t race_steps;
     double write_s;
 } stencil_wall;
 
+/* Returns the seconds that the steps of the run's last plan would take by the batches, with as many launches
+ * and checks as the run had. cause_s[]: their sums by cause, which may be more or less by a.covered. */
+double stencil_attribution_predict(const stencil_attribution *attribution, const stencil_report *report,
+                                   const stencil_wall *wall, double cause_s[STENCIL_CAUSES]);
+
 /* Divides the wall-clock time of a run into row_s[], in seconds. The steps of the last plan are divided in
- * the proportions of the batches with time stamps; time that these do not cover is STENCIL_TIME_REST. */
+ * the proportions of stencil_attribution_predict(). */
 void stencil_attribution_divide(const stencil_attribution *attribution, const stencil_report *report,
                                 const stencil_wall *wall, double row_s[STENCIL_TIME_ROWS]);
 

@@ -13,8 +13,11 @@ void stencil_gpu_set_trace(stencil_gpu_run *run, const stencil_trace *trace, con
         const int64_t tile_z = run->plan->tile[STENCIL_Z];
         const bool persistent = run->plan->barrier != STENCIL_BARRIER_none;
         s->trace = *trace;
+        s->trace.launch = UINT32_MAX; /* the next one is 0 */
         if (marks != NULL) {
             s->trace.mark = marks[p].mark;
+            s->trace.launched = marks[p].launched;
+            s->trace.launches = marks[p].launches;
             s->trace.place = marks[p].place;
             s->trace.participants = marks[p].participants;
         }
@@ -73,7 +76,9 @@ static stencil_status compare_clocks(stencil_gpu_part *gpu, const stencil_gpu_ma
 
 /* Sets the arrays of the allocation that m->mark points to. */
 static void lay_out(stencil_gpu_marks *m) {
-    m->pair[0] = (stencil_clock_pair *)(m->mark + m->count);
+    m->launched = m->mark + m->count;
+    m->pair[0] =
+        (stencil_clock_pair *)(m->launched + (size_t)m->launches * m->participants * STENCIL_LAUNCH_MARKS);
     m->pair[1] = m->pair[0] + (size_t)m->places * STENCIL_CLOCK_PAIRS;
     m->place = (uint32_t *)(m->pair[1] + (size_t)m->places * STENCIL_CLOCK_PAIRS);
 }
@@ -86,12 +91,14 @@ static stencil_status create_part(stencil_gpu_part *gpu, uint32_t samples, stenc
     TRY_CUDA(cudaDeviceGetAttribute(&places, cudaDevAttrMultiProcessorCount, gpu->device));
     m->places = (uint32_t)places;
     m->participants = launches ? m->places : (uint32_t)gpu->plan->part[gpu->part].grid_blocks;
-    m->count = (size_t)samples * m->participants * STENCIL_MARKS;
-    m->bytes = m->count * sizeof *m->mark + 2 * m->places * STENCIL_CLOCK_PAIRS * sizeof *m->pair[0] +
+    m->launches = launches ? 0 : STENCIL_TRIAL_LAUNCHES;
+    m->count = (size_t)samples * m->participants * STENCIL_NOTES;
+    m->bytes = (m->count + (size_t)m->launches * m->participants * STENCIL_LAUNCH_MARKS) * sizeof *m->mark +
+               2 * m->places * STENCIL_CLOCK_PAIRS * sizeof *m->pair[0] +
                m->participants * sizeof *m->place;
     int64_t *mark = calloc(1, m->bytes);
     CHECK(mark != NULL, NO_MEMORY, "no memory for the moments of %u steps", samples);
-    for (size_t i = STENCIL_MARK_BEGIN; i < m->count && launches; i += STENCIL_MARKS)
+    for (size_t i = STENCIL_MARK_BEGIN; i < m->count && launches; i += STENCIL_NOTES)
         mark[i] = INT64_MAX;
     const stencil_status status = stencil_to_device(&m->mark, mark, m->bytes);
     free(mark);
@@ -159,6 +166,8 @@ stencil_status stencil_gpu_marks_take(stencil_gpu_run *run, int part, const sten
     }
     if (status == STENCIL_OK)
         stencil_trial_take(timeline, part, host.mark, clock + m->places, launches);
+    if (status == STENCIL_OK)
+        stencil_trial_take_launches(timeline, part, host.launched, clock + m->places);
     free(clock);
     free(host.mark);
     TRY_CUDA(cudaSetDevice(run->part[0].device));

@@ -18,20 +18,36 @@ stencil_status stencil_timeline_create(stencil_timeline *t, int participants, in
     return STENCIL_OK;
 }
 
+stencil_status stencil_timeline_create_launches(stencil_timeline *t, int launches, int batches) {
+    t->launch = calloc((size_t)launches * (size_t)t->participants + 1, sizeof *t->launch);
+    t->batch = calloc((size_t)batches + 1, sizeof *t->batch);
+    CHECK(t->launch != NULL && t->batch != NULL, NO_MEMORY, "no memory for the moments of %d launches",
+          launches);
+    t->launches = launches;
+    t->batches = batches;
+    return STENCIL_OK;
+}
+
 void stencil_timeline_destroy(stencil_timeline *t) {
     free(t->moment);
     free(t->sample);
+    free(t->launch);
+    free(t->batch);
     free(t->who);
     *t = (stencil_timeline){0};
 }
 
 stencil_status stencil_timeline_join(const stencil_timeline *piece, int pieces, stencil_timeline *whole) {
-    int samples = 0;
-    for (int i = 0; i < pieces; i++)
+    int samples = 0, launches = 0, batches = 0;
+    for (int i = 0; i < pieces; i++) {
         samples += piece[i].samples;
+        launches += piece[i].launches;
+        batches += piece[i].batches;
+    }
     const stencil_timeline *last = &piece[pieces - 1];
     const size_t count = (size_t)last->participants;
     TRY(stencil_timeline_create(whole, last->participants, samples));
+    TRY(stencil_timeline_create_launches(whole, launches, batches));
     whole->unit = last->unit;
     whole->groups = last->groups;
     memcpy(whole->group_first, last->group_first, sizeof whole->group_first);
@@ -42,6 +58,14 @@ stencil_status stencil_timeline_join(const stencil_timeline *piece, int pieces, 
         memcpy(whole->sample + to, piece[i].sample, (size_t)piece[i].samples * sizeof *whole->sample);
         memcpy(whole->moment + to * count, piece[i].moment,
                (size_t)piece[i].samples * count * sizeof *whole->moment);
+    }
+    stencil_launch_moments *launch = whole->launch;
+    stencil_stretch *batch = whole->batch;
+    for (int i = 0; i < pieces; i++) {
+        for (size_t k = 0; k < (size_t)piece[i].launches * count; k++)
+            *launch++ = piece[i].launch[k];
+        for (int k = 0; k < piece[i].batches; k++)
+            *batch++ = piece[i].batch[k];
     }
     return STENCIL_OK;
 }
@@ -115,15 +139,20 @@ static int bin_of(double wait_s) {
 /* Adds the time stamps of participant p in a step where it waited for participant `last`. */
 static void add_moments(sums *s, const stencil_moments *step, int group, int p, int last, double weight) {
     stencil_inside *inside = s->inside;
-    const double *at = step[p].at_s, wait_s = at[STENCIL_MARK_LEFT] - arrival(&step[p]),
-                 compute_s = at[STENCIL_MARK_SWEPT] - at[STENCIL_MARK_BEGIN];
+    const double *at = step[p].at_s, *spent = step[p].spent_s;
+    const double swept_s = at[STENCIL_MARK_SWEPT] - at[STENCIL_MARK_BEGIN],
+                 kept_s = fmin(spent[STENCIL_SPENT_KEPT], swept_s),
+                 exchange_s = fmin(spent[STENCIL_SPENT_EXCHANGE], swept_s - kept_s),
+                 compute_s = swept_s - kept_s - exchange_s;
+    const double passed_s = at[STENCIL_MARK_LEFT] - arrival(&step[p]),
+                 check_s = fmin(spent[STENCIL_SPENT_CHECK], passed_s), wait_s = passed_s - check_s;
     const double imbalance_s = fmin(fmax(arrival(&step[last]) - arrival(&step[p]), 0), wait_s);
     inside->launch_s += weight * (at[STENCIL_MARK_BEGIN] - at[STENCIL_MARK_LAUNCHED]);
     inside->compute_s += weight * compute_s;
-    inside->halo_s += weight * (at[STENCIL_MARK_EXCHANGED] - at[STENCIL_MARK_SWEPT]);
+    inside->halo_s += weight * (at[STENCIL_MARK_EXCHANGED] - at[STENCIL_MARK_SWEPT] + exchange_s);
     inside->imbalance_s += weight * imbalance_s;
     inside->latency_s += weight * (wait_s - imbalance_s);
-    inside->after_s += weight * (at[STENCIL_MARK_END] - at[STENCIL_MARK_LEFT]);
+    inside->after_s += weight * (at[STENCIL_MARK_END] - at[STENCIL_MARK_LEFT] + kept_s + check_s);
     inside->unweighted_s += at[STENCIL_MARK_END] - at[STENCIL_MARK_LAUNCHED];
     inside->wait.bin[bin_of(wait_s)]++;
     inside->blame[last].caused_s += weight * imbalance_s;
@@ -258,8 +287,10 @@ void stencil_trial_take(stencil_timeline *timeline, int group, const int64_t *ma
     double ended_s = NAN; /* end of the preceding sampled step */
     for (int i = -(int)launches; i < timeline->samples; i++) {
         double last_s = -INFINITY;
-        for (int p = 0; p < count; p++, mark += STENCIL_MARKS) {
+        for (int p = 0; p < count; p++, mark += STENCIL_NOTES) {
             stencil_moments m;
+            for (int k = 0; k < STENCIL_SPENTS; k++)
+                m.spent_s[k] = clock[p].tick_s * (double)mark[STENCIL_MARKS + k];
             for (int k = 0; k < STENCIL_MARKS; k++)
                 m.at_s[k] = clock[p].offset_s + clock[p].tick_s * (double)(mark[k] - clock[p].origin);
             if (mark[STENCIL_MARK_LAUNCHED] == 0)
@@ -282,4 +313,20 @@ void stencil_trial_take(stencil_timeline *timeline, int group, const int64_t *ma
         }
         ended_s = last_s;
     }
+}
+
+void stencil_trial_take_launches(stencil_timeline *t, int group, const int64_t *launched,
+                                 const stencil_tick_clock *clock) {
+    const int first = t->group_first[group], count = t->group_first[group + 1] - first;
+    for (int i = 0; i < t->launches; i++)
+        for (int p = 0; p < count; p++, launched += STENCIL_LAUNCH_MARKS) {
+            double *at_s = t->launch[i * t->participants + first + p].at_s;
+            int64_t ticks = launched[STENCIL_LAUNCH_ENTERED];
+            for (int k = 0; k < STENCIL_LAUNCH_MARKS; k++) {
+                ticks = launched[k] > ticks ? launched[k] : ticks; /* 0: as the moment before */
+                at_s[k] = clock[p].offset_s + clock[p].tick_s * (double)(ticks - clock[p].origin);
+            }
+            if (launched[STENCIL_LAUNCH_ENTERED] == 0 || launched[STENCIL_LAUNCH_LOOPED] == 0)
+                at_s[STENCIL_LAUNCH_ENTERED] = NAN;
+        }
 }

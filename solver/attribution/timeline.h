@@ -8,7 +8,19 @@
 
 typedef struct stencil_moments {
     double at_s[STENCIL_MARKS]; /* seconds on the clock of the group; NaN in at_s[0]: not in the step */
+    double spent_s[STENCIL_SPENTS];
 } stencil_moments;
+
+/* Moments of a launch of a persistent loop, or of a team of threads. */
+typedef struct stencil_launch_moments {
+    double at_s[STENCIL_LAUNCH_MARKS]; /* NaN in at_s[0]: the launch noted nothing */
+} stencil_launch_moments;
+
+/* A batch of the run's own kind among those of a timeline. */
+typedef struct stencil_stretch {
+    int launches; /* number of its launches in the timeline, which follow those of earlier batches */
+    double time_s;
+} stencil_stretch;
 
 typedef struct stencil_sample {
     int64_t step;
@@ -29,6 +41,9 @@ typedef struct stencil_timeline {
     int participants, samples;
     stencil_moments *moment; /* [samples][participants], owned */
     stencil_sample *sample;  /* [samples], owned */
+    int launches, batches;
+    stencil_launch_moments *launch; /* [launches][participants], owned; NULL: no launches were noted */
+    stencil_stretch *batch;         /* [batches], owned; NULL as well */
     stencil_who *who;        /* [participants], owned */
     /* Groups of participants with a common clock, by which waits are measured: a GPU, or all threads. */
     int groups;
@@ -42,6 +57,9 @@ typedef struct stencil_timeline {
  * caller must call stencil_timeline_destroy(). */
 stencil_status stencil_timeline_create(stencil_timeline *timeline, int participants, int samples);
 void stencil_timeline_destroy(stencil_timeline *timeline);
+
+/* Allocates launches and batches of a timeline, zeroed. Errors: NO_MEMORY. */
+stencil_status stencil_timeline_create_launches(stencil_timeline *timeline, int launches, int batches);
 
 /* Concatenates timelines of the same participants. Errors: NO_MEMORY; destroy *whole even then. */
 stencil_status stencil_timeline_join(const stencil_timeline *piece, int pieces, stencil_timeline *whole);
@@ -75,10 +93,10 @@ typedef struct stencil_inside {
     double step_s;
     double launch_s; /* seconds since the preceding step; 0 in a persistent loop */
     double compute_s;
-    double halo_s;
+    double halo_s;            /* seconds of exchanging ghost cells, also within a pass */
     double imbalance_s;       /* seconds from the arrival at the barrier to the last arrival */
     double latency_s;         /* seconds from the last arrival to leaving the barrier */
-    double after_s;           /* seconds of residual, stopping decision and polls */
+    double after_s;           /* seconds of residual, stopping decision and polls, also within a pass */
     double unweighted_s;      /* step time with the weight 1 for all samples */
     double slowest_compute_s; /* compute time of the participant with the longest one */
     double between_s;         /* part of imbalance_s in which a group waited for the slowest group */
@@ -93,13 +111,31 @@ typedef struct stencil_inside {
 stencil_status stencil_timeline_analyse(const stencil_timeline *timeline, stencil_inside *inside);
 void stencil_inside_destroy(stencil_inside *inside);
 
+/* Seconds of the batches of a timeline whose launches were noted, without gaps: time_s is the sum of outside_s
+ * to between_s. Means over participants. */
+typedef struct stencil_spans {
+    int batches, launches; /* numbers of batches, and of their launches that noted moments */
+    double time_s;
+    double outside_s; /* seconds of batches before their first launch begins and after their last one ends */
+    double start_s;   /* seconds until a participant begins after the first, and after it ends until the last */
+    double load_s, loop_s, store_s; /* seconds of loading cells on chip, of the steps, of storing cells */
+    double between_s;               /* seconds between launches of a batch */
+} stencil_spans;
+
+/* Adds up the launches of a timeline; zeroed if none were noted. */
+stencil_spans stencil_timeline_spans(const stencil_timeline *timeline);
+
 /* Clock of a participant: at second s it shows origin + (s - offset_s) / tick_s ticks. */
 typedef struct stencil_tick_clock {
     int64_t origin;
     double tick_s, offset_s;
 } stencil_tick_clock;
 
-/* Converts the ticks of a group's participants, mark[samples][participants of the group][STENCIL_MARKS], to
+/* Converts the ticks of a group's participants, mark[samples][participants of the group][STENCIL_NOTES], to
  * time stamps. launches: `mark` begins with one more sample, of the step before the timeline. */
 void stencil_trial_take(stencil_timeline *timeline, int group, const int64_t *mark,
                         const stencil_tick_clock *clock, bool launches);
+
+/* Converts the ticks of launches, launched[launches][participants of the group][STENCIL_LAUNCH_MARKS]. */
+void stencil_trial_take_launches(stencil_timeline *timeline, int group, const int64_t *launched,
+                                 const stencil_tick_clock *clock);

@@ -16,6 +16,7 @@ stencil_trial stencil_trial_of(stencil_run *run, const stencil_observers *observ
                            .from = run->from,
                            .whole = true,
                            .depth = run->on.plan->depth,
+                           .whole_count = 1,
                            .launches = run->on.gpu != NULL && run->on.plan->barrier == STENCIL_BARRIER_none};
 }
 
@@ -29,7 +30,7 @@ static void align(stencil_trial *t) {
 /* Sets what the following batches record and leave out. */
 static stencil_status set_trace(const stencil_trial *t, const stencil_trace *trace) {
     if (t->run->on.cpu != NULL) {
-        t->run->on.cpu->trace = *trace;
+        stencil_cpu_set_trace(t->run->on.cpu, trace);
         t->run->on.cpu->fault = stencil_trial_fault(t->run->on.plan, trace);
     }
 #ifdef STENCIL_HAVE_CUDA
@@ -44,16 +45,55 @@ static stencil_status set_trace(const stencil_trial *t, const stencil_trace *tra
     return STENCIL_OK;
 }
 
-/* Makes `count` steps, in batches of at most the plan's steps_per_launch. */
+/* Returns the batch after `step` steps of a trial that ends with step `end`, as the run would make it. */
+static stencil_batch batch_of(const stencil_trial *t, const stencil_schedule *schedule, int64_t step,
+                              int64_t end) {
+    const int64_t most = stencil_run_batch_most(t->run, schedule, step);
+    return (stencil_batch){step, stencil_smaller(most, end - step), t->observers, t->from};
+}
+
+/* Returns the number of launches since the trace was set. */
+static int count_launches(const stencil_trial *t) {
+#ifdef STENCIL_HAVE_CUDA
+    if (t->run->on.gpu != NULL)
+        return (int)(t->run->on.gpu->part[0].args.trace.launch + 1);
+#endif
+    return (int)(t->run->on.cpu->trace.launch + 1);
+}
+
+/* Adds a batch to the makeup of the trial: `launches` in all, checked passes that are launched apart, too. */
+static void count_batch(stencil_trial *t, const stencil_batch *batch, const stencil_schedule *schedule,
+                        int launches, double time_s) {
+    const bool loops = t->run->on.gpu != NULL && !t->launches; /* a checked pass may be a launch of its own */
+    const double checks = (double)t->run->outcome.checks, exits = loops && launches > 1 ? checks : 0;
+    const int64_t most = stencil_checked_most(schedule, t->depth),
+                  end = batch->first + batch->count,
+                  passes = stencil_pass_count(schedule, t->depth, batch->first, end);
+    stencil_makeup *made = &t->made;
+    made->batches++;
+    made->launches += launches - exits;
+    made->checks += checks;
+    made->exits += exits;
+    made->passes += (double)passes - exits;
+    made->loop_steps += (double)batch->count - exits * (double)(most > 1 ? most : 1);
+    made->steps += (double)batch->count;
+    if (!t->launches && t->launches_made + launches <= STENCIL_TRIAL_LAUNCHES) {
+        t->stretch[t->stretches++] = (stencil_stretch){launches, time_s};
+        t->launches_made += launches;
+    }
+}
+
+/* Makes `count` steps in batches. */
 static stencil_status make_steps(stencil_trial *t, int64_t count, const stencil_schedule *schedule,
                                  double *time_s) {
-    const int64_t launch = t->run->on.plan->wait.steps_per_launch, end = t->next + count;
+    const int64_t end = t->next + count;
     *time_s = 0;
     while (t->next < end) {
-        const int64_t most = launch > 0 ? launch : count;
-        const stencil_batch batch = {t->next, stencil_smaller(most, end - t->next), t->observers, t->from};
+        const stencil_batch batch = batch_of(t, schedule, t->next, end);
+        const int before = count_launches(t);
         double batch_s = 0;
         TRY(stencil_run_batch(t->run, &batch, schedule, &batch_s));
+        count_batch(t, &batch, schedule, count_launches(t) - before, batch_s);
         *time_s += batch_s;
         t->next += t->run->outcome.steps;
         CHECK(t->run->outcome.reason != STENCIL_REASON_INTERRUPTED, INTERRUPTED, "interrupted");
@@ -63,10 +103,10 @@ static stencil_status make_steps(stencil_trial *t, int64_t count, const stencil_
     return STENCIL_OK;
 }
 
-/* Returns the schedule of a trial, with a residual check every `check_every` passes and no criterion. */
+/* Returns the schedule of a trial, with a residual check every `check_every` steps and no criterion. */
 static stencil_schedule schedule_of(const stencil_trial *t, int64_t check_every) {
     stencil_schedule schedule = t->run->schedule;
-    schedule.check_every = check_every < INT64_MAX / t->depth ? check_every * t->depth : INT64_MAX;
+    schedule.check_every = check_every;
     schedule.check_step = 0;
     schedule.under_rtol = schedule.under_atol = NAN;
     return schedule;
@@ -122,6 +162,8 @@ static stencil_status time_steps(stencil_trial *t, int64_t count, int64_t check_
 stencil_status stencil_trial_time(stencil_trial *t, int64_t count, int64_t check_every,
                                   const stencil_trace *without, double *time_s) {
     TRY(begin_batch(t));
+    t->made = (stencil_makeup){0};
+    t->stretches = t->launches_made = 0;
     stencil_status status = set_trace(t, without);
     if (status == STENCIL_OK)
         status = time_steps(t, count, check_every, without, time_s);
@@ -132,17 +174,36 @@ stencil_status stencil_trial_time(stencil_trial *t, int64_t count, int64_t check
     return status != STENCIL_OK ? stencil_error_adopt(&failure) : reset;
 }
 
-/* Fills in step, `checked` and `all` of the samples; everybody waits for all in checked or polled steps. */
-static void name_samples(const stencil_trial *t, int64_t batch_first, int64_t check_every,
+/* Fills in step, `checked` and `all` of the sample that a pass of a batch is, if it is one. Everybody waits
+ * for all in checked or polled passes. CPU threads count passes, in a persistent loop full passes note the
+ * time by the step that they begin with. */
+static void name_sample(const stencil_trial *t, const stencil_batch *batch, const stencil_pass *pass,
+ const stencil_schedule *schedule, int64_t count, const stencil_trace *trace,
+                        stencil_timeline *timeline) {
+    const bool cpu = t->run->on.cpu != NULL;
+    const int64_t number = cpu ? count : pass->first / t->depth + 1,
+                  sample = cpu || pass->steps == t->depth ? stencil_trace_sample(trace, number) : -1;
+    if (sample < 0)
+        return;
+    const int64_t from = cpu ? 0 : batch->first;
+    const stencil_pass polled = {pass->first - from, pass->steps, 0};
+    stencil_sample *s = &timeline->sample[sample];
+    s->checked = stencil_schedule_next(schedule, pass->first) <= pass->first + pass->steps;
+    s->all = s->checked || stencil_pass_reaches(&polled, t->run->on.plan->poll_every);
+}
+
+/* Names the samples of the steps `first` + 1 to `end` of the trial. */
+static void name_samples(stencil_trial *t, int64_t first, int64_t end, const stencil_schedule *schedule,
                          const stencil_trace *trace, stencil_timeline *timeline) {
-    const int64_t poll_every = t->run->on.plan->poll_every, from = t->run->on.cpu != NULL ? 0 : batch_first;
-    const int depth = t->depth;
-    for (int i = 0; i < timeline->samples; i++) {
-        stencil_sample *s = &timeline->sample[i];
-        s->step = trace->first + (i + t->launches) * (int64_t)trace->every;
-        s->checked = s->step % check_every == 0;
-        const stencil_pass pass = {(s->step - from - 1) * depth, depth, 0};
-        s->all = s->checked || stencil_pass_reaches(&pass, poll_every);
+    for (int i = 0; i < timeline->samples; i++)
+        timeline->sample[i].step = trace->first + (i + t->launches) * (int64_t)trace->every;
+    int64_t count = 0;
+    for (int64_t step = first; step < end && !t->launches;) {
+        const stencil_batch batch = batch_of(t, schedule, step, end);
+        stencil_pass pass = stencil_batch_pass(&batch, schedule, t->depth);
+        step += batch.count;
+        for (; pass.steps > 0; pass = stencil_pass_next(&pass, schedule, t->depth, step))
+            name_sample(t, &batch, &pass, schedule, ++count, trace, timeline);
     }
 }
 
@@ -150,11 +211,19 @@ void stencil_trial_weigh(const stencil_trial *t, stencil_timeline *timeline) {
     int checked = 0;
     for (int i = 0; i < timeline->samples; i++)
         checked += timeline->sample[i].checked;
-    const double samples = timeline->samples, share = 1.0 / (double)stencil_trial_check_every(t);
+    const double samples = timeline->samples,
+                 share = 1.0 / (double)stencil_trial_passes(t, t->run->schedule.check_every);
     for (int i = 0; i < timeline->samples && checked > 0 && checked < samples; i++)
         timeline->sample[i].weight = timeline->sample[i].checked
                                          ? samples * share / checked
                                          : samples * (1 - share) / (samples - checked);
+}
+
+/* Gives a timeline the batches of the trial, whose launches it may hold. */
+static stencil_status add_stretches(const stencil_trial *t, stencil_timeline *timeline) {
+    TRY(stencil_timeline_create_launches(timeline, t->launches_made, t->stretches));
+    memcpy(timeline->batch, t->stretch, (size_t)t->stretches * sizeof *timeline->batch);
+    return STENCIL_OK;
 }
 
 static stencil_status record_cpu(stencil_trial *t, int64_t count, int64_t check_every, stencil_trace *trace,
@@ -169,8 +238,11 @@ static stencil_status record_cpu(stencil_trial *t, int64_t count, int64_t check_
     }
     stencil_tick_clock *clock = malloc((size_t)threads * sizeof *clock);
     trace->participants = (uint32_t)threads;
-    trace->mark = calloc((size_t)trace->samples * (size_t)threads * STENCIL_MARKS, sizeof *trace->mark);
-    stencil_status status = clock != NULL && trace->mark != NULL
+    trace->mark = calloc((size_t)trace->samples * (size_t)threads * STENCIL_NOTES, sizeof *trace->mark);
+    trace->launches = STENCIL_TRIAL_LAUNCHES;
+    trace->launched = calloc((size_t)trace->launches * (size_t)threads * STENCIL_LAUNCH_MARKS,
+                             sizeof *trace->launched);
+    stencil_status status = clock != NULL && trace->mark != NULL && trace->launched != NULL
                                 ? stencil_trial_time(t, count, check_every, trace, time_s)
                                 : ERROR(NO_MEMORY, "no memory for the moments of %u steps", trace->samples);
     for (int p = 0; p < threads && status == STENCIL_OK; p++) {
@@ -178,7 +250,12 @@ static stencil_status record_cpu(stencil_trial *t, int64_t count, int64_t check_
         clock[p] = (stencil_tick_clock){trace->mark[STENCIL_MARK_BEGIN], 1e-9, 0};
     }
     if (status == STENCIL_OK)
+        status = add_stretches(t, timeline);
+    if (status == STENCIL_OK) {
         stencil_trial_take(timeline, 0, trace->mark, clock, false);
+        stencil_trial_take_launches(timeline, 0, trace->launched, clock);
+    }
+    free(trace->launched);
     free(trace->mark);
     free(clock);
     return status;
@@ -204,6 +281,8 @@ static stencil_status record_gpu(stencil_trial *t, int64_t count, int64_t check_
     if (status == STENCIL_OK)
         status = stencil_trial_time(t, count, check_every, trace, time_s);
     t->marks = NULL;
+    if (status == STENCIL_OK)
+        status = add_stretches(t, timeline);
     for (int p = 0; p < run->parts && status == STENCIL_OK; p++)
         status = stencil_gpu_marks_take(run, p, &marks[p], t->launches, timeline);
     stencil_gpu_marks_destroy(run, marks);
@@ -222,6 +301,7 @@ stencil_status stencil_trial_record(stencil_trial *t, int64_t *count, int64_t ch
     *timeline = (stencil_timeline){0};
     if (t->launches)
         check_every = INT64_MAX;
+    const stencil_schedule schedule = schedule_of(t, check_every);
     if (replayed > 0) {
         noted = replayed + 1;
         samples = (uint32_t)stencil_smaller(samples, replayed);
@@ -231,20 +311,24 @@ stencil_status stencil_trial_record(stencil_trial *t, int64_t *count, int64_t ch
         before = (noted - (replayed > 0) - samples) / 2;
     else if (t->run->on.gpu != NULL && sampled < *count) { /* other steps: no time stamps */
         before = stencil_smaller(LEAD, *count - sampled);
-        noted = before + sampled;
+        noted = (before + sampled + t->whole_count - 1) / t->whole_count * t->whole_count;
+        noted = stencil_smaller(noted, *count);
     }
-    /* a graph replays the step numbers of its capture */
-    const int64_t batch_first = replayed > 0 ? 0 : t->next / t->depth;
-    stencil_trace_set(&trace, batch_first + before + 1, every, samples);
+    /* a graph replays the step numbers of its capture, and threads count the passes of the trial */
+    const int64_t first = t->next,
+                  numbered = replayed > 0 || t->run->on.cpu != NULL ? 0 : first / t->depth;
+    stencil_trace_set(&trace, numbered + before + 1, every, samples);
 #ifdef STENCIL_HAVE_CUDA
     if (t->run->on.gpu != NULL)
         TRY(record_gpu(t, noted, check_every, &trace, timeline, time_s));
 #endif
     if (t->run->on.cpu != NULL)
         TRY(record_cpu(t, noted, check_every, &trace, timeline, time_s));
+    name_samples(t, first, first + noted * t->depth, &schedule, &trace, timeline);
+    const stencil_makeup made = t->made;
     if (*count > noted)
         TRY(stencil_trial_time(t, *count - noted, check_every, &(stencil_trace){0}, &rest_s));
+    t->made = made;
     *time_s += rest_s;
-    name_samples(t, batch_first, check_every, &trace, timeline);
     return STENCIL_OK;
 }

@@ -43,9 +43,12 @@ static stencil_status create_barrier(stencil_cpu *cpu, const stencil_problem *pr
 
 /* Allocates the trials of stores and the scratch space of all threads, a page or more for each thread. */
 static stencil_status create_threads(stencil_cpu *cpu, const stencil_problem *problem) {
-    void *trial = NULL, *scratch = NULL;
+    void *trial = NULL, *scratch = NULL, *notes = NULL;
     TRY(stencil_memory_alloc(&trial, cpu->threads * (int64_t)sizeof *cpu->trial, "the threads"));
     cpu->trial = trial;
+    TRY(stencil_memory_alloc(&notes, cpu->threads * (int64_t)sizeof *cpu->notes, "the threads"));
+    cpu->notes = notes;
+    stencil_cpu_set_trace(cpu, &(stencil_trace){0});
     for (int thread = 0; thread < cpu->threads; thread++)
         stencil_stores_begin(&cpu->trial[thread], cpu->plan->stores);
     cpu->scratch_bytes = stencil_cpu_scratch_bytes(cpu->plan, problem);
@@ -125,6 +128,7 @@ void stencil_cpu_destroy(stencil_cpu *cpu) {
     stencil_halo_transfers_destroy(&cpu->transfers);
     free(cpu->state.words);
     free(cpu->trial);
+    free(cpu->notes);
     free(cpu->scratch);
     free(cpu->cycle);
     *cpu = (stencil_cpu){0};
@@ -209,17 +213,39 @@ static void copy_halos(const stencil_cpu *cpu, const stencil_pass *pass, int thr
     }
 }
 
-void stencil_cpu_note(const stencil_cpu *cpu, int64_t step, int thread, stencil_mark mark) {
+void stencil_cpu_set_trace(stencil_cpu *cpu, const stencil_trace *trace) {
+    cpu->trace = *trace;
+    cpu->trace.launch = UINT32_MAX; /* the next one is 0 */
+    for (int thread = 0; thread < cpu->threads; thread++)
+        cpu->notes[thread] = (stencil_cpu_notes){.sample = -1};
+}
+
+static int64_t clock_ns(void) {
+    return (int64_t)(1e9 * stencil_clock_s());
+}
+
+void stencil_cpu_begin_pass(const stencil_cpu *cpu, int thread) {
+    stencil_cpu_notes *notes = &cpu->notes[thread];
+    notes->sample = stencil_trace_sample(&cpu->trace, ++notes->passes);
+}
+
+void stencil_cpu_note(const stencil_cpu *cpu, int thread, stencil_mark mark) {
     const stencil_trace *t = &cpu->trace;
-    const int64_t sample = stencil_trace_sample(t, step / cpu->plan->depth); /* only full passes are traced */
+    const int64_t sample = cpu->notes[thread].sample;
     if (sample >= 0)
-        t->mark[(sample * t->participants + thread) * STENCIL_MARKS + mark] =
-            (int64_t)(1e9 * stencil_clock_s());
+        t->mark[(sample * t->participants + thread) * STENCIL_NOTES + mark] = clock_ns();
+}
+
+void stencil_cpu_note_launch(const stencil_cpu *cpu, int thread, stencil_launch_mark mark) {
+    const stencil_trace *t = &cpu->trace;
+    if (t->launch < t->launches)
+        t->launched[((int64_t)t->launch * t->participants + thread) * STENCIL_LAUNCH_MARKS + mark] =
+            clock_ns();
 }
 
 void stencil_cpu_advance(const stencil_cpu *cpu, const stencil_pass *pass, int thread, int threads) {
     const int64_t step = pass->first + pass->steps;
-    stencil_cpu_note(cpu, step, thread, STENCIL_MARK_BEGIN);
+    stencil_cpu_note(cpu, thread, STENCIL_MARK_BEGIN);
     if (cpu->trace.without_compute)
         return;
     const bool copies = cpu->plan->halo == STENCIL_HALO_COPY, overlap = copies && cpu->plan->overlap;
@@ -227,7 +253,7 @@ void stencil_cpu_advance(const stencil_cpu *cpu, const stencil_pass *pass, int t
     const bool check = stencil_schedule_checks(&cpu->schedule, step);
     work w = {pass, check, trial->streaming, thread, threads, overlap ? ROWS_EDGE : ROWS_ALL};
     double pass_s = make_rows(cpu, &w, trial->timed);
-    stencil_cpu_note(cpu, step, thread, STENCIL_MARK_SWEPT);
+    stencil_cpu_note(cpu, thread, STENCIL_MARK_SWEPT);
     if (copies) {
 #pragma omp barrier
         copy_halos(cpu, pass, thread, threads);
@@ -235,10 +261,10 @@ void stencil_cpu_advance(const stencil_cpu *cpu, const stencil_pass *pass, int t
     w.rows = ROWS_INNER;
     if (overlap) {
         pass_s += make_rows(cpu, &w, trial->timed);
-        stencil_cpu_note(cpu, step, thread, STENCIL_MARK_SWEPT);
+        stencil_cpu_note(cpu, thread, STENCIL_MARK_SWEPT);
     }
     if (copies)
-        stencil_cpu_note(cpu, step, thread, STENCIL_MARK_EXCHANGED);
+        stencil_cpu_note(cpu, thread, STENCIL_MARK_EXCHANGED);
     stencil_stores_note(trial, pass_s / pass->steps, check || pass->steps < cpu->plan->depth);
 }
 
@@ -252,8 +278,10 @@ bool stencil_cpu_sync(stencil_cpu *cpu, const stencil_pass *pass, int thread, bo
     if (d->delay_ns != 0 && stencil_lateness_ns(d, (uint32_t)thread, step) != 0) {
         sleep_ns(stencil_lateness_ns(d, (uint32_t)thread, step));
         /* The delay is recorded as computing time, or as copying time with halo copies. */
-        stencil_cpu_note(cpu, step, thread,
-                         cpu->plan->halo == STENCIL_HALO_COPY ? STENCIL_MARK_EXCHANGED : STENCIL_MARK_SWEPT);
+        if (pass != NULL)
+            stencil_cpu_note(cpu, thread,
+                             cpu->plan->halo == STENCIL_HALO_COPY ? STENCIL_MARK_EXCHANGED
+                                                                  : STENCIL_MARK_SWEPT);
     }
     if (pass != NULL && pass->first < d->absent_step && d->absent_step <= step &&
         d->absent == (uint32_t)thread) {
@@ -267,7 +295,8 @@ bool stencil_cpu_sync(stencil_cpu *cpu, const stencil_pass *pass, int thread, bo
     if (cpu->plan->barrier == STENCIL_BARRIER_none && !cpu->trace.without_barrier) {
 #pragma omp barrier
     }
-    stencil_cpu_note(cpu, step, thread, STENCIL_MARK_LEFT);
+    if (pass != NULL)
+        stencil_cpu_note(cpu, thread, STENCIL_MARK_LEFT);
     return passed;
 }
 

@@ -8,6 +8,13 @@
 #include "solver/parts/workers.h"
 #include "sync/host.h"
 
+/* What a thread notes of its passes, on a cache line of its own. */
+typedef struct stencil_cpu_notes {
+    int64_t passes; /* number of passes that it has begun since the trace was set */
+    int64_t sample; /* sample number of the last one; -1: it is not noted */
+    char unused[48];
+} stencil_cpu_notes;
+
 typedef struct stencil_cpu {
     const stencil_plan *plan;
     stencil_domain domain[STENCIL_PARTS_MAX];
@@ -24,6 +31,7 @@ typedef struct stencil_cpu {
     stencil_neighbors neighbors;
     stencil_fault fault;
     stencil_trace trace;         /* parts of a step that timed batches record or leave out */
+    stencil_cpu_notes *notes;    /* [threads], owned */
     stencil_stores_trial *trial; /* [threads], owned: trial of cached and streaming stores in each thread */
     char *scratch;               /* scratch_bytes for each thread, owned; NULL: passes have one step */
     int64_t scratch_bytes;
@@ -48,8 +56,14 @@ void stencil_cpu_advance(const stencil_cpu *cpu, const stencil_pass *pass, int t
 /* Errors: UNAVAILABLE if an OpenMP team has not cpu->threads threads, among which rows are shared. */
 stencil_status stencil_cpu_check_team(const stencil_cpu *cpu, int threads);
 
-/* Records a time stamp of a thread if the pass up to step `step` (1, 2, …; 0: none) is traced. */
-void stencil_cpu_note(const stencil_cpu *cpu, int64_t step, int thread, stencil_mark mark);
+/* Sets what the following batches record and leave out, and counts passes and launches from 0. */
+void stencil_cpu_set_trace(stencil_cpu *cpu, const stencil_trace *trace);
+
+/* Begins a pass of a thread; note: records a time stamp of it, if the pass is traced; note_launch: records one
+ * of the thread in the time loop of a batch. */
+void stencil_cpu_begin_pass(const stencil_cpu *cpu, int thread);
+void stencil_cpu_note(const stencil_cpu *cpu, int thread, stencil_mark mark);
+void stencil_cpu_note_launch(const stencil_cpu *cpu, int thread, stencil_launch_mark mark);
 
 /* Passes the barrier after a pass, with the delays of the fault that a test asked for; pass NULL: a barrier
  * within the residual reduction. Returns false if the barrier timed out. */

@@ -56,6 +56,7 @@ void stencil_gpu_set_schedule(stencil_gpu_run *run, const stencil_schedule *sche
 void stencil_gpu_set_steps(const stencil_gpu_part *gpu, stencil_kernel_args *args, int64_t first,
                            int64_t count, int from) {
     const stencil_gpu_run *run = gpu->run;
+    args->trace.launch++;
     args->step_first = first;
     args->step_count = count;
     if (args->domain.u[first % 2] != gpu->u[from])
@@ -102,7 +103,13 @@ stencil_status stencil_gpu_launch(const stencil_gpu_part *gpu, stencil_kernel_ar
     const int32_t *mirror = args->domain.mirror[STENCIL_Y];
     if (several && plan->kernel.mirror != NULL && (mirror[STENCIL_LOW] || mirror[STENCIL_HIGH]))
         TRY(launch_beside(gpu, args, plan->kernel.mirror, stream));
-    TRY_CUDA(cudaLaunchKernelExC(&config, traced ? launch.traced : launch.function, arguments));
+    const uint32_t samples = args->trace.samples;
+    if (plan->barrier != STENCIL_BARRIER_none) /* such a launch is no pass of the loop, whose notes these are */
+        args->trace.samples = 0;
+    const cudaError_t launched =
+        cudaLaunchKernelExC(&config, traced ? launch.traced : launch.function, arguments);
+    args->trace.samples = samples;
+    TRY_CUDA_STATE(launched, "cudaLaunchKernelExC(), a pass");
     if (several && stencil_has_copies(&args->domain))
         TRY(launch_beside(gpu, args, stencil_copies_kernel(plan->kernel.precision), stream));
     return STENCIL_OK;

@@ -166,6 +166,8 @@ stencil_status stencil_run_replan(stencil_run *r, const stencil_plan *plan) {
         stencil_plans_share_cells(before.on.plan, plan) ? STENCIL_OK : load_all(r, &cells, &cells);
     if (status != STENCIL_OK)
         r->on = before.on;
+    else
+        r->report->made = (stencil_made){0};
     r->prepare_s += stencil_clock_s() - start_s;
     return status;
 }

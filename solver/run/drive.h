@@ -48,6 +48,9 @@ stencil_status stencil_run_load_u(stencil_run *r, const stencil_reader *from);
 stencil_status stencil_run_side_open(stencil_run *r, const stencil_problem *problem, side *before);
 void stencil_run_side_close(stencil_run *r, const stencil_problem *problem, const side *before);
 
+/* Returns the most steps of a batch after `step` steps, whatever observers and the end of the run allow. */
+int64_t stencil_run_batch_most(const stencil_run *r, const stencil_schedule *schedule, int64_t step);
+
 /* Makes one batch, and run->outcome, but no report. *time_s: seconds of its steps, on GPUs by events. */
 stencil_status stencil_run_batch(stencil_run *run, const stencil_batch *batch,
                                  const stencil_schedule *schedule, double *time_s);

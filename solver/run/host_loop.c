@@ -24,9 +24,13 @@ void stencil_host_loop_end(const stencil_schedule *schedule, const stencil_plan 
 }
 
 /* Records the same time stamp for all threads of a CPU: the beginning or the end of a parallel loop. */
-static void note_all(const stencil_cpu *cpu, int64_t step, stencil_mark mark) {
+static void note_all(const stencil_cpu *cpu, stencil_mark mark) {
     for (int thread = 0; thread < cpu->threads; thread++)
-        stencil_cpu_note(cpu, step, thread, mark);
+        stencil_cpu_note(cpu, thread, mark);
+}
+static void note_launch(const stencil_cpu *cpu, stencil_launch_mark mark) {
+    for (int thread = 0; thread < cpu->threads; thread++)
+        stencil_cpu_note_launch(cpu, thread, mark);
 }
 
 stencil_status stencil_host_loop_cpu(stencil_cpu *cpu, const stencil_batch *batch, stencil_outcome *outcome) {
@@ -35,13 +39,16 @@ stencil_status stencil_host_loop_cpu(stencil_cpu *cpu, const stencil_batch *batc
         return stencil_team_cpu(cpu, batch, outcome);
     const int depth = cpu->plan->depth;
     stencil_pass pass = stencil_batch_pass(batch, &cpu->schedule, depth);
+    note_launch(cpu, STENCIL_LAUNCH_ENTERED);
     for (; pass.steps > 0 && outcome->reason == STENCIL_REASON_NONE;
          pass = stencil_pass_next(&pass, &cpu->schedule, depth, end)) {
         const int64_t step = pass.first + pass.steps;
         const bool check = stencil_schedule_checks(&cpu->schedule, step);
         double seen = NAN;
         int team = 0;
-        note_all(cpu, step, STENCIL_MARK_LAUNCHED);
+        for (int thread = 0; thread < cpu->threads; thread++)
+            stencil_cpu_begin_pass(cpu, thread);
+        note_all(cpu, STENCIL_MARK_LAUNCHED);
 #pragma omp parallel num_threads(cpu->threads)
         {
             const int thread = omp_get_thread_num(), threads = omp_get_num_threads();
@@ -52,7 +59,7 @@ stencil_status stencil_host_loop_cpu(stencil_cpu *cpu, const stencil_batch *batc
             if (threads == cpu->threads && check) {
                 double value;
                 stencil_cpu_sync(cpu, NULL, thread, true);
-                stencil_cpu_note(cpu, step, thread, STENCIL_MARK_LEFT);
+                stencil_cpu_note(cpu, thread, STENCIL_MARK_LEFT);
                 stencil_cpu_residual(cpu, thread, threads, &value);
                 if (thread == 0)
                     seen = value;
@@ -60,10 +67,11 @@ stencil_status stencil_host_loop_cpu(stencil_cpu *cpu, const stencil_batch *batc
         }
         TRY(stencil_cpu_check_team(cpu, team));
         if (!check)
-            note_all(cpu, step, STENCIL_MARK_LEFT);
+            note_all(cpu, STENCIL_MARK_LEFT);
         stencil_host_loop_end(&cpu->schedule, cpu->plan, batch, &pass, seen, outcome);
-        note_all(cpu, step, STENCIL_MARK_END);
+        note_all(cpu, STENCIL_MARK_END);
     }
+    note_launch(cpu, STENCIL_LAUNCH_LOOPED);
     return STENCIL_OK;
 }
 

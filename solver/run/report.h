@@ -4,6 +4,11 @@
 #include "solver/device/stores.h"
 #include "solver/problem/stop.h"
 
+/* What a run's last plan has made. */
+typedef struct stencil_made {
+    int64_t batches, checks, steps;
+} stencil_made;
+
 typedef struct stencil_report {
     stencil_reason reason;
     bool reached;            /* the run did what the problem asked for; exit code 0 */
@@ -21,6 +26,7 @@ typedef struct stencil_report {
     char strategy[32];
     char backend[8];  /* "cpu" or "gpu" */
     char device[160]; /* "NVIDIA H200", "2 threads, avx512" */
+    stencil_made made;
     int64_t updated_cells;
     double bytes_per_cell; /* least memory traffic of an update: read u and b, write u, once per pass */
     stencil_store_report stores;

@@ -137,18 +137,27 @@ static stencil_status give_back(stencil_run *r) {
     return STENCIL_OK;
 }
 
-/* Returns the next batch. It ends at the first of: the last step of the run; the next call of an observer; a
- * full history; a launch limit of a test or of changing weights; the end of a window of stagnation; the next
- * checked step from turn_first on; the first end of a cycle after poll_every steps. */
-static stencil_batch next_batch(const stencil_run *r) {
-    const int64_t step = r->report->steps, launch = r->on.plan->wait.steps_per_launch;
-    int64_t count = r->problem->stop.steps - step, full = 0;
-    if (stencil_multiply(r->schedule.check_every, STENCIL_CHECKS_MAX - 1, &full))
-        count = stencil_smaller(count, full);
+int64_t stencil_run_batch_most(const stencil_run *r, const stencil_schedule *schedule, int64_t step) {
+    const int64_t launch = r->on.plan->wait.steps_per_launch;
+    int64_t count = INT64_MAX, full = 0;
+    if (stencil_multiply(schedule->check_every, STENCIL_CHECKS_MAX - 1, &full))
+        count = full;
     if (launch > 0)
         count = stencil_smaller(count, launch);
     if (stencil_stop_has_criterion(&r->problem->stop))
         count = stencil_smaller(count, r->window - step % r->window);
+    if (r->accelerated)
+        count = stencil_smaller(count, stencil_cycle_end(r->problem, step + r->on.plan->poll_every) - step);
+    return count;
+}
+
+/* Returns the next batch. It ends at the first of: the last step of the run; the next call of an observer; a
+ * full history; a launch limit of a test or of changing weights; the end of a window of stagnation; the next
+ * checked step from turn_first on; the first end of a cycle after poll_every steps. */
+static stencil_batch next_batch(const stencil_run *r) {
+    const int64_t step = r->report->steps;
+    int64_t count = stencil_smaller(r->problem->stop.steps - step,
+                                    stencil_run_batch_most(r, &r->schedule, step));
     if (r->turn_first < INT64_MAX) {
         const int64_t behind = step < r->turn_first ? r->turn_first - 1 : step;
         count = stencil_smaller(count, stencil_schedule_next(&r->schedule, behind) - step);
@@ -158,8 +167,6 @@ static stencil_batch next_batch(const stencil_run *r) {
         if (o->next != NULL)
             count = stencil_smaller(count, next_of(r, o, step) - step);
     }
-    if (r->accelerated)
-        count = stencil_smaller(count, stencil_cycle_end(r->problem, step + r->on.plan->poll_every) - step);
     return (stencil_batch){step, count, &r->own, r->from};
 }
 
@@ -185,6 +192,7 @@ stencil_status stencil_run_batch(stencil_run *r, const stencil_batch *batch, con
     if (r->on.cpu != NULL) {
         const double start_s = stencil_clock_s();
         r->on.cpu->schedule = *schedule;
+        r->on.cpu->trace.launch++;
         const bool team = stencil_strategy_at(r->on.plan->strategy).team;
         TRY((team ? stencil_team_cpu : stencil_host_loop_cpu)(r->on.cpu, batch, &r->outcome));
         *time_s = stencil_clock_s() - start_s;
@@ -209,6 +217,9 @@ static stencil_status make_batch(stencil_run *r, const stencil_batch *batch,
     double time_s = 0;
     TRY(stencil_run_batch(r, batch, schedule, &time_s));
     r->report->compute_s += time_s;
+    r->report->made.batches++;
+    r->report->made.checks += r->outcome.checks;
+    r->report->made.steps += r->outcome.steps;
     r->from = stencil_batch_end(r->on.plan, batch, schedule, r->outcome.steps);
     return keep_outcome(r, batch, schedule);
 }

@@ -20,11 +20,13 @@ static void team_run(stencil_cpu *cpu, const stencil_batch *batch, stencil_outco
     double residual = NAN;
     int64_t step = batch->first, checks = 0;
     stencil_pass pass = stencil_batch_pass(batch, schedule, depth);
+    stencil_cpu_note_launch(cpu, thread, STENCIL_LAUNCH_ENTERED);
     for (; pass.steps > 0 && reason == STENCIL_REASON_NONE;
          pass = stencil_pass_next(&pass, schedule, depth, end)) {
         step = pass.first + pass.steps;
         const bool check = stencil_schedule_checks(schedule, step),
                    poll = stencil_pass_reaches(&pass, cpu->plan->poll_every);
+        stencil_cpu_begin_pass(cpu, thread);
         stencil_cpu_advance(cpu, &pass, thread, threads);
         /* The request to stop has the number of its step, lest a slow thread takes a later one for it. */
         if (poll && thread == 0 && !stencil_observers_poll(batch->observers, step, residual))
@@ -44,8 +46,9 @@ static void team_run(stencil_cpu *cpu, const stencil_batch *batch, stencil_outco
         if (poll && reason == STENCIL_REASON_NONE &&
             __atomic_load_n(&shared->interrupt_step, __ATOMIC_RELAXED) == step)
             reason = STENCIL_REASON_INTERRUPTED;
-        stencil_cpu_note(cpu, step, thread, STENCIL_MARK_END);
+        stencil_cpu_note(cpu, thread, STENCIL_MARK_END);
     }
+    stencil_cpu_note_launch(cpu, thread, STENCIL_LAUNCH_LOOPED);
     if (thread == 0)
         *outcome = (stencil_outcome){step - batch->first, reason, checks, outcome->residual};
 }

@@ -13,7 +13,7 @@ from draw import drawn
 from harness import SLOW, STENCIL, CommandTest
 
 CPU = ("--device", "cpu", "--threads", 2, "--force")
-ROWS = {"start", "search", "launch", "compute", "latency", "imbalance", "halo", "checks", "finish", "rest"}
+ROWS = {"start", "search", "launch", "load", "compute", "latency", "imbalance", "halo", "checks", "store", "finish", "slower"}
 
 
 class Attribution(CommandTest):
@@ -33,9 +33,9 @@ class Attribution(CommandTest):
         for row, seconds in found["seconds"].items():
             self.assertGreaterEqual(seconds, -1e-6, row)
         inside = found["inside"]
-        parts = ("compute_mean_us", "latency_us", "imbalance_us", "halo_us", "checks_us", "launch_us")
+        parts = ("compute_mean_us", "latency_us", "imbalance_us", "halo_us", "checks_us", "launch_us", "load_us", "store_us")
         self.assertAlmostEqual(sum(inside[part] for part in parts), inside["step_us"], delta=1e-9 * inside["step_us"])
-        self.assertAlmostEqual(inside["latency_us"] + inside["imbalance_us"], inside["wait_mean_us"], delta=1e-6)
+        self.assertEqual((inside["load_us"], inside["store_us"]), (0, 0))  # no CPU has its field on chip
         self.assertEqual(sum(inside["waits_by_power_of_2_ns"]), inside["samples"] * inside["participants"])
         self.assertGreater(inside["compute_mean_us"], 0)
         self.assertGreater(found["removal"]["total_us"], 0)
@@ -46,7 +46,9 @@ class Attribution(CommandTest):
         around = sum(found["seconds"][row] for row in ("start", "search", "finish"))
         self.assertAlmostEqual(found["steps_s"] + around, found["wall_s"], delta=1e-9 * found["wall_s"])
         self.assertGreaterEqual(inside["noting_us"], 0)
-        self.assertAlmostEqual(sum(b["caused_us"] for b in inside["blame"]), inside["imbalance_us"], delta=1e-6)
+        if found["pass_steps"] == 1:
+            self.assertAlmostEqual(sum(b["caused_us"] for b in inside["blame"]), inside["imbalance_us"],
+                                   delta=1e-6 * inside["imbalance_us"] + 1e-6)
         return found
 
     def test_every_strategy_adds_up(self):
@@ -56,12 +58,9 @@ class Attribution(CommandTest):
                 shares = []
                 while len(shares) < 5 and (not shares or min(shares) > 0.05):
                     found = self.attribute("--sync", sync)
-                    shares.append(found["seconds"]["rest"] / found["wall_s"])
-                self.assertLess(min(shares), 0.05, f"left over: {shares}")
-                if sync not in ("relaunch", "stream-sync", "graph"):
-                    self.assertEqual(found["inside"]["launch_us"], 0)
-                else:
-                    self.assertGreater(found["inside"]["launch_us"], 0)
+                    shares.append(abs(found["inside"]["sum"] - 1))
+                self.assertLess(min(shares), 0.05, f"apart: {shares}")
+                self.assertGreater(found["inside"]["launch_us"], 0)
 
     def test_passes_have_one_model(self):
         """All views are of a pass where it has several steps, the predicted one, too: as long as that of the run's own plan."""
@@ -144,14 +143,14 @@ class Attribution(CommandTest):
         self.assertEqual(process.returncode, 0, errors)
         return subprocess.CompletedProcess(arguments, 0, out, errors)
 
-    def test_what_is_left_over_is_told(self):
+    def test_what_does_not_add_up_is_told(self):
         """Where a process stands still between two steps that are noted, in about every second run, none explains it."""
         told = False
         for attempt in range(40):
             found = self.attribute("--sync", "central", run=self.ok_halted if attempt > 0 else None)
-            rest = found["seconds"]["rest"] / found["steps_s"]
-            self.assertEqual("is not accounted for" in " ".join(self.report.split()), rest > 0.05)
-            told = told or rest > 0.05
+            apart = abs(found["inside"]["sum"] - 1)
+            self.assertEqual("measured one by one" in " ".join(self.report.split()), apart > 0.05)
+            told = told or apart > 0.05
             if told and attempt > 0:
                 break
         self.assertTrue(told)
@@ -168,7 +167,7 @@ class Attribution(CommandTest):
             for line in done.stdout.splitlines():
                 self.assertLessEqual(len(line), 80, line)
             self.assertIn("general figures", done.stdout)
-            for label in ("Waiting", "Quicker", "where the time went", "barrier latency", "imbalance", "left over", "wall clock",
+            for label in ("Waiting", "Quicker", "where the time went", "barrier latency", "imbalance", "wall clock",
                           "removal", "inside", "model", "Waits", "Batches", "Noting"):
                 self.assertRegex(done.stdout, f"(?m)^{label} ")
 

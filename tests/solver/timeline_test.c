@@ -21,8 +21,8 @@ static void assert_close(double value, double wanted) {
  */
 static stencil_moments moments(double begin_s, double compute_s, double halo_s, double left_s,
                                double after_s) {
-    return (stencil_moments){{begin_s - 0.5, begin_s, begin_s + compute_s, begin_s + compute_s + halo_s,
-                              left_s, left_s + after_s}};
+    return (stencil_moments){.at_s = {begin_s - 0.5, begin_s, begin_s + compute_s,
+                                      begin_s + compute_s + halo_s, left_s, left_s + after_s}};
 }
 
 /* What is found in samples of the same weight, each of all participants. */
@@ -243,24 +243,142 @@ static void notes_are_taken_off(void **state) {
     stencil_timeline_destroy(&piece[1]);
 }
 
-/* A run of 10 steps: what its clock says, and what the batches say of its steps. */
+/* Of a pass of 8 s, 1 s keeps cells for a check, 2 s exchange ghost cells, and of the 3 s until the barrier is
+ * left 2 s are a check. The other participant arrives 0.5 s later. */
+static void pieces_within_a_pass_have_their_causes(void **state) {
+    (void)state;
+    stencil_moments m[2] = {moments(0, 8, 0, 11, 0.25), moments(0, 8.5, 0, 11, 0.25)};
+    for (int p = 0; p < 2; p++) {
+        m[p].spent_s[STENCIL_SPENT_KEPT] = 1;
+        m[p].spent_s[STENCIL_SPENT_EXCHANGE] = 2;
+        m[p].spent_s[STENCIL_SPENT_CHECK] = 2;
+    }
+    stencil_inside inside;
+    assert_int_equal(analyse(m, 2, 1, NULL, NULL, &inside), STENCIL_OK);
+    assert_close(inside.compute_s, 5.25);
+    assert_close(inside.halo_s, 2);
+    assert_close(inside.after_s, 3.25);
+    assert_close(inside.imbalance_s, 0.25);
+    assert_close(inside.latency_s, 0.5);
+    assert_close(inside.step_s, 0.5 + 11.25);
+    stencil_inside_destroy(&inside);
+}
+
+/* Two batches of two blocks of a resident loop. The first has two launches, between which one of another kernel
+ * has noted nothing: enters at 1 (1.5), loads for 2, loops for 10, stores for 1 (0.5); the next one 5 s later.
+ * The second batch has one launch without a field on chip. */
+static void launches_leave_no_gaps(void **state) {
+    (void)state;
+    enum { BLOCKS = 2, LAUNCHES = 4 };
+    static const int64_t tick[LAUNCHES][BLOCKS][STENCIL_LAUNCH_MARKS] = {
+        {{10, 30, 130, 140}, {15, 35, 135, 140}},
+        {{0}},
+        {{190, 210, 310, 320}, {195, 215, 315, 320}},
+        {{1000, 0, 1200, 0}, {1000, 0, 1180, 0}}};
+    const stencil_tick_clock clock[BLOCKS] = {{0, 0.1, 0}, {0, 0.1, 0}};
+    stencil_timeline piece[2], t;
+    for (int i = 0; i < 2; i++) {
+        const int launches = i == 0 ? 3 : 1;
+        assert_int_equal(stencil_timeline_create(&piece[i], BLOCKS, 1), STENCIL_OK);
+        assert_int_equal(stencil_timeline_create_launches(&piece[i], launches, 1), STENCIL_OK);
+        piece[i].batch[0] = (stencil_stretch){launches, i == 0 ? 34 : 22};
+        stencil_trial_take_launches(&piece[i], 0, tick[3 * i][0], clock);
+    }
+    assert_int_equal(stencil_timeline_join(piece, 2, &t), STENCIL_OK);
+    const stencil_spans s = stencil_timeline_spans(&t);
+    assert_int_equal(s.batches, 2);
+    assert_int_equal(s.launches, 3);
+    assert_close(s.time_s, 56);
+    assert_close(s.outside_s, 34 - 31 + 22 - 20);
+    assert_close(s.between_s, 5);
+    assert_close(s.start_s, 2 * 0.25 + 1);
+    assert_close(s.load_s, 2 * 2);
+    assert_close(s.store_s, 2 * 0.75);
+    assert_close(s.loop_s, 2 * 10 + 19);
+    assert_close(s.outside_s + s.start_s + s.load_s + s.loop_s + s.store_s + s.between_s, s.time_s);
+    stencil_timeline_destroy(&piece[0]);
+    stencil_timeline_destroy(&piece[1]);
+    stencil_timeline_destroy(&t);
+}
+
+/* A batch of a resident loop with a check in 100 steps, for which it leaves: a launch and 9 passes, 8 of 12
+ * steps and one of 3, then the checked step. The batch ends with a check. */
+static void an_account_adds_up(void **state) {
+    (void)state;
+    enum { DEPTH = 12, CHECKS = 10 };
+    static const double pass_s[] = {6, 1, 0.5, 0.25}; /* compute, imbalance, latency, halo */
+    const double short_s = 6.0 * 3 / DEPTH + 1 + 0.5 + 0.25, loop_s = 8 * 7.75 + short_s, load_s = 4,
+                 store_s = 2, gap_s = 8, launch_s = 3, begin_s = 0.5;
+    const stencil_inside inside = {.compute_s = pass_s[0],
+                                   .imbalance_s = pass_s[1],
+                                   .latency_s = pass_s[2],
+                                   .halo_s = pass_s[3],
+                                   .step_s = 7.75};
+    const stencil_makeup made = {.batches = 1,
+                                 .launches = CHECKS,
+                                 .checks = CHECKS,
+                                 .exits = CHECKS,
+                                 .passes = 9 * CHECKS,
+                                 .loop_steps = 99 * CHECKS,
+                                 .steps = 100 * CHECKS};
+    const double time_s = launch_s + CHECKS * (begin_s + load_s + loop_s + store_s + gap_s);
+    const stencil_spans spans = {.batches = 1,
+                                 .launches = CHECKS,
+                                 .time_s = time_s,
+                                 .outside_s = launch_s + gap_s,
+                                 .start_s = CHECKS * begin_s,
+                                 .load_s = CHECKS * load_s,
+                                 .loop_s = CHECKS * loop_s,
+                                 .store_s = CHECKS * store_s,
+                                 .between_s = (CHECKS - 1) * gap_s};
+    stencil_account account = {0};
+    double cause_s[STENCIL_CAUSES];
+    stencil_account_add_pass(&account, &inside, DEPTH);
+    stencil_account_add_spans(&account, &spans, &made);
+    assert_close(stencil_account_of(&account, &made, cause_s), time_s);
+    assert_close(cause_s[STENCIL_CAUSE_LAUNCH], launch_s + CHECKS * begin_s);
+    assert_close(cause_s[STENCIL_CAUSE_LOAD], CHECKS * load_s);
+    assert_close(cause_s[STENCIL_CAUSE_STORE], CHECKS * store_s);
+    assert_close(cause_s[STENCIL_CAUSE_CHECK], CHECKS * gap_s);
+    assert_close(cause_s[STENCIL_CAUSE_COMPUTE], CHECKS * 99 * 0.5);
+    assert_close(cause_s[STENCIL_CAUSE_HALO], CHECKS * 9 * 0.25);
+}
+
+/* A run of 10 steps: what its clock says, and what the batches say of its steps, which in a batch of 100 take
+ * 10 s each, half of which the notes explain. */
 static void a_run_is_divided(void **state) {
     (void)state;
     const stencil_attribution a = {
-        .removal = {.start_s = 4, .launch_s = 2},
         .covered = 0.5,
-        .inside = {.step_s = 10, .launch_s = 1, .compute_s = 2, .latency_s = 3, .imbalance_s = 4}};
-    stencil_report report = {.compute_s = 22, .drive_s = 25, .finish_s = 1, .steps = 10};
-    double row_s[STENCIL_TIME_ROWS];
-    stencil_attribution_divide(&a, &report, &(stencil_wall){.wall_s = 40, .start_s = 5, .write_s = 2}, row_s);
-    static const double wanted_s[STENCIL_TIME_ROWS] = {5, 0, 3 + 2 + 1, 2, 3, 4, 0, 0, 3, 17};
+        .made = {.batches = 1, .launches = 1, .passes = 100, .loop_steps = 100, .steps = 100},
+        .account = {.batch_s = {[STENCIL_CAUSE_LAUNCH] = 10},
+                    .pass_s = {[STENCIL_CAUSE_LAUNCH] = 1,
+                               [STENCIL_CAUSE_COMPUTE] = 2,
+                               [STENCIL_CAUSE_LATENCY] = 3,
+                               [STENCIL_CAUSE_IMBALANCE] = 3}}};
+    stencil_report report = {
+        .compute_s = 20, .drive_s = 25, .finish_s = 1, .steps = 10, .made = {1, 0, 10}};
+    double row_s[STENCIL_TIME_ROWS], cause_s[STENCIL_CAUSES];
+    const stencil_wall wall = {.wall_s = 40, .start_s = 5, .write_s = 2};
+    assert_close(stencil_attribution_predict(&a, &report, &wall, cause_s), 200);
+    stencil_attribution_divide(&a, &report, &wall, row_s);
+    static const double wanted_s[STENCIL_TIME_ROWS] = {
+        [STENCIL_TIME_START] = 5,
+        [STENCIL_TIME_CAUSES + STENCIL_CAUSE_LAUNCH] = 5 + 2,
+        [STENCIL_TIME_CAUSES + STENCIL_CAUSE_COMPUTE] = 2,
+        [STENCIL_TIME_CAUSES + STENCIL_CAUSE_LATENCY] = 3,
+        [STENCIL_TIME_CAUSES + STENCIL_CAUSE_IMBALANCE] = 3,
+        [STENCIL_TIME_SLOWER] = 10,
+        [STENCIL_TIME_FINISH] = 10};
     for (int row = 0; row < STENCIL_TIME_ROWS; row++)
         assert_close(row_s[row], wanted_s[row]);
-    /* Others have made the steps of the first 10 s, and 4 more were needed to change to them. */
-    const stencil_wall raced = {.wall_s = 54, .start_s = 5, .race_s = 10, .write_s = 2};
+    /* Others have made 7 steps in the first 10 s, and 4 more were needed to change to them. */
+    const stencil_wall raced = {
+        .wall_s = 54, .start_s = 5, .race_s = 10, .race_steps = 7, .write_s = 2};
     report.compute_s += 10;
     report.drive_s += 10;
     report.replan_s = 4;
+    report.steps += 7;
     stencil_attribution_divide(&a, &report, &raced, row_s);
     for (int row = 0; row < STENCIL_TIME_ROWS; row++)
         assert_close(row_s[row], row == STENCIL_TIME_SEARCH ? 14 : wanted_s[row]);
@@ -277,6 +395,9 @@ int main(void) {
         cmocka_unit_test(groups_wait_for_each_other),
         cmocka_unit_test(samples_are_counted),
         cmocka_unit_test(notes_are_taken_off),
+        cmocka_unit_test(pieces_within_a_pass_have_their_causes),
+        cmocka_unit_test(launches_leave_no_gaps),
+        cmocka_unit_test(an_account_adds_up),
         cmocka_unit_test(a_run_is_divided),
     };
     return cmocka_run_group_tests_name("timeline", tests, NULL, NULL);
