@@ -101,8 +101,7 @@ static double own_step_us(const run_record *record) {
 static void print_answer(const attribution *a, const run_record *record, const double *row_s) {
     const double percent = 100 / steps_time_s(a, row_s);
     const bool launched = run_record_plan(record)->barrier == STENCIL_BARRIER_none;
-    const double waited_s =
-        row_s[ROW(LATENCY)] + row_s[ROW(IMBALANCE)] + (launched ? row_s[ROW(LAUNCH)] : 0);
+    const double waited_s = row_s[ROW(LATENCY)] + row_s[ROW(IMBALANCE)] + (launched ? row_s[ROW(LAUNCH)] : 0);
     PRINT("Waiting",
           "%.3g %% of the time of its steps this run was waiting %s; %.3g %% because %ss finish at different "
           "times",
@@ -153,7 +152,8 @@ static void print_sum(const attribution *a) {
     static const double apart_most = 0.05;
     const double apart = a->steps.covered - 1;
     if (fabs(apart) > apart_most)
-        PRINT("Sum", "the parts, measured one by one, add up to %.0f %% %s than a batch without notes takes%s",
+        PRINT("Sum",
+              "the parts, measured one by one, add up to %.0f %% %s than a batch without notes takes%s",
               100 * fabs(apart), apart < 0 ? "less" : "more",
               apart < 0 ? ": passes that are not noted are slower, where the machine is not quiet. Run again"
                         : ": passes that are noted take longer. The rows above are shares of the run's time");
@@ -168,8 +168,8 @@ static const char *why_apart(const attribution *a, const run_record *record, boo
            : run_slower && own_s < short_s
                ? "the run was short, and its first steps found cold caches, new pages and slow clocks"
            : s->check_every < s->run_check_every && run_record_plan(record)->depth > 1
-               ? TEXT("batches check a residual every %s, the run every %s", TEXT_COUNTED(s->check_every, "step"),
-                      TEXT_COUNT(s->run_check_every))
+               ? TEXT("batches check a residual every %s, the run every %s",
+                      TEXT_COUNTED(s->check_every, "step"), TEXT_COUNT(s->run_check_every))
            : run_slower && own_s > long_s ? "the run was long: a processor that is hot lowers its clock, or "
                                             "other programs had a share of it"
            : run_slower ? "other programs, or a lower clock, held up the run but not the batches"

@@ -335,9 +335,8 @@ static stencil_status attribute(run_state *state) {
     a->wall.write_s = state->record.write_s;
     a->wall.wall_s = stencil_clock_s() - state->start_s;
     a->wall.race_s = state->record.choice.tune.mark_s;
-    a->wall.race_steps = a->wall.race_s > 0
-                             ? state->record.choice.tune.mark - state->record.report.steps_before
-                             : 0;
+    a->wall.race_steps =
+        a->wall.race_s > 0 ? state->record.choice.tune.mark - state->record.report.steps_before : 0;
     a->wanted =
         state->options.attribute && (state->options.open.quiet == 0 || state->options.files.json != NULL);
     a->trace = state->options.files.trace;

@@ -44,9 +44,9 @@ __device__ __forceinline__ void note_moment(const stencil_kernel_args &s, int64_
 static __device__ __noinline__ void write_launch(const stencil_kernel_args &s, stencil_launch_mark mark) {
     __syncthreads();
     if (thread_in_block() == 0) {
-        s.trace.launched[((uint64_t)s.trace.launch * s.trace.participants + blockIdx.x) *
-                             STENCIL_LAUNCH_MARKS +
-                         mark] = clock64();
+        s.trace
+            .launched[((uint64_t)s.trace.launch * s.trace.participants + blockIdx.x) * STENCIL_LAUNCH_MARKS +
+                      mark] = clock64();
         if (mark == STENCIL_LAUNCH_ENTERED)
             s.trace.place[blockIdx.x] = multiprocessor();
     }

@@ -29,9 +29,9 @@ void stencil_account_add_spans(stencil_account *a, const stencil_spans *s, const
         return;
     const double launches = s->launches, batches = s->batches, gaps = launches - batches,
                  exit_s = gaps > 0 ? s->between_s / gaps : 0,
-                 ending = made->batches > 0 ? fmax(made->exits - (made->launches - made->batches), 0) /
-                                                  made->batches
-                                            : 0,
+                 ending = made->batches > 0
+                              ? fmax(made->exits - (made->launches - made->batches), 0) / made->batches
+                              : 0,
                  outside_s = s->outside_s / batches, last_s = fmin(fmin(ending, 1) * exit_s, outside_s);
     a->batch_s[STENCIL_CAUSE_LAUNCH] += outside_s - last_s;
     a->launch_s[STENCIL_CAUSE_LAUNCH] += s->start_s / launches;

@@ -5,7 +5,15 @@
 
 #include "solver/attribution/trial.h"
 
-enum { ROUNDS = 5, TRIES = 3, STEPS_MIN = 16, STEPS_MAX = 8192, CHECKED_SAMPLES = 8, CYCLES_BUDGETS = 4 };
+enum {
+    ROUNDS = 5,
+    QUIET = 3,
+    TRIES = 3,
+    STEPS_MIN = 16,
+    STEPS_MAX = 8192,
+    CHECKED_SAMPLES = 8,
+    CYCLES_BUDGETS = 4
+};
 /* Numbers of sampled steps in a batch: SAMPLES_MIN to SAMPLES_MAX, on a CPU at least steps / SPARSE_CPU. The
  * cost of time stamps is measured first, by PROBE consecutive samples in a batch of PROBE_STEPS steps. */
 enum { SAMPLES_MAX = 512, SAMPLES_MIN = 4, SPARSE_CPU = 8, PROBE = 128, PROBE_STEPS = 512 };
@@ -29,9 +37,9 @@ typedef enum kind {
 
 typedef struct experiment {
     stencil_trial trial;
-    int64_t steps;       /* passes in a batch */
-    int64_t check_every; /* steps from check to check in CHECKED and TRACED batches */
-    bool exits;          /* a persistent loop ends its launch for each check */
+    int64_t steps;           /* passes in a batch */
+    int64_t check_every;     /* steps from check to check in CHECKED and TRACED batches */
+    bool exits;              /* a persistent loop ends its launch for each check */
     uint32_t every, samples; /* distance and number of samples in TRACED batches */
     double noting_s, note_s; /* see stencil_attribution; noting_s: the largest value so far */
     stencil_timeline timeline[ROUNDS];
@@ -151,7 +159,8 @@ static stencil_status choose_samples(experiment *e) {
 
 /* Makes all batches whole cycles of an accelerated problem, unless these take many times the budget. */
 static void choose_cycles(experiment *e, double budget_s) {
-    const int64_t length = e->trial.run->problem->cycle.length, unit = length / common(length, e->trial.depth);
+    const int64_t length = e->trial.run->problem->cycle.length,
+                  unit = length / common(length, e->trial.depth);
     const double pass_s = e->time_s[CHECKED][0] / (double)e->steps;
     if (e->trial.run->accelerated && (double)unit * pass_s * KINDS * ROUNDS <= CYCLES_BUDGETS * budget_s)
         e->trial.whole_count = unit;
@@ -172,6 +181,23 @@ static stencil_status choose_steps(experiment *e, double budget_s) {
             break;
     }
     return choose_samples(e);
+}
+
+/* Quantile of the rounds that is the median of the quickest QUIET: the others were disturbed. */
+static const double quiet_middle = (QUIET / 2) / (ROUNDS - 1.0);
+
+/* Puts the traced batches, and their timelines, in the order of their times. */
+static void sort_traced(experiment *e) {
+    double *time_s = e->time_s[TRACED];
+    for (int i = 0; i < ROUNDS; i++)
+        for (int k = i + 1; k < ROUNDS; k++) {
+            if (time_s[k] >= time_s[i])
+                continue;
+            const double later_s = time_s[i];
+            const stencil_timeline later = e->timeline[i];
+            time_s[i] = time_s[k], e->timeline[i] = e->timeline[k];
+            time_s[k] = later_s, e->timeline[k] = later;
+        }
 }
 
 /* Returns a quantile (0 to 1) of the times of a kind of batch over all rounds. */
@@ -225,11 +251,11 @@ static void move_copies(const experiment *e, stencil_inside *inside) {
     inside->halo_s += copies_s;
 }
 
-/* Makes the account of a batch whose checks are seen only by what they add to a batch without: each is an exit,
- * and a step costs what it costs in a batch without. */
+/* Makes the account of a batch whose checks are seen only by what they add to a batch without: each is an
+ * exit, and a step costs what it costs in a batch without. */
 static void account_by_difference(const experiment *e, stencil_attribution *a) {
     stencil_account *account = &a->account;
-    const double checks_s = quantile(e, CHECKED, 0.5) - quantile(e, WHOLE, 0.5);
+    const double checks_s = quantile(e, CHECKED, quiet_middle) - quantile(e, WHOLE, quiet_middle);
     for (int c = 0; c < STENCIL_CAUSES; c++) {
         account->step_s[c] += account->pass_s[c] / e->trial.depth;
         account->pass_s[c] = 0;
@@ -264,17 +290,18 @@ static void close_account(const experiment *e, stencil_attribution *a) {
         whole.pass_s[c] *= unweighted;
         whole.step_s[c] *= unweighted;
     }
-    a->covered = stencil_account_of(&whole, &m, ignored_s) / quantile(e, CHECKED, 0.5);
+    a->covered = stencil_account_of(&whole, &m, ignored_s) / quantile(e, CHECKED, quiet_middle);
     m.exits *= (double)a->check_every / (double)a->run_check_every;
     a->step_s = stencil_account_of(&a->account, &m, a->cause_s) / passes;
     for (int c = 0; c < STENCIL_CAUSES; c++)
         a->cause_s[c] /= passes;
 }
 
-/* Analyses the time stamps of all traced batches as one timeline. */
+/* Analyses the time stamps of the quickest traced batches as one timeline. */
 static stencil_status look_inside(experiment *e, stencil_attribution *a) {
     const double steps = (double)e->steps, count = (double)e->count[TRACED];
-    TRY(stencil_timeline_join(e->timeline, ROUNDS, &a->timeline));
+    sort_traced(e);
+    TRY(stencil_timeline_join(e->timeline, QUIET, &a->timeline));
     stencil_timeline_take_off(&a->timeline, e->note_s);
     if (!e->exits)
         stencil_trial_weigh(&e->trial, &a->timeline);
@@ -285,8 +312,8 @@ static stencil_status look_inside(experiment *e, stencil_attribution *a) {
     a->run_check_every = e->trial.run->schedule.check_every;
     make_account(e, a);
     close_account(e, a);
-    a->traced_s = quantile(e, TRACED, 0.5) / count;
-    a->untraced_s = quantile(e, CHECKED, 0.5) / steps;
+    a->traced_s = quantile(e, TRACED, quiet_middle) / count;
+    a->untraced_s = quantile(e, CHECKED, quiet_middle) / steps;
     a->noted = (e->timeline[0].samples + e->trial.launches) / count;
     a->noting_s = fmax(quantile(e, TRACED, 0) / count - quantile(e, untraced(e), 0) / steps, 0) / a->noted;
     a->note_s = e->note_s;
@@ -333,48 +360,4 @@ stencil_status stencil_attribution_record(stencil_run *run, const stencil_observ
                                                        (uint32_t)steps, timeline, &time_s);
     timeline->neighbor_first = timeline->neighbor = NULL;
     return status;
-}
-
-/* Returns the makeup of the run's steps with its last plan. */
-static stencil_makeup made_by_run(const stencil_attribution *a, const stencil_report *report,
-                                  const stencil_wall *wall) {
-    const stencil_makeup *batch = &a->made;
-    const double done = (double)stencil_report_steps_done(report), made = (double)report->made.steps,
-                 steps = fmax(done - (double)wall->race_steps, 1), part = made > 0 ? fmin(steps / made, 1) : 1;
-    stencil_makeup m = {.steps = steps,
-                        .batches = fmax(part * (double)report->made.batches, 1),
-                        .checks = part * (double)report->made.checks};
-    m.exits = batch->exits > 0 ? m.checks : 0;
-    m.launches = m.batches + fmax(m.exits - m.batches, 0);
-    m.passes = steps * batch->passes / batch->steps;
-    m.loop_steps = steps * batch->loop_steps / batch->steps;
-    return m;
-}
-
-double stencil_attribution_predict(const stencil_attribution *a, const stencil_report *report,
-                                   const stencil_wall *wall, double cause_s[STENCIL_CAUSES]) {
-    const stencil_makeup m = made_by_run(a, report, wall);
-    return stencil_account_of(&a->account, &m, cause_s) / a->covered;
-}
-
-void stencil_attribution_divide(const stencil_attribution *a, const stencil_report *report,
-                                const stencil_wall *wall, double row_s[STENCIL_TIME_ROWS]) {
-    double *cause_s = row_s + STENCIL_TIME_CAUSES, others_s = 0;
-    const double own_s = fmax(report->compute_s - wall->race_s, 0), covered = fmin(a->covered, 1),
-                 sum_s = a->covered * stencil_attribution_predict(a, report, wall, cause_s);
-    for (int c = 0; c < STENCIL_CAUSES; c++)
-        cause_s[c] *= covered * own_s / sum_s;
-    row_s[STENCIL_TIME_START] = wall->start_s;
-    row_s[STENCIL_TIME_SEARCH] = report->compute_s - own_s + report->replan_s;
-    cause_s[STENCIL_CAUSE_LAUNCH] += report->drive_s - report->compute_s;
-    row_s[STENCIL_TIME_SLOWER] = (1 - covered) * own_s;
-    for (int row = 0; row < STENCIL_TIME_FINISH; row++)
-        others_s += row_s[row];
-    row_s[STENCIL_TIME_FINISH] = wall->wall_s - others_s;
-}
-
-stencil_step_times stencil_attribution_inside(const stencil_attribution *a) {
-    const double *s = a->cause_s, compute_s = a->inside.slowest_compute_s;
-    const double launch_s = s[STENCIL_CAUSE_LAUNCH] + s[STENCIL_CAUSE_LOAD] + s[STENCIL_CAUSE_STORE];
-    return (stencil_step_times){launch_s, compute_s, a->step_s - s[STENCIL_CAUSE_CHECK] - launch_s - compute_s};
 }

@@ -33,13 +33,13 @@ typedef struct stencil_attribution {
     stencil_makeup made;            /* makeup of the batches with checks, per round */
     double cause_s[STENCIL_CAUSES]; /* seconds of a step in such batches, with as many checks as in the run */
     double step_s;                  /* sum of cause_s */
-    stencil_step_times model;    /* prediction, set by the caller; NaN: there is none */
-    double covered;              /* sum of all parts of a batch over the time of a batch without time stamps */
+    stencil_step_times model;       /* prediction, set by the caller; NaN: there is none */
+    double covered; /* sum of all parts of a batch over the time of a batch without time stamps */
     int64_t check_every, run_check_every; /* steps from check to check in batches, and in the run */
-    double traced_s, untraced_s; /* seconds per step of batches with and without time stamps */
-    double noted;                /* fraction of the steps of traced batches that record time stamps */
-    double noting_s;             /* seconds by which recording makes a step longer */
-    double note_s; /* part of noting_s that was subtracted from the interval between any two time stamps */
+    double traced_s, untraced_s;          /* seconds per step of batches with and without time stamps */
+    double noted;    /* fraction of the steps of traced batches that record time stamps */
+    double noting_s; /* seconds by which recording makes a step longer */
+    double note_s;   /* part of noting_s that was subtracted from the interval between any two time stamps */
 } stencil_attribution;
 
 /* Attributes the time of a run whose steps are done and whose result was read; destroys the cells of the run.

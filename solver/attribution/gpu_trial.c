@@ -94,8 +94,7 @@ static stencil_status create_part(stencil_gpu_part *gpu, uint32_t samples, stenc
     m->launches = launches ? 0 : STENCIL_TRIAL_LAUNCHES;
     m->count = (size_t)samples * m->participants * STENCIL_NOTES;
     m->bytes = (m->count + (size_t)m->launches * m->participants * STENCIL_LAUNCH_MARKS) * sizeof *m->mark +
-               2 * m->places * STENCIL_CLOCK_PAIRS * sizeof *m->pair[0] +
-               m->participants * sizeof *m->place;
+               2 * m->places * STENCIL_CLOCK_PAIRS * sizeof *m->pair[0] + m->participants * sizeof *m->place;
     int64_t *mark = calloc(1, m->bytes);
     CHECK(mark != NULL, NO_MEMORY, "no memory for the moments of %u steps", samples);
     for (size_t i = STENCIL_MARK_BEGIN; i < m->count && launches; i += STENCIL_NOTES)

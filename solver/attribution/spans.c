@@ -6,7 +6,7 @@
 /* The launches of a batch, as one group of participants saw them. */
 typedef struct group {
     const stencil_timeline *t;
-    int first, end; /* participants */
+    int first, end;          /* participants */
     double begun_s, ended_s; /* of the last launch seen: its first ENTERED, its last STORED */
 } group;
 

@@ -44,7 +44,7 @@ typedef struct stencil_timeline {
     int launches, batches;
     stencil_launch_moments *launch; /* [launches][participants], owned; NULL: no launches were noted */
     stencil_stretch *batch;         /* [batches], owned; NULL as well */
-    stencil_who *who;        /* [participants], owned */
+    stencil_who *who;               /* [participants], owned */
     /* Groups of participants with a common clock, by which waits are measured: a GPU, or all threads. */
     int groups;
     int group_first[STENCIL_PARTS_MAX + 1];
@@ -111,13 +111,13 @@ typedef struct stencil_inside {
 stencil_status stencil_timeline_analyse(const stencil_timeline *timeline, stencil_inside *inside);
 void stencil_inside_destroy(stencil_inside *inside);
 
-/* Seconds of the batches of a timeline whose launches were noted, without gaps: time_s is the sum of outside_s
- * to between_s. Means over participants. */
+/* Seconds of the batches of a timeline whose launches were noted, without gaps: time_s is the sum of
+ * outside_s to between_s. Means over participants. */
 typedef struct stencil_spans {
     int batches, launches; /* numbers of batches, and of their launches that noted moments */
     double time_s;
     double outside_s; /* seconds of batches before their first launch begins and after their last one ends */
-    double start_s;   /* seconds until a participant begins after the first, and after it ends until the last */
+    double start_s; /* seconds until a participant begins after the first, and after it ends until the last */
     double load_s, loop_s, store_s; /* seconds of loading cells on chip, of the steps, of storing cells */
     double between_s;               /* seconds between launches of a batch */
 } stencil_spans;

@@ -66,8 +66,7 @@ static void count_batch(stencil_trial *t, const stencil_batch *batch, const sten
                         int launches, double time_s) {
     const bool loops = t->run->on.gpu != NULL && !t->launches; /* a checked pass may be a launch of its own */
     const double checks = (double)t->run->outcome.checks, exits = loops && launches > 1 ? checks : 0;
-    const int64_t most = stencil_checked_most(schedule, t->depth),
-                  end = batch->first + batch->count,
+    const int64_t most = stencil_checked_most(schedule, t->depth), end = batch->first + batch->count,
                   passes = stencil_pass_count(schedule, t->depth, batch->first, end);
     stencil_makeup *made = &t->made;
     made->batches++;
@@ -178,7 +177,7 @@ stencil_status stencil_trial_time(stencil_trial *t, int64_t count, int64_t check
  * for all in checked or polled passes. CPU threads count passes, in a persistent loop full passes note the
  * time by the step that they begin with. */
 static void name_sample(const stencil_trial *t, const stencil_batch *batch, const stencil_pass *pass,
- const stencil_schedule *schedule, int64_t count, const stencil_trace *trace,
+                        const stencil_schedule *schedule, int64_t count, const stencil_trace *trace,
                         stencil_timeline *timeline) {
     const bool cpu = t->run->on.cpu != NULL;
     const int64_t number = cpu ? count : pass->first / t->depth + 1,
@@ -240,8 +239,8 @@ static stencil_status record_cpu(stencil_trial *t, int64_t count, int64_t check_
     trace->participants = (uint32_t)threads;
     trace->mark = calloc((size_t)trace->samples * (size_t)threads * STENCIL_NOTES, sizeof *trace->mark);
     trace->launches = STENCIL_TRIAL_LAUNCHES;
-    trace->launched = calloc((size_t)trace->launches * (size_t)threads * STENCIL_LAUNCH_MARKS,
-                             sizeof *trace->launched);
+    trace->launched =
+        calloc((size_t)trace->launches * (size_t)threads * STENCIL_LAUNCH_MARKS, sizeof *trace->launched);
     stencil_status status = clock != NULL && trace->mark != NULL && trace->launched != NULL
                                 ? stencil_trial_time(t, count, check_every, trace, time_s)
                                 : ERROR(NO_MEMORY, "no memory for the moments of %u steps", trace->samples);
@@ -315,8 +314,7 @@ stencil_status stencil_trial_record(stencil_trial *t, int64_t *count, int64_t ch
         noted = stencil_smaller(noted, *count);
     }
     /* a graph replays the step numbers of its capture, and threads count the passes of the trial */
-    const int64_t first = t->next,
-                  numbered = replayed > 0 || t->run->on.cpu != NULL ? 0 : first / t->depth;
+    const int64_t first = t->next, numbered = replayed > 0 || t->run->on.cpu != NULL ? 0 : first / t->depth;
     stencil_trace_set(&trace, numbered + before + 1, every, samples);
 #ifdef STENCIL_HAVE_CUDA
     if (t->run->on.gpu != NULL)

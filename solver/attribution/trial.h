@@ -10,14 +10,15 @@ enum { STENCIL_TRIAL_LAUNCHES = 256 };
 typedef struct stencil_trial {
     stencil_run *run;
     const stencil_observers *observers;
-    int64_t next;  /* step number before the next batch, larger than in any barrier word */
-    int from;      /* index of the buffer that holds the cells before the next batch */
-    bool whole;    /* no cycle of weights is left unfinished in the cells, whatever `next` says */
-    int depth;     /* steps in a pass; `count` of the functions below counts as many steps */
+    int64_t next;        /* step number before the next batch, larger than in any barrier word */
+    int from;            /* index of the buffer that holds the cells before the next batch */
+    bool whole;          /* no cycle of weights is left unfinished in the cells, whatever `next` says */
+    int depth;           /* steps in a pass; `count` of the functions below counts as many steps */
     int64_t whole_count; /* batches with this multiple of passes are whole cycles of weights */
-    bool launches; /* GPU strategies with launches: multiprocessors record unchecked steps */
+    bool launches;       /* GPU strategies with launches: multiprocessors record unchecked steps */
     const struct stencil_gpu_marks *marks; /* [parts], borrowed: receive time stamps; NULL: none */
-    stencil_makeup made; /* makeup of the last trial, of stencil_trial_record() of the part that it recorded */
+    stencil_makeup
+        made; /* makeup of the last trial, of stencil_trial_record() of the part that it recorded */
     stencil_stretch stretch[STENCIL_TRIAL_LAUNCHES]; /* batches of the last trial that may note launches */
     int stretches, launches_made;                    /* launches_made: by all of `stretch` */
 } stencil_trial;
@@ -41,10 +42,11 @@ stencil_status stencil_trial_record(stencil_trial *trial, int64_t *count, int64_
 
 /* Returns the number of passes from one check to the next, of steps that are checked at this distance. */
 static inline int64_t stencil_trial_passes(const stencil_trial *t, int64_t check_every) {
-    return check_every == INT64_MAX ? INT64_MAX
-                                    : stencil_pass_count(&(stencil_schedule){.check_every = check_every,
-                                                             .checked_most = t->run->schedule.checked_most},
-                                                         t->depth, 0, check_every);
+    return check_every == INT64_MAX
+               ? INT64_MAX
+               : stencil_pass_count(&(stencil_schedule){.check_every = check_every,
+                                                        .checked_most = t->run->schedule.checked_most},
+                                    t->depth, 0, check_every);
 }
 
 /* Weights the samples so that checked passes have the share that they have in the run. */
@@ -60,8 +62,8 @@ static inline stencil_fault stencil_trial_fault(const stencil_plan *plan, const 
 #ifdef STENCIL_HAVE_CUDA
 /* Time stamps of one part, in an allocation of `bytes` on the device, which `mark` points to. */
 typedef struct stencil_gpu_marks {
-    int64_t *mark;               /* [count], as [samples][participants][STENCIL_NOTES] */
-    int64_t *launched;           /* [launches][participants][STENCIL_LAUNCH_MARKS] */
+    int64_t *mark;     /* [count], as [samples][participants][STENCIL_NOTES] */
+    int64_t *launched; /* [launches][participants][STENCIL_LAUNCH_MARKS] */
     uint32_t launches;
     stencil_clock_pair *pair[2]; /* clock comparisons before and after the batch */
     uint32_t *place;

@@ -59,8 +59,8 @@ stencil_status stencil_cpu_check_team(const stencil_cpu *cpu, int threads);
 /* Sets what the following batches record and leave out, and counts passes and launches from 0. */
 void stencil_cpu_set_trace(stencil_cpu *cpu, const stencil_trace *trace);
 
-/* Begins a pass of a thread; note: records a time stamp of it, if the pass is traced; note_launch: records one
- * of the thread in the time loop of a batch. */
+/* Begins a pass of a thread; note: records a time stamp of it, if the pass is traced; note_launch: records
+ * one of the thread in the time loop of a batch. */
 void stencil_cpu_begin_pass(const stencil_cpu *cpu, int thread);
 void stencil_cpu_note(const stencil_cpu *cpu, int thread, stencil_mark mark);
 void stencil_cpu_note_launch(const stencil_cpu *cpu, int thread, stencil_launch_mark mark);

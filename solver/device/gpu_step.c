@@ -104,7 +104,8 @@ stencil_status stencil_gpu_launch(const stencil_gpu_part *gpu, stencil_kernel_ar
     if (several && plan->kernel.mirror != NULL && (mirror[STENCIL_LOW] || mirror[STENCIL_HIGH]))
         TRY(launch_beside(gpu, args, plan->kernel.mirror, stream));
     const uint32_t samples = args->trace.samples;
-    if (plan->barrier != STENCIL_BARRIER_none) /* such a launch is no pass of the loop, whose notes these are */
+    if (plan->barrier !=
+        STENCIL_BARRIER_none) /* such a launch is no pass of the loop, whose notes these are */
         args->trace.samples = 0;
     const cudaError_t launched =
         cudaLaunchKernelExC(&config, traced ? launch.traced : launch.function, arguments);

@@ -156,8 +156,8 @@ int64_t stencil_run_batch_most(const stencil_run *r, const stencil_schedule *sch
  * checked step from turn_first on; the first end of a cycle after poll_every steps. */
 static stencil_batch next_batch(const stencil_run *r) {
     const int64_t step = r->report->steps;
-    int64_t count = stencil_smaller(r->problem->stop.steps - step,
-                                    stencil_run_batch_most(r, &r->schedule, step));
+    int64_t count =
+        stencil_smaller(r->problem->stop.steps - step, stencil_run_batch_most(r, &r->schedule, step));
     if (r->turn_first < INT64_MAX) {
         const int64_t behind = step < r->turn_first ? r->turn_first - 1 : step;
         count = stencil_smaller(count, stencil_schedule_next(&r->schedule, behind) - step);

@@ -243,8 +243,8 @@ static void notes_are_taken_off(void **state) {
     stencil_timeline_destroy(&piece[1]);
 }
 
-/* Of a pass of 8 s, 1 s keeps cells for a check, 2 s exchange ghost cells, and of the 3 s until the barrier is
- * left 2 s are a check. The other participant arrives 0.5 s later. */
+/* Of a pass of 8 s, 1 s keeps cells for a check, 2 s exchange ghost cells, and of the 3 s until the barrier
+ * is left 2 s are a check. The other participant arrives 0.5 s later. */
 static void pieces_within_a_pass_have_their_causes(void **state) {
     (void)state;
     stencil_moments m[2] = {moments(0, 8, 0, 11, 0.25), moments(0, 8.5, 0, 11, 0.25)};
@@ -264,9 +264,9 @@ static void pieces_within_a_pass_have_their_causes(void **state) {
     stencil_inside_destroy(&inside);
 }
 
-/* Two batches of two blocks of a resident loop. The first has two launches, between which one of another kernel
- * has noted nothing: enters at 1 (1.5), loads for 2, loops for 10, stores for 1 (0.5); the next one 5 s later.
- * The second batch has one launch without a field on chip. */
+/* Two batches of two blocks of a resident loop. The first has two launches, between which one of another
+ * kernel has noted nothing: enters at 1 (1.5), loads for 2, loops for 10, stores for 1 (0.5); the next one 5
+ * s later. The second batch has one launch without a field on chip. */
 static void launches_leave_no_gaps(void **state) {
     (void)state;
     enum { BLOCKS = 2, LAUNCHES = 4 };
@@ -356,25 +356,22 @@ static void a_run_is_divided(void **state) {
                                [STENCIL_CAUSE_COMPUTE] = 2,
                                [STENCIL_CAUSE_LATENCY] = 3,
                                [STENCIL_CAUSE_IMBALANCE] = 3}}};
-    stencil_report report = {
-        .compute_s = 20, .drive_s = 25, .finish_s = 1, .steps = 10, .made = {1, 0, 10}};
+    stencil_report report = {.compute_s = 20, .drive_s = 25, .finish_s = 1, .steps = 10, .made = {1, 0, 10}};
     double row_s[STENCIL_TIME_ROWS], cause_s[STENCIL_CAUSES];
     const stencil_wall wall = {.wall_s = 40, .start_s = 5, .write_s = 2};
     assert_close(stencil_attribution_predict(&a, &report, &wall, cause_s), 200);
     stencil_attribution_divide(&a, &report, &wall, row_s);
-    static const double wanted_s[STENCIL_TIME_ROWS] = {
-        [STENCIL_TIME_START] = 5,
-        [STENCIL_TIME_CAUSES + STENCIL_CAUSE_LAUNCH] = 5 + 2,
-        [STENCIL_TIME_CAUSES + STENCIL_CAUSE_COMPUTE] = 2,
-        [STENCIL_TIME_CAUSES + STENCIL_CAUSE_LATENCY] = 3,
-        [STENCIL_TIME_CAUSES + STENCIL_CAUSE_IMBALANCE] = 3,
-        [STENCIL_TIME_SLOWER] = 10,
-        [STENCIL_TIME_FINISH] = 10};
+    static const double wanted_s[STENCIL_TIME_ROWS] = {[STENCIL_TIME_START] = 5,
+                                                       [STENCIL_TIME_CAUSES + STENCIL_CAUSE_LAUNCH] = 5 + 2,
+                                                       [STENCIL_TIME_CAUSES + STENCIL_CAUSE_COMPUTE] = 2,
+                                                       [STENCIL_TIME_CAUSES + STENCIL_CAUSE_LATENCY] = 3,
+                                                       [STENCIL_TIME_CAUSES + STENCIL_CAUSE_IMBALANCE] = 3,
+                                                       [STENCIL_TIME_SLOWER] = 10,
+                                                       [STENCIL_TIME_FINISH] = 10};
     for (int row = 0; row < STENCIL_TIME_ROWS; row++)
         assert_close(row_s[row], wanted_s[row]);
     /* Others have made 7 steps in the first 10 s, and 4 more were needed to change to them. */
-    const stencil_wall raced = {
-        .wall_s = 54, .start_s = 5, .race_s = 10, .race_steps = 7, .write_s = 2};
+    const stencil_wall raced = {.wall_s = 54, .start_s = 5, .race_s = 10, .race_steps = 7, .write_s = 2};
     report.compute_s += 10;
     report.drive_s += 10;
     report.replan_s = 4;
