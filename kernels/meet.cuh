@@ -15,6 +15,13 @@ __device__ __forceinline__ void note_pass(const stencil_kernel_args &s, const st
         note_moment(s, pass.first / s.depth + 1, mark);
 }
 
+/* Begins or ends a piece of time within a pass of full depth. */
+__device__ __forceinline__ void note_part(const stencil_kernel_args &s, const stencil_pass &pass,
+                                          stencil_spent spent, bool ends) {
+    if (is_special(s) && pass.steps == s.depth)
+        note_spent(s, pass.first / s.depth + 1, spent, ends);
+}
+
 /* Passes the barrier at the end of a pass. A fault is injected after the barrier was constructed (blocks of a
  * cluster wait for each other there), and once per pass. */
 template <class Barrier>
@@ -22,10 +29,8 @@ __device__ __forceinline__ void meet_blocks(const stencil_kernel_args &s, const 
                                             bool first) {
     const int64_t step = pass.first + pass.steps;
     Barrier barrier(s.barrier);
-    if (first && (s.fault.delay_ns != 0 || s.fault.absent_step != 0)) {
+    if (first && (s.fault.delay_ns != 0 || s.fault.absent_step != 0))
         inject_fault(s, step, pass.steps);
-        note_pass(s, pass, STENCIL_MARK_SWEPT); /* again: a block that is late arrives now */
-    }
     barrier.sync_all(step);
     barrier.leave();
     __syncthreads(); /* the next barrier starts from the state that this one leaves */

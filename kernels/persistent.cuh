@@ -56,12 +56,9 @@ __device__ double grid_residual(const stencil_kernel_args &s, uint32_t set, Barr
 static __device__ __noinline__ void inject_fault(const stencil_kernel_args &s, int64_t step, int steps) {
     const stencil_fault &d = s.fault;
     const uint32_t participant = s.barrier.first + blockIdx.x;
-    for (uint32_t left_ns = stencil_lateness_ns(&d, participant, step); left_ns > 0;) {
-        const uint32_t nap_ns = min(left_ns, 100000u);
-        __nanosleep(nap_ns);
-        left_ns -= nap_ns;
-    }
-    const uint64_t start_ns = device_clock_ns();
+    const uint64_t late_ns = stencil_lateness_ns(&d, participant, step), start_ns = device_clock_ns();
+    while (device_clock_ns() - start_ns < late_ns) /* a sleep does not keep its time */
+        __nanosleep(100);
     const bool absent = d.absent_part != 0 ? s.barrier.part + 1 == d.absent_part : participant == d.absent;
     if (absent && step - steps < d.absent_step && d.absent_step <= step) {
         constexpr uint64_t noticed_ns = 10000000; /* the time in which all watchdogs poll the alarm */
@@ -70,6 +67,9 @@ static __device__ __noinline__ void inject_fault(const stencil_kernel_args &s, i
         for (const uint64_t raised_ns = device_clock_ns(); device_clock_ns() - raised_ns < noticed_ns;)
             __nanosleep(1000);
     }
+    /* A pass has noted that it has swept: a block that is late arrives now. */
+    if (steps > 1 && steps == s.depth)
+        note_moment(s, (step - steps) / s.depth + 1, STENCIL_MARK_SWEPT);
 }
 
 /* Tells whether any block has given up waiting at the barrier; all threads of a block get the same answer. */
@@ -211,6 +211,7 @@ __global__ void __launch_bounds__(block_threads, Sweep::blocks)
         start = start_of(s);
     ll_lists *const lists = lists_of_block<Ll>(s.ll);
     __syncthreads();
+    note_launch(s, STENCIL_LAUNCH_ENTERED);
     for (const int64_t end = step + s.step_count; step < end && reason == STENCIL_REASON_NONE;) {
         const int from = (int)(step & 1);
         if (is_special(s))
@@ -248,6 +249,7 @@ __global__ void __launch_bounds__(block_threads, Sweep::blocks)
     }
     if (is_special(s))
         note_turn(s, step);
+    note_launch(s, STENCIL_LAUNCH_LOOPED);
     if (is_leader())
         leave_results(s, step, checks, reason);
     barrier.leave();

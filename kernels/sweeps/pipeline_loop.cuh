@@ -44,6 +44,7 @@ __global__ void __launch_bounds__(Sweep::threads, 1)
         pass = {s.step_first, (int32_t)min(s.step_count, (int64_t)s.depth), (int32_t)(s.step_first & 1)};
         to_poll = s.poll_every;
     }
+    note_launch(s, STENCIL_LAUNCH_ENTERED);
     for (;;) {
         __syncthreads();
         note_pass(s, pass, STENCIL_MARK_BEGIN);
@@ -67,6 +68,7 @@ __global__ void __launch_bounds__(Sweep::threads, 1)
         if (poll && alarmed(s))
             return;
         if (left == 0 || (poll && poll_host(s, step, STENCIL_REASON_NONE) != STENCIL_REASON_NONE)) {
+            note_launch(s, STENCIL_LAUNCH_LOOPED);
             if (is_leader() && !alarm_raised(s.barrier))
                 s.mailbox->step = step;
             return;

@@ -78,6 +78,8 @@ __device__ __forceinline__ bool end_steps(const stencil_kernel_args &s, Block &b
     __syncthreads(); /* waits until all threads of the block have read the ghost cells */
     if (works && !last)
         block.send(s.resident, number);
+    if (!Block::each_step) /* in 3D a call more would take registers from the steps */
+        note_pass(s, pass, STENCIL_MARK_EXCHANGED);
     const bool hurries = busy && (Block::each_step || last || poll || place.check.hurries);
     if (at != 0)
         begin_check<Block>(s, pass.first + at, works);
@@ -87,8 +89,13 @@ __device__ __forceinline__ bool end_steps(const stencil_kernel_args &s, Block &b
         __syncthreads();
     uint32_t reason = STENCIL_REASON_NONE;
     /* A check begins its stages after the next pass, unless it has to be decided now. */
-    if (pending != check_none || (at != 0 && hurries))
+    if (pending != check_none || (at != 0 && hurries)) {
+        if (!Block::each_step)
+            note_part(s, pass, STENCIL_SPENT_CHECK, false);
         reason = Block::make_check(s, place.check, hurries);
+        if (!Block::each_step)
+            note_part(s, pass, STENCIL_SPENT_CHECK, true);
+    }
     const bool leaves =
         last || reason != STENCIL_REASON_NONE ||
         (poll && (alarmed(s) || (reason = poll_host(s, step, reason)) != STENCIL_REASON_NONE));
@@ -161,8 +168,10 @@ __global__ void __launch_bounds__(32 * Block::shape.warps, 1)
             Block::find_place(s);
     }
     __syncthreads();
+    note_launch(s, STENCIL_LAUNCH_ENTERED);
     if (works)
         block.enter(s);
+    note_launch(s, STENCIL_LAUNCH_LOADED);
     if constexpr (Block::each_step)
         loop_steps(s, block, works);
     for (; !Block::each_step;) {
@@ -173,11 +182,13 @@ __global__ void __launch_bounds__(32 * Block::shape.warps, 1)
             block.make_steps(s);
         const int part = Block::place().check.part;
         if (__any_sync(~0u, part != check_rest)) {
+            note_part(s, {Block::place().step, Block::place().steps, 0}, STENCIL_SPENT_KEPT, false);
             if (works && !s.trace.without_compute)
                 block.store(s.domain, part == check_before ? from : from ^ 1);
             __syncthreads();
             if (threadIdx.x == 0)
                 next_part(Block::place().check, Block::place().steps);
+            note_part(s, {Block::place().step, Block::place().steps, 0}, STENCIL_SPENT_KEPT, true);
         } else {
             if (!end_steps<Block, true>(s, block, works))
                 break;
@@ -185,6 +196,7 @@ __global__ void __launch_bounds__(32 * Block::shape.warps, 1)
                 block.begin_steps(s);
         }
     }
+    note_launch(s, STENCIL_LAUNCH_LOOPED);
     if (alarmed(s))
         return;
     const auto &check = Block::place().check;
@@ -203,6 +215,7 @@ __global__ void __launch_bounds__(32 * Block::shape.warps, 1)
         meet_all(s, {Block::place().step, 0, 0}, false);
         copy_edges<typename Block::T>(s.domain, from ^ 1);
     }
+    note_launch(s, STENCIL_LAUNCH_STORED);
 }
 
 } // namespace stencil
