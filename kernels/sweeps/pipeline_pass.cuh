@@ -165,9 +165,9 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline : pipeli
      * release as many as the others request, or the block would wait forever. */
     static constexpr int registers = 65536 / threads / 8 * 8,
                          step_registers = !checked     ? 240
-                                          : sums_apart ? 216
-                                                       : 232,
-                         copy_registers = checked && !sums_apart ? 40 : 24, sum_registers = 56;
+                                          : sums_apart ? 208
+                                                       : 224,
+                         copy_registers = checked && !sums_apart ? 56 : 24, sum_registers = 72;
     static_assert(STENCIL_PIPELINE_WARPS * step_registers + 4 * copy_registers +
                           4 * sums_apart * sum_registers <=
                       threads / 32 * registers,
