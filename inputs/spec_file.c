@@ -264,5 +264,8 @@ stencil_status stencil_h5_input_provenance(const stencil_h5_input *input, stenci
           input->path);
     CHECK(H5Lexists(input->file, "residual", H5P_DEFAULT) > 0, BAD_DATA,
           "'%s' has no dataset /residual: give a result of 'stencil run'", input->path);
-    return stencil_attribute_read(group, input->path, &name, provenance->input, &named);
+    TRY(stencil_attribute_read(group, input->path, &name, provenance->input, &named));
+    stencil_attribute_text(group, "output", provenance->output, sizeof provenance->output);
+    stencil_attribute_text(group, "options", provenance->options, sizeof provenance->options);
+    return STENCIL_OK;
 }
