@@ -6,9 +6,11 @@
 #include "app/options.h"
 #include "app/choice.h"
 #include "app/json.h"
+#include "app/keeper.h"
 #include "app/machine.h"
 #include "app/progress.h"
 #include "app/report.h"
+#include "app/resume.h"
 #include "app/signals.h"
 #include "app/text.h"
 #include "solver/problem/origin.h"
@@ -23,7 +25,8 @@ typedef struct run_options {
     reading_options reading;
     run_targets files;
     auto_options open;
-    bool attribute, explain, allow_nonfinite, allow_unwritten;
+    keeper_options keeper;
+    bool attribute, explain, allow_nonfinite, allow_unwritten, resume;
 } run_options;
 
 #define AT(field) OPTION_AT(run_options, field)
@@ -71,7 +74,8 @@ static const option run_table[] = {
      .help = "openmp, single-thread: compute what others need first, copy it while the rest is computed"},
     {.heading = "Input"},
     {"field", 0, OPTION_TEXT, AT(field), "NAME", .help = FIELD_HELP},
-    {"allow-nonfinite", 0, OPTION_FLAG, AT(allow_nonfinite), NULL, .help = "accept NaN and Inf in the input"},
+    {"allow-nonfinite", 0, OPTION_FLAG, AT(allow_nonfinite), NULL, .help = "accept NaN and Inf in the input",
+     .tag = OPTION_RESUMED},
     {"allow-unwritten", 0, OPTION_FLAG, AT(allow_unwritten), NULL,
      .help = "accept cells of u that nobody wrote, with the fill value"},
     {READING_OPTIONS(run_options, reading)},
@@ -86,9 +90,16 @@ static const option run_table[] = {
      .help = "result (default: INPUT with .out.h5 for .h5; of a result .out2.h5, then .out3.h5 …); INPUT "
              "itself, with --force, goes on in place: the result replaces it when it is complete"},
     {"force", 'f', OPTION_FLAG, AT(files.force), NULL,
-     .help = "replace existing files, INPUT included where it is the output"},
+     .help = "replace existing files, INPUT included where it is the output", .tag = OPTION_RESUMED},
     {"no-output", 0, OPTION_FLAG, AT(files.no_output), NULL, .help = "write no result",
      .contradicts = {"output"}},
+    {.heading = "Long runs"},
+    {"resume", 0, OPTION_FLAG, AT(resume), NULL,
+     .help =
+         "go on from the checkpoint or result INPUT, with its options and its result, to the same bits as "
+         "a run that was never interrupted; options about where and how are chosen anew"},
+    {KEEPER_OPTIONS(run_options, keeper)},
+    {.heading = "Report"},
     {"json", 0, OPTION_TEXT, AT(files.json), "FILE",
      .help = "write the report as JSON; - writes it to standard output in place of the report for people"},
     {"attribute", 0, OPTION_FLAG, AT(attribute), NULL,
@@ -141,11 +152,15 @@ typedef struct run_state {
     stencil_run *run;
     run_record record;
     attribution attribution;
-    double start_s; /* clock when the command began */
-    bool races;     /* plans are timed in the first steps, and the quickest makes the others */
+    keeper keeper;
+    resumption *resumed;         /* NULL: the run is not resumed */
+    char recorded_options[4096]; /* options that a checkpoint records */
+    double start_s;              /* clock when the command began */
+    bool races;                  /* plans are timed in the first steps, and the quickest makes the others */
 } run_state;
 
 static void run_close(run_state *state) {
+    keeper_close(&state->keeper);
     run_output_close(&state->record);
     attribution_destroy(&state->attribution);
     stencil_run_close(state->run);
@@ -291,12 +306,17 @@ static stencil_status load_cells(run_state *state) {
     TRY(stencil_input_check_unchanged(input));
     const stencil_reader cells = {stencil_run_read, state->run};
     TRY(stencil_origin_check(problem, &cells));
+    CHECK(state->resumed == NULL || !problem->origin.recounted, USAGE,
+          "'%s': --resume goes on with the problem of the file: other options make another problem of it, "
+          "which is run without --resume",
+          input->path);
     report_note_origin(record);
     if (record->output.path != NULL) {
         TRY(stencil_output_begin(&record->output, problem));
         TRY(stencil_input_check_unchanged(input));
     }
-    return report_note_outlook(record, &cells);
+    TRY(report_note_outlook(record, &cells));
+    return keeper_open(&state->keeper, record, state->run, &cells);
 }
 
 static stencil_status load(run_state *state) {
@@ -317,11 +337,14 @@ static stencil_status compute(run_state *state) {
     progress progress;
     progress_start(&progress, &state->record.problem, state->options.open.quiet > 0);
     run_record *record = &state->record;
-    const stencil_observer all[] = {{&progress, .poll = go_on}, stencil_tune_observer(&record->choice.tune)};
-    const stencil_observers observers = {all, 2};
+    const stencil_observer all[] = {{&progress, .poll = go_on},
+                                    stencil_tune_observer(&record->choice.tune),
+                                    keeper_observer(&state->keeper)};
+    const stencil_observers observers = {all, 3};
     signals_catch();
     const stencil_status status = stencil_run_drive(state->run, &observers, &record->report);
     progress_end(&progress);
+    keeper_end(&state->keeper);
     if (state->races)
         note_plan(state);
     if (status == STENCIL_OK)
@@ -341,11 +364,14 @@ static stencil_status attribute(run_state *state) {
     return attribution_make(a, state->run, &state->record);
 }
 
-/* Exit code where a run ended without reaching its stopping criterion. */
-enum { EXIT_NOT_CONVERGED = 2 };
+/* Exit codes where a run ended without reaching its stopping criterion, and where the limit of time ended it
+ * (EX_TEMPFAIL of sysexits.h: try again). */
+enum { EXIT_NOT_CONVERGED = 2, EXIT_TIME_LIMIT = 75 };
 
 /* Returns the exit code of a run; a signal after the last step does not count as an interruption. */
-static int report_exit_code(const stencil_report *report) {
+static int report_exit_code(const stencil_report *report, bool limited) {
+    if (report->reason == STENCIL_REASON_INTERRUPTED && limited && signals_caught == 0)
+        return EXIT_TIME_LIMIT;
     if (report->reason == STENCIL_REASON_INTERRUPTED)
         return 128 + (signals_caught != 0 ? signals_caught : SIGINT);
     return report->reached ? 0 : EXIT_NOT_CONVERGED;
@@ -359,9 +385,15 @@ static stencil_status tell(run_state *state, int quiet, stencil_status failed) {
     report_print_notes(record, quiet);
     if (quiet == 0) {
         report_print_result(record, options->explain);
+        keeper_print(&state->keeper);
         attribution_print(&state->attribution, record);
     }
     json_t *json = options->files.json != NULL ? report_json(record) : NULL;
+    json_t *checkpoints = keeper_json(&state->keeper);
+    if (json != NULL && checkpoints != NULL)
+        json_object_set_new(json, "checkpoints", checkpoints);
+    else
+        json_decref(checkpoints);
     if (json != NULL && state->attribution.known)
         json_object_set_new(json, "attribution", attribution_json(&state->attribution, record));
     stencil_status status = json_write("--json", options->files.json, options->files.force, json);
@@ -372,7 +404,9 @@ static stencil_status tell(run_state *state, int quiet, stencil_status failed) {
         status = output_check();
     if (failed != STENCIL_OK)
         return stencil_error_adopt(&failure);
-    if (status == STENCIL_OK && record->exit_code != 0)
+    if (status == STENCIL_OK && record->exit_code == EXIT_TIME_LIMIT)
+        keeper_print_limit(&state->keeper);
+    else if (status == STENCIL_OK && record->exit_code != 0)
         report_print_failure(record);
     const char *path = record->output.path;
     return path != NULL ? text_around(status, "", COMPLETE(path)) : status;
@@ -393,6 +427,27 @@ static stencil_status check_apart(const run_state *state) {
     return STENCIL_OK;
 }
 
+/* Takes over what the file of a resumed run says of the run, and notes what checkpoints record. */
+static stencil_status take_resumption(run_state *state) {
+    const resumption *r = state->resumed;
+    stencil_output *output = &state->record.output;
+    run_targets *files = &state->options.files;
+    if (r != NULL) {
+        if (files->output == NULL && !files->no_output) {
+            files->output = r->output;
+            files->in_place = r->in_place;
+        }
+        output->first_input = r->made.input;
+        output->first_steps = r->made.steps_done;
+        state->keeper.resumed = true;
+        state->keeper.drops_last = r->fell_back;
+    }
+    output->options = state->recorded_options;
+    if (!files->no_output)
+        signals_catch_ask();
+    return resume_options_text(state->call, OPTION_RESUMED, files->in_place, state->recorded_options);
+}
+
 static stencil_status run_stages(run_state *state) {
     run_options *options = &state->options;
     run_record *record = &state->record;
@@ -401,6 +456,9 @@ static stencil_status run_stages(run_state *state) {
     CHECK(options->files.output == NULL || strcmp(options->files.output, "-") != 0, USAGE,
           "--output -: a result is an HDF5 file and does not go to standard output: give a file name, ./- "
           "for a file called -");
+    TRY(keeper_prepare(&state->keeper, &options->keeper, state->start_s));
+    state->keeper.quiet = options->open.quiet;
+    TRY(take_resumption(state));
     TRY(describe_problem(state));
     const bool shared = stencil_gpus_are_shared(options->run.gpu, options->run.gpu_count);
     TRY(machine_find(&record->machine, options->machine, options->threads,
@@ -430,26 +488,37 @@ static stencil_status run_stages(run_state *state) {
     state->attribution.wall.start_s = stencil_clock_s() - state->start_s;
     TRY(compute(state));
     stencil_status failed = run_output_write(record, state->run);
+    if (failed == STENCIL_OK)
+        keeper_finish(&state->keeper);
     auto_keep(&record->choice, &record->problem, &record->machine, options->open.wisdom != NULL,
               &record->notes);
     if (failed == STENCIL_OK && (failed = attribute(state)) != STENCIL_OK && record->output.path != NULL)
         text_around(failed, "", COMPLETE(record->output.path));
     record->done = true;
     report_note_end(record);
-    record->exit_code =
-        failed == STENCIL_OK ? report_exit_code(&record->report) : stencil_status_exit_code(failed);
+    record->exit_code = failed == STENCIL_OK ? report_exit_code(&record->report, state->keeper.limited)
+                                             : stencil_status_exit_code(failed);
     return tell(state, quiet, failed);
 }
 
 static stencil_status run_run(invocation *call) {
     run_state *state = call->values;
+    const double start_s = stencil_clock_s();
+    const reading_options reading = state->options.reading;
+    resumption *resumed = NULL;
+    stencil_status status = STENCIL_OK;
+    if (state->options.resume)
+        status = resume_begin(&resumed, call, &reading, state->options.threads);
+    state->resumed = resumed;
     state->call = call;
-    state->start_s = stencil_clock_s();
+    state->start_s = start_s;
     state->record.output =
         (stencil_output){.input_path = call->operand[0], .command_line = call->command_line};
-    const stencil_status status = run_stages(state);
+    if (status == STENCIL_OK)
+        status = run_stages(state);
     call->exit_code = state->record.exit_code;
     run_close(state);
+    resume_end(resumed);
     return status;
 }
 

@@ -1,0 +1,305 @@
+#include "app/keeper.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "app/duration.h"
+#include "app/json.h"
+#include "app/signals.h"
+#include "solver/problem/cycle.h"
+
+#define AT(field) OPTION_AT(keeper_options, field)
+const option keeper_option_table[] = {
+    {"checkpoint-every", 0, OPTION_TEXT, AT(checkpoint_every), "N|TIME",
+     .help = "write a checkpoint beside the result every N steps or TIME (10min, 1h), from which --resume "
+             "goes on: OUTPUT.ckpt.h5, with the one before as OUTPUT.ckpt.prev.h5; both go when the result "
+             "is written",
+     .contradicts = {"no-output"}, .because = "checkpoints are named after the result",
+     .tag = OPTION_RESUMED},
+    {"keep-checkpoints", 0, OPTION_FLAG, AT(keep_checkpoints), NULL,
+     .help = "leave the last checkpoints beside the result", .tag = OPTION_RESUMED},
+    {"time-limit", 0, OPTION_TEXT, AT(time_limit), "TIME",
+     .help = "end so early that the result is written TIME after the start (23:50:00, 1-12:00:00, 90min); "
+             "exit code 75 where steps are left, which --resume OUTPUT makes",
+     .tag = OPTION_RESUMED},
+    {NULL},
+};
+
+stencil_status keeper_prepare(keeper *k, const keeper_options *options, double start_s) {
+    const char *every = options->checkpoint_every, *limit = options->time_limit;
+    double limit_s = INFINITY;
+    *k = (keeper){.deadline_s = INFINITY, .keeps = options->keep_checkpoints};
+    if (every != NULL && !duration_parse(every, &k->every_s)) {
+        char *end;
+        errno = 0;
+        k->every_steps = strspn(every, "0123456789") == strlen(every) ? strtoll(every, &end, 10) : 0;
+        CHECK(k->every_steps > 0 && errno == 0 && k->every_steps <= STENCIL_STEPS_MAX, USAGE,
+              "--checkpoint-every: '%s' is neither a number of steps nor a time such as 10min or 1h", every);
+        k->every_s = 0;
+    }
+    CHECK(limit == NULL || duration_parse(limit, &limit_s), USAGE,
+          "--time-limit: '%s' is no time such as 23:50:00 (hours, minutes, seconds), 1-12:00:00 or 90min",
+          limit);
+    k->deadline_s = start_s + limit_s;
+    return STENCIL_OK;
+}
+
+/* Checks that no file which a checkpoint would replace is somebody else's. */
+static stencil_status check_free(const keeper *k) {
+    const stencil_output *output = &k->record->output;
+    for (int before = 0; before <= 1; before++) {
+        char name[PATH_MAX];
+        TRY(stencil_checkpoint_name(output->path, before, name));
+        CHECK(k->resumed || output->force || access(name, F_OK) != 0, CANNOT_CREATE,
+              "'%s' exists, a checkpoint of an earlier run: 'stencil --resume %s' goes on from there; or use "
+              "--force to replace it",
+              name, name);
+    }
+    return STENCIL_OK;
+}
+
+static stencil_status open_checkpoints(keeper *k, const stencil_reader *cells) {
+    signals_hold();
+    const stencil_status status =
+        stencil_checkpoints_open(&k->checkpoints, &k->record->output, &k->record->problem, cells);
+    for (int i = 0; i < 2; i++)
+        signals_guard_also(i, k->checkpoints.room[i].sink.temporary);
+    signals_release();
+    k->opened = status == STENCIL_OK;
+    k->checkpoints.drops_last = k->drops_last;
+    if (status == STENCIL_OK)
+        return STENCIL_OK;
+    const stencil_error seen = *stencil_error_last();
+    stencil_checkpoints_close(&k->checkpoints);
+    return stencil_error_adopt(&seen);
+}
+
+stencil_status keeper_open(keeper *k, run_record *record, stencil_run *run, const stencil_reader *cells) {
+    k->record = record;
+    k->run = run;
+    if (record->output.path == NULL)
+        return STENCIL_OK;
+    TRY(stencil_job_open(&k->job));
+    TRY(stencil_snapshot_create(&k->snapshot, &record->problem));
+    if (k->every_steps == 0 && k->every_s == 0)
+        return STENCIL_OK;
+    TRY(check_free(k));
+    return open_checkpoints(k, cells);
+}
+
+/* The job: writes the checkpoint of k->report, from the snapshot or, in line, from the run. */
+static stencil_status write_beside(void *context) {
+    keeper *k = context;
+    const stencil_plan *plan = run_record_plan(k->record);
+    const bool beside = !k->inline_only;
+    const stencil_reader from = beside ? (stencil_reader){stencil_snapshot_read, k->snapshot}
+                                       : (stencil_reader){stencil_run_read, k->run};
+    /* Steps on a CPU have all of its threads; beside a GPU's they have nothing to do. */
+    if (beside && plan->backend == STENCIL_BACKEND_CPU)
+        omp_set_num_threads(1);
+    return stencil_checkpoints_write(&k->checkpoints, &k->record->problem, &from, &k->report);
+}
+
+/* Ends the job, and tells where it failed: the run goes on, and its next checkpoint may succeed. */
+static void harvest(keeper *k) {
+    if (k->job == NULL || !stencil_job_begun(k->job) || stencil_job_end(k->job) == STENCIL_OK)
+        return;
+    k->failed++;
+    if (k->quiet < 2)
+        fprintf(stderr, "stencil: no checkpoint of step %" PRId64 ", the run goes on: %s\n", k->report.steps,
+                TEXT_ESCAPE(stencil_error_last()->message));
+}
+
+/* Returns the seconds that the end of the run takes, with its result: as long as a checkpoint took, or what a
+ * slow disk takes; and a pass over the cells for the bound of the error. */
+static double ending_s(const keeper *k) {
+    static const double slow_bytes_per_s = 100e6, pass_bytes_per_s = 1e9, other_s = 0.5;
+    const double bytes = (double)stencil_sink_array_bytes(&k->record->problem);
+    const double write_s = k->record->output.path == NULL ? 0
+                           : k->checkpoints.count > 0     ? 1.3 * k->checkpoints.write_s
+                                                          : bytes / slow_bytes_per_s;
+    const bool busy = k->job != NULL && stencil_job_busy(k->job);
+    return other_s + bytes / pass_bytes_per_s + (busy ? 2 : 1) * write_s;
+}
+
+/* Notes how long a cycle takes, at the ends of cycles. */
+static void note_cycle(keeper *k, int64_t step, double now_s) {
+    const int64_t length = k->record->problem.cycle.length;
+    if (step % length != 0 || step <= k->cycle_step)
+        return;
+    if (k->cycle_step > 0)
+        k->cycle_s = (now_s - k->cycle_at_s) * (double)length / (double)(step - k->cycle_step);
+    k->cycle_step = step;
+    k->cycle_at_s = now_s;
+}
+
+/* Ends the run where the limit of time leaves just enough to write; at the end of a cycle of dampings also
+ * where it leaves no time for another one. */
+static bool poll(void *context, int64_t step, double residual) {
+    keeper *k = context;
+    (void)residual;
+    if (isinf(k->deadline_s) || k->limited)
+        return !k->limited;
+    const double now_s = stencil_clock_s(), left_s = k->deadline_s - now_s - ending_s(k);
+    const bool cycles = stencil_cycle_accelerates(&k->record->problem.cycle);
+    if (cycles)
+        note_cycle(k, step, now_s);
+    k->limited = left_s <= 0 || (cycles && step == k->cycle_step && left_s < k->cycle_s);
+    return !k->limited;
+}
+
+static bool is_due(const keeper *k, int64_t step) {
+    return signals_asked || (k->every_steps > 0 && step >= k->next_step) ||
+           (k->every_s > 0 && stencil_clock_s() >= k->due_s);
+}
+
+static bool wants(void *context) {
+    keeper *k = context;
+    const bool due = signals_asked || (k->every_s > 0 && stencil_clock_s() >= k->due_s);
+    return k->job != NULL && due && !stencil_job_busy(k->job);
+}
+
+static int64_t next(void *context, int64_t step) {
+    const keeper *k = context;
+    if (k->every_steps == 0 || k->job == NULL)
+        return INT64_MAX;
+    return step - step % k->every_steps + k->every_steps;
+}
+
+static stencil_status copy_report(keeper *k, const stencil_report *report) {
+    stencil_history history = k->report.history;
+    history.count = 0;
+    k->report = *report;
+    for (int64_t i = 0; i < report->history.count; i++) {
+        const stencil_status status =
+            stencil_history_add(&history, report->history.step[i], report->history.residual[i]);
+        if (status != STENCIL_OK) {
+            k->report.history = history;
+            return status;
+        }
+    }
+    k->report.history = history;
+    k->report.reason = STENCIL_REASON_INTERRUPTED;
+    return STENCIL_OK;
+}
+
+/* Takes a checkpoint between two steps. Errors: those of reading the run's cells on a device. */
+static stencil_status take(keeper *k, const stencil_report *report) {
+    const double start_s = stencil_clock_s();
+    const stencil_reader cells = {stencil_run_read, k->run};
+    signals_asked = 0;
+    if (!k->opened) /* asked for by a signal alone */
+        TRY(open_checkpoints(k, &cells));
+    TRY(copy_report(k, report));
+    const stencil_status copied =
+        k->inline_only ? STENCIL_NO_MEMORY : stencil_snapshot_take(k->snapshot, k->run);
+    k->inline_only = copied == STENCIL_NO_MEMORY;
+    if (copied != STENCIL_OK && !k->inline_only)
+        return copied;
+    k->copy_s += stencil_clock_s() - start_s;
+    stencil_job_begin(k->job, write_beside, k);
+    if (k->inline_only) {
+        const double write_s = stencil_clock_s();
+        harvest(k);
+        k->wait_s += stencil_clock_s() - write_s;
+    }
+    return STENCIL_OK;
+}
+
+static stencil_status at(void *context, stencil_report *report) {
+    keeper *k = context;
+    if (k->job == NULL || !is_due(k, report->steps) || report->steps >= k->record->problem.stop.steps)
+        return STENCIL_OK;
+    const double now_s = stencil_clock_s();
+    k->next_step = next(k, report->steps);
+    harvest(k); /* by steps, the last one may still be being written */
+    k->wait_s += stencil_clock_s() - now_s;
+    k->due_s = now_s + k->every_s;
+    if (now_s + ending_s(k) + k->checkpoints.write_s > k->deadline_s) /* the result comes soon */
+        return STENCIL_OK;
+    const stencil_status status = take(k, report);
+    if (status == STENCIL_OK || status == STENCIL_INTERNAL || status == STENCIL_UNAVAILABLE)
+        return status;
+    k->failed++;
+    if (k->quiet < 2)
+        fprintf(stderr, "stencil: no checkpoint of step %" PRId64 ", the run goes on: %s\n", report->steps,
+                TEXT_ESCAPE(stencil_error_last()->message));
+    return STENCIL_OK;
+}
+
+stencil_observer keeper_observer(keeper *k) {
+    k->due_s = stencil_clock_s() + k->every_s;
+    k->next_step = next(k, k->record->problem.origin.steps);
+    return (stencil_observer){.context = k, .next = next, .at = at, .poll = poll, .wants = wants};
+}
+
+void keeper_end(keeper *k) {
+    const double start_s = stencil_clock_s();
+    if (k->job == NULL)
+        return;
+    harvest(k);
+    k->wait_s += stencil_clock_s() - start_s;
+}
+
+void keeper_finish(keeper *k) {
+    const stencil_report *report = &k->record->report;
+    if (!k->keeps && k->record->output.path != NULL && report->reason != STENCIL_REASON_DIVERGED &&
+        (k->opened || k->resumed)) {
+        stencil_checkpoints files = {0};
+        if (stencil_checkpoint_name(k->record->output.path, false, files.path) == STENCIL_OK &&
+            stencil_checkpoint_name(k->record->output.path, true, files.before) == STENCIL_OK)
+            stencil_checkpoints_remove(&files);
+    }
+}
+
+void keeper_close(keeper *k) {
+    stencil_job_close(k->job);
+    k->job = NULL;
+    signals_hold();
+    for (int i = 0; i < 2; i++)
+        signals_guard_also(i, NULL);
+    stencil_checkpoints_close(&k->checkpoints);
+    signals_release();
+    stencil_snapshot_destroy(k->snapshot);
+    k->snapshot = NULL;
+    stencil_history_destroy(&k->report.history);
+}
+
+void keeper_print_limit(const keeper *k) {
+    const stencil_output *output = &k->record->output;
+    fprintf(stderr, "stencil: %s: --time-limit ended the run after step %" PRId64,
+            TEXT_ESCAPE(output->input_path), k->record->report.steps);
+    if (output->path != NULL)
+        fprintf(stderr, "; it goes on with: stencil --resume %s", TEXT_ESCAPE(output->path));
+    fputc('\n', stderr);
+}
+
+void keeper_print(const keeper *k) {
+    const stencil_checkpoints *c = &k->checkpoints;
+    if (c->count == 0 && k->failed == 0)
+        return;
+    const char *place =
+        k->inline_only ? "in line, no memory for a copy"
+                       : TEXT("beside the steps, from a copy on the %s", stencil_snapshot_place(k->snapshot));
+    PRINT("Checkpoints",
+          "%s, the last of step %s in %s s, %s;\nsteps waited %.3f s for copies and %.3f s for "
+          "writing%s",
+          TEXT_COUNT(c->count), TEXT_COUNT(c->step), TEXT_NUMBER(c->write_s), place, k->copy_s, k->wait_s,
+          k->failed > 0 ? TEXT("; %s failed", TEXT_COUNT(k->failed)) : "");
+}
+
+json_t *keeper_json(const keeper *k) {
+    const stencil_checkpoints *c = &k->checkpoints;
+    const char *place = k->snapshot != NULL && !k->inline_only ? stencil_snapshot_place(k->snapshot) : NULL;
+    if (!k->opened)
+        return NULL;
+    return json_pack("{s:I, s:I, s:o, s:o, s:o, s:o, s:I}", "written", (json_int_t)c->count, "step",
+                     (json_int_t)c->step, "write_s", json_number(c->write_s), "copy", json_text(place),
+                     "copy_s", json_number(k->copy_s), "wait_s", json_number(k->wait_s), "failed",
+                     (json_int_t)k->failed);
+}

@@ -1,0 +1,329 @@
+"""Checkpoints, limits of time, signals: what a run leaves while it goes on, and how it is resumed."""
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import time
+import unittest
+
+import h5py
+import numpy
+
+from draw import DRAW
+from harness import SLOW, STENCIL, CommandTest, fault
+
+KILLS = int(os.environ.get("STENCIL_KILLS", 4 if SLOW else 40 if DRAW == "all" else 12))
+WAYS = (["--sync", "single-thread", "--sweep", "stream", "--threads", 1], ["--sync", "openmp", "--threads", 2],
+        ["--sync", "grid", "--sweep", "pipeline", "--threads", 3],
+        ["--sync", "neighbor", "--sweep", "stream", "--threads", 2, "--parts", 2])
+PROBLEMS = {"weights": ("--stencil", "j2d9pt", "--size", "83x61", "--initial", "random", "--steps", 900),
+            "laplace": ("--problem", "laplace", "--size", "65x65", "--initial", "hot-edge", "--accelerate", "none"),
+            "poisson": ("--problem", "poisson", "--size", "65x65"),
+            "heat": ("--problem", "heat", "--size", "41x37", "--initial", "sine", "--steps", 900),
+            "heat 3D": ("--problem", "heat", "--size", "17x15x13", "--initial", "sine", "--steps", 900)}
+
+
+class LongRunTest(CommandTest):
+    def start(self, *arguments):
+        return subprocess.Popen([STENCIL, *map(str, arguments)], cwd=self.directory, stdin=subprocess.DEVNULL,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8")
+
+    def clean(self, *kept):
+        """Removes all files but these."""
+        for name in os.listdir(self.directory):
+            if name not in kept and os.path.isfile(self.path(name)):
+                os.remove(self.path(name))
+
+    def wait_for(self, name, process=None):
+        end = time.monotonic() + 120
+        while not os.path.exists(self.path(name)):
+            self.assertLess(time.monotonic(), end, f"{name} does not come")
+            if process is not None:
+                self.assertIsNone(process.poll(), f"ended before {name} came")
+            time.sleep(0.002)
+
+    def finish(self, process, code):
+        out, err = process.communicate(timeout=240)
+        self.ended(process, code, out + err)
+        return err
+
+    def same(self, one, other):
+        """The same bits, history and start of two results."""
+        with h5py.File(self.path(one)) as a, h5py.File(self.path(other)) as b:
+            for name in ("u", "residual", "residual_step"):
+                self.assertEqual(a[name][()].tobytes(), b[name][()].tobytes(), name)
+            for name in set(a.attrs) | set(b.attrs):
+                self.assertTrue(numpy.array_equal(a.attrs[name], b.attrs[name]), name)
+            for name in ("input", "steps_done", "reason"):
+                self.assertEqual(a["provenance"].attrs[name], b["provenance"].attrs[name], name)
+
+
+class Resume(LongRunTest):
+    def test_legs(self):
+        """Each leg with another strategy and sweep: the bits and the history of the run that went through."""
+        for name, problem in PROBLEMS.items():
+            with self.subTest(name):
+                self.clean()
+                self.ok("new", "p.h5", *problem, "--check-every", 7, "-q")
+                last = 900 if "--steps" in problem else 10000000
+                self.ok("p.h5", "-o", "whole.h5", *WAYS[0], "-q", "--steps", last)
+                ends = int(self.attribute("whole.h5", "/", "steps_total"))
+                file = ["p.h5"]
+                for leg, way in enumerate(WAYS[1:] + WAYS[:1], 1):
+                    done = self.call(*file, *way, "--steps", ends * leg // 5 if leg < 4 else last, "-q")
+                    self.assertIn(done.returncode, (0, 2) if leg < 4 else (0,), done.stderr)
+                    file = ["--resume", "p.out.h5"]
+                self.same("whole.h5", "p.out.h5")
+                self.ok("verify", "p.out.h5", "-q")
+
+    def test_from_checkpoints(self):
+        """Both checkpoints of a run lead to its bits, with a source, own objects and options of the file."""
+        for name, problem in PROBLEMS.items():
+            with self.subTest(name):
+                self.clean()
+                self.ok("new", "p.h5", *problem, "--check-every", 7, "-q")
+                with h5py.File(self.path("p.h5"), "r+") as file:
+                    file["mine"] = numpy.arange(7)
+                    file.attrs["note"] = "mine"
+                self.ok("p.h5", "-o", "whole.h5", *WAYS[0], "-q")
+                ends = int(self.attribute("whole.h5", "/", "steps_total"))
+                self.ok("p.h5", "--checkpoint-every", max(ends // 6, 1), "--keep-checkpoints", *WAYS[1], "-q")
+                self.same("whole.h5", "p.out.h5")
+                for checkpoint in ("p.out.ckpt.h5", "p.out.ckpt.prev.h5"):
+                    self.assertLess(self.attribute(checkpoint, "/", "steps_total"), ends)
+                    self.ok("verify", checkpoint, "-q")
+                    os.makedirs(self.path("moved"), exist_ok=True)
+                    shutil.copy(self.path(checkpoint), self.path("moved/p.out.ckpt.h5"))
+                    self.ok("--resume", "moved/p.out.ckpt.h5", "-q", *WAYS[3])
+                    self.same("whole.h5", "moved/p.out.h5")
+                    self.assertEqual(list(self.read("moved/p.out.h5", "mine")), list(range(7)))
+                    shutil.rmtree(self.path("moved"))
+
+    def test_removed(self):
+        self.make("p.h5", "--steps", 4000)
+        self.ok("p.h5", "--checkpoint-every", 500, "-q")
+        self.assertEqual(sorted(os.listdir(self.directory)), ["p.h5", "p.out.h5"])
+
+    def test_goes_on_with_options(self):
+        self.make("p.h5", "--steps", 30000)
+        process = self.start("p.h5", "-o", "r.h5", "--checkpoint-every", 1000, "--keep-checkpoints", "-q",
+                             "--inject-delay", 20000, "--sync", "grid", "--threads", 2, "--sweep", "stream")
+        self.wait_for("r.ckpt.prev.h5", process)
+        process.kill()
+        self.finish(process, -signal.SIGKILL)
+        self.assertFalse(os.path.exists(self.path("r.h5")))
+        self.ok("--resume", "r.ckpt.h5", "-q")
+        self.assertTrue(os.path.exists(self.path("r.ckpt.h5")), "--keep-checkpoints was forgotten")
+        self.ok("p.h5", "-o", "whole.h5", "-q")
+        self.same("whole.h5", "r.h5")
+
+    @fault("a checkpoint is damaged", "that it is, and that the one before it is taken", 0, "the result")
+    def test_damaged_checkpoint(self):
+        self.make("p.h5", "--steps", 20000)
+        self.ok("p.h5", "--checkpoint-every", 4000, "--keep-checkpoints", "-q")
+        os.rename(self.path("p.out.h5"), self.path("whole.h5"))
+        with h5py.File(self.path("p.out.ckpt.h5"), "r+") as file:
+            file["u"][3, 4] += 1e-9
+        done = self.ok("--resume", "p.out.ckpt.h5", "-q")
+        self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+        self.assertIn("p.out.ckpt.prev.h5", done.stderr)
+        self.same("whole.h5", "p.out.h5")
+
+    @fault("both checkpoints are damaged", "that the last one is", 65)
+    def test_damaged_both(self):
+        self.make("p.h5", "--steps", 20000)
+        self.ok("p.h5", "--checkpoint-every", 4000, "--keep-checkpoints", "-q")
+        for name in ("p.out.ckpt.h5", "p.out.ckpt.prev.h5"):
+            with open(self.path(name), "r+b") as file:
+                file.truncate(3000)
+        self.refused(65, ["p.out.ckpt.h5'", "truncated"], "--resume", "p.out.ckpt.h5", "-q")
+        os.remove(self.path("p.out.ckpt.h5"))
+        self.refused(66, ["p.out.ckpt.h5'"], "--resume", "p.out.ckpt.h5", "-q")
+
+    def test_refused(self):
+        self.make("p.h5", "--steps", 100)
+        self.refused(65, ["not written by 'stencil run'"], "--resume", "p.h5")
+        self.ok("p.h5", "-q")
+        with h5py.File(self.path("p.out.h5"), "r+") as file:
+            file["u"][0, 0] = 5
+        self.refused(65, ["digest_u"], "--resume", "p.out.h5")
+        self.ok("p.h5", "-qf")
+        self.refused(64, ["another problem"], "--resume", "p.out.h5", "--boundary", "periodic", "--steps", 300)
+        for value in ("0", "-3", "10", "1:2", "10:61:00", "soon", "0s", "nan", "1e3"):
+            self.refused(64, ["--time-limit"], "p.h5", f"--time-limit={value}", "-f")
+        for value in ("0", "ten", "5x", "-1", "1:2:3:4", "99999999999999999999"):
+            self.refused(64, ["--checkpoint-every"], "p.h5", f"--checkpoint-every={value}", "-f")
+        self.refused(64, ["checkpoints are named after the result"], "p.h5", "--checkpoint-every", 5, "--no-output")
+
+    @fault("a file records options that a run does not record", "which", 65)
+    def test_foreign_options(self):
+        self.make("p.h5", "--steps", 100)
+        self.ok("p.h5", "-q", "--time-limit", "1h")
+        with h5py.File(self.path("p.out.h5"), "r+") as file:
+            self.assertEqual(file["provenance"].attrs["options"], "--time-limit=1h\n")
+            file["provenance"].attrs["options"] = "--json=/tmp/elsewhere\n"
+        self.refused(65, ["--json"], "--resume", "p.out.h5")
+
+    @fault("a checkpoint of an earlier run is in the way", "--resume or --force", 73)
+    def test_in_the_way(self):
+        self.make("p.h5", "--steps", 4000)
+        self.ok("p.h5", "--checkpoint-every", 1000, "--keep-checkpoints", "-q")
+        os.remove(self.path("p.out.h5"))
+        self.refused(73, ["p.out.ckpt.h5", "--resume"], "p.h5", "--checkpoint-every", 1000)
+        self.ok("p.h5", "--checkpoint-every", 1000, "-qf")
+        self.assertEqual(sorted(os.listdir(self.directory)), ["p.h5", "p.out.h5"])
+
+    @fault("there is no room for two checkpoints", "what is needed, before the first step", 74)
+    def test_no_room(self):
+        import resource
+        self.make("p.h5", "--steps", 4000)
+        limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))
+        self.refused(74, ["it needs"], "p.h5", "--checkpoint-every", 1000, preexec_fn=limit)
+
+    @fault("a checkpoint cannot be written during the run", "why not; the run goes on", 0, "the result")
+    def test_cannot_be_written(self):
+        """The directory is made read-only by its removal: checkpoints fail, the result finds another place or fails."""
+        os.mkdir(self.path("out"))
+        self.make("p.h5", "--steps", 200000)
+        process = self.start("p.h5", "-o", "out/r.h5", "--checkpoint-every", 20000, "--keep-checkpoints", "-q",
+                             "--sync", "single-thread", "--threads", 1, "--sweep", "stream")
+        self.wait_for("out/r.ckpt.h5", process)
+        os.remove(self.path("out/r.ckpt.h5"))
+        os.makedirs(self.path("out/r.ckpt.h5/stays"))  # a directory of that name: rename() fails
+        err = self.finish(process, 0)
+        self.assertIn("the run goes on", err)
+        self.assertTrue(os.path.exists(self.path("out/r.h5")))
+
+    def test_in_line(self):
+        """Without memory for a copy the steps wait; a limit of address space leaves none."""
+        self.make("p.h5", "--steps", 300, "--size", "3000x3000")
+        report = json.loads(self.ok("p.h5", "--checkpoint-every", 100, "--threads", 1, "--json", "-", "--sync",
+                                    "single-thread", "-f").stdout)
+        self.assertEqual(report["checkpoints"]["copy"], "host")
+        self.assertGreater(report["checkpoints"]["written"], 0)
+
+
+class Limits(LongRunTest):
+    LONG = ("--sync", "grid", "--threads", 2, "--sweep", "stream", "--inject-delay", 2000000)
+
+    def slow(self, steps=3000):
+        self.make("p.h5", "--steps", steps, "--check-every", 11)
+        self.ok("p.h5", "-o", "whole.h5", "-q")
+
+    @fault("the limit of time ends the run", "that it has, and how it goes on", 75, "the result, which is resumed")
+    def test_time_limit(self):
+        """Slices of a run, to the end."""
+        self.slow()
+        done = self.call("p.h5", "--time-limit", "1.2s", "-q", *self.LONG)
+        slices = 1
+        while done.returncode == 75 and slices < 200:
+            self.assertIn("--resume p.out.h5", done.stderr)
+            done = self.call("--resume", "p.out.h5", "-q", *self.LONG)
+            slices += 1
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertGreater(slices, 1)
+        self.same("whole.h5", "p.out.h5")
+
+    def test_script_with_timeout(self):
+        """Slices that timeout(1) ends with SIGKILL, from the last checkpoint; and with SIGTERM, from the result."""
+        self.slow()
+        for how in ("KILL", "TERM"):
+            script = f"""
+                for i in $(seq 200); do
+                    if   [ -e p.out.ckpt.h5 ]; then set -- --resume p.out.ckpt.h5
+                    elif [ -e p.out.h5 ];      then set -- --resume p.out.h5
+                    else set -- p.h5 --checkpoint-every 100; fi
+                    timeout -s {how} 1.0 "$STENCIL" "$@" -q {' '.join(map(str, self.LONG))}
+                    code=$?; echo $code
+                    [ $code -eq 0 ] && exit 0
+                done; exit 1"""
+            done = subprocess.run(["sh", "-c", script], cwd=self.directory, stdout=subprocess.PIPE, timeout=300,
+                                  encoding="utf-8", stderr=subprocess.PIPE, env={**os.environ, "STENCIL": STENCIL})
+            self.assertEqual(done.returncode, 0, done.stderr[-1000:])
+            self.assertGreater(len(done.stdout.split()), 1)
+            self.same("whole.h5", "p.out.h5")
+            self.assertFalse(os.path.exists(self.path("p.out.ckpt.h5")))
+            os.remove(self.path("p.out.h5"))
+
+    def test_accelerated(self):
+        """The limit ends a run of cycles at the end of one."""
+        self.ok("new", "p.h5", "--problem", "poisson", "--size", "257x257", "-q")
+        self.ok("p.h5", "-o", "whole.h5", "-q")
+        done, slices = self.call("p.h5", "--time-limit", "1.6s", "-q", *self.LONG), 1
+        while done.returncode == 75 and slices < 100:
+            step = self.attribute("p.out.h5", "/", "steps_total")
+            self.assertEqual(step % 256, 0)
+            done, slices = self.call("--resume", "p.out.h5", "-q", "--time-limit", "30s"), slices + 1
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.same("whole.h5", "p.out.h5")
+
+    @fault("SIGUSR1 during the run", "nothing: it writes a checkpoint and goes on", 0, "the result")
+    def test_usr1(self):
+        self.slow()
+        rng = random.Random(3)
+        seen = 0
+        for _ in range(max(KILLS // 6, 2)):
+            process = self.start("p.h5", "-qf", "--keep-checkpoints", *self.LONG)
+            time.sleep(0.3 + 0.5 * rng.random())
+            process.send_signal(signal.SIGUSR1)
+            self.finish(process, 0)
+            self.same("whole.h5", "p.out.h5")
+            if os.path.exists(self.path("p.out.ckpt.h5")):
+                seen += 1
+                os.remove(self.path("p.out.h5"))
+                self.ok("--resume", "p.out.ckpt.h5", "-q")
+                self.same("whole.h5", "p.out.h5")
+        self.assertGreater(seen, 0)
+
+    def test_term(self):
+        self.slow()
+        rng = random.Random(4)
+        for _ in range(max(KILLS // 6, 2)):
+            process = self.start("p.h5", "-qf", "--checkpoint-every", 50, *self.LONG)
+            time.sleep(0.3 + 0.5 * rng.random())
+            process.send_signal(signal.SIGTERM)
+            process.communicate(timeout=240)
+            self.assertIn(process.returncode, (0, 128 + signal.SIGTERM))
+            self.ok("--resume", "p.out.h5", "-q")
+            self.same("whole.h5", "p.out.h5")
+
+
+class Killed(LongRunTest):
+    @fault("the process is killed at any moment of a run with checkpoints", "nothing (SIGKILL)", -9,
+           "the last checkpoint, whole, and the one before")
+    def test_any_moment(self):
+        """At 200 moments with STENCIL_KILLS=200: the run goes on from the last checkpoint to the same bits, and has lost
+        at most what came after it."""
+        self.make("p.h5", "--size", "700x500", "--steps", 90, "--check-every", 4)
+        self.ok("p.h5", "-o", "whole.h5", "-q")
+        run = ("--sync", "grid", "--threads", 2, "--sweep", "stream", "--inject-delay", 4000000, "-q")
+        rng, resumed, steps = random.Random(9), 0, []
+        for _ in range(KILLS):
+            for name in ("p.out.h5", "p.out.ckpt.h5", "p.out.ckpt.prev.h5"):
+                if os.path.exists(self.path(name)):
+                    os.remove(self.path(name))
+            process = self.start("p.h5", "--checkpoint-every", 3, *run)
+            time.sleep(0.05 + 0.6 * rng.random())
+            process.kill()
+            process.communicate(timeout=60)
+            self.codes.add(process.returncode)
+            left = [name for name in os.listdir(self.directory) if name[0] != "."]
+            self.assertLessEqual(set(left), {"p.h5", "whole.h5", "p.out.h5", "p.out.ckpt.h5", "p.out.ckpt.prev.h5"})
+            if os.path.exists(self.path("p.out.ckpt.h5")):
+                step = self.attribute("p.out.ckpt.h5", "/", "steps_total")
+                if os.path.exists(self.path("p.out.ckpt.prev.h5")):
+                    before = self.attribute("p.out.ckpt.prev.h5", "/", "steps_total")
+                    self.assertLessEqual(before, step)
+                steps.append(int(step))
+                done = self.ok("--resume", "p.out.ckpt.h5", "-qf")
+                self.assertEqual(done.stderr, "")
+                resumed += 1
+                self.same("whole.h5", "p.out.h5")
+        print(f"{resumed} of {KILLS} runs were resumed, from steps {sorted(set(steps))}")
+        self.assertGreater(resumed, KILLS // 4)
+
+
+if __name__ == "__main__":
+    unittest.main()
