@@ -13,11 +13,11 @@ typedef struct stencil_observer {
      * the last one checked, or NaN. Returns false to end the run at the next step that polls; an accelerated
      * run ends with its cycle or, if that takes more than a second, goes back to its begin. */
     bool (*poll)(void *context, int64_t step, double residual);
+    /* the observer reads no cells, so that it may be called within a cycle */
+    bool any_step;
     /* Called after `poll`, or NULL. Returns true to have the run pause at the next step at which it can and
      * call `at`, whatever `next` says; an accelerated run pauses at ends of cycles only. */
     bool (*wants)(void *context);
-    /* the observer reads no cells, so that it may be called within a cycle */
-    bool any_step;
 } stencil_observer;
 typedef struct stencil_observers {
     const stencil_observer *item;
