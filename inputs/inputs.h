@@ -161,6 +161,7 @@ typedef struct stencil_provenance {
     char input[4096];   /* path of the run's input; "": unknown */
     char output[4096];  /* of a checkpoint: name of its run's result; "": it is none */
     char options[4096]; /* options with which a resumed run goes on, a line each */
+    char series[512];   /* places in the file of its series, see series.h; "": it has none yet */
 } stencil_provenance;
 stencil_status stencil_input_provenance(stencil_input *input, stencil_provenance *provenance);
 
@@ -189,6 +190,8 @@ typedef struct stencil_output {
     int64_t started_s;        /* when the run began, seconds since 1970 (UTC); 0: not recorded */
     const char *result;       /* name of the result that a checkpoint is on the way to; NULL: no checkpoint */
     const char *options;      /* options with which a resumed run goes on, a line each; NULL: none */
+    const char *series;       /* places in the file of the series, see series.h; NULL: there is none */
+    const char *series_path;  /* name of that file */
     const char *first_input;  /* input of a run that was resumed, "" where unknown; NULL: input_path */
     int64_t first_steps;      /* steps from that input to input_path; 0: not resumed */
     stencil_sink sink;        /* the file being written; closed by the caller, written or not */

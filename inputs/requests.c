@@ -77,6 +77,6 @@ bool stencil_answer_check(const stencil_say *say) {
     return check_facts(&say->facts) && check_spec(&say->spec) && check_notes(&say->notes) &&
            check_numbers(&say->numbers) && IS_TEXT(say->provenance.input) &&
            IS_TEXT(say->provenance.output) && IS_TEXT(say->provenance.options) &&
-           say->provenance.steps_done >= 0 && IS_TEXT(say->field) && is_truth(&say->holds) &&
-           say->bytes >= 0 && is_chunk(say->chunk_bytes);
+           IS_TEXT(say->provenance.series) && say->provenance.steps_done >= 0 && IS_TEXT(say->field) &&
+           is_truth(&say->holds) && say->bytes >= 0 && is_chunk(say->chunk_bytes);
 }

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "inputs/file.h"
+#include "inputs/image.h"
 #include "inputs/reading.h"
 #include "inputs/sink.h"
 #include "solver/problem/digest.h"
@@ -76,12 +77,17 @@ static stencil_status write_provenance(const stencil_output *output, const stenc
                  {"reason", STENCIL_ATTRIBUTE_TEXT, stencil_reason_names[report->reason]},
                  {"output", STENCIL_ATTRIBUTE_TEXT, output->result},
                  {"options", STENCIL_ATTRIBUTE_TEXT, output->options},
+                 {"series_places", STENCIL_ATTRIBUTE_TEXT, output->series},
                  {"steps_done", STENCIL_ATTRIBUTE_WHOLE, &steps_done},
                  {"prepare_s", STENCIL_ATTRIBUTE_REAL, &report->prepare_s},
                  {"compute_s", STENCIL_ATTRIBUTE_REAL, &report->compute_s},
                  {"finish_s", STENCIL_ATTRIBUTE_REAL, &report->finish_s}};
     STENCIL_HANDLE group = H5Gopen2(sink->file, "provenance", H5P_DEFAULT);
     TRY(stencil_h5_check_written(group >= 0, sink->path, "/provenance"));
+    if (output->series != NULL && output->series[0] != '\0')
+        TRY(stencil_h5_check_written(H5Lcreate_external(stencil_path_last(output->series_path), "/", group,
+                                                        "series", H5P_DEFAULT, H5P_DEFAULT) >= 0,
+                                     sink->path, "/provenance/series"));
     for (size_t i = 0; i < sizeof entry / sizeof *entry; i++) {
         const stencil_attribute is = {.name = entry[i].name, .type = entry[i].type};
         const char *value = entry[i].value;
@@ -169,6 +175,9 @@ static stencil_status create_objects(const stencil_sink *sink, const stencil_pro
     TRY(create_list(sink, "/residual", H5T_IEEE_F64LE, looks_of(problem)));
     TRY(create_list(sink, "/residual_step", H5T_STD_I64LE, looks_of(problem)));
     TRY(stencil_points_write(sink->file, sink->path, &problem->spec));
+    TRY(stencil_h5_check_written(stencil_image_write(sink->file, problem, (const int64_t[]){0, 0, 0},
+                                                     problem->extent, (const int64_t[]){1, 1, 1}) >= 0,
+                                 sink->path, "/VTKHDF"));
     STENCIL_HANDLE group = H5Gcreate2(sink->file, "provenance", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     return stencil_h5_check_written(group >= 0, sink->path, "/provenance");
 }
