@@ -27,6 +27,7 @@ const option keeper_option_table[] = {
      .help = "end so early that the result is written TIME after the start (23:50:00, 1-12:00:00, 90min); "
              "exit code 75 where steps are left, which --resume OUTPUT makes",
      .tag = OPTION_RESUMED},
+    {SAVER_OPTIONS(keeper_options, save)},
     {NULL},
 };
 
@@ -46,7 +47,7 @@ stencil_status keeper_prepare(keeper *k, const keeper_options *options, double s
           "--time-limit: '%s' is no time such as 23:50:00 (hours, minutes, seconds), 1-12:00:00 or 90min",
           limit);
     k->deadline_s = start_s + limit_s;
-    return STENCIL_OK;
+    return saver_prepare(&k->saver, &options->save);
 }
 
 /* Checks that no file which a checkpoint would replace is somebody else's. */
@@ -79,20 +80,51 @@ static stencil_status open_checkpoints(keeper *k, const stencil_reader *cells) {
     return stencil_error_adopt(&seen);
 }
 
-stencil_status keeper_open(keeper *k, run_record *record, stencil_run *run, const stencil_reader *cells) {
+static stencil_status open_series(keeper *k, const char *places) {
+    saver *s = &k->saver;
+    stencil_output *output = &k->record->output;
+    if (!s->wanted)
+        return STENCIL_OK;
+    signals_hold();
+    const stencil_status status =
+        saver_open(s, &k->record->problem, output->path, k->resumed || output->force, places);
+    signals_guard_also(2, s->series.sink.temporary);
+    signals_release();
+    TRY(status);
+    output->series = k->series_places;
+    output->series_path = s->path;
+    stencil_series_text(&s->series, k->series_places);
+    return STENCIL_OK;
+}
+
+stencil_status keeper_open(keeper *k, run_record *record, stencil_run *run, const stencil_reader *cells,
+                           const char *series_places) {
     k->record = record;
     k->run = run;
     if (record->output.path == NULL)
         return STENCIL_OK;
     TRY(stencil_job_open(&k->job));
     TRY(stencil_snapshot_create(&k->snapshot, &record->problem));
+    TRY(open_series(k, series_places));
     if (k->every_steps == 0 && k->every_s == 0)
         return STENCIL_OK;
     TRY(check_free(k));
     return open_checkpoints(k, cells);
 }
 
-/* The job: writes the checkpoint of k->report, from the snapshot or, in line, from the run. */
+/* Appends a frame. After a failure none follows, lest there is a gap. */
+static stencil_status write_frame(keeper *k, const stencil_reader *from) {
+    saver *s = &k->saver;
+    const stencil_status status =
+        stencil_series_append(&s->series, from, k->report.steps, saver_time(s, k->report.steps));
+    s->ended = status != STENCIL_OK;
+    s->written += !s->ended;
+    s->slowest_s = fmax(s->slowest_s, s->series.write_s);
+    stencil_series_text(&s->series, k->series_places);
+    return status;
+}
+
+/* The job: writes the frame and the checkpoint of k->report, from the snapshot or, in line, from the run. */
 static stencil_status write_beside(void *context) {
     keeper *k = context;
     const stencil_plan *plan = run_record_plan(k->record);
@@ -102,17 +134,33 @@ static stencil_status write_beside(void *context) {
     /* Steps on a CPU have all of its threads; beside a GPU's they have nothing to do. */
     if (beside && plan->backend == STENCIL_BACKEND_CPU)
         omp_set_num_threads(1);
+    if (k->frame_asked)
+        TRY(write_frame(k, &from));
+    if (!k->checkpoint_asked)
+        return STENCIL_OK;
+    if (k->saver.opened && k->saver.series.named) /* a checkpoint has all frames before it */
+        TRY(stencil_series_sync(&k->saver.series));
     return stencil_checkpoints_write(&k->checkpoints, &k->record->problem, &from, &k->report);
 }
 
-/* Ends the job, and tells where it failed: the run goes on, and its next checkpoint may succeed. */
-static void harvest(keeper *k) {
-    if (k->job == NULL || !stencil_job_begun(k->job) || stencil_job_end(k->job) == STENCIL_OK)
-        return;
+/* Tells that something is not written; of frames the error is told again when the run ends. */
+static void complain(keeper *k, int64_t step) {
     k->failed++;
+    if (k->saver.ended)
+        k->frame_error = *stencil_error_last();
     if (k->quiet < 2)
-        fprintf(stderr, "stencil: no checkpoint of step %" PRId64 ", the run goes on: %s\n", k->report.steps,
+        fprintf(stderr, "stencil: no %s of step %" PRId64 "%s, the run goes on: %s\n",
+                k->saver.ended ? "frame" : "checkpoint", step, k->saver.ended ? " and later ones" : "",
                 TEXT_ESCAPE(stencil_error_last()->message));
+}
+
+/* Waits for the job, in time that steps could have had, and tells where it failed: the run goes on, and its
+ * next checkpoint may succeed. */
+static void await(keeper *k) {
+    const double start_s = stencil_clock_s();
+    if (k->job != NULL && stencil_job_begun(k->job) && stencil_job_end(k->job) != STENCIL_OK)
+        complain(k, k->report.steps);
+    k->wait_s += stencil_clock_s() - start_s;
 }
 
 /* Returns the seconds that the end of the run takes, with its result: as long as a checkpoint took, or what a
@@ -160,15 +208,20 @@ static bool is_due(const keeper *k, int64_t step) {
 
 static bool wants(void *context) {
     keeper *k = context;
-    const bool due = signals_asked || (k->every_s > 0 && stencil_clock_s() >= k->due_s);
+    const bool due =
+        signals_asked || (k->every_s > 0 && stencil_clock_s() >= k->due_s) || saver_is_late(&k->saver);
     return k->job != NULL && due && !stencil_job_busy(k->job);
+}
+
+static int64_t next_checkpoint(const keeper *k, int64_t step) {
+    if (k->every_steps == 0 || k->job == NULL)
+        return INT64_MAX;
+    return step - step % k->every_steps + k->every_steps;
 }
 
 static int64_t next(void *context, int64_t step) {
     const keeper *k = context;
-    if (k->every_steps == 0 || k->job == NULL)
-        return INT64_MAX;
-    return step - step % k->every_steps + k->every_steps;
+    return stencil_smaller(next_checkpoint(k, step), saver_next(&k->saver, step));
 }
 
 static stencil_status copy_report(keeper *k, const stencil_report *report) {
@@ -188,12 +241,11 @@ static stencil_status copy_report(keeper *k, const stencil_report *report) {
     return STENCIL_OK;
 }
 
-/* Takes a checkpoint between two steps. Errors: those of reading the run's cells on a device. */
+/* Begins to write what was asked for, between two steps. Errors: those of reading the run's cells. */
 static stencil_status take(keeper *k, const stencil_report *report) {
     const double start_s = stencil_clock_s();
     const stencil_reader cells = {stencil_run_read, k->run};
-    signals_asked = 0;
-    if (!k->opened) /* asked for by a signal alone */
+    if (k->checkpoint_asked && !k->opened) /* asked for by a signal alone */
         TRY(open_checkpoints(k, &cells));
     TRY(copy_report(k, report));
     const stencil_status copied =
@@ -202,48 +254,77 @@ static stencil_status take(keeper *k, const stencil_report *report) {
     if (copied != STENCIL_OK && !k->inline_only)
         return copied;
     k->copy_s += stencil_clock_s() - start_s;
+    if (k->frame_asked)
+        saver_took(&k->saver, report->steps);
     stencil_job_begin(k->job, write_beside, k);
-    if (k->inline_only) {
-        const double write_s = stencil_clock_s();
-        harvest(k);
-        k->wait_s += stencil_clock_s() - write_s;
-    }
+    if (k->inline_only)
+        await(k);
     return STENCIL_OK;
+}
+
+/* Sets what is due after a step. A checkpoint is not, where the result comes soon. */
+static bool ask(keeper *k, int64_t step) {
+    const double now_s = stencil_clock_s();
+    k->frame_asked = saver_is_due(&k->saver, step) || saver_is_late(&k->saver);
+    k->checkpoint_asked = is_due(k, step) && step < k->record->problem.stop.steps &&
+                          now_s + ending_s(k) + k->checkpoints.write_s <= k->deadline_s;
+    if (is_due(k, step)) {
+        signals_asked = 0;
+        k->next_step = next_checkpoint(k, step);
+        k->due_s = now_s + k->every_s;
+    }
+    return k->frame_asked || k->checkpoint_asked;
 }
 
 static stencil_status at(void *context, stencil_report *report) {
     keeper *k = context;
-    if (k->job == NULL || !is_due(k, report->steps) || report->steps >= k->record->problem.stop.steps)
+    const int64_t step = report->steps;
+    if (k->job == NULL || !(is_due(k, step) || saver_is_due(&k->saver, step) || saver_is_late(&k->saver)))
         return STENCIL_OK;
-    const double now_s = stencil_clock_s();
-    k->next_step = next(k, report->steps);
-    harvest(k); /* by steps, the last one may still be being written */
-    k->wait_s += stencil_clock_s() - now_s;
-    k->due_s = now_s + k->every_s;
-    if (now_s + ending_s(k) + k->checkpoints.write_s > k->deadline_s) /* the result comes soon */
+    await(k); /* by steps, the last one may still be being written */
+    if (!ask(k, step))
         return STENCIL_OK;
     const stencil_status status = take(k, report);
     if (status == STENCIL_OK || status == STENCIL_INTERNAL || status == STENCIL_UNAVAILABLE)
         return status;
-    k->failed++;
-    if (k->quiet < 2)
-        fprintf(stderr, "stencil: no checkpoint of step %" PRId64 ", the run goes on: %s\n", report->steps,
-                TEXT_ESCAPE(stencil_error_last()->message));
+    complain(k, step);
     return STENCIL_OK;
 }
 
 stencil_observer keeper_observer(keeper *k) {
     k->due_s = stencil_clock_s() + k->every_s;
-    k->next_step = next(k, k->record->problem.origin.steps);
+    k->next_step = next_checkpoint(k, k->record->problem.origin.steps);
     return (stencil_observer){.context = k, .next = next, .at = at, .poll = poll, .wants = wants};
 }
 
-void keeper_end(keeper *k) {
-    const double start_s = stencil_clock_s();
+stencil_status keeper_begin(keeper *k) {
+    saver *s = &k->saver;
+    const int64_t steps = k->record->problem.origin.steps;
+    const stencil_report report = {.steps = steps};
+    if (!s->opened)
+        return STENCIL_OK;
+    s->due_s = stencil_clock_s() + s->every_s;
+    s->next_step = saver_next(s, steps - 1 > s->series.last_step ? steps - 1 : s->series.last_step);
+    k->frame_asked = saver_is_due(s, steps) || (s->every_s > 0 && !s->series.named);
+    k->checkpoint_asked = false;
+    const stencil_status status = k->frame_asked ? take(k, &report) : STENCIL_OK;
+    await(k);
+    return s->ended ? stencil_error_adopt(&k->frame_error) : status;
+}
+
+stencil_status keeper_end(keeper *k) {
     if (k->job == NULL)
-        return;
-    harvest(k);
-    k->wait_s += stencil_clock_s() - start_s;
+        return STENCIL_OK;
+    await(k);
+    k->checkpoint_asked = false; /* a run that ended at a check was not looked at there */
+    k->frame_asked = saver_is_due(&k->saver, k->record->report.steps);
+    if (k->frame_asked) {
+        TRY(take(k, &k->record->report));
+        await(k);
+    }
+    if (k->saver.opened && k->saver.series.named && !k->saver.ended)
+        return stencil_series_sync(&k->saver.series);
+    return STENCIL_OK;
 }
 
 void keeper_finish(keeper *k) {
@@ -263,7 +344,10 @@ void keeper_close(keeper *k) {
     signals_hold();
     for (int i = 0; i < 2; i++)
         signals_guard_also(i, NULL);
+    signals_guard_also(2, NULL);
     stencil_checkpoints_close(&k->checkpoints);
+    if (k->saver.opened)
+        stencil_series_close(&k->saver.series);
     signals_release();
     stencil_snapshot_destroy(k->snapshot);
     k->snapshot = NULL;
@@ -279,9 +363,23 @@ void keeper_print_limit(const keeper *k) {
     fputc('\n', stderr);
 }
 
+/* Prints what there is of the series. */
+static void print_series(const keeper *k) {
+    const saver *s = &k->saver;
+    if (!s->opened)
+        return;
+    PRINT("Series", "%s: %s, %s of them saved now%s", TEXT_ESCAPE(s->path),
+          TEXT_COUNTED(s->series.at.count, "frame"), TEXT_COUNT(s->written),
+          s->every_s > 0 && s->slowest_s > s->every_s / 3
+              ? TEXT("; a frame took up to %s s to write: the disk is too slow for --save-every",
+                     TEXT_NUMBER(s->slowest_s))
+              : "");
+}
+
 void keeper_print(const keeper *k) {
     const stencil_checkpoints *c = &k->checkpoints;
-    if (c->count == 0 && k->failed == 0)
+    print_series(k);
+    if (c->count == 0)
         return;
     const char *place =
         k->inline_only ? "in line, no memory for a copy"
@@ -296,7 +394,7 @@ void keeper_print(const keeper *k) {
 json_t *keeper_json(const keeper *k) {
     const stencil_checkpoints *c = &k->checkpoints;
     const char *place = k->snapshot != NULL && !k->inline_only ? stencil_snapshot_place(k->snapshot) : NULL;
-    if (!k->opened)
+    if (!k->opened && !k->saver.opened)
         return NULL;
     return json_pack("{s:I, s:I, s:o, s:o, s:o, s:o, s:I}", "written", (json_int_t)c->count, "step",
                      (json_int_t)c->step, "write_s", json_number(c->write_s), "copy", json_text(place),

@@ -4,6 +4,7 @@
 
 #include "app/options.h"
 #include "app/report.h"
+#include "app/saver.h"
 #include "base/job.h"
 #include "inputs/checkpoints.h"
 #include "solver/run/snapshot.h"
@@ -12,6 +13,7 @@
 typedef struct keeper_options {
     const char *checkpoint_every, *time_limit;
     bool keep_checkpoints;
+    saver_options save;
 } keeper_options;
 extern const option keeper_option_table[];
 #define KEEPER_OPTIONS(structure, member) .table = keeper_option_table, .offset = offsetof(structure, member)
@@ -34,12 +36,16 @@ typedef struct keeper {
     bool opened; /* `checkpoints` is open */
     stencil_job *job;
     stencil_snapshot *snapshot;
+    saver saver;
+    char series_places[STENCIL_SERIES_TEXT];
+    bool checkpoint_asked, frame_asked; /* what the job writes */
     stencil_report report; /* report of the checkpoint that the job writes; its history is owned */
     bool inline_only;      /* no memory for a snapshot: steps wait for writing */
     int64_t next_step;     /* step of the next checkpoint, where they go by steps */
     double due_s;          /* clock of the next checkpoint, where they go by time */
     double copy_s, wait_s; /* seconds that steps waited, for copies and for writing */
     int64_t failed;
+    stencil_error frame_error;  /* error of the frame that could not be written */
     bool limited;               /* the limit of time has ended the run */
     int64_t cycle_step;         /* step of the last end of a cycle seen, of an accelerated problem */
     double cycle_at_s, cycle_s; /* clock then, and seconds of a cycle; 0: not known yet */
@@ -50,13 +56,17 @@ stencil_status keeper_prepare(keeper *k, const keeper_options *options, double s
 
 /* Checks that checkpoints replace no file, unless the output may, or the run was resumed; and takes space for
  * them where options ask for some. `cells` reads the source term. Errors: CANNOT_CREATE, IO. */
-stencil_status keeper_open(keeper *k, run_record *record, stencil_run *run, const stencil_reader *cells);
+stencil_status keeper_open(keeper *k, run_record *record, stencil_run *run, const stencil_reader *cells,
+                           const char *series_places);
+
+/* Takes the frame of the first step, where one is due. */
+stencil_status keeper_begin(keeper *k);
 
 /* Returns the observer that takes checkpoints and ends the run at the limit of time. */
 stencil_observer keeper_observer(keeper *k);
 
 /* Waits until all that was begun is written, after the last step. */
-void keeper_end(keeper *k);
+stencil_status keeper_end(keeper *k);
 
 /* Removes the checkpoints of a run whose result is written, unless they are to stay, or the run diverged. */
 void keeper_finish(keeper *k);

@@ -316,7 +316,9 @@ static stencil_status load_cells(run_state *state) {
         TRY(stencil_input_check_unchanged(input));
     }
     TRY(report_note_outlook(record, &cells));
-    return keeper_open(&state->keeper, record, state->run, &cells);
+    TRY(keeper_open(&state->keeper, record, state->run, &cells,
+                    state->resumed != NULL ? state->resumed->made.series : ""));
+    return keeper_begin(&state->keeper);
 }
 
 static stencil_status load(run_state *state) {
@@ -342,9 +344,10 @@ static stencil_status compute(run_state *state) {
                                     keeper_observer(&state->keeper)};
     const stencil_observers observers = {all, 3};
     signals_catch();
-    const stencil_status status = stencil_run_drive(state->run, &observers, &record->report);
+    stencil_status status = stencil_run_drive(state->run, &observers, &record->report);
     progress_end(&progress);
-    keeper_end(&state->keeper);
+    const stencil_status kept = keeper_end(&state->keeper);
+    status = status != STENCIL_OK ? status : kept;
     if (state->races)
         note_plan(state);
     if (status == STENCIL_OK)
@@ -490,6 +493,11 @@ static stencil_status run_stages(run_state *state) {
     stencil_status failed = run_output_write(record, state->run);
     if (failed == STENCIL_OK)
         keeper_finish(&state->keeper);
+    if (failed == STENCIL_OK && state->keeper.saver.ended) {
+        failed = stencil_error_adopt(&state->keeper.frame_error);
+        if (record->output.path != NULL)
+            text_around(failed, "", COMPLETE(record->output.path));
+    }
     auto_keep(&record->choice, &record->problem, &record->machine, options->open.wisdom != NULL,
               &record->notes);
     if (failed == STENCIL_OK && (failed = attribute(state)) != STENCIL_OK && record->output.path != NULL)

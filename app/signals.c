@@ -17,13 +17,13 @@ static atomic_int hold_depth = 0;
 static volatile sig_atomic_t held = 0;
 static atomic_llong held_ns = 0; /* time of the signal that is held back; 0: none */
 
-static const char *volatile guarded = NULL, *volatile guarded_also[2] = {NULL, NULL};
+static const char *volatile guarded = NULL, *volatile guarded_also[3] = {NULL, NULL, NULL};
 
 /* Ends the process by a signal, when the handler returns and so unblocks the signal. */
 static void end(int number) {
     if (guarded != NULL)
         unlink(guarded);
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 3; i++)
         if (guarded_also[i] != NULL)
             unlink(guarded_also[i]);
     signal(number, SIG_DFL);

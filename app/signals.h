@@ -14,7 +14,7 @@ void signals_catch_ask(void);
  * The string `name` stays owned by the caller. */
 void signals_guard(const char *name);
 
-/* Sets two more such files, 0 and 1. */
+/* Sets three more such files, 0 to 2. */
 void signals_guard_also(int which, const char *name);
 
 /* Lets the first SIGHUP, SIGINT or SIGTERM from now on only set signals_caught. Further signals within a

@@ -1,0 +1,240 @@
+/* The file of a series as HDF5 makes it, without a frame, and the places in it that change with frames. Its
+ * format is that of "HDF5 File Format Specification": superblock 1, object headers 1, B-trees 1. */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "inputs/file.h"
+#include "inputs/image.h"
+#include "inputs/series.h"
+
+enum { PAGE_BYTES = 4096, DATASPACE = 0x01, LAYOUT = 0x08, ATTRIBUTE = 0x0c, CONTINUATION = 0x10 };
+
+static uint64_t number(const unsigned char *at, int bytes) {
+    uint64_t value = 0;
+    for (int i = bytes - 1; i >= 0; i--)
+        value = value << 8 | at[i];
+    return value;
+}
+
+/* Finds a message of an object header and returns the place of its body; 0: there is none. */
+static uint64_t find_message(int fd, uint64_t header, unsigned type) {
+    unsigned char block[PAGE_BYTES];
+    uint64_t at = header + 16, bytes;
+    if (stencil_h5_bytes(fd, (int64_t)header, block, NULL, 16) != 16 || block[0] != 1)
+        return 0;
+    bytes = number(block + 8, 4);
+    while (bytes > 0) {
+        uint64_t more = 0, more_bytes = 0;
+        if (bytes > sizeof block ||
+            stencil_h5_bytes(fd, (int64_t)at, block, NULL, (int64_t)bytes) != (int64_t)bytes)
+            return 0;
+        for (uint64_t i = 0; i + 8 <= bytes; i += 8 + number(block + i + 2, 2)) {
+            if (number(block + i, 2) == type)
+                return at + i + 8;
+            if (number(block + i, 2) == CONTINUATION && i + 24 <= bytes) {
+                more = number(block + i + 8, 8);
+                more_bytes = number(block + i + 16, 8);
+            }
+        }
+        at = more;
+        bytes = more_bytes;
+    }
+    return 0;
+}
+
+/* Returns the place of the value of an attribute message: behind its name, type and space, each padded. */
+static uint64_t value_of(int fd, uint64_t message) {
+    unsigned char head[8];
+    if (message == 0 || stencil_h5_bytes(fd, (int64_t)message, head, NULL, 8) != 8 || head[0] != 1)
+        return 0;
+    uint64_t at = message + 8;
+    for (int i = 2; i < 8; i += 2)
+        at += (number(head + i, 2) + 7) / 8 * 8;
+    return at;
+}
+
+static uint64_t header_of(hid_t file, const char *name) {
+    H5O_info_t info;
+    return H5Oget_info_by_name1(file, name, &info, H5P_DEFAULT) >= 0 ? (uint64_t)info.addr : 0;
+}
+
+/* Creates a list of numbers without values; its space, which lies behind all headers, is allocated when the
+ * first one is written. */
+static hid_t create_list(hid_t file, const char *name, hid_t type, int64_t count) {
+    const hsize_t size = (hsize_t)count;
+    STENCIL_HANDLE space = H5Screate_simple(1, &size, NULL), create = H5Pcreate(H5P_DATASET_CREATE);
+    if (space < 0 || create < 0 || H5Pset_obj_track_times(create, false) < 0 ||
+        H5Pset_fill_time(create, H5D_FILL_TIME_NEVER) < 0)
+        return -1;
+    return H5Dcreate2(file, name, type, space, H5P_DEFAULT, create, H5P_DEFAULT);
+}
+
+static hid_t create_frames(const stencil_series *s, hid_t file) {
+    const int rank = s->problem->rank, skip = STENCIL_AXES - rank;
+    hsize_t size[4] = {1}, chunk[4] = {1};
+    for (int axis = skip; axis < STENCIL_AXES; axis++) {
+        size[1 + axis - skip] = (hsize_t)s->n[axis];
+        chunk[1 + axis - skip] = (hsize_t)s->chunk[axis];
+    }
+    STENCIL_HANDLE space = H5Screate_simple(rank + 1, size, NULL), create = H5Pcreate(H5P_DATASET_CREATE);
+    if (space < 0 || create < 0 || H5Pset_chunk(create, rank + 1, chunk) < 0 ||
+        H5Pset_obj_track_times(create, false) < 0 || H5Pset_fill_time(create, H5D_FILL_TIME_NEVER) < 0 ||
+        (s->compress && H5Pset_deflate(create, 1) < 0))
+        return -1;
+    return H5Dcreate2(file, "u", stencil_h5_type(s->problem->precision, true), space, H5P_DEFAULT, create,
+                      H5P_DEFAULT);
+}
+
+/* Writes element `i` of a list. */
+static herr_t write_element(hid_t list, int64_t i, double value) {
+    const hsize_t at = (hsize_t)i, one = 1;
+    STENCIL_HANDLE there = H5Dget_space(list), here = H5Screate_simple(1, &one, NULL);
+    return there < 0 || here < 0 || H5Sselect_elements(there, H5S_SELECT_SET, 1, &at) < 0
+               ? -1
+               : H5Dwrite(list, H5T_NATIVE_DOUBLE, here, there, H5P_DEFAULT, &value);
+}
+
+/* Creates the coordinates of the saved cells along an axis. */
+static herr_t write_coordinates(const stencil_series *s, hid_t file, int axis, const char *name) {
+    STENCIL_HANDLE made = create_list(file, name, H5T_IEEE_F64LE, s->n[axis]);
+    herr_t failed = made < 0 ? -1 : 0;
+    for (int64_t i = 0; i < s->n[axis] && failed >= 0; i++)
+        failed = write_element(
+            made, i, stencil_image_coordinate(s->problem, axis, s->first[axis] + i * s->stride[axis]));
+    return failed;
+}
+
+/* Attaches scales to the axes of /u, and that of time to /step, as netCDF and h5py read them. */
+static herr_t attach(hid_t file, hid_t u, int rank) {
+    static const char *const names[] = {"time", "z", "y", "x"};
+    hvl_t list[4];
+    hobj_ref_t reference[4];
+    STENCIL_HANDLE type = H5Tvlen_create(H5T_STD_REF_OBJ);
+    for (int i = 0; i <= rank; i++) {
+        const char *name = names[i == 0 ? 0 : i + 3 - rank];
+        STENCIL_HANDLE scale = H5Dopen2(file, name, H5P_DEFAULT);
+        if (scale < 0 || stencil_text_write(scale, "CLASS", "DIMENSION_SCALE") < 0 ||
+            stencil_text_write(scale, "NAME", name) < 0 ||
+            H5Rcreate(&reference[i], file, name, H5R_OBJECT, -1) < 0)
+            return -1;
+        list[i] = (hvl_t){1, &reference[i]};
+    }
+    STENCIL_HANDLE step = H5Dopen2(file, "step", H5P_DEFAULT);
+    return step < 0 || stencil_numbers_write(step, "DIMENSION_LIST", type, type, 1, list) < 0
+               ? -1
+               : stencil_numbers_write(u, "DIMENSION_LIST", type, type, rank + 1, list);
+}
+
+/* Writes what describes the series: attributes of the file, coordinates, the image. */
+static herr_t describe(const stencil_series *s, hid_t file, hid_t u) {
+    static const char *const names[] = {"z", "y", "x"};
+    const stencil_spec *spec = &s->problem->spec;
+    for (int axis = STENCIL_AXES - s->problem->rank; axis < STENCIL_AXES; axis++)
+        if (write_coordinates(s, file, axis, names[axis]) < 0)
+            return -1;
+    STENCIL_HANDLE time = H5Dopen2(file, "time", H5P_DEFAULT);
+    return stencil_text_write(file, "format", "stencil 2") < 0 ||
+                   stencil_text_write(file, "series", "frames of u") < 0 ||
+                   stencil_text_write(file, "fingerprint", s->problem->fingerprint) < 0 ||
+                   stencil_text_write(time, "units", "1") < 0 || stencil_text_write(u, "units", "1") < 0 ||
+                   stencil_text_write(time, "long_name",
+                                      spec->kind == STENCIL_KIND_HEAT ? "physical time" : "number of steps") <
+                       0 ||
+                   attach(file, u, s->problem->rank) < 0
+               ? -1
+               : stencil_image_write(file, s->problem, s->first, s->n, s->stride);
+}
+
+static herr_t create_objects(const stencil_series *s, hid_t file, int pad) {
+    const int64_t none = 0;
+    char text[PAGE_BYTES] = "";
+    memset(text, ' ', (size_t)pad);
+    STENCIL_HANDLE image = H5Gcreate2(file, "VTKHDF", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    if (image < 0 || (pad > 0 && stencil_text_write(file, "padding", text) < 0))
+        return -1;
+    STENCIL_HANDLE steps = H5Gcreate2(image, "Steps", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    if (steps < 0 || stencil_numbers_write(steps, "NSteps", H5T_STD_I64LE, H5T_NATIVE_INT64, 0, &none) < 0)
+        return -1;
+    STENCIL_HANDLE u = create_frames(s, file),
+                   step = u < 0 ? -1 : create_list(file, "step", H5T_STD_I64LE, s->at.capacity),
+                   time = step < 0 ? -1 : create_list(file, "time", H5T_IEEE_F64LE, s->at.capacity);
+    return time < 0 || write_element(step, 0, 0) < 0 || write_element(time, 0, 0) < 0 ||
+                   H5Lcreate_soft("/time", steps, "Values", H5P_DEFAULT, H5P_DEFAULT) < 0
+               ? -1
+               : describe(s, file, u);
+}
+
+/* Finds the places by the headers of the objects, before the file is closed. */
+static bool find_places(stencil_series *s, const uint64_t header[4], uint64_t *layout) {
+    const int fd = s->sink.fd;
+    stencil_series_places *at = &s->at;
+    const uint64_t space[3] = {find_message(fd, header[0], DATASPACE), find_message(fd, header[1], DATASPACE),
+                               find_message(fd, header[2], DATASPACE)},
+                   list[2] = {find_message(fd, header[1], LAYOUT), find_message(fd, header[2], LAYOUT)};
+    unsigned char body[2][24];
+    *layout = find_message(fd, header[0], LAYOUT);
+    at->steps_count = value_of(fd, find_message(fd, header[3], ATTRIBUTE));
+    if (space[0] == 0 || space[1] == 0 || space[2] == 0 || list[0] == 0 || list[1] == 0 || *layout == 0 ||
+        at->steps_count == 0)
+        return false;
+    for (int i = 0; i < 2; i++)
+        if (stencil_h5_bytes(fd, (int64_t)list[i], body[i], NULL, 18) != 18 || body[i][0] != 3 ||
+            body[i][1] != 1)
+            return false;
+    at->u_extent = space[0] + 8; /* behind version, rank, flags and what is reserved */
+    at->step_extent = space[1] + 8;
+    at->time_extent = space[2] + 8;
+    at->step = number(body[0] + 2, 8);
+    at->time = number(body[1] + 2, 8);
+    at->step_bytes = list[0] + 10;
+    at->time_bytes = list[1] + 10;
+    *layout += 3; /* behind version, class and rank: the address of the index */
+    return true;
+}
+
+/* Tells whether all that changes with a frame lies within a page, largest extents included. */
+static bool in_one_page(const stencil_series_places *at, int rank) {
+    const uint64_t place[] = {at->u_extent,
+                              at->step_extent,
+                              at->time_extent,
+                              at->step_bytes,
+                              at->time_bytes,
+                              at->steps_count,
+                              at->u_extent + 8 * (uint64_t)(rank + 1),
+                              at->step_extent + 8,
+                              at->time_extent + 8};
+    for (size_t i = 0; i < sizeof place / sizeof *place; i++)
+        if (place[i] / PAGE_BYTES != place[0] / PAGE_BYTES ||
+            (place[i] + 7) / PAGE_BYTES != place[0] / PAGE_BYTES)
+            return false;
+    return true;
+}
+
+stencil_status stencil_series_lay_out(stencil_series *s, int pad, bool *fits) {
+    enum { METADATA_BLOCK = 32 << 10 };
+    stencil_sink *sink = &s->sink;
+    const char *names[] = {"/u", "/step", "/time", "/VTKHDF/Steps"};
+    uint64_t header[4], layout = 0;
+    stencil_h5_quiet();
+    sink->eoa = sink->closed_eoa = 0;
+    STENCIL_HANDLE access = stencil_h5_access(sink), create = H5Pcreate(H5P_FILE_CREATE);
+    const bool set = access >= 0 && create >= 0 && H5Pset_meta_block_size(access, METADATA_BLOCK) >= 0 &&
+                     H5Pset_istore_k(create, STENCIL_SERIES_NODE_CHUNKS / 2) >= 0;
+    sink->file = set ? H5Fcreate(sink->path, H5F_ACC_TRUNC, create, access) : -1;
+    const herr_t made = sink->file < 0 ? -1 : create_objects(s, sink->file, pad);
+    for (int i = 0; i < 4 && made >= 0; i++)
+        header[i] = header_of(sink->file, names[i]);
+    TRY(stencil_sink_state(sink));
+    CHECK(made >= 0, IO, "cannot write '%s': %s", sink->path, stencil_h5_reason());
+    TRY(stencil_sink_finish(sink));
+    CHECK(find_places(s, header, &layout), INTERNAL, "'%s': HDF5 has made it in an unknown form", sink->path);
+    *fits = in_one_page(&s->at, s->problem->rank);
+    s->at.root = s->at.end = (sink->eoa + 7) / 8 * 8;
+    unsigned char address[8];
+    for (int i = 0; i < 8; i++)
+        address[i] = (unsigned char)(s->at.root >> 8 * i);
+    CHECK(stencil_h5_bytes(sink->fd, (int64_t)layout, NULL, address, 8) == 8, IO, "cannot write '%s'",
+          sink->path);
+    return STENCIL_OK;
+}

@@ -1,0 +1,217 @@
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* ftruncate */
+#endif
+
+#include "inputs/series_index.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include "inputs/h5.h"
+
+enum {
+    PAGE_BYTES = 4096,
+    HEAD_BYTES = 24,  /* of a node: signature, type, level, entries used, siblings */
+    USED_AT = 6,      /* within the head */
+    FILE_END_AT = 44, /* in superblock 1: the end of what readers may read */
+    MOST = STENCIL_SERIES_NODE_CHUNKS
+};
+#define NOWHERE UINT64_MAX
+/* Largest size of a frame that counts for what lies ahead. */
+#define AHEAD_MOST (UINT64_C(1) << 30)
+/* Number of a frame behind all others, for the bounds of nodes. */
+#define BEHIND (INT64_C(1) << 40)
+
+/* The file is little endian, as HDF5's metadata is; so are the machines that this is built for. */
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "metadata is written as it is in memory");
+
+stencil_status stencil_series_put(const stencil_series *s, uint64_t at, const void *from, int64_t bytes) {
+    CHECK(stencil_h5_bytes(s->fd, (int64_t)at, NULL, from, bytes) == bytes, IO,
+          "cannot write '%s': %s; make room or choose another output file", s->sink.path, strerror(errno));
+    return STENCIL_OK;
+}
+
+static bool get(const stencil_series *s, uint64_t at, void *to, int64_t bytes) {
+    return stencil_h5_bytes(s->fd, (int64_t)at, to, NULL, bytes) == bytes;
+}
+
+/* A key has the bytes of a chunk, its mask of filters, and the offset of its first cell with one of 0 for the
+ * bytes of a cell. */
+static int64_t key_bytes(const stencil_series *s) {
+    return 8 + 8 * (s->problem->rank + 2);
+}
+
+static uint64_t key_at(const stencil_series *s, uint64_t node, int64_t i) {
+    return node + HEAD_BYTES + (uint64_t)(i * (key_bytes(s) + 8));
+}
+
+static int64_t node_bytes(const stencil_series *s) {
+    return HEAD_BYTES + MOST * (key_bytes(s) + 8) + key_bytes(s);
+}
+
+static void make_key(const stencil_series *s, const int64_t offset[4], int64_t bytes, uint64_t key[7]) {
+    const int rank = s->problem->rank;
+    memset(key, 0, 7 * sizeof *key);
+    key[0] = (uint64_t)bytes; /* the mask, the upper half, stays 0: all filters were applied */
+    key[1] = (uint64_t)offset[0];
+    for (int axis = 0; axis < rank; axis++)
+        key[2 + axis] = (uint64_t)offset[1 + STENCIL_AXES - rank + axis];
+}
+
+static stencil_status put_key(const stencil_series *s, uint64_t node, int64_t i, const int64_t offset[4],
+                              int64_t bytes) {
+    uint64_t key[7];
+    make_key(s, offset, bytes, key);
+    return stencil_series_put(s, key_at(s, node, i), key, key_bytes(s));
+}
+
+static stencil_status put_used(const stencil_series *s, uint64_t node, int64_t used) {
+    const uint16_t number = (uint16_t)used;
+    return stencil_series_put(s, node + USED_AT, &number, sizeof number);
+}
+
+/* Writes a node without entries behind all else. */
+static stencil_status make_node(stencil_series *s, int level, uint64_t left, uint64_t *node) {
+    unsigned char *block = calloc(1, (size_t)node_bytes(s));
+    CHECK(block != NULL, NO_MEMORY, "no memory to write '%s'", s->sink.path);
+    const uint64_t sibling[2] = {left, NOWHERE};
+    memcpy(block, "TREE", 4);
+    block[4] = 1; /* of chunks */
+    block[5] = (unsigned char)level;
+    memcpy(block + 8, sibling, sizeof sibling);
+    *node = s->at.used;
+    const stencil_status status = stencil_series_put(s, *node, block, node_bytes(s));
+    free(block);
+    TRY(status);
+    s->at.used += (uint64_t)(node_bytes(s) + 7) / 8 * 8;
+    return put_key(s, *node, 0, (const int64_t[]){BEHIND, 0, 0, 0}, 0);
+}
+
+stencil_status stencil_index_create(stencil_series *s) {
+    s->at.used = s->at.end;
+    s->leaf = 0;
+    return make_node(s, 1, NOWHERE, &s->at.root);
+}
+
+/* Enters something into a node that has `used` entries: its bound and address first, so that readers find no
+ * half of it. */
+static stencil_status enter(const stencil_series *s, uint64_t node, int64_t used, const int64_t offset[4],
+                            int64_t bytes, uint64_t address) {
+    TRY(put_key(s, node, used + 1, (const int64_t[]){BEHIND, 0, 0, 0}, 0));
+    TRY(stencil_series_put(s, key_at(s, node, used) + (uint64_t)key_bytes(s), &address, sizeof address));
+    TRY(put_key(s, node, used, offset, bytes));
+    return put_used(s, node, used + 1);
+}
+
+/* Sets the end of the file, and then the end that it states, behind which readers refuse addresses. Both lie
+ * ahead by some frames, without taking space: a reader that looks at the end as it opens the file then finds
+ * what has come since. */
+static stencil_status reach(stencil_series *s) {
+    const uint64_t frame = (s->at.used - s->at.root) / (uint64_t)(s->at.count + 1),
+                   ahead = s->at.used + 64 * (frame < AHEAD_MOST ? frame : AHEAD_MOST),
+                   enough = s->at.used + (ahead - s->at.used) / 2;
+    if (s->stated >= enough)
+        return STENCIL_OK;
+    s->stated = ftruncate(s->fd, (off_t)ahead) == 0 ? ahead : s->at.used;
+    CHECK(s->stated == ahead || ftruncate(s->fd, (off_t)s->at.used) == 0, IO, "cannot write '%s': %s",
+          s->sink.path, strerror(errno));
+    return stencil_series_put(s, FILE_END_AT, &s->stated, sizeof s->stated);
+}
+
+void stencil_index_trim(stencil_series *s) {
+    if (stencil_series_put(s, FILE_END_AT, &s->at.used, sizeof s->at.used) != STENCIL_OK ||
+        ftruncate(s->fd, (off_t)s->at.used) != 0)
+        return; /* the file is longer than it needs to be */
+    s->stated = s->at.used;
+}
+
+stencil_status stencil_index_add(stencil_series *s, int64_t number, const int64_t offset[4], uint64_t address,
+                                 int64_t bytes) {
+    const int64_t used = number % MOST;
+    if (used == 0) {
+        const uint64_t left = s->leaf != 0 ? s->leaf : NOWHERE;
+        TRY(make_node(s, 0, left, &s->leaf));
+        TRY(enter(s, s->leaf, 0, offset, bytes, address));
+        /* Readers refuse addresses behind the end that the file states. */
+        TRY(reach(s));
+        if (left != NOWHERE)
+            TRY(stencil_series_put(s, left + 16, &s->leaf, sizeof s->leaf));
+        return enter(s, s->at.root, number / MOST, offset, bytes, s->leaf);
+    }
+    return enter(s, s->leaf, used, offset, bytes, address);
+}
+
+/* Sets a number in the page of the counts. */
+static void set(unsigned char page[PAGE_BYTES], uint64_t at, int64_t value) {
+    memcpy(page + at % PAGE_BYTES, &value, sizeof value);
+}
+
+stencil_status stencil_index_show(stencil_series *s, int64_t count) {
+    unsigned char page[PAGE_BYTES] = {0};
+    stencil_series_places *at = &s->at;
+    if (count > at->count)
+        TRY(reach(s));
+    const uint64_t first = at->u_extent / PAGE_BYTES * PAGE_BYTES;
+    const int64_t got = stencil_h5_bytes(s->fd, (int64_t)first, page, NULL, PAGE_BYTES);
+    CHECK(got > 0, IO, "cannot read '%s' again", s->sink.path);
+    const uint64_t max = 8 * (uint64_t)(s->problem->rank + 1); /* largest extents follow extents */
+    set(page, at->u_extent + max, count);
+    set(page, at->step_extent + 8, count);
+    set(page, at->time_extent + 8, count);
+    set(page, at->u_extent, count);
+    set(page, at->step_extent, count);
+    set(page, at->time_extent, count);
+    set(page, at->step_bytes, 8 * count);
+    set(page, at->time_bytes, 8 * count);
+    set(page, at->steps_count, count);
+    TRY(stencil_series_put(s, first, page, got));
+    at->count = count;
+    return STENCIL_OK;
+}
+
+/* Tells whether all counts are the same number, not less than that of series->at. */
+static bool has_counts(const stencil_series *s) {
+    const stencil_series_places *at = &s->at;
+    int64_t is[6] = {0};
+    const uint64_t place[6] = {at->u_extent,    at->step_extent, at->time_extent,
+                               at->steps_count, at->step_bytes,  at->time_bytes};
+    for (int i = 0; i < 6; i++)
+        if (place[i] / PAGE_BYTES != place[0] / PAGE_BYTES || !get(s, place[i], &is[i], 8))
+            return false;
+    return is[0] >= at->count && is[1] == is[0] && is[2] == is[0] && is[3] == is[0] && is[4] == 8 * is[0] &&
+           is[5] == is[4];
+}
+
+bool stencil_index_restore(stencil_series *s) {
+    stencil_series_places *at = &s->at;
+    const int64_t chunks = at->count * s->chunks[0] * s->chunks[1] * s->chunks[2],
+                  leaves = (chunks + MOST - 1) / MOST;
+    struct stat file;
+    char sign[4];
+    uint64_t step = 0;
+    const bool sound = at->count > 0 && chunks <= (int64_t)MOST * MOST && at->count <= at->capacity &&
+                       fstat(s->fd, &file) == 0 && S_ISREG(file.st_mode) && at->used > at->root &&
+                       at->used <= (uint64_t)file.st_size && at->root >= at->end &&
+                       at->step + 8 * (uint64_t)at->capacity <= at->end &&
+                       at->time + 8 * (uint64_t)at->capacity <= at->end && at->u_extent < at->end &&
+                       has_counts(s) && get(s, at->root, sign, 4) && memcmp(sign, "TREE", 4) == 0;
+    if (!sound || !get(s, key_at(s, at->root, leaves - 1) + (uint64_t)key_bytes(s), &s->leaf, 8) ||
+        s->leaf < at->root || s->leaf >= at->used || !get(s, s->leaf, sign, 4) ||
+        memcmp(sign, "TREE", 4) != 0 || !get(s, at->step + 8 * (uint64_t)(at->count - 1), &step, 8))
+        return false;
+    s->last_step = (int64_t)step;
+    /* Readers lose the frames first, then the index, then the file. */
+    return stencil_index_show(s, at->count) == STENCIL_OK && put_used(s, at->root, leaves) == STENCIL_OK &&
+           put_used(s, s->leaf, chunks - (leaves - 1) * MOST) == STENCIL_OK &&
+           stencil_series_put(s, FILE_END_AT, &at->used, sizeof at->used) == STENCIL_OK &&
+           ftruncate(s->fd, (off_t)at->used) == 0;
+}
+
+int64_t stencil_index_pack(void *to, int64_t most, const void *from, int64_t bytes) {
+    uLongf packed = (uLongf)most;
+    return compress2(to, &packed, from, (uLong)bytes, 1) == Z_OK ? (int64_t)packed : 0;
+}
