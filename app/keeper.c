@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "app/duration.h"
-#include "app/json.h"
 #include "app/signals.h"
 #include "solver/problem/cycle.h"
 
@@ -124,16 +123,13 @@ static stencil_status write_frame(keeper *k, const stencil_reader *from) {
     return status;
 }
 
-/* The job: writes the frame and the checkpoint of k->report, from the snapshot or, in line, from the run. */
-static stencil_status write_beside(void *context) {
+/* Writes the frame and the checkpoint of k->report, from the snapshot or, in line, from the run. */
+static stencil_status write_files(void *context) {
     keeper *k = context;
-    const stencil_plan *plan = run_record_plan(k->record);
-    const bool beside = !k->inline_only;
-    const stencil_reader from = beside ? (stencil_reader){stencil_snapshot_read, k->snapshot}
-                                       : (stencil_reader){stencil_run_read, k->run};
-    /* Steps on a CPU have all of its threads; beside a GPU's they have nothing to do. */
-    if (beside && plan->backend == STENCIL_BACKEND_CPU)
-        omp_set_num_threads(1);
+    const stencil_reader from = k->inline_only ? (stencil_reader){stencil_run_read, k->run}
+                                               : (stencil_reader){stencil_snapshot_read, k->snapshot};
+    if (!k->inline_only) /* the calling thread is the job's own */
+        omp_set_num_threads(k->threads);
     if (k->frame_asked)
         TRY(write_frame(k, &from));
     if (!k->checkpoint_asked)
@@ -241,7 +237,15 @@ static stencil_status copy_report(keeper *k, const stencil_report *report) {
     return STENCIL_OK;
 }
 
-/* Begins to write what was asked for, between two steps. Errors: those of reading the run's cells. */
+/* Returns the threads that write beside the steps: one beside steps on a CPU, which have all of its threads.
+ * The plan may be another one at the next pause, and is looked at between steps only. */
+static int threads_beside(const keeper *k) {
+    const stencil_plan *plan = run_record_plan(k->record);
+    return plan->backend == STENCIL_BACKEND_CPU ? 1 : omp_get_max_threads();
+}
+
+/* Begins to write what was asked for, between two steps; in line, where no memory has room for a copy.
+ * Errors: those of reading the run's cells. */
 static stencil_status take(keeper *k, const stencil_report *report) {
     const double start_s = stencil_clock_s();
     const stencil_reader cells = {stencil_run_read, k->run};
@@ -256,9 +260,15 @@ static stencil_status take(keeper *k, const stencil_report *report) {
     k->copy_s += stencil_clock_s() - start_s;
     if (k->frame_asked)
         saver_took(&k->saver, report->steps);
-    stencil_job_begin(k->job, write_beside, k);
-    if (k->inline_only)
-        await(k);
+    k->threads = threads_beside(k);
+    if (!k->inline_only) {
+        stencil_job_begin(k->job, write_files, k);
+        return STENCIL_OK;
+    }
+    const double written_s = stencil_clock_s();
+    if (write_files(k) != STENCIL_OK)
+        complain(k, report->steps);
+    k->wait_s += stencil_clock_s() - written_s;
     return STENCIL_OK;
 }
 
@@ -352,52 +362,4 @@ void keeper_close(keeper *k) {
     stencil_snapshot_destroy(k->snapshot);
     k->snapshot = NULL;
     stencil_history_destroy(&k->report.history);
-}
-
-void keeper_print_limit(const keeper *k) {
-    const stencil_output *output = &k->record->output;
-    fprintf(stderr, "stencil: %s: --time-limit ended the run after step %" PRId64,
-            TEXT_ESCAPE(output->input_path), k->record->report.steps);
-    if (output->path != NULL)
-        fprintf(stderr, "; it goes on with: stencil --resume %s", TEXT_ESCAPE(output->path));
-    fputc('\n', stderr);
-}
-
-/* Prints what there is of the series. */
-static void print_series(const keeper *k) {
-    const saver *s = &k->saver;
-    if (!s->opened)
-        return;
-    PRINT("Series", "%s: %s, %s of them saved now%s", TEXT_ESCAPE(s->path),
-          TEXT_COUNTED(s->series.at.count, "frame"), TEXT_COUNT(s->written),
-          s->every_s > 0 && s->slowest_s > s->every_s / 3
-              ? TEXT("; a frame took up to %s s to write: the disk is too slow for --save-every",
-                     TEXT_NUMBER(s->slowest_s))
-              : "");
-}
-
-void keeper_print(const keeper *k) {
-    const stencil_checkpoints *c = &k->checkpoints;
-    print_series(k);
-    if (c->count == 0)
-        return;
-    const char *place =
-        k->inline_only ? "in line, no memory for a copy"
-                       : TEXT("beside the steps, from a copy on the %s", stencil_snapshot_place(k->snapshot));
-    PRINT("Checkpoints",
-          "%s, the last of step %s in %s s, %s;\nsteps waited %.3f s for copies and %.3f s for "
-          "writing%s",
-          TEXT_COUNT(c->count), TEXT_COUNT(c->step), TEXT_NUMBER(c->write_s), place, k->copy_s, k->wait_s,
-          k->failed > 0 ? TEXT("; %s failed", TEXT_COUNT(k->failed)) : "");
-}
-
-json_t *keeper_json(const keeper *k) {
-    const stencil_checkpoints *c = &k->checkpoints;
-    const char *place = k->snapshot != NULL && !k->inline_only ? stencil_snapshot_place(k->snapshot) : NULL;
-    if (!k->opened && !k->saver.opened)
-        return NULL;
-    return json_pack("{s:I, s:I, s:o, s:o, s:o, s:o, s:I}", "written", (json_int_t)c->count, "step",
-                     (json_int_t)c->step, "write_s", json_number(c->write_s), "copy", json_text(place),
-                     "copy_s", json_number(k->copy_s), "wait_s", json_number(k->wait_s), "failed",
-                     (json_int_t)k->failed);
 }

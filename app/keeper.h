@@ -41,6 +41,7 @@ typedef struct keeper {
     bool checkpoint_asked, frame_asked; /* what the job writes */
     stencil_report report; /* report of the checkpoint that the job writes; its history is owned */
     bool inline_only;      /* no memory for a snapshot: steps wait for writing */
+    int threads;           /* threads of the job, set before it begins */
     int64_t next_step;     /* step of the next checkpoint, where they go by steps */
     double due_s;          /* clock of the next checkpoint, where they go by time */
     double copy_s, wait_s; /* seconds that steps waited, for copies and for writing */

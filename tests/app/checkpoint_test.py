@@ -2,6 +2,7 @@
 import json
 import os
 import random
+import resource
 import shutil
 import signal
 import subprocess
@@ -177,7 +178,6 @@ class Resume(LongRunTest):
 
     @fault("there is no room for two checkpoints", "what is needed, before the first step", 74)
     def test_no_room(self):
-        import resource
         self.make("p.h5", "--steps", 4000)
         limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))
         self.refused(74, ["it needs"], "p.h5", "--checkpoint-every", 1000, preexec_fn=limit)
@@ -196,13 +196,38 @@ class Resume(LongRunTest):
         self.assertIn("the run goes on", err)
         self.assertTrue(os.path.exists(self.path("out/r.h5")))
 
-    def test_in_line(self):
-        """Without memory for a copy the steps wait; a limit of address space leaves none."""
-        self.make("p.h5", "--steps", 300, "--size", "3000x3000")
-        report = json.loads(self.ok("p.h5", "--checkpoint-every", 100, "--threads", 1, "--json", "-", "--sync",
-                                    "single-thread", "-f").stdout)
+    def test_from_a_copy(self):
+        self.make("p.h5", "--steps", 300, "--size", "1000x1000")
+        report = json.loads(self.ok("p.h5", "--checkpoint-every", 100, *WAYS[0], "--json", "-").stdout)
         self.assertEqual(report["checkpoints"]["copy"], "host")
-        self.assertGreater(report["checkpoints"]["written"], 0)
+        self.assertEqual(report["checkpoints"]["written"], 2)
+
+    @fault("no memory has room for a copy of the field", "in the report, that checkpoints were written in line", 0,
+           "the result, and the same checkpoints")
+    def test_in_line(self):
+        """Under a limit of address space that the field fits under, but not a copy of it: steps wait for writing."""
+        limit = lambda mebibytes: lambda: resource.setrlimit(resource.RLIMIT_AS, (mebibytes << 20,) * 2)
+        if "AddressSanitizer" in self.call("--version", preexec_fn=limit(600)).stderr:
+            self.skipTest("built with the address sanitizer")
+        if self.gpu_count() > 0:
+            self.skipTest("the driver of a GPU wants more")
+        self.make("p.h5", "--steps", 12, "--size", "3000x3000")
+        run = ("--checkpoint-every", 5, "--keep-checkpoints", "--save-every", 6, "--save-stride", 50, "--json", "-", "-f")
+        for way in (WAYS[0], WAYS[1]):
+            for mebibytes in range(160, 2000, 30):  # the range of limits in line is 1.25 fields wide, 86 MiB
+                done = self.call("p.h5", *way, *run, preexec_fn=limit(mebibytes))
+                if done.returncode == 0:
+                    break
+                self.assertEqual(done.returncode, 71, done.stderr)
+            told = json.loads(done.stdout)["checkpoints"]
+            self.assertIsNone(told["copy"], f"{mebibytes} MiB have room for a copy")
+            self.assertEqual([told["written"], told["step"], told["failed"]], [2, 10, 0])
+            self.ok("p.h5", "-o", "whole.h5", "--save-every", 6, "--save-stride", 50, "-qf")
+            self.same("whole.h5", "p.out.h5")
+            for name in ("u", "step", "time"):
+                self.assertTrue(numpy.array_equal(self.read("whole.series.h5", name), self.read("p.out.series.h5", name)))
+            self.ok("--resume", "p.out.ckpt.h5", "-qf")
+            self.same("whole.h5", "p.out.h5")
 
 
 class Limits(LongRunTest):
