@@ -9,6 +9,7 @@
 #include "app/duration.h"
 #include "app/keeper.h"
 #include "app/text.h"
+#include "inputs/image.h"
 
 #define AT(field) OPTION_AT(saver_options, field)
 const option saver_option_table[] = {
@@ -157,6 +158,5 @@ void saver_took(saver *s, int64_t step) {
 }
 
 double saver_time(const saver *s, int64_t step) {
-    const double time = stencil_problem_time(s->problem, step);
-    return isnan(time) ? (double)step : time;
+    return stencil_image_time(s->problem, step);
 }

@@ -1,5 +1,6 @@
 #include "inputs/image.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -58,4 +59,13 @@ double stencil_image_coordinate(const stencil_problem *problem, int axis, int64_
     const double h = stencil_spec_spacing(&problem->spec, axis),
                  wall = problem->boundary[axis] == STENCIL_MIRROR ? 0.5 : 0.0;
     return h * ((double)cell + wall);
+}
+
+double stencil_image_time(const stencil_problem *problem, int64_t steps) {
+    const double time = stencil_problem_time(problem, steps);
+    return isnan(time) ? (double)steps : time;
+}
+
+const char *stencil_image_time_name(const stencil_problem *problem) {
+    return problem->spec.kind == STENCIL_KIND_HEAT ? "physical time" : "number of steps";
 }

@@ -14,6 +14,11 @@ herr_t stencil_image_write(hid_t file, const stencil_problem *problem, const int
  * where the walls, mirrors, stand half a cell outside. */
 double stencil_image_coordinate(const stencil_problem *problem, int axis, int64_t cell);
 
+/* Returns the value of `time` after a number of steps, physical time of problem heat, else that number, and
+ * what it is. */
+double stencil_image_time(const stencil_problem *problem, int64_t steps);
+const char *stencil_image_time_name(const stencil_problem *problem);
+
 /* Create an attribute: of `count` numbers (0: a scalar), and of a text of fixed length, as VTK wants it.
  * Negative on failure. */
 herr_t stencil_numbers_write(hid_t object, const char *name, hid_t type, hid_t memory, int count,

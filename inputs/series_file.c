@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "inputs/axes.h"
 #include "inputs/file.h"
 #include "inputs/image.h"
 #include "inputs/series.h"
@@ -98,50 +99,29 @@ static herr_t write_element(hid_t list, int64_t i, double value) {
 /* Creates the coordinates of the saved cells along an axis. */
 static herr_t write_coordinates(const stencil_series *s, hid_t file, int axis, const char *name) {
     STENCIL_HANDLE made = create_list(file, name, H5T_IEEE_F64LE, s->n[axis]);
-    herr_t failed = made < 0 ? -1 : 0;
-    for (int64_t i = 0; i < s->n[axis] && failed >= 0; i++)
-        failed = write_element(
-            made, i, stencil_image_coordinate(s->problem, axis, s->first[axis] + i * s->stride[axis]));
-    return failed;
-}
-
-/* Attaches scales to the axes of /u, and that of time to /step, as netCDF and h5py read them. */
-static herr_t attach(hid_t file, hid_t u, int rank) {
-    static const char *const names[] = {"time", "z", "y", "x"};
-    hvl_t list[4];
-    hobj_ref_t reference[4];
-    STENCIL_HANDLE type = H5Tvlen_create(H5T_STD_REF_OBJ);
-    for (int i = 0; i <= rank; i++) {
-        const char *name = names[i == 0 ? 0 : i + 3 - rank];
-        STENCIL_HANDLE scale = H5Dopen2(file, name, H5P_DEFAULT);
-        if (scale < 0 || stencil_text_write(scale, "CLASS", "DIMENSION_SCALE") < 0 ||
-            stencil_text_write(scale, "NAME", name) < 0 ||
-            H5Rcreate(&reference[i], file, name, H5R_OBJECT, -1) < 0)
-            return -1;
-        list[i] = (hvl_t){1, &reference[i]};
-    }
-    STENCIL_HANDLE step = H5Dopen2(file, "step", H5P_DEFAULT);
-    return step < 0 || stencil_numbers_write(step, "DIMENSION_LIST", type, type, 1, list) < 0
+    return made < 0 || stencil_axes_describe(made, name, NULL) < 0
                ? -1
-               : stencil_numbers_write(u, "DIMENSION_LIST", type, type, rank + 1, list);
+               : stencil_axes_fill(made, s->problem, axis, s->first[axis], s->n[axis], s->stride[axis]);
 }
 
 /* Writes what describes the series: attributes of the file, coordinates, the image. */
 static herr_t describe(const stencil_series *s, hid_t file, hid_t u) {
-    static const char *const names[] = {"z", "y", "x"};
-    const stencil_spec *spec = &s->problem->spec;
-    for (int axis = STENCIL_AXES - s->problem->rank; axis < STENCIL_AXES; axis++)
-        if (write_coordinates(s, file, axis, names[axis]) < 0)
+    static const char *const names[] = {"time", "z", "y", "x"};
+    const int rank = s->problem->rank, skip = STENCIL_AXES - rank;
+    const char *scale[STENCIL_AXES + 1] = {"time"};
+    for (int axis = skip; axis < STENCIL_AXES; axis++) {
+        scale[1 + axis - skip] = names[1 + axis];
+        if (write_coordinates(s, file, axis, names[1 + axis]) < 0)
             return -1;
-    STENCIL_HANDLE time = H5Dopen2(file, "time", H5P_DEFAULT);
+    }
+    STENCIL_HANDLE time = H5Dopen2(file, "time", H5P_DEFAULT), step = H5Dopen2(file, "step", H5P_DEFAULT);
     return stencil_text_write(file, "format", "stencil 2") < 0 ||
                    stencil_text_write(file, "series", "frames of u") < 0 ||
                    stencil_text_write(file, "fingerprint", s->problem->fingerprint) < 0 ||
-                   stencil_text_write(time, "units", "1") < 0 || stencil_text_write(u, "units", "1") < 0 ||
-                   stencil_text_write(time, "long_name",
-                                      spec->kind == STENCIL_KIND_HEAT ? "physical time" : "number of steps") <
-                       0 ||
-                   attach(file, u, s->problem->rank) < 0
+                   stencil_text_write(u, "units", "1") < 0 ||
+                   stencil_axes_describe(time, "time", stencil_image_time_name(s->problem)) < 0 ||
+                   stencil_axes_list(file, u, rank + 1, scale) < 0 ||
+                   stencil_axes_list(file, step, 1, scale) < 0
                ? -1
                : stencil_image_write(file, s->problem, s->first, s->n, s->stride);
 }

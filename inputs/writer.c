@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "inputs/axes.h"
 #include "inputs/file.h"
 #include "inputs/image.h"
 #include "inputs/reading.h"
@@ -31,9 +32,10 @@ static stencil_status count_bytes(stencil_output *output, const stencil_problem 
         return STENCIL_OK;
     TRY(stencil_reading_ask(process, &ask, &kept, -1));
     stencil_reading_allow(process, 4 * kept.chunk_bytes);
-    output->known_bytes = stencil_sizes_add(kept.bytes, stencil_sink_array_bytes(problem) +
-                                                            stencil_smaller(looks_of(problem), HISTORY_MAX) *
-                                                                (int64_t)(sizeof(double) + sizeof(int64_t)));
+    output->known_bytes =
+        stencil_sizes_add(kept.bytes, stencil_axes_bytes(problem) + stencil_sink_array_bytes(problem) +
+                                          stencil_smaller(looks_of(problem), HISTORY_MAX) *
+                                              (int64_t)(sizeof(double) + sizeof(int64_t)));
     return STENCIL_OK;
 }
 
@@ -232,6 +234,7 @@ static stencil_status write_all(stencil_output *output, const stencil_problem *p
     stencil_digest_text(&d.digest, digest_u);
     TRY(fill_list(sink, "/residual", H5T_NATIVE_DOUBLE, history->count, history->residual));
     TRY(fill_list(sink, "/residual_step", H5T_NATIVE_INT64, history->count, history->step));
+    TRY(stencil_axes_write_time(sink->file, sink->path, stencil_image_time(problem, report->steps)));
     TRY(stencil_output_digest_source(output, problem, from));
     TRY(write_spec(output, problem, report, digest_u));
     return write_provenance(output, report);

@@ -160,6 +160,90 @@ class Readers(SeriesTest):
             with netCDF4.Dataset(self.path("p.out.series.h5")) as file:
                 self.assertTrue(numpy.array_equal(file["u"][:], u))
 
+    def check_result(self, name, spacing, first, when, long_name):
+        """Names, coordinates and units of a result, as xarray and netCDF4 tell them."""
+        import netCDF4
+        import xarray
+        u = self.read(name)
+        axes = ("z", "y", "x")[3 - u.ndim:]
+        with h5py.File(self.path(name)) as file:
+            engines = ("netcdf4",) if "mine" in file else ("netcdf4", "h5netcdf")
+        for engine in engines:
+            with xarray.open_dataset(self.path(name), engine=engine) as data:
+                self.assertEqual(data["u"].dims, axes)
+                self.assertTrue(numpy.array_equal(data["u"].values, u))
+                for axis, n, h, begin in zip(axes, u.shape, spacing, first):
+                    self.assertTrue(numpy.allclose(data["u"][axis].values, begin + h * numpy.arange(n), rtol=1e-14))
+                    self.assertEqual(data[axis].attrs["units"], "1")
+                self.assertTrue(numpy.allclose(float(data["u"].coords["time"]), when, rtol=1e-14))
+                self.assertEqual(data["time"].attrs["long_name"], long_name)
+                self.assertEqual(data["residual"].dims, ("residual_step",))
+                for source in {"b", "f", "q"} & set(data):
+                    self.assertEqual(data[source].dims, axes)
+        with netCDF4.Dataset(self.path(name)) as data:
+            self.assertEqual(data["u"].dimensions, axes)
+            self.assertEqual(data["time"].shape, ())
+
+    def test_results_in_netcdf(self):
+        try:
+            import netCDF4
+            import xarray
+        except ImportError:
+            self.skipTest("netCDF4 and xarray are not installed")
+        self.ok("new", "p.h5", "--problem", "heat", "--size", "31x23", "--boundary", "fixed,mirror", "-q")
+        self.ok("p.h5", "--steps", 40, "-q")
+        dt = self.attribute("p.out.h5", "/", "dt")
+        spacing = self.attribute("p.out.h5", "/", "spacing")
+        self.check_result("p.out.h5", spacing, (0, spacing[1] / 2), 40 * dt, "physical time")
+        self.assertEqual(self.ok("p.out.h5", "--steps", 90).stderr, "")
+        self.check_result("p.out2.h5", spacing, (0, spacing[1] / 2), 90 * dt, "physical time")
+        self.ok("p.out2.h5", "--steps", 95, "--spacing", "0.5,0.25", "--dt", 0.001, "-q")  # they are made anew
+        self.check_result("p.out3.h5", (0.5, 0.25), (0, 0.125), self.attribute("p.out3.h5", "/", "time"), "physical time")
+        self.ok("verify", "p.out2.h5", "-q")
+        for problem in (("--problem", "poisson", "--size", "13x9x7"), ("--stencil", "j2d5pt", "--size", "12x9")):
+            plain = ("--accelerate", "none") if "poisson" in problem else ()
+            self.clean()
+            self.ok("new", "p.h5", *problem, "-q")
+            with h5py.File(self.path("p.h5"), "r+") as file:
+                file["mine"] = numpy.arange(5)
+                file.attrs["steps"] = 70
+            done = self.call("p.h5", *plain, "--checkpoint-every", 30, "--keep-checkpoints", "-q")
+            self.assertIn(done.returncode, (0, 2), done.stderr)
+            h = [1 / (n - 1) for n in (7, 9, 13)] if "poisson" in problem else (1, 1)
+            for name in ("p.out.h5", "p.out.ckpt.h5", "p.out.ckpt.prev.h5"):
+                step = self.attribute(name, "/", "steps_total")
+                self.check_result(name, h, (0, 0, 0), step, "number of steps")
+            report = json.loads(self.call("p.out.h5", *plain, "--steps", 80, "--json", "-").stdout)
+            self.assertFalse([note for note in report["notes"] if "/x" in str(note)], report["notes"])
+            self.check_result("p.out2.h5", h, (0, 0, 0), 80, "number of steps")
+
+    def test_own_coordinates(self):
+        """Coordinates and names of the user's own stay, also in a result that another program has written anew."""
+        self.ok("new", "p.h5", "--problem", "heat", "--size", "31x23", "--spacing", 0.5, "-q")
+        with h5py.File(self.path("p.h5"), "r+") as file:
+            file["x"] = 7 + 0.5 * numpy.arange(31)
+            file["time"] = "noon"
+        self.ok("p.h5", "--steps", 40, "-q")
+        with h5py.File(self.path("p.out.h5")) as file:
+            self.assertEqual(file["x"][0], 7)
+            self.assertEqual(file["time"][()], b"noon")
+            self.assertNotIn("y", file)
+            self.assertNotIn("DIMENSION_LIST", file["u"].attrs)
+        try:
+            import xarray
+        except ImportError:
+            self.skipTest("xarray is not installed")
+        self.clean()
+        self.ok("new", "p.h5", "--problem", "heat", "--size", "31x23", "-q")
+        self.ok("p.h5", "--steps", 40, "-q")
+        with xarray.open_dataset(self.path("p.out.h5"), engine="netcdf4") as data:
+            attributes = {k: data.attrs[k] for k in ("problem", "spacing", "dt", "diffusivity") if k in data.attrs}
+            xarray.Dataset({"u": data["u"]}, attrs={**attributes, "steps": 10}).to_netcdf(self.path("q.h5"), engine="netcdf4")
+        self.ok("q.h5", "-q")
+        with xarray.open_dataset(self.path("q.out.h5"), engine="netcdf4") as data:
+            self.assertEqual(data["u"].dims, ("y", "x"))
+            self.assertTrue(numpy.allclose(data["x"].values, numpy.arange(31) / 30))
+
     def test_vtk(self):
         """VTK's own reader: the module vtk, or $STENCIL_VTK, a Python that has it."""
         python = os.environ.get("STENCIL_VTK", sys.executable)
