@@ -230,6 +230,67 @@ class Resume(LongRunTest):
             self.same("whole.h5", "p.out.h5")
 
 
+class Information(LongRunTest):
+    """info FILE: what a file is, and its digests."""
+
+    def info(self, name, code=0):
+        told = json.loads(self.ok("info", name, "--json", "-", code=code).stdout)
+        for line in self.ok("info", name, code=code).stdout.splitlines():
+            self.assertLessEqual(len(line), 80, line)
+        return told
+
+    def test_kinds(self):
+        self.ok("new", "p.h5", "--problem", "poisson", "--size", "31x23", "--initial", "random", "-q")
+        run = ("--accelerate", "none", "--rtol", 0, "--atol", 0, "--steps", 400)
+        self.ok("p.h5", *run, "--checkpoint-every", 150, "--keep-checkpoints", "--save-every", 50, "-q", code=2)
+        kinds = {"p.h5": "problem", "p.out.h5": "result", "p.out.ckpt.h5": "checkpoint",
+                 "p.out.ckpt.prev.h5": "checkpoint", "p.out.series.h5": "series"}
+        for name, kind in kinds.items():
+            told = self.info(name)
+            self.assertEqual(told["kind"], kind)
+            if kind in ("result", "checkpoint"):
+                self.assertEqual(told["step"], self.attribute(name, "/", "steps_total"))
+                self.assertEqual(set(told["digests"]), {"/u", "/f"})
+                for array, attribute in (("/u", "digest_u"), ("/f", "digest_b")):
+                    digest = told["digests"][array]
+                    self.assertEqual(digest["cells"], digest["recorded"])
+                    self.assertEqual(digest["cells"], self.attribute(name, "/", attribute))
+                    self.assertIn(digest["cells"], self.ok("info", name).stdout)
+        self.assertEqual(self.info("p.out.ckpt.h5")["output"], "p.out.h5")
+        self.assertIn("stencil --resume p.out.ckpt.h5", self.ok("info", "p.out.ckpt.h5").stdout)
+        told = self.info("p.out.series.h5")
+        self.assertEqual([told["frames"], told["first_step"], told["last_step"]], [9, 0, 400])
+        # The number does not depend on how and where the run was made.
+        numbers = [self.info("p.out.h5")["digests"]["/u"]["cells"]]
+        for way in WAYS:
+            self.ok("p.h5", *run, *way, "-o", "other.h5", "-qf", code=2)
+            numbers.append(self.info("other.h5")["digests"]["/u"]["cells"])
+        self.assertEqual(len(set(numbers)), 1)
+
+    @fault("cells of a result were changed, and info reads it", "which cells, and that they were", 65)
+    def test_changed(self):
+        self.make("p.h5", "--steps", 100)
+        self.ok("p.h5", "-q")
+        with h5py.File(self.path("p.out.h5"), "r+") as file:
+            file["u"][3, 4] += 1e-9
+        self.refused(65, ["p.out.h5", "/u", "digest_u"], "info", "p.out.h5")
+        digest = json.loads(self.ok("info", "p.out.h5", "--json", "-", code=65).stdout)["digests"]["/u"]
+        self.assertNotEqual(digest["cells"], digest["recorded"])
+        self.assertIn("digest_u", self.ok("verify", "p.out.h5", code=1).stdout)
+
+    def test_no_such_file(self):
+        with open(self.path("text.h5"), "w") as file:
+            file.write("text")
+        self.refused(65, ["text.h5", "HDF5"], "info", "text.h5")
+        self.refused(66, ["nope.h5"], "info", "nope.h5")
+        self.refused(64, [], "info", "one.h5", "two.h5")
+        self.make("p.h5")
+        self.refused(73, ["p.h5"], "info", "p.h5", "--json", "p.h5", "-f")
+        with h5py.File(self.path("other.h5"), "w") as file:
+            file["u"], file["step"] = numpy.zeros(5), numpy.arange(5)
+        self.refused(65, ["other.h5"], "info", "other.h5")
+
+
 class Limits(LongRunTest):
     LONG = ("--sync", "grid", "--threads", 2, "--sweep", "stream", "--inject-delay", 2000000)
 
