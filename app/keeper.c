@@ -33,7 +33,7 @@ const option keeper_option_table[] = {
 stencil_status keeper_prepare(keeper *k, const keeper_options *options, double start_s) {
     const char *every = options->checkpoint_every, *limit = options->time_limit;
     double limit_s = INFINITY;
-    *k = (keeper){.deadline_s = INFINITY, .keeps = options->keep_checkpoints};
+    *k = (keeper){.deadline_s = INFINITY, .seen = {-1, -1, 0}, .keeps = options->keep_checkpoints};
     if (every != NULL && !duration_parse(every, &k->every_s)) {
         char *end;
         errno = 0;
@@ -305,6 +305,17 @@ stencil_observer keeper_observer(keeper *k) {
     k->due_s = stencil_clock_s() + k->every_s;
     k->next_step = next_checkpoint(k, k->record->problem.origin.steps);
     return (stencil_observer){.context = k, .next = next, .at = at, .poll = poll, .wants = wants};
+}
+
+void keeper_look(void *context, progress_files *files) {
+    keeper *k = context;
+    if (k->job == NULL)
+        return;
+    if (!stencil_job_busy(k->job)) /* else the job changes what follows */
+        k->seen = (progress_files){.checkpoint = k->checkpoints.count > 0 ? k->checkpoints.step : -1,
+                                   .checkpoint_s = k->checkpoints.done_s,
+                                   .frame = k->saver.opened ? k->saver.series.last_step : -1};
+    *files = k->seen;
 }
 
 stencil_status keeper_begin(keeper *k) {

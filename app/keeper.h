@@ -3,6 +3,7 @@
 #pragma once
 
 #include "app/options.h"
+#include "app/progress.h"
 #include "app/report.h"
 #include "app/saver.h"
 #include "base/job.h"
@@ -44,6 +45,7 @@ typedef struct keeper {
     int threads;           /* threads of the job, set before it begins */
     int64_t next_step;     /* step of the next checkpoint, where they go by steps */
     double due_s;          /* clock of the next checkpoint, where they go by time */
+    progress_files seen;   /* files when the job was idle last */
     double copy_s, wait_s; /* seconds that steps waited, for copies and for writing */
     int64_t failed;
     stencil_error frame_error;  /* error of the frame that could not be written */
@@ -65,6 +67,9 @@ stencil_status keeper_begin(keeper *k);
 
 /* Returns the observer that takes checkpoints and ends the run at the limit of time. */
 stencil_observer keeper_observer(keeper *k);
+
+/* Tells the progress of a run which files there are; `context`: the keeper. */
+void keeper_look(void *context, progress_files *files);
 
 /* Waits until all that was begun is written, after the last step. */
 stencil_status keeper_end(keeper *k);

@@ -338,6 +338,8 @@ static bool go_on(void *context, int64_t step, double residual) {
 static stencil_status compute(run_state *state) {
     progress progress;
     progress_start(&progress, &state->record.problem, state->options.open.quiet > 0);
+    progress.look = keeper_look;
+    progress.look_context = &state->keeper;
     run_record *record = &state->record;
     const stencil_observer all[] = {{&progress, .poll = go_on},
                                     stencil_tune_observer(&record->choice.tune),

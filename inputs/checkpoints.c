@@ -100,7 +100,8 @@ stencil_status stencil_checkpoints_write(stencil_checkpoints *c, const stencil_p
     c->drops_last = false;
     c->count++;
     c->step = report->steps;
-    c->write_s = stencil_clock_s() - start_s;
+    c->done_s = stencil_clock_s();
+    c->write_s = c->done_s - start_s;
     if (c->rooms == 0)
         open_room(c); /* without room the next one tries again */
     return STENCIL_OK;

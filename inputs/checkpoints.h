@@ -15,6 +15,7 @@ typedef struct stencil_checkpoints {
     int64_t count;   /* checkpoints written */
     int64_t step;    /* step of the last checkpoint */
     double write_s;  /* seconds that the last one took to write */
+    double done_s;   /* clock when it was complete */
 } stencil_checkpoints;
 
 /* Makes the name of a checkpoint of the result `output`: "p.out.h5" -> "p.out.ckpt.h5", or (`before`) that of
