@@ -61,6 +61,47 @@ class LongRunTest(CommandTest):
                 self.assertEqual(a["provenance"].attrs[name], b["provenance"].attrs[name], name)
 
 
+    def is_within_a_write(self, process):
+        """Whether a stopped process has cells in a file that has no final name yet."""
+        folder = os.path.realpath(self.directory)
+        for number in os.listdir(f"/proc/{process.pid}/fd"):
+            file = f"/proc/{process.pid}/fd/{number}"
+            try:
+                name = os.readlink(file)
+                nameless = name.endswith("(deleted)") or os.path.basename(name).startswith(".")
+                if name.startswith(folder) and nameless and numpy.count_nonzero(numpy.fromfile(file, "u1")) > 1 << 16:
+                    return True
+            except OSError:  # closed meanwhile
+                pass
+        return False
+
+    @staticmethod
+    def is_stopped(process):
+        with open(f"/proc/{process.pid}/stat") as file:
+            return file.read().rsplit(")", 1)[1].split()[0] in "TtZ"
+
+    def kill(self, process, seconds, seek):
+        """Kills a process after so many seconds, or where it should `seek` one, at the next moment within a write after its
+        first checkpoint. Tells whether it was within one."""
+        while seek and process.poll() is None and not os.path.exists(self.path("p.out.ckpt.h5")):
+            time.sleep(0.002)
+        time.sleep(seconds / 3 if seek else seconds)
+        end, within = time.monotonic() + 1, False
+        while process.poll() is None:
+            process.send_signal(signal.SIGSTOP)
+            while not self.is_stopped(process):
+                pass
+            within = self.is_within_a_write(process) if process.poll() is None else False
+            if within or not seek or time.monotonic() > end:
+                break
+            process.send_signal(signal.SIGCONT)
+            time.sleep(0.001)
+        process.kill()
+        process.communicate(timeout=60)
+        self.codes.add(process.returncode)
+        return within and process.returncode == -signal.SIGKILL
+
+
 class Resume(LongRunTest):
     def test_legs(self):
         """Each leg with another strategy and sweep: the bits and the history of the run that went through."""
@@ -312,6 +353,23 @@ class Limits(LongRunTest):
         self.assertGreater(slices, 1)
         self.same("whole.h5", "p.out.h5")
 
+    def test_time_limits(self):
+        """At any moment: limits that differ, each of a run of its own."""
+        self.slow()
+        rng, ended = random.Random(6), 0
+        for _ in range(max(KILLS // 5, 2)):
+            limit = f"{0.7 + 0.9 * rng.random():.3f}s"
+            start = time.monotonic()
+            done = self.call("p.h5", "--time-limit", limit, "-qf", *self.LONG)
+            self.assertIn(done.returncode, (0, 75), done.stderr)
+            if done.returncode == 75:
+                ended += 1
+                self.assertTrue(SLOW or time.monotonic() - start < float(limit[:-1]) + 1, limit)
+                self.ok("--resume", "p.out.h5", "-q", "--time-limit", "1h")
+            self.same("whole.h5", "p.out.h5")
+        print(f"{ended} runs were ended by a limit")
+        self.assertGreater(ended, 0)
+
     def test_script_with_timeout(self):
         """Slices that timeout(1) ends with SIGKILL, from the last checkpoint; and with SIGTERM, from the result."""
         self.slow()
@@ -350,7 +408,7 @@ class Limits(LongRunTest):
         self.slow()
         rng = random.Random(3)
         seen = 0
-        for _ in range(max(KILLS // 6, 2)):
+        for _ in range(max(KILLS // 5, 2)):
             process = self.start("p.h5", "-qf", "--keep-checkpoints", *self.LONG)
             time.sleep(0.3 + 0.5 * rng.random())
             process.send_signal(signal.SIGUSR1)
@@ -366,7 +424,7 @@ class Limits(LongRunTest):
     def test_term(self):
         self.slow()
         rng = random.Random(4)
-        for _ in range(max(KILLS // 6, 2)):
+        for _ in range(max(KILLS // 5, 2)):
             process = self.start("p.h5", "-qf", "--checkpoint-every", 50, *self.LONG)
             time.sleep(0.3 + 0.5 * rng.random())
             process.send_signal(signal.SIGTERM)
@@ -385,16 +443,13 @@ class Killed(LongRunTest):
         self.make("p.h5", "--size", "700x500", "--steps", 90, "--check-every", 4)
         self.ok("p.h5", "-o", "whole.h5", "-q")
         run = ("--sync", "grid", "--threads", 2, "--sweep", "stream", "--inject-delay", 4000000, "-q")
-        rng, resumed, steps = random.Random(9), 0, []
-        for _ in range(KILLS):
+        rng, resumed, steps, within = random.Random(9), 0, [], 0
+        for number in range(KILLS):
             for name in ("p.out.h5", "p.out.ckpt.h5", "p.out.ckpt.prev.h5"):
                 if os.path.exists(self.path(name)):
                     os.remove(self.path(name))
             process = self.start("p.h5", "--checkpoint-every", 3, *run)
-            time.sleep(0.05 + 0.6 * rng.random())
-            process.kill()
-            process.communicate(timeout=60)
-            self.codes.add(process.returncode)
+            within += self.kill(process, 0.05 + 0.6 * rng.random(), number % 2 == 0)
             left = [name for name in os.listdir(self.directory) if name[0] != "."]
             self.assertLessEqual(set(left), {"p.h5", "whole.h5", "p.out.h5", "p.out.ckpt.h5", "p.out.ckpt.prev.h5"})
             if os.path.exists(self.path("p.out.ckpt.h5")):
@@ -407,8 +462,9 @@ class Killed(LongRunTest):
                 self.assertEqual(done.stderr, "")
                 resumed += 1
                 self.same("whole.h5", "p.out.h5")
-        print(f"{resumed} of {KILLS} runs were resumed, from steps {sorted(set(steps))}")
+        print(f"{resumed} of {KILLS} runs were resumed, from steps {sorted(set(steps))}; {within} moments were within a write")
         self.assertGreater(resumed, KILLS // 4)
+        self.assertTrue(SLOW or within >= KILLS // 4, f"{within} moments were within a write")
 
 
 if __name__ == "__main__":
