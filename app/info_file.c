@@ -19,7 +19,7 @@ typedef struct file_facts {
     stencil_provenance made;
     bool of_run;                                            /* a run has written the file: `made` is set */
     char digest[STENCIL_ARRAY_COUNT][STENCIL_DIGEST_CHARS]; /* of the cells as they are; "": no such array */
-    stencil_numbers frames;                                 /* of a series: its /u */
+    stencil_numbers frames, residual;                       /* of a series: its /u and /residual */
     int64_t frame_count, first_step, last_step;             /* of a series; SERIES_NONE: it is none */
 } file_facts;
 
@@ -59,6 +59,7 @@ static stencil_status read_series(file_facts *f) {
     int64_t got;
     TRY(stencil_input_look(&f->input, f->path, NULL));
     TRY(stencil_input_numbers(&f->input, "/u", NULL, &f->frames));
+    TRY(stencil_input_numbers(&f->input, "/residual", NULL, &f->residual));
     TRY(stencil_input_numbers(&f->input, "/step", NULL, &step));
     CHECK(f->frames.exists && step.exists && step.rank == 1 && f->frames.rank >= 3 && step.count > 0 &&
               f->frames.extent[0] == step.count,
@@ -81,8 +82,9 @@ static stencil_status read_file(file_facts *f) {
 }
 
 static void print_series(const file_facts *f) {
-    PRINT("Series", "%s of %s, from step %s to step %s", TEXT_COUNTED(f->frame_count, "frame"),
-          f->frames.type, TEXT_COUNT(f->first_step), TEXT_COUNT(f->last_step));
+    PRINT("Series", "%s of u%s, %s, from step %s to step %s", TEXT_COUNTED(f->frame_count, "frame"),
+          f->residual.exists ? " and residual" : "", f->frames.type, TEXT_COUNT(f->first_step),
+          TEXT_COUNT(f->last_step));
     PRINT("Cells", "%s of each frame", TEXT_EXTENT(f->frames.extent + 1, f->frames.rank - 1, " x "));
 }
 
@@ -130,6 +132,9 @@ static json_t *facts_json(const file_facts *f) {
                              json_text(f->path), "kind", kind_of(f));
     if (f->frame_count != SERIES_NONE) {
         json_object_set_new(root, "frames", json_integer(f->frame_count));
+        json_object_set_new(root, "arrays",
+                            f->residual.exists ? json_pack("[s, s]", "u", "residual")
+                                               : json_pack("[s]", "u"));
         json_object_set_new(root, "first_step", json_integer(f->first_step));
         json_object_set_new(root, "last_step", json_integer(f->last_step));
         return root;

@@ -93,7 +93,11 @@ static stencil_status open_series(keeper *k, const char *places) {
     output->series = k->series_places;
     output->series_path = s->path;
     stencil_series_text(&s->series, k->series_places);
-    return STENCIL_OK;
+    if (!s->form.residual || !stencil_problem_has_source(&k->record->problem))
+        return STENCIL_OK;
+    const stencil_status kept = stencil_snapshot_keep_source(k->snapshot, k->run);
+    k->inline_only = kept == STENCIL_NO_MEMORY; /* the run has the source itself */
+    return k->inline_only ? STENCIL_OK : kept;
 }
 
 stencil_status keeper_open(keeper *k, run_record *record, stencil_run *run, const stencil_reader *cells,

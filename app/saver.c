@@ -21,6 +21,11 @@ const option saver_option_table[] = {
      .help = "heat: save frames at the physical times A, A + D … up to B, each at the first step that "
              "reaches it",
      .contradicts = {"no-output"}, .tag = OPTION_RESUMED},
+    {"save", 0, OPTION_TEXT, AT(arrays), "LIST",
+     .help =
+         "what a frame has: u (default), or u,residual with the change that a plain step makes from it in "
+         "each cell",
+     .tag = OPTION_RESUMED},
     {"save-region", 0, OPTION_TEXT, AT(region), "A:B,…",
      .help =
          "save the cells from A to before B of each axis, in array order, as in 10:90,: (: all of an axis)",
@@ -48,15 +53,18 @@ static bool read_times(saver *s, const char *text) {
 }
 
 stencil_status saver_prepare(saver *s, const saver_options *options) {
-    const char *every = options->every;
-    *s = (saver){.wanted = every != NULL || options->times != NULL,
-                 .region = options->region,
-                 .options = options,
-                 .form.compress = options->compress};
-    CHECK(s->wanted || (options->region == NULL && options->stride_count == 0 && !options->compress), USAGE,
-          "--%s has no effect without --save-every or --save-times: give one of them",
+    const char *every = options->every, *arrays = options->arrays;
+    *s = (saver){
+        .wanted = every != NULL || options->times != NULL,
+        .region = options->region,
+        .options = options,
+        .form = {.compress = options->compress, .residual = arrays != NULL && strcmp(arrays, "u") != 0}};
+    CHECK(s->wanted ||
+              (options->region == NULL && options->stride_count == 0 && !options->compress && arrays == NULL),
+          USAGE, "--%s has no effect without --save-every or --save-times: give one of them",
           options->region != NULL     ? "save-region"
           : options->stride_count > 0 ? "save-stride"
+          : arrays != NULL            ? "save"
                                       : "compress");
     if (every != NULL && !duration_parse(every, &s->every_s)) {
         s->every_s = 0;
@@ -65,6 +73,8 @@ stencil_status saver_prepare(saver *s, const saver_options *options) {
         CHECK(s->every_steps > 0, USAGE,
               "--save-every: '%s' is neither a number of steps nor a time such as 10s or 1min", every);
     }
+    CHECK(!s->form.residual || strcmp(arrays, "u,residual") == 0 || strcmp(arrays, "residual,u") == 0, USAGE,
+          "--save: '%s' is neither u nor u,residual", arrays);
     CHECK(options->times == NULL || read_times(s, options->times), USAGE,
           "--save-times: '%s' is not of the form A:D:B, as in 0:0.1:2: from 0 on every 0.1 up to 2",
           options->times);

@@ -6,7 +6,7 @@
 
 /* Options of a series, zero where not given. */
 typedef struct saver_options {
-    const char *every, *times, *region;
+    const char *every, *times, *arrays, *region;
     int64_t stride[STENCIL_AXES];
     int stride_count;
     bool compress;

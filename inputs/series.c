@@ -14,6 +14,7 @@
 
 #include "inputs/file.h"
 #include "inputs/series_index.h"
+#include "solver/problem/change.h"
 
 /* Bytes of rows that are read and written at once, and of a chunk, which readers unpack as a whole. */
 #define ROWS_BYTES   (INT64_C(16) << 20)
@@ -23,8 +24,12 @@
 #define CAPACITY_LEAST INT64_C(65536)
 #define CAPACITY_MOST  ((int64_t)STENCIL_SERIES_NODE_CHUNKS * STENCIL_SERIES_NODE_CHUNKS)
 
-static int64_t cell_bytes(const stencil_series *s) {
-    return (int64_t)stencil_precision_bytes(s->problem->precision);
+static int64_t cell_bytes(const stencil_series_array *array) {
+    return (int64_t)stencil_precision_bytes(array->precision);
+}
+
+static int64_t chunk_bytes(const stencil_series_array *array) {
+    return array->chunk[0] * array->chunk[1] * array->chunk[2] * cell_bytes(array);
 }
 
 stencil_status stencil_series_name(const char *output, char name[PATH_MAX]) {
@@ -36,7 +41,19 @@ stencil_status stencil_series_name(const char *output, char name[PATH_MAX]) {
     return STENCIL_OK;
 }
 
-/* Sets which cells are saved, and the chunks that a frame has: split along slow axes as often as needed. */
+/* Sets the chunks that a frame of an array has: split along slow axes as often as needed. */
+static void set_chunks(const stencil_series *s, stencil_series_array *array) {
+    int64_t left = (s->compress ? PACKED_BYTES : PLAIN_BYTES) / cell_bytes(array);
+    for (int axis = STENCIL_X; axis >= 0; axis--) {
+        array->chunk[axis] = s->n[axis];
+        if (axis < STENCIL_X && array->chunk[axis] > left)
+            array->chunk[axis] = left > 0 ? left : 1;
+        left /= array->chunk[axis];
+        array->chunks[axis] = (s->n[axis] + array->chunk[axis] - 1) / array->chunk[axis];
+    }
+}
+
+/* Sets which cells are saved, of which arrays. */
 static stencil_status set_form(stencil_series *s, const stencil_problem *problem,
                                const stencil_series_form *form) {
     static const char *const names[] = {"z", "y", "x"};
@@ -51,21 +68,21 @@ static stencil_status set_form(stencil_series *s, const stencil_problem *problem
               " is not in them",
               names[axis], all - 1, form->first[axis], end);
         s->n[axis] = (end - form->first[axis] + s->stride[axis] - 1) / s->stride[axis];
-        s->chunk[axis] = s->n[axis];
     }
-    int64_t left = (form->compress ? PACKED_BYTES : PLAIN_BYTES) / cell_bytes(s);
-    for (int axis = STENCIL_X; axis >= 0; axis--) {
-        if (axis < STENCIL_X && s->chunk[axis] > left)
-            s->chunk[axis] = left > 0 ? left : 1;
-        left /= s->chunk[axis];
-        s->chunks[axis] = (s->n[axis] + s->chunk[axis] - 1) / s->chunk[axis];
+    s->arrays = form->residual ? STENCIL_SERIES_ARRAYS : 1;
+    for (int a = 0; a < s->arrays; a++) {
+        s->array[a].precision = a == STENCIL_SERIES_U ? problem->precision : STENCIL_FLOAT64;
+        set_chunks(s, &s->array[a]);
     }
     return STENCIL_OK;
 }
 
 static stencil_status allocate(stencil_series *s) {
-    const int64_t row = s->stride[STENCIL_X] * s->n[STENCIL_X] * cell_bytes(s),
-                  chunk = s->chunk[0] * s->chunk[1] * s->chunk[2] * cell_bytes(s);
+    const stencil_series_array *widest = &s->array[s->arrays - 1];
+    const int64_t row = s->stride[STENCIL_X] * s->n[STENCIL_X] * cell_bytes(widest);
+    int64_t chunk = 0;
+    for (int a = 0; a < s->arrays; a++)
+        chunk = chunk_bytes(&s->array[a]) > chunk ? chunk_bytes(&s->array[a]) : chunk;
     TRY(stencil_memory_alloc(&s->buffer, row > ROWS_BYTES ? row : ROWS_BYTES, "rows of a series"));
     if (s->compress)
         TRY(stencil_memory_alloc(&s->packed, 2 * chunk + chunk / 1000 + 64, "packed frames of a series"));
@@ -82,25 +99,32 @@ stencil_status stencil_series_create(stencil_series *s, const char *path, bool r
     s->at.capacity = most > CAPACITY_LEAST ? stencil_smaller(most, CAPACITY_MOST) : CAPACITY_LEAST;
     TRY(stencil_sink_open(&s->sink, path, replace, NULL, STENCIL_SINK_PLAIN));
     s->fd = s->sink.fd;
+    uint64_t index[STENCIL_SERIES_ARRAYS];
     bool fits = false;
     for (int i = 0; i < PADS && !fits; i++)
-        TRY(stencil_series_lay_out(s, i * PAD, &fits));
+        TRY(stencil_series_lay_out(s, i * PAD, index, &fits));
     CHECK(fits, INTERNAL, "'%s': HDF5 has made it in an unknown form", path);
-    return stencil_index_create(s);
+    return stencil_index_create(s, index);
 }
 
-/* Reads `count` saved rows from (z, y) on into the buffer, without gaps, and returns them. */
-static stencil_status read_rows(stencil_series *s, const stencil_reader *from, int64_t z, int64_t y,
-                                int64_t count) {
+/* An array's frame on its way: the reader of its cells. */
+typedef struct frame {
+    const stencil_series_array *array;
+    int number; /* of the array */
+    stencil_reader from;
+} frame;
+
+/* Reads `count` saved rows from (z, y) on into the buffer, without gaps. */
+static stencil_status read_rows(stencil_series *s, const frame *f, int64_t z, int64_t y, int64_t count) {
     const stencil_mesh mesh = stencil_problem_mesh(s->problem, 1);
     const stencil_box all = stencil_mesh_array(&mesh);
-    const int64_t *stride = s->stride, bytes = cell_bytes(s);
+    const int64_t *stride = s->stride, bytes = cell_bytes(f->array);
     const int64_t at[3] = {z, y, 0};
     stencil_box box = {.n = {1, (count - 1) * stride[1] + 1, (s->n[2] - 1) * stride[2] + 1}};
     for (int axis = 0; axis < STENCIL_AXES; axis++)
         box.first[axis] = all.first[axis] + s->first[axis] + at[axis] * stride[axis];
-    const stencil_cells cells = stencil_cells_dense(s->problem->precision, s->buffer, &box);
-    TRY(from->read(from->context, STENCIL_ARRAY_U, &box, &cells));
+    const stencil_cells cells = stencil_cells_dense(f->array->precision, s->buffer, &box);
+    TRY(f->from.read(f->from.context, STENCIL_ARRAY_U, &box, &cells));
     if (stride[1] == 1 && stride[2] == 1)
         return STENCIL_OK;
     char *to = s->buffer;
@@ -112,17 +136,17 @@ static stencil_status read_rows(stencil_series *s, const stencil_reader *from, i
 }
 
 /* Writes the rows of a chunk, (z, y) of which is its first cell, to the file at `to`, or into memory. */
-static stencil_status write_rows(stencil_series *s, const stencil_reader *from, int64_t z, int64_t y,
-                                 uint64_t to, char *memory) {
-    const int64_t row = s->n[STENCIL_X] * cell_bytes(s),
+static stencil_status write_rows(stencil_series *s, const frame *f, int64_t z, int64_t y, uint64_t to,
+                                 char *memory) {
+    const int64_t *chunk = f->array->chunk, row = s->n[STENCIL_X] * cell_bytes(f->array),
                   read = row * s->stride[STENCIL_Y] * s->stride[STENCIL_X];
     int64_t most = ROWS_BYTES / read;
     most = most > 1 ? most : 1;
-    for (int64_t k = 0; k < s->chunk[0] && z + k < s->n[0]; k++)
-        for (int64_t i = 0, some; i < s->chunk[1] && y + i < s->n[1]; i += some) {
-            some = stencil_smaller(most, stencil_smaller(s->chunk[1], s->n[1] - y) - i);
-            const int64_t at = (k * s->chunk[1] + i) * row;
-            TRY(read_rows(s, from, z + k, y + i, some));
+    for (int64_t k = 0; k < chunk[0] && z + k < s->n[0]; k++)
+        for (int64_t i = 0, some; i < chunk[1] && y + i < s->n[1]; i += some) {
+            some = stencil_smaller(most, stencil_smaller(chunk[1], s->n[1] - y) - i);
+            const int64_t at = (k * chunk[1] + i) * row;
+            TRY(read_rows(s, f, z + k, y + i, some));
             if (memory != NULL)
                 memcpy(memory + at, s->buffer, (size_t)(some * row));
             else
@@ -132,34 +156,42 @@ static stencil_status write_rows(stencil_series *s, const stencil_reader *from, 
 }
 
 /* Writes a chunk behind all others and enters it into the index. */
-static stencil_status write_chunk(stencil_series *s, const stencil_reader *from, int64_t number, int64_t z,
-                                  int64_t y) {
-    const int64_t bytes = s->chunk[0] * s->chunk[1] * s->chunk[2] * cell_bytes(s);
+static stencil_status write_chunk(stencil_series *s, const frame *f, int64_t number, int64_t z, int64_t y) {
+    const int64_t bytes = chunk_bytes(f->array);
     const uint64_t to = s->at.used;
     int64_t taken = bytes;
     if (s->compress) {
         char *plain = s->packed, *packed = plain + bytes;
         memset(plain, 0, (size_t)bytes);
-        TRY(write_rows(s, from, z, y, 0, plain));
+        TRY(write_rows(s, f, z, y, 0, plain));
         taken = stencil_index_pack(packed, bytes + bytes / 1000 + 64, plain, bytes);
         CHECK(taken > 0, INTERNAL, "'%s': cannot pack a chunk", s->sink.path);
         TRY(stencil_series_put(s, to, packed, taken));
     } else {
-        TRY(write_rows(s, from, z, y, to, NULL));
+        TRY(write_rows(s, f, z, y, to, NULL));
     }
     s->at.used = (to + (uint64_t)taken + 7) / 8 * 8;
     const int64_t offset[4] = {s->at.count, z, y, 0};
-    return stencil_index_add(s, number, offset, to, taken);
+    return stencil_index_add(s, f->number, number, offset, to, taken);
+}
+
+static stencil_status write_frame(stencil_series *s, const frame *f) {
+    const stencil_series_array *array = f->array;
+    const int64_t chunks = array->chunks[0] * array->chunks[1] * array->chunks[2];
+    CHECK((s->at.count + 1) * chunks <= CAPACITY_MOST && s->at.count < s->at.capacity, IO,
+          "'%s' is full: it has %" PRId64 " frames; save fewer", s->sink.path, s->at.count);
+    for (int64_t z = 0; z < array->chunks[0]; z++)
+        for (int64_t y = 0; y < array->chunks[1]; y++)
+            TRY(write_chunk(s, f, s->at.count * chunks + z * array->chunks[1] + y, z * array->chunk[0],
+                            y * array->chunk[1]));
+    return STENCIL_OK;
 }
 
 static stencil_status append(stencil_series *s, const stencil_reader *from, int64_t step, double time) {
-    const int64_t frame = s->chunks[0] * s->chunks[1] * s->chunks[2];
-    CHECK((s->at.count + 1) * frame <= CAPACITY_MOST && s->at.count < s->at.capacity, IO,
-          "'%s' is full: it has %" PRId64 " frames; save fewer", s->sink.path, s->at.count);
-    for (int64_t z = 0; z < s->chunks[0]; z++)
-        for (int64_t y = 0; y < s->chunks[1]; y++)
-            TRY(write_chunk(s, from, s->at.count * frame + z * s->chunks[1] + y, z * s->chunk[0],
-                            y * s->chunk[1]));
+    stencil_change change = {s->problem, *from};
+    const stencil_reader reader[STENCIL_SERIES_ARRAYS] = {*from, {stencil_change_read, &change}};
+    for (int a = 0; a < s->arrays; a++)
+        TRY(write_frame(s, &(frame){&s->array[a], a, reader[a]}));
     TRY(stencil_series_put(s, s->at.step + 8 * (uint64_t)s->at.count, &step, 8));
     TRY(stencil_series_put(s, s->at.time + 8 * (uint64_t)s->at.count, &time, 8));
     return stencil_index_show(s, s->at.count + 1);
@@ -183,21 +215,22 @@ stencil_status stencil_series_sync(const stencil_series *s) {
 }
 
 /* The places as they are written, in this order. */
-#define PLACES_FORMAT "%" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64
-#define PLACES_MORE   " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNd64 " %" SCNd64
+#define PLACES_FORMAT                                                                                        \
+    "%" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64
+#define PLACES_MORE " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNd64 " %" SCNd64
 void stencil_series_text(const stencil_series *s, char text[STENCIL_SERIES_TEXT]) {
     const stencil_series_places *p = &s->at;
     text[0] = '\0';
     if (s->named)
-        snprintf(text, STENCIL_SERIES_TEXT, PLACES_FORMAT PLACES_MORE, p->u_extent, p->step_extent,
-                 p->time_extent, p->steps_count, p->step_bytes, p->time_bytes, p->step, p->time, p->root,
-                 p->end, p->used, p->count, p->capacity);
+        snprintf(text, STENCIL_SERIES_TEXT, PLACES_FORMAT PLACES_MORE, p->extent[0], p->extent[1],
+                 p->step_extent, p->time_extent, p->steps_count, p->step_bytes, p->time_bytes, p->step,
+                 p->time, p->root[0], p->root[1], p->end, p->used, p->count, p->capacity);
 }
 
 static bool read_places(const char *text, stencil_series_places *p) {
-    return sscanf(text, PLACES_FORMAT PLACES_MORE, &p->u_extent, &p->step_extent, &p->time_extent,
-                  &p->steps_count, &p->step_bytes, &p->time_bytes, &p->step, &p->time, &p->root, &p->end,
-                  &p->used, &p->count, &p->capacity) == 13;
+    return sscanf(text, PLACES_FORMAT PLACES_MORE, &p->extent[0], &p->extent[1], &p->step_extent,
+                  &p->time_extent, &p->steps_count, &p->step_bytes, &p->time_bytes, &p->step, &p->time,
+                  &p->root[0], &p->root[1], &p->end, &p->used, &p->count, &p->capacity) == 15;
 }
 
 stencil_status stencil_series_resume(stencil_series *s, const char *path, const char *places,

@@ -2,10 +2,10 @@
  * any moment, also after the process was killed.
  *
  * HDF5 makes the file once. Frames are then appended to it by plain writes: what a frame consists of comes
- * behind the end that readers know of, then its entries in the index of chunks, and in the end one write
- * within a page of the file raises all counts at once: the extent of /u, /step and /time, and NSteps of
- * /VTKHDF/Steps. Object headers of the file have no checksums (versions that the oldest HDF5 reads), so that
- * this is all that changes. docs/format.md describes what readers see. */
+ * behind the end that readers know of, then its entries in the index of chunks of each array, and in the end
+ * one write within a page of the file raises all counts at once: the extent of /u, /residual, /step and
+ * /time, and NSteps of /VTKHDF/Steps. Object headers of the file have no checksums (versions that the oldest
+ * HDF5 reads), so that this is all that changes. docs/format.md describes what readers see. */
 #pragma once
 
 #include "inputs/inputs.h"
@@ -15,19 +15,36 @@ typedef struct stencil_series_form {
     int64_t first[3], end[3]; /* cells of /u from `first` up to `end`, exclusive (z, y, x); end 0: the last */
     int64_t stride[3];        /* every so many of them; 0: 1 */
     bool compress;
+    bool residual; /* frames have the residual, too, see stencil_change_read() */
 } stencil_series_form;
+
+/* Arrays of frames. */
+enum { STENCIL_SERIES_U, STENCIL_SERIES_RESIDUAL, STENCIL_SERIES_ARRAYS };
 
 /* Places in the file of a series, which checkpoints record; a resumed run checks and uses them. */
 typedef struct stencil_series_places {
-    uint64_t u_extent, step_extent, time_extent, steps_count; /* of the counts, all within one page */
-    uint64_t step_bytes, time_bytes; /* of the sizes of the two lists, within the same page */
-    uint64_t step, time;             /* of the values of the two lists */
-    uint64_t root;                   /* of the root of the index of chunks */
-    uint64_t end;                    /* of the first frame: the end of the file that HDF5 made */
-    int64_t count;                   /* frames */
-    int64_t capacity;                /* most frames */
-    uint64_t used;                   /* end of what the frames take */
+    uint64_t extent[STENCIL_SERIES_ARRAYS]; /* of the counts, all within one page; 0: no such array */
+    uint64_t step_extent, time_extent, steps_count;
+    uint64_t step_bytes, time_bytes;      /* of the sizes of the two lists, within the same page */
+    uint64_t step, time;                  /* of the values of the two lists */
+    uint64_t root[STENCIL_SERIES_ARRAYS]; /* of the roots of the indices of chunks */
+    uint64_t end;                         /* of the first frame: the end of the file that HDF5 made */
+    int64_t count;                        /* frames */
+    int64_t capacity;                     /* most frames */
+    uint64_t used;                        /* end of what the frames take */
 } stencil_series_places;
+
+/* An array of a series: its frames, each in chunks. */
+typedef struct stencil_series_array {
+    stencil_precision precision;
+    int64_t chunk[3], chunks[3]; /* cells of a chunk, and chunks of a frame */
+    uint64_t leaf;               /* node of the index that gets the next entry; 0: none yet */
+} stencil_series_array;
+
+/* Returns the name of an array in the file. */
+static inline const char *stencil_series_array_name(int array) {
+    return array == STENCIL_SERIES_U ? "u" : "residual";
+}
 
 /* A series being written. Zero-initialised: closed. */
 typedef struct stencil_series {
@@ -36,11 +53,11 @@ typedef struct stencil_series {
     int fd;                         /* descriptor of the file, which is the sink's, or owned; -1: none */
     bool named;
     int64_t first[3], n[3], stride[3]; /* saved cells in indices of /u: from `first` on, n with that stride */
-    int64_t chunk[3], chunks[3];       /* cells of a chunk, and chunks of a frame */
+    stencil_series_array array[STENCIL_SERIES_ARRAYS];
+    int arrays; /* entries of `array` that there are */
     bool compress;
     stencil_series_places at;
     int64_t last_step;     /* step of the last frame; -1: none */
-    uint64_t leaf;         /* node of the index that gets the next entry; 0: none yet */
     void *buffer, *packed; /* owned: rows or chunks on their way */
     uint64_t stated;       /* end of the file that it states, at or behind at.used */
     double write_s;        /* seconds that the last frame took */
@@ -60,7 +77,8 @@ stencil_status stencil_series_create(stencil_series *series, const char *path, b
 stencil_status stencil_series_resume(stencil_series *series, const char *path, const char *places,
                                      const stencil_problem *problem, const stencil_series_form *form);
 
-/* Appends a frame of the cells that `from` reads; `time` is the physical time. Errors: IO, CANNOT_CREATE (the
+/* Appends a frame of the cells that `from` reads, the source with them where the residual needs it; `time` is
+ * the physical time. Errors: IO, CANNOT_CREATE (the
  * name was taken meanwhile); those of the reader; NO_MEMORY. After a failure no frame follows. */
 stencil_status stencil_series_append(stencil_series *series, const stencil_reader *from, int64_t step,
                                      double time);
@@ -76,7 +94,9 @@ void stencil_series_close(stencil_series *series);
 /* Makes the name of the series of a result: "p.out.h5" -> "p.out.series.h5". Errors: USAGE. */
 stencil_status stencil_series_name(const char *output, char name[PATH_MAX]);
 
-/* Internal: makes the file in series->sink, and finds its places. `pad` moves objects by as many bytes; false
- * in *fits: the counts do not lie within one page. Errors: IO. */
+/* Internal: makes the file in series->sink, and finds its places, and those in `index` where the addresses of
+ * the indices of chunks belong. `pad` moves objects by as many bytes; false in *fits: the counts do not lie
+ * within one page. Errors: IO. */
 enum { STENCIL_SERIES_NODE_CHUNKS = 1024 }; /* entries of a node of the index */
-stencil_status stencil_series_lay_out(stencil_series *series, int pad, bool *fits);
+stencil_status stencil_series_lay_out(stencil_series *series, int pad, uint64_t index[STENCIL_SERIES_ARRAYS],
+                                      bool *fits);

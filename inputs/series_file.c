@@ -71,19 +71,20 @@ static hid_t create_list(hid_t file, const char *name, hid_t type, int64_t count
     return H5Dcreate2(file, name, type, space, H5P_DEFAULT, create, H5P_DEFAULT);
 }
 
-static hid_t create_frames(const stencil_series *s, hid_t file) {
+static hid_t create_frames(const stencil_series *s, hid_t file, int array) {
     const int rank = s->problem->rank, skip = STENCIL_AXES - rank;
     hsize_t size[4] = {1}, chunk[4] = {1};
     for (int axis = skip; axis < STENCIL_AXES; axis++) {
         size[1 + axis - skip] = (hsize_t)s->n[axis];
-        chunk[1 + axis - skip] = (hsize_t)s->chunk[axis];
+        chunk[1 + axis - skip] = (hsize_t)s->array[array].chunk[axis];
     }
     STENCIL_HANDLE space = H5Screate_simple(rank + 1, size, NULL), create = H5Pcreate(H5P_DATASET_CREATE);
     if (space < 0 || create < 0 || H5Pset_chunk(create, rank + 1, chunk) < 0 ||
         H5Pset_obj_track_times(create, false) < 0 || H5Pset_fill_time(create, H5D_FILL_TIME_NEVER) < 0 ||
         (s->compress && H5Pset_deflate(create, 1) < 0))
         return -1;
-    return H5Dcreate2(file, "u", stencil_h5_type(s->problem->precision, true), space, H5P_DEFAULT, create,
+    return H5Dcreate2(file, stencil_series_array_name(array),
+                      stencil_h5_type(s->array[array].precision, true), space, H5P_DEFAULT, create,
                       H5P_DEFAULT);
 }
 
@@ -104,6 +105,16 @@ static herr_t write_coordinates(const stencil_series *s, hid_t file, int axis, c
                : stencil_axes_fill(made, s->problem, axis, s->first[axis], s->n[axis], s->stride[axis]);
 }
 
+/* Writes what describes the residual: its unit, axes, and the link by which the image has it. */
+static herr_t describe_residual(hid_t file, int rank, const char *const scale[]) {
+    STENCIL_HANDLE residual = H5Dopen2(file, "residual", H5P_DEFAULT);
+    return residual < 0 || stencil_text_write(residual, "units", "1") < 0 ||
+                   stencil_text_write(residual, "long_name", "change of u in a plain step") < 0 ||
+                   stencil_axes_list(file, residual, rank + 1, scale) < 0
+               ? -1
+               : H5Lcreate_soft("/residual", file, "VTKHDF/PointData/residual", H5P_DEFAULT, H5P_DEFAULT);
+}
+
 /* Writes what describes the series: attributes of the file, coordinates, the image. */
 static herr_t describe(const stencil_series *s, hid_t file, hid_t u) {
     static const char *const names[] = {"time", "z", "y", "x"};
@@ -121,9 +132,11 @@ static herr_t describe(const stencil_series *s, hid_t file, hid_t u) {
                    stencil_text_write(u, "units", "1") < 0 ||
                    stencil_axes_describe(time, "time", stencil_image_time_name(s->problem)) < 0 ||
                    stencil_axes_list(file, u, rank + 1, scale) < 0 ||
-                   stencil_axes_list(file, step, 1, scale) < 0
+                   stencil_axes_list(file, step, 1, scale) < 0 ||
+                   stencil_image_write(file, s->problem, s->first, s->n, s->stride) < 0
                ? -1
-               : stencil_image_write(file, s->problem, s->first, s->n, s->stride);
+           : s->arrays > 1 ? describe_residual(file, rank, scale)
+                           : 0;
 }
 
 static herr_t create_objects(const stencil_series *s, hid_t file, int pad) {
@@ -136,8 +149,10 @@ static herr_t create_objects(const stencil_series *s, hid_t file, int pad) {
     STENCIL_HANDLE steps = H5Gcreate2(image, "Steps", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     if (steps < 0 || stencil_numbers_write(steps, "NSteps", H5T_STD_I64LE, H5T_NATIVE_INT64, 0, &none) < 0)
         return -1;
-    STENCIL_HANDLE u = create_frames(s, file),
-                   step = u < 0 ? -1 : create_list(file, "step", H5T_STD_I64LE, s->at.capacity),
+    STENCIL_HANDLE u = create_frames(s, file, STENCIL_SERIES_U),
+                   residual = s->arrays > 1 ? create_frames(s, file, STENCIL_SERIES_RESIDUAL) : 0,
+                   step =
+                       u < 0 || residual < 0 ? -1 : create_list(file, "step", H5T_STD_I64LE, s->at.capacity),
                    time = step < 0 ? -1 : create_list(file, "time", H5T_IEEE_F64LE, s->at.capacity);
     return time < 0 || write_element(step, 0, 0) < 0 || write_element(time, 0, 0) < 0 ||
                    H5Lcreate_soft("/time", steps, "Values", H5P_DEFAULT, H5P_DEFAULT) < 0
@@ -145,45 +160,61 @@ static herr_t create_objects(const stencil_series *s, hid_t file, int pad) {
                : describe(s, file, u);
 }
 
-/* Finds the places by the headers of the objects, before the file is closed. */
-static bool find_places(stencil_series *s, const uint64_t header[4], uint64_t *layout) {
+/* Finds the places of an array by its header. */
+static bool find_array(stencil_series *s, int array, uint64_t header, uint64_t *index) {
+    const uint64_t space = find_message(s->sink.fd, header, DATASPACE),
+                   layout = find_message(s->sink.fd, header, LAYOUT);
+    s->at.extent[array] = space + 8; /* behind version, rank, flags and what is reserved */
+    *index = layout + 3;             /* behind version, class and rank */
+    return space != 0 && layout != 0;
+}
+
+/* Finds the places of a list by its header. */
+static bool find_list(const stencil_series *s, uint64_t header, uint64_t *extent, uint64_t *values,
+                      uint64_t *bytes) {
     const int fd = s->sink.fd;
-    stencil_series_places *at = &s->at;
-    const uint64_t space[3] = {find_message(fd, header[0], DATASPACE), find_message(fd, header[1], DATASPACE),
-                               find_message(fd, header[2], DATASPACE)},
-                   list[2] = {find_message(fd, header[1], LAYOUT), find_message(fd, header[2], LAYOUT)};
-    unsigned char body[2][24];
-    *layout = find_message(fd, header[0], LAYOUT);
-    at->steps_count = value_of(fd, find_message(fd, header[3], ATTRIBUTE));
-    if (space[0] == 0 || space[1] == 0 || space[2] == 0 || list[0] == 0 || list[1] == 0 || *layout == 0 ||
-        at->steps_count == 0)
+    const uint64_t space = find_message(fd, header, DATASPACE), layout = find_message(fd, header, LAYOUT);
+    unsigned char body[18];
+    if (space == 0 || layout == 0 ||
+        stencil_h5_bytes(fd, (int64_t)layout, body, NULL, sizeof body) != sizeof body || body[0] != 3 ||
+        body[1] != 1)
         return false;
-    for (int i = 0; i < 2; i++)
-        if (stencil_h5_bytes(fd, (int64_t)list[i], body[i], NULL, 18) != 18 || body[i][0] != 3 ||
-            body[i][1] != 1)
-            return false;
-    at->u_extent = space[0] + 8; /* behind version, rank, flags and what is reserved */
-    at->step_extent = space[1] + 8;
-    at->time_extent = space[2] + 8;
-    at->step = number(body[0] + 2, 8);
-    at->time = number(body[1] + 2, 8);
-    at->step_bytes = list[0] + 10;
-    at->time_bytes = list[1] + 10;
-    *layout += 3; /* behind version, class and rank: the address of the index */
+    *extent = space + 8;
+    *values = number(body + 2, 8);
+    *bytes = layout + 10;
     return true;
 }
 
+/* Objects of the file whose places are found. */
+enum { STEP = STENCIL_SERIES_ARRAYS, TIME, STEPS, OBJECTS };
+
+/* Finds the places by the headers of the objects, before the file is closed. */
+static bool find_places(stencil_series *s, const uint64_t header[OBJECTS],
+                        uint64_t index[STENCIL_SERIES_ARRAYS]) {
+    stencil_series_places *at = &s->at;
+    at->steps_count = value_of(s->sink.fd, find_message(s->sink.fd, header[STEPS], ATTRIBUTE));
+    for (int a = 0; a < s->arrays; a++)
+        if (!find_array(s, a, header[a], &index[a]))
+            return false;
+    return at->steps_count != 0 && find_list(s, header[STEP], &at->step_extent, &at->step, &at->step_bytes) &&
+           find_list(s, header[TIME], &at->time_extent, &at->time, &at->time_bytes);
+}
+
 /* Tells whether all that changes with a frame lies within a page, largest extents included. */
-static bool in_one_page(const stencil_series_places *at, int rank) {
-    const uint64_t place[] = {at->u_extent,
+static bool in_one_page(const stencil_series *s) {
+    const stencil_series_places *at = &s->at;
+    const uint64_t most = 8 * (uint64_t)(s->problem->rank + 1), last = at->extent[s->arrays - 1];
+    const uint64_t place[] = {at->extent[0],
                               at->step_extent,
                               at->time_extent,
                               at->step_bytes,
                               at->time_bytes,
                               at->steps_count,
-                              at->u_extent + 8 * (uint64_t)(rank + 1),
+                              last,
+                              last + most,
                               at->step_extent + 8,
-                              at->time_extent + 8};
+                              at->time_extent + 8,
+                              at->extent[0] + most};
     for (size_t i = 0; i < sizeof place / sizeof *place; i++)
         if (place[i] / PAGE_BYTES != place[0] / PAGE_BYTES ||
             (place[i] + 7) / PAGE_BYTES != place[0] / PAGE_BYTES)
@@ -191,11 +222,12 @@ static bool in_one_page(const stencil_series_places *at, int rank) {
     return true;
 }
 
-stencil_status stencil_series_lay_out(stencil_series *s, int pad, bool *fits) {
+stencil_status stencil_series_lay_out(stencil_series *s, int pad, uint64_t index[STENCIL_SERIES_ARRAYS],
+                                      bool *fits) {
     enum { METADATA_BLOCK = 32 << 10 };
     stencil_sink *sink = &s->sink;
-    const char *names[] = {"/u", "/step", "/time", "/VTKHDF/Steps"};
-    uint64_t header[4], layout = 0;
+    const char *const names[OBJECTS] = {"/u", "/residual", "/step", "/time", "/VTKHDF/Steps"};
+    uint64_t header[OBJECTS];
     stencil_h5_quiet();
     sink->eoa = sink->closed_eoa = 0;
     STENCIL_HANDLE access = stencil_h5_access(sink), create = H5Pcreate(H5P_FILE_CREATE);
@@ -203,18 +235,13 @@ stencil_status stencil_series_lay_out(stencil_series *s, int pad, bool *fits) {
                      H5Pset_istore_k(create, STENCIL_SERIES_NODE_CHUNKS / 2) >= 0;
     sink->file = set ? H5Fcreate(sink->path, H5F_ACC_TRUNC, create, access) : -1;
     const herr_t made = sink->file < 0 ? -1 : create_objects(s, sink->file, pad);
-    for (int i = 0; i < 4 && made >= 0; i++)
+    for (int i = 0; i < OBJECTS && made >= 0; i++)
         header[i] = header_of(sink->file, names[i]);
     TRY(stencil_sink_state(sink));
     CHECK(made >= 0, IO, "cannot write '%s': %s", sink->path, stencil_h5_reason());
     TRY(stencil_sink_finish(sink));
-    CHECK(find_places(s, header, &layout), INTERNAL, "'%s': HDF5 has made it in an unknown form", sink->path);
-    *fits = in_one_page(&s->at, s->problem->rank);
-    s->at.root = s->at.end = (sink->eoa + 7) / 8 * 8;
-    unsigned char address[8];
-    for (int i = 0; i < 8; i++)
-        address[i] = (unsigned char)(s->at.root >> 8 * i);
-    CHECK(stencil_h5_bytes(sink->fd, (int64_t)layout, NULL, address, 8) == 8, IO, "cannot write '%s'",
-          sink->path);
+    CHECK(find_places(s, header, index), INTERNAL, "'%s': HDF5 has made it in an unknown form", sink->path);
+    *fits = in_one_page(s);
+    s->at.end = (sink->eoa + 7) / 8 * 8;
     return STENCIL_OK;
 }

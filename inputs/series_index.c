@@ -91,10 +91,14 @@ static stencil_status make_node(stencil_series *s, int level, uint64_t left, uin
     return put_key(s, *node, 0, (const int64_t[]){BEHIND, 0, 0, 0}, 0);
 }
 
-stencil_status stencil_index_create(stencil_series *s) {
+stencil_status stencil_index_create(stencil_series *s, const uint64_t index[STENCIL_SERIES_ARRAYS]) {
     s->at.used = s->at.end;
-    s->leaf = 0;
-    return make_node(s, 1, NOWHERE, &s->at.root);
+    for (int a = 0; a < s->arrays; a++) {
+        s->array[a].leaf = 0;
+        TRY(make_node(s, 1, NOWHERE, &s->at.root[a]));
+        TRY(stencil_series_put(s, index[a], &s->at.root[a], sizeof s->at.root[a]));
+    }
+    return STENCIL_OK;
 }
 
 /* Enters something into a node that has `used` entries: its bound and address first, so that readers find no
@@ -111,7 +115,7 @@ static stencil_status enter(const stencil_series *s, uint64_t node, int64_t used
  * ahead by some frames, without taking space: a reader that looks at the end as it opens the file then finds
  * what has come since. */
 static stencil_status reach(stencil_series *s) {
-    const uint64_t frame = (s->at.used - s->at.root) / (uint64_t)(s->at.count + 1),
+    const uint64_t frame = (s->at.used - s->at.end) / (uint64_t)(s->at.count + 1),
                    ahead = s->at.used + 64 * (frame < AHEAD_MOST ? frame : AHEAD_MOST),
                    enough = s->at.used + (ahead - s->at.used) / 2;
     if (s->stated >= enough)
@@ -129,20 +133,21 @@ void stencil_index_trim(stencil_series *s) {
     s->stated = s->at.used;
 }
 
-stencil_status stencil_index_add(stencil_series *s, int64_t number, const int64_t offset[4], uint64_t address,
-                                 int64_t bytes) {
+stencil_status stencil_index_add(stencil_series *s, int array, int64_t number, const int64_t offset[4],
+                                 uint64_t address, int64_t bytes) {
     const int64_t used = number % MOST;
+    uint64_t *leaf = &s->array[array].leaf;
     if (used == 0) {
-        const uint64_t left = s->leaf != 0 ? s->leaf : NOWHERE;
-        TRY(make_node(s, 0, left, &s->leaf));
-        TRY(enter(s, s->leaf, 0, offset, bytes, address));
+        const uint64_t left = *leaf != 0 ? *leaf : NOWHERE;
+        TRY(make_node(s, 0, left, leaf));
+        TRY(enter(s, *leaf, 0, offset, bytes, address));
         /* Readers refuse addresses behind the end that the file states. */
         TRY(reach(s));
         if (left != NOWHERE)
-            TRY(stencil_series_put(s, left + 16, &s->leaf, sizeof s->leaf));
-        return enter(s, s->at.root, number / MOST, offset, bytes, s->leaf);
+            TRY(stencil_series_put(s, left + 16, leaf, sizeof *leaf));
+        return enter(s, s->at.root[array], number / MOST, offset, bytes, *leaf);
     }
-    return enter(s, s->leaf, used, offset, bytes, address);
+    return enter(s, *leaf, used, offset, bytes, address);
 }
 
 /* Sets a number in the page of the counts. */
@@ -155,14 +160,16 @@ stencil_status stencil_index_show(stencil_series *s, int64_t count) {
     stencil_series_places *at = &s->at;
     if (count > at->count)
         TRY(reach(s));
-    const uint64_t first = at->u_extent / PAGE_BYTES * PAGE_BYTES;
+    const uint64_t first = at->extent[0] / PAGE_BYTES * PAGE_BYTES;
     const int64_t got = stencil_h5_bytes(s->fd, (int64_t)first, page, NULL, PAGE_BYTES);
     CHECK(got > 0, IO, "cannot read '%s' again", s->sink.path);
     const uint64_t max = 8 * (uint64_t)(s->problem->rank + 1); /* largest extents follow extents */
-    set(page, at->u_extent + max, count);
+    for (int a = 0; a < s->arrays; a++) {
+        set(page, at->extent[a] + max, count);
+        set(page, at->extent[a], count);
+    }
     set(page, at->step_extent + 8, count);
     set(page, at->time_extent + 8, count);
-    set(page, at->u_extent, count);
     set(page, at->step_extent, count);
     set(page, at->time_extent, count);
     set(page, at->step_bytes, 8 * count);
@@ -176,38 +183,66 @@ stencil_status stencil_index_show(stencil_series *s, int64_t count) {
 /* Tells whether all counts are the same number, not less than that of series->at. */
 static bool has_counts(const stencil_series *s) {
     const stencil_series_places *at = &s->at;
-    int64_t is[6] = {0};
-    const uint64_t place[6] = {at->u_extent,    at->step_extent, at->time_extent,
-                               at->steps_count, at->step_bytes,  at->time_bytes};
-    for (int i = 0; i < 6; i++)
+    int64_t is[7] = {0};
+    const uint64_t place[7] = {at->extent[0],  at->step_extent, at->time_extent,          at->steps_count,
+                               at->step_bytes, at->time_bytes,  at->extent[s->arrays - 1]};
+    for (int i = 0; i < 7; i++)
         if (place[i] / PAGE_BYTES != place[0] / PAGE_BYTES || !get(s, place[i], &is[i], 8))
             return false;
     return is[0] >= at->count && is[1] == is[0] && is[2] == is[0] && is[3] == is[0] && is[4] == 8 * is[0] &&
-           is[5] == is[4];
+           is[5] == is[4] && is[6] == is[0];
+}
+
+/* Returns the chunks that an array's frames have, and the nodes that list them. */
+static int64_t chunk_count(const stencil_series *s, int array) {
+    const int64_t *chunks = s->array[array].chunks;
+    return s->at.count * chunks[0] * chunks[1] * chunks[2];
+}
+static int64_t leaf_count(const stencil_series *s, int array) {
+    return (chunk_count(s, array) + MOST - 1) / MOST;
+}
+
+/* Tells whether a node of an index stands at a place behind what HDF5 made. */
+static bool is_node(const stencil_series *s, uint64_t at) {
+    char sign[4];
+    return at >= s->at.end && at < s->at.used && get(s, at, sign, 4) && memcmp(sign, "TREE", 4) == 0;
+}
+
+/* Finds the node of an array's index that has its last chunk. */
+static bool find_leaf(stencil_series *s, int array) {
+    const uint64_t root = s->at.root[array];
+    uint64_t *leaf = &s->array[array].leaf;
+    return chunk_count(s, array) <= (int64_t)MOST * MOST && is_node(s, root) &&
+           get(s, key_at(s, root, leaf_count(s, array) - 1) + (uint64_t)key_bytes(s), leaf, sizeof *leaf) &&
+           is_node(s, *leaf);
+}
+
+/* Takes the entries of later chunks out of an array's index. */
+static bool cut_index(const stencil_series *s, int array) {
+    const int64_t leaves = leaf_count(s, array), rest = chunk_count(s, array) - (leaves - 1) * MOST;
+    return put_used(s, s->at.root[array], leaves) == STENCIL_OK &&
+           put_used(s, s->array[array].leaf, rest) == STENCIL_OK;
 }
 
 bool stencil_index_restore(stencil_series *s) {
     stencil_series_places *at = &s->at;
-    const int64_t chunks = at->count * s->chunks[0] * s->chunks[1] * s->chunks[2],
-                  leaves = (chunks + MOST - 1) / MOST;
     struct stat file;
-    char sign[4];
     uint64_t step = 0;
-    const bool sound = at->count > 0 && chunks <= (int64_t)MOST * MOST && at->count <= at->capacity &&
-                       fstat(s->fd, &file) == 0 && S_ISREG(file.st_mode) && at->used > at->root &&
-                       at->used <= (uint64_t)file.st_size && at->root >= at->end &&
-                       at->step + 8 * (uint64_t)at->capacity <= at->end &&
-                       at->time + 8 * (uint64_t)at->capacity <= at->end && at->u_extent < at->end &&
-                       has_counts(s) && get(s, at->root, sign, 4) && memcmp(sign, "TREE", 4) == 0;
-    if (!sound || !get(s, key_at(s, at->root, leaves - 1) + (uint64_t)key_bytes(s), &s->leaf, 8) ||
-        s->leaf < at->root || s->leaf >= at->used || !get(s, s->leaf, sign, 4) ||
-        memcmp(sign, "TREE", 4) != 0 || !get(s, at->step + 8 * (uint64_t)(at->count - 1), &step, 8))
+    bool sound = at->count > 0 && at->count <= at->capacity && fstat(s->fd, &file) == 0 &&
+                 S_ISREG(file.st_mode) && at->used <= (uint64_t)file.st_size &&
+                 at->step + 8 * (uint64_t)at->capacity <= at->end &&
+                 at->time + 8 * (uint64_t)at->capacity <= at->end && at->extent[0] < at->end &&
+                 (s->arrays > 1) == (at->extent[STENCIL_SERIES_RESIDUAL] != 0) && has_counts(s);
+    for (int a = 0; a < s->arrays && sound; a++)
+        sound = find_leaf(s, a);
+    if (!sound || !get(s, at->step + 8 * (uint64_t)(at->count - 1), &step, 8))
         return false;
     s->last_step = (int64_t)step;
     /* Readers lose the frames first, then the index, then the file. */
-    return stencil_index_show(s, at->count) == STENCIL_OK && put_used(s, at->root, leaves) == STENCIL_OK &&
-           put_used(s, s->leaf, chunks - (leaves - 1) * MOST) == STENCIL_OK &&
-           stencil_series_put(s, FILE_END_AT, &at->used, sizeof at->used) == STENCIL_OK &&
+    sound = stencil_index_show(s, at->count) == STENCIL_OK;
+    for (int a = 0; a < s->arrays && sound; a++)
+        sound = cut_index(s, a);
+    return sound && stencil_series_put(s, FILE_END_AT, &at->used, sizeof at->used) == STENCIL_OK &&
            ftruncate(s->fd, (off_t)at->used) == 0;
 }
 

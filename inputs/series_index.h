@@ -6,12 +6,13 @@
 /* Writes bytes into the file. Errors: IO. */
 stencil_status stencil_series_put(const stencil_series *series, uint64_t at, const void *from, int64_t bytes);
 
-/* Writes the root of an index without chunks, behind what HDF5 made. Errors: IO. */
-stencil_status stencil_index_create(stencil_series *series);
+/* Writes the roots of indices without chunks, behind what HDF5 made, and their addresses at the places
+ * `index`. Errors: IO. */
+stencil_status stencil_index_create(stencil_series *series, const uint64_t index[STENCIL_SERIES_ARRAYS]);
 
-/* Enters chunk `number`, counted over all frames, whose first cell is `offset` (frame, z, y, x) and which
- * takes `bytes` bytes at `address`. What readers know of is not changed. Errors: IO. */
-stencil_status stencil_index_add(stencil_series *series, int64_t number, const int64_t offset[4],
+/* Enters chunk `number` of an array, counted over all frames, whose first cell is `offset` (frame, z, y, x)
+ * and which takes `bytes` bytes at `address`. What readers know of is not changed. Errors: IO. */
+stencil_status stencil_index_add(stencil_series *series, int array, int64_t number, const int64_t offset[4],
                                  uint64_t address, int64_t bytes);
 
 /* Shows readers `count` frames, all of which are in the file. Errors: IO. */

@@ -8,6 +8,7 @@
 struct stencil_snapshot {
     const stencil_problem *problem;
     stencil_field host;    /* the copy, unless it lies on GPUs */
+    stencil_field source;  /* the source term, not scaled; `data` NULL: not kept */
     stencil_gpu_copy *gpu; /* the copy on GPUs; NULL: none */
     bool on_gpu;           /* the last copy lies on GPUs */
     bool full;             /* no memory has room for a copy */
@@ -37,14 +38,18 @@ static bool take_on_gpus(stencil_snapshot *s, const stencil_run *r) {
     return false;
 }
 
+/* Creates a field for a copy, where memory has room for it. */
+static stencil_status create_field(const stencil_snapshot *s, stencil_field *field, const char *what) {
+    const double bytes = (double)stencil_layout_bytes(&s->problem->layout);
+    CHECK((double)stencil_memory_available_bytes() > (1.0 + spare) * bytes, NO_MEMORY, "no memory for %s",
+          what);
+    return stencil_field_create(field, &s->problem->layout, what);
+}
+
 static stencil_status take_on_host(stencil_snapshot *s, stencil_run *r) {
-    const int64_t bytes = stencil_layout_bytes(&s->problem->layout);
     const stencil_box array = stencil_mesh_array(&r->on.plan->cut.mesh);
-    if (s->host.data == NULL) {
-        const bool fits = (double)stencil_memory_available_bytes() > (1.0 + spare) * (double)bytes;
-        CHECK(fits, NO_MEMORY, "no memory for a copy of the field");
-        TRY(stencil_field_create(&s->host, &s->problem->layout, "a copy of the field"));
-    }
+    if (s->host.data == NULL)
+        TRY(create_field(s, &s->host, "a copy of the field"));
     const stencil_cells all = stencil_field_cells(&s->host), to = stencil_cells_from(&all, array.first);
     const int exponent = r->exponent;
     r->exponent = 0; /* the reader of the copy scales */
@@ -64,19 +69,34 @@ stencil_status stencil_snapshot_take(stencil_snapshot *s, stencil_run *r) {
     return status;
 }
 
+stencil_status stencil_snapshot_keep_source(stencil_snapshot *s, stencil_run *r) {
+    const int64_t *n = s->problem->n;
+    const stencil_box updated = {.n = {n[0], n[1], n[2]}};
+    TRY(create_field(s, &s->source, "a copy of the source term"));
+    const stencil_cells to = stencil_field_cells(&s->source);
+    return stencil_run_read(r, STENCIL_ARRAY_B, &updated, &to);
+}
+
+static void copy_cells(const stencil_field *field, const stencil_box *box, const stencil_cells *to) {
+    const stencil_cells all = stencil_field_cells(field), from = stencil_cells_from(&all, box->first),
+                        there = stencil_cells_from(to, box->first);
+    stencil_cells_copy(&there, &from, box->n);
+}
+
 stencil_status stencil_snapshot_read(void *snapshot, stencil_array array, const stencil_box *box,
                                      const stencil_cells *to) {
     const stencil_snapshot *s = snapshot;
-    CHECK(array == STENCIL_ARRAY_U, INTERNAL, "a copy of the field has no source");
+    CHECK(array == STENCIL_ARRAY_U || s->source.data != NULL, INTERNAL, "no copy of the source was made");
+    if (array == STENCIL_ARRAY_B) {
+        copy_cells(&s->source, box, to);
+        return STENCIL_OK;
+    }
 #ifdef STENCIL_HAVE_CUDA
     if (s->on_gpu)
         TRY(stencil_gpu_copy_read(s->gpu, box, to));
 #endif
-    if (!s->on_gpu) {
-        const stencil_cells all = stencil_field_cells(&s->host), from = stencil_cells_from(&all, box->first),
-                            there = stencil_cells_from(to, box->first);
-        stencil_cells_copy(&there, &from, box->n);
-    }
+    if (!s->on_gpu)
+        copy_cells(&s->host, box, to);
     if (s->exponent != 0)
         stencil_cells_scale(to, box->n, -s->exponent);
     return STENCIL_OK;
@@ -93,5 +113,6 @@ void stencil_snapshot_destroy(stencil_snapshot *s) {
     stencil_gpu_copy_destroy(s->gpu);
 #endif
     stencil_field_destroy(&s->host);
+    stencil_field_destroy(&s->source);
     free(s);
 }

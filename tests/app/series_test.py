@@ -254,19 +254,20 @@ class Readers(SeriesTest):
             self.ok("new", "p.h5", "--problem", "heat", "--size", size, "--initial", "random", "-q")
             self.ok("p.h5", "--steps", 100, "--save-every", 20, "-q")
             script = os.path.join(os.path.dirname(__file__), "vtk_read.py")
-            for name in ("p.out.series.h5", "p.out.h5"):
-                out = subprocess.run([python, script, name], cwd=self.directory, stdout=subprocess.PIPE, timeout=120,
+            self.ok("p.h5", "-o", "r.h5", "--steps", 40, "--save-every", 20, "--save", "u,residual", "-q")
+            for name, array in (("p.out.series.h5", "u"), ("p.out.h5", "u"), ("r.series.h5", "u"),
+                                ("r.series.h5", "residual")):
+                out = subprocess.run([python, script, name, array], cwd=self.directory, stdout=subprocess.PIPE, timeout=120,
                                      stderr=subprocess.PIPE, encoding="utf-8")
                 self.assertEqual(out.returncode, 0, out.stderr)
                 self.assertEqual(out.stderr, "")
-                numpy.save(self.path("expected.npy"), self.read(name))
                 found = numpy.load(self.path("found.npy"))
-                self.assertTrue(numpy.array_equal(found, self.read(name).reshape(found.shape)), name)
+                self.assertTrue(numpy.array_equal(found, self.read(name, array).reshape(found.shape)), name)
                 said = json.loads(out.stdout)
                 extent = [int(n) for n in size.split("x")]
                 self.assertEqual(said["dimensions"], extent + [1] * (3 - len(extent)))
                 self.assertTrue(numpy.allclose(said["spacing"][:len(extent)], [1 / (n - 1) for n in extent]))
-                self.assertEqual(said["steps"], 6 if "series" in name else 1)
+                self.assertEqual(said["steps"], {"p.out.series.h5": 6, "p.out.h5": 1, "r.series.h5": 3}[name])
 
     def test_while_it_runs(self):
         """Readers that open the file again and again find whole frames, each time more of them."""

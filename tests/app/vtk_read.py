@@ -1,4 +1,5 @@
-"""Reads a file with VTK's own reader of VTKHDF, as ParaView does: all frames into found.npy, the rest as JSON."""
+"""Reads a file with VTK's own reader of VTKHDF, as ParaView does: all frames of an array into found.npy,
+the rest as JSON."""
 import json
 import sys
 
@@ -14,7 +15,7 @@ for step in range(max(reader.GetNumberOfSteps(), 1)):
     reader.SetStep(step)
     reader.Update()
     image = reader.GetOutput()
-    frames.append(vtk_to_numpy(image.GetPointData().GetArray("u")).copy())
+    frames.append(vtk_to_numpy(image.GetPointData().GetArray(sys.argv[2])).copy())
 numpy.save("found.npy", numpy.array(frames))
 print(json.dumps({"dimensions": image.GetDimensions(), "origin": image.GetOrigin(), "spacing": image.GetSpacing(),
                   "steps": reader.GetNumberOfSteps()}))
