@@ -191,6 +191,8 @@ static void note_cycle(keeper *k, int64_t step, double now_s) {
 static bool poll(void *context, int64_t step, double residual) {
     keeper *k = context;
     (void)residual;
+    if (k->saver.opened && !stencil_job_busy(k->job))
+        stencil_series_settle(&k->saver.series);
     if (isinf(k->deadline_s) || k->limited)
         return !k->limited;
     const double now_s = stencil_clock_s(), left_s = k->deadline_s - now_s - ending_s(k);

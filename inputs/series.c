@@ -194,6 +194,8 @@ static stencil_status append(stencil_series *s, const stencil_reader *from, int6
         TRY(write_frame(s, &(frame){&s->array[a], a, reader[a]}));
     TRY(stencil_series_put(s, s->at.step + 8 * (uint64_t)s->at.count, &step, 8));
     TRY(stencil_series_put(s, s->at.time + 8 * (uint64_t)s->at.count, &time, 8));
+    TRY(stencil_series_put(s, s->at.vtk + 8 * (uint64_t)s->at.count, &time, 8));
+    stencil_series_settle(s);
     return stencil_index_show(s, s->at.count + 1);
 }
 
@@ -214,23 +216,31 @@ stencil_status stencil_series_sync(const stencil_series *s) {
     return STENCIL_OK;
 }
 
-/* The places as they are written, in this order. */
-#define PLACES_FORMAT                                                                                        \
-    "%" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64
-#define PLACES_MORE " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNx64 " %" SCNd64 " %" SCNd64
+/* The text of the places is their numbers in hexadecimal, in the order of the structure. */
+enum { PLACES = sizeof(stencil_series_places) / sizeof(uint64_t) };
+_Static_assert(PLACES * 17 < STENCIL_SERIES_TEXT, "the text has room for all places");
+
 void stencil_series_text(const stencil_series *s, char text[STENCIL_SERIES_TEXT]) {
-    const stencil_series_places *p = &s->at;
+    uint64_t place[PLACES];
+    int length = 0;
+    memcpy(place, &s->at, sizeof place);
     text[0] = '\0';
-    if (s->named)
-        snprintf(text, STENCIL_SERIES_TEXT, PLACES_FORMAT PLACES_MORE, p->extent[0], p->extent[1],
-                 p->step_extent, p->time_extent, p->steps_count, p->step_bytes, p->time_bytes, p->step,
-                 p->time, p->root[0], p->root[1], p->end, p->used, p->count, p->capacity);
+    for (int i = 0; i < PLACES && s->named; i++)
+        length += snprintf(text + length, STENCIL_SERIES_TEXT - (size_t)length, "%" PRIx64 "%s", place[i],
+                           i + 1 < PLACES ? " " : "");
 }
 
 static bool read_places(const char *text, stencil_series_places *p) {
-    return sscanf(text, PLACES_FORMAT PLACES_MORE, &p->extent[0], &p->extent[1], &p->step_extent,
-                  &p->time_extent, &p->steps_count, &p->step_bytes, &p->time_bytes, &p->step, &p->time,
-                  &p->root[0], &p->root[1], &p->end, &p->used, &p->count, &p->capacity) == 15;
+    uint64_t place[PLACES];
+    for (int i = 0; i < PLACES; i++) {
+        char *end;
+        place[i] = strtoull(text, &end, 16);
+        if (end == text || *end != (i + 1 < PLACES ? ' ' : '\0'))
+            return false;
+        text = end + 1;
+    }
+    memcpy(p, place, sizeof place);
+    return true;
 }
 
 stencil_status stencil_series_resume(stencil_series *s, const char *path, const char *places,
@@ -250,8 +260,10 @@ stencil_status stencil_series_resume(stencil_series *s, const char *path, const 
 }
 
 void stencil_series_close(stencil_series *s) {
-    if (s->named && s->fd >= 0 && s->at.count > 0)
+    if (s->named && s->fd >= 0 && s->at.count > 0) {
+        stencil_index_settle_all(s);
         stencil_index_trim(s);
+    }
     if (s->sink.path != NULL)
         stencil_sink_close(&s->sink);
     free(s->buffer);

@@ -4,8 +4,9 @@
  * HDF5 makes the file once. Frames are then appended to it by plain writes: what a frame consists of comes
  * behind the end that readers know of, then its entries in the index of chunks of each array, and in the end
  * one write within a page of the file raises all counts at once: the extent of /u, /residual, /step and
- * /time, and NSteps of /VTKHDF/Steps. Object headers of the file have no checksums (versions that the oldest
- * HDF5 reads), so that this is all that changes. docs/format.md describes what readers see. */
+ * /time, and NSteps of /VTKHDF/Steps; Values, beside it, follows. Object headers of the file have no
+ * checksums (versions that the oldest HDF5 reads), so that this is all that changes. docs/format.md describes
+ * what readers see. */
 #pragma once
 
 #include "inputs/inputs.h"
@@ -27,6 +28,7 @@ typedef struct stencil_series_places {
     uint64_t step_extent, time_extent, steps_count;
     uint64_t step_bytes, time_bytes;      /* of the sizes of the two lists, within the same page */
     uint64_t step, time;                  /* of the values of the two lists */
+    uint64_t vtk_extent, vtk_bytes, vtk;  /* of /VTKHDF/Steps/Values, likewise, within a page of their own */
     uint64_t root[STENCIL_SERIES_ARRAYS]; /* of the roots of the indices of chunks */
     uint64_t end;                         /* of the first frame: the end of the file that HDF5 made */
     int64_t count;                        /* frames */
@@ -60,6 +62,11 @@ typedef struct stencil_series {
     int64_t last_step;     /* step of the last frame; -1: none */
     void *buffer, *packed; /* owned: rows or chunks on their way */
     uint64_t stated;       /* end of the file that it states, at or behind at.used */
+    uint64_t length;       /* end of the file, at or behind `stated`; 0: no further than that */
+    int64_t vtk_count;     /* frames that /VTKHDF/Steps/Values has, see stencil_series_settle() */
+    int64_t vtk_next;      /* frames that it has next, */
+    double vtk_next_s;     /* which NSteps has had since this clock, */
+    double shown_s;        /* and clock when NSteps had all of them */
     double write_s;        /* seconds that the last frame took */
 } stencil_series;
 
@@ -82,6 +89,11 @@ stencil_status stencil_series_resume(stencil_series *series, const char *path, c
  * name was taken meanwhile); those of the reader; NO_MEMORY. After a failure no frame follows. */
 stencil_status stencil_series_append(stencil_series *series, const stencil_reader *from, int64_t step,
                                      double time);
+
+/* Has /VTKHDF/Steps/Values follow NSteps, some time after the last frame. VTK reads NSteps and then the whole
+ * list into memory for that many numbers: had the list grown meanwhile, it would overrun it. To be called now
+ * and then, by one thread at a time; the next frame and closing do it, too. */
+void stencil_series_settle(stencil_series *series);
 
 /* Has the frames reach the disk. Errors: IO. */
 stencil_status stencil_series_sync(const stencil_series *series);

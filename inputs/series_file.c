@@ -154,8 +154,9 @@ static herr_t create_objects(const stencil_series *s, hid_t file, int pad) {
                    step =
                        u < 0 || residual < 0 ? -1 : create_list(file, "step", H5T_STD_I64LE, s->at.capacity),
                    time = step < 0 ? -1 : create_list(file, "time", H5T_IEEE_F64LE, s->at.capacity);
-    return time < 0 || write_element(step, 0, 0) < 0 || write_element(time, 0, 0) < 0 ||
-                   H5Lcreate_soft("/time", steps, "Values", H5P_DEFAULT, H5P_DEFAULT) < 0
+    STENCIL_HANDLE values = time < 0 ? -1 : create_list(steps, "Values", H5T_IEEE_F64LE, s->at.capacity);
+    return values < 0 || write_element(step, 0, 0) < 0 || write_element(time, 0, 0) < 0 ||
+                   write_element(values, 0, 0) < 0
                ? -1
                : describe(s, file, u);
 }
@@ -186,7 +187,7 @@ static bool find_list(const stencil_series *s, uint64_t header, uint64_t *extent
 }
 
 /* Objects of the file whose places are found. */
-enum { STEP = STENCIL_SERIES_ARRAYS, TIME, STEPS, OBJECTS };
+enum { STEP = STENCIL_SERIES_ARRAYS, TIME, STEPS, VALUES, OBJECTS };
 
 /* Finds the places by the headers of the objects, before the file is closed. */
 static bool find_places(stencil_series *s, const uint64_t header[OBJECTS],
@@ -197,7 +198,8 @@ static bool find_places(stencil_series *s, const uint64_t header[OBJECTS],
         if (!find_array(s, a, header[a], &index[a]))
             return false;
     return at->steps_count != 0 && find_list(s, header[STEP], &at->step_extent, &at->step, &at->step_bytes) &&
-           find_list(s, header[TIME], &at->time_extent, &at->time, &at->time_bytes);
+           find_list(s, header[TIME], &at->time_extent, &at->time, &at->time_bytes) &&
+           find_list(s, header[VALUES], &at->vtk_extent, &at->vtk, &at->vtk_bytes);
 }
 
 /* Tells whether all that changes with a frame lies within a page, largest extents included. */
@@ -219,14 +221,15 @@ static bool in_one_page(const stencil_series *s) {
         if (place[i] / PAGE_BYTES != place[0] / PAGE_BYTES ||
             (place[i] + 7) / PAGE_BYTES != place[0] / PAGE_BYTES)
             return false;
-    return true;
+    return at->vtk_extent / PAGE_BYTES == (at->vtk_bytes + 7) / PAGE_BYTES && at->vtk_extent < at->vtk_bytes;
 }
 
 stencil_status stencil_series_lay_out(stencil_series *s, int pad, uint64_t index[STENCIL_SERIES_ARRAYS],
                                       bool *fits) {
     enum { METADATA_BLOCK = 32 << 10 };
     stencil_sink *sink = &s->sink;
-    const char *const names[OBJECTS] = {"/u", "/residual", "/step", "/time", "/VTKHDF/Steps"};
+    const char *const names[OBJECTS] = {"/u",    "/residual",     "/step",
+                                        "/time", "/VTKHDF/Steps", "/VTKHDF/Steps/Values"};
     uint64_t header[OBJECTS];
     stencil_h5_quiet();
     sink->eoa = sink->closed_eoa = 0;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 #include <zlib.h>
 
@@ -91,6 +92,21 @@ static stencil_status make_node(stencil_series *s, int level, uint64_t left, uin
     return put_key(s, *node, 0, (const int64_t[]){BEHIND, 0, 0, 0}, 0);
 }
 
+/* Has /VTKHDF/Steps/Values show `count` frames, in one write. */
+static stencil_status put_vtk_count(stencil_series *s, int64_t count) {
+    const stencil_series_places *at = &s->at;
+    const int64_t bytes = (int64_t)(at->vtk_bytes + 8 - at->vtk_extent), sum = 8 * count;
+    unsigned char header[PAGE_BYTES];
+    CHECK(bytes >= 24 && bytes <= PAGE_BYTES && get(s, at->vtk_extent, header, bytes), IO,
+          "cannot read '%s' again", s->sink.path);
+    memcpy(header, &count, sizeof count);
+    memcpy(header + 8, &count, sizeof count); /* the largest extent */
+    memcpy(header + bytes - 8, &sum, sizeof sum);
+    TRY(stencil_series_put(s, at->vtk_extent, header, bytes));
+    s->vtk_count = s->vtk_next = count;
+    return STENCIL_OK;
+}
+
 stencil_status stencil_index_create(stencil_series *s, const uint64_t index[STENCIL_SERIES_ARRAYS]) {
     s->at.used = s->at.end;
     for (int a = 0; a < s->arrays; a++) {
@@ -98,7 +114,7 @@ stencil_status stencil_index_create(stencil_series *s, const uint64_t index[STEN
         TRY(make_node(s, 1, NOWHERE, &s->at.root[a]));
         TRY(stencil_series_put(s, index[a], &s->at.root[a], sizeof s->at.root[a]));
     }
-    return STENCIL_OK;
+    return put_vtk_count(s, 0);
 }
 
 /* Enters something into a node that has `used` entries: its bound and address first, so that readers find no
@@ -111,19 +127,27 @@ static stencil_status enter(const stencil_series *s, uint64_t node, int64_t used
     return put_used(s, node, used + 1);
 }
 
-/* Sets the end of the file, and then the end that it states, behind which readers refuse addresses. Both lie
- * ahead by some frames, without taking space: a reader that looks at the end as it opens the file then finds
- * what has come since. */
+/* Makes the file longer, without taking space, and returns its end; 0: no file may be as long as that. */
+static uint64_t lengthen(const stencil_series *s, uint64_t end) {
+    return ftruncate(s->fd, (off_t)end) == 0 ? end : 0;
+}
+
+/* Sets the end that the file states, behind which readers refuse addresses. It lies ahead by some frames: a
+ * reader that looks at the end as it opens the file then finds what has come since. The file is longer than
+ * that for a while before it says so: a reader looks at its length first. */
 static stencil_status reach(stencil_series *s) {
     const uint64_t frame = (s->at.used - s->at.end) / (uint64_t)(s->at.count + 1),
-                   ahead = s->at.used + 64 * (frame < AHEAD_MOST ? frame : AHEAD_MOST),
-                   enough = s->at.used + (ahead - s->at.used) / 2;
+                   batch = 32 * (frame < AHEAD_MOST ? frame : AHEAD_MOST), enough = s->at.used + batch;
     if (s->stated >= enough)
         return STENCIL_OK;
-    s->stated = ftruncate(s->fd, (off_t)ahead) == 0 ? ahead : s->at.used;
-    CHECK(s->stated == ahead || ftruncate(s->fd, (off_t)s->at.used) == 0, IO, "cannot write '%s': %s",
+    if (s->length < enough)
+        s->length = lengthen(s, enough + batch);
+    s->stated = s->length != 0 ? s->length : s->at.used;
+    CHECK(s->length != 0 || ftruncate(s->fd, (off_t)s->at.used) == 0, IO, "cannot write '%s': %s",
           s->sink.path, strerror(errno));
-    return stencil_series_put(s, FILE_END_AT, &s->stated, sizeof s->stated);
+    TRY(stencil_series_put(s, FILE_END_AT, &s->stated, sizeof s->stated));
+    s->length = lengthen(s, s->stated + 2 * batch);
+    return STENCIL_OK;
 }
 
 void stencil_index_trim(stencil_series *s) {
@@ -148,6 +172,28 @@ stencil_status stencil_index_add(stencil_series *s, int array, int64_t number, c
         return enter(s, s->at.root[array], number / MOST, offset, bytes, *leaf);
     }
     return enter(s, *leaf, used, offset, bytes, address);
+}
+
+/* Seconds that a reader has between its looks at NSteps and at Values. */
+static const double settling_s = 0.1;
+
+void stencil_series_settle(stencil_series *s) {
+    if (s->vtk_next > s->vtk_count && stencil_clock_s() >= s->vtk_next_s + settling_s &&
+        put_vtk_count(s, s->vtk_next) != STENCIL_OK)
+        return; /* VTK finds the last times to be 0 */
+    if (s->vtk_next == s->vtk_count) {
+        s->vtk_next = s->at.count;
+        s->vtk_next_s = s->shown_s;
+    }
+}
+
+void stencil_index_settle_all(stencil_series *s) {
+    const double left_s = s->shown_s + settling_s - stencil_clock_s();
+    if (s->vtk_count == s->at.count)
+        return;
+    if (left_s > 0)
+        nanosleep(&(struct timespec){.tv_nsec = (long)(1e9 * left_s)}, NULL);
+    (void)put_vtk_count(s, s->at.count);
 }
 
 /* Sets a number in the page of the counts. */
@@ -177,6 +223,7 @@ stencil_status stencil_index_show(stencil_series *s, int64_t count) {
     set(page, at->steps_count, count);
     TRY(stencil_series_put(s, first, page, got));
     at->count = count;
+    s->shown_s = stencil_clock_s();
     return STENCIL_OK;
 }
 
@@ -228,18 +275,19 @@ bool stencil_index_restore(stencil_series *s) {
     stencil_series_places *at = &s->at;
     struct stat file;
     uint64_t step = 0;
-    bool sound = at->count > 0 && at->count <= at->capacity && fstat(s->fd, &file) == 0 &&
-                 S_ISREG(file.st_mode) && at->used <= (uint64_t)file.st_size &&
-                 at->step + 8 * (uint64_t)at->capacity <= at->end &&
-                 at->time + 8 * (uint64_t)at->capacity <= at->end && at->extent[0] < at->end &&
-                 (s->arrays > 1) == (at->extent[STENCIL_SERIES_RESIDUAL] != 0) && has_counts(s);
+    bool sound =
+        at->count > 0 && at->count <= at->capacity && fstat(s->fd, &file) == 0 && S_ISREG(file.st_mode) &&
+        at->used <= (uint64_t)file.st_size && at->step + 8 * (uint64_t)at->capacity <= at->end &&
+        at->time + 8 * (uint64_t)at->capacity <= at->end && at->vtk + 8 * (uint64_t)at->capacity <= at->end &&
+        at->vtk_extent < at->end && at->extent[0] < at->end &&
+        (s->arrays > 1) == (at->extent[STENCIL_SERIES_RESIDUAL] != 0) && has_counts(s);
     for (int a = 0; a < s->arrays && sound; a++)
         sound = find_leaf(s, a);
     if (!sound || !get(s, at->step + 8 * (uint64_t)(at->count - 1), &step, 8))
         return false;
     s->last_step = (int64_t)step;
     /* Readers lose the frames first, then the index, then the file. */
-    sound = stencil_index_show(s, at->count) == STENCIL_OK;
+    sound = put_vtk_count(s, at->count) == STENCIL_OK && stencil_index_show(s, at->count) == STENCIL_OK;
     for (int a = 0; a < s->arrays && sound; a++)
         sound = cut_index(s, a);
     return sound && stencil_series_put(s, FILE_END_AT, &at->used, sizeof at->used) == STENCIL_OK &&

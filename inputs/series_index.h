@@ -18,6 +18,9 @@ stencil_status stencil_index_add(stencil_series *series, int array, int64_t numb
 /* Shows readers `count` frames, all of which are in the file. Errors: IO. */
 stencil_status stencil_index_show(stencil_series *series, int64_t count);
 
+/* Has /VTKHDF/Steps/Values follow NSteps as stencil_series_settle() does; waits until it may. */
+void stencil_index_settle_all(stencil_series *series);
+
 /* Ends the file behind its last frame. */
 void stencil_index_trim(stencil_series *series);
 

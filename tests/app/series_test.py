@@ -4,8 +4,6 @@ import os
 import random
 import shutil
 import signal
-import subprocess
-import sys
 import time
 import unittest
 
@@ -21,7 +19,8 @@ SLOWLY = ("--sync", "grid", "--threads", 2, "--sweep", "stream", "--inject-delay
 
 
 class SeriesTest(LongRunTest):
-    def frames(self, name="p.out.series.h5", live=False):
+    def frames(self, name="p.out.series.h5", live=False, complete=True):
+        """Steps, times and cells; `live`: None where a frame comes meanwhile; `complete`: the run has closed the file."""
         with h5py.File(self.path(name)) as file:
             count = len(file["step"])
             if live and not count == len(file["time"]) == len(file["u"]) == file["VTKHDF/Steps"].attrs["NSteps"]:
@@ -29,6 +28,9 @@ class SeriesTest(LongRunTest):
             self.assertEqual(file["u"].shape[0], count)
             self.assertEqual(file["time"].shape, (count,))
             self.assertEqual(file["VTKHDF/Steps"].attrs["NSteps"], count)
+            values = file["VTKHDF/Steps/Values"][()]  # follows, lest VTK overruns memory for NSteps numbers
+            self.assertTrue(numpy.array_equal(values, file["time"][:len(values)]))
+            self.assertTrue(live or not complete or len(values) == count)
             return file["step"][()], file["time"][()], file["u"][()]
 
     def steps_of(self, problem, steps):
@@ -244,31 +246,6 @@ class Readers(SeriesTest):
             self.assertEqual(data["u"].dims, ("y", "x"))
             self.assertTrue(numpy.allclose(data["x"].values, numpy.arange(31) / 30))
 
-    def test_vtk(self):
-        """VTK's own reader: the module vtk, or $STENCIL_VTK, a Python that has it."""
-        python = os.environ.get("STENCIL_VTK", sys.executable)
-        if subprocess.run([python, "-c", "import vtk"], stderr=subprocess.DEVNULL).returncode != 0:
-            self.skipTest("VTK is not installed (pip install vtk)")
-        for size in ("31x23", "13x9x7"):
-            self.clean()
-            self.ok("new", "p.h5", "--problem", "heat", "--size", size, "--initial", "random", "-q")
-            self.ok("p.h5", "--steps", 100, "--save-every", 20, "-q")
-            script = os.path.join(os.path.dirname(__file__), "vtk_read.py")
-            self.ok("p.h5", "-o", "r.h5", "--steps", 40, "--save-every", 20, "--save", "u,residual", "-q")
-            for name, array in (("p.out.series.h5", "u"), ("p.out.h5", "u"), ("r.series.h5", "u"),
-                                ("r.series.h5", "residual")):
-                out = subprocess.run([python, script, name, array], cwd=self.directory, stdout=subprocess.PIPE, timeout=120,
-                                     stderr=subprocess.PIPE, encoding="utf-8")
-                self.assertEqual(out.returncode, 0, out.stderr)
-                self.assertEqual(out.stderr, "")
-                found = numpy.load(self.path("found.npy"))
-                self.assertTrue(numpy.array_equal(found, self.read(name, array).reshape(found.shape)), name)
-                said = json.loads(out.stdout)
-                extent = [int(n) for n in size.split("x")]
-                self.assertEqual(said["dimensions"], extent + [1] * (3 - len(extent)))
-                self.assertTrue(numpy.allclose(said["spacing"][:len(extent)], [1 / (n - 1) for n in extent]))
-                self.assertEqual(said["steps"], {"p.out.series.h5": 6, "p.out.h5": 1, "r.series.h5": 3}[name])
-
     def test_while_it_runs(self):
         """Readers that open the file again and again find whole frames, each time more of them."""
         self.make("p.h5", "--steps", 600, "--check-every", 600)
@@ -304,7 +281,7 @@ class Killed(SeriesTest):
             process = self.start("p.h5", "--checkpoint-every", 6, "--save-every", 2, "-q", *SLOWLY, *extra)
             within += self.kill(process, 0.05 + 0.5 * rng.random(), number % 2 == 0)
             if os.path.exists(self.path("p.out.series.h5")):
-                step, _, u = self.frames()
+                step, _, u = self.frames(complete=False)
                 self.assertTrue(numpy.array_equal(step, wanted[0][:len(step)]))
                 self.assertTrue(numpy.array_equal(u, wanted[2][:len(step)]))
             if os.path.exists(self.path("p.out.ckpt.h5")):

@@ -4,18 +4,21 @@ import json
 import sys
 
 import numpy
-import vtk
-from vtk.util.numpy_support import vtk_to_numpy
+from vtkmodules.util.numpy_support import vtk_to_numpy
+from vtkmodules.vtkCommonExecutionModel import vtkStreamingDemandDrivenPipeline
+from vtkmodules.vtkIOHDF import vtkHDFReader
 
-reader = vtk.vtkHDFReader()
-reader.SetFileName(sys.argv[1])
+name, array = sys.argv[1:]
+reader = vtkHDFReader()
+reader.SetFileName(name)
 reader.UpdateInformation()
-frames = []
-for step in range(max(reader.GetNumberOfSteps(), 1)):
+times = reader.GetOutputInformation(0).Get(vtkStreamingDemandDrivenPipeline.TIME_STEPS())
+steps, frames = reader.GetNumberOfSteps(), []
+for step in range(max(steps, 1)):
     reader.SetStep(step)
     reader.Update()
     image = reader.GetOutput()
-    frames.append(vtk_to_numpy(image.GetPointData().GetArray(sys.argv[2])).copy())
+    frames.append(vtk_to_numpy(image.GetPointData().GetArray(array)).copy())
 numpy.save("found.npy", numpy.array(frames))
 print(json.dumps({"dimensions": image.GetDimensions(), "origin": image.GetOrigin(), "spacing": image.GetSpacing(),
-                  "steps": reader.GetNumberOfSteps()}))
+                  "steps": steps, "times": times}))
