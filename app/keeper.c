@@ -120,8 +120,8 @@ static stencil_status write_frame(keeper *k, const stencil_reader *from) {
     saver *s = &k->saver;
     const stencil_status status =
         stencil_series_append(&s->series, from, k->report.steps, saver_time(s, k->report.steps));
-    s->ended = status != STENCIL_OK;
-    s->written += !s->ended;
+    s->failed = status != STENCIL_OK;
+    s->written += !s->failed;
     s->slowest_s = fmax(s->slowest_s, s->series.write_s);
     stencil_series_text(&s->series, k->series_places);
     return status;
@@ -145,13 +145,20 @@ static stencil_status write_files(void *context) {
 
 /* Tells that something is not written; of frames the error is told again when the run ends. */
 static void complain(keeper *k, int64_t step) {
+    const bool frame = k->frame_asked && k->saver.failed;
     k->failed++;
-    if (k->saver.ended)
+    if (frame)
         k->frame_error = *stencil_error_last();
     if (k->quiet < 2)
         fprintf(stderr, "stencil: no %s of step %" PRId64 "%s, the run goes on: %s\n",
-                k->saver.ended ? "frame" : "checkpoint", step, k->saver.ended ? " and later ones" : "",
+                frame ? "frame" : "checkpoint", step, frame ? " and later ones" : "",
                 TEXT_ESCAPE(stencil_error_last()->message));
+}
+
+/* Takes over what the job has found, which the run's thread looks at while the next one is made. */
+static void note_written(keeper *k) {
+    k->saver.ended = k->saver.failed;
+    k->write_s = k->checkpoints.count > 0 ? k->checkpoints.write_s : 0;
 }
 
 /* Waits for the job, in time that steps could have had, and tells where it failed: the run goes on, and its
@@ -160,6 +167,7 @@ static void await(keeper *k) {
     const double start_s = stencil_clock_s();
     if (k->job != NULL && stencil_job_begun(k->job) && stencil_job_end(k->job) != STENCIL_OK)
         complain(k, k->report.steps);
+    note_written(k);
     k->wait_s += stencil_clock_s() - start_s;
 }
 
@@ -169,7 +177,7 @@ static double ending_s(const keeper *k) {
     static const double slow_bytes_per_s = 100e6, pass_bytes_per_s = 1e9, other_s = 0.5;
     const double bytes = (double)stencil_sink_array_bytes(&k->record->problem);
     const double write_s = k->record->output.path == NULL ? 0
-                           : k->checkpoints.count > 0     ? 1.3 * k->checkpoints.write_s
+                           : k->write_s > 0               ? 1.3 * k->write_s
                                                           : bytes / slow_bytes_per_s;
     const bool busy = k->job != NULL && stencil_job_busy(k->job);
     return other_s + bytes / pass_bytes_per_s + (busy ? 2 : 1) * write_s;
@@ -274,6 +282,7 @@ static stencil_status take(keeper *k, const stencil_report *report) {
     const double written_s = stencil_clock_s();
     if (write_files(k) != STENCIL_OK)
         complain(k, report->steps);
+    note_written(k);
     k->wait_s += stencil_clock_s() - written_s;
     return STENCIL_OK;
 }

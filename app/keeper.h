@@ -46,6 +46,7 @@ typedef struct keeper {
     int64_t next_step;     /* step of the next checkpoint, where they go by steps */
     double due_s;          /* clock of the next checkpoint, where they go by time */
     progress_files seen;   /* files when the job was idle last */
+    double write_s; /* seconds that the last checkpoint took, when the job was idle last; 0: none yet */
     double copy_s, wait_s; /* seconds that steps waited, for copies and for writing */
     int64_t failed;
     stencil_error frame_error;  /* error of the frame that could not be written */

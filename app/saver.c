@@ -129,8 +129,12 @@ stencil_status saver_open(saver *s, const stencil_problem *problem, const char *
     TRY(read_stride(s, problem->rank));
     TRY(stencil_series_name(output, s->path));
     s->opened = true;
-    if (places[0] != '\0')
-        return stencil_series_resume(&s->series, s->path, places, problem, &s->form);
+    s->taken_step = -1;
+    if (places[0] != '\0') {
+        TRY(stencil_series_resume(&s->series, s->path, places, problem, &s->form));
+        s->taken_step = s->series.last_step;
+        return STENCIL_OK;
+    }
     return stencil_series_create(&s->series, s->path, replace, problem, &s->form, most_frames(s));
 }
 
@@ -155,7 +159,7 @@ int64_t saver_next(const saver *s, int64_t step) {
 }
 
 bool saver_is_due(const saver *s, int64_t step) {
-    return s->opened && !s->ended && step >= s->next_step && step > s->series.last_step;
+    return s->opened && !s->ended && step >= s->next_step && step > s->taken_step;
 }
 
 bool saver_is_late(const saver *s) {
@@ -163,6 +167,7 @@ bool saver_is_late(const saver *s) {
 }
 
 void saver_took(saver *s, int64_t step) {
+    s->taken_step = step;
     s->next_step = saver_next(s, step);
     s->due_s = stencil_clock_s() + s->every_s;
 }

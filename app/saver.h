@@ -27,11 +27,13 @@ typedef struct saver {
     char path[PATH_MAX];
     stencil_series series;
     bool opened; /* `series` is open */
-    bool ended;  /* a frame could not be written, and none follows */
+    bool failed; /* a frame could not be written; set by the thread that writes */
+    bool ended;  /* the run knows of that: no frame follows */
     int64_t next_step;
-    double due_s;     /* clock of the next frame, where they go by the clock */
-    int64_t written;  /* frames of this run */
-    double slowest_s; /* longest time that a frame took to write */
+    int64_t taken_step; /* step of the last frame that was taken; -1: none */
+    double due_s;       /* clock of the next frame, where they go by the clock */
+    int64_t written;    /* frames of this run */
+    double slowest_s;   /* longest time that a frame took to write */
 } saver;
 
 /* Reads the options. Errors: USAGE. */
