@@ -1,7 +1,8 @@
-/* stencil info: what this machine and this build can do. */
+/* stencil info: what this machine and this build can do, or what a file is. */
 #include <omp.h>
 
 #include "app/options.h"
+#include "app/info_file.h"
 #include "app/json.h"
 #include "app/text.h"
 #include "inputs/h5.h"
@@ -16,8 +17,9 @@ typedef struct info_options {
 static const option info_table[] = {
     {.heading = "Options"},
     {"json", 0, OPTION_TEXT, AT(json), "FILE",
-     .help = "write it as JSON, with the limits of all kernels, for run --machine; - writes it to standard "
-             "output"},
+     .help =
+         "write it as JSON, of the machine with the limits of all kernels, for run --machine; - writes it to "
+         "standard output"},
     {"force", 'f', OPTION_FLAG, AT(force), NULL, .help = "replace an existing file", .needs = "json"},
     {NULL},
 };
@@ -136,11 +138,13 @@ static json_t *info_json(const stencil_machine *machine, const char *why) {
 
 static stencil_status info_run(invocation *call) {
     const info_options *options = call->values;
-    TRY(target_check("--json", options->json, options->force, NULL));
+    TRY(target_check("--json", options->json, options->force, call->operand[0]));
     stencil_machine machine = {0};
     char why[THREADS_WHY_SIZE];
     threads_default_why(why);
     omp_set_num_threads((int)stencil_smaller(threads_default(), THREADS_MAX));
+    if (call->operand_count > 0)
+        return info_file(call->operand[0], options->json, options->force);
     TRY(stencil_machine_probe(&machine, STENCIL_STREAMS_PART));
     if (!target_is_stdout(options->json))
         print_info(&machine, why);
@@ -152,9 +156,14 @@ static stencil_status info_run(invocation *call) {
 
 const command command_info = {
     .name = "info",
-    .usage = "info [options]",
-    .summary = "shows devices, which strategies can run on them, and the stencils",
+    .usage = "info [options] [FILE]",
+    .summary = "shows devices, strategies and stencils, or what a file is",
+    .details =
+        "FILE is a problem, a result, a checkpoint or a series: info tells which, and the digests of its "
+        "cells, which two machines can compare. Where a run has written other cells than those that it has "
+        "now, the exit code is 65.",
     .options = info_table,
     .values_size = sizeof(info_options),
+    .operand_max = 1,
     .run = info_run,
 };

@@ -50,7 +50,8 @@ static void print_overview(void) {
           "   2  not converged, or diverged      71  out of memory\n"
           "  64  wrong use                       73  cannot create the output\n"
           "  65  bad input data                  74  input/output error\n"
-          "  66  no input                       130  interrupted\n",
+          "  66  no input                       75  time limit reached: resume\n"
+          "                                    130  interrupted\n",
           stdout);
 }
 

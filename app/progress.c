@@ -21,6 +21,9 @@ bool progress_possible(void) {
 void progress_start(progress *progress, const stencil_problem *problem, bool quiet) {
     *progress = (struct progress){
         .shown = !quiet && progress_possible(),
+        .told = !quiet && !isatty(STDERR_FILENO),
+        .line_s = stencil_clock_s(),
+        .line_every_s = 60,
         .problem = problem,
         .start_s = stencil_clock_s(),
         .residual = NAN,
@@ -73,30 +76,81 @@ void progress_say(bool quiet, const char *text) {
         progress_line(text);
 }
 
-void progress_poll(progress *progress, int64_t step, double residual) {
+/* Notes residuals, from which the share that is done follows. */
+static void note(progress *progress, double residual) {
     if (!isnan(residual))
         progress->residual = residual;
     if (isnan(progress->first_residual) && residual > 0)
         progress->first_residual = residual;
     if (isnan(progress->criterion_residual) && residual > 0)
         progress->criterion_residual = residual;
-    const double now_s = stencil_clock_s(), elapsed_s = now_s - progress->start_s;
-    const int64_t done_steps = step - progress->problem->origin.steps;
-    if (!progress->shown || done_steps <= 0 || now_s - progress->drawn_s < interval_s ||
-        elapsed_s < interval_s)
-        return;
-    progress->drawn_s = now_s;
-    progress->drawn = true;
-    const double done = done_fraction(progress, step);
-    char bar[BAR_CELLS + 1] = "", left[TEXT_SIZE] = "?";
+}
+
+static progress_files look(const progress *progress) {
+    progress_files files = {-1, -1, 0};
+    if (progress->look != NULL)
+        progress->look(progress->look_context, &files);
+    return files;
+}
+
+/* Draws the bar: with the last files, and with residual and rate as far as 79 columns have room. */
+static void draw(progress *progress, int64_t step, double done, const char *left, double cells_per_s) {
+    enum { COLUMNS = 79 };
+    const progress_files files = look(progress);
+    char bar[BAR_CELLS + 1] = "", line[2 * COLUMNS] = "", residual[TEXT_SIZE] = "", rate[TEXT_SIZE];
     for (int i = 0; i < BAR_CELLS; i++)
         bar[i] = i < (int)(done * BAR_CELLS) ? '#' : '.';
+    stencil_text_add(line, sizeof line, "[%s] %3.0f %%  ETA %s  step %" PRId64, bar, 100 * done, left, step);
+    if (files.checkpoint >= 0)
+        stencil_text_add(line, sizeof line, "  ckpt %" PRId64, files.checkpoint);
+    if (files.frame >= 0)
+        stencil_text_add(line, sizeof line, "  frame %" PRId64, files.frame);
+    if (!isnan(progress->residual))
+        snprintf(residual, sizeof residual, "  res %.1e", progress->residual);
+    snprintf(rate, sizeof rate, "  %.3g Gcell/s", 1e-9 * cells_per_s);
+    if (strlen(line) + strlen(residual) + strlen(rate) <= COLUMNS)
+        stencil_text_add(line, sizeof line, "%s", residual);
+    if (strlen(line) + strlen(rate) <= COLUMNS)
+        stencil_text_add(line, sizeof line, "%s", rate);
+    progress_line(line);
+    progress->drawn = true;
+}
+
+static void print_line(const progress *progress, int64_t step, double done, const char *left, double now_s) {
+    const progress_files files = look(progress);
+    fprintf(stderr, "stencil: step %" PRId64 " of at most %" PRId64 ", %.0f %%, %s left", step,
+            progress->problem->stop.steps, 100 * done, left);
+    if (!isnan(progress->residual))
+        fprintf(stderr, ", residual %.1e", progress->residual);
+    if (files.checkpoint >= 0)
+        fprintf(stderr, ", checkpoint of step %" PRId64 " %s ago", files.checkpoint,
+                duration_text(now_s - files.checkpoint_s, (char[TEXT_SIZE]){""}));
+    if (files.frame >= 0)
+        fprintf(stderr, ", frame of step %" PRId64, files.frame);
+    fputc('\n', stderr);
+    fflush(stderr);
+}
+
+void progress_poll(progress *progress, int64_t step, double residual) {
+    note(progress, residual);
+    const double now_s = stencil_clock_s(), elapsed_s = now_s - progress->start_s;
+    const int64_t done_steps = step - progress->problem->origin.steps;
+    const bool draws = progress->shown && now_s - progress->drawn_s >= interval_s && elapsed_s >= interval_s,
+               tells = progress->told && now_s - progress->line_s >= progress->line_every_s;
+    if (done_steps <= 0 || !(draws || tells))
+        return;
+    const double done = done_fraction(progress, step),
+                 cells = (double)stencil_problem_updated_cells(progress->problem);
+    char left[TEXT_SIZE] = "?";
     if (done > 0)
         duration_text(elapsed_s * (1 - done) / done, left);
-    const double cells = (double)stencil_problem_updated_cells(progress->problem),
-                 rate = cells * (double)done_steps / elapsed_s;
-    progress_line(TEXT("[%s] %3.0f %%  ETA %s  step %" PRId64 "%s  %.3g Gcell/s", bar, 100 * done, left, step,
-                       isnan(progress->residual) ? "" : TEXT("  res %.1e", progress->residual), 1e-9 * rate));
+    if (draws) {
+        progress->drawn_s = now_s;
+        draw(progress, step, done, left, cells * (double)done_steps / elapsed_s);
+    } else {
+        progress->line_s = now_s;
+        print_line(progress, step, done, left, now_s);
+    }
 }
 
 void progress_end(progress *progress) {

@@ -83,6 +83,7 @@ json_t *report_json(const run_record *run);
 typedef struct run_targets {
     const char *output, *json, *trace;
     bool force, no_output;
+    bool in_place; /* the output is the result that a resumed run goes on from */
 } run_targets;
 
 /* Checks output files before computing, so that writing does not fail after it, and opens the result file, if

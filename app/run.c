@@ -3,135 +3,15 @@
 #include <string.h>
 
 #include "app/attribution.h"
-#include "app/options.h"
-#include "app/choice.h"
 #include "app/json.h"
 #include "app/machine.h"
 #include "app/progress.h"
-#include "app/report.h"
+#include "app/resume.h"
+#include "app/run_options.h"
 #include "app/signals.h"
 #include "app/text.h"
 #include "solver/problem/origin.h"
 #include "solver/run/run.h"
-
-typedef struct run_options {
-    stencil_spec problem; /* has only values of given options, see problem_options_apply() */
-    stencil_run_options run;
-    int64_t threads;
-    int cut_count, absent_part, late;
-    const char *machine, *field;
-    reading_options reading;
-    run_targets files;
-    auto_options open;
-    bool attribute, explain, allow_nonfinite, allow_unwritten;
-} run_options;
-
-#define AT(field) OPTION_AT(run_options, field)
-static const option run_table[] = {
-    {.heading = "Where and how"},
-    {"sync", 0, OPTION_NAME, AT(run.sync), "NAME",
-     .help = "how steps are kept in order; auto: as is quickest, also on fewer GPUs than --gpus allows, or "
-             "on the CPU (on several GPUs grid means multi-grid)",
-     .names = choice_syncs, .preset = "auto", .automatic = true},
-    {"sweep", 0, OPTION_NAME, AT(run.sweep), "NAME", .help = "how a step is made; the result is the same",
-     .names = choice_sweeps, .preset = "auto", .automatic = true},
-    {DEPTH_OPTION(run_options, run.depth)},
-    {"effort", 0, OPTION_CHOICE, AT(open.effort), "HOW",
-     .help = "what auto goes by: estimate, what is predicted; measure, the best two or three timed in the "
-             "run's first steps; patient, more of them for longer; exhaustive, all of them",
-     .preset = "measure", .names = stencil_effort_names},
-    {"wisdom", 0, OPTION_TEXT, AT(open.wisdom), "FILE",
-     .help = "where auto finds and keeps what was measured; off: nowhere (default: wisdom.json in "
-             "$XDG_CACHE_HOME/stencil or ~/.cache/stencil)"},
-    {"explain", 0, OPTION_FLAG, AT(explain), NULL,
-     .help = "print all plans with their times, and why they were not chosen"},
-    {"device", 0, OPTION_CHOICE, AT(run.backend), "WHERE", .help = "auto takes a GPU where there is one",
-     .preset = "auto", .names = stencil_backend_names},
-    {"gpus", 'g', OPTION_DEVICES, AT(run.gpu), "N|LIST",
-     .help = "how many (2), or which ones (0,2 or 2,); each gets a part of the field, and one named several "
-             "times (0,0) that many; means --device gpu",
-     .contradicts = {"device cpu"}, .count_offset = offsetof(run_options, run.gpu_count)},
-    {THREADS_OPTION(run_options, threads)},
-    {.heading = "Several GPUs"},
-    {"parts", 0, OPTION_INTEGER, AT(run.parts), "N",
-     .help = "cut a run on the CPU as one on N GPUs is; means --device cpu",
-     .contradicts = {"gpus", "device gpu"}, .because = "--parts cuts a run on the CPU", .minimum = 1,
-     .maximum = STENCIL_PARTS_MAX},
-    {"cut", 0, OPTION_INTEGER, AT(run.cut), "LIST",
-     .help = "parts along each axis, in array order, as in 4,1 (default: along the slowest axis, or along "
-             "the one or two where fewer bytes cross)",
-     .minimum = 1, .maximum = STENCIL_PARTS_MAX, .most = STENCIL_AXES,
-     .count_offset = offsetof(run_options, cut_count)},
-    {"halo", 0, OPTION_CHOICE, AT(run.halo), "HOW",
-     .help = "how ghost cells get to other parts: stored by the kernel, copied (openmp, single-thread), or "
-             "sent in words that carry their step (ll; neighbor on GPUs)",
-     .preset = "auto", .names = stencil_halo_names,
-     .renamed = (const char *const[]){"peer", "store", "stamped", "ll", NULL}},
-    {"overlap", 0, OPTION_FLAG, AT(run.overlap), NULL,
-     .help = "openmp, single-thread: compute what others need first, copy it while the rest is computed"},
-    {.heading = "Input"},
-    {"field", 0, OPTION_TEXT, AT(field), "NAME", .help = FIELD_HELP},
-    {"allow-nonfinite", 0, OPTION_FLAG, AT(allow_nonfinite), NULL, .help = "accept NaN and Inf in the input"},
-    {"allow-unwritten", 0, OPTION_FLAG, AT(allow_unwritten), NULL,
-     .help = "accept cells of u that nobody wrote, with the fill value"},
-    {READING_OPTIONS(run_options, reading)},
-    {.heading = "When to stop (overrides the file's attributes)",
-     .table = stop_option_table,
-     .offset = offsetof(run_options, problem)},
-    {.heading = "Problem (overrides the file's attributes)",
-     .table = problem_option_table,
-     .offset = offsetof(run_options, problem)},
-    {.heading = "Output"},
-    {"output", 'o', OPTION_TEXT, AT(files.output), "FILE",
-     .help = "result (default: INPUT with .out.h5 for .h5; of a result .out2.h5, then .out3.h5 …); INPUT "
-             "itself, with --force, goes on in place: the result replaces it when it is complete"},
-    {"force", 'f', OPTION_FLAG, AT(files.force), NULL,
-     .help = "replace existing files, INPUT included where it is the output"},
-    {"no-output", 0, OPTION_FLAG, AT(files.no_output), NULL, .help = "write no result",
-     .contradicts = {"output"}},
-    {"json", 0, OPTION_TEXT, AT(files.json), "FILE",
-     .help = "write the report as JSON; - writes it to standard output in place of the report for people"},
-    {"attribute", 0, OPTION_FLAG, AT(attribute), NULL,
-     .help = "tell where the time went: batches of steps are made after the run for it, and thrown away",
-     .contradicts = {"dry-run"}, .because = "a dry run makes no steps"},
-    {"trace", 0, OPTION_TEXT, AT(files.trace), "FILE",
-     .help = "write what every thread, block or SM did in some steps made after the run, as Chrome trace "
-             "events, for Perfetto",
-     .contradicts = {"dry-run"}, .because = "a dry run makes no steps"},
-    {"dry-run", 0, OPTION_FLAG, AT(open.dry_run), NULL,
-     .help = "print memory, partitions and launch shape, then stop"},
-    {"machine", 0, OPTION_TEXT, AT(machine), "FILE",
-     .help = "plan for the machine that stencil info --json has described there, not for this one",
-     .needs = "dry-run"},
-    {"quiet", 'q', OPTION_FLAG, AT(open.quiet), NULL,
-     .help = "print neither report nor progress, and of the notes only those that change what the result "
-             "means, on standard error; twice (-qq): none of them"},
-    /* The options that follow test a barrier before it is trusted. */
-    {.heading = "Barriers of persistent loops"},
-    {"barrier-timeout", 0, OPTION_REAL, AT(run.wait.timeout_s), "S",
-     .help = "a block that waits longer than this for others ends the run, exit code 70", .preset = "10",
-     .maximum = 1000000000, .positive = true},
-    {"inject-delay", 0, OPTION_INTEGER, AT(run.wait.fault.delay_ns), "NS",
-     .help = "make a random quarter of the blocks late by up to NS nanoseconds before each barrier; the "
-             "result must not change",
-     .minimum = 1, .maximum = 1000000000},
-    {"inject-seed", 0, OPTION_INTEGER, AT(run.wait.fault.seed), "N",
-     .help = "of who is late and how much (1)", .needs = "inject-delay", .minimum = 0, .maximum = UINT32_MAX},
-    {"inject-late", 0, OPTION_INTEGER, AT(late), "N",
-     .help = "with --inject-delay: not a random quarter of the blocks is late, but block N (on a CPU: thread "
-             "N) at every barrier, by NS",
-     .needs = "inject-delay", .minimum = 0, .maximum = INT32_MAX - 1},
-    {"inject-absent", 0, OPTION_INTEGER, AT(run.wait.fault.absent_step), "STEP",
-     .help = "block 1 never arrives after step STEP: the run must end with exit code 70", .minimum = 1,
-     .maximum = INT64_MAX},
-    {"inject-illegal", 0, OPTION_INTEGER, AT(run.wait.illegal_step), "STEP",
-     .help = "a kernel on GPU 0 writes to an illegal address before step STEP: likewise", .minimum = 1,
-     .maximum = INT64_MAX},
-    {"inject-absent-part", 0, OPTION_INTEGER, AT(absent_part), "N",
-     .help = "with --inject-absent: not block 1, but all blocks of part N (from 0 on)",
-     .needs = "inject-absent", .minimum = 0, .maximum = STENCIL_PARTS_MAX - 1},
-    {NULL},
-};
 
 /* State of a `run` command; released by run_close(). */
 typedef struct run_state {
@@ -141,11 +21,15 @@ typedef struct run_state {
     stencil_run *run;
     run_record record;
     attribution attribution;
-    double start_s; /* clock when the command began */
-    bool races;     /* plans are timed in the first steps, and the quickest makes the others */
+    keeper keeper;
+    resumption *resumed;         /* NULL: the run is not resumed */
+    char recorded_options[4096]; /* options that a checkpoint records */
+    double start_s;              /* clock when the command began */
+    bool races;                  /* plans are timed in the first steps, and the quickest makes the others */
 } run_state;
 
 static void run_close(run_state *state) {
+    keeper_close(&state->keeper);
     run_output_close(&state->record);
     attribution_destroy(&state->attribution);
     stencil_run_close(state->run);
@@ -172,25 +56,6 @@ static stencil_status describe_problem(run_state *state) {
     return STENCIL_OK;
 }
 
-/* Makes run options from the command line: faults to inject, and --cut for this rank. Errors: USAGE. */
-static stencil_status complete_options(const invocation *call, int rank, stencil_run_options *run) {
-    const run_options *options = call->values;
-    *run = options->run;
-    run->wait.fault.absent = 1;
-    if (!options_given(call, "inject-seed"))
-        run->wait.fault.seed = 1;
-    if (options_given(call, "inject-late"))
-        run->wait.fault.late = 1 + (uint32_t)options->late;
-    if (options_given(call, "inject-absent-part"))
-        run->wait.fault.absent_part = 1 + (uint32_t)options->absent_part;
-    CHECK(options->cut_count == 0 || options->cut_count == rank, USAGE,
-          "--cut: the field has %d axes: give a number of parts for each, such as %s", rank,
-          rank == 2 ? "4,1" : "2,2,1");
-    if (options->cut_count == 2)
-        memcpy(run->cut, (const int[]){1, run->cut[0], run->cut[1]}, sizeof run->cut);
-    return STENCIL_OK;
-}
-
 /* Checks that the participant that options make late exists in the plan. */
 static stencil_status check_late(const run_state *state) {
     const stencil_plan *plan = run_record_plan(&state->record);
@@ -206,7 +71,7 @@ static stencil_status check_late(const run_state *state) {
 static stencil_status make_plan(run_state *state) {
     run_record *record = &state->record;
     stencil_run_options run;
-    TRY(complete_options(state->call, record->problem.rank, &run));
+    TRY(run_options_complete(state->call, record->problem.rank, &run));
     stencil_choice *choice = &record->choice.choice;
     const stencil_status status = stencil_choice_make(choice, &record->problem, &run, &record->machine);
     /* The message names the input file: the size of its problem takes the memory. */
@@ -291,12 +156,19 @@ static stencil_status load_cells(run_state *state) {
     TRY(stencil_input_check_unchanged(input));
     const stencil_reader cells = {stencil_run_read, state->run};
     TRY(stencil_origin_check(problem, &cells));
+    CHECK(state->resumed == NULL || !problem->origin.recounted, USAGE,
+          "'%s': --resume goes on with the problem of the file: other options make another problem of it, "
+          "which is run without --resume",
+          input->path);
     report_note_origin(record);
     if (record->output.path != NULL) {
         TRY(stencil_output_begin(&record->output, problem));
         TRY(stencil_input_check_unchanged(input));
     }
-    return report_note_outlook(record, &cells);
+    TRY(report_note_outlook(record, &cells));
+    TRY(keeper_open(&state->keeper, record, state->run, &cells,
+                    state->resumed != NULL ? state->resumed->made.series : ""));
+    return keeper_begin(&state->keeper);
 }
 
 static stencil_status load(run_state *state) {
@@ -316,12 +188,18 @@ static bool go_on(void *context, int64_t step, double residual) {
 static stencil_status compute(run_state *state) {
     progress progress;
     progress_start(&progress, &state->record.problem, state->options.open.quiet > 0);
+    progress.look = keeper_look;
+    progress.look_context = &state->keeper;
     run_record *record = &state->record;
-    const stencil_observer all[] = {{&progress, .poll = go_on}, stencil_tune_observer(&record->choice.tune)};
-    const stencil_observers observers = {all, 2};
+    const stencil_observer all[] = {{&progress, .poll = go_on},
+                                    stencil_tune_observer(&record->choice.tune),
+                                    keeper_observer(&state->keeper)};
+    const stencil_observers observers = {all, 3};
     signals_catch();
-    const stencil_status status = stencil_run_drive(state->run, &observers, &record->report);
+    stencil_status status = stencil_run_drive(state->run, &observers, &record->report);
     progress_end(&progress);
+    const stencil_status kept = keeper_end(&state->keeper);
+    status = status != STENCIL_OK ? status : kept;
     if (state->races)
         note_plan(state);
     if (status == STENCIL_OK)
@@ -343,11 +221,14 @@ static stencil_status attribute(run_state *state) {
     return attribution_make(a, state->run, &state->record);
 }
 
-/* Exit code where a run ended without reaching its stopping criterion. */
-enum { EXIT_NOT_CONVERGED = 2 };
+/* Exit codes where a run ended without reaching its stopping criterion, and where the limit of time ended it
+ * (EX_TEMPFAIL of sysexits.h: try again). */
+enum { EXIT_NOT_CONVERGED = 2, EXIT_TIME_LIMIT = 75 };
 
 /* Returns the exit code of a run; a signal after the last step does not count as an interruption. */
-static int report_exit_code(const stencil_report *report) {
+static int report_exit_code(const stencil_report *report, bool limited) {
+    if (report->reason == STENCIL_REASON_INTERRUPTED && limited && signals_caught == 0)
+        return EXIT_TIME_LIMIT;
     if (report->reason == STENCIL_REASON_INTERRUPTED)
         return 128 + (signals_caught != 0 ? signals_caught : SIGINT);
     return report->reached ? 0 : EXIT_NOT_CONVERGED;
@@ -361,9 +242,15 @@ static stencil_status tell(run_state *state, int quiet, stencil_status failed) {
     report_print_notes(record, quiet);
     if (quiet == 0) {
         report_print_result(record, options->explain);
+        keeper_print(&state->keeper);
         attribution_print(&state->attribution, record);
     }
     json_t *json = options->files.json != NULL ? report_json(record) : NULL;
+    json_t *checkpoints = keeper_json(&state->keeper);
+    if (json != NULL && checkpoints != NULL)
+        json_object_set_new(json, "checkpoints", checkpoints);
+    else
+        json_decref(checkpoints);
     if (json != NULL && state->attribution.known)
         json_object_set_new(json, "attribution", attribution_json(&state->attribution, record));
     stencil_status status = json_write("--json", options->files.json, options->files.force, json);
@@ -374,7 +261,9 @@ static stencil_status tell(run_state *state, int quiet, stencil_status failed) {
         status = output_check();
     if (failed != STENCIL_OK)
         return stencil_error_adopt(&failure);
-    if (status == STENCIL_OK && record->exit_code != 0)
+    if (status == STENCIL_OK && record->exit_code == EXIT_TIME_LIMIT)
+        keeper_print_limit(&state->keeper);
+    else if (status == STENCIL_OK && record->exit_code != 0)
         report_print_failure(record);
     const char *path = record->output.path;
     return path != NULL ? text_around(status, "", COMPLETE(path)) : status;
@@ -395,6 +284,27 @@ static stencil_status check_apart(const run_state *state) {
     return STENCIL_OK;
 }
 
+/* Takes over what the file of a resumed run says of the run, and notes what checkpoints record. */
+static stencil_status take_resumption(run_state *state) {
+    const resumption *r = state->resumed;
+    stencil_output *output = &state->record.output;
+    run_targets *files = &state->options.files;
+    if (r != NULL) {
+        if (files->output == NULL && !files->no_output) {
+            files->output = r->output;
+            files->in_place = r->in_place;
+        }
+        output->first_input = r->made.input;
+        output->first_steps = r->made.steps_done;
+        state->keeper.resumed = true;
+        state->keeper.drops_last = r->fell_back;
+    }
+    output->options = state->recorded_options;
+    if (!files->no_output)
+        signals_catch_ask();
+    return resume_options_text(state->call, OPTION_RESUMED, files->in_place, state->recorded_options);
+}
+
 static stencil_status run_stages(run_state *state) {
     run_options *options = &state->options;
     run_record *record = &state->record;
@@ -403,6 +313,9 @@ static stencil_status run_stages(run_state *state) {
     CHECK(options->files.output == NULL || strcmp(options->files.output, "-") != 0, USAGE,
           "--output -: a result is an HDF5 file and does not go to standard output: give a file name, ./- "
           "for a file called -");
+    TRY(keeper_prepare(&state->keeper, &options->keeper, state->start_s));
+    state->keeper.quiet = options->open.quiet;
+    TRY(take_resumption(state));
     TRY(describe_problem(state));
     const bool shared = stencil_gpus_are_shared(options->run.gpu, options->run.gpu_count);
     TRY(machine_find(&record->machine, options->machine, options->threads,
@@ -432,26 +345,42 @@ static stencil_status run_stages(run_state *state) {
     state->attribution.wall.start_s = stencil_clock_s() - state->start_s;
     TRY(compute(state));
     stencil_status failed = run_output_write(record, state->run);
+    if (failed == STENCIL_OK)
+        keeper_finish(&state->keeper);
+    if (failed == STENCIL_OK && state->keeper.saver.ended) {
+        failed = stencil_error_adopt(&state->keeper.frame_error);
+        if (record->output.path != NULL)
+            text_around(failed, "", COMPLETE(record->output.path));
+    }
     auto_keep(&record->choice, &record->problem, &record->machine, options->open.wisdom != NULL,
               &record->notes);
     if (failed == STENCIL_OK && (failed = attribute(state)) != STENCIL_OK && record->output.path != NULL)
         text_around(failed, "", COMPLETE(record->output.path));
     record->done = true;
     report_note_end(record);
-    record->exit_code =
-        failed == STENCIL_OK ? report_exit_code(&record->report) : stencil_status_exit_code(failed);
+    record->exit_code = failed == STENCIL_OK ? report_exit_code(&record->report, state->keeper.limited)
+                                             : stencil_status_exit_code(failed);
     return tell(state, quiet, failed);
 }
 
 static stencil_status run_run(invocation *call) {
     run_state *state = call->values;
+    const double start_s = stencil_clock_s();
+    const reading_options reading = state->options.reading;
+    resumption *resumed = NULL;
+    stencil_status status = STENCIL_OK;
+    if (state->options.resume)
+        status = resume_begin(&resumed, call, &reading, state->options.threads);
+    state->resumed = resumed;
     state->call = call;
-    state->start_s = stencil_clock_s();
+    state->start_s = start_s;
     state->record.output =
         (stencil_output){.input_path = call->operand[0], .command_line = call->command_line};
-    const stencil_status status = run_stages(state);
+    if (status == STENCIL_OK)
+        status = run_stages(state);
     call->exit_code = state->record.exit_code;
     run_close(state);
+    resume_end(resumed);
     return status;
 }
 
@@ -467,7 +396,7 @@ const command command_run = {
                "field that the cycle began with.\nExit codes: 0 converged or all steps done, 2 not "
                "converged, stagnated or diverged (the result is written), 128 + signal interrupted; 'stencil "
                "help' lists the others.",
-    .options = run_table,
+    .options = run_option_table,
     .values_size = sizeof(run_state),
     .operand_min = 1,
     .operand_max = 1,

@@ -85,7 +85,7 @@ stencil_status run_output_prepare(run_record *record, const run_targets *options
             TRY(name_output(output->input_path, record->output_name));
         output->path = options->output != NULL ? options->output : record->output_name;
         output->notes = &record->notes;
-        output->force = options->force;
+        output->force = options->force || options->in_place;
         output->started_s = (int64_t)time(NULL);
         TRY(try_output(record, dry_run));
     }
@@ -102,6 +102,7 @@ static stencil_status rescue(run_record *record, stencil_run *run) {
     const stencil_error seen = *stencil_error_last();
     const char *temporary = getenv("TMPDIR");
     stencil_output *output = &record->output;
+    output->options = NULL; /* a result of another name is no result to go on with */
     const char *path = TEXT_LONG("%s", output->path), *last = stencil_path_last(path);
     const char *const place[] = {
         TEXT_LONG("%.*s", (int)(last - path), path), "",

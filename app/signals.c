@@ -6,7 +6,7 @@
 
 #include "base/base.h"
 
-volatile sig_atomic_t signals_caught = 0;
+volatile sig_atomic_t signals_caught = 0, signals_asked = 0;
 
 static const int numbers[] = {SIGHUP, SIGINT, SIGTERM, SIGQUIT};
 enum { NUMBER_COUNT = sizeof numbers / sizeof *numbers };
@@ -17,12 +17,15 @@ static atomic_int hold_depth = 0;
 static volatile sig_atomic_t held = 0;
 static atomic_llong held_ns = 0; /* time of the signal that is held back; 0: none */
 
-static const char *volatile guarded = NULL;
+static const char *volatile guarded = NULL, *volatile guarded_also[3] = {NULL, NULL, NULL};
 
 /* Ends the process by a signal, when the handler returns and so unblocks the signal. */
 static void end(int number) {
     if (guarded != NULL)
         unlink(guarded);
+    for (int i = 0; i < 3; i++)
+        if (guarded_also[i] != NULL)
+            unlink(guarded_also[i]);
     signal(number, SIG_DFL);
     raise(number);
 }
@@ -77,8 +80,23 @@ void signals_start(void) {
             sigaction(numbers[i], &action, NULL);
 }
 
+static void ask(int number) {
+    (void)number;
+    signals_asked = 1;
+}
+
+void signals_catch_ask(void) {
+    struct sigaction action = {.sa_handler = ask, .sa_flags = SA_RESTART};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGUSR1, &action, NULL);
+}
+
 void signals_guard(const char *name) {
     guarded = name;
+}
+
+void signals_guard_also(int which, const char *name) {
+    guarded_also[which] = name;
 }
 
 void signals_catch(void) {

@@ -7,9 +7,15 @@
 /* Ignores SIGPIPE and SIGXFSZ, so that writes fail with an error instead. Called once, by main(). */
 void signals_start(void);
 
+/* Lets SIGUSR1 set signals_asked from now on, where it would end the process. */
+void signals_catch_ask(void);
+
 /* Sets the file that is removed where SIGHUP, SIGINT, SIGQUIT or SIGTERM ends the process; NULL or "": none.
  * The string `name` stays owned by the caller. */
 void signals_guard(const char *name);
+
+/* Sets three more such files, 0 to 2. */
+void signals_guard_also(int which, const char *name);
 
 /* Lets the first SIGHUP, SIGINT or SIGTERM from now on only set signals_caught. Further signals within a
  * second count as the same request; a later one ends the process. */
@@ -27,3 +33,6 @@ void signals_release(void);
 
 /* Flag for caught signals: 0, or the number of the signal. */
 extern volatile sig_atomic_t signals_caught;
+
+/* Whether SIGUSR1 came; whoever does what it asks for sets it to 0 first. */
+extern volatile sig_atomic_t signals_asked;

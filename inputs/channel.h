@@ -11,7 +11,7 @@ enum { STENCIL_CHANNEL = 3 };
 
 #define STENCIL_SHARED_FAILED ((void *)-1) /* value that shmat() returns on failure */
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || defined(STENCIL_THREAD_SANITIZER)
 #define STENCIL_IS_SANITIZED 1 /* sanitizers exceed memory limits, and need stderr */
 #else
 #define STENCIL_IS_SANITIZED 0

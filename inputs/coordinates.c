@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "inputs/axes.h"
 #include "inputs/file.h"
 
 /* Relative deviation from equidistance, as a part of the step, that still counts as even. */
@@ -70,7 +71,8 @@ static bool read_list(const stencil_h5_input *input, const char *name, int64_t n
     stencil_values values;
     void *memory = NULL;
     int64_t count = 0;
-    if (!stencil_file_holds(input->file, name) ||
+    const bool made = stencil_axes_made(input->file, stencil_path_last(name));
+    if (made || !stencil_file_holds(input->file, name) ||
         stencil_dataset_open(&d, input->file, input->path, name, NULL) != STENCIL_OK || d.is.rank != 1 ||
         d.is.count != n || n < 2 || d.unwritten == n ||
         stencil_values_read(&values, d.id, input->path, name) != STENCIL_OK ||

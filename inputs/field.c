@@ -32,7 +32,7 @@ typedef struct search {
 static herr_t offer(hid_t file, const char *name, const H5L_info_t *info, void *data) {
     search *s = data;
     (void)file, (void)info;
-    if (find_fault(name) == NULL && strcmp(name, USUAL + 1) != 0)
+    if (find_fault(name) == NULL && strcmp(name, &USUAL[1]) != 0)
         stencil_nearest_offer(&s->near, name);
     if (s->near.name == name) {
         snprintf(s->name, sizeof s->name, "%s", name);

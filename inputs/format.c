@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "base/words.h"
+#include "inputs/axes.h"
 #include "inputs/file.h"
 #include "inputs/reading.h"
 
@@ -33,6 +34,8 @@ static stencil_known name_at(const own *own, int index) {
 
 static bool is_known(const own *own, stencil_name_place place) {
     stencil_known k;
+    if (place == STENCIL_OBJECT && stencil_axes_made(own->input->file, own->name))
+        return true;
     for (int i = 0; (k = name_at(own, i)).name != NULL; i++)
         if (k.place == place && strcmp(k.name, own->name) == 0)
             return !(own->input->facts.field_passed_over && place == STENCIL_ATTRIBUTE &&

@@ -158,7 +158,10 @@ stencil_status stencil_input_load_history(stencil_input *input, stencil_problem 
  * file is no result of a run. */
 typedef struct stencil_provenance {
     int64_t steps_done;
-    char input[4096]; /* path of the run's input; "": unknown */
+    char input[4096];   /* path of the run's input; "": unknown */
+    char output[4096];  /* of a checkpoint: name of its run's result; "": it is none */
+    char options[4096]; /* options with which a resumed run goes on, a line each */
+    char series[512];   /* places in the file of its series, see series.h; "": it has none yet */
 } stencil_provenance;
 stencil_status stencil_input_provenance(stencil_input *input, stencil_provenance *provenance);
 
@@ -185,9 +188,16 @@ typedef struct stencil_output {
     bool force;               /* whether the result may replace an existing file */
     const char *command_line; /* recorded in /provenance */
     int64_t started_s;        /* when the run began, seconds since 1970 (UTC); 0: not recorded */
+    const char *result;       /* name of the result that a checkpoint is on the way to; NULL: no checkpoint */
+    const char *options;      /* options with which a resumed run goes on, a line each; NULL: none */
+    const char *series;       /* places in the file of the series, see series.h; NULL: there is none */
+    const char *series_path;  /* name of that file */
+    const char *first_input;  /* input of a run that was resumed, "" where unknown; NULL: input_path */
+    int64_t first_steps;      /* steps from that input to input_path; 0: not resumed */
     stencil_sink sink;        /* the file being written; closed by the caller, written or not */
     bool begun;               /* whether `sink` already has the copies of the input's objects */
     int64_t known_bytes;      /* most bytes that the result takes; 0: not counted yet */
+    char digest_b[STENCIL_DIGEST_CHARS]; /* digest of the source term; "": none, or not computed yet */
 } stencil_output;
 
 /* Opens the result's file and reserves its space. Errors: CANNOT_CREATE: the directory is missing or not
@@ -199,6 +209,11 @@ stencil_status stencil_output_open(stencil_output *output, const stencil_problem
  * so that at the end nothing but object references is needed from the input. Errors: IO; BAD_DATA: the source
  * is damaged. */
 stencil_status stencil_output_begin(stencil_output *output, const stencil_problem *problem);
+
+/* Computes the digest of the source term, which all files of a run have, unless it is known. Errors: those of
+ * the reader. */
+stencil_status stencil_output_digest_source(stencil_output *output, const stencil_problem *problem,
+                                            const stencil_reader *from);
 
 /* Tells whether the result replaces its input: it has the same name in the same directory, a symbolic link to
  * the input being followed. Another name of the same file (a hard link, a symbolic link as output) is
@@ -212,3 +227,7 @@ bool stencil_output_replaces_input(const stencil_output *output);
  * closing the sink removes the file. To be called once only. Errors: CANNOT_CREATE, IO. */
 stencil_status stencil_output_write(stencil_output *output, const stencil_problem *problem,
                                     const stencil_reader *from, const stencil_report *report);
+
+/* As stencil_output_write(), but the file stays without its name, which stencil_sink_commit() gives it. */
+stencil_status stencil_output_fill(stencil_output *output, const stencil_problem *problem,
+                                   const stencil_reader *from, const stencil_report *report);

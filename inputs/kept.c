@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/words.h"
+#include "inputs/axes.h"
 #include "inputs/file.h"
 #include "inputs/reading.h"
 
@@ -111,9 +112,13 @@ static stencil_status copy_source(stencil_h5_input *input, const stencil_sink *s
 
 stencil_status stencil_kept_copy(stencil_h5_input *input, const stencil_sink *sink, const stencil_spec *spec,
                                  stencil_notes *notes) {
+    stencil_problem problem;
+    TRY(stencil_problem_resolve(&problem, spec));
     TRY(copy_source(input, sink, spec, notes));
     stencil_own_copy(input, sink->file, notes);
+    TRY(stencil_axes_create(sink->file, sink->path, &problem)); /* references may be to those of the input */
     stencil_references_copy(input, sink->file, notes);
+    TRY(stencil_axes_attach(sink->file, sink->path, &problem, stencil_axes_made(input->file, "x")));
     stencil_dataset_close(&input->cells);
     const char *name = input->facts.field;
     STENCIL_HANDLE field = H5Dopen2(sink->file, name, H5P_DEFAULT);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "inputs/axes.h"
 #include "inputs/file.h"
 #include "inputs/reading.h"
 
@@ -13,6 +14,7 @@ typedef struct pair {
     hobj_ref_t from, to;
     int64_t order; /* order of finding: of several names of an object the first counts */
     bool past;     /* whether a run writes the object anew */
+    bool array;    /* whether it is the field or a source */
 } pair;
 
 typedef struct transfer {
@@ -33,9 +35,9 @@ static int compare_pairs(const void *left, const void *right) {
 }
 
 /* Adds the pair of the objects called `name` in both files. */
-static void add_pair(transfer *t, const char *name) {
+static void add_pair(transfer *t, const char *name, bool array) {
     const stencil_known *known = stencil_object_known(name);
-    pair p = {.order = t->count, .past = known != NULL && known->past};
+    pair p = {.order = t->count, .past = known != NULL && known->past, .array = array};
     if (t->count == t->room) {
         const int64_t room = 2 * t->room + 64;
         pair *more = realloc(t->pairs, (size_t)room * sizeof *more);
@@ -56,18 +58,18 @@ static herr_t visit_link(hid_t file, const char *name, const H5L_info_t *info, v
     transfer *t = data;
     (void)file;
     if (info->type == H5L_TYPE_HARD)
-        add_pair(t, name);
+        add_pair(t, name, false);
     return t->full ? -1 : 0;
 }
 
 /* Finds all pairs. An array that a run reads gets its format name in the result, whatever links to it. */
 static bool find_pairs(transfer *t) {
-    add_pair(t, "/");
+    add_pair(t, "/", false);
     if (stencil_file_holds(t->from, t->input->facts.field))
-        add_pair(t, t->input->facts.field);
+        add_pair(t, t->input->facts.field, true);
     for (int source = STENCIL_SOURCE_NONE + 1; source < STENCIL_SOURCE_COUNT; source++)
         if (stencil_file_holds(t->from, stencil_source_names[source]))
-            add_pair(t, stencil_source_names[source]);
+            add_pair(t, stencil_source_names[source], true);
     H5Lvisit(t->from, H5_INDEX_NAME, H5_ITER_INC, visit_link, t);
     if (t->count > 0)
         qsort(t->pairs, (size_t)t->count, sizeof *t->pairs, compare_pairs);
@@ -163,8 +165,12 @@ static void mend_item(transfer *t, const stencil_item *from, const char *attribu
 }
 
 static herr_t visit_attribute(hid_t from, const char *name, const H5A_info_t *info, void *data) {
-    STENCIL_ITEM item = stencil_item_attribute(from, name);
+    const transfer *t = data;
+    const bool of_run = t->pair->array && strcmp(name, "DIMENSION_LIST") == 0; /* attached anew, where so */
     (void)info;
+    if (of_run && stencil_axes_made(t->from, "x"))
+        return 0;
+    STENCIL_ITEM item = stencil_item_attribute(from, name);
     mend_item(data, &item, name);
     return 0;
 }
@@ -186,9 +192,12 @@ void stencil_references_copy(const stencil_h5_input *from, hid_t to, stencil_not
     transfer t = {.input = from, .from = from->file, .to = to, .notes = notes};
     stencil_reading_at("references to objects");
     if (find_pairs(&t))
-        for (int64_t i = 0; i < t.count; i++)
+        for (int64_t i = 0; i < t.count; i++) {
+            if (i > 0 && t.pairs[i - 1].from == t.pairs[i].from) /* another name of the same object */
+                t.pairs[i].array = t.pairs[i].array || t.pairs[i - 1].array;
             if (t.pairs[i].to != 0 && !t.pairs[i].past) /* the run does not write the object anew */
                 mend_object(&t, &t.pairs[i]);
+        }
     free(t.pairs);
 }
 

@@ -76,6 +76,7 @@ bool stencil_answer_check(const stencil_say *say) {
         return IS_ONE_OF(say->status, STENCIL_IO + 1) && IS_TEXT(say->message);
     return check_facts(&say->facts) && check_spec(&say->spec) && check_notes(&say->notes) &&
            check_numbers(&say->numbers) && IS_TEXT(say->provenance.input) &&
-           say->provenance.steps_done >= 0 && IS_TEXT(say->field) && is_truth(&say->holds) &&
-           say->bytes >= 0 && is_chunk(say->chunk_bytes);
+           IS_TEXT(say->provenance.output) && IS_TEXT(say->provenance.options) &&
+           IS_TEXT(say->provenance.series) && say->provenance.steps_done >= 0 && IS_TEXT(say->field) &&
+           is_truth(&say->holds) && say->bytes >= 0 && is_chunk(say->chunk_bytes);
 }

@@ -1,5 +1,5 @@
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* O_TMPFILE, fallocate */
+#define _GNU_SOURCE /* O_TMPFILE, fallocate, copy_file_range */
 #endif
 
 #include "inputs/sink.h"
@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -171,6 +172,39 @@ stencil_status stencil_sink_go_on(stencil_sink *sink, uint64_t eoa) {
     return open_hdf5(sink, false);
 }
 
+/* Copies bytes between files within the kernel, which may share them, else through memory. */
+static stencil_status copy_bytes(const stencil_sink *to, int from, int64_t bytes) {
+    enum { PIECE = 1 << 20 };
+    static const char *const why = "cannot write '%s': %s; make room or choose another output file";
+    off_t in = 0, out = 0;
+    ssize_t moved = 1;
+    while (in < bytes && moved > 0)
+        moved = copy_file_range(from, &in, to->fd, &out, (size_t)(bytes - in), 0);
+    if (in == bytes)
+        return STENCIL_OK;
+    CHECK(moved >= 0 || errno != ENOSPC, IO, why, to->path, strerror(errno));
+    void *piece = malloc(PIECE);
+    CHECK(piece != NULL, NO_MEMORY, "no memory to write '%s'", to->path);
+    for (moved = 1; in < bytes && moved > 0; in += moved) {
+        moved = stencil_h5_bytes(from, in, piece, NULL, stencil_smaller(PIECE, bytes - in));
+        if (moved > 0)
+            moved = stencil_h5_bytes(to->fd, in, NULL, piece, moved);
+    }
+    free(piece);
+    CHECK(in >= bytes && moved > 0, IO, why, to->path, strerror(errno));
+    return STENCIL_OK;
+}
+
+stencil_status stencil_sink_copy(stencil_sink *to, stencil_sink *from) {
+    TRY(stencil_sink_pause(to));
+    TRY(stencil_sink_pause(from));
+    const stencil_status status = copy_bytes(to, from->fd, (int64_t)from->eoa);
+    TRY(stencil_sink_go_on(from, from->eoa));
+    TRY(status);
+    to->eoa = from->eoa;
+    return stencil_sink_go_on(to, to->eoa);
+}
+
 int64_t stencil_sink_array_bytes(const stencil_problem *problem) {
     const stencil_mesh mesh = stencil_problem_mesh(problem, 1);
     const stencil_box all = stencil_mesh_array(&mesh);
@@ -229,11 +263,16 @@ static stencil_status finish_hdf5(stencil_sink *sink) {
     return STENCIL_OK;
 }
 
-stencil_status stencil_sink_commit(stencil_sink *sink) {
+stencil_status stencil_sink_finish(stencil_sink *sink) {
     if (sink->file > 0)
         TRY(finish_hdf5(sink));
     CHECK(fsync(sink->fd) == 0, IO, "cannot write '%s': %s; make room or choose another output file",
           sink->path, strerror(errno));
+    return STENCIL_OK;
+}
+
+stencil_status stencil_sink_commit(stencil_sink *sink) {
+    TRY(stencil_sink_finish(sink));
     TRY(give_name(sink));
     return sync_directory(sink);
 }

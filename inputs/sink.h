@@ -42,6 +42,9 @@ stencil_status stencil_sink_empty(stencil_sink *sink);
 stencil_status stencil_sink_pause(stencil_sink *sink);
 stencil_status stencil_sink_go_on(stencil_sink *sink, uint64_t eoa);
 
+/* Makes the HDF5 file `to`, which has nothing in it yet, a copy of `from` as that is now. Errors: IO. */
+stencil_status stencil_sink_copy(stencil_sink *to, stencil_sink *from);
+
 /* Returns the bytes of an array of all cells of a problem. */
 int64_t stencil_sink_array_bytes(const stencil_problem *problem);
 
@@ -59,6 +62,10 @@ stencil_status stencil_sink_create(const stencil_sink *sink, const stencil_sink_
                                    const stencil_problem *problem);
 stencil_status stencil_sink_fill(const stencil_sink *sink, const stencil_sink_dataset *dataset,
                                  const stencil_problem *problem, const stencil_reader *from);
+
+/* Closes the HDF5 file and fsyncs it, without its name yet: stencil_sink_commit() does the rest. Errors: IO.
+ */
+stencil_status stencil_sink_finish(stencil_sink *sink);
 
 /* Checks that no write has failed, fsyncs the file and gives it its final name. Errors: IO, CANNOT_CREATE (a
  * file of that name was created meanwhile). */

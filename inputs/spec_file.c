@@ -56,7 +56,9 @@ static const row rows[] = {
 };
 enum { ROW_COUNT = sizeof rows / sizeof *rows };
 
-enum { FORMAT_VERSION = 1 };
+/* The newest version of the format that this program reads. A file states the oldest one whose readers do
+ * not take it for something else: 2 where it has /q, which older ones take for the user's own. */
+enum { FORMAT_VERSION = 2 };
 static const char format_prefix[] = "stencil ";
 static const stencil_attribute format_attribute = {"format", STENCIL_ATTRIBUTE_TEXT, STENCIL_WORD_MAX,
                                                    .wanted = ""};
@@ -72,6 +74,9 @@ stencil_status stencil_format_read(hid_t file, const char *path, bool *foreign) 
         *foreign || version <= FORMAT_VERSION, BAD_DATA,
         "'%s' has the format 'stencil %ld', made by a newer version of stencil: this one reads 'stencil %d'",
         path, version, FORMAT_VERSION);
+    CHECK(*foreign || version < 2 || H5Aexists(file, "series") <= 0, BAD_DATA,
+          "'%s' is a series of frames, no problem: run the result beside it, or a frame as the /u of a file",
+          path);
     return STENCIL_OK;
 }
 
@@ -84,6 +89,7 @@ static const stencil_known others[] = {
     {"residual", STENCIL_OBJECT, true},
     {"residual_step", STENCIL_OBJECT, true},
     {"provenance", STENCIL_OBJECT, true},
+    {"VTKHDF", STENCIL_OBJECT, true},
     {"offsets", STENCIL_MEMBER, false},
     {"weights", STENCIL_MEMBER, false},
 };
@@ -225,7 +231,7 @@ stencil_status stencil_spec_read(hid_t file, const char *path, stencil_spec *spe
 
 stencil_status stencil_spec_write(hid_t file, const char *path, const stencil_spec *spec) {
     char format[STENCIL_WORD_MAX];
-    snprintf(format, sizeof format, "%s%d", format_prefix, FORMAT_VERSION);
+    snprintf(format, sizeof format, "%s%d", format_prefix, spec->source == STENCIL_SOURCE_Q ? 2 : 1);
     TRY(stencil_attribute_write(file, path, &format_attribute, 1, format));
     for (const row *r = rows; r < rows + ROW_COUNT; r++) {
         const void *at = (const char *)spec + r->at;
@@ -264,5 +270,9 @@ stencil_status stencil_h5_input_provenance(const stencil_h5_input *input, stenci
           input->path);
     CHECK(H5Lexists(input->file, "residual", H5P_DEFAULT) > 0, BAD_DATA,
           "'%s' has no dataset /residual: give a result of 'stencil run'", input->path);
-    return stencil_attribute_read(group, input->path, &name, provenance->input, &named);
+    TRY(stencil_attribute_read(group, input->path, &name, provenance->input, &named));
+    stencil_attribute_text(group, "output", provenance->output, sizeof provenance->output);
+    stencil_attribute_text(group, "series_places", provenance->series, sizeof provenance->series);
+    stencil_attribute_text(group, "options", provenance->options, sizeof provenance->options);
+    return STENCIL_OK;
 }

@@ -7,7 +7,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "inputs/axes.h"
 #include "inputs/file.h"
+#include "inputs/image.h"
 #include "inputs/reading.h"
 #include "inputs/sink.h"
 #include "solver/problem/digest.h"
@@ -30,9 +32,10 @@ static stencil_status count_bytes(stencil_output *output, const stencil_problem 
         return STENCIL_OK;
     TRY(stencil_reading_ask(process, &ask, &kept, -1));
     stencil_reading_allow(process, 4 * kept.chunk_bytes);
-    output->known_bytes = stencil_sizes_add(kept.bytes, stencil_sink_array_bytes(problem) +
-                                                            stencil_smaller(looks_of(problem), HISTORY_MAX) *
-                                                                (int64_t)(sizeof(double) + sizeof(int64_t)));
+    output->known_bytes =
+        stencil_sizes_add(kept.bytes, stencil_axes_bytes(problem) + stencil_sink_array_bytes(problem) +
+                                          stencil_smaller(looks_of(problem), HISTORY_MAX) *
+                                              (int64_t)(sizeof(double) + sizeof(int64_t)));
     return STENCIL_OK;
 }
 
@@ -52,11 +55,13 @@ bool stencil_output_replaces_input(const stencil_output *output) {
 static stencil_status write_provenance(const stencil_output *output, const stencil_report *report) {
     const stencil_sink *sink = &output->sink;
     char absolute[PATH_MAX], started[32] = "";
-    const char *input = stencil_output_replaces_input(output) ? NULL : output->input_path;
+    const char *input = output->first_input != NULL             ? output->first_input
+                        : stencil_output_replaces_input(output) ? NULL
+                                                                : output->input_path;
     const time_t began = (time_t)output->started_s;
-    const int64_t steps_done = stencil_report_steps_done(report);
+    const int64_t steps_done = output->first_steps + stencil_report_steps_done(report);
     struct tm utc;
-    if (input != NULL && realpath(input, absolute) != NULL)
+    if (input != NULL && input[0] != '\0' && realpath(input, absolute) != NULL)
         input = absolute;
     if (began != 0 && gmtime_r(&began, &utc) != NULL)
         strftime(started, sizeof started, "%Y-%m-%dT%H:%M:%SZ", &utc);
@@ -72,12 +77,19 @@ static stencil_status write_provenance(const stencil_output *output, const stenc
                  {"device", STENCIL_ATTRIBUTE_TEXT, report->device},
                  {"strategy", STENCIL_ATTRIBUTE_TEXT, report->strategy},
                  {"reason", STENCIL_ATTRIBUTE_TEXT, stencil_reason_names[report->reason]},
+                 {"output", STENCIL_ATTRIBUTE_TEXT, output->result},
+                 {"options", STENCIL_ATTRIBUTE_TEXT, output->options},
+                 {"series_places", STENCIL_ATTRIBUTE_TEXT, output->series},
                  {"steps_done", STENCIL_ATTRIBUTE_WHOLE, &steps_done},
                  {"prepare_s", STENCIL_ATTRIBUTE_REAL, &report->prepare_s},
                  {"compute_s", STENCIL_ATTRIBUTE_REAL, &report->compute_s},
                  {"finish_s", STENCIL_ATTRIBUTE_REAL, &report->finish_s}};
     STENCIL_HANDLE group = H5Gopen2(sink->file, "provenance", H5P_DEFAULT);
     TRY(stencil_h5_check_written(group >= 0, sink->path, "/provenance"));
+    if (output->series != NULL && output->series[0] != '\0')
+        TRY(stencil_h5_check_written(H5Lcreate_external(stencil_path_last(output->series_path), "/", group,
+                                                        "series", H5P_DEFAULT, H5P_DEFAULT) >= 0,
+                                     sink->path, "/provenance/series"));
     for (size_t i = 0; i < sizeof entry / sizeof *entry; i++) {
         const stencil_attribute is = {.name = entry[i].name, .type = entry[i].type};
         const char *value = entry[i].value;
@@ -108,15 +120,20 @@ static stencil_sink_dataset field_of(const stencil_problem *problem) {
                                   stencil_h5_type(problem->precision, false)};
 }
 
+stencil_status stencil_output_digest_source(stencil_output *output, const stencil_problem *problem,
+                                            const stencil_reader *from) {
+    if (problem->spec.source == STENCIL_SOURCE_NONE || output->digest_b[0] != '\0')
+        return STENCIL_OK;
+    return stencil_digest_read(problem, STENCIL_ARRAY_B, from, output->digest_b);
+}
+
 /* Writes the problem and its progress, for a run that continues from this result. */
-static stencil_status write_spec(const stencil_sink *sink, const stencil_problem *problem,
-                                 const stencil_reader *from, const stencil_report *report,
-                                 const char digest_u[STENCIL_DIGEST_CHARS]) {
+static stencil_status write_spec(const stencil_output *output, const stencil_problem *problem,
+                                 const stencil_report *report, const char digest_u[STENCIL_DIGEST_CHARS]) {
+    const stencil_sink *sink = &output->sink;
     stencil_spec spec = problem->spec;
     memcpy(spec.digest_u, digest_u, sizeof spec.digest_u);
-    spec.digest_b[0] = '\0';
-    if (spec.source != STENCIL_SOURCE_NONE)
-        TRY(stencil_digest_read(problem, STENCIL_ARRAY_B, from, spec.digest_b));
+    memcpy(spec.digest_b, output->digest_b, sizeof spec.digest_b);
     spec.residual_first = report->residual_first;
     spec.time = stencil_problem_time(problem, report->steps);
     spec.time_first = problem->origin.time_first != 0 ? problem->origin.time_first : NAN;
@@ -160,6 +177,9 @@ static stencil_status create_objects(const stencil_sink *sink, const stencil_pro
     TRY(create_list(sink, "/residual", H5T_IEEE_F64LE, looks_of(problem)));
     TRY(create_list(sink, "/residual_step", H5T_STD_I64LE, looks_of(problem)));
     TRY(stencil_points_write(sink->file, sink->path, &problem->spec));
+    TRY(stencil_h5_check_written(stencil_image_write(sink->file, problem, (const int64_t[]){0, 0, 0},
+                                                     problem->extent, (const int64_t[]){1, 1, 1}) >= 0,
+                                 sink->path, "/VTKHDF"));
     STENCIL_HANDLE group = H5Gcreate2(sink->file, "provenance", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     return stencil_h5_check_written(group >= 0, sink->path, "/provenance");
 }
@@ -214,14 +234,22 @@ static stencil_status write_all(stencil_output *output, const stencil_problem *p
     stencil_digest_text(&d.digest, digest_u);
     TRY(fill_list(sink, "/residual", H5T_NATIVE_DOUBLE, history->count, history->residual));
     TRY(fill_list(sink, "/residual_step", H5T_NATIVE_INT64, history->count, history->step));
-    TRY(write_spec(sink, problem, from, report, digest_u));
+    TRY(stencil_axes_write_time(sink->file, sink->path, stencil_image_time(problem, report->steps)));
+    TRY(stencil_output_digest_source(output, problem, from));
+    TRY(write_spec(output, problem, report, digest_u));
     return write_provenance(output, report);
+}
+
+stencil_status stencil_output_fill(stencil_output *output, const stencil_problem *problem,
+                                   const stencil_reader *from, const stencil_report *report) {
+    const stencil_status status = write_all(output, problem, from, report);
+    TRY(stencil_sink_state(&output->sink)); /* the system's error tells more than HDF5's */
+    TRY(status);
+    return stencil_sink_finish(&output->sink);
 }
 
 stencil_status stencil_output_write(stencil_output *output, const stencil_problem *problem,
                                     const stencil_reader *from, const stencil_report *report) {
-    const stencil_status status = write_all(output, problem, from, report);
-    TRY(stencil_sink_state(&output->sink)); /* the system's error tells more than HDF5's */
-    TRY(status);
+    TRY(stencil_output_fill(output, problem, from, report));
     return stencil_sink_commit(&output->sink);
 }

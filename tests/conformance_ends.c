@@ -185,7 +185,8 @@ void observed(void **state) {
         if (!runs_here(strategy))
             continue;
         visitor v = {.in_order = true};
-        const stencil_observer observer = {&v, visitor_next, visitor_at, visitor_poll, false};
+        const stencil_observer observer = {
+            .context = &v, .next = visitor_next, .at = visitor_at, .poll = visitor_poll};
         trial_run r = run_of(strategy, 50, 0);
         set_some_sweep(&t, &r);
         r.check_every = 3;

@@ -215,7 +215,7 @@ static stencil_status run_fields(const stencil_plan *plan, int plans, const sten
                                  stencil_report *report) {
     switcher turns = {plan, plans, 1, NULL};
     const stencil_observers both = {
-        (stencil_observer[]){{&turns, next_switch, change, NULL, true},
+        (stencil_observer[]){{.context = &turns, .next = next_switch, .at = change, .any_step = true},
                              observers->count > 0 ? observers->item[0] : (stencil_observer){0}},
         1 + observers->count};
     static int64_t sizes = 0;

@@ -34,7 +34,8 @@ struct stencil_run {
     stencil_field kept;
     int64_t kept_steps; /* number of steps that the kept cells have gone through; -1: no cells are kept */
     double kept_s;      /* clock when the kept cells were stored */
-    double asked_s;     /* clock when an observer first asked the run to end; 0: none has */
+    double asked_s;     /* clock when an observer first asked an accelerated run to end; 0: none has */
+    bool ends;          /* an observer asked the run to end, and not only to pause */
     double read_s, prepare_s;
     side side[STENCIL_SIDES_MAX];
     int sides; /* number of entries in `side`, in order of creation */

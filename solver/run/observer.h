@@ -15,6 +15,9 @@ typedef struct stencil_observer {
     bool (*poll)(void *context, int64_t step, double residual);
     /* the observer reads no cells, so that it may be called within a cycle */
     bool any_step;
+    /* Called after `poll`, or NULL. Returns true to have the run pause at the next step at which it can and
+     * call `at`, whatever `next` says; an accelerated run pauses at ends of cycles only. */
+    bool (*wants)(void *context);
 } stencil_observer;
 typedef struct stencil_observers {
     const stencil_observer *item;

@@ -89,14 +89,23 @@ static bool in_cycle(const stencil_run *r, int64_t step) {
     return stencil_cycle_end(r->problem, step) != step;
 }
 
-/* Polls the observers, passing the residual that belongs to the change which a time loop found. An
- * accelerated run that is asked to end does so with its cycle or, if cells were kept, within a second. */
+static bool wants_pause(const stencil_observer *o) {
+    return o->wants != NULL && o->wants(o->context);
+}
+
+/* Polls the observers, passing the residual that belongs to the change which a time loop found; false ends
+ * the batch, for the end of the run or a pause. An accelerated run that is asked to end does so with its
+ * cycle or, if cells were kept, within a second; its batches end often enough for pauses. */
 static bool poll_between(void *context, int64_t step, double residual) {
     static const double patience_s = 1.0;
     stencil_run *r = context;
     const bool goes_on = stencil_observers_poll(&r->observers, step, residual_of(r, residual, r->last_omega));
+    bool pauses = false;
+    r->ends = r->ends || !goes_on;
+    for (int i = 0; i < r->observers.count && !r->accelerated; i++)
+        pauses = wants_pause(&r->observers.item[i]) || pauses;
     if (!r->accelerated)
-        return goes_on;
+        return !r->ends && !pauses;
     if (!goes_on && r->asked_s == 0)
         r->asked_s = stencil_clock_s();
     return r->asked_s == 0 || r->kept_steps < 0 || stencil_clock_s() - r->asked_s < patience_s;
@@ -182,7 +191,8 @@ static stencil_status keep_outcome(stencil_run *r, const stencil_batch *batch,
         TRY(stencil_history_add(&r->report->history, step, residual));
     }
     r->report->steps += outcome->steps;
-    r->report->reason = outcome->reason;
+    const bool pauses = outcome->reason == STENCIL_REASON_INTERRUPTED && !r->ends;
+    r->report->reason = pauses ? STENCIL_REASON_NONE : outcome->reason;
     return STENCIL_OK;
 }
 
@@ -200,6 +210,7 @@ stencil_status stencil_run_batch(stencil_run *r, const stencil_batch *batch, con
 #ifdef STENCIL_HAVE_CUDA
     if (r->on.gpu != NULL) {
         const int64_t illegal = r->on.plan->wait.illegal_step;
+        r->on.gpu->part[0].args.mailbox->interrupt = 0; /* a pause may have ended the last batch */
         stencil_gpu_set_schedule(r->on.gpu, schedule);
         if (illegal > batch->first && illegal <= batch->first + batch->count)
             TRY(stencil_gpu_break(r->on.gpu));
@@ -224,6 +235,17 @@ static stencil_status make_batch(stencil_run *r, const stencil_batch *batch,
     return keep_outcome(r, batch, schedule);
 }
 
+/* Fills in what a report says of the plan, its device and the time before the steps. */
+static void describe(const stencil_run *r, stencil_report *report) {
+    snprintf(report->strategy, sizeof report->strategy, "%s", stencil_strategy_at(r->on.plan->strategy).name);
+    snprintf(report->backend, sizeof report->backend, "%s", stencil_backend_names[r->on.plan->backend]);
+    snprintf(report->device, sizeof report->device, "%s", r->on.plan->device);
+    report->updated_cells = stencil_problem_updated_cells(r->problem);
+    report->bytes_per_cell = stencil_sweep_traffic(r->on.plan, r->problem);
+    report->read_s = r->read_s;
+    report->prepare_s = r->prepare_s;
+}
+
 /* Judges a window of stagnation that ends with the batch, and calls and polls the observers. */
 static stencil_status observe(stencil_run *r, const stencil_batch *batch) {
     stencil_report *report = r->report;
@@ -231,12 +253,15 @@ static stencil_status observe(stencil_run *r, const stencil_batch *batch) {
         report->reason = judge_window(r, report->steps);
     for (int i = 0; i < r->observers.count && report->reason == STENCIL_REASON_NONE; i++) {
         const stencil_observer *o = &r->observers.item[i];
-        if (o->at != NULL && next_of(r, o, batch->first) == report->steps)
-            TRY(o->at(o->context, report));
+        const bool due = o->next != NULL && next_of(r, o, batch->first) == report->steps;
+        if (o->at == NULL || (!due && (in_cycle(r, report->steps) || !wants_pause(o))))
+            continue;
+        describe(r, report);
+        TRY(o->at(o->context, report));
     }
     const double last = r->outcome.checks > 0 ? r->outcome.residual[r->outcome.checks - 1] : NAN;
     const bool goes_on = stencil_observers_poll(batch->observers, report->steps, last);
-    if ((!goes_on || (r->asked_s > 0 && !in_cycle(r, report->steps))) &&
+    if (((!goes_on && r->ends) || (r->asked_s > 0 && !in_cycle(r, report->steps))) &&
         report->reason == STENCIL_REASON_NONE && report->steps < r->problem->stop.steps)
         report->reason = STENCIL_REASON_INTERRUPTED;
     return STENCIL_OK;
@@ -410,16 +435,6 @@ static stencil_status judge_end(stencil_run *r) {
     return STENCIL_OK;
 }
 
-static void describe(const stencil_run *r, stencil_report *report) {
-    snprintf(report->strategy, sizeof report->strategy, "%s", stencil_strategy_at(r->on.plan->strategy).name);
-    snprintf(report->backend, sizeof report->backend, "%s", stencil_backend_names[r->on.plan->backend]);
-    snprintf(report->device, sizeof report->device, "%s", r->on.plan->device);
-    report->updated_cells = stencil_problem_updated_cells(r->problem);
-    report->bytes_per_cell = stencil_sweep_traffic(r->on.plan, r->problem);
-    report->read_s = r->read_s;
-    report->prepare_s = r->prepare_s;
-}
-
 stencil_status stencil_run_drive(stencil_run *r, const stencil_observers *observers, stencil_report *report) {
     r->report = report;
     r->steps = r->problem->origin.steps; /* loading the cells may have changed `origin` */
@@ -431,6 +446,7 @@ stencil_status stencil_run_drive(stencil_run *r, const stencil_observers *observ
     r->keeps = r->on.plan->keeps_cycle;
     r->kept_steps = -1;
     r->asked_s = 0;
+    r->ends = false;
     start_schedule(r);
     TRY(resume(r));
     const double ready_s = stencil_clock_s(), prepare_s = r->prepare_s;

@@ -477,7 +477,7 @@ class Help(CommandTest):
             for option in re.findall(r"(?m)^ {2}.{4}--([a-z-]+)", self.ok("help", command).stdout):
                 if option not in ("help", "version"):  # the same for all commands
                     self.assertRegex(section.group(0), rf"(?m)^\.It .*Fl -{option}\b", f"{command} --{option}")
-        for code in (0, 1, 2, 64, 65, 66, 69, 70, 71, 73, 74, 130):
+        for code in (0, 1, 2, 64, 65, 66, 69, 70, 71, 73, 74, 75, 130):
             self.assertRegex(manual, rf"(?m)^\.It {code}$")
 
 

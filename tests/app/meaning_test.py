@@ -10,6 +10,7 @@ import xarray
 from harness import CommandTest, field, h5py
 
 BAD_DATA = 65
+AXES = ("DIMENSION_LIST", "coordinates")  # attributes of u by which a result names its axes
 RUN = ("--device", "cpu", "--threads", 1, "--effort", "estimate", "--force")
 
 
@@ -52,7 +53,8 @@ class Meaning(CommandTest):
             self.ok("p.h5", *RUN, "-q")
             with h5py.File(self.path("p.out.h5")) as file:
                 for thing in (file["f"], file["g"], file["g/inner"], file["u"]):
-                    self.assertEqual(dict(thing.attrs), {f"a{i}": f"text {i}" for i in range(1, 13)}, thing)
+                    own = {name: value for name, value in thing.attrs.items() if name not in AXES}
+                    self.assertEqual(own, {f"a{i}": f"text {i}" for i in range(1, 13)}, thing)
 
     def test_fill_value_that_no_attribute_names(self):
         values = numpy.ma.zeros((17, 17))

@@ -581,6 +581,14 @@ class Terminal(CommandTest):
             self.assertLess(len(line), 80)
         self.assertTrue(shown.endswith("\r\x1b[K"), "the bar stays")
 
+    def test_progress_of_files(self):
+        self.make("p.h5", "--size", "129x129")
+        shown, _ = self.on_terminal(lambda shown: b"ckpt" in shown and b"frame" in shown, 60, b"", "p.h5", "--steps", "100000000",
+                                    "--device", "cpu", "--checkpoint-every", "1000", "--save-every", "1000", NO_COLOR="")
+        self.assertRegex(shown, r"\[[#.]+\] +\d+ %  ETA \S.*  step \d+  ckpt \d+000  frame \d+")
+        for line in re.split("\r|\x1b\\[K|\n", shown):
+            self.assertLess(len(line), 80)
+
     def test_progress_of_verify(self):
         self.make("p.h5", "--size", "129x129")
         self.ok("p.h5", "--steps", 3, *CPU)

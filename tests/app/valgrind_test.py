@@ -25,7 +25,7 @@ CPU = ["--device", "cpu", "--threads", "2", "--effort", "estimate", "-q", "-f"]
 
 class Valgrind(CommandTest):
     def clean(self, *arguments, code=0):
-        patient = [] if arguments[0] == "new" else PATIENT
+        patient = [] if arguments[0] in ("new", "info") else PATIENT
         done = subprocess.run([*VALGRIND, STENCIL, *map(str, arguments), *patient], cwd=self.directory,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               encoding="utf-8", timeout=300)
@@ -51,6 +51,17 @@ class Valgrind(CommandTest):
         self.clean("p.out.h5", *CPU, "--steps", 96, "-o", "more.h5")
         self.clean("verify", "more.h5")
         self.clean("p.h5", "--dry-run", "--no-output", *CPU[:-1])
+
+    def test_long_run(self):
+        """Checkpoints and a series beside the steps, a run that its limit ends, and the one that goes on from there."""
+        series = ("--save-every", 20, "--save", "u,residual", "--save-stride", 2)
+        self.clean("new", "p.h5", "--problem", "poisson", "--size", "33x29", "-q")
+        self.clean("p.h5", *CPU, "--accelerate", "none", "--steps", 100, "--checkpoint-every", 30, "--keep-checkpoints",
+                   *series, code=2)
+        self.clean("--resume", "p.out.ckpt.h5", *CPU, code=2)
+        self.clean("info", "p.out.series.h5")
+        self.clean("p.h5", *CPU, "--accelerate", "none", "--steps", 10**7, "--check-every", 10**7, "--save-every", "1s",
+                   "--compress", "--time-limit", "8s", code=75)
 
     def test_everything_that_a_file_may_have(self):
         import numpy

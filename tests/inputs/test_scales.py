@@ -201,13 +201,17 @@ class Scales(FolderTest):
         self.assertIn("attribute 'DIMENSION_LIST' of /u is not kept in the result: it refers to objects of another "
                       "file", " ".join(done.stdout.split()))
 
-    def test_plain_results_have_no_scales(self):
+    def test_plain_results(self):
+        """They have scales of their own, in a result of a result anew."""
         with h5py.File(self.path("p.h5"), "w") as file:
             file["u"] = self.field(2)
             file.attrs["stencil"] = "j2d5pt"
-        with h5py.File(self.run_file()) as file:
-            for name in ("u", "residual", "residual_step"):
-                self.assertEqual(list(file[name].attrs), [])
+        first = self.run_file()
+        for name in (first, self.run_file(first)):
+            with h5py.File(name) as file:
+                self.assertEqual([list(axis.keys()) for axis in file["u"].dims], [["y"], ["x"]])
+                self.assertEqual([list(axis.keys()) for axis in file["residual"].dims], [["residual_step"]])
+                self.assertEqual(file["x"].attrs["made_by"], b"stencil run")
 
 
 if __name__ == "__main__":

@@ -96,7 +96,7 @@ static void run_disturbed(race *r, int64_t steps, stencil_effort effort, fake_cl
     r->tune.run = run;
     clock.race = r;
     clock.last = -1;
-    const stencil_observer both[] = {{&clock, next_step, tell_time, NULL, false},
+    const stencil_observer both[] = {{.context = &clock, .next = next_step, .at = tell_time},
                                      stencil_tune_observer(&r->tune)};
     assert_int_equal(stencil_run_drive(run, &(stencil_observers){both, 2}, &report), STENCIL_OK);
     assert_int_equal(report.steps, clock.interrupt > 0 ? clock.interrupt : steps);

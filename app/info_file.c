@@ -1,0 +1,177 @@
+#include "app/info_file.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "app/json.h"
+#include "app/report.h"
+#include "app/text.h"
+#include "solver/problem/digest.h"
+
+enum { SERIES_NONE = -1 };
+
+/* What is known of a file. */
+typedef struct file_facts {
+    const char *path;
+    stencil_input input;
+    stencil_spec spec;
+    stencil_problem problem;
+    stencil_provenance made;
+    bool of_run;                                            /* a run has written the file: `made` is set */
+    char digest[STENCIL_ARRAY_COUNT][STENCIL_DIGEST_CHARS]; /* of the cells as they are; "": no such array */
+    stencil_numbers frames, residual;                       /* of a series: its /u and /residual */
+    int64_t frame_count, first_step, last_step;             /* of a series; SERIES_NONE: it is none */
+} file_facts;
+
+static const char *recorded_of(const file_facts *f, int array) {
+    return array == STENCIL_ARRAY_U ? f->spec.digest_u : f->spec.digest_b;
+}
+
+static const char *name_of(const file_facts *f, int array) {
+    return array == STENCIL_ARRAY_U ? f->input.facts.field : stencil_source_names[f->spec.source];
+}
+
+static bool is_other(const file_facts *f, int array) {
+    return f->digest[array][0] != '\0' && recorded_of(f, array)[0] != '\0' &&
+           strcmp(f->digest[array], recorded_of(f, array)) != 0;
+}
+
+static const char *kind_of(const file_facts *f) {
+    return f->frame_count != SERIES_NONE ? "series"
+           : !f->of_run                  ? "problem"
+           : f->made.output[0] != '\0'   ? "checkpoint"
+                                         : "result";
+}
+
+static stencil_status read_problem(file_facts *f) {
+    TRY(text_name_file(stencil_problem_resolve(&f->problem, &f->spec), f->path));
+    f->of_run = f->spec.steps_total >= 0 && stencil_input_provenance(&f->input, &f->made) == STENCIL_OK;
+    const stencil_reader cells = stencil_input_reader(&f->input, &f->problem, true);
+    TRY(stencil_digest_read(&f->problem, STENCIL_ARRAY_U, &cells, f->digest[STENCIL_ARRAY_U]));
+    if (f->spec.source != STENCIL_SOURCE_NONE)
+        TRY(stencil_digest_read(&f->problem, STENCIL_ARRAY_B, &cells, f->digest[STENCIL_ARRAY_B]));
+    return stencil_input_check_unchanged(&f->input);
+}
+
+/* Reads a file whose /step has a number for each frame of /u. Errors: BAD_DATA: it is no series. */
+static stencil_status read_series(file_facts *f) {
+    stencil_numbers step;
+    int64_t got;
+    TRY(stencil_input_look(&f->input, f->path, NULL));
+    TRY(stencil_input_numbers(&f->input, "/u", NULL, &f->frames));
+    TRY(stencil_input_numbers(&f->input, "/residual", NULL, &f->residual));
+    TRY(stencil_input_numbers(&f->input, "/step", NULL, &step));
+    CHECK(f->frames.exists && step.exists && step.rank == 1 && f->frames.rank >= 3 && step.count > 0 &&
+              f->frames.extent[0] == step.count,
+          BAD_DATA, "'%s' is no series", f->path);
+    TRY(stencil_input_block(&f->input, &step, 0, 1, true, &f->first_step, &got));
+    TRY(stencil_input_block(&f->input, &step, step.count - 1, 1, true, &f->last_step, &got));
+    f->frame_count = step.count;
+    return STENCIL_OK;
+}
+
+static stencil_status read_file(file_facts *f) {
+    const stencil_status status = stencil_input_open(&f->input, f->path, NULL, &f->spec);
+    if (status == STENCIL_OK)
+        return read_problem(f);
+    if (status != STENCIL_BAD_DATA)
+        return status;
+    const stencil_error seen = *stencil_error_last();
+    stencil_input_close(&f->input);
+    return read_series(f) == STENCIL_OK ? STENCIL_OK : stencil_error_adopt(&seen);
+}
+
+static void print_series(const file_facts *f) {
+    PRINT("Series", "%s of u%s, %s, from step %s to step %s", TEXT_COUNTED(f->frame_count, "frame"),
+          f->residual.exists ? " and residual" : "", f->frames.type, TEXT_COUNT(f->first_step),
+          TEXT_COUNT(f->last_step));
+    PRINT("Cells", "%s of each frame", TEXT_EXTENT(f->frames.extent + 1, f->frames.rank - 1, " x "));
+}
+
+static void print_origin(const file_facts *f) {
+    const char *steps = TEXT_COUNT(f->problem.origin.steps);
+    if (!f->of_run)
+        PRINT("Problem", "no run has written it");
+    else if (f->made.output[0] != '\0')
+        PRINT("Checkpoint", "after step %s, on the way to %s; it goes on with:\nstencil --resume %s", steps,
+              TEXT_ESCAPE(f->made.output), TEXT_ESCAPE(f->path));
+    else
+        PRINT("Result", "of step %s", steps);
+    if (f->of_run && f->made.input[0] != '\0')
+        PRINT("Input", "%s, %s before", TEXT_ESCAPE(f->made.input), TEXT_COUNTED(f->made.steps_done, "step"));
+    if (f->of_run && f->made.options[0] != '\0')
+        PRINT("Options", "%.*s", (int)strlen(f->made.options) - 1, f->made.options);
+}
+
+static void print_digests(const file_facts *f) {
+    for (int array = STENCIL_ARRAY_U; array < STENCIL_ARRAY_COUNT; array++)
+        if (f->digest[array][0] != '\0')
+            PRINT(array == STENCIL_ARRAY_U ? "Digests" : "", "%s of %s%s", f->digest[array],
+                  name_of(f, array),
+                  is_other(f, array) ? TEXT(", but a run has written\n%s", recorded_of(f, array))
+                  : recorded_of(f, array)[0] != '\0' ? ", as a run has written it"
+                                                     : "");
+}
+
+static void print(const file_facts *f) {
+    char equation[REPORT_EQUATION_CHARS];
+    PRINT("File", "%s", TEXT_ESCAPE(f->path));
+    if (f->frame_count != SERIES_NONE) {
+        print_series(f);
+        return;
+    }
+    print_origin(f);
+    PRINT("Field", "%s, %s, %s", f->input.facts.field, TEXT_EXTENT(f->spec.extent, f->spec.rank, " x "),
+          stencil_precision_names[f->problem.precision]);
+    PRINT("Equation", "%s", report_equation_text(&f->problem, false, equation));
+    print_digests(f);
+}
+
+static json_t *facts_json(const file_facts *f) {
+    json_t *root = json_pack("{s:i, s:s, s:o, s:s}", "schema_version", 1, "version", STENCIL_VERSION, "file",
+                             json_text(f->path), "kind", kind_of(f));
+    if (f->frame_count != SERIES_NONE) {
+        json_object_set_new(root, "frames", json_integer(f->frame_count));
+        json_object_set_new(root, "arrays",
+                            f->residual.exists ? json_pack("[s, s]", "u", "residual")
+                                               : json_pack("[s]", "u"));
+        json_object_set_new(root, "first_step", json_integer(f->first_step));
+        json_object_set_new(root, "last_step", json_integer(f->last_step));
+        return root;
+    }
+    json_object_set_new(root, "step", json_integer(f->problem.origin.steps));
+    json_object_set_new(root, "output", json_text(f->made.output[0] != '\0' ? f->made.output : NULL));
+    json_object_set_new(root, "input", json_text(f->made.input[0] != '\0' ? f->made.input : NULL));
+    json_t *digests = json_object();
+    for (int array = STENCIL_ARRAY_U; array < STENCIL_ARRAY_COUNT; array++)
+        if (f->digest[array][0] != '\0')
+            json_object_set_new(
+                digests, name_of(f, array),
+                json_pack("{s:s, s:o}", "cells", f->digest[array], "recorded",
+                          json_text(recorded_of(f, array)[0] != '\0' ? recorded_of(f, array) : NULL)));
+    json_object_set_new(root, "digests", digests);
+    return root;
+}
+
+static stencil_status tell(const file_facts *f, const char *json, bool force) {
+    if (!target_is_stdout(json))
+        print(f);
+    if (json != NULL)
+        TRY(json_write("--json", json, force, facts_json(f)));
+    for (int array = STENCIL_ARRAY_U; array < STENCIL_ARRAY_COUNT; array++)
+        CHECK(!is_other(f, array), BAD_DATA,
+              "'%s' is damaged, or was changed: the cells of %s are not those that a run has written (%s)",
+              f->path, name_of(f, array), array == STENCIL_ARRAY_U ? "digest_u" : "digest_b");
+    return STENCIL_OK;
+}
+
+stencil_status info_file(const char *path, const char *json, bool force) {
+    file_facts f = {.path = path, .frame_count = SERIES_NONE};
+    stencil_status status = text_name_out_of_memory(read_file(&f), path);
+    if (status == STENCIL_OK)
+        status = tell(&f, json, force);
+    const stencil_error seen = *stencil_error_last();
+    stencil_problem_destroy(&f.problem);
+    stencil_input_close(&f.input);
+    return status != STENCIL_OK ? stencil_error_adopt(&seen) : STENCIL_OK;
+}

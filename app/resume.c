@@ -1,0 +1,138 @@
+#include "app/resume.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "app/keeper.h"
+#include "app/text.h"
+#include "solver/problem/origin.h"
+
+/* Opens a file and reads how it was made, and all of its cells: they must be those of its digests. */
+static stencil_status check_open(const char *path, const stencil_input_options *how, stencil_input *input,
+                                 stencil_problem *problem, stencil_provenance *made) {
+    stencil_spec spec;
+    TRY(stencil_input_open(input, path, how, &spec));
+    TRY(text_name_file(stencil_problem_resolve(problem, &spec), path));
+    TRY(stencil_input_provenance(input, made));
+    CHECK(spec.digest_u[0] != '\0', BAD_DATA,
+          "'%s' has no attribute digest_u: an older version of stencil wrote it, run it as an input", path);
+    TRY(stencil_input_load_history(input, problem));
+    CHECK(problem->origin.steps > 0 || spec.steps_total == 0, BAD_DATA,
+          "'%s' is damaged: its problem is not that of its steps (fingerprint)", path);
+    const stencil_reader cells = stencil_input_reader(input, problem, true);
+    TRY(stencil_origin_check(problem, &cells));
+    CHECK(spec.steps_total == 0 || problem->origin.arrays == STENCIL_ORIGIN_SAME, BAD_DATA,
+          "'%s' is damaged, or was changed: its cells are not those that a run has written (digest_u, "
+          "digest_b)",
+          path);
+    return stencil_input_check_unchanged(input);
+}
+
+static stencil_status check(const char *path, const stencil_input_options *how, stencil_provenance *made) {
+    stencil_input input = {0};
+    stencil_problem problem = {0};
+    const stencil_status status =
+        text_name_out_of_memory(check_open(path, how, &input, &problem, made), path);
+    const stencil_error seen = *stencil_error_last();
+    stencil_problem_destroy(&problem);
+    stencil_input_close(&input);
+    return status != STENCIL_OK ? stencil_error_adopt(&seen) : STENCIL_OK;
+}
+
+/* Finds the file to go on from: the one asked for or, where that is a damaged checkpoint, the one before. */
+static stencil_status find(resumption *r, const char *asked, const stencil_input_options *how) {
+    CHECK(strlen(asked) < sizeof r->path, NO_INPUT, "cannot open '%s': the name is too long", asked);
+    snprintf(r->path, sizeof r->path, "%s", asked);
+    const stencil_status status = check(asked, how, &r->made);
+    const bool damaged = status == STENCIL_BAD_DATA || status == STENCIL_NO_INPUT;
+    if (!damaged || !stencil_checkpoint_is_last(asked, r->path))
+        return status;
+    const stencil_error seen = *stencil_error_last();
+    if (check(r->path, how, &r->made) != STENCIL_OK)
+        return stencil_error_adopt(&seen);
+    r->fell_back = true;
+    fprintf(stderr, "stencil: %s; going on from the checkpoint before it, '%s'\n", TEXT_ESCAPE(seen.message),
+            TEXT_ESCAPE(r->path));
+    return STENCIL_OK;
+}
+
+/* Names the result: it lies beside its checkpoint, whose folder may have been moved. */
+static stencil_status name_output(resumption *r) {
+    const char *last = stencil_path_last(r->path);
+    r->in_place = r->made.output[0] == '\0';
+    const int length = r->in_place ? snprintf(r->output, sizeof r->output, "%s", r->path)
+                                   : snprintf(r->output, sizeof r->output, "%.*s%s", (int)(last - r->path),
+                                              r->path, stencil_path_last(r->made.output));
+    CHECK(length > 0 && length < (int)sizeof r->output, USAGE, "'%s': the name of the result is too long",
+          r->path);
+    return STENCIL_OK;
+}
+
+/* Finds the option of the command that a recorded word is of: "--name=value" or "--name". */
+static bool is_recorded(const option *table, const char *word) {
+    const size_t length = strncmp(word, "--", 2) == 0 ? strcspn(word + 2, "=") : 0;
+    for (const option *o = table; o->name != NULL || o->heading != NULL || o->table != NULL; o++) {
+        if (o->table != NULL && is_recorded(o->table, word))
+            return true;
+        if (o->name != NULL && o->tag == OPTION_RESUMED && strlen(o->name) == length &&
+            strncmp(o->name, word + 2, length) == 0 && (o->type == OPTION_FLAG) == (word[length + 2] == '\0'))
+            return true;
+    }
+    return false;
+}
+
+/* Makes the list of words to parse: those that the file records, then those of the command line. */
+static stencil_status join(resumption *r, const invocation *call) {
+    int given = 0, count = 0, words = 1;
+    while (call->argv[given] != NULL)
+        given++;
+    memcpy(r->options, r->made.options, sizeof r->options);
+    for (const char *c = r->options; *c != '\0'; c++)
+        words += *c == '\n';
+    r->argv = calloc((size_t)(given + words + 1), sizeof *r->argv);
+    CHECK(r->argv != NULL, NO_MEMORY, "no memory for the options of '%s'", r->path);
+    for (char *rest = r->options, *word; (word = strtok_r(rest, "\n", &rest)) != NULL;) {
+        CHECK(is_recorded(call->command->options, word), BAD_DATA,
+              "'%s': attribute 'options' of /provenance has '%.60s', which a run does not record", r->path,
+              word);
+        r->argv[count++] = word;
+    }
+    memcpy(r->argv + count, call->argv, (size_t)given * sizeof *r->argv);
+    return STENCIL_OK;
+}
+
+stencil_status resume_begin(resumption **resumed, invocation *call, const reading_options *reading,
+                            int64_t threads) {
+    const stencil_input_options how = reading_options_of(reading, NULL);
+    resumption *r = *resumed = calloc(1, sizeof *r);
+    CHECK(r != NULL, NO_MEMORY, "no memory to resume '%s'", call->operand[0]);
+    TRY(threads_start(threads));
+    TRY(find(r, call->operand[0], &how));
+    TRY(name_output(r));
+    TRY(join(r, call));
+    const char *line = call->command_line;
+    TRY(options_parse(call->command, r->argv, call->values, call));
+    call->command_line = line;
+    call->operand[0] = r->path;
+    return STENCIL_OK;
+}
+
+void resume_end(resumption *r) {
+    if (r != NULL)
+        free(r->argv);
+    free(r);
+}
+
+stencil_status resume_options_text(const invocation *call, unsigned tag, bool force, char text[4096]) {
+    text[0] = '\0';
+    for (const option_given *g = call->given; g < call->given + call->given_count; g++)
+        if (g->option->tag == tag)
+            stencil_text_add(text, 4096, "--%s%s%s\n", g->option->name, g->text != NULL ? "=" : "",
+                             g->text != NULL ? g->text : "");
+    if (force)
+        stencil_text_add(text, 4096, "--force\n");
+    CHECK(strlen(text) < 4000, USAGE, "the options are too long to be kept in checkpoints");
+    return STENCIL_OK;
+}

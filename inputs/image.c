@@ -1,0 +1,71 @@
+#include "inputs/image.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "inputs/h5.h"
+
+herr_t stencil_numbers_write(hid_t object, const char *name, hid_t type, hid_t memory, int count,
+                             const void *values) {
+    const hsize_t size = (hsize_t)count;
+    STENCIL_HANDLE space = count > 0 ? H5Screate_simple(1, &size, NULL) : H5Screate(H5S_SCALAR);
+    return stencil_attribute_make(object, name, type, space, memory, values);
+}
+
+herr_t stencil_text_write(hid_t object, const char *name, const char *text) {
+    STENCIL_HANDLE type = H5Tcopy(H5T_C_S1), space = H5Screate(H5S_SCALAR);
+    if (type < 0 || H5Tset_size(type, strlen(text) + 1) < 0)
+        return -1;
+    return stencil_attribute_make(object, name, type, space, type, text);
+}
+
+herr_t stencil_image_write(hid_t file, const stencil_problem *problem, const int64_t first[3],
+                           const int64_t n[3], const int64_t stride[3]) {
+    const char *field = stencil_spec_field(&problem->spec);
+    const int64_t version[2] = {2, 0};
+    int64_t extent[6];
+    double origin[3], spacing[3];
+    const double direction[9] = {1, 0, 0, 0, 1, 0, 0, 0, 1};
+    for (int i = 0; i < 3; i++) { /* x first */
+        const int axis = STENCIL_X - i;
+        const bool has = axis >= STENCIL_AXES - problem->rank;
+        const double h = has ? stencil_spec_spacing(&problem->spec, axis) : 1.0;
+        extent[2 * i] = 0;
+        extent[2 * i + 1] = n[axis] - 1;
+        origin[i] = has ? stencil_image_coordinate(problem, axis, first[axis]) : 0.0;
+        spacing[i] = h * (double)stride[axis];
+    }
+    STENCIL_HANDLE image = H5Lexists(file, "VTKHDF", H5P_DEFAULT) > 0
+                               ? H5Gopen2(file, "VTKHDF", H5P_DEFAULT)
+                               : H5Gcreate2(file, "VTKHDF", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    STENCIL_HANDLE data =
+        image < 0 ? -1 : H5Gcreate2(image, "PointData", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    return data < 0 || H5Lcreate_soft(field, data, field + 1, H5P_DEFAULT, H5P_DEFAULT) < 0 ||
+                   stencil_numbers_write(image, "Version", H5T_STD_I64LE, H5T_NATIVE_INT64, 2, version) < 0 ||
+                   stencil_text_write(image, "Type", "ImageData") < 0 ||
+                   stencil_numbers_write(image, "WholeExtent", H5T_STD_I64LE, H5T_NATIVE_INT64, 6, extent) <
+                       0 ||
+                   stencil_numbers_write(image, "Origin", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 3, origin) < 0 ||
+                   stencil_numbers_write(image, "Spacing", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 3, spacing) <
+                       0 ||
+                   stencil_numbers_write(image, "Direction", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 9,
+                                         direction) < 0
+               ? -1
+               : 0;
+}
+
+double stencil_image_coordinate(const stencil_problem *problem, int axis, int64_t cell) {
+    const double h = stencil_spec_spacing(&problem->spec, axis),
+                 wall = problem->boundary[axis] == STENCIL_MIRROR ? 0.5 : 0.0;
+    return h * ((double)cell + wall);
+}
+
+double stencil_image_time(const stencil_problem *problem, int64_t steps) {
+    const double time = stencil_problem_time(problem, steps);
+    return isnan(time) ? (double)steps : time;
+}
+
+const char *stencil_image_time_name(const stencil_problem *problem) {
+    return problem->spec.kind == STENCIL_KIND_HEAT ? "physical time" : "number of steps";
+}

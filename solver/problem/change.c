@@ -1,0 +1,120 @@
+#include "solver/problem/change.h"
+
+#include <string.h>
+
+#include "kernels/cpu.h"
+#include "solver/problem/domain.h"
+
+/* A step of a box of updated cells. */
+typedef struct step {
+    const stencil_problem *problem;
+    stencil_box box;
+    stencil_field u, next, b;
+    stencil_domain domain;
+    stencil_weights weights;
+} step;
+
+static void destroy(step *s) {
+    stencil_field_destroy(&s->u);
+    stencil_field_destroy(&s->next);
+    stencil_field_destroy(&s->b);
+}
+
+static void set_weights(step *s) {
+    for (int k = 0; k < STENCIL_WEIGHTS; k++) {
+        const double value = k == STENCIL_SOURCE_WEIGHT ? 1.0 : s->problem->weight[k];
+        if (s->problem->precision == STENCIL_FLOAT64)
+            s->weights.f64[k] = value;
+        else
+            s->weights.f32[k] = (float)value;
+    }
+}
+
+/* Reads a box of an array into a field whose interior is the step's box. */
+static stencil_status load(const step *s, const stencil_reader *from, stencil_array array,
+                           const stencil_box *box, const stencil_field *to) {
+    const stencil_mesh mesh = stencil_problem_mesh(s->problem, 1);
+    const stencil_cells all = stencil_cells_in(&to->layout, to->data, s->box.first),
+                        there = stencil_cells_from(&all, box->first);
+    return stencil_boxes_fill(from, &mesh, array, box, &there);
+}
+
+/* Reads the cells around the box as a run has them: zeros where only points of weight 0 reach. */
+static stencil_status prepare(step *s, const stencil_reader *from) {
+    const stencil_mesh mesh = stencil_problem_mesh(s->problem, 1);
+    const stencil_box array = stencil_mesh_array(&mesh), around = stencil_box_grow(&s->box, mesh.ghosts),
+                      shown = stencil_box_grow(&array, mesh.wraps),
+                      window = stencil_box_common(&around, &shown);
+    stencil_layout layout;
+    TRY(stencil_layout_init(&layout, s->problem->precision, s->box.n, mesh.ghosts));
+    TRY(stencil_field_create(&s->u, &layout, "the residual of a frame"));
+    TRY(stencil_field_create_apart(&s->next, &s->u, "the residual of a frame"));
+    TRY(load(s, from, STENCIL_ARRAY_U, &window, &s->u));
+    if (stencil_problem_has_source(s->problem)) {
+        TRY(stencil_field_create(&s->b, &layout, "the residual of a frame"));
+        TRY(load(s, from, STENCIL_ARRAY_B, &s->box, &s->b));
+    }
+    s->domain = (stencil_domain){.n = {s->box.n[0], s->box.n[1], s->box.n[2]},
+                                 .row = layout.row,
+                                 .plane = layout.plane,
+                                 .u = {stencil_field_cells(&s->u).at, stencil_field_cells(&s->next).at},
+                                 .b = s->b.data != NULL ? stencil_field_cells(&s->b).at : NULL};
+    memcpy(s->domain.image[STENCIL_HERE], s->domain.u, sizeof s->domain.u);
+    set_weights(s);
+    return STENCIL_OK;
+}
+
+static void sweep_rows(const step *s, int64_t first, int64_t last) {
+    const stencil_cpu_pass pass = {.sweep = STENCIL_SWEEP_stream,
+                                   .first = first,
+                                   .last = last,
+                                   .steps = 1,
+                                   .weights = {&s->weights},
+                                   .tile = {1, s->box.n[STENCIL_Y], s->box.n[STENCIL_X]}};
+    stencil_cpu_best()->sweep[s->problem->precision][s->problem->shape->id](&s->domain, &pass);
+}
+
+static void write_differences(const step *s, int64_t row, const stencil_cells *to) {
+    const int64_t z = row / s->box.n[STENCIL_Y], y = row % s->box.n[STENCIL_Y];
+    const stencil_cells u = stencil_field_cells(&s->u), next = stencil_field_cells(&s->next);
+    for (int64_t x = 0; x < s->box.n[STENCIL_X]; x++) {
+        const int64_t at = z * u.plane + y * u.row + x;
+        stencil_cells_set(to, z * to->plane + y * to->row + x,
+                          stencil_cells_value(&next, at) - stencil_cells_value(&u, at));
+    }
+}
+
+static void make(const step *s, const stencil_cells *to) {
+    enum { SHARES = 64 };
+    const int64_t rows = s->box.n[STENCIL_Z] * s->box.n[STENCIL_Y];
+    const stencil_cells there = stencil_cells_from(to, s->box.first);
+#pragma omp parallel for schedule(static) if (stencil_box_cells(&s->box) > 1 << 14)
+    for (int64_t share = 0; share < SHARES; share++) {
+        const int64_t first = stencil_share(rows, SHARES, share),
+                      last = stencil_share(rows, SHARES, share + 1);
+        if (first < last)
+            sweep_rows(s, first, last);
+        for (int64_t row = first; row < last; row++)
+            write_differences(s, row, &there);
+    }
+}
+
+stencil_status stencil_change_read(void *context, stencil_array array, const stencil_box *box,
+                                   const stencil_cells *to) {
+    const stencil_change *change = context;
+    const int64_t *n = change->problem->n;
+    const stencil_box updated = {.n = {n[0], n[1], n[2]}};
+    step s = {.problem = change->problem, .box = stencil_box_common(box, &updated)};
+    CHECK(array == STENCIL_ARRAY_U, INTERNAL, "a step changes no other array than u");
+    const int64_t rows = box->n[STENCIL_Z] * box->n[STENCIL_Y];
+    for (int64_t row = 0; row < rows; row++)
+        for (int64_t x = 0; x < box->n[STENCIL_X]; x++)
+            stencil_cells_set(to, row / box->n[1] * to->plane + row % box->n[1] * to->row + x, 0.0);
+    if (stencil_box_cells(&s.box) <= 0)
+        return STENCIL_OK;
+    const stencil_status status = prepare(&s, &change->from);
+    if (status == STENCIL_OK)
+        make(&s, to);
+    destroy(&s);
+    return status;
+}

@@ -1,0 +1,118 @@
+#include "solver/run/snapshot.h"
+
+#include <stdlib.h>
+
+#include "solver/device/gpu_copy.h"
+#include "solver/run/drive.h"
+
+struct stencil_snapshot {
+    const stencil_problem *problem;
+    stencil_field host;    /* the copy, unless it lies on GPUs */
+    stencil_field source;  /* the source term, not scaled; `data` NULL: not kept */
+    stencil_gpu_copy *gpu; /* the copy on GPUs; NULL: none */
+    bool on_gpu;           /* the last copy lies on GPUs */
+    bool full;             /* no memory has room for a copy */
+    bool gpu_full;         /* no GPU has */
+    int exponent;          /* the copy has the cells times 2^exponent */
+};
+
+/* Memory that stays free beside a copy: that for other programs, and for other plans of the run. */
+static const double spare = 0.25;
+
+stencil_status stencil_snapshot_create(stencil_snapshot **snapshot, const stencil_problem *problem) {
+    *snapshot = calloc(1, sizeof **snapshot);
+    CHECK(*snapshot != NULL, NO_MEMORY, "no memory for a copy of the field");
+    (*snapshot)->problem = problem;
+    return STENCIL_OK;
+}
+
+/* Copies the field into memory of the GPUs; false: it is on no GPU, or there is no room. */
+static bool take_on_gpus(stencil_snapshot *s, const stencil_run *r) {
+#ifdef STENCIL_HAVE_CUDA
+    if (r->on.gpu != NULL && !s->gpu_full) {
+        s->gpu_full = stencil_gpu_copy_take(&s->gpu, r->on.gpu, r->from) != STENCIL_OK;
+        return !s->gpu_full;
+    }
+#endif
+    (void)s, (void)r;
+    return false;
+}
+
+/* Creates a field for a copy, where memory has room for it. */
+static stencil_status create_field(const stencil_snapshot *s, stencil_field *field, const char *what) {
+    const double bytes = (double)stencil_layout_bytes(&s->problem->layout);
+    CHECK((double)stencil_memory_available_bytes() > (1.0 + spare) * bytes, NO_MEMORY, "no memory for %s",
+          what);
+    return stencil_field_create(field, &s->problem->layout, what);
+}
+
+static stencil_status take_on_host(stencil_snapshot *s, stencil_run *r) {
+    const stencil_box array = stencil_mesh_array(&r->on.plan->cut.mesh);
+    if (s->host.data == NULL)
+        TRY(create_field(s, &s->host, "a copy of the field"));
+    const stencil_cells all = stencil_field_cells(&s->host), to = stencil_cells_from(&all, array.first);
+    const int exponent = r->exponent;
+    r->exponent = 0; /* the reader of the copy scales */
+    const stencil_status status = stencil_run_read(r, STENCIL_ARRAY_U, &array, &to);
+    r->exponent = exponent;
+    return status;
+}
+
+stencil_status stencil_snapshot_take(stencil_snapshot *s, stencil_run *r) {
+    CHECK(!s->full, NO_MEMORY, "no memory for a copy of the field");
+    s->exponent = r->exponent;
+    s->on_gpu = take_on_gpus(s, r);
+    if (s->on_gpu)
+        return STENCIL_OK;
+    const stencil_status status = take_on_host(s, r);
+    s->full = status == STENCIL_NO_MEMORY;
+    return status;
+}
+
+stencil_status stencil_snapshot_keep_source(stencil_snapshot *s, stencil_run *r) {
+    const int64_t *n = s->problem->n;
+    const stencil_box updated = {.n = {n[0], n[1], n[2]}};
+    TRY(create_field(s, &s->source, "a copy of the source term"));
+    const stencil_cells to = stencil_field_cells(&s->source);
+    return stencil_run_read(r, STENCIL_ARRAY_B, &updated, &to);
+}
+
+static void copy_cells(const stencil_field *field, const stencil_box *box, const stencil_cells *to) {
+    const stencil_cells all = stencil_field_cells(field), from = stencil_cells_from(&all, box->first),
+                        there = stencil_cells_from(to, box->first);
+    stencil_cells_copy(&there, &from, box->n);
+}
+
+stencil_status stencil_snapshot_read(void *snapshot, stencil_array array, const stencil_box *box,
+                                     const stencil_cells *to) {
+    const stencil_snapshot *s = snapshot;
+    CHECK(array == STENCIL_ARRAY_U || s->source.data != NULL, INTERNAL, "no copy of the source was made");
+    if (array == STENCIL_ARRAY_B) {
+        copy_cells(&s->source, box, to);
+        return STENCIL_OK;
+    }
+#ifdef STENCIL_HAVE_CUDA
+    if (s->on_gpu)
+        TRY(stencil_gpu_copy_read(s->gpu, box, to));
+#endif
+    if (!s->on_gpu)
+        copy_cells(&s->host, box, to);
+    if (s->exponent != 0)
+        stencil_cells_scale(to, box->n, -s->exponent);
+    return STENCIL_OK;
+}
+
+const char *stencil_snapshot_place(const stencil_snapshot *s) {
+    return s->on_gpu ? "GPU" : s->host.data != NULL ? "host" : NULL;
+}
+
+void stencil_snapshot_destroy(stencil_snapshot *s) {
+    if (s == NULL)
+        return;
+#ifdef STENCIL_HAVE_CUDA
+    stencil_gpu_copy_destroy(s->gpu);
+#endif
+    stencil_field_destroy(&s->host);
+    stencil_field_destroy(&s->source);
+    free(s);
+}

@@ -1,0 +1,322 @@
+"""Series of frames: what plain readers find in them, at any moment, and after a run was killed or resumed."""
+import json
+import os
+import random
+import shutil
+import signal
+import time
+import unittest
+
+import h5py
+import numpy
+
+from draw import DRAW
+from harness import SLOW, STENCIL, fault
+from checkpoint_test import LongRunTest
+
+KILLS = int(os.environ.get("STENCIL_KILLS", 3 if SLOW else 40 if DRAW == "all" else 10))
+SLOWLY = ("--sync", "grid", "--threads", 2, "--sweep", "stream", "--inject-delay", 4000000)
+
+
+class SeriesTest(LongRunTest):
+    def frames(self, name="p.out.series.h5", live=False, complete=True):
+        """Steps, times and cells; `live`: None where a frame comes meanwhile; `complete`: the run has closed the file."""
+        with h5py.File(self.path(name)) as file:
+            count = len(file["step"])
+            if live and not count == len(file["time"]) == len(file["u"]) == file["VTKHDF/Steps"].attrs["NSteps"]:
+                return None  # a frame came between two looks at the file
+            self.assertEqual(file["u"].shape[0], count)
+            self.assertEqual(file["time"].shape, (count,))
+            self.assertEqual(file["VTKHDF/Steps"].attrs["NSteps"], count)
+            values = file["VTKHDF/Steps/Values"][()]  # follows, lest VTK overruns memory for NSteps numbers
+            self.assertTrue(numpy.array_equal(values, file["time"][:len(values)]))
+            self.assertTrue(live or not complete or len(values) == count)
+            return file["step"][()], file["time"][()], file["u"][()]
+
+    def steps_of(self, problem, steps):
+        """The fields after these steps, each of a run of its own."""
+        found = []
+        for step in steps:
+            self.ok(problem, "--steps", int(step), "-o", "one.h5", "-qf", "--sync", "single-thread")
+            found.append(self.read("one.h5"))
+        return numpy.array(found)
+
+
+class Contents(SeriesTest):
+    def test_frames(self):
+        for size in ("31x23", "13x9x7"):
+            for extra in ((), ("--compress",)):
+                with self.subTest(size=size, extra=extra):
+                    self.clean()
+                    self.ok("new", "p.h5", "--problem", "heat", "--size", size, "--initial", "random", "-q")
+                    self.ok("p.h5", "--steps", 100, "--save-every", 20, "-q", *extra)
+                    step, at, u = self.frames()
+                    self.assertEqual(list(step), [0, 20, 40, 60, 80, 100])
+                    dt = self.attribute("p.out.h5", "/", "dt")
+                    self.assertTrue(numpy.allclose(at, step * dt, rtol=1e-14))
+                    self.assertTrue(numpy.array_equal(u, self.steps_of("p.h5", step)))
+                    with h5py.File(self.path("p.out.h5")) as file:
+                        self.assertEqual(file["provenance/series/u"].shape, u.shape)  # the link
+
+    def test_region_and_stride(self):
+        self.ok("new", "p.h5", "--problem", "heat", "--size", "31x23x11", "--initial", "random", "-q")
+        self.ok("p.h5", "--steps", 40, "--save-every", 20, "-q", "-o", "all.h5")
+        self.ok("p.h5", "--steps", 40, "--save-every", 20, "-q", "--save-region", "2:9,:,5:", "--save-stride", "3,1,2")
+        whole, some = self.frames("all.series.h5")[2], self.frames()[2]
+        self.assertTrue(numpy.array_equal(some, whole[:, 2:9:3, :, 5::2]))
+        with h5py.File(self.path("p.out.series.h5")) as file:
+            self.assertTrue(numpy.allclose(file["z"][()], numpy.arange(2, 9, 3) / 10))
+            self.assertTrue(numpy.allclose(file["VTKHDF"].attrs["Origin"], [5 / 30, 0, 2 / 10]))
+            self.assertTrue(numpy.allclose(file["VTKHDF"].attrs["Spacing"], [2 / 30, 1 / 22, 3 / 10]))
+
+    def test_times(self):
+        self.ok("new", "p.h5", "--problem", "heat", "--size", "31x23", "--initial", "random", "-q")
+        self.ok("p.h5", "--time", 0.01, "--save-times", "0:0.0025:0.01", "-q")
+        step, at, _ = self.frames()
+        self.assertEqual(len(step), 5)
+        dt = self.attribute("p.out.h5", "/", "dt")
+        for wanted, found in zip((0, 0.0025, 0.005, 0.0075, 0.01), at):
+            self.assertGreaterEqual(found, wanted * (1 - 1e-9))
+            self.assertLess(found, wanted + dt)
+
+    def test_accelerated(self):
+        """Frames of an accelerated problem are those of ends of cycles."""
+        self.ok("new", "p.h5", "--problem", "poisson", "--size", "65x65", "-q")
+        self.ok("p.h5", "--save-every", 100, "-q")
+        step = self.frames()[0]
+        self.assertTrue(all(one % 64 == 0 for one in step), step)
+        self.assertGreater(len(step), 3)
+
+    def test_by_the_clock(self):
+        self.make("p.h5", "--steps", 1500)
+        self.ok("p.h5", "--save-every", "0.2s", "-q", *SLOWLY)
+        step, _, u = self.frames()
+        self.assertGreater(len(step), 2)
+        self.assertTrue(numpy.array_equal(u, self.steps_of("p.h5", step)))
+
+    def test_many(self):
+        """More frames than a node of the index has entries."""
+        self.ok("new", "p.h5", "--stencil", "j2d5pt", "--size", "5x4", "--initial", "random", "-q")
+        self.ok("p.h5", "--steps", 2500, "--save-every", 1, "-q")
+        step, _, u = self.frames()
+        self.assertEqual(list(step), list(range(2501)))
+        for one in (0, 1023, 1024, 1025, 2047, 2048, 2500):
+            self.assertTrue(numpy.array_equal(u[one], self.steps_of("p.h5", [one])[0]), one)
+
+    def test_refused(self):
+        self.make("p.h5", "--steps", 10)
+        for value in ("0", "x", "1.5", "-1", "5parsec"):
+            self.refused(64, ["--save-every"], "p.h5", f"--save-every={value}")
+        self.refused(64, ["heat"], "p.h5", "--save-times", "0:1:2")
+        for value in ("0:1", "0:0:1", "a:b:c", "2:1:0", "0:1:2:3"):
+            self.refused(64, ["--save-times"], "p.h5", "--save-times", value)
+        for value in ("1:2", "5:5,:", ":,:,:", "0:99,:", "a:b,:", "1,2"):
+            self.refused(64, ["--save-region"], "p.h5", "--save-every", 5, "--save-region", value)
+        self.refused(64, ["--save-stride"], "p.h5", "--save-every", 5, "--save-stride", "1,1,1")
+        self.refused(64, ["--compress"], "p.h5", "--compress")
+        self.refused(64, ["contradict"], "p.h5", "--save-every", 5, "--no-output")
+        self.ok("p.h5", "--save-every", 5, "-q")
+        os.remove(self.path("p.out.h5"))
+        self.refused(73, ["p.out.series.h5", "exists"], "p.h5", "--save-every", 5)
+        self.ok("p.h5", "--save-every", 2, "-qf")
+        self.assertEqual(list(self.frames()[0]), [0, 2, 4, 6, 8, 10])
+
+    @fault("a series is given as a problem", "what it is", 65)
+    def test_is_no_problem(self):
+        self.make("p.h5", "--steps", 10)
+        self.ok("p.h5", "--save-every", 5, "-q")
+        self.refused(65, ["series"], "p.out.series.h5")
+        self.ok("compare", "p.out.series.h5", "p.out.series.h5")
+
+    @fault("the disk is full of a series", "that no frame follows; the result is written", 74, "both files")
+    def test_no_room(self):
+        import resource
+        self.make("p.h5", "--steps", 400, "--size", "100x100")
+        limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (3000000, 3000000))
+        done = self.call("p.h5", "--save-every", 10, "-q", preexec_fn=limit)
+        self.assertEqual(done.returncode, 74, done.stderr)
+        step, _, u = self.frames()
+        self.assertGreater(len(step), 5)
+        self.assertEqual(list(step), list(range(0, 10 * len(step), 10)))
+        self.assertEqual(self.attribute("p.out.h5", "/", "steps_total"), 400)
+
+
+class Readers(SeriesTest):
+    def test_netcdf(self):
+        try:
+            import netCDF4
+            import xarray
+        except ImportError:
+            self.skipTest("netCDF4 and xarray are not installed")
+        for size in ("31x23", "13x9x7"):
+            self.clean()
+            self.ok("new", "p.h5", "--problem", "heat", "--size", size, "--initial", "random", "-q")
+            self.ok("p.h5", "--steps", 100, "--save-every", 20, "-q")
+            u = self.frames()[2]
+            for engine in ("netcdf4", "h5netcdf"):
+                with xarray.open_dataset(self.path("p.out.series.h5"), engine=engine) as file:
+                    self.assertEqual(file["u"].dims, ("time", "z", "y", "x")[:1] + ("z", "y", "x")[4 - u.ndim:])
+                    self.assertTrue(numpy.array_equal(file["u"].values, u))
+                    self.assertTrue(numpy.allclose(file["x"].values, numpy.arange(u.shape[-1]) / (u.shape[-1] - 1)))
+                    self.assertEqual(list(file["step"].values), [0, 20, 40, 60, 80, 100])
+            with netCDF4.Dataset(self.path("p.out.series.h5")) as file:
+                self.assertTrue(numpy.array_equal(file["u"][:], u))
+
+    def check_result(self, name, spacing, first, when, long_name):
+        """Names, coordinates and units of a result, as xarray and netCDF4 tell them."""
+        import netCDF4
+        import xarray
+        u = self.read(name)
+        axes = ("z", "y", "x")[3 - u.ndim:]
+        with h5py.File(self.path(name)) as file:
+            engines = ("netcdf4",) if "mine" in file else ("netcdf4", "h5netcdf")
+        for engine in engines:
+            with xarray.open_dataset(self.path(name), engine=engine) as data:
+                self.assertEqual(data["u"].dims, axes)
+                self.assertTrue(numpy.array_equal(data["u"].values, u))
+                for axis, n, h, begin in zip(axes, u.shape, spacing, first):
+                    self.assertTrue(numpy.allclose(data["u"][axis].values, begin + h * numpy.arange(n), rtol=1e-14))
+                    self.assertEqual(data[axis].attrs["units"], "1")
+                self.assertTrue(numpy.allclose(float(data["u"].coords["time"]), when, rtol=1e-14))
+                self.assertEqual(data["time"].attrs["long_name"], long_name)
+                self.assertEqual(data["residual"].dims, ("residual_step",))
+                for source in {"b", "f", "q"} & set(data):
+                    self.assertEqual(data[source].dims, axes)
+        with netCDF4.Dataset(self.path(name)) as data:
+            self.assertEqual(data["u"].dimensions, axes)
+            self.assertEqual(data["time"].shape, ())
+
+    def test_results_in_netcdf(self):
+        try:
+            import netCDF4
+            import xarray
+        except ImportError:
+            self.skipTest("netCDF4 and xarray are not installed")
+        self.ok("new", "p.h5", "--problem", "heat", "--size", "31x23", "--boundary", "fixed,mirror", "-q")
+        self.ok("p.h5", "--steps", 40, "-q")
+        dt = self.attribute("p.out.h5", "/", "dt")
+        spacing = self.attribute("p.out.h5", "/", "spacing")
+        self.check_result("p.out.h5", spacing, (0, spacing[1] / 2), 40 * dt, "physical time")
+        self.assertEqual(self.ok("p.out.h5", "--steps", 90).stderr, "")
+        self.check_result("p.out2.h5", spacing, (0, spacing[1] / 2), 90 * dt, "physical time")
+        self.ok("p.out2.h5", "--steps", 95, "--spacing", "0.5,0.25", "--dt", 0.001, "-q")  # they are made anew
+        self.check_result("p.out3.h5", (0.5, 0.25), (0, 0.125), self.attribute("p.out3.h5", "/", "time"), "physical time")
+        self.ok("verify", "p.out2.h5", "-q")
+        for problem in (("--problem", "poisson", "--size", "13x9x7"), ("--stencil", "j2d5pt", "--size", "12x9")):
+            plain = ("--accelerate", "none") if "poisson" in problem else ()
+            self.clean()
+            self.ok("new", "p.h5", *problem, "-q")
+            with h5py.File(self.path("p.h5"), "r+") as file:
+                file["mine"] = numpy.arange(5)
+                file.attrs["steps"] = 70
+            done = self.call("p.h5", *plain, "--checkpoint-every", 30, "--keep-checkpoints", "-q")
+            self.assertIn(done.returncode, (0, 2), done.stderr)
+            h = [1 / (n - 1) for n in (7, 9, 13)] if "poisson" in problem else (1, 1)
+            for name in ("p.out.h5", "p.out.ckpt.h5", "p.out.ckpt.prev.h5"):
+                step = self.attribute(name, "/", "steps_total")
+                self.check_result(name, h, (0, 0, 0), step, "number of steps")
+            report = json.loads(self.call("p.out.h5", *plain, "--steps", 80, "--json", "-").stdout)
+            self.assertFalse([note for note in report["notes"] if "/x" in str(note)], report["notes"])
+            self.check_result("p.out2.h5", h, (0, 0, 0), 80, "number of steps")
+
+    def test_own_coordinates(self):
+        """Coordinates and names of the user's own stay, also in a result that another program has written anew."""
+        self.ok("new", "p.h5", "--problem", "heat", "--size", "31x23", "--spacing", 0.5, "-q")
+        with h5py.File(self.path("p.h5"), "r+") as file:
+            file["x"] = 7 + 0.5 * numpy.arange(31)
+            file["time"] = "noon"
+        self.ok("p.h5", "--steps", 40, "-q")
+        with h5py.File(self.path("p.out.h5")) as file:
+            self.assertEqual(file["x"][0], 7)
+            self.assertEqual(file["time"][()], b"noon")
+            self.assertNotIn("y", file)
+            self.assertNotIn("DIMENSION_LIST", file["u"].attrs)
+        try:
+            import xarray
+        except ImportError:
+            self.skipTest("xarray is not installed")
+        self.clean()
+        self.ok("new", "p.h5", "--problem", "heat", "--size", "31x23", "-q")
+        self.ok("p.h5", "--steps", 40, "-q")
+        with xarray.open_dataset(self.path("p.out.h5"), engine="netcdf4") as data:
+            attributes = {k: data.attrs[k] for k in ("problem", "spacing", "dt", "diffusivity") if k in data.attrs}
+            xarray.Dataset({"u": data["u"]}, attrs={**attributes, "steps": 10}).to_netcdf(self.path("q.h5"), engine="netcdf4")
+        self.ok("q.h5", "-q")
+        with xarray.open_dataset(self.path("q.out.h5"), engine="netcdf4") as data:
+            self.assertEqual(data["u"].dims, ("y", "x"))
+            self.assertTrue(numpy.allclose(data["x"].values, numpy.arange(31) / 30))
+
+    def test_while_it_runs(self):
+        """Readers that open the file again and again find whole frames, each time more of them."""
+        self.make("p.h5", "--steps", 600, "--check-every", 600)
+        process = self.start("p.h5", "--save-every", 5, "-q", *SLOWLY)
+        self.wait_for("p.out.series.h5", process)
+        counts = []
+        while process.poll() is None:
+            found = self.frames(live=True)
+            if found is None:
+                continue
+            step, _, u = found
+            counts.append(len(step))
+            self.assertEqual(list(step), list(range(0, 5 * len(step), 5)))
+            self.assertTrue((u[-1] != 0).any())
+        self.finish(process, 0)
+        self.assertEqual(counts, sorted(counts))
+        self.assertGreater(len(set(counts)), 5)
+        step, _, u = self.frames()
+        self.assertTrue(numpy.array_equal(u[-3:], self.steps_of("p.h5", step[-3:])))
+
+
+class Killed(SeriesTest):
+    @fault("the process is killed at any moment of a series", "nothing (SIGKILL)", -9, "all frames that were complete")
+    def test_any_moment(self):
+        """The series opens, and a resumed run leaves no gap and no duplicate."""
+        self.make("p.h5", "--size", "300x200", "--steps", 90, "--check-every", 4)
+        self.ok("p.h5", "-o", "whole.h5", "--save-every", 2, "-q")
+        wanted = self.frames("whole.series.h5")
+        rng, resumed, within = random.Random(11), 0, 0
+        for number in range(KILLS):
+            self.clean("p.h5", "whole.h5", "whole.series.h5")
+            extra = ["--compress"] if number % 3 == 0 else []
+            process = self.start("p.h5", "--checkpoint-every", 6, "--save-every", 2, "-q", *SLOWLY, *extra)
+            within += self.kill(process, 0.05 + 0.5 * rng.random(), number % 2 == 0)
+            if os.path.exists(self.path("p.out.series.h5")):
+                step, _, u = self.frames(complete=False)
+                self.assertTrue(numpy.array_equal(step, wanted[0][:len(step)]))
+                self.assertTrue(numpy.array_equal(u, wanted[2][:len(step)]))
+            if os.path.exists(self.path("p.out.ckpt.h5")):
+                resumed += 1
+                self.ok("--resume", "p.out.ckpt.h5", "-qf")
+                self.same("whole.h5", "p.out.h5")
+                for found, one in zip(self.frames(), wanted):
+                    self.assertTrue(numpy.array_equal(found, one))
+        print(f"{resumed} of {KILLS} runs were resumed; {within} moments were within a write of a checkpoint")
+        self.assertGreater(resumed, KILLS // 4)
+        self.assertTrue(SLOW or within >= KILLS // 4, f"{within} moments were within a write")
+
+    @fault("the series of a checkpoint is another one, or damaged", "that it is", 65)
+    def test_other_series(self):
+        self.make("p.h5", "--steps", 400)
+        self.ok("p.h5", "--checkpoint-every", 100, "--save-every", 20, "--keep-checkpoints", "-q")
+        shutil.copy(self.path("p.h5"), self.path("p.out.series.h5"))
+        os.remove(self.path("p.out.h5"))
+        self.refused(65, ["p.out.series.h5", "move it away"], "--resume", "p.out.ckpt.h5")
+        os.remove(self.path("p.out.series.h5"))
+        self.refused(66, ["p.out.series.h5"], "--resume", "p.out.ckpt.h5")
+
+    def test_slices(self):
+        """Slices by a limit of time have the frames of one run."""
+        self.make("p.h5", "--size", "60x50", "--steps", 1200, "--check-every", 11)
+        self.ok("p.h5", "-o", "whole.h5", "--save-every", 50, "-q")
+        done, slices = self.call("p.h5", "--save-every", 50, "--time-limit", "1.3s", "-q", *SLOWLY), 1
+        while done.returncode == 75 and slices < 100:
+            done, slices = self.call("--resume", "p.out.h5", "-q", *SLOWLY), slices + 1
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertGreater(slices, 1)
+        self.same("whole.h5", "p.out.h5")
+        for found, one in zip(self.frames(), self.frames("whole.series.h5")):
+            self.assertTrue(numpy.array_equal(found, one))
+
+
+if __name__ == "__main__":
+    unittest.main()
