@@ -93,7 +93,7 @@ void progress_poll(progress *progress, int64_t step, double residual) {
         bar[i] = i < (int)(done * BAR_CELLS) ? '#' : '.';
     if (done > 0)
         duration_text(elapsed_s * (1 - done) / done, left);
-    const double cells = (double)stencil_problem_updated_cells(progress->problem),
+    const double cells = (double)stencil_problem_cells(progress->problem),
                  rate = cells * (double)done_steps / elapsed_s;
     progress_line(TEXT("[%s] %3.0f %%  ETA %s  step %" PRId64 "%s  %.3g Gcell/s", bar, 100 * done, left, step,
                        isnan(progress->residual) ? "" : TEXT("  res %.1e", progress->residual), 1e-9 * rate));

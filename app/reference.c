@@ -184,6 +184,7 @@ static int64_t read_index(const reference *r, int axis, int64_t i) {
 typedef struct row {
     const reference *r;
     const void *u[STENCIL_POINTS_MAX], *b;
+    const uint8_t *fixed; /* NULL: no cell of the row is fixed */
 } row;
 
 /* Defines a row update: a sum over points in ascending order, first a product, then fma for each point; then
@@ -192,6 +193,8 @@ typedef struct row {
     WITH_FMA static void name(const row *row, real *next) {                                                  \
         const reference *r = row->r;                                                                         \
         for (int64_t x = r->low[STENCIL_X]; x < r->high[STENCIL_X]; x++) {                                   \
+            if (row->fixed != NULL && row->fixed[x] != 0)                                                    \
+                continue;                                                                                    \
             real sum = 0;                                                                                    \
             for (int k = 0; k < r->point_count; k++) {                                                       \
                 const int64_t at = read_index(r, STENCIL_X, x + r->offset[k][STENCIL_X]);                    \
@@ -205,10 +208,17 @@ typedef struct row {
 DEFINE_STEP_ROW(step_row_float64, double, fma)
 DEFINE_STEP_ROW(step_row_float32, float, fmaf)
 
-/* Returns the byte offset of cell (z, y, 0) in an array. */
+/* Returns the number of cell (z, y, 0) in an array, and its offset in bytes. */
+static int64_t cells_before(const reference *r, int64_t z, int64_t y) {
+    return (z * r->extent[STENCIL_Y] + y) * r->extent[STENCIL_X];
+}
 static int64_t bytes_before(const reference *r, int64_t z, int64_t y) {
-    return (z * r->extent[STENCIL_Y] + y) * r->extent[STENCIL_X] *
-           (int64_t)stencil_precision_bytes(r->precision);
+    return cells_before(r, z, y) * (int64_t)stencil_precision_bytes(r->precision);
+}
+
+/* Tells whether cell number i of the arrays is one of /fixed. */
+static bool is_fixed(const reference *r, int64_t i) {
+    return r->fixed != NULL && r->fixed[i] != 0;
 }
 
 void reference_step(const reference *r, const void *u, const void *b, void *next) {
@@ -221,7 +231,9 @@ void reference_step(const reference *r, const void *u, const void *b, void *next
             y >= r->high[STENCIL_Y])
             continue;
         const int64_t here = bytes_before(r, z, y);
-        row row = {.r = r, .b = b == NULL ? NULL : (const char *)b + here};
+        row row = {.r = r,
+                   .b = b == NULL ? NULL : (const char *)b + here,
+                   .fixed = r->fixed == NULL ? NULL : r->fixed + cells_before(r, z, y)};
         for (int k = 0; k < r->point_count; k++) {
             const int64_t at_z = read_index(r, STENCIL_Z, z + r->offset[k][STENCIL_Z]);
             const int64_t at_y = read_index(r, STENCIL_Y, y + r->offset[k][STENCIL_Y]);
@@ -279,7 +291,7 @@ void reference_scale(reference *r, void *u, void *b) {
     double largest = 0.0;
     for (int64_t i = 0; i < cells; i++) {
         const int64_t at[3] = {i / nx / ny, i / nx % ny, i % nx};
-        bool updated = true;
+        bool updated = !is_fixed(r, i);
         for (int axis = 0; axis < STENCIL_AXES; axis++)
             updated = updated && at[axis] >= r->low[axis] && at[axis] < r->high[axis];
         largest = fmax(largest, fabs(reference_value(r, u, i)));
@@ -303,9 +315,17 @@ static double chunk_value(const reference *r, stencil_norm norm, const void *u, 
     const int64_t count = stencil_smaller(end - first, CHUNK);
     for (int64_t i = 0; i < count; i++) {
         const double d = reference_value(r, next, first + i) - reference_value(r, u, first + i);
-        term[i] = norm == STENCIL_NORM_L2 ? d * d : fabs(d);
+        term[i] = is_fixed(r, first + i) ? 0 : norm == STENCIL_NORM_L2 ? d * d : fabs(d);
     }
     return fold(term, count, CHUNK, CHUNK, norm);
+}
+
+/* Counts the updated cells of a row of cells, which begins with cell number `first`. */
+static int64_t updated_in(const reference *r, int64_t first) {
+    int64_t updated = 0;
+    for (int64_t x = r->low[STENCIL_X]; x < r->high[STENCIL_X]; x++)
+        updated += !is_fixed(r, first + x);
+    return updated;
 }
 
 stencil_status reference_residual(const reference *r, stencil_norm norm, const void *u, const void *next,
@@ -317,11 +337,13 @@ stencil_status reference_residual(const reference *r, stencil_norm norm, const v
     void *memory = NULL;
     TRY(stencil_memory_alloc(&memory, lines * chunks * (int64_t)sizeof(double), "the reference's residual"));
     double *value = memory;
-#pragma omp parallel for schedule(static) if (lines * n[STENCIL_X] > PARALLEL_CELLS)
+    int64_t updated = 0;
+#pragma omp parallel for schedule(static) reduction(+ : updated) if (lines * n[STENCIL_X] > PARALLEL_CELLS)
     for (int64_t line = 0; line < lines; line++) {
         const int64_t z = r->low[STENCIL_Z] + line / n[STENCIL_Y],
                       y = r->low[STENCIL_Y] + line % n[STENCIL_Y],
                       start = (z * r->extent[STENCIL_Y] + y) * r->extent[STENCIL_X];
+        updated += updated_in(r, start);
         for (int64_t c = 0; c < chunks; c++)
             value[line * chunks + c] = chunk_value(r, norm, u, next, start + r->low[STENCIL_X] + c * CHUNK,
                                                    start + r->high[STENCIL_X]);
@@ -331,8 +353,7 @@ stencil_status reference_residual(const reference *r, stencil_norm norm, const v
     for (int64_t count = lines * chunks; count > 1; count = (count + GROUP - 1) / GROUP)
         for (int64_t first = 0; first < count; first += GROUP)
             value[first / GROUP] = fold(value + first, count - first, GROUP, LANES, norm);
-    const double cells = (double)(lines * n[STENCIL_X]);
-    *residual = isnan(value[0]) ? NAN : norm == STENCIL_NORM_L2 ? sqrt(value[0] / cells) : value[0];
+    *residual = isnan(value[0]) ? NAN : norm == STENCIL_NORM_L2 ? sqrt(value[0] / (double)updated) : value[0];
     *residual /= r->scale;
     free(memory);
     return STENCIL_OK;

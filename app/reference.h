@@ -23,6 +23,9 @@ typedef struct reference {
     double source_scale;  /* b = source_scale f, or q, rounded to the precision; 1 for /b */
     double source_factor; /* factor of b in a step, rounded to the precision; 1: b as it is */
     double scale;         /* power of two that arrays are multiplied by, see reference_scale() */
+    /* /fixed: fixed[z][y][x] other than 0: the cell keeps its value. Borrowed; NULL: only boundary cells do.
+     */
+    const uint8_t *fixed;
 } reference;
 
 /* Derives all members of *r from the stated problem, and from the point set that the solver uses. */
@@ -46,6 +49,7 @@ double reference_value(const reference *r, const void *array, int64_t i);
  * says, and multiplies both arrays by it. */
 void reference_scale(reference *r, void *u, void *b);
 
-/* Computes the norm of next - u over updated cells; u NULL: zeros. Errors: NO_MEMORY. */
+/* Computes the norm of next - u over updated cells, to which cells of /fixed do not belong; u NULL: zeros.
+ * Errors: NO_MEMORY. */
 stencil_status reference_residual(const reference *r, stencil_norm norm, const void *u, const void *next,
                                   double *residual);

@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "kernels/classes.h"
 #include "kernels/points.h"
 #include "kernels/residual.h"
 #include "kernels/sweeps/resident.h"
@@ -223,6 +224,7 @@ typedef struct stencil_kernel_args {
     int32_t cycle_length;
     const stencil_weights *cycle; /* [cycle_length], in device memory: step s + 1 has the weights cycle[s %
                                      cycle_length]. A pass of one step uses domain.weights */
+    stencil_classes classes; /* read by kernels that are compiled for classes of cells, and by no others */
 } stencil_kernel_args;
 
 /* Tells whether step `step` (1, 2, …) is checked: its residual is computed. */

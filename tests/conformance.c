@@ -282,6 +282,8 @@ int main(int argument_count, char **argument) {
                   {"custom points", custom_points},
                   {"cycles", cycles},
                   {"accelerated", accelerated},
+                  {"fixed cells", fixed_cells},
+                  {"fixed accelerated", fixed_accelerated},
                   {"equations", equations},
                   {"tolerance midway", tolerance_midway},
                   {"continued", continued},

@@ -14,6 +14,7 @@ typedef struct trial {
     void *initial;       /* [nz][ny][nx] of the precision, owned */
     void *source;        /* the same, or NULL */
     void *b;             /* the source scaled, as the reference takes it; or NULL */
+    uint8_t *fixed;      /* other than 0: the cell keeps its value, wherever it is; owned, or NULL */
     int cycle_length;    /* 0: the problem's own weights; else those: */
     stencil_step_weights cycle[TRIAL_CYCLE_MAX];
 } trial;
@@ -68,6 +69,20 @@ void trial_set_points(trial *t, int count, const int32_t offset[][3], const doub
 /* Random initial values (and source) between -scale and scale, the same for the same seed. The last word on
  * the problem: what is changed afterwards the reference does not know. */
 void trial_fill(trial *t, uint64_t seed, double scale, stencil_source source);
+
+/* Cells that keep their values: single ones; blobs, with whole groups of cells in some rows; all but a blob;
+ * and whole rows or planes. */
+typedef enum trial_pattern {
+    TRIAL_SINGLE,
+    TRIAL_BLOBS,
+    TRIAL_OUTSIDE,
+    TRIAL_ROWS,
+    TRIAL_PATTERNS
+} trial_pattern;
+
+/* Fixes cells in a pattern, after trial_fill(). Some of them are -0, and those that no updated cell reads are
+ * NaN, infinite or random in turn. */
+void trial_fix(trial *t, uint64_t seed, trial_pattern pattern);
 
 /* Random weights and source factors for each step of a cycle, in place of those of the shape that was set.
  * After trial_fill(). */

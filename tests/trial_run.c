@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "solver/problem/classes.h"
 #include "solver/problem/cycle.h"
 #include "solver/run/run.h"
 #include "solver/plan/sweep.h"
@@ -40,16 +41,17 @@ static const char *case_text(const trial *t, const trial_run *r) {
                        ", %d parts cut %d,%d,%d on GPU %d,%d,%d,%d…, halo %s%s", r->parts, r->cut[0],
                        r->cut[1], r->cut[2], r->gpu[0], r->gpu[1], r->gpu[2], r->gpu[3],
                        stencil_halo_names[r->halo], r->overlap ? " overlapped" : "");
-    snprintf(text + at, sizeof text - (size_t)at,
-             ", source %s, weights %s, cycle %d, steps %lld, check_every %lld, norm %s, rtol %g, atol %g, "
-             "threads %d, streams from %d rows on, machine %s, multiprocessors %d",
-             t->source != NULL ? "yes" : "no", t->spec.weight_count > 0 ? "given" : "default",
-             t->cycle_length, (long long)r->steps, (long long)r->check_every, stencil_norm_names[r->norm],
-             r->rtol, r->atol, r->threads, r->stream,
-             r->tries   ? "tries"
-             : r->small ? "small"
-                        : "as it is",
-             r->multiprocessors);
+    snprintf(
+        text + at, sizeof text - (size_t)at,
+        ", source %s, %s, weights %s, cycle %d, steps %lld, check_every %lld, norm %s, rtol %g, atol %g, "
+        "threads %d, streams from %d rows on, machine %s, multiprocessors %d",
+        t->source != NULL ? "yes" : "no", t->fixed != NULL ? "cells fixed" : "no cells fixed",
+        t->spec.weight_count > 0 ? "given" : "default", t->cycle_length, (long long)r->steps,
+        (long long)r->check_every, stencil_norm_names[r->norm], r->rtol, r->atol, r->threads, r->stream,
+        r->tries   ? "tries"
+        : r->small ? "small"
+                   : "as it is",
+        r->multiprocessors);
     return text;
 }
 
@@ -80,12 +82,16 @@ static void load_fields(const trial *t, const trial_run *r, const stencil_proble
     const int64_t *n = t->reference.extent;
     EXPECT_OK(stencil_field_create(&field[STENCIL_ARRAY_U], &p->layout, "u"));
     EXPECT_OK(stencil_field_create(&field[STENCIL_ARRAY_B], &p->layout, "b"));
+    stencil_layout bytes = p->layout;
+    bytes.precision = STENCIL_BYTE;
+    EXPECT_OK(stencil_field_create(&field[STENCIL_ARRAY_CLASS], &bytes, "classes"));
     for (int64_t i = 0; i < trial_cells(t); i++) {
         const int64_t z = i / (n[1] * n[2]), y = i / n[2] % n[1], x = i % n[2];
         const int64_t at = element(p, &p->layout, z, y, x);
         trial_store(p->precision, field[STENCIL_ARRAY_U].data, at, trial_load(p->precision, t->initial, i));
         const int64_t inner[3] = {z + p->first[0], y + p->first[1], x + p->first[2]};
-        bool updated = true;
+        bool updated = t->fixed == NULL || t->fixed[i] == 0;
+        ((uint8_t *)field[STENCIL_ARRAY_CLASS].data)[at] = updated ? STENCIL_CLASS_PLAIN : STENCIL_CLASS_KEPT;
         for (int axis = 0; axis < 3; axis++)
             updated = updated && inner[axis] >= 0 && inner[axis] < p->n[axis];
         if (t->source != NULL && updated)
@@ -219,7 +225,7 @@ static stencil_status run_fields(const stencil_plan *plan, int plans, const sten
                              observers->count > 0 ? observers->item[0] : (stencil_observer){0}},
         1 + observers->count};
     static int64_t sizes = 0;
-    stencil_fields fields = {&field[STENCIL_ARRAY_U], &field[STENCIL_ARRAY_B]};
+    stencil_fields fields = {&field[STENCIL_ARRAY_U], &field[STENCIL_ARRAY_B], &field[STENCIL_ARRAY_CLASS]};
     const stencil_reader from = {stencil_fields_read, &fields};
     const stencil_layout *l = &fields.u->layout;
     const stencil_cells all = stencil_cells_in(l, fields.u->data, (const int64_t[]){0, 0, 0});
@@ -389,6 +395,8 @@ bool trial_expect(const trial *t, trace *trace, const trial_run *r) {
     if (t->cycle_length > 0)
         problem.cycle = (stencil_cycle){.length = t->cycle_length, .given = t->cycle};
     load_fields(t, r, &problem, field);
+    stencil_fields fields = {.kinds = &field[STENCIL_ARRAY_CLASS]};
+    EXPECT_OK(stencil_classes_find(&problem, &(stencil_reader){stencil_fields_read, &fields}));
     bool possible = true;
     for (int i = 0; i < plans; i++)
         possible = possible && make_plan(t, i > 0 ? &r->others[i - 1] : r, &problem, &plan[i]);

@@ -6,13 +6,13 @@
 #pragma once
 
 #include "kernels/cells.cuh"
-#include "kernels/residual.cuh"
+#include "kernels/classes.cuh"
 #include "kernels/ghosts.cuh"
 #include "kernels/tiles.cuh"
 
 namespace stencil {
 
-template <class P, class T, bool Relaunch, bool Ll> struct naive_sweep {
+template <class P, class T, bool Classed> struct naive_cells {
     using cell = T;
     /* Least blocks on a multiprocessor; threads of a block, and cells of a thread, along x; dynamic shared
      * memory of a block. */
@@ -30,12 +30,17 @@ template <class P, class T, bool Relaunch, bool Ll> struct naive_sweep {
         const T *u = static_cast<const T *>(d.u[from]);
         double term = 0;
         if (inside) {
-            const T value = update(d, u + at, at);
+            T value = update(d, u + at, at);
+            bool kept = false;
+            if constexpr (Classed) {
+                kept = __ldg(s.classes.of + at) == STENCIL_CLASS_KEPT;
+                value = kept ? u[at] : value;
+            }
             static_cast<T *>(d.u[!from])[at] = value;
             if (at_edge(d, STENCIL_Z, z, z + 1) || at_edge(d, STENCIL_Y, y, y + 1) ||
                 at_edge(d, STENCIL_X, x, x + 1))
                 write_copies<T, 1>(d, !from, z, y, x, 1, &value);
-            if (Check)
+            if (Check && !kept)
                 term = residual_term(value, u[at], s.schedule.norm);
         }
         if (Check)
@@ -69,6 +74,8 @@ template <class P, class T, bool Relaunch, bool Ll> struct naive_sweep {
             *partial = combine(half[warp], half[warp + 1], norm);
     }
 };
+template <class P, class T, bool Relaunch, bool Ll> using naive_sweep = naive_cells<P, T, false>;
+template <class P, class T, bool Relaunch, bool Ll> using naive_classed = naive_cells<P, T, true>;
 
 } // namespace stencil
 #else
@@ -97,9 +104,13 @@ ALWAYS_INLINE void CPU_(naive)(const stencil_domain *d, const stencil_cpu_pass *
                                                  CPU_(weight)(&weights, STENCIL_SOURCE_WEIGHT, 0, 0),
                                                  b[at + x], sum);
         }
-        if (pass->partial != NULL) {
+        if (pass->classes != NULL)
+            CPU_(keep_cells)(d, pass->classes, next, u, z, y, 0, d->n[STENCIL_X]);
+        if (pass->partial != NULL && pass->classes != NULL)
+            CPU_(sum_partials_of)
+        (d, pass->classes, next, u, z, y, 0, d->n[STENCIL_X], partials_at(d, pass, z, y, 0), pass->norm);
+        else if (pass->partial != NULL)
             CPU_(sum_partials)(next, u, d->n[STENCIL_X], partials_at(d, pass, z, y, 0), pass->norm);
-        }
         CPU_(copy_row)(d, !pass->from, z, y);
     }
 }

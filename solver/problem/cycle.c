@@ -62,6 +62,11 @@ stencil_status stencil_cycle_resolve(stencil_problem *problem) {
           "omega is %g and accelerate '%s', which damps by itself: give one of the two", spec->omega,
           spec->accelerate);
     const stencil_spectrum spectrum = stencil_spectrum_of(problem);
+    CHECK(
+        !spec->fixed || !spectrum.up_to_constant, BAD_DATA,
+        "accelerate is '%s': beside /fixed it needs a fixed axis, or nobody knows the least eigenvalue; fix "
+        "one, or give none",
+        spec->accelerate);
     if (length == 0)
         length = suitable_length(problem, !spectrum.up_to_constant);
     problem->cycle = (stencil_cycle){

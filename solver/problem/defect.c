@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "solver/problem/classes.h"
 #include "solver/problem/spectrum.h"
 
 /* A visit of all updated cells, slab by slab. */
@@ -10,29 +11,47 @@ typedef struct pass pass;
 struct pass {
     const stencil_problem *problem;
     const stencil_reader *from;
-    const char *what; /* purpose of the memory, for messages */
-    stencil_box box;  /* the updated cells of the current slab */
-    stencil_cells u;  /* u in that box, and around it as far as a step reads */
-    stencil_cells b;  /* the source in that box; `at` NULL: there is none */
+    const char *what;  /* purpose of the memory, for messages */
+    stencil_box box;   /* the updated cells of the current slab */
+    stencil_cells u;   /* u in that box, and around it as far as a step reads */
+    stencil_cells b;   /* the source in that box; `at` NULL: there is none */
+    const uint8_t *of; /* class of each cell of that box, without gaps; NULL: all cells are plain */
     void (*take)(pass *pass);
 };
 
+/* Reads an array in the box of the current slab into memory that the caller frees. */
+static stencil_status read_slab(const pass *p, stencil_array array, stencil_precision precision,
+                                stencil_cells *cells) {
+    void *memory = NULL;
+    TRY(stencil_memory_alloc(
+        &memory, stencil_box_cells(&p->box) * (int64_t)stencil_precision_bytes(precision), p->what));
+    *cells = stencil_cells_dense(precision, memory, &p->box);
+    return p->from->read(p->from->context, array, &p->box, cells);
+}
+
 static stencil_status take_slab(void *context, const stencil_box *slab, const stencil_cells *u) {
     pass *p = context;
-    const int64_t cell_bytes = (int64_t)stencil_precision_bytes(p->problem->precision);
-    void *memory = NULL;
+    stencil_cells classes = {0};
     stencil_status status = STENCIL_OK;
     p->box = *slab;
     p->u = stencil_cells_from(u, slab->first);
-    if (stencil_problem_has_source(p->problem)) {
-        TRY(stencil_memory_alloc(&memory, stencil_box_cells(slab) * cell_bytes, p->what));
-        p->b = stencil_cells_dense(p->problem->precision, memory, slab);
-        status = p->from->read(p->from->context, STENCIL_ARRAY_B, slab, &p->b);
-    }
+    p->b.at = NULL;
+    if (stencil_problem_has_source(p->problem))
+        status = read_slab(p, STENCIL_ARRAY_B, p->problem->precision, &p->b);
+    if (status == STENCIL_OK && stencil_problem_has_classes(p->problem))
+        status = read_slab(p, STENCIL_ARRAY_CLASS, STENCIL_BYTE, &classes);
+    p->of = classes.at;
     if (status == STENCIL_OK)
         p->take(p);
-    free(memory);
+    free(p->b.at);
+    free(classes.at);
     return status;
+}
+
+/* Tells whether a cell of the current slab keeps its value, so that it is no part of any sum. */
+static bool is_kept(const pass *p, int64_t z, int64_t y, int64_t x) {
+    return p->of != NULL &&
+           p->of[(z * p->box.n[STENCIL_Y] + y) * p->box.n[STENCIL_X] + x] == STENCIL_CLASS_KEPT;
 }
 
 static stencil_status make_pass(pass *p) {
@@ -105,6 +124,8 @@ static void add_share(const cells *c, int64_t share, sums *s) {
         const int64_t z = r / ny - box->first[STENCIL_Z], y = r % ny - box->first[STENCIL_Y];
         for (int64_t x = 0; x < box->n[STENCIL_X]; x++) {
             const int64_t at = z * c->pass.u.plane + y * c->pass.u.row + x;
+            if (is_kept(&c->pass, z, y, x))
+                continue;
             const double residual = add_cell(c, at, z * c->pass.b.plane + y * c->pass.b.row + x, &row);
             if (c->mode[0] == NULL)
                 continue;
@@ -219,7 +240,10 @@ stencil_status stencil_outlook_of(const stencil_problem *problem, const stencil_
     free(memory);
     TRY(status);
     finish_defect(problem, &s, c.scale, &d);
-    const double part = s.sum[MODE_U] + (spectrum.up_to_constant ? 0 : s.sum[MODE_R] / spectrum.least),
+    /* Kept cells mix the modes of the box: no part of the solution follows from sums with one of them. */
+    const double part = problem->kept > 0
+                            ? 0
+                            : s.sum[MODE_U] + (spectrum.up_to_constant ? 0 : s.sum[MODE_R] / spectrum.least),
                  size = fabs(part) / sqrt(s.sum[MODE2] * (double)stencil_problem_updated_cells(problem)) /
                         c.scale;
     const double source =
@@ -285,7 +309,7 @@ static void find_lost(pass *pass) {
         const int64_t z = i / (n[1] * n[2]), y = i / n[2] % n[1], x = i % n[2];
         const int64_t at = z * u->plane + y * u->row + x;
         const double source = b->at != NULL ? stencil_cells_value(b, z * b->plane + y * b->row + x) : 0.0,
-                     change = lost_change(l, at, source);
+                     change = is_kept(pass, z, y, x) ? 0.0 : lost_change(l, at, source);
         if (change > l->lost.change)
             l->lost = (stencil_lost){change, stencil_cells_value(u, at)};
     }

@@ -87,8 +87,16 @@ int stencil_problem_arrays(const stencil_problem *problem) {
     return stencil_problem_has_source(problem) ? 3 : 2;
 }
 
-int64_t stencil_problem_updated_cells(const stencil_problem *problem) {
+bool stencil_problem_has_classes(const stencil_problem *problem) {
+    return problem->kept > 0;
+}
+
+int64_t stencil_problem_cells(const stencil_problem *problem) {
     return problem->n[0] * problem->n[1] * problem->n[2];
+}
+
+int64_t stencil_problem_updated_cells(const stencil_problem *problem) {
+    return stencil_problem_cells(problem) - problem->kept;
 }
 
 bool stencil_stop_has_criterion(const stencil_stop *stop) {

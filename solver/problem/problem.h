@@ -61,6 +61,7 @@ typedef struct stencil_spec {
     stencil_norm norm;
     int64_t check_every; /* 0: not given */
     stencil_source source;
+    bool fixed; /* dataset /fixed: cells that keep their values, anywhere */
     /* Records of earlier runs in the file; -1, NaN, "": no such record. */
     int64_t steps_total;                         /* steps from the problem's start to /u */
     int64_t checked_every;                       /* check_every as the file has it; 0: not given */
@@ -70,6 +71,7 @@ typedef struct stencil_spec {
     char fingerprint[STENCIL_FINGERPRINT_CHARS]; /* fingerprint of the problem that earlier runs solved */
     char digest_u[STENCIL_DIGEST_CHARS];         /* digest of /u as earlier runs left it, see digest.h */
     char digest_b[STENCIL_DIGEST_CHARS];         /* digest of the source term that earlier runs read */
+    char digest_class[STENCIL_DIGEST_CHARS];     /* digest of the classes of cells that earlier runs had */
 } stencil_spec;
 
 void stencil_spec_init(stencil_spec *spec);
@@ -115,7 +117,8 @@ typedef enum stencil_origin_arrays {
     STENCIL_ORIGIN_OTHER_U,
     STENCIL_ORIGIN_OTHER_SOURCE,
     STENCIL_ORIGIN_OTHER_BOTH,
-    STENCIL_ORIGIN_LOST /* the file has some of the digest attributes, not all of them */
+    STENCIL_ORIGIN_OTHER_CLASSES, /* other cells are fixed; u and the source may be others, too */
+    STENCIL_ORIGIN_LOST           /* the file has some of the digest attributes, not all of them */
 } stencil_origin_arrays;
 
 /* The start of a run: what earlier runs of the same problem did to its initial field. */
@@ -168,6 +171,7 @@ typedef struct stencil_problem {
         source_scale; /* b[i] = (T)(source_scale * (double)f[i]) for SOURCE_F and SOURCE_Q; 1 for SOURCE_B */
     stencil_stop stop;
     stencil_origin origin;
+    int64_t kept; /* cells among n that keep their values, see classes.h; 0: all cells are plain */
     char fingerprint[STENCIL_FINGERPRINT_CHARS]; /* hash of all that decides the result of a step */
     stencil_layout layout;                       /* layout of a buffer that holds all cells */
 } stencil_problem;
@@ -203,7 +207,13 @@ bool stencil_problem_relaxes(const stencil_problem *problem);
 /* Tells whether steps add a source term. */
 bool stencil_problem_has_source(const stencil_problem *problem);
 
+/* Tells whether cells are of several classes, so that kernels have to look at them. */
+bool stencil_problem_has_classes(const stencil_problem *problem);
+
 /* Number of arrays of a run: two alternating buffers of u and, with a source, its term. */
 int stencil_problem_arrays(const stencil_problem *problem);
 
+/* Cells of the grid less the boundary cells of fixed axes: those that a step goes through. Rates and models
+ * count them. Kept cells are not among the updated ones, over which the residual is taken. */
+int64_t stencil_problem_cells(const stencil_problem *problem);
 int64_t stencil_problem_updated_cells(const stencil_problem *problem);

@@ -257,6 +257,8 @@ static void make_fingerprint(stencil_problem *problem) {
     if (problem->cycle.length > 1)
         mix(&hash, &problem->cycle.length, sizeof problem->cycle.length);
     mix(&hash, choice, sizeof choice);
+    if (problem->spec.fixed)
+        mix(&hash, "fixed", sizeof "fixed");
     snprintf(problem->fingerprint, sizeof problem->fingerprint, "%016" PRIx64, hash);
 }
 

@@ -34,6 +34,7 @@ stencil_spectrum stencil_spectrum_of(const stencil_problem *problem) {
         s.up_to_constant = s.up_to_constant && !fixed;
         first = least < first ? least : first;
     }
+    s.up_to_constant = s.up_to_constant && problem->kept == 0;
     if (s.up_to_constant)
         s.least = first;
     return s;

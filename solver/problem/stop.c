@@ -40,6 +40,8 @@ double stencil_predicted_steps(const stencil_problem *problem) {
         return problem->cycle.length *
                fmax(ceil(log(problem->stop.rtol / stencil_cycle_excess(problem)) / log(cycle)), 1.0);
     const double contraction = stencil_contraction(problem);
+    if (!(stencil_spectrum_of(problem).least > 0))
+        return NAN;
     return contraction < 1.0 ? 1.0 + ceil(log(problem->stop.rtol) / log(contraction)) : INFINITY;
 }
 
@@ -144,7 +146,7 @@ bool stencil_turns_plain(const stencil_problem *problem, const stencil_history *
 static double checkerboard_factor(const stencil_problem *problem) {
     int32_t offset[STENCIL_POINTS_MAX][3];
     double factor = 0.0;
-    if (problem->cycle.length > 1)
+    if (problem->cycle.length > 1 || problem->kept > 0)
         return 0.0;
     for (int axis = STENCIL_AXES - problem->rank; axis < STENCIL_AXES; axis++)
         if (problem->boundary[axis] != STENCIL_PERIODIC || problem->n[axis] % 2 != 0)
@@ -218,7 +220,8 @@ stencil_status stencil_intake_read(void *context, stencil_array array, const ste
     const double start_s = stencil_clock_s();
     TRY(intake->from->read(intake->from->context, array, box, to));
     intake->read_s += stencil_clock_s() - start_s;
-    if (problem->precision == STENCIL_FLOAT64 && problem->stop.norm == STENCIL_NORM_L2)
+    if (problem->precision == STENCIL_FLOAT64 && problem->stop.norm == STENCIL_NORM_L2 &&
+        array != STENCIL_ARRAY_CLASS)
         intake->largest = fmax(intake->largest, stencil_cells_largest(to, box->n));
     return array == STENCIL_ARRAY_B && wants_partials(problem) ? take_partials(intake, box, to) : STENCIL_OK;
 }

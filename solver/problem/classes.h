@@ -1,0 +1,19 @@
+/* Classes of cells: what a problem's author says of single cells, as kernels take it (kernels/classes.h). */
+#pragma once
+
+#include "kernels/classes.h"
+#include "solver/problem/boxes.h"
+#include "solver/problem/problem.h"
+
+/* Finds out what classes the cells have, slab by slab: sets problem->kept. To be called once after
+ * stencil_problem_resolve(), before a plan is made; allocates nothing that stays. Errors: BAD_DATA where no
+ * cell is left to update; NO_MEMORY; those of the reader. */
+stencil_status stencil_classes_find(stencil_problem *problem, const stencil_reader *from);
+
+/* The mesh of a problem's arrays of classes, for reading them in slabs. */
+stencil_mesh stencil_classes_mesh(const stencil_problem *problem);
+
+/* Sets the source term to 0 in the kept cells of a box that `b` has: no step adds it there. Errors:
+ * NO_MEMORY; those of the reader. */
+stencil_status stencil_classes_clear_source(const stencil_problem *problem, const stencil_reader *from,
+                                            const stencil_box *box, const stencil_cells *b);
