@@ -95,6 +95,10 @@ static void note_arrays(const stencil_problem *problem, stencil_notes *notes) {
                            problem->origin.arrays == STENCIL_ORIGIN_OTHER_BOTH ? " were" : " was", steps,
                            time);
         break;
+    case STENCIL_ORIGIN_OTHER_CLASSES:
+        stencil_notes_warn(notes, "/fixed was changed after the file's %s: steps count from 0 again%s", steps,
+                           time);
+        break;
     case STENCIL_ORIGIN_LOST:
         stencil_notes_warn(
             notes,

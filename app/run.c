@@ -11,6 +11,7 @@
 #include "app/report.h"
 #include "app/signals.h"
 #include "app/text.h"
+#include "solver/problem/classes.h"
 #include "solver/problem/origin.h"
 #include "solver/run/run.h"
 
@@ -167,6 +168,9 @@ static stencil_status describe_problem(run_state *state) {
     TRY(stencil_input_grid(&state->input, &spec, &record->notes));
     TRY(stencil_input_notes(&state->input, &file, &spec, &record->notes));
     TRY(text_name_file(stencil_problem_resolve(&record->problem, &spec), path));
+    const stencil_reader cells =
+        stencil_input_reader(&state->input, &record->problem, state->options.allow_nonfinite);
+    TRY(text_name_file(stencil_classes_find(&record->problem, &cells), path));
     report_note_source(record, &file);
     report_note_start(record, &file);
     return STENCIL_OK;

@@ -10,6 +10,7 @@
 #include "app/reference.h"
 #include "app/signals.h"
 #include "app/text.h"
+#include "solver/problem/classes.h"
 #include "solver/problem/digest.h"
 #include "solver/problem/stop.h"
 
@@ -42,7 +43,7 @@ typedef struct mismatch {
 typedef struct edit {
     const char *name, *how;
 } edit;
-enum { EDITS = 2 };
+enum { EDITS = 3 };
 
 /* State of a `verify` command; released by verify_run(). */
 typedef struct verification {
@@ -56,11 +57,12 @@ typedef struct verification {
     int64_t first, steps;       /* number of steps before and after the run */
     reference reference;
     void *field[2], *b;   /* field[s % 2] is the field after s steps */
+    void *fixed;          /* bytes of /fixed; NULL: there is none */
     int64_t looked;       /* number of residuals that were compared */
     bool criterion_known; /* the input file has the first residual, of an earlier run */
     bool turned_wrong;    /* the residual history does not explain where plain steps begin */
     mismatch cells, residuals, first_residual;
-    edit edit[EDITS]; /* digest checks of /u and of the source */
+    edit edit[EDITS]; /* digest checks of /u, of the source and of /fixed */
 } verification;
 
 static stencil_status read_output(verification *v) {
@@ -68,6 +70,8 @@ static stencil_status read_output(verification *v) {
     const stencil_input_options how = reading_options_of(&v->options.reading, NULL);
     TRY(stencil_input_open(&v->result, v->output, &how, &spec));
     TRY(text_name_file(stencil_problem_resolve(&v->problem, &spec), v->output));
+    const stencil_reader cells = stencil_input_reader(&v->result, &v->problem, true);
+    TRY(text_name_file(stencil_classes_find(&v->problem, &cells), v->output));
     TRY(stencil_input_provenance(&v->result, &v->made));
     /* Results of version 0.1.0 have no steps_total: steps_done is the number of all steps. */
     v->steps = spec.steps_total >= 0 ? spec.steps_total : v->made.steps_done;
@@ -90,7 +94,8 @@ static stencil_status read_array(stencil_input *from, const stencil_problem *pro
                                  void *values) {
     const stencil_mesh mesh = stencil_problem_mesh(problem, 1);
     const stencil_box all = stencil_mesh_array(&mesh);
-    const stencil_cells cells = stencil_cells_dense(problem->precision, values, &all);
+    const stencil_cells cells =
+        stencil_cells_dense(array == STENCIL_ARRAY_CLASS ? STENCIL_BYTE : problem->precision, values, &all);
     const stencil_reader reader = stencil_input_reader(from, problem, true);
     return reader.read(reader.context, array, &all, &cells);
 }
@@ -104,6 +109,8 @@ static stencil_status check_input(const verification *v, const stencil_spec *spe
           v->output, v->result.facts.field, v->result.facts.field);
     CHECK(source == STENCIL_SOURCE_NONE || spec->source == source, BAD_DATA,
           "'%s' has no dataset %s: give the input of that run", v->input, stencil_source_names[source]);
+    CHECK(!v->problem.spec.fixed || spec->fixed, BAD_DATA,
+          "'%s' has no dataset /fixed: give the input of that run", v->input);
     return STENCIL_OK;
 }
 
@@ -112,10 +119,17 @@ static stencil_status read_fields(verification *v) {
     const stencil_source source = v->problem.spec.source;
     stencil_problem scaled = v->problem;
     scaled.source_scale = v->reference.source_scale;
+    scaled.kept = 0; /* the reference leaves kept cells out by itself */
     const int64_t bytes = v->cells.of * (int64_t)stencil_precision_bytes(v->reference.precision);
     TRY(stencil_memory_alloc(&v->field[0], bytes, "the reference's field"));
     TRY(stencil_memory_alloc(&v->field[1], bytes, "the reference's second field"));
     TRY(read_array(&v->start, &scaled, STENCIL_ARRAY_U, v->field[v->first % 2]));
+    if (v->problem.spec.fixed) {
+        void *memory = NULL;
+        TRY(stencil_memory_alloc(&memory, v->cells.of, "the reference's fixed cells"));
+        v->reference.fixed = v->fixed = memory;
+        TRY(read_array(&v->start, &scaled, STENCIL_ARRAY_CLASS, v->fixed));
+    }
     if (source == STENCIL_SOURCE_NONE)
         return STENCIL_OK;
     TRY(stencil_memory_alloc(&v->b, bytes, "the reference's source term"));
@@ -130,7 +144,7 @@ static stencil_status read_as_run(void *context, stencil_array array, const sten
     const stencil_reader reader = stencil_input_reader(&v->result, &v->problem, true);
     const double scale = v->reference.scale;
     TRY(reader.read(reader.context, array, box, to));
-    if (scale != 1) {
+    if (scale != 1 && array != STENCIL_ARRAY_CLASS) {
         stencil_cells_scale(to, box->n, ilogb(scale));
         stencil_cells_scale(to, box->n, -ilogb(scale));
     }
@@ -142,12 +156,25 @@ static stencil_status check_digest(verification *v, stencil_array array, const c
                                    const char *otherwise) {
     const stencil_reader reader = {read_as_run, v};
     char digest[STENCIL_DIGEST_CHARS];
-    edit *e = &v->edit[array == STENCIL_ARRAY_U ? 0 : 1];
+    const char *const name[EDITS] = {v->result.facts.field, stencil_source_names[v->problem.spec.source],
+                                     stencil_source_names[STENCIL_DATASET_FIXED]};
     TRY(stencil_digest_read(&v->problem, array, &reader, digest));
     if (strcmp(digest, wanted) != 0)
-        *e = (edit){array == STENCIL_ARRAY_U ? v->result.facts.field
-                                             : stencil_source_names[v->problem.spec.source],
-                    otherwise};
+        v->edit[array] = (edit){name[array], otherwise};
+    return STENCIL_OK;
+}
+
+/* Checks that the same cells are fixed in the output as in its run. */
+static stencil_status check_classes(verification *v) {
+    const char *digest = v->problem.spec.digest_class, *name = stencil_source_names[STENCIL_DATASET_FIXED];
+    const bool has = stencil_problem_has_classes(&v->problem);
+    if (has && digest[0] != '\0')
+        return check_digest(v, STENCIL_ARRAY_CLASS, digest,
+                            "was changed after the run: other cells were fixed in it (digest_class)");
+    if (has)
+        v->edit[STENCIL_ARRAY_CLASS] = (edit){name, "may be anything: the attribute digest_class is missing"};
+    else if (digest[0] != '\0')
+        v->edit[STENCIL_ARRAY_CLASS] = (edit){name, "was removed or cleared after the run (digest_class)"};
     return STENCIL_OK;
 }
 
@@ -305,8 +332,11 @@ static void print_mismatch(const mismatch *m, const char *name, const char *wher
 }
 
 static bool is_verified(const verification *v) {
-    return v->edit[0].name == NULL && v->edit[1].name == NULL && !v->turned_wrong && v->cells.count == 0 &&
-           v->residuals.count == 0 && v->first_residual.count == 0;
+    bool edited = false;
+    for (const edit *e = v->edit; e < v->edit + EDITS; e++)
+        edited = edited || e->name != NULL;
+    return !edited && !v->turned_wrong && v->cells.count == 0 && v->residuals.count == 0 &&
+           v->first_residual.count == 0;
 }
 
 static void print_result(const verification *v) {
@@ -369,6 +399,7 @@ static stencil_status verify_stages(verification *v) {
     if (v->problem.stop.norm == STENCIL_NORM_L2)
         reference_scale(&v->reference, v->field[v->first % 2], v->b);
     TRY(check_digests(v));
+    TRY(check_classes(v));
     stencil_input_rest(&v->result);
     check_turn(v);
     TRY(make_steps(v, options->quiet));
@@ -392,6 +423,7 @@ static stencil_status verify_run(invocation *call) {
     free(v->field[0]);
     free(v->field[1]);
     free(v->b);
+    free(v->fixed);
     return status;
 }
 

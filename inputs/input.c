@@ -16,8 +16,10 @@
 #include "inputs/h5.h"
 #include "inputs/reading.h"
 
-const char *const stencil_source_names[] = {
-    [STENCIL_SOURCE_B] = "/b", [STENCIL_SOURCE_F] = "/f", [STENCIL_SOURCE_Q] = "/q"};
+const char *const stencil_source_names[] = {[STENCIL_SOURCE_B] = "/b",
+                                            [STENCIL_SOURCE_F] = "/f",
+                                            [STENCIL_SOURCE_Q] = "/q",
+                                            [STENCIL_DATASET_FIXED] = "/fixed"};
 
 /* Sends a question to the reading process and waits for the answer. */
 static stencil_status ask(const stencil_input *input, const stencil_ask *question, stencil_say *answer) {
@@ -85,7 +87,7 @@ stencil_status stencil_input_open(stencil_input *input, const char *path,
                                   const stencil_input_options *options, stencil_spec *spec) {
     stencil_spec_init(spec);
     TRY(open_file(input, path, options, spec));
-    for (int array = STENCIL_ARRAY_U; array < STENCIL_ARRAY_COUNT; array++)
+    for (int array = STENCIL_ARRAY_U; array <= STENCIL_ARRAY_B; array++)
         TRY(check_within(input,
                          array == STENCIL_ARRAY_U ? input->facts.field : stencil_source_names[spec->source],
                          &input->facts.place[array], spec->extent, spec->rank));

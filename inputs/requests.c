@@ -41,6 +41,7 @@ static bool check_spec(const stencil_spec *spec) {
     bool sound =
         IS_TEXT(spec->field) && IS_TEXT(spec->stencil) && IS_TEXT(spec->accelerate) &&
         IS_TEXT(spec->fingerprint) && IS_TEXT(spec->digest_u) && IS_TEXT(spec->digest_b) &&
+        IS_TEXT(spec->digest_class) && is_truth(&spec->fixed) &&
         IS_ONE_OF(spec->precision, STENCIL_PRECISION_COUNT) && IS_ONE_OF(spec->kind, STENCIL_KIND_COUNT) &&
         IS_ONE_OF(spec->norm, STENCIL_NORM_COUNT) && IS_ONE_OF(spec->source, STENCIL_SOURCE_COUNT) &&
         IS_ONE_OF(spec->rank, STENCIL_AXES + 1) && IS_ONE_OF(spec->offset_count, STENCIL_POINTS_MAX + 1) &&

@@ -53,6 +53,9 @@ static const row rows[] = {
     {{"digest_b", TEXT(digest_b), .wanted = "what a run has written, or nothing"},
      AT(digest_b),
      .past = true},
+    {{"digest_class", TEXT(digest_class), .wanted = "what a run has written, or nothing"},
+     AT(digest_class),
+     .past = true},
 };
 enum { ROW_COUNT = sizeof rows / sizeof *rows };
 
@@ -76,15 +79,11 @@ stencil_status stencil_format_read(hid_t file, const char *path, bool *foreign) 
 }
 
 static const stencil_known others[] = {
-    {"format", STENCIL_ATTRIBUTE, true},
-    {"b", STENCIL_OBJECT, false},
-    {"f", STENCIL_OBJECT, false},
-    {"q", STENCIL_OBJECT, false},
-    {"stencil", STENCIL_OBJECT, false},
-    {"residual", STENCIL_OBJECT, true},
-    {"residual_step", STENCIL_OBJECT, true},
-    {"provenance", STENCIL_OBJECT, true},
-    {"offsets", STENCIL_MEMBER, false},
+    {"format", STENCIL_ATTRIBUTE, true},  {"b", STENCIL_OBJECT, false},
+    {"f", STENCIL_OBJECT, false},         {"q", STENCIL_OBJECT, false},
+    {"fixed", STENCIL_OBJECT, false},     {"stencil", STENCIL_OBJECT, false},
+    {"residual", STENCIL_OBJECT, true},   {"residual_step", STENCIL_OBJECT, true},
+    {"provenance", STENCIL_OBJECT, true}, {"offsets", STENCIL_MEMBER, false},
     {"weights", STENCIL_MEMBER, false},
 };
 enum { OTHER_COUNT = sizeof others / sizeof *others };

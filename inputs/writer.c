@@ -24,7 +24,7 @@ static int64_t looks_of(const stencil_problem *problem) {
 
 static stencil_status count_bytes(stencil_output *output, const stencil_problem *problem) {
     stencil_reading *process = output->input->process;
-    const stencil_ask ask = {.request = STENCIL_REQUEST_KEPT, .source = problem->spec.source};
+    const stencil_ask ask = {.request = STENCIL_REQUEST_KEPT, .dataset = problem->spec.source};
     stencil_say kept;
     if (output->known_bytes > 0) /* the output is opened again; the input may have changed */
         return STENCIL_OK;
@@ -117,6 +117,9 @@ static stencil_status write_spec(const stencil_sink *sink, const stencil_problem
     spec.digest_b[0] = '\0';
     if (spec.source != STENCIL_SOURCE_NONE)
         TRY(stencil_digest_read(problem, STENCIL_ARRAY_B, from, spec.digest_b));
+    spec.digest_class[0] = '\0';
+    if (stencil_problem_has_classes(problem))
+        TRY(stencil_digest_read(problem, STENCIL_ARRAY_CLASS, from, spec.digest_class));
     spec.residual_first = report->residual_first;
     spec.time = stencil_problem_time(problem, report->steps);
     spec.time_first = problem->origin.time_first != 0 ? problem->origin.time_first : NAN;
