@@ -11,6 +11,8 @@
 
 const char *const stencil_initial_names[] = {"zero", "random", "hot-edge", "sine", NULL};
 
+const char *const stencil_example_names[] = {"none", "plate-with-hole", NULL};
+
 const char *const stencil_generate_source_names[] = {"auto", "none", "manufactured", NULL};
 
 /* State of generating a problem file. */
@@ -86,6 +88,41 @@ static stencil_status check_interrupt(const generator *g) {
     return STENCIL_OK;
 }
 
+/* A disc of a plate of length 1 along x and y: centre, radius, and the value that is fixed in it. */
+typedef struct disc {
+    double x, y, radius, value;
+} disc;
+static const disc plate_with_hole[] = {{0.5, 0.5, 0.15, 0.0}, {0.2, 0.5, 0.08, 1.0}, {0.8, 0.5, 0.08, -1.0}};
+
+/* Returns the disc of the example that has cell (y, x), or NULL. */
+static const disc *disc_at(const stencil_problem *problem, int64_t y, int64_t x) {
+    const double ny = (double)(problem->extent[STENCIL_Y] - 1), nx = (double)(problem->extent[STENCIL_X] - 1);
+    for (size_t i = 0; i < sizeof plate_with_hole / sizeof *plate_with_hole; i++) {
+        const disc *d = &plate_with_hole[i];
+        if (hypot((double)x / nx - d->x, (double)y / ny - d->y) <= d->radius)
+            return d;
+    }
+    return NULL;
+}
+
+/* Computes /u or /fixed (array CLASS) of a block of the example. */
+static stencil_status make_example(void *context, stencil_array array, const stencil_box *box,
+                                   const stencil_cells *to) {
+    const generator *g = context;
+    const stencil_box block = stencil_box_from(box, g->problem.first);
+    const int64_t ny = block.n[STENCIL_Y], nx = block.n[STENCIL_X];
+    TRY(check_interrupt(g));
+#pragma omp parallel for schedule(static)
+    for (int64_t r = 0; r < block.n[STENCIL_Z] * ny; r++)
+        for (int64_t x = 0; x < nx; x++) {
+            const disc *d = disc_at(&g->problem, block.first[STENCIL_Y] + r % ny, block.first[STENCIL_X] + x);
+            ((double *)to->at)[r * nx + x] = array == STENCIL_ARRAY_CLASS ? d != NULL
+                                             : d != NULL                  ? d->value
+                                                                          : 0.0;
+        }
+    return STENCIL_OK;
+}
+
 /* Computes the values of a block, which are not in a file: initial values, or for /f a factor times the
  * product of a sine or cosine of each axis. */
 static stencil_status make_box(void *context, stencil_array array, const stencil_box *box,
@@ -119,6 +156,16 @@ static stencil_status make_box(void *context, stencil_array array, const stencil
     return STENCIL_OK;
 }
 
+static stencil_status fill(generator *g, const char *name, stencil_array array,
+                           stencil_status (*read)(void *, stencil_array, const stencil_box *,
+                                                  const stencil_cells *)) {
+    const hid_t type =
+        array == STENCIL_ARRAY_CLASS ? H5T_STD_U8LE : stencil_h5_type(g->problem.precision, true);
+    const stencil_sink_dataset dataset = {name, array, type, H5T_NATIVE_DOUBLE};
+    TRY(stencil_sink_create(&g->sink, &dataset, &g->problem));
+    return stencil_sink_fill(&g->sink, &dataset, &g->problem, &(stencil_reader){read, g});
+}
+
 static stencil_status generate(generator *g) {
     const stencil_spec spec = complete_spec(g->options);
     CHECK(isfinite(g->options->amplitude), BAD_DATA, "the amplitude is %g: give a finite number",
@@ -126,16 +173,15 @@ static stencil_status generate(generator *g) {
     CHECK(spec.source == STENCIL_SOURCE_NONE || spec.kind == STENCIL_KIND_POISSON, USAGE,
           "a manufactured source belongs to problem poisson: choose that problem, or no source");
     TRY(stencil_problem_resolve(&g->problem, &spec));
-    const int arrays = spec.source == STENCIL_SOURCE_F ? 2 : 1;
+    const bool example = g->options->example != STENCIL_EXAMPLE_NONE;
+    const int arrays = 1 + example + (spec.source == STENCIL_SOURCE_F);
     TRY(stencil_sink_open(&g->sink, g->options->path, g->options->force, NULL,
                           arrays * stencil_sink_array_bytes(&g->problem)));
-    for (int i = 0; i < arrays; i++) {
-        const stencil_sink_dataset dataset = {i == 0 ? "/u" : "/f",
-                                              i == 0 ? STENCIL_ARRAY_U : STENCIL_ARRAY_B,
-                                              stencil_h5_type(g->problem.precision, true), H5T_NATIVE_DOUBLE};
-        TRY(stencil_sink_create(&g->sink, &dataset, &g->problem));
-        TRY(stencil_sink_fill(&g->sink, &dataset, &g->problem, &(stencil_reader){make_box, g}));
-    }
+    TRY(fill(g, "/u", STENCIL_ARRAY_U, example ? make_example : make_box));
+    if (spec.source == STENCIL_SOURCE_F)
+        TRY(fill(g, "/f", STENCIL_ARRAY_B, make_box));
+    if (example)
+        TRY(fill(g, stencil_source_names[STENCIL_DATASET_FIXED], STENCIL_ARRAY_CLASS, make_example));
     TRY(stencil_spec_write(g->sink.file, g->options->path, &spec));
     TRY(check_interrupt(g));
     return stencil_sink_commit(&g->sink);

@@ -32,6 +32,18 @@ typedef enum stencil_generate_source {
 /* Names of the sources: "auto", "none", "manufactured", NULL. */
 extern const char *const stencil_generate_source_names[STENCIL_GENERATE_SOURCE_COUNT + 1];
 
+/* Problems that show what a file can say. */
+typedef enum stencil_example {
+    STENCIL_EXAMPLE_NONE,
+    /* A plate, 0 on its edge and around a round hole in its middle, with two round electrodes of the values 1
+     * and -1 beside the hole: /fixed has hole and electrodes. In 3D they go through the plate along z. */
+    STENCIL_EXAMPLE_PLATE_WITH_HOLE,
+    STENCIL_EXAMPLE_COUNT
+} stencil_example;
+
+/* Names of the examples: "none", "plate-with-hole", NULL. */
+extern const char *const stencil_example_names[STENCIL_EXAMPLE_COUNT + 1];
+
 typedef struct stencil_generate_options {
     const char *path; /* path of the new file */
     bool force;       /* whether an existing file may be replaced */
@@ -40,6 +52,7 @@ typedef struct stencil_generate_options {
      * (cells lie on both ends), 1/N on periodic ones (cell N is cell 0) and mirrored ones (the mirror lies
      * half a cell outside). */
     stencil_spec spec;
+    stencil_example example; /* decides /u and /fixed, in place of `initial` and `amplitude` */
     stencil_initial initial;
     uint64_t seed;    /* seed of random initial values */
     double amplitude; /* factor of the initial values; 1 is usual */

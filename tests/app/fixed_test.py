@@ -148,6 +148,21 @@ class Fixed(CommandTest):
         self.write("p.h5", u, {"steps": 40, "check_every": 7})
         self.assertEqual(self.solved().tobytes(), with_mask.tobytes())
 
+    def test_example(self):
+        """A plate with a hole and two electrodes, as `stencil new` writes it: antisymmetric about the middle."""
+        for options, shape in (((), (257, 257)), (("--size", "65x33", "--precision", "float32"), (33, 65)),
+                               (("--size", "33x33x5", "--boundary", "mirror,fixed,fixed"), (5, 33, 33))):
+            self.ok("new", "e.h5", "--force", "--example", "plate-with-hole", *options)
+            u, fixed = self.read("e.h5"), self.read("e.h5", "fixed") != 0
+            self.assertEqual(u.shape, shape)
+            self.assertEqual(sorted(set(u[fixed])), [-1, 0, 1])
+            result = self.solved("e.h5")
+            numpy.testing.assert_array_equal(result[fixed], u[fixed])
+            numpy.testing.assert_allclose(result, -result[..., ::-1], atol=1e-3)
+            self.assertGreater(abs(result[~fixed]).max(), 0.5)
+        self.refused(64, ["--initial", "plate-with-hole"], "new", "n.h5", "--example", "plate-with-hole", "--initial",
+                     "random")
+
     def test_ring(self):
         """Between two circles the solution is linear in log r. Cells are fixed by their centres, so outlines are as
         rough as the grid: first order."""
