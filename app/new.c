@@ -64,9 +64,9 @@ static stencil_status make_spec(const invocation *call, stencil_spec *spec) {
         spec->rank = 2;
         spec->extent[0] = spec->extent[1] = example_cells;
     }
-    TRY(problem_options_apply(call, spec));
     if (!named)
         spec->kind = STENCIL_KIND_LAPLACE;
+    TRY(problem_options_apply(call, spec));
     const bool relaxation = spec->kind == STENCIL_KIND_LAPLACE || spec->kind == STENCIL_KIND_POISSON;
     if (relaxation && !options_given(call, "rtol") && !options_given(call, "atol"))
         spec->rtol = relaxation_rtol[spec->precision];
