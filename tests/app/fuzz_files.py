@@ -33,6 +33,12 @@ def make_small_types(file):
     file.attrs.update({"stencil": "j3d7pt", "boundary": "mirror", "steps": numpy.int16(4), "norm": "max"})
 
 
+def make_fixed(file):
+    file["u"] = values(11, 9)
+    file.create_dataset("fixed", data=values(11, 9) < 30, **CHUNKED)
+    file.attrs.update({"problem": "laplace", "steps": 6, "check_every": 2, "accelerate": "chebyshev:2"})
+
+
 def make_compact(file):
     space, plist = h5py.h5s.create_simple((7, 6)), h5py.h5p.create(h5py.h5p.DATASET_CREATE)
     plist.set_layout(h5py.h5d.COMPACT)
@@ -261,8 +267,8 @@ def set_field_attribute(rng, file):
 
 def set_values(rng, file):
     """Single values that are special."""
-    name = rng.choice([name for name in ("u", "temperature", "b", "f", "q", "residual", "residual_step",
-                                         "stencil/offsets",
+    name = rng.choice([name for name in ("u", "temperature", "b", "f", "q", "fixed", "residual",
+                                         "residual_step", "stencil/offsets",
                                          "stencil/weights", "x", "y") if isinstance(file.get(name), h5py.Dataset)]
                                          or [None])
     if name and file[name].ndim and file[name].size:
@@ -279,7 +285,7 @@ def set_values(rng, file):
 
 def set_dataset(rng, file):
     """A field or a source of another shape, type or layout; attributes get lost."""
-    name = rng.choice(("u", "u", field_of(file) or "u", "b", "f", "q", "residual", "residual_step"))
+    name = rng.choice(("u", "u", field_of(file) or "u", "b", "f", "q", "fixed", "residual", "residual_step"))
     shape = rng.choice(((11, 9), (11, 9), (11, 9), (9, 11), (6, 7, 8), (3, 3), (1, 1), (2, 50), (99,), (), (0, 9),
                         (2, 3, 3, 3), (5, 5, 5)))
     dtype = rng.choice(("f8", "f8", "f4", "f2", ">f8", "i1", "u1", "i4", ">i8", "u8", "g", "?", "c16", "S3"))
@@ -298,7 +304,7 @@ def set_dataset(rng, file):
 
 
 def set_links(rng, file):
-    name = rng.choice(("u", "b", "f", "q", "mine", "stencil", "residual", "provenance", "x", "temperature", "large"))
+    name = rng.choice(("u", "b", "f", "q", "fixed", "mine", "stencil", "residual", "provenance", "x", "temperature", "large"))
     if name in file:
         if rng.random() < 0.3:
             file.move(name, f"{name} of old")
