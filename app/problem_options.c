@@ -102,7 +102,7 @@ static stencil_status apply_damping(const invocation *call, const stencil_spec *
 stencil_status problem_options_apply(const invocation *call, stencil_spec *spec) {
     if (options_given(call, "problem") || options_given(call, "stencil")) {
         spec->kind = STENCIL_KIND_NONE;
-        spec->offset_count = spec->weight_count = 0;
+        spec->offset_count = spec->weight_count = spec->class_count = 0;
         spec->stencil[0] = '\0';
     }
     const stencil_spec file = *spec;

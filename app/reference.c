@@ -160,6 +160,23 @@ void reference_init(reference *r, const stencil_spec *spec, const stencil_shape 
         derive_cycle(r, spec);
 }
 
+stencil_status reference_set_rows(reference *r, const stencil_spec *spec, const double *weights) {
+    r->row_weights = calloc((size_t)spec->class_count * STENCIL_POINTS_MAX, sizeof(double));
+    CHECK(r->row_weights != NULL, NO_MEMORY, "no memory for the reference's weights");
+    for (int row = 0; row < spec->class_count; row++)
+        for (int k = 0; k < r->point_count; k++) {
+            const int given = given_index(spec, k, r->offset[k]);
+            if (given >= 0)
+                r->row_weights[row * STENCIL_POINTS_MAX + k] = weights[row * spec->weight_count + given];
+        }
+    return STENCIL_OK;
+}
+
+void reference_destroy(reference *r) {
+    free(r->row_weights);
+    r->row_weights = NULL;
+}
+
 int64_t reference_image(int64_t i, int64_t n, stencil_boundary boundary) {
     if (i >= 0 && i < n)
         return i;
@@ -185,7 +202,14 @@ typedef struct row {
     const reference *r;
     const void *u[STENCIL_POINTS_MAX], *b;
     const uint8_t *fixed; /* NULL: no cell of the row is fixed */
+    const uint8_t *kind;  /* row of weights of each cell; NULL: that of the reference */
 } row;
+
+/* Returns the weights of cell x of a row. */
+static inline const double *weights_at(const row *row, int64_t x) {
+    const int kind = row->kind == NULL ? 0 : row->kind[x];
+    return kind == 0 ? row->r->weight : row->r->row_weights + (size_t)kind * STENCIL_POINTS_MAX;
+}
 
 /* Defines a row update: a sum over points in ascending order, first a product, then fma for each point; then
  * b. */
@@ -195,11 +219,12 @@ typedef struct row {
         for (int64_t x = r->low[STENCIL_X]; x < r->high[STENCIL_X]; x++) {                                   \
             if (row->fixed != NULL && row->fixed[x] != 0)                                                    \
                 continue;                                                                                    \
+            const double *weight = weights_at(row, x);                                                       \
             real sum = 0;                                                                                    \
             for (int k = 0; k < r->point_count; k++) {                                                       \
                 const int64_t at = read_index(r, STENCIL_X, x + r->offset[k][STENCIL_X]);                    \
                 const real u = row->u[k] == NULL || at < 0 ? 0 : ((const real *)row->u[k])[at];              \
-                sum = k == 0 ? (real)r->weight[k] * u : multiply_add((real)r->weight[k], u, sum);            \
+                sum = k == 0 ? (real)weight[k] * u : multiply_add((real)weight[k], u, sum);                  \
             }                                                                                                \
             next[x] =                                                                                        \
                 row->b == NULL ? sum : multiply_add((real)r->source_factor, ((const real *)row->b)[x], sum); \
@@ -233,7 +258,8 @@ void reference_step(const reference *r, const void *u, const void *b, void *next
         const int64_t here = bytes_before(r, z, y);
         row row = {.r = r,
                    .b = b == NULL ? NULL : (const char *)b + here,
-                   .fixed = r->fixed == NULL ? NULL : r->fixed + cells_before(r, z, y)};
+                   .fixed = r->fixed == NULL ? NULL : r->fixed + cells_before(r, z, y),
+                   .kind = r->row == NULL ? NULL : r->row + cells_before(r, z, y)};
         for (int k = 0; k < r->point_count; k++) {
             const int64_t at_z = read_index(r, STENCIL_Z, z + r->offset[k][STENCIL_Z]);
             const int64_t at_y = read_index(r, STENCIL_Y, y + r->offset[k][STENCIL_Y]);

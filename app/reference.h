@@ -26,6 +26,11 @@ typedef struct reference {
     /* /fixed: fixed[z][y][x] other than 0: the cell keeps its value. Borrowed; NULL: only boundary cells do.
      */
     const uint8_t *fixed;
+    /* /class: row[z][y][x] is the row of /stencil/weights that a cell has, row_weights[row][k] the weight of
+     * point k in it, where row_weights has no row 0: that is `weight`. row_weights belongs to the reference,
+     * see reference_set_rows(); `row` is borrowed. NULL: all cells are of row 0. */
+    const uint8_t *row;
+    double *row_weights; /* [rows][STENCIL_POINTS_MAX] */
 } reference;
 
 /* Derives all members of *r from the stated problem, and from the point set that the solver uses. */
@@ -48,6 +53,11 @@ double reference_value(const reference *r, const void *array, int64_t i);
 /* Chooses r->scale by the largest value of u and b (NULL: zeros) before the first step, as docs/format.md
  * says, and multiplies both arrays by it. */
 void reference_scale(reference *r, void *u, void *b);
+
+/* Takes over the rows of /stencil/weights, as the file has them: weights[rows][points of the file], and frees
+ * them. Errors: NO_MEMORY. */
+stencil_status reference_set_rows(reference *r, const stencil_spec *spec, const double *weights);
+void reference_destroy(reference *r);
 
 /* Computes the norm of next - u over updated cells, to which cells of /fixed do not belong; u NULL: zeros.
  * Errors: NO_MEMORY. */

@@ -15,14 +15,14 @@ static json_t *problem_json(const stencil_problem *problem) {
         json_array_append_new(spacing, json_number(stencil_spec_spacing(&problem->spec, first + i)));
     }
     return json_pack(
-        "{s:o, s:o, s:s, s:i, s:o, s:o, s:I, s:I, s:s, s:o, s:o, s:o, s:s, s:i, s:o, s:o, s:o, s:o}", "field",
-        json_text(stencil_spec_field(spec)), "problem", json_text(stencil_kind_names[spec->kind]), "stencil",
-        problem->shape->name, "rank", problem->rank, "extent",
+        "{s:o, s:o, s:s, s:i, s:o, s:o, s:I, s:I, s:I, s:s, s:o, s:o, s:o, s:s, s:i, s:o, s:o, s:o, s:o}",
+        "field", json_text(stencil_spec_field(spec)), "problem", json_text(stencil_kind_names[spec->kind]),
+        "stencil", problem->shape->name, "rank", problem->rank, "extent",
         json_integers(problem->extent + first, problem->rank), "updated",
         json_integers(problem->n + first, problem->rank), "updated_cells",
         (json_int_t)stencil_problem_updated_cells(problem), "kept_cells", (json_int_t)problem->kept,
-        "precision", stencil_precision_name(problem->precision), "boundary", boundary, "spacing", spacing,
-        "omega", json_number(spec->omega), "accelerate",
+        "class_cells", (json_int_t)problem->varied, "precision", stencil_precision_name(problem->precision),
+        "boundary", boundary, "spacing", spacing, "omega", json_number(spec->omega), "accelerate",
         problem->cycle.length > 1 ? spec->accelerate : "none", "cycle", problem->cycle.length, "diffusivity",
         json_number(spec->diffusivity), "dt", json_number(spec->dt), "dt_largest",
         json_number(spec->kind == STENCIL_KIND_HEAT ? stencil_spec_dt_largest(spec) : NAN), "equation",

@@ -96,8 +96,8 @@ static void note_arrays(const stencil_problem *problem, stencil_notes *notes) {
                            time);
         break;
     case STENCIL_ORIGIN_OTHER_CLASSES:
-        stencil_notes_warn(notes, "/fixed was changed after the file's %s: steps count from 0 again%s", steps,
-                           time);
+        stencil_notes_warn(notes, "%s was changed after the file's %s: steps count from 0 again%s",
+                           stencil_spec_classes(&problem->spec), steps, time);
         break;
     case STENCIL_ORIGIN_LOST:
         stencil_notes_warn(

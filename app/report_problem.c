@@ -170,7 +170,10 @@ void report_print_head(const run_record *run) {
     if (problem->cycle.length > 1)
         PRINT("Damping", "%s: cycles of %d steps", problem->spec.accelerate, problem->cycle.length);
     print_prediction(problem);
-    PRINT("Cells", "%s updated in each step%s", TEXT_COUNT(stencil_problem_updated_cells(problem)),
+    PRINT("Cells", "%s updated in each step%s%s", TEXT_COUNT(stencil_problem_updated_cells(problem)),
+          problem->varied > 0
+              ? TEXT(", %s of them with weights of their own (/class)", TEXT_COUNT(problem->varied))
+              : "",
           problem->kept > 0 ? TEXT(", %s kept as they are (/fixed)", TEXT_COUNT(problem->kept)) : "");
     PRINT("Strategy", "%s, sweep %s, on %s: %s", stencil_strategy_at(plan->strategy).name,
           stencil_sweep_infos[plan->sweep].name, plan->backend == STENCIL_BACKEND_GPU ? "GPU" : "CPU",

@@ -50,14 +50,15 @@ typedef struct verification {
     verify_options options;     /* first member: options_parse() fills the beginning of this state */
     const char *output, *input; /* names of the result file and of its input file */
     stencil_input result;       /* the opened result file */
-    stencil_input start;        /* the opened input file */
-    stencil_provenance made;    /* provenance of the result */
-    stencil_problem problem;    /* problem as the result file states it, with all residuals */
-    stencil_problem before;     /* problem as the input file states it, where it holds earlier steps */
-    int64_t first, steps;       /* number of steps before and after the run */
+    stencil_input start;        /* the opened input file, and what it states */
+    stencil_spec start_spec;
+    stencil_provenance made; /* provenance of the result */
+    stencil_problem problem; /* problem as the result file states it, with all residuals */
+    stencil_problem before;  /* problem as the input file states it, where it holds earlier steps */
+    int64_t first, steps;    /* number of steps before and after the run */
     reference reference;
     void *field[2], *b;   /* field[s % 2] is the field after s steps */
-    void *fixed;          /* bytes of /fixed; NULL: there is none */
+    uint8_t *fixed, *row; /* which cells /fixed keeps; the row of weights of each; NULL: neither is there */
     int64_t looked;       /* number of residuals that were compared */
     bool criterion_known; /* the input file has the first residual, of an earlier run */
     bool turned_wrong;    /* the residual history does not explain where plain steps begin */
@@ -71,7 +72,7 @@ static stencil_status read_output(verification *v) {
     TRY(stencil_input_open(&v->result, v->output, &how, &spec));
     TRY(text_name_file(stencil_problem_resolve(&v->problem, &spec), v->output));
     const stencil_reader cells = stencil_input_reader(&v->result, &v->problem, true);
-    TRY(text_name_file(stencil_classes_find(&v->problem, &cells), v->output));
+    TRY(text_name_file(stencil_classes_find(&v->problem, &cells, v->result.palette), v->output));
     TRY(stencil_input_provenance(&v->result, &v->made));
     /* Results of version 0.1.0 have no steps_total: steps_done is the number of all steps. */
     v->steps = spec.steps_total >= 0 ? spec.steps_total : v->made.steps_done;
@@ -111,7 +112,33 @@ static stencil_status check_input(const verification *v, const stencil_spec *spe
           "'%s' has no dataset %s: give the input of that run", v->input, stencil_source_names[source]);
     CHECK(!v->problem.spec.fixed || spec->fixed, BAD_DATA,
           "'%s' has no dataset /fixed: give the input of that run", v->input);
+    CHECK(!v->problem.spec.classed || spec->classed, BAD_DATA,
+          "'%s' has no dataset /class: give the input of that run", v->input);
+    CHECK(v->problem.spec.class_count == spec->class_count &&
+              v->problem.spec.palette_hash == spec->palette_hash,
+          BAD_DATA, "'%s' has other /stencil/weights than '%s': give the input of that run", v->input,
+          v->output);
     return STENCIL_OK;
+}
+
+/* Reads which cells keep their values, and the rows of weights of the others. */
+static stencil_status read_kinds(verification *v, const stencil_problem *problem) {
+    void *memory = NULL;
+    TRY(stencil_memory_alloc(&memory, v->cells.of, "the reference's fixed cells"));
+    v->fixed = memory;
+    TRY(stencil_memory_alloc(&memory, v->cells.of, "the reference's rows of weights"));
+    v->row = memory;
+    TRY(read_array(&v->start, problem, STENCIL_ARRAY_CLASS, v->row));
+    for (int64_t i = 0; i < v->cells.of; i++) {
+        v->fixed[i] = v->row[i] == STENCIL_CLASS_KEPT;
+        if (v->row[i] >= STENCIL_ROWS_MAX)
+            v->row[i] = 0;
+    }
+    v->reference.fixed = v->fixed;
+    v->reference.row = v->row;
+    return v->problem.spec.class_count > 0
+               ? reference_set_rows(&v->reference, &v->start_spec, v->start.palette)
+               : STENCIL_OK;
 }
 
 /* Reads the fields before the first step. */
@@ -119,17 +146,13 @@ static stencil_status read_fields(verification *v) {
     const stencil_source source = v->problem.spec.source;
     stencil_problem scaled = v->problem;
     scaled.source_scale = v->reference.source_scale;
-    scaled.kept = 0; /* the reference leaves kept cells out by itself */
+    scaled.kept = scaled.varied = 0; /* the reference leaves kept cells out by itself */
     const int64_t bytes = v->cells.of * (int64_t)stencil_precision_bytes(v->reference.precision);
     TRY(stencil_memory_alloc(&v->field[0], bytes, "the reference's field"));
     TRY(stencil_memory_alloc(&v->field[1], bytes, "the reference's second field"));
     TRY(read_array(&v->start, &scaled, STENCIL_ARRAY_U, v->field[v->first % 2]));
-    if (v->problem.spec.fixed) {
-        void *memory = NULL;
-        TRY(stencil_memory_alloc(&memory, v->cells.of, "the reference's fixed cells"));
-        v->reference.fixed = v->fixed = memory;
-        TRY(read_array(&v->start, &scaled, STENCIL_ARRAY_CLASS, v->fixed));
-    }
+    if (v->problem.spec.fixed || v->problem.spec.classed)
+        TRY(read_kinds(v, &scaled));
     if (source == STENCIL_SOURCE_NONE)
         return STENCIL_OK;
     TRY(stencil_memory_alloc(&v->b, bytes, "the reference's source term"));
@@ -157,7 +180,7 @@ static stencil_status check_digest(verification *v, stencil_array array, const c
     const stencil_reader reader = {read_as_run, v};
     char digest[STENCIL_DIGEST_CHARS];
     const char *const name[EDITS] = {v->result.facts.field, stencil_source_names[v->problem.spec.source],
-                                     stencil_source_names[STENCIL_DATASET_FIXED]};
+                                     stencil_spec_classes(&v->problem.spec)};
     TRY(stencil_digest_read(&v->problem, array, &reader, digest));
     if (strcmp(digest, wanted) != 0)
         v->edit[array] = (edit){name[array], otherwise};
@@ -166,11 +189,11 @@ static stencil_status check_digest(verification *v, stencil_array array, const c
 
 /* Checks that the same cells are fixed in the output as in its run. */
 static stencil_status check_classes(verification *v) {
-    const char *digest = v->problem.spec.digest_class, *name = stencil_source_names[STENCIL_DATASET_FIXED];
+    const char *digest = v->problem.spec.digest_class, *name = stencil_spec_classes(&v->problem.spec);
     const bool has = stencil_problem_has_classes(&v->problem);
     if (has && digest[0] != '\0')
         return check_digest(v, STENCIL_ARRAY_CLASS, digest,
-                            "was changed after the run: other cells were fixed in it (digest_class)");
+                            "was changed after the run: cells were of other classes in it (digest_class)");
     if (has)
         v->edit[STENCIL_ARRAY_CLASS] = (edit){name, "may be anything: the attribute digest_class is missing"};
     else if (digest[0] != '\0')
@@ -391,6 +414,7 @@ static stencil_status verify_stages(verification *v) {
     const stencil_input_options how = reading_options_of(&options->reading, v->result.facts.field);
     TRY(stencil_input_open(&v->start, v->input, &how, &spec));
     TRY(check_input(v, &spec));
+    v->start_spec = spec;
     TRY(read_fields(v));
     stencil_input_rest(&v->start);
     TRY(stencil_input_check_unchanged(&v->start));
@@ -424,6 +448,8 @@ static stencil_status verify_run(invocation *call) {
     free(v->field[1]);
     free(v->b);
     free(v->fixed);
+    free(v->row);
+    reference_destroy(&v->reference);
     return status;
 }
 

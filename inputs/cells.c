@@ -21,10 +21,12 @@
 static int dataset_of(const stencil_input *input, stencil_array array) {
     return array == STENCIL_ARRAY_U   ? (int)STENCIL_SOURCE_NONE
            : array == STENCIL_ARRAY_B ? (int)input->problem->spec.source
-                                      : STENCIL_DATASET_FIXED;
+                                      : input->kind;
 }
 
 static const char *dataset_name(const stencil_input *input, stencil_array array) {
+    if (array == STENCIL_ARRAY_CLASS)
+        return stencil_spec_classes(&input->problem->spec);
     return stencil_array_name(&input->facts, dataset_of(input, array));
 }
 
@@ -141,28 +143,55 @@ static stencil_status store_scaled(void *context, const stencil_box *slab, const
     return STENCIL_OK;
 }
 
-/* Stores the classes of a box of cells: whatever /fixed has other than 0 keeps its value. */
+/* Where classes of a box of cells are stored, and the dataset that they are read from. */
+typedef struct classing {
+    const stencil_cells *to;
+    int dataset;
+} classing;
+
+/* Returns the class of a cell of which a dataset has the number `value`: whatever /fixed has other than 0
+ * keeps its value, else the cell is of class `before`. */
+static uint8_t class_of(int dataset, double value, uint8_t before) {
+    if (dataset == STENCIL_DATASET_FIXED)
+        return value != 0 ? STENCIL_CLASS_KEPT : before;
+    return value >= 0 && value < STENCIL_ROWS_MAX ? (uint8_t)value : STENCIL_CLASS_NONE;
+}
+
+/* Stores the classes of a box of cells, among what is stored there already. */
 static stencil_status store_classes(void *context, const stencil_box *slab, const stencil_cells *cells) {
-    const stencil_cells to = stencil_cells_from(context, slab->first);
+    const classing *c = context;
+    const stencil_cells to = stencil_cells_from(c->to, slab->first);
     const int64_t *n = slab->n, nx = n[STENCIL_X];
     for (int64_t r = 0; r < n[STENCIL_Z] * n[STENCIL_Y]; r++) {
         uint8_t *of = (uint8_t *)to.at + r / n[STENCIL_Y] * to.plane + r % n[STENCIL_Y] * to.row;
         const double *from = (const double *)cells->at + r * nx;
         for (int64_t x = 0; x < nx; x++)
-            of[x] = from[x] != 0 ? STENCIL_CLASS_KEPT : STENCIL_CLASS_PLAIN;
+            of[x] = class_of(c->dataset, from[x], of[x]);
     }
     return STENCIL_OK;
 }
 
-/* Reads /fixed as double, in which no integer other than 0 becomes 0. */
-static stencil_status read_classes(stencil_input *input, const stencil_box *box, const stencil_cells *to) {
+/* Reads classes from /class or /fixed, as double, in which no integer other than 0 becomes 0. */
+static stencil_status read_kinds(stencil_input *input, int dataset, const stencil_box *box,
+                                 const stencil_cells *to) {
     const stencil_reader from = {read_as, input};
     stencil_mesh mesh = stencil_classes_mesh(input->problem);
     mesh.precision = STENCIL_FLOAT64;
     const stencil_slabs slabs = {&from, &mesh, STENCIL_ARRAY_CLASS, .cell_bytes = sizeof(double)};
-    stencil_cells classes = *to;
     input->read_as = STENCIL_FLOAT64;
-    return stencil_slabs_visit(&slabs, box, store_classes, &classes);
+    input->kind = dataset;
+    return stencil_slabs_visit(&slabs, box, store_classes, &(classing){to, dataset});
+}
+
+/* Reads the classes of a box of cells: those of /class, and the cells that /fixed keeps. */
+static stencil_status read_classes(stencil_input *input, const stencil_box *box, const stencil_cells *to) {
+    const stencil_spec *spec = &input->problem->spec;
+    for (int64_t r = 0; r < box->n[STENCIL_Z] * box->n[STENCIL_Y]; r++)
+        memset((uint8_t *)to->at + r / box->n[STENCIL_Y] * to->plane + r % box->n[STENCIL_Y] * to->row,
+               STENCIL_CLASS_PLAIN, (size_t)box->n[STENCIL_X]);
+    if (spec->classed)
+        TRY(read_kinds(input, STENCIL_DATASET_CLASS, box, to));
+    return spec->fixed ? read_kinds(input, STENCIL_DATASET_FIXED, box, to) : STENCIL_OK;
 }
 
 /* Reads a box of values. Values of /f, /q and packed arrays are computed in double in any precision, and so

@@ -74,9 +74,11 @@ void stencil_spec_forget(stencil_spec *spec);
 stencil_status stencil_spec_read(hid_t file, const char *path, stencil_spec *spec);
 
 /* stencil_spec_write() writes the format and the attributes set in `spec` into a new file,
- * stencil_points_write() its points and weights. Errors: IO. */
+ * stencil_points_write() its points and weights, or the palette [class_count][weight_count] in place of
+ * these. Errors: IO. */
 stencil_status stencil_spec_write(hid_t file, const char *path, const stencil_spec *spec);
-stencil_status stencil_points_write(hid_t file, const char *path, const stencil_spec *spec);
+stencil_status stencil_points_write(hid_t file, const char *path, const stencil_spec *spec,
+                                    const double *palette);
 
 /* Position of a name in a file: an attribute of the root group, an attribute of the field (the format defines
  * none), an object in the root group, or a dataset in /stencil. */

@@ -52,9 +52,11 @@ static stencil_status inspect(stencil_h5_input *input, stencil_source source, st
     return STENCIL_OK;
 }
 
-/* Sets spec->fixed if the file has /fixed, a truth value or an integer for each cell of the field. */
-static stencil_status inspect_fixed(stencil_h5_input *input, stencil_spec *spec) {
-    const char *name = stencil_source_names[STENCIL_DATASET_FIXED];
+/* Sets *has if the file has a dataset that says which class a cell has: a truth value or an integer for each
+ * cell of the field. */
+static stencil_status inspect_classes(stencil_h5_input *input, int dataset, const stencil_spec *spec,
+                                      bool *has) {
+    const char *name = stencil_source_names[dataset];
     STENCIL_DATASET d = {0};
     TRY(stencil_dataset_open_truths(&d, input->file, input->path, name));
     if (d.id == 0)
@@ -62,10 +64,10 @@ static stencil_status inspect_fixed(stencil_h5_input *input, stencil_spec *spec)
     TRY(check_shape(input, name, d.is.rank == spec->rank));
     for (int i = 0; i < d.is.rank; i++)
         TRY(check_shape(input, name, d.is.extent[i] == spec->extent[i]));
-    input->facts.unwritten[STENCIL_ARRAY_CLASS] = d.unwritten;
+    input->facts.unwritten[STENCIL_ARRAY_CLASS] += d.unwritten;
     if (d.is.chunk_bytes > input->facts.chunk_bytes)
         input->facts.chunk_bytes = d.is.chunk_bytes;
-    spec->fixed = true;
+    *has = true;
     return STENCIL_OK;
 }
 
@@ -89,7 +91,8 @@ stencil_status stencil_h5_input_spec(stencil_h5_input *input, const char *field,
     memcpy(facts->field, stencil_spec_field(spec), strlen(stencil_spec_field(spec)) + 1);
     for (int source = STENCIL_SOURCE_NONE; source < STENCIL_SOURCE_COUNT; source++)
         TRY(inspect(input, (stencil_source)source, spec));
-    TRY(inspect_fixed(input, spec));
+    TRY(inspect_classes(input, STENCIL_DATASET_FIXED, spec, &spec->fixed));
+    TRY(inspect_classes(input, STENCIL_DATASET_CLASS, spec, &spec->classed));
     TRY(stencil_spec_read(input->file, path, spec));
     if (field != NULL && (stencil_field_choose(input->file, path, NULL, stated, &passed_over) != STENCIL_OK ||
                           strcmp(stated, spec->field) != 0)) {

@@ -37,7 +37,7 @@ typedef struct stencil_place {
 } stencil_place;
 
 /* Facts that an input file states in addition to its problem. Lists have an entry for u, one for its source
- * and one for /fixed, of which only `unwritten` is used. */
+ * and one for /fixed and /class, of which only `unwritten` is used. */
 typedef struct stencil_input_facts {
     stencil_file_state state;      /* state of the file when it was opened */
     char field[STENCIL_FIELD_MAX]; /* name of the dataset that holds u, such as "/u" */
@@ -57,18 +57,20 @@ typedef struct stencil_input {
     int fd;                   /* descriptor of the file, for data that this process reads directly */
     const char *path;         /* borrowed */
     stencil_input_facts facts;
+    double *palette; /* rows of /stencil/weights, [class_count][weight_count], owned; NULL: it has no rows */
     /* The members below are for reading cells: */
     const stencil_problem *problem;
     stencil_precision read_as;        /* precision of the boxes that are being read */
+    int kind;                         /* dataset that array CLASS is read from */
     bool judged[STENCIL_ARRAY_COUNT]; /* whether no step uses an array's non-finite values */
 } stencil_input;
 
 /* The datasets of the format that have a number for each cell: the field (in place of STENCIL_SOURCE_NONE),
  * the sources, and those that say which class a cell has. */
-enum { STENCIL_DATASET_FIXED = STENCIL_SOURCE_COUNT, STENCIL_DATASET_COUNT };
+enum { STENCIL_DATASET_FIXED = STENCIL_SOURCE_COUNT, STENCIL_DATASET_CLASS, STENCIL_DATASET_COUNT };
 
-/* Name of each such dataset ("/b", "/f", "/q", "/fixed"; NULL for the field). stencil_array_name() returns
- * the same for messages, and the field's name. */
+/* Name of each such dataset ("/b", "/f", "/q", "/fixed", "/class"; NULL for the field). stencil_array_name()
+ * returns the same for messages, and the field's name. */
 extern const char *const stencil_source_names[STENCIL_DATASET_COUNT];
 static inline const char *stencil_array_name(const stencil_input_facts *facts, int dataset) {
     return dataset == STENCIL_SOURCE_NONE ? facts->field : stencil_source_names[dataset];

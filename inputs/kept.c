@@ -1,4 +1,4 @@
-/* The objects that a result copies from its input: the source, /fixed and the user's own objects. */
+/* The objects that a result copies from its input: the source, /fixed, /class and the user's own objects. */
 #include <string.h>
 
 #include "base/words.h"
@@ -67,6 +67,7 @@ stencil_status stencil_kept_bytes(const stencil_h5_input *input, int source, int
     if (source != STENCIL_SOURCE_NONE)
         all.bytes = stencil_sizes_add(0, bytes_of(input, source));
     all.bytes = stencil_sizes_add(all.bytes, bytes_of(input, STENCIL_DATASET_FIXED));
+    all.bytes = stencil_sizes_add(all.bytes, bytes_of(input, STENCIL_DATASET_CLASS));
     H5Literate(input->file, H5_INDEX_NAME, H5_ITER_NATIVE, NULL, add_own, &all);
     *bytes = all.bytes;
     *chunk_bytes = all.chunk_bytes;
@@ -121,6 +122,8 @@ stencil_status stencil_kept_copy(stencil_h5_input *input, const stencil_sink *si
         TRY(copy_dataset(input, sink, spec, (int)spec->source, notes));
     if (spec->fixed)
         TRY(copy_dataset(input, sink, spec, STENCIL_DATASET_FIXED, notes));
+    if (spec->classed)
+        TRY(copy_dataset(input, sink, spec, STENCIL_DATASET_CLASS, notes));
     stencil_own_copy(input, sink->file, notes);
     stencil_references_copy(input, sink->file, notes);
     stencil_dataset_close(&input->cells);

@@ -3,6 +3,7 @@
  * mark. */
 #pragma once
 
+#include "kernels/cells.cuh"
 #include "kernels/residual.cuh"
 
 namespace stencil {
@@ -28,9 +29,12 @@ template <int V> struct vector_classes {
         else
             of = __ldg(c.of + at);
     }
+    __device__ __forceinline__ uint32_t of_cell(int v) const {
+        return of >> (8 * v) & 0xffu;
+    }
     /* Tells whether cell v keeps its value. */
     __device__ __forceinline__ bool keeps(int v) const {
-        return (of >> (8 * v) & 0xffu) == STENCIL_CLASS_KEPT;
+        return of_cell(v) == STENCIL_CLASS_KEPT;
     }
     /* Puts the old values of the cells that keep theirs among the new ones. */
     template <class T> __device__ __forceinline__ void keep(const T *old, T *value) const {
@@ -39,5 +43,56 @@ template <int V> struct vector_classes {
             value[v] = keeps(v) ? old[v] : value[v];
     }
 };
+
+/* The provider of the weights of a class that names a row of the palette. */
+template <class T> struct class_weights {
+    const T *weight; /* [STENCIL_WEIGHTS], in device memory */
+    const stencil_domain *domain;
+    __device__ __forceinline__ point_weight<T> point(int k) const {
+        return {__ldg(weight + k), domain};
+    }
+    __device__ __forceinline__ point_weight<T> source() const {
+        return point(STENCIL_SOURCE_WEIGHT);
+    }
+};
+template <class T>
+__device__ __forceinline__ class_weights<T> weights_of_class(const stencil_kernel_args &s, uint32_t of) {
+    const stencil_weights &weights = s.classes.palette[of - 1];
+    if constexpr (sizeof(T) == sizeof(float))
+        return {weights.f32, &s.domain};
+    else
+        return {weights.f64, &s.domain};
+}
+
+/* Returns the new value of the cell at element `at` of the field u, whose class `of` names a row of the
+ * palette. Its neighbours are loaded again: they are in L1. */
+template <class P, class T>
+__device__ __forceinline__ T value_of_class(const stencil_kernel_args &s, const T *u, int64_t at,
+                                            uint32_t of) {
+    const stencil_domain &d = s.domain;
+    const auto weights = weights_of_class<T>(s, of);
+    const auto where = [&] { return at; };
+    T sum = 0;
+    P::each([&](int k, int dz, int dy, int dx) {
+        sum = term(k, weights.point(k), where, u[at + dz * d.plane + dy * d.row + dx], sum);
+    });
+    return d.b == nullptr ? sum : source_term(weights.source(), where, static_cast<const T *>(d.b)[at], sum);
+}
+
+/* Gives those of the first `count` cells of a vector at element `at` new values that have weights of their
+ * own. The loop is not unrolled: it has the code of one update. */
+template <class P, class T, int V>
+__device__ __forceinline__ void give_classes(const stencil_kernel_args &s, const T *u, int64_t at, int count,
+                                             const vector_classes<V> &classes, T *value) {
+    if (classes.of == STENCIL_CLASS_PLAIN || s.classes.palette == nullptr)
+        return;
+#pragma unroll 1
+    for (int v = 0; v < min(V, count); v++) {
+        if (!stencil_class_has_row(classes.of_cell(v)))
+            continue;
+        const T one = value_of_class<P>(s, u, at + v, classes.of_cell(v));
+        unrolled<V>([&](int w) { value[w] = w == v ? one : value[w]; });
+    }
+}
 
 } // namespace stencil

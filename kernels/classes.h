@@ -2,12 +2,16 @@
 #pragma once
 
 #include "base/base.h"
+#include "kernels/points.h"
 #include "kernels/residual.h"
 
 enum {
-    STENCIL_CLASS_PLAIN = 0,  /* updated with the weights of the step, as all cells are in plain problems */
-    STENCIL_CLASS_KEPT = 255, /* keeps its value, to the bit, whatever its neighbours are */
-    STENCIL_MARK_MIXED = 254, /* no class, but the mark of a group whose cells are of several classes */
+    STENCIL_CLASS_PLAIN = 0,   /* updated with the weights of the step, as all cells are in plain problems */
+    STENCIL_CLASS_KEPT = 255,  /* keeps its value, to the bit, whatever its neighbours are */
+    STENCIL_CLASS_NONE = 254,  /* of no class: only boundary cells, which nobody updates */
+    STENCIL_MARK_MIXED = 254,  /* no class, but the mark of a group whose cells are of several classes */
+    STENCIL_CLASSES_MAX = 254, /* classes 0 to 253: those whose cells are updated */
+    STENCIL_ROWS_MAX = 253,    /* rows of weights that a problem's author may give, for classes 0 to 252 */
     STENCIL_GROUP_CELLS = STENCIL_PARTIAL_CELLS /* cells of a group that has one mark */
 };
 
@@ -19,8 +23,15 @@ typedef struct stencil_classes {
                             cells are plain */
     const uint8_t *mark; /* mark[z * mark_plane + y * mark_row + x / 64], x / 64 rounded down */
     int64_t mark_row, mark_plane;
-    int64_t first, end; /* range of x that has classes: the part's cells and its ghost cells */
+    int64_t first, end;             /* range of x that has classes: the part's cells and its ghost cells */
+    const stencil_weights *palette; /* palette[c - 1]: the weights of class c, for c from 1 to 253; NULL: all
+                                       cells have those of the step, or are kept */
 } stencil_classes;
+
+/* Tells whether cells of a class have weights of their own: those of a row of the palette. */
+STENCIL_ANYWHERE bool stencil_class_has_row(uint32_t class_of) {
+    return class_of - 1u < STENCIL_CLASSES_MAX - 1u;
+}
 
 /* Returns the number of the group that has cell x of a row, negative for ghost cells on the left. */
 STENCIL_ANYWHERE int64_t stencil_group_of(int64_t x) {

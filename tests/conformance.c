@@ -283,6 +283,7 @@ int main(int argument_count, char **argument) {
                   {"cycles", cycles},
                   {"accelerated", accelerated},
                   {"fixed cells", fixed_cells},
+                  {"cells of classes", class_cells},
                   {"fixed accelerated", fixed_accelerated},
                   {"equations", equations},
                   {"tolerance midway", tolerance_midway},

@@ -56,6 +56,56 @@ void fixed_cells(void **state) {
         }
 }
 
+/* A trial on a set of points, a named one, or all of its points but one in another order, with cells of
+ * several rows of weights, some of them fixed. */
+static void class_trial(trial *t, const subject *s, int shape, int turn) {
+    static const int rows[] = {2, 5, 254};
+    const int rank = stencil_shapes[shape].rank, points = stencil_shapes[shape].point_count;
+    const int64_t extent[3] = {rank == 2 ? 1 : 12 + turn % 4, 27 + turn % 3, turn % 2 == 0 ? 170 : 301};
+    double none[STENCIL_POINTS_MAX] = {0};
+    int32_t offset[STENCIL_POINTS_MAX][3], some[STENCIL_POINTS_MAX][3];
+    trial_init(t, s->precision, rank, extent, boundary[turn % BOUNDARIES]);
+    stencil_shape_offsets(&stencil_shapes[shape], offset);
+    for (int k = 0; k < points; k++)
+        memcpy(some[k], offset[points - 1 - k], sizeof some[k]);
+    if (turn % 4 == 3)
+        trial_set_points(t, points - 1, (const int32_t(*)[3])some, none);
+    else
+        trial_set_shape(t, &stencil_shapes[shape], none);
+    trial_set_rows(t, rows[turn % 3], (uint64_t)turn);
+    trial_fill(t, (uint64_t)turn, 1.0, turn % 3 == 0 ? STENCIL_SOURCE_B : STENCIL_SOURCE_NONE);
+    trial_class(t, (uint64_t)turn, (trial_pattern)(turn % TRIAL_PATTERNS));
+    if (turn % 5 == 1)
+        trial_fix(t, (uint64_t)turn + 9, TRIAL_BLOBS);
+}
+
+/* Cells of /class, with each point set, strategy and sweep, and each depth in turn. */
+void class_cells(void **state) {
+    static const int64_t every[] = {1, 7, 100};
+    const subject *s = *state;
+    for (int shape = 0, turn = 0; shape < STENCIL_SHAPE_COUNT; shape++)
+        for (int k = 0; k < TRIAL_PATTERNS; k++, turn++) {
+            trial t;
+            trace trace;
+            class_trial(&t, s, shape, turn);
+            trace_begin(&trace, &t, FIXED_STEPS);
+            for (int strategy = 0; strategy < stencil_strategy_count(); strategy++)
+                for (int sweep = 0; stencil_sweep_infos[sweep].name != NULL && runs_here(strategy); sweep++) {
+                    trial_run r = run_of(strategy, FIXED_STEPS - here.turn % 3, here.turn % 4);
+                    if (!trial_has_sweep(&t, here.backend, sweep))
+                        continue;
+                    set_sweep(&r, sweep);
+                    r.check_every = every[here.turn % 3];
+                    r.one_of = MATRIX_ONE_OF / 4;
+                    if (here.turn % 4 == 0)
+                        memcpy(r.pieces, (const int64_t[]){5, 16}, sizeof r.pieces);
+                    trial_expect(&t, &trace, &r);
+                }
+            trace_destroy(&trace);
+            trial_destroy(&t);
+        }
+}
+
 /* Fixed cells in accelerated problems: whole cycles, to a tolerance or not. */
 void fixed_accelerated(void **state) {
     const subject *s = *state;

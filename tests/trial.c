@@ -44,6 +44,9 @@ void trial_destroy(trial *t) {
     free(t->source);
     free(t->b);
     free(t->fixed);
+    free(t->row);
+    free(t->weights);
+    reference_destroy(&t->reference);
 }
 
 void trial_set_shape(trial *t, const stencil_shape *shape, const double *weights) {
@@ -155,6 +158,32 @@ void trial_fix(trial *t, uint64_t seed, trial_pattern pattern) {
         }
     t->spec.fixed = true;
     t->reference.fixed = t->fixed;
+}
+
+void trial_set_rows(trial *t, int rows, uint64_t seed) {
+    const int points = t->spec.weight_count;
+    t->weights = calloc((size_t)(rows * points), sizeof(double));
+    for (int i = 0; i < rows * points; i++)
+        t->weights[i] = (2.0 * trial_random(seed + 71, (uint64_t)i) - 1.0) / points;
+    memcpy(t->spec.weight, t->weights, (size_t)points * sizeof(double));
+    t->spec.classed = true;
+    t->spec.class_count = rows;
+    t->spec.palette_hash = stencil_palette_hash(t->weights, rows * points);
+}
+
+void trial_class(trial *t, uint64_t seed, trial_pattern pattern) {
+    const int64_t cells = trial_cells(t), *n = t->reference.extent;
+    const int rows = t->spec.class_count;
+    const uint8_t other = (uint8_t)(seed % (uint64_t)rows);
+    t->row = calloc((size_t)cells, 1);
+    for (int64_t i = 0; i < cells; i++) {
+        const int64_t at[3] = {i / (n[1] * n[2]), i / n[2] % n[1], i % n[2]};
+        if (in_pattern(t, seed, pattern, i, at))
+            t->row[i] =
+                pattern == TRIAL_SINGLE || i % 11 == 0 ? (uint8_t)((i + (int64_t)seed) % rows) : other;
+    }
+    t->reference.row = t->row;
+    assert_int_equal(reference_set_rows(&t->reference, &t->spec, t->weights), STENCIL_OK);
 }
 
 void trial_set_cycle(trial *t, int length) {

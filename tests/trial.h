@@ -15,6 +15,8 @@ typedef struct trial {
     void *source;        /* the same, or NULL */
     void *b;             /* the source scaled, as the reference takes it; or NULL */
     uint8_t *fixed;      /* other than 0: the cell keeps its value, wherever it is; owned, or NULL */
+    uint8_t *row;        /* row of `weights` that a cell has; owned, or NULL */
+    double *weights;     /* [spec.class_count][spec.weight_count], owned, or NULL */
     int cycle_length;    /* 0: the problem's own weights; else those: */
     stencil_step_weights cycle[TRIAL_CYCLE_MAX];
 } trial;
@@ -83,6 +85,11 @@ typedef enum trial_pattern {
 /* Fixes cells in a pattern, after trial_fill(). Some of them are -0, and those that no updated cell reads are
  * NaN, infinite or random in turn. */
 void trial_fix(trial *t, uint64_t seed, trial_pattern pattern);
+
+/* Gives the trial /class and `rows` rows of random weights for it, in a pattern of cells of random rows
+ * beside others of row 0, or blobs of one row. Before trial_fill(); trial_class() after it. */
+void trial_set_rows(trial *t, int rows, uint64_t seed);
+void trial_class(trial *t, uint64_t seed, trial_pattern pattern);
 
 /* Random weights and source factors for each step of a cycle, in place of those of the shape that was set.
  * After trial_fill(). */

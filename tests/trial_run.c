@@ -45,7 +45,10 @@ static const char *case_text(const trial *t, const trial_run *r) {
         text + at, sizeof text - (size_t)at,
         ", source %s, %s, weights %s, cycle %d, steps %lld, check_every %lld, norm %s, rtol %g, atol %g, "
         "threads %d, streams from %d rows on, machine %s, multiprocessors %d",
-        t->source != NULL ? "yes" : "no", t->fixed != NULL ? "cells fixed" : "no cells fixed",
+        t->source != NULL ? "yes" : "no",
+        t->row != NULL     ? "cells of several classes"
+        : t->fixed != NULL ? "cells fixed"
+                           : "no cells fixed",
         t->spec.weight_count > 0 ? "given" : "default", t->cycle_length, (long long)r->steps,
         (long long)r->check_every, stencil_norm_names[r->norm], r->rtol, r->atol, r->threads, r->stream,
         r->tries   ? "tries"
@@ -91,7 +94,9 @@ static void load_fields(const trial *t, const trial_run *r, const stencil_proble
         trial_store(p->precision, field[STENCIL_ARRAY_U].data, at, trial_load(p->precision, t->initial, i));
         const int64_t inner[3] = {z + p->first[0], y + p->first[1], x + p->first[2]};
         bool updated = t->fixed == NULL || t->fixed[i] == 0;
-        ((uint8_t *)field[STENCIL_ARRAY_CLASS].data)[at] = updated ? STENCIL_CLASS_PLAIN : STENCIL_CLASS_KEPT;
+        ((uint8_t *)field[STENCIL_ARRAY_CLASS].data)[at] = !updated         ? STENCIL_CLASS_KEPT
+                                                           : t->row != NULL ? t->row[i]
+                                                                            : STENCIL_CLASS_PLAIN;
         for (int axis = 0; axis < 3; axis++)
             updated = updated && inner[axis] >= 0 && inner[axis] < p->n[axis];
         if (t->source != NULL && updated)
@@ -396,7 +401,7 @@ bool trial_expect(const trial *t, trace *trace, const trial_run *r) {
         problem.cycle = (stencil_cycle){.length = t->cycle_length, .given = t->cycle};
     load_fields(t, r, &problem, field);
     stencil_fields fields = {.kinds = &field[STENCIL_ARRAY_CLASS]};
-    EXPECT_OK(stencil_classes_find(&problem, &(stencil_reader){stencil_fields_read, &fields}));
+    EXPECT_OK(stencil_classes_find(&problem, &(stencil_reader){stencil_fields_read, &fields}, t->weights));
     bool possible = true;
     for (int i = 0; i < plans; i++)
         possible = possible && make_plan(t, i > 0 ? &r->others[i - 1] : r, &problem, &plan[i]);

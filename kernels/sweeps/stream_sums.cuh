@@ -184,7 +184,8 @@ template <class P, class T, int Rows, int Ahead, bool Policies, bool Classed> st
             mark[r] = __ldg(at + min(r, last) * stride);
     }
 
-    /* Adds the source term to complete sums of row r; cells that keep their values get these. */
+    /* Adds the source term to complete sums of row r; cells of other classes get what these ask
+     * for. */
     __device__ __forceinline__ vector_classes<V> keep_cells(const stencil_kernel_args &s, const T *u, int r,
                                                             const vector_place &at) {
         const stencil_domain &d = s.domain;
@@ -195,6 +196,7 @@ template <class P, class T, int Rows, int Ahead, bool Policies, bool Classed> st
         if (mark[r] != STENCIL_CLASS_PLAIN) {
             load_vector(u + at.at, old);
             classes.keep(old, sum[2 * R][r]);
+            give_classes<P>(s, u, at.at, at.left_x, classes, sum[2 * R][r]);
         }
         return classes;
     }

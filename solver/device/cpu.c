@@ -88,6 +88,7 @@ stencil_status stencil_cpu_create(stencil_cpu *cpu, const stencil_plan *plan, co
         stencil_domain_init(d, problem, part, &cpu->buffers, store);
         d->partial = cpu->partial;
         cpu->classes[part] = stencil_classes_of(&cpu->buffers, part);
+        cpu->classes[part].palette = problem->varied > 0 ? cpu->cycle + cpu->cycle_length : NULL;
         cpu->row_base[part + 1] = cpu->row_base[part] + d->n[STENCIL_Z] * d->n[STENCIL_Y];
     }
     if (!store)

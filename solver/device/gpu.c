@@ -52,7 +52,8 @@ static stencil_status allocate(stencil_gpu_part *gpu) {
     TRY(own(gpu, &s->level, NULL, levels * sizeof *s->level));
     TRY(own(gpu, &s->history, NULL, STENCIL_CHECKS_MAX * sizeof *s->history));
     TRY(own(gpu, &s->control, NULL, sizeof *s->control));
-    TRY(own(gpu, &s->cycle, run->cycle, (size_t)run->cycle_length * sizeof *s->cycle));
+    TRY(own(gpu, &s->cycle, run->cycle, (size_t)(run->cycle_length + run->palette_count) * sizeof *s->cycle));
+    s->classes.palette = run->palette_count > 0 ? s->cycle + run->cycle_length : NULL;
     if (run->plan->layout.kind == STENCIL_PASS_ON_CHIP)
         TRY(allocate_tiles(gpu));
     TRY_CUDA(cudaHostAlloc((void **)&s->mailbox, sizeof *s->mailbox, cudaHostAllocMapped));
@@ -382,6 +383,7 @@ stencil_status stencil_gpu_create(stencil_gpu_run *run, const stencil_plan *plan
     run->staging_bytes = stencil_gpu_staging_bytes(&plan->cut.layout);
     run->combine_on_host = run->parts > 1 && plan->halo == STENCIL_HALO_COPY;
     TRY(stencil_weights_make(&run->cycle, &run->cycle_length, problem));
+    run->palette_count = problem->palette_count;
     for (int p = 0; p < run->parts; p++)
         run->part[p] = (stencil_gpu_part){.run = run,
                                           .part = p,

@@ -47,6 +47,7 @@ struct stencil_gpu_run {
     stencil_schedule schedule;
     stencil_weights *cycle; /* [cycle_length], owned: weights of the step after s steps at s % cycle_length */
     int cycle_length;
+    int palette_count; /* classes 1, 2, … whose weights follow those of the cycle */
     stencil_barrier barrier;
     stencil_neighbors neighbors; /* blocks that each block waits for with barrier neighbor; owned */
     const struct stencil_strategy *strategy; /* time loop that makes the steps of this run */

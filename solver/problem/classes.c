@@ -1,6 +1,11 @@
 #include "solver/problem/classes.h"
 
+#include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "base/words.h"
 
 stencil_mesh stencil_classes_mesh(const stencil_problem *problem) {
     stencil_mesh mesh = stencil_problem_mesh(problem, 1);
@@ -14,31 +19,101 @@ static const uint8_t *row_of(const stencil_cells *cells, const stencil_box *slab
     return (const uint8_t *)cells->at + row / ny * cells->plane + row % ny * cells->row;
 }
 
-static stencil_status count_kept(void *context, const stencil_box *slab, const stencil_cells *cells) {
-    const int64_t *n = slab->n;
-    int64_t kept = 0;
-#pragma omp parallel for schedule(static) reduction(+ : kept)
+/* What the classes of the updated cells are: how many keep their values, how many have weights of a row of
+ * the palette; the number of the first one whose class does not exist. */
+typedef struct found {
+    const stencil_problem *problem;
+    int64_t kept, varied, strange;
+} found;
+
+static stencil_status count_classes(void *context, const stencil_box *slab, const stencil_cells *cells) {
+    found *f = context;
+    const int64_t *n = slab->n, *all = f->problem->n;
+    int64_t kept = 0, varied = 0, strange = f->strange;
+#pragma omp parallel for schedule(static) reduction(+ : kept, varied) reduction(min : strange)
     for (int64_t r = 0; r < n[STENCIL_Z] * n[STENCIL_Y]; r++) {
         const uint8_t *of = row_of(cells, slab, r);
-        for (int64_t x = 0; x < n[STENCIL_X]; x++)
+        const int64_t z = slab->first[STENCIL_Z] + r / n[STENCIL_Y],
+                      y = slab->first[STENCIL_Y] + r % n[STENCIL_Y],
+                      first = (z * all[STENCIL_Y] + y) * all[STENCIL_X] + slab->first[STENCIL_X];
+        for (int64_t x = 0; x < n[STENCIL_X]; x++) {
             kept += of[x] == STENCIL_CLASS_KEPT;
+            varied += stencil_class_has_row(of[x]);
+            if (of[x] != STENCIL_CLASS_KEPT && of[x] > f->problem->palette_count)
+                strange = stencil_smaller(strange, first + x);
+        }
     }
-    *(int64_t *)context += kept;
+    f->kept += kept;
+    f->varied += varied;
+    f->strange = strange;
     return STENCIL_OK;
 }
 
-stencil_status stencil_classes_find(stencil_problem *problem, const stencil_reader *from) {
+/* Returns the place of a point of the problem's shape among the weights of a row as given; -1: none. */
+static int given_place(const stencil_problem *problem, int k, const int32_t offset[3]) {
+    const stencil_spec *spec = &problem->spec;
+    const int skip = STENCIL_AXES - spec->rank;
+    if (spec->offset_count == 0)
+        return k;
+    for (int i = 0; i < spec->offset_count; i++)
+        if (memcmp(spec->offset[i], offset + skip, (size_t)spec->rank * sizeof *offset) == 0)
+            return i;
+    return -1;
+}
+
+/* Makes the palette of all classes but class 0, whose weights the problem has. */
+static stencil_status make_palette(stencil_problem *problem, const double *weights) {
+    const int points = problem->spec.weight_count, count = problem->spec.class_count - 1;
+    int32_t offset[STENCIL_POINTS_MAX][3];
+    void *memory = NULL;
+    if (count <= 0)
+        return STENCIL_OK;
+    TRY(stencil_memory_alloc(&memory, count * (int64_t)(STENCIL_POINTS_MAX * sizeof(double)), "the weights"));
+    problem->palette = memory;
+    problem->palette_count = count;
+    const int shape_points = stencil_shape_offsets(problem->shape, offset);
+    for (int c = 0; c < count; c++)
+        for (int k = 0; k < shape_points; k++) {
+            const int at = given_place(problem, k, offset[k]);
+            const double value = at < 0 ? 0.0 : weights[(c + 1) * points + at];
+            CHECK(isfinite(problem->precision == STENCIL_FLOAT32 ? (float)value : value), BAD_DATA,
+                  "/stencil/weights[%d][%d] (%g) is not a finite number in %s", c + 1, at, value,
+                  stencil_precision_name(problem->precision));
+            problem->palette[c * STENCIL_POINTS_MAX + k] = value;
+        }
+    return STENCIL_OK;
+}
+
+/* Refuses a cell of a class that does not exist: cell number `at` of the updated ones. */
+static stencil_status refuse(const stencil_problem *problem, int64_t at) {
+    const int64_t *n = problem->n, line = at / n[STENCIL_X];
+    const int64_t cell[3] = {line / n[STENCIL_Y], line % n[STENCIL_Y], at % n[STENCIL_X]};
+    char text[96] = "";
+    for (int axis = STENCIL_AXES - problem->rank; axis < STENCIL_AXES; axis++)
+        stencil_text_add(text, sizeof text, "%s%" PRId64, text[0] != '\0' ? ", " : "",
+                         cell[axis] - problem->first[axis]);
+    FAIL(BAD_DATA, "/class[%s] names no row of /stencil/weights, which has rows 0 to %d", text,
+         problem->palette_count);
+}
+
+stencil_status stencil_classes_find(stencil_problem *problem, const stencil_reader *from,
+                                    const double *weights) {
     const stencil_mesh mesh = stencil_classes_mesh(problem);
     const stencil_slabs slabs = {.from = from, .mesh = &mesh, .array = STENCIL_ARRAY_CLASS};
     const stencil_box updated = {.n = {problem->n[0], problem->n[1], problem->n[2]}};
-    problem->kept = 0;
-    if (!problem->spec.fixed)
+    found f = {.problem = problem, .strange = INT64_MAX};
+    problem->kept = problem->varied = 0;
+    if (!problem->spec.fixed && !problem->spec.classed)
         return STENCIL_OK;
-    int64_t kept = 0;
-    TRY(stencil_slabs_visit(&slabs, &updated, count_kept, &kept));
-    CHECK(kept < stencil_problem_cells(problem), BAD_DATA,
+    if (problem->spec.classed)
+        TRY(make_palette(problem, weights));
+    TRY(stencil_slabs_visit(&slabs, &updated, count_classes, &f));
+    CHECK(f.kept < stencil_problem_cells(problem), BAD_DATA,
           "/fixed and the boundary leave no cell to update: let some be 0");
-    problem->kept = kept;
+    if (f.strange < INT64_MAX)
+        return refuse(problem, f.strange);
+    problem->kept = f.kept;
+    problem->varied = f.varied;
     return STENCIL_OK;
 }
 

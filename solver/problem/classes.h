@@ -5,10 +5,13 @@
 #include "solver/problem/boxes.h"
 #include "solver/problem/problem.h"
 
-/* Finds out what classes the cells have, slab by slab: sets problem->kept. To be called once after
- * stencil_problem_resolve(), before a plan is made; allocates nothing that stays. Errors: BAD_DATA where no
- * cell is left to update; NO_MEMORY; those of the reader. */
-stencil_status stencil_classes_find(stencil_problem *problem, const stencil_reader *from);
+/* Finds out what classes the cells have, slab by slab: sets problem->kept, varied and the palette, which the
+ * problem owns. To be called once after stencil_problem_resolve(), before a plan is made. `weights`: all rows
+ * of /stencil/weights as given, [class_count][weight_count]; NULL where spec.class_count is 0. Errors:
+ * BAD_DATA where no cell is left to update, a cell is of no class, or a weight is not finite; NO_MEMORY;
+ * those of the reader. */
+stencil_status stencil_classes_find(stencil_problem *problem, const stencil_reader *from,
+                                    const double *weights);
 
 /* The mesh of a problem's arrays of classes, for reading them in slabs. */
 stencil_mesh stencil_classes_mesh(const stencil_problem *problem);

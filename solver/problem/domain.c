@@ -130,7 +130,19 @@ static void init_sides(stencil_domain *domain, const stencil_cut *cut, int part,
 }
 
 int64_t stencil_weights_bytes(const stencil_problem *problem) {
-    return problem->cycle.length * (int64_t)sizeof(stencil_weights);
+    return (problem->cycle.length + problem->palette_count) * (int64_t)sizeof(stencil_weights);
+}
+
+/* Rounds weights, and the factor of the source term, to a precision. */
+static void round_weights(stencil_weights *to, stencil_precision precision,
+                          const double weight[STENCIL_POINTS_MAX], double source_factor) {
+    for (int k = 0; k < STENCIL_WEIGHTS; k++) {
+        const double value = k == STENCIL_SOURCE_WEIGHT ? source_factor : weight[k];
+        if (precision == STENCIL_FLOAT64)
+            to->f64[k] = value;
+        else
+            to->f32[k] = (float)value;
+    }
 }
 
 stencil_status stencil_weights_make(stencil_weights **cycle, int *length, const stencil_problem *problem) {
@@ -140,14 +152,11 @@ stencil_status stencil_weights_make(stencil_weights **cycle, int *length, const 
     *length = problem->cycle.length;
     for (int step = 0; step < *length; step++) {
         const stencil_step_weights given = stencil_cycle_step(problem, step);
-        for (int k = 0; k < STENCIL_WEIGHTS; k++) {
-            const double value = k == STENCIL_SOURCE_WEIGHT ? given.source_factor : given.weight[k];
-            if (problem->precision == STENCIL_FLOAT64)
-                (*cycle)[step].f64[k] = value;
-            else
-                (*cycle)[step].f32[k] = (float)value;
-        }
+        round_weights(&(*cycle)[step], problem->precision, given.weight, given.source_factor);
     }
+    for (int c = 0; c < problem->palette_count; c++)
+        round_weights(&(*cycle)[*length + c], problem->precision, problem->palette + c * STENCIL_POINTS_MAX,
+                      1);
     return STENCIL_OK;
 }
 

@@ -58,7 +58,8 @@ typedef struct stencil_halo_transfers {
 stencil_status stencil_halo_transfers_find(stencil_halo_transfers *transfers, const stencil_cut *cut);
 void stencil_halo_transfers_destroy(stencil_halo_transfers *transfers);
 
-/* Allocates the *length step weights of the problem's cycle, in its precision; the caller frees *cycle. */
+/* Allocates the *length step weights of the problem's cycle, in its precision, and after them those of the
+ * classes 1, 2, … of its palette; the caller frees *cycle. stencil_weights_bytes(): the bytes of all. */
 stencil_status stencil_weights_make(stencil_weights **cycle, int *length, const stencil_problem *problem);
 int64_t stencil_weights_bytes(const stencil_problem *problem);
 

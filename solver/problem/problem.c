@@ -1,6 +1,7 @@
 #include "solver/problem/problem.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 const char *const stencil_kind_names[] = {"", "laplace", "poisson", "heat", NULL};
 const char *const stencil_boundary_names[] = {"fixed", "periodic", "mirror", NULL};
@@ -75,8 +76,11 @@ bool stencil_problem_relaxes(const stencil_problem *problem) {
 }
 
 void stencil_problem_destroy(stencil_problem *problem) {
-    if (problem != NULL)
-        stencil_history_destroy(&problem->origin.history);
+    if (problem == NULL)
+        return;
+    stencil_history_destroy(&problem->origin.history);
+    free(problem->palette);
+    problem->palette = NULL;
 }
 
 bool stencil_problem_has_source(const stencil_problem *problem) {
@@ -88,7 +92,11 @@ int stencil_problem_arrays(const stencil_problem *problem) {
 }
 
 bool stencil_problem_has_classes(const stencil_problem *problem) {
-    return problem->kept > 0;
+    return problem->kept > 0 || problem->varied > 0;
+}
+
+const char *stencil_spec_classes(const stencil_spec *spec) {
+    return !spec->classed ? "/fixed" : spec->fixed ? "/class or /fixed" : "/class";
 }
 
 int64_t stencil_problem_cells(const stencil_problem *problem) {

@@ -61,7 +61,11 @@ typedef struct stencil_spec {
     stencil_norm norm;
     int64_t check_every; /* 0: not given */
     stencil_source source;
-    bool fixed; /* dataset /fixed: cells that keep their values, anywhere */
+    bool fixed;      /* dataset /fixed: cells that keep their values, anywhere */
+    bool classed;    /* dataset /class: the row of /stencil/weights that each cell has */
+    int class_count; /* rows of /stencil/weights [class_count][weight_count], of which `weight` is row 0;
+                        0: it is a list, which has no rows */
+    uint64_t palette_hash; /* stencil_palette_hash() of all rows */
     /* Records of earlier runs in the file; -1, NaN, "": no such record. */
     int64_t steps_total;                         /* steps from the problem's start to /u */
     int64_t checked_every;                       /* check_every as the file has it; 0: not given */
@@ -171,7 +175,11 @@ typedef struct stencil_problem {
         source_scale; /* b[i] = (T)(source_scale * (double)f[i]) for SOURCE_F and SOURCE_Q; 1 for SOURCE_B */
     stencil_stop stop;
     stencil_origin origin;
-    int64_t kept; /* cells among n that keep their values, see classes.h; 0: all cells are plain */
+    /* Classes of cells, see classes.h; 0, NULL: all cells are plain. */
+    int64_t kept;      /* cells among n that keep their values */
+    int64_t varied;    /* cells among n that have weights of their own, those of a row of `palette` */
+    int palette_count; /* classes that have such weights: 1 … palette_count */
+    double *palette;   /* [palette_count][STENCIL_POINTS_MAX], owned: their weights, like `weight` */
     char fingerprint[STENCIL_FINGERPRINT_CHARS]; /* hash of all that decides the result of a step */
     stencil_layout layout;                       /* layout of a buffer that holds all cells */
 } stencil_problem;
@@ -195,7 +203,7 @@ stencil_status stencil_problem_resolve_time(stencil_problem *problem);
 /* The mesh of a problem for a cut into parts whose ghost cells are exchanged every `depth` steps. */
 stencil_mesh stencil_problem_mesh(const stencil_problem *problem, int depth);
 
-/* Frees the history of earlier runs; NULL-safe. */
+/* Frees the history of earlier runs and the palette; NULL-safe. */
 void stencil_problem_destroy(stencil_problem *problem);
 
 /* Physical time of the field after `steps` steps of problem heat; NaN for other problems. */
@@ -209,6 +217,12 @@ bool stencil_problem_has_source(const stencil_problem *problem);
 
 /* Tells whether cells are of several classes, so that kernels have to look at them. */
 bool stencil_problem_has_classes(const stencil_problem *problem);
+
+/* The name of the dataset that says which classes cells have, for messages. */
+const char *stencil_spec_classes(const stencil_spec *spec);
+
+/* A hash of the rows of /stencil/weights, by which a run tells them from those of earlier steps. */
+uint64_t stencil_palette_hash(const double *weights, int64_t count);
 
 /* Number of arrays of a run: two alternating buffers of u and, with a source, its term. */
 int stencil_problem_arrays(const stencil_problem *problem);

@@ -242,6 +242,12 @@ static void mix(uint64_t *hash, const void *data, size_t size) {
         *hash = (*hash ^ ((const unsigned char *)data)[i]) * UINT64_C(0x100000001b3);
 }
 
+uint64_t stencil_palette_hash(const double *weights, int64_t count) {
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    mix(&hash, weights, (size_t)count * sizeof *weights);
+    return hash;
+}
+
 /* Makes the hash of all that decides the bits of a step and of its residual. */
 static void make_fingerprint(stencil_problem *problem) {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
@@ -259,6 +265,8 @@ static void make_fingerprint(stencil_problem *problem) {
     mix(&hash, choice, sizeof choice);
     if (problem->spec.fixed)
         mix(&hash, "fixed", sizeof "fixed");
+    if (problem->spec.classed)
+        mix(&hash, &problem->spec.palette_hash, sizeof problem->spec.palette_hash);
     snprintf(problem->fingerprint, sizeof problem->fingerprint, "%016" PRIx64, hash);
 }
 
@@ -280,6 +288,20 @@ static void resolve_origin(stencil_problem *problem) {
     origin->residual_first = spec->residual_first;
     origin->plain_from = spec->plain_from;
     origin->time_first = isnan(spec->time_first) ? 0.0 : spec->time_first;
+}
+
+/* Checks that /class and rows of /stencil/weights come together. */
+static stencil_status check_classes(const stencil_spec *spec) {
+    CHECK(!spec->classed || spec->class_count > 0, BAD_DATA,
+          "/class names rows of /stencil/weights, which %s: give weights [classes][points]%s",
+          spec->weight_count > 0 ? "is a list" : "is not given",
+          spec->kind != STENCIL_KIND_NONE ? ", and no problem" : "");
+    CHECK(
+        spec->classed || spec->class_count == 0, BAD_DATA,
+        "/stencil/weights has %d row%s, one for each class of cells: give /class, the row of each cell, or a "
+        "list of weights",
+        spec->class_count, stencil_plural(spec->class_count));
+    return STENCIL_OK;
 }
 
 /* Checks that a source which is scaled belongs to the problem that scales it. */
@@ -337,6 +359,7 @@ stencil_status stencil_problem_resolve(stencil_problem *problem, const stencil_s
         TRY(points_from_name(&p, spec));
     }
     TRY(check_source(spec));
+    TRY(check_classes(spec));
     if (spec->source <= STENCIL_SOURCE_B)
         problem->source_scale = 1.0;
     TRY(choose_shape(problem, &p));

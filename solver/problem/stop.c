@@ -146,7 +146,7 @@ bool stencil_turns_plain(const stencil_problem *problem, const stencil_history *
 static double checkerboard_factor(const stencil_problem *problem) {
     int32_t offset[STENCIL_POINTS_MAX][3];
     double factor = 0.0;
-    if (problem->cycle.length > 1 || problem->kept > 0)
+    if (problem->cycle.length > 1 || stencil_problem_has_classes(problem))
         return 0.0;
     for (int axis = STENCIL_AXES - problem->rank; axis < STENCIL_AXES; axis++)
         if (problem->boundary[axis] != STENCIL_PERIODIC || problem->n[axis] % 2 != 0)

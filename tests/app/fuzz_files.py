@@ -39,6 +39,15 @@ def make_fixed(file):
     file.attrs.update({"problem": "laplace", "steps": 6, "check_every": 2, "accelerate": "chebyshev:2"})
 
 
+def make_classed(file):
+    file["u"] = values(11, 9)
+    file.create_dataset("class", data=(values(11, 9) / 34).astype("i4"), **CHUNKED)
+    file["fixed"] = values(11, 9) < 10
+    file["stencil/offsets"] = numpy.array([[0, 0], [-1, 0], [0, 2]], "i4")
+    file["stencil/weights"] = values(3, 3) / 200
+    file.attrs.update({"boundary": "periodic", "steps": 6, "check_every": 2})
+
+
 def make_compact(file):
     space, plist = h5py.h5s.create_simple((7, 6)), h5py.h5p.create(h5py.h5p.DATASET_CREATE)
     plist.set_layout(h5py.h5d.COMPACT)
@@ -267,7 +276,7 @@ def set_field_attribute(rng, file):
 
 def set_values(rng, file):
     """Single values that are special."""
-    name = rng.choice([name for name in ("u", "temperature", "b", "f", "q", "fixed", "residual",
+    name = rng.choice([name for name in ("u", "temperature", "b", "f", "q", "fixed", "class", "residual",
                                          "residual_step", "stencil/offsets",
                                          "stencil/weights", "x", "y") if isinstance(file.get(name), h5py.Dataset)]
                                          or [None])
@@ -285,7 +294,7 @@ def set_values(rng, file):
 
 def set_dataset(rng, file):
     """A field or a source of another shape, type or layout; attributes get lost."""
-    name = rng.choice(("u", "u", field_of(file) or "u", "b", "f", "q", "fixed", "residual", "residual_step"))
+    name = rng.choice(("u", "u", field_of(file) or "u", "b", "f", "q", "fixed", "class", "residual", "residual_step"))
     shape = rng.choice(((11, 9), (11, 9), (11, 9), (9, 11), (6, 7, 8), (3, 3), (1, 1), (2, 50), (99,), (), (0, 9),
                         (2, 3, 3, 3), (5, 5, 5)))
     dtype = rng.choice(("f8", "f8", "f4", "f2", ">f8", "i1", "u1", "i4", ">i8", "u8", "g", "?", "c16", "S3"))
@@ -304,7 +313,8 @@ def set_dataset(rng, file):
 
 
 def set_links(rng, file):
-    name = rng.choice(("u", "b", "f", "q", "fixed", "mine", "stencil", "residual", "provenance", "x", "temperature", "large"))
+    name = rng.choice(("u", "b", "f", "q", "fixed", "class", "mine", "stencil", "residual", "provenance", "x",
+                       "temperature", "large"))
     if name in file:
         if rng.random() < 0.3:
             file.move(name, f"{name} of old")

@@ -46,7 +46,7 @@ static stencil_problem found(stencil_spec spec, keeper *keeps) {
     spec.fixed = true;
     stencil_problem problem = resolved(spec);
     const stencil_reader reader = {read_classes, &keeps};
-    assert_int_equal(stencil_classes_find(&problem, &reader), STENCIL_OK);
+    assert_int_equal(stencil_classes_find(&problem, &reader, NULL), STENCIL_OK);
     return problem;
 }
 
@@ -125,7 +125,7 @@ static void counts(void **state) {
     stencil_problem all = resolved(spec);
     keeper *keeps = keeps_all;
     const stencil_reader reader = {read_classes, &keeps};
-    assert_int_equal(stencil_classes_find(&all, &reader), STENCIL_BAD_DATA);
+    assert_int_equal(stencil_classes_find(&all, &reader, NULL), STENCIL_BAD_DATA);
     assert_non_null(strstr(stencil_error_last()->message, "no cell to update"));
 }
 
