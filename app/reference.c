@@ -138,6 +138,17 @@ void reference_begin_step(reference *r, int64_t step) {
     }
 }
 
+/* Tells whether sides of an axis are given that are not both alike, or that no boundary is. */
+static bool has_walls(const stencil_spec *spec, int axis, stencil_boundary boundary) {
+    const stencil_wall_kind meant = boundary == STENCIL_FIXED      ? STENCIL_WALL_FIXED
+                                    : boundary == STENCIL_PERIODIC ? STENCIL_WALL_PERIODIC
+                                                                   : STENCIL_WALL_MIRROR;
+    const stencil_wall_kind *wall = spec->wall[axis];
+    const stencil_wall_kind low = wall[0] == STENCIL_WALL_NONE ? meant : wall[0],
+                            high = wall[1] == STENCIL_WALL_NONE ? meant : wall[1];
+    return low != high || low >= STENCIL_WALL_MIRROR_NODE;
+}
+
 void reference_init(reference *r, const stencil_spec *spec, const stencil_shape *shape) {
     const int skip = STENCIL_AXES - spec->rank;
     *r = (reference){.precision = spec->precision,
@@ -152,6 +163,13 @@ void reference_init(reference *r, const stencil_spec *spec, const stencil_shape 
         r->boundary[axis] = axis < skip || spec->boundary_count == 0
                                 ? STENCIL_FIXED
                                 : spec->boundary[spec->boundary_count == 1 ? 0 : axis - skip];
+        if (axis >= skip && spec->wall[axis][0] != STENCIL_WALL_NONE &&
+            spec->wall[axis][0] == spec->wall[axis][1] && spec->wall[axis][0] <= STENCIL_WALL_MIRROR)
+            r->boundary[axis] = spec->wall[axis][0] == STENCIL_WALL_FIXED      ? STENCIL_FIXED
+                                : spec->wall[axis][0] == STENCIL_WALL_PERIODIC ? STENCIL_PERIODIC
+                                                                               : STENCIL_MIRROR;
+        if (axis >= skip && has_walls(spec, axis, r->boundary[axis]))
+            r->boundary[axis] = STENCIL_MIRROR; /* of which reference_walls() makes what is asked for */
         r->low[axis] = r->boundary[axis] == STENCIL_FIXED ? r->reach[axis] : 0;
         r->high[axis] = r->extent[axis] - r->low[axis];
     }
@@ -174,7 +192,13 @@ stencil_status reference_set_rows(reference *r, const stencil_spec *spec, const 
 
 void reference_destroy(reference *r) {
     free(r->row_weights);
+    free(r->own);
+    free(r->made);
+    free(r->still);
     r->row_weights = NULL;
+    r->own = NULL;
+    r->made = NULL;
+    r->still = NULL;
 }
 
 int64_t reference_image(int64_t i, int64_t n, stencil_boundary boundary) {
@@ -203,11 +227,14 @@ typedef struct row {
     const void *u[STENCIL_POINTS_MAX], *b;
     const uint8_t *fixed; /* NULL: no cell of the row is fixed */
     const uint8_t *kind;  /* row of weights of each cell; NULL: that of the reference */
+    const int32_t *own;   /* row of cells beside walls; NULL: there are no walls */
 } row;
 
 /* Returns the weights of cell x of a row. */
 static inline const double *weights_at(const row *row, int64_t x) {
     const int kind = row->kind == NULL ? 0 : row->kind[x];
+    if (row->own != NULL && row->own[x] >= 0)
+        return row->r->made[row->own[x]];
     return kind == 0 ? row->r->weight : row->r->row_weights + (size_t)kind * STENCIL_POINTS_MAX;
 }
 
@@ -220,14 +247,19 @@ static inline const double *weights_at(const row *row, int64_t x) {
             if (row->fixed != NULL && row->fixed[x] != 0)                                                    \
                 continue;                                                                                    \
             const double *weight = weights_at(row, x);                                                       \
+            const bool plain = weight == r->weight, walled = row->own != NULL && row->own[x] >= 0;           \
             real sum = 0;                                                                                    \
             for (int k = 0; k < r->point_count; k++) {                                                       \
                 const int64_t at = read_index(r, STENCIL_X, x + r->offset[k][STENCIL_X]);                    \
-                const real u = row->u[k] == NULL || at < 0 ? 0 : ((const real *)row->u[k])[at];              \
+                const bool unread = row->u[k] == NULL || at < 0 || (!plain && (real)weight[k] == 0);         \
+                const real u = unread ? 0 : ((const real *)row->u[k])[at];                                   \
                 sum = k == 0 ? (real)weight[k] * u : multiply_add((real)weight[k], u, sum);                  \
             }                                                                                                \
-            next[x] =                                                                                        \
+            sum =                                                                                            \
                 row->b == NULL ? sum : multiply_add((real)r->source_factor, ((const real *)row->b)[x], sum); \
+            if (walled && (real)weight[STENCIL_POINTS_MAX] != 0)                                             \
+                sum += (real)weight[STENCIL_POINTS_MAX];                                                     \
+            next[x] = sum;                                                                                   \
         }                                                                                                    \
     }
 DEFINE_STEP_ROW(step_row_float64, double, fma)
@@ -259,7 +291,8 @@ void reference_step(const reference *r, const void *u, const void *b, void *next
         row row = {.r = r,
                    .b = b == NULL ? NULL : (const char *)b + here,
                    .fixed = r->fixed == NULL ? NULL : r->fixed + cells_before(r, z, y),
-                   .kind = r->row == NULL ? NULL : r->row + cells_before(r, z, y)};
+                   .kind = r->row == NULL ? NULL : r->row + cells_before(r, z, y),
+                   .own = r->own == NULL ? NULL : r->own + cells_before(r, z, y)};
         for (int k = 0; k < r->point_count; k++) {
             const int64_t at_z = read_index(r, STENCIL_Z, z + r->offset[k][STENCIL_Z]);
             const int64_t at_y = read_index(r, STENCIL_Y, y + r->offset[k][STENCIL_Y]);
@@ -324,7 +357,10 @@ void reference_scale(reference *r, void *u, void *b) {
         largest = updated ? fmax(largest, fabs(reference_value(r, b, i))) : largest;
     }
     r->scale = 1.0;
-    if (r->precision == STENCIL_FLOAT32 || largest == 0 || isinf(largest))
+    bool constant = false; /* steps that add constants are not linear in the cells */
+    for (int m = 0; m < r->made_count; m++)
+        constant = constant || r->made[m][STENCIL_POINTS_MAX] != 0;
+    if (r->precision == STENCIL_FLOAT32 || largest == 0 || isinf(largest) || constant)
         return;
     if (largest >= 1e150)
         r->scale = 0x1p-512;

@@ -31,6 +31,12 @@ typedef struct reference {
      * see reference_set_rows(); `row` is borrowed. NULL: all cells are of row 0. */
     const uint8_t *row;
     double *row_weights; /* [rows][STENCIL_POINTS_MAX] */
+    /* Walls and cells of /insulated, see reference_walls(); owned. own[cell]: the row of `made` that a cell
+     * has; -1: none, it is made as `row` says. `made` ends with the constant of the row. */
+    int32_t *own;
+    double (*made)[STENCIL_POINTS_MAX + 1];
+    int made_count;
+    uint8_t *still; /* cells that keep their values, which `fixed` is then */
 } reference;
 
 /* Derives all members of *r from the stated problem, and from the point set that the solver uses. */
@@ -53,6 +59,11 @@ double reference_value(const reference *r, const void *array, int64_t i);
 /* Chooses r->scale by the largest value of u and b (NULL: zeros) before the first step, as docs/format.md
  * says, and multiplies both arrays by it. */
 void reference_scale(reference *r, void *u, void *b);
+
+/* Makes what follows from walls, and from insulated[z][y][x] (borrowed for the call; NULL: no cell is): rows
+ * of weights for the cells beside these, and cells that keep their values. To be called last, when `fixed`,
+ * `row` and the weights are set. Errors: NO_MEMORY. */
+stencil_status reference_walls(reference *r, const stencil_spec *spec, const uint8_t *insulated);
 
 /* Takes over the rows of /stencil/weights, as the file has them: weights[rows][points of the file], and frees
  * them. Errors: NO_MEMORY. */

@@ -5,13 +5,22 @@
 #include "solver/plan/sweep.h"
 
 /* Describes a problem in JSON; values per axis are in array order, as in input files. */
+/* The boundary of an axis: its name, or a list of the names of the walls at both sides. */
+static json_t *boundary_json(const stencil_problem *problem, int axis) {
+    const char *const name[2] = {stencil_wall_names[problem->wall[axis][0]],
+                                 stencil_wall_names[problem->wall[axis][1]]};
+    const bool own =
+        stencil_problem_wall_is_own(problem, axis, 0) || stencil_problem_wall_is_own(problem, axis, 1);
+    return own ? json_pack("[s, s]", name[0], name[1]) : json_string(name[0]);
+}
+
 static json_t *problem_json(const stencil_problem *problem) {
     char equation[REPORT_EQUATION_CHARS];
     const int first = STENCIL_AXES - problem->rank;
     const stencil_spec *spec = &problem->spec;
     json_t *boundary = json_array(), *spacing = json_array();
     for (int i = 0; i < problem->rank; i++) {
-        json_array_append_new(boundary, json_string(stencil_boundary_names[problem->boundary[first + i]]));
+        json_array_append_new(boundary, boundary_json(problem, first + i));
         json_array_append_new(spacing, json_number(stencil_spec_spacing(&problem->spec, first + i)));
     }
     return json_pack(

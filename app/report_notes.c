@@ -55,7 +55,8 @@ stencil_status report_note_outlook(run_record *record, const stencil_reader *cel
     const stencil_problem *problem = &record->problem;
     const stencil_stop *stop = &problem->stop;
     stencil_outlook outlook;
-    if (!stencil_problem_relaxes(problem) || problem->origin.steps > 0)
+    if (!stencil_problem_relaxes(problem) || problem->origin.steps > 0 ||
+        stencil_problem_derives_classes(problem))
         return STENCIL_OK;
     TRY(stencil_outlook_of(problem, cells, &outlook));
     const char *source = stencil_source_names[problem->spec.source];

@@ -12,6 +12,7 @@
 #include "app/text.h"
 #include "solver/problem/classes.h"
 #include "solver/problem/digest.h"
+#include "solver/problem/rows.h"
 #include "solver/problem/stop.h"
 
 typedef struct verify_options {
@@ -57,8 +58,9 @@ typedef struct verification {
     stencil_problem before;  /* problem as the input file states it, where it holds earlier steps */
     int64_t first, steps;    /* number of steps before and after the run */
     reference reference;
-    void *field[2], *b;   /* field[s % 2] is the field after s steps */
-    uint8_t *fixed, *row; /* which cells /fixed keeps; the row of weights of each; NULL: neither is there */
+    void *field[2], *b; /* field[s % 2] is the field after s steps */
+    /* Cells of /fixed; the row of weights of each cell; cells of /insulated. NULL: none of these is there */
+    uint8_t *fixed, *row, *insulated;
     int64_t looked;       /* number of residuals that were compared */
     bool criterion_known; /* the input file has the first residual, of an earlier run */
     bool turned_wrong;    /* the residual history does not explain where plain steps begin */
@@ -96,7 +98,7 @@ static stencil_status read_array(stencil_input *from, const stencil_problem *pro
     const stencil_mesh mesh = stencil_problem_mesh(problem, 1);
     const stencil_box all = stencil_mesh_array(&mesh);
     const stencil_cells cells =
-        stencil_cells_dense(array == STENCIL_ARRAY_CLASS ? STENCIL_BYTE : problem->precision, values, &all);
+        stencil_cells_dense(array >= STENCIL_ARRAY_CLASS ? STENCIL_BYTE : problem->precision, values, &all);
     const stencil_reader reader = stencil_input_reader(from, problem, true);
     return reader.read(reader.context, array, &all, &cells);
 }
@@ -112,6 +114,8 @@ static stencil_status check_input(const verification *v, const stencil_spec *spe
           "'%s' has no dataset %s: give the input of that run", v->input, stencil_source_names[source]);
     CHECK(!v->problem.spec.fixed || spec->fixed, BAD_DATA,
           "'%s' has no dataset /fixed: give the input of that run", v->input);
+    CHECK(!v->problem.spec.insulated || spec->insulated, BAD_DATA,
+          "'%s' has no dataset /insulated: give the input of that run", v->input);
     CHECK(!v->problem.spec.classed || spec->classed, BAD_DATA,
           "'%s' has no dataset /class: give the input of that run", v->input);
     CHECK(v->problem.spec.class_count == spec->class_count &&
@@ -123,22 +127,27 @@ static stencil_status check_input(const verification *v, const stencil_spec *spe
 
 /* Reads which cells keep their values, and the rows of weights of the others. */
 static stencil_status read_kinds(verification *v, const stencil_problem *problem) {
+    const stencil_spec *spec = &v->problem.spec;
     void *memory = NULL;
+    if (!spec->fixed && !spec->classed && !spec->insulated)
+        return STENCIL_OK;
     TRY(stencil_memory_alloc(&memory, v->cells.of, "the reference's fixed cells"));
     v->fixed = memory;
     TRY(stencil_memory_alloc(&memory, v->cells.of, "the reference's rows of weights"));
     v->row = memory;
-    TRY(read_array(&v->start, problem, STENCIL_ARRAY_CLASS, v->row));
+    TRY(stencil_memory_alloc(&memory, v->cells.of, "the reference's insulated cells"));
+    v->insulated = memory;
+    TRY(read_array(&v->start, problem, STENCIL_ARRAY_KIND, v->row));
     for (int64_t i = 0; i < v->cells.of; i++) {
         v->fixed[i] = v->row[i] == STENCIL_CLASS_KEPT;
+        v->insulated[i] = v->row[i] == STENCIL_KIND_INSULATED;
         if (v->row[i] >= STENCIL_ROWS_MAX)
             v->row[i] = 0;
     }
     v->reference.fixed = v->fixed;
     v->reference.row = v->row;
-    return v->problem.spec.class_count > 0
-               ? reference_set_rows(&v->reference, &v->start_spec, v->start.palette)
-               : STENCIL_OK;
+    return spec->class_count > 0 ? reference_set_rows(&v->reference, &v->start_spec, v->start.palette)
+                                 : STENCIL_OK;
 }
 
 /* Reads the fields before the first step. */
@@ -151,8 +160,8 @@ static stencil_status read_fields(verification *v) {
     TRY(stencil_memory_alloc(&v->field[0], bytes, "the reference's field"));
     TRY(stencil_memory_alloc(&v->field[1], bytes, "the reference's second field"));
     TRY(read_array(&v->start, &scaled, STENCIL_ARRAY_U, v->field[v->first % 2]));
-    if (v->problem.spec.fixed || v->problem.spec.classed)
-        TRY(read_kinds(v, &scaled));
+    TRY(read_kinds(v, &scaled));
+    TRY(reference_walls(&v->reference, &v->problem.spec, v->insulated));
     if (source == STENCIL_SOURCE_NONE)
         return STENCIL_OK;
     TRY(stencil_memory_alloc(&v->b, bytes, "the reference's source term"));
@@ -449,6 +458,7 @@ static stencil_status verify_run(invocation *call) {
     free(v->b);
     free(v->fixed);
     free(v->row);
+    free(v->insulated);
     reference_destroy(&v->reference);
     return status;
 }

@@ -16,6 +16,7 @@
 #include "inputs/h5.h"
 #include "inputs/reading.h"
 #include "solver/problem/classes.h"
+#include "solver/problem/rows.h"
 #include "solver/problem/digest.h"
 
 static int dataset_of(const stencil_input *input, stencil_array array) {
@@ -149,11 +150,13 @@ typedef struct classing {
     int dataset;
 } classing;
 
-/* Returns the class of a cell of which a dataset has the number `value`: whatever /fixed has other than 0
- * keeps its value, else the cell is of class `before`. */
+/* Returns the kind of a cell of which a dataset has the number `value`: whatever /fixed has other than 0
+ * keeps its value, else the cell is of kind `before`. */
 static uint8_t class_of(int dataset, double value, uint8_t before) {
     if (dataset == STENCIL_DATASET_FIXED)
         return value != 0 ? STENCIL_CLASS_KEPT : before;
+    if (dataset == STENCIL_DATASET_INSULATED)
+        return value != 0 ? STENCIL_KIND_INSULATED : before;
     return value >= 0 && value < STENCIL_ROWS_MAX ? (uint8_t)value : STENCIL_CLASS_NONE;
 }
 
@@ -183,15 +186,17 @@ static stencil_status read_kinds(stencil_input *input, int dataset, const stenci
     return stencil_slabs_visit(&slabs, box, store_classes, &(classing){to, dataset});
 }
 
-/* Reads the classes of a box of cells: those of /class, and the cells that /fixed keeps. */
-static stencil_status read_classes(stencil_input *input, const stencil_box *box, const stencil_cells *to) {
+/* Reads the kinds of a box of cells: rows of /class, cells of /fixed, cells of /insulated. */
+static stencil_status read_all_kinds(stencil_input *input, const stencil_box *box, const stencil_cells *to) {
     const stencil_spec *spec = &input->problem->spec;
     for (int64_t r = 0; r < box->n[STENCIL_Z] * box->n[STENCIL_Y]; r++)
         memset((uint8_t *)to->at + r / box->n[STENCIL_Y] * to->plane + r % box->n[STENCIL_Y] * to->row,
                STENCIL_CLASS_PLAIN, (size_t)box->n[STENCIL_X]);
     if (spec->classed)
         TRY(read_kinds(input, STENCIL_DATASET_CLASS, box, to));
-    return spec->fixed ? read_kinds(input, STENCIL_DATASET_FIXED, box, to) : STENCIL_OK;
+    if (spec->fixed)
+        TRY(read_kinds(input, STENCIL_DATASET_FIXED, box, to));
+    return spec->insulated ? read_kinds(input, STENCIL_DATASET_INSULATED, box, to) : STENCIL_OK;
 }
 
 /* Reads a box of values. Values of /f, /q and packed arrays are computed in double in any precision, and so
@@ -216,8 +221,10 @@ static stencil_status read_box(void *context, stencil_array array, const stencil
                                const stencil_cells *to) {
     stencil_input *input = context;
     const stencil_reader from = {read_box, input};
+    if (array == STENCIL_ARRAY_KIND)
+        return read_all_kinds(input, box, to);
     if (array == STENCIL_ARRAY_CLASS)
-        return read_classes(input, box, to);
+        return stencil_classes_read(input->problem, &from, box, to);
     TRY(read_values(input, array, box, to));
     return array == STENCIL_ARRAY_B ? stencil_classes_clear_source(input->problem, &from, box, to)
                                     : STENCIL_OK;
@@ -368,7 +375,7 @@ static stencil_status read_finite(void *context, stencil_array array, const sten
     stencil_input *input = context;
     int64_t found[3];
     TRY(read_box(context, array, box, to));
-    if (array == STENCIL_ARRAY_CLASS || input->judged[array] ||
+    if (array >= STENCIL_ARRAY_CLASS || input->judged[array] ||
         !stencil_cells_find_nonfinite(to, box->n, found))
         return STENCIL_OK;
     if (input->facts.values[array].has_nan)

@@ -284,6 +284,7 @@ stencil_status stencil_h5_input_grid(stencil_h5_input *input, stencil_spec *spec
     TRY(check_axes(g, stencil_source_names[g->spec->source]));
     TRY(check_axes(g, g->spec->fixed ? stencil_source_names[STENCIL_DATASET_FIXED] : NULL));
     TRY(check_axes(g, g->spec->classed ? stencil_source_names[STENCIL_DATASET_CLASS] : NULL));
+    TRY(check_axes(g, g->spec->insulated ? stencil_source_names[STENCIL_DATASET_INSULATED] : NULL));
     note_image(g);
     note_period(g);
     const bool is_list = spec->spacing_count <= 1 || spec->spacing_count == spec->rank;

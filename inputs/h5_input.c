@@ -93,6 +93,7 @@ stencil_status stencil_h5_input_spec(stencil_h5_input *input, const char *field,
         TRY(inspect(input, (stencil_source)source, spec));
     TRY(inspect_classes(input, STENCIL_DATASET_FIXED, spec, &spec->fixed));
     TRY(inspect_classes(input, STENCIL_DATASET_CLASS, spec, &spec->classed));
+    TRY(inspect_classes(input, STENCIL_DATASET_INSULATED, spec, &spec->insulated));
     TRY(stencil_spec_read(input->file, path, spec));
     if (field != NULL && (stencil_field_choose(input->file, path, NULL, stated, &passed_over) != STENCIL_OK ||
                           strcmp(stated, spec->field) != 0)) {

@@ -16,11 +16,10 @@
 #include "inputs/h5.h"
 #include "inputs/reading.h"
 
-const char *const stencil_source_names[] = {[STENCIL_SOURCE_B] = "/b",
-                                            [STENCIL_SOURCE_F] = "/f",
-                                            [STENCIL_SOURCE_Q] = "/q",
-                                            [STENCIL_DATASET_FIXED] = "/fixed",
-                                            [STENCIL_DATASET_CLASS] = "/class"};
+const char *const stencil_source_names[] = {
+    [STENCIL_SOURCE_B] = "/b",          [STENCIL_SOURCE_F] = "/f",
+    [STENCIL_SOURCE_Q] = "/q",          [STENCIL_DATASET_FIXED] = "/fixed",
+    [STENCIL_DATASET_CLASS] = "/class", [STENCIL_DATASET_INSULATED] = "/insulated"};
 
 /* Sends a question to the reading process and waits for the answer. */
 static stencil_status ask(const stencil_input *input, const stencil_ask *question, stencil_say *answer) {

@@ -67,10 +67,15 @@ typedef struct stencil_input {
 
 /* The datasets of the format that have a number for each cell: the field (in place of STENCIL_SOURCE_NONE),
  * the sources, and those that say which class a cell has. */
-enum { STENCIL_DATASET_FIXED = STENCIL_SOURCE_COUNT, STENCIL_DATASET_CLASS, STENCIL_DATASET_COUNT };
+enum {
+    STENCIL_DATASET_FIXED = STENCIL_SOURCE_COUNT,
+    STENCIL_DATASET_CLASS,
+    STENCIL_DATASET_INSULATED,
+    STENCIL_DATASET_COUNT
+};
 
-/* Name of each such dataset ("/b", "/f", "/q", "/fixed", "/class"; NULL for the field). stencil_array_name()
- * returns the same for messages, and the field's name. */
+/* Name of each such dataset ("/b", "/f", "/q", "/fixed", "/class", …; NULL for the field).
+ * stencil_array_name() returns the same for messages, and the field's name. */
 extern const char *const stencil_source_names[STENCIL_DATASET_COUNT];
 static inline const char *stencil_array_name(const stencil_input_facts *facts, int dataset) {
     return dataset == STENCIL_SOURCE_NONE ? facts->field : stencil_source_names[dataset];

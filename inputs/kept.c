@@ -1,4 +1,5 @@
-/* The objects that a result copies from its input: the source, /fixed, /class and the user's own objects. */
+/* The objects that a result copies from its input: the source, /fixed, /class, /insulated and the user's own
+ * objects. */
 #include <string.h>
 
 #include "base/words.h"
@@ -68,6 +69,7 @@ stencil_status stencil_kept_bytes(const stencil_h5_input *input, int source, int
         all.bytes = stencil_sizes_add(0, bytes_of(input, source));
     all.bytes = stencil_sizes_add(all.bytes, bytes_of(input, STENCIL_DATASET_FIXED));
     all.bytes = stencil_sizes_add(all.bytes, bytes_of(input, STENCIL_DATASET_CLASS));
+    all.bytes = stencil_sizes_add(all.bytes, bytes_of(input, STENCIL_DATASET_INSULATED));
     H5Literate(input->file, H5_INDEX_NAME, H5_ITER_NATIVE, NULL, add_own, &all);
     *bytes = all.bytes;
     *chunk_bytes = all.chunk_bytes;
@@ -124,6 +126,8 @@ stencil_status stencil_kept_copy(stencil_h5_input *input, const stencil_sink *si
         TRY(copy_dataset(input, sink, spec, STENCIL_DATASET_FIXED, notes));
     if (spec->classed)
         TRY(copy_dataset(input, sink, spec, STENCIL_DATASET_CLASS, notes));
+    if (spec->insulated)
+        TRY(copy_dataset(input, sink, spec, STENCIL_DATASET_INSULATED, notes));
     stencil_own_copy(input, sink->file, notes);
     stencil_references_copy(input, sink->file, notes);
     stencil_dataset_close(&input->cells);

@@ -23,12 +23,25 @@ typedef struct row {
 #define AT(member)       .at = offsetof(stencil_spec, member)
 #define LIST(member)     AT(member), .count_at = offsetof(stencil_spec, member##_count)
 #define ALL_AXES         "one for all axes or one per axis"
+/* The attributes of a side. */
+#define SIDE_ROWS(name, axis, side)                                                                          \
+    {{"boundary_" name, WORD(stencil_wall_names)}, AT(wall[axis][side])},                                    \
+        {{"flux_" name, REAL(-1, "one number")}, AT(flux[axis][side])},                                      \
+        {{"exchange_" name, REAL(1, "one number > 0")}, AT(exchange[axis][side])}, {                         \
+        {"ambient_" name, REAL(-1, "one number")}, AT(ambient[axis][side])                                   \
+    }
 static const row rows[] = {
     {{"field", TEXT(field)}, AT(field)},
     {{"stencil", TEXT(stencil), .words = stencil_shape_names}, AT(stencil)},
     {{"problem", WORD(stencil_kind_names)}, AT(kind)},
     {{"norm", WORD(stencil_norm_names)}, AT(norm)},
     {{"boundary", WORD(stencil_boundary_names), .wanted = ALL_AXES " of"}, LIST(boundary)},
+    SIDE_ROWS("z-", 0, 0),
+    SIDE_ROWS("z+", 0, 1),
+    SIDE_ROWS("y-", 1, 0),
+    SIDE_ROWS("y+", 1, 1),
+    SIDE_ROWS("x-", 2, 0),
+    SIDE_ROWS("x+", 2, 1),
     {{"omega", REAL(1, "one number > 0")}, AT(omega)},
     {{"accelerate", TEXT(accelerate), .wanted = "none, chebyshev or chebyshev:M"}, AT(accelerate)},
     {{"diffusivity", REAL(1, "one number > 0")}, AT(diffusivity)},
@@ -83,17 +96,12 @@ stencil_status stencil_format_read(hid_t file, const char *path, bool *foreign) 
 }
 
 static const stencil_known others[] = {
-    {"format", STENCIL_ATTRIBUTE, true},
-    {"b", STENCIL_OBJECT, false},
-    {"f", STENCIL_OBJECT, false},
-    {"q", STENCIL_OBJECT, false},
-    {"fixed", STENCIL_OBJECT, false},
-    {"class", STENCIL_OBJECT, false},
-    {"stencil", STENCIL_OBJECT, false},
-    {"residual", STENCIL_OBJECT, true},
-    {"residual_step", STENCIL_OBJECT, true},
-    {"provenance", STENCIL_OBJECT, true},
-    {"offsets", STENCIL_MEMBER, false},
+    {"format", STENCIL_ATTRIBUTE, true},  {"b", STENCIL_OBJECT, false},
+    {"f", STENCIL_OBJECT, false},         {"q", STENCIL_OBJECT, false},
+    {"fixed", STENCIL_OBJECT, false},     {"class", STENCIL_OBJECT, false},
+    {"insulated", STENCIL_OBJECT, false}, {"stencil", STENCIL_OBJECT, false},
+    {"residual", STENCIL_OBJECT, true},   {"residual_step", STENCIL_OBJECT, true},
+    {"provenance", STENCIL_OBJECT, true}, {"offsets", STENCIL_MEMBER, false},
     {"weights", STENCIL_MEMBER, false},
 };
 enum { OTHER_COUNT = sizeof others / sizeof *others };

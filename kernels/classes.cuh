@@ -44,24 +44,13 @@ template <int V> struct vector_classes {
     }
 };
 
-/* The provider of the weights of a class that names a row of the palette. */
-template <class T> struct class_weights {
-    const T *weight; /* [STENCIL_WEIGHTS], in device memory */
-    const stencil_domain *domain;
-    __device__ __forceinline__ point_weight<T> point(int k) const {
-        return {__ldg(weight + k), domain};
-    }
-    __device__ __forceinline__ point_weight<T> source() const {
-        return point(STENCIL_SOURCE_WEIGHT);
-    }
-};
-template <class T>
-__device__ __forceinline__ class_weights<T> weights_of_class(const stencil_kernel_args &s, uint32_t of) {
-    const stencil_weights &weights = s.classes.palette[of - 1];
+/* The row of a class in the palette: the weights of all points, then the constant. */
+template <class T> __device__ __forceinline__ const T *row_of_class(const stencil_classes &c, uint32_t of) {
+    const stencil_weights &weights = c.palette[of - 1];
     if constexpr (sizeof(T) == sizeof(float))
-        return {weights.f32, &s.domain};
+        return weights.f32;
     else
-        return {weights.f64, &s.domain};
+        return weights.f64;
 }
 
 /* Returns the new value of the cell at element `at` of the field u, whose class `of` names a row of the
@@ -70,13 +59,18 @@ template <class P, class T>
 __device__ __forceinline__ T value_of_class(const stencil_kernel_args &s, const T *u, int64_t at,
                                             uint32_t of) {
     const stencil_domain &d = s.domain;
-    const auto weights = weights_of_class<T>(s, of);
+    const T *row = row_of_class<T>(s.classes, of);
     const auto where = [&] { return at; };
     T sum = 0;
     P::each([&](int k, int dz, int dy, int dx) {
-        sum = term(k, weights.point(k), where, u[at + dz * d.plane + dy * d.row + dx], sum);
+        const point_weight<T> weight = {__ldg(row + k), &d};
+        const T value = u[at + dz * d.plane + dy * d.row + dx];
+        sum = term(k, weight, where, weight.value == T(0) ? T(0) : value, sum);
     });
-    return d.b == nullptr ? sum : source_term(weights.source(), where, static_cast<const T *>(d.b)[at], sum);
+    const T constant = __ldg(row + STENCIL_SOURCE_WEIGHT);
+    if (d.b != nullptr)
+        sum += static_cast<const T *>(d.b)[at];
+    return constant == T(0) ? sum : sum + constant;
 }
 
 /* Gives those of the first `count` cells of a vector at element `at` new values that have weights of their

@@ -24,11 +24,13 @@ typedef struct stencil_classes {
     const uint8_t *mark; /* mark[z * mark_plane + y * mark_row + x / 64], x / 64 rounded down */
     int64_t mark_row, mark_plane;
     int64_t first, end;             /* range of x that has classes: the part's cells and its ghost cells */
-    const stencil_weights *palette; /* palette[c - 1]: the weights of class c, for c from 1 to 253; NULL: all
-                                       cells have those of the step, or are kept */
+    const stencil_weights *palette; /* palette[c - 1]: the row of class c, for c from 1 to 253; NULL: all
+                                       cells have the weights of the step, or are kept */
 } stencil_classes;
 
-/* Tells whether cells of a class have weights of their own: those of a row of the palette. */
+/* Tells whether cells of a class have weights of their own: those of a row of the palette. A point that has
+ * the weight 0 in it is not read: 0 stands in its place. The source term is added as it is, and last, where
+ * it is not 0, the constant that stands at STENCIL_SOURCE_WEIGHT. */
 STENCIL_ANYWHERE bool stencil_class_has_row(uint32_t class_of) {
     return class_of - 1u < STENCIL_CLASSES_MAX - 1u;
 }

@@ -284,6 +284,7 @@ int main(int argument_count, char **argument) {
                   {"accelerated", accelerated},
                   {"fixed cells", fixed_cells},
                   {"cells of classes", class_cells},
+                  {"walls", walls},
                   {"fixed accelerated", fixed_accelerated},
                   {"equations", equations},
                   {"tolerance midway", tolerance_midway},

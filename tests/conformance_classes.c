@@ -106,6 +106,52 @@ void class_cells(void **state) {
         }
 }
 
+/* A trial with walls and insulated cells, on a named set of points or with rows of weights, in part with
+ * fixed cells. Fields of radius 2 and 3 have fewer kinds of cells beside walls: there are 253 rows. */
+static void wall_trial(trial *t, const subject *s, int shape, int turn) {
+    const int rank = stencil_shapes[shape].rank, radius = stencil_shapes[shape].radius;
+    const int64_t extent[3] = {rank == 2 ? 1 : 9 + turn % 4, 23 + turn % 3, turn % 2 == 0 ? 170 : 301};
+    const double none[STENCIL_POINTS_MAX] = {0};
+    trial_init(t, s->precision, rank, extent, boundary[turn % BOUNDARIES]);
+    trial_set_shape(t, &stencil_shapes[shape], turn % 3 == 1 && radius == 1 ? none : NULL);
+    if (turn % 3 == 1 && radius == 1)
+        trial_set_rows(t, 2, (uint64_t)turn);
+    trial_set_walls(t, (uint64_t)turn);
+    trial_fill(t, (uint64_t)turn, 1.0, turn % 3 == 0 ? STENCIL_SOURCE_B : STENCIL_SOURCE_NONE);
+    if (turn % 3 == 1 && radius == 1)
+        trial_class(t, (uint64_t)turn, TRIAL_BLOBS);
+    if (turn % 4 == 1)
+        trial_fix(t, (uint64_t)turn + 9, TRIAL_SINGLE);
+    const bool few = stencil_shapes[shape].rule == STENCIL_STAR || (rank == 2 && radius == 1);
+    trial_insulate(t, (uint64_t)turn, radius == 1 && rank == 2 && turn % 2 == 0 ? TRIAL_SINGLE : TRIAL_BLOBS,
+                   turn % 4 != 2 && few);
+}
+
+/* Walls of all kinds and insulated cells, with each point set, strategy and sweep, and each depth in turn. */
+void walls(void **state) {
+    static const int64_t every[] = {1, 7, 100};
+    const subject *s = *state;
+    for (int shape = 0, turn = 0; shape < STENCIL_SHAPE_COUNT; shape++)
+        for (int k = 0; k < 6; k++, turn++) {
+            trial t;
+            trace trace;
+            wall_trial(&t, s, shape, turn);
+            trace_begin(&trace, &t, FIXED_STEPS);
+            for (int strategy = 0; strategy < stencil_strategy_count(); strategy++)
+                for (int sweep = 0; stencil_sweep_infos[sweep].name != NULL && runs_here(strategy); sweep++) {
+                    trial_run r = run_of(strategy, FIXED_STEPS - here.turn % 3, here.turn % 4);
+                    if (!trial_has_sweep(&t, here.backend, sweep))
+                        continue;
+                    set_sweep(&r, sweep);
+                    r.check_every = every[here.turn % 3];
+                    r.one_of = MATRIX_ONE_OF / 4;
+                    trial_expect(&t, &trace, &r);
+                }
+            trace_destroy(&trace);
+            trial_destroy(&t);
+        }
+}
+
 /* Fixed cells in accelerated problems: whole cycles, to a tolerance or not. */
 void fixed_accelerated(void **state) {
     const subject *s = *state;

@@ -45,6 +45,7 @@ void trial_destroy(trial *t) {
     free(t->b);
     free(t->fixed);
     free(t->row);
+    free(t->insulated);
     free(t->weights);
     reference_destroy(&t->reference);
 }
@@ -184,6 +185,42 @@ void trial_class(trial *t, uint64_t seed, trial_pattern pattern) {
     }
     t->reference.row = t->row;
     assert_int_equal(reference_set_rows(&t->reference, &t->spec, t->weights), STENCIL_OK);
+}
+
+void trial_set_walls(trial *t, uint64_t seed) {
+    for (int i = 2 * (STENCIL_AXES - t->spec.rank); i < 2 * STENCIL_AXES; i++) {
+        const int axis = i / 2, s = i % 2;
+        const uint64_t turn = seed / (uint64_t)(1 + axis) + (uint64_t)(3 * axis + s);
+        stencil_wall_kind wall = (stencil_wall_kind)(turn % STENCIL_WALL_COUNT);
+        if (wall == STENCIL_WALL_PERIODIC ||
+            (t->spec.boundary[axis - STENCIL_AXES + t->spec.rank] == STENCIL_PERIODIC && axis != STENCIL_X))
+            wall = STENCIL_WALL_NONE; /* the axis stays as it is */
+        if (axis == STENCIL_X && wall == STENCIL_WALL_NONE)
+            wall = STENCIL_WALL_FLUX;
+        t->spec.wall[axis][s] = wall;
+        if (stencil_wall_has_flux(wall))
+            t->spec.flux[axis][s] = 2.0 * trial_random(seed + 5, (uint64_t)i) - 1.0;
+        if (stencil_wall_exchanges(wall)) {
+            t->spec.exchange[axis][s] = 0.1 + trial_random(seed + 6, (uint64_t)i);
+            t->spec.ambient[axis][s] = 2.0 * trial_random(seed + 7, (uint64_t)i) - 1.0;
+        }
+    }
+}
+
+void trial_insulate(trial *t, uint64_t seed, trial_pattern pattern, bool any) {
+    const int64_t cells = trial_cells(t), *n = t->reference.extent;
+    static const double odd[] = {NAN, INFINITY, 0.5, -0.0};
+    if (any) {
+        t->spec.insulated = true;
+        t->insulated = calloc((size_t)cells, 1);
+    }
+    for (int64_t i = 0; i < cells && any; i++) {
+        const int64_t at[3] = {i / (n[1] * n[2]), i / n[2] % n[1], i % n[2]};
+        t->insulated[i] = in_pattern(t, seed + 3, pattern, i, at);
+        if (t->insulated[i] != 0)
+            trial_store(t->spec.precision, t->initial, i, odd[(i + (int64_t)seed) % 4]);
+    }
+    assert_int_equal(reference_walls(&t->reference, &t->spec, t->insulated), STENCIL_OK);
 }
 
 void trial_set_cycle(trial *t, int length) {

@@ -101,6 +101,24 @@ ALWAYS_INLINE CPU_REAL CPU_(naive_cell)(const stencil_domain *d, const CPU_REAL 
                                       CPU_(weight)(&weights, STENCIL_SOURCE_WEIGHT, 0, 0), *b, sum);
 }
 
+/* Returns the new value of the cell at u with a row of the palette. */
+ALWAYS_INLINE CPU_REAL CPU_(naive_of_class)(const stencil_domain *d, const CPU_REAL *u, const CPU_REAL *b,
+                                            const CPU_REAL *of, stencil_shape shape) {
+    const int radius = shape.radius, rz = shape.rank == 3 ? radius : 0;
+    CPU_REAL sum = 0;
+    int k = 0;
+    for (int dz = -rz; dz <= rz; dz++)
+        for (int dy = -radius; dy <= radius; dy++)
+            for (int dx = -radius; dx <= radius; dx++)
+                if (stencil_rule_contains(shape.rule, radius, dz, dy, dx)) {
+                    const CPU_REAL value = of[k] == 0 ? 0 : u[dz * d->plane + dy * d->row + dx];
+                    sum = CPU_(term_one)(k, of[k], value, sum);
+                    k++;
+                }
+    sum = b == NULL ? sum : sum + *b;
+    return of[STENCIL_SOURCE_WEIGHT] == 0 ? sum : sum + of[STENCIL_SOURCE_WEIGHT];
+}
+
 /* Gives the cells of row (z, y), whose results are in `next` as if all were plain, what their classes ask
  * for. */
 ALWAYS_INLINE void CPU_(naive_classes)(const stencil_domain *d, const stencil_cpu_pass *pass, CPU_REAL *next,
@@ -112,8 +130,8 @@ ALWAYS_INLINE void CPU_(naive_classes)(const stencil_domain *d, const stencil_cp
     for (int64_t x = 0; x < d->n[STENCIL_X] && c->palette != NULL; x++) {
         const uint8_t of = c->of[at + x];
         if (stencil_class_has_row(of))
-            next[x] = CPU_(naive_cell)(d, u + x, b == NULL ? NULL : b + at + x,
-                                       (CPU_(weights)){c->palette[of - 1].CPU_PRECISION, z, y}, shape);
+            next[x] = CPU_(naive_of_class)(d, u + x, b == NULL ? NULL : b + at + x,
+                                           c->palette[of - 1].CPU_PRECISION, shape);
     }
 }
 

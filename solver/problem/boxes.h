@@ -10,7 +10,9 @@ typedef enum stencil_array {
     STENCIL_ARRAY_U,     /* the field /u, boundary cells included */
     STENCIL_ARRAY_B,     /* the source term as a step adds it, for updated cells only; 0 in kept cells */
     STENCIL_ARRAY_CLASS, /* the classes of cells (classes.h), in bytes; only where the problem has classes */
-    STENCIL_ARRAY_COUNT
+    STENCIL_ARRAY_COUNT,
+    STENCIL_ARRAY_KIND = STENCIL_ARRAY_COUNT /* what is said of single cells, of which rows.h makes classes:
+                                                only readers have it */
 } stencil_array;
 
 /* Access to the cells of a problem in a file, in memory or in a run. `read` writes the cells of `box`, whose

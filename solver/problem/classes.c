@@ -1,17 +1,10 @@
 #include "solver/problem/classes.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/words.h"
-
-stencil_mesh stencil_classes_mesh(const stencil_problem *problem) {
-    stencil_mesh mesh = stencil_problem_mesh(problem, 1);
-    mesh.precision = STENCIL_BYTE;
-    return mesh;
-}
+#include "solver/problem/rows.h"
 
 /* Class of the first cell of a row of a slab. */
 static const uint8_t *row_of(const stencil_cells *cells, const stencil_box *slab, int64_t row) {
@@ -39,48 +32,13 @@ static stencil_status count_classes(void *context, const stencil_box *slab, cons
         for (int64_t x = 0; x < n[STENCIL_X]; x++) {
             kept += of[x] == STENCIL_CLASS_KEPT;
             varied += stencil_class_has_row(of[x]);
-            if (of[x] != STENCIL_CLASS_KEPT && of[x] > f->problem->palette_count)
+            if (of[x] == STENCIL_CLASS_NONE)
                 strange = stencil_smaller(strange, first + x);
         }
     }
     f->kept += kept;
     f->varied += varied;
     f->strange = strange;
-    return STENCIL_OK;
-}
-
-/* Returns the place of a point of the problem's shape among the weights of a row as given; -1: none. */
-static int given_place(const stencil_problem *problem, int k, const int32_t offset[3]) {
-    const stencil_spec *spec = &problem->spec;
-    const int skip = STENCIL_AXES - spec->rank;
-    if (spec->offset_count == 0)
-        return k;
-    for (int i = 0; i < spec->offset_count; i++)
-        if (memcmp(spec->offset[i], offset + skip, (size_t)spec->rank * sizeof *offset) == 0)
-            return i;
-    return -1;
-}
-
-/* Makes the palette of all classes but class 0, whose weights the problem has. */
-static stencil_status make_palette(stencil_problem *problem, const double *weights) {
-    const int points = problem->spec.weight_count, count = problem->spec.class_count - 1;
-    int32_t offset[STENCIL_POINTS_MAX][3];
-    void *memory = NULL;
-    if (count <= 0)
-        return STENCIL_OK;
-    TRY(stencil_memory_alloc(&memory, count * (int64_t)(STENCIL_POINTS_MAX * sizeof(double)), "the weights"));
-    problem->palette = memory;
-    problem->palette_count = count;
-    const int shape_points = stencil_shape_offsets(problem->shape, offset);
-    for (int c = 0; c < count; c++)
-        for (int k = 0; k < shape_points; k++) {
-            const int at = given_place(problem, k, offset[k]);
-            const double value = at < 0 ? 0.0 : weights[(c + 1) * points + at];
-            CHECK(isfinite(problem->precision == STENCIL_FLOAT32 ? (float)value : value), BAD_DATA,
-                  "/stencil/weights[%d][%d] (%g) is not a finite number in %s", c + 1, at, value,
-                  stencil_precision_name(problem->precision));
-            problem->palette[c * STENCIL_POINTS_MAX + k] = value;
-        }
     return STENCIL_OK;
 }
 
@@ -93,23 +51,36 @@ static stencil_status refuse(const stencil_problem *problem, int64_t at) {
         stencil_text_add(text, sizeof text, "%s%" PRId64, text[0] != '\0' ? ", " : "",
                          cell[axis] - problem->first[axis]);
     FAIL(BAD_DATA, "/class[%s] names no row of /stencil/weights, which has rows 0 to %d", text,
-         problem->palette_count);
+         problem->spec.class_count - 1);
+}
+
+/* A reader that makes classes of kinds, and adds rows that they need to the palette. */
+typedef struct finding {
+    stencil_problem *problem;
+    const stencil_reader *from;
+} finding;
+
+static stencil_status read_found(void *context, stencil_array array, const stencil_box *box,
+                                 const stencil_cells *to) {
+    const finding *f = context;
+    (void)array;
+    return stencil_classes_add(f->problem, f->from, box, to);
 }
 
 stencil_status stencil_classes_find(stencil_problem *problem, const stencil_reader *from,
                                     const double *weights) {
     const stencil_mesh mesh = stencil_classes_mesh(problem);
-    const stencil_slabs slabs = {.from = from, .mesh = &mesh, .array = STENCIL_ARRAY_CLASS};
+    const stencil_reader adds = {read_found, &(finding){problem, from}};
+    const stencil_slabs slabs = {.from = &adds, .mesh = &mesh, .array = STENCIL_ARRAY_CLASS};
     const stencil_box updated = {.n = {problem->n[0], problem->n[1], problem->n[2]}};
     found f = {.problem = problem, .strange = INT64_MAX};
     problem->kept = problem->varied = 0;
-    if (!problem->spec.fixed && !problem->spec.classed)
+    if (!problem->spec.fixed && !problem->spec.classed && !stencil_problem_derives_classes(problem))
         return STENCIL_OK;
-    if (problem->spec.classed)
-        TRY(make_palette(problem, weights));
+    TRY(stencil_palette_begin(problem, weights));
     TRY(stencil_slabs_visit(&slabs, &updated, count_classes, &f));
-    CHECK(f.kept < stencil_problem_cells(problem), BAD_DATA,
-          "/fixed and the boundary leave no cell to update: let some be 0");
+    CHECK(f.kept < stencil_problem_cells(problem), BAD_DATA, "%s leave no cell to update",
+          stencil_spec_keepers(&problem->spec));
     if (f.strange < INT64_MAX)
         return refuse(problem, f.strange);
     problem->kept = f.kept;

@@ -13,9 +13,6 @@
 stencil_status stencil_classes_find(stencil_problem *problem, const stencil_reader *from,
                                     const double *weights);
 
-/* The mesh of a problem's arrays of classes, for reading them in slabs. */
-stencil_mesh stencil_classes_mesh(const stencil_problem *problem);
-
 /* Sets the source term to 0 in the kept cells of a box that `b` has: no step adds it there. Errors:
  * NO_MEMORY; those of the reader. */
 stencil_status stencil_classes_clear_source(const stencil_problem *problem, const stencil_reader *from,

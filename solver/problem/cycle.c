@@ -61,6 +61,9 @@ stencil_status stencil_cycle_resolve(stencil_problem *problem) {
     CHECK(spec->omega == 1.0, BAD_DATA,
           "omega is %g and accelerate '%s', which damps by itself: give one of the two", spec->omega,
           spec->accelerate);
+    CHECK(!stencil_problem_derives_classes(problem), BAD_DATA,
+          "accelerate is '%s': beside %s nobody knows the least eigenvalue; give none", spec->accelerate,
+          spec->insulated ? "/insulated" : "sides of their own (boundary_x- and the like)");
     const stencil_spectrum spectrum = stencil_spectrum_of(problem);
     CHECK(
         !spec->fixed || !spectrum.up_to_constant, BAD_DATA,

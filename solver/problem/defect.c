@@ -48,10 +48,10 @@ static stencil_status take_slab(void *context, const stencil_box *slab, const st
     return status;
 }
 
-/* Tells whether a cell of the current slab keeps its value, so that it is no part of any sum. */
-static bool is_kept(const pass *p, int64_t z, int64_t y, int64_t x) {
-    return p->of != NULL &&
-           p->of[(z * p->box.n[STENCIL_Y] + y) * p->box.n[STENCIL_X] + x] == STENCIL_CLASS_KEPT;
+/* The class of a cell of the current slab. Cells that keep their values are no part of any sum. */
+static uint8_t class_at(const pass *p, int64_t z, int64_t y, int64_t x) {
+    return p->of == NULL ? STENCIL_CLASS_PLAIN
+                         : p->of[(z * p->box.n[STENCIL_Y] + y) * p->box.n[STENCIL_X] + x];
 }
 
 static stencil_status make_pass(pass *p) {
@@ -74,19 +74,41 @@ typedef struct sums {
 typedef struct cells {
     pass pass; /* first member, so that pass->take() gets all of the structure */
     double weight[3], scale;
+    int32_t offset[STENCIL_POINTS_MAX][3];
     const double *mode[3]; /* factors of the slowest mode along each axis; NULL: not asked for */
     sums *share;           /* [SHARES] */
 } cells;
 
+/* Computes what a cell beside a wall, or beside insulated cells, would become, from the row of its class,
+ * less the source; *terms gets the sum of absolute values. Points of weight 0 are not read. */
+static double row_sum(const cells *c, int64_t at, uint8_t class_of, double *terms) {
+    const stencil_problem *problem = c->pass.problem;
+    const stencil_cells *u = &c->pass.u;
+    const double *row = problem->palette + (class_of - 1) * STENCIL_WEIGHTS,
+                 constant = c->scale * row[STENCIL_SOURCE_WEIGHT];
+    double sum = constant;
+    *terms += fabs(constant);
+    for (int k = 0; k < problem->shape->point_count; k++) {
+        const int64_t there = at + c->offset[k][0] * u->plane + c->offset[k][1] * u->row + c->offset[k][2];
+        const double term = row[k] != 0 ? row[k] * (c->scale * stencil_cells_value(u, there)) : 0.0;
+        sum += term;
+        *terms += fabs(term);
+    }
+    return sum;
+}
+
 /* Adds the terms of a cell to the sums, without those of the slowest mode; returns r. */
-static double add_cell(const cells *c, int64_t at, int64_t at_b, sums *s) {
+static double add_cell(const cells *c, int64_t at, int64_t at_b, uint8_t class_of, sums *s) {
     const int64_t stride[3] = {c->pass.u.plane, c->pass.u.row, 1};
     const double u = c->scale * stencil_cells_value(&c->pass.u, at);
     const double b = c->pass.b.at != NULL
                          ? c->scale * stencil_cells_value(&c->pass.b, at_b) / c->pass.problem->spec.omega
                          : 0.0;
     double sum = 0.0, terms = fabs(b) + fabs(u);
-    for (int axis = STENCIL_AXES - c->pass.problem->rank; axis < STENCIL_AXES; axis++) {
+    if (class_of != STENCIL_CLASS_PLAIN) /* a step makes u + omega r */
+        sum = (row_sum(c, at, class_of, &terms) - u) / c->pass.problem->spec.omega + u;
+    for (int axis = STENCIL_AXES - c->pass.problem->rank;
+         axis < STENCIL_AXES && class_of == STENCIL_CLASS_PLAIN; axis++) {
         const double low = c->scale * stencil_cells_value(&c->pass.u, at - stride[axis]),
                      high = c->scale * stencil_cells_value(&c->pass.u, at + stride[axis]);
         sum += c->weight[axis] * (low + high);
@@ -124,9 +146,11 @@ static void add_share(const cells *c, int64_t share, sums *s) {
         const int64_t z = r / ny - box->first[STENCIL_Z], y = r % ny - box->first[STENCIL_Y];
         for (int64_t x = 0; x < box->n[STENCIL_X]; x++) {
             const int64_t at = z * c->pass.u.plane + y * c->pass.u.row + x;
-            if (is_kept(&c->pass, z, y, x))
+            const uint8_t class_of = class_at(&c->pass, z, y, x);
+            if (class_of == STENCIL_CLASS_KEPT)
                 continue;
-            const double residual = add_cell(c, at, z * c->pass.b.plane + y * c->pass.b.row + x, &row);
+            const double residual =
+                add_cell(c, at, z * c->pass.b.plane + y * c->pass.b.row + x, class_of, &row);
             if (c->mode[0] == NULL)
                 continue;
             const double mode = c->mode[STENCIL_Z][r / ny] * c->mode[STENCIL_Y][r % ny] *
@@ -194,6 +218,7 @@ bool stencil_defect_unsolvable(const stencil_problem *problem, const stencil_def
 
 /* Sums up again with another scale if squares of the field leave the range of a double. */
 static stencil_status sum_up_scaled(cells *c, sums *s) {
+    stencil_shape_offsets(c->pass.problem->shape, c->offset);
     for (int axis = STENCIL_AXES - c->pass.problem->rank; axis < STENCIL_AXES; axis++)
         c->weight[axis] = stencil_neighbour_weight(c->pass.problem, axis);
     TRY(sum_up(c, s));
@@ -285,15 +310,19 @@ typedef struct loss {
 } loss;
 
 /* The change of a cell in a step; 0 where rounding of doubles explains it. */
-static double lost_change(const loss *l, int64_t at, double b) {
+static double lost_change(const loss *l, int64_t at, double b, uint8_t class_of) {
     const stencil_problem *problem = l->pass.problem;
+    const double *weight = class_of == STENCIL_CLASS_PLAIN
+                               ? problem->weight
+                               : problem->palette + (class_of - 1) * STENCIL_WEIGHTS;
     const stencil_cells *u = &l->pass.u;
     const double old = stencil_cells_value(u, at);
     double sum = b - old, terms = fabs(b) + fabs(old);
+    if (class_of != STENCIL_CLASS_PLAIN)
+        sum += weight[STENCIL_SOURCE_WEIGHT];
     for (int k = 0; k < problem->shape->point_count; k++) {
         const int64_t there = at + l->offset[k][0] * u->plane + l->offset[k][1] * u->row + l->offset[k][2];
-        const double term =
-            problem->weight[k] != 0 ? problem->weight[k] * stencil_cells_value(u, there) : 0.0;
+        const double term = weight[k] != 0 ? weight[k] * stencil_cells_value(u, there) : 0.0;
         sum += term;
         terms += fabs(term);
     }
@@ -309,7 +338,9 @@ static void find_lost(pass *pass) {
         const int64_t z = i / (n[1] * n[2]), y = i / n[2] % n[1], x = i % n[2];
         const int64_t at = z * u->plane + y * u->row + x;
         const double source = b->at != NULL ? stencil_cells_value(b, z * b->plane + y * b->row + x) : 0.0,
-                     change = is_kept(pass, z, y, x) ? 0.0 : lost_change(l, at, source);
+                     change = class_at(pass, z, y, x) == STENCIL_CLASS_KEPT
+                                  ? 0.0
+                                  : lost_change(l, at, source, class_at(pass, z, y, x));
         if (change > l->lost.change)
             l->lost = (stencil_lost){change, stencil_cells_value(u, at)};
     }

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "kernels/cpu.h"
-#include "solver/problem/classes.h"
+#include "solver/problem/rows.h"
 
 /* The increment of SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014),
  * and a constant that sets the second lane apart: digits of pi. */

@@ -133,11 +133,11 @@ int64_t stencil_weights_bytes(const stencil_problem *problem) {
     return (problem->cycle.length + problem->palette_count) * (int64_t)sizeof(stencil_weights);
 }
 
-/* Rounds weights, and the factor of the source term, to a precision. */
+/* Rounds weights, and what stands behind them, to a precision. */
 static void round_weights(stencil_weights *to, stencil_precision precision,
-                          const double weight[STENCIL_POINTS_MAX], double source_factor) {
+                          const double weight[STENCIL_POINTS_MAX], double last) {
     for (int k = 0; k < STENCIL_WEIGHTS; k++) {
-        const double value = k == STENCIL_SOURCE_WEIGHT ? source_factor : weight[k];
+        const double value = k == STENCIL_SOURCE_WEIGHT ? last : weight[k];
         if (precision == STENCIL_FLOAT64)
             to->f64[k] = value;
         else
@@ -155,8 +155,8 @@ stencil_status stencil_weights_make(stencil_weights **cycle, int *length, const 
         round_weights(&(*cycle)[step], problem->precision, given.weight, given.source_factor);
     }
     for (int c = 0; c < problem->palette_count; c++)
-        round_weights(&(*cycle)[*length + c], problem->precision, problem->palette + c * STENCIL_POINTS_MAX,
-                      1);
+        round_weights(&(*cycle)[*length + c], problem->precision, problem->palette + c * STENCIL_WEIGHTS,
+                      problem->palette[c * STENCIL_WEIGHTS + STENCIL_SOURCE_WEIGHT]);
     return STENCIL_OK;
 }
 

@@ -22,10 +22,37 @@ typedef enum stencil_source {
     STENCIL_SOURCE_COUNT
 } stencil_source;
 
+/* What lies beyond a side of the field. The wall is half a cell beyond the outermost cells or, with NODE,
+ * goes through them. Beyond it the field goes on as its condition asks: u(wall + d) follows from u(wall - d)
+ * as the mirror image does, plus what the slope in the wall adds over a length of 2 d. */
+typedef enum stencil_wall_kind {
+    STENCIL_WALL_NONE,  /* not given: as `boundary` says */
+    STENCIL_WALL_FIXED, /* the outermost cells keep their values */
+    STENCIL_WALL_PERIODIC,
+    STENCIL_WALL_MIRROR,
+    STENCIL_WALL_MIRROR_NODE,
+    STENCIL_WALL_FLUX, /* the slope along the outward normal is given */
+    STENCIL_WALL_FLUX_NODE,
+    STENCIL_WALL_EXCHANGE, /* the slope along the outward normal is `exchange` times (`ambient` - u) */
+    STENCIL_WALL_EXCHANGE_NODE,
+    STENCIL_WALL_COUNT
+} stencil_wall_kind;
+static inline bool stencil_wall_is_node(stencil_wall_kind wall) {
+    return wall == STENCIL_WALL_MIRROR_NODE || wall == STENCIL_WALL_FLUX_NODE ||
+           wall == STENCIL_WALL_EXCHANGE_NODE;
+}
+static inline bool stencil_wall_has_flux(stencil_wall_kind wall) {
+    return wall == STENCIL_WALL_FLUX || wall == STENCIL_WALL_FLUX_NODE;
+}
+static inline bool stencil_wall_exchanges(stencil_wall_kind wall) {
+    return wall == STENCIL_WALL_EXCHANGE || wall == STENCIL_WALL_EXCHANGE_NODE;
+}
+
 /* Names as they stand in files and options ("laplace", "fixed", "l2", …), indexed by the
  * enumerations, NULL after the last name; kind NONE has the name "". */
 extern const char *const stencil_kind_names[STENCIL_KIND_COUNT + 1];
 extern const char *const stencil_boundary_names[STENCIL_BOUNDARY_COUNT + 1];
+extern const char *const stencil_wall_names[STENCIL_WALL_COUNT + 1];
 extern const char *const stencil_norm_names[STENCIL_NORM_COUNT + 1];
 
 enum { STENCIL_FINGERPRINT_CHARS = 17, STENCIL_DIGEST_CHARS = 33 };
@@ -49,6 +76,9 @@ typedef struct stencil_spec {
     stencil_kind kind;
     int boundary_count; /* 0 (fixed on all axes), 1 (one boundary for all axes) or rank */
     stencil_boundary boundary[3];
+    /* Sides of their own, [axis z, y, x][low, high], whatever the rank. */
+    stencil_wall_kind wall[3][2];
+    double flux[3][2], exchange[3][2], ambient[3][2]; /* numbers of a wall; NaN: not given */
     int spacing_count; /* 0 (1.0 on all axes), 1 (one spacing for all axes) or rank */
     double spacing[3];
     double omega;        /* NaN: not given (1) */
@@ -62,6 +92,7 @@ typedef struct stencil_spec {
     int64_t check_every; /* 0: not given */
     stencil_source source;
     bool fixed;      /* dataset /fixed: cells that keep their values, anywhere */
+    bool insulated;  /* dataset /insulated: cells that are not there, towards which faces are mirrors */
     bool classed;    /* dataset /class: the row of /stencil/weights that each cell has */
     int class_count; /* rows of /stencil/weights [class_count][weight_count], of which `weight` is row 0;
                         0: it is a list, which has no rows */
@@ -93,7 +124,8 @@ const char *stencil_spec_field(const stencil_spec *spec);
 double stencil_spec_spacing(const stencil_spec *spec, int axis);
 double stencil_spec_diagonal(const stencil_spec *spec);
 
-/* The largest stable time step of problem heat whose diffusivity is known, 1 / (diffusivity S). */
+/* The largest stable time step of problem heat whose diffusivity is known, 1 / (diffusivity S). A wall that
+ * exchanges, through the outermost cells, adds `exchange` / h to S: the larger one of an axis. */
 double stencil_spec_dt_largest(const stencil_spec *spec);
 
 /* Rules for the end of a run. Steps count from the problem's start, whoever made them.
@@ -170,7 +202,8 @@ typedef struct stencil_problem {
     int64_t n[3];                      /* updated cells: extent less the boundary cells of fixed axes */
     int64_t radius[3];                 /* reach of the points given, per axis */
     int64_t first[3]; /* interior index of the array's first cell: -radius on fixed axes, else 0 */
-    stencil_boundary boundary[3];
+    stencil_boundary boundary[3]; /* MIRROR as well on axes whose sides classes of cells make */
+    stencil_wall_kind wall[3][2]; /* what lies beyond each side */
     double
         source_scale; /* b[i] = (T)(source_scale * (double)f[i]) for SOURCE_F and SOURCE_Q; 1 for SOURCE_B */
     stencil_stop stop;
@@ -179,7 +212,9 @@ typedef struct stencil_problem {
     int64_t kept;      /* cells among n that keep their values */
     int64_t varied;    /* cells among n that have weights of their own, those of a row of `palette` */
     int palette_count; /* classes that have such weights: 1 … palette_count */
-    double *palette;   /* [palette_count][STENCIL_POINTS_MAX], owned: their weights, like `weight` */
+    double *palette;   /* [STENCIL_CLASSES_MAX - 1][STENCIL_WEIGHTS], owned: their weights, like `weight`, and
+                          at STENCIL_SOURCE_WEIGHT what a step adds to such cells */
+    bool has_constants;                          /* steps add something to cells of some class */
     char fingerprint[STENCIL_FINGERPRINT_CHARS]; /* hash of all that decides the result of a step */
     stencil_layout layout;                       /* layout of a buffer that holds all cells */
 } stencil_problem;
@@ -218,8 +253,18 @@ bool stencil_problem_has_source(const stencil_problem *problem);
 /* Tells whether cells are of several classes, so that kernels have to look at them. */
 bool stencil_problem_has_classes(const stencil_problem *problem);
 
+/* Tells whether some sides, or cells of /insulated, make classes of cells: then these are derived from what
+ * the file says of cells, see rows.h. */
+bool stencil_problem_derives_classes(const stencil_problem *problem);
+
+/* Tells whether a side needs more than what boundary[axis] says. */
+bool stencil_problem_wall_is_own(const stencil_problem *problem, int axis, int side);
+
 /* The name of the dataset that says which classes cells have, for messages. */
 const char *stencil_spec_classes(const stencil_spec *spec);
+
+/* Names what keeps cells from being updated, for messages: "/fixed and the boundary" and the like. */
+const char *stencil_spec_keepers(const stencil_spec *spec);
 
 /* A hash of the rows of /stencil/weights, by which a run tells them from those of earlier steps. */
 uint64_t stencil_palette_hash(const double *weights, int64_t count);

@@ -45,9 +45,16 @@ double stencil_predicted_steps(const stencil_problem *problem) {
     return contraction < 1.0 ? 1.0 + ceil(log(problem->stop.rtol) / log(contraction)) : INFINITY;
 }
 
-/* Tells whether w(k) = w(-k) for all points k, whose ascending order is its own mirror image. */
+/* Tells whether the matrix of a step is symmetric: whether w(k) = w(-k) for all points k, whose ascending
+ * order is its own mirror image, and no cell has a row that breaks the symmetry, as rows of /class and walls
+ * through cells do. */
 static bool is_symmetric(const stencil_problem *problem) {
     const int count = problem->shape->point_count;
+    bool nodes = false;
+    for (int i = 0; i < 2 * STENCIL_AXES; i++)
+        nodes = nodes || stencil_wall_is_node(problem->wall[i / 2][i % 2]);
+    if (problem->varied > 0 && (problem->spec.classed || nodes))
+        return false;
     for (int k = 0; k < count; k++)
         if (problem->weight[k] != problem->weight[count - 1 - k])
             return false;
@@ -228,8 +235,8 @@ stencil_status stencil_intake_read(void *context, stencil_array array, const ste
 
 int stencil_norm_exponent(const stencil_problem *problem, double largest) {
     const bool fits = largest == 0 || !isfinite(largest) || (largest > 1e-130 && largest < 1e150);
-    if (fits || problem->stop.norm != STENCIL_NORM_L2)
-        return 0;
+    if (fits || problem->stop.norm != STENCIL_NORM_L2 || problem->has_constants)
+        return 0; /* steps that add constants are not linear in the cells */
     if (largest > 1)
         return -512; /* squares of scaled values overflow only where values do */
     return -ilogb(largest) < 1000 ? -ilogb(largest) : 1000; /* 2^1000 is finite */
