@@ -289,6 +289,7 @@ static stencil_status load_cells(run_state *state) {
     stencil_input *input = &state->input;
     const stencil_reader from = stencil_input_reader(input, problem, state->options.allow_nonfinite);
     TRY(stencil_input_check(input, problem, state->options.allow_nonfinite));
+    TRY(report_note_pockets(record, &from));
     TRY(stencil_run_open(&state->run, run_record_plan(record), problem, &from));
     record->choice.tune.run = state->run;
     stencil_input_rest(input);

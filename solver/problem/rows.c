@@ -41,6 +41,8 @@ stencil_status stencil_palette_begin(stencil_problem *problem, const double *wei
     problem->palette = NULL;
     problem->palette_count = 0;
     problem->has_constants = false;
+    if (!problem->spec.classed && !stencil_problem_derives_classes(problem))
+        return STENCIL_OK;
     TRY(stencil_memory_alloc(&memory, (STENCIL_CLASSES_MAX - 1) * (int64_t)sizeof(row), "the weights"));
     problem->palette = memory;
     if (!problem->spec.classed)

@@ -218,6 +218,55 @@ class Wall(CommandTest):
         self.problem(field(10, 40), stencil=None, problem="heat", dt=0.25, **walls)
         self.refused(BAD_DATA, ["unstable", f"{largest:.4g}"[:6]], "p.h5", *RUN)
 
+    def test_pockets(self):
+        """Cells that are joined to no fixed cell and to no exchange are known before the first step: they have no solution
+        unless what flows in flows out."""
+        room = numpy.zeros((20, 30), bool)
+        room[5, 5:15] = room[10, 5:15] = room[5:11, 5] = room[5:11, 14] = True
+        u, f = field(20, 30), numpy.zeros((20, 30))
+        poisson = {"stencil": None, "problem": "poisson", "steps": 50}
+        text = self.tells(u, {"insulated": room}, stencil=None, problem="laplace", steps=50)
+        self.assertIn("32 cells, in 1 pocket (the first one around /u[6][6])", text)
+        f[7, 7] = 1.0
+        self.assertIn("/u[6][6] are joined to no fixed", self.tells(u, {"insulated": room, "f": f}, **poisson))
+        self.problem(u, data={"insulated": room, "f": f}, rtol=1e-6, **poisson)
+        self.refused(BAD_DATA, ["/u[6][6]", "there is no solution"], "p.h5", *RUN)
+        f[8, 8] = -1.0
+        self.assertIn("their mean stays", self.tells(u, {"insulated": room, "f": f}, rtol=1e-6, code=2, **poisson))
+        leaky = room.copy()
+        leaky[10, 9] = False
+        self.assertNotIn("joined to", self.tells(u, {"insulated": leaky, "f": f}, rtol=1e-6, code=2, **poisson))
+        fixed = numpy.zeros((20, 30), bool)
+        fixed[9, 12] = True
+        self.assertNotIn("joined to", self.tells(u, {"insulated": room, "fixed": fixed, "f": f}, rtol=1e-6, code=2, **poisson))
+
+    def test_pockets_of_sides(self):
+        """Fluxes that add up to 0, or not; cells in a wall count half; periodic axes join what is apart."""
+        laplace = {"stencil": None, "problem": "laplace", "steps": 50}
+        for suffix in ("", "-node"):
+            walls = {**side("x-", "flux" + suffix, flux=-1.0), **side("x+", "flux" + suffix, flux=1.0),
+                     **side("y-", "mirror" + suffix), **side("y+", "mirror" + suffix)}
+            self.assertIn("their mean stays", self.tells(field(20, 30), boundary="mirror", **laplace, **walls))
+            walls["flux_x+"] = 1.01
+            self.assertIn("no solution", self.tells(field(20, 30), boundary="mirror", **laplace, **walls))
+            walls.update(side("y+", "exchange" + suffix, exchange=0.1, ambient=0.0))
+            self.assertNotIn("joined", self.tells(field(20, 30), boundary="mirror", **laplace, **walls))
+        gone = numpy.zeros((20, 30), bool)
+        gone[:, 10] = gone[:, 20] = True
+        fixed = numpy.zeros((20, 30), bool)
+        fixed[3, 2] = True
+        text = self.tells(field(20, 30), {"insulated": gone, "fixed": fixed}, boundary=["mirror", "periodic"], **laplace)
+        self.assertIn("180 cells, in 1 pocket (the first one around /u[0][11])", text)
+        gone, fixed = numpy.zeros((6, 7, 30), bool), numpy.zeros((6, 7, 30), bool)
+        gone[2], gone[4], fixed[5, 3, 3] = True, True, True
+        text = self.tells(field(6, 7, 30), {"insulated": gone, "fixed": fixed},
+                          boundary=["periodic", "mirror", "mirror"], **laplace)
+        self.assertIn("210 cells, in 1 pocket (the first one around /u[3][0][0])", text)
+
+    def tells(self, u, data=None, code=0, **attributes):
+        self.problem(u, data=data, **attributes)
+        return " ".join(self.ok("p.h5", *RUN, "-o", "r.h5", code=code).stdout.split())
+
     def test_refused(self):
         u = field(30, 40)
         for attributes, wanted in (
