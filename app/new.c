@@ -10,8 +10,12 @@
 static const double relaxation_rtol[STENCIL_PRECISION_COUNT] = {
     [STENCIL_FLOAT32] = 1e-5, [STENCIL_FLOAT64] = 1e-8};
 
-/* Cells of an example along each of two axes. */
-enum { example_cells = 257 };
+/* Cells of an example along y and x. */
+static const int64_t example_cells[STENCIL_EXAMPLE_COUNT][2] = {
+    [STENCIL_EXAMPLE_PLATE_WITH_HOLE] = {257, 257},
+    [STENCIL_EXAMPLE_HEATED_WALL] = {128, 96},
+    [STENCIL_EXAMPLE_CHIP] = {65, 129},
+};
 
 typedef struct new_options {
     stencil_spec problem;              /* has only values of given options, see problem_options_apply() */
@@ -26,9 +30,12 @@ static const option new_table[] = {
      .help = "cells of /u, x first (x varies fastest); the boundary cells of fixed axes count",
      .count_offset = offsetof(new_options, problem.rank)},
     {"example", 0, OPTION_CHOICE, AT(generate.example), "NAME",
-     .help =
-         "a problem that shows what a file can say, laplace on 257x257 cells unless options say otherwise; "
-         "plate-with-hole: /fixed has a hole and two electrodes",
+     .help = "a problem that shows what a file can say, of a size of its own unless --size is given; "
+             "plate-with-hole: laplace on 257x257 cells, /fixed has a hole and two electrodes; heated-wall: "
+             "heat on 96x128 cells, a flux "
+             "on one side, air on the other, /insulated has two cavities; chip: laplace on 129x65 cells, "
+             "four heaters in "
+             "/fixed and a flux below",
      .preset = "none", .names = stencil_example_names},
     {"initial", 0, OPTION_CHOICE, AT(generate.initial), "NAME", .help = "initial values", .preset = "zero",
      .names = stencil_initial_names},
@@ -62,15 +69,18 @@ static stencil_status make_spec(const invocation *call, stencil_spec *spec) {
     memcpy(spec->extent, options->problem.extent, sizeof spec->extent);
     if (spec->rank == 0) {
         spec->rank = 2;
-        spec->extent[0] = spec->extent[1] = example_cells;
+        memcpy(spec->extent, example_cells[options->generate.example], sizeof *example_cells);
     }
-    if (!named)
-        spec->kind = STENCIL_KIND_LAPLACE;
+    stencil_example_begin(options->generate.example, spec);
+    if (options_given(call, "spacing"))
+        spec->spacing_count = 0;
     TRY(problem_options_apply(call, spec));
     const bool relaxation = spec->kind == STENCIL_KIND_LAPLACE || spec->kind == STENCIL_KIND_POISSON;
     if (relaxation && !options_given(call, "rtol") && !options_given(call, "atol"))
         spec->rtol = relaxation_rtol[spec->precision];
-    if (relaxation && !options_given(call, "omega") && !options_given(call, "accelerate"))
+    const bool walls =
+        options->generate.example > STENCIL_EXAMPLE_PLATE_WITH_HOLE; /* no eigenvalue is known */
+    if (relaxation && !walls && !options_given(call, "omega") && !options_given(call, "accelerate"))
         snprintf(spec->accelerate, sizeof spec->accelerate, "chebyshev");
     return STENCIL_OK;
 }

@@ -11,7 +11,7 @@
 
 const char *const stencil_initial_names[] = {"zero", "random", "hot-edge", "sine", NULL};
 
-const char *const stencil_example_names[] = {"none", "plate-with-hole", NULL};
+const char *const stencil_example_names[] = {"none", "plate-with-hole", "heated-wall", "chip", NULL};
 
 const char *const stencil_generate_source_names[] = {"auto", "none", "manufactured", NULL};
 
@@ -88,24 +88,81 @@ static stencil_status check_interrupt(const generator *g) {
     return STENCIL_OK;
 }
 
-/* A disc of a plate of length 1 along x and y: centre, radius, and the value that is fixed in it. */
-typedef struct disc {
-    double x, y, radius, value;
-} disc;
-static const disc plate_with_hole[] = {{0.5, 0.5, 0.15, 0.0}, {0.2, 0.5, 0.08, 1.0}, {0.8, 0.5, 0.08, -1.0}};
+/* A patch of an example's field, whose length is 1 along x and y: its centre, its half width along both (a
+ * disc: its radius), and its value. */
+typedef struct patch {
+    bool round;
+    double x, y, half_x, half_y, value;
+} patch;
 
-/* Returns the disc of the example that has cell (y, x), or NULL. */
-static const disc *disc_at(const stencil_problem *problem, int64_t y, int64_t x) {
-    const double ny = (double)(problem->extent[STENCIL_Y] - 1), nx = (double)(problem->extent[STENCIL_X] - 1);
-    for (size_t i = 0; i < sizeof plate_with_hole / sizeof *plate_with_hole; i++) {
-        const disc *d = &plate_with_hole[i];
-        if (hypot((double)x / nx - d->x, (double)y / ny - d->y) <= d->radius)
-            return d;
+/* An example: what its cells are but for those of the patches, of which a dataset has a mask. */
+enum { PATCHES_MAX = 4 };
+typedef struct example {
+    int dataset; /* that has the patches */
+    double value;
+    int count;
+    patch patch[PATCHES_MAX];
+} example;
+static const example examples[STENCIL_EXAMPLE_COUNT] = {
+    [STENCIL_EXAMPLE_PLATE_WITH_HOLE] = {STENCIL_DATASET_FIXED,
+                                         0.0,
+                                         3,
+                                         {{true, 0.5, 0.5, 0.15, 0.15, 0.0},
+                                          {true, 0.2, 0.5, 0.08, 0.08, 1.0},
+                                          {true, 0.8, 0.5, 0.08, 0.08, -1.0}}},
+    [STENCIL_EXAMPLE_HEATED_WALL] = {STENCIL_DATASET_INSULATED,
+                                     20.0,
+                                     2,
+                                     {{false, 0.5, 0.25, 0.15, 0.15, 20.0},
+                                      {false, 0.5, 0.75, 0.15, 0.15, 20.0}}},
+    [STENCIL_EXAMPLE_CHIP] = {STENCIL_DATASET_FIXED,
+                              0.0,
+                              4,
+                              {{false, 0.125, 0.25, 0.05, 0.1, 1.0},
+                               {false, 0.375, 0.25, 0.05, 0.1, 1.0},
+                               {false, 0.625, 0.25, 0.05, 0.1, 1.0},
+                               {false, 0.875, 0.25, 0.05, 0.1, 1.0}}},
+};
+
+void stencil_example_begin(stencil_example which, stencil_spec *spec) {
+    const int last = spec->rank - 1;
+    stencil_wall_kind(*wall)[2] = spec->wall;
+    spec->kind = which == STENCIL_EXAMPLE_HEATED_WALL ? STENCIL_KIND_HEAT : STENCIL_KIND_LAPLACE;
+    if (which == STENCIL_EXAMPLE_HEATED_WALL) {
+        spec->boundary_count = spec->spacing_count = 1;
+        spec->boundary[0] = STENCIL_MIRROR;
+        spec->spacing[0] = 0.24 / (double)spec->extent[last];
+        spec->diffusivity = 5e-7;
+        spec->time_end = 36000.0;
+        wall[STENCIL_X][0] = STENCIL_WALL_FLUX;
+        spec->flux[STENCIL_X][0] = 50.0;
+        wall[STENCIL_X][1] = STENCIL_WALL_EXCHANGE;
+        spec->exchange[STENCIL_X][1] = 8.0;
+        spec->ambient[STENCIL_X][1] = -5.0;
+    } else if (which == STENCIL_EXAMPLE_CHIP) {
+        spec->boundary_count = 1;
+        spec->boundary[0] = STENCIL_MIRROR;
+        wall[STENCIL_Y][1] = STENCIL_WALL_FLUX;
+        spec->flux[STENCIL_Y][1] = -0.5;
+    }
+}
+
+/* Returns the patch of the example that has cell (y, x), or NULL. */
+static const patch *patch_at(const generator *g, int64_t y, int64_t x) {
+    const example *e = &examples[g->options->example];
+    const double ny = (double)(g->problem.extent[STENCIL_Y] - 1),
+                 nx = (double)(g->problem.extent[STENCIL_X] - 1);
+    for (int i = 0; i < e->count; i++) {
+        const patch *p = &e->patch[i];
+        const double away_x = (double)x / nx - p->x, away_y = (double)y / ny - p->y;
+        if (p->round ? hypot(away_x, away_y) <= p->half_x
+                     : fabs(away_x) <= p->half_x && fabs(away_y) <= p->half_y)
+            return p;
     }
     return NULL;
 }
 
-/* Computes /u or /fixed (array CLASS) of a block of the example. */
+/* Computes /u of a block of the example, or the mask of its patches (array CLASS). */
 static stencil_status make_example(void *context, stencil_array array, const stencil_box *box,
                                    const stencil_cells *to) {
     const generator *g = context;
@@ -115,10 +172,10 @@ static stencil_status make_example(void *context, stencil_array array, const ste
 #pragma omp parallel for schedule(static)
     for (int64_t r = 0; r < block.n[STENCIL_Z] * ny; r++)
         for (int64_t x = 0; x < nx; x++) {
-            const disc *d = disc_at(&g->problem, block.first[STENCIL_Y] + r % ny, block.first[STENCIL_X] + x);
-            ((double *)to->at)[r * nx + x] = array == STENCIL_ARRAY_CLASS ? d != NULL
-                                             : d != NULL                  ? d->value
-                                                                          : 0.0;
+            const patch *p = patch_at(g, block.first[STENCIL_Y] + r % ny, block.first[STENCIL_X] + x);
+            ((double *)to->at)[r * nx + x] = array == STENCIL_ARRAY_CLASS ? p != NULL
+                                             : p != NULL                  ? p->value
+                                                         : examples[g->options->example].value;
         }
     return STENCIL_OK;
 }
@@ -181,7 +238,8 @@ static stencil_status generate(generator *g) {
     if (spec.source == STENCIL_SOURCE_F)
         TRY(fill(g, "/f", STENCIL_ARRAY_B, make_box));
     if (example)
-        TRY(fill(g, stencil_source_names[STENCIL_DATASET_FIXED], STENCIL_ARRAY_CLASS, make_example));
+        TRY(fill(g, stencil_source_names[examples[g->options->example].dataset], STENCIL_ARRAY_CLASS,
+                 make_example));
     TRY(stencil_spec_write(g->sink.file, g->options->path, &spec));
     TRY(check_interrupt(g));
     return stencil_sink_commit(&g->sink);

@@ -263,6 +263,38 @@ class Wall(CommandTest):
                           boundary=["periodic", "mirror", "mirror"], **laplace)
         self.assertIn("210 cells, in 1 pocket (the first one around /u[3][0][0])", text)
 
+    def test_examples(self):
+        """A wall with cavities and air on one side, and a chip with heaters, as `stencil new` writes them: symmetric, and
+        within what the sides allow."""
+        for options, shape in (((), (128, 96)), (("--size", "48x64", "--precision", "float32"), (64, 48)),
+                               (("--size", "24x32x5", "--time", "600"), (5, 32, 24))):
+            self.ok("new", "e.h5", "--force", "--example", "heated-wall", *options)
+            gone = self.read("e.h5", "insulated") != 0
+            self.assertEqual(gone.shape, shape)
+            result = self.solved("e.h5")
+            self.assertTrue((result[gone] == 20).all())
+            numpy.testing.assert_allclose(result, result[..., ::-1, :], atol=1e-3)
+            self.assertGreater(result.min(), -5)
+            self.assertLess(result.max(), 30)
+            self.assertGreater((result[..., :, 0] - result[..., :, -1]).min(), 1)
+        for options, shape in (((), (65, 129)), (("--size", "65x33", "--rtol", "1e-5"), (33, 65))):
+            self.ok("new", "e.h5", "--force", "--example", "chip", *options)
+            fixed = self.read("e.h5", "fixed") != 0
+            self.assertEqual(fixed.shape, shape)
+            result = self.solved("e.h5")
+            self.assertTrue((result[fixed] == 1).all())
+            numpy.testing.assert_allclose(result, result[:, ::-1], atol=1e-3)
+            # what leaves below is what the heaters give: half a unit of the slope, over a length of 1
+            h = 1 / shape[0]
+            below = (result[-1] - result[-2]) / h
+            numpy.testing.assert_allclose(below, -0.5, atol=0.05)
+        self.ok("new", "e.h5", "--force", "--example", "chip", "--boundary", "fixed")
+        self.assertNotIn("boundary_y+", self.attributes("e.h5"))
+
+    def attributes(self, name):
+        with h5py.File(self.path(name)) as file:
+            return dict(file.attrs)
+
     def tells(self, u, data=None, code=0, **attributes):
         self.problem(u, data=data, **attributes)
         return " ".join(self.ok("p.h5", *RUN, "-o", "r.h5", code=code).stdout.split())
