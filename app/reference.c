@@ -92,6 +92,23 @@ static double one_less_cosine(double angle) {
     return 2 * sin(angle / 2) * sin(angle / 2);
 }
 
+/* The wall of a side, which is given alone or for the axis. */
+static stencil_wall_kind wall_of(const stencil_spec *spec, int axis, int side) {
+    const int entry = spec->boundary_count == 1 ? 0 : axis - (STENCIL_AXES - spec->rank);
+    const stencil_boundary stated = spec->boundary_count == 0 ? STENCIL_FIXED : spec->boundary[entry];
+    return spec->wall[axis][side] != STENCIL_WALL_NONE ? spec->wall[axis][side]
+           : stated == STENCIL_FIXED                   ? STENCIL_WALL_FIXED
+           : stated == STENCIL_PERIODIC                ? STENCIL_WALL_PERIODIC
+                                                       : STENCIL_WALL_MIRROR;
+}
+
+/* Tells whether an axis is fixed on one side and mirrored on the other. */
+static bool is_half_fixed(const stencil_spec *spec, int axis) {
+    const stencil_wall_kind low = wall_of(spec, axis, 0), high = wall_of(spec, axis, 1);
+    return (low == STENCIL_WALL_FIXED && high == STENCIL_WALL_MIRROR) ||
+           (low == STENCIL_WALL_MIRROR && high == STENCIL_WALL_FIXED);
+}
+
 /* Computes least and most eigenvalues of a plain step from (1 - cos) of the longest and the shortest waves
  * that the boundaries allow; without a fixed axis constants, of eigenvalue 0, are left out. */
 static void derive_cycle(reference *r, const stencil_spec *spec) {
@@ -103,13 +120,14 @@ static void derive_cycle(reference *r, const stencil_spec *spec) {
         sum += 2.0 / square_of(spec, axis);
     for (int axis = STENCIL_AXES - spec->rank; axis < STENCIL_AXES; axis++) {
         const double part = 2.0 / square_of(spec, axis) / sum;
-        const int64_t n = r->high[axis] - r->low[axis];
-        const bool fixed = r->boundary[axis] == STENCIL_FIXED,
+        const bool half = is_half_fixed(spec, axis), fixed = r->boundary[axis] == STENCIL_FIXED || half,
                    periodic = r->boundary[axis] == STENCIL_PERIODIC;
-        const double wave = fixed      ? turn / 2 / (double)(n + 1)
+        const int64_t n = r->high[axis] - r->low[axis] - (half ? r->reach[axis] : 0);
+        const double wave = half       ? turn / 2 / (double)(2 * n + 1)
+                            : fixed    ? turn / 2 / (double)(n + 1)
                             : periodic ? turn / (double)n
                                        : turn / 2 / (double)n;
-        const int64_t waves = fixed ? n : periodic ? n / 2 : n - 1;
+        const int64_t waves = half ? 2 * n - 1 : fixed ? n : periodic ? n / 2 : n - 1;
         const double first = part * one_less_cosine(wave);
         r->most += part * one_less_cosine(wave * (double)waves);
         r->least += fixed ? first : 0;
@@ -138,14 +156,9 @@ void reference_begin_step(reference *r, int64_t step) {
     }
 }
 
-/* Tells whether sides of an axis are given that are not both alike, or that no boundary is. */
-static bool has_walls(const stencil_spec *spec, int axis, stencil_boundary boundary) {
-    const stencil_wall_kind meant = boundary == STENCIL_FIXED      ? STENCIL_WALL_FIXED
-                                    : boundary == STENCIL_PERIODIC ? STENCIL_WALL_PERIODIC
-                                                                   : STENCIL_WALL_MIRROR;
-    const stencil_wall_kind *wall = spec->wall[axis];
-    const stencil_wall_kind low = wall[0] == STENCIL_WALL_NONE ? meant : wall[0],
-                            high = wall[1] == STENCIL_WALL_NONE ? meant : wall[1];
+/* Tells whether the sides of an axis are not both alike, or are what no boundary is. */
+static bool has_walls(const stencil_spec *spec, int axis) {
+    const stencil_wall_kind low = wall_of(spec, axis, 0), high = wall_of(spec, axis, 1);
     return low != high || low >= STENCIL_WALL_MIRROR_NODE;
 }
 
@@ -160,15 +173,11 @@ void reference_init(reference *r, const stencil_spec *spec, const stencil_shape 
     set_points(r, spec, shape);
     for (int axis = 0; axis < STENCIL_AXES; axis++) {
         r->extent[axis] = axis < skip ? 1 : spec->extent[axis - skip];
-        r->boundary[axis] = axis < skip || spec->boundary_count == 0
-                                ? STENCIL_FIXED
-                                : spec->boundary[spec->boundary_count == 1 ? 0 : axis - skip];
-        if (axis >= skip && spec->wall[axis][0] != STENCIL_WALL_NONE &&
-            spec->wall[axis][0] == spec->wall[axis][1] && spec->wall[axis][0] <= STENCIL_WALL_MIRROR)
-            r->boundary[axis] = spec->wall[axis][0] == STENCIL_WALL_FIXED      ? STENCIL_FIXED
-                                : spec->wall[axis][0] == STENCIL_WALL_PERIODIC ? STENCIL_PERIODIC
-                                                                               : STENCIL_MIRROR;
-        if (axis >= skip && has_walls(spec, axis, r->boundary[axis]))
+        const stencil_wall_kind wall = axis < skip ? STENCIL_WALL_FIXED : wall_of(spec, axis, 0);
+        r->boundary[axis] = wall == STENCIL_WALL_FIXED      ? STENCIL_FIXED
+                            : wall == STENCIL_WALL_PERIODIC ? STENCIL_PERIODIC
+                                                            : STENCIL_MIRROR;
+        if (axis >= skip && has_walls(spec, axis))
             r->boundary[axis] = STENCIL_MIRROR; /* of which reference_walls() makes what is asked for */
         r->low[axis] = r->boundary[axis] == STENCIL_FIXED ? r->reach[axis] : 0;
         r->high[axis] = r->extent[axis] - r->low[axis];

@@ -57,7 +57,7 @@ stencil_status report_note_pockets(run_record *record, const stencil_reader *cel
     stencil_pockets found;
     char at[80] = "";
     if (!stencil_problem_relaxes(problem) || problem->origin.steps > 0 ||
-        !stencil_problem_derives_classes(problem))
+        stencil_problem_is_separable(problem))
         return STENCIL_OK;
     TRY(stencil_pockets_find(problem, cells, &found));
     if (found.count == 0)
@@ -87,7 +87,7 @@ stencil_status report_note_outlook(run_record *record, const stencil_reader *cel
     const stencil_stop *stop = &problem->stop;
     stencil_outlook outlook;
     if (!stencil_problem_relaxes(problem) || problem->origin.steps > 0 ||
-        stencil_problem_derives_classes(problem))
+        !stencil_problem_is_separable(problem))
         return STENCIL_OK;
     TRY(stencil_outlook_of(problem, cells, &outlook));
     const char *source = stencil_source_names[problem->spec.source];

@@ -59,7 +59,7 @@ void fixed_cells(void **state) {
 /* A trial on a set of points, a named one, or all of its points but one in another order, with cells of
  * several rows of weights, some of them fixed. */
 static void class_trial(trial *t, const subject *s, int shape, int turn) {
-    static const int rows[] = {2, 5, 254};
+    static const int rows[] = {2, 5, STENCIL_ROWS_MAX};
     const int rank = stencil_shapes[shape].rank, points = stencil_shapes[shape].point_count;
     const int64_t extent[3] = {rank == 2 ? 1 : 12 + turn % 4, 27 + turn % 3, turn % 2 == 0 ? 170 : 301};
     double none[STENCIL_POINTS_MAX] = {0};
@@ -162,8 +162,13 @@ void fixed_accelerated(void **state) {
         trial_init(&t, s->precision, k % 3 == 2 ? 3 : 2, extent, boundary[k % 2 == 0 ? 0 : 3]);
         t.spec.kind = k % 2 == 0 ? STENCIL_KIND_POISSON : STENCIL_KIND_LAPLACE;
         snprintf(t.spec.accelerate, sizeof t.spec.accelerate, "chebyshev:%d", (int)length);
+        if (k % 3 != 0) /* an axis that is fixed on one side, mirrored on the other */
+            t.spec.wall[STENCIL_X][k % 2] = k % 2 == 0 ? STENCIL_WALL_MIRROR : STENCIL_WALL_FIXED;
+        if (k % 3 != 0 && k % 2 == 1)
+            t.spec.wall[STENCIL_X][0] = STENCIL_WALL_MIRROR;
         trial_fill(&t, (uint64_t)k, 1.0, k % 2 == 0 ? STENCIL_SOURCE_F : STENCIL_SOURCE_NONE);
         trial_fix(&t, (uint64_t)k, (trial_pattern)(k % TRIAL_PATTERNS));
+        trial_insulate(&t, (uint64_t)k, TRIAL_BLOBS, false);
         trace_begin(&trace, &t, steps);
         for (int strategy = 0; strategy < stencil_strategy_count(); strategy++) {
             trial_run r = run_of(strategy, steps, 0);

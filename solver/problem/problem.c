@@ -116,6 +116,20 @@ bool stencil_problem_wall_is_own(const stencil_problem *problem, int axis, int s
     return problem->wall[axis][side] != same[problem->boundary[axis]];
 }
 
+bool stencil_problem_is_half_fixed(const stencil_problem *problem, int axis) {
+    const stencil_wall_kind low = problem->wall[axis][0], high = problem->wall[axis][1];
+    return (low == STENCIL_WALL_FIXED && high == STENCIL_WALL_MIRROR) ||
+           (low == STENCIL_WALL_MIRROR && high == STENCIL_WALL_FIXED);
+}
+
+bool stencil_problem_is_separable(const stencil_problem *problem) {
+    bool all = !problem->spec.insulated;
+    for (int i = 0; i < 2 * STENCIL_AXES; i++)
+        all = all && (!stencil_problem_wall_is_own(problem, i / 2, i % 2) ||
+                      stencil_problem_is_half_fixed(problem, i / 2));
+    return all;
+}
+
 bool stencil_problem_derives_classes(const stencil_problem *problem) {
     bool any = problem->spec.insulated;
     for (int i = 0; i < 2 * STENCIL_AXES; i++)

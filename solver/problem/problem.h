@@ -257,6 +257,11 @@ bool stencil_problem_has_classes(const stencil_problem *problem);
  * the file says of cells, see rows.h. */
 bool stencil_problem_derives_classes(const stencil_problem *problem);
 
+/* Tells whether an axis is fixed on one side and mirrored on the other, and whether that is all that sides of
+ * their own make of the problem, and no cell is insulated: then eigenvalues are known (spectrum.h). */
+bool stencil_problem_is_half_fixed(const stencil_problem *problem, int axis);
+bool stencil_problem_is_separable(const stencil_problem *problem);
+
 /* Tells whether a side needs more than what boundary[axis] says. */
 bool stencil_problem_wall_is_own(const stencil_problem *problem, int axis, int side);
 

@@ -3,6 +3,7 @@
  * Write the relaxation at omega = 1 as u' = J u + f/S. J is symmetric, its eigenvectors are products of sines
  * and cosines, and I - J has the eigenvalues (2/S) sum over axes of (1 - cos theta_a)/h_a^2 with
  *   theta_a = pi k/(n+1) on a fixed axis of n updated cells, k = 1 … n,
+ *             pi (k - 1/2)/(n + 1/2) on one that is fixed on one side and mirrored on the other, k = 1 … n,
  *             2 pi k/n on a periodic one, pi k/n on a mirrored one, k = 0 … n-1. */
 #pragma once
 

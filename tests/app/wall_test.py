@@ -172,6 +172,29 @@ class Wall(CommandTest):
         self.problem(numpy.concatenate([u, u[:, ::-1]], 1), boundary="fixed")
         numpy.testing.assert_allclose(self.solved()[:, :66], half, atol=1e-14)
 
+    def test_half_fixed(self):
+        """With an axis fixed on one side and mirrored on the other all eigenvalues are known: cycles of dampings, and a bound
+        on the error that holds. Against the exact solution of a field twice as large."""
+        for axis, name in ((1, "x"), (0, "y")):
+            u = numpy.zeros((24, 40))
+            u[:, 0] = u[0, :] = field(1, 64)[0, :24].mean()
+            u[0, :20] = 3.0
+            self.problem(u, stencil=None, problem="laplace", boundary="fixed", rtol=1e-9, steps=99999, accelerate="chebyshev",
+                         **side(name + "+", "mirror"))
+            half = self.solved()
+            self.assertEqual(self.attribute("r.h5", "/", "accelerate").partition(":")[2], {1: "128", 0: "64"}[axis])
+            self.assertLess(self.attribute("r.h5", "/", "steps_total"), 2000)
+            self.ok("p.h5", *RUN, "-o", "r.h5", "--json", "r.json")
+            with open(self.path("r.json"), encoding="utf-8") as file:
+                bound = json.load(file)["result"]["error_bound"]
+            both = numpy.concatenate([u, numpy.flip(u, axis)], axis)
+            self.problem(both, stencil=None, problem="laplace", boundary="fixed", rtol=1e-13, steps=99999, accelerate="chebyshev")
+            self.ok("p.h5", *RUN, "-o", "w.h5")
+            wanted = self.read("w.h5")[:24, :40]
+            error = numpy.sqrt(((half - wanted) ** 2).mean())
+            self.assertLess(error, bound * 1.1)
+            self.assertLess(bound, 1e-5)
+
     def test_every_way(self):
         """Sweeps, strategies, parts and threads give the same bits and the same residuals."""
         self.problem(field(50, 333), data={"insulated": field(50, 333)[::-1] < 0.05}, stencil="j2d9pt",
