@@ -136,6 +136,7 @@ template <class P, class T, int Batch, bool Classed> struct stream {
                                          double *partial) {
         const stencil_domain &d = s.domain;
         const T *u = static_cast<const T *>(d.u[from]);
+        T *next = static_cast<T *>(d.u[!from]);
         const int64_t stream = P::rank == 3 ? d.plane : d.row, cross = P::rank == 3 ? d.row : 0;
         const int left_x = (int)d.n[STENCIL_X] - p.x; /* cells to the end of the row */
         /* A thread beyond the end of the row loads what the last one loads, and stores nothing. */
@@ -154,7 +155,7 @@ template <class P, class T, int Batch, bool Classed> struct stream {
             if constexpr (Classed)
                 load_marks(marks, mark_stride, 1);
             advance(u, at, stream, cross, 1);
-            finish<Check>(s, from, {p.x, left_x, at}, 0, partial, value);
+            finish<Check>(s, u, next, {p.x, left_x, at}, 0, partial, value);
             if (left_x > 0 && cells::near_edge(d, p, 1))
                 write_copies(d, !from, p.z, p.y, p.x, min(V, left_x), value);
             return;
@@ -169,7 +170,7 @@ template <class P, class T, int Batch, bool Classed> struct stream {
             for (int k = 0; k < Batch; k++) {
                 if (k < left) {
                     T value[V];
-                    finish<Check>(s, from, {p.x, left_x, at}, k, partial, value);
+                    finish<Check>(s, u, next, {p.x, left_x, at}, k, partial, value);
                     if (Check)
                         partial += P::rank == 3 ? d.partial_plane : d.partial_row;
                 }
@@ -183,10 +184,9 @@ template <class P, class T, int Batch, bool Classed> struct stream {
 
     /* Computes and stores one vector of cells and, in a checked step, sums its residual. */
     template <bool Check>
-    __device__ __forceinline__ void finish(const stencil_kernel_args &s, int from, const vector_place &p,
-                                           int k, double *partial, T *value) {
+    __device__ __forceinline__ void finish(const stencil_kernel_args &s, const T *u, T *next,
+                                           const vector_place &p, int k, double *partial, T *value) {
         const stencil_domain &d = s.domain;
-        T *next = static_cast<T *>(d.u[!from]);
         const auto weights =
             weights_of<T>(d); /* loaded here, since a pointer that lives longer costs registers */
         const stencil_norm norm = s.schedule.norm;
@@ -202,7 +202,7 @@ template <class P, class T, int Batch, bool Classed> struct stream {
             if (b != nullptr)
                 cells::add_source(weights.source(), b, p.at, value);
             unrolled<V>([&](int v) { value[v] = kept[v] ? centre(k, v) : value[v]; });
-            give_classes<P>(s, static_cast<const T *>(d.u[from]), p.at, p.left_x, classes, value);
+            give_classes<P>(s, u, p.at, p.left_x, classes, value);
             cells::store(weights.source(), nullptr, next, p, value);
         } else {
             cells::store(weights.source(), b, next, p, value);
