@@ -85,7 +85,7 @@ static const char *plan_cells(const stencil_candidate *c, char text[160]) {
 
 void choice_print_terms(const stencil_choice *choice, const stencil_problem *problem) {
     enum { TERMS = 5 };
-    const double cells = (double)stencil_problem_updated_cells(problem);
+    const double cells = (double)stencil_problem_cells(problem);
     bool halos = false; /* some plan has several parts, which exchange halos */
     for (int i = 0; i < choice->possible; i++)
         halos = halos || choice->item[i].cost.halo_s > 0;

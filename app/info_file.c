@@ -6,6 +6,7 @@
 #include "app/json.h"
 #include "app/report.h"
 #include "app/text.h"
+#include "solver/problem/classes.h"
 #include "solver/problem/digest.h"
 
 enum { SERIES_NONE = -1 };
@@ -24,11 +25,15 @@ typedef struct file_facts {
 } file_facts;
 
 static const char *recorded_of(const file_facts *f, int array) {
-    return array == STENCIL_ARRAY_U ? f->spec.digest_u : f->spec.digest_b;
+    return array == STENCIL_ARRAY_U   ? f->spec.digest_u
+           : array == STENCIL_ARRAY_B ? f->spec.digest_b
+                                      : f->spec.digest_class;
 }
 
 static const char *name_of(const file_facts *f, int array) {
-    return array == STENCIL_ARRAY_U ? f->input.facts.field : stencil_source_names[f->spec.source];
+    return array == STENCIL_ARRAY_U   ? f->input.facts.field
+           : array == STENCIL_ARRAY_B ? stencil_source_names[f->spec.source]
+                                      : stencil_spec_classes(&f->spec);
 }
 
 static bool is_other(const file_facts *f, int array) {
@@ -47,9 +52,12 @@ static stencil_status read_problem(file_facts *f) {
     TRY(text_name_file(stencil_problem_resolve(&f->problem, &f->spec), f->path));
     f->of_run = f->spec.steps_total >= 0 && stencil_input_provenance(&f->input, &f->made) == STENCIL_OK;
     const stencil_reader cells = stencil_input_reader(&f->input, &f->problem, true);
+    TRY(text_name_file(stencil_classes_find(&f->problem, &cells, f->input.palette), f->path));
     TRY(stencil_digest_read(&f->problem, STENCIL_ARRAY_U, &cells, f->digest[STENCIL_ARRAY_U]));
     if (f->spec.source != STENCIL_SOURCE_NONE)
         TRY(stencil_digest_read(&f->problem, STENCIL_ARRAY_B, &cells, f->digest[STENCIL_ARRAY_B]));
+    if (stencil_problem_has_classes(&f->problem))
+        TRY(stencil_digest_read(&f->problem, STENCIL_ARRAY_CLASS, &cells, f->digest[STENCIL_ARRAY_CLASS]));
     return stencil_input_check_unchanged(&f->input);
 }
 
@@ -161,7 +169,10 @@ static stencil_status tell(const file_facts *f, const char *json, bool force) {
     for (int array = STENCIL_ARRAY_U; array < STENCIL_ARRAY_COUNT; array++)
         CHECK(!is_other(f, array), BAD_DATA,
               "'%s' is damaged, or was changed: the cells of %s are not those that a run has written (%s)",
-              f->path, name_of(f, array), array == STENCIL_ARRAY_U ? "digest_u" : "digest_b");
+              f->path, name_of(f, array),
+              array == STENCIL_ARRAY_U   ? "digest_u"
+              : array == STENCIL_ARRAY_B ? "digest_b"
+                                         : "digest_class");
     return STENCIL_OK;
 }
 

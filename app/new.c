@@ -10,6 +10,13 @@
 static const double relaxation_rtol[STENCIL_PRECISION_COUNT] = {
     [STENCIL_FLOAT32] = 1e-5, [STENCIL_FLOAT64] = 1e-8};
 
+/* Cells of an example along y and x. */
+static const int64_t example_cells[STENCIL_EXAMPLE_COUNT][2] = {
+    [STENCIL_EXAMPLE_PLATE_WITH_HOLE] = {257, 257},
+    [STENCIL_EXAMPLE_HEATED_WALL] = {128, 96},
+    [STENCIL_EXAMPLE_CHIP] = {65, 129},
+};
+
 typedef struct new_options {
     stencil_spec problem;              /* has only values of given options, see problem_options_apply() */
     stencil_generate_options generate; /* initial values that options state */
@@ -22,6 +29,14 @@ static const option new_table[] = {
     {"size", 0, OPTION_SIZE, AT(problem.extent), "NXxNY[xNZ]",
      .help = "cells of /u, x first (x varies fastest); the boundary cells of fixed axes count",
      .count_offset = offsetof(new_options, problem.rank)},
+    {"example", 0, OPTION_CHOICE, AT(generate.example), "NAME",
+     .help = "a problem that shows what a file can say, of a size of its own unless --size is given; "
+             "plate-with-hole: laplace on 257x257 cells, /fixed has a hole and two electrodes; heated-wall: "
+             "heat on 96x128 cells, a flux "
+             "on one side, air on the other, /insulated has two cavities; chip: laplace on 129x65 cells, "
+             "four heaters in "
+             "/fixed and a flux below",
+     .preset = "none", .names = stencil_example_names},
     {"initial", 0, OPTION_CHOICE, AT(generate.initial), "NAME", .help = "initial values", .preset = "zero",
      .names = stencil_initial_names},
     {"seed", 0, OPTION_INTEGER, AT(generate.seed), "N",
@@ -43,18 +58,29 @@ static const option new_table[] = {
 
 static stencil_status make_spec(const invocation *call, stencil_spec *spec) {
     const new_options *options = call->values;
-    CHECK(options->problem.rank > 0, USAGE,
+    const bool example = options->generate.example != STENCIL_EXAMPLE_NONE,
+               named = options_given(call, "problem") || options_given(call, "stencil");
+    CHECK(options->problem.rank > 0 || example, USAGE,
           "--size is missing: give NXxNY or NXxNYxNZ, such as --size 129x129");
-    CHECK(options_given(call, "problem") || options_given(call, "stencil"), USAGE,
+    CHECK(named || example, USAGE,
           "neither --problem nor --stencil is given: 'stencil help new' lists the names");
     stencil_spec_init(spec);
     spec->rank = options->problem.rank;
     memcpy(spec->extent, options->problem.extent, sizeof spec->extent);
+    if (spec->rank == 0) {
+        spec->rank = 2;
+        memcpy(spec->extent, example_cells[options->generate.example], sizeof *example_cells);
+    }
+    stencil_example_begin(options->generate.example, spec);
+    if (options_given(call, "spacing"))
+        spec->spacing_count = 0;
     TRY(problem_options_apply(call, spec));
     const bool relaxation = spec->kind == STENCIL_KIND_LAPLACE || spec->kind == STENCIL_KIND_POISSON;
     if (relaxation && !options_given(call, "rtol") && !options_given(call, "atol"))
         spec->rtol = relaxation_rtol[spec->precision];
-    if (relaxation && !options_given(call, "omega") && !options_given(call, "accelerate"))
+    const bool walls =
+        options->generate.example > STENCIL_EXAMPLE_PLATE_WITH_HOLE; /* no eigenvalue is known */
+    if (relaxation && !walls && !options_given(call, "omega") && !options_given(call, "accelerate"))
         snprintf(spec->accelerate, sizeof spec->accelerate, "chebyshev");
     return STENCIL_OK;
 }
@@ -92,6 +118,11 @@ static stencil_status new_run(invocation *call) {
           "'-': an HDF5 file does not go to standard output: give a file name, ./- for a file called -");
     TRY(make_spec(call, &generate.spec));
     const char *initial = stencil_initial_names[generate.initial];
+    const char *example = stencil_example_names[generate.example];
+    CHECK(generate.example == STENCIL_EXAMPLE_NONE ||
+              (!options_given(call, "initial") && !options_given(call, "amplitude")),
+          USAGE, "--initial and --amplitude have no effect on --example %s, which has values of its own",
+          example);
     CHECK(generate.initial == STENCIL_INITIAL_RANDOM || !options_given(call, "seed"), USAGE,
           "--seed is for --initial random: it has no effect on %s", initial);
     CHECK(generate.initial != STENCIL_INITIAL_ZERO || !options_given(call, "amplitude"), USAGE,
@@ -106,9 +137,11 @@ static stencil_status new_run(invocation *call) {
     if (options->quiet)
         return STENCIL_OK;
     const stencil_spec *spec = &generate.spec;
-    printf("%s: %s, %s cells, %s, initial values %s\n", TEXT_ESCAPE(path),
+    printf("%s: %s, %s cells, %s, %s %s\n", TEXT_ESCAPE(path),
            spec->kind != STENCIL_KIND_NONE ? stencil_kind_names[spec->kind] : spec->stencil,
-           TEXT_EXTENT(spec->extent, spec->rank, " x "), stencil_precision_name(spec->precision), initial);
+           TEXT_EXTENT(spec->extent, spec->rank, " x "), stencil_precision_name(spec->precision),
+           generate.example == STENCIL_EXAMPLE_NONE ? "initial values" : "example",
+           generate.example == STENCIL_EXAMPLE_NONE ? initial : example);
     return text_around(output_check(), "", TEXT_LONG("; '%s' is complete", path));
 }
 
@@ -116,7 +149,8 @@ const command command_new = {
     .name = "new",
     .usage = "new [options] FILE",
     .summary = "makes a problem file",
-    .details = "One of --problem and --stencil has to be given, and --size. Lists per axis are in array "
+    .details = "One of --problem and --stencil has to be given, and --size, or --example. Lists per axis are "
+               "in array "
                "order, (y, x) or (z, y, x), unlike --size, which starts with x. Without --spacing the domain "
                "of a problem has length 1 on every axis; a stencil has spacing 1. laplace and poisson are "
                "given rtol 1e-8 in float64 and 1e-5 in float32 unless --rtol or --atol is given, and "

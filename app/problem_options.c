@@ -102,7 +102,7 @@ static stencil_status apply_damping(const invocation *call, const stencil_spec *
 stencil_status problem_options_apply(const invocation *call, stencil_spec *spec) {
     if (options_given(call, "problem") || options_given(call, "stencil")) {
         spec->kind = STENCIL_KIND_NONE;
-        spec->offset_count = spec->weight_count = 0;
+        spec->offset_count = spec->weight_count = spec->class_count = 0;
         spec->stencil[0] = '\0';
     }
     const stencil_spec file = *spec;
@@ -113,6 +113,10 @@ stencil_status problem_options_apply(const invocation *call, stencil_spec *spec)
         spec->accelerate[0] = '\0'; /* belongs to the file's problem, which was replaced */
     TRY(apply_damping(call, &file, spec));
     TRY(options_apply(call, stop_option_table, spec));
+    for (int i = 0; i < 2 * STENCIL_AXES && options_given(call, "boundary"); i++) {
+        spec->wall[i / 2][i % 2] = STENCIL_WALL_NONE;
+        spec->flux[i / 2][i % 2] = spec->exchange[i / 2][i % 2] = spec->ambient[i / 2][i % 2] = NAN;
+    }
     if (options_given(call, "time"))
         spec->steps = -1;
     if (options_given(call, "steps"))

@@ -140,7 +140,7 @@ void progress_poll(progress *progress, int64_t step, double residual) {
     if (done_steps <= 0 || !(draws || tells))
         return;
     const double done = done_fraction(progress, step),
-                 cells = (double)stencil_problem_updated_cells(progress->problem);
+                 cells = (double)stencil_problem_cells(progress->problem);
     char left[TEXT_SIZE] = "?";
     if (done > 0)
         duration_text(elapsed_s * (1 - done) / done, left);

@@ -92,6 +92,23 @@ static double one_less_cosine(double angle) {
     return 2 * sin(angle / 2) * sin(angle / 2);
 }
 
+/* The wall of a side, which is given alone or for the axis. */
+static stencil_wall_kind wall_of(const stencil_spec *spec, int axis, int side) {
+    const int entry = spec->boundary_count == 1 ? 0 : axis - (STENCIL_AXES - spec->rank);
+    const stencil_boundary stated = spec->boundary_count == 0 ? STENCIL_FIXED : spec->boundary[entry];
+    return spec->wall[axis][side] != STENCIL_WALL_NONE ? spec->wall[axis][side]
+           : stated == STENCIL_FIXED                   ? STENCIL_WALL_FIXED
+           : stated == STENCIL_PERIODIC                ? STENCIL_WALL_PERIODIC
+                                                       : STENCIL_WALL_MIRROR;
+}
+
+/* Tells whether an axis is fixed on one side and mirrored on the other. */
+static bool is_half_fixed(const stencil_spec *spec, int axis) {
+    const stencil_wall_kind low = wall_of(spec, axis, 0), high = wall_of(spec, axis, 1);
+    return (low == STENCIL_WALL_FIXED && high == STENCIL_WALL_MIRROR) ||
+           (low == STENCIL_WALL_MIRROR && high == STENCIL_WALL_FIXED);
+}
+
 /* Computes least and most eigenvalues of a plain step from (1 - cos) of the longest and the shortest waves
  * that the boundaries allow; without a fixed axis constants, of eigenvalue 0, are left out. */
 static void derive_cycle(reference *r, const stencil_spec *spec) {
@@ -103,13 +120,14 @@ static void derive_cycle(reference *r, const stencil_spec *spec) {
         sum += 2.0 / square_of(spec, axis);
     for (int axis = STENCIL_AXES - spec->rank; axis < STENCIL_AXES; axis++) {
         const double part = 2.0 / square_of(spec, axis) / sum;
-        const int64_t n = r->high[axis] - r->low[axis];
-        const bool fixed = r->boundary[axis] == STENCIL_FIXED,
+        const bool half = is_half_fixed(spec, axis), fixed = r->boundary[axis] == STENCIL_FIXED || half,
                    periodic = r->boundary[axis] == STENCIL_PERIODIC;
-        const double wave = fixed      ? turn / 2 / (double)(n + 1)
+        const int64_t n = r->high[axis] - r->low[axis] - (half ? r->reach[axis] : 0);
+        const double wave = half       ? turn / 2 / (double)(2 * n + 1)
+                            : fixed    ? turn / 2 / (double)(n + 1)
                             : periodic ? turn / (double)n
                                        : turn / 2 / (double)n;
-        const int64_t waves = fixed ? n : periodic ? n / 2 : n - 1;
+        const int64_t waves = half ? 2 * n - 1 : fixed ? n : periodic ? n / 2 : n - 1;
         const double first = part * one_less_cosine(wave);
         r->most += part * one_less_cosine(wave * (double)waves);
         r->least += fixed ? first : 0;
@@ -138,6 +156,12 @@ void reference_begin_step(reference *r, int64_t step) {
     }
 }
 
+/* Tells whether the sides of an axis are not both alike, or are what no boundary is. */
+static bool has_walls(const stencil_spec *spec, int axis) {
+    const stencil_wall_kind low = wall_of(spec, axis, 0), high = wall_of(spec, axis, 1);
+    return low != high || low >= STENCIL_WALL_MIRROR_NODE;
+}
+
 void reference_init(reference *r, const stencil_spec *spec, const stencil_shape *shape) {
     const int skip = STENCIL_AXES - spec->rank;
     *r = (reference){.precision = spec->precision,
@@ -149,15 +173,41 @@ void reference_init(reference *r, const stencil_spec *spec, const stencil_shape 
     set_points(r, spec, shape);
     for (int axis = 0; axis < STENCIL_AXES; axis++) {
         r->extent[axis] = axis < skip ? 1 : spec->extent[axis - skip];
-        r->boundary[axis] = axis < skip || spec->boundary_count == 0
-                                ? STENCIL_FIXED
-                                : spec->boundary[spec->boundary_count == 1 ? 0 : axis - skip];
+        const stencil_wall_kind wall = axis < skip ? STENCIL_WALL_FIXED : wall_of(spec, axis, 0);
+        r->boundary[axis] = wall == STENCIL_WALL_FIXED      ? STENCIL_FIXED
+                            : wall == STENCIL_WALL_PERIODIC ? STENCIL_PERIODIC
+                                                            : STENCIL_MIRROR;
+        if (axis >= skip && has_walls(spec, axis))
+            r->boundary[axis] = STENCIL_MIRROR; /* of which reference_walls() makes what is asked for */
         r->low[axis] = r->boundary[axis] == STENCIL_FIXED ? r->reach[axis] : 0;
         r->high[axis] = r->extent[axis] - r->low[axis];
     }
     memcpy(r->plain, r->weight, sizeof r->plain);
     if (strncmp(spec->accelerate, "chebyshev", 9) == 0)
         derive_cycle(r, spec);
+}
+
+stencil_status reference_set_rows(reference *r, const stencil_spec *spec, const double *weights) {
+    r->row_weights = calloc((size_t)spec->class_count * STENCIL_POINTS_MAX, sizeof(double));
+    CHECK(r->row_weights != NULL, NO_MEMORY, "no memory for the reference's weights");
+    for (int row = 0; row < spec->class_count; row++)
+        for (int k = 0; k < r->point_count; k++) {
+            const int given = given_index(spec, k, r->offset[k]);
+            if (given >= 0)
+                r->row_weights[row * STENCIL_POINTS_MAX + k] = weights[row * spec->weight_count + given];
+        }
+    return STENCIL_OK;
+}
+
+void reference_destroy(reference *r) {
+    free(r->row_weights);
+    free(r->own);
+    free(r->made);
+    free(r->still);
+    r->row_weights = NULL;
+    r->own = NULL;
+    r->made = NULL;
+    r->still = NULL;
 }
 
 int64_t reference_image(int64_t i, int64_t n, stencil_boundary boundary) {
@@ -184,7 +234,18 @@ static int64_t read_index(const reference *r, int axis, int64_t i) {
 typedef struct row {
     const reference *r;
     const void *u[STENCIL_POINTS_MAX], *b;
+    const uint8_t *fixed; /* NULL: no cell of the row is fixed */
+    const uint8_t *kind;  /* row of weights of each cell; NULL: that of the reference */
+    const int32_t *own;   /* row of cells beside walls; NULL: there are no walls */
 } row;
+
+/* Returns the weights of cell x of a row. */
+static inline const double *weights_at(const row *row, int64_t x) {
+    const int kind = row->kind == NULL ? 0 : row->kind[x];
+    if (row->own != NULL && row->own[x] >= 0)
+        return row->r->made[row->own[x]];
+    return kind == 0 ? row->r->weight : row->r->row_weights + (size_t)kind * STENCIL_POINTS_MAX;
+}
 
 /* Defines a row update: a sum over points in ascending order, first a product, then fma for each point; then
  * b. */
@@ -192,23 +253,38 @@ typedef struct row {
     WITH_FMA static void name(const row *row, real *next) {                                                  \
         const reference *r = row->r;                                                                         \
         for (int64_t x = r->low[STENCIL_X]; x < r->high[STENCIL_X]; x++) {                                   \
+            if (row->fixed != NULL && row->fixed[x] != 0)                                                    \
+                continue;                                                                                    \
+            const double *weight = weights_at(row, x);                                                       \
+            const bool plain = weight == r->weight, walled = row->own != NULL && row->own[x] >= 0;           \
             real sum = 0;                                                                                    \
             for (int k = 0; k < r->point_count; k++) {                                                       \
                 const int64_t at = read_index(r, STENCIL_X, x + r->offset[k][STENCIL_X]);                    \
-                const real u = row->u[k] == NULL || at < 0 ? 0 : ((const real *)row->u[k])[at];              \
-                sum = k == 0 ? (real)r->weight[k] * u : multiply_add((real)r->weight[k], u, sum);            \
+                const bool unread = row->u[k] == NULL || at < 0 || (!plain && (real)weight[k] == 0);         \
+                const real u = unread ? 0 : ((const real *)row->u[k])[at];                                   \
+                sum = k == 0 ? (real)weight[k] * u : multiply_add((real)weight[k], u, sum);                  \
             }                                                                                                \
-            next[x] =                                                                                        \
+            sum =                                                                                            \
                 row->b == NULL ? sum : multiply_add((real)r->source_factor, ((const real *)row->b)[x], sum); \
+            if (walled && (real)weight[STENCIL_POINTS_MAX] != 0)                                             \
+                sum += (real)weight[STENCIL_POINTS_MAX];                                                     \
+            next[x] = sum;                                                                                   \
         }                                                                                                    \
     }
 DEFINE_STEP_ROW(step_row_float64, double, fma)
 DEFINE_STEP_ROW(step_row_float32, float, fmaf)
 
-/* Returns the byte offset of cell (z, y, 0) in an array. */
+/* Returns the number of cell (z, y, 0) in an array, and its offset in bytes. */
+static int64_t cells_before(const reference *r, int64_t z, int64_t y) {
+    return (z * r->extent[STENCIL_Y] + y) * r->extent[STENCIL_X];
+}
 static int64_t bytes_before(const reference *r, int64_t z, int64_t y) {
-    return (z * r->extent[STENCIL_Y] + y) * r->extent[STENCIL_X] *
-           (int64_t)stencil_precision_bytes(r->precision);
+    return cells_before(r, z, y) * (int64_t)stencil_precision_bytes(r->precision);
+}
+
+/* Tells whether cell number i of the arrays is one of /fixed. */
+static bool is_fixed(const reference *r, int64_t i) {
+    return r->fixed != NULL && r->fixed[i] != 0;
 }
 
 void reference_step(const reference *r, const void *u, const void *b, void *next) {
@@ -221,7 +297,11 @@ void reference_step(const reference *r, const void *u, const void *b, void *next
             y >= r->high[STENCIL_Y])
             continue;
         const int64_t here = bytes_before(r, z, y);
-        row row = {.r = r, .b = b == NULL ? NULL : (const char *)b + here};
+        row row = {.r = r,
+                   .b = b == NULL ? NULL : (const char *)b + here,
+                   .fixed = r->fixed == NULL ? NULL : r->fixed + cells_before(r, z, y),
+                   .kind = r->row == NULL ? NULL : r->row + cells_before(r, z, y),
+                   .own = r->own == NULL ? NULL : r->own + cells_before(r, z, y)};
         for (int k = 0; k < r->point_count; k++) {
             const int64_t at_z = read_index(r, STENCIL_Z, z + r->offset[k][STENCIL_Z]);
             const int64_t at_y = read_index(r, STENCIL_Y, y + r->offset[k][STENCIL_Y]);
@@ -279,14 +359,17 @@ void reference_scale(reference *r, void *u, void *b) {
     double largest = 0.0;
     for (int64_t i = 0; i < cells; i++) {
         const int64_t at[3] = {i / nx / ny, i / nx % ny, i % nx};
-        bool updated = true;
+        bool updated = !is_fixed(r, i);
         for (int axis = 0; axis < STENCIL_AXES; axis++)
             updated = updated && at[axis] >= r->low[axis] && at[axis] < r->high[axis];
         largest = fmax(largest, fabs(reference_value(r, u, i)));
         largest = updated ? fmax(largest, fabs(reference_value(r, b, i))) : largest;
     }
     r->scale = 1.0;
-    if (r->precision == STENCIL_FLOAT32 || largest == 0 || isinf(largest))
+    bool constant = false; /* steps that add constants are not linear in the cells */
+    for (int m = 0; m < r->made_count; m++)
+        constant = constant || r->made[m][STENCIL_POINTS_MAX] != 0;
+    if (r->precision == STENCIL_FLOAT32 || largest == 0 || isinf(largest) || constant)
         return;
     if (largest >= 1e150)
         r->scale = 0x1p-512;
@@ -303,9 +386,17 @@ static double chunk_value(const reference *r, stencil_norm norm, const void *u, 
     const int64_t count = stencil_smaller(end - first, CHUNK);
     for (int64_t i = 0; i < count; i++) {
         const double d = reference_value(r, next, first + i) - reference_value(r, u, first + i);
-        term[i] = norm == STENCIL_NORM_L2 ? d * d : fabs(d);
+        term[i] = is_fixed(r, first + i) ? 0 : norm == STENCIL_NORM_L2 ? d * d : fabs(d);
     }
     return fold(term, count, CHUNK, CHUNK, norm);
+}
+
+/* Counts the updated cells of a row of cells, which begins with cell number `first`. */
+static int64_t updated_in(const reference *r, int64_t first) {
+    int64_t updated = 0;
+    for (int64_t x = r->low[STENCIL_X]; x < r->high[STENCIL_X]; x++)
+        updated += !is_fixed(r, first + x);
+    return updated;
 }
 
 stencil_status reference_residual(const reference *r, stencil_norm norm, const void *u, const void *next,
@@ -317,11 +408,13 @@ stencil_status reference_residual(const reference *r, stencil_norm norm, const v
     void *memory = NULL;
     TRY(stencil_memory_alloc(&memory, lines * chunks * (int64_t)sizeof(double), "the reference's residual"));
     double *value = memory;
-#pragma omp parallel for schedule(static) if (lines * n[STENCIL_X] > PARALLEL_CELLS)
+    int64_t updated = 0;
+#pragma omp parallel for schedule(static) reduction(+ : updated) if (lines * n[STENCIL_X] > PARALLEL_CELLS)
     for (int64_t line = 0; line < lines; line++) {
         const int64_t z = r->low[STENCIL_Z] + line / n[STENCIL_Y],
                       y = r->low[STENCIL_Y] + line % n[STENCIL_Y],
                       start = (z * r->extent[STENCIL_Y] + y) * r->extent[STENCIL_X];
+        updated += updated_in(r, start);
         for (int64_t c = 0; c < chunks; c++)
             value[line * chunks + c] = chunk_value(r, norm, u, next, start + r->low[STENCIL_X] + c * CHUNK,
                                                    start + r->high[STENCIL_X]);
@@ -331,8 +424,7 @@ stencil_status reference_residual(const reference *r, stencil_norm norm, const v
     for (int64_t count = lines * chunks; count > 1; count = (count + GROUP - 1) / GROUP)
         for (int64_t first = 0; first < count; first += GROUP)
             value[first / GROUP] = fold(value + first, count - first, GROUP, LANES, norm);
-    const double cells = (double)(lines * n[STENCIL_X]);
-    *residual = isnan(value[0]) ? NAN : norm == STENCIL_NORM_L2 ? sqrt(value[0] / cells) : value[0];
+    *residual = isnan(value[0]) ? NAN : norm == STENCIL_NORM_L2 ? sqrt(value[0] / (double)updated) : value[0];
     *residual /= r->scale;
     free(memory);
     return STENCIL_OK;

@@ -23,6 +23,20 @@ typedef struct reference {
     double source_scale;  /* b = source_scale f, or q, rounded to the precision; 1 for /b */
     double source_factor; /* factor of b in a step, rounded to the precision; 1: b as it is */
     double scale;         /* power of two that arrays are multiplied by, see reference_scale() */
+    /* /fixed: fixed[z][y][x] other than 0: the cell keeps its value. Borrowed; NULL: only boundary cells do.
+     */
+    const uint8_t *fixed;
+    /* /class: row[z][y][x] is the row of /stencil/weights that a cell has, row_weights[row][k] the weight of
+     * point k in it, where row_weights has no row 0: that is `weight`. row_weights belongs to the reference,
+     * see reference_set_rows(); `row` is borrowed. NULL: all cells are of row 0. */
+    const uint8_t *row;
+    double *row_weights; /* [rows][STENCIL_POINTS_MAX] */
+    /* Walls and cells of /insulated, see reference_walls(); owned. own[cell]: the row of `made` that a cell
+     * has; -1: none, it is made as `row` says. `made` ends with the constant of the row. */
+    int32_t *own;
+    double (*made)[STENCIL_POINTS_MAX + 1];
+    int made_count;
+    uint8_t *still; /* cells that keep their values, which `fixed` is then */
 } reference;
 
 /* Derives all members of *r from the stated problem, and from the point set that the solver uses. */
@@ -46,6 +60,17 @@ double reference_value(const reference *r, const void *array, int64_t i);
  * says, and multiplies both arrays by it. */
 void reference_scale(reference *r, void *u, void *b);
 
-/* Computes the norm of next - u over updated cells; u NULL: zeros. Errors: NO_MEMORY. */
+/* Makes what follows from walls, and from insulated[z][y][x] (borrowed for the call; NULL: no cell is): rows
+ * of weights for the cells beside these, and cells that keep their values. To be called last, when `fixed`,
+ * `row` and the weights are set. Errors: NO_MEMORY. */
+stencil_status reference_walls(reference *r, const stencil_spec *spec, const uint8_t *insulated);
+
+/* Takes over the rows of /stencil/weights, as the file has them: weights[rows][points of the file], and frees
+ * them. Errors: NO_MEMORY. */
+stencil_status reference_set_rows(reference *r, const stencil_spec *spec, const double *weights);
+void reference_destroy(reference *r);
+
+/* Computes the norm of next - u over updated cells, to which cells of /fixed do not belong; u NULL: zeros.
+ * Errors: NO_MEMORY. */
 stencil_status reference_residual(const reference *r, stencil_norm norm, const void *u, const void *next,
                                   double *residual);

@@ -63,6 +63,11 @@ void report_print_notes(run_record *run, int quiet);
  * before options were applied. */
 void report_note_source(run_record *run, const stencil_spec *file);
 
+/* Adds a note, before the first step of laplace or poisson, where insulated cells and walls leave pockets of
+ * cells that are joined to no fixed one. Errors: BAD_DATA where one has no solution and there is a stopping
+ * criterion; NO_MEMORY; those of the reader, which has kinds of cells. */
+stencil_status report_note_pockets(run_record *record, const stencil_reader *cells);
+
 /* Adds notes, before the first step of laplace or poisson, where the cells show that the residual limit is
  * below what the precision resolves, or that no solution exists. Errors: BAD_DATA where none exists and there
  * is a stopping criterion; NO_MEMORY; those of the reader. */

@@ -5,27 +5,37 @@
 #include "solver/plan/sweep.h"
 
 /* Describes a problem in JSON; values per axis are in array order, as in input files. */
+/* The boundary of an axis: its name, or a list of the names of the walls at both sides. */
+static json_t *boundary_json(const stencil_problem *problem, int axis) {
+    const char *const name[2] = {stencil_wall_names[problem->wall[axis][0]],
+                                 stencil_wall_names[problem->wall[axis][1]]};
+    const bool own =
+        stencil_problem_wall_is_own(problem, axis, 0) || stencil_problem_wall_is_own(problem, axis, 1);
+    return own ? json_pack("[s, s]", name[0], name[1]) : json_string(name[0]);
+}
+
 static json_t *problem_json(const stencil_problem *problem) {
     char equation[REPORT_EQUATION_CHARS];
     const int first = STENCIL_AXES - problem->rank;
     const stencil_spec *spec = &problem->spec;
     json_t *boundary = json_array(), *spacing = json_array();
     for (int i = 0; i < problem->rank; i++) {
-        json_array_append_new(boundary, json_string(stencil_boundary_names[problem->boundary[first + i]]));
+        json_array_append_new(boundary, boundary_json(problem, first + i));
         json_array_append_new(spacing, json_number(stencil_spec_spacing(&problem->spec, first + i)));
     }
-    return json_pack("{s:o, s:o, s:s, s:i, s:o, s:o, s:I, s:s, s:o, s:o, s:o, s:s, s:i, s:o, s:o, s:o, s:o}",
-                     "field", json_text(stencil_spec_field(spec)), "problem",
-                     json_text(stencil_kind_names[spec->kind]), "stencil", problem->shape->name, "rank",
-                     problem->rank, "extent", json_integers(problem->extent + first, problem->rank),
-                     "updated", json_integers(problem->n + first, problem->rank), "updated_cells",
-                     (json_int_t)stencil_problem_updated_cells(problem), "precision",
-                     stencil_precision_name(problem->precision), "boundary", boundary, "spacing", spacing,
-                     "omega", json_number(spec->omega), "accelerate",
-                     problem->cycle.length > 1 ? spec->accelerate : "none", "cycle", problem->cycle.length,
-                     "diffusivity", json_number(spec->diffusivity), "dt", json_number(spec->dt), "dt_largest",
-                     json_number(spec->kind == STENCIL_KIND_HEAT ? stencil_spec_dt_largest(spec) : NAN),
-                     "equation", json_text(report_equation_text(problem, false, equation)));
+    return json_pack(
+        "{s:o, s:o, s:s, s:i, s:o, s:o, s:I, s:I, s:I, s:s, s:o, s:o, s:o, s:s, s:i, s:o, s:o, s:o, s:o}",
+        "field", json_text(stencil_spec_field(spec)), "problem", json_text(stencil_kind_names[spec->kind]),
+        "stencil", problem->shape->name, "rank", problem->rank, "extent",
+        json_integers(problem->extent + first, problem->rank), "updated",
+        json_integers(problem->n + first, problem->rank), "updated_cells",
+        (json_int_t)stencil_problem_updated_cells(problem), "kept_cells", (json_int_t)problem->kept,
+        "class_cells", (json_int_t)problem->varied, "precision", stencil_precision_name(problem->precision),
+        "boundary", boundary, "spacing", spacing, "omega", json_number(spec->omega), "accelerate",
+        problem->cycle.length > 1 ? spec->accelerate : "none", "cycle", problem->cycle.length, "diffusivity",
+        json_number(spec->diffusivity), "dt", json_number(spec->dt), "dt_largest",
+        json_number(spec->kind == STENCIL_KIND_HEAT ? stencil_spec_dt_largest(spec) : NAN), "equation",
+        json_text(report_equation_text(problem, false, equation)));
 }
 
 static json_t *stop_json(const run_record *run) {
@@ -129,13 +139,14 @@ json_t *report_json(const run_record *run) {
     if (root == NULL || !run->done)
         return root;
     json_object_set_new(root, "result", result_json(run));
-    json_object_set_new(root, "rates",
-                        json_pack("{s:o, s:o, s:o, s:o, s:s}", "step_us",
-                                  json_number(stencil_report_step_us(report)), "cells_per_s",
-                                  json_number(stencil_report_cells_per_s(report)), "bytes_per_s",
-                                  json_number(stencil_report_bytes_per_s(report)), "bytes_per_cell",
-                                  json_number(report->bytes_per_cell), "formula",
-                                  "bytes_per_s = steps_done * updated_cells * bytes_per_cell / compute_s"));
+    json_object_set_new(
+        root, "rates",
+        json_pack("{s:o, s:o, s:o, s:o, s:s}", "step_us", json_number(stencil_report_step_us(report)),
+                  "cells_per_s", json_number(stencil_report_cells_per_s(report)), "bytes_per_s",
+                  json_number(stencil_report_bytes_per_s(report)), "bytes_per_cell",
+                  json_number(report->bytes_per_cell), "formula",
+                  "bytes_per_s = steps_done * (updated_cells + kept_cells) * bytes_per_cell / "
+                  "compute_s"));
     json_object_set_new(root, "times_s",
                         json_pack("{s:o, s:o, s:o, s:o, s:o}", "read", json_number(report->read_s), "prepare",
                                   json_number(report->prepare_s), "compute", json_number(report->compute_s),

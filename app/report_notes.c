@@ -3,6 +3,7 @@
 
 #include "app/report.h"
 #include "app/text.h"
+#include "solver/problem/pockets.h"
 
 /* Returns the factor from the equation's source to its term in a step: dt for heat, omega / S for
  * relaxations; 0 for given weights. */
@@ -51,11 +52,42 @@ void report_note_source(run_record *run, const stencil_spec *file) {
     note_other_step(spec, file, &run->notes);
 }
 
+stencil_status report_note_pockets(run_record *record, const stencil_reader *cells) {
+    const stencil_problem *problem = &record->problem;
+    stencil_pockets found;
+    char at[80] = "";
+    if (!stencil_problem_relaxes(problem) || problem->origin.steps > 0 ||
+        stencil_problem_is_separable(problem))
+        return STENCIL_OK;
+    TRY(stencil_pockets_find(problem, cells, &found));
+    if (found.count == 0)
+        return STENCIL_OK;
+    for (int axis = STENCIL_AXES - problem->rank; axis < STENCIL_AXES; axis++)
+        stencil_text_add(at, sizeof at, "[%lld]", (long long)found.first[axis]);
+#define POCKET                                                                                               \
+    "cells around %s%s are joined to no fixed cell and to no wall that exchanges, and a step adds %.3g to "  \
+    "their mean: there is no solution"
+    CHECK(found.unsolvable == 0 || !stencil_stop_has_criterion(&problem->stop), BAD_DATA,
+          "'%s': " POCKET "; fix one of them, or let source and fluxes add up to 0",
+          record->output.input_path, stencil_spec_field(&problem->spec), at, found.gain);
+    if (found.unsolvable > 0)
+        stencil_notes_warn(&record->notes, POCKET, stencil_spec_field(&problem->spec), at, found.gain);
+    else
+        stencil_notes_warn(&record->notes,
+                           "%lld cells, in %lld pocket%s (the first one around %s%s), are joined to no fixed "
+                           "cell and to no wall that exchanges: their mean stays what it is",
+                           (long long)found.cells, (long long)found.count, stencil_plural(found.count),
+                           stencil_spec_field(&problem->spec), at);
+#undef POCKET
+    return STENCIL_OK;
+}
+
 stencil_status report_note_outlook(run_record *record, const stencil_reader *cells) {
     const stencil_problem *problem = &record->problem;
     const stencil_stop *stop = &problem->stop;
     stencil_outlook outlook;
-    if (!stencil_problem_relaxes(problem) || problem->origin.steps > 0)
+    if (!stencil_problem_relaxes(problem) || problem->origin.steps > 0 ||
+        !stencil_problem_is_separable(problem))
         return STENCIL_OK;
     TRY(stencil_outlook_of(problem, cells, &outlook));
     const char *source = stencil_source_names[problem->spec.source];
@@ -94,6 +126,10 @@ static void note_arrays(const stencil_problem *problem, stencil_notes *notes) {
                            problem->origin.arrays == STENCIL_ORIGIN_OTHER_BOTH ? TEXT(" and %s", source) : "",
                            problem->origin.arrays == STENCIL_ORIGIN_OTHER_BOTH ? " were" : " was", steps,
                            time);
+        break;
+    case STENCIL_ORIGIN_OTHER_CLASSES:
+        stencil_notes_warn(notes, "%s was changed after the file's %s: steps count from 0 again%s",
+                           stencil_spec_classes(&problem->spec), steps, time);
         break;
     case STENCIL_ORIGIN_LOST:
         stencil_notes_warn(

@@ -82,15 +82,39 @@ char *report_equation_text(const stencil_problem *problem, bool ascii, char text
     return text;
 }
 
-static const char *boundary_text(const stencil_problem *problem, char text[96]) {
+enum { REPORT_BOUNDARY_CHARS = 400 };
+
+/* The wall of a side, with its numbers. */
+static void add_wall(const stencil_problem *problem, int axis, int side, char *text, size_t size) {
+    const stencil_spec *spec = &problem->spec;
+    const stencil_wall_kind wall = problem->wall[axis][side];
+    stencil_text_add(text, size, "%s", stencil_wall_names[wall]);
+    if (stencil_wall_has_flux(wall))
+        stencil_text_add(text, size, " %g", spec->flux[axis][side]);
+    if (stencil_wall_exchanges(wall))
+        stencil_text_add(text, size, " %g with %g", spec->exchange[axis][side], spec->ambient[axis][side]);
+}
+
+static const char *boundary_text(const stencil_problem *problem, char text[REPORT_BOUNDARY_CHARS]) {
     const int first = STENCIL_AXES - problem->rank;
     bool same = true;
+    text[0] = '\0';
     for (int axis = first; axis < STENCIL_AXES; axis++)
-        same = same && problem->boundary[axis] == problem->boundary[first];
-    snprintf(text, 96, "%s", same ? stencil_boundary_names[problem->boundary[first]] : "");
-    for (int axis = STENCIL_X; axis >= first && !same; axis--)
-        stencil_text_add(text, 96, "%s%s in %c", axis < STENCIL_X ? ", " : "",
-                         stencil_boundary_names[problem->boundary[axis]], "zyx"[axis]);
+        same = same && problem->wall[axis][0] == problem->wall[first][0] &&
+               problem->wall[axis][1] == problem->wall[first][0] &&
+               !stencil_problem_wall_is_own(problem, axis, 0);
+    if (same)
+        snprintf(text, REPORT_BOUNDARY_CHARS, "%s", stencil_wall_names[problem->wall[first][0]]);
+    for (int axis = STENCIL_X; axis >= first && !same; axis--) {
+        const bool both =
+            !stencil_problem_wall_is_own(problem, axis, 0) && !stencil_problem_wall_is_own(problem, axis, 1);
+        for (int side = 0; side < (both ? 1 : 2); side++) {
+            stencil_text_add(text, REPORT_BOUNDARY_CHARS, "%s", text[0] != '\0' ? ", " : "");
+            add_wall(problem, axis, side, text, REPORT_BOUNDARY_CHARS);
+            stencil_text_add(text, REPORT_BOUNDARY_CHARS, both ? " in %c" : " at %c%c", "zyx"[axis],
+                             "-+"[side]);
+        }
+    }
     return text;
 }
 
@@ -157,7 +181,7 @@ static char *wrap(char *text) {
 void report_print_head(const run_record *run) {
     const stencil_problem *problem = &run->problem;
     const stencil_plan *plan = run_record_plan(run);
-    char boundary[96], device[256], equation[REPORT_EQUATION_CHARS];
+    char boundary[REPORT_BOUNDARY_CHARS], device[256], equation[REPORT_EQUATION_CHARS];
     const stencil_spec *spec = &run->problem.spec;
     PRINT("Input", "%s%s%s", TEXT_ESCAPE(run->output.input_path), spec->field[0] != '\0' ? ", " : "",
           TEXT_ESCAPE(spec->field));
@@ -170,7 +194,13 @@ void report_print_head(const run_record *run) {
     if (problem->cycle.length > 1)
         PRINT("Damping", "%s: cycles of %d steps", problem->spec.accelerate, problem->cycle.length);
     print_prediction(problem);
-    PRINT("Cells", "%s updated in each step", TEXT_COUNT(stencil_problem_updated_cells(problem)));
+    PRINT("Cells", "%s updated in each step%s%s", TEXT_COUNT(stencil_problem_updated_cells(problem)),
+          problem->varied > 0 ? TEXT(", %s of them with weights of their own%s", TEXT_COUNT(problem->varied),
+                                     stencil_problem_derives_classes(problem) ? "" : " (/class)")
+                              : "",
+          problem->kept > 0 ? TEXT(", %s kept as they are%s", TEXT_COUNT(problem->kept),
+                                   stencil_problem_derives_classes(problem) ? "" : " (/fixed)")
+                            : "");
     PRINT("Strategy", "%s, sweep %s, on %s: %s", stencil_strategy_at(plan->strategy).name,
           stencil_sweep_infos[plan->sweep].name, plan->backend == STENCIL_BACKEND_GPU ? "GPU" : "CPU",
           device_text(run, device));

@@ -7,6 +7,7 @@
 
 #include "app/keeper.h"
 #include "app/text.h"
+#include "solver/problem/classes.h"
 #include "solver/problem/origin.h"
 
 /* Opens a file and reads how it was made, and all of its cells: they must be those of its digests. */
@@ -22,10 +23,11 @@ static stencil_status check_open(const char *path, const stencil_input_options *
     CHECK(problem->origin.steps > 0 || spec.steps_total == 0, BAD_DATA,
           "'%s' is damaged: its problem is not that of its steps (fingerprint)", path);
     const stencil_reader cells = stencil_input_reader(input, problem, true);
+    TRY(text_name_file(stencil_classes_find(problem, &cells, input->palette), path));
     TRY(stencil_origin_check(problem, &cells));
     CHECK(spec.steps_total == 0 || problem->origin.arrays == STENCIL_ORIGIN_SAME, BAD_DATA,
           "'%s' is damaged, or was changed: its cells are not those that a run has written (digest_u, "
-          "digest_b)",
+          "digest_b, digest_class)",
           path);
     return stencil_input_check_unchanged(input);
 }

@@ -10,6 +10,7 @@
 #include "app/run_options.h"
 #include "app/signals.h"
 #include "app/text.h"
+#include "solver/problem/classes.h"
 #include "solver/problem/origin.h"
 #include "solver/run/run.h"
 
@@ -51,6 +52,9 @@ static stencil_status describe_problem(run_state *state) {
     TRY(stencil_input_grid(&state->input, &spec, &record->notes));
     TRY(stencil_input_notes(&state->input, &file, &spec, &record->notes));
     TRY(text_name_file(stencil_problem_resolve(&record->problem, &spec), path));
+    const stencil_reader cells =
+        stencil_input_reader(&state->input, &record->problem, state->options.allow_nonfinite);
+    TRY(text_name_file(stencil_classes_find(&record->problem, &cells, state->input.palette), path));
     report_note_source(record, &file);
     report_note_start(record, &file);
     return STENCIL_OK;
@@ -150,6 +154,7 @@ static stencil_status load_cells(run_state *state) {
     stencil_input *input = &state->input;
     const stencil_reader from = stencil_input_reader(input, problem, state->options.allow_nonfinite);
     TRY(stencil_input_check(input, problem, state->options.allow_nonfinite));
+    TRY(report_note_pockets(record, &from));
     TRY(stencil_run_open(&state->run, run_record_plan(record), problem, &from));
     record->choice.tune.run = state->run;
     stencil_input_rest(input);

@@ -10,7 +10,9 @@
 #include "app/reference.h"
 #include "app/signals.h"
 #include "app/text.h"
+#include "solver/problem/classes.h"
 #include "solver/problem/digest.h"
+#include "solver/problem/rows.h"
 #include "solver/problem/stop.h"
 
 typedef struct verify_options {
@@ -42,25 +44,28 @@ typedef struct mismatch {
 typedef struct edit {
     const char *name, *how;
 } edit;
-enum { EDITS = 2 };
+enum { EDITS = 3 };
 
 /* State of a `verify` command; released by verify_run(). */
 typedef struct verification {
     verify_options options;     /* first member: options_parse() fills the beginning of this state */
     const char *output, *input; /* names of the result file and of its input file */
     stencil_input result;       /* the opened result file */
-    stencil_input start;        /* the opened input file */
-    stencil_provenance made;    /* provenance of the result */
-    stencil_problem problem;    /* problem as the result file states it, with all residuals */
-    stencil_problem before;     /* problem as the input file states it, where it holds earlier steps */
-    int64_t first, steps;       /* number of steps before and after the run */
+    stencil_input start;        /* the opened input file, and what it states */
+    stencil_spec start_spec;
+    stencil_provenance made; /* provenance of the result */
+    stencil_problem problem; /* problem as the result file states it, with all residuals */
+    stencil_problem before;  /* problem as the input file states it, where it holds earlier steps */
+    int64_t first, steps;    /* number of steps before and after the run */
     reference reference;
-    void *field[2], *b;   /* field[s % 2] is the field after s steps */
+    void *field[2], *b; /* field[s % 2] is the field after s steps */
+    /* Cells of /fixed; the row of weights of each cell; cells of /insulated. NULL: none of these is there */
+    uint8_t *fixed, *row, *insulated;
     int64_t looked;       /* number of residuals that were compared */
     bool criterion_known; /* the input file has the first residual, of an earlier run */
     bool turned_wrong;    /* the residual history does not explain where plain steps begin */
     mismatch cells, residuals, first_residual;
-    edit edit[EDITS]; /* digest checks of /u and of the source */
+    edit edit[EDITS]; /* digest checks of /u, of the source and of /fixed */
 } verification;
 
 static stencil_status read_output(verification *v) {
@@ -68,6 +73,8 @@ static stencil_status read_output(verification *v) {
     const stencil_input_options how = reading_options_of(&v->options.reading, NULL);
     TRY(stencil_input_open(&v->result, v->output, &how, &spec));
     TRY(text_name_file(stencil_problem_resolve(&v->problem, &spec), v->output));
+    const stencil_reader cells = stencil_input_reader(&v->result, &v->problem, true);
+    TRY(text_name_file(stencil_classes_find(&v->problem, &cells, v->result.palette), v->output));
     TRY(stencil_input_provenance(&v->result, &v->made));
     /* Results of version 0.1.0 have no steps_total: steps_done is the number of all steps. */
     v->steps = spec.steps_total >= 0 ? spec.steps_total : v->made.steps_done;
@@ -90,7 +97,8 @@ static stencil_status read_array(stencil_input *from, const stencil_problem *pro
                                  void *values) {
     const stencil_mesh mesh = stencil_problem_mesh(problem, 1);
     const stencil_box all = stencil_mesh_array(&mesh);
-    const stencil_cells cells = stencil_cells_dense(problem->precision, values, &all);
+    const stencil_cells cells =
+        stencil_cells_dense(array >= STENCIL_ARRAY_CLASS ? STENCIL_BYTE : problem->precision, values, &all);
     const stencil_reader reader = stencil_input_reader(from, problem, true);
     return reader.read(reader.context, array, &all, &cells);
 }
@@ -104,7 +112,42 @@ static stencil_status check_input(const verification *v, const stencil_spec *spe
           v->output, v->result.facts.field, v->result.facts.field);
     CHECK(source == STENCIL_SOURCE_NONE || spec->source == source, BAD_DATA,
           "'%s' has no dataset %s: give the input of that run", v->input, stencil_source_names[source]);
+    CHECK(!v->problem.spec.fixed || spec->fixed, BAD_DATA,
+          "'%s' has no dataset /fixed: give the input of that run", v->input);
+    CHECK(!v->problem.spec.insulated || spec->insulated, BAD_DATA,
+          "'%s' has no dataset /insulated: give the input of that run", v->input);
+    CHECK(!v->problem.spec.classed || spec->classed, BAD_DATA,
+          "'%s' has no dataset /class: give the input of that run", v->input);
+    CHECK(v->problem.spec.class_count == spec->class_count &&
+              v->problem.spec.palette_hash == spec->palette_hash,
+          BAD_DATA, "'%s' has other /stencil/weights than '%s': give the input of that run", v->input,
+          v->output);
     return STENCIL_OK;
+}
+
+/* Reads which cells keep their values, and the rows of weights of the others. */
+static stencil_status read_kinds(verification *v, const stencil_problem *problem) {
+    const stencil_spec *spec = &v->problem.spec;
+    void *memory = NULL;
+    if (!spec->fixed && !spec->classed && !spec->insulated)
+        return STENCIL_OK;
+    TRY(stencil_memory_alloc(&memory, v->cells.of, "the reference's fixed cells"));
+    v->fixed = memory;
+    TRY(stencil_memory_alloc(&memory, v->cells.of, "the reference's rows of weights"));
+    v->row = memory;
+    TRY(stencil_memory_alloc(&memory, v->cells.of, "the reference's insulated cells"));
+    v->insulated = memory;
+    TRY(read_array(&v->start, problem, STENCIL_ARRAY_KIND, v->row));
+    for (int64_t i = 0; i < v->cells.of; i++) {
+        v->fixed[i] = v->row[i] == STENCIL_CLASS_KEPT;
+        v->insulated[i] = v->row[i] == STENCIL_KIND_INSULATED;
+        if (v->row[i] >= STENCIL_ROWS_MAX)
+            v->row[i] = 0;
+    }
+    v->reference.fixed = v->fixed;
+    v->reference.row = v->row;
+    return spec->class_count > 0 ? reference_set_rows(&v->reference, &v->start_spec, v->start.palette)
+                                 : STENCIL_OK;
 }
 
 /* Reads the fields before the first step. */
@@ -112,10 +155,13 @@ static stencil_status read_fields(verification *v) {
     const stencil_source source = v->problem.spec.source;
     stencil_problem scaled = v->problem;
     scaled.source_scale = v->reference.source_scale;
+    scaled.kept = scaled.varied = 0; /* the reference leaves kept cells out by itself */
     const int64_t bytes = v->cells.of * (int64_t)stencil_precision_bytes(v->reference.precision);
     TRY(stencil_memory_alloc(&v->field[0], bytes, "the reference's field"));
     TRY(stencil_memory_alloc(&v->field[1], bytes, "the reference's second field"));
     TRY(read_array(&v->start, &scaled, STENCIL_ARRAY_U, v->field[v->first % 2]));
+    TRY(read_kinds(v, &scaled));
+    TRY(reference_walls(&v->reference, &v->problem.spec, v->insulated));
     if (source == STENCIL_SOURCE_NONE)
         return STENCIL_OK;
     TRY(stencil_memory_alloc(&v->b, bytes, "the reference's source term"));
@@ -130,7 +176,7 @@ static stencil_status read_as_run(void *context, stencil_array array, const sten
     const stencil_reader reader = stencil_input_reader(&v->result, &v->problem, true);
     const double scale = v->reference.scale;
     TRY(reader.read(reader.context, array, box, to));
-    if (scale != 1) {
+    if (scale != 1 && array != STENCIL_ARRAY_CLASS) {
         stencil_cells_scale(to, box->n, ilogb(scale));
         stencil_cells_scale(to, box->n, -ilogb(scale));
     }
@@ -142,12 +188,25 @@ static stencil_status check_digest(verification *v, stencil_array array, const c
                                    const char *otherwise) {
     const stencil_reader reader = {read_as_run, v};
     char digest[STENCIL_DIGEST_CHARS];
-    edit *e = &v->edit[array == STENCIL_ARRAY_U ? 0 : 1];
+    const char *const name[EDITS] = {v->result.facts.field, stencil_source_names[v->problem.spec.source],
+                                     stencil_spec_classes(&v->problem.spec)};
     TRY(stencil_digest_read(&v->problem, array, &reader, digest));
     if (strcmp(digest, wanted) != 0)
-        *e = (edit){array == STENCIL_ARRAY_U ? v->result.facts.field
-                                             : stencil_source_names[v->problem.spec.source],
-                    otherwise};
+        v->edit[array] = (edit){name[array], otherwise};
+    return STENCIL_OK;
+}
+
+/* Checks that the same cells are fixed in the output as in its run. */
+static stencil_status check_classes(verification *v) {
+    const char *digest = v->problem.spec.digest_class, *name = stencil_spec_classes(&v->problem.spec);
+    const bool has = stencil_problem_has_classes(&v->problem);
+    if (has && digest[0] != '\0')
+        return check_digest(v, STENCIL_ARRAY_CLASS, digest,
+                            "was changed after the run: cells were of other classes in it (digest_class)");
+    if (has)
+        v->edit[STENCIL_ARRAY_CLASS] = (edit){name, "may be anything: the attribute digest_class is missing"};
+    else if (digest[0] != '\0')
+        v->edit[STENCIL_ARRAY_CLASS] = (edit){name, "was removed or cleared after the run (digest_class)"};
     return STENCIL_OK;
 }
 
@@ -305,8 +364,11 @@ static void print_mismatch(const mismatch *m, const char *name, const char *wher
 }
 
 static bool is_verified(const verification *v) {
-    return v->edit[0].name == NULL && v->edit[1].name == NULL && !v->turned_wrong && v->cells.count == 0 &&
-           v->residuals.count == 0 && v->first_residual.count == 0;
+    bool edited = false;
+    for (const edit *e = v->edit; e < v->edit + EDITS; e++)
+        edited = edited || e->name != NULL;
+    return !edited && !v->turned_wrong && v->cells.count == 0 && v->residuals.count == 0 &&
+           v->first_residual.count == 0;
 }
 
 static void print_result(const verification *v) {
@@ -361,6 +423,7 @@ static stencil_status verify_stages(verification *v) {
     const stencil_input_options how = reading_options_of(&options->reading, v->result.facts.field);
     TRY(stencil_input_open(&v->start, v->input, &how, &spec));
     TRY(check_input(v, &spec));
+    v->start_spec = spec;
     TRY(read_fields(v));
     stencil_input_rest(&v->start);
     TRY(stencil_input_check_unchanged(&v->start));
@@ -369,6 +432,7 @@ static stencil_status verify_stages(verification *v) {
     if (v->problem.stop.norm == STENCIL_NORM_L2)
         reference_scale(&v->reference, v->field[v->first % 2], v->b);
     TRY(check_digests(v));
+    TRY(check_classes(v));
     stencil_input_rest(&v->result);
     check_turn(v);
     TRY(make_steps(v, options->quiet));
@@ -392,6 +456,10 @@ static stencil_status verify_run(invocation *call) {
     free(v->field[0]);
     free(v->field[1]);
     free(v->b);
+    free(v->fixed);
+    free(v->row);
+    free(v->insulated);
+    reference_destroy(&v->reference);
     return status;
 }
 

@@ -21,11 +21,13 @@ extern "C" {
 #define STENCIL_CONSTANT STENCIL_ANYWHERE
 #endif
 
-/* Number type of a field's cells; tables have an entry for each value of the enumeration. */
+/* Number type of a field's cells; tables have an entry for each value of the enumeration before BYTE, which
+ * is the type of arrays that have a class for each cell (kernels/classes.h). */
 typedef enum stencil_precision {
     STENCIL_FLOAT32,
     STENCIL_FLOAT64,
-    STENCIL_PRECISION_COUNT
+    STENCIL_PRECISION_COUNT,
+    STENCIL_BYTE = STENCIL_PRECISION_COUNT
 } stencil_precision;
 
 size_t stencil_precision_bytes(stencil_precision precision);

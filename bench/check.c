@@ -66,7 +66,7 @@ static stencil_status race(check *k, stencil_field *result, stencil_effort effor
     stencil_tune tune;
     stencil_run *run;
     stencil_report report = {0};
-    stencil_fields fields = {&k->trial.initial, NULL};
+    stencil_fields fields = {.u = &k->trial.initial};
     const stencil_reader from = {stencil_fields_read, &fields};
     TRY(stencil_choice_make(choice, problem, &k->options->run, k->machine));
     TRY(stencil_tune_start(&tune, choice, problem, k->machine, effort));

@@ -67,7 +67,7 @@ static int threads_that_start(int asked) {
 static stencil_status read_cells(const stencil_ask *ask, void *window) {
     const stencil_cells to = stencil_cells_dense(ask->precision, window, &ask->box);
     omp_set_num_threads(threads_that_start(ask->threads));
-    return stencil_h5_input_read(&here.input, ask->source, &ask->box, stencil_h5_type(ask->precision, false),
+    return stencil_h5_input_read(&here.input, ask->dataset, &ask->box, stencil_h5_type(ask->precision, false),
                                  &to);
 }
 
@@ -138,7 +138,7 @@ static stencil_status answer(const stencil_ask *ask, stencil_say *say, void *win
         return read_block(ask, window, &say->count);
     case STENCIL_REQUEST_KEPT:
         stencil_reading_at("what the result takes over");
-        return stencil_kept_bytes(&here.input, ask->source, &say->bytes, &say->chunk_bytes);
+        return stencil_kept_bytes(&here.input, ask->dataset, &say->bytes, &say->chunk_bytes);
     case STENCIL_REQUEST_KEEP:
         return keep(ask, say, fd);
     }

@@ -15,25 +15,31 @@
 #include "base/words.h"
 #include "inputs/h5.h"
 #include "inputs/reading.h"
+#include "solver/problem/classes.h"
+#include "solver/problem/rows.h"
 #include "solver/problem/digest.h"
 
-static stencil_source source_of(const stencil_input *input, stencil_array array) {
-    return array == STENCIL_ARRAY_U ? STENCIL_SOURCE_NONE : input->problem->spec.source;
+static int dataset_of(const stencil_input *input, stencil_array array) {
+    return array == STENCIL_ARRAY_U   ? (int)STENCIL_SOURCE_NONE
+           : array == STENCIL_ARRAY_B ? (int)input->problem->spec.source
+                                      : input->kind;
 }
 
 static const char *dataset_name(const stencil_input *input, stencil_array array) {
-    return stencil_array_name(&input->facts, source_of(input, array));
+    if (array == STENCIL_ARRAY_CLASS)
+        return stencil_spec_classes(&input->problem->spec);
+    return stencil_array_name(&input->facts, dataset_of(input, array));
 }
 
 /* Has the reading process read a box (dataset indices), as many cells at a time as the memory shared with
  * that process holds. */
-static stencil_status read_there(stencil_input *input, stencil_source source, const stencil_box *box,
+static stencil_status read_there(stencil_input *input, int dataset, const stencil_box *box,
                                  const stencil_cells *to) {
     const int64_t most = STENCIL_WINDOW_BYTES / (int64_t)stencil_precision_bytes(to->precision);
     stencil_box slab = stencil_slab_first(box, most);
     do {
         const stencil_ask ask = {.request = STENCIL_REQUEST_CELLS,
-                                 .source = source,
+                                 .dataset = dataset,
                                  .precision = to->precision,
                                  .threads = omp_get_max_threads(),
                                  .box = slab};
@@ -110,7 +116,7 @@ static stencil_status read_as(void *context, stencil_array array, const stencil_
     cells.precision = input->read_as;
     return place->offset > 0 && place->precision == cells.precision
                ? read_here(input, array, &there, &cells)
-               : read_there(input, source_of(input, array), &there, &cells);
+               : read_there(input, dataset_of(input, array), &there, &cells);
 }
 
 typedef struct scaling {
@@ -138,11 +144,65 @@ static stencil_status store_scaled(void *context, const stencil_box *slab, const
     return STENCIL_OK;
 }
 
+/* Where classes of a box of cells are stored, and the dataset that they are read from. */
+typedef struct classing {
+    const stencil_cells *to;
+    int dataset;
+} classing;
+
+/* Returns the kind of a cell of which a dataset has the number `value`: whatever /fixed has other than 0
+ * keeps its value, else the cell is of kind `before`. */
+static uint8_t class_of(int dataset, double value, uint8_t before) {
+    if (dataset == STENCIL_DATASET_FIXED)
+        return value != 0 ? STENCIL_CLASS_KEPT : before;
+    if (dataset == STENCIL_DATASET_INSULATED)
+        return value != 0 ? STENCIL_KIND_INSULATED : before;
+    return value >= 0 && value < STENCIL_ROWS_MAX ? (uint8_t)value : STENCIL_CLASS_NONE;
+}
+
+/* Stores the classes of a box of cells, among what is stored there already. */
+static stencil_status store_classes(void *context, const stencil_box *slab, const stencil_cells *cells) {
+    const classing *c = context;
+    const stencil_cells to = stencil_cells_from(c->to, slab->first);
+    const int64_t *n = slab->n, nx = n[STENCIL_X];
+    for (int64_t r = 0; r < n[STENCIL_Z] * n[STENCIL_Y]; r++) {
+        uint8_t *of = (uint8_t *)to.at + r / n[STENCIL_Y] * to.plane + r % n[STENCIL_Y] * to.row;
+        const double *from = (const double *)cells->at + r * nx;
+        for (int64_t x = 0; x < nx; x++)
+            of[x] = class_of(c->dataset, from[x], of[x]);
+    }
+    return STENCIL_OK;
+}
+
+/* Reads classes from /class or /fixed, as double, in which no integer other than 0 becomes 0. */
+static stencil_status read_kinds(stencil_input *input, int dataset, const stencil_box *box,
+                                 const stencil_cells *to) {
+    const stencil_reader from = {read_as, input};
+    stencil_mesh mesh = stencil_classes_mesh(input->problem);
+    mesh.precision = STENCIL_FLOAT64;
+    const stencil_slabs slabs = {&from, &mesh, STENCIL_ARRAY_CLASS, .cell_bytes = sizeof(double)};
+    input->read_as = STENCIL_FLOAT64;
+    input->kind = dataset;
+    return stencil_slabs_visit(&slabs, box, store_classes, &(classing){to, dataset});
+}
+
+/* Reads the kinds of a box of cells: rows of /class, cells of /fixed, cells of /insulated. */
+static stencil_status read_all_kinds(stencil_input *input, const stencil_box *box, const stencil_cells *to) {
+    const stencil_spec *spec = &input->problem->spec;
+    for (int64_t r = 0; r < box->n[STENCIL_Z] * box->n[STENCIL_Y]; r++)
+        memset((uint8_t *)to->at + r / box->n[STENCIL_Y] * to->plane + r % box->n[STENCIL_Y] * to->row,
+               STENCIL_CLASS_PLAIN, (size_t)box->n[STENCIL_X]);
+    if (spec->classed)
+        TRY(read_kinds(input, STENCIL_DATASET_CLASS, box, to));
+    if (spec->fixed)
+        TRY(read_kinds(input, STENCIL_DATASET_FIXED, box, to));
+    return spec->insulated ? read_kinds(input, STENCIL_DATASET_INSULATED, box, to) : STENCIL_OK;
+}
+
 /* Reads a box of values. Values of /f, /q and packed arrays are computed in double in any precision, and so
  * rounded only once. */
-static stencil_status read_box(void *context, stencil_array array, const stencil_box *box,
-                               const stencil_cells *to) {
-    stencil_input *input = context;
+static stencil_status read_values(stencil_input *input, stencil_array array, const stencil_box *box,
+                                  const stencil_cells *to) {
     const stencil_problem *problem = input->problem;
     const stencil_values *values = &input->facts.values[array];
     const bool scaled = array == STENCIL_ARRAY_B && problem->spec.source != STENCIL_SOURCE_B;
@@ -154,6 +214,20 @@ static stencil_status read_box(void *context, stencil_array array, const stencil
     const stencil_slabs slabs = {&from, &mesh, array, .cell_bytes = sizeof(double)};
     return stencil_slabs_visit(&slabs, box, store_scaled,
                                &(scaling){values, scaled ? problem->source_scale : 1, to});
+}
+
+/* Reads a box of an array as a run takes it: a source has no effect on kept cells. */
+static stencil_status read_box(void *context, stencil_array array, const stencil_box *box,
+                               const stencil_cells *to) {
+    stencil_input *input = context;
+    const stencil_reader from = {read_box, input};
+    if (array == STENCIL_ARRAY_KIND)
+        return read_all_kinds(input, box, to);
+    if (array == STENCIL_ARRAY_CLASS)
+        return stencil_classes_read(input->problem, &from, box, to);
+    TRY(read_values(input, array, box, to));
+    return array == STENCIL_ARRAY_B ? stencil_classes_clear_source(input->problem, &from, box, to)
+                                    : STENCIL_OK;
 }
 
 /* Tells whether a stencil point at `offset` along an axis reads the index `cell` from some updated cell. */
@@ -301,7 +375,8 @@ static stencil_status read_finite(void *context, stencil_array array, const sten
     stencil_input *input = context;
     int64_t found[3];
     TRY(read_box(context, array, box, to));
-    if (input->judged[array] || !stencil_cells_find_nonfinite(to, box->n, found))
+    if (array >= STENCIL_ARRAY_CLASS || input->judged[array] ||
+        !stencil_cells_find_nonfinite(to, box->n, found))
         return STENCIL_OK;
     if (input->facts.values[array].has_nan)
         TRY(check_values(input, array, false, false));
@@ -343,7 +418,7 @@ stencil_status stencil_input_check_written(stencil_input *input, const stencil_p
 stencil_status stencil_input_check(stencil_input *input, const stencil_problem *problem,
                                    bool allow_nonfinite) {
     input->problem = problem;
-    const int count = stencil_problem_has_source(problem) ? STENCIL_ARRAY_COUNT : STENCIL_ARRAY_U + 1;
+    const int count = stencil_problem_has_source(problem) ? STENCIL_ARRAY_B + 1 : STENCIL_ARRAY_U + 1;
     for (int array = STENCIL_ARRAY_U; array < count; array++) {
         const stencil_values *values = &input->facts.values[array];
         const bool limited = values->least > -INFINITY || values->most < INFINITY;

@@ -57,7 +57,7 @@ stencil_status stencil_checkpoints_open(stencil_checkpoints *c, stencil_output *
     *c = (stencil_checkpoints){.result = result};
     TRY(stencil_checkpoint_name(result->path, false, c->path));
     TRY(stencil_checkpoint_name(result->path, true, c->before));
-    TRY(stencil_output_digest_source(result, problem, from));
+    TRY(stencil_output_digest_kept(result, problem, from));
     TRY(open_room(c));
     return open_room(c);
 }

@@ -195,17 +195,20 @@ static stencil_status check_stored(hid_t file, const char *path, const char *nam
 }
 
 /* Gets type and shape of an open dataset. */
-static stencil_status describe(stencil_dataset *d, const char *advice) {
+static stencil_status describe(stencil_dataset *d, const char *advice, bool truths) {
     STENCIL_ITEM item = stencil_item_of(d->id);
+    const bool truth = truths && item.type_class == H5T_ENUM;
     CHECK(item.type >= 0, BAD_DATA, "'%s' is damaged: %s has no type (%s)", d->path, d->name,
           stencil_h5_reason());
     d->floating = item.type_class == H5T_FLOAT;
     d->element_bytes = H5Tget_size(item.type);
-    CHECK(d->floating || item.type_class == H5T_INTEGER, BAD_DATA, "'%s': %s holds %s; %s", d->path, d->name,
-          stencil_h5_class_text(item.type_class),
-          advice != NULL ? advice : "give floating-point numbers or integers");
-    CHECK(stencil_h5_is_sound(item.type), BAD_DATA, "'%s' is damaged: %s has a type that cannot be", d->path,
-          d->name);
+    CHECK((d->floating && !truths) || truth || item.type_class == H5T_INTEGER, BAD_DATA,
+          "'%s': %s holds %s; %s", d->path, d->name, stencil_h5_class_text(item.type_class),
+          truths           ? "give truth values or integers (in NumPy: .astype(bool))"
+          : advice != NULL ? advice
+                           : "give floating-point numbers or integers");
+    CHECK(truth || stencil_h5_is_sound(item.type), BAD_DATA, "'%s' is damaged: %s has a type that cannot be",
+          d->path, d->name);
     snprintf(d->is.type, sizeof d->is.type, "%s%zu",
              d->floating                              ? "float"
              : H5Tget_sign(item.type) == H5T_SGN_NONE ? "uint"
@@ -247,8 +250,8 @@ static stencil_place place_of(const stencil_dataset *dataset, hid_t file) {
     return (stencil_place){(int64_t)offset, single ? STENCIL_FLOAT32 : STENCIL_FLOAT64};
 }
 
-stencil_status stencil_dataset_open(stencil_dataset *dataset, hid_t file, const char *path, const char *name,
-                                    const char *advice) {
+static stencil_status open_dataset(stencil_dataset *dataset, hid_t file, const char *path, const char *name,
+                                   const char *advice, bool truths) {
     H5L_info_t info;
     const htri_t exists = H5Lexists(file, name, H5P_DEFAULT);
     *dataset = (stencil_dataset){.path = path, .name = name};
@@ -278,11 +281,21 @@ stencil_status stencil_dataset_open(stencil_dataset *dataset, hid_t file, const 
     dataset->id = stencil_chunks_dataset(file, name, H5P_DEFAULT);
     CHECK(dataset->id >= 0, BAD_DATA, "'%s': cannot open %s (%s)", path, name, stencil_h5_reason());
     dataset->is.exists = true;
-    TRY(describe(dataset, advice));
+    TRY(describe(dataset, advice, truths));
     dataset->is.chunk_bytes = stencil_dataset_chunk_bytes(dataset->id);
     dataset->is.place = place_of(dataset, file);
     dataset->chunks = dataset->is.rank > 0 ? stencil_chunks_open(dataset->id) : NULL;
     return STENCIL_OK;
+}
+
+stencil_status stencil_dataset_open(stencil_dataset *dataset, hid_t file, const char *path, const char *name,
+                                    const char *advice) {
+    return open_dataset(dataset, file, path, name, advice, false);
+}
+
+stencil_status stencil_dataset_open_truths(stencil_dataset *dataset, hid_t file, const char *path,
+                                           const char *name) {
+    return open_dataset(dataset, file, path, name, NULL, true);
 }
 
 static stencil_status read_chunks(const stencil_dataset *d, const hsize_t *at, const hsize_t *n,

@@ -12,7 +12,7 @@ typedef struct stencil_h5_input {
     stencil_input_facts facts;
     /* The members below are for reading cells: */
     stencil_dataset cells; /* the dataset whose cells were read last; only its id and chunks are set */
-    stencil_source source; /* which source term `cells` is; NONE: the field */
+    int dataset; /* which dataset `cells` is (STENCIL_DATASET_…); STENCIL_SOURCE_NONE: the field */
 } stencil_h5_input;
 
 /* stencil_h5_input_open() opens any HDF5 file. stencil_h5_input_spec() reads its problem description into
@@ -20,10 +20,10 @@ typedef struct stencil_h5_input {
 stencil_status stencil_h5_input_open(stencil_h5_input *input, const char *path);
 stencil_status stencil_h5_input_spec(stencil_h5_input *input, const char *field, stencil_spec *spec);
 
-/* Reads a box of the field or of a source, in indices of the dataset, converted to an HDF5 type (borrowed).
- * Errors: BAD_DATA, NO_MEMORY. */
-stencil_status stencil_h5_input_read(stencil_h5_input *input, stencil_source source, const stencil_box *box,
-                                     hid_t type, const stencil_cells *to);
+/* Reads a box of a dataset with a number for each cell, in indices of the dataset, converted to an HDF5 type
+ * (borrowed). Errors: BAD_DATA, NO_MEMORY. */
+stencil_status stencil_h5_input_read(stencil_h5_input *input, int dataset, const stencil_box *box, hid_t type,
+                                     const stencil_cells *to);
 
 /* Implement stencil_input_grid(), stencil_input_notes() and stencil_input_provenance() in the reading
  * process. */
@@ -37,13 +37,13 @@ static inline int64_t stencil_sizes_add(int64_t a, int64_t b) {
     return b < 0 || a > INT64_MAX / 2 - b ? INT64_MAX / 2 : a + b;
 }
 
-/* Counts the bytes that a result copies from its input (the source and the user's own objects), and those of
- * the largest chunk among them. Errors: BAD_DATA: groups are nested too deep. */
-stencil_status stencil_kept_bytes(const stencil_h5_input *input, stencil_source source, int64_t *bytes,
+/* Counts the bytes that a result copies from its input (the source, /fixed and the user's own objects), and
+ * those of the largest chunk among them. Errors: BAD_DATA: groups are nested too deep. */
+stencil_status stencil_kept_bytes(const stencil_h5_input *input, int source, int64_t *bytes,
                                   int64_t *chunk_bytes);
 
-/* Copies the source, the user's own objects and references from an input into a new result, for the problem
- * `spec`. Notes what cannot be copied. Errors: BAD_DATA: the source is damaged. */
+/* Copies the source, /fixed, the user's own objects and references from an input into a new result, for the
+ * problem `spec`. Notes what cannot be copied. Errors: BAD_DATA: the source is damaged. */
 stencil_status stencil_kept_copy(stencil_h5_input *input, const stencil_sink *sink, const stencil_spec *spec,
                                  stencil_notes *notes);
 
@@ -74,9 +74,11 @@ void stencil_spec_forget(stencil_spec *spec);
 stencil_status stencil_spec_read(hid_t file, const char *path, stencil_spec *spec);
 
 /* stencil_spec_write() writes the format and the attributes set in `spec` into a new file,
- * stencil_points_write() its points and weights. Errors: IO. */
+ * stencil_points_write() its points and weights, or the palette [class_count][weight_count] in place of
+ * these. Errors: IO. */
 stencil_status stencil_spec_write(hid_t file, const char *path, const stencil_spec *spec);
-stencil_status stencil_points_write(hid_t file, const char *path, const stencil_spec *spec);
+stencil_status stencil_points_write(hid_t file, const char *path, const stencil_spec *spec,
+                                    const double *palette);
 
 /* Position of a name in a file: an attribute of the root group, an attribute of the field (the format defines
  * none), an object in the root group, or a dataset in /stencil. */

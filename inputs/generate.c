@@ -11,6 +11,8 @@
 
 const char *const stencil_initial_names[] = {"zero", "random", "hot-edge", "sine", NULL};
 
+const char *const stencil_example_names[] = {"none", "plate-with-hole", "heated-wall", "chip", NULL};
+
 const char *const stencil_generate_source_names[] = {"auto", "none", "manufactured", NULL};
 
 /* State of generating a problem file. */
@@ -86,6 +88,98 @@ static stencil_status check_interrupt(const generator *g) {
     return STENCIL_OK;
 }
 
+/* A patch of an example's field, whose length is 1 along x and y: its centre, its half width along both (a
+ * disc: its radius), and its value. */
+typedef struct patch {
+    bool round;
+    double x, y, half_x, half_y, value;
+} patch;
+
+/* An example: what its cells are but for those of the patches, of which a dataset has a mask. */
+enum { PATCHES_MAX = 4 };
+typedef struct example {
+    int dataset; /* that has the patches */
+    double value;
+    int count;
+    patch patch[PATCHES_MAX];
+} example;
+static const example examples[STENCIL_EXAMPLE_COUNT] = {
+    [STENCIL_EXAMPLE_PLATE_WITH_HOLE] = {STENCIL_DATASET_FIXED,
+                                         0.0,
+                                         3,
+                                         {{true, 0.5, 0.5, 0.15, 0.15, 0.0},
+                                          {true, 0.2, 0.5, 0.08, 0.08, 1.0},
+                                          {true, 0.8, 0.5, 0.08, 0.08, -1.0}}},
+    [STENCIL_EXAMPLE_HEATED_WALL] = {STENCIL_DATASET_INSULATED,
+                                     20.0,
+                                     2,
+                                     {{false, 0.5, 0.25, 0.15, 0.15, 20.0},
+                                      {false, 0.5, 0.75, 0.15, 0.15, 20.0}}},
+    [STENCIL_EXAMPLE_CHIP] = {STENCIL_DATASET_FIXED,
+                              0.0,
+                              4,
+                              {{false, 0.125, 0.25, 0.05, 0.1, 1.0},
+                               {false, 0.375, 0.25, 0.05, 0.1, 1.0},
+                               {false, 0.625, 0.25, 0.05, 0.1, 1.0},
+                               {false, 0.875, 0.25, 0.05, 0.1, 1.0}}},
+};
+
+void stencil_example_begin(stencil_example which, stencil_spec *spec) {
+    const int last = spec->rank - 1;
+    stencil_wall_kind(*wall)[2] = spec->wall;
+    spec->kind = which == STENCIL_EXAMPLE_HEATED_WALL ? STENCIL_KIND_HEAT : STENCIL_KIND_LAPLACE;
+    if (which == STENCIL_EXAMPLE_HEATED_WALL) {
+        spec->boundary_count = spec->spacing_count = 1;
+        spec->boundary[0] = STENCIL_MIRROR;
+        spec->spacing[0] = 0.24 / (double)spec->extent[last];
+        spec->diffusivity = 5e-7;
+        spec->time_end = 36000.0;
+        wall[STENCIL_X][0] = STENCIL_WALL_FLUX;
+        spec->flux[STENCIL_X][0] = 50.0;
+        wall[STENCIL_X][1] = STENCIL_WALL_EXCHANGE;
+        spec->exchange[STENCIL_X][1] = 8.0;
+        spec->ambient[STENCIL_X][1] = -5.0;
+    } else if (which == STENCIL_EXAMPLE_CHIP) {
+        spec->boundary_count = 1;
+        spec->boundary[0] = STENCIL_MIRROR;
+        wall[STENCIL_Y][1] = STENCIL_WALL_FLUX;
+        spec->flux[STENCIL_Y][1] = -0.5;
+    }
+}
+
+/* Returns the patch of the example that has cell (y, x), or NULL. */
+static const patch *patch_at(const generator *g, int64_t y, int64_t x) {
+    const example *e = &examples[g->options->example];
+    const double ny = (double)(g->problem.extent[STENCIL_Y] - 1),
+                 nx = (double)(g->problem.extent[STENCIL_X] - 1);
+    for (int i = 0; i < e->count; i++) {
+        const patch *p = &e->patch[i];
+        const double away_x = (double)x / nx - p->x, away_y = (double)y / ny - p->y;
+        if (p->round ? hypot(away_x, away_y) <= p->half_x
+                     : fabs(away_x) <= p->half_x && fabs(away_y) <= p->half_y)
+            return p;
+    }
+    return NULL;
+}
+
+/* Computes /u of a block of the example, or the mask of its patches (array CLASS). */
+static stencil_status make_example(void *context, stencil_array array, const stencil_box *box,
+                                   const stencil_cells *to) {
+    const generator *g = context;
+    const stencil_box block = stencil_box_from(box, g->problem.first);
+    const int64_t ny = block.n[STENCIL_Y], nx = block.n[STENCIL_X];
+    TRY(check_interrupt(g));
+#pragma omp parallel for schedule(static)
+    for (int64_t r = 0; r < block.n[STENCIL_Z] * ny; r++)
+        for (int64_t x = 0; x < nx; x++) {
+            const patch *p = patch_at(g, block.first[STENCIL_Y] + r % ny, block.first[STENCIL_X] + x);
+            ((double *)to->at)[r * nx + x] = array == STENCIL_ARRAY_CLASS ? p != NULL
+                                             : p != NULL                  ? p->value
+                                                         : examples[g->options->example].value;
+        }
+    return STENCIL_OK;
+}
+
 /* Computes the values of a block, which are not in a file: initial values, or for /f a factor times the
  * product of a sine or cosine of each axis. */
 static stencil_status make_box(void *context, stencil_array array, const stencil_box *box,
@@ -119,6 +213,16 @@ static stencil_status make_box(void *context, stencil_array array, const stencil
     return STENCIL_OK;
 }
 
+static stencil_status fill(generator *g, const char *name, stencil_array array,
+                           stencil_status (*read)(void *, stencil_array, const stencil_box *,
+                                                  const stencil_cells *)) {
+    const hid_t type =
+        array == STENCIL_ARRAY_CLASS ? H5T_STD_U8LE : stencil_h5_type(g->problem.precision, true);
+    const stencil_sink_dataset dataset = {name, array, type, H5T_NATIVE_DOUBLE};
+    TRY(stencil_sink_create(&g->sink, &dataset, &g->problem));
+    return stencil_sink_fill(&g->sink, &dataset, &g->problem, &(stencil_reader){read, g});
+}
+
 static stencil_status generate(generator *g) {
     const stencil_spec spec = complete_spec(g->options);
     CHECK(isfinite(g->options->amplitude), BAD_DATA, "the amplitude is %g: give a finite number",
@@ -126,16 +230,16 @@ static stencil_status generate(generator *g) {
     CHECK(spec.source == STENCIL_SOURCE_NONE || spec.kind == STENCIL_KIND_POISSON, USAGE,
           "a manufactured source belongs to problem poisson: choose that problem, or no source");
     TRY(stencil_problem_resolve(&g->problem, &spec));
-    const int arrays = spec.source == STENCIL_SOURCE_F ? 2 : 1;
+    const bool example = g->options->example != STENCIL_EXAMPLE_NONE;
+    const int arrays = 1 + example + (spec.source == STENCIL_SOURCE_F);
     TRY(stencil_sink_open(&g->sink, g->options->path, g->options->force, NULL,
                           arrays * stencil_sink_array_bytes(&g->problem)));
-    for (int i = 0; i < arrays; i++) {
-        const stencil_sink_dataset dataset = {i == 0 ? "/u" : "/f",
-                                              i == 0 ? STENCIL_ARRAY_U : STENCIL_ARRAY_B,
-                                              stencil_h5_type(g->problem.precision, true), H5T_NATIVE_DOUBLE};
-        TRY(stencil_sink_create(&g->sink, &dataset, &g->problem));
-        TRY(stencil_sink_fill(&g->sink, &dataset, &g->problem, &(stencil_reader){make_box, g}));
-    }
+    TRY(fill(g, "/u", STENCIL_ARRAY_U, example ? make_example : make_box));
+    if (spec.source == STENCIL_SOURCE_F)
+        TRY(fill(g, "/f", STENCIL_ARRAY_B, make_box));
+    if (example)
+        TRY(fill(g, stencil_source_names[examples[g->options->example].dataset], STENCIL_ARRAY_CLASS,
+                 make_example));
     TRY(stencil_spec_write(g->sink.file, g->options->path, &spec));
     TRY(check_interrupt(g));
     return stencil_sink_commit(&g->sink);

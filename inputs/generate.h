@@ -32,6 +32,28 @@ typedef enum stencil_generate_source {
 /* Names of the sources: "auto", "none", "manufactured", NULL. */
 extern const char *const stencil_generate_source_names[STENCIL_GENERATE_SOURCE_COUNT + 1];
 
+/* Problems that show what a file can say. */
+typedef enum stencil_example {
+    STENCIL_EXAMPLE_NONE,
+    /* A plate, 0 on its edge and around a round hole in its middle, with two round electrodes of the values 1
+     * and -1 beside the hole: /fixed has hole and electrodes. In 3D they go through the plate along z. */
+    STENCIL_EXAMPLE_PLATE_WITH_HOLE,
+    /* Heat in ten hours in a wall of masonry, 24 cm thick along x, in metres, seconds and degrees: heated on
+     * one side by a flux, on the other side cold air, with which it exchanges; /insulated has two cavities.
+     */
+    STENCIL_EXAMPLE_HEATED_WALL,
+    /* The section of a chip: /fixed has four heaters of the value 1, heat leaves it below by a flux, at the
+     * last row; other sides are mirrors. */
+    STENCIL_EXAMPLE_CHIP,
+    STENCIL_EXAMPLE_COUNT
+} stencil_example;
+
+/* Names of the examples: "none", "plate-with-hole", "heated-wall", "chip", NULL. */
+extern const char *const stencil_example_names[STENCIL_EXAMPLE_COUNT + 1];
+
+/* Sets what an example has by default in a spec that has its extent: problem, sides, physics. */
+void stencil_example_begin(stencil_example which, stencil_spec *spec);
+
 typedef struct stencil_generate_options {
     const char *path; /* path of the new file */
     bool force;       /* whether an existing file may be replaced */
@@ -40,6 +62,7 @@ typedef struct stencil_generate_options {
      * (cells lie on both ends), 1/N on periodic ones (cell N is cell 0) and mirrored ones (the mirror lies
      * half a cell outside). */
     stencil_spec spec;
+    stencil_example example; /* decides /u and a mask, in place of `initial` and `amplitude` */
     stencil_initial initial;
     uint64_t seed;    /* seed of random initial values */
     double amplitude; /* factor of the initial values; 1 is usual */

@@ -68,10 +68,10 @@ static int find_label(const stencil_coordinates *axis, int rank, const char *lab
     return -1;
 }
 
-/* Refuses a source whose axes have the field's names in another order: it belongs to the transposed field. */
-static stencil_status check_source(const grid *g) {
+/* Refuses a dataset whose axes have the field's names in another order: it belongs to the transposed field.
+ */
+static stencil_status check_axes(const grid *g, const char *name) {
     const int rank = g->spec->rank;
-    const char *name = stencil_source_names[g->spec->source];
     stencil_coordinates source[STENCIL_AXES], field[STENCIL_AXES];
     bool all = true, other = false;
     if (name == NULL)
@@ -281,7 +281,10 @@ stencil_status stencil_h5_input_grid(stencil_h5_input *input, stencil_spec *spec
     const grid *g = &looked;
     stencil_coordinates_read(input, spec, looked.axis);
     TRY(check_time(g));
-    TRY(check_source(g));
+    TRY(check_axes(g, stencil_source_names[g->spec->source]));
+    TRY(check_axes(g, g->spec->fixed ? stencil_source_names[STENCIL_DATASET_FIXED] : NULL));
+    TRY(check_axes(g, g->spec->classed ? stencil_source_names[STENCIL_DATASET_CLASS] : NULL));
+    TRY(check_axes(g, g->spec->insulated ? stencil_source_names[STENCIL_DATASET_INSULATED] : NULL));
     note_image(g);
     note_period(g);
     const bool is_list = spec->spacing_count <= 1 || spec->spacing_count == spec->rank;

@@ -143,6 +143,10 @@ typedef struct stencil_dataset {
  * dataset's type; NULL: "give …", for a problem. */
 stencil_status stencil_dataset_open(stencil_dataset *dataset, hid_t file, const char *path, const char *name,
                                     const char *advice);
+/* Opens a dataset of truth values (as h5py writes them: enumerations) or integers; no floating-point numbers.
+ */
+stencil_status stencil_dataset_open_truths(stencil_dataset *dataset, hid_t file, const char *path,
+                                           const char *name);
 
 /* Unpacks the chunks of a virtual dataset's sources to find short ones, which HDF5 takes for whole. Errors:
  * BAD_DATA. */

@@ -52,6 +52,25 @@ static stencil_status inspect(stencil_h5_input *input, stencil_source source, st
     return STENCIL_OK;
 }
 
+/* Sets *has if the file has a dataset that says which class a cell has: a truth value or an integer for each
+ * cell of the field. */
+static stencil_status inspect_classes(stencil_h5_input *input, int dataset, const stencil_spec *spec,
+                                      bool *has) {
+    const char *name = stencil_source_names[dataset];
+    STENCIL_DATASET d = {0};
+    TRY(stencil_dataset_open_truths(&d, input->file, input->path, name));
+    if (d.id == 0)
+        return STENCIL_OK;
+    TRY(check_shape(input, name, d.is.rank == spec->rank));
+    for (int i = 0; i < d.is.rank; i++)
+        TRY(check_shape(input, name, d.is.extent[i] == spec->extent[i]));
+    input->facts.unwritten[STENCIL_ARRAY_CLASS] += d.unwritten;
+    if (d.is.chunk_bytes > input->facts.chunk_bytes)
+        input->facts.chunk_bytes = d.is.chunk_bytes;
+    *has = true;
+    return STENCIL_OK;
+}
+
 stencil_status stencil_h5_input_open(stencil_h5_input *input, const char *path) {
     void *fd = NULL;
     *input = (stencil_h5_input){.path = path};
@@ -72,6 +91,9 @@ stencil_status stencil_h5_input_spec(stencil_h5_input *input, const char *field,
     memcpy(facts->field, stencil_spec_field(spec), strlen(stencil_spec_field(spec)) + 1);
     for (int source = STENCIL_SOURCE_NONE; source < STENCIL_SOURCE_COUNT; source++)
         TRY(inspect(input, (stencil_source)source, spec));
+    TRY(inspect_classes(input, STENCIL_DATASET_FIXED, spec, &spec->fixed));
+    TRY(inspect_classes(input, STENCIL_DATASET_CLASS, spec, &spec->classed));
+    TRY(inspect_classes(input, STENCIL_DATASET_INSULATED, spec, &spec->insulated));
     TRY(stencil_spec_read(input->file, path, spec));
     if (field != NULL && (stencil_field_choose(input->file, path, NULL, stated, &passed_over) != STENCIL_OK ||
                           strcmp(stated, spec->field) != 0)) {
@@ -82,13 +104,13 @@ stencil_status stencil_h5_input_spec(stencil_h5_input *input, const char *field,
 }
 
 /* Opens a dataset and keeps it open, with its unpacked chunks, for the next box. */
-static stencil_status open_dataset(stencil_h5_input *input, stencil_source source) {
-    const char *name = stencil_array_name(&input->facts, source);
+static stencil_status open_dataset(stencil_h5_input *input, int dataset) {
+    const char *name = stencil_array_name(&input->facts, dataset);
     stencil_reading_at("cells of %s", name);
-    if (input->cells.id > 0 && input->source == source)
+    if (input->cells.id > 0 && input->dataset == dataset)
         return STENCIL_OK;
     stencil_dataset_close(&input->cells);
-    input->source = source;
+    input->dataset = dataset;
     STENCIL_HANDLE access = H5Pcreate(H5P_DATASET_ACCESS);
     if (access >= 0 && H5Pset_chunk_cache(access, CHUNK_CACHE_SLOTS, CHUNK_CACHE_BYTES, 1.0) >= 0)
         input->cells.id = stencil_chunks_dataset(input->file, name, access);
@@ -99,10 +121,10 @@ static stencil_status open_dataset(stencil_h5_input *input, stencil_source sourc
                : STENCIL_OK;
 }
 
-stencil_status stencil_h5_input_read(stencil_h5_input *input, stencil_source source, const stencil_box *box,
-                                     hid_t type, const stencil_cells *to) {
-    TRY(open_dataset(input, source));
-    const char *name = stencil_array_name(&input->facts, source),
+stencil_status stencil_h5_input_read(stencil_h5_input *input, int dataset, const stencil_box *box, hid_t type,
+                                     const stencil_cells *to) {
+    TRY(open_dataset(input, dataset));
+    const char *name = stencil_array_name(&input->facts, dataset),
                *reason = stencil_chunks_read(input->cells.chunks, input->cells.id, box, type, to);
     if (reason == NULL)
         return STENCIL_OK;

@@ -17,7 +17,9 @@
 #include "inputs/reading.h"
 
 const char *const stencil_source_names[] = {
-    [STENCIL_SOURCE_B] = "/b", [STENCIL_SOURCE_F] = "/f", [STENCIL_SOURCE_Q] = "/q"};
+    [STENCIL_SOURCE_B] = "/b",          [STENCIL_SOURCE_F] = "/f",
+    [STENCIL_SOURCE_Q] = "/q",          [STENCIL_DATASET_FIXED] = "/fixed",
+    [STENCIL_DATASET_CLASS] = "/class", [STENCIL_DATASET_INSULATED] = "/insulated"};
 
 /* Sends a question to the reading process and waits for the answer. */
 static stencil_status ask(const stencil_input *input, const stencil_ask *question, stencil_say *answer) {
@@ -81,15 +83,31 @@ static stencil_status open_file(stencil_input *input, const char *path, const st
     return STENCIL_OK;
 }
 
+/* Reads all rows of /stencil/weights. */
+static stencil_status read_palette(stencil_input *input, const stencil_spec *spec) {
+    const int64_t count = (int64_t)spec->class_count * spec->weight_count;
+    stencil_numbers numbers;
+    void *memory = NULL;
+    TRY(stencil_input_numbers(input, "/stencil/weights", NULL, &numbers));
+    CHECK(numbers.count == count, BAD_DATA, "'%s' was changed while it was read: /stencil/weights is another",
+          input->path);
+    TRY(stencil_memory_alloc(&memory, count * (int64_t)sizeof(double), "the weights"));
+    input->palette = memory;
+    for (int64_t first = 0, block = 0; first < count; first += block)
+        TRY(stencil_input_block(input, &numbers, first, count - first, false, input->palette + first,
+                                &block));
+    return STENCIL_OK;
+}
+
 stencil_status stencil_input_open(stencil_input *input, const char *path,
                                   const stencil_input_options *options, stencil_spec *spec) {
     stencil_spec_init(spec);
     TRY(open_file(input, path, options, spec));
-    for (int array = STENCIL_ARRAY_U; array < STENCIL_ARRAY_COUNT; array++)
+    for (int array = STENCIL_ARRAY_U; array <= STENCIL_ARRAY_B; array++)
         TRY(check_within(input,
                          array == STENCIL_ARRAY_U ? input->facts.field : stencil_source_names[spec->source],
                          &input->facts.place[array], spec->extent, spec->rank));
-    return STENCIL_OK;
+    return spec->class_count > 0 ? read_palette(input, spec) : STENCIL_OK;
 }
 
 stencil_status stencil_input_look(stencil_input *input, const char *path,
@@ -101,6 +119,7 @@ void stencil_input_close(stencil_input *input) {
     if (input->path != NULL && input->fd >= 0)
         close(input->fd);
     stencil_reading_end(input->process);
+    free(input->palette);
     *input = (stencil_input){0};
 }
 

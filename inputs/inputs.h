@@ -36,8 +36,8 @@ typedef struct stencil_place {
     stencil_precision precision;
 } stencil_place;
 
-/* Facts that an input file states in addition to its problem. Lists have an entry for u and one for its
- * source. */
+/* Facts that an input file states in addition to its problem. Lists have an entry for u, one for its source
+ * and one for /fixed and /class, of which only `unwritten` is used. */
 typedef struct stencil_input_facts {
     stencil_file_state state;      /* state of the file when it was opened */
     char field[STENCIL_FIELD_MAX]; /* name of the dataset that holds u, such as "/u" */
@@ -57,17 +57,28 @@ typedef struct stencil_input {
     int fd;                   /* descriptor of the file, for data that this process reads directly */
     const char *path;         /* borrowed */
     stencil_input_facts facts;
+    double *palette; /* rows of /stencil/weights, [class_count][weight_count], owned; NULL: it has no rows */
     /* The members below are for reading cells: */
     const stencil_problem *problem;
     stencil_precision read_as;        /* precision of the boxes that are being read */
+    int kind;                         /* dataset that array CLASS is read from */
     bool judged[STENCIL_ARRAY_COUNT]; /* whether no step uses an array's non-finite values */
 } stencil_input;
 
-/* Dataset name of each kind of source ("/b", "/f", "/q"; NULL for NONE). stencil_array_name() returns the
- * same for messages, but the field's name for NONE. */
-extern const char *const stencil_source_names[STENCIL_SOURCE_COUNT];
-static inline const char *stencil_array_name(const stencil_input_facts *facts, stencil_source source) {
-    return source == STENCIL_SOURCE_NONE ? facts->field : stencil_source_names[source];
+/* The datasets of the format that have a number for each cell: the field (in place of STENCIL_SOURCE_NONE),
+ * the sources, and those that say which class a cell has. */
+enum {
+    STENCIL_DATASET_FIXED = STENCIL_SOURCE_COUNT,
+    STENCIL_DATASET_CLASS,
+    STENCIL_DATASET_INSULATED,
+    STENCIL_DATASET_COUNT
+};
+
+/* Name of each such dataset ("/b", "/f", "/q", "/fixed", "/class", …; NULL for the field).
+ * stencil_array_name() returns the same for messages, and the field's name. */
+extern const char *const stencil_source_names[STENCIL_DATASET_COUNT];
+static inline const char *stencil_array_name(const stencil_input_facts *facts, int dataset) {
+    return dataset == STENCIL_SOURCE_NONE ? facts->field : stencil_source_names[dataset];
 }
 
 /* Options of opening an input. Zero-initialise for the defaults. */
@@ -90,10 +101,11 @@ stencil_status stencil_input_open(stencil_input *input, const char *path,
 stencil_status stencil_input_look(stencil_input *input, const char *path,
                                   const stencil_input_options *options);
 
-/* Returns a reader of boxes of /u and of its source, for a problem that was resolved from the spec of this
- * input; the problem is borrowed. HDF5 converts values to problem->precision; packed values are unpacked, and
- * /f and /q are scaled by source_scale, in double and rounded once. Errors of the reader: BAD_DATA, with the
- * index of the first NaN or Inf of the whole array unless allow_nonfinite; NO_MEMORY with need and have. */
+/* Returns a reader of boxes of /u, of its source and of the cells' classes, for a problem that was resolved
+ * from the spec of this input; the problem is borrowed. HDF5 converts values to problem->precision; packed
+ * values are unpacked, and /f and /q are scaled by source_scale, in double and rounded once. Errors of the
+ * reader: BAD_DATA, with the index of the first NaN or Inf of the whole array unless allow_nonfinite;
+ * NO_MEMORY with need and have. */
 stencil_reader stencil_input_reader(stencil_input *input, const stencil_problem *problem,
                                     bool allow_nonfinite);
 
@@ -197,7 +209,8 @@ typedef struct stencil_output {
     stencil_sink sink;        /* the file being written; closed by the caller, written or not */
     bool begun;               /* whether `sink` already has the copies of the input's objects */
     int64_t known_bytes;      /* most bytes that the result takes; 0: not counted yet */
-    char digest_b[STENCIL_DIGEST_CHARS]; /* digest of the source term; "": none, or not computed yet */
+    /* Digests of the source term and of the classes of cells; "": none, or not computed yet. */
+    char digest_b[STENCIL_DIGEST_CHARS], digest_class[STENCIL_DIGEST_CHARS];
 } stencil_output;
 
 /* Opens the result's file and reserves its space. Errors: CANNOT_CREATE: the directory is missing or not
@@ -210,10 +223,10 @@ stencil_status stencil_output_open(stencil_output *output, const stencil_problem
  * is damaged. */
 stencil_status stencil_output_begin(stencil_output *output, const stencil_problem *problem);
 
-/* Computes the digest of the source term, which all files of a run have, unless it is known. Errors: those of
- * the reader. */
-stencil_status stencil_output_digest_source(stencil_output *output, const stencil_problem *problem,
-                                            const stencil_reader *from);
+/* Computes the digests of the arrays that steps do not change (source term, classes of cells), which all
+ * files of a run have, unless they are known. Errors: those of the reader. */
+stencil_status stencil_output_digest_kept(stencil_output *output, const stencil_problem *problem,
+                                          const stencil_reader *from);
 
 /* Tells whether the result replaces its input: it has the same name in the same directory, a symbolic link to
  * the input being followed. Another name of the same file (a hard link, a symbolic link as output) is

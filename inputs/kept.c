@@ -1,4 +1,5 @@
-/* The objects that a result copies from its input: the source and the user's own objects. */
+/* The objects that a result copies from its input: the source, /fixed, /class, /insulated and the user's own
+ * objects. */
 #include <string.h>
 
 #include "base/words.h"
@@ -51,45 +52,53 @@ static herr_t add_own(hid_t file, const char *name, const H5L_info_t *info, void
     return all->bad != STENCIL_OK ? -1 : 0;
 }
 
-/* Values of the source term in external files count, since the result gets a copy of them. */
-stencil_status stencil_kept_bytes(const stencil_h5_input *input, stencil_source source, int64_t *bytes,
+/* Returns the bytes of a dataset that a result copies; its values in external files count, since the result
+ * gets a copy of them. 0: there is none. */
+static int64_t bytes_of(const stencil_h5_input *input, int dataset) {
+    STENCIL_HANDLE of = H5Lexists(input->file, stencil_source_names[dataset], H5P_DEFAULT) > 0
+                            ? H5Dopen2(input->file, stencil_source_names[dataset], H5P_DEFAULT)
+                            : -1;
+    return of < 0                          ? 0
+           : stencil_dataset_elsewhere(of) ? stencil_dataset_bytes(of)
+                                           : (int64_t)H5Dget_storage_size(of);
+}
+
+stencil_status stencil_kept_bytes(const stencil_h5_input *input, int source, int64_t *bytes,
                                   int64_t *chunk_bytes) {
-    STENCIL_HANDLE of =
-        source != STENCIL_SOURCE_NONE ? H5Dopen2(input->file, stencil_source_names[source], H5P_DEFAULT) : -1;
-    const bool elsewhere = of >= 0 && stencil_dataset_elsewhere(of);
     own_bytes all = {.input = input};
-    if (of >= 0)
-        all.bytes =
-            stencil_sizes_add(0, elsewhere ? stencil_dataset_bytes(of) : (int64_t)H5Dget_storage_size(of));
+    if (source != STENCIL_SOURCE_NONE)
+        all.bytes = stencil_sizes_add(0, bytes_of(input, source));
+    all.bytes = stencil_sizes_add(all.bytes, bytes_of(input, STENCIL_DATASET_FIXED));
+    all.bytes = stencil_sizes_add(all.bytes, bytes_of(input, STENCIL_DATASET_CLASS));
+    all.bytes = stencil_sizes_add(all.bytes, bytes_of(input, STENCIL_DATASET_INSULATED));
     H5Literate(input->file, H5_INDEX_NAME, H5_ITER_NATIVE, NULL, add_own, &all);
     *bytes = all.bytes;
     *chunk_bytes = all.chunk_bytes;
     return all.bad;
 }
 
-/* A reader of a source's values as stored in the file. */
-typedef struct source {
+/* A reader of a dataset's values as stored in the file. */
+typedef struct stored {
     stencil_h5_input *input;
     const stencil_problem *problem;
+    int dataset;
     hid_t type;
-} source;
+} stored;
 
-static stencil_status read_source(void *context, stencil_array array, const stencil_box *box,
+static stencil_status read_stored(void *context, stencil_array array, const stencil_box *box,
                                   const stencil_cells *to) {
-    const source *s = context;
+    const stored *s = context;
     const stencil_box there = stencil_box_from(box, s->problem->first);
     (void)array;
-    return stencil_h5_input_read(s->input, s->problem->spec.source, &there, s->type, to);
+    return stencil_h5_input_read(s->input, s->dataset, &there, s->type, to);
 }
 
-/* Copies the source term in its type and values. Values in external files, which may not be found from the
- * result, are copied into the result. */
-static stencil_status copy_source(stencil_h5_input *input, const stencil_sink *sink, const stencil_spec *spec,
-                                  stencil_notes *notes) {
-    const char *name = stencil_source_names[spec->source];
+/* Copies a dataset of the format in its type and values. Values in external files, which may not be found
+ * from the result, are copied into the result. */
+static stencil_status copy_dataset(stencil_h5_input *input, const stencil_sink *sink,
+                                   const stencil_spec *spec, int dataset, stencil_notes *notes) {
+    const char *name = stencil_source_names[dataset];
     stencil_problem problem;
-    if (spec->source == STENCIL_SOURCE_NONE)
-        return STENCIL_OK;
     stencil_reading_at("%s, which is copied", name);
     STENCIL_ITEM from = stencil_item_dataset(input->file, name);
     const bool elsewhere = from.type >= 0 && stencil_dataset_elsewhere(from.id);
@@ -98,10 +107,10 @@ static stencil_status copy_source(stencil_h5_input *input, const stencil_sink *s
     TRY(stencil_sink_state(sink));
     CHECK(from.type >= 0, BAD_DATA, "'%s': cannot copy %s (%s): it is damaged", input->path, name,
           stencil_h5_reason());
-    /* Writes the source's values, also where HDF5 can read the object but not copy it. */
+    /* Writes the dataset's values, also where HDF5 can read the object but not copy it. */
     TRY(stencil_problem_resolve(&problem, spec));
     stencil_dataset_close(&input->cells);
-    const stencil_reader reader = {read_source, &(source){input, &problem, from.type}};
+    const stencil_reader reader = {read_stored, &(stored){input, &problem, dataset, from.type}};
     const stencil_sink_dataset copy = {name, STENCIL_ARRAY_B, from.type, from.type};
     TRY(stencil_sink_create(sink, &copy, &problem));
     TRY(stencil_sink_fill(sink, &copy, &problem, &reader));
@@ -114,7 +123,14 @@ stencil_status stencil_kept_copy(stencil_h5_input *input, const stencil_sink *si
                                  stencil_notes *notes) {
     stencil_problem problem;
     TRY(stencil_problem_resolve(&problem, spec));
-    TRY(copy_source(input, sink, spec, notes));
+    if (spec->source != STENCIL_SOURCE_NONE)
+        TRY(copy_dataset(input, sink, spec, (int)spec->source, notes));
+    if (spec->fixed)
+        TRY(copy_dataset(input, sink, spec, STENCIL_DATASET_FIXED, notes));
+    if (spec->classed)
+        TRY(copy_dataset(input, sink, spec, STENCIL_DATASET_CLASS, notes));
+    if (spec->insulated)
+        TRY(copy_dataset(input, sink, spec, STENCIL_DATASET_INSULATED, notes));
     stencil_own_copy(input, sink->file, notes);
     TRY(stencil_axes_create(sink->file, sink->path, &problem)); /* references may be to those of the input */
     stencil_references_copy(input, sink->file, notes);

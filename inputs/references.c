@@ -67,7 +67,7 @@ static bool find_pairs(transfer *t) {
     add_pair(t, "/", false);
     if (stencil_file_holds(t->from, t->input->facts.field))
         add_pair(t, t->input->facts.field, true);
-    for (int source = STENCIL_SOURCE_NONE + 1; source < STENCIL_SOURCE_COUNT; source++)
+    for (int source = STENCIL_SOURCE_NONE + 1; source < STENCIL_DATASET_COUNT; source++)
         if (stencil_file_holds(t->from, stencil_source_names[source]))
             add_pair(t, stencil_source_names[source], true);
     H5Lvisit(t->from, H5_INDEX_NAME, H5_ITER_INC, visit_link, t);

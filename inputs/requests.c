@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "kernels/classes.h"
+
 /* Tells whether a bool has the byte 0 or 1; C leaves other bytes undefined. */
 static bool is_truth(const bool *value) {
     unsigned char byte;
@@ -38,16 +40,22 @@ static bool check_facts(const stencil_input_facts *facts) {
 
 /* Checks enumerations, counts and texts of a spec; its numbers are checked later, like those of any file. */
 static bool check_spec(const stencil_spec *spec) {
-    bool sound =
-        IS_TEXT(spec->field) && IS_TEXT(spec->stencil) && IS_TEXT(spec->accelerate) &&
-        IS_TEXT(spec->fingerprint) && IS_TEXT(spec->digest_u) && IS_TEXT(spec->digest_b) &&
-        IS_ONE_OF(spec->precision, STENCIL_PRECISION_COUNT) && IS_ONE_OF(spec->kind, STENCIL_KIND_COUNT) &&
-        IS_ONE_OF(spec->norm, STENCIL_NORM_COUNT) && IS_ONE_OF(spec->source, STENCIL_SOURCE_COUNT) &&
-        IS_ONE_OF(spec->rank, STENCIL_AXES + 1) && IS_ONE_OF(spec->offset_count, STENCIL_POINTS_MAX + 1) &&
-        IS_ONE_OF(spec->weight_count, STENCIL_POINTS_MAX + 1) &&
-        IS_ONE_OF(spec->boundary_count, STENCIL_AXES + 1) && IS_ONE_OF(spec->spacing_count, STENCIL_AXES + 1);
+    bool sound = IS_TEXT(spec->field) && IS_TEXT(spec->stencil) && IS_TEXT(spec->accelerate) &&
+                 IS_TEXT(spec->fingerprint) && IS_TEXT(spec->digest_u) && IS_TEXT(spec->digest_b) &&
+                 IS_TEXT(spec->digest_class) && is_truth(&spec->fixed) && is_truth(&spec->classed) &&
+                 is_truth(&spec->insulated) && IS_ONE_OF(spec->precision, STENCIL_PRECISION_COUNT) &&
+                 IS_ONE_OF(spec->kind, STENCIL_KIND_COUNT) && IS_ONE_OF(spec->norm, STENCIL_NORM_COUNT) &&
+                 IS_ONE_OF(spec->source, STENCIL_SOURCE_COUNT) && IS_ONE_OF(spec->rank, STENCIL_AXES + 1) &&
+                 IS_ONE_OF(spec->offset_count, STENCIL_POINTS_MAX + 1) &&
+                 IS_ONE_OF(spec->weight_count, STENCIL_POINTS_MAX + 1) &&
+                 IS_ONE_OF(spec->class_count, STENCIL_ROWS_MAX + 1) &&
+                 (spec->class_count == 0 || spec->weight_count > 0) &&
+                 IS_ONE_OF(spec->boundary_count, STENCIL_AXES + 1) &&
+                 IS_ONE_OF(spec->spacing_count, STENCIL_AXES + 1);
     for (int axis = 0; axis < STENCIL_AXES; axis++)
-        sound = sound && IS_ONE_OF(spec->boundary[axis], STENCIL_BOUNDARY_COUNT) && spec->extent[axis] >= 0;
+        sound = sound && IS_ONE_OF(spec->boundary[axis], STENCIL_BOUNDARY_COUNT) && spec->extent[axis] >= 0 &&
+                IS_ONE_OF(spec->wall[axis][0], STENCIL_WALL_COUNT) &&
+                IS_ONE_OF(spec->wall[axis][1], STENCIL_WALL_COUNT);
     for (int k = 0; k < spec->offset_count && sound; k++)
         for (int axis = 0; axis < STENCIL_AXES; axis++)
             sound = sound && spec->offset[k][axis] >= -STENCIL_RADIUS_MAX &&

@@ -35,7 +35,8 @@ typedef struct stencil_ask {
     char name[STENCIL_NAME_MAX];   /* name of an object; "": none */
     char advice[STENCIL_NAME_MAX]; /* text that ends messages; "": advice for a problem file */
     stencil_spec file, spec;       /* the problem as the file has it, and with options applied */
-    stencil_source source;         /* source to read or to copy; NONE: the field, or no source */
+    int dataset;                   /* dataset to read (STENCIL_DATASET_…), or the source to copy; NONE: the
+                                      field, or no source */
     stencil_precision precision;   /* precision in which cells are read */
     int threads;                   /* most threads that unpack chunks */
     stencil_box box;               /* cells to read, stored without gaps */

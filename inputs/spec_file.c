@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "inputs/file.h"
+#include "kernels/classes.h"
 
 /* An attribute of the root group that describes a problem, with all that is needed to read and write it. */
 typedef struct row {
@@ -22,12 +23,25 @@ typedef struct row {
 #define AT(member)       .at = offsetof(stencil_spec, member)
 #define LIST(member)     AT(member), .count_at = offsetof(stencil_spec, member##_count)
 #define ALL_AXES         "one for all axes or one per axis"
+/* The attributes of a side. */
+#define SIDE_ROWS(name, axis, side)                                                                          \
+    {{"boundary_" name, WORD(stencil_wall_names)}, AT(wall[axis][side])},                                    \
+        {{"flux_" name, REAL(-1, "one number")}, AT(flux[axis][side])},                                      \
+        {{"exchange_" name, REAL(1, "one number > 0")}, AT(exchange[axis][side])}, {                         \
+        {"ambient_" name, REAL(-1, "one number")}, AT(ambient[axis][side])                                   \
+    }
 static const row rows[] = {
     {{"field", TEXT(field)}, AT(field)},
     {{"stencil", TEXT(stencil), .words = stencil_shape_names}, AT(stencil)},
     {{"problem", WORD(stencil_kind_names)}, AT(kind)},
     {{"norm", WORD(stencil_norm_names)}, AT(norm)},
     {{"boundary", WORD(stencil_boundary_names), .wanted = ALL_AXES " of"}, LIST(boundary)},
+    SIDE_ROWS("z-", 0, 0),
+    SIDE_ROWS("z+", 0, 1),
+    SIDE_ROWS("y-", 1, 0),
+    SIDE_ROWS("y+", 1, 1),
+    SIDE_ROWS("x-", 2, 0),
+    SIDE_ROWS("x+", 2, 1),
     {{"omega", REAL(1, "one number > 0")}, AT(omega)},
     {{"accelerate", TEXT(accelerate), .wanted = "none, chebyshev or chebyshev:M"}, AT(accelerate)},
     {{"diffusivity", REAL(1, "one number > 0")}, AT(diffusivity)},
@@ -53,11 +67,18 @@ static const row rows[] = {
     {{"digest_b", TEXT(digest_b), .wanted = "what a run has written, or nothing"},
      AT(digest_b),
      .past = true},
+    {{"digest_class", TEXT(digest_class), .wanted = "what a run has written, or nothing"},
+     AT(digest_class),
+     .past = true},
 };
 enum { ROW_COUNT = sizeof rows / sizeof *rows };
 
+/* The most numbers in a dataset of /stencil: weights of all classes of cells. */
+enum { PALETTE_MAX = STENCIL_ROWS_MAX * STENCIL_POINTS_MAX };
+
 /* The newest version of the format that this program reads. A file states the oldest one whose readers do
- * not take it for something else: 2 where it has /q, which older ones take for the user's own. */
+ * not take it for something else: 2 where it has cells of several kinds, walls of single sides, or /q, which
+ * older ones take for the user's own. */
 enum { FORMAT_VERSION = 2 };
 static const char format_prefix[] = "stencil ";
 static const stencil_attribute format_attribute = {"format", STENCIL_ATTRIBUTE_TEXT, STENCIL_WORD_MAX,
@@ -81,17 +102,13 @@ stencil_status stencil_format_read(hid_t file, const char *path, bool *foreign) 
 }
 
 static const stencil_known others[] = {
-    {"format", STENCIL_ATTRIBUTE, true},
-    {"b", STENCIL_OBJECT, false},
-    {"f", STENCIL_OBJECT, false},
-    {"q", STENCIL_OBJECT, false},
-    {"stencil", STENCIL_OBJECT, false},
-    {"residual", STENCIL_OBJECT, true},
-    {"residual_step", STENCIL_OBJECT, true},
-    {"provenance", STENCIL_OBJECT, true},
-    {"VTKHDF", STENCIL_OBJECT, true},
-    {"offsets", STENCIL_MEMBER, false},
-    {"weights", STENCIL_MEMBER, false},
+    {"format", STENCIL_ATTRIBUTE, true},  {"b", STENCIL_OBJECT, false},
+    {"f", STENCIL_OBJECT, false},         {"q", STENCIL_OBJECT, false},
+    {"fixed", STENCIL_OBJECT, false},     {"class", STENCIL_OBJECT, false},
+    {"insulated", STENCIL_OBJECT, false}, {"stencil", STENCIL_OBJECT, false},
+    {"residual", STENCIL_OBJECT, true},   {"residual_step", STENCIL_OBJECT, true},
+    {"provenance", STENCIL_OBJECT, true}, {"VTKHDF", STENCIL_OBJECT, true},
+    {"offsets", STENCIL_MEMBER, false},   {"weights", STENCIL_MEMBER, false},
 };
 enum { OTHER_COUNT = sizeof others / sizeof *others };
 
@@ -179,30 +196,32 @@ void stencil_spec_forget(stencil_spec *spec) {
                                                         : sizeof(double)); /* also the size of an int64_t */
 }
 
-/* Opens and checks a small dataset in /stencil of at most that rank, with one value per stencil point or per
- * axis. Id and count are 0 where it does not exist. */
-static stencil_status read_table(stencil_dataset *d, hid_t file, const char *path, const char *name, int rank,
-                                 double *value) {
+/* Opens and checks a small dataset in /stencil of one or two axes, with a value for each stencil point, for
+ * each of its axes or of the classes of cells. Id and count are 0 where it does not exist. */
+static stencil_status open_table(stencil_dataset *d, hid_t file, const char *path, const char *name,
+                                 int points_at) {
     TRY(stencil_dataset_open(d, file, path, name, NULL));
     if (d->id == 0)
         return STENCIL_OK;
-    CHECK(d->is.rank == 1 || d->is.rank == rank, BAD_DATA,
-          "'%s': %s has rank %d; offsets are [n][rank], weights are [n]", path, name, d->is.rank);
-    CHECK(d->is.count > 0 && d->is.extent[0] <= STENCIL_POINTS_MAX && d->is.count <= STENCIL_POINTS_MAX * 3,
-          BAD_DATA, "'%s': %s has %" PRId64 " entries; give 1 to %d points", path, name, d->is.extent[0],
-          STENCIL_POINTS_MAX);
-    return stencil_dataset_read(d, 0, d->is.count, H5T_NATIVE_DOUBLE, value, &d->is.count);
+    CHECK(d->is.rank == 1 || d->is.rank == 2, BAD_DATA,
+          "'%s': %s has rank %d; offsets are [n][rank], weights are [n], or [classes][n] beside /class", path,
+          name, d->is.rank);
+    const int64_t points = d->is.extent[d->is.rank == 1 ? 0 : points_at];
+    CHECK(d->is.count > 0 && points <= STENCIL_POINTS_MAX && d->is.count <= PALETTE_MAX, BAD_DATA,
+          "'%s': %s has %" PRId64 " entries; give 1 to %d points", path, name, points, STENCIL_POINTS_MAX);
+    return STENCIL_OK;
 }
 
 static stencil_status read_offsets(hid_t file, const char *path, stencil_spec *spec) {
     STENCIL_DATASET d = {0};
     double value[STENCIL_POINTS_MAX * 3];
-    TRY(read_table(&d, file, path, "/stencil/offsets", 2, value));
+    TRY(open_table(&d, file, path, "/stencil/offsets", 0));
     if (d.id == 0)
         return STENCIL_OK;
     CHECK(d.is.rank == 2 && d.is.extent[1] == spec->rank, BAD_DATA,
           "'%s': /stencil/offsets has the wrong shape; give [n][%d], one row (%s) per point", path,
           spec->rank, spec->rank == 2 ? "y, x" : "z, y, x");
+    TRY(stencil_dataset_read(&d, 0, d.is.count, H5T_NATIVE_DOUBLE, value, &d.is.count));
     spec->offset_count = (int)d.is.extent[0];
     for (int i = 0; i < spec->offset_count * spec->rank; i++) {
         const int k = i / spec->rank, axis = i % spec->rank;
@@ -210,6 +229,26 @@ static stencil_status read_offsets(hid_t file, const char *path, stencil_spec *s
               "'%s': /stencil/offsets[%d][%d] is %g; give whole numbers from %d to %d", path, k, axis,
               value[i], -STENCIL_RADIUS_MAX, STENCIL_RADIUS_MAX);
         spec->offset[k][axis] = (int32_t)value[i];
+    }
+    return STENCIL_OK;
+}
+
+/* Reads the weights: a list, or a row for each class of cells, of which the spec gets row 0 and a hash. */
+static stencil_status read_weights(hid_t file, const char *path, stencil_spec *spec) {
+    STENCIL_DATASET d = {0};
+    static double value[PALETTE_MAX];
+    TRY(open_table(&d, file, path, "/stencil/weights", 1));
+    if (d.id == 0)
+        return STENCIL_OK;
+    CHECK(d.is.rank == 1 || d.is.extent[0] <= STENCIL_ROWS_MAX, BAD_DATA,
+          "'%s': /stencil/weights has %" PRId64 " rows; give one for each class of cells, at most %d", path,
+          d.is.extent[0], STENCIL_ROWS_MAX);
+    TRY(stencil_dataset_read(&d, 0, d.is.count, H5T_NATIVE_DOUBLE, value, &d.is.count));
+    spec->weight_count = (int)d.is.extent[d.is.rank - 1];
+    memcpy(spec->weight, value, (size_t)spec->weight_count * sizeof *value);
+    if (d.is.rank == 2) {
+        spec->class_count = (int)d.is.extent[0];
+        spec->palette_hash = stencil_palette_hash(value, d.is.count);
     }
     return STENCIL_OK;
 }
@@ -223,15 +262,21 @@ stencil_status stencil_spec_read(hid_t file, const char *path, stencil_spec *spe
     STENCIL_HANDLE group = H5Gopen2(file, "stencil", H5P_DEFAULT);
     CHECK(group >= 0, BAD_DATA, "'%s': /stencil is no group; give a group with offsets and weights", path);
     TRY(read_offsets(file, path, spec));
-    STENCIL_DATASET weights = {0};
-    TRY(read_table(&weights, file, path, "/stencil/weights", 1, spec->weight));
-    spec->weight_count = (int)weights.is.count;
-    return STENCIL_OK;
+    return read_weights(file, path, spec);
+}
+
+/* Tells whether readers of the format's version 1 take the problem for another one. */
+static bool needs_second(const stencil_spec *spec) {
+    bool sides = false;
+    for (int axis = 0; axis < STENCIL_AXES; axis++)
+        for (int side = 0; side < STENCIL_SIDES; side++)
+            sides = sides || spec->wall[axis][side] != STENCIL_WALL_NONE;
+    return spec->source == STENCIL_SOURCE_Q || spec->fixed || spec->classed || spec->insulated || sides;
 }
 
 stencil_status stencil_spec_write(hid_t file, const char *path, const stencil_spec *spec) {
     char format[STENCIL_WORD_MAX];
-    snprintf(format, sizeof format, "%s%d", format_prefix, spec->source == STENCIL_SOURCE_Q ? 2 : 1);
+    snprintf(format, sizeof format, "%s%d", format_prefix, needs_second(spec) ? 2 : 1);
     TRY(stencil_attribute_write(file, path, &format_attribute, 1, format));
     for (const row *r = rows; r < rows + ROW_COUNT; r++) {
         const void *at = (const char *)spec + r->at;
@@ -242,7 +287,8 @@ stencil_status stencil_spec_write(hid_t file, const char *path, const stencil_sp
     return STENCIL_OK;
 }
 
-stencil_status stencil_points_write(hid_t file, const char *path, const stencil_spec *spec) {
+stencil_status stencil_points_write(hid_t file, const char *path, const stencil_spec *spec,
+                                    const double *palette) {
     if (spec->weight_count == 0)
         return STENCIL_OK;
     STENCIL_HANDLE group = H5Gcreate2(file, "stencil", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
@@ -250,10 +296,13 @@ stencil_status stencil_points_write(hid_t file, const char *path, const stencil_
     int32_t offset[STENCIL_POINTS_MAX * 3];
     for (int i = 0; i < spec->offset_count * spec->rank; i++)
         offset[i] = spec->offset[i / spec->rank][i % spec->rank];
-    const int64_t offsets[2] = {spec->offset_count, spec->rank}, weights = spec->weight_count;
+    const int64_t offsets[2] = {spec->offset_count, spec->rank},
+                  weights[2] = {spec->class_count, spec->weight_count};
+    const bool rows = spec->class_count > 0;
     if (spec->offset_count > 0)
         TRY(stencil_h5_write(file, path, "/stencil/offsets", 2, offsets, H5T_STD_I32LE, offset));
-    return stencil_h5_write(file, path, "/stencil/weights", 1, &weights, H5T_IEEE_F64LE, spec->weight);
+    return stencil_h5_write(file, path, "/stencil/weights", rows ? 2 : 1, rows ? weights : weights + 1,
+                            H5T_IEEE_F64LE, rows ? palette : spec->weight);
 }
 
 stencil_status stencil_h5_input_provenance(const stencil_h5_input *input, stencil_provenance *provenance) {

@@ -26,7 +26,7 @@ static int64_t looks_of(const stencil_problem *problem) {
 
 static stencil_status count_bytes(stencil_output *output, const stencil_problem *problem) {
     stencil_reading *process = output->input->process;
-    const stencil_ask ask = {.request = STENCIL_REQUEST_KEPT, .source = problem->spec.source};
+    const stencil_ask ask = {.request = STENCIL_REQUEST_KEPT, .dataset = problem->spec.source};
     stencil_say kept;
     if (output->known_bytes > 0) /* the output is opened again; the input may have changed */
         return STENCIL_OK;
@@ -120,11 +120,13 @@ static stencil_sink_dataset field_of(const stencil_problem *problem) {
                                   stencil_h5_type(problem->precision, false)};
 }
 
-stencil_status stencil_output_digest_source(stencil_output *output, const stencil_problem *problem,
-                                            const stencil_reader *from) {
-    if (problem->spec.source == STENCIL_SOURCE_NONE || output->digest_b[0] != '\0')
-        return STENCIL_OK;
-    return stencil_digest_read(problem, STENCIL_ARRAY_B, from, output->digest_b);
+stencil_status stencil_output_digest_kept(stencil_output *output, const stencil_problem *problem,
+                                          const stencil_reader *from) {
+    if (problem->spec.source != STENCIL_SOURCE_NONE && output->digest_b[0] == '\0')
+        TRY(stencil_digest_read(problem, STENCIL_ARRAY_B, from, output->digest_b));
+    if (stencil_problem_has_classes(problem) && output->digest_class[0] == '\0')
+        TRY(stencil_digest_read(problem, STENCIL_ARRAY_CLASS, from, output->digest_class));
+    return STENCIL_OK;
 }
 
 /* Writes the problem and its progress, for a run that continues from this result. */
@@ -134,6 +136,7 @@ static stencil_status write_spec(const stencil_output *output, const stencil_pro
     stencil_spec spec = problem->spec;
     memcpy(spec.digest_u, digest_u, sizeof spec.digest_u);
     memcpy(spec.digest_b, output->digest_b, sizeof spec.digest_b);
+    memcpy(spec.digest_class, output->digest_class, sizeof spec.digest_class);
     spec.residual_first = report->residual_first;
     spec.time = stencil_problem_time(problem, report->steps);
     spec.time_first = problem->origin.time_first != 0 ? problem->origin.time_first : NAN;
@@ -170,13 +173,14 @@ static stencil_status fill_list(const stencil_sink *sink, const char *name, hid_
 }
 
 /* Creates the result's datasets before the run, so that references of the user's objects can point to them.
- */
-static stencil_status create_objects(const stencil_sink *sink, const stencil_problem *problem) {
+ * palette: the rows of /stencil/weights, if it has any. */
+static stencil_status create_objects(const stencil_sink *sink, const stencil_problem *problem,
+                                     const double *palette) {
     const stencil_sink_dataset u = field_of(problem);
     TRY(stencil_sink_create(sink, &u, problem));
     TRY(create_list(sink, "/residual", H5T_IEEE_F64LE, looks_of(problem)));
     TRY(create_list(sink, "/residual_step", H5T_STD_I64LE, looks_of(problem)));
-    TRY(stencil_points_write(sink->file, sink->path, &problem->spec));
+    TRY(stencil_points_write(sink->file, sink->path, &problem->spec, palette));
     TRY(stencil_h5_check_written(stencil_image_write(sink->file, problem, (const int64_t[]){0, 0, 0},
                                                      problem->extent, (const int64_t[]){1, 1, 1}) >= 0,
                                  sink->path, "/VTKHDF"));
@@ -199,7 +203,7 @@ static stencil_status take_over(stencil_output *output, const stencil_problem *p
 }
 
 stencil_status stencil_output_begin(stencil_output *output, const stencil_problem *problem) {
-    TRY(create_objects(&output->sink, problem));
+    TRY(create_objects(&output->sink, problem, output->input->palette));
     TRY(take_over(output, problem));
     output->begun = true;
     return stencil_sink_state(&output->sink);
@@ -218,7 +222,7 @@ static stencil_status begin_late(stencil_output *output, const stencil_problem *
             output->notes, "'%s' %s: its source, and what is the user's own in it, are not in the result",
             output->input->path, unchanged ? "cannot be read any more" : "was changed during the run");
     TRY(stencil_sink_empty(&output->sink));
-    return create_objects(&output->sink, problem);
+    return create_objects(&output->sink, problem, output->input->palette);
 }
 
 static stencil_status write_all(stencil_output *output, const stencil_problem *problem,
@@ -235,7 +239,7 @@ static stencil_status write_all(stencil_output *output, const stencil_problem *p
     TRY(fill_list(sink, "/residual", H5T_NATIVE_DOUBLE, history->count, history->residual));
     TRY(fill_list(sink, "/residual_step", H5T_NATIVE_INT64, history->count, history->step));
     TRY(stencil_axes_write_time(sink->file, sink->path, stencil_image_time(problem, report->steps)));
-    TRY(stencil_output_digest_source(output, problem, from));
+    TRY(stencil_output_digest_kept(output, problem, from));
     TRY(write_spec(output, problem, report, digest_u));
     return write_provenance(output, report);
 }

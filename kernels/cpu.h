@@ -21,6 +21,7 @@ typedef struct stencil_cpu_pass {
                       64-byte boundary */
     double *partial; /* the part's first partial sum of the residual; NULL: the last step is not checked */
     stencil_norm norm;
+    const stencil_classes *classes; /* classes of the part's cells; NULL: all cells are plain */
 } stencil_cpu_pass;
 
 /* Returns the rows (2D) or planes (3D) of a step that the pipeline sweep updates before those of the next

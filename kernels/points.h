@@ -54,3 +54,11 @@ STENCIL_CONSTANT bool stencil_rule_contains(stencil_rule rule, int radius, int d
     }
     return false;
 }
+
+/* The weights of all points of a shape in ascending order, and then, at STENCIL_SOURCE_WEIGHT, the factor of
+ * the source term, all rounded to the precision of the sweep. */
+enum { STENCIL_SOURCE_WEIGHT = STENCIL_POINTS_MAX, STENCIL_WEIGHTS };
+typedef union stencil_weights {
+    float f32[STENCIL_WEIGHTS];
+    double f64[STENCIL_WEIGHTS];
+} stencil_weights;

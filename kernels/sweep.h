@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "kernels/classes.h"
 #include "kernels/points.h"
 #include "kernels/residual.h"
 #include "kernels/sweeps/resident.h"
@@ -21,14 +22,6 @@ typedef enum stencil_sweep_id {
  * itself. */
 enum { STENCIL_LOW, STENCIL_HIGH, STENCIL_SIDES, STENCIL_DIRECTIONS = 27, STENCIL_HERE = 13 };
 #define STENCIL_DIRECTION(dz, dy, dx) (((dz) + 1) * 9 + ((dy) + 1) * 3 + (dx) + 1)
-
-/* The weights of all points of a shape in ascending order, and then, at STENCIL_SOURCE_WEIGHT, the factor of
- * the source term, all rounded to the precision of the sweep. */
-enum { STENCIL_SOURCE_WEIGHT = STENCIL_POINTS_MAX, STENCIL_WEIGHTS };
-typedef union stencil_weights {
-    float f32[STENCIL_WEIGHTS];
-    double f64[STENCIL_WEIGHTS];
-} stencil_weights;
 
 /* A part of the problem's extent: u[nz][ny][nx] with ghost cells, in two buffers. All parts of a run have the
  * same strides.
@@ -223,6 +216,7 @@ typedef struct stencil_kernel_args {
     int32_t cycle_length;
     const stencil_weights *cycle; /* [cycle_length], in device memory: step s + 1 has the weights cycle[s %
                                      cycle_length]. A pass of one step uses domain.weights */
+    stencil_classes classes; /* read by kernels that are compiled for classes of cells, and by no others */
 } stencil_kernel_args;
 
 /* Tells whether step `step` (1, 2, …) is checked: its residual is computed. */

@@ -38,6 +38,12 @@ void solid_fields(void **state);
 void resident_fields(void **state);
 void resident_solids(void **state);
 
+/* Tests of conformance_classes.c; state: a subject. */
+void fixed_cells(void **state);
+void class_cells(void **state);
+void walls(void **state);
+void fixed_accelerated(void **state);
+
 /* Tests of conformance_ends.c; state: a subject. */
 void tolerance_midway(void **state);
 void continued(void **state);

@@ -152,6 +152,75 @@ static void matrix(void **state) {
         }
 }
 
+/* Cells of /fixed anywhere, in parts that recompute each other's: each pattern on some point sets. */
+static void fixed_cells(void **state) {
+    static const stencil_boundary boundary[][3] = {{STENCIL_FIXED, STENCIL_FIXED, STENCIL_FIXED},
+                                                   {STENCIL_PERIODIC, STENCIL_PERIODIC, STENCIL_PERIODIC},
+                                                   {STENCIL_MIRROR, STENCIL_FIXED, STENCIL_PERIODIC}};
+    const subject *s = *state;
+    for (int k = 0; k < 2 * TRIAL_PATTERNS; k++) {
+        const stencil_shape *shape =
+            &stencil_shapes[(3 * k + (s->precision == STENCIL_FLOAT64)) % STENCIL_SHAPE_COUNT];
+        const int r = shape->radius;
+        const int64_t extent[3] = {shape->rank == 2 ? 1 : 8 * r + 11, 8 * r + 21, 211};
+        trial t;
+        trial_init(&t, s->precision, shape->rank, extent, boundary[k % 3]);
+        trial_set_shape(&t, shape, NULL);
+        trial_fill(&t, (uint64_t)k, 1.0, k % 3 == 0 ? STENCIL_SOURCE_B : STENCIL_SOURCE_NONE);
+        trial_fix(&t, (uint64_t)k, (trial_pattern)(k % TRIAL_PATTERNS));
+        run_trial(&t);
+        trial_destroy(&t);
+    }
+}
+
+/* Cells of /class, some of them fixed, in parts that recompute each other's. */
+static void class_cells(void **state) {
+    static const stencil_boundary boundary[][3] = {{STENCIL_PERIODIC, STENCIL_MIRROR, STENCIL_PERIODIC},
+                                                   {STENCIL_FIXED, STENCIL_FIXED, STENCIL_FIXED}};
+    const subject *s = *state;
+    for (int k = 0; k < 2 * TRIAL_PATTERNS; k++) {
+        const stencil_shape *shape =
+            &stencil_shapes[(3 * k + (s->precision == STENCIL_FLOAT32)) % STENCIL_SHAPE_COUNT];
+        const int r = shape->radius;
+        const int64_t extent[3] = {shape->rank == 2 ? 1 : 8 * r + 11, 8 * r + 21, 211};
+        const double none[STENCIL_POINTS_MAX] = {0};
+        trial t;
+        trial_init(&t, s->precision, shape->rank, extent, boundary[k % 2]);
+        trial_set_shape(&t, shape, none);
+        trial_set_rows(&t, 3 + 40 * (k % 2), (uint64_t)k);
+        trial_fill(&t, (uint64_t)k, 1.0, k % 3 == 0 ? STENCIL_SOURCE_B : STENCIL_SOURCE_NONE);
+        trial_class(&t, (uint64_t)k, (trial_pattern)(k % TRIAL_PATTERNS));
+        if (k % 3 == 1)
+            trial_fix(&t, (uint64_t)k, TRIAL_SINGLE);
+        run_trial(&t);
+        trial_destroy(&t);
+    }
+}
+
+/* Walls of all kinds, and insulated cells, in parts that recompute each other's. */
+static void walls(void **state) {
+    static const stencil_boundary boundary[][3] = {{STENCIL_PERIODIC, STENCIL_MIRROR, STENCIL_PERIODIC},
+                                                   {STENCIL_FIXED, STENCIL_FIXED, STENCIL_FIXED}};
+    const subject *s = *state;
+    for (int k = 0; k < 8; k++) {
+        const stencil_shape *shape =
+            &stencil_shapes[(3 * k + (s->precision == STENCIL_FLOAT32)) % STENCIL_SHAPE_COUNT];
+        const int r = shape->radius;
+        const int64_t extent[3] = {shape->rank == 2 ? 1 : 8 * r + 11, 8 * r + 21, 211};
+        trial t;
+        trial_init(&t, s->precision, shape->rank, extent, boundary[k % 2]);
+        trial_set_shape(&t, shape, NULL);
+        trial_set_walls(&t, (uint64_t)(5 * k));
+        trial_fill(&t, (uint64_t)k, 1.0, k % 3 == 0 ? STENCIL_SOURCE_B : STENCIL_SOURCE_NONE);
+        if (k % 3 == 1)
+            trial_fix(&t, (uint64_t)k, TRIAL_SINGLE);
+        trial_insulate(&t, (uint64_t)k, TRIAL_BLOBS,
+                       r == 1 && (shape->rank == 2 || shape->rule == STENCIL_STAR));
+        run_trial(&t);
+        trial_destroy(&t);
+    }
+}
+
 /* More partial sums than a group holds, so that parts combine values for each other, some of two parts; stops
  * midway.
  */
@@ -384,9 +453,15 @@ int main(int argument_count, char **argument) {
     static const struct {
         const char *name;
         CMUnitTestFunction function;
-    } others[] = {{"large residual", large_residual}, {"wide parts", wide_parts},
-                  {"long streams", long_streams},     {"on chip", on_chip},
-                  {"accelerated", accelerated},       {"interrupted", interrupted}};
+    } others[] = {{"fixed cells", fixed_cells},
+                  {"cells of classes", class_cells},
+                  {"walls", walls},
+                  {"large residual", large_residual},
+                  {"wide parts", wide_parts},
+                  {"long streams", long_streams},
+                  {"on chip", on_chip},
+                  {"accelerated", accelerated},
+                  {"interrupted", interrupted}};
     enum { OTHERS = sizeof others / sizeof *others };
     static struct CMUnitTest tests[STENCIL_PRECISION_COUNT * (STENCIL_SHAPE_COUNT + OTHERS) + STRESS_TESTS];
     static subject subjects[sizeof tests / sizeof *tests];

@@ -43,6 +43,11 @@ void trial_destroy(trial *t) {
     free(t->initial);
     free(t->source);
     free(t->b);
+    free(t->fixed);
+    free(t->row);
+    free(t->insulated);
+    free(t->weights);
+    reference_destroy(&t->reference);
 }
 
 void trial_set_shape(trial *t, const stencil_shape *shape, const double *weights) {
@@ -90,6 +95,132 @@ void trial_fill(trial *t, uint64_t seed, double scale, stencil_source source) {
         trial_store(precision, t->source, i, scale * (2.0 * trial_random(~seed, (uint64_t)i) - 1.0));
         trial_store(precision, t->b, i, t->reference.source_scale * trial_load(precision, t->source, i));
     }
+}
+
+/* Whether a cell belongs to one of a few balls, which are flat along x: as wide as two groups of cells. */
+static bool in_blob(const trial *t, uint64_t seed, const int64_t at[3]) {
+    enum { BLOBS = 3, WIDE = 100 };
+    bool inside = false;
+    for (int blob = 0; blob < BLOBS; blob++) {
+        double distance = 0;
+        for (int axis = 3 - t->spec.rank; axis < 3; axis++) {
+            const double n = (double)t->reference.extent[axis],
+                         centre = n * trial_random(seed, (uint64_t)(3 * blob + axis)),
+                         reach = axis == 2 ? fmin(WIDE, n / 2) : fmax(n / 6, 2);
+            distance += ((double)at[axis] - centre) * ((double)at[axis] - centre) / (reach * reach);
+        }
+        inside = inside || distance < 1;
+    }
+    return inside;
+}
+
+static bool in_pattern(const trial *t, uint64_t seed, trial_pattern pattern, int64_t cell,
+                       const int64_t at[3]) {
+    const int slow = 3 - t->spec.rank;
+    switch (pattern) {
+    case TRIAL_BLOBS:
+        return in_blob(t, seed, at);
+    case TRIAL_OUTSIDE:
+        return !in_blob(t, seed, at);
+    case TRIAL_ROWS:
+        return (at[slow] + (int64_t)seed) % 4 == 0;
+    default:
+        return trial_random(seed, (uint64_t)cell) < 0.03;
+    }
+}
+
+/* Whether all cells near a cell, from which an updated one could read it, are fixed; not at the edges. */
+static bool is_buried(const trial *t, const int64_t at[3]) {
+    enum { REACH = STENCIL_RADIUS_MAX, WIDTH = 2 * REACH + 1 };
+    const int64_t *n = t->reference.extent;
+    bool buried = true;
+    for (int k = 0; k < WIDTH * WIDTH * WIDTH && buried; k++) {
+        const int64_t z = at[0] + (t->spec.rank == 3 ? k / (WIDTH * WIDTH) - REACH : 0),
+                      y = at[1] + k / WIDTH % WIDTH - REACH, x = at[2] + k % WIDTH - REACH;
+        buried = z >= 0 && z < n[0] && y >= 0 && y < n[1] && x >= 0 && x < n[2] &&
+                 t->fixed[(z * n[1] + y) * n[2] + x] != 0;
+    }
+    return buried;
+}
+
+void trial_fix(trial *t, uint64_t seed, trial_pattern pattern) {
+    const int64_t cells = trial_cells(t), *n = t->reference.extent;
+    const double strange[] = {NAN, INFINITY, 1.0};
+    t->fixed = calloc((size_t)cells, 1);
+    for (int pass = 0; pass < 2; pass++)
+        for (int64_t i = 0; i < cells; i++) {
+            const int64_t at[3] = {i / (n[1] * n[2]), i / n[2] % n[1], i % n[2]};
+            if (pass == 0)
+                t->fixed[i] = in_pattern(t, seed, pattern, i, at) ? (uint8_t)(1 + i % 3) : 0;
+            else if (t->fixed[i] != 0 && is_buried(t, at))
+                trial_store(t->spec.precision, t->initial, i, strange[i % 3]);
+            else if (t->fixed[i] != 0 && i % 2 == 0)
+                trial_store(t->spec.precision, t->initial, i, -0.0);
+        }
+    t->spec.fixed = true;
+    t->reference.fixed = t->fixed;
+}
+
+void trial_set_rows(trial *t, int rows, uint64_t seed) {
+    const int points = t->spec.weight_count;
+    t->weights = calloc((size_t)(rows * points), sizeof(double));
+    for (int i = 0; i < rows * points; i++)
+        t->weights[i] = (2.0 * trial_random(seed + 71, (uint64_t)i) - 1.0) / points;
+    memcpy(t->spec.weight, t->weights, (size_t)points * sizeof(double));
+    t->spec.classed = true;
+    t->spec.class_count = rows;
+    t->spec.palette_hash = stencil_palette_hash(t->weights, rows * points);
+}
+
+void trial_class(trial *t, uint64_t seed, trial_pattern pattern) {
+    const int64_t cells = trial_cells(t), *n = t->reference.extent;
+    const int rows = t->spec.class_count;
+    const uint8_t other = (uint8_t)(seed % (uint64_t)rows);
+    t->row = calloc((size_t)cells, 1);
+    for (int64_t i = 0; i < cells; i++) {
+        const int64_t at[3] = {i / (n[1] * n[2]), i / n[2] % n[1], i % n[2]};
+        if (in_pattern(t, seed, pattern, i, at))
+            t->row[i] =
+                pattern == TRIAL_SINGLE || i % 11 == 0 ? (uint8_t)((i + (int64_t)seed) % rows) : other;
+    }
+    t->reference.row = t->row;
+    assert_int_equal(reference_set_rows(&t->reference, &t->spec, t->weights), STENCIL_OK);
+}
+
+void trial_set_walls(trial *t, uint64_t seed) {
+    for (int i = 2 * (STENCIL_AXES - t->spec.rank); i < 2 * STENCIL_AXES; i++) {
+        const int axis = i / 2, s = i % 2;
+        const uint64_t turn = seed / (uint64_t)(1 + axis) + (uint64_t)(3 * axis + s);
+        stencil_wall_kind wall = (stencil_wall_kind)(turn % STENCIL_WALL_COUNT);
+        if (wall == STENCIL_WALL_PERIODIC ||
+            (t->spec.boundary[axis - STENCIL_AXES + t->spec.rank] == STENCIL_PERIODIC && axis != STENCIL_X))
+            wall = STENCIL_WALL_NONE; /* the axis stays as it is */
+        if (axis == STENCIL_X && wall == STENCIL_WALL_NONE)
+            wall = STENCIL_WALL_FLUX;
+        t->spec.wall[axis][s] = wall;
+        if (stencil_wall_has_flux(wall))
+            t->spec.flux[axis][s] = 2.0 * trial_random(seed + 5, (uint64_t)i) - 1.0;
+        if (stencil_wall_exchanges(wall)) {
+            t->spec.exchange[axis][s] = 0.1 + trial_random(seed + 6, (uint64_t)i);
+            t->spec.ambient[axis][s] = 2.0 * trial_random(seed + 7, (uint64_t)i) - 1.0;
+        }
+    }
+}
+
+void trial_insulate(trial *t, uint64_t seed, trial_pattern pattern, bool any) {
+    const int64_t cells = trial_cells(t), *n = t->reference.extent;
+    static const double odd[] = {NAN, INFINITY, 0.5, -0.0};
+    if (any) {
+        t->spec.insulated = true;
+        t->insulated = calloc((size_t)cells, 1);
+    }
+    for (int64_t i = 0; i < cells && any; i++) {
+        const int64_t at[3] = {i / (n[1] * n[2]), i / n[2] % n[1], i % n[2]};
+        t->insulated[i] = in_pattern(t, seed + 3, pattern, i, at);
+        if (t->insulated[i] != 0)
+            trial_store(t->spec.precision, t->initial, i, odd[(i + (int64_t)seed) % 4]);
+    }
+    assert_int_equal(reference_walls(&t->reference, &t->spec, t->insulated), STENCIL_OK);
 }
 
 void trial_set_cycle(trial *t, int length) {

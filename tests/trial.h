@@ -14,6 +14,10 @@ typedef struct trial {
     void *initial;       /* [nz][ny][nx] of the precision, owned */
     void *source;        /* the same, or NULL */
     void *b;             /* the source scaled, as the reference takes it; or NULL */
+    uint8_t *fixed;      /* other than 0: the cell keeps its value, wherever it is; owned, or NULL */
+    uint8_t *row;        /* row of `weights` that a cell has; owned, or NULL */
+    uint8_t *insulated;  /* other than 0: the cell is not there; owned, or NULL */
+    double *weights;     /* [spec.class_count][spec.weight_count], owned, or NULL */
     int cycle_length;    /* 0: the problem's own weights; else those: */
     stencil_step_weights cycle[TRIAL_CYCLE_MAX];
 } trial;
@@ -68,6 +72,32 @@ void trial_set_points(trial *t, int count, const int32_t offset[][3], const doub
 /* Random initial values (and source) between -scale and scale, the same for the same seed. The last word on
  * the problem: what is changed afterwards the reference does not know. */
 void trial_fill(trial *t, uint64_t seed, double scale, stencil_source source);
+
+/* Cells that keep their values: single ones; blobs, with whole groups of cells in some rows; all but a blob;
+ * and whole rows or planes. */
+typedef enum trial_pattern {
+    TRIAL_SINGLE,
+    TRIAL_BLOBS,
+    TRIAL_OUTSIDE,
+    TRIAL_ROWS,
+    TRIAL_PATTERNS
+} trial_pattern;
+
+/* Fixes cells in a pattern, after trial_fill(). Some of them are -0, and those that no updated cell reads are
+ * NaN, infinite or random in turn. */
+void trial_fix(trial *t, uint64_t seed, trial_pattern pattern);
+
+/* Gives the trial /class and `rows` rows of random weights for it, in a pattern of cells of random rows
+ * beside others of row 0, or blobs of one row. Before trial_fill(); trial_class() after it. */
+void trial_set_rows(trial *t, int rows, uint64_t seed);
+void trial_class(trial *t, uint64_t seed, trial_pattern pattern);
+
+/* Sides of their own, walls of all kinds in turn; the numbers of each are random. Before trial_fill(). */
+void trial_set_walls(trial *t, uint64_t seed);
+
+/* Makes cells insulated in a pattern, with values that are NaN, infinite or random in turn, and tells the
+ * reference of them and of the walls: to be called last, after trial_fix() and trial_class(). */
+void trial_insulate(trial *t, uint64_t seed, trial_pattern pattern, bool any);
 
 /* Random weights and source factors for each step of a cycle, in place of those of the shape that was set.
  * After trial_fill(). */

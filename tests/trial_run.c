@@ -9,6 +9,8 @@
 
 #include <cmocka.h>
 
+#include "solver/problem/classes.h"
+#include "solver/problem/rows.h"
 #include "solver/problem/cycle.h"
 #include "solver/run/run.h"
 #include "solver/plan/sweep.h"
@@ -40,16 +42,21 @@ static const char *case_text(const trial *t, const trial_run *r) {
                        ", %d parts cut %d,%d,%d on GPU %d,%d,%d,%d…, halo %s%s", r->parts, r->cut[0],
                        r->cut[1], r->cut[2], r->gpu[0], r->gpu[1], r->gpu[2], r->gpu[3],
                        stencil_halo_names[r->halo], r->overlap ? " overlapped" : "");
-    snprintf(text + at, sizeof text - (size_t)at,
-             ", source %s, weights %s, cycle %d, steps %lld, check_every %lld, norm %s, rtol %g, atol %g, "
-             "threads %d, streams from %d rows on, machine %s, multiprocessors %d",
-             t->source != NULL ? "yes" : "no", t->spec.weight_count > 0 ? "given" : "default",
-             t->cycle_length, (long long)r->steps, (long long)r->check_every, stencil_norm_names[r->norm],
-             r->rtol, r->atol, r->threads, r->stream,
-             r->tries   ? "tries"
-             : r->small ? "small"
-                        : "as it is",
-             r->multiprocessors);
+    snprintf(
+        text + at, sizeof text - (size_t)at,
+        ", source %s, %s, weights %s, cycle %d, steps %lld, check_every %lld, norm %s, rtol %g, atol %g, "
+        "threads %d, streams from %d rows on, machine %s, multiprocessors %d",
+        t->source != NULL ? "yes" : "no",
+        t->insulated != NULL ? "cells insulated"
+        : t->row != NULL     ? "cells of several classes"
+        : t->fixed != NULL   ? "cells fixed"
+                             : "no cells fixed",
+        t->spec.weight_count > 0 ? "given" : "default", t->cycle_length, (long long)r->steps,
+        (long long)r->check_every, stencil_norm_names[r->norm], r->rtol, r->atol, r->threads, r->stream,
+        r->tries   ? "tries"
+        : r->small ? "small"
+                   : "as it is",
+        r->multiprocessors);
     return text;
 }
 
@@ -80,18 +87,43 @@ static void load_fields(const trial *t, const trial_run *r, const stencil_proble
     const int64_t *n = t->reference.extent;
     EXPECT_OK(stencil_field_create(&field[STENCIL_ARRAY_U], &p->layout, "u"));
     EXPECT_OK(stencil_field_create(&field[STENCIL_ARRAY_B], &p->layout, "b"));
+    stencil_layout bytes = p->layout;
+    bytes.precision = STENCIL_BYTE;
+    EXPECT_OK(stencil_field_create(&field[STENCIL_ARRAY_CLASS], &bytes, "classes"));
     for (int64_t i = 0; i < trial_cells(t); i++) {
         const int64_t z = i / (n[1] * n[2]), y = i / n[2] % n[1], x = i % n[2];
         const int64_t at = element(p, &p->layout, z, y, x);
         trial_store(p->precision, field[STENCIL_ARRAY_U].data, at, trial_load(p->precision, t->initial, i));
         const int64_t inner[3] = {z + p->first[0], y + p->first[1], x + p->first[2]};
-        bool updated = true;
+        bool updated = t->fixed == NULL || t->fixed[i] == 0;
+        const bool there = t->insulated == NULL || t->insulated[i] == 0;
+        ((uint8_t *)field[STENCIL_ARRAY_CLASS].data)[at] = !there           ? STENCIL_KIND_INSULATED
+                                                           : !updated       ? STENCIL_CLASS_KEPT
+                                                           : t->row != NULL ? t->row[i]
+                                                                            : STENCIL_CLASS_PLAIN;
         for (int axis = 0; axis < 3; axis++)
             updated = updated && inner[axis] >= 0 && inner[axis] < p->n[axis];
         if (t->source != NULL && updated)
             trial_store(p->precision, field[STENCIL_ARRAY_B].data, at,
                         p->source_scale * trial_load(p->precision, t->source, i));
     }
+}
+
+/* Finds the classes of a problem, and puts them in the place of the kinds that a field has. */
+static void find_classes(const trial *t, const trial_run *r, stencil_problem *p, stencil_field *kinds) {
+    stencil_fields fields = {.kinds = kinds};
+    const stencil_reader reader = {stencil_fields_read, &fields};
+    const stencil_box updated = {.n = {p->n[0], p->n[1], p->n[2]}};
+    void *memory = NULL;
+    EXPECT_OK(stencil_classes_find(p, &reader, t->weights));
+    if (!stencil_problem_derives_classes(p))
+        return;
+    EXPECT_OK(stencil_memory_alloc(&memory, stencil_box_cells(&updated), "classes"));
+    const stencil_cells classes = stencil_cells_dense(STENCIL_BYTE, memory, &updated),
+                        to = stencil_field_cells(kinds);
+    EXPECT_OK(stencil_classes_read(p, &reader, &updated, &classes));
+    stencil_cells_copy(&to, &classes, updated.n);
+    free(memory);
 }
 
 static void destroy_fields(stencil_field field[STENCIL_ARRAY_COUNT]) {
@@ -219,7 +251,7 @@ static stencil_status run_fields(const stencil_plan *plan, int plans, const sten
                              observers->count > 0 ? observers->item[0] : (stencil_observer){0}},
         1 + observers->count};
     static int64_t sizes = 0;
-    stencil_fields fields = {&field[STENCIL_ARRAY_U], &field[STENCIL_ARRAY_B]};
+    stencil_fields fields = {&field[STENCIL_ARRAY_U], &field[STENCIL_ARRAY_B], &field[STENCIL_ARRAY_CLASS]};
     const stencil_reader from = {stencil_fields_read, &fields};
     const stencil_layout *l = &fields.u->layout;
     const stencil_cells all = stencil_cells_in(l, fields.u->data, (const int64_t[]){0, 0, 0});
@@ -389,6 +421,7 @@ bool trial_expect(const trial *t, trace *trace, const trial_run *r) {
     if (t->cycle_length > 0)
         problem.cycle = (stencil_cycle){.length = t->cycle_length, .given = t->cycle};
     load_fields(t, r, &problem, field);
+    find_classes(t, r, &problem, &field[STENCIL_ARRAY_CLASS]);
     bool possible = true;
     for (int i = 0; i < plans; i++)
         possible = possible && make_plan(t, i > 0 ? &r->others[i - 1] : r, &problem, &plan[i]);

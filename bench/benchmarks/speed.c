@@ -250,7 +250,7 @@ static void fill_bar(const stencil_bench *b, speed *s, const speed_place *place,
     int best, other;
     stencil_trial *t = &s->trial;
     const double rate = fastest(b, s, sweep_of(c), false, &best),
-                 cells = (double)stencil_problem_updated_cells(&t->problem);
+                 cells = (double)stencil_problem_cells(&t->problem);
     const double plain_rate = fastest(b, s, plain_sweep(), false, &other),
                  loop_rate = fastest(b, s, sweep_of(c), true, &other);
     const bool us = c->unit == STENCIL_US_PER_STEP;

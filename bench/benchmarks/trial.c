@@ -30,7 +30,7 @@ static double kept_at(const stencil_spec *spec, const stencil_run_options *optio
         stencil_plan_make(&plan, &problem, options, machine) != STENCIL_OK ||
         plan.backend != STENCIL_BACKEND_GPU || plan.depth == 1)
         return 0;
-    return (double)stencil_problem_updated_cells(&problem) * plan.depth /
+    return (double)stencil_problem_cells(&problem) * plan.depth /
            stencil_sweep_work(&plan, &problem, plan.depth, false).longest;
 }
 
@@ -166,7 +166,7 @@ stencil_status stencil_trial_add(stencil_bench *b, stencil_trial *t, const stenc
     subject.least = subject.least > t->least ? subject.least : t->least;
     TRY(stencil_bench_add(b, &subject, &c, sizeof c));
     stencil_bench_row *row = stencil_bench_last(b);
-    row->cells = (double)stencil_problem_updated_cells(&t->problem);
+    row->cells = (double)stencil_problem_cells(&t->problem);
     const bool source = t->source.data != NULL;
     row->bytes = (2 + source) * bytes * row->cells;
     snprintf(row->formula, sizeof row->formula, "%.0f cells x (read u %d%s + write u %d)", row->cells, bytes,

@@ -6,13 +6,13 @@
 #pragma once
 
 #include "kernels/cells.cuh"
-#include "kernels/residual.cuh"
+#include "kernels/classes.cuh"
 #include "kernels/ghosts.cuh"
 #include "kernels/tiles.cuh"
 
 namespace stencil {
 
-template <class P, class T, bool Relaunch, bool Ll> struct naive_sweep {
+template <class P, class T, bool Classed> struct naive_cells {
     using cell = T;
     /* Least blocks on a multiprocessor; threads of a block, and cells of a thread, along x; dynamic shared
      * memory of a block. */
@@ -30,12 +30,18 @@ template <class P, class T, bool Relaunch, bool Ll> struct naive_sweep {
         const T *u = static_cast<const T *>(d.u[from]);
         double term = 0;
         if (inside) {
-            const T value = update(d, u + at, at);
+            T value = update(d, u + at, at);
+            bool kept = false;
+            if constexpr (Classed) {
+                const uint32_t of = __ldg(s.classes.of + at);
+                kept = of == STENCIL_CLASS_KEPT;
+                value = kept ? u[at] : stencil_class_has_row(of) ? value_of_class<P>(s, u, at, of) : value;
+            }
             static_cast<T *>(d.u[!from])[at] = value;
             if (at_edge(d, STENCIL_Z, z, z + 1) || at_edge(d, STENCIL_Y, y, y + 1) ||
                 at_edge(d, STENCIL_X, x, x + 1))
                 write_copies<T, 1>(d, !from, z, y, x, 1, &value);
-            if (Check)
+            if (Check && !kept)
                 term = residual_term(value, u[at], s.schedule.norm);
         }
         if (Check)
@@ -69,37 +75,82 @@ template <class P, class T, bool Relaunch, bool Ll> struct naive_sweep {
             *partial = combine(half[warp], half[warp + 1], norm);
     }
 };
+template <class P, class T, bool Relaunch, bool Ll> using naive_sweep = naive_cells<P, T, false>;
+template <class P, class T, bool Relaunch, bool Ll> using naive_classed = naive_cells<P, T, true>;
 
 } // namespace stencil
 #else
 /* The CPU twin of the naive sweep: one cell after the other, row by row. */
+
+/* Returns the new value of the cell at u, with its source term at b (NULL: none). */
+ALWAYS_INLINE CPU_REAL CPU_(naive_cell)(const stencil_domain *d, const CPU_REAL *u, const CPU_REAL *b,
+                                        CPU_(weights) weights, stencil_shape shape) {
+    const int radius = shape.radius, rz = shape.rank == 3 ? radius : 0;
+    CPU_REAL sum = 0;
+    int k = 0;
+    for (int dz = -rz; dz <= rz; dz++)
+        for (int dy = -radius; dy <= radius; dy++)
+            for (int dx = -radius; dx <= radius; dx++)
+                if (stencil_rule_contains(shape.rule, radius, dz, dy, dx)) {
+                    const CPU_REAL value = u[dz * d->plane + dy * d->row + dx];
+                    sum = CPU_(term_one)(k, CPU_(weight)(&weights, k, 0, 0), value, sum);
+                    k++;
+                }
+    return b == NULL ? sum
+                     : CPU_(term_one)(STENCIL_SOURCE_WEIGHT,
+                                      CPU_(weight)(&weights, STENCIL_SOURCE_WEIGHT, 0, 0), *b, sum);
+}
+
+/* Returns the new value of the cell at u with a row of the palette. */
+ALWAYS_INLINE CPU_REAL CPU_(naive_of_class)(const stencil_domain *d, const CPU_REAL *u, const CPU_REAL *b,
+                                            const CPU_REAL *of, stencil_shape shape) {
+    const int radius = shape.radius, rz = shape.rank == 3 ? radius : 0;
+    CPU_REAL sum = 0;
+    int k = 0;
+    for (int dz = -rz; dz <= rz; dz++)
+        for (int dy = -radius; dy <= radius; dy++)
+            for (int dx = -radius; dx <= radius; dx++)
+                if (stencil_rule_contains(shape.rule, radius, dz, dy, dx)) {
+                    const CPU_REAL value = of[k] == 0 ? 0 : u[dz * d->plane + dy * d->row + dx];
+                    sum = CPU_(term_one)(k, of[k], value, sum);
+                    k++;
+                }
+    sum = b == NULL ? sum : sum + *b;
+    return of[STENCIL_SOURCE_WEIGHT] == 0 ? sum : sum + of[STENCIL_SOURCE_WEIGHT];
+}
+
+/* Gives the cells of row (z, y), whose results are in `next` as if all were plain, what their classes ask
+ * for. */
+ALWAYS_INLINE void CPU_(naive_classes)(const stencil_domain *d, const stencil_cpu_pass *pass, CPU_REAL *next,
+                                       int64_t z, int64_t y, stencil_shape shape) {
+    const stencil_classes *c = pass->classes;
+    const int64_t at = z * d->plane + y * d->row;
+    const CPU_REAL *u = (const CPU_REAL *)d->u[pass->from] + at, *b = d->b;
+    CPU_(keep_cells)(d, c, next, u, z, y, 0, d->n[STENCIL_X]);
+    for (int64_t x = 0; x < d->n[STENCIL_X] && c->palette != NULL; x++) {
+        const uint8_t of = c->of[at + x];
+        if (stencil_class_has_row(of))
+            next[x] = CPU_(naive_of_class)(d, u + x, b == NULL ? NULL : b + at + x,
+                                           c->palette[of - 1].CPU_PRECISION, shape);
+    }
+}
+
 ALWAYS_INLINE void CPU_(naive)(const stencil_domain *d, const stencil_cpu_pass *pass, stencil_shape shape) {
     const CPU_REAL *b = d->b;
-    const int radius = shape.radius, rz = shape.rank == 3 ? radius : 0;
     for (int64_t r = pass->first; r < pass->last; r++) {
         const int64_t z = r / d->n[STENCIL_Y], y = r % d->n[STENCIL_Y], at = z * d->plane + y * d->row;
         const CPU_REAL *u = (const CPU_REAL *)d->u[pass->from] + at;
         CPU_REAL *next = (CPU_REAL *)d->u[!pass->from] + at;
         const CPU_(weights) weights = {pass->weights[0]->CPU_PRECISION, z, y};
-        for (int64_t x = 0; x < d->n[STENCIL_X]; x++) {
-            CPU_REAL sum = 0;
-            int k = 0;
-            for (int dz = -rz; dz <= rz; dz++)
-                for (int dy = -radius; dy <= radius; dy++)
-                    for (int dx = -radius; dx <= radius; dx++)
-                        if (stencil_rule_contains(shape.rule, radius, dz, dy, dx)) {
-                            const CPU_REAL value = u[dz * d->plane + dy * d->row + dx + x];
-                            sum = CPU_(term_one)(k, CPU_(weight)(&weights, k, 0, 0), value, sum);
-                            k++;
-                        }
-            next[x] = b == NULL ? sum
-                                : CPU_(term_one)(STENCIL_SOURCE_WEIGHT,
-                                                 CPU_(weight)(&weights, STENCIL_SOURCE_WEIGHT, 0, 0),
-                                                 b[at + x], sum);
-        }
-        if (pass->partial != NULL) {
+        for (int64_t x = 0; x < d->n[STENCIL_X]; x++)
+            next[x] = CPU_(naive_cell)(d, u + x, b == NULL ? NULL : b + at + x, weights, shape);
+        if (pass->classes != NULL)
+            CPU_(naive_classes)(d, pass, next, z, y, shape);
+        if (pass->partial != NULL && pass->classes != NULL)
+            CPU_(sum_partials_of)
+        (d, pass->classes, next, u, z, y, 0, d->n[STENCIL_X], partials_at(d, pass, z, y, 0), pass->norm);
+        else if (pass->partial != NULL)
             CPU_(sum_partials)(next, u, d->n[STENCIL_X], partials_at(d, pass, z, y, 0), pass->norm);
-        }
         CPU_(copy_row)(d, !pass->from, z, y);
     }
 }

@@ -43,7 +43,7 @@ template <class P, class T, bool Relaunch, bool Ll> constexpr stream_tuning stre
     return stream_tuning{P::radius == 3 ? 1 : 2, blocks, P::rank == 2 ? 64 : 32};
 }
 
-template <class P, class T, int Batch> struct stream {
+template <class P, class T, int Batch, bool Classed> struct stream {
     using cells = stream_cells<P, T>;
     static constexpr int R = P::radius, V = vector_cells<T>, C = P::cross;
     static constexpr int rows = 2 * R + Batch, width = V + 2 * R;
@@ -51,6 +51,7 @@ template <class P, class T, int Batch> struct stream {
     static constexpr int side_vectors = R > 1 ? (R + V - 1) / V : 0;
 
     T window[2 * C + 1][rows][width];
+    uint32_t mark[Batch]; /* of the thread's group in each row of a batch; only where Classed */
 
     /* Loads the cells left and right of the thread's in row `j` of cross offset `o`. */
     __device__ __forceinline__ void load_sides(int o, int j, const T *row) {
@@ -116,6 +117,15 @@ template <class P, class T, int Batch> struct stream {
         }
     }
 
+    /* Loads the marks of the rows that a batch completes, the last of `left` rows again for the rest. */
+    __device__ __forceinline__ void load_marks(const uint8_t *at, int64_t stride, int left) {
+#pragma unroll
+        for (int k = 0; k < Batch; k++) {
+            mark[k] = __ldg(at);
+            at += k + 1 < left ? stride : 0;
+        }
+    }
+
     __device__ __forceinline__ void shift() {
         unrolled<2 * C + 1, 2 * R, width>(
             [&](int o, int j, int i) { window[o][j][i] = window[o][j + Batch][i]; });
@@ -135,22 +145,32 @@ template <class P, class T, int Batch> struct stream {
             partial += p.z * d.partial_plane + p.y * d.partial_row + p.x / STENCIL_PARTIAL_CELLS;
         if (p.count <= 0)
             return;
+        const uint8_t *marks = nullptr;
+        const int64_t mark_stride = P::rank == 3 ? s.classes.mark_plane : s.classes.mark_row;
+        if constexpr (Classed)
+            marks = mark_at(s.classes, p.z, p.y, left_x > 0 ? p.x : (int)d.n[STENCIL_X] - 1);
         start(u, at, stream, cross);
         if (Batch == 1 && s.tile_stream == 1) {
             T value[V];
+            if constexpr (Classed)
+                load_marks(marks, mark_stride, 1);
             advance(u, at, stream, cross, 1);
-            finish<Check>(s, next, {p.x, left_x, at}, 0, partial, value);
+            finish<Check>(s, u, next, {p.x, left_x, at}, 0, partial, value);
             if (left_x > 0 && cells::near_edge(d, p, 1))
                 write_copies(d, !from, p.z, p.y, p.x, min(V, left_x), value);
             return;
         }
         for (int left = p.count; left > 0; left -= Batch) {
+            if constexpr (Classed) {
+                load_marks(marks, mark_stride, left);
+                marks += Batch * mark_stride;
+            }
             advance(u, at, stream, cross, left);
 #pragma unroll
             for (int k = 0; k < Batch; k++) {
                 if (k < left) {
                     T value[V];
-                    finish<Check>(s, next, {p.x, left_x, at}, k, partial, value);
+                    finish<Check>(s, u, next, {p.x, left_x, at}, k, partial, value);
                     if (Check)
                         partial += P::rank == 3 ? d.partial_plane : d.partial_row;
                 }
@@ -164,8 +184,8 @@ template <class P, class T, int Batch> struct stream {
 
     /* Computes and stores one vector of cells and, in a checked step, sums its residual. */
     template <bool Check>
-    __device__ __forceinline__ void finish(const stencil_kernel_args &s, T *next, const vector_place &p,
-                                           int k, double *partial, T *value) {
+    __device__ __forceinline__ void finish(const stencil_kernel_args &s, const T *u, T *next,
+                                           const vector_place &p, int k, double *partial, T *value) {
         const stencil_domain &d = s.domain;
         const auto weights =
             weights_of<T>(d); /* loaded here, since a pointer that lives longer costs registers */
@@ -175,12 +195,23 @@ template <class P, class T, int Batch> struct stream {
             value[v] = update(
                 weights, [&] { return p.at + v; }, k, v);
         });
-        cells::store(weights.source(), b, next, p, value);
+        bool kept[V] = {};
+        if constexpr (Classed) {
+            const vector_classes<V> classes(s.classes, mark[k], p.at);
+            unrolled<V>([&](int v) { kept[v] = classes.keeps(v); });
+            if (b != nullptr)
+                cells::add_source(weights.source(), b, p.at, value);
+            unrolled<V>([&](int v) { value[v] = kept[v] ? centre(k, v) : value[v]; });
+            give_classes<P>(s, u, p.at, p.left_x, classes, value);
+            cells::store(weights.source(), nullptr, next, p, value);
+        } else {
+            cells::store(weights.source(), b, next, p, value);
+        }
         if (Check) {
             double term[V];
 #pragma unroll
             for (int v = 0; v < V; v++)
-                term[v] = v < p.left_x ? residual_term(value[v], centre(k, v), norm) : 0.0;
+                term[v] = v < p.left_x && !kept[v] ? residual_term(value[v], centre(k, v), norm) : 0.0;
             cells::sum_residual(norm, p, term, partial);
         }
     }
@@ -188,7 +219,7 @@ template <class P, class T, int Batch> struct stream {
 
 /* The stream sweep. On small fields a thread has few rows, and the number of instructions takes the time: a
  * batch of few rows, or of one, needs fewer. */
-template <class P, class T, bool Relaunch, bool Ll> struct stream_sweep {
+template <class P, class T, bool Relaunch, bool Ll, bool Classed> struct stream_tiles {
     using cell = T;
     static constexpr stream_tuning tuning = stream_tuning_of<P, T, Relaunch, Ll>();
     static constexpr stencil_stream_sums sums = stream_sums_of<P, T, Relaunch>();
@@ -196,7 +227,7 @@ template <class P, class T, bool Relaunch, bool Ll> struct stream_sweep {
      * (2D, radius 3) or steps are short (LL exchange). */
     static constexpr bool policies = !Ll && (P::rank == 3 || P::radius < 3);
     static constexpr int summed_ahead = sums.ahead > 0 ? sums.ahead : 1;
-    using sums_sweep = stream_sums<P, T, sums.rows, summed_ahead, policies>;
+    using sums_sweep = stream_sums<P, T, sums.rows, summed_ahead, policies, Classed>;
     static constexpr int batch = tuning.batch, blocks = tuning.blocks, block_x = tuning.block_x,
                          cells = vector_cells<T>, shared_bytes = sums.ahead > 0 ? sums_sweep::bytes : 0;
 
@@ -226,10 +257,14 @@ template <class P, class T, bool Relaunch, bool Ll> struct stream_sweep {
     template <int Batch, bool Check>
     __device__ __forceinline__ static void tile_in(const stencil_kernel_args &s, const tile_place &t,
                                                    int from, double *partial) {
-        stream<P, T, Batch> sweep;
+        stream<P, T, Batch, Classed> sweep;
         sweep.template tile<Check>(s, from, stream_cells<P, T>::place_in(s, t, 1), partial);
     }
 };
+template <class P, class T, bool Relaunch, bool Ll>
+using stream_sweep = stream_tiles<P, T, Relaunch, Ll, false>;
+template <class P, class T, bool Relaunch, bool Ll>
+using stream_classed = stream_tiles<P, T, Relaunch, Ll, true>;
 
 } // namespace stencil
 #else

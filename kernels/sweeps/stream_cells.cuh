@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/cells.cuh"
+#include "kernels/classes.cuh"
 #include "kernels/ghosts.cuh"
 #include "kernels/residual.cuh"
 #include "kernels/tiles.cuh"

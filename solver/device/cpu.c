@@ -15,14 +15,18 @@ stencil_status stencil_cpu_check_team(const stencil_cpu *cpu, int threads) {
     return STENCIL_OK;
 }
 
-static stencil_status create_part(stencil_cpu *cpu, int part) {
+static stencil_status create_part(stencil_cpu *cpu, const stencil_problem *problem, int part) {
     stencil_field *field = cpu->field[part];
-    const stencil_layout *layout = &cpu->plan->cut.layout;
-    TRY(stencil_field_create(&field[0], layout, "the field u"));
-    TRY(stencil_field_create_apart(&field[1], &field[0], "the second buffer of the field"));
-    if (cpu->buffers.count > STENCIL_BUFFER_B)
-        TRY(stencil_field_create(&field[STENCIL_BUFFER_B], layout, "the source term"));
-    for (int k = 0; k < cpu->buffers.count; k++)
+    const stencil_cut *cut = &cpu->plan->cut;
+    TRY(stencil_field_create(&field[0], &cut->layout, stencil_buffer_text(STENCIL_BUFFER_U)));
+    TRY(stencil_field_create_apart(&field[1], &field[0], stencil_buffer_text(STENCIL_BUFFER_U + 1)));
+    for (int k = STENCIL_BUFFER_B; k < STENCIL_BUFFERS; k++) {
+        if ((stencil_buffers_of(problem) >> k & 1) == 0)
+            continue;
+        TRY(stencil_memory_alloc(&field[k].memory, stencil_buffer_bytes(cut, k), stencil_buffer_text(k)));
+        field[k].data = field[k].memory;
+    }
+    for (int k = 0; k < STENCIL_BUFFERS; k++)
         cpu->buffers.at[part][k] = field[k].data;
     return STENCIL_OK;
 }
@@ -73,7 +77,7 @@ stencil_status stencil_cpu_create(stencil_cpu *cpu, const stencil_plan *plan, co
     if (cpu->fault.absent_part > 0) /* the first thread of that part is absent */
         cpu->fault.absent =
             stencil_share_owner((uint32_t)cut->parts, (uint32_t)plan->threads, cpu->fault.absent_part - 1);
-    cpu->buffers = (stencil_buffers){.cut = cut, .count = stencil_problem_arrays(problem)};
+    cpu->buffers = (stencil_buffers){.cut = cut};
     TRY(stencil_memory_alloc(&memory, stencil_values_bytes(stencil_partial_count(problem->n)),
                              "the residual"));
     cpu->level = memory;
@@ -81,11 +85,13 @@ stencil_status stencil_cpu_create(stencil_cpu *cpu, const stencil_plan *plan, co
     if (lent != NULL)
         memcpy(cpu->buffers.at, lent->at, sizeof lent->at);
     for (int part = 0; part < cut->parts && lent == NULL; part++)
-        TRY(create_part(cpu, part));
+        TRY(create_part(cpu, problem, part));
     for (int part = 0; part < cut->parts; part++) {
         stencil_domain *d = &cpu->domain[part];
         stencil_domain_init(d, problem, part, &cpu->buffers, store);
         d->partial = cpu->partial;
+        cpu->classes[part] = stencil_classes_of(&cpu->buffers, part);
+        cpu->classes[part].palette = problem->varied > 0 ? cpu->cycle + cpu->cycle_length : NULL;
         cpu->row_base[part + 1] = cpu->row_base[part] + d->n[STENCIL_Z] * d->n[STENCIL_Y];
     }
     if (!store)
@@ -105,6 +111,23 @@ stencil_status stencil_cpu_load(stencil_cpu *cpu, int part, stencil_array array,
         stencil_cells_copy(&second, &to, box->n);
     }
     return STENCIL_OK;
+}
+
+void stencil_cpu_mark(const stencil_cpu *cpu, int part) {
+    const stencil_marks marks = stencil_marks_of(&cpu->plan->cut);
+    const int64_t rows = marks.count[STENCIL_Z] * marks.count[STENCIL_Y], groups = marks.count[STENCIL_X];
+    const stencil_domain *d = &cpu->domain[part];
+    const stencil_classes *c = &cpu->classes[part];
+    uint8_t *const mark = cpu->buffers.at[part][STENCIL_BUFFER_MARK];
+    if (mark == NULL)
+        return;
+#pragma omp parallel for schedule(static)
+    for (int64_t r = 0; r < rows; r++) {
+        const int64_t z = marks.first[STENCIL_Z] + r / marks.count[STENCIL_Y],
+                      y = marks.first[STENCIL_Y] + r % marks.count[STENCIL_Y];
+        stencil_marks_make(mark + r * groups, c->of + z * d->plane + y * d->row,
+                           marks.first[STENCIL_X] * STENCIL_GROUP_CELLS, groups, c->first, c->end);
+    }
 }
 
 void stencil_cpu_report(const stencil_cpu *cpu, stencil_store_report *r) {
@@ -168,6 +191,7 @@ static void sweep_rows(const stencil_cpu *cpu, const work *w, int part, int64_t 
                              .scratch = cpu->scratch + w->thread * cpu->scratch_bytes,
                              .streaming = w->streaming,
                              .partial = w->check ? d->partial + d->partial_first : NULL,
+                             .classes = cpu->classes[part].of != NULL ? &cpu->classes[part] : NULL,
                              .norm = cpu->schedule.norm};
     for (int k = 0; k < pass.steps; k++)
         pass.weights[k] = &cpu->cycle[(w->pass->first + k) % cpu->cycle_length];

@@ -18,7 +18,8 @@ typedef struct stencil_cpu_notes {
 typedef struct stencil_cpu {
     const stencil_plan *plan;
     stencil_domain domain[STENCIL_PARTS_MAX];
-    int64_t row_base[STENCIL_PARTS_MAX + 1]; /* row_base[p]: number of rows in all parts before p */
+    stencil_classes classes[STENCIL_PARTS_MAX]; /* of each part; `of` NULL: all cells are plain */
+    int64_t row_base[STENCIL_PARTS_MAX + 1];    /* row_base[p]: number of rows in all parts before p */
     stencil_schedule schedule;
     stencil_cpu_sweep sweep;
     stencil_weights *cycle; /* [cycle_length], owned: weights of the step after s steps at s % cycle_length */
@@ -45,6 +46,8 @@ stencil_status stencil_cpu_create(stencil_cpu *cpu, const stencil_plan *plan, co
 /* Reads a box of a part's cells from the reader `from` into its buffers. */
 stencil_status stencil_cpu_load(stencil_cpu *cpu, int part, stencil_array array, const stencil_box *box,
                                 const stencil_reader *from);
+/* Marks the groups of a part's cells, where cells have classes; to be called once all of these are loaded. */
+void stencil_cpu_mark(const stencil_cpu *cpu, int part);
 /* Reports how many threads use streaming stores, and the times of both ways to store. */
 void stencil_cpu_report(const stencil_cpu *cpu, stencil_store_report *report);
 void stencil_cpu_destroy(stencil_cpu *cpu);

@@ -52,7 +52,8 @@ static stencil_status allocate(stencil_gpu_part *gpu) {
     TRY(own(gpu, &s->level, NULL, levels * sizeof *s->level));
     TRY(own(gpu, &s->history, NULL, STENCIL_CHECKS_MAX * sizeof *s->history));
     TRY(own(gpu, &s->control, NULL, sizeof *s->control));
-    TRY(own(gpu, &s->cycle, run->cycle, (size_t)run->cycle_length * sizeof *s->cycle));
+    TRY(own(gpu, &s->cycle, run->cycle, (size_t)(run->cycle_length + run->palette_count) * sizeof *s->cycle));
+    s->classes.palette = run->palette_count > 0 ? s->cycle + run->cycle_length : NULL;
     if (run->plan->layout.kind == STENCIL_PASS_ON_CHIP)
         TRY(allocate_tiles(gpu));
     TRY_CUDA(cudaHostAlloc((void **)&s->mailbox, sizeof *s->mailbox, cudaHostAllocMapped));
@@ -92,7 +93,7 @@ stencil_status stencil_gpu_move(const stencil_gpu_run *run, int part, int buffer
                                 const stencil_reader *from, const stencil_cells *to) {
     const stencil_buffers *b = &run->buffers;
     const stencil_layout *l = &b->cut->layout;
-    const stencil_array array = buffer == STENCIL_BUFFER_B ? STENCIL_ARRAY_B : STENCIL_ARRAY_U;
+    const stencil_array array = stencil_array_of(buffer);
     const int64_t cells_max = run->staging_bytes / (int64_t)stencil_precision_bytes(l->precision);
     const bool whole = covers_lines(box, b->cut, part);
     stencil_box gaps = *box, slab;
@@ -111,6 +112,8 @@ stencil_status stencil_gpu_move(const stencil_gpu_run *run, int part, int buffer
         if (from != NULL) {
             TRY(stencil_boxes_fill(from, &b->cut->mesh, array, &cells, &here));
             TRY(put(&there, &here, cells.n, whole));
+            if (array == STENCIL_ARRAY_CLASS)
+                TRY(stencil_gpu_mark(run, part, &cells, &here));
         } else {
             const stencil_cells out = stencil_cells_from(to, cells.first);
             TRY_CUDA(cudaMemcpy(here.at, there.at, bytes, cudaMemcpyDeviceToHost));
@@ -156,6 +159,7 @@ static void init_args(stencil_gpu_part *gpu, const stencil_problem *problem) {
     s->tile_stream = plan->stream;
     for (int axis = 0; axis < STENCIL_AXES; axis++)
         s->tile_count[axis] = (uint32_t)((s->domain.n[axis] + plan->tile[axis] - 1) / plan->tile[axis]);
+    s->classes = stencil_classes_of(&gpu->run->buffers, gpu->part);
     s->fault = plan->wait.fault;
     s->resident = plan->layout.resident;
     s->special = s->fault.delay_ns != 0 || s->fault.absent_step != 0;
@@ -334,8 +338,8 @@ static stencil_status create_barriers(stencil_gpu_run *run) {
 static stencil_status create_parts(stencil_gpu_run *run, const stencil_problem *problem,
                                    const stencil_gpu_run *lender) {
     int device[STENCIL_PARTS_MAX];
-    const int64_t values = stencil_gpu_values(&run->plan->cut, run->plan->halo),
-                  field_bytes = stencil_layout_bytes(&run->plan->cut.layout);
+    const int64_t values = stencil_gpu_values(&run->plan->cut, run->plan->halo);
+    const unsigned buffers = lender == NULL ? stencil_buffers_of(problem) : 0;
     for (int p = 0; p < run->parts; p++)
         device[p] = run->part[p].device;
     if (run->plan->halo == STENCIL_HALO_COPY)
@@ -345,8 +349,9 @@ static stencil_status create_parts(stencil_gpu_run *run, const stencil_problem *
         TRY_CUDA(cudaSetDevice(gpu->device));
         TRY(start_part(gpu, lender));
         TRY(stencil_peers_reach(gpu->device, device, run->parts));
-        for (int k = 0; k < run->buffers.count && lender == NULL; k++)
-            TRY(own(gpu, &run->buffers.at[p][k], NULL, (size_t)field_bytes));
+        for (int k = 0; k < STENCIL_BUFFERS; k++)
+            if ((buffers >> k & 1) != 0)
+                TRY(own(gpu, &run->buffers.at[p][k], NULL, (size_t)stencil_buffer_bytes(&run->plan->cut, k)));
     }
     TRY_CUDA(cudaHostAlloc(&run->staging, (size_t)run->staging_bytes, cudaHostAllocPortable));
     TRY_CUDA(
@@ -372,12 +377,13 @@ static stencil_status create_parts(stencil_gpu_run *run, const stencil_problem *
 stencil_status stencil_gpu_create(stencil_gpu_run *run, const stencil_plan *plan,
                                   const stencil_problem *problem, const stencil_gpu_run *lender) {
     *run = (stencil_gpu_run){.plan = plan, .parts = plan->cut.parts};
-    run->buffers = (stencil_buffers){.cut = &plan->cut, .count = stencil_problem_arrays(problem)};
+    run->buffers = (stencil_buffers){.cut = &plan->cut};
     if (lender != NULL)
         memcpy(run->buffers.at, lender->buffers.at, sizeof run->buffers.at);
     run->staging_bytes = stencil_gpu_staging_bytes(&plan->cut.layout);
     run->combine_on_host = run->parts > 1 && plan->halo == STENCIL_HALO_COPY;
     TRY(stencil_weights_make(&run->cycle, &run->cycle_length, problem));
+    run->palette_count = problem->palette_count;
     for (int p = 0; p < run->parts; p++)
         run->part[p] = (stencil_gpu_part){.run = run,
                                           .part = p,

@@ -78,6 +78,8 @@ void stencil_machine_write(const stencil_machine *machine, json_t *root) {
         json_array_append_new(gpus, gpu_json(&machine->gpu[i], i));
     }
     for (int i = 0; i < machine->kernel_count; i++) {
+        if (machine->kernel[i].kernel.classed)
+            continue;
         char text[STENCIL_KERNEL_CHARS];
         json_t *row = json_pack("{s:s}", "kernel", stencil_kernel_text(&machine->kernel[i].kernel, text));
         json_array_append_new(kernels, stencil_record_write(row, kernel_members, &machine->kernel[i]));

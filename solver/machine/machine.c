@@ -11,7 +11,8 @@ const stencil_kernel_attributes *stencil_machine_kernel(const stencil_machine *m
     for (int i = 0; i < machine->kernel_count; i++) {
         const stencil_kernel_attributes *row = &machine->kernel[i];
         const stencil_gpu *other = &machine->gpu[row->gpu];
-        if (stencil_kernel_index(&row->kernel) != stencil_kernel_index(kernel))
+        if (stencil_kernel_index(&row->kernel) != stencil_kernel_index(kernel) ||
+            row->kernel.classed != kernel->classed)
             continue;
         if (row->gpu == gpu)
             return row;

@@ -266,7 +266,7 @@ static void share_devices(stencil_plan *plan, int parts) {
 /* Tells whether an acceleration cycle may take longer than a user who interrupts the run wants to wait. */
 static bool keeps_cycle(const stencil_plan *plan, const stencil_problem *problem) {
     static const double patience_s = 0.5;
-    const double cells = (double)stencil_problem_updated_cells(problem);
+    const double cells = (double)stencil_problem_cells(problem);
     return stencil_cycle_accelerates(&problem->cycle) &&
            problem->cycle.length * stencil_plan_step_s(plan, cells) > patience_s;
 }
@@ -294,7 +294,7 @@ static stencil_status check_host_memory(stencil_plan *plan, const stencil_proble
 
 static stencil_status plan_cpu(stencil_plan *plan, const stencil_problem *problem,
                                const stencil_machine *machine) {
-    const double cells = (double)stencil_problem_updated_cells(problem);
+    const double cells = (double)stencil_problem_cells(problem);
     plan->poll_every = stencil_plan_poll_every(plan, cells);
     if (plan->poll_every > plan->tuning.cpu_poll_steps)
         plan->poll_every = plan->tuning.cpu_poll_steps;

@@ -138,7 +138,7 @@ stencil_pass_work stencil_sweep_work(const stencil_plan *plan, const stencil_pro
 /* Adds the work of passes of `steps` steps; a pass of one step has no redundant cells. */
 static void add_passes(stencil_pass_work *sum, const stencil_plan *plan, const stencil_problem *problem,
                        int64_t steps, double count, bool checked) {
-    const double once = (double)stencil_problem_updated_cells(problem) * (double)steps;
+    const double once = (double)stencil_problem_cells(problem) * (double)steps;
     stencil_pass_work work = {.cells = once, .longest = once};
     if (count <= 0)
         return;
@@ -151,7 +151,7 @@ static void add_passes(stencil_pass_work *sum, const stencil_plan *plan, const s
 
 stencil_pass_work stencil_sweep_mean(const stencil_plan *plan, const stencil_problem *problem) {
     const stencil_passes p = stencil_sweep_passes(plan, problem);
-    const double all = (double)stencil_problem_updated_cells(problem) * (double)p.steps;
+    const double all = (double)stencil_problem_cells(problem) * (double)p.steps;
     stencil_pass_work sum = {0};
     add_passes(&sum, plan, problem, plan->depth, p.whole, false);
     add_passes(&sum, plan, problem, plan->depth, p.around, true);

@@ -7,13 +7,16 @@
 #define STENCIL_SLAB_BYTES (INT64_C(64) << 20)
 
 typedef enum stencil_array {
-    STENCIL_ARRAY_U, /* the field /u, boundary cells included */
-    STENCIL_ARRAY_B, /* the source term as a step adds it, for updated cells only */
-    STENCIL_ARRAY_COUNT
+    STENCIL_ARRAY_U,     /* the field /u, boundary cells included */
+    STENCIL_ARRAY_B,     /* the source term as a step adds it, for updated cells only; 0 in kept cells */
+    STENCIL_ARRAY_CLASS, /* the classes of cells (classes.h), in bytes; only where the problem has classes */
+    STENCIL_ARRAY_COUNT,
+    STENCIL_ARRAY_KIND = STENCIL_ARRAY_COUNT /* what is said of single cells, of which rows.h makes classes:
+                                                only readers have it */
 } stencil_array;
 
 /* Access to the cells of a problem in a file, in memory or in a run. `read` writes the cells of `box`, whose
- * indices count from the first updated cell, to `to`, in the precision of the problem. */
+ * indices count from the first updated cell, to `to`, in the precision of the problem, classes as bytes. */
 typedef struct stencil_reader {
     stencil_status (*read)(void *context, stencil_array array, const stencil_box *box,
                            const stencil_cells *to);
@@ -44,6 +47,7 @@ stencil_cells stencil_field_cells(const stencil_field *field);
 /* The fields of a problem in memory: the context of a stencil_reader with stencil_fields_read(). */
 typedef struct stencil_fields {
     const stencil_field *u, *b; /* b may be NULL where there is no source */
+    const stencil_field *kinds; /* bytes; NULL where all cells are plain */
 } stencil_fields;
 stencil_status stencil_fields_read(void *context, stencil_array array, const stencil_box *box,
                                    const stencil_cells *to);

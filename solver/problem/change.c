@@ -1,5 +1,6 @@
 #include "solver/problem/change.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "kernels/cpu.h"
@@ -11,13 +12,18 @@ typedef struct step {
     stencil_box box;
     stencil_field u, next, b;
     stencil_domain domain;
-    stencil_weights weights;
+    stencil_weights weights, *rows; /* of a plain step; of the cycle and then of the palette, owned */
+    stencil_classes classes;
+    uint8_t *of, *mark; /* what `classes` points into, owned */
 } step;
 
 static void destroy(step *s) {
     stencil_field_destroy(&s->u);
     stencil_field_destroy(&s->next);
     stencil_field_destroy(&s->b);
+    free(s->rows);
+    free(s->of);
+    free(s->mark);
 }
 
 static void set_weights(step *s) {
@@ -37,6 +43,28 @@ static stencil_status load(const step *s, const stencil_reader *from, stencil_ar
     const stencil_cells all = stencil_cells_in(&to->layout, to->data, s->box.first),
                         there = stencil_cells_from(&all, box->first);
     return stencil_boxes_fill(from, &mesh, array, box, &there);
+}
+
+/* Reads the classes of the box. Each group of cells is said to have several classes. */
+static stencil_status load_classes(step *s, const stencil_reader *from) {
+    const int64_t *n = s->box.n, groups = (n[STENCIL_X] + STENCIL_GROUP_CELLS - 1) / STENCIL_GROUP_CELLS;
+    static const char what[] = "the residual of a frame";
+    void *of = NULL, *mark = NULL;
+    int cycle_length;
+    TRY(stencil_weights_make(&s->rows, &cycle_length, s->problem));
+    TRY(stencil_memory_alloc(&of, n[STENCIL_Z] * s->domain.plane, what));
+    s->of = of;
+    TRY(stencil_memory_alloc(&mark, groups, what));
+    s->mark = mark;
+    memset(s->mark, STENCIL_MARK_MIXED, (size_t)groups);
+    stencil_cells to = stencil_cells_dense(STENCIL_BYTE, s->of, &s->box);
+    to.row = s->domain.row, to.plane = s->domain.plane;
+    TRY(from->read(from->context, STENCIL_ARRAY_CLASS, &s->box, &to));
+    s->classes = (stencil_classes){.of = s->of,
+                                   .mark = s->mark,
+                                   .end = n[STENCIL_X],
+                                   .palette = s->problem->varied > 0 ? s->rows + cycle_length : NULL};
+    return STENCIL_OK;
 }
 
 /* Reads the cells around the box as a run has them: zeros where only points of weight 0 reach. */
@@ -61,7 +89,7 @@ static stencil_status prepare(step *s, const stencil_reader *from) {
                                  .b = s->b.data != NULL ? stencil_field_cells(&s->b).at : NULL};
     memcpy(s->domain.image[STENCIL_HERE], s->domain.u, sizeof s->domain.u);
     set_weights(s);
-    return STENCIL_OK;
+    return stencil_problem_has_classes(s->problem) ? load_classes(s, from) : STENCIL_OK;
 }
 
 static void sweep_rows(const step *s, int64_t first, int64_t last) {
@@ -70,6 +98,7 @@ static void sweep_rows(const step *s, int64_t first, int64_t last) {
                                    .last = last,
                                    .steps = 1,
                                    .weights = {&s->weights},
+                                   .classes = s->of != NULL ? &s->classes : NULL,
                                    .tile = {1, s->box.n[STENCIL_Y], s->box.n[STENCIL_X]}};
     stencil_cpu_best()->sweep[s->problem->precision][s->problem->shape->id](&s->domain, &pass);
 }

@@ -11,9 +11,10 @@ typedef struct stencil_change {
     stencil_reader from;
 } stencil_change;
 
-/* Reads, in float64, (double)u' - (double)u of the cells of a box, 0 in boundary cells. The sweep that runs
- * on CPUs makes u' in the precision of the problem, with the weights of a plain step (omega = 1 of an
- * accelerated problem): the norm of all cells, summed as kernels/residual.h says, is the residual of a plain
- * step that follows, to the last bit. `array` is STENCIL_ARRAY_U. Errors: NO_MEMORY; those of the reader. */
+/* Reads, in float64, (double)u' - (double)u of the cells of a box, 0 in boundary cells and in cells that keep
+ * their values. The sweep that runs on CPUs makes u' in the precision of the problem, with the weights of a
+ * plain step (omega = 1 of an accelerated problem): the norm of all cells, summed as kernels/residual.h says,
+ * is the residual of a plain step that follows, to the last bit. `array` is STENCIL_ARRAY_U. Errors:
+ * NO_MEMORY; those of the reader. */
 stencil_status stencil_change_read(void *change, stencil_array array, const stencil_box *box,
                                    const stencil_cells *to);

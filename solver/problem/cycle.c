@@ -31,12 +31,16 @@ stencil_status stencil_accelerate_parse(const char *text, int64_t *length) {
     return STENCIL_OK;
 }
 
-/* The default length of a cycle: the least power of two >= the cells of the longest (fixed) axis. */
+/* The default length of a cycle: the least power of two >= the cells of the longest (fixed) axis; an axis
+ * that is fixed on one side alone has waves twice as long. */
 static int64_t suitable_length(const stencil_problem *problem, bool fixed) {
     int64_t longest = 2, length = 2;
-    for (int axis = STENCIL_AXES - problem->rank; axis < STENCIL_AXES; axis++)
-        if (!fixed || problem->boundary[axis] == STENCIL_FIXED)
-            longest = problem->n[axis] > longest ? problem->n[axis] : longest;
+    for (int axis = STENCIL_AXES - problem->rank; axis < STENCIL_AXES; axis++) {
+        const bool half = stencil_problem_is_half_fixed(problem, axis);
+        const int64_t n = half ? 2 * (problem->n[axis] - problem->radius[axis]) : problem->n[axis];
+        if (!fixed || half || problem->boundary[axis] == STENCIL_FIXED)
+            longest = n > longest ? n : longest;
+    }
     while (length < longest && length < STENCIL_CYCLE_MOST)
         length *= 2;
     return length;
@@ -61,7 +65,15 @@ stencil_status stencil_cycle_resolve(stencil_problem *problem) {
     CHECK(spec->omega == 1.0, BAD_DATA,
           "omega is %g and accelerate '%s', which damps by itself: give one of the two", spec->omega,
           spec->accelerate);
+    CHECK(stencil_problem_is_separable(problem), BAD_DATA,
+          "accelerate is '%s': beside %s nobody knows the least eigenvalue; give none", spec->accelerate,
+          spec->insulated ? "/insulated" : "sides of their own (boundary_x- and the like)");
     const stencil_spectrum spectrum = stencil_spectrum_of(problem);
+    CHECK(
+        !spec->fixed || !spectrum.up_to_constant, BAD_DATA,
+        "accelerate is '%s': beside /fixed it needs a fixed axis, or nobody knows the least eigenvalue; fix "
+        "one, or give none",
+        spec->accelerate);
     if (length == 0)
         length = suitable_length(problem, !spectrum.up_to_constant);
     problem->cycle = (stencil_cycle){

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "solver/problem/classes.h"
 #include "solver/problem/spectrum.h"
 
 /* A visit of all updated cells, slab by slab. */
@@ -10,29 +11,47 @@ typedef struct pass pass;
 struct pass {
     const stencil_problem *problem;
     const stencil_reader *from;
-    const char *what; /* purpose of the memory, for messages */
-    stencil_box box;  /* the updated cells of the current slab */
-    stencil_cells u;  /* u in that box, and around it as far as a step reads */
-    stencil_cells b;  /* the source in that box; `at` NULL: there is none */
+    const char *what;  /* purpose of the memory, for messages */
+    stencil_box box;   /* the updated cells of the current slab */
+    stencil_cells u;   /* u in that box, and around it as far as a step reads */
+    stencil_cells b;   /* the source in that box; `at` NULL: there is none */
+    const uint8_t *of; /* class of each cell of that box, without gaps; NULL: all cells are plain */
     void (*take)(pass *pass);
 };
 
+/* Reads an array in the box of the current slab into memory that the caller frees. */
+static stencil_status read_slab(const pass *p, stencil_array array, stencil_precision precision,
+                                stencil_cells *cells) {
+    void *memory = NULL;
+    TRY(stencil_memory_alloc(
+        &memory, stencil_box_cells(&p->box) * (int64_t)stencil_precision_bytes(precision), p->what));
+    *cells = stencil_cells_dense(precision, memory, &p->box);
+    return p->from->read(p->from->context, array, &p->box, cells);
+}
+
 static stencil_status take_slab(void *context, const stencil_box *slab, const stencil_cells *u) {
     pass *p = context;
-    const int64_t cell_bytes = (int64_t)stencil_precision_bytes(p->problem->precision);
-    void *memory = NULL;
+    stencil_cells classes = {0};
     stencil_status status = STENCIL_OK;
     p->box = *slab;
     p->u = stencil_cells_from(u, slab->first);
-    if (stencil_problem_has_source(p->problem)) {
-        TRY(stencil_memory_alloc(&memory, stencil_box_cells(slab) * cell_bytes, p->what));
-        p->b = stencil_cells_dense(p->problem->precision, memory, slab);
-        status = p->from->read(p->from->context, STENCIL_ARRAY_B, slab, &p->b);
-    }
+    p->b.at = NULL;
+    if (stencil_problem_has_source(p->problem))
+        status = read_slab(p, STENCIL_ARRAY_B, p->problem->precision, &p->b);
+    if (status == STENCIL_OK && stencil_problem_has_classes(p->problem))
+        status = read_slab(p, STENCIL_ARRAY_CLASS, STENCIL_BYTE, &classes);
+    p->of = classes.at;
     if (status == STENCIL_OK)
         p->take(p);
-    free(memory);
+    free(p->b.at);
+    free(classes.at);
     return status;
+}
+
+/* The class of a cell of the current slab. Cells that keep their values are no part of any sum. */
+static uint8_t class_at(const pass *p, int64_t z, int64_t y, int64_t x) {
+    return p->of == NULL ? STENCIL_CLASS_PLAIN
+                         : p->of[(z * p->box.n[STENCIL_Y] + y) * p->box.n[STENCIL_X] + x];
 }
 
 static stencil_status make_pass(pass *p) {
@@ -55,19 +74,41 @@ typedef struct sums {
 typedef struct cells {
     pass pass; /* first member, so that pass->take() gets all of the structure */
     double weight[3], scale;
+    int32_t offset[STENCIL_POINTS_MAX][3];
     const double *mode[3]; /* factors of the slowest mode along each axis; NULL: not asked for */
     sums *share;           /* [SHARES] */
 } cells;
 
+/* Computes what a cell beside a wall, or beside insulated cells, would become, from the row of its class,
+ * less the source; *terms gets the sum of absolute values. Points of weight 0 are not read. */
+static double row_sum(const cells *c, int64_t at, uint8_t class_of, double *terms) {
+    const stencil_problem *problem = c->pass.problem;
+    const stencil_cells *u = &c->pass.u;
+    const double *row = problem->palette + (class_of - 1) * STENCIL_WEIGHTS,
+                 constant = c->scale * row[STENCIL_SOURCE_WEIGHT];
+    double sum = constant;
+    *terms += fabs(constant);
+    for (int k = 0; k < problem->shape->point_count; k++) {
+        const int64_t there = at + c->offset[k][0] * u->plane + c->offset[k][1] * u->row + c->offset[k][2];
+        const double term = row[k] != 0 ? row[k] * (c->scale * stencil_cells_value(u, there)) : 0.0;
+        sum += term;
+        *terms += fabs(term);
+    }
+    return sum;
+}
+
 /* Adds the terms of a cell to the sums, without those of the slowest mode; returns r. */
-static double add_cell(const cells *c, int64_t at, int64_t at_b, sums *s) {
+static double add_cell(const cells *c, int64_t at, int64_t at_b, uint8_t class_of, sums *s) {
     const int64_t stride[3] = {c->pass.u.plane, c->pass.u.row, 1};
     const double u = c->scale * stencil_cells_value(&c->pass.u, at);
     const double b = c->pass.b.at != NULL
                          ? c->scale * stencil_cells_value(&c->pass.b, at_b) / c->pass.problem->spec.omega
                          : 0.0;
     double sum = 0.0, terms = fabs(b) + fabs(u);
-    for (int axis = STENCIL_AXES - c->pass.problem->rank; axis < STENCIL_AXES; axis++) {
+    if (class_of != STENCIL_CLASS_PLAIN) /* a step makes u + omega r */
+        sum = (row_sum(c, at, class_of, &terms) - u) / c->pass.problem->spec.omega + u;
+    for (int axis = STENCIL_AXES - c->pass.problem->rank;
+         axis < STENCIL_AXES && class_of == STENCIL_CLASS_PLAIN; axis++) {
         const double low = c->scale * stencil_cells_value(&c->pass.u, at - stride[axis]),
                      high = c->scale * stencil_cells_value(&c->pass.u, at + stride[axis]);
         sum += c->weight[axis] * (low + high);
@@ -105,7 +146,11 @@ static void add_share(const cells *c, int64_t share, sums *s) {
         const int64_t z = r / ny - box->first[STENCIL_Z], y = r % ny - box->first[STENCIL_Y];
         for (int64_t x = 0; x < box->n[STENCIL_X]; x++) {
             const int64_t at = z * c->pass.u.plane + y * c->pass.u.row + x;
-            const double residual = add_cell(c, at, z * c->pass.b.plane + y * c->pass.b.row + x, &row);
+            const uint8_t class_of = class_at(&c->pass, z, y, x);
+            if (class_of == STENCIL_CLASS_KEPT)
+                continue;
+            const double residual =
+                add_cell(c, at, z * c->pass.b.plane + y * c->pass.b.row + x, class_of, &row);
             if (c->mode[0] == NULL)
                 continue;
             const double mode = c->mode[STENCIL_Z][r / ny] * c->mode[STENCIL_Y][r % ny] *
@@ -173,6 +218,7 @@ bool stencil_defect_unsolvable(const stencil_problem *problem, const stencil_def
 
 /* Sums up again with another scale if squares of the field leave the range of a double. */
 static stencil_status sum_up_scaled(cells *c, sums *s) {
+    stencil_shape_offsets(c->pass.problem->shape, c->offset);
     for (int axis = STENCIL_AXES - c->pass.problem->rank; axis < STENCIL_AXES; axis++)
         c->weight[axis] = stencil_neighbour_weight(c->pass.problem, axis);
     TRY(sum_up(c, s));
@@ -219,7 +265,10 @@ stencil_status stencil_outlook_of(const stencil_problem *problem, const stencil_
     free(memory);
     TRY(status);
     finish_defect(problem, &s, c.scale, &d);
-    const double part = s.sum[MODE_U] + (spectrum.up_to_constant ? 0 : s.sum[MODE_R] / spectrum.least),
+    /* Kept cells mix the modes of the box: no part of the solution follows from sums with one of them. */
+    const double part = problem->kept > 0
+                            ? 0
+                            : s.sum[MODE_U] + (spectrum.up_to_constant ? 0 : s.sum[MODE_R] / spectrum.least),
                  size = fabs(part) / sqrt(s.sum[MODE2] * (double)stencil_problem_updated_cells(problem)) /
                         c.scale;
     const double source =
@@ -261,15 +310,19 @@ typedef struct loss {
 } loss;
 
 /* The change of a cell in a step; 0 where rounding of doubles explains it. */
-static double lost_change(const loss *l, int64_t at, double b) {
+static double lost_change(const loss *l, int64_t at, double b, uint8_t class_of) {
     const stencil_problem *problem = l->pass.problem;
+    const double *weight = class_of == STENCIL_CLASS_PLAIN
+                               ? problem->weight
+                               : problem->palette + (class_of - 1) * STENCIL_WEIGHTS;
     const stencil_cells *u = &l->pass.u;
     const double old = stencil_cells_value(u, at);
     double sum = b - old, terms = fabs(b) + fabs(old);
+    if (class_of != STENCIL_CLASS_PLAIN)
+        sum += weight[STENCIL_SOURCE_WEIGHT];
     for (int k = 0; k < problem->shape->point_count; k++) {
         const int64_t there = at + l->offset[k][0] * u->plane + l->offset[k][1] * u->row + l->offset[k][2];
-        const double term =
-            problem->weight[k] != 0 ? problem->weight[k] * stencil_cells_value(u, there) : 0.0;
+        const double term = weight[k] != 0 ? weight[k] * stencil_cells_value(u, there) : 0.0;
         sum += term;
         terms += fabs(term);
     }
@@ -285,7 +338,9 @@ static void find_lost(pass *pass) {
         const int64_t z = i / (n[1] * n[2]), y = i / n[2] % n[1], x = i % n[2];
         const int64_t at = z * u->plane + y * u->row + x;
         const double source = b->at != NULL ? stencil_cells_value(b, z * b->plane + y * b->row + x) : 0.0,
-                     change = lost_change(l, at, source);
+                     change = class_at(pass, z, y, x) == STENCIL_CLASS_KEPT
+                                  ? 0.0
+                                  : lost_change(l, at, source, class_at(pass, z, y, x));
         if (change > l->lost.change)
             l->lost = (stencil_lost){change, stencil_cells_value(u, at)};
     }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "kernels/cpu.h"
+#include "solver/problem/rows.h"
 
 /* The increment of SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014),
  * and a constant that sets the second lane apart: digits of pi. */
@@ -27,6 +28,8 @@ static inline __attribute__((always_inline)) stencil_digest row_of(const void *v
         uint64_t value = 0;
         if (bytes == sizeof(uint64_t)) {
             memcpy(&value, (const char *)values + i * 8, sizeof(uint64_t));
+        } else if (bytes == sizeof(uint8_t)) {
+            value = ((const uint8_t *)values)[i];
         } else {
             uint32_t narrow;
             memcpy(&narrow, (const char *)values + i * 4, sizeof narrow);
@@ -40,8 +43,9 @@ static inline __attribute__((always_inline)) stencil_digest row_of(const void *v
 }
 
 static stencil_digest plain_row(const void *values, size_t bytes, int64_t count, uint64_t first) {
-    return bytes == sizeof(uint64_t) ? row_of(values, sizeof(uint64_t), count, first)
-                                     : row_of(values, sizeof(uint32_t), count, first);
+    return bytes == sizeof(uint64_t)  ? row_of(values, sizeof(uint64_t), count, first)
+           : bytes == sizeof(uint8_t) ? row_of(values, sizeof(uint8_t), count, first)
+                                      : row_of(values, sizeof(uint32_t), count, first);
 }
 
 #ifdef __x86_64__
@@ -52,8 +56,9 @@ static stencil_digest plain_row(const void *values, size_t bytes, int64_t count,
 
 /* AVX-512 is the first to multiply vectors of 64 bits: before it, one number at a time is as fast. */
 static VECTORS stencil_digest vector_row(const void *values, size_t bytes, int64_t count, uint64_t first) {
-    return bytes == sizeof(uint64_t) ? row_of(values, sizeof(uint64_t), count, first)
-                                     : row_of(values, sizeof(uint32_t), count, first);
+    return bytes == sizeof(uint64_t)  ? row_of(values, sizeof(uint64_t), count, first)
+           : bytes == sizeof(uint8_t) ? row_of(values, sizeof(uint8_t), count, first)
+                                      : row_of(values, sizeof(uint32_t), count, first);
 }
 
 void stencil_digest_add(stencil_digest *digest, const stencil_box *array, const stencil_box *box,
@@ -103,7 +108,8 @@ static stencil_status add_slab(void *context, const stencil_box *slab, const ste
 
 stencil_status stencil_digest_read(const stencil_problem *problem, stencil_array array,
                                    const stencil_reader *from, char text[STENCIL_DIGEST_CHARS]) {
-    const stencil_mesh mesh = stencil_problem_mesh(problem, 1);
+    const stencil_mesh mesh =
+        array == STENCIL_ARRAY_CLASS ? stencil_classes_mesh(problem) : stencil_problem_mesh(problem, 1);
     const stencil_slabs slabs = {.from = from, .mesh = &mesh, .array = array};
     reading r = {.array = stencil_digest_array(problem, array)};
     TRY(stencil_slabs_visit(&slabs, &r.array, add_slab, &r));

@@ -21,7 +21,8 @@ void stencil_digest_add(stencil_digest *digest, const stencil_box *array, const 
 /* Writes a digest as 32 hexadecimal digits. */
 void stencil_digest_text(const stencil_digest *digest, char text[STENCIL_DIGEST_CHARS]);
 
-/* The cells that a digest covers: all of /u with its boundary cells; the updated cells of a source term. */
+/* The cells that a digest covers: all of /u with its boundary cells; of a source term, and of classes, the
+ * cells that steps go through. */
 stencil_box stencil_digest_array(const stencil_problem *problem, stencil_array array);
 
 /* Reads an array slab by slab and writes its digest as text. Errors: NO_MEMORY; those of the reader. */

@@ -4,10 +4,50 @@
 
 #include "solver/problem/cycle.h"
 
+/* The layout of a buffer: that of the cut, in bytes for classes. */
+static stencil_layout layout_of(const stencil_cut *cut, int buffer) {
+    stencil_layout layout = cut->layout;
+    if (buffer == STENCIL_BUFFER_CLASS)
+        layout.precision = STENCIL_BYTE;
+    return layout;
+}
+
+unsigned stencil_buffers_of(const stencil_problem *problem) {
+    const unsigned u = 3U << STENCIL_BUFFER_U, b = 1U << STENCIL_BUFFER_B,
+                   classes = 1U << STENCIL_BUFFER_CLASS | 1U << STENCIL_BUFFER_MARK;
+    return u | (stencil_problem_has_source(problem) ? b : 0) |
+           (stencil_problem_has_classes(problem) ? classes : 0);
+}
+
+int64_t stencil_buffer_bytes(const stencil_cut *cut, int buffer) {
+    const stencil_layout layout = layout_of(cut, buffer);
+    const stencil_marks marks = stencil_marks_of(cut);
+    return buffer == STENCIL_BUFFER_MARK ? marks.count[0] * marks.count[1] * marks.count[2]
+                                         : stencil_layout_bytes(&layout);
+}
+
+const char *stencil_buffer_text(int buffer) {
+    static const char *const text[STENCIL_BUFFERS] = {"the field u", "the second buffer of the field",
+                                                      "the source term", "the classes of the cells",
+                                                      "the marks of groups of cells"};
+    return text[buffer];
+}
+
+int64_t stencil_buffers_bytes(const stencil_problem *problem, const stencil_cut *cut) {
+    int64_t bytes = 0;
+    for (int buffer = 0; buffer < STENCIL_BUFFERS; buffer++)
+        if ((stencil_buffers_of(problem) >> buffer & 1) != 0) {
+            const int64_t one = stencil_buffer_bytes(cut, buffer);
+            bytes = bytes > INT64_MAX / 2 - one ? INT64_MAX / 2 : bytes + one;
+        }
+    return bytes;
+}
+
 stencil_cells stencil_buffer_cells(const stencil_buffers *buffers, int part, int buffer,
                                    const int64_t cell[3]) {
-    const stencil_cells all = stencil_cells_in(&buffers->cut->layout, buffers->at[part][buffer],
-                                               stencil_cut_box(buffers->cut, part).first);
+    const stencil_layout layout = layout_of(buffers->cut, buffer);
+    const stencil_cells all =
+        stencil_cells_in(&layout, buffers->at[part][buffer], stencil_cut_box(buffers->cut, part).first);
     return stencil_cells_from(&all, cell);
 }
 
@@ -16,6 +56,64 @@ static void *interior(const stencil_buffers *buffers, int part, int buffer) {
     const stencil_box own = stencil_cut_box(buffers->cut, part);
     return buffers->at[part][buffer] != NULL ? stencil_buffer_cells(buffers, part, buffer, own.first).at
                                              : NULL;
+}
+
+stencil_marks stencil_marks_of(const stencil_cut *cut) {
+    const stencil_layout *l = &cut->layout;
+    stencil_marks marks;
+    for (int axis = 0; axis < STENCIL_AXES; axis++) {
+        int64_t first = -l->ghost[axis], last = l->n[axis] + l->ghost[axis] - 1;
+        if (axis == STENCIL_X) {
+            first = stencil_group_of(first);
+            last = stencil_group_of(last);
+        }
+        marks.first[axis] = first;
+        marks.count[axis] = last - first + 1;
+    }
+    return marks;
+}
+
+void stencil_marks_make(uint8_t *mark, const uint8_t *of, int64_t first, int64_t count, int64_t low,
+                        int64_t end) {
+    for (int64_t g = 0; g < count; g++) {
+        const int64_t begin = first + g * STENCIL_GROUP_CELLS,
+                      last = stencil_smaller(begin + STENCIL_GROUP_CELLS, end);
+        int64_t x = begin > low ? begin : low;
+        mark[g] = x < last ? of[x] : STENCIL_CLASS_PLAIN;
+        for (; x < last; x++)
+            if (of[x] != mark[g])
+                mark[g] = STENCIL_MARK_MIXED;
+    }
+}
+
+void stencil_marks_range(const stencil_cut *cut, int part, int64_t range[2]) {
+    const stencil_box own = stencil_cut_box(cut, part);
+    const stencil_mesh *mesh = &cut->mesh;
+    const int64_t n = own.n[STENCIL_X], ghost = cut->layout.ghost[STENCIL_X], first = own.first[STENCIL_X];
+    range[0] = -ghost;
+    range[1] = n + ghost;
+    if (mesh->boundary[STENCIL_X] != STENCIL_FIXED)
+        return;
+    range[0] = range[0] + first < 0 ? -first : range[0];
+    range[1] = stencil_smaller(range[1], mesh->n[STENCIL_X] - first);
+}
+
+stencil_classes stencil_classes_of(const stencil_buffers *buffers, int part) {
+    const stencil_cut *cut = buffers->cut;
+    const stencil_marks marks = stencil_marks_of(cut);
+    const int64_t row = marks.count[STENCIL_X], plane = row * marks.count[STENCIL_Y];
+    const uint8_t *mark = buffers->at[part][STENCIL_BUFFER_MARK];
+    int64_t range[2];
+    if (mark == NULL)
+        return (stencil_classes){0};
+    stencil_marks_range(cut, part, range);
+    return (stencil_classes){.of = interior(buffers, part, STENCIL_BUFFER_CLASS),
+                             .mark = mark - marks.first[STENCIL_Z] * plane - marks.first[STENCIL_Y] * row -
+                                     marks.first[STENCIL_X],
+                             .mark_row = row,
+                             .mark_plane = plane,
+                             .first = range[0],
+                             .end = range[1]};
 }
 
 /* Sets how deep cells are copied at each side of a part, which sides mirror, and extents beyond low sides. */
@@ -32,7 +130,19 @@ static void init_sides(stencil_domain *domain, const stencil_cut *cut, int part,
 }
 
 int64_t stencil_weights_bytes(const stencil_problem *problem) {
-    return problem->cycle.length * (int64_t)sizeof(stencil_weights);
+    return (problem->cycle.length + problem->palette_count) * (int64_t)sizeof(stencil_weights);
+}
+
+/* Rounds weights, and what stands behind them, to a precision. */
+static void round_weights(stencil_weights *to, stencil_precision precision,
+                          const double weight[STENCIL_POINTS_MAX], double last) {
+    for (int k = 0; k < STENCIL_WEIGHTS; k++) {
+        const double value = k == STENCIL_SOURCE_WEIGHT ? last : weight[k];
+        if (precision == STENCIL_FLOAT64)
+            to->f64[k] = value;
+        else
+            to->f32[k] = (float)value;
+    }
 }
 
 stencil_status stencil_weights_make(stencil_weights **cycle, int *length, const stencil_problem *problem) {
@@ -42,14 +152,11 @@ stencil_status stencil_weights_make(stencil_weights **cycle, int *length, const 
     *length = problem->cycle.length;
     for (int step = 0; step < *length; step++) {
         const stencil_step_weights given = stencil_cycle_step(problem, step);
-        for (int k = 0; k < STENCIL_WEIGHTS; k++) {
-            const double value = k == STENCIL_SOURCE_WEIGHT ? given.source_factor : given.weight[k];
-            if (problem->precision == STENCIL_FLOAT64)
-                (*cycle)[step].f64[k] = value;
-            else
-                (*cycle)[step].f32[k] = (float)value;
-        }
+        round_weights(&(*cycle)[step], problem->precision, given.weight, given.source_factor);
     }
+    for (int c = 0; c < problem->palette_count; c++)
+        round_weights(&(*cycle)[*length + c], problem->precision, problem->palette + c * STENCIL_WEIGHTS,
+                      problem->palette[c * STENCIL_WEIGHTS + STENCIL_SOURCE_WEIGHT]);
     return STENCIL_OK;
 }
 

@@ -7,18 +7,34 @@
 #include "solver/problem/problem.h"
 
 /* The arrays of all parts, in the layout of the cut: two alternating buffers of u, of which a pass reads one
- * and writes the other (STENCIL_BUFFER_U + 0 and 1), and the source term if there is a source. */
-enum { STENCIL_BUFFER_U, STENCIL_BUFFER_B = 2, STENCIL_BUFFERS };
+ * and writes the other (STENCIL_BUFFER_U + 0 and 1), the source term if there is a source, and bytes where
+ * cells have classes. The marks of groups of cells have a layout of their own, see stencil_marks_of(). */
+enum { STENCIL_BUFFER_U, STENCIL_BUFFER_B = 2, STENCIL_BUFFER_CLASS, STENCIL_BUFFER_MARK, STENCIL_BUFFERS };
 typedef struct stencil_buffers {
     const stencil_cut *cut;
-    int count; /* arrays of each part: 2 or 3 */
-    void *at[STENCIL_PARTS_MAX][STENCIL_BUFFERS];
+    void *at[STENCIL_PARTS_MAX][STENCIL_BUFFERS]; /* NULL: the problem has no such array */
 } stencil_buffers;
 
 /* The buffer that holds an array of the problem while buffer `from` (0 or 1) has the current field. */
 static inline int stencil_buffer_of(stencil_array array, int from) {
-    return array == STENCIL_ARRAY_U ? STENCIL_BUFFER_U + from : STENCIL_BUFFER_B;
+    return array == STENCIL_ARRAY_U   ? STENCIL_BUFFER_U + from
+           : array == STENCIL_ARRAY_B ? STENCIL_BUFFER_B
+                                      : STENCIL_BUFFER_CLASS;
 }
+static inline stencil_array stencil_array_of(int buffer) {
+    return buffer < STENCIL_BUFFER_B    ? STENCIL_ARRAY_U
+           : buffer == STENCIL_BUFFER_B ? STENCIL_ARRAY_B
+                                        : STENCIL_ARRAY_CLASS;
+}
+
+/* The buffers that a problem needs, as a set of bits 1 << STENCIL_BUFFER_…; the bytes of one of them; and its
+ * name, for messages. */
+unsigned stencil_buffers_of(const stencil_problem *problem);
+int64_t stencil_buffer_bytes(const stencil_cut *cut, int buffer);
+const char *stencil_buffer_text(int buffer);
+
+/* Bytes of all buffers of a part. INT64_MAX / 2: more than can be counted. */
+int64_t stencil_buffers_bytes(const stencil_problem *problem, const stencil_cut *cut);
 
 /* The cells of a part in a buffer, from `cell` on, in indices of the whole problem. */
 stencil_cells stencil_buffer_cells(const stencil_buffers *buffers, int part, int buffer,
@@ -42,7 +58,8 @@ typedef struct stencil_halo_transfers {
 stencil_status stencil_halo_transfers_find(stencil_halo_transfers *transfers, const stencil_cut *cut);
 void stencil_halo_transfers_destroy(stencil_halo_transfers *transfers);
 
-/* Allocates the *length step weights of the problem's cycle, in its precision; the caller frees *cycle. */
+/* Allocates the *length step weights of the problem's cycle, in its precision, and after them those of the
+ * classes 1, 2, … of its palette; the caller frees *cycle. stencil_weights_bytes(): the bytes of all. */
 stencil_status stencil_weights_make(stencil_weights **cycle, int *length, const stencil_problem *problem);
 int64_t stencil_weights_bytes(const stencil_problem *problem);
 
@@ -51,6 +68,26 @@ int64_t stencil_weights_bytes(const stencil_problem *problem);
  * domain->weights and domain->partial. */
 void stencil_domain_init(stencil_domain *domain, const stencil_problem *problem, int part,
                          const stencil_buffers *buffers, bool store);
+
+/* The groups of cells that have a mark, in all parts of a cut: count[axis] of them, from `first` on, in the
+ * indices of a part (along x in groups of 64 cells), ghost cells included. */
+typedef struct stencil_marks {
+    int64_t first[3], count[3];
+} stencil_marks;
+stencil_marks stencil_marks_of(const stencil_cut *cut);
+
+/* The classes of a part's cells as kernels get them; `of` NULL where the part has no such buffers. */
+stencil_classes stencil_classes_of(const stencil_buffers *buffers, int part);
+
+/* Marks groups: writes the marks of `count` groups that begin with x = `first` (a multiple of 64, an index of
+ * the part) to mark[count], from the classes of a row. of[x] is the class of cell x; only cells of the range
+ * [low, end) count, and a group without any is plain. */
+void stencil_marks_make(uint8_t *mark, const uint8_t *of, int64_t first, int64_t count, int64_t low,
+                        int64_t end);
+
+/* The range [low, end) of x of a part's cells, ghost cells included, that steps update somewhere: without
+ * boundary cells of fixed sides, whose class says nothing. */
+void stencil_marks_range(const stencil_cut *cut, int part, int64_t range[2]);
 
 /* Swaps u[0] and u[1] in all parts. */
 void stencil_domain_swap(stencil_domain *domain);

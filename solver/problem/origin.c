@@ -9,9 +9,9 @@
 static stencil_status compare(const stencil_problem *problem, const stencil_reader *cells,
                               stencil_origin_arrays *arrays) {
     const stencil_spec *spec = &problem->spec;
-    const bool source = spec->source != STENCIL_SOURCE_NONE;
+    const bool present[] = {true, spec->source != STENCIL_SOURCE_NONE, stencil_problem_has_classes(problem)};
     const bool has_u = spec->digest_u[0] != '\0', has_b = spec->digest_b[0] != '\0';
-    const char *const wanted[] = {spec->digest_u, spec->digest_b};
+    const char *const wanted[] = {spec->digest_u, spec->digest_b, spec->digest_class};
     bool other[STENCIL_ARRAY_COUNT] = {false};
     if (!has_u && !has_b) {
         *arrays = STENCIL_ORIGIN_UNKNOWN;
@@ -19,17 +19,19 @@ static stencil_status compare(const stencil_problem *problem, const stencil_read
     }
     /* Runs write all attributes of the origin or none, so a file with some has lost others. */
     *arrays = STENCIL_ORIGIN_LOST;
-    if (!has_u || has_b != source || spec->fingerprint[0] == '\0')
+    if (!has_u || has_b != present[STENCIL_ARRAY_B] || spec->fingerprint[0] == '\0')
         return STENCIL_OK;
-    for (int array = STENCIL_ARRAY_U; array <= (source ? STENCIL_ARRAY_B : STENCIL_ARRAY_U); array++) {
-        char digest[STENCIL_DIGEST_CHARS];
-        TRY(stencil_digest_read(problem, (stencil_array)array, cells, digest));
-        other[array] = strcmp(digest, wanted[array]) != 0;
+    for (int array = STENCIL_ARRAY_U; array < STENCIL_ARRAY_COUNT; array++) {
+        char digest[STENCIL_DIGEST_CHARS] = "";
+        if (present[array])
+            TRY(stencil_digest_read(problem, (stencil_array)array, cells, digest));
+        other[array] = (present[array] || array == STENCIL_ARRAY_CLASS) && strcmp(digest, wanted[array]) != 0;
     }
-    *arrays = other[STENCIL_ARRAY_U] && other[STENCIL_ARRAY_B] ? STENCIL_ORIGIN_OTHER_BOTH
-              : other[STENCIL_ARRAY_U]                         ? STENCIL_ORIGIN_OTHER_U
-              : other[STENCIL_ARRAY_B]                         ? STENCIL_ORIGIN_OTHER_SOURCE
-                                                               : STENCIL_ORIGIN_SAME;
+    *arrays = other[STENCIL_ARRAY_CLASS]                         ? STENCIL_ORIGIN_OTHER_CLASSES
+              : other[STENCIL_ARRAY_U] && other[STENCIL_ARRAY_B] ? STENCIL_ORIGIN_OTHER_BOTH
+              : other[STENCIL_ARRAY_U]                           ? STENCIL_ORIGIN_OTHER_U
+              : other[STENCIL_ARRAY_B]                           ? STENCIL_ORIGIN_OTHER_SOURCE
+                                                                 : STENCIL_ORIGIN_SAME;
     return STENCIL_OK;
 }
 

@@ -1,8 +1,11 @@
 #include "solver/problem/problem.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 const char *const stencil_kind_names[] = {"", "laplace", "poisson", "heat", NULL};
+const char *const stencil_wall_names[] = {"",     "fixed",     "periodic", "mirror",        "mirror-node",
+                                          "flux", "flux-node", "exchange", "exchange-node", NULL};
 const char *const stencil_boundary_names[] = {"fixed", "periodic", "mirror", NULL};
 const char *const stencil_norm_names[] = {"l2", "max", NULL};
 
@@ -23,6 +26,8 @@ void stencil_spec_init(stencil_spec *spec) {
         .time_first = NAN,
         .plain_from = -1,
     };
+    for (int i = 0; i < 2 * STENCIL_AXES; i++)
+        spec->flux[i / 2][i % 2] = spec->exchange[i / 2][i % 2] = spec->ambient[i / 2][i % 2] = NAN;
 }
 
 const char *stencil_spec_field(const stencil_spec *spec) {
@@ -45,7 +50,17 @@ double stencil_spec_diagonal(const stencil_spec *spec) {
 }
 
 double stencil_spec_dt_largest(const stencil_spec *spec) {
-    return 1.0 / (spec->diffusivity * stencil_spec_diagonal(spec));
+    /* Gershgorin's disc of a cell reaches 4/h^2 along an axis, and farther in a wall that exchanges. */
+    double more = 0.0;
+    for (int i = 0; i < 2 * STENCIL_AXES; i += 2) {
+        const int axis = i / 2;
+        double most = 0.0;
+        for (int s = 0; s < 2; s++)
+            if (spec->wall[axis][s] == STENCIL_WALL_EXCHANGE_NODE)
+                most = fmax(most, spec->exchange[axis][s]);
+        more += most > 0.0 ? most / stencil_spec_spacing(spec, axis) : 0.0;
+    }
+    return 1.0 / (spec->diffusivity * (stencil_spec_diagonal(spec) + more));
 }
 
 stencil_mesh stencil_problem_mesh(const stencil_problem *problem, int depth) {
@@ -75,8 +90,11 @@ bool stencil_problem_relaxes(const stencil_problem *problem) {
 }
 
 void stencil_problem_destroy(stencil_problem *problem) {
-    if (problem != NULL)
-        stencil_history_destroy(&problem->origin.history);
+    if (problem == NULL)
+        return;
+    stencil_history_destroy(&problem->origin.history);
+    free(problem->palette);
+    problem->palette = NULL;
 }
 
 bool stencil_problem_has_source(const stencil_problem *problem) {
@@ -87,8 +105,56 @@ int stencil_problem_arrays(const stencil_problem *problem) {
     return stencil_problem_has_source(problem) ? 3 : 2;
 }
 
-int64_t stencil_problem_updated_cells(const stencil_problem *problem) {
+bool stencil_problem_has_classes(const stencil_problem *problem) {
+    return problem->kept > 0 || problem->varied > 0;
+}
+
+bool stencil_problem_wall_is_own(const stencil_problem *problem, int axis, int side) {
+    static const stencil_wall_kind same[STENCIL_BOUNDARY_COUNT] = {[STENCIL_FIXED] = STENCIL_WALL_FIXED,
+                                                                   [STENCIL_PERIODIC] = STENCIL_WALL_PERIODIC,
+                                                                   [STENCIL_MIRROR] = STENCIL_WALL_MIRROR};
+    return problem->wall[axis][side] != same[problem->boundary[axis]];
+}
+
+bool stencil_problem_is_half_fixed(const stencil_problem *problem, int axis) {
+    const stencil_wall_kind low = problem->wall[axis][0], high = problem->wall[axis][1];
+    return (low == STENCIL_WALL_FIXED && high == STENCIL_WALL_MIRROR) ||
+           (low == STENCIL_WALL_MIRROR && high == STENCIL_WALL_FIXED);
+}
+
+bool stencil_problem_is_separable(const stencil_problem *problem) {
+    bool all = !problem->spec.insulated;
+    for (int i = 0; i < 2 * STENCIL_AXES; i++)
+        all = all && (!stencil_problem_wall_is_own(problem, i / 2, i % 2) ||
+                      stencil_problem_is_half_fixed(problem, i / 2));
+    return all;
+}
+
+bool stencil_problem_derives_classes(const stencil_problem *problem) {
+    bool any = problem->spec.insulated;
+    for (int i = 0; i < 2 * STENCIL_AXES; i++)
+        any = any || stencil_problem_wall_is_own(problem, i / 2, i % 2);
+    return any;
+}
+
+const char *stencil_spec_classes(const stencil_spec *spec) {
+    if (spec->insulated)
+        return !spec->classed && !spec->fixed ? "/insulated" : "/class, /fixed or /insulated";
+    return !spec->classed ? "/fixed" : spec->fixed ? "/class or /fixed" : "/class";
+}
+
+const char *stencil_spec_keepers(const stencil_spec *spec) {
+    return spec->insulated
+               ? (spec->fixed ? "/fixed, /insulated and the boundary" : "/insulated and the boundary")
+               : "/fixed and the boundary";
+}
+
+int64_t stencil_problem_cells(const stencil_problem *problem) {
     return problem->n[0] * problem->n[1] * problem->n[2];
+}
+
+int64_t stencil_problem_updated_cells(const stencil_problem *problem) {
+    return stencil_problem_cells(problem) - problem->kept;
 }
 
 bool stencil_stop_has_criterion(const stencil_stop *stop) {

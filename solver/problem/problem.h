@@ -22,10 +22,37 @@ typedef enum stencil_source {
     STENCIL_SOURCE_COUNT
 } stencil_source;
 
+/* What lies beyond a side of the field. The wall is half a cell beyond the outermost cells or, with NODE,
+ * goes through them. Beyond it the field goes on as its condition asks: u(wall + d) follows from u(wall - d)
+ * as the mirror image does, plus what the slope in the wall adds over a length of 2 d. */
+typedef enum stencil_wall_kind {
+    STENCIL_WALL_NONE,  /* not given: as `boundary` says */
+    STENCIL_WALL_FIXED, /* the outermost cells keep their values */
+    STENCIL_WALL_PERIODIC,
+    STENCIL_WALL_MIRROR,
+    STENCIL_WALL_MIRROR_NODE,
+    STENCIL_WALL_FLUX, /* the slope along the outward normal is given */
+    STENCIL_WALL_FLUX_NODE,
+    STENCIL_WALL_EXCHANGE, /* the slope along the outward normal is `exchange` times (`ambient` - u) */
+    STENCIL_WALL_EXCHANGE_NODE,
+    STENCIL_WALL_COUNT
+} stencil_wall_kind;
+static inline bool stencil_wall_is_node(stencil_wall_kind wall) {
+    return wall == STENCIL_WALL_MIRROR_NODE || wall == STENCIL_WALL_FLUX_NODE ||
+           wall == STENCIL_WALL_EXCHANGE_NODE;
+}
+static inline bool stencil_wall_has_flux(stencil_wall_kind wall) {
+    return wall == STENCIL_WALL_FLUX || wall == STENCIL_WALL_FLUX_NODE;
+}
+static inline bool stencil_wall_exchanges(stencil_wall_kind wall) {
+    return wall == STENCIL_WALL_EXCHANGE || wall == STENCIL_WALL_EXCHANGE_NODE;
+}
+
 /* Names as they stand in files and options ("laplace", "fixed", "l2", …), indexed by the
  * enumerations, NULL after the last name; kind NONE has the name "". */
 extern const char *const stencil_kind_names[STENCIL_KIND_COUNT + 1];
 extern const char *const stencil_boundary_names[STENCIL_BOUNDARY_COUNT + 1];
+extern const char *const stencil_wall_names[STENCIL_WALL_COUNT + 1];
 extern const char *const stencil_norm_names[STENCIL_NORM_COUNT + 1];
 
 enum { STENCIL_FINGERPRINT_CHARS = 17, STENCIL_DIGEST_CHARS = 33 };
@@ -49,6 +76,9 @@ typedef struct stencil_spec {
     stencil_kind kind;
     int boundary_count; /* 0 (fixed on all axes), 1 (one boundary for all axes) or rank */
     stencil_boundary boundary[3];
+    /* Sides of their own, [axis z, y, x][low, high], whatever the rank. */
+    stencil_wall_kind wall[3][2];
+    double flux[3][2], exchange[3][2], ambient[3][2]; /* numbers of a wall; NaN: not given */
     int spacing_count; /* 0 (1.0 on all axes), 1 (one spacing for all axes) or rank */
     double spacing[3];
     double omega;        /* NaN: not given (1) */
@@ -61,6 +91,12 @@ typedef struct stencil_spec {
     stencil_norm norm;
     int64_t check_every; /* 0: not given */
     stencil_source source;
+    bool fixed;      /* dataset /fixed: cells that keep their values, anywhere */
+    bool insulated;  /* dataset /insulated: cells that are not there, towards which faces are mirrors */
+    bool classed;    /* dataset /class: the row of /stencil/weights that each cell has */
+    int class_count; /* rows of /stencil/weights [class_count][weight_count], of which `weight` is row 0;
+                        0: it is a list, which has no rows */
+    uint64_t palette_hash; /* stencil_palette_hash() of all rows */
     /* Records of earlier runs in the file; -1, NaN, "": no such record. */
     int64_t steps_total;                         /* steps from the problem's start to /u */
     int64_t checked_every;                       /* check_every as the file has it; 0: not given */
@@ -70,6 +106,7 @@ typedef struct stencil_spec {
     char fingerprint[STENCIL_FINGERPRINT_CHARS]; /* fingerprint of the problem that earlier runs solved */
     char digest_u[STENCIL_DIGEST_CHARS];         /* digest of /u as earlier runs left it, see digest.h */
     char digest_b[STENCIL_DIGEST_CHARS];         /* digest of the source term that earlier runs read */
+    char digest_class[STENCIL_DIGEST_CHARS];     /* digest of the classes of cells that earlier runs had */
 } stencil_spec;
 
 void stencil_spec_init(stencil_spec *spec);
@@ -87,7 +124,8 @@ const char *stencil_spec_field(const stencil_spec *spec);
 double stencil_spec_spacing(const stencil_spec *spec, int axis);
 double stencil_spec_diagonal(const stencil_spec *spec);
 
-/* The largest stable time step of problem heat whose diffusivity is known, 1 / (diffusivity S). */
+/* The largest stable time step of problem heat whose diffusivity is known, 1 / (diffusivity S). A wall that
+ * exchanges, through the outermost cells, adds `exchange` / h to S: the larger one of an axis. */
 double stencil_spec_dt_largest(const stencil_spec *spec);
 
 /* Rules for the end of a run. Steps count from the problem's start, whoever made them.
@@ -115,7 +153,8 @@ typedef enum stencil_origin_arrays {
     STENCIL_ORIGIN_OTHER_U,
     STENCIL_ORIGIN_OTHER_SOURCE,
     STENCIL_ORIGIN_OTHER_BOTH,
-    STENCIL_ORIGIN_LOST /* the file has some of the digest attributes, not all of them */
+    STENCIL_ORIGIN_OTHER_CLASSES, /* other cells are fixed; u and the source may be others, too */
+    STENCIL_ORIGIN_LOST           /* the file has some of the digest attributes, not all of them */
 } stencil_origin_arrays;
 
 /* The start of a run: what earlier runs of the same problem did to its initial field. */
@@ -163,11 +202,19 @@ typedef struct stencil_problem {
     int64_t n[3];                      /* updated cells: extent less the boundary cells of fixed axes */
     int64_t radius[3];                 /* reach of the points given, per axis */
     int64_t first[3]; /* interior index of the array's first cell: -radius on fixed axes, else 0 */
-    stencil_boundary boundary[3];
+    stencil_boundary boundary[3]; /* MIRROR as well on axes whose sides classes of cells make */
+    stencil_wall_kind wall[3][2]; /* what lies beyond each side */
     double
         source_scale; /* b[i] = (T)(source_scale * (double)f[i]) for SOURCE_F and SOURCE_Q; 1 for SOURCE_B */
     stencil_stop stop;
     stencil_origin origin;
+    /* Classes of cells, see classes.h; 0, NULL: all cells are plain. */
+    int64_t kept;      /* cells among n that keep their values */
+    int64_t varied;    /* cells among n that have weights of their own, those of a row of `palette` */
+    int palette_count; /* classes that have such weights: 1 … palette_count */
+    double *palette;   /* [STENCIL_CLASSES_MAX - 1][STENCIL_WEIGHTS], owned: their weights, like `weight`, and
+                          at STENCIL_SOURCE_WEIGHT what a step adds to such cells */
+    bool has_constants;                          /* steps add something to cells of some class */
     char fingerprint[STENCIL_FINGERPRINT_CHARS]; /* hash of all that decides the result of a step */
     stencil_layout layout;                       /* layout of a buffer that holds all cells */
 } stencil_problem;
@@ -191,7 +238,7 @@ stencil_status stencil_problem_resolve_time(stencil_problem *problem);
 /* The mesh of a problem for a cut into parts whose ghost cells are exchanged every `depth` steps. */
 stencil_mesh stencil_problem_mesh(const stencil_problem *problem, int depth);
 
-/* Frees the history of earlier runs; NULL-safe. */
+/* Frees the history of earlier runs and the palette; NULL-safe. */
 void stencil_problem_destroy(stencil_problem *problem);
 
 /* Physical time of the field after `steps` steps of problem heat; NaN for other problems. */
@@ -203,7 +250,34 @@ bool stencil_problem_relaxes(const stencil_problem *problem);
 /* Tells whether steps add a source term. */
 bool stencil_problem_has_source(const stencil_problem *problem);
 
+/* Tells whether cells are of several classes, so that kernels have to look at them. */
+bool stencil_problem_has_classes(const stencil_problem *problem);
+
+/* Tells whether some sides, or cells of /insulated, make classes of cells: then these are derived from what
+ * the file says of cells, see rows.h. */
+bool stencil_problem_derives_classes(const stencil_problem *problem);
+
+/* Tells whether an axis is fixed on one side and mirrored on the other, and whether that is all that sides of
+ * their own make of the problem, and no cell is insulated: then eigenvalues are known (spectrum.h). */
+bool stencil_problem_is_half_fixed(const stencil_problem *problem, int axis);
+bool stencil_problem_is_separable(const stencil_problem *problem);
+
+/* Tells whether a side needs more than what boundary[axis] says. */
+bool stencil_problem_wall_is_own(const stencil_problem *problem, int axis, int side);
+
+/* The name of the dataset that says which classes cells have, for messages. */
+const char *stencil_spec_classes(const stencil_spec *spec);
+
+/* Names what keeps cells from being updated, for messages: "/fixed and the boundary" and the like. */
+const char *stencil_spec_keepers(const stencil_spec *spec);
+
+/* A hash of the rows of /stencil/weights, by which a run tells them from those of earlier steps. */
+uint64_t stencil_palette_hash(const double *weights, int64_t count);
+
 /* Number of arrays of a run: two alternating buffers of u and, with a source, its term. */
 int stencil_problem_arrays(const stencil_problem *problem);
 
+/* Cells of the grid less the boundary cells of fixed axes: those that a step goes through. Rates and models
+ * count them. Kept cells are not among the updated ones, over which the residual is taken. */
+int64_t stencil_problem_cells(const stencil_problem *problem);
 int64_t stencil_problem_updated_cells(const stencil_problem *problem);

@@ -182,19 +182,76 @@ static stencil_status check_weights(const stencil_problem *problem, const points
     return STENCIL_OK;
 }
 
-/* Resolves the boundaries, radius, updated cells and layout of a problem. */
-static stencil_status resolve_extent(stencil_problem *problem, const points *p) {
-    static const char *const axis_name[] = {"z", "y", "x"};
+/* Fails with "boundary_x- is 'flux': <what is wrong>". */
+static stencil_status refuse_wall(const stencil_spec *spec, int axis, int side, const char *wrong) {
+    FAIL(BAD_DATA, "boundary_%c%c is '%s': %s", "zyx"[axis], "-+"[side],
+         stencil_wall_names[spec->wall[axis][side]], wrong);
+}
+
+/* Checks that a side has the numbers of its wall, and no others. */
+static stencil_status check_wall(const stencil_spec *spec, int axis, int side) {
+    const stencil_wall_kind wall = spec->wall[axis][side];
+    const double flux = spec->flux[axis][side], exchange = spec->exchange[axis][side],
+                 ambient = spec->ambient[axis][side];
+    const char name[] = {"zyx"[axis], "-+"[side], '\0'};
+    const bool flows = stencil_wall_has_flux(wall), exchanges = stencil_wall_exchanges(wall);
+    CHECK(wall == STENCIL_WALL_NONE || axis >= STENCIL_AXES - spec->rank, BAD_DATA,
+          "boundary_%s is given, but %s has no axis z", name, stencil_spec_field(spec));
+    CHECK(flows || isnan(flux), BAD_DATA, "flux_%s is given, which belongs to boundary_%s flux or flux-node",
+          name, name);
+    CHECK(exchanges || (isnan(exchange) && isnan(ambient)), BAD_DATA,
+          "%s_%s is given, which belongs to boundary_%s exchange or exchange-node",
+          isnan(exchange) ? "ambient" : "exchange", name, name);
+    if (flows && !isfinite(flux))
+        return refuse_wall(spec, axis, side,
+                           "give the slope of u along the outward normal, flux_x- and the like");
+    if (exchanges && !(isfinite(exchange) && exchange > 0 && isfinite(ambient)))
+        return refuse_wall(spec, axis, side,
+                           "give exchange_x- (> 0) and ambient_x- and the like: the slope along the outward "
+                           "normal is exchange (ambient - u)");
+    return STENCIL_OK;
+}
+
+/* Resolves what lies beyond each side: a boundary for both, or a wall for each, which cells beside it make
+ * on a mirrored axis. */
+static stencil_status resolve_walls(stencil_problem *problem) {
+    static const stencil_wall_kind same[STENCIL_BOUNDARY_COUNT] = {[STENCIL_FIXED] = STENCIL_WALL_FIXED,
+                                                                   [STENCIL_PERIODIC] = STENCIL_WALL_PERIODIC,
+                                                                   [STENCIL_MIRROR] = STENCIL_WALL_MIRROR};
     const stencil_spec *spec = &problem->spec;
     CHECK(spec->boundary_count == 0 || spec->boundary_count == 1 || spec->boundary_count == spec->rank,
           BAD_DATA, "boundary has %d entries: give one for all axes or %d, one per axis",
           spec->boundary_count, spec->rank);
     for (int axis = 0; axis < STENCIL_AXES; axis++) {
         const int i = stencil_list_index(spec->rank, axis);
-        problem->extent[axis] = i < 0 ? 1 : spec->extent[i];
+        stencil_wall_kind *wall = problem->wall[axis];
         problem->boundary[axis] = STENCIL_FIXED;
         if (i >= 0 && spec->boundary_count > 0)
             problem->boundary[axis] = spec->boundary[spec->boundary_count == 1 ? 0 : i];
+        for (int s = 0; s < 2; s++) {
+            TRY(check_wall(spec, axis, s));
+            wall[s] = spec->wall[axis][s] != STENCIL_WALL_NONE ? spec->wall[axis][s]
+                                                               : same[problem->boundary[axis]];
+        }
+        for (int s = 0; s < 2; s++)
+            if (wall[s] == STENCIL_WALL_PERIODIC && wall[!s] != STENCIL_WALL_PERIODIC)
+                FAIL(BAD_DATA, "one side of %c is periodic, the other is %s: give both or none", "zyx"[axis],
+                     stencil_wall_names[wall[!s]]);
+        problem->boundary[axis] = STENCIL_MIRROR;
+        for (int b = 0; b < STENCIL_BOUNDARY_COUNT; b++)
+            if (wall[0] == wall[1] && wall[0] == same[b])
+                problem->boundary[axis] = (stencil_boundary)b;
+    }
+    return STENCIL_OK;
+}
+
+/* Resolves the radius, updated cells and layout of a problem. */
+static stencil_status resolve_extent(stencil_problem *problem, const points *p) {
+    static const char *const axis_name[] = {"z", "y", "x"};
+    const stencil_spec *spec = &problem->spec;
+    for (int axis = 0; axis < STENCIL_AXES; axis++) {
+        const int i = stencil_list_index(spec->rank, axis);
+        problem->extent[axis] = i < 0 ? 1 : spec->extent[i];
         problem->radius[axis] = 0;
         for (int k = 0; k < p->count; k++) {
             const int64_t reach = llabs((long long)p->offset[k][axis]);
@@ -242,6 +299,27 @@ static void mix(uint64_t *hash, const void *data, size_t size) {
         *hash = (*hash ^ ((const unsigned char *)data)[i]) * UINT64_C(0x100000001b3);
 }
 
+uint64_t stencil_palette_hash(const double *weights, int64_t count) {
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    mix(&hash, weights, (size_t)count * sizeof *weights);
+    return hash;
+}
+
+static void mix_walls(uint64_t *hash, const stencil_problem *problem) {
+    for (int i = 0; i < 2 * STENCIL_AXES; i++) {
+        const int axis = i / 2, s = i % 2;
+        const stencil_spec *spec = &problem->spec;
+        const int32_t wall = (int32_t)problem->wall[axis][s];
+        const double number[] = {spec->flux[axis][s], spec->exchange[axis][s], spec->ambient[axis][s],
+                                 stencil_spec_spacing(spec, axis)};
+        if (!stencil_problem_wall_is_own(problem, axis, s))
+            continue;
+        mix(hash, &i, sizeof i);
+        mix(hash, &wall, sizeof wall);
+        mix(hash, number, sizeof number);
+    }
+}
+
 /* Makes the hash of all that decides the bits of a step and of its residual. */
 static void make_fingerprint(stencil_problem *problem) {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
@@ -257,6 +335,13 @@ static void make_fingerprint(stencil_problem *problem) {
     if (problem->cycle.length > 1)
         mix(&hash, &problem->cycle.length, sizeof problem->cycle.length);
     mix(&hash, choice, sizeof choice);
+    if (problem->spec.fixed)
+        mix(&hash, "fixed", sizeof "fixed");
+    if (problem->spec.insulated)
+        mix(&hash, "insulated", sizeof "insulated");
+    mix_walls(&hash, problem);
+    if (problem->spec.classed)
+        mix(&hash, &problem->spec.palette_hash, sizeof problem->spec.palette_hash);
     snprintf(problem->fingerprint, sizeof problem->fingerprint, "%016" PRIx64, hash);
 }
 
@@ -278,6 +363,20 @@ static void resolve_origin(stencil_problem *problem) {
     origin->residual_first = spec->residual_first;
     origin->plain_from = spec->plain_from;
     origin->time_first = isnan(spec->time_first) ? 0.0 : spec->time_first;
+}
+
+/* Checks that /class and rows of /stencil/weights come together. */
+static stencil_status check_classes(const stencil_spec *spec) {
+    CHECK(!spec->classed || spec->class_count > 0, BAD_DATA,
+          "/class names rows of /stencil/weights, which %s: give weights [classes][points]%s",
+          spec->weight_count > 0 ? "is a list" : "is not given",
+          spec->kind != STENCIL_KIND_NONE ? ", and no problem" : "");
+    CHECK(
+        spec->classed || spec->class_count == 0, BAD_DATA,
+        "/stencil/weights has %d row%s, one for each class of cells: give /class, the row of each cell, or a "
+        "list of weights",
+        spec->class_count, stencil_plural(spec->class_count));
+    return STENCIL_OK;
 }
 
 /* Checks that a source which is scaled belongs to the problem that scales it. */
@@ -322,6 +421,7 @@ stencil_status stencil_problem_resolve(stencil_problem *problem, const stencil_s
         .spec = *spec, .rank = spec->rank, .precision = spec->precision, .source_scale = 1.0};
     CHECK(spec->rank == 2 || spec->rank == 3, BAD_DATA, "rank %d: fields have 2 or 3 axes", spec->rank);
     TRY(check_spacing(spec));
+    TRY(resolve_walls(problem));
     points p = {0};
     if (spec->kind != STENCIL_KIND_NONE) {
         TRY(points_from_kind(&p, &problem->spec, &problem->source_scale));
@@ -335,6 +435,7 @@ stencil_status stencil_problem_resolve(stencil_problem *problem, const stencil_s
         TRY(points_from_name(&p, spec));
     }
     TRY(check_source(spec));
+    TRY(check_classes(spec));
     if (spec->source <= STENCIL_SOURCE_B)
         problem->source_scale = 1.0;
     TRY(choose_shape(problem, &p));

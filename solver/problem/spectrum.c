@@ -11,8 +11,10 @@ double stencil_neighbour_weight(const stencil_problem *problem, int axis) {
 
 /* 2 - 2 cos theta of the k-th mode of an axis. */
 static double axis_eigenvalue(const stencil_problem *problem, int axis, double k) {
-    const double n = (double)problem->n[axis];
-    const double half = problem->boundary[axis] == STENCIL_FIXED      ? pi * k / (2.0 * (n + 1.0))
+    const double n = (double)problem->n[axis], updated = n - (double)problem->radius[axis];
+    const double half = stencil_problem_is_half_fixed(problem, axis)
+                            ? pi * (2.0 * k - 1.0) / (2.0 * (2.0 * updated + 1.0))
+                        : problem->boundary[axis] == STENCIL_FIXED    ? pi * k / (2.0 * (n + 1.0))
                         : problem->boundary[axis] == STENCIL_PERIODIC ? pi * k / n
                                                                       : pi * k / (2.0 * n);
     return 4.0 * sin(half) * sin(half);
@@ -22,8 +24,9 @@ stencil_spectrum stencil_spectrum_of(const stencil_problem *problem) {
     stencil_spectrum s = {.up_to_constant = true};
     double first = INFINITY;
     for (int axis = STENCIL_AXES - problem->rank; axis < STENCIL_AXES; axis++) {
-        const bool fixed = problem->boundary[axis] == STENCIL_FIXED;
-        const int64_t n = problem->n[axis];
+        const bool half = stencil_problem_is_half_fixed(problem, axis),
+                   fixed = problem->boundary[axis] == STENCIL_FIXED || half;
+        const int64_t n = problem->n[axis] - (half ? problem->radius[axis] : 0);
         const double last = fixed                                         ? (double)n
                             : problem->boundary[axis] == STENCIL_PERIODIC ? (double)(n / 2)
                                                                           : (double)(n - 1);
@@ -34,6 +37,9 @@ stencil_spectrum stencil_spectrum_of(const stencil_problem *problem) {
         s.up_to_constant = s.up_to_constant && !fixed;
         first = least < first ? least : first;
     }
+    if (!stencil_problem_is_separable(problem)) /* Gershgorin's discs: half of a row is the cell's own */
+        return (stencil_spectrum){.least = 0.0, .most = 2.0};
+    s.up_to_constant = s.up_to_constant && problem->kept == 0;
     if (s.up_to_constant)
         s.least = first;
     return s;

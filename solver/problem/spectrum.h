@@ -3,13 +3,17 @@
  * Write the relaxation at omega = 1 as u' = J u + f/S. J is symmetric, its eigenvectors are products of sines
  * and cosines, and I - J has the eigenvalues (2/S) sum over axes of (1 - cos theta_a)/h_a^2 with
  *   theta_a = pi k/(n+1) on a fixed axis of n updated cells, k = 1 … n,
+ *             pi (k - 1/2)/(n + 1/2) on one that is fixed on one side and mirrored on the other, k = 1 … n,
  *             2 pi k/n on a periodic one, pi k/n on a mirrored one, k = 0 … n-1. */
 #pragma once
 
 #include "solver/problem/problem.h"
 
 /* Eigenvalues of I - J. Where no axis is fixed the constant has the eigenvalue 0 and is left out: the
- * solution is known up to a constant. */
+ * solution is known up to a constant. Kept cells strike rows and columns from the matrix, whose eigenvalues
+ * then lie between those without kept cells (Cauchy's interlace theorem): `least` and `most` are bounds. With
+ * kept cells and no fixed axis `least` is 0, which says that it is not known; so it is where walls or
+ * insulated cells make rows of weights: a narrow passage has a smaller eigenvalue than the box. */
 typedef struct stencil_spectrum {
     double least, most;
     bool up_to_constant;

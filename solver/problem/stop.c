@@ -40,12 +40,21 @@ double stencil_predicted_steps(const stencil_problem *problem) {
         return problem->cycle.length *
                fmax(ceil(log(problem->stop.rtol / stencil_cycle_excess(problem)) / log(cycle)), 1.0);
     const double contraction = stencil_contraction(problem);
+    if (!(stencil_spectrum_of(problem).least > 0))
+        return NAN;
     return contraction < 1.0 ? 1.0 + ceil(log(problem->stop.rtol) / log(contraction)) : INFINITY;
 }
 
-/* Tells whether w(k) = w(-k) for all points k, whose ascending order is its own mirror image. */
+/* Tells whether the matrix of a step is symmetric: whether w(k) = w(-k) for all points k, whose ascending
+ * order is its own mirror image, and no cell has a row that breaks the symmetry, as rows of /class and walls
+ * through cells do. */
 static bool is_symmetric(const stencil_problem *problem) {
     const int count = problem->shape->point_count;
+    bool nodes = false;
+    for (int i = 0; i < 2 * STENCIL_AXES; i++)
+        nodes = nodes || stencil_wall_is_node(problem->wall[i / 2][i % 2]);
+    if (problem->varied > 0 && (problem->spec.classed || nodes))
+        return false;
     for (int k = 0; k < count; k++)
         if (problem->weight[k] != problem->weight[count - 1 - k])
             return false;
@@ -144,7 +153,7 @@ bool stencil_turns_plain(const stencil_problem *problem, const stencil_history *
 static double checkerboard_factor(const stencil_problem *problem) {
     int32_t offset[STENCIL_POINTS_MAX][3];
     double factor = 0.0;
-    if (problem->cycle.length > 1)
+    if (problem->cycle.length > 1 || stencil_problem_has_classes(problem))
         return 0.0;
     for (int axis = STENCIL_AXES - problem->rank; axis < STENCIL_AXES; axis++)
         if (problem->boundary[axis] != STENCIL_PERIODIC || problem->n[axis] % 2 != 0)
@@ -218,15 +227,16 @@ stencil_status stencil_intake_read(void *context, stencil_array array, const ste
     const double start_s = stencil_clock_s();
     TRY(intake->from->read(intake->from->context, array, box, to));
     intake->read_s += stencil_clock_s() - start_s;
-    if (problem->precision == STENCIL_FLOAT64 && problem->stop.norm == STENCIL_NORM_L2)
+    if (problem->precision == STENCIL_FLOAT64 && problem->stop.norm == STENCIL_NORM_L2 &&
+        array != STENCIL_ARRAY_CLASS)
         intake->largest = fmax(intake->largest, stencil_cells_largest(to, box->n));
     return array == STENCIL_ARRAY_B && wants_partials(problem) ? take_partials(intake, box, to) : STENCIL_OK;
 }
 
 int stencil_norm_exponent(const stencil_problem *problem, double largest) {
     const bool fits = largest == 0 || !isfinite(largest) || (largest > 1e-130 && largest < 1e150);
-    if (fits || problem->stop.norm != STENCIL_NORM_L2)
-        return 0;
+    if (fits || problem->stop.norm != STENCIL_NORM_L2 || problem->has_constants)
+        return 0; /* steps that add constants are not linear in the cells */
     if (largest > 1)
         return -512; /* squares of scaled values overflow only where values do */
     return -ilogb(largest) < 1000 ? -ilogb(largest) : 1000; /* 2^1000 is finite */

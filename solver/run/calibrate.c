@@ -179,7 +179,7 @@ static stencil_status measure_loop(work *w, stencil_loop loop, double row) {
         s.cells = sizes[i];
         TRY(tell(w, stencil_strategy_at(s.strategy).name));
         TRY(time_step(w, &s, &step_s[i]));
-        n[i] = (double)stencil_problem_updated_cells(&w->problem);
+        n[i] = (double)stencil_problem_cells(&w->problem);
         if (gpu)
             rounds = ceil(stencil_model_rounds(&w->plan, w->machine));
     }
@@ -228,7 +228,7 @@ static stencil_status measure_cells(work *w, subject s, stencil_loop loop, timed
     step_s[STENCIL_FEW] = fmax(before_s, DBL_MIN); /* any value: only the rest is used */
     const stencil_cost cost = stencil_model_step(&w->plan, &w->problem, w->machine);
     step_s[STENCIL_FEW] = before_s;
-    t->cells = (double)stencil_problem_updated_cells(&w->problem);
+    t->cells = (double)stencil_problem_cells(&w->problem);
     t->full = stencil_model_full(&w->plan, w->machine);
     t->made = stencil_model_made(&w->plan, &w->problem);
     t->seconds = fmax(all_s - cost.step_s + cost.compute_s, 0.1 * all_s);

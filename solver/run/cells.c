@@ -62,7 +62,8 @@ static stencil_status read_scaled(void *context, stencil_array array, const sten
                                   const stencil_cells *to) {
     const scaled *s = context;
     TRY(s->from->read(s->from->context, array, box, to));
-    stencil_cells_scale(to, box->n, s->exponent);
+    if (array != STENCIL_ARRAY_CLASS)
+        stencil_cells_scale(to, box->n, s->exponent);
     return STENCIL_OK;
 }
 
@@ -86,20 +87,30 @@ stencil_status stencil_run_load_u(stencil_run *r, const stencil_reader *from) {
     return STENCIL_OK;
 }
 
-/* Loads all cells of all parts: u, b, and from `again` b in cells of neighbours that parts recompute. */
-static stencil_status load_all(stencil_run *r, const stencil_reader *from, const stencil_reader *again) {
+/* Loads an array of updated cells, and from `again` the cells of neighbours that parts recompute. */
+static stencil_status load_updated(stencil_run *r, stencil_array array, const stencil_reader *from,
+                                   const stencil_reader *again) {
     const stencil_cut *cut = &r->on.plan->cut;
-    const int arrays = stencil_problem_arrays(r->problem) - 1;
     stencil_box frame[STENCIL_FRAME_BOXES];
-    TRY(stencil_run_load_u(r, from));
-    for (int part = 0; part < cut->parts && arrays > STENCIL_ARRAY_B; part++) {
+    for (int part = 0; part < cut->parts; part++) {
         const stencil_box own = stencil_cut_box(cut, part);
         const int boxes = stencil_cut_frame(cut, part, frame);
-        TRY(load_box(r, part, STENCIL_ARRAY_B, &own, from));
+        TRY(load_box(r, part, array, &own, from));
         for (int k = 0; k < boxes; k++)
-            TRY(load_box(r, part, STENCIL_ARRAY_B, &frame[k], again));
+            TRY(load_box(r, part, array, &frame[k], again));
+        if (array == STENCIL_ARRAY_CLASS && r->on.cpu != NULL)
+            stencil_cpu_mark(r->on.cpu, part);
     }
     return STENCIL_OK;
+}
+
+/* Loads all cells of all parts: u, b and their classes. */
+static stencil_status load_all(stencil_run *r, const stencil_reader *from, const stencil_reader *again) {
+    TRY(stencil_run_load_u(r, from));
+    if (stencil_problem_has_source(r->problem))
+        TRY(load_updated(r, STENCIL_ARRAY_B, from, again));
+    return stencil_problem_has_classes(r->problem) ? load_updated(r, STENCIL_ARRAY_CLASS, from, again)
+                                                   : STENCIL_OK;
 }
 
 /* Reads the cells, and reads them again with a scale if their magnitude requires an exponent. */
@@ -204,7 +215,7 @@ stencil_status stencil_run_read(void *run, stencil_array array, const stencil_bo
         if (stencil_box_cells(&cells) > 0)
             TRY(read_part(r, part, stencil_buffer_of(array, r->from), &cells, to));
     }
-    if (r->exponent != 0)
+    if (r->exponent != 0 && array != STENCIL_ARRAY_CLASS)
         stencil_cells_scale(to, box->n, -r->exponent);
     return STENCIL_OK;
 }

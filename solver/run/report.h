@@ -27,7 +27,7 @@ typedef struct stencil_report {
     char backend[8];  /* "cpu" or "gpu" */
     char device[160]; /* "NVIDIA H200", "2 threads, avx512" */
     stencil_made made;
-    int64_t updated_cells;
+    int64_t cells;         /* cells that a step goes through, kept ones included */
     double bytes_per_cell; /* least memory traffic of an update: read u and b, write u, once per pass */
     stencil_store_report stores;
     double read_s;    /* seconds to read the initial cells */
@@ -55,7 +55,7 @@ static inline double stencil_report_step_us(const stencil_report *report) {
     return steps > 0 ? 1e6 * report->compute_s / (double)steps : 0.0;
 }
 static inline double stencil_report_cells_per_s(const stencil_report *report) {
-    const double updates = (double)report->updated_cells * (double)stencil_report_steps_done(report);
+    const double updates = (double)report->cells * (double)stencil_report_steps_done(report);
     return report->compute_s > 0 ? updates / report->compute_s : 0.0;
 }
 static inline double stencil_report_bytes_per_s(const stencil_report *report) {

@@ -139,7 +139,7 @@ static stencil_status keep_cells(stencil_run *r) {
 
 /* Restores the cells saved at the beginning of the cycle, for a run that was interrupted in mid-cycle. */
 static stencil_status give_back(stencil_run *r) {
-    stencil_fields fields = {&r->kept, NULL};
+    stencil_fields fields = {.u = &r->kept};
     const stencil_reader kept = {stencil_fields_read, &fields};
     TRY(stencil_run_load_u(r, &kept));
     r->report->steps = r->kept_steps;
@@ -240,7 +240,7 @@ static void describe(const stencil_run *r, stencil_report *report) {
     snprintf(report->strategy, sizeof report->strategy, "%s", stencil_strategy_at(r->on.plan->strategy).name);
     snprintf(report->backend, sizeof report->backend, "%s", stencil_backend_names[r->on.plan->backend]);
     snprintf(report->device, sizeof report->device, "%s", r->on.plan->device);
-    report->updated_cells = stencil_problem_updated_cells(r->problem);
+    report->cells = stencil_problem_cells(r->problem);
     report->bytes_per_cell = stencil_sweep_traffic(r->on.plan, r->problem);
     report->read_s = r->read_s;
     report->prepare_s = r->prepare_s;

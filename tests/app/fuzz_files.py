@@ -33,6 +33,29 @@ def make_small_types(file):
     file.attrs.update({"stencil": "j3d7pt", "boundary": "mirror", "steps": numpy.int16(4), "norm": "max"})
 
 
+def make_fixed(file):
+    file["u"] = values(11, 9)
+    file.create_dataset("fixed", data=values(11, 9) < 30, **CHUNKED)
+    file.attrs.update({"problem": "laplace", "steps": 6, "check_every": 2, "accelerate": "chebyshev:2"})
+
+
+def make_classed(file):
+    file["u"] = values(11, 9)
+    file.create_dataset("class", data=(values(11, 9) / 34).astype("i4"), **CHUNKED)
+    file["fixed"] = values(11, 9) < 10
+    file["stencil/offsets"] = numpy.array([[0, 0], [-1, 0], [0, 2]], "i4")
+    file["stencil/weights"] = values(3, 3) / 200
+    file.attrs.update({"boundary": "periodic", "steps": 6, "check_every": 2})
+
+
+def make_walled(file):
+    file["u"] = values(11, 9)
+    file.create_dataset("insulated", data=values(11, 9) < 10, **CHUNKED)
+    file.attrs.update({"problem": "heat", "steps": 6, "check_every": 2, "boundary": ["mirror", "fixed"],
+                       "boundary_x-": "flux", "flux_x-": 2.0, "boundary_y+": "exchange-node", "exchange_y+": 0.5,
+                       "ambient_y+": 20.0})
+
+
 def make_compact(file):
     space, plist = h5py.h5s.create_simple((7, 6)), h5py.h5p.create(h5py.h5p.DATASET_CREATE)
     plist.set_layout(h5py.h5d.COMPACT)
@@ -238,7 +261,9 @@ def set_attribute(rng, file):
 def set_fitting_attribute(rng, file):
     name, choices = rng.choice((
         ("boundary", ("fixed", "periodic", "mirror")), ("steps", (0, 1, 7, 50)), ("norm", ("l2", "max")),
-        ("check_every", (1, 3, 1000)),
+        ("check_every", (1, 3, 1000)), ("boundary_x-", ("fixed", "mirror-node", "flux", "exchange", "periodic")),
+        ("boundary_y+", ("mirror", "flux-node", "exchange-node")), ("flux_x-", (0.0, -3.5, 1e300)),
+        ("exchange_x-", (0.5, 1e300)), ("ambient_x-", (0, 1e-300)),
         ("rtol", (0.5, 1e-6, 0.0)), ("atol", (1e-3, 0.0, 100.0)), ("mine", ("text", 3, numpy.arange(9))),
         ("format", ("stencil 1",)),
         ("title", ("as it is",)), ("u0", (3,))))
@@ -261,8 +286,8 @@ def set_field_attribute(rng, file):
 
 def set_values(rng, file):
     """Single values that are special."""
-    name = rng.choice([name for name in ("u", "temperature", "b", "f", "q", "residual", "residual_step",
-                                         "stencil/offsets",
+    name = rng.choice([name for name in ("u", "temperature", "b", "f", "q", "fixed", "class", "insulated", "residual",
+                                         "residual_step", "stencil/offsets",
                                          "stencil/weights", "x", "y") if isinstance(file.get(name), h5py.Dataset)]
                                          or [None])
     if name and file[name].ndim and file[name].size:
@@ -279,7 +304,7 @@ def set_values(rng, file):
 
 def set_dataset(rng, file):
     """A field or a source of another shape, type or layout; attributes get lost."""
-    name = rng.choice(("u", "u", field_of(file) or "u", "b", "f", "q", "residual", "residual_step"))
+    name = rng.choice(("u", "u", field_of(file) or "u", "b", "f", "q", "fixed", "class", "insulated", "residual", "residual_step"))
     shape = rng.choice(((11, 9), (11, 9), (11, 9), (9, 11), (6, 7, 8), (3, 3), (1, 1), (2, 50), (99,), (), (0, 9),
                         (2, 3, 3, 3), (5, 5, 5)))
     dtype = rng.choice(("f8", "f8", "f4", "f2", ">f8", "i1", "u1", "i4", ">i8", "u8", "g", "?", "c16", "S3"))
@@ -298,7 +323,8 @@ def set_dataset(rng, file):
 
 
 def set_links(rng, file):
-    name = rng.choice(("u", "b", "f", "q", "mine", "stencil", "residual", "provenance", "x", "temperature", "large"))
+    name = rng.choice(("u", "b", "f", "q", "fixed", "class", "insulated", "mine", "stencil", "residual", "provenance", "x",
+                       "temperature", "large"))
     if name in file:
         if rng.random() < 0.3:
             file.move(name, f"{name} of old")

@@ -8,12 +8,14 @@
 
 #include "inputs/inputs.h"
 
+enum { FIELDS = STENCIL_ARRAY_B + 1 };
+
 static const hsize_t size_2d[2] = {5, 7}, size_3d[3] = {4, 5, 6};
 
 /* Opens, resolves and loads, in the precision of /u for STENCIL_PRECISION_COUNT; the problem is the caller's.
  */
 static stencil_status load_file(const char *name, stencil_precision precision, bool allow_nonfinite,
-                                stencil_problem *problem, stencil_field field[STENCIL_ARRAY_COUNT]) {
+                                stencil_problem *problem, stencil_field field[FIELDS]) {
     stencil_input input;
     stencil_spec spec;
     files_expect(stencil_input_open(&input, name, NULL, &spec), STENCIL_OK, "");
@@ -25,8 +27,8 @@ static stencil_status load_file(const char *name, stencil_precision precision, b
     return status;
 }
 
-static void destroy_fields(stencil_field field[STENCIL_ARRAY_COUNT]) {
-    for (int array = 0; array < STENCIL_ARRAY_COUNT; array++)
+static void destroy_fields(stencil_field field[FIELDS]) {
+    for (int array = 0; array < FIELDS; array++)
         stencil_field_destroy(&field[array]);
 }
 
@@ -58,7 +60,7 @@ static void types_choose_the_precision(void **state) {
         files_text(file, "stencil", "j2d5pt");
         H5Fclose(file);
         stencil_problem problem;
-        stencil_field field[STENCIL_ARRAY_COUNT];
+        stencil_field field[FIELDS];
         files_expect(load_file("bad.h5", STENCIL_PRECISION_COUNT, false, &problem, field), STENCIL_OK, "");
         assert_int_equal(problem.precision, kinds[i].precision);
         for (int k = 0; k < 35; k++)
@@ -78,7 +80,7 @@ static void fields_arrive(void **state) {
             files_text(file, "boundary", boundary[b]);
             H5Fclose(file);
             stencil_problem problem;
-            stencil_field field[STENCIL_ARRAY_COUNT];
+            stencil_field field[FIELDS];
             files_expect(load_file("field.h5", (stencil_precision)p, false, &problem, field), STENCIL_OK, "");
             assert_int_equal(field[STENCIL_ARRAY_U].layout.precision, p);
             double sum = 0;
@@ -108,7 +110,7 @@ static void sources_arrive(void **state) {
         files_attribute(file, "omega", 0, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, &omega);
         H5Fclose(file);
         stencil_problem problem;
-        stencil_field field[STENCIL_ARRAY_COUNT];
+        stencil_field field[FIELDS];
         files_expect(load_file("source.h5", (stencil_precision)p, false, &problem, field), STENCIL_OK, "");
         const double scale = 0.9 / (2.0 / (0.3 * 0.3) + 2.0 / (0.7 * 0.7));
         for (int y = 1; y < 4; y++)
@@ -136,7 +138,7 @@ static void large_sources_arrive(void **state) {
     files_text(file, "problem", "poisson");
     H5Fclose(file);
     stencil_problem problem;
-    stencil_field field[STENCIL_ARRAY_COUNT];
+    stencil_field field[FIELDS];
     files_expect(load_file("bad.h5", STENCIL_FLOAT32, false, &problem, field), STENCIL_OK, "");
     size_t wrong = 0;
     for (int64_t k = 0; k < (int64_t)cells; k++) {
@@ -179,11 +181,11 @@ static void expect_boxes(stencil_input *input, const stencil_problem *problem) {
     const stencil_mesh mesh = stencil_problem_mesh(problem, 1);
     const stencil_box all[] = {stencil_mesh_array(&mesh), {.n = {mesh.n[0], mesh.n[1], mesh.n[2]}}};
     const int64_t bytes = (int64_t)stencil_precision_bytes(problem->precision);
-    stencil_field field[STENCIL_ARRAY_COUNT];
+    stencil_field field[FIELDS];
     files_expect(files_load(input, problem, false, &field[0], &field[1]), STENCIL_OK, "");
     const stencil_reader from = stencil_input_reader(input, problem, false);
     for (int round = 0; round < 40; round++) {
-        const stencil_array array = (stencil_array)below(STENCIL_ARRAY_COUNT);
+        const stencil_array array = (stencil_array)below(FIELDS);
         double memory[ROOM];
         stencil_box box, roomy;
         for (int axis = 0; axis < 3; axis++) {
@@ -265,7 +267,7 @@ static void expect_nonfinite(const char *dataset, double bad, int at, stencil_pr
     files_text(file, "problem", "poisson");
     H5Fclose(file);
     stencil_problem problem;
-    stencil_field field[STENCIL_ARRAY_COUNT];
+    stencil_field field[FIELDS];
     files_expect(load_file("bad.h5", precision, false, &problem, field), STENCIL_BAD_DATA, part);
     assert_null(field[STENCIL_ARRAY_U].data);
     assert_null(field[STENCIL_ARRAY_B].data);
@@ -307,7 +309,7 @@ static void damage_found_while_reading(void **state) {
     fputs("damage", raw);
     fclose(raw);
     stencil_problem problem;
-    stencil_field field[STENCIL_ARRAY_COUNT];
+    stencil_field field[FIELDS];
     files_expect(load_file("bad.h5", STENCIL_FLOAT64, false, &problem, field), STENCIL_BAD_DATA,
                  "cannot read /u");
     assert_null(field[STENCIL_ARRAY_U].data);

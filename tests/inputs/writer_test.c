@@ -62,7 +62,7 @@ static void make_result(result *r, const char *input_name, const char *output) {
 }
 
 static stencil_status write_to(result *r) {
-    stencil_fields fields = {&r->u, &r->b};
+    stencil_fields fields = {.u = &r->u, .b = &r->b};
     const stencil_reader from = {stencil_fields_read, &fields};
     return stencil_output_write(&r->output, &r->problem, &from, &r->report);
 }

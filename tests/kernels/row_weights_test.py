@@ -20,8 +20,8 @@ CHANGES = {
     "app/reference.c": [
         ("    const void *u[STENCIL_POINTS_MAX], *b;\n", "    const void *u[STENCIL_POINTS_MAX], *b;\n    double factor;\n"),
         ("row row = {.r = r,", "row row = {.factor = (y - r->low[STENCIL_Y]) % 2 == 0 ? 1 : 0.5, .r = r,"),
-        ("(real)r->weight[k] * u : multiply_add((real)r->weight[k], u",
-         "(real)row->factor * (real)r->weight[k] * u : multiply_add((real)row->factor * (real)r->weight[k], u"),
+        ("(real)weight[k] * u : multiply_add((real)weight[k], u",
+         "(real)row->factor * (real)weight[k] * u : multiply_add((real)row->factor * (real)weight[k], u"),
         ("multiply_add((real)r->source_factor", "multiply_add((real)row->factor * (real)r->source_factor")],
 }
 # Name, arguments of `stencil new`. The second and third need kernels for all problems.

@@ -145,7 +145,7 @@ static void expect_all(const stencil_cut *cut) {
 static void store_copies(const buffers *b, const stencil_cut *cut, bool store) {
     for (int part = 0; part < cut->parts; part++) {
         const stencil_problem problem = {.shape = cut->mesh.shape, .precision = STENCIL_FLOAT32};
-        stencil_buffers bases = {.cut = cut, .count = 2};
+        stencil_buffers bases = {.cut = cut};
         stencil_domain d;
         for (int p = 0; p < cut->parts; p++)
             bases.at[p][0] = b->u[p];
@@ -183,7 +183,7 @@ static void expect_stored_and_copied(const stencil_cut *cut) {
             assert_int_equal(stencil_halo_transfers_find(&found, cut), STENCIL_OK);
         for (int k = 0; k < found.count; k++) {
             const stencil_halo_transfer *t = &found.item[k];
-            stencil_buffers bases = {.cut = cut, .count = 2};
+            stencil_buffers bases = {.cut = cut};
             bases.at[t->from][0] = b.u[t->from];
             bases.at[t->to][0] = b.u[t->to];
             const stencil_cells from = stencil_buffer_cells(&bases, t->from, 0, t->from_first),

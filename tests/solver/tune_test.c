@@ -90,7 +90,7 @@ static void run_disturbed(race *r, int64_t steps, stencil_effort effort, fake_cl
     const stencil_layout *layout = &plan->cut.layout;
     assert_int_equal(stencil_field_create(&field, layout, "the field"), STENCIL_OK);
     memset(field.data, 0, (size_t)stencil_layout_bytes(layout));
-    stencil_fields fields = {&field, NULL};
+    stencil_fields fields = {.u = &field};
     const stencil_reader from = {stencil_fields_read, &fields};
     assert_int_equal(stencil_run_open(&run, plan, &r->problem, &from), STENCIL_OK);
     r->tune.run = run;
@@ -274,7 +274,7 @@ static void turns_are_whole_passes(void **state) {
     assert_int_equal(plan->depth, 7);
     assert_int_equal(stencil_field_create(&field, layout, "the field"), STENCIL_OK);
     memset(field.data, 0, (size_t)stencil_layout_bytes(layout));
-    stencil_fields fields = {&field, NULL};
+    stencil_fields fields = {.u = &field};
     const stencil_reader from = {stencil_fields_read, &fields};
     assert_int_equal(stencil_run_open(&r.tune.run, plan, &r.problem, &from), STENCIL_OK);
     const stencil_observer race = stencil_tune_observer(&r.tune);

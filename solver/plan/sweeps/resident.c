@@ -85,7 +85,7 @@ static double most_of(const stencil_problem *problem) {
 static stencil_pass_layout place(const stencil_plan *plan, const stencil_problem *problem,
                                  const stencil_machine *machine) {
     const subject s = subject_of(plan, problem, machine);
-    const double cells = (double)stencil_problem_updated_cells(problem);
+    const double cells = (double)stencil_problem_cells(problem);
     stencil_pass_layout l = {.refusal = cells > 0.5 * s.parts * s.slots * most_of(problem)
                                             ? "the field has more cells than the multiprocessors hold"
                                             : "the field is too small or too narrow to be cut into tiles"};

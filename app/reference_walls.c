@@ -1,0 +1,220 @@
+/* Walls and insulated cells of the reference, made again from docs/format.md: every point that meets one is
+ * followed cell by cell. */
+#include "app/reference.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What is known of the cells, and of the sides, [axis][low, high]. */
+typedef struct scene {
+    const reference *r;
+    const stencil_spec *spec;
+    const uint8_t *insulated;
+    stencil_wall_kind wall[3][2];
+} scene;
+
+/* A way from a cell: where it is, how far it has yet to go along each axis, in which order of the axes. */
+typedef struct way {
+    int64_t at[3];
+    int32_t left[3];
+    const int *order;
+} way;
+
+static stencil_wall_kind kind_of(stencil_boundary boundary) {
+    switch (boundary) {
+    case STENCIL_PERIODIC:
+        return STENCIL_WALL_PERIODIC;
+    case STENCIL_MIRROR:
+        return STENCIL_WALL_MIRROR;
+    default:
+        return STENCIL_WALL_FIXED;
+    }
+}
+
+static int64_t wrapped(int64_t i, int64_t n) {
+    return ((i % n) + n) % n;
+}
+
+/* Number of a cell in the arrays; periodic axes wrap around. */
+static int64_t number_of(const scene *s, const int64_t at[3]) {
+    const int64_t *n = s->r->extent;
+    return (wrapped(at[0], n[0]) * n[1] + wrapped(at[1], n[1])) * n[2] + wrapped(at[2], n[2]);
+}
+
+/* What stands between a cell of a way and the next one on it. */
+enum { NOTHING, OBSTACLE, LOW_WALL, HIGH_WALL };
+static int between(const scene *s, const way *w, int axis) {
+    int64_t next[3] = {w->at[0], w->at[1], w->at[2]};
+    next[axis] += w->left[axis] > 0 ? 1 : -1;
+    if (s->wall[axis][0] != STENCIL_WALL_PERIODIC && next[axis] < 0)
+        return LOW_WALL;
+    if (s->wall[axis][0] != STENCIL_WALL_PERIODIC && next[axis] >= s->r->extent[axis])
+        return HIGH_WALL;
+    return s->insulated != NULL && s->insulated[number_of(s, next)] != 0 ? OBSTACLE : NOTHING;
+}
+
+static bool goes_through_cells(stencil_wall_kind wall) {
+    return wall == STENCIL_WALL_MIRROR_NODE || wall == STENCIL_WALL_FLUX_NODE ||
+           wall == STENCIL_WALL_EXCHANGE_NODE;
+}
+
+/* The next axis that a way goes along; -1: it has arrived. */
+static int axis_of(const way *w) {
+    for (int i = 0; i < 3; i++)
+        if (w->left[w->order[i]] != 0)
+            return w->order[i];
+    return -1;
+}
+
+/* Makes a step, or turns about: what is left then leads back, less the step that a wall half a cell beyond
+ * takes. */
+static void make_step(const scene *s, way *w, int axis, int met) {
+    const int toward = w->left[axis] > 0 ? 1 : -1;
+    const bool through = met >= LOW_WALL && goes_through_cells(s->wall[axis][met - LOW_WALL]);
+    if (met == NOTHING) {
+        w->at[axis] += toward;
+        w->left[axis] -= toward;
+    } else {
+        w->left[axis] = through ? -w->left[axis] : -(w->left[axis] - toward);
+    }
+}
+
+/* Adds `factor` times the value at the end of a way to a row: to the weights of the points that it comes
+ * from, and to the constant at the end of the row. */
+static void add_value(const scene *s, way w, double factor, const int64_t from[3], double *row) {
+    const reference *r = s->r;
+    double *constant = &row[STENCIL_POINTS_MAX];
+    const int axis = axis_of(&w);
+    if (axis < 0) {
+        int found = r->point_count / 2;
+        for (int k = 0; k < r->point_count; k++)
+            if (r->offset[k][0] == w.at[0] - from[0] && r->offset[k][1] == w.at[1] - from[1] &&
+                r->offset[k][2] == w.at[2] - from[2])
+                found = k;
+        row[found] += factor;
+        return;
+    }
+    const int met = between(s, &w, axis);
+    if (met >= LOW_WALL) {
+        const int side = met - LOW_WALL, entry = s->spec->spacing_count == 1 ? 0 : axis - (3 - s->spec->rank);
+        const stencil_wall_kind wall = s->wall[axis][side];
+        const double h = s->spec->spacing_count == 0 ? 1.0 : s->spec->spacing[entry];
+        const int steps = abs(w.left[axis]);
+        const double apart = (goes_through_cells(wall) ? 2.0 * steps : 2.0 * steps - 1.0) * h;
+        const double rate = s->spec->exchange[axis][side] * apart, ambient = s->spec->ambient[axis][side];
+        if (wall == STENCIL_WALL_FLUX || wall == STENCIL_WALL_FLUX_NODE)
+            *constant += factor * (apart * s->spec->flux[axis][side]);
+        if (wall == STENCIL_WALL_EXCHANGE) {
+            *constant += factor * (rate / (1.0 + rate / 2.0) * ambient);
+            factor = factor * ((1.0 - rate / 2.0) / (1.0 + rate / 2.0));
+        }
+        if (wall == STENCIL_WALL_EXCHANGE_NODE) {
+            way in_wall = w;
+            in_wall.left[axis] = 0;
+            *constant += factor * (rate * ambient);
+            add_value(s, in_wall, -factor * rate, from, row);
+        }
+    }
+    make_step(s, &w, axis, met);
+    add_value(s, w, factor, from, row);
+}
+
+static const int orders[6][3] = {{2, 1, 0}, {2, 0, 1}, {1, 2, 0}, {1, 0, 2}, {0, 2, 1}, {0, 1, 2}};
+
+/* Adds a point of a cell to its row; returns whether the way to it meets more than plain mirrors. */
+static bool add_point(const scene *s, const int64_t from[3], int k, double weight, double *row) {
+    const int32_t *offset = s->r->offset[k];
+    int64_t end[6][3];
+    bool more = false, alike = true;
+    for (int i = 0; i < 6; i++) {
+        way w = {{from[0], from[1], from[2]}, {offset[0], offset[1], offset[2]}, orders[i]};
+        bool straight = true;
+        for (int axis = axis_of(&w); axis >= 0; axis = axis_of(&w)) {
+            const int met = between(s, &w, axis);
+            straight = straight && met == NOTHING;
+            more = more || met == OBSTACLE ||
+                   (met >= LOW_WALL && s->wall[axis][met - LOW_WALL] != STENCIL_WALL_MIRROR);
+            make_step(s, &w, axis, met);
+        }
+        if (straight) {
+            row[k] += weight;
+            return false;
+        }
+        memcpy(end[i], w.at, sizeof end[i]);
+        alike = alike && memcmp(end[i], end[0], sizeof end[i]) == 0;
+    }
+    if (!more) /* reference_step() finds the images of mirrors by itself */
+        row[k] += weight;
+    else if (alike)
+        add_value(s, (way){{from[0], from[1], from[2]}, {offset[0], offset[1], offset[2]}, orders[0]}, weight,
+                  from, row);
+    else
+        row[s->r->point_count / 2] += weight;
+    return more;
+}
+
+/* Tells whether a cell is one of the outermost that a fixed side keeps. */
+static bool is_fixed_side(const scene *s, const int64_t at[3]) {
+    for (int axis = 0; axis < 3; axis++)
+        if (s->r->boundary[axis] == STENCIL_MIRROR &&
+            ((s->wall[axis][0] == STENCIL_WALL_FIXED && at[axis] < s->r->reach[axis]) ||
+             (s->wall[axis][1] == STENCIL_WALL_FIXED && at[axis] >= s->r->extent[axis] - s->r->reach[axis])))
+            return true;
+    return false;
+}
+
+/* Looks for a row among those made; appends it. Errors: NO_MEMORY. */
+static stencil_status store_row(reference *r, const double *row, int32_t *own) {
+    const size_t bytes = sizeof *r->made;
+    for (int m = 0; m < r->made_count; m++)
+        if (memcmp(r->made[m], row, bytes) == 0) {
+            *own = m;
+            return STENCIL_OK;
+        }
+    void *more = realloc(r->made, (size_t)(r->made_count + 1) * bytes);
+    CHECK(more != NULL, NO_MEMORY, "no memory for the reference's rows of weights");
+    r->made = more;
+    memcpy(r->made[r->made_count], row, bytes);
+    *own = r->made_count++;
+    return STENCIL_OK;
+}
+
+stencil_status reference_walls(reference *r, const stencil_spec *spec, const uint8_t *insulated) {
+    scene s = {.r = r, .spec = spec, .insulated = insulated};
+    const int64_t *n = r->extent, cells = n[0] * n[1] * n[2];
+    bool any = insulated != NULL;
+    for (int i = 0; i < 6; i++) {
+        const stencil_wall_kind given = spec->wall[i / 2][i % 2];
+        const stencil_boundary stated =
+            spec->boundary_count == 0 || i / 2 < 3 - spec->rank
+                ? STENCIL_FIXED
+                : spec->boundary[spec->boundary_count == 1 ? 0 : i / 2 - (3 - spec->rank)];
+        s.wall[i / 2][i % 2] = given != STENCIL_WALL_NONE ? given : kind_of(stated);
+        any = any || s.wall[i / 2][i % 2] != kind_of(r->boundary[i / 2]);
+    }
+    if (!any)
+        return STENCIL_OK;
+    r->still = calloc((size_t)cells, 1);
+    r->own = malloc((size_t)cells * sizeof *r->own);
+    CHECK(r->still != NULL && r->own != NULL, NO_MEMORY, "no memory for the reference's walls");
+    for (int64_t i = 0; i < cells; i++) {
+        const int64_t at[3] = {i / n[2] / n[1], i / n[2] % n[1], i % n[2]};
+        const double *base = r->row == NULL || r->row[i] == 0
+                                 ? r->weight
+                                 : r->row_weights + (size_t)r->row[i] * STENCIL_POINTS_MAX;
+        double row[STENCIL_POINTS_MAX + 1] = {0};
+        bool more = false, updated = true;
+        for (int axis = 0; axis < 3; axis++)
+            updated = updated && at[axis] >= r->low[axis] && at[axis] < r->high[axis];
+        r->own[i] = -1;
+        r->still[i] = (r->fixed != NULL && r->fixed[i] != 0) || (insulated != NULL && insulated[i] != 0) ||
+                      is_fixed_side(&s, at);
+        for (int k = 0; k < r->point_count && updated && !r->still[i]; k++)
+            more = (base[k] != 0 && add_point(&s, at, k, base[k], row)) || more;
+        if (more)
+            TRY(store_row(r, row, &r->own[i]));
+    }
+    r->fixed = r->still;
+    return STENCIL_OK;
+}

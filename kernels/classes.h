@@ -1,0 +1,41 @@
+/* Classes of cells: a byte for each cell that says how a step updates it. */
+#pragma once
+
+#include "base/base.h"
+#include "kernels/points.h"
+#include "kernels/residual.h"
+
+enum {
+    STENCIL_CLASS_PLAIN = 0,   /* updated with the weights of the step, as all cells are in plain problems */
+    STENCIL_CLASS_KEPT = 255,  /* keeps its value, to the bit, whatever its neighbours are */
+    STENCIL_CLASS_NONE = 254,  /* of no class: only boundary cells, which nobody updates */
+    STENCIL_MARK_MIXED = 254,  /* no class, but the mark of a group whose cells are of several classes */
+    STENCIL_CLASSES_MAX = 254, /* classes 0 to 253: those whose cells are updated */
+    STENCIL_ROWS_MAX = 253,    /* rows of weights that a problem's author may give, for classes 0 to 252 */
+    STENCIL_GROUP_CELLS = STENCIL_PARTIAL_CELLS /* cells of a group that has one mark */
+};
+
+/* The classes of a part's cells. A row is cut into groups of 64 cells at x = 0, 64, …, like the partial sums
+ * of the residual. A group's mark is the class of all its cells or, where these differ, MIXED: only then are
+ * the cells' own bytes read. */
+typedef struct stencil_classes {
+    const uint8_t *of;   /* class of the cell at an element, counted from updated cell (0, 0, 0); NULL: all
+                            cells are plain */
+    const uint8_t *mark; /* mark[z * mark_plane + y * mark_row + x / 64], x / 64 rounded down */
+    int64_t mark_row, mark_plane;
+    int64_t first, end;             /* range of x that has classes: the part's cells and its ghost cells */
+    const stencil_weights *palette; /* palette[c - 1]: the row of class c, for c from 1 to 253; NULL: all
+                                       cells have the weights of the step, or are kept */
+} stencil_classes;
+
+/* Tells whether cells of a class have weights of their own: those of a row of the palette. A point that has
+ * the weight 0 in it is not read: 0 stands in its place. The source term is added as it is, and last, where
+ * it is not 0, the constant that stands at STENCIL_SOURCE_WEIGHT. */
+STENCIL_ANYWHERE bool stencil_class_has_row(uint32_t class_of) {
+    return class_of - 1u < STENCIL_CLASSES_MAX - 1u;
+}
+
+/* Returns the number of the group that has cell x of a row, negative for ghost cells on the left. */
+STENCIL_ANYWHERE int64_t stencil_group_of(int64_t x) {
+    return x >= 0 ? x / STENCIL_GROUP_CELLS : -((STENCIL_GROUP_CELLS - 1 - x) / STENCIL_GROUP_CELLS);
+}

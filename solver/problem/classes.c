@@ -1,0 +1,108 @@
+#include "solver/problem/classes.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "base/words.h"
+#include "solver/problem/rows.h"
+
+/* Class of the first cell of a row of a slab. */
+static const uint8_t *row_of(const stencil_cells *cells, const stencil_box *slab, int64_t row) {
+    const int64_t ny = slab->n[STENCIL_Y];
+    return (const uint8_t *)cells->at + row / ny * cells->plane + row % ny * cells->row;
+}
+
+/* What the classes of the updated cells are: how many keep their values, how many have weights of a row of
+ * the palette; the number of the first one whose class does not exist. */
+typedef struct found {
+    const stencil_problem *problem;
+    int64_t kept, varied, strange;
+} found;
+
+static stencil_status count_classes(void *context, const stencil_box *slab, const stencil_cells *cells) {
+    found *f = context;
+    const int64_t *n = slab->n, *all = f->problem->n;
+    int64_t kept = 0, varied = 0, strange = f->strange;
+#pragma omp parallel for schedule(static) reduction(+ : kept, varied) reduction(min : strange)
+    for (int64_t r = 0; r < n[STENCIL_Z] * n[STENCIL_Y]; r++) {
+        const uint8_t *of = row_of(cells, slab, r);
+        const int64_t z = slab->first[STENCIL_Z] + r / n[STENCIL_Y],
+                      y = slab->first[STENCIL_Y] + r % n[STENCIL_Y],
+                      first = (z * all[STENCIL_Y] + y) * all[STENCIL_X] + slab->first[STENCIL_X];
+        for (int64_t x = 0; x < n[STENCIL_X]; x++) {
+            kept += of[x] == STENCIL_CLASS_KEPT;
+            varied += stencil_class_has_row(of[x]);
+            if (of[x] == STENCIL_CLASS_NONE)
+                strange = stencil_smaller(strange, first + x);
+        }
+    }
+    f->kept += kept;
+    f->varied += varied;
+    f->strange = strange;
+    return STENCIL_OK;
+}
+
+/* Refuses a cell of a class that does not exist: cell number `at` of the updated ones. */
+static stencil_status refuse(const stencil_problem *problem, int64_t at) {
+    const int64_t *n = problem->n, line = at / n[STENCIL_X];
+    const int64_t cell[3] = {line / n[STENCIL_Y], line % n[STENCIL_Y], at % n[STENCIL_X]};
+    char text[96] = "";
+    for (int axis = STENCIL_AXES - problem->rank; axis < STENCIL_AXES; axis++)
+        stencil_text_add(text, sizeof text, "%s%" PRId64, text[0] != '\0' ? ", " : "",
+                         cell[axis] - problem->first[axis]);
+    FAIL(BAD_DATA, "/class[%s] names no row of /stencil/weights, which has rows 0 to %d", text,
+         problem->spec.class_count - 1);
+}
+
+/* A reader that makes classes of kinds, and adds rows that they need to the palette. */
+typedef struct finding {
+    stencil_problem *problem;
+    const stencil_reader *from;
+} finding;
+
+static stencil_status read_found(void *context, stencil_array array, const stencil_box *box,
+                                 const stencil_cells *to) {
+    const finding *f = context;
+    (void)array;
+    return stencil_classes_add(f->problem, f->from, box, to);
+}
+
+stencil_status stencil_classes_find(stencil_problem *problem, const stencil_reader *from,
+                                    const double *weights) {
+    const stencil_mesh mesh = stencil_classes_mesh(problem);
+    const stencil_reader adds = {read_found, &(finding){problem, from}};
+    const stencil_slabs slabs = {.from = &adds, .mesh = &mesh, .array = STENCIL_ARRAY_CLASS};
+    const stencil_box updated = {.n = {problem->n[0], problem->n[1], problem->n[2]}};
+    found f = {.problem = problem, .strange = INT64_MAX};
+    problem->kept = problem->varied = 0;
+    if (!problem->spec.fixed && !problem->spec.classed && !stencil_problem_derives_classes(problem))
+        return STENCIL_OK;
+    TRY(stencil_palette_begin(problem, weights));
+    TRY(stencil_slabs_visit(&slabs, &updated, count_classes, &f));
+    CHECK(f.kept < stencil_problem_cells(problem), BAD_DATA, "%s leave no cell to update",
+          stencil_spec_keepers(&problem->spec));
+    if (f.strange < INT64_MAX)
+        return refuse(problem, f.strange);
+    problem->kept = f.kept;
+    problem->varied = f.varied;
+    return STENCIL_OK;
+}
+
+stencil_status stencil_classes_clear_source(const stencil_problem *problem, const stencil_reader *from,
+                                            const stencil_box *box, const stencil_cells *b) {
+    void *memory = NULL;
+    if (!stencil_problem_has_classes(problem) || stencil_box_cells(box) == 0)
+        return STENCIL_OK;
+    TRY(stencil_memory_alloc(&memory, stencil_box_cells(box), "the classes of the cells"));
+    const stencil_cells cells = stencil_cells_dense(STENCIL_BYTE, memory, box);
+    const stencil_status status = from->read(from->context, STENCIL_ARRAY_CLASS, box, &cells);
+    for (int64_t r = 0; r < box->n[STENCIL_Z] * box->n[STENCIL_Y] && status == STENCIL_OK; r++) {
+        const uint8_t *of = row_of(&cells, box, r);
+        const int64_t at = r / box->n[STENCIL_Y] * b->plane + r % box->n[STENCIL_Y] * b->row;
+        for (int64_t x = 0; x < box->n[STENCIL_X]; x++)
+            if (of[x] == STENCIL_CLASS_KEPT)
+                stencil_cells_set(b, at + x, 0.0);
+    }
+    free(memory);
+    return status;
+}

@@ -1,0 +1,19 @@
+/* Classes of cells: what a problem's author says of single cells, as kernels take it (kernels/classes.h). */
+#pragma once
+
+#include "kernels/classes.h"
+#include "solver/problem/boxes.h"
+#include "solver/problem/problem.h"
+
+/* Finds out what classes the cells have, slab by slab: sets problem->kept, varied and the palette, which the
+ * problem owns. To be called once after stencil_problem_resolve(), before a plan is made. `weights`: all rows
+ * of /stencil/weights as given, [class_count][weight_count]; NULL where spec.class_count is 0. Errors:
+ * BAD_DATA where no cell is left to update, a cell is of no class, or a weight is not finite; NO_MEMORY;
+ * those of the reader. */
+stencil_status stencil_classes_find(stencil_problem *problem, const stencil_reader *from,
+                                    const double *weights);
+
+/* Sets the source term to 0 in the kept cells of a box that `b` has: no step adds it there. Errors:
+ * NO_MEMORY; those of the reader. */
+stencil_status stencil_classes_clear_source(const stencil_problem *problem, const stencil_reader *from,
+                                            const stencil_box *box, const stencil_cells *b);

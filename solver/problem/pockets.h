@@ -1,0 +1,19 @@
+/* Pockets of a relaxation: cells that are joined to each other, but to no cell that keeps its value and to no
+ * wall that exchanges. Their solution is known up to a constant, if there is one at all. */
+#pragma once
+
+#include "solver/problem/boxes.h"
+#include "solver/problem/problem.h"
+
+typedef struct stencil_pockets {
+    int64_t count, cells; /* pockets, and cells of all of them */
+    int64_t
+        unsolvable;   /* pockets whose source and fluxes do not add up to 0, so that they have no solution */
+    int64_t first[3]; /* the first cell of the first one, or of the first unsolvable one; of the array */
+    double gain;      /* what a step adds to the mean of that one */
+} stencil_pockets;
+
+/* Finds the pockets of problem laplace or poisson, whose classes have been found. `from` has kinds of cells
+ * (rows.h) and the source term. Errors: NO_MEMORY; those of the reader. */
+stencil_status stencil_pockets_find(const stencil_problem *problem, const stencil_reader *from,
+                                    stencil_pockets *pockets);
