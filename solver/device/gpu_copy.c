@@ -32,7 +32,7 @@ static stencil_status check_room(const stencil_gpu_run *run, int part, size_t by
 
 static stencil_status fill(stencil_gpu_copy *copy, const stencil_gpu_run *run) {
     const size_t bytes = (size_t)stencil_layout_bytes(&run->plan->cut.layout);
-    copy->buffers = (stencil_buffers){.cut = run->buffers.cut, .count = 1};
+    copy->buffers = (stencil_buffers){.cut = run->buffers.cut};
     copy->staging_bytes = stencil_gpu_staging_bytes(&run->plan->cut.layout);
     for (int p = 0; p < run->parts; p++)
         TRY(check_room(run, p, bytes));
