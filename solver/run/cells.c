@@ -177,7 +177,7 @@ stencil_status stencil_run_replan(stencil_run *r, const stencil_plan *plan) {
         stencil_plans_share_cells(before.on.plan, plan) ? STENCIL_OK : load_all(r, &cells, &cells);
     if (status != STENCIL_OK)
         r->on = before.on;
-    else
+    else if (r->report != NULL) /* NULL: no steps were made yet */
         r->report->made = (stencil_made){0};
     r->prepare_s += stencil_clock_s() - start_s;
     return status;
