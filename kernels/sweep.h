@@ -197,7 +197,8 @@ typedef struct stencil_kernel_args {
     int64_t step_count;
     int32_t poll_every;  /* steps between polls of the mailbox */
     int64_t tile_stream; /* cells of a tile along its streaming axis (y in 2D, z in 3D) */
-    bool past_l2; /* fields are so much larger than L2 that L2 holds little from one step to the next */
+    bool past_l2;      /* fields are so much larger than L2 that L2 holds little from one step to the next */
+    bool mirrors_rows; /* sides of the field are mirrored along y, those of this part or of another one */
     uint32_t tile_first[3], tile_count[3]; /* the box of tiles that the launch updates */
     int64_t result_first, result_end;      /* range of groups of partial sums that this part combines */
     const stencil_peers *peers;            /* NULL: the kernel reaches no other part */

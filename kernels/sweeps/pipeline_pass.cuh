@@ -21,10 +21,11 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline : pipeli
     static constexpr int threads = 32 * (STENCIL_PIPELINE_WARPS + 4 + 4 * sums_apart);
     static constexpr bool has_loop = Kind != STENCIL_PIPELINE_CHECKED;
 
-    /* Tells whether prepare() has to be called, by all blocks, before a pass starts. */
+    /* Tells whether prepare() has to be called, by all blocks, before a pass starts. All parts get the same
+     * answer, also those without a mirrored side, since their blocks wait for each other afterwards. */
     __device__ __forceinline__ static bool needs_rows(const stencil_kernel_args &s,
                                                       const stencil_pass &pass) {
-        return general && pass.steps > 1 && (mirrored(s, STENCIL_Y, 0) > 0 || mirrored(s, STENCIL_Y, 1) > 0);
+        return general && pass.steps > 1 && s.mirrors_rows;
     }
     /* Makes the rows beyond sides mirrored along y that a pass reads. */
     __device__ __forceinline__ static void prepare(const stencil_kernel_args &s, const stencil_pass &pass) {

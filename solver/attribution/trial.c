@@ -61,12 +61,24 @@ static int count_launches(const stencil_trial *t) {
     return (int)(t->run->on.cpu->trace.launch + 1);
 }
 
+/* Returns the number of steps in passes of a batch that have a checked step. */
+static int64_t checked_pass_steps(const stencil_trial *t, const stencil_batch *batch,
+                                  const stencil_schedule *schedule) {
+    const int64_t end = batch->first + batch->count;
+    int64_t checked = 0;
+    for (int64_t step = batch->first, steps; step < end; step += steps) {
+        steps = stencil_pass_steps(schedule, t->depth, step, end);
+        checked += stencil_schedule_next(schedule, step) <= step + steps ? steps : 0;
+    }
+    return checked;
+}
+
 /* Adds a batch to the makeup of the trial: `launches` in all, checked passes that are launched apart, too. */
 static void count_batch(stencil_trial *t, const stencil_batch *batch, const stencil_schedule *schedule,
                         int launches, double time_s) {
     const bool loops = t->run->on.gpu != NULL && !t->launches; /* a checked pass may be a launch of its own */
     const double checks = (double)t->run->outcome.checks, exits = loops && launches > 1 ? checks : 0;
-    const int64_t most = stencil_checked_most(schedule, t->depth), end = batch->first + batch->count,
+    const int64_t end = batch->first + batch->count,
                   passes = stencil_pass_count(schedule, t->depth, batch->first, end);
     stencil_makeup *made = &t->made;
     made->batches++;
@@ -74,7 +86,7 @@ static void count_batch(stencil_trial *t, const stencil_batch *batch, const sten
     made->checks += checks;
     made->exits += exits;
     made->passes += (double)passes - exits;
-    made->loop_steps += (double)batch->count - exits * (double)(most > 1 ? most : 1);
+    made->loop_steps += (double)(batch->count - (exits > 0 ? checked_pass_steps(t, batch, schedule) : 0));
     made->steps += (double)batch->count;
     if (!t->launches && t->launches_made + launches <= STENCIL_TRIAL_LAUNCHES) {
         t->stretch[t->stretches++] = (stencil_stretch){launches, time_s};

@@ -156,6 +156,7 @@ static void init_args(stencil_gpu_part *gpu, const stencil_problem *problem) {
     s->result_end = stencil_share(results, plan->cut.parts, gpu->part + 1);
     s->poll_every = plan->poll_every;
     s->past_l2 = plan->part[gpu->part].past_l2;
+    s->mirrors_rows = plan->cut.mesh.boundary[STENCIL_Y] == STENCIL_MIRROR;
     s->tile_stream = plan->stream;
     for (int axis = 0; axis < STENCIL_AXES; axis++)
         s->tile_count[axis] = (uint32_t)((s->domain.n[axis] + plan->tile[axis] - 1) / plan->tile[axis]);
