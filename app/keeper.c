@@ -93,10 +93,10 @@ static stencil_status open_series(keeper *k, const char *places) {
     output->series = k->series_places;
     output->series_path = s->path;
     stencil_series_text(&s->series, k->series_places);
-    if (!s->form.residual || !stencil_problem_has_source(&k->record->problem))
+    if (!s->form.residual)
         return STENCIL_OK;
-    const stencil_status kept = stencil_snapshot_keep_source(k->snapshot, k->run);
-    k->inline_only = kept == STENCIL_NO_MEMORY; /* the run has the source itself */
+    const stencil_status kept = stencil_snapshot_keep_arrays(k->snapshot, k->run);
+    k->inline_only = kept == STENCIL_NO_MEMORY; /* the run has the arrays itself */
     return k->inline_only ? STENCIL_OK : kept;
 }
 

@@ -9,6 +9,7 @@ struct stencil_snapshot {
     const stencil_problem *problem;
     stencil_field host;    /* the copy, unless it lies on GPUs */
     stencil_field source;  /* the source term, not scaled; `data` NULL: not kept */
+    uint8_t *classes;      /* classes of the updated cells, without gaps; NULL: not kept */
     stencil_gpu_copy *gpu; /* the copy on GPUs; NULL: none */
     bool on_gpu;           /* the last copy lies on GPUs */
     bool full;             /* no memory has room for a copy */
@@ -69,12 +70,26 @@ stencil_status stencil_snapshot_take(stencil_snapshot *s, stencil_run *r) {
     return status;
 }
 
-stencil_status stencil_snapshot_keep_source(stencil_snapshot *s, stencil_run *r) {
-    const int64_t *n = s->problem->n;
-    const stencil_box updated = {.n = {n[0], n[1], n[2]}};
+static stencil_status keep_source(stencil_snapshot *s, stencil_run *r, const stencil_box *updated) {
     TRY(create_field(s, &s->source, "a copy of the source term"));
     const stencil_cells to = stencil_field_cells(&s->source);
-    return stencil_run_read(r, STENCIL_ARRAY_B, &updated, &to);
+    return stencil_run_read(r, STENCIL_ARRAY_B, updated, &to);
+}
+
+static stencil_status keep_classes(stencil_snapshot *s, stencil_run *r, const stencil_box *updated) {
+    void *memory = NULL;
+    TRY(stencil_memory_alloc(&memory, stencil_box_cells(updated), "a copy of the classes of cells"));
+    s->classes = memory;
+    const stencil_cells to = stencil_cells_dense(STENCIL_BYTE, s->classes, updated);
+    return stencil_run_read(r, STENCIL_ARRAY_CLASS, updated, &to);
+}
+
+stencil_status stencil_snapshot_keep_arrays(stencil_snapshot *s, stencil_run *r) {
+    const int64_t *n = s->problem->n;
+    const stencil_box updated = {.n = {n[0], n[1], n[2]}};
+    if (stencil_problem_has_source(s->problem))
+        TRY(keep_source(s, r, &updated));
+    return stencil_problem_has_classes(s->problem) ? keep_classes(s, r, &updated) : STENCIL_OK;
 }
 
 static void copy_cells(const stencil_field *field, const stencil_box *box, const stencil_cells *to) {
@@ -86,9 +101,19 @@ static void copy_cells(const stencil_field *field, const stencil_box *box, const
 stencil_status stencil_snapshot_read(void *snapshot, stencil_array array, const stencil_box *box,
                                      const stencil_cells *to) {
     const stencil_snapshot *s = snapshot;
-    CHECK(array == STENCIL_ARRAY_U || s->source.data != NULL, INTERNAL, "no copy of the source was made");
+    CHECK(array != STENCIL_ARRAY_B || s->source.data != NULL, INTERNAL, "no copy of the source was made");
+    CHECK(array != STENCIL_ARRAY_CLASS || s->classes != NULL, INTERNAL, "no copy of the classes was made");
     if (array == STENCIL_ARRAY_B) {
         copy_cells(&s->source, box, to);
+        return STENCIL_OK;
+    }
+    if (array == STENCIL_ARRAY_CLASS) {
+        const int64_t *n = s->problem->n;
+        const stencil_box updated = {.n = {n[0], n[1], n[2]}};
+        const stencil_cells all = stencil_cells_dense(STENCIL_BYTE, s->classes, &updated),
+                            from = stencil_cells_from(&all, box->first),
+                            there = stencil_cells_from(to, box->first);
+        stencil_cells_copy(&there, &from, box->n);
         return STENCIL_OK;
     }
 #ifdef STENCIL_HAVE_CUDA
@@ -114,5 +139,6 @@ void stencil_snapshot_destroy(stencil_snapshot *s) {
 #endif
     stencil_field_destroy(&s->host);
     stencil_field_destroy(&s->source);
+    free(s->classes);
     free(s);
 }

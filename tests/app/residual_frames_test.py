@@ -33,14 +33,15 @@ def padded(values, length):
     return numpy.concatenate([values, numpy.zeros(values.shape[:-1] + (-values.shape[-1] % length,))], axis=-1)
 
 
-def l2(d):
-    """The residual of the changes of all updated cells, in the order of docs/format.md."""
+def l2(d, count=None):
+    """The residual of the changes of all updated cells, in the order of docs/format.md; `count` of them, where others
+    keep their values."""
     rows = padded(d * d, 64)
     value = tree(rows.reshape(rows.shape[:-1] + (-1, 64))).ravel()
     while value.size > 1:
         value = padded(value, 1024).reshape(-1, 4, 256)
         value = tree(((value[:, 0] + value[:, 1]) + value[:, 2]) + value[:, 3])
-    return float(numpy.sqrt(value[0] / d.size))
+    return float(numpy.sqrt(value[0] / (count or d.size)))
 
 
 class ResidualFrames(SeriesTest):
@@ -80,6 +81,42 @@ class ResidualFrames(SeriesTest):
                 history = self.history()
                 for number, frame in zip(step, residual):
                     self.assertEqual(l2(self.inner(PROBLEMS[name], frame)), history[number + 1], number)
+
+    def test_cells_of_several_kinds(self):
+        """Cells that keep their values have the residual 0. A run that goes on from a checkpoint has the same bits."""
+        for number, example in enumerate(("plate-with-hole", "heated-wall", "chip")):
+            with self.subTest(example=example):
+                self.clean()
+                plain = () if example == "heated-wall" else ("--accelerate", "none")
+                self.ok("new", "p.h5", "--example", example, "-q")
+                run = ("p.h5", *plain, "--check-every", 1, "-q", "--steps", 61, *WAYS[number])
+                done = self.call(*run, "--save-every", 12, "--save", "u,residual", "--checkpoint-every", 20,
+                                 "--keep-checkpoints", "--json", "r.json")
+                self.assertIn(done.returncode, (0, 2), done.stderr)
+                with open(self.path("r.json"), encoding="utf-8") as file:
+                    problem = json.load(file)["problem"]
+                step, residual = self.residuals()
+                u, history = self.frames("p.out.series.h5")[2], self.history()
+                self.assertEqual(list(step), [0, 12, 24, 36, 48, 60])
+                with h5py.File(self.path("p.h5")) as file:
+                    kept = numpy.zeros(u.shape[1:], dtype=bool)
+                    for name in {"fixed", "insulated"} & set(file):
+                        kept |= file[name][()] != 0
+                self.assertTrue(kept.any())
+                for before, frame, value in zip(step, residual, u):
+                    self.assertFalse(frame[kept].any())
+                    self.assertTrue(numpy.array_equal(value[kept], u[0][kept]))
+                    if example == "plate-with-hole":
+                        self.assertEqual(l2(frame[1:-1, 1:-1], problem["updated_cells"]), history[before + 1])
+                    norm = numpy.sqrt((frame ** 2).sum() / problem["updated_cells"])
+                    self.assertAlmostEqual(norm / history[before + 1], 1, delta=1e-12)
+                whole = self.read("p.out.h5")
+                os.rename(self.path("p.out.h5"), self.path("whole.h5"))
+                done = self.call("--resume", "p.out.ckpt.prev.h5", "-q", *WAYS[number + 1])
+                self.assertIn(done.returncode, (0, 2), done.stderr)
+                self.assertTrue(numpy.array_equal(self.read("p.out.h5").view("u8"), whole.view("u8")))
+                self.assertEqual(self.history(), history)
+                self.ok("verify", "p.out.h5")
 
     def test_differences(self):
         """They are differences of frames; a source, regions, strides and packing included."""
