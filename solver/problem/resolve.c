@@ -306,7 +306,7 @@ uint64_t stencil_palette_hash(const double *weights, int64_t count) {
 }
 
 static void mix_walls(uint64_t *hash, const stencil_problem *problem) {
-    for (int i = 0; i < 2 * STENCIL_AXES; i++) {
+    for (int i = 2 * (STENCIL_AXES - problem->rank); i < 2 * STENCIL_AXES; i++) {
         const int axis = i / 2, s = i % 2;
         const stencil_spec *spec = &problem->spec;
         const int32_t wall = (int32_t)problem->wall[axis][s];
