@@ -11,7 +11,7 @@
 
 enum { SERIES_NONE = -1 };
 
-/* What is known of a file. */
+/* The facts that are told of a file. */
 typedef struct file_facts {
     const char *path;
     stencil_input input;

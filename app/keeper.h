@@ -1,5 +1,5 @@
-/* What a long run leaves while it goes on: checkpoints; and its limit of time. The thread of a stencil_job
- * writes beside the steps: while it does, no other thread calls HDF5. */
+/* The checkpoints and the series that a long run writes while it goes on, and its limit of time. The thread
+ * of a stencil_job writes beside the steps: while it does, no other thread calls HDF5. */
 #pragma once
 
 #include "app/options.h"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is known of the cells, and of the sides, [axis][low, high]. */
+/* The problem that walls are followed in: its cells, and its sides, [axis][low, high]. */
 typedef struct scene {
     const reference *r;
     const stencil_spec *spec;
@@ -42,7 +42,7 @@ static int64_t number_of(const scene *s, const int64_t at[3]) {
     return (wrapped(at[0], n[0]) * n[1] + wrapped(at[1], n[1])) * n[2] + wrapped(at[2], n[2]);
 }
 
-/* What stands between a cell of a way and the next one on it. */
+/* Returns what stands between a cell of a way and the next one on it. */
 enum { NOTHING, OBSTACLE, LOW_WALL, HIGH_WALL };
 static int between(const scene *s, const way *w, int axis) {
     int64_t next[3] = {w->at[0], w->at[1], w->at[2]};

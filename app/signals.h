@@ -34,5 +34,5 @@ void signals_release(void);
 /* Flag for caught signals: 0, or the number of the signal. */
 extern volatile sig_atomic_t signals_caught;
 
-/* Whether SIGUSR1 came; whoever does what it asks for sets it to 0 first. */
+/* Is set when SIGUSR1 comes; whoever does what it asks for sets it to 0 first. */
 extern volatile sig_atomic_t signals_asked;

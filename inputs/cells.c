@@ -144,7 +144,7 @@ static stencil_status store_scaled(void *context, const stencil_box *slab, const
     return STENCIL_OK;
 }
 
-/* Where classes of a box of cells are stored, and the dataset that they are read from. */
+/* The place where classes of a box of cells are stored, and the dataset that they are read from. */
 typedef struct classing {
     const stencil_cells *to;
     int dataset;

@@ -26,10 +26,26 @@ static void fixed_trial(trial *t, const subject *s, int shape, int turn) {
     trial_fix(t, (uint64_t)turn, (trial_pattern)(turn % TRIAL_PATTERNS));
 }
 
+/* Runs a trial with each strategy and sweep, and each depth in turn. */
+static void expect_all(const trial *t, trace *trace) {
+    static const int64_t every[] = {1, 7, 100};
+    for (int strategy = 0; strategy < stencil_strategy_count(); strategy++)
+        for (int sweep = 0; stencil_sweep_infos[sweep].name != NULL && runs_here(strategy); sweep++) {
+            trial_run r = run_of(strategy, FIXED_STEPS - here.turn % 3, here.turn % 4);
+            if (!trial_has_sweep(t, here.backend, sweep))
+                continue;
+            set_sweep(&r, sweep);
+            r.check_every = every[here.turn % 3];
+            r.one_of = MATRIX_ONE_OF / 4;
+            if (here.turn % 4 == 0)
+                memcpy(r.pieces, (const int64_t[]){5, 16}, sizeof r.pieces);
+            trial_expect(t, trace, &r);
+        }
+}
+
 /* Cells of /fixed, with each point set, strategy and sweep, and each depth in turn: checks inside passes,
  * pieces, several plans in turns. */
 void fixed_cells(void **state) {
-    static const int64_t every[] = {1, 7, 100};
     const subject *s = *state;
     for (int shape = 0, turn = 0; shape < STENCIL_SHAPE_COUNT; shape++)
         for (int k = 0; k < TRIAL_PATTERNS; k++, turn++) {
@@ -39,18 +55,7 @@ void fixed_cells(void **state) {
             if (turn % 5 == 4)
                 trial_set_cycle(&t, 3);
             trace_begin(&trace, &t, FIXED_STEPS);
-            for (int strategy = 0; strategy < stencil_strategy_count(); strategy++)
-                for (int sweep = 0; stencil_sweep_infos[sweep].name != NULL && runs_here(strategy); sweep++) {
-                    trial_run r = run_of(strategy, FIXED_STEPS - here.turn % 3, here.turn % 4);
-                    if (!trial_has_sweep(&t, here.backend, sweep))
-                        continue;
-                    set_sweep(&r, sweep);
-                    r.check_every = every[here.turn % 3];
-                    r.one_of = MATRIX_ONE_OF / 4;
-                    if (here.turn % 4 == 0)
-                        memcpy(r.pieces, (const int64_t[]){5, 16}, sizeof r.pieces);
-                    trial_expect(&t, &trace, &r);
-                }
+            expect_all(&t, &trace);
             trace_destroy(&trace);
             trial_destroy(&t);
         }
@@ -81,7 +86,6 @@ static void class_trial(trial *t, const subject *s, int shape, int turn) {
 
 /* Cells of /class, with each point set, strategy and sweep, and each depth in turn. */
 void class_cells(void **state) {
-    static const int64_t every[] = {1, 7, 100};
     const subject *s = *state;
     for (int shape = 0, turn = 0; shape < STENCIL_SHAPE_COUNT; shape++)
         for (int k = 0; k < TRIAL_PATTERNS; k++, turn++) {
@@ -89,18 +93,7 @@ void class_cells(void **state) {
             trace trace;
             class_trial(&t, s, shape, turn);
             trace_begin(&trace, &t, FIXED_STEPS);
-            for (int strategy = 0; strategy < stencil_strategy_count(); strategy++)
-                for (int sweep = 0; stencil_sweep_infos[sweep].name != NULL && runs_here(strategy); sweep++) {
-                    trial_run r = run_of(strategy, FIXED_STEPS - here.turn % 3, here.turn % 4);
-                    if (!trial_has_sweep(&t, here.backend, sweep))
-                        continue;
-                    set_sweep(&r, sweep);
-                    r.check_every = every[here.turn % 3];
-                    r.one_of = MATRIX_ONE_OF / 4;
-                    if (here.turn % 4 == 0)
-                        memcpy(r.pieces, (const int64_t[]){5, 16}, sizeof r.pieces);
-                    trial_expect(&t, &trace, &r);
-                }
+            expect_all(&t, &trace);
             trace_destroy(&trace);
             trial_destroy(&t);
         }

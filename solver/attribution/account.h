@@ -1,5 +1,5 @@
-/* What a batch of steps consists of, and what each piece of it takes, by cause: an account that is made from
- * batches says what another number of steps, launches and checks takes. Arithmetic only. */
+/* The pieces that a batch of steps consists of, and the time that each takes, by cause: an account that is
+ * made from batches says what another number of steps, launches and checks takes. Arithmetic only. */
 #pragma once
 
 #include "solver/attribution/timeline.h"
@@ -17,7 +17,7 @@ typedef enum stencil_cause {
     STENCIL_CAUSES
 } stencil_cause;
 
-/* What steps consist of. */
+/* The pieces that steps consist of. */
 typedef struct stencil_makeup {
     double batches;
     double launches;   /* launches of the time loop */

@@ -1,4 +1,4 @@
-/* What the batches of an attribution say of the run that was before them. */
+/* Divides the time of a run by what the batches of its attribution took. */
 #include <math.h>
 
 #include "solver/attribution/attribution.h"

@@ -66,10 +66,10 @@ static int64_t checked_pass_steps(const stencil_trial *t, const stencil_batch *b
                                   const stencil_schedule *schedule) {
     const int64_t end = batch->first + batch->count;
     int64_t checked = 0;
-    for (int64_t step = batch->first, steps; step < end; step += steps) {
-        steps = stencil_pass_steps(schedule, t->depth, step, end);
-        checked += stencil_schedule_next(schedule, step) <= step + steps ? steps : 0;
-    }
+    stencil_pass pass = {batch->first, 0, 0};
+    for (pass = stencil_pass_next(&pass, schedule, t->depth, end); pass.first < end;
+         pass = stencil_pass_next(&pass, schedule, t->depth, end))
+        checked += stencil_pass_check(schedule, &pass) > 0 ? pass.steps : 0;
     return checked;
 }
 

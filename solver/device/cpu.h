@@ -8,7 +8,7 @@
 #include "solver/parts/workers.h"
 #include "sync/host.h"
 
-/* What a thread notes of its passes, on a cache line of its own. */
+/* The notes that a thread makes of its passes, on a cache line of its own. */
 typedef struct stencil_cpu_notes {
     int64_t passes; /* number of passes that it has begun since the trace was set */
     int64_t sample; /* sample number of the last one; -1: it is not noted */

@@ -26,16 +26,6 @@ static void destroy(step *s) {
     free(s->mark);
 }
 
-static void set_weights(step *s) {
-    for (int k = 0; k < STENCIL_WEIGHTS; k++) {
-        const double value = k == STENCIL_SOURCE_WEIGHT ? 1.0 : s->problem->weight[k];
-        if (s->problem->precision == STENCIL_FLOAT64)
-            s->weights.f64[k] = value;
-        else
-            s->weights.f32[k] = (float)value;
-    }
-}
-
 /* Reads a box of an array into a field whose interior is the step's box. */
 static stencil_status load(const step *s, const stencil_reader *from, stencil_array array,
                            const stencil_box *box, const stencil_field *to) {
@@ -88,7 +78,7 @@ static stencil_status prepare(step *s, const stencil_reader *from) {
                                  .u = {stencil_field_cells(&s->u).at, stencil_field_cells(&s->next).at},
                                  .b = s->b.data != NULL ? stencil_field_cells(&s->b).at : NULL};
     memcpy(s->domain.image[STENCIL_HERE], s->domain.u, sizeof s->domain.u);
-    set_weights(s);
+    stencil_weights_round(&s->weights, s->problem->precision, s->problem->weight, 1.0);
     return stencil_problem_has_classes(s->problem) ? load_classes(s, from) : STENCIL_OK;
 }
 

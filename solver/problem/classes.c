@@ -12,7 +12,7 @@ static const uint8_t *row_of(const stencil_cells *cells, const stencil_box *slab
     return (const uint8_t *)cells->at + row / ny * cells->plane + row % ny * cells->row;
 }
 
-/* What the classes of the updated cells are: how many keep their values, how many have weights of a row of
+/* A count of the classes of updated cells: how many keep their values, how many have weights of a row of
  * the palette; the number of the first one whose class does not exist. */
 typedef struct found {
     const stencil_problem *problem;

@@ -133,9 +133,8 @@ int64_t stencil_weights_bytes(const stencil_problem *problem) {
     return (problem->cycle.length + problem->palette_count) * (int64_t)sizeof(stencil_weights);
 }
 
-/* Rounds weights, and what stands behind them, to a precision. */
-static void round_weights(stencil_weights *to, stencil_precision precision,
-                          const double weight[STENCIL_POINTS_MAX], double last) {
+void stencil_weights_round(stencil_weights *to, stencil_precision precision,
+                           const double weight[STENCIL_POINTS_MAX], double last) {
     for (int k = 0; k < STENCIL_WEIGHTS; k++) {
         const double value = k == STENCIL_SOURCE_WEIGHT ? last : weight[k];
         if (precision == STENCIL_FLOAT64)
@@ -152,11 +151,12 @@ stencil_status stencil_weights_make(stencil_weights **cycle, int *length, const 
     *length = problem->cycle.length;
     for (int step = 0; step < *length; step++) {
         const stencil_step_weights given = stencil_cycle_step(problem, step);
-        round_weights(&(*cycle)[step], problem->precision, given.weight, given.source_factor);
+        stencil_weights_round(&(*cycle)[step], problem->precision, given.weight, given.source_factor);
     }
     for (int c = 0; c < problem->palette_count; c++)
-        round_weights(&(*cycle)[*length + c], problem->precision, problem->palette + c * STENCIL_WEIGHTS,
-                      problem->palette[c * STENCIL_WEIGHTS + STENCIL_SOURCE_WEIGHT]);
+        stencil_weights_round(&(*cycle)[*length + c], problem->precision,
+                              problem->palette + c * STENCIL_WEIGHTS,
+                              problem->palette[c * STENCIL_WEIGHTS + STENCIL_SOURCE_WEIGHT]);
     return STENCIL_OK;
 }
 

@@ -63,6 +63,11 @@ void stencil_halo_transfers_destroy(stencil_halo_transfers *transfers);
 stencil_status stencil_weights_make(stencil_weights **cycle, int *length, const stencil_problem *problem);
 int64_t stencil_weights_bytes(const stencil_problem *problem);
 
+/* Rounds the weights of points, and `last`, which stands behind them (the factor of the source term), to a
+ * precision. */
+void stencil_weights_round(stencil_weights *to, stencil_precision precision,
+                           const double weight[STENCIL_POINTS_MAX], double last);
+
 /* Sets the extents and ghost cells of a part's domain. `store`: the sweep writes the ghost cells of
  * neighbouring parts; else they are copied after the sweep. Borrows all arguments. The caller sets
  * domain->weights and domain->partial. */

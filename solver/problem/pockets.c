@@ -12,8 +12,8 @@ typedef struct run {
     int64_t first, end,
         parent;  /* parent: index of a run of the same pocket; its own: it stands for the pocket */
     int64_t row; /* number of its row in the array */
-    /* Of the pocket: its cells; the same, of cells in a wall the part inside; what a step adds, and the sum
-     * of absolute values. */
+    /* The number of the pocket's cells; the same, where cells in a wall count by their part inside; the sum
+     * of what a step adds, and that of its absolute values. */
     double cells, weight, gain, size;
     bool anchored; /* joined to a cell that keeps its value, or to a wall that exchanges */
 } run;
