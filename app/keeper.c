@@ -162,11 +162,18 @@ static void note_written(keeper *k) {
 }
 
 /* Waits for the job, in time that steps could have had, and tells where it failed: the run goes on, and its
- * next checkpoint may succeed. */
+ * next checkpoint may succeed. Where memory was short, the copy gives way: it is written in line from then
+ * on. */
 static void await(keeper *k) {
     const double start_s = stencil_clock_s();
-    if (k->job != NULL && stencil_job_begun(k->job) && stencil_job_end(k->job) != STENCIL_OK)
+    const stencil_status written =
+        k->job != NULL && stencil_job_begun(k->job) ? stencil_job_end(k->job) : STENCIL_OK;
+    if (written != STENCIL_OK)
         complain(k, k->report.steps);
+    if (written == STENCIL_NO_MEMORY) {
+        stencil_snapshot_drop(k->snapshot);
+        k->inline_only = true;
+    }
     note_written(k);
     k->wait_s += stencil_clock_s() - start_s;
 }
@@ -358,6 +365,7 @@ stencil_status keeper_end(keeper *k) {
         TRY(take(k, &k->record->report));
         await(k);
     }
+    stencil_snapshot_drop(k->snapshot); /* the result is written from the run's cells */
     if (k->saver.opened && k->saver.series.named && !k->saver.ended)
         return stencil_series_sync(&k->saver.series);
     return STENCIL_OK;

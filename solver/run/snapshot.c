@@ -13,12 +13,16 @@ struct stencil_snapshot {
     stencil_gpu_copy *gpu; /* the copy on GPUs; NULL: none */
     bool on_gpu;           /* the last copy lies on GPUs */
     bool full;             /* no memory has room for a copy */
+    const char *where;     /* where the last copy was made; NULL: nowhere */
     bool gpu_full;         /* no GPU has */
     int exponent;          /* the copy has the cells times 2^exponent */
 };
 
-/* Memory that stays free beside a copy: that for other programs, and for other plans of the run. */
+/* Memory that stays free beside a copy, as a share of it: that for other programs, and for other plans of the
+ * run; and slabs of cells: one for the thread that writes, one for whoever reads the run's cells meanwhile.
+ */
 static const double spare = 0.25;
+static const int spare_slabs = 2;
 
 stencil_status stencil_snapshot_create(stencil_snapshot **snapshot, const stencil_problem *problem) {
     *snapshot = calloc(1, sizeof **snapshot);
@@ -42,8 +46,8 @@ static bool take_on_gpus(stencil_snapshot *s, const stencil_run *r) {
 /* Creates a field for a copy, where memory has room for it. */
 static stencil_status create_field(const stencil_snapshot *s, stencil_field *field, const char *what) {
     const double bytes = (double)stencil_layout_bytes(&s->problem->layout);
-    CHECK((double)stencil_memory_available_bytes() > (1.0 + spare) * bytes, NO_MEMORY, "no memory for %s",
-          what);
+    const double wanted = (1.0 + spare) * bytes + (double)(spare_slabs * STENCIL_SLAB_BYTES);
+    CHECK((double)stencil_memory_available_bytes() > wanted, NO_MEMORY, "no memory for %s", what);
     return stencil_field_create(field, &s->problem->layout, what);
 }
 
@@ -63,11 +67,20 @@ stencil_status stencil_snapshot_take(stencil_snapshot *s, stencil_run *r) {
     CHECK(!s->full, NO_MEMORY, "no memory for a copy of the field");
     s->exponent = r->exponent;
     s->on_gpu = take_on_gpus(s, r);
-    if (s->on_gpu)
-        return STENCIL_OK;
-    const stencil_status status = take_on_host(s, r);
+    const stencil_status status = s->on_gpu ? STENCIL_OK : take_on_host(s, r);
     s->full = status == STENCIL_NO_MEMORY;
+    if (status == STENCIL_OK)
+        s->where = s->on_gpu ? "GPU" : "host";
     return status;
+}
+
+void stencil_snapshot_drop(stencil_snapshot *s) {
+#ifdef STENCIL_HAVE_CUDA
+    stencil_gpu_copy_destroy(s->gpu);
+    s->gpu = NULL;
+#endif
+    stencil_field_destroy(&s->host);
+    s->host = (stencil_field){0};
 }
 
 static stencil_status keep_source(stencil_snapshot *s, stencil_run *r, const stencil_box *updated) {
@@ -128,16 +141,13 @@ stencil_status stencil_snapshot_read(void *snapshot, stencil_array array, const 
 }
 
 const char *stencil_snapshot_place(const stencil_snapshot *s) {
-    return s->on_gpu ? "GPU" : s->host.data != NULL ? "host" : NULL;
+    return s->where;
 }
 
 void stencil_snapshot_destroy(stencil_snapshot *s) {
     if (s == NULL)
         return;
-#ifdef STENCIL_HAVE_CUDA
-    stencil_gpu_copy_destroy(s->gpu);
-#endif
-    stencil_field_destroy(&s->host);
+    stencil_snapshot_drop(s);
     stencil_field_destroy(&s->source);
     free(s->classes);
     free(s);

@@ -21,7 +21,10 @@ stencil_status stencil_snapshot_keep_arrays(stencil_snapshot *snapshot, stencil_
 stencil_status stencil_snapshot_read(void *snapshot, stencil_array array, const stencil_box *box,
                                      const stencil_cells *to);
 
-/* Tells where the copy lies: "GPU", "host", or NULL before the first. */
+/* Frees the memory of the copy, which no reader needs any more; arrays that no step changes stay. */
+void stencil_snapshot_drop(stencil_snapshot *snapshot);
+
+/* Tells where the last copy was made: "GPU", "host", or NULL before the first. */
 const char *stencil_snapshot_place(const stencil_snapshot *snapshot);
 
 /* Frees the copy; NULL is allowed. The run whose field it is must be open still. */

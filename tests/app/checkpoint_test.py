@@ -255,11 +255,13 @@ class Resume(LongRunTest):
         self.make("p.h5", "--steps", 12, "--size", "3000x3000")
         run = ("--checkpoint-every", 5, "--keep-checkpoints", "--save-every", 6, "--save-stride", 50, "--json", "-", "-f")
         for way in (WAYS[0], WAYS[1]):
-            for mebibytes in range(160, 2000, 30):  # the range of limits in line is 1.25 fields wide, 86 MiB
+            for mebibytes in range(160, 2000, 30):  # from the least one, 1.25 fields and two slabs write in line
                 done = self.call("p.h5", *way, *run, preexec_fn=limit(mebibytes))
                 if done.returncode == 0:
                     break
                 self.assertEqual(done.returncode, 71, done.stderr)
+            more = self.call("p.h5", *way, *run, preexec_fn=limit(mebibytes + 60))
+            self.assertEqual(more.returncode, 0, f"{mebibytes + 60} MiB are too few, and {mebibytes} suffice: {more.stderr}")
             told = json.loads(done.stdout)["checkpoints"]
             self.assertIsNone(told["copy"], f"{mebibytes} MiB have room for a copy")
             self.assertEqual([told["written"], told["step"], told["failed"]], [2, 10, 0])
