@@ -153,6 +153,24 @@ static stencil_status open_dataset(field *f) {
     return stencil_input_describe(&f->file->input, &f->about);
 }
 
+/* Gives a dataset without scales those of the field, where it has the field's shape. */
+static stencil_status take_scales(field *f) {
+    const char *name = f->file->is_series ? "/u" : f->file->input.facts.field;
+    stencil_description of_field;
+    stencil_numbers is;
+    for (int axis = 0; axis < STENCIL_SCALES_MAX; axis++)
+        if (f->about.scale[axis][0] != '\0')
+            return STENCIL_OK;
+    if (strcmp(f->name, name) == 0)
+        return STENCIL_OK;
+    TRY(stencil_input_numbers(&f->file->input, name, advice, &is));
+    if (is.rank != f->is.rank || memcmp(is.extent, f->is.extent, (size_t)is.rank * sizeof *is.extent) != 0)
+        return STENCIL_OK;
+    TRY(stencil_input_describe(&f->file->input, &of_field));
+    memcpy(f->about.scale, of_field.scale, sizeof f->about.scale);
+    return STENCIL_OK;
+}
+
 stencil_status field_open(field *f, field_file *file, const char *name) {
     *f = (field){.file = file, .rank = 2};
     const bool is_u = strcmp(name, "u") == 0 || strcmp(name, "/u") == 0;
@@ -161,6 +179,7 @@ stencil_status field_open(field *f, field_file *file, const char *name) {
           advice);
     stencil_text_add(f->name, sizeof f->name, "%s%s", path[0] == '/' ? "" : "/", path);
     TRY(open_dataset(f));
+    TRY(take_scales(f));
     f->axis[STENCIL_Z] = (field_axis){.label = "z", .n = 1, .step = 1};
     for (int axis = STENCIL_AXES - f->rank; axis < STENCIL_AXES; axis++)
         TRY(find_axis(f, axis));

@@ -88,6 +88,7 @@ static void add_map(json_t *root, const picture *p, bool values) {
     json_object_set_new(root, "most", json_number(p->most));
     json_object_set_new(root, "has_fixed", json_boolean(p->has_kept));
     json_object_set_new(root, "has_insulated", json_boolean(p->has_insulated));
+    json_object_set_new(root, "has_missing", json_boolean(p->has_missing));
     json_object_set_new(root, "has_classes", json_boolean(p->has_classes));
     json_object_set_new(root, "cells", p->cells != NULL ? cells_json(p) : json_null());
     json_object_set_new(root, "frames", frames_json(p, values));

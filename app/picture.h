@@ -49,7 +49,8 @@ typedef struct picture {
                              STENCIL_KIND_INSULATED, or STENCIL_CLASS_KEPT */
     picture_frame *frame; /* [frames], owned */
     double least, most;   /* values to show, of cells that are there */
-    bool has_kept, has_insulated, has_classes; /* cells of these kinds are shown */
+    bool has_kept, has_insulated, has_classes; /* cells of these kinds are shown; of several classes; */
+    bool has_missing;                          /* cells that are there without a value */
     /* Curves: */
     bool log;
     int curve_count;

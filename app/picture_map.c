@@ -87,6 +87,9 @@ static void fit(picture *p, picture_source *s, const picture_size *most) {
                  : p->classes ? "the highest of several shown"
                               : TEXT("%s x %s shown", TEXT_COUNT(stencil_smaller(x->n, p->columns)),
                                      TEXT_COUNT(stencil_smaller(y->n, p->rows))));
+    if (most->pixel_shape > 0 && (x->at != NULL || y->at != NULL))
+        stencil_text_add(p->note, sizeof p->note, "%scoordinates are not even, cells are drawn so",
+                         p->note[0] != '\0' ? "; " : "");
     if (!p->equal)
         stencil_text_add(p->note, sizeof p->note, "%saxes have a scale each", p->note[0] != '\0' ? "; " : "");
 }
@@ -153,6 +156,8 @@ static void look(picture *p) {
         if (there && isfinite(p->values[i])) {
             least = fmin(least, p->values[i]);
             most = fmax(most, p->values[i]);
+        } else if (there) {
+            p->has_missing = true;
         }
     }
     p->least = most < least ? 0 : least;

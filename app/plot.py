@@ -15,10 +15,12 @@ import textwrap
 from figure import fail, need_matplotlib, save, write_whole
 
 DPI = 100
-FILM_DPI, FILM_COLORS = 80, 48
+FILM_DPI = 80
+STILL_COLORS, FILM_COLORS, GREYS = 180, 48, 52  # of values; greys of letters and lines
 WIDE, HIGH = 6.0, 4.6  # inches of the largest map
 LEAST = 1.4  # inches of the smaller side of a map that is long and thin
-LEGEND_HIGH = 0.27  # inches
+SMALL = 350  # pixels of a map below which each is seen
+LEGEND_WIDE, LEGEND_HIGH, BAR_WIDE, BAR_APART = 1.5, 0.27, 0.18, 0.12  # inches
 MARKED_MOST = 60  # points of a curve up to which each has a mark
 COLORS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#666666", "#000000"]
 CLASS_COLORS = ["#d9e6f2", "#f2c57c", "#8cc084", "#d98880", "#a99bd1", "#c9a27e", "#7fb3d5", "#f5b7b1", "#b2babb", "#f7dc6f"]
@@ -88,18 +90,18 @@ def map_size(picture):
     return max(wide * scale, LEAST), max(high * scale, LEAST)
 
 
-def colours(picture):
-    """(colour map, norm) of the values of a map."""
+def colours(picture, count):
+    """(colour map of so many colours, norm) of the values of a map."""
     import matplotlib
     from matplotlib.colors import BoundaryNorm, ListedColormap, Normalize
     least, most = picture["least"], picture["most"]
     if picture["classes"]:
-        count = int(most) + 1
-        chosen = ListedColormap([CLASS_COLORS[i % len(CLASS_COLORS)] for i in range(max(count, 2))])
-        return chosen, BoundaryNorm([i - 0.5 for i in range(max(count, 2) + 1)], chosen.N)
+        classes = max(int(most) + 1, 2)
+        chosen = ListedColormap([CLASS_COLORS[i % len(CLASS_COLORS)] for i in range(classes)])
+        return chosen, BoundaryNorm([i - 0.5 for i in range(classes + 1)], chosen.N)
     if least == most:  # a field of one value, or no difference
         least, most = least - (abs(least) / 2 or 1), most + (abs(most) / 2 or 1)
-    chosen = matplotlib.colormaps["RdBu_r" if picture["centred"] else "viridis"].copy()
+    chosen = matplotlib.colormaps["RdBu_r" if picture["centred"] else "viridis"].resampled(count - count % 2 + picture["centred"])
     chosen.set_bad("white")
     return chosen, Normalize(least, most)
 
@@ -122,6 +124,8 @@ def draw_kinds(ax, picture, kinds, x, y):
             ax.contourf((x[1:] + x[:-1]) / 2, (y[1:] + y[:-1]) / 2, gone, levels=[0.5, 1.5], hatches=["////"], alpha=0, zorder=3)
         ax.add_collection(LineCollection(outline(gone, x, y), colors="#555555", linewidths=0.8, zorder=4))
         legend.append(Patch(facecolor=INSULATED, edgecolor="#555555", hatch="////", label="insulated"))
+    if picture["has_missing"]:
+        legend.append(Patch(facecolor="white", edgecolor="#555555", label="no value"))
     if picture["has_fixed"]:
         lines = outline(kinds == "o", x, y)
         for width, color in ((2.4, "white"), (1, "black")):
@@ -136,9 +140,9 @@ def draw_colours(figure, ax, picture, image):
     if picture["classes"] and picture["most"] < LEGEND_MOST:
         return [Patch(facecolor=image.cmap(i), edgecolor="#555555", label=f"{picture['label']} {i}")
                 for i in range(int(picture["least"]), int(picture["most"]) + 1)]
-    bar = figure.colorbar(image, ax=ax, pad=0.02, aspect=25, fraction=0.08)
+    wide = map_size(picture)[0]
+    bar = figure.colorbar(image, cax=ax.inset_axes([1 + BAR_APART / wide, 0, BAR_WIDE / wide, 1]))
     bar.set_label(labelled(picture["label"], picture["unit"]))
-    bar.ax.ticklabel_format(useOffset=False) if hasattr(bar.formatter, "set_useOffset") else None
     return []
 
 
@@ -147,21 +151,21 @@ def note(figure, picture):
         figure.supxlabel(picture["note"], fontsize=8, color="#555555")
 
 
-def draw_map(picture, values):
+def draw_map(picture, values, count=STILL_COLORS):
     """(figure, image, axes) of a map's first frame."""
     from matplotlib.figure import Figure
     wide, high = map_size(picture)
     figure = Figure(figsize=(wide + 1.7, high + 1.2), dpi=DPI, layout="constrained")
     ax = figure.add_subplot()
     x, y = edges(picture["x"], picture["columns"]), edges(picture["y"], picture["rows"])
-    chosen, norm = colours(picture)
+    chosen, norm = colours(picture, count)
     if picture["x"]["edges"] or picture["y"]["edges"]:
         image = ax.pcolormesh(x, y, values[0], cmap=chosen, norm=norm)
     else:
         image = ax.imshow(values[0], origin="lower", extent=(x[0], x[-1], y[0], y[-1]), cmap=chosen, norm=norm,
-                          interpolation="nearest" if max(values[0].shape) < 200 or picture["classes"] else "antialiased")
+                          interpolation="nearest" if min(values[0].shape) < SMALL or picture["classes"] else "antialiased")
     kinds = kinds_of(picture)
-    legend = draw_kinds(ax, picture, kinds, x, y) if kinds is not None else []
+    legend = draw_kinds(ax, picture, kinds, x, y)
     legend += draw_colours(figure, ax, picture, image)
     ax.set_aspect("equal" if picture["equal"] else "auto")
     ax.set_xlim(min(x[0], x[-1]), max(x[0], x[-1]))
@@ -172,8 +176,9 @@ def draw_map(picture, values):
            ylabel=labelled(picture["y"]["label"], picture["y"]["unit"]))
     ax.set_title(wrapped(title_of(picture, 0), wide + 1.7), fontsize=11)
     if legend:
-        figure.legend(handles=legend, fontsize=9, loc="lower left", ncols=4, frameon=False)
-        under = LEGEND_HIGH / figure.get_figheight()
+        columns = max(1, int(figure.get_figwidth() / LEGEND_WIDE))
+        figure.legend(handles=legend, fontsize=9, loc="lower left", ncols=columns, frameon=False)
+        under = -(-len(legend) // columns) * LEGEND_HIGH / figure.get_figheight()
         figure.get_layout_engine().set(rect=(0, under, 1, 1 - under))
     note(figure, picture)
     return figure, image, ax
@@ -207,10 +212,8 @@ def draw_curves(picture):
 
 def frames_of(picture, values):
     """Yields the figure of each frame, of which only values and title change. Fewer colours take fewer bytes."""
-    figure, image, ax = draw_map(picture, values)
+    figure, image, ax = draw_map(picture, values, FILM_COLORS)
     figure.set_dpi(FILM_DPI)
-    if not picture["classes"]:
-        image.set_cmap(image.cmap.resampled(FILM_COLORS))
     for _ in range(3):  # until places follow the resolution; they stay then
         figure.draw_without_rendering()
     figure.set_layout_engine("none")
@@ -224,27 +227,44 @@ def rate(count):
     return max(4, min(24, round(count / SECONDS)))
 
 
+def palette_of(cmap):
+    """The colours of values, and greys for all else, [colours][red, green, blue]."""
+    import numpy
+    greys = numpy.repeat(numpy.linspace(0, 255, GREYS), 3).reshape(-1, 3)
+    return numpy.vstack([greys, 255 * cmap(numpy.arange(cmap.N))[:, :3]]).round().astype(int)
+
+
 def pixels_of(figure):
     import numpy
     from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from PIL import Image
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
-    return Image.fromarray(numpy.asarray(canvas.buffer_rgba())).convert("RGB")
+    return numpy.asarray(canvas.buffer_rgba())[:, :, :3]
 
 
-def write_png(figure, path):
-    """Writes a picture in 256 colours, as many as a colour map has: a third of the bytes."""
+def in_palette(pixels, palette):
+    """A picture whose pixels have the nearest colours of a palette. (That of Pillow takes others than equal ones.)"""
+    import numpy
     from PIL import Image
-    pixels_of(figure).quantize(256, dither=Image.Dither.NONE).save(path, optimize=True, dpi=(DPI, DPI))
+    packed, where = numpy.unique(pixels.astype(int) @ [1 << 16, 1 << 8, 1], return_inverse=True)
+    distance = sum(((packed >> shift & 255)[:, None] - palette[:, i]) ** 2 for i, shift in enumerate((16, 8, 0)))
+    image = Image.fromarray(distance.argmin(axis=1)[where].reshape(pixels.shape[:2]).astype("uint8"), "P")
+    image.putpalette(palette.astype("uint8").tobytes())
+    return image
+
+
+def write_png(figure, cmap, path):
+    """Writes a picture in 256 colours, of a colour map those that it has: a third of the bytes."""
+    from PIL import Image
+    pixels = pixels_of(figure)
+    image = in_palette(pixels, palette_of(cmap)) if cmap else Image.fromarray(pixels).quantize(256, dither=Image.Dither.NONE)
+    image.save(path, optimize=True, dpi=(DPI, DPI))
 
 
 def write_gif(picture, values, path):
-    """Writes frames that share the colours of the one with most of them."""
-    from PIL import Image
-    images = [pixels_of(figure) for figure in frames_of(picture, values)]
-    palette = max(images, key=lambda image: len(image.getcolors(1 << 24))).quantize(256)
-    images = [image.quantize(palette=palette, dither=Image.Dither.NONE) for image in images]
+    """Writes frames that share their colours."""
+    palette = palette_of(colours(picture, FILM_COLORS)[0])
+    images = [in_palette(pixels_of(figure), palette) for figure in frames_of(picture, values)]
     images[0].save(path, save_all=True, append_images=images[1:], duration=round(1000 / rate(len(images))), loop=0,
                    optimize=False)
 
@@ -266,9 +286,10 @@ def draw(picture, values, path, force):
         write = write_gif if suffix == ".gif" else write_film
         write_whole(path, force, lambda part: write(picture, values, part))
         return
-    figure = draw_map(picture, values)[0] if values is not None else draw_curves(picture)
+    figure, image, _ = draw_map(picture, values) if values is not None else (draw_curves(picture), None, None)
     if suffix == ".png":
-        write_whole(path, force, lambda part: write_png(figure, part))
+        cmap = image.cmap if image is not None and not picture["classes"] else None
+        write_whole(path, force, lambda part: write_png(figure, cmap, part))
     else:
         save(figure, path, force)
 

@@ -124,28 +124,42 @@ static void print_across(const picture *p) {
         printf("%*s%s%*s%s%*s%s\n", PICTURE_MARGIN, "", first, left, "", label, room, "", last);
 }
 
+/* Returns one end of the values, with as many digits as tell the ends apart. */
+static const char *end_text(const picture *p, double value, char text[TEXT_SIZE]) {
+    const bool alike = p->least != p->most && strcmp(TEXT_SHORT(p->least), TEXT_SHORT(p->most)) == 0;
+    if (!alike)
+        return text_short(value, text);
+    snprintf(text, TEXT_SIZE, "%.12g", value);
+    return text;
+}
+
+#define END_TEXT(p, value) end_text(p, value, (char[TEXT_SIZE]){""})
+
 /* Prints the values that colours or characters stand for. */
 static void print_bar(const picture *p, bool colours) {
     printf("%s%s  ", p->label, PICTURE_UNIT(p->unit));
     if (p->classes) {
         for (int c = (int)p->least; c <= (int)p->most && c < (int)p->least + CLASSES; c++)
-            colours ? printf("\033[48;5;%dm  \033[0m %d  ", colour_of(p, c), c)
-                    : printf("%c %d  ", character_of(p, c), c);
+            printf(colours ? "\033[48;5;%dm  \033[0m %d  " : "", colour_of(p, c), c);
+        if (!colours)
+            printf("(. is 0)");
     } else if (p->least == p->most && !p->centred) {
         printf("%s everywhere", TEXT_SHORT(p->least));
     } else if (p->centred && p->most == 0) {
         printf("0 everywhere");
     } else {
-        printf("%s ", TEXT_SHORT(p->centred && !colours ? 0 : p->least));
+        printf("%s ", END_TEXT(p, p->centred && !colours ? 0 : p->least));
         for (int i = 0; i < BAR; i++) {
             const double part = (i + 0.5) / BAR;
             colours ? printf("\033[48;5;%dm ", colour_of(p, p->least + part * (p->most - p->least)))
                     : printf("%c", ramp[(int)(part * RAMP)]);
         }
-        printf("%s %s%s", colours ? "\033[0m" : "", p->centred && !colours ? "±" : "", TEXT_SHORT(p->most));
+        printf("%s %s%s", colours ? "\033[0m" : "", p->centred && !colours ? "±" : "", END_TEXT(p, p->most));
     }
     if (p->has_insulated)
         colours ? printf("   \033[48;5;%dm  \033[0m insulated", GREY) : printf("   %c insulated", INSULATED);
+    if (p->has_missing)
+        colours ? printf("   \033[48;5;%dm  \033[0m no value", GREY) : printf("   %c no value", NOTHING);
     if (p->has_kept)
         colours ? printf("   \033[48;5;%dm  \033[0m outline of fixed cells", p->centred ? DARK : BRIGHT)
                 : printf("   %c outline of fixed cells", KEPT);
