@@ -159,9 +159,26 @@ static stencil_status show_field(picture *p, picture_source *s, const picture_wi
     return s->cut >= 0 ? picture_line(p, s, &wish->most) : picture_map(p, s, wish);
 }
 
+/* Takes unit and name of a series' values, where that has none (or "1", as runs write), from the result whose
+ * run has saved it. */
+static stencil_status take_unit(field *f, field_file *result) {
+    stencil_description of_result;
+    stencil_numbers is;
+    if (result == NULL || (f->about.units[0] != '\0' && strcmp(f->about.units, "1") != 0))
+        return STENCIL_OK;
+    TRY(stencil_input_numbers(&result->input, result->input.facts.field, NULL, &is));
+    TRY(stencil_input_describe(&result->input, &of_result));
+    memcpy(f->about.units, of_result.units, sizeof f->about.units);
+    if (f->about.long_name[0] == '\0')
+        memcpy(f->about.long_name, of_result.long_name, sizeof f->about.long_name);
+    return STENCIL_OK;
+}
+
 stencil_status picture_field(picture *p, field_file *file, field_file *against, const picture_wish *wish) {
     picture_source s = {0};
     stencil_status status = field_open(&s.a, file, wish->dataset);
+    if (status == STENCIL_OK)
+        status = take_unit(&s.a, wish->kinds);
     if (status == STENCIL_OK && against != NULL)
         status = field_open(&s.b, against, wish->dataset);
     if (status == STENCIL_OK)

@@ -186,7 +186,7 @@ static stencil_status plot_run(invocation *call) {
 const command command_plot = {
     .name = "plot",
     .usage = "plot [options] FILE",
-    .summary = "shows a field, a series or the history of the residual, as a picture or in the terminal",
+    .summary = "shows a field, a series or its residuals, as a picture or in the terminal",
     .details =
         "FILE is a problem, a result, a checkpoint or a series. Of a large field so many cells are read as "
         "there are pixels; differences and residuals take the largest of the cells of each. Fixed cells have "

@@ -16,7 +16,7 @@ from figure import fail, need_matplotlib, save, write_whole
 
 DPI = 100
 FILM_DPI = 80
-STILL_COLORS, FILM_COLORS, GREYS = 180, 48, 52  # of values; greys of letters and lines
+STILL_COLORS, FILM_COLORS, GREYS = 180, 32, 52  # of values; greys of letters and lines
 WIDE, HIGH = 6.0, 4.6  # inches of the largest map
 LEAST = 1.4  # inches of the smaller side of a map that is long and thin
 SMALL = 350  # pixels of a map below which each is seen
@@ -146,16 +146,23 @@ def draw_colours(figure, ax, picture, image):
     return []
 
 
+def settle(figure):
+    """Has places found that stay: each layout of axes with one scale begins with what the one before has found."""
+    for _ in range(3):
+        figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+
+
 def note(figure, picture):
     if picture["note"]:
         figure.supxlabel(picture["note"], fontsize=8, color="#555555")
 
 
-def draw_map(picture, values, count=STILL_COLORS):
+def draw_map(picture, values, count=STILL_COLORS, dpi=DPI):
     """(figure, image, axes) of a map's first frame."""
     from matplotlib.figure import Figure
     wide, high = map_size(picture)
-    figure = Figure(figsize=(wide + 1.7, high + 1.2), dpi=DPI, layout="constrained")
+    figure = Figure(figsize=(wide + 1.7, high + 1.2), dpi=dpi, layout="constrained")
     ax = figure.add_subplot()
     x, y = edges(picture["x"], picture["columns"]), edges(picture["y"], picture["rows"])
     chosen, norm = colours(picture, count)
@@ -181,6 +188,7 @@ def draw_map(picture, values, count=STILL_COLORS):
         under = -(-len(legend) // columns) * LEGEND_HIGH / figure.get_figheight()
         figure.get_layout_engine().set(rect=(0, under, 1, 1 - under))
     note(figure, picture)
+    settle(figure)
     return figure, image, ax
 
 
@@ -212,11 +220,7 @@ def draw_curves(picture):
 
 def frames_of(picture, values):
     """Yields the figure of each frame, of which only values and title change. Fewer colours take fewer bytes."""
-    figure, image, ax = draw_map(picture, values, FILM_COLORS)
-    figure.set_dpi(FILM_DPI)
-    for _ in range(3):  # until places follow the resolution; they stay then
-        figure.draw_without_rendering()
-    figure.set_layout_engine("none")
+    figure, image, ax = draw_map(picture, values, FILM_COLORS, FILM_DPI)
     for number, frame in enumerate(values):
         image.set_array(frame) if hasattr(image, "get_coordinates") else image.set_data(frame)
         ax.set_title(wrapped(title_of(picture, number), figure.get_figwidth()), fontsize=11)
