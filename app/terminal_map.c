@@ -156,14 +156,30 @@ static void print_bar(const picture *p, bool colours) {
         }
         printf("%s %s%s", colours ? "\033[0m" : "", p->centred && !colours ? "±" : "", END_TEXT(p, p->most));
     }
-    if (p->has_insulated)
-        colours ? printf("   \033[48;5;%dm  \033[0m insulated", GREY) : printf("   %c insulated", INSULATED);
-    if (p->has_missing)
-        colours ? printf("   \033[48;5;%dm  \033[0m no value", GREY) : printf("   %c no value", NOTHING);
-    if (p->has_kept)
-        colours ? printf("   \033[48;5;%dm  \033[0m outline of fixed cells", p->centred ? DARK : BRIGHT)
-                : printf("   %c outline of fixed cells", KEPT);
     putchar('\n');
+}
+
+/* Prints what pixels without a value's colour or character are. */
+static void print_kinds(const picture *p, bool colours) {
+    const struct {
+        bool shown;
+        int colour;
+        char character;
+        const char *text;
+    } kind[] = {{p->has_insulated, GREY, INSULATED, "insulated"},
+                {p->has_missing, GREY, NOTHING, "no value"},
+                {p->has_kept, p->centred ? DARK : BRIGHT, KEPT, "outline of fixed cells"}};
+    const char *before = "";
+    for (size_t i = 0; i < sizeof kind / sizeof *kind; i++) {
+        if (!kind[i].shown)
+            continue;
+        if (colours)
+            printf("%s\033[48;5;%dm  \033[0m %s", before, kind[i].colour, kind[i].text);
+        else
+            printf("%s%c %s", before, kind[i].character, kind[i].text);
+        before = "   ";
+    }
+    fputs(before[0] != '\0' ? "\n" : "", stdout);
 }
 
 void picture_print_map(const picture *p, bool colours) {
@@ -182,6 +198,7 @@ void picture_print_map(const picture *p, bool colours) {
     }
     print_across(p);
     print_bar(p, colours);
+    print_kinds(p, colours);
 }
 
 picture_size picture_terminal_size(bool colours) {
@@ -190,12 +207,12 @@ picture_size picture_terminal_size(bool colours) {
 }
 
 void picture_print(const picture *p, bool colours) {
-    printf("%s%s%s\n", p->title, p->frame_count == 1 && p->frame[0].text[0] != '\0' ? ", " : "",
-           p->frame_count == 1 ? p->frame[0].text : "");
+    const char *frame = p->frame_count == 1 ? p->frame[0].text : "";
+    text_print_wrapped(stdout, TEXT_LONG("%s%s%s", p->title, frame[0] != '\0' ? ", " : "", frame), 0, 4);
     if (p->curves)
         picture_print_curves(p, colours);
     else
         picture_print_map(p, colours);
     if (p->note[0] != '\0')
-        printf("%s\n", p->note);
+        text_print_wrapped(stdout, p->note, 0, 0);
 }

@@ -133,6 +133,7 @@ class PlotTest(CommandTest):
         text = "\n".join(self.shown("cells.h5"))
         for wanted in ("temperature (K)", "/ insulated", "o outline of fixed cells"):
             self.assertIn(wanted, text)
+        self.assertTrue(all(len(line) <= 80 for line in text.splitlines()), text)
         classes = self.json("cells.h5", "-d", "class")
         self.assertEqual((classes["classes"], classes["least"], classes["most"]), (True, 0, 1))
         self.assertEqual(self.json("cells.h5", "-d", "fixed")["most"], 1)
