@@ -20,10 +20,16 @@ stencil_status field_list(field_file *file, const char *name, double **values, i
         return STENCIL_OK;
     void *memory = NULL;
     TRY(stencil_memory_alloc(&memory, list.count * (int64_t)sizeof(double), name));
-    *values = memory;
-    for (int64_t first = 0, block = 0; first < list.count; first += block)
-        TRY(stencil_input_block(&file->input, &list, first, list.count - first, false, *values + first,
-                                &block));
+    double *to = memory;
+    stencil_status status = STENCIL_OK;
+    for (int64_t first = 0, block = 0; first < list.count && status == STENCIL_OK; first += block)
+        status =
+            stencil_input_block(&file->input, &list, first, list.count - first, false, to + first, &block);
+    if (status != STENCIL_OK) {
+        free(to);
+        return status;
+    }
+    *values = to;
     *count = list.count;
     return STENCIL_OK;
 }
@@ -32,7 +38,7 @@ stencil_status field_list(field_file *file, const char *name, double **values, i
 static stencil_status open_series(field_file *file, const stencil_input_options *how) {
     stencil_numbers u;
     double *steps = NULL;
-    int64_t count = 0, times = 0;
+    int64_t times = 0;
     TRY(stencil_input_look(&file->input, file->path, how));
     TRY(stencil_input_numbers(&file->input, "/u", advice, &u));
     TRY(field_list(file, "/step", &steps, &file->frames));
@@ -41,7 +47,7 @@ static stencil_status open_series(field_file *file, const stencil_input_options 
         stencil_memory_alloc(&memory, (file->frames + 1) * (int64_t)sizeof(int64_t), "steps of a series");
     file->step = memory;
     for (int64_t i = 0; i < file->frames && status == STENCIL_OK; i++)
-        file->step[i] = isfinite(steps[i]) ? (int64_t)steps[i] : -1;
+        file->step[i] = fabs(steps[i]) <= (double)STENCIL_STEPS_MAX ? (int64_t)steps[i] : -1;
     free(steps);
     TRY(status);
     CHECK(u.exists && u.rank >= 3 && u.rank <= 4 && file->frames > 0 && u.extent[0] >= file->frames, BAD_DATA,
@@ -49,12 +55,13 @@ static stencil_status open_series(field_file *file, const stencil_input_options 
     file->is_series = true;
     file->spec.rank = u.rank - 1;
     TRY(field_list(file, "/time", &file->time, &times));
-    count = stencil_smaller(times, file->frames);
+    if (times < file->frames) { /* no times, as far as they could be used */
+        free(file->time);
+        file->time = NULL;
+    }
     file->time_is_steps = true;
-    for (int64_t i = 0; i < count; i++)
+    for (int64_t i = 0; i < file->frames && file->time != NULL; i++)
         file->time_is_steps = file->time_is_steps && file->time[i] == (double)file->step[i];
-    if (times < file->frames)
-        file->time_is_steps = true;
     return STENCIL_OK;
 }
 

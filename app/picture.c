@@ -55,7 +55,7 @@ static json_t *frames_json(const picture *p, bool values) {
     return frames;
 }
 
-/* Makes a text of a row of cells: ".": plain, "#": insulated, "o": keeps its value, "a" to "z": classes from
+/* Makes a text of a row of cells: ".": plain, "#": insulated, "*": keeps its value, "a" to "z": classes from
  * 1 on, over and over. */
 static json_t *cells_json(const picture *p) {
     json_t *rows = json_array();
@@ -64,7 +64,7 @@ static json_t *cells_json(const picture *p) {
         for (int64_t x = 0; x < p->columns; x++) {
             const uint8_t kind = p->cells[y * p->columns + x];
             line[x] = kind == 0                        ? '.'
-                      : kind == STENCIL_CLASS_KEPT     ? 'o'
+                      : kind == STENCIL_CLASS_KEPT     ? '*'
                       : kind == STENCIL_KIND_INSULATED ? '#'
                                                        : (char)('a' + (kind - 1) % 26);
         }

@@ -44,13 +44,14 @@ typedef struct picture {
     bool first_on_top, equal; /* row 0 is the highest one; axes have one scale */
     bool centred, classes;    /* values are shown around 0; values are numbers of classes */
     int64_t columns, rows, frame_count;
-    double *values;       /* [frames][rows][columns], owned; NaN: no value */
-    uint8_t *cells;       /* [rows][columns], owned; NULL: all are plain. The class of each cell, or
-                             STENCIL_KIND_INSULATED, or STENCIL_CLASS_KEPT */
-    picture_frame *frame; /* [frames], owned */
-    double least, most;   /* values to show, of cells that are there */
-    bool has_kept, has_insulated, has_classes; /* cells of these kinds are shown; of several classes; */
-    bool has_missing;                          /* cells that are there without a value */
+    double *values;               /* [frames][rows][columns], owned; NaN: no value */
+    uint8_t *cells;               /* [rows][columns], owned; NULL: all are plain. The class of each cell, or
+                                     STENCIL_KIND_INSULATED, or STENCIL_CLASS_KEPT */
+    picture_frame *frame;         /* [frames], owned */
+    double least, most;           /* values to show, of cells that are there */
+    bool has_kept, has_insulated; /* there are cells that keep their values, and insulated ones, */
+    bool has_classes;             /* cells of several classes, */
+    bool has_missing;             /* and cells without a value that are not insulated */
     /* Curves: */
     bool log;
     int curve_count;
@@ -114,7 +115,6 @@ void picture_print(const picture *p, bool colours);
 /* Print the two kinds of pictures (terminal_map.c, terminal_curves.c). */
 void picture_print_map(const picture *p, bool colours);
 void picture_print_curves(const picture *p, bool colours);
-enum {
-    PICTURE_MARGIN = 11,
-    PICTURE_WIDE = 66
-}; /* columns for numbers beside a picture, and of the picture */
+
+/* Columns of a terminal: of the numbers beside a picture, and of the picture. */
+enum { PICTURE_MARGIN = 11, PICTURE_WIDE = 66 };

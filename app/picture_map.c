@@ -141,13 +141,13 @@ stencil_status picture_kinds(const picture_source *s, uint8_t **cells) {
 static void look(picture *p) {
     const int64_t cells = p->rows * p->columns;
     double least = INFINITY, most = -INFINITY;
-    uint8_t first = 0;
+    int first = -1;
     for (int64_t i = 0; i < cells && p->cells != NULL; i++) {
         const uint8_t kind = p->cells[i];
         p->has_kept = p->has_kept || kind == STENCIL_CLASS_KEPT;
         p->has_insulated = p->has_insulated || kind == STENCIL_KIND_INSULATED;
         if (kind < STENCIL_ROWS_MAX) {
-            first = i == 0 ? kind : first;
+            first = first < 0 ? kind : first;
             p->has_classes = p->has_classes || kind != first;
         }
     }

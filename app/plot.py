@@ -67,12 +67,16 @@ def runs(flags):
     return zip(turns[::2], turns[1::2])
 
 
-def outline(mask, x, y):
-    """Lines along the edges of pixels between those of different value."""
-    lines = [((x[column + 1], y[first]), (x[column + 1], y[end])) for column in range(mask.shape[1] - 1)
-             for first, end in runs(mask[:, column + 1] != mask[:, column])]
-    return lines + [((x[first], y[row + 1]), (x[end], y[row + 1])) for row in range(mask.shape[0] - 1)
-                    for first, end in runs(mask[row + 1] != mask[row])]
+def outline(mask, x, y, among=True):
+    """Lines along the edges of pixels between those of different value, both of which are `among` others."""
+    import numpy
+    among = numpy.broadcast_to(among, mask.shape)
+    beside = (mask[:, 1:] != mask[:, :-1]) & among[:, 1:] & among[:, :-1]
+    above = (mask[1:] != mask[:-1]) & among[1:] & among[:-1]
+    lines = [((x[column + 1], y[first]), (x[column + 1], y[end])) for column in range(beside.shape[1])
+             for first, end in runs(beside[:, column])]
+    return lines + [((x[first], y[row + 1]), (x[end], y[row + 1])) for row in range(above.shape[0])
+                    for first, end in runs(above[row])]
 
 
 def kinds_of(picture):
@@ -115,7 +119,8 @@ def draw_kinds(ax, picture, kinds, x, y):
     from matplotlib.patches import Patch
     legend = []
     if picture["has_classes"]:
-        ax.add_collection(LineCollection(outline(kinds, x, y), colors="white", linewidths=0.8, linestyles=":"))
+        lines = outline(kinds, x, y, (kinds != "*") & (kinds != "#"))
+        ax.add_collection(LineCollection(lines, colors="white", linewidths=0.8, linestyles=":"))
         legend.append(Line2D([], [], color="#777777", linestyle=":", linewidth=1.2, label="between classes"))
     if picture["has_insulated"]:
         gone = kinds == "#"
@@ -127,7 +132,7 @@ def draw_kinds(ax, picture, kinds, x, y):
     if picture["has_missing"]:
         legend.append(Patch(facecolor="white", edgecolor="#555555", label="no value"))
     if picture["has_fixed"]:
-        lines = outline(kinds == "o", x, y)
+        lines = outline(kinds == "*", x, y)
         for width, color in ((2.4, "white"), (1, "black")):
             ax.add_collection(LineCollection(lines, colors=color, linewidths=width, capstyle="projecting", zorder=5))
         legend.append(Patch(facecolor="none", edgecolor="black", label="fixed"))

@@ -129,7 +129,7 @@ class PlotTest(CommandTest):
         rows = drawn["cells"]
         down, across = len(rows) // 6, len(rows[0]) // 8
         self.assertEqual([row[across // 2::across][:8] for row in rows[down // 2::down][:6]],
-                         ["......aa", ".ooo..aa", ".ooo..aa", ".ooo..aa", ".....###", ".....###"])
+                         ["......aa", ".***..aa", ".***..aa", ".***..aa", ".....###", ".....###"])
         text = "\n".join(self.shown("cells.h5"))
         for wanted in ("temperature (K)", "/ insulated", "o outline of fixed cells"):
             self.assertIn(wanted, text)
@@ -245,6 +245,14 @@ class PlotTest(CommandTest):
         self.assertTrue(drawn["has_insulated"])
         self.assertEqual((drawn["least"], drawn["most"]), (42, 83))
         self.assertEqual(self.json("box.out.series.h5", "-s", "x=6", "--at", "step=0")["frames"][0]["values"][-1][-1], 209)
+
+    def test_series_of_others(self):
+        """Steps and times that cannot be, or are too few, are not told."""
+        with h5py.File(self.path("s.h5"), "w") as file:
+            file["u"], file["step"], file["time"] = numpy.zeros((3, 4, 5)), [0, 1e300, 2], [0.5]
+            file.attrs.update({"format": "stencil 2", "series": "frames of u"})
+        self.assertEqual(self.json("s.h5", "--at", "t=2.2")["frames"][0]["text"], "step 2")
+        self.assertIsNone(self.json("s.h5", "--at", "frame=1")["frames"][0]["step"])
 
     def test_differences(self):
         u = numpy.zeros((400, 300))
