@@ -275,6 +275,8 @@ static stencil_status compare_stages(invocation *call) {
     const bool rms = !isnan(options->rms);
     const stencil_input_options how = reading_options_of(&options->reading, NULL);
     compared *all[] = {&c->a, &c->b};
+    CHECK(!options->force || options->json != NULL || options->diff != NULL, USAGE,
+          "--force has no effect without --json or --diff: give one of them");
     c->cells = cells || !rms;
     c->types = !cells && !rms;
     for (int i = 0; i < 2; i++)

@@ -41,7 +41,8 @@ static const option plot_table[] = {
     {"against", 0, OPTION_TEXT, AT(against), "FILE2",
      .help = "show FILE less FILE2; of lines and histories both"},
     {"first-on-top", 0, OPTION_FLAG, AT(first_on_top), NULL,
-     .help = "draw the first row at the top, as images have it, not the coordinate upwards"},
+     .help = "draw the first row at the top, as images have it, not the coordinate upwards",
+     .contradicts = {"line"}, .because = "a curve has no rows"},
     {.heading = "How"},
     {"output", 'o', OPTION_TEXT, AT(output), "FILE",
      .help =
@@ -150,7 +151,10 @@ static stencil_status plot_stages(invocation *call) {
     const plot_options *options = &s->options;
     const stencil_input_options how = reading_options_of(&options->reading, NULL);
     const bool colours = wants_colours(options->colour);
+    CHECK(!options->force || options->json != NULL || options->output != NULL, USAGE,
+          "--force has no effect without --json or --output: give one of them");
     TRY(choose_output(s));
+    TRY(target_check_apart("--output", options->output, options->json, "JSON"));
     TRY(target_check("--json", options->json, options->force, call->operand[0]));
     TRY(field_file_open(&s->file, call->operand[0], &how));
     s->wish = (picture_wish){.dataset = options->dataset,

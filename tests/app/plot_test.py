@@ -331,6 +331,9 @@ class PlotTest(CommandTest):
                 (64, ["neither"], "cube.h5", "-s", "z=a"), (64, ["neither"], "cube.h5", "-s", "z="),
                 (64, ["another axis"], "cube.h5", "-s", "y=1", "-l", "y=2"),
                 (64, [".png"], "ramp.h5", "-o", "x.jpg"), (64, [".png"], "ramp.h5", "-o", "png"),
+                (64, ["--force has no effect"], "ramp.h5", "--force"),
+                (64, ["contradict", "no rows"], "ramp.h5", "-l", "y=1", "--first-on-top"),
+                (64, ["--output"], "ramp.h5", "-o", "x.png", "--json", "x.png"),
                 (64, ["no series"], "ramp.h5", "-o", "x.gif"), (73, ["directory 'no/'"], "ramp.h5", "-o", "no/x.png"),
                 (66, ["ramp.series.h5", "--save-every"], "ramp.h5", "-d", "series"),
                 (66, ["no.h5"], "ramp.h5", "--against", "no.h5"), (64, ["a file name is missing"],)):
