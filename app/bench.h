@@ -115,12 +115,14 @@ typedef struct bench_earlier {
 stencil_status bench_against_compare(const bench_earlier *then, const stencil_bench_report *now, FILE *out,
                                      json_t **json, int *worse);
 
-/* Draws PNGs in `directory` by bench/plot.py: NAME-map (a heat map for each field over blocks_per_sm and
+/* Draws PNGs in `directory` by bench_plot.py: NAME-map (a heat map for each field over blocks_per_sm and
  * threads), NAME-lines (medians with p5 and p95 over the innermost axis) and NAME-box (all samples of rows
- * without a varying axis, and of host methods), as far as a benchmark has such rows. `option` is of plot.py:
+ * without a varying axis, and of host methods), as far as a benchmark has such rows. `option` is of
+ * bench_plot.py:
  * "--force", "--no-force", or with report NULL "--check". Errors: UNAVAILABLE (no python3 or matplotlib),
  * CANNOT_CREATE, IO, INTERNAL (the script failed). */
 stencil_status bench_plot(const stencil_bench_report *report, const char *option, const char *directory);
 /* Prepares plots before anything is measured: makes the directory, checks for existing plots of the
- * benchmarks that `report` names, and for all that plot.py needs. Errors: CANNOT_CREATE, UNAVAILABLE. */
+ * benchmarks that `report` names, and for all that bench_plot.py needs. Errors: CANNOT_CREATE, UNAVAILABLE.
+ */
 stencil_status bench_plot_check(const stencil_bench_report *report, const char *directory, bool force);

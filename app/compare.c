@@ -6,11 +6,12 @@
 #include "app/options.h"
 #include "app/json.h"
 #include "app/text.h"
+#include "inputs/difference.h"
 
 typedef struct compare_options {
     const char *dataset;
     double atol, rtol, rms; /* tolerances; rms NaN: not given */
-    const char *json;
+    const char *json, *diff;
     bool force, quiet;
     reading_options reading;
 } compare_options;
@@ -29,7 +30,10 @@ static const option compare_table[] = {
      .help = "files count as equal where the root mean square of a - b is at most T; cells are looked at "
              "only where --atol or --rtol is given, too"},
     {"json", 0, OPTION_TEXT, AT(json), "FILE", .help = "write the result as JSON; - is standard output"},
-    {"force", 'f', OPTION_FLAG, AT(force), NULL, .help = "replace an existing file", .needs = "json"},
+    {"diff", 0, OPTION_TEXT, AT(diff), "FILE",
+     .help = "write A less B as the field /difference of an HDF5 file, which stencil plot and other programs "
+             "show"},
+    {"force", 'f', OPTION_FLAG, AT(force), NULL, .help = "replace existing files"},
     {"quiet", 'q', OPTION_FLAG, AT(quiet), NULL, .help = "print nothing, only set the exit code"},
     {READING_OPTIONS(compare_options, reading)},
     {NULL},
@@ -249,6 +253,20 @@ static stencil_status find_names(comparison *c) {
     return STENCIL_OK;
 }
 
+/* Writes the differences, with the spacing that the first file states where it is a problem. */
+static stencil_status write_differences(invocation *call, comparison *c, const stencil_input_options *how) {
+    stencil_input again = {0};
+    stencil_spec spec;
+    const bool stated = stencil_input_open(&again, c->a.path, how, &spec) == STENCIL_OK;
+    stencil_input_close(&again);
+    return stencil_difference_write(&(stencil_difference){.a = {&c->a.input, &c->a.is, c->a.name},
+                                                          .b = {&c->b.input, &c->b.is, c->b.name},
+                                                          .like = stated ? &spec : NULL,
+                                                          .path = c->options.diff,
+                                                          .force = c->options.force,
+                                                          .command_line = call->command_line});
+}
+
 static stencil_status compare_stages(invocation *call) {
     static const char advice[] = "name another one with --dataset";
     comparison *c = call->values;
@@ -257,10 +275,15 @@ static stencil_status compare_stages(invocation *call) {
     const bool rms = !isnan(options->rms);
     const stencil_input_options how = reading_options_of(&options->reading, NULL);
     compared *all[] = {&c->a, &c->b};
+    CHECK(!options->force || options->json != NULL || options->diff != NULL, USAGE,
+          "--force has no effect without --json or --diff: give one of them");
     c->cells = cells || !rms;
     c->types = !cells && !rms;
     for (int i = 0; i < 2; i++)
         TRY(target_check("--json", options->json, options->force, call->operand[i]));
+    for (int i = 0; i < 2; i++)
+        TRY(target_check("--diff", options->diff, options->force, call->operand[i]));
+    TRY(target_check_apart("--diff", options->diff, options->json, "JSON"));
     for (int i = 0; i < 2; i++) {
         all[i]->path = call->operand[i];
         all[i]->name = options->dataset;
@@ -273,11 +296,16 @@ static stencil_status compare_stages(invocation *call) {
         CHECK(all[i]->is.exists, BAD_DATA, "'%s' has no dataset %s: %s", all[i]->path, all[i]->name, advice);
     }
     TRY(compare_datasets(c));
+    const bool has_shape = strcmp(c->found.what, "shape") != 0;
+    if (options->diff != NULL && has_shape)
+        TRY(write_differences(call, c, &how));
     for (int i = 0; i < 2; i++)
         TRY(stencil_input_check_unchanged(&all[i]->input));
     call->exit_code = c->found.what[0] == '\0' ? 0 : stencil_status_exit_code(STENCIL_DIFFERENT);
     if (!options->quiet && !target_is_stdout(options->json))
         print_result(c);
+    if (options->diff != NULL && !has_shape)
+        fputs("stencil: --diff: no file was written, since there are no differences of cells\n", stderr);
     return json_write("--json", options->json, options->force, options->json != NULL ? result_json(c) : NULL);
 }
 

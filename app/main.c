@@ -9,8 +9,8 @@
 #include "inputs/h5.h"
 
 static const command *const commands[] = {
-    &command_run,  &command_new,       &command_compare, &command_verify, &command_plan,
-    &command_info, &command_calibrate, &command_wisdom,  &command_bench,
+    &command_run,  &command_new,  &command_compare,   &command_verify, &command_plan,
+    &command_plot, &command_info, &command_calibrate, &command_wisdom, &command_bench,
 };
 enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 

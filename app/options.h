@@ -72,7 +72,7 @@ typedef struct command {
 } command;
 
 extern const command command_run, command_new, command_compare, command_verify, command_info, command_bench,
-    command_calibrate, command_plan, command_wisdom;
+    command_calibrate, command_plan, command_plot, command_wisdom;
 
 /* An option on the command line. */
 typedef struct option_given {

@@ -77,10 +77,20 @@ static stencil_status open_numbers(const stencil_ask *ask, stencil_numbers *numb
     stencil_dataset_close(d);
     memcpy(here.name, ask->name, sizeof here.name);
     here.checked = false;
-    TRY(stencil_dataset_open(d, here.input.file, here.path, here.name,
-                             ask->advice[0] != '\0' ? ask->advice : NULL));
+    TRY(ask->truths ? stencil_dataset_open_truths(d, here.input.file, here.path, here.name)
+                    : stencil_dataset_open(d, here.input.file, here.path, here.name,
+                                           ask->advice[0] != '\0' ? ask->advice : NULL));
     *numbers = d->is;
     return STENCIL_OK;
+}
+
+static stencil_status describe(stencil_description *description) {
+    const stencil_dataset *d = &here.numbers;
+    CHECK(d->id > 0, INTERNAL, "there are no numbers to describe");
+    stencil_attribute_text(d->id, "units", description->units, sizeof description->units);
+    stencil_attribute_text(d->id, "long_name", description->long_name, sizeof description->long_name);
+    stencil_scales_name(&here.input, d, description->scale);
+    return stencil_values_read(&description->values, d->id, here.path, here.name);
 }
 
 static stencil_status read_block(const stencil_ask *ask, void *window, int64_t *count) {
@@ -134,6 +144,8 @@ static stencil_status answer(const stencil_ask *ask, stencil_say *say, void *win
         return stencil_h5_input_provenance(&here.input, &say->provenance);
     case STENCIL_REQUEST_NUMBERS:
         return open_numbers(ask, &say->numbers);
+    case STENCIL_REQUEST_DESCRIBE:
+        return describe(&say->description);
     case STENCIL_REQUEST_BLOCK:
         return read_block(ask, window, &say->count);
     case STENCIL_REQUEST_KEPT:

@@ -120,6 +120,33 @@ static void read_scales(const stencil_h5_input *input, hid_t u, const stencil_sp
     H5Dvlen_reclaim(a.type, a.space, H5P_DEFAULT, list);
 }
 
+/* Names the first scale of a list that has coordinates. */
+static void name_first(hid_t dataset, const hvl_t *list, char name[STENCIL_WORD_MAX]) {
+    for (size_t k = 0; k < list->len && name[0] == '\0'; k++) {
+        char own[STENCIL_WORD_MAX], path[PATH_MAX];
+        STENCIL_HANDLE scale =
+            H5Rdereference2(dataset, H5P_DEFAULT, H5R_OBJECT, (const hobj_ref_t *)list->p + k);
+        if (scale < 0 || H5Iget_name(scale, path, sizeof path) <= 0)
+            continue;
+        stencil_attribute_text(scale, "NAME", own, sizeof own);
+        if (strncmp(own, anonymous, sizeof anonymous - 1) != 0 && strlen(path) < STENCIL_WORD_MAX)
+            memcpy(name, path, strlen(path) + 1);
+    }
+}
+
+void stencil_scales_name(const stencil_h5_input *input, const stencil_dataset *dataset,
+                         char name[STENCIL_SCALES_MAX][STENCIL_WORD_MAX]) {
+    STENCIL_ITEM a = stencil_item_attribute(dataset->id, "DIMENSION_LIST");
+    STENCIL_HANDLE base = a.type_class == H5T_VLEN ? H5Tget_super(a.type) : -1;
+    hvl_t list[STENCIL_SCALES_MAX];
+    if (!stencil_file_holds(input->file, dataset->name) || base < 0 || H5Tequal(base, H5T_STD_REF_OBJ) <= 0 ||
+        a.count != dataset->is.rank || a.count > STENCIL_SCALES_MAX || H5Aread(a.id, a.type, list) < 0)
+        return;
+    for (int axis = 0; axis < dataset->is.rank; axis++)
+        name_first(dataset->id, &list[axis], name[axis]);
+    H5Dvlen_reclaim(a.type, a.space, H5P_DEFAULT, list);
+}
+
 /* Reads labels of axes, which can exist without dimension scales. */
 static void read_labels(hid_t u, const stencil_spec *spec, stencil_coordinates *axis) {
     STENCIL_ITEM a = stencil_item_attribute(u, "DIMENSION_LABELS");

@@ -131,6 +131,11 @@ void stencil_coordinates_read(const stencil_h5_input *input, const stencil_spec 
 void stencil_coordinates_of(const stencil_h5_input *input, const char *name, const stencil_spec *spec,
                             stencil_coordinates axis[STENCIL_AXES]);
 
+/* Names the dimension scale that is attached to each axis of an open dataset of any shape, in array order:
+ * the first one that has coordinates; "": none. */
+void stencil_scales_name(const stencil_h5_input *input, const stencil_dataset *dataset,
+                         char name[STENCIL_SCALES_MAX][STENCIL_WORD_MAX]);
+
 /* An object or attribute whose name the format does not define; `what` describes it in messages. */
 typedef struct stencil_named {
     hid_t at; /* the group or object that has it */

@@ -178,6 +178,23 @@ stencil_status stencil_input_numbers(stencil_input *input, const char *name, con
     return check_within(input, name, &numbers->place, numbers->extent, numbers->rank);
 }
 
+stencil_status stencil_input_truths(stencil_input *input, const char *name, stencil_numbers *numbers) {
+    stencil_ask question = {.request = STENCIL_REQUEST_NUMBERS, .truths = true};
+    stencil_say found;
+    snprintf(question.name, sizeof question.name, "%s", name);
+    TRY(ask(input, &question, &found));
+    *numbers = found.numbers;
+    stencil_reading_allow(input->process, 4 * numbers->chunk_bytes);
+    return STENCIL_OK;
+}
+
+stencil_status stencil_input_describe(stencil_input *input, stencil_description *description) {
+    stencil_say found;
+    TRY(ask(input, &(stencil_ask){.request = STENCIL_REQUEST_DESCRIBE}, &found));
+    *description = found.description;
+    return STENCIL_OK;
+}
+
 /* Reads contiguous elements directly as double; float values are converted in place, from the last to the
  * first. */
 static stencil_status read_here(const stencil_input *input, const stencil_place *place, int64_t first,

@@ -150,6 +150,21 @@ typedef struct stencil_numbers {
 stencil_status stencil_input_numbers(stencil_input *input, const char *name, const char *advice,
                                      stencil_numbers *numbers);
 
+/* Opens a dataset of truth values or integers likewise; reading it gives 0 or another number. */
+stencil_status stencil_input_truths(stencil_input *input, const char *name, stencil_numbers *numbers);
+
+/* What a dataset tells of itself to those who show it. */
+enum { STENCIL_SCALES_MAX = 4 };
+typedef struct stencil_description {
+    stencil_values values;                                     /* conversion of stored numbers to values */
+    char units[STENCIL_WORD_MAX], long_name[STENCIL_WORD_MAX]; /* attributes; "": none */
+    /* Path of the dimension scale of each axis, in array order; "": none, or more axes than these. */
+    char scale[STENCIL_SCALES_MAX][STENCIL_WORD_MAX];
+} stencil_description;
+
+/* Describes the dataset opened last. Errors: BAD_DATA. */
+stencil_status stencil_input_describe(stencil_input *input, stencil_description *description);
+
 /* Reads elements of the dataset opened last, from number `first` on in array order: *count elements, as many
  * as form a block of the array, at most `most`. `values` are double, or int64_t if `whole`. Errors: BAD_DATA.
  */

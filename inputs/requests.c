@@ -79,12 +79,21 @@ static bool check_numbers(const stencil_numbers *numbers) {
     return sound && (!numbers->exists || (count == numbers->count && count <= INT64_MAX / 16));
 }
 
+static bool check_description(const stencil_description *description) {
+    bool sound =
+        check_values(&description->values) && IS_TEXT(description->units) && IS_TEXT(description->long_name);
+    for (int axis = 0; axis < STENCIL_SCALES_MAX; axis++)
+        sound = sound && IS_TEXT(description->scale[axis]);
+    return sound;
+}
+
 bool stencil_answer_check(const stencil_say *say) {
     if (say->status != STENCIL_OK)
         return IS_ONE_OF(say->status, STENCIL_IO + 1) && IS_TEXT(say->message);
     return check_facts(&say->facts) && check_spec(&say->spec) && check_notes(&say->notes) &&
-           check_numbers(&say->numbers) && IS_TEXT(say->provenance.input) &&
-           IS_TEXT(say->provenance.output) && IS_TEXT(say->provenance.options) &&
-           IS_TEXT(say->provenance.series) && say->provenance.steps_done >= 0 && IS_TEXT(say->field) &&
-           is_truth(&say->holds) && say->bytes >= 0 && is_chunk(say->chunk_bytes);
+           check_numbers(&say->numbers) && check_description(&say->description) &&
+           IS_TEXT(say->provenance.input) && IS_TEXT(say->provenance.output) &&
+           IS_TEXT(say->provenance.options) && IS_TEXT(say->provenance.series) &&
+           say->provenance.steps_done >= 0 && IS_TEXT(say->field) && is_truth(&say->holds) &&
+           say->bytes >= 0 && is_chunk(say->chunk_bytes);
 }

@@ -20,6 +20,7 @@ typedef enum stencil_request {
     STENCIL_REQUEST_FIELD,      /* reads the field's name, looks for an object `name`; answers field, holds */
     STENCIL_REQUEST_PROVENANCE, /* reads how a result was made; answers provenance */
     STENCIL_REQUEST_NUMBERS,    /* opens the dataset `name`; answers numbers */
+    STENCIL_REQUEST_DESCRIBE,   /* describes the opened dataset; answers description */
     STENCIL_REQUEST_BLOCK,      /* reads elements of the opened dataset into shared memory; answers count */
     STENCIL_REQUEST_KEPT,       /* counts what a result copies of its input; answers bytes, chunk_bytes */
     STENCIL_REQUEST_KEEP        /* copies objects of the input into the result; answers eoa, notes */
@@ -31,6 +32,7 @@ typedef struct stencil_ask {
     char path[PATH_MAX];           /* path of the input, or of the result for messages */
     bool looks;                    /* whether only to open the file, without reading a problem */
     bool named;                    /* whether `name` is the field's, as the user wrote it */
+    bool truths;                   /* whether a dataset to open has truth values or integers */
     bool whole;                    /* whether to read numbers as int64_t, not as double */
     char name[STENCIL_NAME_MAX];   /* name of an object; "": none */
     char advice[STENCIL_NAME_MAX]; /* text that ends messages; "": advice for a problem file */
@@ -54,6 +56,7 @@ typedef struct stencil_say {
     stencil_notes notes;
     stencil_provenance provenance;
     stencil_numbers numbers;
+    stencil_description description;
     char field[STENCIL_FIELD_MAX]; /* the field's name; "": /u by default, not stated in the file */
     bool holds;                    /* whether the file has the object that was looked for */
     int64_t count;                 /* how many numbers were read */

@@ -10,7 +10,7 @@ from harness import CommandTest, field, h5py
 
 H200 = os.path.join(os.path.dirname(os.path.abspath(__file__)), "h200-x8.json")
 
-COMMANDS = ("run", "new", "compare", "verify", "info", "plan", "calibrate", "wisdom", "bench")
+COMMANDS = ("run", "new", "compare", "verify", "plot", "info", "plan", "calibrate", "wisdom", "bench")
 
 
 def h5_text(value):

@@ -263,7 +263,8 @@ class Fuzzer:
         original = "start.h5" if "start.h5" in files else "base.h5"
         commands = [
             ("verify", "p.h5", original), ("compare", "p.h5", "base.h5"), ("p.h5", *CPU, "--dry-run"),
-            ("plan", "p.h5", *CPU),
+            ("plan", "p.h5", *CPU), ("plot", "p.h5", "--against", "base.h5"), ("plot", "p.h5", "-d", "residual"),
+            ("plot", "p.h5"),
             ("compare", "base.h5", "p.h5", "--rtol", "0.1", "-q"),
             ("p.h5", *CPU, "--steps", "7", "--force", "-o", "p.h5", "-q"),
             ("verify", "base.h5", "p.h5") if "start.h5" in files else

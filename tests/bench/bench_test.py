@@ -58,8 +58,9 @@ def call(*arguments, path=None):
 
 
 def plot_module():
-    """bench/plot.py."""
-    spec = importlib.util.spec_from_file_location("plot", ROOT / "bench/plot.py")
+    """app/bench_plot.py, which imports what lies beside it."""
+    sys.path.insert(0, str(ROOT / "app"))
+    spec = importlib.util.spec_from_file_location("bench_plot", ROOT / "app/bench_plot.py")
     plot = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(plot)
     return plot
@@ -622,7 +623,7 @@ class BenchTest(Commands):
         self.ok(*again, "--force")
 
     def drawn(self, result, style):
-        """The figure that plot.py makes of a result."""
+        """The figure that bench_plot.py makes of a result."""
         plot = plot_module()
         figures = []
         plot.save = lambda figure, path, force: figures.append(figure)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Draws what `stencil bench --json` wrote, as `stencil bench --plot` does, with matplotlib.
 
-    plot.py [--force] DIRECTORY < FILE.json
+    bench_plot.py [--force] DIRECTORY < FILE.json
 
 Of each benchmark, as far as it has such rows: NAME-map.png (a heat map over blocks per multiprocessor and threads for
 each place on other axes), NAME-lines.png (medians with p5 and p95 over the innermost axis, of rows that were compared
@@ -14,7 +14,8 @@ import math
 import os
 import re
 import sys
-import tempfile
+
+from figure import need_matplotlib, save
 
 LOG_RATIO = 20  # ratio of the largest to the smallest number above which an axis is logarithmic
 CLIP_RATIO = 3  # ratio of the range of all samples to that of most, above which outliers are hidden
@@ -39,11 +40,6 @@ AXES = {
     "repeats": ("repetitions in a kernel", "{} repetitions"),
     "absent": ("lanes absent", "{} absent"),
 }
-
-
-def fail(code, text):
-    print(text, file=sys.stderr)
-    sys.exit(code)
 
 
 def amount(axis, number):
@@ -434,27 +430,6 @@ def draw_bars(result, path, force):
     for i, panel in enumerate(panels):
         draw_cases(figure.add_subplot(1, len(panels), i + 1), panel, units[panel[0]["unit"]], panel[0]["best_by"] == "copy")
     save(figure, path, force)
-
-
-def save(figure, path, force):
-    """Writes a picture whole or not at all, in place of an existing file only with `force`."""
-    try:
-        with tempfile.TemporaryDirectory(dir=os.path.dirname(path) or ".", prefix=".plot-") as folder:
-            part = os.path.join(folder, "part.png")
-            figure.savefig(part)
-            (os.replace if force else os.link)(part, path)
-    except OSError as error:
-        fail(73 if isinstance(error, FileExistsError) else 74, f"cannot write '{path}': {error.strerror}")
-
-
-def need_matplotlib():
-    try:
-        import matplotlib
-    except ImportError:
-        system = "/usr/bin/python3"  # other interpreters lack the packages of the distribution
-        if os.access(system, os.X_OK) and not os.path.samefile(sys.executable, system):
-            os.execv(system, [system, *sys.argv])
-        fail(69, "there is no matplotlib for python3 here (Debian: python3-matplotlib)")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,430 @@
+"""`stencil plot` and `compare --diff`: the numbers that are drawn, what a terminal shows, and errors."""
+import importlib.util
+import io
+import json
+import os
+import pathlib
+import pty
+import subprocess
+import sys
+import time
+import unittest
+
+import h5py
+import numpy
+
+from harness import SLOW, STENCIL, CommandTest
+
+HAVE_MATPLOTLIB = importlib.util.find_spec("matplotlib") is not None
+APP = pathlib.Path(__file__).resolve().parents[2] / "app"
+drawing = unittest.skipUnless(HAVE_MATPLOTLIB, "no matplotlib here (Debian: python3-matplotlib)")
+
+
+def plot_module():
+    """app/plot.py, which imports what lies beside it."""
+    sys.path.insert(0, str(APP))
+    spec = importlib.util.spec_from_file_location("plot", APP / "plot.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+class PlotTest(CommandTest):
+    def json(self, *arguments):
+        """The numbers of a picture as large as a terminal's."""
+        return json.loads(self.ok("plot", *arguments, "--json", "-").stdout)
+
+    def shown(self, *arguments, **keywords):
+        return self.ok("plot", *arguments, **keywords).stdout.splitlines()
+
+    def ramp(self, name="ramp.h5", **attributes):
+        """A field of 3 rows and 5 columns: the number of the cell."""
+        with h5py.File(self.path(name), "w") as file:
+            file["u"] = numpy.arange(15.0).reshape(3, 5)
+            file.attrs.update({"stencil": "j2d5pt", "spacing": [0.5, 0.25], **attributes})
+        return name
+
+    def cells(self):
+        """A field with fixed and insulated cells and two classes, units and a cell without a value."""
+        u = numpy.arange(48.0).reshape(6, 8)
+        with h5py.File(self.path("cells.h5"), "w") as file:
+            file["u"], kept, gone = u, numpy.zeros(u.shape, bool), numpy.zeros(u.shape, bool)
+            kept[1:4, 1:4] = True
+            gone[4:, 5:] = True
+            file["u"][5, 7] = 1e30  # insulated, so no limit of the values
+            file["fixed"], file["insulated"] = kept, gone
+            file["class"] = (numpy.arange(8) > 5) * numpy.ones(u.shape, int)
+            file["stencil/offsets"] = [[0, -1], [0, 0]]
+            file["stencil/weights"] = numpy.full((2, 2), 0.5)
+            file["u"].attrs.update({"units": "K", "long_name": "temperature"})
+        return "cells.h5"
+
+    def solve(self, *arguments, name="heat.h5"):
+        """A heat problem of 9 x 7 cells and its result."""
+        u = numpy.zeros((7, 9))
+        u[0] = 1
+        self.write(name, u, {"problem": "heat", "dt": 0.25, "steps": 20, "check_every": 5})
+        self.ok("run", "--quiet", "--force", *arguments, name)
+        return name.replace(".h5", ".out.h5")
+
+    def cube(self, name="cube.h5", **options):
+        with h5py.File(self.path(name), "w") as file:
+            file.create_dataset("u", data=numpy.arange(120.0).reshape(4, 5, 6), **options)
+            file.attrs.update({"stencil": "j3d7pt", "spacing": [2.0, 0.5, 1.0]})
+        return name
+
+    def test_numbers_of_a_map(self):
+        drawn = self.json(self.ramp())
+        self.assertEqual((drawn["kind"], drawn["title"], drawn["note"], drawn["label"]), ("map", "ramp.h5: u", None, "u"))
+        self.assertEqual((drawn["x"]["from"], drawn["x"]["first"], drawn["x"]["last"], drawn["x"]["to"]), (-0.125, 0, 1, 1.125))
+        self.assertEqual((drawn["y"]["from"], drawn["y"]["first"], drawn["y"]["last"], drawn["y"]["to"]), (-0.25, 0, 1, 1.25))
+        self.assertEqual((drawn["least"], drawn["most"], drawn["equal"], drawn["centred"]), (0, 14, True, False))
+        values = numpy.array(drawn["frames"][0]["values"])
+        self.assertEqual(values.shape, (26, 43))  # 1.5 high and 1.25 wide; a character is twice as high as wide
+        self.assertEqual(sorted(set(values.flat)), list(range(15)))
+        self.assertEqual((values[0, 0], values[0, -1], values[-1, 0], values[-1, -1]), (0, 4, 10, 14))
+
+    def test_map_in_a_terminal(self):
+        lines = self.shown(self.ramp())
+        self.assertEqual(lines[:3], ["ramp.h5: u", "         y", "        1 |" + "#" * 18 + "%" * 8 + "@" * 17 + "|"])
+        self.assertEqual(lines[-3:], ["        0 |" + " " * 18 + "." * 8 + ":" * 17 + "|",
+                                      "           0                    x                    1",
+                                      "u  0   ..:::--==++**###%%@@ 14"])
+        self.assertEqual(len(lines), 2 + 26 + 2)
+        self.assertEqual(self.shown("ramp.h5", "--first-on-top")[2], lines[-3])
+
+    def test_colours(self):
+        """Colours are for a terminal, of NO_COLOR and TERM=dumb apart, or for whoever wants them."""
+        self.ramp()
+        coloured = self.ok("plot", "ramp.h5", "--color", "always").stdout
+        lines = coloured.splitlines()
+        self.assertEqual((len(lines), lines[2].count("▀")), (2 + 26 + 2, 43))
+        self.assertIn("\033[38;5;220;48;5;220m▀", lines[2])
+        self.assertNotIn("\033", self.ok("plot", "ramp.h5").stdout)
+        plain = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "TERM": "xterm-256color"}
+        for more, wanted in (({}, True), ({"NO_COLOR": "1"}, False), ({"NO_COLOR": ""}, True), ({"TERM": "dumb"}, False)):
+            self.assertEqual("\033[38;5;" in self.on_terminal("plot", "ramp.h5", env={**plain, **more}), wanted, more)
+        ascii = self.on_terminal("plot", "ramp.h5", env={**plain, "LC_ALL": "C"})
+        self.assertIn("\033[48;5;220m ", ascii)
+        self.assertTrue(ascii.isascii())
+
+    def on_terminal(self, *arguments, env):
+        ours, theirs = pty.openpty()
+        process = subprocess.Popen([STENCIL, *arguments], cwd=self.directory, stdin=subprocess.DEVNULL, stdout=theirs, env=env)
+        os.close(theirs)
+        text = b""
+        try:
+            while part := os.read(ours, 65536):
+                text += part
+        except OSError:  # the terminal ends with its last writer
+            pass
+        os.close(ours)
+        self.assertEqual(process.wait(), 0)
+        return text.decode()
+
+    def test_kinds_of_cells(self):
+        drawn = self.json(self.cells())
+        self.assertEqual((drawn["label"], drawn["unit"], drawn["least"], drawn["most"]), ("temperature", "K", 0, 44))
+        self.assertEqual([drawn["has_" + kind] for kind in ("fixed", "insulated", "classes", "missing")], [True] * 3 + [False])
+        rows = drawn["cells"]
+        down, across = len(rows) // 6, len(rows[0]) // 8
+        self.assertEqual([row[across // 2::across][:8] for row in rows[down // 2::down][:6]],
+                         ["......aa", ".***..aa", ".***..aa", ".***..aa", ".....###", ".....###"])
+        text = "\n".join(self.shown("cells.h5"))
+        for wanted in ("temperature (K)", "/ insulated", "o outline of fixed cells"):
+            self.assertIn(wanted, text)
+        self.assertTrue(all(len(line) <= 80 for line in text.splitlines()), text)
+        classes = self.json("cells.h5", "-d", "class")
+        self.assertEqual((classes["classes"], classes["least"], classes["most"]), (True, 0, 1))
+        self.assertEqual(self.json("cells.h5", "-d", "fixed")["most"], 1)
+
+    def test_cells_without_a_value(self):
+        self.ramp()
+        with h5py.File(self.path("ramp.h5"), "r+") as file:
+            file["u"].attrs["_FillValue"] = 14.0
+        drawn = self.json("ramp.h5")
+        self.assertTrue(drawn["has_missing"])
+        self.assertEqual(drawn["most"], 13)
+        self.assertIsNone(drawn["frames"][0]["values"][-1][-1])
+        self.assertIn("? no value", self.shown("ramp.h5")[-1])
+
+    def test_packed_values_and_coordinates(self):
+        """Values and coordinates are what attributes and dimension scales say."""
+        with h5py.File(self.path("p.h5"), "w") as file:
+            file["u"] = numpy.arange(12, dtype="i2").reshape(3, 4)
+            file["u"].attrs.update({"scale_factor": 0.5, "add_offset": 100.0})
+            file["lat"], file["lon"] = [50.0, 40.0, 30.0], [0.0, 1.0, 3.0, 6.0]
+            file["lon"].attrs["units"] = "degrees_east"
+            for axis, name in enumerate(("lat", "lon")):
+                file[name].make_scale(name)
+                file["u"].dims[axis].attach_scale(file[name])
+            file["mask"] = numpy.ones((3, 4))
+        drawn = self.json("p.h5")
+        self.assertEqual((drawn["least"], drawn["most"]), (100, 105.5))
+        self.assertEqual((drawn["y"]["label"], drawn["y"]["from"], drawn["y"]["to"], drawn["y"]["edges"]), ("lat", 55, 25, None))
+        self.assertEqual((drawn["x"]["label"], drawn["x"]["unit"]), ("lon", "degrees_east"))
+        self.assertEqual(sorted(set(drawn["x"]["edges"])), [-0.5, 0.5, 2, 4.5, 7.5])
+        self.assertIn("not even", drawn["note"])
+        self.assertIn("50 |", self.shown("p.h5")[2])  # coordinates ascend upwards
+        self.assertEqual(self.json("p.h5", "-d", "mask")["y"]["label"], "lat")
+
+    def test_slices(self):
+        for options in ({}, {"chunks": (2, 3, 4), "compression": 1}):
+            self.cube(**options)
+            for slice, corner, last, title, axes in (((), 60, 89, ", z = 4", "xy"), (("z=0",), 0, 29, ", z = 0", "xy"),
+                                                     (("z=3.9",), 60, 89, ", z = 4", "xy"),
+                                                     (("y=1.0",), 12, 107, ", y = 1", "xz"), (("x=5",), 5, 119, ", x = 5", "yz")):
+                drawn = self.json("cube.h5", *(("--slice", *slice) if slice else ()))
+                values = drawn["frames"][0]["values"]
+                self.assertEqual((values[0][0], values[-1][-1], drawn["title"]), (corner, last, "cube.h5: u" + title))
+                self.assertEqual(drawn["x"]["label"] + drawn["y"]["label"], axes)
+
+    def test_lines(self):
+        drawn = self.json(self.cube(), "--slice", "z=1", "--line", "y=2.0")
+        curve, = drawn["curves"]
+        self.assertEqual((curve["x"], curve["y"], drawn["x"]["label"]), (list(range(6)), list(range(54, 60)), "x"))
+        self.assertEqual(drawn["title"], "cube.h5: u, z = 2, y = 2")
+        self.assertEqual(self.json("cube.h5", "-s", "x=0", "-l", "z=2")["curves"][0]["y"], [60, 66, 72, 78, 84])
+        self.assertEqual(self.json(self.cells(), "-l", "y=4")["curves"][0]["y"], [32, 33, 34, 35, 36, None, None, None])
+        self.assertEqual(self.json(self.ramp(), "-l", "x=0.3")["curves"][0]["x"], [0, 0.5, 1])
+
+    def test_history(self):
+        self.ok("new", "p.h5", "--problem", "poisson", "--size", "17x17", "--quiet")
+        self.ok("run", "--quiet", "p.h5")
+        with h5py.File(self.path("p.out.h5")) as file:
+            residual, step = file["residual"][:], file["residual_step"][:]
+            limit = file.attrs["rtol"] * file.attrs["residual_first"]
+        drawn = self.json("p.out.h5", "-d", "residual")
+        history, bound = drawn["curves"]
+        self.assertEqual((history["x"], history["y"]), (list(step), list(residual)))
+        self.assertEqual((bound["limit"], bound["y"], bound["x"]), (True, [limit, limit], [0, step[-1]]))
+        self.assertTrue(drawn["logarithmic"])
+        self.assertEqual(drawn["note"], f"under the limit from step {step[-1]} on")
+        self.assertIn("rtol 1e-08", bound["name"])
+        lines = self.shown("p.out.h5", "-d", "residual")
+        self.assertEqual((lines[0], lines[1]), ("p.out.h5: history of the residual", "residual (l2), logarithmic"))
+        dotted = [sum("⠀" < character <= "⣿" for character in line) for line in lines[2:19]]
+        self.assertTrue(all(1 <= count <= 4 for count in dotted), lines)
+        self.assertEqual(sum("-" * 20 in line for line in lines), 1)  # the limit
+        two = self.json("p.out.h5", "-d", "residual", "--against", "p.out.h5")["curves"]
+        self.assertEqual([curve["limit"] for curve in two], [False, False])
+        self.refused(65, ["no history"], "plot", "p.h5", "-d", "residual")
+        self.refused(64, ["--dataset residual"], "plot", "p.out.h5", "-d", "residual", "--line", "y=3")
+
+    def test_series(self):
+        result = self.solve("--save-every", 5, "--save", "u,residual")
+        series = result.replace(".h5", ".series.h5")
+        with h5py.File(self.path(series)) as file:
+            u, residual = file["u"][:], file["residual"][:]
+        drawn = self.json(series)
+        self.assertEqual(drawn["frames"][0]["text"], "step 20, t = 5")
+        self.assertEqual((drawn["least"], drawn["most"]), (u[-1].min(), u[-1].max()))
+        for at, number in (("step=9", 2), ("t=2.4", 2), ("frame=1", 1), ("time=0.0", 0)):
+            frame, = self.json(series, "--at", at)["frames"]
+            self.assertEqual((frame["step"], frame["time"]), (5 * number, 1.25 * number))
+            self.assertEqual(set(numpy.ravel(frame["values"])), set(u[number].flat))
+        drawn = self.json(result, "-d", "series", "-l", "x=4")
+        self.assertEqual([curve["y"] for curve in drawn["curves"]], u[:, :, 4].tolist())
+        self.assertEqual(drawn["curves"][1]["name"], "step 5, t = 1.25")
+        drawn = self.json(series, "-d", "residual", "--at", "frame=0")
+        self.assertEqual((drawn["centred"], drawn["most"]), (True, abs(residual[0]).max()))
+        self.refused(64, ["frames 0 to 4"], "plot", series, "--at", "frame=5")
+        self.refused(64, ["t=0.5"], "plot", series, "--at", "5")
+        self.refused(64, ["is no series"], "plot", result, "--at", "frame=5")
+        self.solve("--save-every", 5)
+        self.refused(65, ["--save u,residual"], "plot", series, "-d", "residual")
+
+    def test_series_in_3d_with_obstacles(self):
+        """The result says which cells of its series are insulated."""
+        gone = numpy.zeros((5, 6, 7), bool)
+        gone[:, 2:4, 2:4] = True
+        self.write("box.h5", numpy.arange(210.0).reshape(5, 6, 7), {"problem": "heat", "stencil": "j3d7pt", "steps": 4},
+                   {"insulated": gone})
+        self.ok("run", "--quiet", "--save-every", 2, "--compress", "box.h5")
+        drawn = self.json("box.out.h5", "-d", "series", "-s", "z=1", "--at", "step=0")
+        self.assertTrue(drawn["has_insulated"])
+        self.assertEqual((drawn["least"], drawn["most"]), (42, 83))
+        self.assertEqual(self.json("box.out.series.h5", "-s", "x=6", "--at", "step=0")["frames"][0]["values"][-1][-1], 209)
+
+    def test_series_of_others(self):
+        """Steps and times that cannot be, or are too few, are not told."""
+        with h5py.File(self.path("s.h5"), "w") as file:
+            file["u"], file["step"], file["time"] = numpy.zeros((3, 4, 5)), [0, 1e300, 2], [0.5]
+            file.attrs.update({"format": "stencil 2", "series": "frames of u"})
+        self.assertEqual(self.json("s.h5", "--at", "t=2.2")["frames"][0]["text"], "step 2")
+        self.assertIsNone(self.json("s.h5", "--at", "frame=1")["frames"][0]["step"])
+
+    def test_differences(self):
+        u = numpy.zeros((400, 300))
+        self.write("a.h5", u)
+        u[123, 77], u[5, 5] = -3, numpy.nan
+        self.write("b.h5", u)
+        drawn = self.json("a.h5", "--against", "b.h5")
+        self.assertEqual((drawn["title"], drawn["label"]), ("a.h5 − b.h5: u", "difference of u"))
+        self.assertEqual((drawn["least"], drawn["most"], drawn["centred"]), (-3, 3, True))
+        values = [value for row in drawn["frames"][0]["values"] for value in row]
+        self.assertEqual((values.count(3), values.count(None), set(values)), (1, 1, {0, 3, None}))
+        self.assertEqual(drawn["note"], "300 x 400 cells, the largest of several shown")
+        self.assertIn("0 everywhere", self.shown("a.h5", "--against", "a.h5")[-2])
+        self.assertEqual([curve["name"] for curve in self.json("a.h5", "--against", "b.h5", "-l", "y=123")["curves"]], ["a.h5", "b.h5"])
+        self.write("c.h5", u[1:])
+        self.refused(65, ["differ in shape", "300 x 399"], "plot", "a.h5", "--against", "c.h5")
+
+    def test_difference_file(self):
+        self.ramp("a.h5")
+        self.ramp("b.h5")
+        with h5py.File(self.path("b.h5"), "r+") as file:
+            file["u"][1, 2], file["u"][0, 0] = 7.5, numpy.nan
+        self.ok("compare", "a.h5", "b.h5", "--diff", "d.h5", "--quiet", code=1)
+        with h5py.File(self.path("d.h5")) as file:
+            difference = file["difference"][:]
+            self.assertEqual((difference[1, 2], difference[2, 2], file.attrs["field"]), (-0.5, 0, "/difference"))
+            self.assertTrue(numpy.isnan(difference[0, 0]))
+            self.assertEqual(numpy.count_nonzero(difference), 2)
+            self.assertEqual((list(file["y"]), list(file["x"])), ([0, 0.5, 1], [0, 0.25, 0.5, 0.75, 1]))
+            self.assertEqual(file["difference"].dims[1][0].name, "/x")
+            self.assertEqual(list(file["VTKHDF"].attrs["Spacing"]), [0.25, 0.5, 1])
+            self.assertTrue(file["VTKHDF/PointData/difference"] == file["difference"])
+            self.assertEqual((file["provenance"].attrs["a"], file["provenance"].attrs["b"]), ("a.h5", "b.h5"))
+            self.assertNotIn("time", file)
+        drawn = self.json("d.h5")
+        self.assertEqual((drawn["label"], drawn["most"], drawn["centred"]), ("difference", 0.5, True))
+        self.refused(73, ["--diff", "--force"], "compare", "a.h5", "b.h5", "--diff", "d.h5")
+        self.refused(73, ["--diff"], "compare", "a.h5", "b.h5", "--diff", "b.h5", "--force")
+        self.refused(65, ["no stencil"], "run", "d.h5")
+        self.cube()
+        done = self.ok("compare", "a.h5", "cube.h5", "--diff", "e.h5", code=1)
+        self.assertIn("no file was written", done.stderr)
+        self.assertFalse(os.path.exists(self.path("e.h5")))
+        self.ok("compare", "cube.h5", "cube.h5", "--diff", "e.h5")
+        self.assertIn("z = 4", self.shown("e.h5")[0])
+
+    def test_a_large_field_takes_little(self):
+        """Of a field of a gigabyte so much is read as is shown; a difference finds the one cell of all."""
+        n = 2048 if SLOW else 16384
+        for name in ("a.h5", "b.h5"):
+            with h5py.File(self.path(name), "w") as file:
+                file.create_dataset("u", (n, n), "f4")
+                file["u"][n // 2] = numpy.arange(n)  # the file has holes elsewhere
+        with h5py.File(self.path("b.h5"), "r+") as file:
+            file["u"][n // 3, n // 5] = 0.5
+        for arguments, seconds in ((("a.h5",), 2), (("a.h5", "-l", "x=7"), 2), (("a.h5", "--against", "b.h5"), 60)):
+            start = time.monotonic()
+            process = subprocess.Popen([STENCIL, "plot", *arguments, "--json", "n.json", "--force"], cwd=self.directory,
+                                       stdout=subprocess.DEVNULL)
+            _, status, used = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            self.assertEqual(process.returncode, 0)
+            if not SLOW:
+                self.assertLess(used.ru_maxrss, 200 << 10, arguments)  # KiB
+                self.assertLess(time.monotonic() - start, seconds, arguments)
+        with open(self.path("n.json"), encoding="utf-8") as file:
+            self.assertEqual(json.load(file)["most"], 0.5)
+
+    def test_errors(self):
+        self.ramp(), self.cube()
+        for code, wanted, *arguments in (
+                (66, ["no.h5"], "no.h5"), (65, ["no dataset /v", "--dataset"], "ramp.h5", "-d", "v"),
+                (64, ["is 2D"], "ramp.h5", "--slice", "z=1"), (64, ["cells 0 to 3"], "cube.h5", "-s", "z=4"),
+                (64, ["cells 0 to 3"], "cube.h5", "-s", "z=-1"), (64, ["from 0 to 6"], "cube.h5", "-s", "z=7.5"),
+                (64, ["names no axis"], "cube.h5", "-s", "w=1"), (64, ["names no axis"], "ramp.h5", "-l", "1"),
+                (64, ["neither"], "cube.h5", "-s", "z=a"), (64, ["neither"], "cube.h5", "-s", "z="),
+                (64, ["another axis"], "cube.h5", "-s", "y=1", "-l", "y=2"),
+                (64, [".png"], "ramp.h5", "-o", "x.jpg"), (64, [".png"], "ramp.h5", "-o", "png"),
+                (64, ["--force has no effect"], "ramp.h5", "--force"),
+                (64, ["contradict", "no rows"], "ramp.h5", "-l", "y=1", "--first-on-top"),
+                (64, ["--output"], "ramp.h5", "-o", "x.png", "--json", "x.png"),
+                (64, ["no series"], "ramp.h5", "-o", "x.gif"), (73, ["directory 'no/'"], "ramp.h5", "-o", "no/x.png"),
+                (66, ["ramp.series.h5", "--save-every"], "ramp.h5", "-d", "series"),
+                (66, ["no.h5"], "ramp.h5", "--against", "no.h5"), (64, ["a file name is missing"],)):
+            self.refused(code, wanted, "plot", *arguments)
+        self.write("list.h5", lambda file: file.create_dataset("v", data=numpy.zeros(5)))
+        self.refused(65, ["/u"], "plot", "list.h5")
+        with h5py.File(self.path("ramp.h5"), "r+") as file:
+            file["v"] = numpy.zeros(5)
+        self.refused(65, ["/v has 1 axis"], "plot", "ramp.h5", "-d", "v")
+        with open(self.path("text.h5"), "w", encoding="utf-8") as file:
+            file.write("no field at all\n" * 100)
+        self.refused(65, ["text.h5", "HDF5"], "plot", "text.h5")
+
+    def test_a_python_that_cannot_draw(self):
+        self.ramp()
+        for program, code, wanted in ((None, 69, "python3-matplotlib"), ('exec /usr/bin/python3 -S "$@"', 69, "python3-matplotlib"),
+                                      ("echo it broke >&2; exit 5", 70, "it broke")):
+            if program:
+                with open(self.path("python3"), "w", encoding="utf-8") as file:
+                    file.write(f"#!/bin/sh\n{program}\n")
+                os.chmod(self.path("python3"), 0o755)
+            self.refused(code, ["--output", wanted], "plot", "ramp.h5", "-o", "x.png", env={**os.environ, "PATH": self.directory})
+
+    @drawing
+    def test_pictures(self):
+        self.ramp()
+        for suffix, begins in (("png", b"\x89PNG"), ("svg", b"<?xml"), ("pdf", b"%PDF")):
+            self.ok("plot", "ramp.h5", "-o", f"x.{suffix}")
+            with open(self.path(f"x.{suffix}"), "rb") as file:
+                self.assertEqual(file.read(len(begins)), begins)
+        self.refused(73, ["x.png", "--force"], "plot", "ramp.h5", "-o", "x.png")
+        self.ok("plot", "ramp.h5", "-o", "x.png", "--force")
+        self.assertFalse([name for name in os.listdir(self.directory) if name.startswith(".plot-")])
+
+    @drawing
+    def test_pictures_that_move(self):
+        from PIL import Image
+        result = self.solve("--save-every", 5)
+        self.ok("plot", result, "-d", "series", "-o", "x.gif")
+        with Image.open(self.path("x.gif")) as image:
+            self.assertEqual((image.n_frames, image.info["duration"]), (5, 250))
+        os.mkdir(self.path("bin"))
+        os.symlink("/usr/bin/python3", self.path("bin/python3"))
+        done = self.ok("plot", result, "-d", "series", "-o", "y.mp4", env={**os.environ, "PATH": self.path("bin")})
+        self.assertEqual(done.stderr, "stencil: there is no ffmpeg for a .mp4: writing 'y.gif'\n")
+        self.assertTrue(os.path.exists(self.path("y.gif")))
+        self.refused(64, ["do not move"], "plot", result, "-d", "series", "-l", "y=3", "-o", "z.gif")
+
+    def figure(self, *arguments):
+        """What plot.py makes of a picture's numbers: the figure, and of a map its image."""
+        plot, picture = plot_module(), self.json(*arguments)
+        values = None
+        if picture["kind"] == "map":
+            values = numpy.array([frame.pop("values") for frame in picture["frames"]], dtype=float)
+        read, values = plot.read(io.BytesIO(json.dumps(picture).encode() + b"\n" + (b"" if values is None else values.tobytes())))
+        return plot.draw_map(read, values)[:2] if values is not None else (plot.draw_curves(read), None)
+
+    @drawing
+    def test_drawn_map(self):
+        self.cells()
+        figure, image = self.figure("cells.h5")
+        ax = figure.axes[0]
+        self.assertEqual((ax.get_title(), ax.get_xlabel(), ax.get_ylabel(), ax.get_aspect()), ("cells.h5: u", "x", "y", 1))
+        self.assertEqual((image.get_extent(), image.get_clim()), ((-0.5, 7.5, -0.5, 5.5), (0, 44)))
+        self.assertEqual((image.get_array()[0, 0], image.origin), (0, "lower"))
+        self.assertEqual([text.get_text() for text in figure.legends[0].get_texts()], ["between classes", "insulated", "fixed"])
+        self.assertEqual(ax.child_axes[0].get_ylabel(), "temperature (K)")
+        lines = [collection for collection in ax.collections if type(collection).__name__ == "LineCollection"]
+        ends = {tuple(point) for line in lines[-1].get_segments() for point in line}
+        for at, wanted in ((min(ends)[0], 0.5), (max(ends)[0], 3.5)):  # the outline of fixed cells, to a pixel
+            self.assertAlmostEqual(at, wanted, delta=8 / 66)
+
+    @drawing
+    def test_drawn_differences_and_classes(self):
+        self.ramp(), self.cells()
+        figure, image = self.figure("ramp.h5", "--against", "ramp.h5")
+        self.assertEqual((image.get_cmap().name.split("_")[0], image.get_clim()), ("RdBu", (-1, 1)))
+        figure, image = self.figure("cells.h5", "-d", "class")
+        self.assertEqual([text.get_text() for text in figure.legends[0].get_texts()], ["class 0", "class 1"])
+        figure, _ = self.figure("ramp.h5", "--first-on-top")
+        self.assertTrue(figure.axes[0].yaxis_inverted())
+
+    @drawing
+    def test_drawn_history(self):
+        self.ok("new", "p.h5", "--problem", "laplace", "--size", "17x17", "--initial", "hot-edge", "--quiet")
+        self.ok("run", "--quiet", "p.h5")
+        figure, _ = self.figure("p.out.h5", "-d", "residual")
+        ax = figure.axes[0]
+        self.assertEqual((ax.get_yscale(), ax.get_xlabel(), ax.get_ylabel()), ("log", "step", "residual (l2)"))
+        self.assertEqual([line.get_linestyle() for line in ax.lines], ["-", "--"])
+
+
+if __name__ == "__main__":
+    unittest.main()
