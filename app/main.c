@@ -87,7 +87,9 @@ static char *join_command_line(int argc, char **argv) {
 }
 
 static void print_version(void) {
-#ifdef STENCIL_HAVE_CUDA
+#if defined STENCIL_EMULATED
+    static const char devices[] = "CPU, and GPUs that are emulated for tests";
+#elif defined STENCIL_HAVE_CUDA
     static const char devices[] = "CPU and CUDA";
 #else
     static const char devices[] = "CPU only, built without CUDA";

@@ -5,7 +5,15 @@ set(CMAKE_C_EXTENSIONS OFF)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 
 set(STENCIL_HAVE_CUDA OFF)
-if(NOT STENCIL_CUDA STREQUAL "OFF")
+set(STENCIL_EMULATED OFF)
+if(STENCIL_CUDA STREQUAL "EMULATED")
+    enable_language(CXX)
+    include(Emulated)
+    set(STENCIL_HAVE_CUDA ON)
+    set(STENCIL_EMULATED ON)
+    set(CMAKE_SKIP_INSTALL_RULES ON)
+    set(CMAKE_ENABLE_EXPORTS ON) # names of kernels, for messages
+elseif(NOT STENCIL_CUDA STREQUAL "OFF")
     if(NOT CMAKE_CUDA_COMPILER AND NOT DEFINED ENV{CUDACXX})
         find_program(STENCIL_NVCC nvcc HINTS ENV CUDA_HOME ENV CUDA_PATH PATHS /usr/local/cuda PATH_SUFFIXES bin)
         if(STENCIL_NVCC)
@@ -78,7 +86,7 @@ endif()
 
 add_library(stencil_options INTERFACE)
 target_compile_definitions(stencil_options INTERFACE _POSIX_C_SOURCE=200809L STENCIL_VERSION="${PROJECT_VERSION}"
-    $<$<BOOL:${STENCIL_HAVE_CUDA}>:STENCIL_HAVE_CUDA>)
+    $<$<BOOL:${STENCIL_HAVE_CUDA}>:STENCIL_HAVE_CUDA> $<$<BOOL:${STENCIL_EMULATED}>:STENCIL_EMULATED>)
 # One result: no contraction behind our back, on either side. Machine code for GPUs is packed, a third of its size; what a
 # run uses of it is unpacked when it is loaded.
 target_compile_options(stencil_options INTERFACE

@@ -1,4 +1,5 @@
 /* The kernel that copies edge cells into ghost cells. */
+#include "kernels/address.cuh"
 #include "kernels/copies.cuh"
 #include "kernels/table.h"
 
@@ -9,6 +10,6 @@ static __global__ void __launch_bounds__(STENCIL_BLOCK_THREADS)
 }
 
 extern "C" const void *stencil_copies_kernel(stencil_precision precision) {
-    return precision == STENCIL_FLOAT64 ? reinterpret_cast<const void *>(&copies<double>)
-                                        : reinterpret_cast<const void *>(&copies<float>);
+    return precision == STENCIL_FLOAT64 ? stencil::kernel_address(&copies<double>)
+                                        : stencil::kernel_address(&copies<float>);
 }

@@ -4,16 +4,17 @@
 
 #include "kernels/sweeps/pipeline_loop.cuh"
 #include "kernels/sweeps/pipeline_solid.cuh"
+#include "kernels/address.cuh"
 #include "kernels/table.h"
 
 namespace stencil {
 
 /* Fills in the functions of a pass, or of a persistent loop of passes, which not every kind of pass has. */
 template <class Pass> void describe_pass(stencil_kernel *kernel, bool loop) {
-    kernel->deep = reinterpret_cast<const void *>(&pipeline_kernel<Pass>);
+    kernel->deep = kernel_address(&pipeline_kernel<Pass>);
     if constexpr (Pass::has_loop)
         if (loop)
-            kernel->deep = reinterpret_cast<const void *>(&pipeline_loop<Pass>);
+            kernel->deep = kernel_address(&pipeline_loop<Pass>);
     kernel->depth = Pass::depth, kernel->deep_bytes = Pass::bytes, kernel->deep_threads = Pass::threads;
     kernel->deep_capability = STENCIL_PIPELINE_CAPABILITY;
 }
@@ -22,11 +23,11 @@ template <class P, class T, bool General> void describe_deep(stencil_kernel *ker
         describe_pass<pipeline_solid<P, T, General>>(kernel, loop);
     } else if constexpr (General) {
         describe_pass<pipeline<P, T, STENCIL_PIPELINE_GENERAL>>(kernel, loop);
-        kernel->mirror = reinterpret_cast<const void *>(&mirror_kernel<P, T>);
+        kernel->mirror = kernel_address(&mirror_kernel<P, T>);
     } else {
         using Checked = pipeline<P, T, STENCIL_PIPELINE_CHECKED>;
         describe_pass<pipeline<P, T, STENCIL_PIPELINE_PLAIN>>(kernel, loop);
-        kernel->checked = reinterpret_cast<const void *>(&pipeline_kernel<Checked>);
+        kernel->checked = kernel_address(&pipeline_kernel<Checked>);
         kernel->checked_threads = Checked::threads, kernel->checked_bytes = Checked::bytes;
     }
 }

@@ -1,5 +1,5 @@
 /* The PTX of kernels/: instructions that CUDA C++ has no name for, and hints that keep a compiler from
- * undoing what was tuned. Everything else in kernels/ is C++. The PTX of grid barriers is in sync/memory.cuh.
+ * undoing what was tuned. Everything else in kernels/ is C++. The PTX of grid barriers is in sync/ptx.cuh.
  *
  * Names: `load` and `store` move cells between memory and registers, `copy` moves cells between memories
  * without a register of the caller; a function with `_if` acts only where `wanted` is not 0, by a predicate,
@@ -8,6 +8,8 @@
 #pragma once
 
 #include <cstdint>
+
+#include "sync/ptx.cuh"
 
 namespace stencil {
 
@@ -108,10 +110,6 @@ __device__ __forceinline__ void prefetch_l2(const void *from) {
     asm volatile("prefetch.global.L2 [%0];" ::"l"(from));
 }
 
-/* Returns the 32-bit shared-memory address of a pointer. */
-__device__ __forceinline__ uint32_t shared_address(const void *p) {
-    return (uint32_t)__cvta_generic_to_shared(p);
-}
 template <class T> __device__ __forceinline__ T load_shared(uint32_t from) {
     T v;
     if constexpr (sizeof(T) == 8)
@@ -220,21 +218,8 @@ template <int Pending> __device__ __forceinline__ void await_copies() {
 #endif
 }
 
-/* Barriers in shared memory (mbarrier), 8 bytes each. */
+/* Barriers in shared memory (mbarrier), 8 bytes each, which sync/ptx.cuh initialises. */
 
-/* Initialises an mbarrier at which `threads` threads arrive. */
-__device__ __forceinline__ void init_barrier(uint32_t barrier, int threads) {
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(threads) : "memory");
-}
-/* Invalidates an mbarrier: its memory may then hold other data or another mbarrier. */
-__device__ __forceinline__ void drop_barrier(uint32_t barrier) {
-    asm volatile("mbarrier.inval.shared::cta.b64 [%0];" ::"r"(barrier) : "memory");
-}
-/* Makes initialised mbarriers visible to the copy engine and, with a __syncthreads() after it, to all
- * threads. */
-__device__ __forceinline__ void publish_barriers() {
-    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
-}
 /* Tells whether the mbarrier phase of this parity is complete, after a limited wait. Acquires what was
  * written before the arrivals. */
 __device__ __forceinline__ bool try_wait(uint32_t barrier, uint32_t parity) {

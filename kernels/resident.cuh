@@ -4,6 +4,7 @@
 
 #include "kernels/sweeps/resident3d_loop.cuh"
 #include "kernels/sweeps/resident_block.cuh"
+#include "kernels/address.cuh"
 #include "kernels/table.h"
 
 namespace stencil {
@@ -14,9 +15,9 @@ template <class P, class T, bool General, int Shape> const void *resident_loop_o
     if constexpr (P::rank == 2) {
         constexpr stencil_resident_shape shape = stencil_resident_shape_of(P::radius, sizeof(T) == 8, Shape);
         if constexpr (shape.rows > 0 && !(General && shape.plain))
-            return reinterpret_cast<const void *>(&resident_loop<resident_block<P, T, General, Shape>>);
+            return kernel_address(&resident_loop<resident_block<P, T, General, Shape>>);
     } else if constexpr (stencil_box_shape_of(P::radius, sizeof(T) == 8, Shape).rows > 0) {
-        return reinterpret_cast<const void *>(&resident_loop<box_block<P, T, General, Shape>>);
+        return kernel_address(&resident_loop<box_block<P, T, General, Shape>>);
     }
     return nullptr;
 }

@@ -4,6 +4,7 @@
 
 #include "kernels/persistent.cuh"
 #include "kernels/sweeps_all.h"
+#include "kernels/address.cuh"
 #include "kernels/table.h"
 #include "sync/all.cuh"
 
@@ -17,12 +18,12 @@ template <class Sweep> void describe_sweep(stencil_kernel *kernel) {
 }
 template <class Sweep> void describe_step(stencil_kernel *kernel) {
     describe_sweep<Sweep>(kernel);
-    kernel->function = reinterpret_cast<const void *>(&step_kernel<Sweep>);
-    kernel->traced = reinterpret_cast<const void *>(&traced_kernel<Sweep>);
+    kernel->function = kernel_address(&step_kernel<Sweep>);
+    kernel->traced = kernel_address(&traced_kernel<Sweep>);
 }
 template <class Sweep, class Barrier, bool Ll> void describe_loop(stencil_kernel *kernel) {
     describe_sweep<Sweep>(kernel);
-    kernel->function = reinterpret_cast<const void *>(&persistent_kernel<Sweep, Barrier, Ll>);
+    kernel->function = kernel_address(&persistent_kernel<Sweep, Barrier, Ll>);
 }
 
 /* Fills in the kernel of a sweep for kernel->barrier and kernel->exchange. Sweep is a template of points,

@@ -1,5 +1,6 @@
 /* Compares the cycle counters of multiprocessors with the device's timer, which all multiprocessors share but
  * which is too coarse to time a step. */
+#include "kernels/address.cuh"
 #include "kernels/table.h"
 #include "kernels/trace.cuh"
 
@@ -25,5 +26,5 @@ static __global__ void compare_clocks(stencil_clock_pair *pair, uint32_t places)
 }
 
 extern "C" const void *stencil_clocks_kernel(void) {
-    return reinterpret_cast<const void *>(&compare_clocks);
+    return stencil::kernel_address(&compare_clocks);
 }

@@ -7,12 +7,6 @@
 
 namespace stencil {
 
-__device__ __forceinline__ uint32_t multiprocessor() {
-    uint32_t id;
-    asm volatile("mov.u32 %0, %%smid;" : "=r"(id));
-    return id;
-}
-
 /* Tells whether a launch is for attribution or for a test of its barrier; other launches make no further
  * test. */
 __device__ __forceinline__ bool is_special(const stencil_kernel_args &s) {

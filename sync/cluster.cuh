@@ -30,21 +30,6 @@
 #ifdef __CUDACC__
 namespace stencil {
 
-/* Returns the number of blocks of this thread's cluster. */
-__device__ __forceinline__ uint32_t cluster_size() {
-    uint32_t blocks;
-    asm("mov.u32 %0, %%cluster_nctarank;" : "=r"(blocks));
-    return blocks;
-}
-__device__ __forceinline__ uint32_t cluster_rank() {
-    uint32_t rank;
-    asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
-    return rank;
-}
-__device__ __forceinline__ void cluster_hardware_sync() {
-    asm volatile("barrier.cluster.arrive.release;\n\tbarrier.cluster.wait.acquire;" ::: "memory");
-}
-
 struct cluster_barrier : counted_barrier<cluster_barrier> {
     /* Longest time for which the hardware suspends a waiting thread, in ns; number of such waits after which
      * the watchdog reads clock and alarm. */
@@ -55,37 +40,14 @@ struct cluster_barrier : counted_barrier<cluster_barrier> {
      * released() returns that of the release. The addresses are the same in all blocks of a cluster. */
     __device__ __forceinline__ static uint32_t arrived() {
         __shared__ uint64_t word[2];
-        return (uint32_t)__cvta_generic_to_shared(word);
+        return shared_address(word);
     }
     __device__ __forceinline__ static uint32_t released() {
         return arrived() + sizeof(uint64_t);
     }
 
-    __device__ __forceinline__ static void make(uint32_t mbarrier, uint32_t arrivals) {
-        asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(mbarrier), "r"(arrivals) : "memory");
-    }
-    __device__ __forceinline__ static void drop(uint32_t mbarrier) {
-        asm volatile("mbarrier.inval.shared::cta.b64 [%0];" ::"r"(mbarrier) : "memory");
-    }
-    /* Arrives at an mbarrier of the block of that cluster rank, with release. */
-    __device__ __forceinline__ static void arrive_at(uint32_t mbarrier, uint32_t rank) {
-        uint32_t there;
-        asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(mbarrier), "r"(rank));
-        asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(there) : "memory");
-    }
-    /* Returns whether the mbarrier's phase of that parity is complete, with acquire if so. */
-    __device__ __forceinline__ static bool try_wait(uint32_t mbarrier, uint32_t parity) {
-        uint32_t complete;
-        asm volatile("{\n\t.reg .pred p;\n\t"
-                     "mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2, %3;\n\t"
-                     "selp.u32 %0, 1, 0, p;\n\t}"
-                     : "=r"(complete)
-                     : "r"(mbarrier), "r"(parity), "r"(suspend_ns)
-                     : "memory");
-        return complete != 0;
-    }
     __device__ __forceinline__ void wait_at(uint32_t mbarrier, int64_t step) const {
-        spin<watchdog_every>(s, step, [&] { return try_wait(mbarrier, parity); });
+        spin<watchdog_every>(s, step, [&] { return try_wait_cluster(mbarrier, parity, suspend_ns); });
     }
 
     /* Passes the barrier on behalf of a block; called by the block's first warp. */
@@ -111,9 +73,9 @@ struct cluster_barrier : counted_barrier<cluster_barrier> {
         : counted_barrier(state), parity(0) {
 #if __CUDA_ARCH__ >= 900
         if (thread_in_block() == 0) {
-            make(arrived(), cluster_size());
-            make(released(), 1);
-            asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+            init_barrier(arrived(), (int)cluster_size());
+            init_barrier(released(), 1);
+            publish_barriers();
         }
         cluster_hardware_sync();
 #else
@@ -125,8 +87,8 @@ struct cluster_barrier : counted_barrier<cluster_barrier> {
 #if __CUDA_ARCH__ >= 900
         cluster_hardware_sync();
         if (thread_in_block() == 0) {
-            drop(arrived());
-            drop(released());
+            drop_barrier(arrived());
+            drop_barrier(released());
         }
 #endif
     }

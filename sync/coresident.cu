@@ -16,14 +16,16 @@ enum { TRIES = 16, PROBES = 3, PROBE_WORDS = 2 * STENCIL_LINE_WORDS };
 /* Finds whether the kernels of all streams run at the same time, PROBES times in a row. */
 static stencil_status probe_all(cudaStream_t *const streams[], int count, const stencil_barrier_state *s,
                                 bool *together) {
+    stencil_barrier_state state = *s;
+    uint32_t goal = (uint32_t)count;
+    void *arguments[] = {&state, &goal};
     *together = true;
     for (int k = 0; k < PROBES && *together; k++) {
         uint32_t alarm;
         TRY_CUDA(cudaMemset(s->words, 0, PROBE_WORDS * sizeof *s->words));
         TRY_CUDA(cudaDeviceSynchronize());
         for (int i = 0; i < count; i++)
-            probe<<<1, 1, 0, *streams[i]>>>(*s, (uint32_t)count);
-        TRY_CUDA(cudaGetLastError());
+            TRY_CUDA(cudaLaunchKernel(probe, dim3(1), dim3(1), arguments, 0, *streams[i]));
         TRY_CUDA(cudaDeviceSynchronize());
         TRY_CUDA(cudaMemcpy(&alarm, s->alarm, sizeof alarm, cudaMemcpyDeviceToHost));
         *together = alarm == 0;

@@ -23,9 +23,9 @@ struct lock_barrier : counted_barrier<lock_barrier> {
         goal += gridDim.x;
         __syncthreads();
         if (thread_in_block() == 0) {
-            uint32_t *mutex = stencil_barrier_counter(&s, 0), seen;
+            uint32_t *mutex = stencil_barrier_counter(&s, 0);
             fence(); /* release: orders the block's writes before the addition */
-            asm volatile("atom.relaxed.gpu.global.add.u32 %0, [%1], 1;" : "=r"(seen) : "l"(mutex) : "memory");
+            const uint32_t seen = count_relaxed(mutex);
             if (!stencil_reached(seen + 1, goal))
                 spin(s, step, [&] { return stencil_reached(load_relaxed(mutex), goal); });
             fence(); /* acquire: orders reads of other blocks' data after the polling */

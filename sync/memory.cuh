@@ -1,44 +1,11 @@
-/* Memory accesses with explicit order, at device scope or, for what other GPUs write or read, at system scope
- * (PTX ISA, "Memory Consistency Model"), the bounded spin that every barrier waits with, and counting. */
+/* The bounded spin that every barrier waits with, and counting, on top of memory accesses with explicit order
+ * (sync/ptx.cuh): at device scope or, for what other GPUs write or read, at system scope. */
 #pragma once
 
 #include "sync/barrier.h"
+#include "sync/ptx.cuh"
 
 namespace stencil {
-
-#define STENCIL_LOAD(name, order)                                                                            \
-    __device__ __forceinline__ uint32_t name(const uint32_t *p) {                                            \
-        uint32_t value;                                                                                      \
-        asm volatile("ld." order ".global.u32 %0, [%1];" : "=r"(value) : "l"(p) : "memory");                 \
-        return value;                                                                                        \
-    }
-#define STENCIL_STORE(name, order)                                                                           \
-    __device__ __forceinline__ void name(uint32_t *p, uint32_t value) {                                      \
-        asm volatile("st." order ".global.u32 [%0], %1;" ::"l"(p), "r"(value) : "memory");                   \
-    }
-/* Acquire: everything that the writer of the value read had seen or written before is seen after it. */
-STENCIL_LOAD(load_acquire, "acquire.gpu")
-STENCIL_LOAD(load_acquire_system, "acquire.sys")
-STENCIL_LOAD(load_relaxed, "relaxed.gpu")
-STENCIL_LOAD(load_relaxed_system, "relaxed.sys")
-/* Release: everything seen or written before it is seen by the thread that acquires the value. */
-STENCIL_STORE(store_release, "release.gpu")
-STENCIL_STORE(store_release_system, "release.sys")
-STENCIL_STORE(store_relaxed_system, "relaxed.sys")
-#undef STENCIL_LOAD
-#undef STENCIL_STORE
-
-/* Fence: orders all memory accesses before it with all accesses after it. */
-__device__ __forceinline__ void fence() {
-    asm volatile("fence.acq_rel.gpu;" ::: "memory");
-}
-
-/* Returns the nanoseconds of the device's global timer. */
-__device__ __forceinline__ uint64_t device_clock_ns() {
-    uint64_t now;
-    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
-    return now;
-}
 
 __device__ __forceinline__ uint32_t thread_in_block() {
     return threadIdx.y * blockDim.x + threadIdx.x;
@@ -76,13 +43,6 @@ __device__ __forceinline__ void spin(const stencil_barrier_state &s, int64_t ste
     for (uint32_t polls = 1; !done(); polls++)
         if (polls % WatchdogEvery == 0 && give_up(s, &start_ns, step))
             return;
-}
-
-/* Adds 1 to a counter with release and acquire at device scope, and returns the count before the addition. */
-__device__ __forceinline__ uint32_t count_in(uint32_t *counter) {
-    uint32_t before;
-    asm volatile("atom.acq_rel.gpu.global.add.u32 %0, [%1], 1;" : "=r"(before) : "l"(counter) : "memory");
-    return before;
 }
 
 /* Adds 1 to a counter that only grows and waits until it has come as far as `goal`. The addition returns the

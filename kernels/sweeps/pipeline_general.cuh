@@ -182,15 +182,16 @@ template <class P, class T> struct pipeline_general : pipeline_planes<P, T, true
                         constexpr int k = P::number(Z, Y, X);
                         const auto weight = weights.point(k);
 #pragma unroll
-                        for (int j = 0; j < rows; j++)
+                        for (int j = 0; j < base::rows; j++)
 #pragma unroll
-                            for (int v = 0; v < cells; v++) {
-                                const int from = v + X, r = j + Y + R;
-                                const T u = from < 0        ? a.before[r][from < 0 ? from + R : 0]
-                                            : from >= cells ? a.behind[r][from >= cells ? from - cells : 0]
-                                                            : a.row[r][from < 0 || from >= cells ? 0 : from];
+                            for (int v = 0; v < base::cells; v++) {
+                                const int from = v + X, r = j + Y + base::R;
+                                const T u = from < 0 ? a.before[r][from < 0 ? from + base::R : 0]
+                                            : from >= base::cells
+                                                ? a.behind[r][from >= base::cells ? from - base::cells : 0]
+                                                : a.row[r][from < 0 || from >= base::cells ? 0 : from];
                                 s[j][v] = term(
-                                    k, weight, [&] { return base::element(d, at - Z, j, v); }, u, s[j][v]);
+                                    k, weight, [&] { return this->element(d, at - Z, j, v); }, u, s[j][v]);
                             }
                     }
                 });
@@ -199,10 +200,10 @@ template <class P, class T> struct pipeline_general : pipeline_planes<P, T, true
             for (int j = 0; j < rows; j++)
 #pragma unroll
                 for (int v = 0; v < cells; v++)
-                    if constexpr (Z == R)
+                    if constexpr (Z == base::R)
                         out[j][v] = s[j][v];
                     else
-                        sum[t][Z + R][j][v] = s[j][v];
+                        this->sum[t][Z + base::R][j][v] = s[j][v];
         });
     }
     __device__ __forceinline__ void make_plane(const stencil_domain &d, int t, int made, T out[rows][cells]) {

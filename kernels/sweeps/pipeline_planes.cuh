@@ -173,12 +173,13 @@ template <class P, class T, bool General = false> struct pipeline_planes : pipel
                         constexpr int k = P::number(Z, Y, X);
                         const auto weight = weights.point(k);
 #pragma unroll
-                        for (int v = 0; v < cells; v++) {
+                        for (int v = 0; v < base::cells; v++) {
                             const int from = v + X, r = (j + Y + side) % side;
-                            const T u = from < 0 ? a.before[r][from < 0 ? from + R : 0]
-                                        : from >= cells
-                                            ? a.behind[r][from >= cells ? from - cells : 0]
-                                            : cell_of(a, t, j + Y, from < 0 || from >= cells ? 0 : from);
+                            const T u =
+                                from < 0 ? a.before[r][from < 0 ? from + R : 0]
+                                : from >= base::cells
+                                    ? a.behind[r][from >= base::cells ? from - base::cells : 0]
+                                    : cell_of(a, t, j + Y, from < 0 || from >= base::cells ? 0 : from);
                             s[Z + R][v] = term(
                                 k, weight, [&] { return element(d, at - Z, j, v); }, u, s[Z + R][v]);
                         }

@@ -160,8 +160,8 @@ template <class P, class T_, bool General, int Shape> struct box_tile {
                     for_constants<-radius, radius + 1>([&](auto dy) {
                         constexpr int Z = M - decltype(dz)::value, Y = N - decltype(dy)::value;
                         if constexpr (Z >= 0 && Z < RZ && Y >= 0 && Y < RY)
-                            add<decltype(dz)::value, decltype(dy)::value>(
-                                sum[Z][Y], r.at[N + radius], weights, [&](int v) { return at(Z, Y, v); });
+                            add<M - Z, N - Y>(sum[Z][Y], r.at[N + radius], weights,
+                                              [&](int v) { return at(Z, Y, v); });
                     });
                 });
         });

@@ -170,8 +170,8 @@ struct resident_block : resident_exchange<P, T_, General, Shape> {
                   right = width - (place().closed[1][1] ? radius : reach);
         const auto rows = base::find_rows(warp(), buffer, lane());
         T *out = static_cast<T *>(d.u[to]) + in_field(d, 0, first) * d.row;
-        /* Rows of a periodic field that is not cut go on at its begin. */
-        const int around = place().round[0] ? (int)d.n[STENCIL_Y] - (int)in_field(d, 0, first) : R;
+        /* Rows of a periodic field that is not cut go on at its begin, in a small one several times. */
+        int before_end = place().round[0] ? (int)(d.n[STENCIL_Y] - in_field(d, 0, first)) : R + 1;
         int column[K], from[K];
 #pragma unroll
         for (int v = 0; v < K; v++) {
@@ -199,7 +199,9 @@ struct resident_block : resident_exchange<P, T_, General, Shape> {
 #pragma unroll
             for (int v = 0; v < K; v++)
                 store_if<1>(valid && column[v] >= 0, out + column[v], cell + v);
-            out += J + 1 == around ? d.row * (1 - d.n[STENCIL_Y]) : d.row;
+            before_end--;
+            out += before_end == 0 ? d.row * (1 - d.n[STENCIL_Y]) : d.row;
+            before_end = before_end == 0 ? (int)d.n[STENCIL_Y] : before_end;
         });
     }
 

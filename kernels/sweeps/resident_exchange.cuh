@@ -374,7 +374,7 @@ struct resident_exchange : resident_tile<P, T_, General, Shape> {
             constexpr int J = decltype(row)::value;
             if constexpr (!base::in_memory(J))
 #pragma unroll
-                for (int v = 0; v < K; v++)
+                for (int v = 0; v < base::K; v++)
                     f(inside[v], at[v] + J * (int)sizeof(T), this->c[base::register_of(J)][v]);
         });
     }
@@ -412,7 +412,7 @@ struct resident_exchange : resident_tile<P, T_, General, Shape> {
                 if constexpr (!base::in_memory(J))
                     if (J >= from && J < end) {
 #pragma unroll
-                        for (int v = 0; v < K; v++)
+                        for (int v = 0; v < base::K; v++)
                             store_shared_if(true, to + J * row_bytes + v * 32 * (int)sizeof(T),
                                             this->c[base::register_of(J)][v]);
                     }
@@ -439,7 +439,7 @@ struct resident_exchange : resident_tile<P, T_, General, Shape> {
             if constexpr (!base::in_memory(J))
                 if (ghost) {
 #pragma unroll
-                    for (int v = 0; v < K; v++)
+                    for (int v = 0; v < base::K; v++)
                         load_shared_if<1>(true,
                                           (high ? above : below) + J * row_bytes + v * 32 * (int)sizeof(T),
                                           &this->c[base::register_of(J)][v]);

@@ -21,6 +21,15 @@ __device__ __forceinline__ int next_steps(const stencil_kernel_args &s, int64_t 
     return (int)steps;
 }
 
+/* Returns the steps of the first pass of a launch; called by one thread. In 2D it ends before a checked step:
+ * a check stores cells in the buffer that the launch loads, and adjacent tiles are known to have loaded
+ * theirs only when an exchange has brought their words. */
+template <class Block> __device__ __forceinline__ int first_steps(const stencil_kernel_args &s) {
+    const int64_t before = Block::place().check.next - s.step_first - 1;
+    return next_steps<Block>(s, Block::each_step || before == 0 ? s.step_count : min(s.step_count, before),
+                             false);
+}
+
 /* Begins the check of a step, whose cells the tile has made and stored, or summed (Block::each_step). */
 template <class Block>
 __device__ __forceinline__ void begin_check(const stencil_kernel_args &s, int64_t step, bool works) {
@@ -163,7 +172,7 @@ __global__ void __launch_bounds__(32 * Block::shape.warps, 1)
         place.step = s.step_first, place.left = s.step_count;
         place.to_poll = s.poll_every;
         start_checks(s.schedule, place.check, s.step_first);
-        place.steps = next_steps<Block>(s, s.step_count, false);
+        place.steps = first_steps<Block>(s);
         if (works)
             Block::find_place(s);
     }

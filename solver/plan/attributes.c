@@ -2,9 +2,9 @@
 #include "solver/plan/halves.h"
 
 /* Clusters resident at once on a GPU of `sms` multiprocessors that hold blocks_per_sm blocks each. A cluster
- * stays within a processing cluster (GPC). */
+ * stays within a processing cluster (GPC); a slice of a GPU may be smaller than one. */
 static int clusters_of(const stencil_plan *plan, int sms, int blocks_per_sm) {
-    const int most = plan->tuning.processing_cluster;
+    const int whole = plan->tuning.processing_cluster, most = whole < sms ? whole : sms;
     return sms / most * (most * blocks_per_sm / plan->tuning.cluster_blocks);
 }
 

@@ -1,0 +1,168 @@
+/* Memory of the emulated devices: of the host, filled with NaN. Its end, rounded up to what CUDA aligns to,
+ * is the end of a page, with none behind it; bytes beside it are guards that nobody may change. */
+#include <sys/mman.h>
+
+#include "streams.h"
+
+namespace emulated {
+
+enum : size_t { TOTAL_BYTES = (size_t)4 << 30, ALIGN_BYTES = 256, PAGE_BYTES = 4096 };
+enum : unsigned char { UNWRITTEN = 0xff, GUARD = 0xfd };
+
+struct allocation {
+    size_t bytes;
+    int device; /* the host's memory, too, belongs to one */
+    bool on_device;
+    char *low; /* of the pages that exist, with one before and one behind that do not */
+    size_t pages_bytes;
+};
+static std::map<char *, allocation> allocations;
+
+static size_t up(size_t bytes, size_t unit) {
+    return (bytes + unit - 1) / unit * unit;
+}
+
+static cudaError_t allocate(void **memory, size_t bytes, bool on_device) {
+    locked lock;
+    size_t &used = machine().device[(size_t)current_device].used_bytes;
+    if (on_device && used + bytes > TOTAL_BYTES)
+        return note(cudaErrorMemoryAllocation);
+    const size_t rounded = up(bytes, ALIGN_BYTES), pages = up(rounded, PAGE_BYTES);
+    void *all =
+        mmap(nullptr, pages + 2 * PAGE_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (all == MAP_FAILED)
+        return note(cudaErrorMemoryAllocation);
+    char *low = static_cast<char *>(all) + PAGE_BYTES, *at = low + pages - rounded;
+    if (mprotect(low, pages, PROT_READ | PROT_WRITE) != 0)
+        fail("no memory for an allocation of %zu bytes", bytes);
+    memset(low, GUARD, pages);
+    memset(at, UNWRITTEN, bytes);
+    allocations[at] = {bytes, current_device, on_device, low, pages};
+    used += on_device ? bytes : 0;
+    *memory = at;
+    return cudaSuccess;
+}
+
+static void check_guards(const char *at, const allocation &a, const char *who) {
+    for (const char *p = a.low; p < at; p++)
+        if ((unsigned char)*p != GUARD)
+            fail("%s wrote byte %zu before an allocation of %zu bytes", who, (size_t)(at - p), a.bytes);
+    for (const char *p = at + a.bytes; p < a.low + a.pages_bytes; p++)
+        if ((unsigned char)*p != GUARD)
+            fail("%s wrote byte %zu of an allocation of %zu bytes", who, (size_t)(p - at), a.bytes);
+}
+/* Frees memory when its device has nothing to do. */
+static cudaError_t release(void *memory, const char *what) {
+    int device;
+    if (memory == nullptr)
+        return cudaSuccess;
+    {
+        locked lock;
+        const auto found = allocations.find(static_cast<char *>(memory));
+        if (found == allocations.end())
+            return note(cudaErrorInvalidValue);
+        device = found->second.device;
+    }
+    wait_device(device, what);
+    locked lock;
+    const auto found = allocations.find(static_cast<char *>(memory));
+    const allocation &a = found->second;
+    check_guards(found->first, a, "somebody");
+    machine().device[(size_t)device].used_bytes -= a.on_device ? a.bytes : 0;
+    munmap(a.low - PAGE_BYTES, a.pages_bytes + 2 * PAGE_BYTES);
+    allocations.erase(found);
+    return cudaSuccess;
+}
+
+struct box {
+    char *to;
+    const char *from;
+    size_t to_row, from_row, to_rows, from_rows, width, height, depth;
+};
+static void copy_box(const box &b) {
+    for (size_t z = 0; z < b.depth; z++)
+        for (size_t y = 0; y < b.height; y++)
+            memcpy(b.to + (z * b.to_rows + y) * b.to_row, b.from + (z * b.from_rows + y) * b.from_row,
+                   b.width);
+}
+template <class Parms> static box box_of(const Parms &p) {
+    return {static_cast<char *>(p.dstPtr.ptr),
+            static_cast<const char *>(p.srcPtr.ptr),
+            p.dstPtr.pitch,
+            p.srcPtr.pitch,
+            p.dstPtr.ysize,
+            p.srcPtr.ysize,
+            p.extent.width,
+            p.extent.height,
+            p.extent.depth};
+}
+static cudaError_t queue_box(const box &b, cudaStream_t stream) {
+    locked lock;
+    queue_work(stream, [=] { copy_box(b); });
+    return note(machine().device[(size_t)device_of(stream)].error);
+}
+static cudaError_t queue_copy(void *to, const void *from, size_t bytes, cudaStream_t stream) {
+    return queue_box({static_cast<char *>(to), static_cast<const char *>(from), 0, 0, 0, 0, bytes, 1, 1},
+                     stream);
+}
+
+} // namespace emulated
+
+using namespace emulated;
+
+cudaError_t cudaMalloc(void **memory, size_t bytes) {
+    return allocate(memory, bytes, true);
+}
+cudaError_t cudaFree(void *memory) {
+    return release(memory, "cudaFree");
+}
+cudaError_t cudaMallocHost(void **memory, size_t bytes) {
+    return allocate(memory, bytes, false);
+}
+cudaError_t cudaHostAlloc(void **memory, size_t bytes, unsigned) {
+    return allocate(memory, bytes, false);
+}
+cudaError_t cudaFreeHost(void *memory) {
+    return release(memory, "cudaFreeHost");
+}
+cudaError_t cudaMemGetInfo(size_t *available, size_t *total) {
+    locked lock;
+    *total = TOTAL_BYTES;
+    *available = TOTAL_BYTES - machine().device[(size_t)current_device].used_bytes;
+    return cudaSuccess;
+}
+
+cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind, cudaStream_t stream) {
+    return queue_copy(to, from, bytes, stream);
+}
+/* A copy within a device, and a memset, do not wait for their end. */
+cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind) {
+    const cudaError_t error = queue_copy(to, from, bytes, nullptr);
+    return error != cudaSuccess || kind == cudaMemcpyDeviceToDevice
+               ? error
+               : note(wait_stream(nullptr, "cudaMemcpy"));
+}
+cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
+                         size_t height, cudaMemcpyKind) {
+    const cudaError_t error = queue_box({static_cast<char *>(to), static_cast<const char *>(from), to_pitch,
+                                         from_pitch, height, height, width, height, 1},
+                                        nullptr);
+    return error != cudaSuccess ? error : note(wait_stream(nullptr, "cudaMemcpy2D"));
+}
+cudaError_t cudaMemcpyPeerAsync(void *to, int, const void *from, int, size_t bytes, cudaStream_t stream) {
+    return queue_copy(to, from, bytes, stream);
+}
+cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms *copy, cudaStream_t stream) {
+    return queue_box(box_of(*copy), stream);
+}
+cudaError_t cudaMemcpy3DPeerAsync(const cudaMemcpy3DPeerParms *copy, cudaStream_t stream) {
+    return queue_box(box_of(*copy), stream);
+}
+cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t stream) {
+    locked lock;
+    queue_work(stream, [=] { memset(memory, value, bytes); });
+    return note(machine().device[(size_t)device_of(stream)].error);
+}
+cudaError_t cudaMemset(void *memory, int value, size_t bytes) {
+    return cudaMemsetAsync(memory, value, bytes, nullptr);
+}
