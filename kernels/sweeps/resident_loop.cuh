@@ -33,7 +33,7 @@ __device__ __forceinline__ void begin_check(const stencil_kernel_args &s, int64_
             next_check(s.schedule, check);
         } else {
             const int64_t exchanges = (check.next - step) / s.depth - check_obey;
-            const int batches = sum_share_of<typename Block::T, Block::sums_at_once>(s.domain).batches();
+            const int batches = sum_share_of<Block::sums_at_once>(s.domain).batches();
             check.sums = 0;
             check.sums_most = exchanges > 1 ? (int)((batches + exchanges - 1) / exchanges) : batches;
             if (works)
@@ -163,6 +163,9 @@ __global__ void __launch_bounds__(32 * Block::shape.warps, 1)
         place.step = s.step_first, place.left = s.step_count;
         place.to_poll = s.poll_every;
         start_checks(s.schedule, place.check, s.step_first);
+        if constexpr (!Block::each_step)
+            place.check.latest =
+                stencil_resident_latest(Block::radius, stencil_resident_reach(Block::radius, s.depth));
         place.steps = next_steps<Block>(s, s.step_count, false);
         if (works)
             Block::find_place(s);
@@ -178,17 +181,21 @@ __global__ void __launch_bounds__(32 * Block::shape.warps, 1)
         __syncthreads();
         if (block.begins())
             note_pass(s, {Block::place().step, Block::place().steps, 0}, STENCIL_MARK_BEGIN);
-        if (works && !s.trace.without_compute)
-            block.make_steps(s);
         const int part = Block::place().check.part;
-        if (__any_sync(~0u, part != check_rest)) {
+        const bool checked = __any_sync(~0u, part == check_step);
+        if (checked) {
             note_part(s, {Block::place().step, Block::place().steps, 0}, STENCIL_SPENT_KEPT, false);
             if (works && !s.trace.without_compute)
-                block.store(s.domain, part == check_before ? from : from ^ 1);
+                block.make_checked_step(s);
+        } else if (works && !s.trace.without_compute) {
+            block.make_steps(s);
+        }
+        if (__any_sync(~0u, part != check_rest)) {
             __syncthreads();
             if (threadIdx.x == 0)
                 next_part(Block::place().check, Block::place().steps);
-            note_part(s, {Block::place().step, Block::place().steps, 0}, STENCIL_SPENT_KEPT, true);
+            if (checked)
+                note_part(s, {Block::place().step, Block::place().steps, 0}, STENCIL_SPENT_KEPT, true);
         } else {
             if (!end_steps<Block, true>(s, block, works))
                 break;
@@ -202,7 +209,10 @@ __global__ void __launch_bounds__(32 * Block::shape.warps, 1)
     const auto &check = Block::place().check;
     const uint32_t reason = check.reason;
     const bool checked = reason != STENCIL_REASON_NONE && reason != STENCIL_REASON_INTERRUPTED;
-    if (works && (!checked || Block::each_step))
+    if constexpr (!Block::each_step)
+        if (works && checked)
+            block.restore_checked(s);
+    if (works)
         block.store(s.domain, from ^ 1);
     if (works && threadIdx.x == 0)
         s.resident.exchanges[blockIdx.x] = Block::place().exchanges;
