@@ -149,6 +149,38 @@ __device__ __forceinline__ void loop_steps(const stencil_kernel_args &s, Block &
     } while (goes_on);
 }
 
+/* Makes the steps of a launch where tiles exchange ghost cells after each pass. A pass with a checked step is
+ * made in parts. */
+template <class Block>
+__device__ __forceinline__ void loop_passes(const stencil_kernel_args &s, Block &block, bool works) {
+    for (;;) {
+        __syncthreads();
+        if (block.begins())
+            note_pass(s, {Block::place().step, Block::place().steps, 0}, STENCIL_MARK_BEGIN);
+        const int part = Block::place().check.part;
+        const bool checked = __any_sync(~0u, part == check_step);
+        if (checked) {
+            note_part(s, {Block::place().step, Block::place().steps, 0}, STENCIL_SPENT_KEPT, false);
+            if (works && !s.trace.without_compute)
+                block.make_checked_step(s);
+        } else if (works && !s.trace.without_compute) {
+            block.make_steps(s);
+        }
+        if (__any_sync(~0u, part != check_rest)) {
+            __syncthreads();
+            if (threadIdx.x == 0)
+                next_part(Block::place().check, Block::place().steps);
+            if (checked)
+                note_part(s, {Block::place().step, Block::place().steps, 0}, STENCIL_SPENT_KEPT, true);
+        } else {
+            if (!end_steps<Block, true>(s, block, works))
+                break;
+            if (works)
+                block.begin_steps(s);
+        }
+    }
+}
+
 /* Makes up to step_count steps after step_first, and the checks among them. The leader tells the host the
  * last step: the end, a checked step that ends the run, or where the host asked the loop to leave; after an
  * alarm it tells nothing. */
@@ -177,32 +209,8 @@ __global__ void __launch_bounds__(32 * Block::shape.warps, 1)
     note_launch(s, STENCIL_LAUNCH_LOADED);
     if constexpr (Block::each_step)
         loop_steps(s, block, works);
-    for (; !Block::each_step;) {
-        __syncthreads();
-        if (block.begins())
-            note_pass(s, {Block::place().step, Block::place().steps, 0}, STENCIL_MARK_BEGIN);
-        const int part = Block::place().check.part;
-        const bool checked = __any_sync(~0u, part == check_step);
-        if (checked) {
-            note_part(s, {Block::place().step, Block::place().steps, 0}, STENCIL_SPENT_KEPT, false);
-            if (works && !s.trace.without_compute)
-                block.make_checked_step(s);
-        } else if (works && !s.trace.without_compute) {
-            block.make_steps(s);
-        }
-        if (__any_sync(~0u, part != check_rest)) {
-            __syncthreads();
-            if (threadIdx.x == 0)
-                next_part(Block::place().check, Block::place().steps);
-            if (checked)
-                note_part(s, {Block::place().step, Block::place().steps, 0}, STENCIL_SPENT_KEPT, true);
-        } else {
-            if (!end_steps<Block, true>(s, block, works))
-                break;
-            if (works)
-                block.begin_steps(s);
-        }
-    }
+    else
+        loop_passes(s, block, works);
     note_launch(s, STENCIL_LAUNCH_LOOPED);
     if (alarmed(s))
         return;
