@@ -114,12 +114,13 @@ struct resident_nodes : resident_exchange<P, T_, General, Shape> {
     template <bool All> __device__ __forceinline__ void restore(const stencil_kernel_args &s, int buffer) {
         const auto rows = base::find_rows(warp(), buffer, lane());
         const T *const kept = kept_cells(s.resident);
+        constexpr int of_row = K;
         for_constants<0, R>([&](auto j) {
             constexpr int J = decltype(j)::value;
             if constexpr (All || !base::in_memory(J))
 #pragma unroll
-                for (int v = 0; v < K; v++)
-                    this->template cell<J>(v, rows) = __ldcg(kept + (J * K + v) * 32);
+                for (int v = 0; v < of_row; v++)
+                    this->template cell<J>(v, rows) = __ldcg(kept + (J * of_row + v) * 32);
         });
     }
 };
