@@ -66,8 +66,11 @@ struct resident_nodes : resident_exchange<P, T_, General, Shape> {
             for (int v = 0; v < K; v++)
                 term[v] = v < cells ? residual_term(now[v], old[v], Norm) : 0.0;
 #pragma unroll
-            for (int i = 0; i < node - 1; i++)
-                term[K + i] = __shfl_down_sync(~0u, term[i % K], (K + i) / K);
+            for (int i = 0; i < node - 1;
+                 i++) { /* beyond the tile there are no cells of a node that is valid */
+                const double next = __shfl_down_sync(~0u, term[i % K], (K + i) / K);
+                term[K + i] = lane() + (K + i) / K < 32 ? next : 0.0;
+            }
             align(term);
 #pragma unroll
             for (int i = 0; i < nodes_of_lane; i++) {
