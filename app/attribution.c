@@ -159,8 +159,10 @@ static void print_sum(const attribution *a) {
                         : ": passes that are noted take longer. The rows above are shares of the run's time");
 }
 
-/* Returns why batches took another time than the run's own steps, from what is known of both. */
-static const char *why_apart(const attribution *a, const run_record *record, bool run_slower) {
+/* Returns why batches took another time than the run's own steps, from what is known of both; `text` is room
+ * for it. */
+static const char *why_apart(const attribution *a, const run_record *record, bool run_slower,
+                             char text[static 160]) {
     static const double noise_most = 0.1, short_s = 0.1, long_s = 2;
     const stencil_attribution *s = &a->steps;
     const double own_s = record->report.compute_s - a->wall.race_s;
@@ -168,8 +170,8 @@ static const char *why_apart(const attribution *a, const run_record *record, boo
            : run_slower && own_s < short_s
                ? "the run was short, and its first steps found cold caches, new pages and slow clocks"
            : s->check_every < s->run_check_every && run_record_plan(record)->depth > 1
-               ? TEXT("batches check a residual every %s, the run every %s",
-                      TEXT_COUNTED(s->check_every, "step"), TEXT_COUNT(s->run_check_every))
+               ? stencil_text_add(text, 160, "batches check a residual every %s, the run every %s",
+                                  TEXT_COUNTED(s->check_every, "step"), TEXT_COUNT(s->run_check_every))
            : run_slower && own_s > long_s ? "the run was long: a processor that is hot lowers its clock, or "
                                             "other programs had a share of it"
            : run_slower ? "other programs, or a lower clock, held up the run but not the batches"
@@ -198,7 +200,7 @@ static void print_batches(const attribution *a, const run_record *record) {
           MICROSECONDS(s->untraced_s));
     if (fabs(own_s / batch_s - 1) >= apart_most)
         PRINT("", "the run's own steps took %.0f %% %s: %s", 100 * fabs(own_s / batch_s - 1),
-              own_s > batch_s ? "longer" : "less", why_apart(a, record, own_s > batch_s));
+              own_s > batch_s ? "longer" : "less", why_apart(a, record, own_s > batch_s, (char[160]){""}));
 }
 
 /* Adds a table row for one view of a step: its times, and the share of compute. */

@@ -42,6 +42,10 @@ typedef struct stencil_resident {
                             periodic within the part */
     uint32_t *exchanges; /* [tiles of the part]: exchanges that the tile's block has made in all launches */
     uint32_t checks;     /* checks that earlier launches of the run have made inside the loop */
+    double *nodes;       /* 2D: nodes[row of the part][partial sum of the row][STENCIL_PARTIAL_NODES] of the
+                            checked step */
+    void *kept;          /* 2D: cells of all tiles after the checked step, as lanes hold them:
+                            kept[block][warp][row * cells + cell][lane] */
 } stencil_resident;
 
 /* Returns the number of tiles of a part. */
@@ -58,6 +62,27 @@ STENCIL_ANYWHERE int32_t stencil_resident_row_beyond(int32_t rows, int side) {
 /* Returns the rows of words of a part: one for each row of tiles, and if y is cut two for adjacent parts. */
 STENCIL_ANYWHERE int32_t stencil_resident_rows_of_words(int32_t rows, bool cut) {
     return rows + (cut ? 2 : 0);
+}
+
+/* In 2D a tile sums the residual of a checked step in nodes, each of STENCIL_NODE_CELLS adjacent cells from a
+ * multiple of that in the field on: nodes of the tree of a partial sum (kernels/residual.h). The tiles of a
+ * row have all nodes between them if adjacent tiles have node - 1 columns in common that are valid after the
+ * step: 2 (reach - radius * step) >= STENCIL_NODE_CELLS - 1, with the steps since the last exchange. */
+enum { STENCIL_NODE_CELLS = 4, STENCIL_PARTIAL_NODES = 64 / STENCIL_NODE_CELLS };
+
+/* Returns how many steps, at the end of as many as ghost cells suffice for, may not be checked. */
+STENCIL_ANYWHERE int32_t stencil_resident_late(int radius) {
+    return (STENCIL_NODE_CELLS - 1 + 2 * radius - 1) / (2 * radius);
+}
+/* Returns the width of the ghost cells of tiles for passes of up to `depth` steps: at least the first step of
+ * a pass may be checked. */
+STENCIL_ANYWHERE int32_t stencil_resident_reach(int radius, int depth) {
+    const int least = 1 + stencil_resident_late(radius);
+    return radius * (depth > least ? depth : least);
+}
+/* Returns the last step of a pass that may be checked. */
+STENCIL_ANYWHERE int32_t stencil_resident_latest(int radius, int reach) {
+    return reach / radius - stencil_resident_late(radius);
 }
 
 /* An axis of a part, covered by tiles. At an end with boundary or mirrored cells the outer tile includes

@@ -61,7 +61,7 @@ template <class P, class T_, bool General, int Shape> struct box_block : box_sum
     __device__ __forceinline__ static void prepare(const stencil_kernel_args &, int64_t) {}
     __device__ __forceinline__ static uint32_t make_check(const stencil_kernel_args &s,
                                                           volatile check_place &check, bool) {
-        return stencil::make_check<T, 0>(s, check, true);
+        return stencil::make_check<0>(s, check, true);
     }
 
     __device__ __forceinline__ static void place_axis(const stencil_kernel_args &s, int axis, int tiles) {

@@ -2,13 +2,13 @@
  * persistent loop (kernels/sweeps/resident_loop.cuh) calls. */
 #pragma once
 
-#include "kernels/sweeps/resident_exchange.cuh"
+#include "kernels/sweeps/resident_nodes.cuh"
 
 namespace stencil {
 
 template <class P, class T_, bool General, int Shape>
-struct resident_block : resident_exchange<P, T_, General, Shape> {
-    using base = resident_exchange<P, T_, General, Shape>;
+struct resident_block : resident_nodes<P, T_, General, Shape> {
+    using base = resident_nodes<P, T_, General, Shape>;
     using T = T_;
     using base::K, base::R, base::radius, base::width, base::place, base::cells, base::lane, base::warp,
         base::stage_row, base::find_ways, base::edge_of;
@@ -66,14 +66,14 @@ struct resident_block : resident_exchange<P, T_, General, Shape> {
     /* Fills the tile's data, place(); called by one thread. */
     __device__ __forceinline__ static void find_place(const stencil_kernel_args &s) {
         const int warps = blockDim.x / 32;
-        const stencil_resident_memory m =
-            stencil_resident_memory_of(base::shape, radius, sizeof(T) == 8, warps, radius * s.depth,
-                                       weight_sets(s) * (P::count + 1), General && s.domain.b != nullptr);
+        const stencil_resident_memory m = stencil_resident_memory_of(
+            base::shape, radius, sizeof(T) == 8, warps, stencil_resident_reach(radius, s.depth),
+            weight_sets(s) * (P::count + 1), General && s.domain.b != nullptr);
         volatile stencil_resident_memory &to = place().memory;
         to.edge = m.edge, to.mixed = m.mixed, to.stage = m.stage;
         to.weights = m.weights, to.source = m.source;
         to.ghosts = m.ghosts, to.bytes = m.bytes;
-        place().rows = warps * R, place().reach = radius * s.depth;
+        place().rows = warps * R, place().reach = stencil_resident_reach(radius, s.depth);
         place().shares = max(1, (int)blockDim.x / place().rows);
         place().row_share = (1 << STENCIL_SHARE_BITS) / place().rows + 1;
         place().tile = blockIdx.x;
@@ -219,23 +219,30 @@ struct resident_block : resident_exchange<P, T_, General, Shape> {
         if (General && s.cycle_length > 1)
             load_weights(s, step);
     }
-    /* Makes the next steps of a pass: all of them, or those up to a checked step, that step, or those after
-     * it. If registers are few, row offsets are loaded again for each step. The number of steps comes from a
+    /* Returns what finds the element of the field at a row of the warp and a cell of the lane. */
+    __device__ __forceinline__ static auto elements(const stencil_domain &d) {
+        return [&d](int row, int v) {
+            return in_field(d, 0, radius + warp() * R + row) * d.row + in_field(d, 1, lane() * K + v);
+        };
+    }
+    /* Returns the weights of the steps that follow, of which the pass has made `made`. */
+    __device__ __forceinline__ static step_weights weights_after(const stencil_kernel_args &s, int made) {
+        if constexpr (General)
+            return {cells(place().memory.weights) + made * step_weights::count, &s.domain};
+        else
+            return weights_of<T>(s.domain);
+    }
+    /* Makes the next steps of a pass: all of them, or those up to a checked step, or those after it. If
+     * registers are few, row offsets are loaded again for each step. The number of steps comes from a
      * shuffle, and whether another pass follows from a vote: when ptxas sees that a warp does not diverge it
      * keeps weights in uniform registers, and an fma reads two registers instead of three. */
     __device__ __forceinline__ void make_steps(const stencil_kernel_args &s) {
         const bool source = General && s.domain.b != nullptr;
         const int steps = __shfl_sync(~0u, place().check.count, 0);
-        const auto element = [&](int row, int v) {
-            return in_field(s.domain, 0, radius + warp() * R + row) * s.domain.row +
-                   in_field(s.domain, 1, lane() * K + v);
-        };
-        step_weights weights;
-        if constexpr (General)
-            weights = {cells(place().memory.weights) + place().check.made * step_weights::count, &s.domain};
-        else
-            weights = weights_of<T>(s.domain);
+        const auto element = elements(s.domain);
+        step_weights weights = weights_after(s, place().check.made);
         const ways even = find_ways(source, 0), odd = find_ways(source, 1);
+        typename base::unseen unseen;
 #pragma unroll 1
         for (int l = 0; l < steps; l++) {
             if (l > 0)
@@ -244,11 +251,31 @@ struct resident_block : resident_exchange<P, T_, General, Shape> {
             if (base::full)
                 w = find_ways(source, buffer);
             w.weights = weights;
-            this->step(w, element);
+            this->step(w, element, unseen);
+            if constexpr (!base::mixed)
+                base::publish(w.next);
             buffer ^= 1;
             if constexpr (General)
                 weights.at += step_weights::count;
         }
+    }
+    /* Makes the checked step of a pass, sums its residual and keeps its cells. Where they fill the registers,
+     * they are loaded again, so that sums take no registers from other steps. */
+    __device__ __forceinline__ void make_checked_step(const stencil_kernel_args &s) {
+        typename base::summing summing;
+        base::begin_sums(s, place().check.at, summing);
+        ways w = find_ways(General && s.domain.b != nullptr, buffer);
+        w.weights = weights_after(s, place().check.made);
+        this->step(w, elements(s.domain), summing);
+        buffer ^= 1;
+        if constexpr (base::full)
+            this->template restore<false>(s, buffer);
+        if constexpr (!base::mixed)
+            base::publish(w.next);
+    }
+    /* Gives the tile the cells of the last checked step. */
+    __device__ __forceinline__ void restore_checked(const stencil_kernel_args &s) {
+        this->template restore<true>(s, buffer);
     }
     /* Prepares the steps of a pass, after the exchange that ended the pass before. */
     __device__ __forceinline__ void begin_steps(const stencil_kernel_args &s) {
@@ -256,10 +283,10 @@ struct resident_block : resident_exchange<P, T_, General, Shape> {
         publish(buffer);
     }
     /* Loads of a lane that a check has under way at once: registers left beside the tile's cells. */
-    static constexpr int sums_at_once = base::full ? 1 : 4;
+    static constexpr int sums_at_once = base::full ? 2 : 4;
     __device__ __forceinline__ static uint32_t make_check(const stencil_kernel_args &s,
                                                           volatile check_place &check, bool all) {
-        return stencil::make_check<T, sums_at_once>(s, check, all);
+        return stencil::make_check<sums_at_once>(s, check, all);
     }
     /* Copies the warp's outer rows to shared memory, where other warps read them. */
     __device__ __forceinline__ void publish(int buffer) {

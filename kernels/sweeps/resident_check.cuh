@@ -1,16 +1,16 @@
-/* Residual checks inside the persistent loops of the resident sweep. Around a checked step each tile stores
- * its cells in device memory, which is mostly L2: the cells before the step in the buffer that the launch has
- * loaded, the cells after it in the other buffer. While tiles make further steps, the blocks sum the residual
- * in its canonical order (kernels/residual.h), one stage behind each exchange of ghost cells, where a block
- * would only wait for words of other tiles:
+/* Residual checks inside the persistent loops of the resident sweep. In a checked step each tile sums the
+ * residual of its rows as far as its cells allow, and keeps a copy of its cells (resident_nodes.cuh). While
+ * tiles make further steps, the blocks go on with the sum in its canonical order (kernels/residual.h), one
+ * stage behind each exchange of ghost cells, where a block would only wait for words of other tiles:
  *
- *   1. sum      each block computes its share of the part's partial sums, when all tiles have stored
+ *   1. sum      each block computes its share of the part's partial sums, when all tiles have summed their
+ * rows
  *   2. combine  a warp combines a group of 1024 partial sums, when all partial sums are there
  *   3. decide   one warp of each part combines the groups and writes the residual and the verdict
  *   4. obey     all blocks read the verdict in the same pass, and go on or leave
  *
- * If the verdict ends the run, the checked field is the one in the second buffer, and later steps are
- * forgotten. A check is decided before the tiles store for the next one, and before the loop ends.
+ * If the verdict ends the run, tiles take the cells that they have kept, and later steps are forgotten. A
+ * check is decided before the next checked step, and before the loop ends.
  *
  * Each stage counts what is done in stencil_control.counted, with release, and the next stage waits for the
  * counter, with acquire. Several parts count in the memory of all of them. */
@@ -21,8 +21,8 @@
 namespace stencil {
 
 /* The parts of a pass that has a checked step, where all steps of a pass are made at once: steps before the
- * checked one, the checked one, and the rest, which is all steps of other passes. Cells are stored between
- * parts; the first and the last part may have no step. */
+ * checked one, the checked one, and the rest, which is all steps of other passes. The first and the last part
+ * may have no step. */
 enum check_part { check_before, check_step, check_rest };
 
 enum check_stage { check_none, check_sum, check_combine, check_decide, check_obey };
@@ -34,6 +34,7 @@ struct check_place {
     int32_t at;             /* which step of the pass, from 1, is checked; 0: none */
     int32_t part, made;     /* the next part of the pass, and steps of the pass that are made before */
     int32_t count;          /* steps of the next part */
+    int32_t latest;         /* the last step of a pass that may be checked */
     int32_t stage;          /* the stage that comes next, a check_stage */
     int32_t busy;           /* the pass has a checked step, or there is a stage to make */
     int32_t hurries;        /* the next pass has a checked step: the check has to be decided before */
@@ -66,12 +67,15 @@ __device__ __forceinline__ void start_checks(const stencil_schedule &c, volatile
     check.begun = 0, check.reason = STENCIL_REASON_NONE;
 }
 /* Returns the number of steps of the pass after `step`, up to `depth` of the `left` ones, of which one at
- * most is checked, and sets which one. busy: the pass before had a checked step, or a check is not decided.
- * Nearly all passes have nothing to do with a check, and take few instructions. */
+ * most is checked, and sets which one. A step that comes too late in the pass is the first of the next pass.
+ * busy: the pass before had a checked step, or a check is not decided. Nearly all passes have nothing to do
+ * with a check, and take few instructions. */
 __device__ __forceinline__ int plan_pass(const stencil_schedule &c, volatile check_place &check, int64_t step,
                                          int64_t left, int depth, bool busy) {
     int steps = (int)min(left, (int64_t)depth);
     const int64_t ahead = check.next - step;
+    if (ahead <= steps && ahead > check.latest)
+        steps = (int)ahead - 1;
     const bool checked = ahead <= steps;
     if (busy || checked) {
         check.at = checked ? (int)ahead : 0, check.made = 0;
@@ -115,16 +119,6 @@ __device__ __forceinline__ void await_check(const stencil_kernel_args &s, stenci
     __syncwarp();
 }
 
-/* Loads 16 bytes of cells past L1, which may hold older ones. */
-__device__ __forceinline__ void load_fresh(const float *from, float *to) {
-    const float4 v = __ldcg(reinterpret_cast<const float4 *>(from));
-    to[0] = v.x, to[1] = v.y, to[2] = v.z, to[3] = v.w;
-}
-__device__ __forceinline__ void load_fresh(const double *from, double *to) {
-    const double2 v = __ldcg(reinterpret_cast<const double2 *>(from));
-    to[0] = v.x, to[1] = v.y;
-}
-
 /* Combines values of adjacent lanes as combine_lanes() does, for Count trees at once and in few
  * instructions. */
 template <int Count>
@@ -136,16 +130,16 @@ __device__ __forceinline__ void combine_trees(double (&value)[Count], int lanes,
             value[i] = combine(value[i], __shfl_xor_sync(~0u, value[i], step), norm);
 }
 
-/* How a block goes through its share of the part's partial sums: in batches of `step`, some for each warp. */
-template <class T, int Batch> struct sum_share_of {
+/* How a block goes through its share of the part's partial sums: in batches of `step`, some for each warp. A
+ * batch is Batch loads that a lane has under way at once. */
+template <int Batch> struct sum_share_of {
     /* Lanes that share a partial sum; partial sums that a warp loads at once; of a batch of a warp. */
-    static constexpr int lanes = STENCIL_PARTIAL_CELLS / vector_cells<T>, at_once = 32 / lanes,
-                         of_warp = at_once * Batch;
+    static constexpr int lanes = STENCIL_PARTIAL_NODES / 2, at_once = 32 / lanes, of_warp = at_once * Batch;
     int across, first, end, step;
     __device__ __forceinline__ explicit sum_share_of(const stencil_domain &d)
         : across((int)((d.n[STENCIL_X] + STENCIL_PARTIAL_CELLS - 1) / STENCIL_PARTIAL_CELLS)),
           step((int)blockDim.x / 32 * of_warp) {
-        const int count = (int)(d.n[STENCIL_Z] * d.n[STENCIL_Y]) * across;
+        const int count = (int)d.n[STENCIL_Y] * across;
         first = (int)stencil_share(count, gridDim.x, blockIdx.x);
         end = (int)stencil_share(count, gridDim.x, blockIdx.x + 1);
     }
@@ -154,20 +148,16 @@ template <class T, int Batch> struct sum_share_of {
     }
 };
 
-/* Computes partial sums of the part from the cells before and after the checked step: of the block's share,
- * up to `most` batches of each warp. A batch is Batch loads that a lane has under way at once. Returns
- * whether the share is complete. */
-template <class T, int Batch>
+/* Computes partial sums of the part from the nodes of the checked step: of the block's share, up to `most`
+ * batches of each warp. Nodes beyond the end of a row count as 0. Returns whether the share is complete. */
+template <int Batch>
 __device__ __forceinline__ bool sum_share(const stencil_kernel_args &s, volatile check_place &check,
                                           int most) {
-    constexpr int V = vector_cells<T>, lanes = sum_share_of<T, Batch>::lanes,
-                  at_once = sum_share_of<T, Batch>::at_once;
-    const sum_share_of<T, Batch> share(s.domain);
+    constexpr int lanes = sum_share_of<Batch>::lanes, at_once = sum_share_of<Batch>::at_once;
+    const sum_share_of<Batch> share(s.domain);
     const stencil_domain &d = s.domain;
     const stencil_norm norm = s.schedule.norm;
-    const T *const old = static_cast<const T *>(d.u[s.step_first & 1]), *const made = static_cast<const T *>(
-                                                                            d.u[(s.step_first & 1) ^ 1]);
-    const int x_count = (int)d.n[STENCIL_X], y_count = (int)d.n[STENCIL_Y], lane = (int)threadIdx.x % lanes,
+    const int x_count = (int)d.n[STENCIL_X], lane = (int)threadIdx.x % lanes,
               sub = (int)threadIdx.x % 32 / lanes, warp = (int)threadIdx.x / 32 * share.of_warp,
               last = min(check.sums + most, share.batches());
 #pragma unroll 1
@@ -175,31 +165,23 @@ __device__ __forceinline__ bool sum_share(const stencil_kernel_args &s, volatile
         const int i = share.first + batch * share.step + warp;
         if (i >= share.end)
             break;
-        T before[Batch][V], after[Batch][V];
+        double2 pair[Batch];
         int64_t number[Batch];
         double sum[Batch];
 #pragma unroll
         for (int b = 0; b < Batch; b++) {
-            const int p = min(i + b * at_once + sub, share.end - 1), row = p / share.across,
-                      k = p - row * share.across, z = row / y_count, y = row - z * y_count,
-                      x = k * STENCIL_PARTIAL_CELLS + lane * V;
-            const int64_t at = z * d.plane + y * d.row + min(x, (x_count - 1) / V * V);
-            number[b] = d.partial_first + z * d.partial_plane + y * d.partial_row + k;
-            load_fresh(old + at, before[b]);
-            load_fresh(made + at, after[b]);
-#pragma unroll
-            for (int v = 0; v < V; v++)
-                if (x + v >= x_count)
-                    before[b][v] = after[b][v] = 0;
+            const int p = min(i + b * at_once + sub, share.end - 1), y = p / share.across,
+                      k = p - y * share.across, x = k * STENCIL_PARTIAL_CELLS + 2 * lane * STENCIL_NODE_CELLS;
+            number[b] = d.partial_first + y * d.partial_row + k;
+            pair[b] = __ldcg(
+                reinterpret_cast<const double2 *>(s.resident.nodes + p * (int64_t)STENCIL_PARTIAL_NODES) +
+                lane);
+            pair[b].x = x < x_count ? pair[b].x : 0.0;
+            pair[b].y = x + STENCIL_NODE_CELLS < x_count ? pair[b].y : 0.0;
         }
 #pragma unroll
-        for (int b = 0; b < Batch; b++) {
-            double term[V];
-#pragma unroll
-            for (int v = 0; v < V; v++)
-                term[v] = residual_term(after[b][v], before[b][v], norm);
-            sum[b] = combine_terms<V>(term, norm);
-        }
+        for (int b = 0; b < Batch; b++)
+            sum[b] = combine(pair[b].x, pair[b].y, norm);
         combine_trees(sum, lanes, norm);
 #pragma unroll
         for (int b = 0; b < Batch; b++)
@@ -340,7 +322,7 @@ __device__ __forceinline__ void obey_check(const stencil_kernel_args &s, volatil
 /* Makes the next stage of the check that is not decided, or all of its stages (all). Batch 0: tiles have
  * summed halves of partial sums themselves. Called by all threads of a block; returns the reason to stop that
  * the verdict gives, or NONE while there is no verdict. */
-template <class T, int Batch>
+template <int Batch>
 __device__ __forceinline__ uint32_t make_check(const stencil_kernel_args &s, volatile check_place &check,
                                                bool all) {
     const check_goals goals(s, check.begun);
@@ -353,7 +335,7 @@ __device__ __forceinline__ uint32_t make_check(const stencil_kernel_args &s, vol
             if constexpr (Batch > 0) {
                 if (check.sums == 0)
                     await_check(s, STENCIL_CHECK_KEPT, goals.kept, step);
-                if (!sum_share<T, Batch>(s, check, all ? INT32_MAX >> 8 : check.sums_most))
+                if (!sum_share<Batch>(s, check, all ? INT32_MAX >> 8 : check.sums_most))
                     break; /* goes on with its share after the next exchange */
             }
             if (threadIdx.x == 0)

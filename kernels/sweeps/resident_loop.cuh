@@ -21,15 +21,6 @@ __device__ __forceinline__ int next_steps(const stencil_kernel_args &s, int64_t 
     return (int)steps;
 }
 
-/* Returns the steps of the first pass of a launch; called by one thread. In 2D it ends before a checked step:
- * a check stores cells in the buffer that the launch loads, and adjacent tiles are known to have loaded
- * theirs only when an exchange has brought their words. */
-template <class Block> __device__ __forceinline__ int first_steps(const stencil_kernel_args &s) {
-    const int64_t before = Block::place().check.next - s.step_first - 1;
-    return next_steps<Block>(s, Block::each_step || before == 0 ? s.step_count : min(s.step_count, before),
-                             false);
-}
-
 /* Begins the check of a step, whose cells the tile has made and stored, or summed (Block::each_step). */
 template <class Block>
 __device__ __forceinline__ void begin_check(const stencil_kernel_args &s, int64_t step, bool works) {
@@ -42,7 +33,7 @@ __device__ __forceinline__ void begin_check(const stencil_kernel_args &s, int64_
             next_check(s.schedule, check);
         } else {
             const int64_t exchanges = (check.next - step) / s.depth - check_obey;
-            const int batches = sum_share_of<typename Block::T, Block::sums_at_once>(s.domain).batches();
+            const int batches = sum_share_of<Block::sums_at_once>(s.domain).batches();
             check.sums = 0;
             check.sums_most = exchanges > 1 ? (int)((batches + exchanges - 1) / exchanges) : batches;
             if (works)
@@ -158,6 +149,38 @@ __device__ __forceinline__ void loop_steps(const stencil_kernel_args &s, Block &
     } while (goes_on);
 }
 
+/* Makes the steps of a launch where tiles exchange ghost cells after each pass. A pass with a checked step is
+ * made in parts. */
+template <class Block>
+__device__ __forceinline__ void loop_passes(const stencil_kernel_args &s, Block &block, bool works) {
+    for (;;) {
+        __syncthreads();
+        if (block.begins())
+            note_pass(s, {Block::place().step, Block::place().steps, 0}, STENCIL_MARK_BEGIN);
+        const int part = Block::place().check.part;
+        const bool checked = __any_sync(~0u, part == check_step);
+        if (checked) {
+            note_part(s, {Block::place().step, Block::place().steps, 0}, STENCIL_SPENT_KEPT, false);
+            if (works && !s.trace.without_compute)
+                block.make_checked_step(s);
+        } else if (works && !s.trace.without_compute) {
+            block.make_steps(s);
+        }
+        if (__any_sync(~0u, part != check_rest)) {
+            __syncthreads();
+            if (threadIdx.x == 0)
+                next_part(Block::place().check, Block::place().steps);
+            if (checked)
+                note_part(s, {Block::place().step, Block::place().steps, 0}, STENCIL_SPENT_KEPT, true);
+        } else {
+            if (!end_steps<Block, true>(s, block, works))
+                break;
+            if (works)
+                block.begin_steps(s);
+        }
+    }
+}
+
 /* Makes up to step_count steps after step_first, and the checks among them. The leader tells the host the
  * last step: the end, a checked step that ends the run, or where the host asked the loop to leave; after an
  * alarm it tells nothing. */
@@ -172,7 +195,10 @@ __global__ void __launch_bounds__(32 * Block::shape.warps, 1)
         place.step = s.step_first, place.left = s.step_count;
         place.to_poll = s.poll_every;
         start_checks(s.schedule, place.check, s.step_first);
-        place.steps = first_steps<Block>(s);
+        if constexpr (!Block::each_step)
+            place.check.latest =
+                stencil_resident_latest(Block::radius, stencil_resident_reach(Block::radius, s.depth));
+        place.steps = next_steps<Block>(s, s.step_count, false);
         if (works)
             Block::find_place(s);
     }
@@ -183,35 +209,18 @@ __global__ void __launch_bounds__(32 * Block::shape.warps, 1)
     note_launch(s, STENCIL_LAUNCH_LOADED);
     if constexpr (Block::each_step)
         loop_steps(s, block, works);
-    for (; !Block::each_step;) {
-        __syncthreads();
-        if (block.begins())
-            note_pass(s, {Block::place().step, Block::place().steps, 0}, STENCIL_MARK_BEGIN);
-        if (works && !s.trace.without_compute)
-            block.make_steps(s);
-        const int part = Block::place().check.part;
-        if (__any_sync(~0u, part != check_rest)) {
-            note_part(s, {Block::place().step, Block::place().steps, 0}, STENCIL_SPENT_KEPT, false);
-            if (works && !s.trace.without_compute)
-                block.store(s.domain, part == check_before ? from : from ^ 1);
-            __syncthreads();
-            if (threadIdx.x == 0)
-                next_part(Block::place().check, Block::place().steps);
-            note_part(s, {Block::place().step, Block::place().steps, 0}, STENCIL_SPENT_KEPT, true);
-        } else {
-            if (!end_steps<Block, true>(s, block, works))
-                break;
-            if (works)
-                block.begin_steps(s);
-        }
-    }
+    else
+        loop_passes(s, block, works);
     note_launch(s, STENCIL_LAUNCH_LOOPED);
     if (alarmed(s))
         return;
     const auto &check = Block::place().check;
     const uint32_t reason = check.reason;
     const bool checked = reason != STENCIL_REASON_NONE && reason != STENCIL_REASON_INTERRUPTED;
-    if (works && (!checked || Block::each_step))
+    if constexpr (!Block::each_step)
+        if (works && checked)
+            block.restore_checked(s);
+    if (works)
         block.store(s.domain, from ^ 1);
     if (works && threadIdx.x == 0)
         s.resident.exchanges[blockIdx.x] = Block::place().exchanges;

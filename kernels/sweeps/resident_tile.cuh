@@ -56,7 +56,7 @@ template <class P, class T_, bool General, int Shape> struct resident_tile {
 
     T c[registers][K];
 
-    /* Returns how many of a warp's inner rows before row r are in shared memory. */
+    /* Inner rows of a warp, before row r, that are in shared memory. */
     __host__ __device__ static constexpr int mixed_before(int r) {
         return mixed ? (r - radius) * shape.mixed / inner : 0;
     }
@@ -249,10 +249,10 @@ template <class P, class T_, bool General, int Shape> struct resident_tile {
             row[radius + K - 1 + k] = __shfl_down_sync(~0u, row[radius + k - 1], 1);
         }
     }
-    /* Adds old row M to the sums of all rows that read it. */
-    template <int M, class At>
+    /* Adds old row M to the sums of all rows that read it. seen: see step(). */
+    template <int M, class At, class Seen>
     __device__ __forceinline__ void add_row(T (&ahead)[radius][K], T (&begun)[radius][K],
-                                            const rows_of_step &rows, const ways &w, At at) {
+                                            const rows_of_step &rows, const ways &w, At at, Seen &seen) {
         T row[K + 2 * radius];
         old_row<M>(row, rows, w);
         for_constants<0, radius>([&](auto i) {
@@ -266,8 +266,12 @@ template <class P, class T_, bool General, int Shape> struct resident_tile {
                     put_row<O>(sum, rows);
                 else if constexpr (Dy == radius)
                     close_row<O>(sum, rows);
+                if constexpr (Dy == radius)
+                    seen.template made<O>(sum);
             }
         });
+        if constexpr (M >= 0 && M < R)
+            seen.template old<M>(row + radius);
         if constexpr (M >= 0 && M < R) {
             T(&sum)[K] = sum_of<M>(begun);
             add<0>(ahead[0], row, w.weights, M, at);
@@ -342,21 +346,26 @@ template <class P, class T_, bool General, int Shape> struct resident_tile {
                 edge[(radius + j) * width + v * 32] = c[R - radius + j][v];
             }
     }
-    template <class At> __device__ __forceinline__ void step(const ways &w, At at) {
+    /* Makes a step. seen.old<M>() gets the lane's cells of each row M before the step, and seen.made<M>()
+     * those after it, in ascending order: row M is made when row M + radius is seen. */
+    template <class At, class Seen> __device__ __forceinline__ void step(const ways &w, At at, Seen &seen) {
         T ahead[radius][K], begun[radius][K];
         const rows_of_step rows = {
             cells(w.over),  cells(w.under), cells(w.own),           cells(w.next),
             cells(w.mixed), cells(w.fixed), {w.kept[0], w.kept[1]}, {w.mirrored[0], w.mirrored[1]}};
         for_constants<-radius, R + radius>([&](auto m) {
-            add_row<decltype(m)::value>(ahead, begun, rows, w, at);
+            add_row<decltype(m)::value>(ahead, begun, rows, w, at, seen);
             if constexpr ((is_in_place(decltype(m)::value) && reads_beside(decltype(m)::value)) ||
                           (full && decltype(m)::value % 2 != 0))
                 __syncwarp(); /* waits until lanes have read their neighbours' old cells, before these are
                                  overwritten */
         });
-        if constexpr (!mixed)
-            publish(w.next);
     }
+    /* The observer of a step that nothing is to be known of. */
+    struct unseen {
+        template <int M> __device__ __forceinline__ void old(const T *) {}
+        template <int M> __device__ __forceinline__ void made(const T (&)[K]) {}
+    };
 
     /* Pointers to a warp's outer and inner rows in shared memory. */
     struct memory_rows {

@@ -27,7 +27,12 @@ static stencil_status allocate_tiles(stencil_gpu_part *gpu) {
     const stencil_status status = own(gpu, &gpu->args.resident.exchanges, made, tiles * sizeof *made);
     free(made);
     TRY(status);
-    return own(gpu, &gpu->args.resident.words, NULL, (size_t)plan->layout.resident_bytes);
+    TRY(own(gpu, &gpu->args.resident.words, NULL, (size_t)plan->layout.resident_bytes));
+    if (plan->layout.kept_bytes == 0)
+        return STENCIL_OK;
+    TRY(own(gpu, &gpu->args.resident.kept, NULL, (size_t)plan->layout.kept_bytes));
+    return own(gpu, &gpu->args.resident.nodes, NULL,
+               (size_t)plan->layout.node_count * sizeof *gpu->args.resident.nodes);
 }
 
 /* Connects resident tiles at a cut to the words of the part on the other side, to which they send rows. */

@@ -164,7 +164,8 @@ static stencil_status check_device_memory(stencil_plan *plan, const stencil_prob
         CHECK(sharing <= SHARING_MAX, UNAVAILABLE, "GPU %d is named %d times, it can hold up to %d parts", id,
               sharing, SHARING_MAX);
         if (!stencil_multiply(stencil_gpu_bytes(problem, &plan->cut, plan->halo) +
-                                  plan->layout.resident_bytes,
+                                  plan->layout.resident_bytes + plan->layout.kept_bytes +
+                                  plan->layout.node_count * (int64_t)sizeof(double),
                               sharing, &bytes))
             bytes = INT64_MAX;
         if (bytes > plan->device_bytes || p == 0) {

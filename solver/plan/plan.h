@@ -104,6 +104,8 @@ typedef struct stencil_pass_layout {
     int slots;                 /* most blocks that could run at once, one per multiprocessor */
     stencil_resident resident; /* tiles held on chip; like all members below but `cost` 0 for other kinds */
     int64_t resident_bytes;    /* device memory for the ghost cells of on-chip tiles */
+    int64_t node_count;        /* doubles for the nodes of the residual of on-chip tiles in 2D */
+    int64_t kept_bytes;        /* device memory for a copy of on-chip tiles in 2D */
     int shared_bytes;          /* shared memory of a block */
     bool each_step;            /* tiles exchange ghost cells after each step, not after each pass */
     double check_s;            /* seconds of a residual check inside the loop, where it checks */

@@ -146,6 +146,26 @@ static void check_axis(const axis_of_field *a, int radius) {
     free(own);
 }
 
+/* Whether a tile has the cells `first` to `last` of the field, valid `steps` steps after an exchange. */
+static bool has_valid(const axis_of_field *a, int tile, int64_t first, int64_t last, int64_t invalid) {
+    const int64_t begin = begin_of(a, 0, tile), length = a->part[0].length;
+    return first >= begin + (ends_with(a, 0, tile, -1) ? 0 : invalid) &&
+           last < begin + length - (ends_with(a, 0, tile, 1) ? 0 : invalid);
+}
+
+/* After each step of a pass that may be checked, a tile has all cells of each node of a row. */
+static void check_nodes(const axis_of_field *a, int radius) {
+    const int latest = stencil_resident_latest(radius, a->part[0].reach);
+    assert_true(latest >= 1);
+    for (int64_t x = 0; x < a->n; x += STENCIL_NODE_CELLS) {
+        const int64_t last = (x + STENCIL_NODE_CELLS < a->n ? x + STENCIL_NODE_CELLS : a->n) - 1;
+        int tile = 0;
+        while (tile < a->part[0].tiles && !has_valid(a, tile, x, last, (int64_t)radius * latest))
+            tile++;
+        assert_true(tile < a->part[0].tiles);
+    }
+}
+
 /* A plan for a field in parts, every second one on the second GPU. */
 static stencil_status make_plan(stencil_plan *plan, stencil_problem *problem, int k, int parts) {
     static const int depth[] = {0, 2, 3, 7, 16};
@@ -175,8 +195,10 @@ static void check_plan(const stencil_plan *plan, const stencil_problem *problem,
     assert_true(plan->layout.shared_bytes <= machine.gpu[0].shared_per_block_bytes);
     for (int axis = 0; axis < 2; axis++) {
         const axis_of_field a = axis_make(&plan->cut, STENCIL_Y + axis, length[axis], radius,
-                                          radius * plan->depth, r->tiles[axis]);
+                                          stencil_resident_reach(radius, plan->depth), r->tiles[axis]);
         check_axis(&a, radius);
+        if (STENCIL_Y + axis == STENCIL_X)
+            check_nodes(&a, radius);
     }
 }
 

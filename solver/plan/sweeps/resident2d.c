@@ -79,13 +79,23 @@ static void predict(const subject *s, stencil_pass_layout *l, stencil_resident_s
                     ghosts * (s->f64 ? t->resident_ghost_f64_s : t->resident_ghost_f32_s);
 }
 
+/* Returns the nodes of the residual of a part, the most of any. */
+static int64_t nodes_of(const subject *s) {
+    const int64_t *n = s->problem->n,
+                  across = (n[STENCIL_X] + STENCIL_PARTIAL_CELLS - 1) / STENCIL_PARTIAL_CELLS,
+                  rows = (n[STENCIL_Y] + s->parts - 1) / s->parts;
+    return rows * across * STENCIL_PARTIAL_NODES;
+}
+
 /* Lays out tiles of at least two warps, stacked along y (resident_rank.lay). */
 static bool lay(const subject *s, stencil_pass_layout *l, int depth) {
     stencil_resident *tiles = &l->resident;
     const stencil_resident_shape shape = shape_of(s->problem, tiles->shape);
-    const int reach = s->radius * depth,
+    const int reach = stencil_resident_reach(s->radius, depth),
               weights = (s->general ? depth : 1) * (s->problem->shape->point_count + 1);
     if (tiles->warps < 2 || tiles->warps_z > 1 || (s->general && shape.plain))
+        return false;
+    if (s->parts > 1 && reach > s->radius * depth) /* a part has no more ghost cells */
         return false;
     for (int64_t axis = 0, slots = s->slots; axis < 2; slots /= tiles->tiles[axis++]) {
         const int64_t length = axis == 0 ? tiles->warps * shape.rows + 2 * s->radius : 32 * shape.cells,
@@ -99,6 +109,9 @@ static bool lay(const subject *s, stencil_pass_layout *l, int depth) {
     const int64_t rows = stencil_resident_rows_of_words(tiles->tiles[0], s->parts > 1),
                   words = 2 * memory.ghosts * stencil_ll_words(s->problem->precision);
     tiles->tiles_z = 1;
+    l->node_count = nodes_of(s);
+    l->kept_bytes = (int64_t)stencil_resident_tiles(tiles) * tiles->warps * shape.rows * 32 * shape.cells *
+                    (s->f64 ? 8 : 4);
     l->shared_bytes = memory.bytes;
     l->resident_bytes =
         rows * tiles->tiles[1] * (words * (int64_t)sizeof(uint64_t) + (int64_t)sizeof(uint32_t));

@@ -1,0 +1,131 @@
+/* The checked step of the resident sweep in 2D. While a warp makes it, it sums the residual of its rows in
+ * nodes of STENCIL_NODE_CELLS cells (kernels/sweeps/resident.h), from the cells that it has in registers
+ * before and after the step, and keeps a copy of the new cells, as lanes hold them: if the verdict ends the
+ * run, they are its result. Tiles that overlap write the same bits. */
+#pragma once
+
+#include "kernels/sweeps/resident_exchange.cuh"
+
+namespace stencil {
+
+template <class P, class T_, bool General, int Shape>
+struct resident_nodes : resident_exchange<P, T_, General, Shape> {
+    using base = resident_exchange<P, T_, General, Shape>;
+    using T = T_;
+    using base::K, base::R, base::radius, base::width, base::place, base::lane, base::warp, base::warps;
+    static constexpr int node = STENCIL_NODE_CELLS, nodes_of_lane = (K + node - 1) / node;
+    static_assert(node == 4, "");
+
+    /* The lane's cells in the copy of the tile. */
+    __device__ __forceinline__ static T *kept_cells(const stencil_resident &r) {
+        const int64_t warps_before = (int64_t)blockIdx.x * warps() + warp();
+        return static_cast<T *>(r.kept) + warps_before * (R * K * 32) + lane();
+    }
+
+    /* What a lane needs to sum nodes, and to copy its rows, in a step (resident_tile::step()). */
+    struct summing {
+        T was[radius][K]; /* the last rows before the step */
+        T *kept;
+        double *nodes;  /* the lane's first node, in row 0 of the warp */
+        int row_nodes;  /* nodes from row to row */
+        int begin, end; /* rows of the warp whose cells are valid and in the part */
+        int skip;       /* cells of the lane that belong to a node which begins in the lane before */
+        int cells;      /* cells of the lane and of lanes after it that the field has */
+        int has;        /* a bit for each node of the lane that is valid */
+        stencil_norm norm;
+
+        template <int M> __device__ __forceinline__ void old(const T *row) {
+#pragma unroll
+            for (int v = 0; v < K; v++)
+                was[M % radius][v] = row[v];
+        }
+        template <int M> __device__ __forceinline__ void made(const T (&now)[K]) {
+#pragma unroll
+            for (int v = 0; v < K; v++)
+                kept[(M * K + v) * 32] = now[v];
+            if (M < begin || M >= end)
+                return;
+            if (norm == STENCIL_NORM_L2)
+                sum<STENCIL_NORM_L2>(now, was[M % radius], nodes + M * (int64_t)row_nodes);
+            else
+                sum<STENCIL_NORM_MAX>(now, was[M % radius], nodes + M * (int64_t)row_nodes);
+        }
+        /* Moves the lane's terms, and those that it has of the next lanes, so that its first node begins at
+         * term 0. */
+        __device__ __forceinline__ void align(double (&term)[K + node - 1]) const {
+#pragma unroll
+            for (int by = node / 2; by > 0; by /= 2)
+#pragma unroll
+                for (int i = 0; i + by < K + node - 1; i++)
+                    term[i] = (skip & by) != 0 ? term[i + by] : term[i];
+        }
+        template <stencil_norm Norm>
+        __device__ __forceinline__ void sum(const T (&now)[K], const T (&old)[K], double *to) const {
+            double term[K + node - 1];
+#pragma unroll
+            for (int v = 0; v < K; v++)
+                term[v] = v < cells ? residual_term(now[v], old[v], Norm) : 0.0;
+#pragma unroll
+            for (int i = 0; i < node - 1;
+                 i++) { /* beyond the tile there are no cells of a node that is valid */
+                const double next = __shfl_down_sync(~0u, term[i % K], (K + i) / K);
+                term[K + i] = lane() + (K + i) / K < 32 ? next : 0.0;
+            }
+            align(term);
+#pragma unroll
+            for (int i = 0; i < nodes_of_lane; i++) {
+                const double value = combine(combine(term[node * i], term[node * i + 1], Norm),
+                                             combine(term[node * i + 2], term[node * i + 3], Norm), Norm);
+                if (has >> i & 1)
+                    to[i] = value;
+            }
+        }
+    };
+
+    /* Returns a bit for each node that begins in the lane and whose cells are in the field and, after `steps`
+     * steps since the last exchange, valid. x: the field's column of the lane's first cell. */
+    __device__ __forceinline__ static int valid_nodes(const stencil_domain &d, int x, int skip, int steps) {
+        const int n = (int)d.n[STENCIL_X], left = place().closed[1][0] ? radius : radius * steps,
+                  right = width - (place().closed[1][1] ? radius : radius * steps);
+        int has = 0;
+#pragma unroll
+        for (int i = 0; i < nodes_of_lane; i++) {
+            const int at = skip + node * i, first = lane() * K + at,
+                      last = min(first + node, n - place().first[1]);
+            has |= (at < K && x + at >= 0 && x + at < n && first >= left && last <= right) << i;
+        }
+        return has;
+    }
+    /* Prepares to sum step `steps` after the last exchange. */
+    __device__ __forceinline__ static void begin_sums(const stencil_kernel_args &s, int steps, summing &to) {
+        const stencil_domain &d = s.domain;
+        const int row = radius + warp() * R, high = place().rows + 2 * radius,
+                  top = place().closed[0][0] ? radius : radius * steps,
+                  bottom = high - (place().closed[0][1] ? radius : radius * steps),
+                  y = place().first[0] + row, x = place().first[1] + lane() * K,
+                  across = (int)((d.n[STENCIL_X] + STENCIL_PARTIAL_CELLS - 1) / STENCIL_PARTIAL_CELLS);
+        to.kept = kept_cells(s.resident);
+        to.begin = max(top - row, -y), to.end = min(bottom - row, (int)d.n[STENCIL_Y] - y);
+        to.skip = -x & (node - 1), to.cells = (int)d.n[STENCIL_X] - x;
+        to.has = valid_nodes(d, x, to.skip, steps);
+        to.row_nodes = across * STENCIL_PARTIAL_NODES;
+        to.nodes = s.resident.nodes + y * (int64_t)to.row_nodes + (x + to.skip) / node;
+        to.norm = s.schedule.norm;
+    }
+    /* Loads the warp's rows in registers (all: and in shared memory) from the copy that a checked step has
+     * kept. buffer: the buffer of outer rows that the next step reads. */
+    template <bool All> __device__ __forceinline__ void restore(const stencil_kernel_args &s, int buffer) {
+        const auto rows = base::find_rows(warp(), buffer, lane());
+        const T *const kept = kept_cells(s.resident);
+        constexpr int of_row = K;
+        for_constants<0, R>([&](auto j) {
+            constexpr int J = decltype(j)::value;
+            if constexpr (All || !base::in_memory(J))
+#pragma unroll
+                for (int v = 0; v < of_row; v++)
+                    this->template cell<J>(v, rows) = __ldcg(kept + (J * of_row + v) * 32);
+        });
+    }
+};
+
+} // namespace stencil
