@@ -286,6 +286,48 @@ class Wall(CommandTest):
                           boundary=["periodic", "mirror", "mirror"], **laplace)
         self.assertIn("210 cells, in 1 pocket (the first one around /u[3][0][0])", text)
 
+    def test_option(self):
+        """--boundary SIDE=WALL says what attributes say: the same bits, and the attributes of the result."""
+        u = field(20, 33)
+        walls = {**side("x-", "flux", flux=2.5), **side("x+", "exchange-node", exchange=0.25, ambient=-3.0),
+                 **side("y+", "mirror-node")}
+        self.problem(u, boundary="mirror", **walls)
+        wanted = self.solved()
+        self.problem(u)
+        option = "mirror,x-=flux:2.5,x+=exchange-node:0.25:-3,y+=mirror-node"
+        self.assertEqual(self.solved("p.h5", "--boundary", option).tobytes(), wanted.tobytes())
+        named = self.attributes("r.h5")
+        self.assertEqual({name: named[name] for name in walls}, walls)
+        # without an entry for the axes, sides that are not named stay as the file says
+        self.problem(u, boundary=["mirror", "periodic"], **side("y-", "flux", flux=1.0))
+        self.ok("p.h5", *RUN, "-o", "r.h5", "--boundary", "y-=flux:-1e-1,y-=flux:-2.e0,y+=fixed")
+        named = self.attributes("r.h5")
+        self.assertEqual((named["flux_y-"], named["boundary_y+"], list(named["boundary"])),
+                         (-2.0, "fixed", ["mirror", "periodic"]))
+        self.ok("p.h5", *RUN, "-o", "r.h5", "--boundary", "x=mirror")
+        self.assertEqual(self.attributes("r.h5")["boundary_x+"], "mirror")
+        self.ok("p.h5", *RUN, "-o", "r.h5", "--boundary", "periodic")
+        self.assertNotIn("boundary_y-", self.attributes("r.h5"))
+        self.ok("new", "n.h5", "--problem", "heat", "--size", "9x8x7", "--boundary", "z-=exchange:2:20,z+=flux:0,x=periodic")
+        named = self.attributes("n.h5")
+        self.assertEqual([named[name] for name in ("boundary_z-", "ambient_z-", "flux_z+", "boundary_x-", "boundary_x+")],
+                         ["exchange", 20.0, 0.0, "periodic", "periodic"])
+        self.solved("n.h5", "--steps", 10)
+
+    def test_option_refused(self):
+        self.problem(field(20, 33))
+        for value, *wanted in (
+                ("x-=flx:1", "'flx' is unknown", "'flux'"), ("x-=flux", "x-=flux:2.5"), ("x-=flux:", "slope"),
+                ("x-=flux:1:2", "number"), ("x-=flux:nan", "number"), ("x-=flux:0x1p3", "number"), ("x-=exchange:1", "two numbers"),
+                ("x-=exchange:-1:0", "positive"), ("x-=exchange:0:0", "positive"), ("x-=fixed:1", "fixed has no numbers"),
+                ("fixed:1", "has no numbers"), ("w-=fixed", "'w-' is no side"), ("x--=fixed", "'x--'"), ("=fixed", "no side"),
+                ("x-=", "unknown"), ("flux:1", "write SIDE=flux:1"), ("", "unknown"), ("fixed,", "unknown"),
+                ("z-=mirror", "axis z"), ("fixed,fixed,fixed,fixed", "more than 3")):
+            with self.subTest(value=value):
+                self.refused(64, ["--boundary", *wanted], "p.h5", *RUN, "--boundary", value)
+        self.refused(64, ["stencil run"], "bench", "sweep", "--device", "cpu", "--boundary", "x-=flux:1")
+        self.refused(64, ["stencil run"], "plan", "--size", "9x9", "--boundary", "x-=mirror")
+
     def test_examples(self):
         """A wall with cavities and air on one side, and a chip with heaters, as `stencil new` writes them: symmetric, and
         within what the sides allow."""
