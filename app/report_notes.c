@@ -90,7 +90,7 @@ stencil_status report_note_outlook(run_record *record, const stencil_reader *cel
         !stencil_problem_is_separable(problem))
         return STENCIL_OK;
     TRY(stencil_outlook_of(problem, cells, &outlook));
-    const char *source = stencil_source_names[problem->spec.source];
+    const char *source = stencil_source_name(problem->spec.source);
     const double mean = outlook.source_mean / problem->source_scale * problem->spec.omega;
 #define UNSOLVABLE "no axis is fixed and %s has the mean %g, not 0: there is no solution"
     const double limit = fmax(stop->rtol * outlook.first, stop->atol),
@@ -113,7 +113,7 @@ stencil_status report_note_outlook(run_record *record, const stencil_reader *cel
 
 /* Adds notes where digests, checked as a run reads cells, show that arrays were changed. */
 static void note_arrays(const stencil_problem *problem, stencil_notes *notes) {
-    const char *source = stencil_source_names[problem->spec.source],
+    const char *source = stencil_source_name(problem->spec.source),
                *field = stencil_spec_field(&problem->spec),
                *steps = TEXT_COUNTED(problem->spec.steps_total, "step"),
                *time = problem->spec.kind == STENCIL_KIND_HEAT ? ", time goes on" : "";

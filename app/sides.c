@@ -73,6 +73,7 @@ static stencil_status read_numbers(const entry *e, stencil_wall_kind wall, doubl
 static void forget_side(stencil_spec *spec, int axis, int side) {
     spec->wall[axis][side] = STENCIL_WALL_NONE;
     spec->flux[axis][side] = spec->exchange[axis][side] = spec->ambient[axis][side] = NAN;
+    memset(spec->along[axis][side], 0, sizeof spec->along[axis][side]);
 }
 
 /* Sets the wall of a side, or of both sides of an axis. */

@@ -17,8 +17,9 @@ typedef struct trial {
     uint8_t *fixed;      /* other than 0: the cell keeps its value, wherever it is; owned, or NULL */
     uint8_t *row;        /* row of `weights` that a cell has; owned, or NULL */
     uint8_t *insulated;  /* other than 0: the cell is not there; owned, or NULL */
-    double *weights;     /* [spec.class_count][spec.weight_count], owned, or NULL */
-    int cycle_length;    /* 0: the problem's own weights; else those: */
+    stencil_tables
+        tables;       /* rows of weights [spec.class_count][spec.weight_count], numbers along sides; owned */
+    int cycle_length; /* 0: the problem's own weights; else those: */
     stencil_step_weights cycle[TRIAL_CYCLE_MAX];
 } trial;
 

@@ -286,6 +286,122 @@ class Wall(CommandTest):
                           boundary=["periodic", "mirror", "mirror"], **laplace)
         self.assertIn("210 cells, in 1 pocket (the first one around /u[3][0][0])", text)
 
+    def test_along(self):
+        """Numbers along a side that are all alike are one number, to the bit; as an attribute and a dataset they are one too
+        many; those of another shape, and such as no wall can have, are refused."""
+        u = field(20, 33)
+        walls = {**side("x-", "flux", flux=2.5), **side("y+", "exchange", exchange=0.25, ambient=-3.0)}
+        self.problem(u, boundary="mirror", **walls)
+        wanted = self.solved()
+        kinds = {name: value for name, value in walls.items() if name.startswith("boundary")}
+        along = {"flux_x-": numpy.full(20, 2.5), "exchange_y+": numpy.full(33, 0.25, "f4"), "ambient_y+": numpy.full(33, -3)}
+        self.problem(u, boundary="mirror", data=along, **kinds)
+        self.assertEqual(self.solved().tobytes(), wanted.tobytes())
+        for name, values in along.items():
+            numpy.testing.assert_array_equal(self.read("r.h5", name), values)
+        self.assertIn("flux 2.5 to 2.5 at x-", " ".join(self.ok("p.h5", *RUN, "-o", "r.h5").stdout.split()))
+        for name, values, told in (("flux_x-", numpy.ones(33), "[20]"), ("flux_x-", numpy.ones((20, 1)), "[20]"),
+                                   ("flux_x-", numpy.full(20, numpy.nan), "finite"), ("exchange_y+", numpy.zeros(33), "positive"),
+                                   ("flux_z-", numpy.zeros(33), "flux_z-"), ("flux_y-", numpy.zeros(33), "flux_y- is given"),
+                                   ("ambient_y+", None, "boundary_y+ is 'exchange'")):
+            with self.subTest(name, told=told):
+                self.problem(u, boundary="mirror", **kinds,
+                             data={key: value for key, value in {**along, name: values}.items() if value is not None})
+                self.refused(BAD_DATA, [told], "p.h5", *RUN)
+        self.problem(u, boundary="mirror", data=along, **kinds, **{"flux_x-": 1.0})
+        self.refused(BAD_DATA, ["flux_x- is given twice"], "p.h5", *RUN)
+        self.problem(u, boundary="mirror", data=along, **kinds)
+        self.ok("p.h5", *RUN, "-o", "r.h5", "--boundary", "x-=flux:1")
+        self.assertEqual(self.attribute("r.h5", "/", "flux_x-"), 1.0)
+        with h5py.File(self.path("r.h5")) as file:
+            self.assertNotIn("flux_x-", file)
+            self.assertIn("ambient_y+", file)
+
+    def along_problem(self, cells, exchange, rank=2):
+        """-u" = f on the unit square, u = sin(2 x + 0.3) exp(y) + x y + 1; along z nothing changes. Slopes at x = 0 (or the
+        air's temperature there) and at y = 1 differ from cell to cell."""
+        h = 1 / cells
+        y, x = numpy.mgrid[:cells, :cells] * h + h / 2
+        def value(y, x):
+            return numpy.sin(2 * x + 0.3) * numpy.exp(y) + x * y + 1
+        def slope_x(y, x):
+            return 2 * numpy.cos(2 * x + 0.3) * numpy.exp(y) + y
+        def slope_y(y, x):
+            return numpy.sin(2 * x + 0.3) * numpy.exp(y) + x
+        at = numpy.arange(cells) * h + h / 2
+        rate = 2 + at
+        data = {"f": 3 * numpy.sin(2 * x + 0.3) * numpy.exp(y), "flux_y+": slope_y(1.0, at),
+                "ambient_x+": value(at, 1.0) + slope_x(at, 1.0) / 3}
+        walls = {"boundary_y+": "flux", "boundary_x+": "exchange", "exchange_x+": 3.0, "boundary_x-": "flux",
+                 "boundary_y-": "exchange", "exchange_y-": 2.0}
+        data["ambient_y-"] = value(0.0, at) - slope_y(0.0, at) / 2
+        if exchange:
+            del walls["exchange_y-"]
+            data.update({"exchange_y-": rate, "ambient_y-": value(0.0, at) - slope_y(0.0, at) / rate})
+        data["flux_x-"] = -slope_x(at, 0.0)
+        exact = value(y, x)
+        u = numpy.zeros(exact.shape)
+        if rank == 3:
+            u, exact = numpy.zeros((4, *u.shape)), numpy.broadcast_to(exact, (4, *u.shape))
+            data = {name: numpy.broadcast_to(values, (4, *values.shape)) for name, values in data.items()}
+        self.problem(u, data=data, stencil=None, problem="poisson", spacing=h, rtol=1e-10, steps=10**6, check_every=500,
+                     boundary="mirror", **walls)
+        return exact
+
+    def test_along_orders(self):
+        """Slopes and air that differ along walls, against a solution that is known: second order."""
+        for exchange in (False, True):
+            errors = []
+            for cells in (8, 16, 32):
+                exact = self.along_problem(cells, exchange)
+                errors.append(abs(self.solved() - exact).max())
+            for coarse, fine in zip(errors, errors[1:]):
+                self.assertAlmostEqual(numpy.log2(coarse / fine), 2, delta=0.15)
+
+    def test_along_3d(self):
+        exact = self.along_problem(12, True, rank=3)
+        result = self.solved()
+        numpy.testing.assert_allclose(result, numpy.broadcast_to(result[0], result.shape), atol=1e-7)
+        self.assertLess(abs(result - exact).max(), 0.02)
+
+    def test_along_many(self):
+        """More numbers than rows: what walls add is part of the source then, with a Note, and nothing else changes. A flux
+        as a source by hand gives the same, but for rounding."""
+        u, flux = field(310, 20), 4 * field(1, 310)[0] - 2
+        for precision, error in (("float64", 1e-13), ("float32", 1e-5)):
+            for f in (None, field(310, 20)):
+                given = {"stencil": None, "problem": "poisson", "boundary": "mirror", "spacing": 0.5, "steps": 60}
+                data = {"flux_x-": flux, **({} if f is None else {"f": f})}
+                self.problem(u, data=data, **given, **side("x-", "flux"))
+                text = " ".join(self.ok("p.h5", *RUN, "-o", "r.h5", "--precision", precision).stdout.split())
+                self.assertIn("part of the source term", text)
+                result = self.solved("p.h5", "--precision", precision)
+                self.assertIn("digest_b", self.attributes("r.h5"))
+                b = numpy.zeros(u.shape) if f is None else f.copy()
+                b[:, 0] += flux / 0.5
+                self.problem(u, data={"f": b}, **given)
+                numpy.testing.assert_allclose(self.solved("p.h5", "--precision", precision), result, atol=error)
+                self.problem(u, data=data, **given, **side("x-", "flux"))
+                for options in (("--sweep", "naive"), ("--sweep", "pipeline"), ("--sync", "grid", "--parts", 3)):
+                    self.ok("p.h5", *RUN, "-o", "w.h5", "--precision", precision, *options)
+                    self.assertEqual(self.read("w.h5").tobytes(), result.tobytes())
+                self.ok("p.h5", *RUN, "-o", "a.h5", "--precision", precision, "--steps", 13)
+                self.ok("a.h5", *RUN, "-o", "b.h5", "--steps", 60)
+                self.assertEqual(self.read("b.h5").tobytes(), result.tobytes())
+                self.ok("verify", "b.h5")
+        with h5py.File(self.path("a.h5"), "a") as file:
+            file["flux_x-"][3] += 1
+        self.assertIn("count from 0 again", self.ok("a.h5", *RUN, "-o", "c.h5").stdout)
+        self.problem(u, data={"exchange_x-": 0.1 + flux ** 2}, **side("x-", "exchange", ambient=1.0))
+        self.refused(BAD_DATA, ["more than 253 rows", "exchange"], "p.h5", *RUN)
+
+    def test_along_stable_step(self):
+        """The largest of the numbers along a wall counts for the largest stable dt."""
+        self.problem(field(10, 40), data={"exchange_x-": 5.0 * numpy.arange(1, 11)}, stencil=None, problem="heat", steps=300,
+                     **side("x-", "exchange-node", ambient=1.0))
+        self.assertLess(abs(self.solved()).max(), 2.5)
+        self.assertAlmostEqual(self.attribute("r.h5", "/", "dt"), 1 / (4 + 50))
+
     def test_option(self):
         """--boundary SIDE=WALL says what attributes say: the same bits, and the attributes of the result."""
         u = field(20, 33)
