@@ -3,6 +3,7 @@
 
 #include "app/report.h"
 #include "app/text.h"
+#include "solver/problem/bounds.h"
 #include "solver/problem/pockets.h"
 
 /* Returns the factor from the equation's source to its term in a step: dt for heat, omega / S for
@@ -52,15 +53,39 @@ void report_note_source(run_record *run, const stencil_spec *file) {
     note_other_step(spec, file, &run->notes);
 }
 
+/* Estimates the eigenvalues of a problem without pockets where no box has them. */
+static stencil_status estimate(run_record *record, const stencil_reader *cells) {
+    stencil_problem *problem = &record->problem;
+    const stencil_estimate *found = &problem->estimate;
+    if (!stencil_stop_has_criterion(&problem->stop) || !stencil_bounds_are_estimated(problem))
+        return STENCIL_OK;
+    TRY(stencil_bounds_estimate(problem, cells, STENCIL_BOUNDS_UPDATES));
+    if (found->known)
+        stencil_notes_add(
+            &record->notes,
+            "the least eigenvalue is about %.2g, an estimate by %d steps of Lanczos' method (%.2g s): "
+            "a bound on the error, and predicted steps, rest on it",
+            found->least, found->steps, found->seconds);
+    else
+        stencil_notes_add(
+            &record->notes,
+            "the least eigenvalue is not known (%d steps of Lanczos' method, %.2g s): there is no bound "
+            "on the error",
+            found->steps, found->seconds);
+    return STENCIL_OK;
+}
+
 stencil_status report_note_pockets(run_record *record, const stencil_reader *cells) {
     const stencil_problem *problem = &record->problem;
-    stencil_pockets found;
+    stencil_pockets found = {0};
     char at[80] = "";
-    if (!stencil_problem_relaxes(problem) || problem->origin.steps > 0 ||
-        stencil_problem_is_separable(problem))
+    if (!stencil_problem_relaxes(problem))
         return STENCIL_OK;
-    TRY(stencil_pockets_find(problem, cells, &found));
+    if (!stencil_problem_is_separable(problem))
+        TRY(stencil_pockets_find(problem, cells, &found));
     if (found.count == 0)
+        return estimate(record, cells);
+    if (problem->origin.steps > 0)
         return STENCIL_OK;
     for (int axis = STENCIL_AXES - problem->rank; axis < STENCIL_AXES; axis++)
         stencil_text_add(at, sizeof at, "[%lld]", (long long)found.first[axis]);

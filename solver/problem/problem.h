@@ -208,6 +208,17 @@ typedef struct stencil_cycle {
     const stencil_step_weights *given; /* [length], borrowed: weights in place of Chebyshev's; NULL: none */
 } stencil_cycle;
 
+/* Bounds of the eigenvalues of a relaxation, of which the least one is an estimate, see bounds.h. */
+typedef struct stencil_estimate {
+    bool known;
+    double least, most; /* estimates of the eigenvalues of I - J */
+    double bound;       /* no eigenvalue is larger */
+    double
+        stretch; /* factor from an inner product in which cells in walls count half to the sum of squares */
+    int steps;   /* of Lanczos' method; 0: it was not tried */
+    double seconds; /* that they took */
+} stencil_estimate;
+
 /* Arrays per axis are in (z, y, x) here, whatever the rank; a 2D problem has one plane, radius 0 in z. */
 typedef struct stencil_problem {
     stencil_spec spec; /* the spec of the problem with effective values filled in, kept for the output */
@@ -227,6 +238,7 @@ typedef struct stencil_problem {
         source_scale; /* b[i] = (T)(source_scale * (double)f[i]) for SOURCE_F and SOURCE_Q; 1 for SOURCE_B */
     stencil_stop stop;
     stencil_origin origin;
+    stencil_estimate estimate; /* of the eigenvalues, where they do not follow from the box */
     /* Classes of cells, see classes.h; 0, NULL: all cells are plain. */
     int64_t kept;      /* cells among n that keep their values */
     int64_t varied;    /* cells among n that have weights of their own, those of a row of `palette` */
