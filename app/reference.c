@@ -136,6 +136,10 @@ static void derive_cycle(reference *r, const stencil_spec *spec) {
     }
     r->least = below(any_fixed ? r->least : longest);
     r->most = -below(-r->most);
+    if (!any_fixed && spec->fixed) { /* known by an estimate of the run only */
+        r->least = spec->eigenvalue[0];
+        r->most = spec->eigenvalue[1];
+    }
     if (number != NULL)
         r->cycle = strtoll(number + 1, NULL, 10);
 }

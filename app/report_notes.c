@@ -4,6 +4,7 @@
 #include "app/report.h"
 #include "app/text.h"
 #include "solver/problem/bounds.h"
+#include "solver/problem/cycle.h"
 #include "solver/problem/pockets.h"
 
 /* Returns the factor from the equation's source to its term in a step: dt for heat, omega / S for
@@ -57,7 +58,8 @@ void report_note_source(run_record *run, const stencil_spec *file) {
 static stencil_status estimate(run_record *record, const stencil_reader *cells) {
     stencil_problem *problem = &record->problem;
     const stencil_estimate *found = &problem->estimate;
-    if (!stencil_stop_has_criterion(&problem->stop) || !stencil_bounds_are_estimated(problem))
+    if (!stencil_bounds_are_estimated(problem) ||
+        !(stencil_stop_has_criterion(&problem->stop) || stencil_cycle_accelerates(&problem->cycle)))
         return STENCIL_OK;
     TRY(stencil_bounds_estimate(problem, cells, STENCIL_BOUNDS_UPDATES));
     if (found->known)
@@ -72,7 +74,7 @@ static stencil_status estimate(run_record *record, const stencil_reader *cells) 
             "the least eigenvalue is not known (%d steps of Lanczos' method, %.2g s): there is no bound "
             "on the error",
             found->steps, found->seconds);
-    return STENCIL_OK;
+    return text_name_file(stencil_cycle_take_estimate(problem), record->output.input_path);
 }
 
 stencil_status report_note_pockets(run_record *record, const stencil_reader *cells) {

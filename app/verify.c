@@ -11,6 +11,7 @@
 #include "app/signals.h"
 #include "app/text.h"
 #include "solver/problem/classes.h"
+#include "solver/problem/cycle.h"
 #include "solver/problem/digest.h"
 #include "solver/problem/rows.h"
 #include "solver/problem/stop.h"
@@ -76,6 +77,12 @@ static stencil_status read_output(verification *v) {
     const stencil_reader cells = stencil_input_reader(&v->result, &v->problem, true);
     TRY(text_name_file(stencil_classes_find(&v->problem, &cells, &v->result.tables), v->output));
     TRY(stencil_input_provenance(&v->result, &v->made));
+    if (stencil_cycle_accelerates(&v->problem.cycle) && !(v->problem.cycle.least > 0)) {
+        CHECK(spec.eigenvalue[0] > 0 && spec.eigenvalue[1] > spec.eigenvalue[0], BAD_DATA,
+              "'%s' has no eigenvalues of its cycle (eigenvalue_least, eigenvalue_most)", v->output);
+        v->problem.cycle.least = spec.eigenvalue[0];
+        v->problem.cycle.most = spec.eigenvalue[1];
+    }
     /* Results of version 0.1.0 have no steps_total: steps_done is the number of all steps. */
     v->steps = spec.steps_total >= 0 ? spec.steps_total : v->made.steps_done;
     v->first = v->steps - v->made.steps_done;

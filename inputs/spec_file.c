@@ -56,6 +56,8 @@ static const row rows[] = {
     {{"residual_first", REAL(0, "one number >= 0"), .infinite = true}, AT(residual_first), .past = true},
     {{"steps_total", WHOLE(0)}, AT(steps_total), .past = true},
     {{"plain_from", WHOLE(0)}, AT(plain_from), .past = true},
+    {{"eigenvalue_least", REAL(1, "one number > 0")}, AT(eigenvalue[0]), .past = true},
+    {{"eigenvalue_most", REAL(1, "one number > 0")}, AT(eigenvalue[1]), .past = true},
     {{"time", REAL(-1, "one number")}, AT(time), .past = true},
     {{"time_first", REAL(-1, "one number")}, AT(time_first), .past = true},
     {{"fingerprint", TEXT(fingerprint), .wanted = "what a run has written, or nothing"},

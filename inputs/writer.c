@@ -12,6 +12,7 @@
 #include "inputs/image.h"
 #include "inputs/reading.h"
 #include "inputs/sink.h"
+#include "solver/problem/cycle.h"
 #include "solver/problem/digest.h"
 
 /* Most residuals for which space is reserved; longer histories are rare and allocate more at the end. */
@@ -142,6 +143,8 @@ static stencil_status write_spec(const stencil_output *output, const stencil_pro
     spec.time_first = problem->origin.time_first != 0 ? problem->origin.time_first : NAN;
     spec.steps_total = report->steps;
     spec.plain_from = report->plain_from;
+    if (!stencil_cycle_accelerates(&problem->cycle) || !problem->estimate.known)
+        spec.eigenvalue[0] = spec.eigenvalue[1] = NAN;
     memcpy(spec.fingerprint, problem->fingerprint, sizeof spec.fingerprint);
     return stencil_spec_write(sink->file, sink->path, &spec);
 }

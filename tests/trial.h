@@ -93,8 +93,9 @@ void trial_fix(trial *t, uint64_t seed, trial_pattern pattern);
 void trial_set_rows(trial *t, int rows, uint64_t seed);
 void trial_class(trial *t, uint64_t seed, trial_pattern pattern);
 
-/* Sides of their own, walls of all kinds in turn; the numbers of each are random. Before trial_fill(). */
-void trial_set_walls(trial *t, uint64_t seed);
+/* Sides of their own, walls of all kinds in turn; the numbers of each are random, of some arrays with two
+ * values where `along`, which makes more rows. Before trial_fill(). */
+void trial_set_walls(trial *t, uint64_t seed, bool along);
 
 /* Makes cells insulated in a pattern, with values that are NaN, infinite or random in turn, and tells the
  * reference of them and of the walls: to be called last, after trial_fix() and trial_class(). */

@@ -26,6 +26,7 @@ void stencil_spec_init(stencil_spec *spec) {
         .time = NAN,
         .time_first = NAN,
         .plain_from = -1,
+        .eigenvalue = {NAN, NAN},
     };
     for (int i = 0; i < 2 * STENCIL_AXES; i++)
         spec->flux[i / 2][i % 2] = spec->exchange[i / 2][i % 2] = spec->ambient[i / 2][i % 2] = NAN;

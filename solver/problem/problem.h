@@ -122,6 +122,7 @@ typedef struct stencil_spec {
     double residual_first;                       /* see stencil_stop */
     double time, time_first;                     /* physical time of /u, and of the problem's start */
     int64_t plain_from;                          /* see stencil_origin */
+    double eigenvalue[2];                        /* least and most, estimated, that a cycle was made of */
     char fingerprint[STENCIL_FINGERPRINT_CHARS]; /* fingerprint of the problem that earlier runs solved */
     char digest_u[STENCIL_DIGEST_CHARS];         /* digest of /u as earlier runs left it, see digest.h */
     char digest_b[STENCIL_DIGEST_CHARS];         /* digest of the source term that earlier runs read */

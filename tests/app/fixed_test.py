@@ -52,8 +52,6 @@ class Fixed(CommandTest):
                                (numpy.ones((30, 40), bool), "no cell to update")):
             self.problem(u, values)
             self.refused(BAD_DATA, ["/fixed", wanted], "p.h5", *RUN)
-        self.problem(u, field(30, 40) < 0.3, problem="laplace", boundary="mirror", accelerate="chebyshev", stencil=None)
-        self.refused(BAD_DATA, ["accelerate", "/fixed"], "p.h5", *RUN)
 
     def test_bits(self):
         """Signs of zeros stay, NaN among fixed cells reaches no other cell and no residual."""
