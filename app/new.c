@@ -15,6 +15,7 @@ static const int64_t example_cells[STENCIL_EXAMPLE_COUNT][2] = {
     [STENCIL_EXAMPLE_PLATE_WITH_HOLE] = {257, 257},
     [STENCIL_EXAMPLE_HEATED_WALL] = {128, 96},
     [STENCIL_EXAMPLE_CHIP] = {65, 129},
+    [STENCIL_EXAMPLE_TWO_MATERIALS] = {97, 97},
 };
 
 typedef struct new_options {
@@ -30,12 +31,14 @@ static const option new_table[] = {
      .help = "cells of /u, x first (x varies fastest); the boundary cells of fixed axes count",
      .count_offset = offsetof(new_options, problem.rank)},
     {"example", 0, OPTION_CHOICE, AT(generate.example), "NAME",
-     .help = "a problem that shows what a file can say, of a size of its own unless --size is given; "
-             "plate-with-hole: laplace on 257x257 cells, /fixed has a hole and two electrodes; heated-wall: "
-             "heat on 96x128 cells, a flux "
-             "on one side, air on the other, /insulated has two cavities; chip: laplace on 129x65 cells, "
-             "four heaters in "
-             "/fixed and a flux below",
+     .help =
+         "a problem that shows what a file can say, of a size of its own unless --size is given; "
+         "plate-with-hole: laplace on 257x257 cells, /fixed has a hole and two electrodes; heated-wall: "
+         "heat on 96x128 cells, a flux "
+         "on one side, air on the other, /insulated has two cavities; chip: laplace on 129x65 cells, "
+         "four heaters in "
+         "/fixed and a flux below; two-materials: weights of its own on 97x97 cells, /class has a disc that "
+         "conducts ten times as well",
      .preset = "none", .names = stencil_example_names},
     {"initial", 0, OPTION_CHOICE, AT(generate.initial), "NAME", .help = "initial values", .preset = "zero",
      .names = stencil_initial_names},
@@ -64,6 +67,8 @@ static stencil_status make_spec(const invocation *call, stencil_spec *spec) {
           "--size is missing: give NXxNY or NXxNYxNZ, such as --size 129x129");
     CHECK(named || example, USAGE,
           "neither --problem nor --stencil is given: 'stencil help new' lists the names");
+    CHECK(!named || options->generate.example != STENCIL_EXAMPLE_TWO_MATERIALS, USAGE,
+          "--example two-materials has weights of its own: give neither --problem nor --stencil");
     stencil_spec_init(spec);
     spec->rank = options->problem.rank;
     memcpy(spec->extent, options->problem.extent, sizeof spec->extent);
@@ -78,8 +83,9 @@ static stencil_status make_spec(const invocation *call, stencil_spec *spec) {
     const bool relaxation = spec->kind == STENCIL_KIND_LAPLACE || spec->kind == STENCIL_KIND_POISSON;
     if (relaxation && !options_given(call, "rtol") && !options_given(call, "atol"))
         spec->rtol = relaxation_rtol[spec->precision];
-    const bool walls =
-        options->generate.example > STENCIL_EXAMPLE_PLATE_WITH_HOLE; /* no eigenvalue is known */
+    bool walls = spec->insulated; /* no eigenvalue is known */
+    for (int i = 0; i < 2 * STENCIL_AXES; i++)
+        walls = walls || spec->wall[i / 2][i % 2] != STENCIL_WALL_NONE;
     if (relaxation && !walls && !options_given(call, "omega") && !options_given(call, "accelerate"))
         snprintf(spec->accelerate, sizeof spec->accelerate, "chebyshev");
     return STENCIL_OK;

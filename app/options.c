@@ -172,6 +172,8 @@ static stencil_status option_read(const option *option, const char *text, void *
                  text != NULL ? strlen(text) : 0,
                  (char *)structure + option->offset,
                  (int *)(void *)((char *)structure + option->count_offset)};
+    if (option->read != NULL)
+        return option->read(text, structure);
     if (option->most == 0)
         return readers[option->type](&r);
     for (*r.count = 0;; r.at += r.length + 1) {

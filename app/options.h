@@ -47,6 +47,8 @@ typedef struct option {
     const char *const *names;   /* choices that are accepted, "" skipped, NULL after the last one */
     const char *const *renamed; /* choices that were renamed: old name, new name, …, NULL */
     unsigned tag;               /* number that the command may use as it likes */
+    /* Reads the value into the table's structure, in place of what `type` says; NULL: the type says it. */
+    stencil_status (*read)(const char *text, void *structure);
     /* Set in rows without a name. heading: printed by --help above the rows that follow ("": these rows are
      * not shown). table: rows of a structure that lies at `offset`. */
     const char *heading;

@@ -1,12 +1,18 @@
 #include "app/options.h"
+#include "app/sides.h"
 #include "app/text.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "solver/problem/cycle.h"
 
 #define AT(field) OPTION_AT(stencil_spec, field)
+
+static stencil_status read_sides(const char *text, void *spec) {
+    return sides_read(text, spec);
+}
 
 static const char *const accelerations[] = {"none", "chebyshev", NULL};
 
@@ -16,9 +22,14 @@ const option problem_option_table[] = {
      .names = stencil_kind_names},
     {"stencil", 0, OPTION_WORD, AT(stencil), "NAME", .help = "equal weights of sum 1 on a set of points",
      .names = stencil_shape_names},
-    {"boundary", 0, OPTION_CHOICE, AT(boundary), "A[,B[,C]]", .help = "one for all axes, or one per axis",
-     .most = STENCIL_AXES, .count_offset = offsetof(stencil_spec, boundary_count),
-     .names = stencil_boundary_names},
+    {"boundary", 0, OPTION_TEXT, AT(boundary), "A[,B[,C]][,SIDE=WALL]…",
+     .help =
+         "one for all axes, or one per axis: fixed, periodic or mirror; and walls of single sides, x-=WALL, "
+         "or of both of an axis, x=WALL: these, and flux:G (the slope of u along the outward normal is G), "
+         "exchange:A:T (it is A times T - u; A = h/k, per length, T of the air), half a cell beyond the "
+         "outermost cells, or through them: mirror-node, flux-node, exchange-node. Sides that no entry "
+         "names stay as they are where no entry is for all axes",
+     .read = read_sides},
     {"spacing", 0, OPTION_REAL, AT(spacing), "H[,H[,H]]",
      .help = "distance of grid points, for all axes or per axis", .most = STENCIL_AXES,
      .count_offset = offsetof(stencil_spec, spacing_count), .positive = true},
@@ -113,10 +124,9 @@ stencil_status problem_options_apply(const invocation *call, stencil_spec *spec)
         spec->accelerate[0] = '\0'; /* belongs to the file's problem, which was replaced */
     TRY(apply_damping(call, &file, spec));
     TRY(options_apply(call, stop_option_table, spec));
-    for (int i = 0; i < 2 * STENCIL_AXES && options_given(call, "boundary"); i++) {
-        spec->wall[i / 2][i % 2] = STENCIL_WALL_NONE;
-        spec->flux[i / 2][i % 2] = spec->exchange[i / 2][i % 2] = spec->ambient[i / 2][i % 2] = NAN;
-    }
+    if (options_given(call, "boundary"))
+        TRY(sides_check(spec, strcmp(call->command->name, "bench") != 0 &&
+                                  strcmp(call->command->name, "plan") != 0));
     if (options_given(call, "time"))
         spec->steps = -1;
     if (options_given(call, "steps"))

@@ -136,6 +136,10 @@ static void derive_cycle(reference *r, const stencil_spec *spec) {
     }
     r->least = below(any_fixed ? r->least : longest);
     r->most = -below(-r->most);
+    if (!any_fixed && spec->fixed) { /* known by an estimate of the run only */
+        r->least = spec->eigenvalue[0];
+        r->most = spec->eigenvalue[1];
+    }
     if (number != NULL)
         r->cycle = strtoll(number + 1, NULL, 10);
 }
@@ -366,10 +370,8 @@ void reference_scale(reference *r, void *u, void *b) {
         largest = updated ? fmax(largest, fabs(reference_value(r, b, i))) : largest;
     }
     r->scale = 1.0;
-    bool constant = false; /* steps that add constants are not linear in the cells */
-    for (int m = 0; m < r->made_count; m++)
-        constant = constant || r->made[m][STENCIL_POINTS_MAX] != 0;
-    if (r->precision == STENCIL_FLOAT32 || largest == 0 || isinf(largest) || constant)
+    /* Steps that add constants are not linear in the cells. */
+    if (r->precision == STENCIL_FLOAT32 || largest == 0 || isinf(largest) || r->adds_constants)
         return;
     if (largest >= 1e150)
         r->scale = 0x1p-512;

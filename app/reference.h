@@ -35,8 +35,11 @@ typedef struct reference {
      * has; -1: none, it is made as `row` says. `made` ends with the constant of the row. */
     int32_t *own;
     double (*made)[STENCIL_POINTS_MAX + 1];
-    int made_count;
-    uint8_t *still; /* cells that keep their values, which `fixed` is then */
+    int made_count, row_count; /* row_count: rows of weights, given and made, that differ */
+    const double *along[3][2][STENCIL_NUMBER_COUNT]; /* numbers of walls that differ along a side, borrowed;
+                                                        NULL: the spec has one */
+    bool adds_constants;                             /* walls add something */
+    uint8_t *still;                                  /* cells that keep their values, which `fixed` is then */
 } reference;
 
 /* Derives all members of *r from the stated problem, and from the point set that the solver uses. */
@@ -64,6 +67,12 @@ void reference_scale(reference *r, void *u, void *b);
  * of weights for the cells beside these, and cells that keep their values. To be called last, when `fixed`,
  * `row` and the weights are set. Errors: NO_MEMORY. */
 stencil_status reference_walls(reference *r, const stencil_spec *spec, const uint8_t *insulated);
+
+/* Tells whether what walls add is part of the source term: there are more than 253 different rows, and
+ * numbers along a side. reference_move_constants() makes it so: it adds what belongs to each cell to
+ * b[z][y][x], in double, rounded again. */
+bool reference_walls_in_source(const reference *r);
+void reference_move_constants(reference *r, void *b);
 
 /* Takes over the rows of /stencil/weights, as the file has them: weights[rows][points of the file], and frees
  * them. Errors: NO_MEMORY. */

@@ -1,6 +1,7 @@
 /* Walls and insulated cells of the reference, made again from docs/format.md: every point that meets one is
  * followed cell by cell. */
 #include "app/reference.h"
+#include "kernels/classes.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -80,6 +81,14 @@ static void make_step(const scene *s, way *w, int axis, int met) {
     }
 }
 
+/* A number of the wall that a way has met: `one`, or the number that stands beside the cell of the way. */
+static double number_of_wall(const scene *s, int axis, int side, int which, double one, const way *w) {
+    const int64_t *n = s->r->extent;
+    const double *along = s->r->along[axis][side][which];
+    const int64_t z = wrapped(w->at[0], n[0]), y = wrapped(w->at[1], n[1]), x = wrapped(w->at[2], n[2]);
+    return along == NULL ? one : along[axis == 2 ? z * n[1] + y : axis == 1 ? z * n[2] + x : y * n[2] + x];
+}
+
 /* Adds `factor` times the value at the end of a way to a row: to the weights of the points that it comes
  * from, and to the constant at the end of the row. */
 static void add_value(const scene *s, way w, double factor, const int64_t from[3], double *row) {
@@ -102,9 +111,14 @@ static void add_value(const scene *s, way w, double factor, const int64_t from[3
         const double h = s->spec->spacing_count == 0 ? 1.0 : s->spec->spacing[entry];
         const int steps = abs(w.left[axis]);
         const double apart = (goes_through_cells(wall) ? 2.0 * steps : 2.0 * steps - 1.0) * h;
-        const double rate = s->spec->exchange[axis][side] * apart, ambient = s->spec->ambient[axis][side];
+        const double rate = number_of_wall(s, axis, side, STENCIL_NUMBER_EXCHANGE,
+                                           s->spec->exchange[axis][side], &w) *
+                            apart,
+                     ambient = number_of_wall(s, axis, side, STENCIL_NUMBER_AMBIENT,
+                                              s->spec->ambient[axis][side], &w);
         if (wall == STENCIL_WALL_FLUX || wall == STENCIL_WALL_FLUX_NODE)
-            *constant += factor * (apart * s->spec->flux[axis][side]);
+            *constant += factor * (apart * number_of_wall(s, axis, side, STENCIL_NUMBER_FLUX,
+                                                          s->spec->flux[axis][side], &w));
         if (wall == STENCIL_WALL_EXCHANGE) {
             *constant += factor * (rate / (1.0 + rate / 2.0) * ambient);
             factor = factor * ((1.0 - rate / 2.0) / (1.0 + rate / 2.0));
@@ -164,6 +178,21 @@ static bool is_fixed_side(const scene *s, const int64_t at[3]) {
     return false;
 }
 
+/* The weights that a cell has without walls. */
+static const double *row_before(const reference *r, int64_t i) {
+    return r->row == NULL || r->row[i] == 0 ? r->weight
+                                            : r->row_weights + (size_t)r->row[i] * STENCIL_POINTS_MAX;
+}
+
+/* Tells whether a row is one that the file has, other than row 0. */
+static bool is_given(const reference *r, int given, const double *row) {
+    const size_t bytes = (size_t)r->point_count * sizeof *row;
+    for (int k = 1; k < given && row[STENCIL_POINTS_MAX] == 0; k++)
+        if (memcmp(r->row_weights + (size_t)k * STENCIL_POINTS_MAX, row, bytes) == 0)
+            return true;
+    return false;
+}
+
 /* Looks for a row among those made; appends it. Errors: NO_MEMORY. */
 static stencil_status store_row(reference *r, const double *row, int32_t *own) {
     const size_t bytes = sizeof *r->made;
@@ -177,6 +206,27 @@ static stencil_status store_row(reference *r, const double *row, int32_t *own) {
     r->made = more;
     memcpy(r->made[r->made_count], row, bytes);
     *own = r->made_count++;
+    return STENCIL_OK;
+}
+
+/* Counts the rows that cells have beside row 0: those of the file, and those made that are neither one of
+ * these nor what the cell has without walls. */
+static stencil_status count_rows(reference *r, const stencil_spec *spec) {
+    const int64_t cells = r->extent[0] * r->extent[1] * r->extent[2];
+    uint8_t *needed = calloc((size_t)r->made_count + 1, 1);
+    CHECK(needed != NULL, NO_MEMORY, "no memory for the reference's rows of weights");
+    for (int64_t i = 0; i < cells; i++) {
+        const double *row = r->own[i] < 0 ? NULL : r->made[r->own[i]];
+        if (row != NULL && (row[STENCIL_POINTS_MAX] != 0 ||
+                            memcmp(row_before(r, i), row, (size_t)r->point_count * sizeof *row) != 0))
+            needed[r->own[i]] = !is_given(r, spec->class_count, row);
+    }
+    r->row_count = spec->class_count > 0 ? spec->class_count - 1 : 0;
+    for (int m = 0; m < r->made_count; m++) {
+        r->row_count += needed[m];
+        r->adds_constants = r->adds_constants || r->made[m][STENCIL_POINTS_MAX] != 0;
+    }
+    free(needed);
     return STENCIL_OK;
 }
 
@@ -200,9 +250,7 @@ stencil_status reference_walls(reference *r, const stencil_spec *spec, const uin
     CHECK(r->still != NULL && r->own != NULL, NO_MEMORY, "no memory for the reference's walls");
     for (int64_t i = 0; i < cells; i++) {
         const int64_t at[3] = {i / n[2] / n[1], i / n[2] % n[1], i % n[2]};
-        const double *base = r->row == NULL || r->row[i] == 0
-                                 ? r->weight
-                                 : r->row_weights + (size_t)r->row[i] * STENCIL_POINTS_MAX;
+        const double *base = row_before(r, i);
         double row[STENCIL_POINTS_MAX + 1] = {0};
         bool more = false, updated = true;
         for (int axis = 0; axis < 3; axis++)
@@ -216,5 +264,27 @@ stencil_status reference_walls(reference *r, const stencil_spec *spec, const uin
             TRY(store_row(r, row, &r->own[i]));
     }
     r->fixed = r->still;
-    return STENCIL_OK;
+    return count_rows(r, spec);
+}
+
+bool reference_walls_in_source(const reference *r) {
+    bool along = false;
+    for (int i = 0; i < 6; i++)
+        for (int which = 0; which < STENCIL_NUMBER_COUNT; which++)
+            along = along || r->along[i / 2][i % 2][which] != NULL;
+    return along && r->row_count > STENCIL_ROWS_MAX;
+}
+
+void reference_move_constants(reference *r, void *b) {
+    for (int64_t i = 0; i < r->extent[0] * r->extent[1] * r->extent[2]; i++) {
+        const double constant =
+                         r->own[i] < 0 || r->still[i] != 0 ? 0.0 : r->made[r->own[i]][STENCIL_POINTS_MAX],
+                     sum = reference_value(r, b, i) + constant;
+        if (constant != 0 && r->precision == STENCIL_FLOAT64)
+            ((double *)b)[i] = sum;
+        else if (constant != 0)
+            ((float *)b)[i] = (float)sum;
+    }
+    for (int m = 0; m < r->made_count; m++)
+        r->made[m][STENCIL_POINTS_MAX] = 0;
 }

@@ -56,8 +56,9 @@ static void print_error(const run_record *run) {
         PRINT("Error", "at most %.2g%s; the field %s", bound->absolute, constant,
               constant[0] != '\0' ? "is a constant but for that" : "is as small itself");
     else
-        PRINT("Error", "at most %.2g (%.3g %% of the solution's size)%s%s", bound->absolute,
-              100.0 * bound->relative, constant, bound->relative > STENCIL_UNSOLVED ? ": not solved" : "");
+        PRINT("Error", "at most %.2g (%.3g %% of the solution's size)%s%s%s", bound->absolute,
+              100.0 * bound->relative, constant, bound->estimated ? ", by an estimate" : "",
+              bound->relative > STENCIL_UNSOLVED ? ": not solved" : "");
 }
 
 static void print_stop(const run_record *run) {
@@ -238,6 +239,10 @@ void report_note_end(run_record *run) {
                           : isnan(run->problem.spec.time_end) ? "the file has all its steps; --steps"
                                                               : "the file has all its steps; --time",
                           finished ? "better" : "more");
+    if (report->estimate_refuted)
+        stencil_notes_warn(notes,
+                           "the residual fell more slowly than the estimated eigenvalues allow: there is no "
+                           "bound on the error");
     if (report->reason == STENCIL_REASON_STAGNATED)
         stencil_notes_add(notes, "the residual falls no more: %s", stagnation_text(run));
     if (report->reason == STENCIL_REASON_FIXED_POINT && !report->reached)

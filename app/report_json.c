@@ -3,6 +3,7 @@
 #include "app/json.h"
 #include "app/report.h"
 #include "solver/plan/sweep.h"
+#include "solver/problem/spectrum.h"
 
 /* Describes a problem in JSON; values per axis are in array order, as in input files. */
 /* The boundary of an axis: its name, or a list of the names of the walls at both sides. */
@@ -92,22 +93,30 @@ static json_t *stores_json(const stencil_report *report) {
                      "streaming_step_us", json_number(1e6 * stores->streaming_step_s));
 }
 
+/* The least eigenvalue that a bound on the error divides by; NaN: unknown. */
+static double least_eigenvalue(const run_record *run) {
+    const double least =
+        stencil_problem_relaxes(&run->problem) ? stencil_spectrum_of(&run->problem).least : NAN;
+    return least > 0 ? least : NAN;
+}
+
 static json_t *result_json(const run_record *run) {
     const stencil_report *report = &run->report;
     const stencil_error_bound *bound = &report->bound;
-    return json_pack("{s:s, s:i, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:o, s:{s:o, s:o}}",
-                     "reason", stencil_reason_names[report->reason], "exit_code", run->exit_code, "steps",
-                     (json_int_t)report->steps, "steps_done", (json_int_t)stencil_report_steps_done(report),
-                     "time", json_number(stencil_problem_time(&run->problem, report->steps)), "residual",
-                     json_number(stencil_history_last(&report->history)), "residual_first",
-                     json_number(report->residual_first), "error_bound",
-                     json_number(bound->known ? bound->absolute : NAN), "error_bound_relative",
-                     json_number(bound->known ? bound->relative : NAN), "resolution",
-                     json_number(report->resolution), "plain_from",
-                     report->plain_from >= 0 ? json_integer(report->plain_from) : json_null(), "device",
-                     report->device, "stores", stores_json(report), "history", "step",
-                     json_integers(report->history.step, report->history.count), "residual",
-                     json_numbers(report->history.residual, report->history.count));
+    return json_pack(
+        "{s:s, s:i, s:I, s:I, s:o, s:o, s:o, s:o, s:o, s:b, s:o, s:o, s:o, s:s, s:o, s:{s:o, s:o}}", "reason",
+        stencil_reason_names[report->reason], "exit_code", run->exit_code, "steps", (json_int_t)report->steps,
+        "steps_done", (json_int_t)stencil_report_steps_done(report), "time",
+        json_number(stencil_problem_time(&run->problem, report->steps)), "residual",
+        json_number(stencil_history_last(&report->history)), "residual_first",
+        json_number(report->residual_first), "error_bound", json_number(bound->known ? bound->absolute : NAN),
+        "error_bound_relative", json_number(bound->known ? bound->relative : NAN), "error_bound_estimated",
+        bound->known && bound->estimated, "least_eigenvalue", json_number(least_eigenvalue(run)),
+        "resolution", json_number(report->resolution), "plain_from",
+        report->plain_from >= 0 ? json_integer(report->plain_from) : json_null(), "device", report->device,
+        "stores", stores_json(report), "history", "step",
+        json_integers(report->history.step, report->history.count), "residual",
+        json_numbers(report->history.residual, report->history.count));
 }
 
 /* Lists notes for JSON: all notes, or only those that change what the result means. */

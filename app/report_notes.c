@@ -3,6 +3,8 @@
 
 #include "app/report.h"
 #include "app/text.h"
+#include "solver/problem/bounds.h"
+#include "solver/problem/cycle.h"
 #include "solver/problem/pockets.h"
 
 /* Returns the factor from the equation's source to its term in a step: dt for heat, omega / S for
@@ -52,15 +54,40 @@ void report_note_source(run_record *run, const stencil_spec *file) {
     note_other_step(spec, file, &run->notes);
 }
 
+/* Estimates the eigenvalues of a problem without pockets where no box has them. */
+static stencil_status estimate(run_record *record, const stencil_reader *cells) {
+    stencil_problem *problem = &record->problem;
+    const stencil_estimate *found = &problem->estimate;
+    if (!stencil_bounds_are_estimated(problem) ||
+        !(stencil_stop_has_criterion(&problem->stop) || stencil_cycle_accelerates(&problem->cycle)))
+        return STENCIL_OK;
+    TRY(stencil_bounds_estimate(problem, cells, STENCIL_BOUNDS_UPDATES));
+    if (found->known)
+        stencil_notes_add(
+            &record->notes,
+            "the least eigenvalue is about %.2g, an estimate by %d steps of Lanczos' method (%.2g s): "
+            "a bound on the error, and predicted steps, rest on it",
+            found->least, found->steps, found->seconds);
+    else
+        stencil_notes_add(
+            &record->notes,
+            "the least eigenvalue is not known (%d steps of Lanczos' method, %.2g s): there is no bound "
+            "on the error",
+            found->steps, found->seconds);
+    return text_name_file(stencil_cycle_take_estimate(problem), record->output.input_path);
+}
+
 stencil_status report_note_pockets(run_record *record, const stencil_reader *cells) {
     const stencil_problem *problem = &record->problem;
-    stencil_pockets found;
+    stencil_pockets found = {0};
     char at[80] = "";
-    if (!stencil_problem_relaxes(problem) || problem->origin.steps > 0 ||
-        stencil_problem_is_separable(problem))
+    if (!stencil_problem_relaxes(problem))
         return STENCIL_OK;
-    TRY(stencil_pockets_find(problem, cells, &found));
+    if (!stencil_problem_is_separable(problem))
+        TRY(stencil_pockets_find(problem, cells, &found));
     if (found.count == 0)
+        return estimate(record, cells);
+    if (problem->origin.steps > 0)
         return STENCIL_OK;
     for (int axis = STENCIL_AXES - problem->rank; axis < STENCIL_AXES; axis++)
         stencil_text_add(at, sizeof at, "[%lld]", (long long)found.first[axis]);
@@ -90,7 +117,7 @@ stencil_status report_note_outlook(run_record *record, const stencil_reader *cel
         !stencil_problem_is_separable(problem))
         return STENCIL_OK;
     TRY(stencil_outlook_of(problem, cells, &outlook));
-    const char *source = stencil_source_names[problem->spec.source];
+    const char *source = stencil_source_name(problem->spec.source);
     const double mean = outlook.source_mean / problem->source_scale * problem->spec.omega;
 #define UNSOLVABLE "no axis is fixed and %s has the mean %g, not 0: there is no solution"
     const double limit = fmax(stop->rtol * outlook.first, stop->atol),
@@ -113,7 +140,7 @@ stencil_status report_note_outlook(run_record *record, const stencil_reader *cel
 
 /* Adds notes where digests, checked as a run reads cells, show that arrays were changed. */
 static void note_arrays(const stencil_problem *problem, stencil_notes *notes) {
-    const char *source = stencil_source_names[problem->spec.source],
+    const char *source = stencil_source_name(problem->spec.source),
                *field = stencil_spec_field(&problem->spec),
                *steps = TEXT_COUNTED(problem->spec.steps_total, "step"),
                *time = problem->spec.kind == STENCIL_KIND_HEAT ? ", time goes on" : "";

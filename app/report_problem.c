@@ -88,11 +88,18 @@ enum { REPORT_BOUNDARY_CHARS = 400 };
 static void add_wall(const stencil_problem *problem, int axis, int side, char *text, size_t size) {
     const stencil_spec *spec = &problem->spec;
     const stencil_wall_kind wall = problem->wall[axis][side];
+    const double number[] = {spec->flux[axis][side], spec->exchange[axis][side], spec->ambient[axis][side]};
+    const bool has[] = {stencil_wall_has_flux(wall), stencil_wall_exchanges(wall),
+                        stencil_wall_exchanges(wall)};
     stencil_text_add(text, size, "%s", stencil_wall_names[wall]);
-    if (stencil_wall_has_flux(wall))
-        stencil_text_add(text, size, " %g", spec->flux[axis][side]);
-    if (stencil_wall_exchanges(wall))
-        stencil_text_add(text, size, " %g with %g", spec->exchange[axis][side], spec->ambient[axis][side]);
+    for (int which = 0; which < STENCIL_NUMBER_COUNT; which++) {
+        const double *range = spec->range[axis][side][which];
+        const char *with = which == STENCIL_NUMBER_AMBIENT ? "with " : "";
+        if (has[which] && spec->along[axis][side][which])
+            stencil_text_add(text, size, " %s%g to %g", with, range[0], range[1]);
+        else if (has[which])
+            stencil_text_add(text, size, " %s%g", with, number[which]);
+    }
 }
 
 static const char *boundary_text(const stencil_problem *problem, char text[REPORT_BOUNDARY_CHARS]) {

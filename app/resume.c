@@ -23,7 +23,7 @@ static stencil_status check_open(const char *path, const stencil_input_options *
     CHECK(problem->origin.steps > 0 || spec.steps_total == 0, BAD_DATA,
           "'%s' is damaged: its problem is not that of its steps (fingerprint)", path);
     const stencil_reader cells = stencil_input_reader(input, problem, true);
-    TRY(text_name_file(stencil_classes_find(problem, &cells, input->palette), path));
+    TRY(text_name_file(stencil_classes_find(problem, &cells, &input->tables), path));
     TRY(stencil_origin_check(problem, &cells));
     CHECK(spec.steps_total == 0 || problem->origin.arrays == STENCIL_ORIGIN_SAME, BAD_DATA,
           "'%s' is damaged, or was changed: its cells are not those that a run has written (digest_u, "

@@ -54,8 +54,12 @@ static stencil_status describe_problem(run_state *state) {
     TRY(text_name_file(stencil_problem_resolve(&record->problem, &spec), path));
     const stencil_reader cells =
         stencil_input_reader(&state->input, &record->problem, state->options.allow_nonfinite);
-    TRY(text_name_file(stencil_classes_find(&record->problem, &cells, state->input.palette), path));
+    TRY(text_name_file(stencil_classes_find(&record->problem, &cells, &state->input.tables), path));
     report_note_source(record, &file);
+    if (record->problem.walls_in_source)
+        stencil_notes_add(&record->notes,
+                          "walls have more numbers than there are rows of weights: what they add is "
+                          "part of the source term, an array as large as the field");
     report_note_start(record, &file);
     return STENCIL_OK;
 }

@@ -11,6 +11,7 @@
 #include "app/signals.h"
 #include "app/text.h"
 #include "solver/problem/classes.h"
+#include "solver/problem/cycle.h"
 #include "solver/problem/digest.h"
 #include "solver/problem/rows.h"
 #include "solver/problem/stop.h"
@@ -74,8 +75,14 @@ static stencil_status read_output(verification *v) {
     TRY(stencil_input_open(&v->result, v->output, &how, &spec));
     TRY(text_name_file(stencil_problem_resolve(&v->problem, &spec), v->output));
     const stencil_reader cells = stencil_input_reader(&v->result, &v->problem, true);
-    TRY(text_name_file(stencil_classes_find(&v->problem, &cells, v->result.palette), v->output));
+    TRY(text_name_file(stencil_classes_find(&v->problem, &cells, &v->result.tables), v->output));
     TRY(stencil_input_provenance(&v->result, &v->made));
+    if (stencil_cycle_accelerates(&v->problem.cycle) && !(v->problem.cycle.least > 0)) {
+        CHECK(spec.eigenvalue[0] > 0 && spec.eigenvalue[1] > spec.eigenvalue[0], BAD_DATA,
+              "'%s' has no eigenvalues of its cycle (eigenvalue_least, eigenvalue_most)", v->output);
+        v->problem.cycle.least = spec.eigenvalue[0];
+        v->problem.cycle.most = spec.eigenvalue[1];
+    }
     /* Results of version 0.1.0 have no steps_total: steps_done is the number of all steps. */
     v->steps = spec.steps_total >= 0 ? spec.steps_total : v->made.steps_done;
     v->first = v->steps - v->made.steps_done;
@@ -122,6 +129,10 @@ static stencil_status check_input(const verification *v, const stencil_spec *spe
               v->problem.spec.palette_hash == spec->palette_hash,
           BAD_DATA, "'%s' has other /stencil/weights than '%s': give the input of that run", v->input,
           v->output);
+    CHECK(memcmp(v->problem.spec.along, spec->along, sizeof spec->along) == 0 &&
+              v->problem.spec.along_hash == spec->along_hash,
+          BAD_DATA, "'%s' has other numbers along sides than '%s': give the input of that run", v->input,
+          v->output);
     return STENCIL_OK;
 }
 
@@ -146,7 +157,7 @@ static stencil_status read_kinds(verification *v, const stencil_problem *problem
     }
     v->reference.fixed = v->fixed;
     v->reference.row = v->row;
-    return spec->class_count > 0 ? reference_set_rows(&v->reference, &v->start_spec, v->start.palette)
+    return spec->class_count > 0 ? reference_set_rows(&v->reference, &v->start_spec, v->start.tables.weights)
                                  : STENCIL_OK;
 }
 
@@ -156,16 +167,26 @@ static stencil_status read_fields(verification *v) {
     stencil_problem scaled = v->problem;
     scaled.source_scale = v->reference.source_scale;
     scaled.kept = scaled.varied = 0; /* the reference leaves kept cells out by itself */
+    scaled.walls_in_source = false;  /* and adds what walls add */
     const int64_t bytes = v->cells.of * (int64_t)stencil_precision_bytes(v->reference.precision);
     TRY(stencil_memory_alloc(&v->field[0], bytes, "the reference's field"));
     TRY(stencil_memory_alloc(&v->field[1], bytes, "the reference's second field"));
     TRY(read_array(&v->start, &scaled, STENCIL_ARRAY_U, v->field[v->first % 2]));
     TRY(read_kinds(v, &scaled));
+    for (int i = 0; i < 2 * STENCIL_AXES; i++)
+        for (int which = 0; which < STENCIL_NUMBER_COUNT; which++)
+            v->reference.along[i / 2][i % 2][which] = v->start.tables.along[i / 2][i % 2][which];
     TRY(reference_walls(&v->reference, &v->problem.spec, v->insulated));
-    if (source == STENCIL_SOURCE_NONE)
+    const bool moves = reference_walls_in_source(&v->reference);
+    if (source == STENCIL_SOURCE_NONE && !moves)
         return STENCIL_OK;
     TRY(stencil_memory_alloc(&v->b, bytes, "the reference's source term"));
-    return read_array(&v->start, &scaled, STENCIL_ARRAY_B, v->b);
+    memset(v->b, 0, (size_t)bytes);
+    if (source != STENCIL_SOURCE_NONE)
+        TRY(read_array(&v->start, &scaled, STENCIL_ARRAY_B, v->b));
+    if (moves)
+        reference_move_constants(&v->reference, v->b);
+    return STENCIL_OK;
 }
 
 /* Reads cells of the output as its run had them: multiplied by a power of two and back, which rounds the
@@ -188,7 +209,7 @@ static stencil_status check_digest(verification *v, stencil_array array, const c
                                    const char *otherwise) {
     const stencil_reader reader = {read_as_run, v};
     char digest[STENCIL_DIGEST_CHARS];
-    const char *const name[EDITS] = {v->result.facts.field, stencil_source_names[v->problem.spec.source],
+    const char *const name[EDITS] = {v->result.facts.field, stencil_source_name(v->problem.spec.source),
                                      stencil_spec_classes(&v->problem.spec)};
     TRY(stencil_digest_read(&v->problem, array, &reader, digest));
     if (strcmp(digest, wanted) != 0)
@@ -215,7 +236,7 @@ static stencil_status check_classes(verification *v) {
 static stencil_status check_digests(verification *v) {
     const stencil_spec *spec = &v->problem.spec;
     const bool has_u = spec->digest_u[0] != '\0', has_b = spec->digest_b[0] != '\0',
-               source = spec->source != STENCIL_SOURCE_NONE;
+               source = stencil_problem_has_source(&v->problem);
     char other[STENCIL_DIGEST_CHARS];
     if (has_u)
         TRY(check_digest(v, STENCIL_ARRAY_U, spec->digest_u,
@@ -229,7 +250,7 @@ static stencil_status check_digests(verification *v) {
         v->edit[1] = (edit){"/b or /f", "was removed after the run: digest_b is of one"};
     else if (has_u && source)
         v->edit[1] =
-            (edit){stencil_source_names[spec->source], "may be anything: the attribute digest_b is missing"};
+            (edit){stencil_source_name(spec->source), "may be anything: the attribute digest_b is missing"};
     else if (source) {
         const stencil_reader reader = stencil_input_reader(&v->start, &v->problem, true);
         TRY(stencil_digest_read(&v->problem, STENCIL_ARRAY_B, &reader, other));

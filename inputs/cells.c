@@ -225,9 +225,14 @@ static stencil_status read_box(void *context, stencil_array array, const stencil
         return read_all_kinds(input, box, to);
     if (array == STENCIL_ARRAY_CLASS)
         return stencil_classes_read(input->problem, &from, box, to);
-    TRY(read_values(input, array, box, to));
-    return array == STENCIL_ARRAY_B ? stencil_classes_clear_source(input->problem, &from, box, to)
-                                    : STENCIL_OK;
+    if (array == STENCIL_ARRAY_B && input->problem->spec.source == STENCIL_SOURCE_NONE)
+        stencil_cells_clear(to, box->n);
+    else
+        TRY(read_values(input, array, box, to));
+    if (array != STENCIL_ARRAY_B)
+        return STENCIL_OK;
+    TRY(stencil_classes_clear_source(input->problem, &from, box, to));
+    return stencil_classes_add_constants(input->problem, &from, box, to);
 }
 
 /* Tells whether a stencil point at `offset` along an axis reads the index `cell` from some updated cell. */
@@ -418,7 +423,7 @@ stencil_status stencil_input_check_written(stencil_input *input, const stencil_p
 stencil_status stencil_input_check(stencil_input *input, const stencil_problem *problem,
                                    bool allow_nonfinite) {
     input->problem = problem;
-    const int count = stencil_problem_has_source(problem) ? STENCIL_ARRAY_B + 1 : STENCIL_ARRAY_U + 1;
+    const int count = problem->spec.source != STENCIL_SOURCE_NONE ? STENCIL_ARRAY_B + 1 : STENCIL_ARRAY_U + 1;
     for (int array = STENCIL_ARRAY_U; array < count; array++) {
         const stencil_values *values = &input->facts.values[array];
         const bool limited = values->least > -INFINITY || values->most < INFINITY;

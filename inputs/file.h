@@ -80,6 +80,10 @@ stencil_status stencil_spec_write(hid_t file, const char *path, const stencil_sp
 stencil_status stencil_points_write(hid_t file, const char *path, const stencil_spec *spec,
                                     const double *palette);
 
+/* Writes the numbers of walls that are arrays along their sides, as float64. Errors: IO. */
+stencil_status stencil_along_write(hid_t file, const char *path, const stencil_spec *spec,
+                                   const stencil_tables *tables);
+
 /* Position of a name in a file: an attribute of the root group, an attribute of the field (the format defines
  * none), an object in the root group, or a dataset in /stencil. */
 typedef enum stencil_name_place {

@@ -1,6 +1,9 @@
 #include "inputs/generate.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include <Random123/philox.h>
 
@@ -11,7 +14,8 @@
 
 const char *const stencil_initial_names[] = {"zero", "random", "hot-edge", "sine", NULL};
 
-const char *const stencil_example_names[] = {"none", "plate-with-hole", "heated-wall", "chip", NULL};
+const char *const stencil_example_names[] = {"none", "plate-with-hole", "heated-wall",
+                                             "chip", "two-materials",   NULL};
 
 const char *const stencil_generate_source_names[] = {"auto", "none", "manufactured", NULL};
 
@@ -95,16 +99,20 @@ typedef struct patch {
     double x, y, half_x, half_y, value;
 } patch;
 
-/* An example: what its cells are but for those of the patches, of which a dataset has a mask. */
+/* An example: what its cells are but for those of the patches, of which a dataset has a mask, or a class. */
 enum { PATCHES_MAX = 4 };
 typedef struct example {
-    int dataset; /* that has the patches */
-    double value;
+    int dataset;       /* that has the patches */
+    double value;      /* of cells in no patch, at the first x */
+    double rise;       /* what the value has more at the last x */
+    double conducting; /* conductivity in patches over that elsewhere; 0: they are no material */
     int count;
     patch patch[PATCHES_MAX];
 } example;
 static const example examples[STENCIL_EXAMPLE_COUNT] = {
     [STENCIL_EXAMPLE_PLATE_WITH_HOLE] = {STENCIL_DATASET_FIXED,
+                                         0.0,
+                                         0.0,
                                          0.0,
                                          3,
                                          {{true, 0.5, 0.5, 0.15, 0.15, 0.0},
@@ -112,22 +120,34 @@ static const example examples[STENCIL_EXAMPLE_COUNT] = {
                                           {true, 0.8, 0.5, 0.08, 0.08, -1.0}}},
     [STENCIL_EXAMPLE_HEATED_WALL] = {STENCIL_DATASET_INSULATED,
                                      20.0,
+                                     0.0,
+                                     0.0,
                                      2,
                                      {{false, 0.5, 0.25, 0.15, 0.15, 20.0},
                                       {false, 0.5, 0.75, 0.15, 0.15, 20.0}}},
     [STENCIL_EXAMPLE_CHIP] = {STENCIL_DATASET_FIXED,
+                              0.0,
+                              0.0,
                               0.0,
                               4,
                               {{false, 0.125, 0.25, 0.05, 0.1, 1.0},
                                {false, 0.375, 0.25, 0.05, 0.1, 1.0},
                                {false, 0.625, 0.25, 0.05, 0.1, 1.0},
                                {false, 0.875, 0.25, 0.05, 0.1, 1.0}}},
+    [STENCIL_EXAMPLE_TWO_MATERIALS] =
+        {STENCIL_DATASET_CLASS, 1.0, -1.0, 10.0, 1, {{true, 0.5, 0.5, 0.25, 0.25, 0.0}}},
 };
 
 void stencil_example_begin(stencil_example which, stencil_spec *spec) {
     const int last = spec->rank - 1;
     stencil_wall_kind(*wall)[2] = spec->wall;
-    spec->kind = which == STENCIL_EXAMPLE_HEATED_WALL ? STENCIL_KIND_HEAT : STENCIL_KIND_LAPLACE;
+    if (which == STENCIL_EXAMPLE_NONE)
+        return;
+    spec->fixed = examples[which].dataset == STENCIL_DATASET_FIXED;
+    spec->insulated = examples[which].dataset == STENCIL_DATASET_INSULATED;
+    spec->kind = which == STENCIL_EXAMPLE_HEATED_WALL     ? STENCIL_KIND_HEAT
+                 : which == STENCIL_EXAMPLE_TWO_MATERIALS ? STENCIL_KIND_NONE
+                                                          : STENCIL_KIND_LAPLACE;
     if (which == STENCIL_EXAMPLE_HEATED_WALL) {
         spec->boundary_count = spec->spacing_count = 1;
         spec->boundary[0] = STENCIL_MIRROR;
@@ -144,7 +164,44 @@ void stencil_example_begin(stencil_example which, stencil_spec *spec) {
         spec->boundary[0] = STENCIL_MIRROR;
         wall[STENCIL_Y][1] = STENCIL_WALL_FLUX;
         spec->flux[STENCIL_Y][1] = -0.5;
+    } else if (which == STENCIL_EXAMPLE_TWO_MATERIALS) {
+        spec->boundary_count = spec->rank;
+        for (int i = 0; i < spec->rank; i++)
+            spec->boundary[i] = i == last ? STENCIL_FIXED : STENCIL_MIRROR;
+        snprintf(spec->stencil, sizeof spec->stencil, "%s", spec->rank == 2 ? "j2d5pt" : "j3d7pt");
+        spec->classed = true;
+        spec->weight_count = 2 * spec->rank + 1;
+        spec->class_count = 2 << (2 * spec->rank);
+        spec->rtol = 1e-6;
     }
+}
+
+/* The conductivity between a cell and its neighbour of the same or of the other material, 1 or `best`: the
+ * harmonic mean. */
+static double between(double own, bool other, double best) {
+    const double there = !other ? own : own > 1.0 ? 1.0 : best;
+    return 2.0 * own * there / (own + there);
+}
+
+/* Makes the rows of weights of an example of two materials, [class_count][weight_count], row 0 of which the
+ * spec gets: bit k of a class says whether the k-th neighbour, in ascending order of the points, is of the
+ * other material than the cell, the highest bit which one that is of. A cell becomes the mean of its
+ * neighbours, each counted by the conductivity towards it. */
+static stencil_status make_rows(stencil_spec *spec, double best, double **rows) {
+    const int points = spec->weight_count, neighbours = points - 1;
+    double *row = calloc((size_t)(spec->class_count * points), sizeof *row);
+    *rows = row;
+    CHECK(row != NULL, NO_MEMORY, "no memory for the rows of weights");
+    for (int c = 0; c < spec->class_count; c++, row += points) {
+        const double own = c >> neighbours != 0 ? best : 1.0;
+        double sum = 0.0;
+        for (int k = 0; k < neighbours; k++)
+            sum += between(own, (c >> k & 1) != 0, best);
+        for (int k = 0; k < neighbours; k++)
+            row[k < neighbours / 2 ? k : k + 1] = between(own, (c >> k & 1) != 0, best) / sum;
+    }
+    memcpy(spec->weight, *rows, (size_t)points * sizeof **rows);
+    return STENCIL_OK;
 }
 
 /* Returns the patch of the example that has cell (y, x), or NULL. */
@@ -162,20 +219,39 @@ static const patch *patch_at(const generator *g, int64_t y, int64_t x) {
     return NULL;
 }
 
-/* Computes /u of a block of the example, or the mask of its patches (array CLASS). */
+/* The class of a cell of two materials, see make_rows(). Beyond a side there is what is at it. */
+static int material_at(const generator *g, int64_t y, int64_t x) {
+    const int64_t ny = g->problem.extent[STENCIL_Y], nx = g->problem.extent[STENCIL_X];
+    const int before =
+        g->problem.rank - 2; /* neighbours before those of y: those along z, of the same material */
+    const bool own = patch_at(g, y, x) != NULL;
+    const int64_t beside[4][2] = {
+        {y - (y > 0), x}, {y, x - (x > 0)}, {y, x + (x < nx - 1)}, {y + (y < ny - 1), x}};
+    int class_of = own ? 1 << (2 * g->problem.rank) : 0;
+    for (int k = 0; k < 4; k++)
+        if ((patch_at(g, beside[k][0], beside[k][1]) != NULL) != own)
+            class_of |= 1 << (before + k);
+    return class_of;
+}
+
+/* Computes /u of a block of the example, or the mask or the classes of its patches (array CLASS). */
 static stencil_status make_example(void *context, stencil_array array, const stencil_box *box,
                                    const stencil_cells *to) {
     const generator *g = context;
+    const example *e = &examples[g->options->example];
     const stencil_box block = stencil_box_from(box, g->problem.first);
     const int64_t ny = block.n[STENCIL_Y], nx = block.n[STENCIL_X];
+    const double last = (double)(g->problem.extent[STENCIL_X] - 1);
     TRY(check_interrupt(g));
 #pragma omp parallel for schedule(static)
     for (int64_t r = 0; r < block.n[STENCIL_Z] * ny; r++)
-        for (int64_t x = 0; x < nx; x++) {
-            const patch *p = patch_at(g, block.first[STENCIL_Y] + r % ny, block.first[STENCIL_X] + x);
-            ((double *)to->at)[r * nx + x] = array == STENCIL_ARRAY_CLASS ? p != NULL
-                                             : p != NULL                  ? p->value
-                                                         : examples[g->options->example].value;
+        for (int64_t i = 0; i < nx; i++) {
+            const int64_t y = block.first[STENCIL_Y] + r % ny, x = block.first[STENCIL_X] + i;
+            const patch *p = e->conducting > 0 && array != STENCIL_ARRAY_CLASS ? NULL : patch_at(g, y, x);
+            ((double *)to->at)[r * nx + i] =
+                array != STENCIL_ARRAY_CLASS ? p != NULL ? p->value : e->value + e->rise * (double)x / last
+                : e->conducting > 0          ? material_at(g, y, x)
+                                             : p != NULL;
         }
     return STENCIL_OK;
 }
@@ -223,14 +299,16 @@ static stencil_status fill(generator *g, const char *name, stencil_array array,
     return stencil_sink_fill(&g->sink, &dataset, &g->problem, &(stencil_reader){read, g});
 }
 
-static stencil_status generate(generator *g) {
-    const stencil_spec spec = complete_spec(g->options);
+static stencil_status generate(generator *g, double **rows) {
+    stencil_spec spec = complete_spec(g->options);
+    const bool example = g->options->example != STENCIL_EXAMPLE_NONE;
     CHECK(isfinite(g->options->amplitude), BAD_DATA, "the amplitude is %g: give a finite number",
           g->options->amplitude);
     CHECK(spec.source == STENCIL_SOURCE_NONE || spec.kind == STENCIL_KIND_POISSON, USAGE,
           "a manufactured source belongs to problem poisson: choose that problem, or no source");
+    if (spec.classed && spec.class_count > 0)
+        TRY(make_rows(&spec, examples[g->options->example].conducting, rows));
     TRY(stencil_problem_resolve(&g->problem, &spec));
-    const bool example = g->options->example != STENCIL_EXAMPLE_NONE;
     const int arrays = 1 + example + (spec.source == STENCIL_SOURCE_F);
     TRY(stencil_sink_open(&g->sink, g->options->path, g->options->force, NULL,
                           arrays * stencil_sink_array_bytes(&g->problem)));
@@ -241,13 +319,16 @@ static stencil_status generate(generator *g) {
         TRY(fill(g, stencil_source_names[examples[g->options->example].dataset], STENCIL_ARRAY_CLASS,
                  make_example));
     TRY(stencil_spec_write(g->sink.file, g->options->path, &spec));
+    TRY(stencil_points_write(g->sink.file, g->options->path, &spec, *rows));
     TRY(check_interrupt(g));
     return stencil_sink_commit(&g->sink);
 }
 
 stencil_status stencil_generate(const stencil_generate_options *options) {
     generator g = {.options = options};
-    const stencil_status status = generate(&g);
+    double *rows = NULL;
+    const stencil_status status = generate(&g, &rows);
     stencil_sink_close(&g.sink);
+    free(rows);
     return status;
 }

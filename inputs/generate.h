@@ -45,13 +45,17 @@ typedef enum stencil_example {
     /* The section of a chip: /fixed has four heaters of the value 1, heat leaves it below by a flux, at the
      * last row; other sides are mirrors. */
     STENCIL_EXAMPLE_CHIP,
+    /* A plate from 1 on the left to 0 on the right, mirrored on other sides, with a disc that conducts ten
+     * times as well: /class has the row of /stencil/weights of each cell, one for each way in which the disc
+     * is among a cell and its neighbours. In 3D the disc goes through the plate along z. */
+    STENCIL_EXAMPLE_TWO_MATERIALS,
     STENCIL_EXAMPLE_COUNT
 } stencil_example;
 
-/* Names of the examples: "none", "plate-with-hole", "heated-wall", "chip", NULL. */
+/* Names of the examples: "none", "plate-with-hole", "heated-wall", "chip", "two-materials", NULL. */
 extern const char *const stencil_example_names[STENCIL_EXAMPLE_COUNT + 1];
 
-/* Sets what an example has by default in a spec that has its extent: problem, sides, physics. */
+/* Sets what an example has by default in a spec that has its extent: problem, sides, physics, datasets. */
 void stencil_example_begin(stencil_example which, stencil_spec *spec);
 
 typedef struct stencil_generate_options {

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -92,10 +93,64 @@ static stencil_status read_palette(stencil_input *input, const stencil_spec *spe
     CHECK(numbers.count == count, BAD_DATA, "'%s' was changed while it was read: /stencil/weights is another",
           input->path);
     TRY(stencil_memory_alloc(&memory, count * (int64_t)sizeof(double), "the weights"));
-    input->palette = memory;
+    input->tables.weights = memory;
     for (int64_t first = 0, block = 0; first < count; first += block)
-        TRY(stencil_input_block(input, &numbers, first, count - first, false, input->palette + first,
+        TRY(stencil_input_block(input, &numbers, first, count - first, false, input->tables.weights + first,
                                 &block));
+    return STENCIL_OK;
+}
+
+/* Checks the shape of an array along a side: that of the field without the side's axis. */
+static stencil_status check_along(const stencil_input *input, const stencil_spec *spec, int axis,
+                                  const char *name, const stencil_numbers *numbers) {
+    const int skip = stencil_list_index(spec->rank, axis);
+    char wanted[64] = "";
+    bool same = skip >= 0 && numbers->rank == spec->rank - 1;
+    for (int i = 0, k = 0; i < spec->rank; i++)
+        if (i != skip) {
+            same = same && numbers->extent[k++] == spec->extent[i];
+            stencil_text_add(wanted, sizeof wanted, "[%" PRId64 "]", spec->extent[i]);
+        }
+    CHECK(same, BAD_DATA,
+          "'%s': %s has another shape than its side: give a number for each cell along it, %s", input->path,
+          name, wanted);
+    return STENCIL_OK;
+}
+
+/* Reads a number of a wall that is an array along its side, and the least and largest value of it. */
+static stencil_status read_along(stencil_input *input, stencil_spec *spec, int axis, int side, int which) {
+    stencil_numbers numbers;
+    void *memory = NULL;
+    char name[24];
+    double *range = spec->range[axis][side][which];
+    snprintf(name, sizeof name, "/%s_%c%c", stencil_wall_number_names[which], "zyx"[axis], "-+"[side]);
+    TRY(stencil_input_numbers(input, name, "numbers", &numbers));
+    TRY(check_along(input, spec, axis, name, &numbers));
+    TRY(stencil_memory_alloc(&memory, numbers.count * (int64_t)sizeof(double), name));
+    double *values = input->tables.along[axis][side][which] = memory;
+    for (int64_t first = 0, block = 0; first < numbers.count; first += block)
+        TRY(stencil_input_block(input, &numbers, first, numbers.count - first, false, values + first,
+                                &block));
+    range[0] = range[1] = values[0];
+    for (int64_t i = 0; i < numbers.count; i++) {
+        const bool least = which != STENCIL_NUMBER_EXCHANGE || values[i] > 0;
+        CHECK(isfinite(values[i]) && least, BAD_DATA, "'%s': number %" PRId64 " of %s is %g: give %s numbers",
+              input->path, i, name, values[i], least ? "finite" : "positive");
+        range[0] = fmin(range[0], values[i]);
+        range[1] = fmax(range[1], values[i]);
+    }
+    const uint64_t hash = stencil_palette_hash(values, numbers.count);
+    spec->along_hash =
+        (spec->along_hash ^ hash) * UINT64_C(0x100000001b3) + (uint64_t)(6 * axis + 3 * side + which);
+    return STENCIL_OK;
+}
+
+/* Reads all numbers of walls that are arrays along their sides. */
+static stencil_status read_all_along(stencil_input *input, stencil_spec *spec) {
+    for (int i = 0; i < 2 * STENCIL_AXES; i++)
+        for (int which = 0; which < STENCIL_NUMBER_COUNT; which++)
+            if (spec->along[i / 2][i % 2][which])
+                TRY(read_along(input, spec, i / 2, i % 2, which));
     return STENCIL_OK;
 }
 
@@ -107,6 +162,7 @@ stencil_status stencil_input_open(stencil_input *input, const char *path,
         TRY(check_within(input,
                          array == STENCIL_ARRAY_U ? input->facts.field : stencil_source_names[spec->source],
                          &input->facts.place[array], spec->extent, spec->rank));
+    TRY(read_all_along(input, spec));
     return spec->class_count > 0 ? read_palette(input, spec) : STENCIL_OK;
 }
 
@@ -119,7 +175,10 @@ void stencil_input_close(stencil_input *input) {
     if (input->path != NULL && input->fd >= 0)
         close(input->fd);
     stencil_reading_end(input->process);
-    free(input->palette);
+    free(input->tables.weights);
+    for (int i = 0; i < 2 * STENCIL_AXES; i++)
+        for (int which = 0; which < STENCIL_NUMBER_COUNT; which++)
+            free(input->tables.along[i / 2][i % 2][which]);
     *input = (stencil_input){0};
 }
 

@@ -57,7 +57,7 @@ typedef struct stencil_input {
     int fd;                   /* descriptor of the file, for data that this process reads directly */
     const char *path;         /* borrowed */
     stencil_input_facts facts;
-    double *palette; /* rows of /stencil/weights, [class_count][weight_count], owned; NULL: it has no rows */
+    stencil_tables tables; /* rows of /stencil/weights and numbers along sides, owned */
     /* The members below are for reading cells: */
     const stencil_problem *problem;
     stencil_precision read_as;        /* precision of the boxes that are being read */
@@ -79,6 +79,11 @@ enum {
 extern const char *const stencil_source_names[STENCIL_DATASET_COUNT];
 static inline const char *stencil_array_name(const stencil_input_facts *facts, int dataset) {
     return dataset == STENCIL_SOURCE_NONE ? facts->field : stencil_source_names[dataset];
+}
+
+/* Returns the name of a source for messages; that of walls where the source term has what these add only. */
+static inline const char *stencil_source_name(stencil_source source) {
+    return source == STENCIL_SOURCE_NONE ? "the walls' numbers" : stencil_source_names[source];
 }
 
 /* Options of opening an input. Zero-initialise for the defaults. */

@@ -52,6 +52,9 @@ static bool check_spec(const stencil_spec *spec) {
                  (spec->class_count == 0 || spec->weight_count > 0) &&
                  IS_ONE_OF(spec->boundary_count, STENCIL_AXES + 1) &&
                  IS_ONE_OF(spec->spacing_count, STENCIL_AXES + 1);
+    for (int i = 0; i < 2 * STENCIL_AXES; i++)
+        for (int which = 0; which < STENCIL_NUMBER_COUNT; which++)
+            sound = sound && is_truth(&spec->along[i / 2][i % 2][which]);
     for (int axis = 0; axis < STENCIL_AXES; axis++)
         sound = sound && IS_ONE_OF(spec->boundary[axis], STENCIL_BOUNDARY_COUNT) && spec->extent[axis] >= 0 &&
                 IS_ONE_OF(spec->wall[axis][0], STENCIL_WALL_COUNT) &&

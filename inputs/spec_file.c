@@ -56,6 +56,8 @@ static const row rows[] = {
     {{"residual_first", REAL(0, "one number >= 0"), .infinite = true}, AT(residual_first), .past = true},
     {{"steps_total", WHOLE(0)}, AT(steps_total), .past = true},
     {{"plain_from", WHOLE(0)}, AT(plain_from), .past = true},
+    {{"eigenvalue_least", REAL(1, "one number > 0")}, AT(eigenvalue[0]), .past = true},
+    {{"eigenvalue_most", REAL(1, "one number > 0")}, AT(eigenvalue[1]), .past = true},
     {{"time", REAL(-1, "one number")}, AT(time), .past = true},
     {{"time_first", REAL(-1, "one number")}, AT(time_first), .past = true},
     {{"fingerprint", TEXT(fingerprint), .wanted = "what a run has written, or nothing"},
@@ -102,13 +104,30 @@ stencil_status stencil_format_read(hid_t file, const char *path, bool *foreign) 
 }
 
 static const stencil_known others[] = {
-    {"format", STENCIL_ATTRIBUTE, true},  {"b", STENCIL_OBJECT, false},
-    {"f", STENCIL_OBJECT, false},         {"q", STENCIL_OBJECT, false},
-    {"fixed", STENCIL_OBJECT, false},     {"class", STENCIL_OBJECT, false},
-    {"insulated", STENCIL_OBJECT, false}, {"stencil", STENCIL_OBJECT, false},
-    {"residual", STENCIL_OBJECT, true},   {"residual_step", STENCIL_OBJECT, true},
-    {"provenance", STENCIL_OBJECT, true}, {"VTKHDF", STENCIL_OBJECT, true},
-    {"offsets", STENCIL_MEMBER, false},   {"weights", STENCIL_MEMBER, false},
+    {"format", STENCIL_ATTRIBUTE, true},
+    {"b", STENCIL_OBJECT, false},
+    {"f", STENCIL_OBJECT, false},
+    {"q", STENCIL_OBJECT, false},
+    {"fixed", STENCIL_OBJECT, false},
+    {"class", STENCIL_OBJECT, false},
+    {"insulated", STENCIL_OBJECT, false},
+    {"stencil", STENCIL_OBJECT, false},
+    {"residual", STENCIL_OBJECT, true},
+    {"residual_step", STENCIL_OBJECT, true},
+    {"provenance", STENCIL_OBJECT, true},
+    {"VTKHDF", STENCIL_OBJECT, true},
+    {"offsets", STENCIL_MEMBER, false},
+    {"weights", STENCIL_MEMBER, false},
+#define ALONG_SIDE(side)                                                                                     \
+    {"flux_" side, STENCIL_OBJECT, false}, {"exchange_" side, STENCIL_OBJECT, false}, {                      \
+        "ambient_" side, STENCIL_OBJECT, false                                                               \
+    }
+    ALONG_SIDE("z-"),
+    ALONG_SIDE("z+"),
+    ALONG_SIDE("y-"),
+    ALONG_SIDE("y+"),
+    ALONG_SIDE("x-"),
+    ALONG_SIDE("x+"),
 };
 enum { OTHER_COUNT = sizeof others / sizeof *others };
 
@@ -253,8 +272,41 @@ static stencil_status read_weights(hid_t file, const char *path, stencil_spec *s
     return STENCIL_OK;
 }
 
+/* The name of the dataset that a number of a wall is, where it is one. */
+static const char *along_name(int axis, int side, int which, char name[24]) {
+    snprintf(name, 24, "/%s_%c%c", stencil_wall_number_names[which], "zyx"[axis], "-+"[side]);
+    return name;
+}
+
+/* Finds out which numbers of walls are datasets. */
+static void find_along(hid_t file, stencil_spec *spec) {
+    char name[24];
+    for (int i = 0; i < 2 * STENCIL_AXES; i++)
+        for (int which = 0; which < STENCIL_NUMBER_COUNT; which++)
+            spec->along[i / 2][i % 2][which] =
+                H5Lexists(file, along_name(i / 2, i % 2, which, name), H5P_DEFAULT) > 0;
+}
+
+stencil_status stencil_along_write(hid_t file, const char *path, const stencil_spec *spec,
+                                   const stencil_tables *tables) {
+    char name[24];
+    for (int i = 0; i < 2 * STENCIL_AXES; i++)
+        for (int which = 0; which < STENCIL_NUMBER_COUNT; which++) {
+            int64_t extent[STENCIL_AXES];
+            int rank = 0;
+            for (int k = 0; k < spec->rank; k++)
+                if (k != stencil_list_index(spec->rank, i / 2))
+                    extent[rank++] = spec->extent[k];
+            if (spec->along[i / 2][i % 2][which])
+                TRY(stencil_h5_write(file, path, along_name(i / 2, i % 2, which, name), rank, extent,
+                                     H5T_IEEE_F64LE, tables->along[i / 2][i % 2][which]));
+        }
+    return STENCIL_OK;
+}
+
 stencil_status stencil_spec_read(hid_t file, const char *path, stencil_spec *spec) {
     TRY(read_attributes(file, path, spec));
+    find_along(file, spec);
     const htri_t exists = H5Lexists(file, "stencil", H5P_DEFAULT);
     CHECK(exists >= 0, BAD_DATA, "'%s' is damaged: cannot look for /stencil (%s)", path, stencil_h5_reason());
     if (exists == 0)

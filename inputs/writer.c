@@ -12,6 +12,7 @@
 #include "inputs/image.h"
 #include "inputs/reading.h"
 #include "inputs/sink.h"
+#include "solver/problem/cycle.h"
 #include "solver/problem/digest.h"
 
 /* Most residuals for which space is reserved; longer histories are rare and allocate more at the end. */
@@ -122,7 +123,7 @@ static stencil_sink_dataset field_of(const stencil_problem *problem) {
 
 stencil_status stencil_output_digest_kept(stencil_output *output, const stencil_problem *problem,
                                           const stencil_reader *from) {
-    if (problem->spec.source != STENCIL_SOURCE_NONE && output->digest_b[0] == '\0')
+    if (stencil_problem_has_source(problem) && output->digest_b[0] == '\0')
         TRY(stencil_digest_read(problem, STENCIL_ARRAY_B, from, output->digest_b));
     if (stencil_problem_has_classes(problem) && output->digest_class[0] == '\0')
         TRY(stencil_digest_read(problem, STENCIL_ARRAY_CLASS, from, output->digest_class));
@@ -142,6 +143,8 @@ static stencil_status write_spec(const stencil_output *output, const stencil_pro
     spec.time_first = problem->origin.time_first != 0 ? problem->origin.time_first : NAN;
     spec.steps_total = report->steps;
     spec.plain_from = report->plain_from;
+    if (!stencil_cycle_accelerates(&problem->cycle) || !problem->estimate.known)
+        spec.eigenvalue[0] = spec.eigenvalue[1] = NAN;
     memcpy(spec.fingerprint, problem->fingerprint, sizeof spec.fingerprint);
     return stencil_spec_write(sink->file, sink->path, &spec);
 }
@@ -173,14 +176,15 @@ static stencil_status fill_list(const stencil_sink *sink, const char *name, hid_
 }
 
 /* Creates the result's datasets before the run, so that references of the user's objects can point to them.
- * palette: the rows of /stencil/weights, if it has any. */
+ */
 static stencil_status create_objects(const stencil_sink *sink, const stencil_problem *problem,
-                                     const double *palette) {
+                                     const stencil_tables *tables) {
     const stencil_sink_dataset u = field_of(problem);
     TRY(stencil_sink_create(sink, &u, problem));
     TRY(create_list(sink, "/residual", H5T_IEEE_F64LE, looks_of(problem)));
     TRY(create_list(sink, "/residual_step", H5T_STD_I64LE, looks_of(problem)));
-    TRY(stencil_points_write(sink->file, sink->path, &problem->spec, palette));
+    TRY(stencil_points_write(sink->file, sink->path, &problem->spec, tables->weights));
+    TRY(stencil_along_write(sink->file, sink->path, &problem->spec, tables));
     TRY(stencil_h5_check_written(stencil_image_write(sink->file, problem, (const int64_t[]){0, 0, 0},
                                                      problem->extent, (const int64_t[]){1, 1, 1}) >= 0,
                                  sink->path, "/VTKHDF"));
@@ -203,7 +207,7 @@ static stencil_status take_over(stencil_output *output, const stencil_problem *p
 }
 
 stencil_status stencil_output_begin(stencil_output *output, const stencil_problem *problem) {
-    TRY(create_objects(&output->sink, problem, output->input->palette));
+    TRY(create_objects(&output->sink, problem, &output->input->tables));
     TRY(take_over(output, problem));
     output->begun = true;
     return stencil_sink_state(&output->sink);
@@ -222,7 +226,7 @@ static stencil_status begin_late(stencil_output *output, const stencil_problem *
             output->notes, "'%s' %s: its source, and what is the user's own in it, are not in the result",
             output->input->path, unchanged ? "cannot be read any more" : "was changed during the run");
     TRY(stencil_sink_empty(&output->sink));
-    return create_objects(&output->sink, problem, output->input->palette);
+    return create_objects(&output->sink, problem, &output->input->tables);
 }
 
 static stencil_status write_all(stencil_output *output, const stencil_problem *problem,

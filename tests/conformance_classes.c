@@ -109,7 +109,7 @@ static void wall_trial(trial *t, const subject *s, int shape, int turn) {
     trial_set_shape(t, &stencil_shapes[shape], turn % 3 == 1 && radius == 1 ? none : NULL);
     if (turn % 3 == 1 && radius == 1)
         trial_set_rows(t, 2, (uint64_t)turn);
-    trial_set_walls(t, (uint64_t)turn);
+    trial_set_walls(t, (uint64_t)turn, rank == 2 && radius == 1);
     trial_fill(t, (uint64_t)turn, 1.0, turn % 3 == 0 ? STENCIL_SOURCE_B : STENCIL_SOURCE_NONE);
     if (turn % 3 == 1 && radius == 1)
         trial_class(t, (uint64_t)turn, TRIAL_BLOBS);

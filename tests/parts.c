@@ -210,7 +210,7 @@ static void walls(void **state) {
         trial t;
         trial_init(&t, s->precision, shape->rank, extent, boundary[k % 2]);
         trial_set_shape(&t, shape, NULL);
-        trial_set_walls(&t, (uint64_t)(5 * k));
+        trial_set_walls(&t, (uint64_t)(5 * k), false);
         trial_fill(&t, (uint64_t)k, 1.0, k % 3 == 0 ? STENCIL_SOURCE_B : STENCIL_SOURCE_NONE);
         if (k % 3 == 1)
             trial_fix(&t, (uint64_t)k, TRIAL_SINGLE);

@@ -46,7 +46,9 @@ void trial_destroy(trial *t) {
     free(t->fixed);
     free(t->row);
     free(t->insulated);
-    free(t->weights);
+    free(t->tables.weights);
+    for (int i = 0; i < 2 * STENCIL_AXES * STENCIL_NUMBER_COUNT; i++)
+        free(t->tables.along[i / 6][i / 3 % 2][i % 3]);
     reference_destroy(&t->reference);
 }
 
@@ -163,13 +165,13 @@ void trial_fix(trial *t, uint64_t seed, trial_pattern pattern) {
 
 void trial_set_rows(trial *t, int rows, uint64_t seed) {
     const int points = t->spec.weight_count;
-    t->weights = calloc((size_t)(rows * points), sizeof(double));
+    t->tables.weights = calloc((size_t)(rows * points), sizeof(double));
     for (int i = 0; i < rows * points; i++)
-        t->weights[i] = (2.0 * trial_random(seed + 71, (uint64_t)i) - 1.0) / points;
-    memcpy(t->spec.weight, t->weights, (size_t)points * sizeof(double));
+        t->tables.weights[i] = (2.0 * trial_random(seed + 71, (uint64_t)i) - 1.0) / points;
+    memcpy(t->spec.weight, t->tables.weights, (size_t)points * sizeof(double));
     t->spec.classed = true;
     t->spec.class_count = rows;
-    t->spec.palette_hash = stencil_palette_hash(t->weights, rows * points);
+    t->spec.palette_hash = stencil_palette_hash(t->tables.weights, rows * points);
 }
 
 void trial_class(trial *t, uint64_t seed, trial_pattern pattern) {
@@ -184,10 +186,24 @@ void trial_class(trial *t, uint64_t seed, trial_pattern pattern) {
                 pattern == TRIAL_SINGLE || i % 11 == 0 ? (uint8_t)((i + (int64_t)seed) % rows) : other;
     }
     t->reference.row = t->row;
-    assert_int_equal(reference_set_rows(&t->reference, &t->spec, t->weights), STENCIL_OK);
+    assert_int_equal(reference_set_rows(&t->reference, &t->spec, t->tables.weights), STENCIL_OK);
 }
 
-void trial_set_walls(trial *t, uint64_t seed) {
+/* Makes a number of a wall an array along its side, of two values, so that rows stay few. */
+static void set_along(trial *t, int axis, int side, stencil_wall_number which, double *one) {
+    int64_t count = 1;
+    for (int i = 0; i < t->spec.rank; i++)
+        count *= i == stencil_list_index(t->spec.rank, axis) ? 1 : t->spec.extent[i];
+    double *values = calloc((size_t)count, sizeof *values);
+    for (int64_t i = 0; i < count; i++)
+        values[i] = i % 7 < 3 ? *one : 1.5 * *one;
+    t->spec.along[axis][side][which] = true;
+    t->spec.along_hash += stencil_palette_hash(values, count);
+    t->tables.along[axis][side][which] = values;
+    *one = NAN;
+}
+
+void trial_set_walls(trial *t, uint64_t seed, bool along) {
     for (int i = 2 * (STENCIL_AXES - t->spec.rank); i < 2 * STENCIL_AXES; i++) {
         const int axis = i / 2, s = i % 2;
         const uint64_t turn = seed / (uint64_t)(1 + axis) + (uint64_t)(3 * axis + s);
@@ -204,6 +220,12 @@ void trial_set_walls(trial *t, uint64_t seed) {
             t->spec.exchange[axis][s] = 0.1 + trial_random(seed + 6, (uint64_t)i);
             t->spec.ambient[axis][s] = 2.0 * trial_random(seed + 7, (uint64_t)i) - 1.0;
         }
+        if (stencil_wall_has_flux(wall) && along && seed % 2 == 0)
+            set_along(t, axis, s, STENCIL_NUMBER_FLUX, &t->spec.flux[axis][s]);
+        if (stencil_wall_exchanges(wall) && along && seed % 3 == 0)
+            set_along(t, axis, s, STENCIL_NUMBER_EXCHANGE, &t->spec.exchange[axis][s]);
+        if (stencil_wall_exchanges(wall) && along && seed % 3 == 1)
+            set_along(t, axis, s, STENCIL_NUMBER_AMBIENT, &t->spec.ambient[axis][s]);
     }
 }
 
@@ -220,6 +242,8 @@ void trial_insulate(trial *t, uint64_t seed, trial_pattern pattern, bool any) {
         if (t->insulated[i] != 0)
             trial_store(t->spec.precision, t->initial, i, odd[(i + (int64_t)seed) % 4]);
     }
+    for (int i = 0; i < 2 * STENCIL_AXES * STENCIL_NUMBER_COUNT; i++)
+        t->reference.along[i / 6][i / 3 % 2][i % 3] = t->tables.along[i / 6][i / 3 % 2][i % 3];
     assert_int_equal(reference_walls(&t->reference, &t->spec, t->insulated), STENCIL_OK);
 }
 

@@ -17,8 +17,9 @@ typedef struct trial {
     uint8_t *fixed;      /* other than 0: the cell keeps its value, wherever it is; owned, or NULL */
     uint8_t *row;        /* row of `weights` that a cell has; owned, or NULL */
     uint8_t *insulated;  /* other than 0: the cell is not there; owned, or NULL */
-    double *weights;     /* [spec.class_count][spec.weight_count], owned, or NULL */
-    int cycle_length;    /* 0: the problem's own weights; else those: */
+    stencil_tables
+        tables;       /* rows of weights [spec.class_count][spec.weight_count], numbers along sides; owned */
+    int cycle_length; /* 0: the problem's own weights; else those: */
     stencil_step_weights cycle[TRIAL_CYCLE_MAX];
 } trial;
 
@@ -92,8 +93,9 @@ void trial_fix(trial *t, uint64_t seed, trial_pattern pattern);
 void trial_set_rows(trial *t, int rows, uint64_t seed);
 void trial_class(trial *t, uint64_t seed, trial_pattern pattern);
 
-/* Sides of their own, walls of all kinds in turn; the numbers of each are random. Before trial_fill(). */
-void trial_set_walls(trial *t, uint64_t seed);
+/* Sides of their own, walls of all kinds in turn; the numbers of each are random, of some arrays with two
+ * values where `along`, which makes more rows. Before trial_fill(). */
+void trial_set_walls(trial *t, uint64_t seed, bool along);
 
 /* Makes cells insulated in a pattern, with values that are NaN, infinite or random in turn, and tells the
  * reference of them and of the walls: to be called last, after trial_fix() and trial_class(). */

@@ -115,7 +115,8 @@ static void find_classes(const trial *t, const trial_run *r, stencil_problem *p,
     const stencil_reader reader = {stencil_fields_read, &fields};
     const stencil_box updated = {.n = {p->n[0], p->n[1], p->n[2]}};
     void *memory = NULL;
-    EXPECT_OK(stencil_classes_find(p, &reader, t->weights));
+    EXPECT_OK(stencil_classes_find(p, &reader, &t->tables));
+    assert_false(p->walls_in_source); /* the source of a trial has nothing of walls */
     if (!stencil_problem_derives_classes(p))
         return;
     EXPECT_OK(stencil_memory_alloc(&memory, stencil_box_cells(&updated), "classes"));

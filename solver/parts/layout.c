@@ -130,6 +130,13 @@ size_t stencil_cells_span(const stencil_cells *cells, const int64_t n[3]) {
            stencil_precision_bytes(cells->precision);
 }
 
+void stencil_cells_clear(const stencil_cells *cells, const int64_t n[3]) {
+    const int64_t bytes = (int64_t)stencil_precision_bytes(cells->precision);
+    for (int64_t r = 0; r < n[STENCIL_Z] * n[STENCIL_Y]; r++)
+        memset((char *)cells->at + (r / n[STENCIL_Y] * cells->plane + r % n[STENCIL_Y] * cells->row) * bytes,
+               0, (size_t)(n[STENCIL_X] * bytes));
+}
+
 void stencil_cells_copy(const stencil_cells *to, const stencil_cells *from, const int64_t n[3]) {
     const int64_t rows = n[STENCIL_Z] * n[STENCIL_Y], bytes = (int64_t)stencil_precision_bytes(to->precision);
 #pragma omp parallel for schedule(static) if (!omp_in_parallel() && rows * n[STENCIL_X] >= 1 << 16)

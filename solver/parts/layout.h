@@ -108,5 +108,8 @@ static inline void stencil_cells_set(const stencil_cells *cells, int64_t element
 /* Bytes from the begin of the first to the end of the last of n cells (z, y, x). */
 size_t stencil_cells_span(const stencil_cells *cells, const int64_t n[3]);
 
+/* Sets n cells (z, y, x) from the first cell on to 0. */
+void stencil_cells_clear(const stencil_cells *cells, const int64_t n[3]);
+
 /* Copies n cells (z, y, x) from the first cell on; with all threads unless in a parallel region. */
 void stencil_cells_copy(const stencil_cells *to, const stencil_cells *from, const int64_t n[3]);

@@ -58,29 +58,49 @@ static stencil_status refuse(const stencil_problem *problem, int64_t at) {
 typedef struct finding {
     stencil_problem *problem;
     const stencil_reader *from;
+    bool full; /* there was no room for a row */
 } finding;
 
 static stencil_status read_found(void *context, stencil_array array, const stencil_box *box,
                                  const stencil_cells *to) {
-    const finding *f = context;
+    finding *f = context;
     (void)array;
-    return stencil_classes_add(f->problem, f->from, box, to);
+    return stencil_classes_add(f->problem, f->from, box, to, &f->full);
+}
+
+/* Finds the classes of all cells, with what walls add in rows or in the source term. */
+static stencil_status find(stencil_problem *problem, const stencil_reader *from, const double *weights,
+                           bool in_source, found *f, bool *full) {
+    const stencil_mesh mesh = stencil_classes_mesh(problem);
+    const stencil_box updated = {.n = {problem->n[0], problem->n[1], problem->n[2]}};
+    finding to = {.problem = problem, .from = from};
+    const stencil_reader adds = {read_found, &to};
+    const stencil_slabs slabs = {.from = &adds, .mesh = &mesh, .array = STENCIL_ARRAY_CLASS};
+    *f = (found){.problem = problem, .strange = INT64_MAX};
+    problem->walls_in_source = in_source;
+    TRY(stencil_palette_begin(problem, weights));
+    const stencil_status status = stencil_slabs_visit(&slabs, &updated, count_classes, f);
+    *full = to.full;
+    return status;
 }
 
 stencil_status stencil_classes_find(stencil_problem *problem, const stencil_reader *from,
-                                    const double *weights) {
-    const stencil_mesh mesh = stencil_classes_mesh(problem);
-    const stencil_reader adds = {read_found, &(finding){problem, from}};
-    const stencil_slabs slabs = {.from = &adds, .mesh = &mesh, .array = STENCIL_ARRAY_CLASS};
-    const stencil_box updated = {.n = {problem->n[0], problem->n[1], problem->n[2]}};
-    found f = {.problem = problem, .strange = INT64_MAX};
+                                    const stencil_tables *tables) {
+    const stencil_spec *spec = &problem->spec;
+    const double *weights = tables != NULL ? tables->weights : NULL;
+    bool full = false;
+    found f;
     problem->kept = problem->varied = 0;
-    if (!problem->spec.fixed && !problem->spec.classed && !stencil_problem_derives_classes(problem))
+    problem->tables = tables;
+    problem->walls_in_source = false;
+    if (!spec->fixed && !spec->classed && !stencil_problem_derives_classes(problem))
         return STENCIL_OK;
-    TRY(stencil_palette_begin(problem, weights));
-    TRY(stencil_slabs_visit(&slabs, &updated, count_classes, &f));
+    stencil_status status = find(problem, from, weights, false, &f, &full);
+    if (full && stencil_spec_has_arrays(spec))
+        status = find(problem, from, weights, true, &f, &full);
+    TRY(status);
     CHECK(f.kept < stencil_problem_cells(problem), BAD_DATA, "%s leave no cell to update",
-          stencil_spec_keepers(&problem->spec));
+          stencil_spec_keepers(spec));
     if (f.strange < INT64_MAX)
         return refuse(problem, f.strange);
     problem->kept = f.kept;

@@ -6,12 +6,14 @@
 #include "solver/problem/problem.h"
 
 /* Finds out what classes the cells have, slab by slab: sets problem->kept, varied and the palette, which the
- * problem owns. To be called once after stencil_problem_resolve(), before a plan is made. `weights`: all rows
- * of /stencil/weights as given, [class_count][weight_count]; NULL where spec.class_count is 0. Errors:
- * BAD_DATA where no cell is left to update, a cell is of no class, or a weight is not finite; NO_MEMORY;
- * those of the reader. */
+ * problem owns. To be called once after stencil_problem_resolve(), before a plan is made. `tables`
+ * (borrowed by the problem; may be NULL where its spec asks for none): all rows of /stencil/weights as given,
+ * and numbers along sides. Where these give more rows than there may be, all that walls add becomes part of
+ * the source term instead (walls_in_source), so that rows differ by their weights only. Errors: BAD_DATA
+ * where no cell is left to update, a cell is of no class, or a weight is not finite; NO_MEMORY; those of the
+ * reader. */
 stencil_status stencil_classes_find(stencil_problem *problem, const stencil_reader *from,
-                                    const double *weights);
+                                    const stencil_tables *tables);
 
 /* Sets the source term to 0 in the kept cells of a box that `b` has: no step adds it there. Errors:
  * NO_MEMORY; those of the reader. */

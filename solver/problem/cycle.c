@@ -66,19 +66,33 @@ stencil_status stencil_cycle_resolve(stencil_problem *problem) {
           "omega is %g and accelerate '%s', which damps by itself: give one of the two", spec->omega,
           spec->accelerate);
     CHECK(stencil_problem_is_separable(problem), BAD_DATA,
-          "accelerate is '%s': beside %s nobody knows the least eigenvalue; give none", spec->accelerate,
-          spec->insulated ? "/insulated" : "sides of their own (boundary_x- and the like)");
+          "accelerate is '%s': beside %s cells have weights of their own, the same in all steps; give none",
+          spec->accelerate, spec->insulated ? "/insulated" : "sides of their own (boundary_x- and the like)");
     const stencil_spectrum spectrum = stencil_spectrum_of(problem);
-    CHECK(
-        !spec->fixed || !spectrum.up_to_constant, BAD_DATA,
-        "accelerate is '%s': beside /fixed it needs a fixed axis, or nobody knows the least eigenvalue; fix "
-        "one, or give none",
-        spec->accelerate);
+    const bool estimated = spec->fixed && spectrum.up_to_constant;
     if (length == 0)
-        length = suitable_length(problem, !spectrum.up_to_constant);
-    problem->cycle = (stencil_cycle){
-        .length = (int)length, .least = outwards(spectrum.least, -1.0), .most = outwards(spectrum.most, 1.0)};
+        length = stencil_smaller((estimated ? 2 : 1) * suitable_length(problem, !spectrum.up_to_constant),
+                                 STENCIL_CYCLE_MOST);
+    problem->cycle = (stencil_cycle){.length = (int)length,
+                                     .least = estimated ? 0.0 : outwards(spectrum.least, -1.0),
+                                     .most = outwards(spectrum.most, 1.0)};
     snprintf(spec->accelerate, sizeof spec->accelerate, "%s:%d", chebyshev, problem->cycle.length);
+    return STENCIL_OK;
+}
+
+stencil_status stencil_cycle_take_estimate(stencil_problem *problem) {
+    stencil_cycle *cycle = &problem->cycle;
+    const stencil_estimate *estimate = &problem->estimate;
+    if (!stencil_cycle_accelerates(cycle) || cycle->least > 0)
+        return STENCIL_OK;
+    CHECK(estimate->known, BAD_DATA,
+          "accelerate is '%s', but the least eigenvalue is not known: %d steps of Lanczos' method have not "
+          "found "
+          "it; fix an axis, or give none",
+          problem->spec.accelerate, estimate->steps);
+    cycle->least = outwards(estimate->least, -1.0);
+    problem->spec.eigenvalue[0] = cycle->least;
+    problem->spec.eigenvalue[1] = cycle->most;
     return STENCIL_OK;
 }
 
@@ -133,7 +147,8 @@ int64_t stencil_cycle_end(const stencil_problem *problem, int64_t step) {
 double stencil_cycle_contraction(const stencil_problem *problem) {
     const stencil_cycle *cycle = &problem->cycle;
     const double a = cycle->least, b = cycle->most;
-    return stencil_cycle_accelerates(cycle) ? 1.0 / cosh(cycle->length * acosh((b + a) / (b - a))) : NAN;
+    return stencil_cycle_accelerates(cycle) && a > 0 ? 1.0 / cosh(cycle->length * acosh((b + a) / (b - a)))
+                                                     : NAN;
 }
 
 /* |T_M(x)| is M / sin(angle) |x - root| near the root at that angle, and hardly more elsewhere (for M = 2 to

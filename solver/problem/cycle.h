@@ -25,6 +25,10 @@ stencil_status stencil_accelerate_parse(const char *text, int64_t *length);
  * writes the length. Errors: BAD_DATA for other problems or another damping. */
 stencil_status stencil_cycle_resolve(stencil_problem *problem);
 
+/* Sets the eigenvalues of a cycle that are an estimate (bounds.h), once it is made. Until then `least` is 0,
+ * and no step may be asked for. Errors: BAD_DATA where the cycle needs one and it is not known. */
+stencil_status stencil_cycle_take_estimate(stencil_problem *problem);
+
 /* Tells whether a cycle damps the steps of an accelerated problem; weights that are given step by step do
  * not. */
 bool stencil_cycle_accelerates(const stencil_cycle *cycle);

@@ -291,7 +291,9 @@ double stencil_resolution(const stencil_problem *problem, double size) {
 }
 
 stencil_error_bound stencil_error_bound_of(const stencil_problem *problem, const stencil_defect *defect) {
-    const double absolute = (defect->rms + defect->rounding) / stencil_spectrum_of(problem).least;
+    const bool estimated = problem->estimate.known;
+    const double absolute = (estimated ? problem->estimate.stretch : 1.0) * (defect->rms + defect->rounding) /
+                            stencil_spectrum_of(problem).least;
     if (!isfinite(absolute) || stencil_defect_unsolvable(problem, defect))
         return (stencil_error_bound){0};
     /* A field that differs from a constant only by rounding has the size of the constant. */
@@ -299,7 +301,11 @@ stencil_error_bound stencil_error_bound_of(const stencil_problem *problem, const
                           defect->norm <= stencil_resolution(problem, defect->magnitude);
     const double whole = (constant ? fmax(defect->size, defect->magnitude) : defect->size) + absolute;
     return (stencil_error_bound){
-        .known = true, .absolute = absolute, .relative = whole > 0 ? absolute / whole : 0.0};
+        .known = true,
+        .absolute = absolute,
+        .relative = whole > 0 ? absolute / whole : 0.0,
+        .estimated = estimated,
+    };
 }
 
 /* A visit of all updated cells that finds changes lost to rounding. */

@@ -30,10 +30,13 @@ typedef struct stencil_error_bound {
     bool known;      /* false for other problems, no criterion, a source without a solution */
     double absolute; /* bound on ||u* - u|| */
     double relative; /* absolute / (||u|| + absolute): at least this part of ||u*|| may be missing */
+    bool estimated;  /* lambda_min is an estimate (bounds.h), and so is the bound */
 } stencil_error_bound;
 stencil_error_bound stencil_error_bound_of(const stencil_problem *problem, const stencil_defect *defect);
 /* Bound on the relative error from which on a field is no approximation of the solution. */
 #define STENCIL_UNSOLVED 0.1
+/* Bound that rests on an estimate up to which a field is taken for one. */
+#define STENCIL_UNSOLVED_ESTIMATED 0.01
 
 /* Facts about a relaxation that are known before its first step. */
 typedef struct stencil_outlook {

@@ -7,6 +7,7 @@ const char *const stencil_kind_names[] = {"", "laplace", "poisson", "heat", NULL
 const char *const stencil_wall_names[] = {"",     "fixed",     "periodic", "mirror",        "mirror-node",
                                           "flux", "flux-node", "exchange", "exchange-node", NULL};
 const char *const stencil_boundary_names[] = {"fixed", "periodic", "mirror", NULL};
+const char *const stencil_wall_number_names[] = {"flux", "exchange", "ambient", NULL};
 const char *const stencil_norm_names[] = {"l2", "max", NULL};
 
 void stencil_spec_init(stencil_spec *spec) {
@@ -25,6 +26,7 @@ void stencil_spec_init(stencil_spec *spec) {
         .time = NAN,
         .time_first = NAN,
         .plain_from = -1,
+        .eigenvalue = {NAN, NAN},
     };
     for (int i = 0; i < 2 * STENCIL_AXES; i++)
         spec->flux[i / 2][i % 2] = spec->exchange[i / 2][i % 2] = spec->ambient[i / 2][i % 2] = NAN;
@@ -57,7 +59,9 @@ double stencil_spec_dt_largest(const stencil_spec *spec) {
         double most = 0.0;
         for (int s = 0; s < 2; s++)
             if (spec->wall[axis][s] == STENCIL_WALL_EXCHANGE_NODE)
-                most = fmax(most, spec->exchange[axis][s]);
+                most = fmax(most, spec->along[axis][s][STENCIL_NUMBER_EXCHANGE]
+                                      ? spec->range[axis][s][STENCIL_NUMBER_EXCHANGE][1]
+                                      : spec->exchange[axis][s]);
         more += most > 0.0 ? most / stencil_spec_spacing(spec, axis) : 0.0;
     }
     return 1.0 / (spec->diffusivity * (stencil_spec_diagonal(spec) + more));
@@ -98,7 +102,7 @@ void stencil_problem_destroy(stencil_problem *problem) {
 }
 
 bool stencil_problem_has_source(const stencil_problem *problem) {
-    return problem->spec.source != STENCIL_SOURCE_NONE;
+    return problem->spec.source != STENCIL_SOURCE_NONE || problem->walls_in_source;
 }
 
 int stencil_problem_arrays(const stencil_problem *problem) {
@@ -135,6 +139,14 @@ bool stencil_problem_derives_classes(const stencil_problem *problem) {
     for (int i = 0; i < 2 * STENCIL_AXES; i++)
         any = any || stencil_problem_wall_is_own(problem, i / 2, i % 2);
     return any;
+}
+
+bool stencil_spec_has_arrays(const stencil_spec *spec) {
+    for (int i = 0; i < 2 * STENCIL_AXES; i++)
+        for (int k = 0; k < STENCIL_NUMBER_COUNT; k++)
+            if (spec->along[i / 2][i % 2][k])
+                return true;
+    return false;
 }
 
 const char *stencil_spec_classes(const stencil_spec *spec) {

@@ -48,12 +48,28 @@ static inline bool stencil_wall_exchanges(stencil_wall_kind wall) {
     return wall == STENCIL_WALL_EXCHANGE || wall == STENCIL_WALL_EXCHANGE_NODE;
 }
 
+/* The numbers of a wall: one for the whole side, or an array with one for each cell along it. */
+typedef enum stencil_wall_number {
+    STENCIL_NUMBER_FLUX,
+    STENCIL_NUMBER_EXCHANGE,
+    STENCIL_NUMBER_AMBIENT,
+    STENCIL_NUMBER_COUNT
+} stencil_wall_number;
+
+/* Tables of a problem that are too large for its spec. Arrays along a side have the extents of /u without the
+ * side's axis, in array order: [nz][ny] at a side of x, [nx] at one of y in 2D. */
+typedef struct stencil_tables {
+    double *weights; /* rows of /stencil/weights, [class_count][weight_count]; NULL: it has no rows */
+    double *along[3][2][STENCIL_NUMBER_COUNT]; /* [axis][side]; NULL: there is no such array */
+} stencil_tables;
+
 /* Names as they stand in files and options ("laplace", "fixed", "l2", …), indexed by the
  * enumerations, NULL after the last name; kind NONE has the name "". */
 extern const char *const stencil_kind_names[STENCIL_KIND_COUNT + 1];
 extern const char *const stencil_boundary_names[STENCIL_BOUNDARY_COUNT + 1];
 extern const char *const stencil_wall_names[STENCIL_WALL_COUNT + 1];
 extern const char *const stencil_norm_names[STENCIL_NORM_COUNT + 1];
+extern const char *const stencil_wall_number_names[STENCIL_NUMBER_COUNT + 1]; /* "flux", … */
 
 enum { STENCIL_FINGERPRINT_CHARS = 17, STENCIL_DIGEST_CHARS = 33 };
 
@@ -79,7 +95,10 @@ typedef struct stencil_spec {
     /* Sides of their own, [axis z, y, x][low, high], whatever the rank. */
     stencil_wall_kind wall[3][2];
     double flux[3][2], exchange[3][2], ambient[3][2]; /* numbers of a wall; NaN: not given */
-    int spacing_count; /* 0 (1.0 on all axes), 1 (one spacing for all axes) or rank */
+    bool along[3][2][STENCIL_NUMBER_COUNT];      /* the number is an array, of which tables have the values */
+    double range[3][2][STENCIL_NUMBER_COUNT][2]; /* least and largest value of such an array */
+    uint64_t along_hash; /* stencil_palette_hash() of all such arrays; 0: there are none */
+    int spacing_count;   /* 0 (1.0 on all axes), 1 (one spacing for all axes) or rank */
     double spacing[3];
     double omega;        /* NaN: not given (1) */
     char accelerate[24]; /* "none", "chebyshev", "chebyshev:M", see cycle.h; "" not given (none) */
@@ -103,6 +122,7 @@ typedef struct stencil_spec {
     double residual_first;                       /* see stencil_stop */
     double time, time_first;                     /* physical time of /u, and of the problem's start */
     int64_t plain_from;                          /* see stencil_origin */
+    double eigenvalue[2];                        /* least and most, estimated, that a cycle was made of */
     char fingerprint[STENCIL_FINGERPRINT_CHARS]; /* fingerprint of the problem that earlier runs solved */
     char digest_u[STENCIL_DIGEST_CHARS];         /* digest of /u as earlier runs left it, see digest.h */
     char digest_b[STENCIL_DIGEST_CHARS];         /* digest of the source term that earlier runs read */
@@ -189,6 +209,17 @@ typedef struct stencil_cycle {
     const stencil_step_weights *given; /* [length], borrowed: weights in place of Chebyshev's; NULL: none */
 } stencil_cycle;
 
+/* Bounds of the eigenvalues of a relaxation, of which the least one is an estimate, see bounds.h. */
+typedef struct stencil_estimate {
+    bool known;
+    double least, most; /* estimates of the eigenvalues of I - J */
+    double bound;       /* no eigenvalue is larger */
+    double
+        stretch; /* factor from an inner product in which cells in walls count half to the sum of squares */
+    int steps;   /* of Lanczos' method; 0: it was not tried */
+    double seconds; /* that they took */
+} stencil_estimate;
+
 /* Arrays per axis are in (z, y, x) here, whatever the rank; a 2D problem has one plane, radius 0 in z. */
 typedef struct stencil_problem {
     stencil_spec spec; /* the spec of the problem with effective values filled in, kept for the output */
@@ -208,13 +239,16 @@ typedef struct stencil_problem {
         source_scale; /* b[i] = (T)(source_scale * (double)f[i]) for SOURCE_F and SOURCE_Q; 1 for SOURCE_B */
     stencil_stop stop;
     stencil_origin origin;
+    stencil_estimate estimate; /* of the eigenvalues, where they do not follow from the box */
     /* Classes of cells, see classes.h; 0, NULL: all cells are plain. */
     int64_t kept;      /* cells among n that keep their values */
     int64_t varied;    /* cells among n that have weights of their own, those of a row of `palette` */
     int palette_count; /* classes that have such weights: 1 … palette_count */
     double *palette;   /* [STENCIL_CLASSES_MAX - 1][STENCIL_WEIGHTS], owned: their weights, like `weight`, and
                           at STENCIL_SOURCE_WEIGHT what a step adds to such cells */
-    bool has_constants;                          /* steps add something to cells of some class */
+    bool has_constants;   /* steps add something to cells of some class */
+    bool walls_in_source; /* this is part of the source term, since there are more such constants than rows */
+    const stencil_tables *tables;                /* borrowed by stencil_classes_find() */
     char fingerprint[STENCIL_FINGERPRINT_CHARS]; /* hash of all that decides the result of a step */
     stencil_layout layout;                       /* layout of a buffer that holds all cells */
 } stencil_problem;
@@ -247,7 +281,7 @@ double stencil_problem_time(const stencil_problem *problem, int64_t steps);
 /* Tells whether the problem is a relaxation, laplace or poisson: its field approaches a solution. */
 bool stencil_problem_relaxes(const stencil_problem *problem);
 
-/* Tells whether steps add a source term. */
+/* Tells whether steps add a source term: one that the file has, or constants of walls. */
 bool stencil_problem_has_source(const stencil_problem *problem);
 
 /* Tells whether cells are of several classes, so that kernels have to look at them. */
@@ -261,6 +295,9 @@ bool stencil_problem_derives_classes(const stencil_problem *problem);
  * their own make of the problem, and no cell is insulated: then eigenvalues are known (spectrum.h). */
 bool stencil_problem_is_half_fixed(const stencil_problem *problem, int axis);
 bool stencil_problem_is_separable(const stencil_problem *problem);
+
+/* Tells whether some side has numbers that differ along it. */
+bool stencil_spec_has_arrays(const stencil_spec *spec);
 
 /* Tells whether a side needs more than what boundary[axis] says. */
 bool stencil_problem_wall_is_own(const stencil_problem *problem, int axis, int side);

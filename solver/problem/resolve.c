@@ -197,15 +197,24 @@ static stencil_status check_wall(const stencil_spec *spec, int axis, int side) {
     const bool flows = stencil_wall_has_flux(wall), exchanges = stencil_wall_exchanges(wall);
     CHECK(wall == STENCIL_WALL_NONE || axis >= STENCIL_AXES - spec->rank, BAD_DATA,
           "boundary_%s is given, but %s has no axis z", name, stencil_spec_field(spec));
-    CHECK(flows || isnan(flux), BAD_DATA, "flux_%s is given, which belongs to boundary_%s flux or flux-node",
-          name, name);
-    CHECK(exchanges || (isnan(exchange) && isnan(ambient)), BAD_DATA,
-          "%s_%s is given, which belongs to boundary_%s exchange or exchange-node",
-          isnan(exchange) ? "ambient" : "exchange", name, name);
-    if (flows && !isfinite(flux))
+    const bool *along = spec->along[axis][side];
+    CHECK(flows || (isnan(flux) && !along[STENCIL_NUMBER_FLUX]), BAD_DATA,
+          "flux_%s is given, which belongs to boundary_%s flux or flux-node", name, name);
+    CHECK(exchanges || (isnan(exchange) && isnan(ambient) && !along[STENCIL_NUMBER_EXCHANGE] &&
+                        !along[STENCIL_NUMBER_AMBIENT]),
+          BAD_DATA, "%s_%s is given, which belongs to boundary_%s exchange or exchange-node",
+          isnan(exchange) && !along[STENCIL_NUMBER_EXCHANGE] ? "ambient" : "exchange", name, name);
+    for (int k = 0; k < STENCIL_NUMBER_COUNT; k++) {
+        const double number[] = {flux, exchange, ambient};
+        CHECK(!along[k] || isnan(number[k]), BAD_DATA,
+              "%s_%s is given twice, as an attribute and as a dataset: give one of them",
+              stencil_wall_number_names[k], name);
+    }
+    if (flows && !isfinite(flux) && !along[STENCIL_NUMBER_FLUX])
         return refuse_wall(spec, axis, side,
                            "give the slope of u along the outward normal, flux_x- and the like");
-    if (exchanges && !(isfinite(exchange) && exchange > 0 && isfinite(ambient)))
+    if (exchanges && !((along[STENCIL_NUMBER_EXCHANGE] || (isfinite(exchange) && exchange > 0)) &&
+                       (along[STENCIL_NUMBER_AMBIENT] || isfinite(ambient))))
         return refuse_wall(spec, axis, side,
                            "give exchange_x- (> 0) and ambient_x- and the like: the slope along the outward "
                            "normal is exchange (ambient - u)");
@@ -340,6 +349,8 @@ static void make_fingerprint(stencil_problem *problem) {
     if (problem->spec.insulated)
         mix(&hash, "insulated", sizeof "insulated");
     mix_walls(&hash, problem);
+    if (stencil_spec_has_arrays(&problem->spec))
+        mix(&hash, &problem->spec.along_hash, sizeof problem->spec.along_hash);
     if (problem->spec.classed)
         mix(&hash, &problem->spec.palette_hash, sizeof problem->spec.palette_hash);
     snprintf(problem->fingerprint, sizeof problem->fingerprint, "%016" PRIx64, hash);

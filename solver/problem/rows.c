@@ -64,6 +64,8 @@ stencil_status stencil_palette_begin(stencil_problem *problem, const double *wei
 typedef struct view {
     const stencil_problem *problem;
     stencil_problem *adds; /* the same, whose palette gets rows that are missing; NULL: none may be missing */
+    bool *full;            /* set where there is no room for a row */
+    bool alike;            /* cells along a wall are alike: no side has numbers that differ along it */
     stencil_cells kind;
     int32_t offset[STENCIL_POINTS_MAX][3];
     int points;
@@ -129,6 +131,23 @@ static int point_at(const view *v, const int64_t offset[3]) {
     return centre;
 }
 
+/* A number of a wall, at a cell beside it. */
+static double number_at(const stencil_problem *p, int axis, int side, stencil_wall_number which,
+                        const int64_t cell[3]) {
+    const stencil_spec *spec = &p->spec;
+    int64_t at = 0;
+    if (!spec->along[axis][side][which])
+        return which == STENCIL_NUMBER_FLUX       ? spec->flux[axis][side]
+               : which == STENCIL_NUMBER_EXCHANGE ? spec->exchange[axis][side]
+                                                  : spec->ambient[axis][side];
+    for (int a = 0; a < STENCIL_AXES; a++) {
+        const int64_t n = p->extent[a], i = cell[a] - p->first[a];
+        if (a != axis)
+            at = at * n + (i % n + n) % n; /* walks go on around periodic axes */
+    }
+    return p->tables->along[axis][side][which][at];
+}
+
 static void follow(const walker *w, int rank, const int64_t start[3], double factor);
 
 /* Turns a walk about at a wall, `left` cells before its end, the step at the wall included. Returns the
@@ -142,10 +161,11 @@ static double turn_about(const walker *w, int axis, int side, int left, const in
     const double length = (node ? 2.0 * left : 2.0 * left - 1.0) * h;
     double *constant = &w->row->of[STENCIL_SOURCE_WEIGHT];
     if (stencil_wall_has_flux(wall))
-        *constant += factor * (length * p->spec.flux[axis][side]);
+        *constant += factor * (length * number_at(p, axis, side, STENCIL_NUMBER_FLUX, cell));
     if (!stencil_wall_exchanges(wall))
         return factor;
-    const double ambient = p->spec.ambient[axis][side], rate = p->spec.exchange[axis][side] * length;
+    const double ambient = number_at(p, axis, side, STENCIL_NUMBER_AMBIENT, cell),
+                 rate = number_at(p, axis, side, STENCIL_NUMBER_EXCHANGE, cell) * length;
     if (node) {
         *constant += factor * (rate * ambient);
         follow(w, axis, cell, -factor * rate);
@@ -285,16 +305,16 @@ static stencil_status find_class(const view *v, const row *wanted, const double 
             return STENCIL_OK;
         }
     CHECK(v->adds != NULL, BAD_DATA, "%s was changed while it was read", stencil_spec_classes(&p->spec));
-    CHECK(p->palette_count < STENCIL_CLASSES_MAX - 1, BAD_DATA,
+    *v->full = p->palette_count >= STENCIL_CLASSES_MAX - 1;
+    CHECK(!*v->full, BAD_DATA,
           "the cells beside walls and insulated cells need more than %d rows of weights: give fewer points, "
-          "or obstacles with straighter outlines",
+          "obstacles with straighter outlines, or walls whose `exchange` has fewer values",
           STENCIL_CLASSES_MAX - 1);
     for (int k = 0; k < STENCIL_WEIGHTS; k++)
         CHECK(is_finite(p, wanted->of[k]), BAD_DATA,
               "the walls of the problem lead to weights that are no finite numbers in %s",
               stencil_precision_name(p->precision));
     memcpy(p->palette + p->palette_count * STENCIL_WEIGHTS, wanted->of, bytes);
-    v->adds->has_constants = p->has_constants || wanted->of[STENCIL_SOURCE_WEIGHT] != 0;
     *class_of = (uint8_t)++v->adds->palette_count;
     return STENCIL_OK;
 }
@@ -306,7 +326,7 @@ static stencil_status find_beside(const view *v, memo *last, const int64_t cell[
         here->beside[axis][0] = stencil_smaller(cell[axis], p->radius[axis]);
         here->beside[axis][1] = stencil_smaller(p->n[axis] - 1 - cell[axis], p->radius[axis]);
     }
-    if (last->known && last->kind == here->kind &&
+    if (v->alike && last->known && last->kind == here->kind &&
         memcmp(last->beside, here->beside, sizeof last->beside) == 0 &&
         memcmp(last->around, here->around, sizeof last->around) == 0) {
         here->class_of = last->class_of;
@@ -316,8 +336,13 @@ static stencil_status find_beside(const view *v, memo *last, const int64_t cell[
         here->kind == STENCIL_CLASS_PLAIN ? p->weight : p->palette + (here->kind - 1) * STENCIL_WEIGHTS;
     row wanted;
     here->class_of = here->kind;
-    if (make_row(v, cell, base, &wanted))
+    if (make_row(v, cell, base, &wanted)) {
+        if (v->adds != NULL && wanted.of[STENCIL_SOURCE_WEIGHT] != 0)
+            v->adds->has_constants = true;
+        if (p->walls_in_source)
+            wanted.of[STENCIL_SOURCE_WEIGHT] = 0;
         TRY(find_class(v, &wanted, base, here->kind, &here->class_of));
+    }
     *last = *here;
     last->known = true;
     return STENCIL_OK;
@@ -358,6 +383,7 @@ static stencil_status find_box(view *v, const stencil_reader *from, const stenci
     void *memory = NULL;
     TRY(stencil_memory_alloc(&memory, stencil_box_cells(&all), "the kinds of the cells"));
     v->kind = stencil_cells_dense(STENCIL_BYTE, memory, &all);
+    v->alike = !stencil_spec_has_arrays(&p->spec);
     v->points = stencil_shape_offsets(p->shape, v->offset);
     stencil_status status = stencil_boxes_fill(from, &mesh, STENCIL_ARRAY_KIND, &all, &v->kind);
     for (int64_t r = 0; r < box->n[0] * box->n[1] && status == STENCIL_OK; r++) {
@@ -370,11 +396,52 @@ static stencil_status find_box(view *v, const stencil_reader *from, const stenci
 }
 
 stencil_status stencil_classes_add(stencil_problem *problem, const stencil_reader *from,
-                                   const stencil_box *box, const stencil_cells *to) {
-    return find_box(&(view){.problem = problem, .adds = problem}, from, box, to);
+                                   const stencil_box *box, const stencil_cells *to, bool *full) {
+    return find_box(&(view){.problem = problem, .adds = problem, .full = full}, from, box, to);
 }
 
 stencil_status stencil_classes_read(const stencil_problem *problem, const stencil_reader *from,
                                     const stencil_box *box, const stencil_cells *to) {
     return find_box(&(view){.problem = problem}, from, box, to);
+}
+
+/* Adds the constant of a cell of row `kind` beside a wall to its source term. */
+static stencil_status add_constant(const view *v, const int64_t cell[3], uint8_t kind,
+                                   const stencil_cells *b) {
+    const stencil_problem *p = v->problem;
+    const double *base = kind == STENCIL_CLASS_PLAIN ? p->weight : p->palette + (kind - 1) * STENCIL_WEIGHTS;
+    row made;
+    if (!make_row(v, cell, base, &made) || made.of[STENCIL_SOURCE_WEIGHT] == 0)
+        return STENCIL_OK;
+    const stencil_cells at = stencil_cells_from(b, cell);
+    const double value = stencil_cells_value(&at, 0) + made.of[STENCIL_SOURCE_WEIGHT];
+    CHECK(is_finite(p, value), BAD_DATA, "the walls of the problem add numbers that are not finite in %s",
+          stencil_precision_name(p->precision));
+    stencil_cells_set(&at, 0, value);
+    return STENCIL_OK;
+}
+
+stencil_status stencil_classes_add_constants(const stencil_problem *problem, const stencil_reader *from,
+                                             const stencil_box *box, const stencil_cells *b) {
+    const stencil_box all = stencil_box_grow(box, problem->radius);
+    const stencil_mesh mesh = stencil_classes_mesh(problem);
+    const int rows = problem->spec.classed ? problem->spec.class_count : 1;
+    view v = {.problem = problem};
+    void *memory = NULL;
+    if (!problem->walls_in_source || stencil_box_cells(box) == 0)
+        return STENCIL_OK;
+    TRY(stencil_memory_alloc(&memory, stencil_box_cells(&all), "the kinds of the cells"));
+    v.kind = stencil_cells_dense(STENCIL_BYTE, memory, &all);
+    v.points = stencil_shape_offsets(problem->shape, v.offset);
+    stencil_status status = stencil_boxes_fill(from, &mesh, STENCIL_ARRAY_KIND, &all, &v.kind);
+    for (int64_t i = 0; i < stencil_box_cells(box) && status == STENCIL_OK; i++) {
+        const int64_t line = i / box->n[2],
+                      cell[3] = {box->first[0] + line / box->n[1], box->first[1] + line % box->n[1],
+                                 box->first[2] + i % box->n[2]};
+        const uint8_t kind = kind_at(&v, cell);
+        if (kind < rows && is_beside_wall(problem, cell) && !is_beside_fixed(problem, cell))
+            status = add_constant(&v, cell, kind, b);
+    }
+    free(memory);
+    return status;
 }

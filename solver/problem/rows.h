@@ -35,9 +35,15 @@ stencil_status stencil_palette_begin(stencil_problem *problem, const double *wei
 
 /* Reads kinds of cells and writes the classes of a box; stencil_classes_add() adds rows that are missing from
  * the palette. A cell of a row that does not exist gets STENCIL_CLASS_NONE. Errors: BAD_DATA where there are
- * too many rows, or one is not finite; where stencil_classes_read() finds no row, since kinds have changed;
- * NO_MEMORY; those of the reader. */
+ * too many rows (*full is set then), or one is not finite; where stencil_classes_read() finds no row, since
+ * kinds have changed; NO_MEMORY; those of the reader. */
 stencil_status stencil_classes_add(stencil_problem *problem, const stencil_reader *from,
-                                   const stencil_box *box, const stencil_cells *to);
+                                   const stencil_box *box, const stencil_cells *to, bool *full);
 stencil_status stencil_classes_read(const stencil_problem *problem, const stencil_reader *from,
                                     const stencil_box *box, const stencil_cells *to);
+
+/* Adds the constants of cells beside walls to a box of the source term, where problem->walls_in_source says
+ * that rows have none: each to the value that is there, in double, rounded again. Errors: BAD_DATA where one
+ * is not finite; NO_MEMORY; those of the reader. */
+stencil_status stencil_classes_add_constants(const stencil_problem *problem, const stencil_reader *from,
+                                             const stencil_box *box, const stencil_cells *b);

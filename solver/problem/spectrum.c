@@ -37,6 +37,8 @@ stencil_spectrum stencil_spectrum_of(const stencil_problem *problem) {
         s.up_to_constant = s.up_to_constant && !fixed;
         first = least < first ? least : first;
     }
+    if (problem->estimate.known)
+        return (stencil_spectrum){.least = problem->estimate.least, .most = problem->estimate.most};
     if (!stencil_problem_is_separable(problem)) /* Gershgorin's discs: half of a row is the cell's own */
         return (stencil_spectrum){.least = 0.0, .most = 2.0};
     s.up_to_constant = s.up_to_constant && problem->kept == 0;

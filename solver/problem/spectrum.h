@@ -12,8 +12,9 @@
 /* Eigenvalues of I - J. Where no axis is fixed the constant has the eigenvalue 0 and is left out: the
  * solution is known up to a constant. Kept cells strike rows and columns from the matrix, whose eigenvalues
  * then lie between those without kept cells (Cauchy's interlace theorem): `least` and `most` are bounds. With
- * kept cells and no fixed axis `least` is 0, which says that it is not known; so it is where walls or
- * insulated cells make rows of weights: a narrow passage has a smaller eigenvalue than the box. */
+ * kept cells and no fixed axis, and where walls or insulated cells make rows of weights (a narrow passage has
+ * a smaller eigenvalue than the box), they are the estimates of problem->estimate, or `least` is 0, which
+ * says that it is not known. */
 typedef struct stencil_spectrum {
     double least, most;
     bool up_to_constant;

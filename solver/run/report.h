@@ -21,6 +21,7 @@ typedef struct stencil_report {
     stencil_history history; /* residuals, including those of earlier runs; owned */
     stencil_stagnation stagnation; /* cause of stagnation, if `reason` is STENCIL_REASON_STAGNATED */
     stencil_error_bound bound; /* bound on the error; known for laplace and poisson with a criterion only */
+    bool estimate_refuted; /* residuals fell more slowly than the estimate of eigenvalues allows: no bound */
     stencil_lost lost; /* changes that rounding lost in a further step, if the last step changed no cell */
     double subnormal;  /* fraction of subnormal numbers in the final u, which slow CPUs down; 0 on a GPU */
     char strategy[32];

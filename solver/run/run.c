@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "solver/problem/bounds.h"
 #include "solver/problem/cycle.h"
 #include "solver/plan/sweep.h"
 
@@ -296,7 +297,10 @@ static bool turns_plain(const stencil_run *r) {
 
 static bool is_approximation(const stencil_run *r, const stencil_defect *defect) {
     const stencil_error_bound bound = stencil_error_bound_of(r->problem, defect);
-    return bound.known && bound.relative <= STENCIL_UNSOLVED;
+    const stencil_report *report = r->report;
+    if (stencil_estimate_is_refuted(r->problem, &report->history, report->resolution))
+        return false;
+    return bound.known && bound.relative <= (bound.estimated ? STENCIL_UNSOLVED_ESTIMATED : STENCIL_UNSOLVED);
 }
 
 /* Tells whether the last residual is as small as the precision resolves, in a field near the solution. */
@@ -412,6 +416,9 @@ static stencil_status judge_end(stencil_run *r) {
     if (relaxes) {
         TRY(find_defect(r, &values));
         report->bound = stencil_error_bound_of(r->problem, &values);
+        report->estimate_refuted =
+            stencil_estimate_is_refuted(r->problem, &report->history, report->resolution);
+        report->bound.known = report->bound.known && !report->estimate_refuted;
     }
     if (report->reason == STENCIL_REASON_NOT_CONVERGED && turns_plain(r))
         report->reason = STENCIL_REASON_STAGNATED; /* no step is left for plain steps */

@@ -125,6 +125,18 @@ class CommandTest(unittest.TestCase):
                 file[key] = value
         return name
 
+    def same_every_way(self, name, run, first):
+        """Sweeps, strategies and parts give the bits of the field `first`, and the same residuals."""
+        seen = None
+        for sweep in ("stream", "pipeline"):
+            for sync, parts in (("relaunch", 1), ("grid", 1), ("grid", 3), ("neighbor", 1), ("neighbor", 3)):
+                options = ("--sweep", sweep, "--sync", sync, *(("--parts", parts) if parts > 1 else ()))
+                self.ok(name, *run, "-o", "way.h5", *options)
+                self.assertEqual(self.read("way.h5").tobytes(), first.tobytes(), options)
+                residuals = self.read("way.h5", "residual").tobytes()
+                self.assertEqual(residuals, seen or residuals, options)
+                seen = residuals
+
     def read(self, name, dataset="u"):
         with h5py.File(self.path(name), "r") as file:
             return file[dataset][()]

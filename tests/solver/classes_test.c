@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "solver/problem/classes.h"
+#include "solver/problem/cycle.h"
 #include "solver/problem/digest.h"
 #include "solver/problem/domain.h"
 #include "solver/problem/origin.h"
@@ -166,7 +167,13 @@ static void spectra(void **state) {
     assert_true(stencil_error_bound_of(&kept, &(stencil_defect){.rms = 1e-9, .size = 1}).known);
     snprintf(spec.accelerate, sizeof spec.accelerate, "chebyshev");
     spec.fixed = true;
-    refused(spec, "beside /fixed it needs a fixed axis");
+    stencil_problem fast = found(spec, keeps_third);
+    assert_true(fast.cycle.length > 1 && fast.cycle.least == 0 && isnan(stencil_predicted_steps(&fast)));
+    assert_int_equal(stencil_cycle_take_estimate(&fast), STENCIL_BAD_DATA);
+    fast.estimate =
+        (stencil_estimate){.known = true, .least = 0.01, .most = 1.9, .bound = 2.0, .stretch = 1.0};
+    assert_int_equal(stencil_cycle_take_estimate(&fast), STENCIL_OK);
+    assert_true(fast.cycle.least > 0.0099 && fast.cycle.least <= 0.01 && fast.cycle.most > 1.9);
 }
 
 /* The result of a step with fixed cells is another problem's; its bytes have a digest. */
