@@ -50,6 +50,7 @@ static const char *kind_of(const file_facts *f) {
 
 static stencil_status read_problem(file_facts *f) {
     TRY(text_name_file(stencil_problem_resolve(&f->problem, &f->spec), f->path));
+    stencil_input_lend_tables(&f->input, &f->problem);
     f->of_run = f->spec.steps_total >= 0 && stencil_input_provenance(&f->input, &f->made) == STENCIL_OK;
     const stencil_reader cells = stencil_input_reader(&f->input, &f->problem, true);
     TRY(text_name_file(stencil_classes_find(&f->problem, &cells, f->input.palette), f->path));

@@ -141,6 +141,8 @@ static void derive_cycle(reference *r, const stencil_spec *spec) {
 }
 
 void reference_begin_step(reference *r, int64_t step) {
+    if (r->table[0] != NULL)
+        r->source_factor = reference_factor(r, 0, step);
     if (r->cycle == 0)
         return;
     if (r->plain_from >= 0 && step >= r->plain_from) {

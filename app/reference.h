@@ -22,7 +22,12 @@ typedef struct reference {
     double plain[STENCIL_POINTS_MAX], least, most, omega;
     double source_scale;  /* b = source_scale f, or q, rounded to the precision; 1 for /b */
     double source_factor; /* factor of b in a step, rounded to the precision; 1: b as it is */
-    double scale;         /* power of two that arrays are multiplied by, see reference_scale() */
+    /* Factors in time: rows (time, factor) of table k, borrowed (NULL: the factor is 1), their number, and
+     * the time of the field after n steps, start + n dt. */
+    const double *table[STENCIL_STEP_FACTORS];
+    int64_t rows[STENCIL_STEP_FACTORS];
+    double start, dt;
+    double scale; /* power of two that arrays are multiplied by, see reference_scale() */
     /* /fixed: fixed[z][y][x] other than 0: the cell keeps its value. Borrowed; NULL: only boundary cells do.
      */
     const uint8_t *fixed;
@@ -41,6 +46,11 @@ typedef struct reference {
 
 /* Derives all members of *r from the stated problem, and from the point set that the solver uses. */
 void reference_init(reference *r, const stencil_spec *spec, const stencil_shape *shape);
+
+/* Takes over the tables of a spec's factors over time; table[k] is borrowed, NULL where there is none. */
+void reference_set_tables(reference *r, const stencil_spec *spec, double *const table[STENCIL_STEP_FACTORS]);
+/* Returns factor k of the step after `step` steps, in double. */
+double reference_factor(const reference *r, int k, int64_t step);
 
 /* Sets the weights for the step after `step` steps. A damped step's residual is its change over omega. */
 void reference_begin_step(reference *r, int64_t step);

@@ -16,6 +16,7 @@ static stencil_status check_open(const char *path, const stencil_input_options *
     stencil_spec spec;
     TRY(stencil_input_open(input, path, how, &spec));
     TRY(text_name_file(stencil_problem_resolve(problem, &spec), path));
+    stencil_input_lend_tables(input, problem);
     TRY(stencil_input_provenance(input, made));
     CHECK(spec.digest_u[0] != '\0', BAD_DATA,
           "'%s' has no attribute digest_u: an older version of stencil wrote it, run it as an input", path);

@@ -52,6 +52,7 @@ static stencil_status describe_problem(run_state *state) {
     TRY(stencil_input_grid(&state->input, &spec, &record->notes));
     TRY(stencil_input_notes(&state->input, &file, &spec, &record->notes));
     TRY(text_name_file(stencil_problem_resolve(&record->problem, &spec), path));
+    stencil_input_lend_tables(&state->input, &record->problem);
     const stencil_reader cells =
         stencil_input_reader(&state->input, &record->problem, state->options.allow_nonfinite);
     TRY(text_name_file(stencil_classes_find(&record->problem, &cells, state->input.palette), path));

@@ -73,6 +73,7 @@ static stencil_status read_output(verification *v) {
     const stencil_input_options how = reading_options_of(&v->options.reading, NULL);
     TRY(stencil_input_open(&v->result, v->output, &how, &spec));
     TRY(text_name_file(stencil_problem_resolve(&v->problem, &spec), v->output));
+    stencil_input_lend_tables(&v->result, &v->problem);
     const stencil_reader cells = stencil_input_reader(&v->result, &v->problem, true);
     TRY(text_name_file(stencil_classes_find(&v->problem, &cells, v->result.palette), v->output));
     TRY(stencil_input_provenance(&v->result, &v->made));
@@ -118,6 +119,11 @@ static stencil_status check_input(const verification *v, const stencil_spec *spe
           "'%s' has no dataset /insulated: give the input of that run", v->input);
     CHECK(!v->problem.spec.classed || spec->classed, BAD_DATA,
           "'%s' has no dataset /class: give the input of that run", v->input);
+    for (int k = 0; k < STENCIL_STEP_FACTORS; k++)
+        CHECK(v->problem.spec.table[k].count == spec->table[k].count &&
+                  v->problem.spec.table[k].hash == spec->table[k].hash,
+              BAD_DATA, "'%s' has another %s than '%s': give the input of that run", v->input,
+              stencil_table_name(source, k), v->output);
     CHECK(v->problem.spec.class_count == spec->class_count &&
               v->problem.spec.palette_hash == spec->palette_hash,
           BAD_DATA, "'%s' has other /stencil/weights than '%s': give the input of that run", v->input,
@@ -424,6 +430,7 @@ static stencil_status verify_stages(verification *v) {
     TRY(stencil_input_open(&v->start, v->input, &how, &spec));
     TRY(check_input(v, &spec));
     v->start_spec = spec;
+    reference_set_tables(&v->reference, &v->problem.spec, v->start.table);
     TRY(read_fields(v));
     stencil_input_rest(&v->start);
     TRY(stencil_input_check_unchanged(&v->start));

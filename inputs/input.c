@@ -15,11 +15,19 @@
 #include "base/words.h"
 #include "inputs/h5.h"
 #include "inputs/reading.h"
+#include "solver/problem/factors.h"
 
 const char *const stencil_source_names[] = {
     [STENCIL_SOURCE_B] = "/b",          [STENCIL_SOURCE_F] = "/f",
     [STENCIL_SOURCE_Q] = "/q",          [STENCIL_DATASET_FIXED] = "/fixed",
     [STENCIL_DATASET_CLASS] = "/class", [STENCIL_DATASET_INSULATED] = "/insulated"};
+
+const char *stencil_table_name(stencil_source source, int k) {
+    return k != 0                       ? NULL
+           : source == STENCIL_SOURCE_B ? "/b_factor"
+           : source == STENCIL_SOURCE_Q ? "/q_factor"
+                                        : NULL;
+}
 
 /* Sends a question to the reading process and waits for the answer. */
 static stencil_status ask(const stencil_input *input, const stencil_ask *question, stencil_say *answer) {
@@ -99,6 +107,30 @@ static stencil_status read_palette(stencil_input *input, const stencil_spec *spe
     return STENCIL_OK;
 }
 
+/* Reads a table of factors over time, and checks it. */
+static stencil_status read_table(stencil_input *input, stencil_spec *spec, int k) {
+    const char *name = stencil_table_name(spec->source, k);
+    const int64_t count = 2 * spec->table[k].count;
+    stencil_numbers numbers;
+    void *memory = NULL;
+    TRY(stencil_input_numbers(input, name, NULL, &numbers));
+    CHECK(numbers.exists && numbers.count == count, BAD_DATA,
+          "'%s' was changed while it was read: %s is another", input->path, name);
+    TRY(stencil_memory_alloc(&memory, count * (int64_t)sizeof(double), name));
+    input->table[k] = memory;
+    for (int64_t first = 0, block = 0; first < count; first += block)
+        TRY(stencil_input_block(input, &numbers, first, count - first, false, input->table[k] + first,
+                                &block));
+    TRY(stencil_table_check(input->path, name, input->table[k], spec->table[k].count));
+    spec->table[k].hash = stencil_table_hash(input->table[k], spec->table[k].count);
+    return STENCIL_OK;
+}
+
+void stencil_input_lend_tables(const stencil_input *input, stencil_problem *problem) {
+    for (int k = 0; k < STENCIL_STEP_FACTORS; k++)
+        problem->table[k] = input->table[k];
+}
+
 stencil_status stencil_input_open(stencil_input *input, const char *path,
                                   const stencil_input_options *options, stencil_spec *spec) {
     stencil_spec_init(spec);
@@ -107,6 +139,9 @@ stencil_status stencil_input_open(stencil_input *input, const char *path,
         TRY(check_within(input,
                          array == STENCIL_ARRAY_U ? input->facts.field : stencil_source_names[spec->source],
                          &input->facts.place[array], spec->extent, spec->rank));
+    for (int k = 0; k < STENCIL_STEP_FACTORS; k++)
+        if (spec->table[k].count > 0)
+            TRY(read_table(input, spec, k));
     return spec->class_count > 0 ? read_palette(input, spec) : STENCIL_OK;
 }
 
@@ -120,6 +155,8 @@ void stencil_input_close(stencil_input *input) {
         close(input->fd);
     stencil_reading_end(input->process);
     free(input->palette);
+    for (int k = 0; k < STENCIL_STEP_FACTORS; k++)
+        free(input->table[k]);
     *input = (stencil_input){0};
 }
 

@@ -58,6 +58,7 @@ typedef struct stencil_input {
     const char *path;         /* borrowed */
     stencil_input_facts facts;
     double *palette; /* rows of /stencil/weights, [class_count][weight_count], owned; NULL: it has no rows */
+    double *table[STENCIL_STEP_FACTORS]; /* rows (time, factor) of the tables, owned; NULL: no such table */
     /* The members below are for reading cells: */
     const stencil_problem *problem;
     stencil_precision read_as;        /* precision of the boxes that are being read */
@@ -81,6 +82,10 @@ static inline const char *stencil_array_name(const stencil_input_facts *facts, i
     return dataset == STENCIL_SOURCE_NONE ? facts->field : stencil_source_names[dataset];
 }
 
+/* Name of the table of factor k of a step (problem.h) where a spec's source is the given one: "/q_factor" and
+ * the like; NULL: there is no such table. */
+const char *stencil_table_name(stencil_source source, int k);
+
 /* Options of opening an input. Zero-initialise for the defaults. */
 typedef struct stencil_input_options {
     const char *field; /* the dataset in the root group to use as u, with or without its "/"; NULL: the one
@@ -100,6 +105,10 @@ stencil_status stencil_input_open(stencil_input *input, const char *path,
 /* Opens any HDF5 file, for use with stencil_input_field() and stencil_input_numbers() alone. */
 stencil_status stencil_input_look(stencil_input *input, const char *path,
                                   const stencil_input_options *options);
+
+/* Gives a problem that was resolved from the spec of this input the tables of its factors over time, which
+ * stay the input's. */
+void stencil_input_lend_tables(const stencil_input *input, stencil_problem *problem);
 
 /* Returns a reader of boxes of /u, of its source and of the cells' classes, for a problem that was resolved
  * from the spec of this input; the problem is borrowed. HDF5 converts values to problem->precision; packed

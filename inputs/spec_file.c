@@ -78,8 +78,8 @@ enum { PALETTE_MAX = STENCIL_ROWS_MAX * STENCIL_POINTS_MAX };
 
 /* The newest version of the format that this program reads. A file states the oldest one whose readers do
  * not take it for something else: 2 where it has cells of several kinds, walls of single sides, or /q, which
- * older ones take for the user's own. */
-enum { FORMAT_VERSION = 2 };
+ * older ones take for the user's own; 3 where it has values in time. */
+enum { FORMAT_VERSION = 3 };
 static const char format_prefix[] = "stencil ";
 static const stencil_attribute format_attribute = {"format", STENCIL_ATTRIBUTE_TEXT, STENCIL_WORD_MAX,
                                                    .wanted = ""};
@@ -106,6 +106,7 @@ static const stencil_known others[] = {
     {"f", STENCIL_OBJECT, false},         {"q", STENCIL_OBJECT, false},
     {"fixed", STENCIL_OBJECT, false},     {"class", STENCIL_OBJECT, false},
     {"insulated", STENCIL_OBJECT, false}, {"stencil", STENCIL_OBJECT, false},
+    {"b_factor", STENCIL_OBJECT, false},  {"q_factor", STENCIL_OBJECT, false},
     {"residual", STENCIL_OBJECT, true},   {"residual_step", STENCIL_OBJECT, true},
     {"provenance", STENCIL_OBJECT, true}, {"VTKHDF", STENCIL_OBJECT, true},
     {"offsets", STENCIL_MEMBER, false},   {"weights", STENCIL_MEMBER, false},
@@ -253,8 +254,37 @@ static stencil_status read_weights(hid_t file, const char *path, stencil_spec *s
     return STENCIL_OK;
 }
 
+/* The most rows of a table of factors over time. */
+enum { TABLE_ROWS_MAX = 1 << 24 };
+
+/* Looks for the tables of factors, and says how many rows they have. */
+static stencil_status read_tables(hid_t file, const char *path, stencil_spec *spec) {
+    for (int source = STENCIL_SOURCE_NONE + 1; source < STENCIL_SOURCE_COUNT; source++)
+        for (int k = 0; k < STENCIL_STEP_FACTORS; k++) {
+            const char *name = stencil_table_name((stencil_source)source, k);
+            STENCIL_DATASET d = {0};
+            if (name == NULL)
+                continue;
+            TRY(stencil_dataset_open(&d, file, path, name, NULL));
+            if (d.id == 0)
+                continue;
+            CHECK((int)spec->source == source, BAD_DATA, "'%s' has %s, but no %s that it is a factor of",
+                  path, name, stencil_source_names[source]);
+            CHECK(
+                d.is.rank == 2 && d.is.extent[1] == 2 && d.is.extent[0] > 0, BAD_DATA,
+                "'%s': %s has the wrong shape; give [n][2], a row (time, factor) for each entry of the table",
+                path, name);
+            CHECK(d.is.extent[0] <= TABLE_ROWS_MAX, BAD_DATA,
+                  "'%s': %s has %" PRId64 " rows; at most %d are possible", path, name, d.is.extent[0],
+                  TABLE_ROWS_MAX);
+            spec->table[k].count = d.is.extent[0];
+        }
+    return STENCIL_OK;
+}
+
 stencil_status stencil_spec_read(hid_t file, const char *path, stencil_spec *spec) {
     TRY(read_attributes(file, path, spec));
+    TRY(read_tables(file, path, spec));
     const htri_t exists = H5Lexists(file, "stencil", H5P_DEFAULT);
     CHECK(exists >= 0, BAD_DATA, "'%s' is damaged: cannot look for /stencil (%s)", path, stencil_h5_reason());
     if (exists == 0)
@@ -274,9 +304,20 @@ static bool needs_second(const stencil_spec *spec) {
     return spec->source == STENCIL_SOURCE_Q || spec->fixed || spec->classed || spec->insulated || sides;
 }
 
+/* Tells whether readers of the format's version 2 take what changes in time for constant. */
+static bool needs_third(const stencil_spec *spec) {
+    bool tables = false;
+    for (int k = 0; k < STENCIL_STEP_FACTORS; k++)
+        tables = tables || spec->table[k].count > 0;
+    return tables;
+}
+
 stencil_status stencil_spec_write(hid_t file, const char *path, const stencil_spec *spec) {
     char format[STENCIL_WORD_MAX];
-    snprintf(format, sizeof format, "%s%d", format_prefix, needs_second(spec) ? 2 : 1);
+    snprintf(format, sizeof format, "%s%d", format_prefix,
+             needs_third(spec)    ? 3
+             : needs_second(spec) ? 2
+                                  : 1);
     TRY(stencil_attribute_write(file, path, &format_attribute, 1, format));
     for (const row *r = rows; r < rows + ROW_COUNT; r++) {
         const void *at = (const char *)spec + r->at;
@@ -303,6 +344,17 @@ stencil_status stencil_points_write(hid_t file, const char *path, const stencil_
         TRY(stencil_h5_write(file, path, "/stencil/offsets", 2, offsets, H5T_STD_I32LE, offset));
     return stencil_h5_write(file, path, "/stencil/weights", rows ? 2 : 1, rows ? weights : weights + 1,
                             H5T_IEEE_F64LE, rows ? palette : spec->weight);
+}
+
+stencil_status stencil_tables_write(hid_t file, const char *path, const stencil_spec *spec,
+                                    double *const table[STENCIL_STEP_FACTORS]) {
+    for (int k = 0; k < STENCIL_STEP_FACTORS; k++) {
+        const int64_t shape[2] = {spec->table[k].count, 2};
+        if (shape[0] > 0)
+            TRY(stencil_h5_write(file, path, stencil_table_name(spec->source, k), 2, shape, H5T_IEEE_F64LE,
+                                 table[k]));
+    }
+    return STENCIL_OK;
 }
 
 stencil_status stencil_h5_input_provenance(const stencil_h5_input *input, stencil_provenance *provenance) {

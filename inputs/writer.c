@@ -172,15 +172,16 @@ static stencil_status fill_list(const stencil_sink *sink, const char *name, hid_
         sink->path, name);
 }
 
-/* Creates the result's datasets before the run, so that references of the user's objects can point to them.
- * palette: the rows of /stencil/weights, if it has any. */
+/* Creates the result's datasets before the run, so that references of the user's objects can point to them:
+ * with the rows of /stencil/weights and the tables over time of the input, if it has any. */
 static stencil_status create_objects(const stencil_sink *sink, const stencil_problem *problem,
-                                     const double *palette) {
+                                     const stencil_input *input) {
     const stencil_sink_dataset u = field_of(problem);
     TRY(stencil_sink_create(sink, &u, problem));
     TRY(create_list(sink, "/residual", H5T_IEEE_F64LE, looks_of(problem)));
     TRY(create_list(sink, "/residual_step", H5T_STD_I64LE, looks_of(problem)));
-    TRY(stencil_points_write(sink->file, sink->path, &problem->spec, palette));
+    TRY(stencil_points_write(sink->file, sink->path, &problem->spec, input->palette));
+    TRY(stencil_tables_write(sink->file, sink->path, &problem->spec, input->table));
     TRY(stencil_h5_check_written(stencil_image_write(sink->file, problem, (const int64_t[]){0, 0, 0},
                                                      problem->extent, (const int64_t[]){1, 1, 1}) >= 0,
                                  sink->path, "/VTKHDF"));
@@ -203,7 +204,7 @@ static stencil_status take_over(stencil_output *output, const stencil_problem *p
 }
 
 stencil_status stencil_output_begin(stencil_output *output, const stencil_problem *problem) {
-    TRY(create_objects(&output->sink, problem, output->input->palette));
+    TRY(create_objects(&output->sink, problem, output->input));
     TRY(take_over(output, problem));
     output->begun = true;
     return stencil_sink_state(&output->sink);
@@ -222,7 +223,7 @@ static stencil_status begin_late(stencil_output *output, const stencil_problem *
             output->notes, "'%s' %s: its source, and what is the user's own in it, are not in the result",
             output->input->path, unchanged ? "cannot be read any more" : "was changed during the run");
     TRY(stencil_sink_empty(&output->sink));
-    return create_objects(&output->sink, problem, output->input->palette);
+    return create_objects(&output->sink, problem, output->input);
 }
 
 static stencil_status write_all(stencil_output *output, const stencil_problem *problem,

@@ -5,10 +5,12 @@
 
 #include "kernels/cpu.h"
 #include "solver/problem/domain.h"
+#include "solver/problem/factors.h"
 
 /* A step of a box of updated cells. */
 typedef struct step {
     const stencil_problem *problem;
+    int64_t before; /* steps that the field has gone through */
     stencil_box box;
     stencil_field u, next, b;
     stencil_domain domain;
@@ -78,7 +80,8 @@ static stencil_status prepare(step *s, const stencil_reader *from) {
                                  .u = {stencil_field_cells(&s->u).at, stencil_field_cells(&s->next).at},
                                  .b = s->b.data != NULL ? stencil_field_cells(&s->b).at : NULL};
     memcpy(s->domain.image[STENCIL_HERE], s->domain.u, sizeof s->domain.u);
-    stencil_weights_round(&s->weights, s->problem->precision, s->problem->weight, 1.0);
+    const double factor = stencil_problem_factor(s->problem, 0, s->before);
+    stencil_weights_round(&s->weights, s->problem->precision, s->problem->weight, factor);
     return stencil_problem_has_classes(s->problem) ? load_classes(s, from) : STENCIL_OK;
 }
 
@@ -123,7 +126,7 @@ stencil_status stencil_change_read(void *context, stencil_array array, const ste
     const stencil_change *change = context;
     const int64_t *n = change->problem->n;
     const stencil_box updated = {.n = {n[0], n[1], n[2]}};
-    step s = {.problem = change->problem, .box = stencil_box_common(box, &updated)};
+    step s = {.problem = change->problem, .before = change->steps, .box = stencil_box_common(box, &updated)};
     CHECK(array == STENCIL_ARRAY_U, INTERNAL, "a step changes no other array than u");
     const int64_t rows = box->n[STENCIL_Z] * box->n[STENCIL_Y];
     for (int64_t row = 0; row < rows; row++)

@@ -63,6 +63,12 @@ enum { STENCIL_FINGERPRINT_CHARS = 17, STENCIL_DIGEST_CHARS = 33 };
  * stencil_spec_init(). Each member's comment has its value for "not given". */
 enum { STENCIL_FIELD_MAX = 64 };
 
+/* A table of a factor over time: its rows, 0 where none is given, and stencil_table_hash() of them. */
+typedef struct stencil_table_facts {
+    int64_t count;
+    uint64_t hash;
+} stencil_table_facts;
+
 typedef struct stencil_spec {
     char field[STENCIL_FIELD_MAX];         /* the dataset that u is in a file, "/temperature"; "": /u */
     int rank;                              /* 2 or 3 */
@@ -96,7 +102,8 @@ typedef struct stencil_spec {
     bool classed;    /* dataset /class: the row of /stencil/weights that each cell has */
     int class_count; /* rows of /stencil/weights [class_count][weight_count], of which `weight` is row 0;
                         0: it is a list, which has no rows */
-    uint64_t palette_hash; /* stencil_palette_hash() of all rows */
+    uint64_t palette_hash;                           /* stencil_palette_hash() of all rows */
+    stencil_table_facts table[STENCIL_STEP_FACTORS]; /* factors in time, see factors.h */
     /* Records of earlier runs in the file; -1, NaN, "": no such record. */
     int64_t steps_total;                         /* steps from the problem's start to /u */
     int64_t checked_every;                       /* check_every as the file has it; 0: not given */
@@ -206,6 +213,9 @@ typedef struct stencil_problem {
     stencil_wall_kind wall[3][2]; /* what lies beyond each side */
     double
         source_scale; /* b[i] = (T)(source_scale * (double)f[i]) for SOURCE_F and SOURCE_Q; 1 for SOURCE_B */
+    /* Rows (time, factor) of the spec's tables, borrowed; NULL: the factor is 1 at all times. To be set after
+     * stencil_problem_resolve(). */
+    const double *table[STENCIL_STEP_FACTORS];
     stencil_stop stop;
     stencil_origin origin;
     /* Classes of cells, see classes.h; 0, NULL: all cells are plain. */

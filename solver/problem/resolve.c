@@ -320,6 +320,16 @@ static void mix_walls(uint64_t *hash, const stencil_problem *problem) {
     }
 }
 
+/* Factors in time decide the bits of steps, too: by the tables, and by what they are factors of. */
+static void mix_tables(uint64_t *hash, const stencil_spec *spec) {
+    for (int k = 0; k < STENCIL_STEP_FACTORS; k++) {
+        if (spec->table[k].count == 0)
+            continue;
+        mix(hash, &k, sizeof k);
+        mix(hash, &spec->table[k].hash, sizeof spec->table[k].hash);
+    }
+}
+
 /* Makes the hash of all that decides the bits of a step and of its residual. */
 static void make_fingerprint(stencil_problem *problem) {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
@@ -342,6 +352,7 @@ static void make_fingerprint(stencil_problem *problem) {
     mix_walls(&hash, problem);
     if (problem->spec.classed)
         mix(&hash, &problem->spec.palette_hash, sizeof problem->spec.palette_hash);
+    mix_tables(&hash, &problem->spec);
     snprintf(problem->fingerprint, sizeof problem->fingerprint, "%016" PRIx64, hash);
 }
 
@@ -394,6 +405,17 @@ static stencil_status check_source(const stencil_spec *spec) {
     return STENCIL_OK;
 }
 
+/* Checks that factors in time belong to a problem that has a time. */
+static stencil_status check_tables(const stencil_spec *spec) {
+    const bool relaxes = spec->kind == STENCIL_KIND_LAPLACE || spec->kind == STENCIL_KIND_POISSON;
+    for (int k = 0; k < STENCIL_STEP_FACTORS; k++)
+        CHECK(spec->table[k].count == 0 || !relaxes, BAD_DATA,
+              "a table of factors over time is given, but problem %s has no time: it is for problem heat and "
+              "for weights of your own",
+              stencil_kind_names[spec->kind]);
+    return STENCIL_OK;
+}
+
 /* Relative excess of steps over the time that is left, since dt and times are rounded. */
 static const double time_rounding = 1e-12;
 
@@ -435,6 +457,7 @@ stencil_status stencil_problem_resolve(stencil_problem *problem, const stencil_s
         TRY(points_from_name(&p, spec));
     }
     TRY(check_source(spec));
+    TRY(check_tables(spec));
     TRY(check_classes(spec));
     if (spec->source <= STENCIL_SOURCE_B)
         problem->source_scale = 1.0;
