@@ -31,9 +31,11 @@ static const char *recorded_of(const file_facts *f, int array) {
 }
 
 static const char *name_of(const file_facts *f, int array) {
-    return array == STENCIL_ARRAY_U   ? f->input.facts.field
-           : array == STENCIL_ARRAY_B ? stencil_source_names[f->spec.source]
-                                      : stencil_spec_classes(&f->spec);
+    return array == STENCIL_ARRAY_U ? f->input.facts.field
+           : array == STENCIL_ARRAY_B
+               ? stencil_source_names[f->spec.source != STENCIL_SOURCE_NONE ? (int)f->spec.source
+                                                                            : STENCIL_DATASET_VALUE]
+               : stencil_spec_classes(&f->spec);
 }
 
 static bool is_other(const file_facts *f, int array) {
@@ -51,11 +53,12 @@ static const char *kind_of(const file_facts *f) {
 static stencil_status read_problem(file_facts *f) {
     TRY(text_name_file(stencil_problem_resolve(&f->problem, &f->spec), f->path));
     stencil_input_lend_tables(&f->input, &f->problem);
+    f->input.raw = true;
     f->of_run = f->spec.steps_total >= 0 && stencil_input_provenance(&f->input, &f->made) == STENCIL_OK;
     const stencil_reader cells = stencil_input_reader(&f->input, &f->problem, true);
     TRY(text_name_file(stencil_classes_find(&f->problem, &cells, f->input.palette), f->path));
     TRY(stencil_digest_read(&f->problem, STENCIL_ARRAY_U, &cells, f->digest[STENCIL_ARRAY_U]));
-    if (f->spec.source != STENCIL_SOURCE_NONE)
+    if (stencil_problem_sum_arrays(&f->problem) > 0)
         TRY(stencil_digest_read(&f->problem, STENCIL_ARRAY_B, &cells, f->digest[STENCIL_ARRAY_B]));
     if (stencil_problem_has_classes(&f->problem))
         TRY(stencil_digest_read(&f->problem, STENCIL_ARRAY_CLASS, &cells, f->digest[STENCIL_ARRAY_CLASS]));
@@ -133,6 +136,7 @@ static void print(const file_facts *f) {
     PRINT("Field", "%s, %s, %s", f->input.facts.field, TEXT_EXTENT(f->spec.extent, f->spec.rank, " x "),
           stencil_precision_names[f->problem.precision]);
     PRINT("Equation", "%s", report_equation_text(&f->problem, false, equation));
+    report_print_times(&f->problem);
     print_digests(f);
 }
 

@@ -27,7 +27,13 @@ typedef struct reference {
     const double *table[STENCIL_STEP_FACTORS];
     int64_t rows[STENCIL_STEP_FACTORS];
     double start, dt;
-    double scale; /* power of two that arrays are multiplied by, see reference_scale() */
+    /* Sums: source arrays behind b, scaled like it; arrays of the values of driven cells, of which
+     * driven[z][y][x] is other than 0 (`fixed` has them, too). All borrowed; counts 1 and 0: none. */
+    int sources, values;
+    const void *more[STENCIL_SUM_ARRAYS], *value[STENCIL_SUM_ARRAYS];
+    const uint8_t *driven;
+    double factor[STENCIL_SUM_ARRAYS]; /* factors of the sources in the step that was begun last */
+    double scale;                      /* power of two that arrays are multiplied by, see reference_scale() */
     /* /fixed: fixed[z][y][x] other than 0: the cell keeps its value. Borrowed; NULL: only boundary cells do.
      */
     const uint8_t *fixed;
@@ -58,6 +64,9 @@ void reference_begin_step(reference *r, int64_t step);
 /* Returns the index of the cell whose value index i, inside or not, has on a periodic or mirrored axis of n
  * cells. */
 int64_t reference_image(int64_t i, int64_t n, stencil_boundary boundary);
+
+/* Gives driven cells of u the values that they have after the step that follows `step` steps. */
+void reference_drive(const reference *r, void *u, int64_t step);
 
 /* Makes a step from u to next; cells that are not updated are copied. b (NULL: none) is read at updated
  * cells. */

@@ -36,3 +36,26 @@ double reference_factor(const reference *r, int k, int64_t step) {
         return from[1];
     return from[1] + (to[1] - from[1]) * ((now - from[0]) / (to[0] - from[0]));
 }
+
+void reference_drive(const reference *r, void *u, int64_t step) {
+    const int64_t cells = r->extent[0] * r->extent[1] * r->extent[2];
+    double factor[STENCIL_SUM_ARRAYS];
+    for (int k = 0; k < r->values; k++)
+        factor[k] = reference_factor(r, STENCIL_SUM_ARRAYS + k, step);
+    for (int64_t i = 0; i < cells && r->driven != NULL; i++) {
+        double wide = 0;
+        float single = 0;
+        if (r->driven[i] == 0)
+            continue;
+        for (int k = 0; k < r->values; k++) {
+            const double value = r->precision == STENCIL_FLOAT64 ? ((const double *)r->value[k])[i]
+                                                                 : (double)((const float *)r->value[k])[i];
+            wide = k == 0 ? factor[k] * value : fma(factor[k], value, wide);
+            single = k == 0 ? (float)factor[k] * (float)value : fmaf((float)factor[k], (float)value, single);
+        }
+        if (r->precision == STENCIL_FLOAT64)
+            ((double *)u)[i] = wide;
+        else
+            ((float *)u)[i] = single;
+    }
+}

@@ -113,10 +113,11 @@ stencil_status report_note_outlook(run_record *record, const stencil_reader *cel
 
 /* Adds notes where digests, checked as a run reads cells, show that arrays were changed. */
 static void note_arrays(const stencil_problem *problem, stencil_notes *notes) {
-    const char *source = stencil_source_names[problem->spec.source],
-               *field = stencil_spec_field(&problem->spec),
-               *steps = TEXT_COUNTED(problem->spec.steps_total, "step"),
-               *time = problem->spec.kind == STENCIL_KIND_HEAT ? ", time goes on" : "";
+    const char
+        *source = stencil_source_names[problem->spec.source != STENCIL_SOURCE_NONE ? (int)problem->spec.source
+                                                                                   : STENCIL_DATASET_VALUE],
+        *field = stencil_spec_field(&problem->spec), *steps = TEXT_COUNTED(problem->spec.steps_total, "step"),
+        *time = problem->spec.kind == STENCIL_KIND_HEAT ? ", time goes on" : "";
     switch (problem->origin.arrays) {
     case STENCIL_ORIGIN_OTHER_U:
     case STENCIL_ORIGIN_OTHER_SOURCE:
@@ -159,7 +160,7 @@ void report_note_origin(run_record *run) {
     if (origin->recounted && origin->arrays == STENCIL_ORIGIN_UNCHECKED)
         stencil_notes_warn(notes,
                            "the file's %s had other weights, size, boundary, time step, source factor, "
-                           "precision or norm: steps count from 0 again",
+                           "table over time, precision or norm: steps count from 0 again",
                            TEXT_COUNTED(problem->spec.steps_total, "step"));
     else if (origin->steps > 0 && origin->steps < problem->stop.steps)
         stencil_notes_add(notes, "the file holds step %s, from which the run goes on, to step %s at most",

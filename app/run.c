@@ -57,6 +57,7 @@ static stencil_status describe_problem(run_state *state) {
         stencil_input_reader(&state->input, &record->problem, state->options.allow_nonfinite);
     TRY(text_name_file(stencil_classes_find(&record->problem, &cells, state->input.palette), path));
     report_note_source(record, &file);
+    report_note_times(record);
     report_note_start(record, &file);
     return STENCIL_OK;
 }

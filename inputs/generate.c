@@ -6,12 +6,14 @@
 
 #include "inputs/file.h"
 #include "inputs/sink.h"
+#include "solver/problem/factors.h"
 
 #define PI 3.14159265358979323846
 
 const char *const stencil_initial_names[] = {"zero", "random", "hot-edge", "sine", NULL};
 
-const char *const stencil_example_names[] = {"none", "plate-with-hole", "heated-wall", "chip", NULL};
+const char *const stencil_example_names[] = {"none", "plate-with-hole", "heated-wall",
+                                             "chip", "switched-source", NULL};
 
 const char *const stencil_generate_source_names[] = {"auto", "none", "manufactured", NULL};
 
@@ -115,6 +117,7 @@ static const example examples[STENCIL_EXAMPLE_COUNT] = {
                                      2,
                                      {{false, 0.5, 0.25, 0.15, 0.15, 20.0},
                                       {false, 0.5, 0.75, 0.15, 0.15, 20.0}}},
+    [STENCIL_EXAMPLE_SWITCHED_SOURCE] = {STENCIL_SOURCE_Q, 20.0, 1, {{false, 0.5, 0.5, 0.1, 0.1, 5.0}}},
     [STENCIL_EXAMPLE_CHIP] = {STENCIL_DATASET_FIXED,
                               0.0,
                               4,
@@ -124,10 +127,22 @@ static const example examples[STENCIL_EXAMPLE_COUNT] = {
                                {false, 0.875, 0.25, 0.05, 0.1, 1.0}}},
 };
 
+/* The heater of the example switched-source: on for ten seconds, then off. */
+static double switched[] = {0.0, 1.0, 10.0, 1.0, 10.0, 0.0};
+enum { SWITCHED_ROWS = sizeof switched / sizeof *switched / 2 };
+
+/* Adds what switched-source says of its source, a dataset of the file, to the spec. */
+static void add_switched(stencil_spec *spec) {
+    spec->source = STENCIL_SOURCE_Q;
+    spec->source_count = 1;
+    spec->table[0] = (stencil_table_facts){SWITCHED_ROWS, stencil_table_hash(switched, SWITCHED_ROWS)};
+}
+
 void stencil_example_begin(stencil_example which, stencil_spec *spec) {
     const int last = spec->rank - 1;
     stencil_wall_kind(*wall)[2] = spec->wall;
-    spec->kind = which == STENCIL_EXAMPLE_HEATED_WALL ? STENCIL_KIND_HEAT : STENCIL_KIND_LAPLACE;
+    const bool heat = which == STENCIL_EXAMPLE_HEATED_WALL || which == STENCIL_EXAMPLE_SWITCHED_SOURCE;
+    spec->kind = heat ? STENCIL_KIND_HEAT : STENCIL_KIND_LAPLACE;
     if (which == STENCIL_EXAMPLE_HEATED_WALL) {
         spec->boundary_count = spec->spacing_count = 1;
         spec->boundary[0] = STENCIL_MIRROR;
@@ -139,6 +154,12 @@ void stencil_example_begin(stencil_example which, stencil_spec *spec) {
         wall[STENCIL_X][1] = STENCIL_WALL_EXCHANGE;
         spec->exchange[STENCIL_X][1] = 8.0;
         spec->ambient[STENCIL_X][1] = -5.0;
+    } else if (which == STENCIL_EXAMPLE_SWITCHED_SOURCE) {
+        spec->boundary_count = spec->spacing_count = 1;
+        spec->boundary[0] = STENCIL_MIRROR;
+        spec->spacing[0] = 0.1 / (double)spec->extent[last];
+        spec->diffusivity = 1e-4;
+        spec->time_end = 40.0;
     } else if (which == STENCIL_EXAMPLE_CHIP) {
         spec->boundary_count = 1;
         spec->boundary[0] = STENCIL_MIRROR;
@@ -162,20 +183,22 @@ static const patch *patch_at(const generator *g, int64_t y, int64_t x) {
     return NULL;
 }
 
-/* Computes /u of a block of the example, or the mask of its patches (array CLASS). */
+/* Computes /u of a block of the example, the mask of its patches (array CLASS), or its source (array B). */
 static stencil_status make_example(void *context, stencil_array array, const stencil_box *box,
                                    const stencil_cells *to) {
     const generator *g = context;
     const stencil_box block = stencil_box_from(box, g->problem.first);
     const int64_t ny = block.n[STENCIL_Y], nx = block.n[STENCIL_X];
+    const bool keeps = examples[g->options->example].dataset >= STENCIL_DATASET_FIXED;
     TRY(check_interrupt(g));
 #pragma omp parallel for schedule(static)
     for (int64_t r = 0; r < block.n[STENCIL_Z] * ny; r++)
         for (int64_t x = 0; x < nx; x++) {
             const patch *p = patch_at(g, block.first[STENCIL_Y] + r % ny, block.first[STENCIL_X] + x);
             ((double *)to->at)[r * nx + x] = array == STENCIL_ARRAY_CLASS ? p != NULL
-                                             : p != NULL                  ? p->value
-                                                         : examples[g->options->example].value;
+                                             : array == STENCIL_ARRAY_B   ? (p != NULL ? p->value : 0.0)
+                                             : p != NULL && keeps         ? p->value
+                                                                  : examples[g->options->example].value;
         }
     return STENCIL_OK;
 }
@@ -224,11 +247,14 @@ static stencil_status fill(generator *g, const char *name, stencil_array array,
 }
 
 static stencil_status generate(generator *g) {
-    const stencil_spec spec = complete_spec(g->options);
+    const bool switches = g->options->example == STENCIL_EXAMPLE_SWITCHED_SOURCE;
+    stencil_spec spec = complete_spec(g->options);
     CHECK(isfinite(g->options->amplitude), BAD_DATA, "the amplitude is %g: give a finite number",
           g->options->amplitude);
     CHECK(spec.source == STENCIL_SOURCE_NONE || spec.kind == STENCIL_KIND_POISSON, USAGE,
           "a manufactured source belongs to problem poisson: choose that problem, or no source");
+    if (switches)
+        add_switched(&spec);
     TRY(stencil_problem_resolve(&g->problem, &spec));
     const bool example = g->options->example != STENCIL_EXAMPLE_NONE;
     const int arrays = 1 + example + (spec.source == STENCIL_SOURCE_F);
@@ -238,8 +264,11 @@ static stencil_status generate(generator *g) {
     if (spec.source == STENCIL_SOURCE_F)
         TRY(fill(g, "/f", STENCIL_ARRAY_B, make_box));
     if (example)
-        TRY(fill(g, stencil_source_names[examples[g->options->example].dataset], STENCIL_ARRAY_CLASS,
-                 make_example));
+        TRY(fill(g, stencil_source_names[examples[g->options->example].dataset],
+                 switches ? STENCIL_ARRAY_B : STENCIL_ARRAY_CLASS, make_example));
+    if (switches)
+        TRY(stencil_tables_write(g->sink.file, g->options->path, &spec,
+                                 (double *[STENCIL_STEP_FACTORS]){switched}));
     TRY(stencil_spec_write(g->sink.file, g->options->path, &spec));
     TRY(check_interrupt(g));
     return stencil_sink_commit(&g->sink);

@@ -45,10 +45,14 @@ typedef enum stencil_example {
     /* The section of a chip: /fixed has four heaters of the value 1, heat leaves it below by a flux, at the
      * last row; other sides are mirrors. */
     STENCIL_EXAMPLE_CHIP,
+    /* Heat in a plate of aluminium, 10 cm wide, in metres, seconds and degrees, whose heater in the middle is
+     * on for ten seconds: /q and /q_factor. */
+    STENCIL_EXAMPLE_SWITCHED_SOURCE,
     STENCIL_EXAMPLE_COUNT
 } stencil_example;
 
-/* Names of the examples: "none", "plate-with-hole", "heated-wall", "chip", NULL. */
+/* Names of the examples: "none", "plate-with-hole", "heated-wall", "chip",
+ * "switched-source", NULL. */
 extern const char *const stencil_example_names[STENCIL_EXAMPLE_COUNT + 1];
 
 /* Sets what an example has by default in a spec that has its extent: problem, sides, physics. */

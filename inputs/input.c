@@ -17,15 +17,31 @@
 #include "inputs/reading.h"
 #include "solver/problem/factors.h"
 
-const char *const stencil_source_names[] = {
-    [STENCIL_SOURCE_B] = "/b",          [STENCIL_SOURCE_F] = "/f",
-    [STENCIL_SOURCE_Q] = "/q",          [STENCIL_DATASET_FIXED] = "/fixed",
-    [STENCIL_DATASET_CLASS] = "/class", [STENCIL_DATASET_INSULATED] = "/insulated"};
+const char *const stencil_source_names[] = {[STENCIL_SOURCE_B] = "/b",
+                                            [STENCIL_SOURCE_F] = "/f",
+                                            [STENCIL_SOURCE_Q] = "/q",
+                                            [STENCIL_DATASET_FIXED] = "/fixed",
+                                            [STENCIL_DATASET_CLASS] = "/class",
+                                            [STENCIL_DATASET_INSULATED] = "/insulated",
+                                            [STENCIL_DATASET_B2] = "/b2",
+                                            "/b3",
+                                            "/b4",
+                                            [STENCIL_DATASET_Q2] = "/q2",
+                                            "/q3",
+                                            "/q4",
+                                            [STENCIL_DATASET_VALUE] = "/fixed_value",
+                                            "/fixed_value2",
+                                            "/fixed_value3",
+                                            "/fixed_value4"};
 
 const char *stencil_table_name(stencil_source source, int k) {
-    return k != 0                       ? NULL
-           : source == STENCIL_SOURCE_B ? "/b_factor"
-           : source == STENCIL_SOURCE_Q ? "/q_factor"
+    static const char *const b[] = {"/b_factor", "/b2_factor", "/b3_factor", "/b4_factor"},
+                             *const q[] = {"/q_factor", "/q2_factor", "/q3_factor", "/q4_factor"},
+                             *const value[] = {"/fixed_value_factor", "/fixed_value2_factor",
+                                               "/fixed_value3_factor", "/fixed_value4_factor"};
+    return k >= STENCIL_SUM_ARRAYS      ? value[k - STENCIL_SUM_ARRAYS]
+           : source == STENCIL_SOURCE_B ? b[k]
+           : source == STENCIL_SOURCE_Q ? q[k]
                                         : NULL;
 }
 

@@ -101,15 +101,32 @@ stencil_status stencil_format_read(hid_t file, const char *path, bool *foreign) 
     return STENCIL_OK;
 }
 
+/* The further arrays of a sum, and the factors of all of them. */
+#define SUM_NAMES(name)                                                                                      \
+    {name "_factor", STENCIL_OBJECT, false}, {name "2", STENCIL_OBJECT, false},                              \
+        {name "2_factor", STENCIL_OBJECT, false}, {name "3", STENCIL_OBJECT, false},                         \
+        {name "3_factor", STENCIL_OBJECT, false}, {name "4", STENCIL_OBJECT, false}, {                       \
+        name "4_factor", STENCIL_OBJECT, false                                                               \
+    }
 static const stencil_known others[] = {
-    {"format", STENCIL_ATTRIBUTE, true},  {"b", STENCIL_OBJECT, false},
-    {"f", STENCIL_OBJECT, false},         {"q", STENCIL_OBJECT, false},
-    {"fixed", STENCIL_OBJECT, false},     {"class", STENCIL_OBJECT, false},
-    {"insulated", STENCIL_OBJECT, false}, {"stencil", STENCIL_OBJECT, false},
-    {"b_factor", STENCIL_OBJECT, false},  {"q_factor", STENCIL_OBJECT, false},
-    {"residual", STENCIL_OBJECT, true},   {"residual_step", STENCIL_OBJECT, true},
-    {"provenance", STENCIL_OBJECT, true}, {"VTKHDF", STENCIL_OBJECT, true},
-    {"offsets", STENCIL_MEMBER, false},   {"weights", STENCIL_MEMBER, false},
+    {"format", STENCIL_ATTRIBUTE, true},
+    {"b", STENCIL_OBJECT, false},
+    {"f", STENCIL_OBJECT, false},
+    {"q", STENCIL_OBJECT, false},
+    {"fixed", STENCIL_OBJECT, false},
+    {"class", STENCIL_OBJECT, false},
+    {"insulated", STENCIL_OBJECT, false},
+    {"stencil", STENCIL_OBJECT, false},
+    SUM_NAMES("b"),
+    SUM_NAMES("q"),
+    SUM_NAMES("fixed_value"),
+    {"fixed_value", STENCIL_OBJECT, false},
+    {"residual", STENCIL_OBJECT, true},
+    {"residual_step", STENCIL_OBJECT, true},
+    {"provenance", STENCIL_OBJECT, true},
+    {"VTKHDF", STENCIL_OBJECT, true},
+    {"offsets", STENCIL_MEMBER, false},
+    {"weights", STENCIL_MEMBER, false},
 };
 enum { OTHER_COUNT = sizeof others / sizeof *others };
 
@@ -257,28 +274,40 @@ static stencil_status read_weights(hid_t file, const char *path, stencil_spec *s
 /* The most rows of a table of factors over time. */
 enum { TABLE_ROWS_MAX = 1 << 24 };
 
-/* Looks for the tables of factors, and says how many rows they have. */
+/* Looks for a table of factors, and says how many rows it has; of: the array that it is a factor of, which
+ * the problem has or not. */
+static stencil_status read_table(hid_t file, const char *path, const char *name, const char *of, bool has,
+                                 int64_t *rows) {
+    STENCIL_DATASET d = {0};
+    TRY(stencil_dataset_open(&d, file, path, name, NULL));
+    if (d.id == 0)
+        return STENCIL_OK;
+    CHECK(has, BAD_DATA, "'%s' has %s, but no %s that it is a factor of", path, name, of);
+    CHECK(d.is.rank == 2 && d.is.extent[1] == 2 && d.is.extent[0] > 0, BAD_DATA,
+          "'%s': %s has the wrong shape; give [n][2], a row (time, factor) for each entry of the table", path,
+          name);
+    CHECK(d.is.extent[0] <= TABLE_ROWS_MAX, BAD_DATA,
+          "'%s': %s has %" PRId64 " rows; at most %d are possible", path, name, d.is.extent[0],
+          TABLE_ROWS_MAX);
+    *rows = d.is.extent[0];
+    return STENCIL_OK;
+}
+
+/* Looks for the tables of all factors. */
 static stencil_status read_tables(hid_t file, const char *path, stencil_spec *spec) {
-    for (int source = STENCIL_SOURCE_NONE + 1; source < STENCIL_SOURCE_COUNT; source++)
-        for (int k = 0; k < STENCIL_STEP_FACTORS; k++) {
-            const char *name = stencil_table_name((stencil_source)source, k);
-            STENCIL_DATASET d = {0};
-            if (name == NULL)
-                continue;
-            TRY(stencil_dataset_open(&d, file, path, name, NULL));
-            if (d.id == 0)
-                continue;
-            CHECK((int)spec->source == source, BAD_DATA, "'%s' has %s, but no %s that it is a factor of",
-                  path, name, stencil_source_names[source]);
-            CHECK(
-                d.is.rank == 2 && d.is.extent[1] == 2 && d.is.extent[0] > 0, BAD_DATA,
-                "'%s': %s has the wrong shape; give [n][2], a row (time, factor) for each entry of the table",
-                path, name);
-            CHECK(d.is.extent[0] <= TABLE_ROWS_MAX, BAD_DATA,
-                  "'%s': %s has %" PRId64 " rows; at most %d are possible", path, name, d.is.extent[0],
-                  TABLE_ROWS_MAX);
-            spec->table[k].count = d.is.extent[0];
+    const stencil_source sources[] = {STENCIL_SOURCE_B, STENCIL_SOURCE_Q};
+    for (int k = 0; k < STENCIL_SUM_ARRAYS; k++) {
+        for (int i = 0; i < 2; i++) {
+            const bool has = spec->source == sources[i] && (k == 0 || k < spec->source_count);
+            TRY(read_table(file, path, stencil_table_name(sources[i], k),
+                           stencil_source_names[stencil_source_dataset(sources[i], k)], has,
+                           &spec->table[k].count));
         }
+        const int driven = STENCIL_SUM_ARRAYS + k;
+        TRY(read_table(file, path, stencil_table_name(spec->source, driven),
+                       stencil_source_names[STENCIL_DATASET_VALUE + k], k < spec->driven_count,
+                       &spec->table[driven].count));
+    }
     return STENCIL_OK;
 }
 
@@ -306,7 +335,7 @@ static bool needs_second(const stencil_spec *spec) {
 
 /* Tells whether readers of the format's version 2 take what changes in time for constant. */
 static bool needs_third(const stencil_spec *spec) {
-    bool tables = false;
+    bool tables = spec->source_count > 1 || spec->driven_count > 0;
     for (int k = 0; k < STENCIL_STEP_FACTORS; k++)
         tables = tables || spec->table[k].count > 0;
     return tables;

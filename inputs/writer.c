@@ -122,7 +122,7 @@ static stencil_sink_dataset field_of(const stencil_problem *problem) {
 
 stencil_status stencil_output_digest_kept(stencil_output *output, const stencil_problem *problem,
                                           const stencil_reader *from) {
-    if (problem->spec.source != STENCIL_SOURCE_NONE && output->digest_b[0] == '\0')
+    if (stencil_problem_sum_arrays(problem) > 0 && output->digest_b[0] == '\0')
         TRY(stencil_digest_read(problem, STENCIL_ARRAY_B, from, output->digest_b));
     if (stencil_problem_has_classes(problem) && output->digest_class[0] == '\0')
         TRY(stencil_digest_read(problem, STENCIL_ARRAY_CLASS, from, output->digest_class));

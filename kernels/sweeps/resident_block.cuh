@@ -214,7 +214,7 @@ struct resident_block : resident_exchange<P, T_, General, Shape> {
     }
     /* Prepares the pass after `step` steps, while words of other tiles arrive. */
     __device__ __forceinline__ static void prepare(const stencil_kernel_args &s, int64_t step) {
-        if (General && s.cycle_length > 1)
+        if (General && weights_change(s))
             load_weights(s, step);
     }
     /* Makes the next steps of a pass: all of them, or those up to a checked step, that step, or those after

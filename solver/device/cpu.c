@@ -108,6 +108,7 @@ stencil_status stencil_cpu_create(stencil_cpu *cpu, const stencil_plan *plan, co
         stencil_domain *d = &cpu->domain[part];
         stencil_domain_init(d, problem, part, &cpu->buffers, store);
         d->partial = cpu->partial;
+        cpu->sums[part] = stencil_sums_of(problem, &cpu->buffers, part);
         cpu->classes[part] = stencil_classes_of(&cpu->buffers, part);
         cpu->classes[part].palette = problem->varied > 0 ? cpu->cycle + cpu->cycle_length : NULL;
         cpu->row_base[part + 1] = cpu->row_base[part] + d->n[STENCIL_Z] * d->n[STENCIL_Y];
@@ -226,6 +227,10 @@ static void sweep_rows(const stencil_cpu *cpu, const work *w, int part, int64_t 
                              .norm = cpu->schedule.norm};
     for (int k = 0; k < pass.steps; k++)
         pass.weights[k] = weights_of(cpu, w, k);
+    if (cpu->own_weights != NULL && pass.steps == 1) {
+        pass.sums = &cpu->sums[part];
+        pass.factor = stencil_factors_at(&cpu->factors, w->pass->first);
+    }
     for (pass.first = first; pass.first < last; pass.first = pass.last) {
         const bool edge = is_edge_row(cpu, part, pass.first);
         pass.last = w->rows == ROWS_ALL ? last : pass.first + 1;

@@ -25,7 +25,8 @@ typedef struct stencil_cpu {
     stencil_cpu_sweep sweep;
     stencil_weights *cycle; /* [cycle_length], owned: weights of the step after s steps at s % cycle_length */
     int cycle_length;
-    stencil_factors factors;      /* of the steps of the batch, where they change in time */
+    stencil_sums sums[STENCIL_PARTS_MAX]; /* arrays of each part whose factors change in time */
+    stencil_factors factors;              /* of the steps of the batch, where they change in time */
     stencil_weights *own_weights; /* [threads][depth + 1], owned: of the steps of a thread's pass, with the
                                      factors of these; NULL: no factor changes in time */
     int threads;

@@ -42,7 +42,7 @@ double stencil_table_at(const double *table, int64_t count, double time, double 
 }
 
 bool stencil_problem_in_time(const stencil_problem *problem) {
-    bool any = false;
+    bool any = problem->spec.source_count > 1 || problem->spec.driven_count > 0;
     for (int k = 0; k < STENCIL_STEP_FACTORS; k++)
         any = any || problem->spec.table[k].count > 0;
     return any;
@@ -102,6 +102,13 @@ bool stencil_factors_fill(stencil_factors *factors, const stencil_problem *probl
     for (int k = 0; k < STENCIL_STEP_FACTORS; k++)
         fill_one(factors, problem, k);
     return true;
+}
+
+double stencil_driven_add(stencil_precision precision, int k, double factor, double value, double sum) {
+    if (precision == STENCIL_FLOAT64)
+        return k == 0 ? factor * value : fma(factor, value, sum);
+    const float f = (float)factor, v = (float)value;
+    return k == 0 ? (double)(f * v) : (double)fmaf(f, v, (float)sum);
 }
 
 void stencil_factor_put(stencil_weights *weights, stencil_precision precision, double factor) {

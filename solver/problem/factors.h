@@ -18,7 +18,7 @@ uint64_t stencil_table_hash(const double *table, int64_t count);
  * search, and the row that was found; any value will do. */
 double stencil_table_at(const double *table, int64_t count, double time, double slack, int64_t *row);
 
-/* Tells whether steps have factors that change. */
+/* Tells whether steps have factors that change, or sums of several arrays. */
 bool stencil_problem_in_time(const stencil_problem *problem);
 
 /* Factors of the steps of a window: those of the step after s steps are
@@ -48,6 +48,10 @@ static inline const double *stencil_factors_at(const stencil_factors *factors, i
 
 /* Returns factor k of the step after `step` steps. */
 double stencil_problem_factor(const stencil_problem *problem, int k, int64_t step);
+
+/* Returns the sum of the first k + 1 arrays of a driven cell, each rounded to the precision and multiplied by
+ * its factor, from that of the first k: a product, then fma. */
+double stencil_driven_add(stencil_precision precision, int k, double factor, double value, double sum);
 
 /* Writes the source's factor to the weights of a step, rounded to a precision. */
 void stencil_factor_put(stencil_weights *weights, stencil_precision precision, double factor);

@@ -101,8 +101,18 @@ bool stencil_problem_has_source(const stencil_problem *problem) {
     return problem->spec.source != STENCIL_SOURCE_NONE;
 }
 
+int stencil_problem_sources(const stencil_problem *problem) {
+    const int count = problem->spec.source_count;
+    return !stencil_problem_has_source(problem) ? 0 : count > 1 ? count : 1;
+}
+
+int stencil_problem_sum_arrays(const stencil_problem *problem) {
+    const int sources = stencil_problem_sources(problem), driven = problem->spec.driven_count;
+    return sources > driven ? sources : driven;
+}
+
 int stencil_problem_arrays(const stencil_problem *problem) {
-    return stencil_problem_has_source(problem) ? 3 : 2;
+    return 2 + stencil_problem_sum_arrays(problem);
 }
 
 bool stencil_problem_has_classes(const stencil_problem *problem) {
@@ -134,7 +144,7 @@ bool stencil_problem_derives_classes(const stencil_problem *problem) {
     bool any = problem->spec.insulated;
     for (int i = 0; i < 2 * STENCIL_AXES; i++)
         any = any || stencil_problem_wall_is_own(problem, i / 2, i % 2);
-    return any;
+    return any || problem->spec.driven_count > 0;
 }
 
 const char *stencil_spec_classes(const stencil_spec *spec) {

@@ -97,11 +97,13 @@ typedef struct stencil_spec {
     stencil_norm norm;
     int64_t check_every; /* 0: not given */
     stencil_source source;
-    bool fixed;      /* dataset /fixed: cells that keep their values, anywhere */
-    bool insulated;  /* dataset /insulated: cells that are not there, towards which faces are mirrors */
-    bool classed;    /* dataset /class: the row of /stencil/weights that each cell has */
-    int class_count; /* rows of /stencil/weights [class_count][weight_count], of which `weight` is row 0;
-                        0: it is a list, which has no rows */
+    int source_count; /* arrays of the source: /q, /q2 and so on; 0 or 1: one, if there is a source */
+    int driven_count; /* arrays that the values of driven cells are a sum of: /fixed_value, … */
+    bool fixed;       /* dataset /fixed: cells that keep their values, anywhere */
+    bool insulated;   /* dataset /insulated: cells that are not there, towards which faces are mirrors */
+    bool classed;     /* dataset /class: the row of /stencil/weights that each cell has */
+    int class_count;  /* rows of /stencil/weights [class_count][weight_count], of which `weight` is row 0;
+                         0: it is a list, which has no rows */
     uint64_t palette_hash;                           /* stencil_palette_hash() of all rows */
     stencil_table_facts table[STENCIL_STEP_FACTORS]; /* factors in time, see factors.h */
     /* Records of earlier runs in the file; -1, NaN, "": no such record. */
@@ -220,6 +222,7 @@ typedef struct stencil_problem {
     stencil_origin origin;
     /* Classes of cells, see classes.h; 0, NULL: all cells are plain. */
     int64_t kept;      /* cells among n that keep their values */
+    int64_t driven;    /* those of the kept ones whose values are a sum of arrays times factors in time */
     int64_t varied;    /* cells among n that have weights of their own, those of a row of `palette` */
     int palette_count; /* classes that have such weights: 1 … palette_count */
     double *palette;   /* [STENCIL_CLASSES_MAX - 1][STENCIL_WEIGHTS], owned: their weights, like `weight`, and
@@ -283,6 +286,12 @@ const char *stencil_spec_keepers(const stencil_spec *spec);
 
 /* A hash of the rows of /stencil/weights, by which a run tells them from those of earlier steps. */
 uint64_t stencil_palette_hash(const double *weights, int64_t count);
+
+/* Number of arrays that are added to updated cells: one where there is a source that is no sum. */
+int stencil_problem_sources(const stencil_problem *problem);
+
+/* Number of arrays that are added to updated cells, or that driven cells are a sum of: the larger of both. */
+int stencil_problem_sum_arrays(const stencil_problem *problem);
 
 /* Number of arrays of a run: two alternating buffers of u and, with a source, its term. */
 int stencil_problem_arrays(const stencil_problem *problem);

@@ -238,7 +238,9 @@ static stencil_status resolve_walls(stencil_problem *problem) {
                 FAIL(BAD_DATA, "one side of %c is periodic, the other is %s: give both or none", "zyx"[axis],
                      stencil_wall_names[wall[!s]]);
         problem->boundary[axis] = STENCIL_MIRROR;
-        for (int b = 0; b < STENCIL_BOUNDARY_COUNT; b++)
+        /* Where cells are driven, those of fixed sides are among the cells that a step goes through. */
+        const bool drives = spec->driven_count > 0 && i >= 0 && wall[0] == STENCIL_WALL_FIXED;
+        for (int b = drives ? STENCIL_BOUNDARY_COUNT : 0; b < STENCIL_BOUNDARY_COUNT; b++)
             if (wall[0] == wall[1] && wall[0] == same[b])
                 problem->boundary[axis] = (stencil_boundary)b;
     }
@@ -322,6 +324,12 @@ static void mix_walls(uint64_t *hash, const stencil_problem *problem) {
 
 /* Factors in time decide the bits of steps, too: by the tables, and by what they are factors of. */
 static void mix_tables(uint64_t *hash, const stencil_spec *spec) {
+    if (spec->source_count > 1)
+        mix(hash, &spec->source_count, sizeof spec->source_count);
+    if (spec->driven_count > 0) {
+        mix(hash, "driven", sizeof "driven");
+        mix(hash, &spec->driven_count, sizeof spec->driven_count);
+    }
     for (int k = 0; k < STENCIL_STEP_FACTORS; k++) {
         if (spec->table[k].count == 0)
             continue;
@@ -408,6 +416,10 @@ static stencil_status check_source(const stencil_spec *spec) {
 /* Checks that factors in time belong to a problem that has a time. */
 static stencil_status check_tables(const stencil_spec *spec) {
     const bool relaxes = spec->kind == STENCIL_KIND_LAPLACE || spec->kind == STENCIL_KIND_POISSON;
+    CHECK(!relaxes || (spec->source_count <= 1 && spec->driven_count == 0), BAD_DATA,
+          "a sum of several arrays, or /fixed_value, is given: these are for problem heat and for weights of "
+          "your own, not for %s",
+          stencil_kind_names[spec->kind]);
     for (int k = 0; k < STENCIL_STEP_FACTORS; k++)
         CHECK(spec->table[k].count == 0 || !relaxes, BAD_DATA,
               "a table of factors over time is given, but problem %s has no time: it is for problem heat and "

@@ -216,6 +216,7 @@ stencil_status stencil_run_batch(stencil_run *r, const stencil_batch *batch, con
         const int64_t illegal = r->on.plan->wait.illegal_step;
         r->on.gpu->part[0].args.mailbox->interrupt = 0; /* a pause may have ended the last batch */
         stencil_gpu_set_schedule(r->on.gpu, schedule);
+        TRY(stencil_gpu_begin_batch(r->on.gpu, r->problem, batch->first, batch->count));
         if (illegal > batch->first && illegal <= batch->first + batch->count)
             TRY(stencil_gpu_break(r->on.gpu));
         const stencil_strategy *strategy = r->on.gpu->strategy;
