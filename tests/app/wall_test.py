@@ -338,7 +338,7 @@ class Wall(CommandTest):
         self.problem(u, data={"insulated": numpy.ones((30, 40), int)})
         self.refused(BAD_DATA, ["/insulated", "no cell to update"], "p.h5", *RUN)
         self.problem(field(200, 200), data={"insulated": field(200, 200) < 0.3}, stencil="j2d25pt")
-        self.refused(BAD_DATA, ["more than 253 rows"], "p.h5", *RUN)
+        self.refused(BAD_DATA, ["more than 252 rows"], "p.h5", *RUN)
 
     def test_reported(self):
         self.problem(field(30, 40), boundary="mirror", **side("x-", "exchange", exchange=2.0, ambient=-1.0))
