@@ -32,7 +32,7 @@ static const char *recorded_of(const file_facts *f, int array) {
 
 static const char *name_of(const file_facts *f, int array) {
     return array == STENCIL_ARRAY_U   ? f->input.facts.field
-           : array == STENCIL_ARRAY_B ? stencil_source_name(f->spec.source)
+           : array == STENCIL_ARRAY_B ? stencil_source_name(&f->problem)
                                       : stencil_spec_classes(&f->spec);
 }
 
@@ -50,11 +50,12 @@ static const char *kind_of(const file_facts *f) {
 
 static stencil_status read_problem(file_facts *f) {
     TRY(text_name_file(stencil_problem_resolve(&f->problem, &f->spec), f->path));
+    f->input.raw = true;
     f->of_run = f->spec.steps_total >= 0 && stencil_input_provenance(&f->input, &f->made) == STENCIL_OK;
     const stencil_reader cells = stencil_input_reader(&f->input, &f->problem, true);
     TRY(text_name_file(stencil_classes_find(&f->problem, &cells, &f->input.tables), f->path));
     TRY(stencil_digest_read(&f->problem, STENCIL_ARRAY_U, &cells, f->digest[STENCIL_ARRAY_U]));
-    if (stencil_problem_has_source(&f->problem))
+    if (stencil_problem_sum_arrays(&f->problem) > 0)
         TRY(stencil_digest_read(&f->problem, STENCIL_ARRAY_B, &cells, f->digest[STENCIL_ARRAY_B]));
     if (stencil_problem_has_classes(&f->problem))
         TRY(stencil_digest_read(&f->problem, STENCIL_ARRAY_CLASS, &cells, f->digest[STENCIL_ARRAY_CLASS]));
@@ -132,6 +133,7 @@ static void print(const file_facts *f) {
     PRINT("Field", "%s, %s, %s", f->input.facts.field, TEXT_EXTENT(f->spec.extent, f->spec.rank, " x "),
           stencil_precision_names[f->problem.precision]);
     PRINT("Equation", "%s", report_equation_text(&f->problem, false, equation));
+    report_print_times(&f->problem);
     print_digests(f);
 }
 

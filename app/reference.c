@@ -145,6 +145,10 @@ static void derive_cycle(reference *r, const stencil_spec *spec) {
 }
 
 void reference_begin_step(reference *r, int64_t step) {
+    for (int k = 0; k < STENCIL_SUM_ARRAYS; k++)
+        r->factor[k] = reference_factor(r, k, step);
+    if (r->table[0] != NULL)
+        r->source_factor = r->factor[0];
     if (r->cycle == 0)
         return;
     if (r->plain_from >= 0 && step >= r->plain_from) {
@@ -171,6 +175,7 @@ void reference_init(reference *r, const stencil_spec *spec, const stencil_shape 
     *r = (reference){.precision = spec->precision,
                      .source_scale = 1.0,
                      .source_factor = 1.0,
+                     .sources = 1,
                      .omega = 1.0,
                      .plain_from = -1,
                      .scale = 1.0};
@@ -181,7 +186,7 @@ void reference_init(reference *r, const stencil_spec *spec, const stencil_shape 
         r->boundary[axis] = wall == STENCIL_WALL_FIXED      ? STENCIL_FIXED
                             : wall == STENCIL_WALL_PERIODIC ? STENCIL_PERIODIC
                                                             : STENCIL_MIRROR;
-        if (axis >= skip && has_walls(spec, axis))
+        if (axis >= skip && (has_walls(spec, axis) || (spec->driven_count > 0 && wall == STENCIL_WALL_FIXED)))
             r->boundary[axis] = STENCIL_MIRROR; /* of which reference_walls() makes what is asked for */
         r->low[axis] = r->boundary[axis] == STENCIL_FIXED ? r->reach[axis] : 0;
         r->high[axis] = r->extent[axis] - r->low[axis];
@@ -238,9 +243,10 @@ static int64_t read_index(const reference *r, int axis, int64_t i) {
 typedef struct row {
     const reference *r;
     const void *u[STENCIL_POINTS_MAX], *b;
-    const uint8_t *fixed; /* NULL: no cell of the row is fixed */
-    const uint8_t *kind;  /* row of weights of each cell; NULL: that of the reference */
-    const int32_t *own;   /* row of cells beside walls; NULL: there are no walls */
+    const void *more[STENCIL_SUM_ARRAYS]; /* rows of further source arrays, from [1] on */
+    const uint8_t *fixed;                 /* NULL: no cell of the row is fixed */
+    const uint8_t *kind;                  /* row of weights of each cell; NULL: that of the reference */
+    const int32_t *own;                   /* row of cells beside walls; NULL: there are no walls */
 } row;
 
 /* Returns the weights of cell x of a row. */
@@ -270,6 +276,8 @@ static inline const double *weights_at(const row *row, int64_t x) {
             }                                                                                                \
             sum =                                                                                            \
                 row->b == NULL ? sum : multiply_add((real)r->source_factor, ((const real *)row->b)[x], sum); \
+            for (int k = 1; k < r->sources; k++)                                                             \
+                sum = multiply_add((real)r->factor[k], ((const real *)row->more[k])[x], sum);                \
             if (walled && (real)weight[STENCIL_POINTS_MAX] != 0)                                             \
                 sum += (real)weight[STENCIL_POINTS_MAX];                                                     \
             next[x] = sum;                                                                                   \
@@ -306,6 +314,8 @@ void reference_step(const reference *r, const void *u, const void *b, void *next
                    .fixed = r->fixed == NULL ? NULL : r->fixed + cells_before(r, z, y),
                    .kind = r->row == NULL ? NULL : r->row + cells_before(r, z, y),
                    .own = r->own == NULL ? NULL : r->own + cells_before(r, z, y)};
+        for (int k = 1; k < r->sources; k++)
+            row.more[k] = (const char *)r->more[k] + here;
         for (int k = 0; k < r->point_count; k++) {
             const int64_t at_z = read_index(r, STENCIL_Z, z + r->offset[k][STENCIL_Z]);
             const int64_t at_y = read_index(r, STENCIL_Y, y + r->offset[k][STENCIL_Y]);
@@ -370,8 +380,9 @@ void reference_scale(reference *r, void *u, void *b) {
         largest = updated ? fmax(largest, fabs(reference_value(r, b, i))) : largest;
     }
     r->scale = 1.0;
-    /* Steps that add constants are not linear in the cells. */
-    if (r->precision == STENCIL_FLOAT32 || largest == 0 || isinf(largest) || r->adds_constants)
+    /* Steps that add constants, or arrays of sums, are not linear in the cells. */
+    const bool constant = r->adds_constants || r->sources > 1 || r->values > 0;
+    if (r->precision == STENCIL_FLOAT32 || largest == 0 || isinf(largest) || constant)
         return;
     if (largest >= 1e150)
         r->scale = 0x1p-512;

@@ -22,7 +22,18 @@ typedef struct reference {
     double plain[STENCIL_POINTS_MAX], least, most, omega;
     double source_scale;  /* b = source_scale f, or q, rounded to the precision; 1 for /b */
     double source_factor; /* factor of b in a step, rounded to the precision; 1: b as it is */
-    double scale;         /* power of two that arrays are multiplied by, see reference_scale() */
+    /* Factors in time: rows (time, factor) of table k, borrowed (NULL: the factor is 1), their number, and
+     * the time of the field after n steps, start + n dt. */
+    const double *table[STENCIL_STEP_FACTORS];
+    int64_t rows[STENCIL_STEP_FACTORS];
+    double start, dt;
+    /* Sums: source arrays behind b, scaled like it; arrays of the values of driven cells, of which
+     * driven[z][y][x] is other than 0 (`fixed` has them, too). All borrowed; counts 1 and 0: none. */
+    int sources, values;
+    const void *more[STENCIL_SUM_ARRAYS], *value[STENCIL_SUM_ARRAYS];
+    const uint8_t *driven;
+    double factor[STENCIL_SUM_ARRAYS]; /* factors of the sources in the step that was begun last */
+    double scale;                      /* power of two that arrays are multiplied by, see reference_scale() */
     /* /fixed: fixed[z][y][x] other than 0: the cell keeps its value. Borrowed; NULL: only boundary cells do.
      */
     const uint8_t *fixed;
@@ -45,12 +56,20 @@ typedef struct reference {
 /* Derives all members of *r from the stated problem, and from the point set that the solver uses. */
 void reference_init(reference *r, const stencil_spec *spec, const stencil_shape *shape);
 
+/* Takes over the tables of a spec's factors over time; table[k] is borrowed, NULL where there is none. */
+void reference_set_tables(reference *r, const stencil_spec *spec, double *const table[STENCIL_STEP_FACTORS]);
+/* Returns factor k of the step after `step` steps, in double. */
+double reference_factor(const reference *r, int k, int64_t step);
+
 /* Sets the weights for the step after `step` steps. A damped step's residual is its change over omega. */
 void reference_begin_step(reference *r, int64_t step);
 
 /* Returns the index of the cell whose value index i, inside or not, has on a periodic or mirrored axis of n
  * cells. */
 int64_t reference_image(int64_t i, int64_t n, stencil_boundary boundary);
+
+/* Gives driven cells of u the values that they have after the step that follows `step` steps. */
+void reference_drive(const reference *r, void *u, int64_t step);
 
 /* Makes a step from u to next; cells that are not updated are copied. b (NULL: none) is read at updated
  * cells. */
@@ -68,7 +87,7 @@ void reference_scale(reference *r, void *u, void *b);
  * `row` and the weights are set. Errors: NO_MEMORY. */
 stencil_status reference_walls(reference *r, const stencil_spec *spec, const uint8_t *insulated);
 
-/* Tells whether what walls add is part of the source term: there are more than 253 different rows, and
+/* Tells whether what walls add is part of the source term: there are more than 252 different rows, and
  * numbers along a side. reference_move_constants() makes it so: it adds what belongs to each cell to
  * b[z][y][x], in double, rounded again. */
 bool reference_walls_in_source(const reference *r);

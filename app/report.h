@@ -38,6 +38,11 @@ void report_print_plan(const run_record *run, bool explain);
 enum { REPORT_EQUATION_CHARS = 512 };
 char *report_equation_text(const stencil_problem *problem, bool ascii, char text[REPORT_EQUATION_CHARS]);
 
+/* Prints what changes in time: sources, and values of driven cells, with their tables; else nothing. */
+void report_print_times(const stencil_problem *problem);
+/* Adds a note where a criterion may end a run whose factors still change. */
+void report_note_times(run_record *run);
+
 /* Returns the stopping criteria as text: "rtol 1e-08, atol 1e-06", or only those that are set. */
 const char *report_criteria_text(const stencil_stop *stop, char text[96]);
 #define REPORT_CRITERIA(stop) report_criteria_text(stop, (char[96]){""})

@@ -20,23 +20,28 @@ static json_t *problem_json(const stencil_problem *problem) {
     const int first = STENCIL_AXES - problem->rank;
     const stencil_spec *spec = &problem->spec;
     json_t *boundary = json_array(), *spacing = json_array();
+    int tables = 0;
+    for (int k = 0; k < STENCIL_STEP_FACTORS; k++)
+        tables += spec->table[k].count > 0;
     for (int i = 0; i < problem->rank; i++) {
         json_array_append_new(boundary, boundary_json(problem, first + i));
         json_array_append_new(spacing, json_number(stencil_spec_spacing(&problem->spec, first + i)));
     }
-    return json_pack(
-        "{s:o, s:o, s:s, s:i, s:o, s:o, s:I, s:I, s:I, s:s, s:o, s:o, s:o, s:s, s:i, s:o, s:o, s:o, s:o}",
-        "field", json_text(stencil_spec_field(spec)), "problem", json_text(stencil_kind_names[spec->kind]),
-        "stencil", problem->shape->name, "rank", problem->rank, "extent",
-        json_integers(problem->extent + first, problem->rank), "updated",
-        json_integers(problem->n + first, problem->rank), "updated_cells",
-        (json_int_t)stencil_problem_updated_cells(problem), "kept_cells", (json_int_t)problem->kept,
-        "class_cells", (json_int_t)problem->varied, "precision", stencil_precision_name(problem->precision),
-        "boundary", boundary, "spacing", spacing, "omega", json_number(spec->omega), "accelerate",
-        problem->cycle.length > 1 ? spec->accelerate : "none", "cycle", problem->cycle.length, "diffusivity",
-        json_number(spec->diffusivity), "dt", json_number(spec->dt), "dt_largest",
-        json_number(spec->kind == STENCIL_KIND_HEAT ? stencil_spec_dt_largest(spec) : NAN), "equation",
-        json_text(report_equation_text(problem, false, equation)));
+    return json_pack("{s:o, s:o, s:s, s:i, s:o, s:o, s:I, s:I, s:I, s:I, s:i, s:i, s:s, s:o, s:o, s:o, s:s, "
+                     "s:i, s:o, s:o, s:o, s:o}",
+                     "field", json_text(stencil_spec_field(spec)), "problem",
+                     json_text(stencil_kind_names[spec->kind]), "stencil", problem->shape->name, "rank",
+                     problem->rank, "extent", json_integers(problem->extent + first, problem->rank),
+                     "updated", json_integers(problem->n + first, problem->rank), "updated_cells",
+                     (json_int_t)stencil_problem_updated_cells(problem), "kept_cells",
+                     (json_int_t)problem->kept, "class_cells", (json_int_t)problem->varied, "driven_cells",
+                     (json_int_t)problem->driven, "sources", stencil_problem_sources(problem), "tables",
+                     tables, "precision", stencil_precision_name(problem->precision), "boundary", boundary,
+                     "spacing", spacing, "omega", json_number(spec->omega), "accelerate",
+                     problem->cycle.length > 1 ? spec->accelerate : "none", "cycle", problem->cycle.length,
+                     "diffusivity", json_number(spec->diffusivity), "dt", json_number(spec->dt), "dt_largest",
+                     json_number(spec->kind == STENCIL_KIND_HEAT ? stencil_spec_dt_largest(spec) : NAN),
+                     "equation", json_text(report_equation_text(problem, false, equation)));
 }
 
 static json_t *stop_json(const run_record *run) {

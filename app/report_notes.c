@@ -117,7 +117,7 @@ stencil_status report_note_outlook(run_record *record, const stencil_reader *cel
         !stencil_problem_is_separable(problem))
         return STENCIL_OK;
     TRY(stencil_outlook_of(problem, cells, &outlook));
-    const char *source = stencil_source_name(problem->spec.source);
+    const char *source = stencil_source_name(problem);
     const double mean = outlook.source_mean / problem->source_scale * problem->spec.omega;
 #define UNSOLVABLE "no axis is fixed and %s has the mean %g, not 0: there is no solution"
     const double limit = fmax(stop->rtol * outlook.first, stop->atol),
@@ -140,8 +140,7 @@ stencil_status report_note_outlook(run_record *record, const stencil_reader *cel
 
 /* Adds notes where digests, checked as a run reads cells, show that arrays were changed. */
 static void note_arrays(const stencil_problem *problem, stencil_notes *notes) {
-    const char *source = stencil_source_name(problem->spec.source),
-               *field = stencil_spec_field(&problem->spec),
+    const char *source = stencil_source_name(problem), *field = stencil_spec_field(&problem->spec),
                *steps = TEXT_COUNTED(problem->spec.steps_total, "step"),
                *time = problem->spec.kind == STENCIL_KIND_HEAT ? ", time goes on" : "";
     switch (problem->origin.arrays) {
@@ -186,7 +185,7 @@ void report_note_origin(run_record *run) {
     if (origin->recounted && origin->arrays == STENCIL_ORIGIN_UNCHECKED)
         stencil_notes_warn(notes,
                            "the file's %s had other weights, size, boundary, time step, source factor, "
-                           "precision or norm: steps count from 0 again",
+                           "table over time, precision or norm: steps count from 0 again",
                            TEXT_COUNTED(problem->spec.steps_total, "step"));
     else if (origin->steps > 0 && origin->steps < problem->stop.steps)
         stencil_notes_add(notes, "the file holds step %s, from which the run goes on, to step %s at most",

@@ -30,7 +30,9 @@ static void add_equation(const stencil_problem *problem, bool ascii, char text[R
     if (spec->kind == STENCIL_KIND_HEAT)
         ADD("%s%s%s%s", ascii ? "du/dt = alpha " : "∂u/∂t = α", laplacian,
             b                                  ? " + b/dt"
-            : spec->source == STENCIL_SOURCE_Q ? " + q"
+            : spec->source == STENCIL_SOURCE_Q ? (spec->source_count > 1     ? " + sum of f(t) q"
+                                                  : spec->table[0].count > 0 ? " + f(t) q"
+                                                                             : " + q")
                                                : "",
             b ? ", b from /b as it is" : "");
     else if (b)
@@ -52,7 +54,11 @@ static void add_weights(const stencil_problem *problem, bool ascii, char text[RE
     for (int k = 0; k < problem->shape->point_count; k++)
         sum += problem->weight[k];
     ADD("%s over %d point%s%s, weights sum %s", ascii ? "u' = sum of w*u" : "u′ = Σ w·u", points,
-        stencil_plural(points), spec->source != STENCIL_SOURCE_NONE ? ", + b from /b" : "", TEXT_SHORT(sum));
+        stencil_plural(points),
+        spec->source == STENCIL_SOURCE_NONE ? ""
+        : spec->source_count > 1            ? ", + sum of f b from /b, …"
+                                            : ", + b from /b",
+        TEXT_SHORT(sum));
 }
 
 char *report_equation_text(const stencil_problem *problem, bool ascii, char text[REPORT_EQUATION_CHARS]) {
@@ -107,14 +113,17 @@ static const char *boundary_text(const stencil_problem *problem, char text[REPOR
     bool same = true;
     text[0] = '\0';
     for (int axis = first; axis < STENCIL_AXES; axis++)
-        same = same && problem->wall[axis][0] == problem->wall[first][0] &&
-               problem->wall[axis][1] == problem->wall[first][0] &&
-               !stencil_problem_wall_is_own(problem, axis, 0);
+        same =
+            same && problem->wall[axis][0] == problem->wall[first][0] &&
+            problem->wall[axis][1] == problem->wall[first][0] &&
+            (!stencil_problem_wall_is_own(problem, axis, 0) || problem->wall[axis][0] == STENCIL_WALL_FIXED);
     if (same)
         snprintf(text, REPORT_BOUNDARY_CHARS, "%s", stencil_wall_names[problem->wall[first][0]]);
     for (int axis = STENCIL_X; axis >= first && !same; axis--) {
         const bool both =
-            !stencil_problem_wall_is_own(problem, axis, 0) && !stencil_problem_wall_is_own(problem, axis, 1);
+            (!stencil_problem_wall_is_own(problem, axis, 0) &&
+             !stencil_problem_wall_is_own(problem, axis, 1)) ||
+            (problem->wall[axis][0] == STENCIL_WALL_FIXED && problem->wall[axis][1] == STENCIL_WALL_FIXED);
         for (int side = 0; side < (both ? 1 : 2); side++) {
             stencil_text_add(text, REPORT_BOUNDARY_CHARS, "%s", text[0] != '\0' ? ", " : "");
             add_wall(problem, axis, side, text, REPORT_BOUNDARY_CHARS);
@@ -198,6 +207,7 @@ void report_print_head(const run_record *run) {
           problem->rank == 2 ? "x, y" : "x, y, z", stencil_precision_name(problem->precision));
     PRINT("Equation", "%s", wrap(report_equation_text(problem, output_is_ascii(), equation)));
     PRINT("Boundary", "%s", boundary_text(problem, boundary));
+    report_print_times(problem);
     if (problem->cycle.length > 1)
         PRINT("Damping", "%s: cycles of %d steps", problem->spec.accelerate, problem->cycle.length);
     print_prediction(problem);

@@ -60,6 +60,7 @@ static stencil_status describe_problem(run_state *state) {
         stencil_notes_add(&record->notes,
                           "walls have more numbers than there are rows of weights: what they add is "
                           "part of the source term, an array as large as the field");
+    report_note_times(record);
     report_note_start(record, &file);
     return STENCIL_OK;
 }

@@ -59,6 +59,8 @@ typedef struct verification {
     stencil_problem before;  /* problem as the input file states it, where it holds earlier steps */
     int64_t first, steps;    /* number of steps before and after the run */
     reference reference;
+    void *more[STENCIL_SUM_ARRAYS], *value[STENCIL_SUM_ARRAYS]; /* see reference.h */
+    uint8_t *driven;
     void *field[2], *b; /* field[s % 2] is the field after s steps */
     /* Cells of /fixed; the row of weights of each cell; cells of /insulated. NULL: none of these is there */
     uint8_t *fixed, *row, *insulated;
@@ -76,6 +78,7 @@ static stencil_status read_output(verification *v) {
     TRY(text_name_file(stencil_problem_resolve(&v->problem, &spec), v->output));
     const stencil_reader cells = stencil_input_reader(&v->result, &v->problem, true);
     TRY(text_name_file(stencil_classes_find(&v->problem, &cells, &v->result.tables), v->output));
+    v->result.raw = true;
     TRY(stencil_input_provenance(&v->result, &v->made));
     if (stencil_cycle_accelerates(&v->problem.cycle) && !(v->problem.cycle.least > 0)) {
         CHECK(spec.eigenvalue[0] > 0 && spec.eigenvalue[1] > spec.eigenvalue[0], BAD_DATA,
@@ -105,7 +108,7 @@ static stencil_status read_array(stencil_input *from, const stencil_problem *pro
     const stencil_mesh mesh = stencil_problem_mesh(problem, 1);
     const stencil_box all = stencil_mesh_array(&mesh);
     const stencil_cells cells =
-        stencil_cells_dense(array >= STENCIL_ARRAY_CLASS ? STENCIL_BYTE : problem->precision, values, &all);
+        stencil_cells_dense(stencil_array_is_bytes(array) ? STENCIL_BYTE : problem->precision, values, &all);
     const stencil_reader reader = stencil_input_reader(from, problem, true);
     return reader.read(reader.context, array, &all, &cells);
 }
@@ -119,12 +122,22 @@ static stencil_status check_input(const verification *v, const stencil_spec *spe
           v->output, v->result.facts.field, v->result.facts.field);
     CHECK(source == STENCIL_SOURCE_NONE || spec->source == source, BAD_DATA,
           "'%s' has no dataset %s: give the input of that run", v->input, stencil_source_names[source]);
+    CHECK(v->problem.spec.source_count == spec->source_count &&
+              v->problem.spec.driven_count == spec->driven_count,
+          BAD_DATA,
+          "'%s' has other arrays of the source, or of /fixed_value, than '%s': give the input of that run",
+          v->input, v->output);
     CHECK(!v->problem.spec.fixed || spec->fixed, BAD_DATA,
           "'%s' has no dataset /fixed: give the input of that run", v->input);
     CHECK(!v->problem.spec.insulated || spec->insulated, BAD_DATA,
           "'%s' has no dataset /insulated: give the input of that run", v->input);
     CHECK(!v->problem.spec.classed || spec->classed, BAD_DATA,
           "'%s' has no dataset /class: give the input of that run", v->input);
+    for (int k = 0; k < STENCIL_STEP_FACTORS; k++)
+        CHECK(v->problem.spec.table[k].count == spec->table[k].count &&
+                  v->problem.spec.table[k].hash == spec->table[k].hash,
+              BAD_DATA, "'%s' has another %s than '%s': give the input of that run", v->input,
+              stencil_table_name(source, k), v->output);
     CHECK(v->problem.spec.class_count == spec->class_count &&
               v->problem.spec.palette_hash == spec->palette_hash,
           BAD_DATA, "'%s' has other /stencil/weights than '%s': give the input of that run", v->input,
@@ -140,8 +153,10 @@ static stencil_status check_input(const verification *v, const stencil_spec *spe
 static stencil_status read_kinds(verification *v, const stencil_problem *problem) {
     const stencil_spec *spec = &v->problem.spec;
     void *memory = NULL;
-    if (!spec->fixed && !spec->classed && !spec->insulated)
+    if (!spec->fixed && !spec->classed && !spec->insulated && spec->driven_count == 0)
         return STENCIL_OK;
+    TRY(stencil_memory_alloc(&memory, v->cells.of, "the reference's driven cells"));
+    v->driven = memory;
     TRY(stencil_memory_alloc(&memory, v->cells.of, "the reference's fixed cells"));
     v->fixed = memory;
     TRY(stencil_memory_alloc(&memory, v->cells.of, "the reference's rows of weights"));
@@ -150,15 +165,36 @@ static stencil_status read_kinds(verification *v, const stencil_problem *problem
     v->insulated = memory;
     TRY(read_array(&v->start, problem, STENCIL_ARRAY_KIND, v->row));
     for (int64_t i = 0; i < v->cells.of; i++) {
-        v->fixed[i] = v->row[i] == STENCIL_CLASS_KEPT;
+        v->driven[i] = v->row[i] == STENCIL_KIND_DRIVEN;
+        v->fixed[i] = v->row[i] == STENCIL_CLASS_KEPT || v->driven[i];
         v->insulated[i] = v->row[i] == STENCIL_KIND_INSULATED;
         if (v->row[i] >= STENCIL_ROWS_MAX)
             v->row[i] = 0;
     }
     v->reference.fixed = v->fixed;
     v->reference.row = v->row;
+    v->reference.driven = v->driven;
     return spec->class_count > 0 ? reference_set_rows(&v->reference, &v->start_spec, v->start.tables.weights)
                                  : STENCIL_OK;
+}
+
+/* Reads further arrays of the source, and those of the values of driven cells. */
+static stencil_status read_sums(verification *v, const stencil_problem *scaled, int64_t bytes) {
+    reference *r = &v->reference;
+    r->sources = stencil_problem_sources(scaled);
+    r->values = scaled->spec.driven_count;
+    for (int k = 1; k < r->sources; k++) {
+        TRY(stencil_memory_alloc(&v->more[k], bytes, "the reference's source term"));
+        TRY(read_array(&v->start, scaled, stencil_array_of_sum(k), v->more[k]));
+        r->more[k] = v->more[k];
+    }
+    for (int k = 0; k < r->values; k++) {
+        TRY(stencil_memory_alloc(&v->value[k], bytes, "the reference's driven cells"));
+        TRY(read_array(&v->start, &v->problem, stencil_array_of_sum(k), v->value[k]));
+        r->value[k] = v->value[k];
+    }
+    reference_drive(r, v->field[v->first % 2], v->first - 1);
+    return STENCIL_OK;
 }
 
 /* Reads the fields before the first step. */
@@ -166,8 +202,8 @@ static stencil_status read_fields(verification *v) {
     const stencil_source source = v->problem.spec.source;
     stencil_problem scaled = v->problem;
     scaled.source_scale = v->reference.source_scale;
-    scaled.kept = scaled.varied = 0; /* the reference leaves kept cells out by itself */
-    scaled.walls_in_source = false;  /* and adds what walls add */
+    scaled.kept = scaled.varied = scaled.driven = 0; /* the reference leaves kept cells out by itself */
+    scaled.walls_in_source = false;                  /* and adds what walls add */
     const int64_t bytes = v->cells.of * (int64_t)stencil_precision_bytes(v->reference.precision);
     TRY(stencil_memory_alloc(&v->field[0], bytes, "the reference's field"));
     TRY(stencil_memory_alloc(&v->field[1], bytes, "the reference's second field"));
@@ -177,6 +213,7 @@ static stencil_status read_fields(verification *v) {
         for (int which = 0; which < STENCIL_NUMBER_COUNT; which++)
             v->reference.along[i / 2][i % 2][which] = v->start.tables.along[i / 2][i % 2][which];
     TRY(reference_walls(&v->reference, &v->problem.spec, v->insulated));
+    TRY(read_sums(v, &scaled, bytes));
     const bool moves = reference_walls_in_source(&v->reference);
     if (source == STENCIL_SOURCE_NONE && !moves)
         return STENCIL_OK;
@@ -197,7 +234,7 @@ static stencil_status read_as_run(void *context, stencil_array array, const sten
     const stencil_reader reader = stencil_input_reader(&v->result, &v->problem, true);
     const double scale = v->reference.scale;
     TRY(reader.read(reader.context, array, box, to));
-    if (scale != 1 && array != STENCIL_ARRAY_CLASS) {
+    if (scale != 1 && !stencil_array_is_bytes(array)) {
         stencil_cells_scale(to, box->n, ilogb(scale));
         stencil_cells_scale(to, box->n, -ilogb(scale));
     }
@@ -209,7 +246,7 @@ static stencil_status check_digest(verification *v, stencil_array array, const c
                                    const char *otherwise) {
     const stencil_reader reader = {read_as_run, v};
     char digest[STENCIL_DIGEST_CHARS];
-    const char *const name[EDITS] = {v->result.facts.field, stencil_source_name(v->problem.spec.source),
+    const char *const name[EDITS] = {v->result.facts.field, stencil_source_name(&v->problem),
                                      stencil_spec_classes(&v->problem.spec)};
     TRY(stencil_digest_read(&v->problem, array, &reader, digest));
     if (strcmp(digest, wanted) != 0)
@@ -236,7 +273,7 @@ static stencil_status check_classes(verification *v) {
 static stencil_status check_digests(verification *v) {
     const stencil_spec *spec = &v->problem.spec;
     const bool has_u = spec->digest_u[0] != '\0', has_b = spec->digest_b[0] != '\0',
-               source = stencil_problem_has_source(&v->problem);
+               source = stencil_problem_sum_arrays(&v->problem) > 0;
     char other[STENCIL_DIGEST_CHARS];
     if (has_u)
         TRY(check_digest(v, STENCIL_ARRAY_U, spec->digest_u,
@@ -250,7 +287,7 @@ static stencil_status check_digests(verification *v) {
         v->edit[1] = (edit){"/b or /f", "was removed after the run: digest_b is of one"};
     else if (has_u && source)
         v->edit[1] =
-            (edit){stencil_source_name(spec->source), "may be anything: the attribute digest_b is missing"};
+            (edit){stencil_source_name(&v->problem), "may be anything: the attribute digest_b is missing"};
     else if (source) {
         const stencil_reader reader = stencil_input_reader(&v->start, &v->problem, true);
         TRY(stencil_digest_read(&v->problem, STENCIL_ARRAY_B, &reader, other));
@@ -314,6 +351,7 @@ static stencil_status check_first(verification *v) {
 static stencil_status make_step(verification *v, int64_t step) {
     reference_begin_step(&v->reference, step - 1);
     reference_step(&v->reference, v->field[(step + 1) % 2], v->b, v->field[step % 2]);
+    reference_drive(&v->reference, v->field[step % 2], step - 1);
     if (step == v->first + 1 && !isnan(v->problem.spec.residual_first) && !v->criterion_known)
         TRY(check_first(v));
     const stencil_origin *found = &v->problem.origin;
@@ -445,6 +483,7 @@ static stencil_status verify_stages(verification *v) {
     TRY(stencil_input_open(&v->start, v->input, &how, &spec));
     TRY(check_input(v, &spec));
     v->start_spec = spec;
+    reference_set_tables(&v->reference, &v->problem.spec, v->start.tables.factor);
     TRY(read_fields(v));
     stencil_input_rest(&v->start);
     TRY(stencil_input_check_unchanged(&v->start));
@@ -477,6 +516,11 @@ static stencil_status verify_run(invocation *call) {
     free(v->field[0]);
     free(v->field[1]);
     free(v->b);
+    for (int k = 0; k < STENCIL_SUM_ARRAYS; k++) {
+        free(v->more[k]);
+        free(v->value[k]);
+    }
+    free(v->driven);
     free(v->fixed);
     free(v->row);
     free(v->insulated);

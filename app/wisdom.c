@@ -16,6 +16,7 @@
 #include "app/machine.h"
 #include "app/options.h"
 #include "app/table.h"
+#include "solver/problem/factors.h"
 
 const char *wisdom_path(const char *file, char path[TEXT_NAME_SIZE]) {
     struct stat info;
@@ -61,12 +62,14 @@ static const char *key_of(const stencil_run_options *o, const stencil_problem *p
                          problem->extent[axis], stencil_boundary_names[problem->boundary[axis]]);
     return stencil_text_add(
         key, KEY_SIZE,
-        ", %d arrays%s, cycle %d, check %" PRId64 ", device %s, gpus %d, parts %d, cut %dx%dx%d, halo %s%s, "
+        ", %d arrays%s%s, cycle %d, check %" PRId64
+        ", device %s, gpus %d, parts %d, cut %dx%dx%d, halo %s%s, "
         "%s %s depth %d",
         stencil_problem_arrays(problem), stencil_problem_has_classes(problem) ? " with classes" : "",
-        problem->cycle.length, problem->stop.check_every, stencil_backend_names[o->backend], o->gpu_count,
-        o->parts, o->cut[0], o->cut[1], o->cut[2], stencil_halo_names[o->halo], o->overlap ? " overlap" : "",
-        o->sync != NULL ? o->sync : "auto", o->sweep != NULL ? o->sweep : "auto", o->depth);
+        stencil_problem_in_time(problem) ? " in time" : "", problem->cycle.length, problem->stop.check_every,
+        stencil_backend_names[o->backend], o->gpu_count, o->parts, o->cut[0], o->cut[1], o->cut[2],
+        stencil_halo_names[o->halo], o->overlap ? " overlap" : "", o->sync != NULL ? o->sync : "auto",
+        o->sweep != NULL ? o->sweep : "auto", o->depth);
 }
 
 static bool is_entry(const stencil_candidate *c, const json_t *entry) {

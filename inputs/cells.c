@@ -1,122 +1,22 @@
 /* Reads, converts, scales and checks the cells of an input: directly where the file has a contiguous dataset
  * in native format, else through the process that reads the file. */
-#define _DEFAULT_SOURCE /* pread, preadv */
-
 #include "inputs/inputs.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <math.h>
-#include <omp.h>
 #include <string.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
 #include "base/words.h"
-#include "inputs/h5.h"
-#include "inputs/reading.h"
+#include "inputs/stored.h"
+#include "inputs/sums.h"
 #include "solver/problem/classes.h"
 #include "solver/problem/rows.h"
 #include "solver/problem/digest.h"
 
-static int dataset_of(const stencil_input *input, stencil_array array) {
-    return array == STENCIL_ARRAY_U   ? (int)STENCIL_SOURCE_NONE
-           : array == STENCIL_ARRAY_B ? (int)input->problem->spec.source
-                                      : input->kind;
-}
-
 static const char *dataset_name(const stencil_input *input, stencil_array array) {
     if (array == STENCIL_ARRAY_CLASS)
         return stencil_spec_classes(&input->problem->spec);
-    return stencil_array_name(&input->facts, dataset_of(input, array));
-}
-
-/* Has the reading process read a box (dataset indices), as many cells at a time as the memory shared with
- * that process holds. */
-static stencil_status read_there(stencil_input *input, int dataset, const stencil_box *box,
-                                 const stencil_cells *to) {
-    const int64_t most = STENCIL_WINDOW_BYTES / (int64_t)stencil_precision_bytes(to->precision);
-    stencil_box slab = stencil_slab_first(box, most);
-    do {
-        const stencil_ask ask = {.request = STENCIL_REQUEST_CELLS,
-                                 .dataset = dataset,
-                                 .precision = to->precision,
-                                 .threads = omp_get_max_threads(),
-                                 .box = slab};
-        stencil_say say;
-        int64_t cell[3];
-        TRY(stencil_reading_ask(input->process, &ask, &say, -1));
-        for (int axis = 0; axis < STENCIL_AXES; axis++)
-            cell[axis] = to->first[axis] + slab.first[axis] - box->first[axis];
-        const stencil_cells part = stencil_cells_from(to, cell),
-                            from = stencil_cells_dense(to->precision, stencil_reading_window(input->process),
-                                                       &slab);
-        stencil_cells_copy(&part, &from, slab.n);
-    } while (stencil_slab_next(&slab, box, most));
-    return STENCIL_OK;
-}
-
-/* Reads rows that are contiguous in the file and strided in memory; false: not all could be read. */
-static bool read_rows(int fd, char *to, int64_t stride, int64_t row, int64_t count, int64_t offset) {
-    enum { ROWS_MOST = 64 };
-    for (int64_t first = 0; first < count;) {
-        struct iovec part[ROWS_MOST];
-        const int rows = (int)stencil_smaller(ROWS_MOST, count - first);
-        for (int i = 0; i < rows; i++)
-            part[i] = (struct iovec){to + (first + i) * stride, (size_t)row};
-        ssize_t got = preadv(fd, part, rows, (off_t)(offset + first * row));
-        if (got < 0 && errno == EINTR)
-            continue;
-        if (got <= 0)
-            return false;
-        first += got / row;
-        if (got % row == 0)
-            continue;
-        if (stencil_h5_bytes(fd, offset + first * row, to + first * stride, NULL, row) != row)
-            return false; /* preadv() has read a part of this row */
-        first++;
-    }
-    return true;
-}
-
-/* Reads a box directly from a contiguous dataset in native format that has the problem's extent. */
-static stencil_status read_here(const stencil_input *input, stencil_array array, const stencil_box *box,
-                                const stencil_cells *to) {
-    enum { BYTES_MOST = 8 << 20 }; /* most bytes of rows that a thread reads at a time */
-    const int64_t *n = box->n, *extent = input->problem->extent,
-                  cell = (int64_t)stencil_precision_bytes(to->precision), row = n[STENCIL_X] * cell,
-                  whole = extent[STENCIL_X] * cell;
-    const bool rows_follow = n[STENCIL_X] == extent[STENCIL_X];
-    int64_t most = rows_follow ? BYTES_MOST / row + 1 : 1;
-    most = stencil_smaller(most, n[STENCIL_Y]);
-    const int64_t pieces = (n[STENCIL_Y] + most - 1) / most;
-    int failed = 0;
-#pragma omp parallel for schedule(dynamic) reduction(| : failed)
-    for (int64_t k = 0; k < n[STENCIL_Z] * pieces; k++) {
-        const int64_t z = k / pieces, y = k % pieces * most, count = stencil_smaller(most, n[STENCIL_Y] - y);
-        const int64_t offset =
-            input->facts.place[array].offset +
-            ((z + box->first[STENCIL_Z]) * extent[STENCIL_Y] + y + box->first[STENCIL_Y]) * whole +
-            box->first[STENCIL_X] * cell;
-        char *at = (char *)to->at + (z * to->plane + y * to->row) * cell;
-        failed |= !read_rows(input->fd, at, to->row * cell, row, count, offset);
-    }
-    CHECK(!failed, BAD_DATA, "'%s': cannot read %s: the file ends before it, it is damaged", input->path,
-          dataset_name(input, array));
-    return STENCIL_OK;
-}
-
-/* Reads a box of stored numbers, not unpacked, converted to input->read_as. */
-static stencil_status read_as(void *context, stencil_array array, const stencil_box *box,
-                              const stencil_cells *to) {
-    stencil_input *input = context;
-    const stencil_box there = stencil_box_from(box, input->problem->first);
-    const stencil_place *place = &input->facts.place[array];
-    stencil_cells cells = *to;
-    cells.precision = input->read_as;
-    return place->offset > 0 && place->precision == cells.precision
-               ? read_here(input, array, &there, &cells)
-               : read_there(input, dataset_of(input, array), &there, &cells);
+    return stencil_array_name(&input->facts, stencil_stored_dataset(input, array));
 }
 
 typedef struct scaling {
@@ -174,16 +74,10 @@ static stencil_status store_classes(void *context, const stencil_box *slab, cons
     return STENCIL_OK;
 }
 
-/* Reads classes from /class or /fixed, as double, in which no integer other than 0 becomes 0. */
+/* Reads classes from /class, /fixed or /insulated. */
 static stencil_status read_kinds(stencil_input *input, int dataset, const stencil_box *box,
                                  const stencil_cells *to) {
-    const stencil_reader from = {read_as, input};
-    stencil_mesh mesh = stencil_classes_mesh(input->problem);
-    mesh.precision = STENCIL_FLOAT64;
-    const stencil_slabs slabs = {&from, &mesh, STENCIL_ARRAY_CLASS, .cell_bytes = sizeof(double)};
-    input->read_as = STENCIL_FLOAT64;
-    input->kind = dataset;
-    return stencil_slabs_visit(&slabs, box, store_classes, &(classing){to, dataset});
+    return stencil_numbers_visit(input, dataset, box, store_classes, &(classing){to, dataset});
 }
 
 /* Reads the kinds of a box of cells: rows of /class, cells of /fixed, cells of /insulated. */
@@ -196,6 +90,8 @@ static stencil_status read_all_kinds(stencil_input *input, const stencil_box *bo
         TRY(read_kinds(input, STENCIL_DATASET_CLASS, box, to));
     if (spec->fixed)
         TRY(read_kinds(input, STENCIL_DATASET_FIXED, box, to));
+    if (spec->driven_count > 0)
+        TRY(stencil_driven_kinds(input, box, to));
     return spec->insulated ? read_kinds(input, STENCIL_DATASET_INSULATED, box, to) : STENCIL_OK;
 }
 
@@ -208,8 +104,8 @@ static stencil_status read_values(stencil_input *input, stencil_array array, con
     const bool scaled = array == STENCIL_ARRAY_B && problem->spec.source != STENCIL_SOURCE_B;
     input->read_as = values->packed || scaled ? STENCIL_FLOAT64 : problem->precision;
     if (!values->packed && !scaled)
-        return read_as(input, array, box, to);
-    const stencil_reader from = {read_as, input};
+        return stencil_stored_read(input, array, box, to);
+    const stencil_reader from = {stencil_stored_read, input};
     const stencil_mesh mesh = stencil_problem_mesh(problem, 1);
     const stencil_slabs slabs = {&from, &mesh, array, .cell_bytes = sizeof(double)};
     return stencil_slabs_visit(&slabs, box, store_scaled,
@@ -221,18 +117,22 @@ static stencil_status read_box(void *context, stencil_array array, const stencil
                                const stencil_cells *to) {
     stencil_input *input = context;
     const stencil_reader from = {read_box, input};
+    const int in_sum = stencil_array_in_sum(array);
     if (array == STENCIL_ARRAY_KIND)
         return read_all_kinds(input, box, to);
     if (array == STENCIL_ARRAY_CLASS)
         return stencil_classes_read(input->problem, &from, box, to);
-    if (array == STENCIL_ARRAY_B && input->problem->spec.source == STENCIL_SOURCE_NONE)
-        stencil_cells_clear(to, box->n);
-    else
+    if (array == STENCIL_ARRAY_U || (in_sum == 0 && input->problem->spec.source != STENCIL_SOURCE_NONE))
         TRY(read_values(input, array, box, to));
-    if (array != STENCIL_ARRAY_B)
-        return STENCIL_OK;
-    TRY(stencil_classes_clear_source(input->problem, &from, box, to));
-    return stencil_classes_add_constants(input->problem, &from, box, to);
+    else
+        TRY(stencil_sum_read(input, in_sum, box, to));
+    if (array != STENCIL_ARRAY_U)
+        TRY(stencil_classes_clear_source(input->problem, &from, box, to));
+    if (array == STENCIL_ARRAY_B)
+        TRY(stencil_classes_add_constants(input->problem, &from, box, to));
+    return input->problem->driven > 0 && !(input->raw && array == STENCIL_ARRAY_U)
+               ? stencil_driven_read(input, &from, array, box, to)
+               : STENCIL_OK;
 }
 
 /* Tells whether a stencil point at `offset` along an axis reads the index `cell` from some updated cell. */
@@ -360,7 +260,7 @@ static stencil_status judge_slab(void *context, const stencil_box *slab, const s
 /* Checks all cells of /u, or the updated cells of its source: either that values are finite, or for cells
  * without a value that a step uses and values out of range. */
 static stencil_status check_values(stencil_input *input, stencil_array array, bool finite, bool allow_nan) {
-    const stencil_reader from = {finite ? read_box : read_as, input};
+    const stencil_reader from = {finite ? read_box : stencil_stored_read, input};
     const stencil_mesh mesh = stencil_problem_mesh(input->problem, 1);
     const stencil_box whole = stencil_digest_array(input->problem, array);
     const stencil_slabs slabs = {&from, &mesh, array, .cell_bytes = finite ? 0 : sizeof(double)};
@@ -380,9 +280,13 @@ static stencil_status read_finite(void *context, stencil_array array, const sten
     stencil_input *input = context;
     int64_t found[3];
     TRY(read_box(context, array, box, to));
-    if (array >= STENCIL_ARRAY_CLASS || input->judged[array] ||
+    if (stencil_array_is_bytes(array) || (array < STENCIL_ARRAY_COUNT && input->judged[array]) ||
         !stencil_cells_find_nonfinite(to, box->n, found))
         return STENCIL_OK;
+    CHECK(array < STENCIL_ARRAY_COUNT &&
+              (array == STENCIL_ARRAY_U || input->problem->spec.source != STENCIL_SOURCE_NONE),
+          BAD_DATA, "'%s': a source or /fixed_value is NaN or infinite in a cell where it counts: mend it",
+          input->path);
     if (input->facts.values[array].has_nan)
         TRY(check_values(input, array, false, false));
     TRY(check_values(input, array, true, false));

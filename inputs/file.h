@@ -84,6 +84,10 @@ stencil_status stencil_points_write(hid_t file, const char *path, const stencil_
 stencil_status stencil_along_write(hid_t file, const char *path, const stencil_spec *spec,
                                    const stencil_tables *tables);
 
+/* Writes the tables of factors over time that a spec has. Errors: IO. */
+stencil_status stencil_tables_write(hid_t file, const char *path, const stencil_spec *spec,
+                                    double *const table[STENCIL_STEP_FACTORS]);
+
 /* Position of a name in a file: an attribute of the root group, an attribute of the field (the format defines
  * none), an object in the root group, or a dataset in /stencil. */
 typedef enum stencil_name_place {

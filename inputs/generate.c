@@ -9,13 +9,14 @@
 
 #include "inputs/file.h"
 #include "inputs/sink.h"
+#include "solver/problem/factors.h"
 
 #define PI 3.14159265358979323846
 
 const char *const stencil_initial_names[] = {"zero", "random", "hot-edge", "sine", NULL};
 
-const char *const stencil_example_names[] = {"none", "plate-with-hole", "heated-wall",
-                                             "chip", "two-materials",   NULL};
+const char *const stencil_example_names[] = {"none",          "plate-with-hole", "heated-wall", "chip",
+                                             "two-materials", "switched-source", NULL};
 
 const char *const stencil_generate_source_names[] = {"auto", "none", "manufactured", NULL};
 
@@ -125,6 +126,8 @@ static const example examples[STENCIL_EXAMPLE_COUNT] = {
                                      2,
                                      {{false, 0.5, 0.25, 0.15, 0.15, 20.0},
                                       {false, 0.5, 0.75, 0.15, 0.15, 20.0}}},
+    [STENCIL_EXAMPLE_SWITCHED_SOURCE] =
+        {STENCIL_SOURCE_Q, 20.0, 0.0, 0.0, 1, {{false, 0.5, 0.5, 0.1, 0.1, 5.0}}},
     [STENCIL_EXAMPLE_CHIP] = {STENCIL_DATASET_FIXED,
                               0.0,
                               0.0,
@@ -138,14 +141,26 @@ static const example examples[STENCIL_EXAMPLE_COUNT] = {
         {STENCIL_DATASET_CLASS, 1.0, -1.0, 10.0, 1, {{true, 0.5, 0.5, 0.25, 0.25, 0.0}}},
 };
 
+/* The heater of the example switched-source: on for ten seconds, then off. */
+static double switched[] = {0.0, 1.0, 10.0, 1.0, 10.0, 0.0};
+enum { SWITCHED_ROWS = sizeof switched / sizeof *switched / 2 };
+
+/* Adds what switched-source says of its source, a dataset of the file, to the spec. */
+static void add_switched(stencil_spec *spec) {
+    spec->source = STENCIL_SOURCE_Q;
+    spec->source_count = 1;
+    spec->table[0] = (stencil_table_facts){SWITCHED_ROWS, stencil_table_hash(switched, SWITCHED_ROWS)};
+}
+
 void stencil_example_begin(stencil_example which, stencil_spec *spec) {
     const int last = spec->rank - 1;
     stencil_wall_kind(*wall)[2] = spec->wall;
     if (which == STENCIL_EXAMPLE_NONE)
         return;
+    const bool heat = which == STENCIL_EXAMPLE_HEATED_WALL || which == STENCIL_EXAMPLE_SWITCHED_SOURCE;
     spec->fixed = examples[which].dataset == STENCIL_DATASET_FIXED;
     spec->insulated = examples[which].dataset == STENCIL_DATASET_INSULATED;
-    spec->kind = which == STENCIL_EXAMPLE_HEATED_WALL     ? STENCIL_KIND_HEAT
+    spec->kind = heat                                     ? STENCIL_KIND_HEAT
                  : which == STENCIL_EXAMPLE_TWO_MATERIALS ? STENCIL_KIND_NONE
                                                           : STENCIL_KIND_LAPLACE;
     if (which == STENCIL_EXAMPLE_HEATED_WALL) {
@@ -159,6 +174,12 @@ void stencil_example_begin(stencil_example which, stencil_spec *spec) {
         wall[STENCIL_X][1] = STENCIL_WALL_EXCHANGE;
         spec->exchange[STENCIL_X][1] = 8.0;
         spec->ambient[STENCIL_X][1] = -5.0;
+    } else if (which == STENCIL_EXAMPLE_SWITCHED_SOURCE) {
+        spec->boundary_count = spec->spacing_count = 1;
+        spec->boundary[0] = STENCIL_MIRROR;
+        spec->spacing[0] = 0.1 / (double)spec->extent[last];
+        spec->diffusivity = 1e-4;
+        spec->time_end = 40.0;
     } else if (which == STENCIL_EXAMPLE_CHIP) {
         spec->boundary_count = 1;
         spec->boundary[0] = STENCIL_MIRROR;
@@ -234,7 +255,8 @@ static int material_at(const generator *g, int64_t y, int64_t x) {
     return class_of;
 }
 
-/* Computes /u of a block of the example, or the mask or the classes of its patches (array CLASS). */
+/* Computes /u of a block of the example, the mask or the classes of its patches (array CLASS), or its source
+ * (array B). */
 static stencil_status make_example(void *context, stencil_array array, const stencil_box *box,
                                    const stencil_cells *to) {
     const generator *g = context;
@@ -242,16 +264,21 @@ static stencil_status make_example(void *context, stencil_array array, const ste
     const stencil_box block = stencil_box_from(box, g->problem.first);
     const int64_t ny = block.n[STENCIL_Y], nx = block.n[STENCIL_X];
     const double last = (double)(g->problem.extent[STENCIL_X] - 1);
+    const bool keeps = e->dataset == STENCIL_DATASET_FIXED || e->dataset == STENCIL_DATASET_INSULATED;
     TRY(check_interrupt(g));
 #pragma omp parallel for schedule(static)
     for (int64_t r = 0; r < block.n[STENCIL_Z] * ny; r++)
         for (int64_t i = 0; i < nx; i++) {
             const int64_t y = block.first[STENCIL_Y] + r % ny, x = block.first[STENCIL_X] + i;
-            const patch *p = e->conducting > 0 && array != STENCIL_ARRAY_CLASS ? NULL : patch_at(g, y, x);
-            ((double *)to->at)[r * nx + i] =
-                array != STENCIL_ARRAY_CLASS ? p != NULL ? p->value : e->value + e->rise * (double)x / last
-                : e->conducting > 0          ? material_at(g, y, x)
-                                             : p != NULL;
+            const patch *p = patch_at(g, y, x);
+            double value = e->value + e->rise * (double)x / last;
+            if (array == STENCIL_ARRAY_CLASS)
+                value = e->conducting > 0 ? material_at(g, y, x) : p != NULL;
+            else if (array == STENCIL_ARRAY_B)
+                value = p != NULL ? p->value : 0.0;
+            else if (keeps && p != NULL)
+                value = p->value;
+            ((double *)to->at)[r * nx + i] = value;
         }
     return STENCIL_OK;
 }
@@ -301,13 +328,16 @@ static stencil_status fill(generator *g, const char *name, stencil_array array,
 
 static stencil_status generate(generator *g, double **rows) {
     stencil_spec spec = complete_spec(g->options);
-    const bool example = g->options->example != STENCIL_EXAMPLE_NONE;
+    const bool example = g->options->example != STENCIL_EXAMPLE_NONE,
+               switches = g->options->example == STENCIL_EXAMPLE_SWITCHED_SOURCE;
     CHECK(isfinite(g->options->amplitude), BAD_DATA, "the amplitude is %g: give a finite number",
           g->options->amplitude);
     CHECK(spec.source == STENCIL_SOURCE_NONE || spec.kind == STENCIL_KIND_POISSON, USAGE,
           "a manufactured source belongs to problem poisson: choose that problem, or no source");
     if (spec.classed && spec.class_count > 0)
         TRY(make_rows(&spec, examples[g->options->example].conducting, rows));
+    if (switches)
+        add_switched(&spec);
     TRY(stencil_problem_resolve(&g->problem, &spec));
     const int arrays = 1 + example + (spec.source == STENCIL_SOURCE_F);
     TRY(stencil_sink_open(&g->sink, g->options->path, g->options->force, NULL,
@@ -316,8 +346,11 @@ static stencil_status generate(generator *g, double **rows) {
     if (spec.source == STENCIL_SOURCE_F)
         TRY(fill(g, "/f", STENCIL_ARRAY_B, make_box));
     if (example)
-        TRY(fill(g, stencil_source_names[examples[g->options->example].dataset], STENCIL_ARRAY_CLASS,
-                 make_example));
+        TRY(fill(g, stencil_source_names[examples[g->options->example].dataset],
+                 switches ? STENCIL_ARRAY_B : STENCIL_ARRAY_CLASS, make_example));
+    if (switches)
+        TRY(stencil_tables_write(g->sink.file, g->options->path, &spec,
+                                 (double *[STENCIL_STEP_FACTORS]){switched}));
     TRY(stencil_spec_write(g->sink.file, g->options->path, &spec));
     TRY(stencil_points_write(g->sink.file, g->options->path, &spec, *rows));
     TRY(check_interrupt(g));

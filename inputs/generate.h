@@ -49,10 +49,14 @@ typedef enum stencil_example {
      * times as well: /class has the row of /stencil/weights of each cell, one for each way in which the disc
      * is among a cell and its neighbours. In 3D the disc goes through the plate along z. */
     STENCIL_EXAMPLE_TWO_MATERIALS,
+    /* Heat in a plate of aluminium, 10 cm wide, in metres, seconds and degrees, whose heater in the middle is
+     * on for ten seconds: /q and /q_factor. */
+    STENCIL_EXAMPLE_SWITCHED_SOURCE,
     STENCIL_EXAMPLE_COUNT
 } stencil_example;
 
-/* Names of the examples: "none", "plate-with-hole", "heated-wall", "chip", "two-materials", NULL. */
+/* Names of the examples: "none", "plate-with-hole", "heated-wall", "chip", "two-materials",
+ * "switched-source", NULL. */
 extern const char *const stencil_example_names[STENCIL_EXAMPLE_COUNT + 1];
 
 /* Sets what an example has by default in a spec that has its extent: problem, sides, physics, datasets. */

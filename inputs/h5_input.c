@@ -71,6 +71,48 @@ static stencil_status inspect_classes(stencil_h5_input *input, int dataset, cons
     return STENCIL_OK;
 }
 
+/* Counts the arrays of a sum from `count` on: datasets `first` + i, one after the other. Their values are
+ * taken as they are stored. */
+static stencil_status inspect_sum(stencil_h5_input *input, int first, const stencil_spec *spec, int *count) {
+    const int before = *count;
+    for (int i = 0; before + i < STENCIL_SUM_ARRAYS; i++) {
+        const char *name = stencil_source_names[first + i];
+        stencil_values values = {0};
+        STENCIL_DATASET d = {0};
+        TRY(stencil_dataset_open(&d, input->file, input->path, name, NULL));
+        if (d.id == 0)
+            continue;
+        CHECK(*count == before + i, BAD_DATA,
+              "'%s' has %s, but not the one before it: number them without gaps", input->path, name);
+        TRY(check_shape(input, name, d.is.rank == spec->rank));
+        for (int k = 0; k < d.is.rank; k++)
+            TRY(check_shape(input, name, d.is.extent[k] == spec->extent[k]));
+        TRY(stencil_values_read(&values, d.id, input->path, name));
+        CHECK(!values.packed && values.marker_count == values.by_default, BAD_DATA,
+              "'%s': %s has attributes that pack its values, or mark missing ones: give plain numbers",
+              input->path, name);
+        if (d.is.chunk_bytes > input->facts.chunk_bytes)
+            input->facts.chunk_bytes = d.is.chunk_bytes;
+        *count = before + i + 1;
+    }
+    return STENCIL_OK;
+}
+
+/* Counts the arrays of the source and of driven cells. */
+static stencil_status inspect_sums(stencil_h5_input *input, stencil_spec *spec) {
+    const stencil_source sources[] = {STENCIL_SOURCE_B, STENCIL_SOURCE_Q};
+    for (int i = 0; i < 2; i++) {
+        const bool given = spec->source == sources[i];
+        int count = 1, others = 1;
+        const int second = stencil_source_dataset(sources[i], 1);
+        TRY(inspect_sum(input, second, spec, given ? &count : &others));
+        CHECK(given || others == 1, BAD_DATA, "'%s' has %s, but no %s", input->path,
+              stencil_source_names[second], stencil_source_names[sources[i]]);
+        spec->source_count = given ? count : spec->source_count;
+    }
+    return inspect_sum(input, STENCIL_DATASET_VALUE, spec, &spec->driven_count);
+}
+
 stencil_status stencil_h5_input_open(stencil_h5_input *input, const char *path) {
     void *fd = NULL;
     *input = (stencil_h5_input){.path = path};
@@ -94,6 +136,7 @@ stencil_status stencil_h5_input_spec(stencil_h5_input *input, const char *field,
     TRY(inspect_classes(input, STENCIL_DATASET_FIXED, spec, &spec->fixed));
     TRY(inspect_classes(input, STENCIL_DATASET_CLASS, spec, &spec->classed));
     TRY(inspect_classes(input, STENCIL_DATASET_INSULATED, spec, &spec->insulated));
+    TRY(inspect_sums(input, spec));
     TRY(stencil_spec_read(input->file, path, spec));
     if (field != NULL && (stencil_field_choose(input->file, path, NULL, stated, &passed_over) != STENCIL_OK ||
                           strcmp(stated, spec->field) != 0)) {

@@ -56,8 +56,10 @@ herr_t stencil_image_write(hid_t file, const stencil_problem *problem, const int
 }
 
 double stencil_image_coordinate(const stencil_problem *problem, int axis, int64_t cell) {
+    const bool both_fixed =
+        problem->wall[axis][0] == STENCIL_WALL_FIXED && problem->wall[axis][1] == STENCIL_WALL_FIXED;
     const double h = stencil_spec_spacing(&problem->spec, axis),
-                 wall = problem->boundary[axis] == STENCIL_MIRROR ? 0.5 : 0.0;
+                 wall = problem->boundary[axis] == STENCIL_MIRROR && !both_fixed ? 0.5 : 0.0;
     return h * ((double)cell + wall);
 }
 

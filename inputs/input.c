@@ -16,11 +16,41 @@
 #include "base/words.h"
 #include "inputs/h5.h"
 #include "inputs/reading.h"
+#include "solver/problem/factors.h"
 
-const char *const stencil_source_names[] = {
-    [STENCIL_SOURCE_B] = "/b",          [STENCIL_SOURCE_F] = "/f",
-    [STENCIL_SOURCE_Q] = "/q",          [STENCIL_DATASET_FIXED] = "/fixed",
-    [STENCIL_DATASET_CLASS] = "/class", [STENCIL_DATASET_INSULATED] = "/insulated"};
+const char *const stencil_source_names[] = {[STENCIL_SOURCE_B] = "/b",
+                                            [STENCIL_SOURCE_F] = "/f",
+                                            [STENCIL_SOURCE_Q] = "/q",
+                                            [STENCIL_DATASET_FIXED] = "/fixed",
+                                            [STENCIL_DATASET_CLASS] = "/class",
+                                            [STENCIL_DATASET_INSULATED] = "/insulated",
+                                            [STENCIL_DATASET_B2] = "/b2",
+                                            "/b3",
+                                            "/b4",
+                                            [STENCIL_DATASET_Q2] = "/q2",
+                                            "/q3",
+                                            "/q4",
+                                            [STENCIL_DATASET_VALUE] = "/fixed_value",
+                                            "/fixed_value2",
+                                            "/fixed_value3",
+                                            "/fixed_value4"};
+
+const char *stencil_source_name(const stencil_problem *problem) {
+    return problem->spec.source != STENCIL_SOURCE_NONE ? stencil_source_names[problem->spec.source]
+           : problem->walls_in_source                  ? "the walls' numbers"
+                                                       : stencil_source_names[STENCIL_DATASET_VALUE];
+}
+
+const char *stencil_table_name(stencil_source source, int k) {
+    static const char *const b[] = {"/b_factor", "/b2_factor", "/b3_factor", "/b4_factor"},
+                             *const q[] = {"/q_factor", "/q2_factor", "/q3_factor", "/q4_factor"},
+                             *const value[] = {"/fixed_value_factor", "/fixed_value2_factor",
+                                               "/fixed_value3_factor", "/fixed_value4_factor"};
+    return k >= STENCIL_SUM_ARRAYS      ? value[k - STENCIL_SUM_ARRAYS]
+           : source == STENCIL_SOURCE_B ? b[k]
+           : source == STENCIL_SOURCE_Q ? q[k]
+                                        : NULL;
+}
 
 /* Sends a question to the reading process and waits for the answer. */
 static stencil_status ask(const stencil_input *input, const stencil_ask *question, stencil_say *answer) {
@@ -154,6 +184,25 @@ static stencil_status read_all_along(stencil_input *input, stencil_spec *spec) {
     return STENCIL_OK;
 }
 
+/* Reads a table of factors over time, and checks it. */
+static stencil_status read_table(stencil_input *input, stencil_spec *spec, int k) {
+    const char *name = stencil_table_name(spec->source, k);
+    const int64_t count = 2 * spec->table[k].count;
+    stencil_numbers numbers;
+    void *memory = NULL;
+    TRY(stencil_input_numbers(input, name, NULL, &numbers));
+    CHECK(numbers.exists && numbers.count == count, BAD_DATA,
+          "'%s' was changed while it was read: %s is another", input->path, name);
+    TRY(stencil_memory_alloc(&memory, count * (int64_t)sizeof(double), name));
+    input->tables.factor[k] = memory;
+    for (int64_t first = 0, block = 0; first < count; first += block)
+        TRY(stencil_input_block(input, &numbers, first, count - first, false, input->tables.factor[k] + first,
+                                &block));
+    TRY(stencil_table_check(input->path, name, input->tables.factor[k], spec->table[k].count));
+    spec->table[k].hash = stencil_table_hash(input->tables.factor[k], spec->table[k].count);
+    return STENCIL_OK;
+}
+
 stencil_status stencil_input_open(stencil_input *input, const char *path,
                                   const stencil_input_options *options, stencil_spec *spec) {
     stencil_spec_init(spec);
@@ -163,6 +212,9 @@ stencil_status stencil_input_open(stencil_input *input, const char *path,
                          array == STENCIL_ARRAY_U ? input->facts.field : stencil_source_names[spec->source],
                          &input->facts.place[array], spec->extent, spec->rank));
     TRY(read_all_along(input, spec));
+    for (int k = 0; k < STENCIL_STEP_FACTORS; k++)
+        if (spec->table[k].count > 0)
+            TRY(read_table(input, spec, k));
     return spec->class_count > 0 ? read_palette(input, spec) : STENCIL_OK;
 }
 
@@ -179,6 +231,8 @@ void stencil_input_close(stencil_input *input) {
     for (int i = 0; i < 2 * STENCIL_AXES; i++)
         for (int which = 0; which < STENCIL_NUMBER_COUNT; which++)
             free(input->tables.along[i / 2][i % 2][which]);
+    for (int k = 0; k < STENCIL_STEP_FACTORS; k++)
+        free(input->tables.factor[k]);
     *input = (stencil_input){0};
 }
 

@@ -57,11 +57,12 @@ typedef struct stencil_input {
     int fd;                   /* descriptor of the file, for data that this process reads directly */
     const char *path;         /* borrowed */
     stencil_input_facts facts;
-    stencil_tables tables; /* rows of /stencil/weights and numbers along sides, owned */
+    stencil_tables tables; /* rows of /stencil/weights, numbers along sides and factors over time, owned */
     /* The members below are for reading cells: */
     const stencil_problem *problem;
-    stencil_precision read_as;        /* precision of the boxes that are being read */
-    int kind;                         /* dataset that array CLASS is read from */
+    stencil_precision read_as; /* precision of the boxes that are being read */
+    int kind;                  /* dataset that array CLASS is read from */
+    bool raw; /* driven cells of u have what the file has, not what the sum of their arrays is */
     bool judged[STENCIL_ARRAY_COUNT]; /* whether no step uses an array's non-finite values */
 } stencil_input;
 
@@ -71,8 +72,18 @@ enum {
     STENCIL_DATASET_FIXED = STENCIL_SOURCE_COUNT,
     STENCIL_DATASET_CLASS,
     STENCIL_DATASET_INSULATED,
-    STENCIL_DATASET_COUNT
+    STENCIL_DATASET_B2,                                               /* and /b3, /b4 */
+    STENCIL_DATASET_Q2 = STENCIL_DATASET_B2 + STENCIL_SUM_ARRAYS - 1, /* and /q3, /q4 */
+    STENCIL_DATASET_VALUE =
+        STENCIL_DATASET_Q2 + STENCIL_SUM_ARRAYS - 1, /* /fixed_value, and the next three */
+    STENCIL_DATASET_COUNT = STENCIL_DATASET_VALUE + STENCIL_SUM_ARRAYS
 };
+
+/* The dataset that array k of a source is. */
+static inline int stencil_source_dataset(stencil_source source, int k) {
+    return k == 0 ? (int)source
+                  : (source == STENCIL_SOURCE_B ? STENCIL_DATASET_B2 : STENCIL_DATASET_Q2) + k - 1;
+}
 
 /* Name of each such dataset ("/b", "/f", "/q", "/fixed", "/class", …; NULL for the field).
  * stencil_array_name() returns the same for messages, and the field's name. */
@@ -81,10 +92,13 @@ static inline const char *stencil_array_name(const stencil_input_facts *facts, i
     return dataset == STENCIL_SOURCE_NONE ? facts->field : stencil_source_names[dataset];
 }
 
-/* Returns the name of a source for messages; that of walls where the source term has what these add only. */
-static inline const char *stencil_source_name(stencil_source source) {
-    return source == STENCIL_SOURCE_NONE ? "the walls' numbers" : stencil_source_names[source];
-}
+/* Returns the name of the source term for messages: of what walls or driven cells add to an array where the
+ * file has no source. */
+const char *stencil_source_name(const stencil_problem *problem);
+
+/* Name of the table of factor k of a step (problem.h) where a spec's source is the given one: "/q_factor",
+ * "/fixed_value2_factor" and the like; NULL: there is no such table. */
+const char *stencil_table_name(stencil_source source, int k);
 
 /* Options of opening an input. Zero-initialise for the defaults. */
 typedef struct stencil_input_options {

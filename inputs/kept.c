@@ -68,9 +68,8 @@ stencil_status stencil_kept_bytes(const stencil_h5_input *input, int source, int
     own_bytes all = {.input = input};
     if (source != STENCIL_SOURCE_NONE)
         all.bytes = stencil_sizes_add(0, bytes_of(input, source));
-    all.bytes = stencil_sizes_add(all.bytes, bytes_of(input, STENCIL_DATASET_FIXED));
-    all.bytes = stencil_sizes_add(all.bytes, bytes_of(input, STENCIL_DATASET_CLASS));
-    all.bytes = stencil_sizes_add(all.bytes, bytes_of(input, STENCIL_DATASET_INSULATED));
+    for (int dataset = STENCIL_DATASET_FIXED; dataset < STENCIL_DATASET_COUNT; dataset++)
+        all.bytes = stencil_sizes_add(all.bytes, bytes_of(input, dataset));
     H5Literate(input->file, H5_INDEX_NAME, H5_ITER_NATIVE, NULL, add_own, &all);
     *bytes = all.bytes;
     *chunk_bytes = all.chunk_bytes;
@@ -131,6 +130,10 @@ stencil_status stencil_kept_copy(stencil_h5_input *input, const stencil_sink *si
         TRY(copy_dataset(input, sink, spec, STENCIL_DATASET_CLASS, notes));
     if (spec->insulated)
         TRY(copy_dataset(input, sink, spec, STENCIL_DATASET_INSULATED, notes));
+    for (int k = 1; k < spec->source_count; k++)
+        TRY(copy_dataset(input, sink, spec, stencil_source_dataset(spec->source, k), notes));
+    for (int k = 0; k < spec->driven_count; k++)
+        TRY(copy_dataset(input, sink, spec, STENCIL_DATASET_VALUE + k, notes));
     stencil_own_copy(input, sink->file, notes);
     TRY(stencil_axes_create(sink->file, sink->path, &problem)); /* references may be to those of the input */
     stencil_references_copy(input, sink->file, notes);

@@ -48,6 +48,8 @@ static bool check_spec(const stencil_spec *spec) {
                  IS_ONE_OF(spec->source, STENCIL_SOURCE_COUNT) && IS_ONE_OF(spec->rank, STENCIL_AXES + 1) &&
                  IS_ONE_OF(spec->offset_count, STENCIL_POINTS_MAX + 1) &&
                  IS_ONE_OF(spec->weight_count, STENCIL_POINTS_MAX + 1) &&
+                 IS_ONE_OF(spec->source_count, STENCIL_SUM_ARRAYS + 1) &&
+                 IS_ONE_OF(spec->driven_count, STENCIL_SUM_ARRAYS + 1) &&
                  IS_ONE_OF(spec->class_count, STENCIL_ROWS_MAX + 1) &&
                  (spec->class_count == 0 || spec->weight_count > 0) &&
                  IS_ONE_OF(spec->boundary_count, STENCIL_AXES + 1) &&
@@ -55,6 +57,10 @@ static bool check_spec(const stencil_spec *spec) {
     for (int i = 0; i < 2 * STENCIL_AXES; i++)
         for (int which = 0; which < STENCIL_NUMBER_COUNT; which++)
             sound = sound && is_truth(&spec->along[i / 2][i % 2][which]);
+    for (int k = 0; k < STENCIL_STEP_FACTORS; k++)
+        sound = sound && spec->table[k].count >= 0 && spec->table[k].count <= INT32_MAX &&
+                (spec->table[k].count == 0 || k >= STENCIL_SUM_ARRAYS || spec->source == STENCIL_SOURCE_B ||
+                 spec->source == STENCIL_SOURCE_Q);
     for (int axis = 0; axis < STENCIL_AXES; axis++)
         sound = sound && IS_ONE_OF(spec->boundary[axis], STENCIL_BOUNDARY_COUNT) && spec->extent[axis] >= 0 &&
                 IS_ONE_OF(spec->wall[axis][0], STENCIL_WALL_COUNT) &&

@@ -188,7 +188,7 @@ static stencil_status write_frame(stencil_series *s, const frame *f) {
 }
 
 static stencil_status append(stencil_series *s, const stencil_reader *from, int64_t step, double time) {
-    stencil_change change = {s->problem, *from};
+    stencil_change change = {s->problem, *from, step};
     const stencil_reader reader[STENCIL_SERIES_ARRAYS] = {*from, {stencil_change_read, &change}};
     for (int a = 0; a < s->arrays; a++)
         TRY(write_frame(s, &(frame){&s->array[a], a, reader[a]}));

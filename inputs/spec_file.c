@@ -80,8 +80,8 @@ enum { PALETTE_MAX = STENCIL_ROWS_MAX * STENCIL_POINTS_MAX };
 
 /* The newest version of the format that this program reads. A file states the oldest one whose readers do
  * not take it for something else: 2 where it has cells of several kinds, walls of single sides, or /q, which
- * older ones take for the user's own. */
-enum { FORMAT_VERSION = 2 };
+ * older ones take for the user's own; 3 where it has values in time. */
+enum { FORMAT_VERSION = 3 };
 static const char format_prefix[] = "stencil ";
 static const stencil_attribute format_attribute = {"format", STENCIL_ATTRIBUTE_TEXT, STENCIL_WORD_MAX,
                                                    .wanted = ""};
@@ -103,6 +103,13 @@ stencil_status stencil_format_read(hid_t file, const char *path, bool *foreign) 
     return STENCIL_OK;
 }
 
+/* The further arrays of a sum, and the factors of all of them. */
+#define SUM_NAMES(name)                                                                                      \
+    {name "_factor", STENCIL_OBJECT, false}, {name "2", STENCIL_OBJECT, false},                              \
+        {name "2_factor", STENCIL_OBJECT, false}, {name "3", STENCIL_OBJECT, false},                         \
+        {name "3_factor", STENCIL_OBJECT, false}, {name "4", STENCIL_OBJECT, false}, {                       \
+        name "4_factor", STENCIL_OBJECT, false                                                               \
+    }
 static const stencil_known others[] = {
     {"format", STENCIL_ATTRIBUTE, true},
     {"b", STENCIL_OBJECT, false},
@@ -112,6 +119,10 @@ static const stencil_known others[] = {
     {"class", STENCIL_OBJECT, false},
     {"insulated", STENCIL_OBJECT, false},
     {"stencil", STENCIL_OBJECT, false},
+    SUM_NAMES("b"),
+    SUM_NAMES("q"),
+    SUM_NAMES("fixed_value"),
+    {"fixed_value", STENCIL_OBJECT, false},
     {"residual", STENCIL_OBJECT, true},
     {"residual_step", STENCIL_OBJECT, true},
     {"provenance", STENCIL_OBJECT, true},
@@ -304,9 +315,50 @@ stencil_status stencil_along_write(hid_t file, const char *path, const stencil_s
     return STENCIL_OK;
 }
 
+/* The most rows of a table of factors over time. */
+enum { TABLE_ROWS_MAX = 1 << 24 };
+
+/* Looks for a table of factors, and says how many rows it has; of: the array that it is a factor of, which
+ * the problem has or not. */
+static stencil_status read_table(hid_t file, const char *path, const char *name, const char *of, bool has,
+                                 int64_t *rows) {
+    STENCIL_DATASET d = {0};
+    TRY(stencil_dataset_open(&d, file, path, name, NULL));
+    if (d.id == 0)
+        return STENCIL_OK;
+    CHECK(has, BAD_DATA, "'%s' has %s, but no %s that it is a factor of", path, name, of);
+    CHECK(d.is.rank == 2 && d.is.extent[1] == 2 && d.is.extent[0] > 0, BAD_DATA,
+          "'%s': %s has the wrong shape; give [n][2], a row (time, factor) for each entry of the table", path,
+          name);
+    CHECK(d.is.extent[0] <= TABLE_ROWS_MAX, BAD_DATA,
+          "'%s': %s has %" PRId64 " rows; at most %d are possible", path, name, d.is.extent[0],
+          TABLE_ROWS_MAX);
+    *rows = d.is.extent[0];
+    return STENCIL_OK;
+}
+
+/* Looks for the tables of all factors. */
+static stencil_status read_tables(hid_t file, const char *path, stencil_spec *spec) {
+    const stencil_source sources[] = {STENCIL_SOURCE_B, STENCIL_SOURCE_Q};
+    for (int k = 0; k < STENCIL_SUM_ARRAYS; k++) {
+        for (int i = 0; i < 2; i++) {
+            const bool has = spec->source == sources[i] && (k == 0 || k < spec->source_count);
+            TRY(read_table(file, path, stencil_table_name(sources[i], k),
+                           stencil_source_names[stencil_source_dataset(sources[i], k)], has,
+                           &spec->table[k].count));
+        }
+        const int driven = STENCIL_SUM_ARRAYS + k;
+        TRY(read_table(file, path, stencil_table_name(spec->source, driven),
+                       stencil_source_names[STENCIL_DATASET_VALUE + k], k < spec->driven_count,
+                       &spec->table[driven].count));
+    }
+    return STENCIL_OK;
+}
+
 stencil_status stencil_spec_read(hid_t file, const char *path, stencil_spec *spec) {
     TRY(read_attributes(file, path, spec));
     find_along(file, spec);
+    TRY(read_tables(file, path, spec));
     const htri_t exists = H5Lexists(file, "stencil", H5P_DEFAULT);
     CHECK(exists >= 0, BAD_DATA, "'%s' is damaged: cannot look for /stencil (%s)", path, stencil_h5_reason());
     if (exists == 0)
@@ -326,9 +378,20 @@ static bool needs_second(const stencil_spec *spec) {
     return spec->source == STENCIL_SOURCE_Q || spec->fixed || spec->classed || spec->insulated || sides;
 }
 
+/* Tells whether readers of the format's version 2 take what changes in time for constant. */
+static bool needs_third(const stencil_spec *spec) {
+    bool tables = spec->source_count > 1 || spec->driven_count > 0;
+    for (int k = 0; k < STENCIL_STEP_FACTORS; k++)
+        tables = tables || spec->table[k].count > 0;
+    return tables;
+}
+
 stencil_status stencil_spec_write(hid_t file, const char *path, const stencil_spec *spec) {
     char format[STENCIL_WORD_MAX];
-    snprintf(format, sizeof format, "%s%d", format_prefix, needs_second(spec) ? 2 : 1);
+    snprintf(format, sizeof format, "%s%d", format_prefix,
+             needs_third(spec)    ? 3
+             : needs_second(spec) ? 2
+                                  : 1);
     TRY(stencil_attribute_write(file, path, &format_attribute, 1, format));
     for (const row *r = rows; r < rows + ROW_COUNT; r++) {
         const void *at = (const char *)spec + r->at;
@@ -355,6 +418,17 @@ stencil_status stencil_points_write(hid_t file, const char *path, const stencil_
         TRY(stencil_h5_write(file, path, "/stencil/offsets", 2, offsets, H5T_STD_I32LE, offset));
     return stencil_h5_write(file, path, "/stencil/weights", rows ? 2 : 1, rows ? weights : weights + 1,
                             H5T_IEEE_F64LE, rows ? palette : spec->weight);
+}
+
+stencil_status stencil_tables_write(hid_t file, const char *path, const stencil_spec *spec,
+                                    double *const table[STENCIL_STEP_FACTORS]) {
+    for (int k = 0; k < STENCIL_STEP_FACTORS; k++) {
+        const int64_t shape[2] = {spec->table[k].count, 2};
+        if (shape[0] > 0)
+            TRY(stencil_h5_write(file, path, stencil_table_name(spec->source, k), 2, shape, H5T_IEEE_F64LE,
+                                 table[k]));
+    }
+    return STENCIL_OK;
 }
 
 stencil_status stencil_h5_input_provenance(const stencil_h5_input *input, stencil_provenance *provenance) {

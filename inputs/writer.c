@@ -123,7 +123,7 @@ static stencil_sink_dataset field_of(const stencil_problem *problem) {
 
 stencil_status stencil_output_digest_kept(stencil_output *output, const stencil_problem *problem,
                                           const stencil_reader *from) {
-    if (stencil_problem_has_source(problem) && output->digest_b[0] == '\0')
+    if (stencil_problem_sum_arrays(problem) > 0 && output->digest_b[0] == '\0')
         TRY(stencil_digest_read(problem, STENCIL_ARRAY_B, from, output->digest_b));
     if (stencil_problem_has_classes(problem) && output->digest_class[0] == '\0')
         TRY(stencil_digest_read(problem, STENCIL_ARRAY_CLASS, from, output->digest_class));
@@ -175,8 +175,8 @@ static stencil_status fill_list(const stencil_sink *sink, const char *name, hid_
         sink->path, name);
 }
 
-/* Creates the result's datasets before the run, so that references of the user's objects can point to them.
- */
+/* Creates the result's datasets before the run, so that references of the user's objects can point to them:
+ * with the tables of the input, if it has any. */
 static stencil_status create_objects(const stencil_sink *sink, const stencil_problem *problem,
                                      const stencil_tables *tables) {
     const stencil_sink_dataset u = field_of(problem);
@@ -185,6 +185,7 @@ static stencil_status create_objects(const stencil_sink *sink, const stencil_pro
     TRY(create_list(sink, "/residual_step", H5T_STD_I64LE, looks_of(problem)));
     TRY(stencil_points_write(sink->file, sink->path, &problem->spec, tables->weights));
     TRY(stencil_along_write(sink->file, sink->path, &problem->spec, tables));
+    TRY(stencil_tables_write(sink->file, sink->path, &problem->spec, tables->factor));
     TRY(stencil_h5_check_written(stencil_image_write(sink->file, problem, (const int64_t[]){0, 0, 0},
                                                      problem->extent, (const int64_t[]){1, 1, 1}) >= 0,
                                  sink->path, "/VTKHDF"));

@@ -8,9 +8,26 @@
 
 namespace stencil {
 
-/* Returns the address of the mark of the group that has cell x of row (z, y). */
+/* Where the factors in time of the step are that reads buffer `from`: a block has a pointer to those of the
+ * step that it makes, and to those of the next one. put_factors() writes that of the step after `step` steps,
+ * which reads buffer `from`; a barrier of the block must follow. */
+template <class T> __device__ __forceinline__ const T *&factors_at(int from) {
+    __shared__ const T *at[2];
+    return at[from];
+}
+template <class T>
+__device__ __forceinline__ void put_factors(const stencil_kernel_args &s, int64_t step, int from) {
+    if (s.sums.factor != nullptr && threadIdx.x == 0 && threadIdx.y == 0)
+        factors_at<T>(from) = factors_of<T>(s, step);
+}
+/* Returns array k of those with factors in time. */
+template <class T> __device__ __forceinline__ const T *sum_array(const stencil_kernel_args &s, int k) {
+    return static_cast<const T *>(s.sums.array[k]);
+}
+
+/* Returns the address of the mark of the group that has cell x of row (z, y); NULL: all cells are plain. */
 __device__ __forceinline__ const uint8_t *mark_at(const stencil_classes &c, int z, int y, int x) {
-    return c.mark + z * c.mark_plane + y * c.mark_row + x / STENCIL_GROUP_CELLS;
+    return c.mark == nullptr ? nullptr : c.mark + z * c.mark_plane + y * c.mark_row + x / STENCIL_GROUP_CELLS;
 }
 
 /* The classes of V consecutive cells, the mark of whose group is known: their bytes are loaded only where the
@@ -32,9 +49,9 @@ template <int V> struct vector_classes {
     __device__ __forceinline__ uint32_t of_cell(int v) const {
         return of >> (8 * v) & 0xffu;
     }
-    /* Tells whether cell v keeps its value. */
+    /* Tells whether cell v keeps its value, or is driven. */
     __device__ __forceinline__ bool keeps(int v) const {
-        return of_cell(v) == STENCIL_CLASS_KEPT;
+        return !stencil_class_is_updated(of_cell(v));
     }
     /* Puts the old values of the cells that keep theirs among the new ones. */
     template <class T> __device__ __forceinline__ void keep(const T *old, T *value) const {
@@ -53,10 +70,42 @@ template <class T> __device__ __forceinline__ const T *row_of_class(const stenci
         return weights.f64;
 }
 
+/* Returns the factor of source array k: that of the step or, where none changes in time, `factor`. */
+template <class T>
+__device__ __forceinline__ T factor_of_source(const stencil_kernel_args &s, int from, int k,
+                                              const point_weight<T> &factor) {
+    return s.sums.factor == nullptr ? factor.value : __ldg(factors_at<T>(from) + k);
+}
+
+/* Returns a sum with the source terms of the cell at element `at` added; `factor` is that of a single array
+ * that does not change in time. */
+template <class T>
+__device__ __forceinline__ T add_sources(const stencil_kernel_args &s, int from, int64_t at, T sum,
+                                         const point_weight<T> &factor) {
+    const auto where = [&] { return at; };
+#pragma unroll 1
+    for (int k = 0; k < s.sums.sources; k++)
+        sum = source_term(point_weight<T>{factor_of_source(s, from, k, factor), &s.domain}, where,
+                          sum_array<T>(s, k)[at], sum);
+    return sum;
+}
+
+/* Returns the value that the driven cell at element `at` has after the step that reads buffer `from`. */
+template <class T>
+__device__ __forceinline__ T driven_value(const stencil_kernel_args &s, int from, int64_t at) {
+    const T *const factors = factors_at<T>(from) + STENCIL_SUM_ARRAYS;
+    const auto where = [&] { return at; };
+    T sum = 0;
+#pragma unroll 1
+    for (int k = 0; k < s.sums.driven; k++)
+        sum = term(k, point_weight<T>{__ldg(factors + k), &s.domain}, where, sum_array<T>(s, k)[at], sum);
+    return sum;
+}
+
 /* Returns the new value of the cell at element `at` of the field u, whose class `of` names a row of the
  * palette. Its neighbours are loaded again: they are in L1. */
 template <class P, class T>
-__device__ __forceinline__ T value_of_class(const stencil_kernel_args &s, const T *u, int64_t at,
+__device__ __forceinline__ T value_of_class(const stencil_kernel_args &s, int from, const T *u, int64_t at,
                                             uint32_t of) {
     const stencil_domain &d = s.domain;
     const T *row = row_of_class<T>(s.classes, of);
@@ -68,23 +117,24 @@ __device__ __forceinline__ T value_of_class(const stencil_kernel_args &s, const 
         sum = term(k, weight, where, weight.value == T(0) ? T(0) : value, sum);
     });
     const T constant = __ldg(row + STENCIL_SOURCE_WEIGHT);
-    if (d.b != nullptr)
-        sum += static_cast<const T *>(d.b)[at];
+    sum = add_sources(s, from, at, sum, point_weight<T>{T(1), &d});
     return constant == T(0) ? sum : sum + constant;
 }
 
 /* Gives those of the first `count` cells of a vector at element `at` new values that have weights of their
  * own. The loop is not unrolled: it has the code of one update. */
 template <class P, class T, int V>
-__device__ __forceinline__ void give_classes(const stencil_kernel_args &s, const T *u, int64_t at, int count,
-                                             const vector_classes<V> &classes, T *value) {
-    if (classes.of == STENCIL_CLASS_PLAIN || s.classes.palette == nullptr)
+__device__ __forceinline__ void give_classes(const stencil_kernel_args &s, int from, const T *u, int64_t at,
+                                             int count, const vector_classes<V> &classes, T *value) {
+    if (classes.of == STENCIL_CLASS_PLAIN || (s.classes.palette == nullptr && s.sums.driven == 0))
         return;
 #pragma unroll 1
     for (int v = 0; v < min(V, count); v++) {
-        if (!stencil_class_has_row(classes.of_cell(v)))
+        const uint32_t of = classes.of_cell(v);
+        if (!stencil_class_has_row(of) && of != STENCIL_CLASS_DRIVEN)
             continue;
-        const T one = value_of_class<P>(s, u, at + v, classes.of_cell(v));
+        const T one = of == STENCIL_CLASS_DRIVEN ? driven_value<T>(s, from, at + v)
+                                                 : value_of_class<P>(s, from, u, at + v, of);
         unrolled<V>([&](int w) { value[w] = w == v ? one : value[w]; });
     }
 }

@@ -6,12 +6,13 @@
 #include "kernels/residual.h"
 
 enum {
-    STENCIL_CLASS_PLAIN = 0,   /* updated with the weights of the step, as all cells are in plain problems */
-    STENCIL_CLASS_KEPT = 255,  /* keeps its value, to the bit, whatever its neighbours are */
-    STENCIL_CLASS_NONE = 254,  /* of no class: only boundary cells, which nobody updates */
-    STENCIL_MARK_MIXED = 254,  /* no class, but the mark of a group whose cells are of several classes */
-    STENCIL_CLASSES_MAX = 254, /* classes 0 to 253: those whose cells are updated */
-    STENCIL_ROWS_MAX = 253,    /* rows of weights that a problem's author may give, for classes 0 to 252 */
+    STENCIL_CLASS_PLAIN = 0,    /* updated with the weights of the step, as all cells are in plain problems */
+    STENCIL_CLASS_KEPT = 255,   /* keeps its value, to the bit, whatever its neighbours are */
+    STENCIL_CLASS_NONE = 254,   /* of no class: only boundary cells, which nobody updates */
+    STENCIL_MARK_MIXED = 254,   /* no class, but the mark of a group whose cells are of several classes */
+    STENCIL_CLASS_DRIVEN = 253, /* has the value that stencil_sums says, whatever its neighbours are */
+    STENCIL_CLASSES_MAX = 253,  /* classes 0 to 252: those whose cells are updated */
+    STENCIL_ROWS_MAX = 252,     /* rows of weights that a problem's author may give, for classes 0 to 251 */
     STENCIL_GROUP_CELLS = STENCIL_PARTIAL_CELLS /* cells of a group that has one mark */
 };
 
@@ -24,7 +25,7 @@ typedef struct stencil_classes {
     const uint8_t *mark; /* mark[z * mark_plane + y * mark_row + x / 64], x / 64 rounded down */
     int64_t mark_row, mark_plane;
     int64_t first, end;             /* range of x that has classes: the part's cells and its ghost cells */
-    const stencil_weights *palette; /* palette[c - 1]: the row of class c, for c from 1 to 253; NULL: all
+    const stencil_weights *palette; /* palette[c - 1]: the row of class c, for c from 1 to 252; NULL: all
                                        cells have the weights of the step, or are kept */
 } stencil_classes;
 
@@ -33,6 +34,11 @@ typedef struct stencil_classes {
  * it is not 0, the constant that stands at STENCIL_SOURCE_WEIGHT. */
 STENCIL_ANYWHERE bool stencil_class_has_row(uint32_t class_of) {
     return class_of - 1u < STENCIL_CLASSES_MAX - 1u;
+}
+
+/* Tells whether steps update the cells of a class, so that their changes belong to the residual. */
+STENCIL_ANYWHERE bool stencil_class_is_updated(uint32_t class_of) {
+    return class_of < STENCIL_CLASSES_MAX;
 }
 
 /* Returns the number of the group that has cell x of a row, negative for ghost cells on the left. */

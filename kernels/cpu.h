@@ -22,6 +22,9 @@ typedef struct stencil_cpu_pass {
     double *partial; /* the part's first partial sum of the residual; NULL: the last step is not checked */
     stencil_norm norm;
     const stencil_classes *classes; /* classes of the part's cells; NULL: all cells are plain */
+    const stencil_sums
+        *sums;            /* arrays with factors in time, of passes of one step; NULL: one source at most */
+    const double *factor; /* [STENCIL_STEP_FACTORS]: factors of the step, not rounded yet */
 } stencil_cpu_pass;
 
 /* Returns the rows (2D) or planes (3D) of a step that the pipeline sweep updates before those of the next

@@ -2,6 +2,7 @@
  * decision to stop. */
 #pragma once
 
+#include "kernels/classes.cuh"
 #include "kernels/ll.cuh"
 #include "kernels/residual.cuh"
 #include "kernels/tiles.cuh"
@@ -92,6 +93,10 @@ static __device__ __noinline__ void relay_interrupt(const stencil_kernel_args &s
 /* Updates the tile of this block in a launch for one step; reads buffer `from`. */
 template <class Sweep> __device__ __forceinline__ void make_launched(const stencil_kernel_args &s, int from) {
     const int64_t step = s.step_first + 1, every = s.schedule.check_every;
+    if constexpr (Sweep::classed) {
+        put_factors<typename Sweep::cell>(s, s.step_first, from);
+        __syncthreads();
+    }
     /* The test of stencil_schedule_checks(), which itself would take 9 more registers. */
     if ((s.step_first / every + 1) * every == step || step == s.schedule.check_step)
         launched_step<Sweep, true>(s, blockIdx.x, from, s.domain.partial + s.domain.partial_first);
@@ -209,6 +214,8 @@ __global__ void __launch_bounds__(block_threads, Sweep::blocks)
     __shared__ tile_start start;
     if (thread_in_block() == 0)
         start = start_of(s);
+    if constexpr (Sweep::classed)
+        put_factors<typename Sweep::cell>(s, step, (int)(step & 1));
     ll_lists *const lists = lists_of_block<Ll>(s.ll);
     __syncthreads();
     note_launch(s, STENCIL_LAUNCH_ENTERED);
@@ -217,6 +224,8 @@ __global__ void __launch_bounds__(block_threads, Sweep::blocks)
         if (is_special(s))
             note_turn(s, step);
         step++;
+        if constexpr (Sweep::classed) /* those of the next step: the barrier of this one is in between */
+            put_factors<typename Sweep::cell>(s, step, !from);
         to_check--;
         const bool check = to_check == 0 || step == s.schedule.check_step;
         if (check) {

@@ -62,3 +62,7 @@ typedef union stencil_weights {
     float f32[STENCIL_WEIGHTS];
     double f64[STENCIL_WEIGHTS];
 } stencil_weights;
+
+/* Arrays of a sum whose factors change in time, at most; and factors of a step: those of the arrays that are
+ * added to updated cells, then those of the arrays that driven cells are the sum of. */
+enum { STENCIL_SUM_ARRAYS = 4, STENCIL_STEP_FACTORS = 2 * STENCIL_SUM_ARRAYS };

@@ -187,6 +187,19 @@ typedef struct stencil_ll {
     int64_t set; /* distance in words from the slots of even steps to those of odd steps */
 } stencil_ll;
 
+/* Arrays whose factors change in time. Updated cells add, in order, each source array times its factor;
+ * driven cells, which are no updated ones, have the sum of all arrays times their factors for driven cells as
+ * their value. Kernels for classes of cells read all of it; others know one source array, domain.b, and its
+ * factor in a single step as the weight of the source. */
+typedef struct stencil_sums {
+    /* factor[i * STENCIL_STEP_FACTORS + k], in device memory and the precision of u: factor k of the step
+     * after first + i steps; NULL: no factor changes in time, and there is one array at most. */
+    const void *factor;
+    int64_t first;
+    const void *array[STENCIL_SUM_ARRAYS]; /* with the layout of u; NULL: none */
+    int32_t sources, driven; /* how many of the arrays are added to updated cells, make driven cells */
+} stencil_sums;
+
 /* The argument of a kernel, which makes step_count steps after step_first, in passes. A launch per step makes
  * one pass, without a barrier. The first pass reads domain.u[step_first % 2], each further pass reads what
  * the previous one has written; where every pass is one step, u[s % 2] holds the field after s steps. */
@@ -218,6 +231,7 @@ typedef struct stencil_kernel_args {
     const stencil_weights *cycle; /* [cycle_length], in device memory: step s + 1 has the weights cycle[s %
                                      cycle_length]. A pass of one step uses domain.weights */
     stencil_classes classes; /* read by kernels that are compiled for classes of cells, and by no others */
+    stencil_sums sums;
 } stencil_kernel_args;
 
 /* Tells whether step `step` (1, 2, …) is checked: its residual is computed. */

@@ -53,6 +53,22 @@ template <class T> __device__ __forceinline__ uniform_weights<T> weights_of(cons
     return weights_of<T>(d, d.weights);
 }
 
+/* Returns the factors in time of the step after `step` steps, where there are any. */
+template <class T>
+__device__ __forceinline__ const T *factors_of(const stencil_kernel_args &s, int64_t step) {
+    return static_cast<const T *>(s.sums.factor) + (step - s.sums.first) * STENCIL_STEP_FACTORS;
+}
+/* Returns the factor of the source term in the step after `step` steps. */
+template <class T> __device__ __forceinline__ T source_factor_of(const stencil_kernel_args &s, int64_t step) {
+    if (s.sums.factor != nullptr)
+        return __ldg(factors_of<T>(s, step));
+    return weights_of<T>(s.domain, s.cycle[step % s.cycle_length]).weight[STENCIL_SOURCE_WEIGHT];
+}
+/* Tells whether steps of a launch have different weights, or factors of the source. */
+__device__ __forceinline__ bool weights_change(const stencil_kernel_args &s) {
+    return s.cycle_length > 1 || s.sums.factor != nullptr;
+}
+
 /* The provider of one step's weights where weights change in a cycle of steps: the block has put them into
  * shared memory, at a pointer or a 32-bit address (the choice decides the order of loads). The weights of
  * `Points` points come first, then the source term's. */
@@ -76,8 +92,9 @@ template <class T, int Points, class Address> struct cycle_weights {
                                                int steps) {
         for (int i = threadIdx.x; i < steps * count; i += blockDim.x) {
             const int k = i % count, step = max(i / count - before, 0);
-            const T weight = weights_of<T>(s.domain, s.cycle[(first + step) % s.cycle_length])
-                                 .weight[k < Points ? k : STENCIL_SOURCE_WEIGHT];
+            const T weight = k < Points
+                                 ? weights_of<T>(s.domain, s.cycle[(first + step) % s.cycle_length]).weight[k]
+                                 : source_factor_of<T>(s, first + step);
             if constexpr (std::is_pointer_v<Address>)
                 to[i] = weight;
             else

@@ -285,6 +285,8 @@ int main(int argument_count, char **argument) {
                   {"fixed cells", fixed_cells},
                   {"cells of classes", class_cells},
                   {"walls", walls},
+                  {"values in time", in_time},
+                  {"sums in time", sums_in_time},
                   {"fixed accelerated", fixed_accelerated},
                   {"equations", equations},
                   {"tolerance midway", tolerance_midway},

@@ -42,6 +42,11 @@ void resident_solids(void **state);
 void fixed_cells(void **state);
 void class_cells(void **state);
 void walls(void **state);
+void in_time(void **state);
+void sums_in_time(void **state);
+
+/* Runs a trial with each strategy and sweep, and each depth in turn. */
+void expect_all(const trial *t, trace *trace);
 void fixed_accelerated(void **state);
 
 /* Tests of conformance_ends.c; state: a subject. */

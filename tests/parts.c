@@ -221,6 +221,33 @@ static void walls(void **state) {
     }
 }
 
+/* Sums of arrays whose factors change in time, driven cells, and a single source that passes carry, in parts.
+ */
+static void sums_in_time(void **state) {
+    static const stencil_boundary boundary[][3] = {{STENCIL_PERIODIC, STENCIL_FIXED, STENCIL_PERIODIC},
+                                                   {STENCIL_FIXED, STENCIL_FIXED, STENCIL_FIXED},
+                                                   {STENCIL_MIRROR, STENCIL_PERIODIC, STENCIL_MIRROR}};
+    const subject *s = *state;
+    for (int k = 0; k < 9; k++) {
+        const stencil_shape *shape =
+            &stencil_shapes[(3 * k + (s->precision == STENCIL_FLOAT32)) % STENCIL_SHAPE_COUNT];
+        const int r = shape->radius, sources = k % 3 == 0 ? 1 : k % 4, driven = k % 3 == 0 ? 0 : 1 + k % 3;
+        const int64_t extent[3] = {shape->rank == 2 ? 1 : 8 * r + 11, 8 * r + 21, 211};
+        trial t;
+        trial_init(&t, s->precision, shape->rank, extent, boundary[k % 3]);
+        trial_set_shape(&t, shape, NULL);
+        trial_set_sums(&t, (uint64_t)k, sources, driven, MATRIX_STEPS);
+        trial_fill(&t, (uint64_t)k, 1.0, sources > 0 ? STENCIL_SOURCE_B : STENCIL_SOURCE_NONE);
+        if (k % 3 != 0)
+            trial_fix(&t, (uint64_t)k, (trial_pattern)(k % TRIAL_PATTERNS));
+        trial_sum(&t, (uint64_t)k);
+        if (driven > 0)
+            trial_insulate(&t, (uint64_t)k, TRIAL_BLOBS, false);
+        run_trial(&t);
+        trial_destroy(&t);
+    }
+}
+
 /* More partial sums than a group holds, so that parts combine values for each other, some of two parts; stops
  * midway.
  */
@@ -456,6 +483,7 @@ int main(int argument_count, char **argument) {
     } others[] = {{"fixed cells", fixed_cells},
                   {"cells of classes", class_cells},
                   {"walls", walls},
+                  {"sums in time", sums_in_time},
                   {"large residual", large_residual},
                   {"wide parts", wide_parts},
                   {"long streams", long_streams},

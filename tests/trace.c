@@ -38,6 +38,7 @@ void trace_reach(trace *trace, int64_t step) {
             now.source_factor = weights->source_factor;
         }
         reference_step(&now, before, t->b, after);
+        reference_drive(&now, after, s - 1);
         for (int norm = 0; norm < STENCIL_NORM_COUNT; norm++) {
             assert_int_equal(
                 reference_residual(&now, (stencil_norm)norm, before, after, &trace->residual[norm][s]),

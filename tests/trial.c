@@ -12,6 +12,7 @@
 
 #include "solver/run/run.h"
 #include "solver/problem/cycle.h"
+#include "solver/problem/factors.h"
 #include "solver/plan/sweep.h"
 
 /* SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014). */
@@ -46,7 +47,15 @@ void trial_destroy(trial *t) {
     free(t->fixed);
     free(t->row);
     free(t->insulated);
+    for (int k = 0; k < STENCIL_SUM_ARRAYS; k++) {
+        free(t->more[k]);
+        free(t->more_b[k]);
+        free(t->value[k]);
+    }
+    free(t->driven);
     free(t->tables.weights);
+    for (int k = 0; k < STENCIL_STEP_FACTORS; k++)
+        free(t->tables.factor[k]);
     for (int i = 0; i < 2 * STENCIL_AXES * STENCIL_NUMBER_COUNT; i++)
         free(t->tables.along[i / 6][i / 3 % 2][i % 3]);
     reference_destroy(&t->reference);
@@ -78,6 +87,7 @@ static void make_reference(trial *t) {
     stencil_problem problem;
     assert_int_equal(stencil_problem_resolve(&problem, &t->spec), STENCIL_OK);
     reference_init(&t->reference, &t->spec, problem.shape);
+    reference_set_tables(&t->reference, &problem.spec, t->tables.factor);
     stencil_problem_destroy(&problem);
 }
 
@@ -239,12 +249,87 @@ void trial_insulate(trial *t, uint64_t seed, trial_pattern pattern, bool any) {
     for (int64_t i = 0; i < cells && any; i++) {
         const int64_t at[3] = {i / (n[1] * n[2]), i / n[2] % n[1], i % n[2]};
         t->insulated[i] = in_pattern(t, seed + 3, pattern, i, at);
+        if (t->driven != NULL && t->insulated[i] != 0)
+            t->driven[i] = 0;
         if (t->insulated[i] != 0)
             trial_store(t->spec.precision, t->initial, i, odd[(i + (int64_t)seed) % 4]);
     }
     for (int i = 0; i < 2 * STENCIL_AXES * STENCIL_NUMBER_COUNT; i++)
         t->reference.along[i / 6][i / 3 % 2][i % 3] = t->tables.along[i / 6][i / 3 % 2][i % 3];
     assert_int_equal(reference_walls(&t->reference, &t->spec, t->insulated), STENCIL_OK);
+}
+
+/* Sets table k: a few times in the run, before and behind it, one of them twice, and random factors. */
+static void set_table(trial *t, uint64_t seed, int k, int64_t steps) {
+    enum { ROWS = 9 };
+    const double span = (double)steps * (isnan(t->spec.dt) ? 1.0 : t->spec.dt);
+    double *table = t->tables.factor[k] = calloc(2 * ROWS, sizeof(double));
+    for (int i = 0; i < ROWS; i++) {
+        const double part = ((double)i - 1 + trial_random(seed + 11, (uint64_t)(ROWS * k + i))) / (ROWS - 1);
+        table[2 * i] = i == 4   ? floor((double)steps / 3) * span / (double)steps
+                       : i == 5 ? table[8]
+                                : part * span;
+        table[2 * i + 1] = 2.0 * trial_random(seed + 13, (uint64_t)(ROWS * k + i)) - 1.0;
+    }
+    for (int i = 1; i < ROWS; i++)
+        table[2 * i] = fmax(table[2 * i], table[2 * i - 2] + (i == 5 ? 0 : 1e-3 * span));
+    assert_int_equal(stencil_table_check("a trial", "a table", table, ROWS), STENCIL_OK);
+    t->spec.table[k] = (stencil_table_facts){ROWS, stencil_table_hash(table, ROWS)};
+}
+
+void trial_set_sums(trial *t, uint64_t seed, int sources, int driven, int64_t steps) {
+    t->spec.source_count = sources;
+    t->spec.driven_count = driven;
+    for (int k = 0; k < STENCIL_STEP_FACTORS; k++)
+        if (k < STENCIL_SUM_ARRAYS ? k < sources && (k + (int)seed) % 3 != 1
+                                   : k - STENCIL_SUM_ARRAYS < driven && (k + (int)seed) % 3 != 0)
+            set_table(t, seed, k, steps);
+}
+
+/* Makes an array of random values, and one of the same times `scale`. */
+static void *random_array(const trial *t, uint64_t seed, double scale, void **scaled) {
+    void *values = calloc((size_t)trial_cells(t), sizeof(double));
+    if (scaled != NULL)
+        *scaled = calloc((size_t)trial_cells(t), sizeof(double));
+    for (int64_t i = 0; i < trial_cells(t); i++) {
+        trial_store(t->spec.precision, values, i, 2.0 * trial_random(seed, (uint64_t)i) - 1.0);
+        if (scaled != NULL)
+            trial_store(t->spec.precision, *scaled, i, scale * trial_load(t->spec.precision, values, i));
+    }
+    return values;
+}
+
+/* Whether a cell is one of the outermost of an axis whose sides are fixed. */
+static bool is_of_fixed_side(const trial *t, int64_t cell) {
+    const int64_t *n = t->reference.extent, at[3] = {cell / (n[1] * n[2]), cell / n[2] % n[1], cell % n[2]};
+    bool is = false;
+    for (int axis = 3 - t->spec.rank; axis < 3; axis++)
+        is = is || (t->spec.boundary[axis - 3 + t->spec.rank] == STENCIL_FIXED &&
+                    (at[axis] < t->reference.reach[axis] || at[axis] >= n[axis] - t->reference.reach[axis]));
+    return is;
+}
+
+void trial_sum(trial *t, uint64_t seed) {
+    reference *r = &t->reference;
+    const int64_t cells = trial_cells(t);
+    r->sources = t->spec.source_count > 1 && t->source != NULL ? t->spec.source_count : 1;
+    r->values = t->spec.driven_count;
+    for (int k = 1; k < r->sources; k++) {
+        t->more[k] = random_array(t, seed + (uint64_t)k, r->source_scale, &t->more_b[k]);
+        r->more[k] = t->more_b[k];
+    }
+    for (int k = 0; k < r->values; k++)
+        r->value[k] = t->value[k] = random_array(t, seed + 5 + (uint64_t)k, 1, NULL);
+    if (r->values == 0)
+        return;
+    t->driven = calloc((size_t)cells, 1);
+    if (t->fixed == NULL)
+        r->fixed = t->fixed = calloc((size_t)cells, 1);
+    for (int64_t i = 0; i < cells; i++)
+        t->driven[i] =
+            (t->fixed[i] != 0 || is_of_fixed_side(t, i)) && trial_random(seed + 17, (uint64_t)i) < 0.7;
+    r->driven = t->driven;
+    reference_drive(r, t->initial, -1);
 }
 
 void trial_set_cycle(trial *t, int length) {

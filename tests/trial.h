@@ -17,9 +17,13 @@ typedef struct trial {
     uint8_t *fixed;      /* other than 0: the cell keeps its value, wherever it is; owned, or NULL */
     uint8_t *row;        /* row of `weights` that a cell has; owned, or NULL */
     uint8_t *insulated;  /* other than 0: the cell is not there; owned, or NULL */
-    stencil_tables
-        tables;       /* rows of weights [spec.class_count][spec.weight_count], numbers along sides; owned */
-    int cycle_length; /* 0: the problem's own weights; else those: */
+    void *more[STENCIL_SUM_ARRAYS];   /* source arrays behind `source`, from [1] on; owned */
+    void *more_b[STENCIL_SUM_ARRAYS]; /* the same, scaled */
+    void *value[STENCIL_SUM_ARRAYS];  /* arrays of the values of driven cells; owned */
+    uint8_t *driven;                  /* other than 0: the cell is driven; owned, or NULL */
+    stencil_tables tables; /* rows of weights [spec.class_count][spec.weight_count], numbers along sides, rows
+                              (time, factor); owned */
+    int cycle_length;      /* 0: the problem's own weights; else those: */
     stencil_step_weights cycle[TRIAL_CYCLE_MAX];
 } trial;
 
@@ -96,6 +100,12 @@ void trial_class(trial *t, uint64_t seed, trial_pattern pattern);
 /* Sides of their own, walls of all kinds in turn; the numbers of each are random, of some arrays with two
  * values where `along`, which makes more rows. Before trial_fill(). */
 void trial_set_walls(trial *t, uint64_t seed, bool along);
+
+/* Sums of so many source arrays and arrays of driven cells, with random tables of factors over the times of
+ * `steps` steps, one in three without. Before trial_fill(). trial_sum() makes the arrays, and drives most of
+ * the cells of trial_fix() and of fixed sides; to be called after these, and before trial_insulate(). */
+void trial_set_sums(trial *t, uint64_t seed, int sources, int driven, int64_t steps);
+void trial_sum(trial *t, uint64_t seed);
 
 /* Makes cells insulated in a pattern, with values that are NaN, infinite or random in turn, and tells the
  * reference of them and of the walls: to be called last, after trial_fix() and trial_class(). */

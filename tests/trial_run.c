@@ -76,6 +76,9 @@ static const char *case_text(const trial *t, const trial_run *r) {
         EXPECT(status_ == STENCIL_OK, "%s: %s", #call, stencil_error_last()->message);                       \
     } while (0)
 
+/* Fields of a run: those of its arrays, and of the arrays behind b whose factors change in time. */
+enum { FIELDS = STENCIL_ARRAY_COUNT + STENCIL_SUM_ARRAYS - 1 };
+
 /* Element of a field for the cell (z, y, x) of the array. */
 static int64_t element(const stencil_problem *p, const stencil_layout *l, int64_t z, int64_t y, int64_t x) {
     return l->origin + (z + p->first[0]) * l->plane + (y + p->first[1]) * l->row + x + p->first[2];
@@ -83,29 +86,38 @@ static int64_t element(const stencil_problem *p, const stencil_layout *l, int64_
 
 /* Creates fields and copies the plain arrays into them: u whole, b where cells are updated. */
 static void load_fields(const trial *t, const trial_run *r, const stencil_problem *p,
-                        stencil_field field[STENCIL_ARRAY_COUNT]) {
+                        stencil_field field[FIELDS]) {
     const int64_t *n = t->reference.extent;
     EXPECT_OK(stencil_field_create(&field[STENCIL_ARRAY_U], &p->layout, "u"));
     EXPECT_OK(stencil_field_create(&field[STENCIL_ARRAY_B], &p->layout, "b"));
     stencil_layout bytes = p->layout;
     bytes.precision = STENCIL_BYTE;
     EXPECT_OK(stencil_field_create(&field[STENCIL_ARRAY_CLASS], &bytes, "classes"));
+    for (int k = 1; k < STENCIL_SUM_ARRAYS; k++)
+        EXPECT_OK(stencil_field_create(&field[STENCIL_ARRAY_COUNT + k - 1], &p->layout, "b"));
     for (int64_t i = 0; i < trial_cells(t); i++) {
         const int64_t z = i / (n[1] * n[2]), y = i / n[2] % n[1], x = i % n[2];
         const int64_t at = element(p, &p->layout, z, y, x);
         trial_store(p->precision, field[STENCIL_ARRAY_U].data, at, trial_load(p->precision, t->initial, i));
         const int64_t inner[3] = {z + p->first[0], y + p->first[1], x + p->first[2]};
         bool updated = t->fixed == NULL || t->fixed[i] == 0;
+        const bool driven = t->driven != NULL && t->driven[i] != 0;
         const bool there = t->insulated == NULL || t->insulated[i] == 0;
         ((uint8_t *)field[STENCIL_ARRAY_CLASS].data)[at] = !there           ? STENCIL_KIND_INSULATED
+                                                           : driven         ? STENCIL_KIND_DRIVEN
                                                            : !updated       ? STENCIL_CLASS_KEPT
                                                            : t->row != NULL ? t->row[i]
                                                                             : STENCIL_CLASS_PLAIN;
         for (int axis = 0; axis < 3; axis++)
             updated = updated && inner[axis] >= 0 && inner[axis] < p->n[axis];
-        if (t->source != NULL && updated)
-            trial_store(p->precision, field[STENCIL_ARRAY_B].data, at,
-                        p->source_scale * trial_load(p->precision, t->source, i));
+        for (int k = 0; k < stencil_problem_sum_arrays(p); k++) {
+            const void *source = k == 0 ? t->source : t->more[k];
+            void *to = field[k == 0 ? (int)STENCIL_ARRAY_B : STENCIL_ARRAY_COUNT + k - 1].data;
+            if (driven && t->value[k] != NULL)
+                trial_store(p->precision, to, at, trial_load(p->precision, t->value[k], i));
+            else if (!driven && updated && source != NULL)
+                trial_store(p->precision, to, at, p->source_scale * trial_load(p->precision, source, i));
+        }
     }
 }
 
@@ -127,8 +139,8 @@ static void find_classes(const trial *t, const trial_run *r, stencil_problem *p,
     free(memory);
 }
 
-static void destroy_fields(stencil_field field[STENCIL_ARRAY_COUNT]) {
-    for (int array = 0; array < STENCIL_ARRAY_COUNT; array++)
+static void destroy_fields(stencil_field field[FIELDS]) {
+    for (int array = 0; array < FIELDS; array++)
         stencil_field_destroy(&field[array]);
 }
 
@@ -244,7 +256,7 @@ static stencil_status change(void *context, stencil_report *report) {
 /* Runs it from the fields to its stop, and reads the result back in boxes of some size, the last one first:
  * into u, all of whose cells are something else by then. */
 static stencil_status run_fields(const stencil_plan *plan, int plans, const stencil_problem *problem,
-                                 stencil_field field[STENCIL_ARRAY_COUNT], const stencil_observers *observers,
+                                 stencil_field field[FIELDS], const stencil_observers *observers,
                                  stencil_report *report) {
     switcher turns = {plan, plans, 1, NULL};
     const stencil_observers both = {
@@ -252,7 +264,10 @@ static stencil_status run_fields(const stencil_plan *plan, int plans, const sten
                              observers->count > 0 ? observers->item[0] : (stencil_observer){0}},
         1 + observers->count};
     static int64_t sizes = 0;
-    stencil_fields fields = {&field[STENCIL_ARRAY_U], &field[STENCIL_ARRAY_B], &field[STENCIL_ARRAY_CLASS]};
+    stencil_fields fields = {
+        .u = &field[STENCIL_ARRAY_U], .b = &field[STENCIL_ARRAY_B], .kinds = &field[STENCIL_ARRAY_CLASS]};
+    for (int k = 1; k < STENCIL_SUM_ARRAYS; k++)
+        fields.more[k - 1] = &field[STENCIL_ARRAY_COUNT + k - 1];
     const stencil_reader from = {stencil_fields_read, &fields};
     const stencil_layout *l = &fields.u->layout;
     const stencil_cells all = stencil_cells_in(l, fields.u->data, (const int64_t[]){0, 0, 0});
@@ -281,7 +296,7 @@ static stencil_status run_fields(const stencil_plan *plan, int plans, const sten
 
 /* Runs the pieces, each from where the one before has left the field and the count. */
 static void run_pieces(const trial *t, const trial_run *r, const stencil_plan *plan, stencil_problem *problem,
-                       stencil_field field[STENCIL_ARRAY_COUNT]) {
+                       stencil_field field[FIELDS]) {
     const int64_t steps = problem->stop.steps;
     stencil_origin *origin = &problem->origin;
     for (size_t k = 0; k < sizeof r->pieces / sizeof *r->pieces && r->pieces[k] > 0; k++) {
@@ -416,7 +431,7 @@ bool trial_expect(const trial *t, trace *trace, const trial_run *r) {
     spec.atol = r->atol;
     const int plans = 1 + r->other_count;
     stencil_problem problem;
-    stencil_field field[STENCIL_ARRAY_COUNT];
+    stencil_field field[FIELDS];
     stencil_report report = {0};
     EXPECT_OK(stencil_problem_resolve(&problem, &spec));
     if (t->cycle_length > 0)

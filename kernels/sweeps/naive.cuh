@@ -14,6 +14,7 @@ namespace stencil {
 
 template <class P, class T, bool Classed> struct naive_cells {
     using cell = T;
+    static constexpr bool classed = Classed;
     /* Least blocks on a multiprocessor; threads of a block, and cells of a thread, along x; dynamic shared
      * memory of a block. */
     static constexpr int blocks = 2, block_x = STENCIL_PARTIAL_CELLS, cells = 1, shared_bytes = 0;
@@ -30,12 +31,19 @@ template <class P, class T, bool Classed> struct naive_cells {
         const T *u = static_cast<const T *>(d.u[from]);
         double term = 0;
         if (inside) {
-            T value = update(d, u + at, at);
+            T value = sum_points(d, u + at, at);
             bool kept = false;
             if constexpr (Classed) {
-                const uint32_t of = __ldg(s.classes.of + at);
-                kept = of == STENCIL_CLASS_KEPT;
-                value = kept ? u[at] : stencil_class_has_row(of) ? value_of_class<P>(s, u, at, of) : value;
+                const uint32_t of = s.classes.of == nullptr ? STENCIL_CLASS_PLAIN : __ldg(s.classes.of + at);
+                kept = !stencil_class_is_updated(of);
+                value = of == STENCIL_CLASS_DRIVEN ? driven_value<T>(s, from, at)
+                        : kept                     ? u[at]
+                        : stencil_class_has_row(of)
+                            ? value_of_class<P>(s, from, u, at, of)
+                            : add_sources(s, from, at, value, weights_of<T>(d).source());
+            } else if (d.b != nullptr) {
+                value = source_term(
+                    weights_of<T>(d).source(), [&] { return at; }, static_cast<const T *>(d.b)[at], value);
             }
             static_cast<T *>(d.u[!from])[at] = value;
             if (at_edge(d, STENCIL_Z, z, z + 1) || at_edge(d, STENCIL_Y, y, y + 1) ||
@@ -50,16 +58,15 @@ template <class P, class T, bool Classed> struct naive_cells {
                                : nullptr);
     }
 
-    /* Returns the new value of the cell at u; at: its element index. */
-    __device__ __forceinline__ static T update(const stencil_domain &d, const T *u, int64_t at) {
+    /* Returns the new value of the cell at u, but for sources; at: its element index. */
+    __device__ __forceinline__ static T sum_points(const stencil_domain &d, const T *u, int64_t at) {
         const auto weights = weights_of<T>(d);
         const auto where = [&] { return at; };
         T sum = 0;
         P::each([&](int k, int dz, int dy, int dx) {
             sum = term(k, weights.point(k), where, u[dz * d.plane + dy * d.row + dx], sum);
         });
-        return d.b == nullptr ? sum
-                              : source_term(weights.source(), where, static_cast<const T *>(d.b)[at], sum);
+        return sum;
     }
 
     /* Stores a partial sum of 64 terms, which two warps have; the first thread of the two stores it. */
@@ -82,9 +89,9 @@ template <class P, class T, bool Relaunch, bool Ll> using naive_classed = naive_
 #else
 /* The CPU twin of the naive sweep: one cell after the other, row by row. */
 
-/* Returns the new value of the cell at u, with its source term at b (NULL: none). */
-ALWAYS_INLINE CPU_REAL CPU_(naive_cell)(const stencil_domain *d, const CPU_REAL *u, const CPU_REAL *b,
-                                        CPU_(weights) weights, stencil_shape shape) {
+/* Returns the sum of the points of the cell at u. */
+ALWAYS_INLINE CPU_REAL CPU_(naive_cell)(const stencil_domain *d, const CPU_REAL *u, CPU_(weights) weights,
+                                        stencil_shape shape) {
     const int radius = shape.radius, rz = shape.rank == 3 ? radius : 0;
     CPU_REAL sum = 0;
     int k = 0;
@@ -96,14 +103,24 @@ ALWAYS_INLINE CPU_REAL CPU_(naive_cell)(const stencil_domain *d, const CPU_REAL 
                     sum = CPU_(term_one)(k, CPU_(weight)(&weights, k, 0, 0), value, sum);
                     k++;
                 }
-    return b == NULL ? sum
-                     : CPU_(term_one)(STENCIL_SOURCE_WEIGHT,
-                                      CPU_(weight)(&weights, STENCIL_SOURCE_WEIGHT, 0, 0), *b, sum);
+    return sum;
 }
 
-/* Returns the new value of the cell at u with a row of the palette. */
-ALWAYS_INLINE CPU_REAL CPU_(naive_of_class)(const stencil_domain *d, const CPU_REAL *u, const CPU_REAL *b,
-                                            const CPU_REAL *of, stencil_shape shape) {
+/* Returns a sum with the source terms of cell x of row (z, y) added. */
+ALWAYS_INLINE CPU_REAL CPU_(naive_sources)(const stencil_domain *d, const stencil_cpu_pass *pass,
+                                           CPU_(weights) weights, int64_t x, CPU_REAL sum) {
+    const int64_t at = weights.z * d->plane + weights.y * d->row + x;
+    if (d->b != NULL)
+        sum = CPU_(term_one)(STENCIL_SOURCE_WEIGHT, CPU_(weight)(&weights, STENCIL_SOURCE_WEIGHT, 0, 0),
+                             ((const CPU_REAL *)d->b)[at], sum);
+    for (int k = 1; pass->sums != NULL && k < pass->sums->sources; k++)
+        sum = CPU_(fma_one)((CPU_REAL)pass->factor[k], ((const CPU_REAL *)pass->sums->array[k])[at], sum);
+    return sum;
+}
+
+/* Returns the sum of the points of the cell at u with a row of the palette. */
+ALWAYS_INLINE CPU_REAL CPU_(naive_of_class)(const stencil_domain *d, const CPU_REAL *u, const CPU_REAL *of,
+                                            stencil_shape shape) {
     const int radius = shape.radius, rz = shape.rank == 3 ? radius : 0;
     CPU_REAL sum = 0;
     int k = 0;
@@ -115,37 +132,39 @@ ALWAYS_INLINE CPU_REAL CPU_(naive_of_class)(const stencil_domain *d, const CPU_R
                     sum = CPU_(term_one)(k, of[k], value, sum);
                     k++;
                 }
-    sum = b == NULL ? sum : sum + *b;
-    return of[STENCIL_SOURCE_WEIGHT] == 0 ? sum : sum + of[STENCIL_SOURCE_WEIGHT];
+    return sum;
 }
 
 /* Gives the cells of row (z, y), whose results are in `next` as if all were plain, what their classes ask
  * for. */
 ALWAYS_INLINE void CPU_(naive_classes)(const stencil_domain *d, const stencil_cpu_pass *pass, CPU_REAL *next,
-                                       int64_t z, int64_t y, stencil_shape shape) {
+                                       CPU_(weights) weights, stencil_shape shape) {
     const stencil_classes *c = pass->classes;
-    const int64_t at = z * d->plane + y * d->row;
-    const CPU_REAL *u = (const CPU_REAL *)d->u[pass->from] + at, *b = d->b;
+    const int64_t z = weights.z, y = weights.y, at = z * d->plane + y * d->row;
+    const CPU_REAL *u = (const CPU_REAL *)d->u[pass->from] + at;
     CPU_(keep_cells)(d, c, next, u, z, y, 0, d->n[STENCIL_X]);
     for (int64_t x = 0; x < d->n[STENCIL_X] && c->palette != NULL; x++) {
         const uint8_t of = c->of[at + x];
-        if (stencil_class_has_row(of))
-            next[x] = CPU_(naive_of_class)(d, u + x, b == NULL ? NULL : b + at + x,
-                                           c->palette[of - 1].CPU_PRECISION, shape);
+        if (!stencil_class_has_row(of))
+            continue;
+        const CPU_REAL *row = c->palette[of - 1].CPU_PRECISION, constant = row[STENCIL_SOURCE_WEIGHT];
+        next[x] = CPU_(naive_sources)(d, pass, weights, x, CPU_(naive_of_class)(d, u + x, row, shape));
+        next[x] = constant == 0 ? next[x] : next[x] + constant;
     }
+    if (pass->sums != NULL && pass->sums->driven > 0)
+        CPU_(drive_cells)(d, c, pass->sums, pass->factor, next, z, y, 0, d->n[STENCIL_X]);
 }
 
 ALWAYS_INLINE void CPU_(naive)(const stencil_domain *d, const stencil_cpu_pass *pass, stencil_shape shape) {
-    const CPU_REAL *b = d->b;
     for (int64_t r = pass->first; r < pass->last; r++) {
         const int64_t z = r / d->n[STENCIL_Y], y = r % d->n[STENCIL_Y], at = z * d->plane + y * d->row;
         const CPU_REAL *u = (const CPU_REAL *)d->u[pass->from] + at;
         CPU_REAL *next = (CPU_REAL *)d->u[!pass->from] + at;
         const CPU_(weights) weights = {pass->weights[0]->CPU_PRECISION, z, y};
         for (int64_t x = 0; x < d->n[STENCIL_X]; x++)
-            next[x] = CPU_(naive_cell)(d, u + x, b == NULL ? NULL : b + at + x, weights, shape);
+            next[x] = CPU_(naive_sources)(d, pass, weights, x, CPU_(naive_cell)(d, u + x, weights, shape));
         if (pass->classes != NULL)
-            CPU_(naive_classes)(d, pass, next, z, y, shape);
+            CPU_(naive_classes)(d, pass, next, weights, shape);
         if (pass->partial != NULL && pass->classes != NULL)
             CPU_(sum_partials_of)
         (d, pass->classes, next, u, z, y, 0, d->n[STENCIL_X], partials_at(d, pass, z, y, 0), pass->norm);

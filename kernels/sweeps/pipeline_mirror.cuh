@@ -43,7 +43,7 @@ template <class P, class T> struct pipeline_mirror {
         }
         /* Returns the new value of a cell. Cells that keep their values, or whose neighbours are not all in
          * the box, stay as they are. */
-        __device__ T make(const stencil_weights &weights, int y, int x) const {
+        __device__ T make(const stencil_weights &weights, T source_factor, int y, int x) const {
             const int iy = image(0, y), ix = image(1, x);
             const auto w = weights_of<T>(s->domain, weights);
             const T *const b = static_cast<const T *>(s->domain.b);
@@ -55,7 +55,8 @@ template <class P, class T> struct pipeline_mirror {
             P::each([&](int k, int, int dy, int dx) {
                 sum = term(k, w.point(k), where, from[iy + dy - y0][ix + dx - x0], sum);
             });
-            return b == nullptr ? sum : source_term(w.source(), where, b[where()], sum);
+            const point_weight<T> factor = {source_factor, &s->domain};
+            return b == nullptr ? sum : source_term(factor, where, b[where()], sum);
         }
     };
 
@@ -79,6 +80,7 @@ template <class P, class T> struct pipeline_mirror {
             b.field[0][i / across][i % across] = u[(b.y0 + i / across) * d.row + b.x0 + i % across];
         for (int step = 1; step <= steps; step++) {
             const stencil_weights &weights = s.cycle[(pass.first + step - 1) % s.cycle_length];
+            const T source_factor = source_factor_of<T>(s, pass.first + step - 1);
             const int needed =
                 rows + reach -
                 radius * step; /* rows, counted from the side, that this step makes for later ones */
@@ -88,7 +90,7 @@ template <class P, class T> struct pipeline_mirror {
             __syncthreads();
             for (int i = begin + threadIdx.x; i < last; i += blockDim.x) {
                 const int y = b.y0 + i / across, x = b.x0 + i % across, out = side == 0 ? -1 - y : y - ny;
-                const T value = b.make(weights, y, x);
+                const T value = b.make(weights, source_factor, y, x);
                 b.field[step % 2][i / across][i % across] = value;
                 if (out >= 0 && out < rows && x >= first && x < first + columns && x < end)
                     u[(side == 0 ? y - radius * step : y + radius * step) * d.row + x] = value;

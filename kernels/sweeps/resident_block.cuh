@@ -216,7 +216,7 @@ struct resident_block : resident_nodes<P, T_, General, Shape> {
     }
     /* Prepares the pass after `step` steps, while words of other tiles arrive. */
     __device__ __forceinline__ static void prepare(const stencil_kernel_args &s, int64_t step) {
-        if (General && s.cycle_length > 1)
+        if (General && weights_change(s))
             load_weights(s, step);
     }
     /* Returns what finds the element of the field at a row of the warp and a cell of the lane. */

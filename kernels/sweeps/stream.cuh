@@ -121,7 +121,7 @@ template <class P, class T, int Batch, bool Classed> struct stream {
     __device__ __forceinline__ void load_marks(const uint8_t *at, int64_t stride, int left) {
 #pragma unroll
         for (int k = 0; k < Batch; k++) {
-            mark[k] = __ldg(at);
+            mark[k] = at == nullptr ? STENCIL_CLASS_PLAIN : __ldg(at);
             at += k + 1 < left ? stride : 0;
         }
     }
@@ -155,7 +155,7 @@ template <class P, class T, int Batch, bool Classed> struct stream {
             if constexpr (Classed)
                 load_marks(marks, mark_stride, 1);
             advance(u, at, stream, cross, 1);
-            finish<Check>(s, u, next, {p.x, left_x, at}, 0, partial, value);
+            finish<Check>(s, from, u, next, {p.x, left_x, at}, 0, partial, value);
             if (left_x > 0 && cells::near_edge(d, p, 1))
                 write_copies(d, !from, p.z, p.y, p.x, min(V, left_x), value);
             return;
@@ -163,14 +163,14 @@ template <class P, class T, int Batch, bool Classed> struct stream {
         for (int left = p.count; left > 0; left -= Batch) {
             if constexpr (Classed) {
                 load_marks(marks, mark_stride, left);
-                marks += Batch * mark_stride;
+                marks = marks == nullptr ? nullptr : marks + Batch * mark_stride;
             }
             advance(u, at, stream, cross, left);
 #pragma unroll
             for (int k = 0; k < Batch; k++) {
                 if (k < left) {
                     T value[V];
-                    finish<Check>(s, u, next, {p.x, left_x, at}, k, partial, value);
+                    finish<Check>(s, from, u, next, {p.x, left_x, at}, k, partial, value);
                     if (Check)
                         partial += P::rank == 3 ? d.partial_plane : d.partial_row;
                 }
@@ -184,7 +184,7 @@ template <class P, class T, int Batch, bool Classed> struct stream {
 
     /* Computes and stores one vector of cells and, in a checked step, sums its residual. */
     template <bool Check>
-    __device__ __forceinline__ void finish(const stencil_kernel_args &s, const T *u, T *next,
+    __device__ __forceinline__ void finish(const stencil_kernel_args &s, int from, const T *u, T *next,
                                            const vector_place &p, int k, double *partial, T *value) {
         const stencil_domain &d = s.domain;
         const auto weights =
@@ -199,10 +199,9 @@ template <class P, class T, int Batch, bool Classed> struct stream {
         if constexpr (Classed) {
             const vector_classes<V> classes(s.classes, mark[k], p.at);
             unrolled<V>([&](int v) { kept[v] = classes.keeps(v); });
-            if (b != nullptr)
-                cells::add_source(weights.source(), b, p.at, value);
+            cells::add_sources(s, from, p.at, value);
             unrolled<V>([&](int v) { value[v] = kept[v] ? centre(k, v) : value[v]; });
-            give_classes<P>(s, u, p.at, p.left_x, classes, value);
+            give_classes<P>(s, from, u, p.at, p.left_x, classes, value);
             cells::store(weights.source(), nullptr, next, p, value);
         } else {
             cells::store(weights.source(), b, next, p, value);
@@ -221,6 +220,7 @@ template <class P, class T, int Batch, bool Classed> struct stream {
  * batch of few rows, or of one, needs fewer. */
 template <class P, class T, bool Relaunch, bool Ll, bool Classed> struct stream_tiles {
     using cell = T;
+    static constexpr bool classed = Classed;
     static constexpr stream_tuning tuning = stream_tuning_of<P, T, Relaunch, Ll>();
     static constexpr stencil_stream_sums sums = stream_sums_of<P, T, Relaunch>();
     /* Tells whether loads and stores have L2 policies: they gain nothing where fma instructions take the time

@@ -82,6 +82,15 @@ template <class P, class T> struct stream_cells {
                                     factor, [&] { return at + v; }, source[v], value[v]);
     }
 
+    /* Adds all source arrays to a vector of cells, with the factors of the step that reads buffer `from`. */
+    static __device__ __forceinline__ void add_sources(const stencil_kernel_args &s, int from, int64_t at,
+                                                       T *value) {
+        const point_weight<T> factor = weights_of<T>(s.domain).source();
+#pragma unroll 1
+        for (int k = 0; k < s.sums.sources; k++)
+            add_source({factor_of_source(s, from, k, factor), &s.domain}, sum_array<T>(s, k), at, value);
+    }
+
     /* Tells whether a vector is in the last sector of a row and includes cells after the row that may be
      * stored again: they keep their values, since both sides along x are boundaries. */
     __device__ __forceinline__ static bool ends_sector(const stencil_domain &d, const place &p) {

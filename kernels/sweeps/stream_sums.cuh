@@ -181,22 +181,20 @@ template <class P, class T, int Rows, int Ahead, bool Policies, bool Classed> st
     __device__ __forceinline__ void load_marks(const uint8_t *at, int64_t stride, int last) {
 #pragma unroll
         for (int r = 0; r < Rows; r++)
-            mark[r] = __ldg(at + min(r, last) * stride);
+            mark[r] = at == nullptr ? STENCIL_CLASS_PLAIN : __ldg(at + min(r, last) * stride);
     }
 
     /* Adds the source term to complete sums of row r; cells of other classes get what these ask
      * for. */
-    __device__ __forceinline__ vector_classes<V> keep_cells(const stencil_kernel_args &s, const T *u, int r,
-                                                            const vector_place &at) {
-        const stencil_domain &d = s.domain;
+    __device__ __forceinline__ vector_classes<V> keep_cells(const stencil_kernel_args &s, int from,
+                                                            const T *u, int r, const vector_place &at) {
         const vector_classes<V> classes(s.classes, mark[r], at.at);
         T old[V];
-        if (d.b != nullptr)
-            cells::add_source(weights_of<T>(d).source(), static_cast<const T *>(d.b), at.at, sum[2 * R][r]);
+        cells::add_sources(s, from, at.at, sum[2 * R][r]);
         if (mark[r] != STENCIL_CLASS_PLAIN) {
             load_vector(u + at.at, old);
             classes.keep(old, sum[2 * R][r]);
-            give_classes<P>(s, u, at.at, at.left_x, classes, sum[2 * R][r]);
+            give_classes<P>(s, from, u, at.at, at.left_x, classes, sum[2 * R][r]);
         }
         return classes;
     }
@@ -216,7 +214,7 @@ template <class P, class T, int Rows, int Ahead, bool Policies, bool Classed> st
             const vector_place at = {p.x, (int)d.n[STENCIL_X] - p.x, c.to + r * c.cross};
             bool kept[V] = {};
             if constexpr (Classed) {
-                const vector_classes<V> classes = keep_cells(s, u, r, at);
+                const vector_classes<V> classes = keep_cells(s, from, u, r, at);
                 unrolled<V>([&](int v) { kept[v] = classes.keeps(v); });
             }
             cells::template store<Policies>(
@@ -280,7 +278,7 @@ template <class P, class T, int Rows, int Ahead, bool Policies, bool Classed> st
             if (left <= p.count) {
                 finish<Check>(s, from, p, c, own_kept(first, left + R), partial);
                 c.to = opaque(c.to + c.stream);
-                if constexpr (Classed)
+                if (Classed && marks != nullptr)
                     marks += P::rank == 3 ? s.classes.mark_plane : s.classes.mark_row;
                 if (Check)
                     partial += P::rank == 3 ? d.partial_plane : d.partial_row;

@@ -45,6 +45,24 @@ static stencil_status create_barrier(stencil_cpu *cpu, const stencil_problem *pr
     return STENCIL_OK;
 }
 
+/* Allocates the factors of the steps of a batch, and weights for each thread that differ in these. */
+static stencil_status create_factors(stencil_cpu *cpu, const stencil_problem *problem) {
+    const int64_t count = cpu->threads * (int64_t)(cpu->plan->depth + 1);
+    void *memory = NULL;
+    TRY(stencil_factors_create(&cpu->factors, problem));
+    if (cpu->factors.factor == NULL)
+        return STENCIL_OK;
+    TRY(stencil_memory_alloc(&memory, count * (int64_t)sizeof *cpu->own_weights, "the weights"));
+    cpu->own_weights = memory;
+    for (int64_t k = 0; k < count; k++)
+        cpu->own_weights[k] = cpu->cycle[0];
+    return STENCIL_OK;
+}
+
+void stencil_cpu_begin_batch(stencil_cpu *cpu, const stencil_problem *problem, int64_t first, int64_t count) {
+    stencil_factors_fill(&cpu->factors, problem, first, count);
+}
+
 /* Allocates the trials of stores and the scratch space of all threads, a page or more for each thread. */
 static stencil_status create_threads(stencil_cpu *cpu, const stencil_problem *problem) {
     void *trial = NULL, *scratch = NULL, *notes = NULL;
@@ -90,6 +108,7 @@ stencil_status stencil_cpu_create(stencil_cpu *cpu, const stencil_plan *plan, co
         stencil_domain *d = &cpu->domain[part];
         stencil_domain_init(d, problem, part, &cpu->buffers, store);
         d->partial = cpu->partial;
+        cpu->sums[part] = stencil_sums_of(problem, &cpu->buffers, part);
         cpu->classes[part] = stencil_classes_of(&cpu->buffers, part);
         cpu->classes[part].palette = problem->varied > 0 ? cpu->cycle + cpu->cycle_length : NULL;
         cpu->row_base[part + 1] = cpu->row_base[part] + d->n[STENCIL_Z] * d->n[STENCIL_Y];
@@ -97,6 +116,7 @@ stencil_status stencil_cpu_create(stencil_cpu *cpu, const stencil_plan *plan, co
     if (!store)
         TRY(stencil_halo_transfers_find(&cpu->transfers, cut));
     TRY(create_threads(cpu, problem));
+    TRY(create_factors(cpu, problem));
     return cpu->plan->barrier != STENCIL_BARRIER_none ? create_barrier(cpu, problem) : STENCIL_OK;
 }
 
@@ -154,6 +174,8 @@ void stencil_cpu_destroy(stencil_cpu *cpu) {
     free(cpu->notes);
     free(cpu->scratch);
     free(cpu->cycle);
+    free(cpu->own_weights);
+    stencil_factors_destroy(&cpu->factors);
     *cpu = (stencil_cpu){0};
 }
 
@@ -182,6 +204,16 @@ typedef struct work {
     rows rows;
 } work;
 
+/* Returns the weights of step k of a pass that a thread makes. */
+static const stencil_weights *weights_of(const stencil_cpu *cpu, const work *w, int k) {
+    const int64_t step = w->pass->first + k;
+    if (cpu->own_weights == NULL)
+        return &cpu->cycle[step % cpu->cycle_length];
+    stencil_weights *own = &cpu->own_weights[w->thread * (cpu->plan->depth + 1) + k];
+    stencil_factor_put(own, cpu->plan->cut.mesh.precision, stencil_factors_at(&cpu->factors, step)[0]);
+    return own;
+}
+
 static void sweep_rows(const stencil_cpu *cpu, const work *w, int part, int64_t first, int64_t last) {
     const stencil_domain *d = &cpu->domain[part];
     stencil_cpu_pass pass = {.sweep = cpu->plan->sweep,
@@ -194,7 +226,11 @@ static void sweep_rows(const stencil_cpu *cpu, const work *w, int part, int64_t 
                              .classes = cpu->classes[part].of != NULL ? &cpu->classes[part] : NULL,
                              .norm = cpu->schedule.norm};
     for (int k = 0; k < pass.steps; k++)
-        pass.weights[k] = &cpu->cycle[(w->pass->first + k) % cpu->cycle_length];
+        pass.weights[k] = weights_of(cpu, w, k);
+    if (cpu->own_weights != NULL && pass.steps == 1) {
+        pass.sums = &cpu->sums[part];
+        pass.factor = stencil_factors_at(&cpu->factors, w->pass->first);
+    }
     for (pass.first = first; pass.first < last; pass.first = pass.last) {
         const bool edge = is_edge_row(cpu, part, pass.first);
         pass.last = w->rows == ROWS_ALL ? last : pass.first + 1;

@@ -3,6 +3,7 @@
 
 #include "kernels/cpu.h"
 #include "solver/problem/domain.h"
+#include "solver/problem/factors.h"
 #include "solver/problem/boxes.h"
 #include "solver/device/stores.h"
 #include "solver/parts/workers.h"
@@ -24,6 +25,10 @@ typedef struct stencil_cpu {
     stencil_cpu_sweep sweep;
     stencil_weights *cycle; /* [cycle_length], owned: weights of the step after s steps at s % cycle_length */
     int cycle_length;
+    stencil_sums sums[STENCIL_PARTS_MAX]; /* arrays of each part whose factors change in time */
+    stencil_factors factors;              /* of the steps of the batch, where they change in time */
+    stencil_weights *own_weights; /* [threads][depth + 1], owned: of the steps of a thread's pass, with the
+                                     factors of these; NULL: no factor changes in time */
     int threads;
     stencil_buffers buffers;
     stencil_field field[STENCIL_PARTS_MAX][STENCIL_BUFFERS]; /* owns the memory of `buffers` */
@@ -43,6 +48,8 @@ typedef struct stencil_cpu {
  * another run with the same cut, which outlives this run; NULL: none. Errors: NO_MEMORY with all bytes. */
 stencil_status stencil_cpu_create(stencil_cpu *cpu, const stencil_plan *plan, const stencil_problem *problem,
                                   const stencil_buffers *lent);
+/* Prepares a batch of steps after `first` steps, whose factors in time may be others. */
+void stencil_cpu_begin_batch(stencil_cpu *cpu, const stencil_problem *problem, int64_t first, int64_t count);
 /* Reads a box of a part's cells from the reader `from` into its buffers. */
 stencil_status stencil_cpu_load(stencil_cpu *cpu, int part, stencil_array array, const stencil_box *box,
                                 const stencil_reader *from);

@@ -59,6 +59,8 @@ static stencil_status allocate(stencil_gpu_part *gpu) {
     TRY(own(gpu, &s->control, NULL, sizeof *s->control));
     TRY(own(gpu, &s->cycle, run->cycle, (size_t)(run->cycle_length + run->palette_count) * sizeof *s->cycle));
     s->classes.palette = run->palette_count > 0 ? s->cycle + run->cycle_length : NULL;
+    if (run->factors.factor != NULL)
+        TRY(own(gpu, &s->sums.factor, NULL, (size_t)run->factors_bytes));
     if (run->plan->layout.kind == STENCIL_PASS_ON_CHIP)
         TRY(allocate_tiles(gpu));
     TRY_CUDA(cudaHostAlloc((void **)&s->mailbox, sizeof *s->mailbox, cudaHostAllocMapped));
@@ -166,6 +168,7 @@ static void init_args(stencil_gpu_part *gpu, const stencil_problem *problem) {
     for (int axis = 0; axis < STENCIL_AXES; axis++)
         s->tile_count[axis] = (uint32_t)((s->domain.n[axis] + plan->tile[axis] - 1) / plan->tile[axis]);
     s->classes = stencil_classes_of(&gpu->run->buffers, gpu->part);
+    s->sums = stencil_sums_of(problem, &gpu->run->buffers, gpu->part);
     s->fault = plan->wait.fault;
     s->resident = plan->layout.resident;
     s->special = s->fault.delay_ns != 0 || s->fault.absent_step != 0;
@@ -389,6 +392,10 @@ stencil_status stencil_gpu_create(stencil_gpu_run *run, const stencil_plan *plan
     run->staging_bytes = stencil_gpu_staging_bytes(&plan->cut.layout);
     run->combine_on_host = run->parts > 1 && plan->halo == STENCIL_HALO_COPY;
     TRY(stencil_weights_make(&run->cycle, &run->cycle_length, problem));
+    TRY(stencil_factors_create(&run->factors, problem));
+    run->factors_bytes = stencil_factors_bytes(problem);
+    if (run->factors_bytes > 0)
+        TRY(stencil_memory_alloc(&run->rounded, run->factors_bytes, "the factors of the steps"));
     run->palette_count = problem->palette_count;
     for (int p = 0; p < run->parts; p++)
         run->part[p] = (stencil_gpu_part){.run = run,
@@ -423,7 +430,9 @@ void stencil_gpu_destroy(stencil_gpu_run *run) {
         destroy_part(&run->part[p]);
     cudaFreeHost(run->values);
     cudaFreeHost(run->staging);
+    free(run->rounded);
     free(run->cycle);
+    stencil_factors_destroy(&run->factors);
     stencil_neighbors_destroy(&run->neighbors);
     stencil_barrier_destroy(&run->barrier);
     stencil_halo_transfers_destroy(&run->transfers);

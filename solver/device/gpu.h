@@ -6,6 +6,7 @@
 #include "kernels/table.h"
 #include "solver/parts/workers.h"
 #include "solver/problem/domain.h"
+#include "solver/problem/factors.h"
 #include "solver/plan/plan.h"
 #include "sync/host.h"
 
@@ -13,7 +14,7 @@ typedef struct stencil_gpu_part stencil_gpu_part;
 typedef struct stencil_gpu_run stencil_gpu_run;
 
 /* Upper limit on the device allocations of one part. */
-enum { STENCIL_GPU_ARRAYS_MAX = 20 };
+enum { STENCIL_GPU_ARRAYS_MAX = 28 };
 
 #ifdef STENCIL_HAVE_CUDA
 /* One part of a run, on one GPU. Functions that take a part expect its device to be the calling thread's. */
@@ -47,7 +48,10 @@ struct stencil_gpu_run {
     stencil_schedule schedule;
     stencil_weights *cycle; /* [cycle_length], owned: weights of the step after s steps at s % cycle_length */
     int cycle_length;
-    int palette_count; /* classes 1, 2, … whose weights follow those of the cycle */
+    stencil_factors factors; /* of the steps of the batch, where they change in time */
+    void *rounded;           /* owned: the same, in the precision of the field */
+    int64_t factors_bytes;   /* bytes of either */
+    int palette_count;       /* classes 1, 2, … whose weights follow those of the cycle */
     stencil_barrier barrier;
     stencil_neighbors neighbors; /* blocks that each block waits for with barrier neighbor; owned */
     const struct stencil_strategy *strategy; /* time loop that makes the steps of this run */
@@ -85,6 +89,11 @@ stencil_status stencil_gpu_each(stencil_gpu_run *run, stencil_status (*function)
 
 /* Sets the steps that the launches of a batch check, and their stopping criteria. */
 void stencil_gpu_set_schedule(stencil_gpu_run *run, const stencil_schedule *schedule);
+
+/* Prepares a batch of steps after `first` steps, while the devices are idle: its factors in time may be
+ * others. */
+stencil_status stencil_gpu_begin_batch(stencil_gpu_run *run, const stencil_problem *problem, int64_t first,
+                                       int64_t count);
 
 /* Sets in `args` which steps the next launch makes, from which buffer, and the weights of the first step: one
  * pass, or any number of steps if the cycle of weights has length 1. */

@@ -63,6 +63,37 @@ void stencil_gpu_set_steps(const stencil_gpu_part *gpu, stencil_kernel_args *arg
         stencil_domain_swap(&args->domain);
     if (run->cycle_length > 1)
         args->domain.weights = run->cycle[first % run->cycle_length];
+    if (run->factors.factor != NULL)
+        stencil_factor_put(&args->domain.weights, gpu->plan->cut.mesh.precision,
+                           stencil_factors_at(&run->factors, first)[0]);
+}
+
+/* Rounds the factors of a window to the precision of the field. */
+static void round_factors(const stencil_gpu_run *run) {
+    const stencil_factors *f = &run->factors;
+    for (int64_t i = 0; i < f->count * STENCIL_STEP_FACTORS; i++)
+        if (run->plan->cut.mesh.precision == STENCIL_FLOAT64)
+            ((double *)run->rounded)[i] = f->factor[i];
+        else
+            ((float *)run->rounded)[i] = (float)f->factor[i];
+}
+
+stencil_status stencil_gpu_begin_batch(stencil_gpu_run *run, const stencil_problem *problem, int64_t first,
+                                       int64_t count) {
+    const size_t cell = stencil_precision_bytes(run->plan->cut.mesh.precision);
+    if (!stencil_factors_fill(&run->factors, problem, first, count))
+        return STENCIL_OK;
+    round_factors(run);
+    for (int p = 0; p < run->parts; p++) {
+        stencil_sums *sums = &run->part[p].args.sums;
+        sums->first = run->factors.first;
+        TRY_CUDA(cudaSetDevice(run->part[p].device));
+        TRY_CUDA(cudaMemcpy((void *)sums->factor, run->rounded,
+                            (size_t)run->factors.count * STENCIL_STEP_FACTORS * cell,
+                            cudaMemcpyHostToDevice));
+    }
+    TRY_CUDA(cudaSetDevice(run->part[0].device));
+    return STENCIL_OK;
 }
 
 /* Launches a kernel before a pass of several steps, to fill mirrored cells, or after, to copy edge cells. */

@@ -4,6 +4,7 @@
 #include "solver/plan/halves.h"
 #include "solver/plan/memory.h"
 #include "solver/plan/sweep.h"
+#include "solver/problem/factors.h"
 
 /* Counts the tiles of each part. Errors: UNAVAILABLE if the tiles, or n cells of an axis, exceed 32 bits. */
 static stencil_status check_tiles(stencil_plan *plan, const int64_t n[3]) {
@@ -30,6 +31,13 @@ static bool loops_deep(const stencil_plan *plan) {
     return plan->backend == STENCIL_BACKEND_GPU && plan->depth > 1 && plan->barrier != STENCIL_BARRIER_none;
 }
 
+/* Tells whether single steps are made by a kernel for classes of cells, which alone reads a factor in time
+ * within a loop: in a launch of one step it is a parameter. */
+static bool needs_classed(const stencil_plan *plan, const stencil_problem *problem) {
+    return stencil_problem_has_classes(problem) || stencil_problem_sum_arrays(problem) > 1 ||
+           (stencil_problem_in_time(problem) && plan->barrier != STENCIL_BARRIER_none && plan->depth == 1);
+}
+
 /* Takes the kernel from the machine's description, or else from this build. For passes of several steps
  * plan->kernel is the kernel of single steps, which are separate launches. */
 stencil_status stencil_plan_kernel(stencil_plan *plan, const stencil_problem *problem,
@@ -41,7 +49,7 @@ stencil_status stencil_plan_kernel(stencil_plan *plan, const stencil_problem *pr
                                     .exchange = plan->halo == STENCIL_HALO_LL ? STENCIL_EXCHANGE_LL
                                                                               : STENCIL_EXCHANGE_STORE,
                                     .barrier = plan->barrier,
-                                    .classed = stencil_problem_has_classes(problem)};
+                                    .classed = needs_classed(plan, problem)};
     if (plan->backend == STENCIL_BACKEND_GPU && plan->depth > 1)
         plan->kernel.barrier = STENCIL_BARRIER_none;
     if (plan->backend == STENCIL_BACKEND_CPU)

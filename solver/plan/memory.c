@@ -4,6 +4,7 @@
 #include "solver/parts/workers.h"
 #include "solver/problem/boxes.h"
 #include "solver/problem/domain.h"
+#include "solver/problem/factors.h"
 
 /* Bytes of a thread's share of all fields that certainly fit the private cache of its core. */
 static const int64_t own_bytes = 1 << 20;
@@ -20,7 +21,8 @@ int64_t stencil_cpu_bytes(const stencil_problem *problem, const stencil_cut *cut
     int64_t bytes = 0;
     if (!stencil_multiply(cut->parts, stencil_buffers_bytes(problem, cut), &bytes) || bytes > INT64_MAX / 2)
         return INT64_MAX / 2;
-    return bytes + stencil_values_bytes(stencil_partial_count(problem->n)) + stencil_weights_bytes(problem);
+    return bytes + stencil_values_bytes(stencil_partial_count(problem->n)) + stencil_weights_bytes(problem) +
+           stencil_factors_bytes(problem);
 }
 
 int64_t stencil_cpu_scratch_bytes(const stencil_plan *plan, const stencil_problem *problem) {
@@ -73,7 +75,7 @@ int64_t stencil_gpu_bytes(const stencil_problem *problem, const stencil_cut *cut
     return stencil_buffers_bytes(problem, cut) + (halo == STENCIL_HALO_LL ? ll_bytes(problem, cut) : 0) +
            (2 * stencil_gpu_partials_most(cut) + levels + STENCIL_CHECKS_MAX + 2 * STENCIL_COMBINE_VALUES) *
                (int64_t)sizeof(double) +
-           stencil_weights_bytes(problem);
+           stencil_weights_bytes(problem) + stencil_factors_bytes(problem);
 }
 
 int64_t stencil_gpu_staging_bytes(const stencil_layout *layout) {

@@ -72,9 +72,10 @@ stencil_cells stencil_field_cells(const stencil_field *field) {
 stencil_status stencil_fields_read(void *context, stencil_array array, const stencil_box *box,
                                    const stencil_cells *to) {
     const stencil_fields *fields = context;
-    const stencil_field *field = array == STENCIL_ARRAY_U   ? fields->u
-                                 : array == STENCIL_ARRAY_B ? fields->b
-                                                            : fields->kinds;
+    const stencil_field *field = array == STENCIL_ARRAY_U      ? fields->u
+                                 : array == STENCIL_ARRAY_B    ? fields->b
+                                 : array >= STENCIL_ARRAY_MORE ? fields->more[array - STENCIL_ARRAY_MORE]
+                                                               : fields->kinds;
     const stencil_cells all = stencil_field_cells(field), from = stencil_cells_from(&all, box->first);
     stencil_cells_copy(to, &from, box->n);
     return STENCIL_OK;

@@ -11,9 +11,26 @@ typedef enum stencil_array {
     STENCIL_ARRAY_B,     /* the source term as a step adds it, for updated cells only; 0 in kept cells */
     STENCIL_ARRAY_CLASS, /* the classes of cells (classes.h), in bytes; only where the problem has classes */
     STENCIL_ARRAY_COUNT,
-    STENCIL_ARRAY_KIND = STENCIL_ARRAY_COUNT /* what is said of single cells, of which rows.h makes classes:
-                                                only readers have it */
+    STENCIL_ARRAY_KIND = STENCIL_ARRAY_COUNT, /* what is said of single cells, of which rows.h makes classes:
+                                                 only readers have it */
+    STENCIL_ARRAY_MORE /* and the next two: the second to fourth array whose factor changes in time, like B */
 } stencil_array;
+
+/* Array k of those with factors in time: B, and those behind it. It has the source in updated cells and the
+ * value of the sum in driven ones, both 0 where that sum has fewer arrays. */
+static inline stencil_array stencil_array_of_sum(int k) {
+    return k == 0 ? STENCIL_ARRAY_B : (stencil_array)(STENCIL_ARRAY_MORE + k - 1);
+}
+/* The number of such an array; -1: it is none. */
+static inline int stencil_array_in_sum(stencil_array array) {
+    return array == STENCIL_ARRAY_B      ? 0
+           : array >= STENCIL_ARRAY_MORE ? (int)array - STENCIL_ARRAY_MORE + 1
+                                         : -1;
+}
+/* Tells whether the elements of an array are bytes, not numbers of the field's precision. */
+static inline bool stencil_array_is_bytes(stencil_array array) {
+    return array == STENCIL_ARRAY_CLASS || array == STENCIL_ARRAY_KIND;
+}
 
 /* Access to the cells of a problem in a file, in memory or in a run. `read` writes the cells of `box`, whose
  * indices count from the first updated cell, to `to`, in the precision of the problem, classes as bytes. */
@@ -46,8 +63,9 @@ stencil_cells stencil_field_cells(const stencil_field *field);
 
 /* The fields of a problem in memory: the context of a stencil_reader with stencil_fields_read(). */
 typedef struct stencil_fields {
-    const stencil_field *u, *b; /* b may be NULL where there is no source */
-    const stencil_field *kinds; /* bytes; NULL where all cells are plain */
+    const stencil_field *u, *b;                        /* b may be NULL where there is no source */
+    const stencil_field *kinds;                        /* bytes; NULL where all cells are plain */
+    const stencil_field *more[STENCIL_SUM_ARRAYS - 1]; /* arrays behind b whose factors change in time */
 } stencil_fields;
 stencil_status stencil_fields_read(void *context, stencil_array array, const stencil_box *box,
                                    const stencil_cells *to);

@@ -5,12 +5,16 @@
 
 #include "kernels/cpu.h"
 #include "solver/problem/domain.h"
+#include "solver/problem/factors.h"
 
 /* A step of a box of updated cells. */
 typedef struct step {
     const stencil_problem *problem;
+    int64_t before; /* steps that the field has gone through */
     stencil_box box;
-    stencil_field u, next, b;
+    stencil_field u, next, sum[STENCIL_SUM_ARRAYS];
+    stencil_sums sums;
+    double factor[STENCIL_STEP_FACTORS];
     stencil_domain domain;
     stencil_weights weights, *rows; /* of a plain step; of the cycle and then of the palette, owned */
     stencil_classes classes;
@@ -20,7 +24,8 @@ typedef struct step {
 static void destroy(step *s) {
     stencil_field_destroy(&s->u);
     stencil_field_destroy(&s->next);
-    stencil_field_destroy(&s->b);
+    for (int k = 0; k < STENCIL_SUM_ARRAYS; k++)
+        stencil_field_destroy(&s->sum[k]);
     free(s->rows);
     free(s->of);
     free(s->mark);
@@ -68,17 +73,24 @@ static stencil_status prepare(step *s, const stencil_reader *from) {
     TRY(stencil_field_create(&s->u, &layout, "the residual of a frame"));
     TRY(stencil_field_create_apart(&s->next, &s->u, "the residual of a frame"));
     TRY(load(s, from, STENCIL_ARRAY_U, &window, &s->u));
-    if (stencil_problem_has_source(s->problem)) {
-        TRY(stencil_field_create(&s->b, &layout, "the residual of a frame"));
-        TRY(load(s, from, STENCIL_ARRAY_B, &s->box, &s->b));
+    for (int k = 0; k < stencil_problem_sum_arrays(s->problem); k++) {
+        TRY(stencil_field_create(&s->sum[k], &layout, "the residual of a frame"));
+        TRY(load(s, from, stencil_array_of_sum(k), &s->box, &s->sum[k]));
     }
-    s->domain = (stencil_domain){.n = {s->box.n[0], s->box.n[1], s->box.n[2]},
-                                 .row = layout.row,
-                                 .plane = layout.plane,
-                                 .u = {stencil_field_cells(&s->u).at, stencil_field_cells(&s->next).at},
-                                 .b = s->b.data != NULL ? stencil_field_cells(&s->b).at : NULL};
+    s->domain = (stencil_domain){
+        .n = {s->box.n[0], s->box.n[1], s->box.n[2]},
+        .row = layout.row,
+        .plane = layout.plane,
+        .u = {stencil_field_cells(&s->u).at, stencil_field_cells(&s->next).at},
+        .b = stencil_problem_has_source(s->problem) ? stencil_field_cells(&s->sum[0]).at : NULL};
+    s->sums = (stencil_sums){.sources = stencil_problem_sources(s->problem),
+                             .driven = s->problem->spec.driven_count};
+    for (int k = 0; k < stencil_problem_sum_arrays(s->problem); k++)
+        s->sums.array[k] = stencil_field_cells(&s->sum[k]).at;
     memcpy(s->domain.image[STENCIL_HERE], s->domain.u, sizeof s->domain.u);
-    stencil_weights_round(&s->weights, s->problem->precision, s->problem->weight, 1.0);
+    for (int k = 0; k < STENCIL_STEP_FACTORS; k++)
+        s->factor[k] = stencil_problem_factor(s->problem, k, s->before);
+    stencil_weights_round(&s->weights, s->problem->precision, s->problem->weight, s->factor[0]);
     return stencil_problem_has_classes(s->problem) ? load_classes(s, from) : STENCIL_OK;
 }
 
@@ -88,6 +100,8 @@ static void sweep_rows(const step *s, int64_t first, int64_t last) {
                                    .last = last,
                                    .steps = 1,
                                    .weights = {&s->weights},
+                                   .sums = &s->sums,
+                                   .factor = s->factor,
                                    .classes = s->of != NULL ? &s->classes : NULL,
                                    .tile = {1, s->box.n[STENCIL_Y], s->box.n[STENCIL_X]}};
     stencil_cpu_best()->sweep[s->problem->precision][s->problem->shape->id](&s->domain, &pass);
@@ -98,8 +112,9 @@ static void write_differences(const step *s, int64_t row, const stencil_cells *t
     const stencil_cells u = stencil_field_cells(&s->u), next = stencil_field_cells(&s->next);
     for (int64_t x = 0; x < s->box.n[STENCIL_X]; x++) {
         const int64_t at = z * u.plane + y * u.row + x;
+        const bool updated = s->of == NULL || stencil_class_is_updated(s->of[at]);
         stencil_cells_set(to, z * to->plane + y * to->row + x,
-                          stencil_cells_value(&next, at) - stencil_cells_value(&u, at));
+                          updated ? stencil_cells_value(&next, at) - stencil_cells_value(&u, at) : 0.0);
     }
 }
 
@@ -123,7 +138,7 @@ stencil_status stencil_change_read(void *context, stencil_array array, const ste
     const stencil_change *change = context;
     const int64_t *n = change->problem->n;
     const stencil_box updated = {.n = {n[0], n[1], n[2]}};
-    step s = {.problem = change->problem, .box = stencil_box_common(box, &updated)};
+    step s = {.problem = change->problem, .before = change->steps, .box = stencil_box_common(box, &updated)};
     CHECK(array == STENCIL_ARRAY_U, INTERNAL, "a step changes no other array than u");
     const int64_t rows = box->n[STENCIL_Z] * box->n[STENCIL_Y];
     for (int64_t row = 0; row < rows; row++)

@@ -9,6 +9,7 @@
 typedef struct stencil_change {
     const stencil_problem *problem;
     stencil_reader from;
+    int64_t steps; /* steps that the field has gone through */
 } stencil_change;
 
 /* Reads, in float64, (double)u' - (double)u of the cells of a box, 0 in boundary cells and in cells that keep

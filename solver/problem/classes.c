@@ -16,27 +16,29 @@ static const uint8_t *row_of(const stencil_cells *cells, const stencil_box *slab
  * the palette; the number of the first one whose class does not exist. */
 typedef struct found {
     const stencil_problem *problem;
-    int64_t kept, varied, strange;
+    int64_t kept, driven, varied, strange;
 } found;
 
 static stencil_status count_classes(void *context, const stencil_box *slab, const stencil_cells *cells) {
     found *f = context;
     const int64_t *n = slab->n, *all = f->problem->n;
-    int64_t kept = 0, varied = 0, strange = f->strange;
-#pragma omp parallel for schedule(static) reduction(+ : kept, varied) reduction(min : strange)
+    int64_t kept = 0, driven = 0, varied = 0, strange = f->strange;
+#pragma omp parallel for schedule(static) reduction(+ : kept, driven, varied) reduction(min : strange)
     for (int64_t r = 0; r < n[STENCIL_Z] * n[STENCIL_Y]; r++) {
         const uint8_t *of = row_of(cells, slab, r);
         const int64_t z = slab->first[STENCIL_Z] + r / n[STENCIL_Y],
                       y = slab->first[STENCIL_Y] + r % n[STENCIL_Y],
                       first = (z * all[STENCIL_Y] + y) * all[STENCIL_X] + slab->first[STENCIL_X];
         for (int64_t x = 0; x < n[STENCIL_X]; x++) {
-            kept += of[x] == STENCIL_CLASS_KEPT;
+            kept += of[x] == STENCIL_CLASS_KEPT || of[x] == STENCIL_CLASS_DRIVEN;
+            driven += of[x] == STENCIL_CLASS_DRIVEN;
             varied += stencil_class_has_row(of[x]);
             if (of[x] == STENCIL_CLASS_NONE)
                 strange = stencil_smaller(strange, first + x);
         }
     }
     f->kept += kept;
+    f->driven += driven;
     f->varied += varied;
     f->strange = strange;
     return STENCIL_OK;
@@ -90,7 +92,7 @@ stencil_status stencil_classes_find(stencil_problem *problem, const stencil_read
     const double *weights = tables != NULL ? tables->weights : NULL;
     bool full = false;
     found f;
-    problem->kept = problem->varied = 0;
+    problem->kept = problem->driven = problem->varied = 0;
     problem->tables = tables;
     problem->walls_in_source = false;
     if (!spec->fixed && !spec->classed && !stencil_problem_derives_classes(problem))
@@ -99,11 +101,17 @@ stencil_status stencil_classes_find(stencil_problem *problem, const stencil_read
     if (full && stencil_spec_has_arrays(spec))
         status = find(problem, from, weights, true, &f, &full);
     TRY(status);
+    CHECK(!problem->walls_in_source || spec->table[0].count == 0, BAD_DATA,
+          "the numbers along sides need more than %d rows of weights, which makes what walls add part of the "
+          "first source, but that has a table of factors: give it as /q2 or /b2 beside a first one of 0, or "
+          "fewer numbers",
+          STENCIL_CLASSES_MAX - 1);
     CHECK(f.kept < stencil_problem_cells(problem), BAD_DATA, "%s leave no cell to update",
           stencil_spec_keepers(spec));
     if (f.strange < INT64_MAX)
         return refuse(problem, f.strange);
     problem->kept = f.kept;
+    problem->driven = f.driven;
     problem->varied = f.varied;
     return STENCIL_OK;
 }
@@ -120,7 +128,7 @@ stencil_status stencil_classes_clear_source(const stencil_problem *problem, cons
         const uint8_t *of = row_of(&cells, box, r);
         const int64_t at = r / box->n[STENCIL_Y] * b->plane + r % box->n[STENCIL_Y] * b->row;
         for (int64_t x = 0; x < box->n[STENCIL_X]; x++)
-            if (of[x] == STENCIL_CLASS_KEPT)
+            if (!stencil_class_is_updated(of[x]))
                 stencil_cells_set(b, at + x, 0.0);
     }
     free(memory);

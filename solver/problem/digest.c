@@ -95,14 +95,18 @@ stencil_box stencil_digest_array(const stencil_problem *problem, stencil_array a
                                     : (stencil_box){.n = {mesh.n[0], mesh.n[1], mesh.n[2]}};
 }
 
+/* A digest that is read; array: the extent by which cells are numbered; before: arrays that come before. */
 typedef struct reading {
     stencil_box array;
+    int64_t before;
     stencil_digest digest;
 } reading;
 
 static stencil_status add_slab(void *context, const stencil_box *slab, const stencil_cells *cells) {
     reading *r = context;
-    stencil_digest_add(&r->digest, &r->array, slab, cells);
+    stencil_box place = *slab;
+    place.first[STENCIL_Z] += r->before * r->array.n[STENCIL_Z];
+    stencil_digest_add(&r->digest, &r->array, &place, cells);
     return STENCIL_OK;
 }
 
@@ -110,9 +114,15 @@ stencil_status stencil_digest_read(const stencil_problem *problem, stencil_array
                                    const stencil_reader *from, char text[STENCIL_DIGEST_CHARS]) {
     const stencil_mesh mesh =
         array == STENCIL_ARRAY_CLASS ? stencil_classes_mesh(problem) : stencil_problem_mesh(problem, 1);
-    const stencil_slabs slabs = {.from = from, .mesh = &mesh, .array = array};
+    const int arrays = array == STENCIL_ARRAY_B ? stencil_problem_sum_arrays(problem) : 1;
     reading r = {.array = stencil_digest_array(problem, array)};
-    TRY(stencil_slabs_visit(&slabs, &r.array, add_slab, &r));
+    for (; r.before < arrays; r.before++) {
+        const stencil_slabs slabs = {.from = from,
+                                     .mesh = &mesh,
+                                     .array = array == STENCIL_ARRAY_B ? stencil_array_of_sum((int)r.before)
+                                                                       : array};
+        TRY(stencil_slabs_visit(&slabs, &r.array, add_slab, &r));
+    }
     stencil_digest_text(&r.digest, text);
     return STENCIL_OK;
 }

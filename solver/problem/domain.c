@@ -15,7 +15,10 @@ static stencil_layout layout_of(const stencil_cut *cut, int buffer) {
 unsigned stencil_buffers_of(const stencil_problem *problem) {
     const unsigned u = 3U << STENCIL_BUFFER_U, b = 1U << STENCIL_BUFFER_B,
                    classes = 1U << STENCIL_BUFFER_CLASS | 1U << STENCIL_BUFFER_MARK;
-    return u | (stencil_problem_has_source(problem) ? b : 0) |
+    unsigned more = 0;
+    for (int k = 1; k < stencil_problem_sum_arrays(problem); k++)
+        more |= 1U << (STENCIL_BUFFER_MORE + k - 1);
+    return u | (stencil_problem_sum_arrays(problem) > 0 ? b : 0) | more |
            (stencil_problem_has_classes(problem) ? classes : 0);
 }
 
@@ -27,9 +30,14 @@ int64_t stencil_buffer_bytes(const stencil_cut *cut, int buffer) {
 }
 
 const char *stencil_buffer_text(int buffer) {
-    static const char *const text[STENCIL_BUFFERS] = {"the field u", "the second buffer of the field",
-                                                      "the source term", "the classes of the cells",
-                                                      "the marks of groups of cells"};
+    static const char *const text[STENCIL_BUFFERS] = {"the field u",
+                                                      "the second buffer of the field",
+                                                      "the source term",
+                                                      "the classes of the cells",
+                                                      "the marks of groups of cells",
+                                                      "the second array of values in time",
+                                                      "the third array of values in time",
+                                                      "the fourth array of values in time"};
     return text[buffer];
 }
 
@@ -168,7 +176,7 @@ void stencil_domain_init(stencil_domain *domain, const stencil_problem *problem,
         .n = {own.n[0], own.n[1], own.n[2]},
         .row = cut->layout.row,
         .plane = cut->layout.plane,
-        .b = interior(buffers, part, STENCIL_BUFFER_B),
+        .b = stencil_problem_has_source(problem) ? interior(buffers, part, STENCIL_BUFFER_B) : NULL,
         .partial_first = stencil_partial_at(problem->n, own.first[0], own.first[1], own.first[2]),
         .partial_row = stencil_partial_at(problem->n, 0, 1, 0),
         .partial_plane = stencil_partial_at(problem->n, 1, 0, 0),
@@ -183,6 +191,13 @@ void stencil_domain_init(stencil_domain *domain, const stencil_problem *problem,
     }
     for (int k = 0; k < 2; k++)
         domain->u[k] = domain->image[STENCIL_HERE][k];
+}
+
+stencil_sums stencil_sums_of(const stencil_problem *problem, const stencil_buffers *buffers, int part) {
+    stencil_sums sums = {.sources = stencil_problem_sources(problem), .driven = problem->spec.driven_count};
+    for (int k = 0; k < stencil_problem_sum_arrays(problem); k++)
+        sums.array[k] = interior(buffers, part, stencil_buffer_of(stencil_array_of_sum(k), 0));
+    return sums;
 }
 
 void stencil_domain_swap(stencil_domain *domain) {

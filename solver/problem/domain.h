@@ -9,7 +9,14 @@
 /* The arrays of all parts, in the layout of the cut: two alternating buffers of u, of which a pass reads one
  * and writes the other (STENCIL_BUFFER_U + 0 and 1), the source term if there is a source, and bytes where
  * cells have classes. The marks of groups of cells have a layout of their own, see stencil_marks_of(). */
-enum { STENCIL_BUFFER_U, STENCIL_BUFFER_B = 2, STENCIL_BUFFER_CLASS, STENCIL_BUFFER_MARK, STENCIL_BUFFERS };
+enum {
+    STENCIL_BUFFER_U,
+    STENCIL_BUFFER_B = 2,
+    STENCIL_BUFFER_CLASS,
+    STENCIL_BUFFER_MARK,
+    STENCIL_BUFFER_MORE, /* arrays behind B whose factors change in time */
+    STENCIL_BUFFERS = STENCIL_BUFFER_MORE + STENCIL_SUM_ARRAYS - 1
+};
 typedef struct stencil_buffers {
     const stencil_cut *cut;
     void *at[STENCIL_PARTS_MAX][STENCIL_BUFFERS]; /* NULL: the problem has no such array */
@@ -17,14 +24,17 @@ typedef struct stencil_buffers {
 
 /* The buffer that holds an array of the problem while buffer `from` (0 or 1) has the current field. */
 static inline int stencil_buffer_of(stencil_array array, int from) {
-    return array == STENCIL_ARRAY_U   ? STENCIL_BUFFER_U + from
-           : array == STENCIL_ARRAY_B ? STENCIL_BUFFER_B
-                                      : STENCIL_BUFFER_CLASS;
+    return array == STENCIL_ARRAY_U      ? STENCIL_BUFFER_U + from
+           : array == STENCIL_ARRAY_B    ? STENCIL_BUFFER_B
+           : array >= STENCIL_ARRAY_MORE ? STENCIL_BUFFER_MORE + (int)array - STENCIL_ARRAY_MORE
+                                         : STENCIL_BUFFER_CLASS;
 }
 static inline stencil_array stencil_array_of(int buffer) {
     return buffer < STENCIL_BUFFER_B    ? STENCIL_ARRAY_U
            : buffer == STENCIL_BUFFER_B ? STENCIL_ARRAY_B
-                                        : STENCIL_ARRAY_CLASS;
+           : buffer >= STENCIL_BUFFER_MORE
+               ? (stencil_array)(STENCIL_ARRAY_MORE + buffer - STENCIL_BUFFER_MORE)
+               : STENCIL_ARRAY_CLASS;
 }
 
 /* The buffers that a problem needs, as a set of bits 1 << STENCIL_BUFFER_…; the bytes of one of them; and its
@@ -93,6 +103,9 @@ void stencil_marks_make(uint8_t *mark, const uint8_t *of, int64_t first, int64_t
 /* The range [low, end) of x of a part's cells, ghost cells included, that steps update somewhere: without
  * boundary cells of fixed sides, whose class says nothing. */
 void stencil_marks_range(const stencil_cut *cut, int part, int64_t range[2]);
+
+/* The arrays of a part whose factors change in time; the caller sets the factors. */
+stencil_sums stencil_sums_of(const stencil_problem *problem, const stencil_buffers *buffers, int part);
 
 /* Swaps u[0] and u[1] in all parts. */
 void stencil_domain_swap(stencil_domain *domain);

@@ -9,7 +9,8 @@
 static stencil_status compare(const stencil_problem *problem, const stencil_reader *cells,
                               stencil_origin_arrays *arrays) {
     const stencil_spec *spec = &problem->spec;
-    const bool present[] = {true, stencil_problem_has_source(problem), stencil_problem_has_classes(problem)};
+    const bool present[] = {true, stencil_problem_sum_arrays(problem) > 0,
+                            stencil_problem_has_classes(problem)};
     const bool has_u = spec->digest_u[0] != '\0', has_b = spec->digest_b[0] != '\0';
     const char *const wanted[] = {spec->digest_u, spec->digest_b, spec->digest_class};
     bool other[STENCIL_ARRAY_COUNT] = {false};

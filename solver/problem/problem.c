@@ -105,8 +105,18 @@ bool stencil_problem_has_source(const stencil_problem *problem) {
     return problem->spec.source != STENCIL_SOURCE_NONE || problem->walls_in_source;
 }
 
+int stencil_problem_sources(const stencil_problem *problem) {
+    const int count = problem->spec.source_count;
+    return !stencil_problem_has_source(problem) ? 0 : count > 1 ? count : 1;
+}
+
+int stencil_problem_sum_arrays(const stencil_problem *problem) {
+    const int sources = stencil_problem_sources(problem), driven = problem->spec.driven_count;
+    return sources > driven ? sources : driven;
+}
+
 int stencil_problem_arrays(const stencil_problem *problem) {
-    return stencil_problem_has_source(problem) ? 3 : 2;
+    return 2 + stencil_problem_sum_arrays(problem);
 }
 
 bool stencil_problem_has_classes(const stencil_problem *problem) {
@@ -138,7 +148,7 @@ bool stencil_problem_derives_classes(const stencil_problem *problem) {
     bool any = problem->spec.insulated;
     for (int i = 0; i < 2 * STENCIL_AXES; i++)
         any = any || stencil_problem_wall_is_own(problem, i / 2, i % 2);
-    return any;
+    return any || problem->spec.driven_count > 0;
 }
 
 bool stencil_spec_has_arrays(const stencil_spec *spec) {

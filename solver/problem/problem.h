@@ -61,6 +61,8 @@ typedef enum stencil_wall_number {
 typedef struct stencil_tables {
     double *weights; /* rows of /stencil/weights, [class_count][weight_count]; NULL: it has no rows */
     double *along[3][2][STENCIL_NUMBER_COUNT]; /* [axis][side]; NULL: there is no such array */
+    double
+        *factor[STENCIL_STEP_FACTORS]; /* rows (time, factor), see factors.h; NULL: there is no such table */
 } stencil_tables;
 
 /* Names as they stand in files and options ("laplace", "fixed", "l2", …), indexed by the
@@ -78,6 +80,12 @@ enum { STENCIL_FINGERPRINT_CHARS = 17, STENCIL_DIGEST_CHARS = 33 };
  * stores it again. Lists per axis are in array order: (y, x) or (z, y, x). Initialise with
  * stencil_spec_init(). Each member's comment has its value for "not given". */
 enum { STENCIL_FIELD_MAX = 64 };
+
+/* A table of a factor over time: its rows, 0 where none is given, and stencil_table_hash() of them. */
+typedef struct stencil_table_facts {
+    int64_t count;
+    uint64_t hash;
+} stencil_table_facts;
 
 typedef struct stencil_spec {
     char field[STENCIL_FIELD_MAX];         /* the dataset that u is in a file, "/temperature"; "": /u */
@@ -110,12 +118,15 @@ typedef struct stencil_spec {
     stencil_norm norm;
     int64_t check_every; /* 0: not given */
     stencil_source source;
-    bool fixed;      /* dataset /fixed: cells that keep their values, anywhere */
-    bool insulated;  /* dataset /insulated: cells that are not there, towards which faces are mirrors */
-    bool classed;    /* dataset /class: the row of /stencil/weights that each cell has */
-    int class_count; /* rows of /stencil/weights [class_count][weight_count], of which `weight` is row 0;
-                        0: it is a list, which has no rows */
-    uint64_t palette_hash; /* stencil_palette_hash() of all rows */
+    int source_count; /* arrays of the source: /q, /q2 and so on; 0 or 1: one, if there is a source */
+    int driven_count; /* arrays that the values of driven cells are a sum of: /fixed_value, … */
+    bool fixed;       /* dataset /fixed: cells that keep their values, anywhere */
+    bool insulated;   /* dataset /insulated: cells that are not there, towards which faces are mirrors */
+    bool classed;     /* dataset /class: the row of /stencil/weights that each cell has */
+    int class_count;  /* rows of /stencil/weights [class_count][weight_count], of which `weight` is row 0;
+                         0: it is a list, which has no rows */
+    uint64_t palette_hash;                           /* stencil_palette_hash() of all rows */
+    stencil_table_facts table[STENCIL_STEP_FACTORS]; /* factors in time, see factors.h */
     /* Records of earlier runs in the file; -1, NaN, "": no such record. */
     int64_t steps_total;                         /* steps from the problem's start to /u */
     int64_t checked_every;                       /* check_every as the file has it; 0: not given */
@@ -242,6 +253,7 @@ typedef struct stencil_problem {
     stencil_estimate estimate; /* of the eigenvalues, where they do not follow from the box */
     /* Classes of cells, see classes.h; 0, NULL: all cells are plain. */
     int64_t kept;      /* cells among n that keep their values */
+    int64_t driven;    /* those of the kept ones whose values are a sum of arrays times factors in time */
     int64_t varied;    /* cells among n that have weights of their own, those of a row of `palette` */
     int palette_count; /* classes that have such weights: 1 … palette_count */
     double *palette;   /* [STENCIL_CLASSES_MAX - 1][STENCIL_WEIGHTS], owned: their weights, like `weight`, and
@@ -310,6 +322,12 @@ const char *stencil_spec_keepers(const stencil_spec *spec);
 
 /* A hash of the rows of /stencil/weights, by which a run tells them from those of earlier steps. */
 uint64_t stencil_palette_hash(const double *weights, int64_t count);
+
+/* Number of arrays that are added to updated cells: one where there is a source that is no sum. */
+int stencil_problem_sources(const stencil_problem *problem);
+
+/* Number of arrays that are added to updated cells, or that driven cells are a sum of: the larger of both. */
+int stencil_problem_sum_arrays(const stencil_problem *problem);
 
 /* Number of arrays of a run: two alternating buffers of u and, with a source, its term. */
 int stencil_problem_arrays(const stencil_problem *problem);

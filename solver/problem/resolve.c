@@ -247,7 +247,9 @@ static stencil_status resolve_walls(stencil_problem *problem) {
                 FAIL(BAD_DATA, "one side of %c is periodic, the other is %s: give both or none", "zyx"[axis],
                      stencil_wall_names[wall[!s]]);
         problem->boundary[axis] = STENCIL_MIRROR;
-        for (int b = 0; b < STENCIL_BOUNDARY_COUNT; b++)
+        /* Where cells are driven, those of fixed sides are among the cells that a step goes through. */
+        const bool drives = spec->driven_count > 0 && i >= 0 && wall[0] == STENCIL_WALL_FIXED;
+        for (int b = drives ? STENCIL_BOUNDARY_COUNT : 0; b < STENCIL_BOUNDARY_COUNT; b++)
             if (wall[0] == wall[1] && wall[0] == same[b])
                 problem->boundary[axis] = (stencil_boundary)b;
     }
@@ -329,6 +331,22 @@ static void mix_walls(uint64_t *hash, const stencil_problem *problem) {
     }
 }
 
+/* Factors in time decide the bits of steps, too: by the tables, and by what they are factors of. */
+static void mix_tables(uint64_t *hash, const stencil_spec *spec) {
+    if (spec->source_count > 1)
+        mix(hash, &spec->source_count, sizeof spec->source_count);
+    if (spec->driven_count > 0) {
+        mix(hash, "driven", sizeof "driven");
+        mix(hash, &spec->driven_count, sizeof spec->driven_count);
+    }
+    for (int k = 0; k < STENCIL_STEP_FACTORS; k++) {
+        if (spec->table[k].count == 0)
+            continue;
+        mix(hash, &k, sizeof k);
+        mix(hash, &spec->table[k].hash, sizeof spec->table[k].hash);
+    }
+}
+
 /* Makes the hash of all that decides the bits of a step and of its residual. */
 static void make_fingerprint(stencil_problem *problem) {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
@@ -353,6 +371,7 @@ static void make_fingerprint(stencil_problem *problem) {
         mix(&hash, &problem->spec.along_hash, sizeof problem->spec.along_hash);
     if (problem->spec.classed)
         mix(&hash, &problem->spec.palette_hash, sizeof problem->spec.palette_hash);
+    mix_tables(&hash, &problem->spec);
     snprintf(problem->fingerprint, sizeof problem->fingerprint, "%016" PRIx64, hash);
 }
 
@@ -405,6 +424,21 @@ static stencil_status check_source(const stencil_spec *spec) {
     return STENCIL_OK;
 }
 
+/* Checks that factors in time belong to a problem that has a time. */
+static stencil_status check_tables(const stencil_spec *spec) {
+    const bool relaxes = spec->kind == STENCIL_KIND_LAPLACE || spec->kind == STENCIL_KIND_POISSON;
+    CHECK(!relaxes || (spec->source_count <= 1 && spec->driven_count == 0), BAD_DATA,
+          "a sum of several arrays, or /fixed_value, is given: these are for problem heat and for weights of "
+          "your own, not for %s",
+          stencil_kind_names[spec->kind]);
+    for (int k = 0; k < STENCIL_STEP_FACTORS; k++)
+        CHECK(spec->table[k].count == 0 || !relaxes, BAD_DATA,
+              "a table of factors over time is given, but problem %s has no time: it is for problem heat and "
+              "for weights of your own",
+              stencil_kind_names[spec->kind]);
+    return STENCIL_OK;
+}
+
 /* Relative excess of steps over the time that is left, since dt and times are rounded. */
 static const double time_rounding = 1e-12;
 
@@ -446,6 +480,7 @@ stencil_status stencil_problem_resolve(stencil_problem *problem, const stencil_s
         TRY(points_from_name(&p, spec));
     }
     TRY(check_source(spec));
+    TRY(check_tables(spec));
     TRY(check_classes(spec));
     if (spec->source <= STENCIL_SOURCE_B)
         problem->source_scale = 1.0;

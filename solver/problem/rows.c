@@ -244,8 +244,7 @@ static bool make_row(const view *v, const int64_t cell[3], const double *base, r
     return own;
 }
 
-/* Tells whether a cell of the updated ones keeps its value because of a fixed side. */
-static bool is_beside_fixed(const stencil_problem *p, const int64_t cell[3]) {
+bool stencil_cell_is_beside_fixed(const stencil_problem *p, const int64_t cell[3]) {
     for (int axis = 0; axis < STENCIL_AXES; axis++)
         if (p->boundary[axis] == STENCIL_MIRROR &&
             ((p->wall[axis][STENCIL_LOW] == STENCIL_WALL_FIXED && cell[axis] < p->radius[axis]) ||
@@ -357,7 +356,10 @@ static stencil_status find_row(const view *v, memo *last, const int64_t at[3], i
         const int64_t cell[3] = {at[0], at[1], at[2] + x};
         const uint8_t kind = kind_at(v, cell);
         here.kind = kind;
-        if (kind == STENCIL_CLASS_KEPT || kind == STENCIL_KIND_INSULATED || is_beside_fixed(p, cell)) {
+        if (kind == STENCIL_KIND_DRIVEN) {
+            to[x] = STENCIL_CLASS_DRIVEN;
+        } else if (kind == STENCIL_CLASS_KEPT || kind == STENCIL_KIND_INSULATED ||
+                   stencil_cell_is_beside_fixed(p, cell)) {
             to[x] = STENCIL_CLASS_KEPT;
         } else if (kind >= rows) {
             to[x] = STENCIL_CLASS_NONE;
@@ -439,7 +441,7 @@ stencil_status stencil_classes_add_constants(const stencil_problem *problem, con
                       cell[3] = {box->first[0] + line / box->n[1], box->first[1] + line % box->n[1],
                                  box->first[2] + i % box->n[2]};
         const uint8_t kind = kind_at(&v, cell);
-        if (kind < rows && is_beside_wall(problem, cell) && !is_beside_fixed(problem, cell))
+        if (kind < rows && is_beside_wall(problem, cell) && !stencil_cell_is_beside_fixed(problem, cell))
             status = add_constant(&v, cell, kind, b);
     }
     free(memory);

@@ -228,14 +228,15 @@ stencil_status stencil_intake_read(void *context, stencil_array array, const ste
     TRY(intake->from->read(intake->from->context, array, box, to));
     intake->read_s += stencil_clock_s() - start_s;
     if (problem->precision == STENCIL_FLOAT64 && problem->stop.norm == STENCIL_NORM_L2 &&
-        array != STENCIL_ARRAY_CLASS)
+        !stencil_array_is_bytes(array))
         intake->largest = fmax(intake->largest, stencil_cells_largest(to, box->n));
     return array == STENCIL_ARRAY_B && wants_partials(problem) ? take_partials(intake, box, to) : STENCIL_OK;
 }
 
 int stencil_norm_exponent(const stencil_problem *problem, double largest) {
     const bool fits = largest == 0 || !isfinite(largest) || (largest > 1e-130 && largest < 1e150);
-    if (fits || problem->stop.norm != STENCIL_NORM_L2 || problem->has_constants)
+    const bool sums = stencil_problem_sum_arrays(problem) > 1 || problem->spec.driven_count > 0;
+    if (fits || problem->stop.norm != STENCIL_NORM_L2 || problem->has_constants || sums)
         return 0; /* steps that add constants are not linear in the cells */
     if (largest > 1)
         return -512; /* squares of scaled values overflow only where values do */

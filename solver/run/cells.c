@@ -62,7 +62,7 @@ static stencil_status read_scaled(void *context, stencil_array array, const sten
                                   const stencil_cells *to) {
     const scaled *s = context;
     TRY(s->from->read(s->from->context, array, box, to));
-    if (array != STENCIL_ARRAY_CLASS)
+    if (!stencil_array_is_bytes(array))
         stencil_cells_scale(to, box->n, s->exponent);
     return STENCIL_OK;
 }
@@ -107,8 +107,8 @@ static stencil_status load_updated(stencil_run *r, stencil_array array, const st
 /* Loads all cells of all parts: u, b and their classes. */
 static stencil_status load_all(stencil_run *r, const stencil_reader *from, const stencil_reader *again) {
     TRY(stencil_run_load_u(r, from));
-    if (stencil_problem_has_source(r->problem))
-        TRY(load_updated(r, STENCIL_ARRAY_B, from, again));
+    for (int k = 0; k < stencil_problem_sum_arrays(r->problem); k++)
+        TRY(load_updated(r, stencil_array_of_sum(k), from, again));
     return stencil_problem_has_classes(r->problem) ? load_updated(r, STENCIL_ARRAY_CLASS, from, again)
                                                    : STENCIL_OK;
 }
@@ -215,7 +215,7 @@ stencil_status stencil_run_read(void *run, stencil_array array, const stencil_bo
         if (stencil_box_cells(&cells) > 0)
             TRY(read_part(r, part, stencil_buffer_of(array, r->from), &cells, to));
     }
-    if (r->exponent != 0 && array != STENCIL_ARRAY_CLASS)
+    if (r->exponent != 0 && !stencil_array_is_bytes(array))
         stencil_cells_scale(to, box->n, -r->exponent);
     return STENCIL_OK;
 }

@@ -7,6 +7,7 @@
 
 #include "solver/problem/bounds.h"
 #include "solver/problem/cycle.h"
+#include "solver/problem/factors.h"
 #include "solver/plan/sweep.h"
 
 /* Sets the stopping criteria, which are relative to the residual `first` of step 1, see stencil_stop. */
@@ -154,6 +155,8 @@ int64_t stencil_run_batch_most(const stencil_run *r, const stencil_schedule *sch
         count = full;
     if (launch > 0)
         count = stencil_smaller(count, launch);
+    if (stencil_problem_in_time(r->problem))
+        count = stencil_smaller(count, STENCIL_FACTOR_STEPS);
     if (stencil_stop_has_criterion(&r->problem->stop))
         count = stencil_smaller(count, r->window - step % r->window);
     if (r->accelerated)
@@ -204,6 +207,7 @@ stencil_status stencil_run_batch(stencil_run *r, const stencil_batch *batch, con
         const double start_s = stencil_clock_s();
         r->on.cpu->schedule = *schedule;
         r->on.cpu->trace.launch++;
+        stencil_cpu_begin_batch(r->on.cpu, r->problem, batch->first, batch->count);
         const bool team = stencil_strategy_at(r->on.plan->strategy).team;
         TRY((team ? stencil_team_cpu : stencil_host_loop_cpu)(r->on.cpu, batch, &r->outcome));
         *time_s = stencil_clock_s() - start_s;
@@ -213,6 +217,7 @@ stencil_status stencil_run_batch(stencil_run *r, const stencil_batch *batch, con
         const int64_t illegal = r->on.plan->wait.illegal_step;
         r->on.gpu->part[0].args.mailbox->interrupt = 0; /* a pause may have ended the last batch */
         stencil_gpu_set_schedule(r->on.gpu, schedule);
+        TRY(stencil_gpu_begin_batch(r->on.gpu, r->problem, batch->first, batch->count));
         if (illegal > batch->first && illegal <= batch->first + batch->count)
             TRY(stencil_gpu_break(r->on.gpu));
         const stencil_strategy *strategy = r->on.gpu->strategy;

@@ -7,15 +7,16 @@
 
 struct stencil_snapshot {
     const stencil_problem *problem;
-    stencil_field host;    /* the copy, unless it lies on GPUs */
-    stencil_field source;  /* the source term, not scaled; `data` NULL: not kept */
-    uint8_t *classes;      /* classes of the updated cells, without gaps; NULL: not kept */
-    stencil_gpu_copy *gpu; /* the copy on GPUs; NULL: none */
-    bool on_gpu;           /* the last copy lies on GPUs */
-    bool full;             /* no memory has room for a copy */
-    const char *where;     /* where the last copy was made; NULL: nowhere */
-    bool gpu_full;         /* no GPU has */
-    int exponent;          /* the copy has the cells times 2^exponent */
+    stencil_field host;                    /* the copy, unless it lies on GPUs */
+    stencil_field sum[STENCIL_SUM_ARRAYS]; /* the source term, and arrays behind it, not scaled; `data` NULL:
+                                              not kept */
+    uint8_t *classes;                      /* classes of the updated cells, without gaps; NULL: not kept */
+    stencil_gpu_copy *gpu;                 /* the copy on GPUs; NULL: none */
+    bool on_gpu;                           /* the last copy lies on GPUs */
+    bool full;                             /* no memory has room for a copy */
+    const char *where;                     /* where the last copy was made; NULL: nowhere */
+    bool gpu_full;                         /* no GPU has */
+    int exponent;                          /* the copy has the cells times 2^exponent */
 };
 
 /* Memory that stays free beside a copy, as a share of it: that for other programs, and for other plans of the
@@ -83,10 +84,10 @@ void stencil_snapshot_drop(stencil_snapshot *s) {
     s->host = (stencil_field){0};
 }
 
-static stencil_status keep_source(stencil_snapshot *s, stencil_run *r, const stencil_box *updated) {
-    TRY(create_field(s, &s->source, "a copy of the source term"));
-    const stencil_cells to = stencil_field_cells(&s->source);
-    return stencil_run_read(r, STENCIL_ARRAY_B, updated, &to);
+static stencil_status keep_sum(stencil_snapshot *s, stencil_run *r, const stencil_box *updated, int k) {
+    TRY(create_field(s, &s->sum[k], "a copy of the source term"));
+    const stencil_cells to = stencil_field_cells(&s->sum[k]);
+    return stencil_run_read(r, stencil_array_of_sum(k), updated, &to);
 }
 
 static stencil_status keep_classes(stencil_snapshot *s, stencil_run *r, const stencil_box *updated) {
@@ -100,8 +101,8 @@ static stencil_status keep_classes(stencil_snapshot *s, stencil_run *r, const st
 stencil_status stencil_snapshot_keep_arrays(stencil_snapshot *s, stencil_run *r) {
     const int64_t *n = s->problem->n;
     const stencil_box updated = {.n = {n[0], n[1], n[2]}};
-    if (stencil_problem_has_source(s->problem))
-        TRY(keep_source(s, r, &updated));
+    for (int k = 0; k < stencil_problem_sum_arrays(s->problem); k++)
+        TRY(keep_sum(s, r, &updated, k));
     return stencil_problem_has_classes(s->problem) ? keep_classes(s, r, &updated) : STENCIL_OK;
 }
 
@@ -114,10 +115,11 @@ static void copy_cells(const stencil_field *field, const stencil_box *box, const
 stencil_status stencil_snapshot_read(void *snapshot, stencil_array array, const stencil_box *box,
                                      const stencil_cells *to) {
     const stencil_snapshot *s = snapshot;
-    CHECK(array != STENCIL_ARRAY_B || s->source.data != NULL, INTERNAL, "no copy of the source was made");
+    const int in_sum = stencil_array_in_sum(array);
+    CHECK(in_sum < 0 || s->sum[in_sum].data != NULL, INTERNAL, "no copy of the source was made");
     CHECK(array != STENCIL_ARRAY_CLASS || s->classes != NULL, INTERNAL, "no copy of the classes was made");
-    if (array == STENCIL_ARRAY_B) {
-        copy_cells(&s->source, box, to);
+    if (in_sum >= 0) {
+        copy_cells(&s->sum[in_sum], box, to);
         return STENCIL_OK;
     }
     if (array == STENCIL_ARRAY_CLASS) {
@@ -148,7 +150,8 @@ void stencil_snapshot_destroy(stencil_snapshot *s) {
     if (s == NULL)
         return;
     stencil_snapshot_drop(s);
-    stencil_field_destroy(&s->source);
+    for (int k = 0; k < STENCIL_SUM_ARRAYS; k++)
+        stencil_field_destroy(&s->sum[k]);
     free(s->classes);
     free(s);
 }

@@ -41,9 +41,9 @@ class Class(CommandTest):
         numpy.testing.assert_array_equal(self.read("r.h5", "stencil/weights"), rows)
 
     def test_every_way(self):
-        """Sweeps, strategies, parts and threads give the same bits and the same residuals, with 253 rows, too."""
-        rows = numpy.random.default_rng(2).uniform(-0.1, 0.1, (253, 9))
-        kinds = numpy.where(field(50, 333) < 0.3, (field(50, 333) * 1e4).astype(int) % 253, 252)
+        """Sweeps, strategies, parts and threads give the same bits and the same residuals, with 252 rows, too."""
+        rows = numpy.random.default_rng(2).uniform(-0.1, 0.1, (252, 9))
+        kinds = numpy.where(field(50, 333) < 0.3, (field(50, 333) * 1e4).astype(int) % 252, 251)
         self.problem(field(50, 333), rows, kinds, boundary=["periodic", "mirror"], stencil="j2d9pt")
         self.same_every_way("p.h5", RUN, self.solved("p.h5", "--sweep", "naive"))
 

@@ -70,8 +70,8 @@ class Notes(NotesTest):
         self.ok("g.h5", *RUN)
         self.assertEqual(self.attribute("g.out.h5", "/", "format"), "stencil 1")
         self.assertEqual(self.notes(u=field(9, 9), attributes={"format": "stencil 1"}), [])
-        for newer in ("stencil 3", "stencil 99999999999999999999"):
-            self.refused(BAD_DATA, ["'n.h5'", "newer version", "'stencil 2'"],
+        for newer in ("stencil 4", "stencil 99999999999999999999"):
+            self.refused(BAD_DATA, ["'n.h5'", "newer version", "'stencil 3'"],
                          self.write("n.h5", field(9, 9), {"format": newer}))
         for foreign in ("CF", "stencil", "stencil x", "stencil 1.5", "stencil 0", 3, ["a", "b"]):
             lines = self.notes(u=field(9, 9), attributes={"format": foreign})

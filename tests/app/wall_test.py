@@ -387,9 +387,9 @@ class Wall(CommandTest):
                 self.ok("verify", "b.h5")
         with h5py.File(self.path("a.h5"), "a") as file:
             file["flux_x-"][3] += 1
-        self.assertIn("count from 0 again", self.ok("a.h5", *RUN, "-o", "c.h5").stdout)
+        self.assertIn("count from 0 again", " ".join(self.ok("a.h5", *RUN, "-o", "c.h5").stdout.split()))
         self.problem(u, data={"exchange_x-": 0.1 + flux ** 2}, **side("x-", "exchange", ambient=1.0))
-        self.refused(BAD_DATA, ["more than 253 rows", "exchange"], "p.h5", *RUN)
+        self.refused(BAD_DATA, ["more than 252 rows", "exchange"], "p.h5", *RUN)
 
     def test_along_stable_step(self):
         """The largest of the numbers along a wall counts for the largest stable dt."""
@@ -492,7 +492,7 @@ class Wall(CommandTest):
         self.problem(u, data={"insulated": numpy.ones((30, 40), int)})
         self.refused(BAD_DATA, ["/insulated", "no cell to update"], "p.h5", *RUN)
         self.problem(field(200, 200), data={"insulated": field(200, 200) < 0.3}, stencil="j2d25pt")
-        self.refused(BAD_DATA, ["more than 253 rows"], "p.h5", *RUN)
+        self.refused(BAD_DATA, ["more than 252 rows"], "p.h5", *RUN)
 
     def test_reported(self):
         self.problem(field(30, 40), boundary="mirror", **side("x-", "exchange", exchange=2.0, ambient=-1.0))

@@ -43,14 +43,15 @@ static stencil_status capture(stencil_gpu_part *gpu, int from, cudaGraphExec_t *
 
 /* Tells whether a graph is replayed for the pass: as many steps follow before the next checked pass and the
  * last pass of the batch. Graphs hold the weights from step 0 or 1 on, so a cycle must begin at the same
- * buffer. */
+ * buffer; with factors that change in time none is replayed. */
 static bool replays(const stencil_gpu_run *run, const stencil_batch *batch, const stencil_pass *pass) {
     const stencil_schedule *schedule = &run->schedule;
     const int64_t depth = run->plan->depth, most = stencil_checked_most(schedule, depth),
                   to_check = schedule->check_every - pass->first % schedule->check_every,
                   to_end = batch->first + batch->count - pass->first,
                   plain = stencil_smaller(to_check, to_end) - (most > 1 ? most : 1);
-    return (pass->first - pass->from) % run->cycle_length == 0 && plain >= GRAPH_PASSES * depth;
+    return run->factors.factor == NULL && (pass->first - pass->from) % run->cycle_length == 0 &&
+           plain >= GRAPH_PASSES * depth;
 }
 
 /* Queues the next pass while the host waits for a residual. A graph cannot be queued like that: its second
