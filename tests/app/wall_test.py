@@ -391,6 +391,22 @@ class Wall(CommandTest):
         self.problem(u, data={"exchange_x-": 0.1 + flux ** 2}, **side("x-", "exchange", ambient=1.0))
         self.refused(BAD_DATA, ["more than 252 rows", "exchange"], "p.h5", *RUN)
 
+    def test_along_many_in_time(self):
+        """What walls add to the source term is no part of what a table multiplies, and driven cells have none of it."""
+        u, flux, edge = field(310, 20), 4 * field(1, 310)[0] - 2, numpy.full((310, 20), numpy.nan)
+        edge[0], edge[-1, 3:] = 1.0, -0.5
+        given = {"stencil": None, "problem": "heat", "boundary": ["fixed", "mirror"], "spacing": 0.5, "steps": 40,
+                 "dt": 0.02, **side("x-", "flux")}
+        driven = {"flux_x-": flux, "fixed_value": edge, "fixed_value_factor": [[0, 1.0], [0.5, -1.0]]}
+        table = {"q_factor": [[0, 1.0], [0.3, 0.0]]}
+        self.problem(u, data=driven, **given)
+        self.assertIn("part of the source term", " ".join(self.ok("p.h5", *RUN, "-o", "r.h5").stdout.split()))
+        self.solved()
+        self.problem(u, data={**driven, "q": 0 * u, "q2": u, "q2_factor": table["q_factor"]}, **given)
+        self.solved()
+        self.problem(u, data={**driven, "q": u, **table}, **given)
+        self.refused(BAD_DATA, ["252 rows", "table of factors", "/q2"], "p.h5", *RUN)
+
     def test_along_stable_step(self):
         """The largest of the numbers along a wall counts for the largest stable dt."""
         self.problem(field(10, 40), data={"exchange_x-": 5.0 * numpy.arange(1, 11)}, stencil=None, problem="heat", steps=300,
