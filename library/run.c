@@ -11,11 +11,13 @@
 typedef struct watching {
     stencil_progress_t progress;
     void *context;
+    const volatile int *stop;
 } watching;
 
 static bool watch(void *context, int64_t step, double residual) {
     const watching *w = context;
-    return w->progress == NULL || w->progress(w->context, step, residual) == 0;
+    const bool stops = w->stop != NULL && *w->stop != 0;
+    return !stops && (w->progress == NULL || w->progress(w->context, step, residual) == 0);
 }
 
 /* Takes the arrays of a call: the initial field, where its result goes, and its source. */
@@ -49,7 +51,7 @@ static stencil_status load(stencil_plan_t *plan) {
 static stencil_status make(stencil_plan_t *plan, const stencil_run_t *run, const stencil_array_t *out,
                            stencil_result_t *result) {
     const stencil_reader field = {stencil_run_read, plan->run};
-    watching watched = {run->progress, run->context};
+    watching watched = {run->progress, run->context, run->stop};
     const stencil_observer all[] = {{&watched, .poll = watch}, stencil_tune_observer(&plan->tune)};
     const bool races = plan->tune.count > 1 && !plan->tune.done;
     plan->tune.run = plan->run;

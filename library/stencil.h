@@ -191,6 +191,7 @@ typedef struct stencil_run_t {
         *source; /* in place of the problem's "b", "f" or "q", which must be set; NULL: that one */
     stencil_progress_t progress; /* or NULL */
     void *context;               /* handed to `progress` */
+    const volatile int *stop;    /* not 0: the run ends likewise; set by another thread or a signal handler */
 } stencil_run_t;
 
 /* Makes the steps until the problem's stop rule. *result may be NULL where it is not wanted; else the caller

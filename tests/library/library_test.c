@@ -288,6 +288,12 @@ static void test_progress_stops(void **state) {
     by_hand(wanted, (int)report.steps, NULL);
     assert_memory_equal(u, wanted, sizeof u);
     stencil_result_free(result);
+    const volatile int stop = 1;
+    MUST(stencil_plan_run(plan, &(stencil_run_t){.size = sizeof(stencil_run_t), .u = &of_u, .stop = &stop},
+                          &result));
+    MUST(stencil_result_report(result, &report));
+    assert_string_equal(report.reason, "interrupted");
+    stencil_result_free(result);
     stencil_plan_free(plan);
     stencil_problem_free(problem);
     stencil_session_free(session);
