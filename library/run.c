@@ -56,7 +56,8 @@ static stencil_status make(stencil_plan_t *plan, const stencil_run_t *run, const
     const bool races = plan->tune.count > 1 && !plan->tune.done;
     plan->tune.run = plan->run;
     TRY(stencil_run_drive(plan->run, &(stencil_observers){all, races ? 2 : 1}, &result->report));
-    plan->tune.done = plan->tune.count > 1; /* whoever has won, or made the last steps, makes further runs */
+    if (races)
+        stencil_run_settle(plan->run);
     const double begin_s = stencil_clock_s();
     TRY(stencil_array_write(out, &plan->problem, &stencil_plan_chosen(plan)->plan, &field));
     result->told.write_s = stencil_clock_s() - begin_s;
@@ -74,6 +75,7 @@ static stencil_status run_once(stencil_plan_t *plan, const stencil_run_t *run, s
     stencil_status status = load(plan);
     if (status == STENCIL_OK)
         status = make(plan, run, &out, result);
+    plan->tune.done = plan->tune.count > 1; /* whoever has won, or made the last steps, makes further runs */
     if (own != NULL)
         *own = kept;
     if (status != STENCIL_OK) { /* what a failure has left is no beginning of another run */

@@ -182,6 +182,37 @@ static void test_strides(void **state) {
     stencil_session_free(session);
 }
 
+/* Plans that race in the first run make the same bits, and the winner makes further runs. */
+static void test_race(void **state) {
+    (void)state;
+    enum { EDGE = 64, CELLS = EDGE * EDGE };
+    double *u = malloc(3 * CELLS * sizeof *u), *wanted = u + CELLS, *first = u + 2 * CELLS;
+    stencil_session_t *session = session_of(2);
+    stencil_problem_t *problem;
+    stencil_plan_options_t options = {.size = sizeof options};
+    assert_non_null(u);
+    for (int i = 0; i < CELLS; i++)
+        first[i] = wanted[i] = (i * 7919 % 1000) * 1e-3;
+    MUST(stencil_problem_new(&problem, 2, (const int64_t[]){EDGE, EDGE}, "float64"));
+    MUST(stencil_problem_set_text(problem, "problem", "heat"));
+    number(problem, "steps", 1500);
+    stencil_plan_t *plan = plan_of(session, problem, &options);
+    run(plan, wanted, NULL);
+    stencil_plan_free(plan);
+    options.effort = "exhaustive";
+    plan = plan_of(session, problem, &options);
+    for (int i = 0; i < 3; i++) {
+        memcpy(u, first, CELLS * sizeof *u);
+        run(plan, u, NULL);
+        assert_memory_equal(u, wanted, CELLS * sizeof *u);
+    }
+    assert_non_null(strstr(stencil_plan_json(plan), "slower"));
+    stencil_plan_free(plan);
+    stencil_problem_free(problem);
+    stencil_session_free(session);
+    free(u);
+}
+
 /* Fixed cells keep their values; rows of weights by class. */
 static void test_cells(void **state) {
     (void)state;
@@ -567,6 +598,7 @@ int main(void) {
         cmocka_unit_test(test_results),
         cmocka_unit_test(test_sources),
         cmocka_unit_test(test_strides),
+        cmocka_unit_test(test_race),
         cmocka_unit_test(test_cells),
         cmocka_unit_test(test_report),
         cmocka_unit_test(test_progress_stops),
