@@ -225,7 +225,8 @@ class Solver:
             numbers = arrays.numbers(array, name, self.shape)
             held += [numbers, arrays.described(numbers)]
             run.source = ctypes.pointer(held[-1])
-        return self._result(_make(self._plan.pointer, run, progress, self._long), target, u)
+        held += [given, target]
+        return self._result(_make(self._plan, run, held, progress, self._long), target, u)
 
     def _result(self, handle, target, u):
         report = lib.Report()
@@ -248,9 +249,9 @@ def _like(u, values):
     return u.copy(data=values) if type(u).__module__.startswith("xarray.") else values
 
 
-def _make(plan, run, progress, long):
+def _make(plan, run, held, progress, long):
     """Makes a run; a long one of the main thread in another one, so that Python sees Ctrl-C meanwhile."""
-    stop, failures, made = ctypes.c_int(0), [], ctypes.c_void_p()
+    stop, failures, made, ended = ctypes.c_int(0), [], ctypes.c_void_p(), threading.Event()
     run.stop = ctypes.pointer(stop)
 
     def watch(_, step, residual):
@@ -264,21 +265,27 @@ def _make(plan, run, progress, long):
         run.progress = lib.Progress(watch)
 
     def work():
+        _ = held  # the run borrows it, also where the caller no longer waits
         try:
-            lib.check(lib.library.stencil_plan_run(plan, run, made))
+            lib.check(lib.library.stencil_plan_run(plan.pointer, run, made))
         except BaseException as error:
             failures.append(error)
+        finally:
+            ended.set()
 
     if threading.current_thread() is threading.main_thread() and (long or progress is not None):
         worker = threading.Thread(target=work, name="stencil", daemon=True)
-        worker.start()
         try:
-            worker.join()
-        except BaseException:  # the worker uses arrays of the caller until it has ended
+            worker.start()
+            while not ended.wait(0.05):  # a signal that comes just before a wait does not end it
+                pass
+        except BaseException:  # Ctrl-C may come before the worker says that it has started
             stop.value = 1
-            worker.join()
-            lib.library.stencil_result_free(made)
+            while not ended.wait(0.01) and (worker.ident is not None or worker.is_alive()):
+                pass
+            lib.Handle("result", made.value)
             raise
+        worker.join()
     else:
         work()
     result = lib.Handle("result", made.value)
