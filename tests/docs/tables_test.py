@@ -11,7 +11,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 RECORDS = ROOT / "bench" / "records"
 LOG = ROOT / "docs" / "log"
-FOLDERS = ("app", "base", "bench", "cmake", "docs", "examples", "inputs", "kernels", "solver", "sync", "tests")
+FOLDERS = ("app", "base", "bench", "cmake", "docs", "examples", "inputs", "kernels", "library", "records", "solver", "sync", "tests")
 SOURCES = {".c", ".h", ".cu", ".cuh", ".inc", ".def", ".py", ".txt", ".md"}
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 CODE = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
