@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-#include "base/record.h"
+#include "records/description.h"
 
 /* Makes a JSON number of a double; null for NaN and infinities, which JSON does not have. */
 #define json_number stencil_record_number

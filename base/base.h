@@ -54,7 +54,8 @@ void stencil_sort(double *number, size_t count);
 double stencil_clock_s(void);
 
 /* Allocates zeroed memory on a 4096-byte boundary, from 2 MiB on in huge pages, touched by all threads; the
- * caller frees it with free(). Errors: NO_MEMORY, with the bytes needed and available in the message. */
+ * caller frees it with free(). What is available is asked first only for sizes that matter. Errors:
+ * NO_MEMORY, with the bytes needed and available in the message. */
 stencil_status stencil_memory_alloc(void **memory, int64_t size_bytes, const char *what);
 
 /* Returns the bytes that this process can still allocate: the least of the machine's available memory, what

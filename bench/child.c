@@ -1,6 +1,7 @@
 /* Requests to child processes and their replies, as JSON. A request is {"parent", "stated", "machine"}; a
  * reply is {"status", "message", "answer"}, where the answer is a result or null. */
 #include "bench/benchmark.h"
+#include "records/description.h"
 
 #include <errno.h>
 #include <fcntl.h>

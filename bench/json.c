@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/record.h"
+#include "records/description.h"
 #include "bench/bench.h"
 #include "bench/revision.h"
 

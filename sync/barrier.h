@@ -107,6 +107,7 @@ typedef struct stencil_barrier_state {
     uint32_t *const *peer_alarm;    /* [parts]: the alarm of every part; NULL: one part only */
     uint64_t timeout_ns;            /* longest duration of one wait */
     uint32_t *alarm;                /* [STENCIL_ALARM_WORDS], at a multiple of 8 bytes */
+    uint32_t cores;                 /* of a team of threads: processors that this process may use */
 } stencil_barrier_state;
 
 /* Returns counter 0 or 1 of the barrier's words. */

@@ -13,7 +13,7 @@ const stencil_barrier_info stencil_barriers[] = {
 #include "sync/barriers.def"
 };
 
-uint32_t stencil_team_sleepers, stencil_team_cores;
+uint32_t stencil_team_sleepers;
 
 bool stencil_team_sync(stencil_barrier_id id, const stencil_barrier_state *team, uint32_t thread, bool all) {
     static bool (*const twins[])(const stencil_barrier_state *, uint32_t) = {
@@ -34,10 +34,10 @@ stencil_status stencil_team_create(stencil_barrier_state *team, uint32_t threads
     *team = (stencil_barrier_state){.words = memory,
                                     .participants = threads,
                                     .timeout_ns = (uint64_t)(1e9 * timeout_s),
-                                    .alarm = (uint32_t *)memory + words};
+                                    .alarm = (uint32_t *)memory + words,
+                                    .cores = (uint32_t)stencil_processors()};
     for (size_t i = 0; i < words; i++)
         team->words[i] = epoch;
-    stencil_team_cores = (uint32_t)stencil_processors();
     return STENCIL_OK;
 }
 

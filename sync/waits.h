@@ -15,8 +15,9 @@
 
 #include "sync/barrier.h"
 
-/* Number of team threads that sleep or are about to sleep, and number of cores that this process may use. */
-extern uint32_t stencil_team_sleepers, stencil_team_cores;
+/* Number of threads of all teams of this process that sleep or are about to sleep. Accessed by atomics only;
+ * a sleeper of another team costs a call that wakes nobody. */
+extern uint32_t stencil_team_sleepers;
 #ifdef __linux__
 long syscall(long number, ...); /* as in unistd.h, which shows it where more than C and POSIX is asked for */
 #endif
@@ -68,7 +69,7 @@ static inline void team_sleep(const uint32_t *p, uint32_t seen) {
 static inline bool team_spin(const stencil_barrier_state *s, uint32_t thread, const uint32_t *p,
                              uint32_t goal) {
     enum { POLLS = 256, YIELDS = 32 }; /* polls or yields between two clock reads */
-    const bool crowded = s->participants > stencil_team_cores;
+    const bool crowded = s->participants > s->cores;
     const double awake_s = crowded ? 100e-6 : 20e-6;
     double seen_s = 0.0, waited_s = 0.0;
     for (uint32_t polls = 1;; polls++) {

@@ -47,12 +47,6 @@ typedef struct stencil_calibration {
 } stencil_calibration;
 
 struct stencil_machine;
-struct json_t;
 
 /* Sets a machine's calibrations to constants (machine/tuning.h), scaled by multiprocessors and clock. */
 void stencil_calibration_defaults(struct stencil_machine *machine);
-
-/* write: returns a calibration as a JSON object that the caller owns. read: overwrites those strategies and
- * sweeps of *calibration that the object names. Errors: BAD_DATA, whose message names what is wrong. */
-struct json_t *stencil_calibration_write(const stencil_calibration *calibration);
-stencil_status stencil_calibration_read(stencil_calibration *calibration, const struct json_t *object);

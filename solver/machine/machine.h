@@ -101,10 +101,3 @@ void stencil_pin_release(stencil_pin *pin);
 
 /* Processors near a PCI device ("0-31,64-95") and the number of their NUMA node; "" and -1: unknown. */
 void stencil_topology_near(const char *bus_id, char *processors, size_t size, int *numa_node);
-
-/* The description as JSON: `info` writes it, `run --machine` reads it, and the benchmarks hand it to their
- * child processes. Sets the members "cpu", "cuda", "gpus", "peers", "no_gpu_reason" and "kernels" of an
- * object. Errors of reading: BAD_DATA, whose message names what is wrong. */
-struct json_t;
-void stencil_machine_write(const stencil_machine *machine, struct json_t *root);
-stencil_status stencil_machine_read(stencil_machine *machine, const struct json_t *root);

@@ -137,13 +137,24 @@ void stencil_cells_clear(const stencil_cells *cells, const int64_t n[3]) {
                0, (size_t)(n[STENCIL_X] * bytes));
 }
 
+/* Copies row r of n cells. */
+static void copy_row(const stencil_cells *to, const stencil_cells *from, const int64_t n[3], int64_t r) {
+    const int64_t z = r / n[STENCIL_Y], y = r % n[STENCIL_Y],
+                  bytes = (int64_t)stencil_precision_bytes(to->precision);
+    memcpy((char *)to->at + (z * to->plane + y * to->row) * bytes,
+           (const char *)from->at + (z * from->plane + y * from->row) * bytes,
+           (size_t)(n[STENCIL_X] * bytes));
+}
+
 void stencil_cells_copy(const stencil_cells *to, const stencil_cells *from, const int64_t n[3]) {
-    const int64_t rows = n[STENCIL_Z] * n[STENCIL_Y], bytes = (int64_t)stencil_precision_bytes(to->precision);
-#pragma omp parallel for schedule(static) if (!omp_in_parallel() && rows * n[STENCIL_X] >= 1 << 16)
-    for (int64_t r = 0; r < rows; r++) {
-        const int64_t z = r / n[STENCIL_Y], y = r % n[STENCIL_Y];
-        memcpy((char *)to->at + (z * to->plane + y * to->row) * bytes,
-               (const char *)from->at + (z * from->plane + y * from->row) * bytes,
-               (size_t)(n[STENCIL_X] * bytes));
+    const int64_t rows = n[STENCIL_Z] * n[STENCIL_Y];
+    /* A parallel region takes longer than a row, even one of a single thread. */
+    if (omp_in_parallel() || rows * n[STENCIL_X] < 1 << 16) {
+        for (int64_t r = 0; r < rows; r++)
+            copy_row(to, from, n, r);
+        return;
     }
+#pragma omp parallel for schedule(static)
+    for (int64_t r = 0; r < rows; r++)
+        copy_row(to, from, n, r);
 }

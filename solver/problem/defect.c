@@ -165,7 +165,7 @@ static void add_share(const cells *c, int64_t share, sums *s) {
 
 static void add_slab(pass *pass) {
     cells *c = (cells *)pass;
-#pragma omp parallel for schedule(dynamic, 8)
+#pragma omp parallel for schedule(dynamic, 8) if (stencil_box_cells(&pass->box) > 1 << 14)
     for (int64_t k = 0; k < SHARES; k++)
         add_share(c, k, &c->share[k]);
 }

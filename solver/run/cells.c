@@ -104,20 +104,29 @@ static stencil_status load_updated(stencil_run *r, stencil_array array, const st
     return STENCIL_OK;
 }
 
-/* Loads all cells of all parts: u, b and their classes. */
-static stencil_status load_all(stencil_run *r, const stencil_reader *from, const stencil_reader *again) {
+/* Loads the values of all parts: u, b and the arrays behind it. */
+static stencil_status load_values(stencil_run *r, const stencil_reader *from, const stencil_reader *again) {
     TRY(stencil_run_load_u(r, from));
     for (int k = 0; k < stencil_problem_sum_arrays(r->problem); k++)
         TRY(load_updated(r, stencil_array_of_sum(k), from, again));
+    return STENCIL_OK;
+}
+
+/* Loads all cells of all parts: their values and their classes. */
+static stencil_status load_all(stencil_run *r, const stencil_reader *from, const stencil_reader *again) {
+    TRY(load_values(r, from, again));
     return stencil_problem_has_classes(r->problem) ? load_updated(r, STENCIL_ARRAY_CLASS, from, again)
                                                    : STENCIL_OK;
 }
 
-/* Reads the cells, and reads them again with a scale if their magnitude requires an exponent. */
-static stencil_status load(stencil_run *r, const stencil_reader *from) {
+/* Loads cells by `all`, and loads their values again with a scale if their magnitude requires an exponent. */
+static stencil_status load(stencil_run *r, const stencil_reader *from,
+                           stencil_status (*all)(stencil_run *, const stencil_reader *,
+                                                 const stencil_reader *)) {
     stencil_intake intake = {.from = from, .problem = r->problem};
     const stencil_reader through = {stencil_intake_read, &intake};
-    stencil_status status = load_all(r, &through, from);
+    r->exponent = 0;
+    stencil_status status = all(r, &through, from);
     r->exponent = status == STENCIL_OK ? stencil_norm_exponent(r->problem, intake.largest) : 0;
     if (r->exponent != 0) {
         scaled s = {from, r->exponent};
@@ -125,7 +134,7 @@ static stencil_status load(stencil_run *r, const stencil_reader *from) {
         intake.from = &again; /* the reader `again` scales, so the norm of the source is scaled, too */
         const int exponent = r->exponent;
         r->exponent = 0;
-        status = load_all(r, &through, &again);
+        status = load_values(r, &through, &again);
         r->exponent = exponent;
     }
     if (status == STENCIL_OK)
@@ -145,13 +154,20 @@ stencil_status stencil_run_open(stencil_run **run, const stencil_plan *plan, con
     stencil_status status = r->outcome.residual != NULL ? add_side(r, plan, problem, NULL)
                                                         : ERROR(NO_MEMORY, "no memory for a run");
     if (status == STENCIL_OK)
-        status = load(r, from);
+        status = load(r, from, load_all);
     r->prepare_s = stencil_clock_s() - start_s - r->read_s;
     if (status != STENCIL_OK) {
         stencil_run_close(r);
         *run = NULL;
     }
     return status;
+}
+
+stencil_status stencil_run_reload(stencil_run *r, const stencil_reader *from) {
+    const double start_s = stencil_clock_s();
+    TRY(load(r, from, load_values));
+    r->prepare_s = stencil_clock_s() - start_s - r->read_s;
+    return STENCIL_OK;
 }
 
 /* Makes the run use the side of the plan, made if necessary; on failure the run keeps its side. */

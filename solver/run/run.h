@@ -14,8 +14,14 @@ typedef struct stencil_run stencil_run;
 stencil_status stencil_run_open(stencil_run **run, const stencil_plan *plan, const stencil_problem *problem,
                                 const stencil_reader *from);
 
-/* Makes the steps until the problem's stop, once per run; fills in *report, which the caller zeroes before
- * and destroys afterwards. Divergence and missing convergence are reasons in the report, not errors. */
+/* Reads u and the source term again for another stencil_run_drive() of the same run, into the memory that it
+ * has; classes of cells are those that were read before. Errors: as stencil_run_open(); afterwards the run
+ * can only be closed. */
+stencil_status stencil_run_reload(stencil_run *run, const stencil_reader *from);
+
+/* Makes the steps until the problem's stop, once for each time that cells were loaded; fills in *report,
+ * which the caller zeroes before and destroys afterwards. Divergence and missing convergence are reasons in
+ * the report, not errors. */
 stencil_status stencil_run_drive(stencil_run *run, const stencil_observers *observers,
                                  stencil_report *report);
 

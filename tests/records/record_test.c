@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "base/record.h"
+#include "records/record.h"
 
 typedef struct leaf {
     int number;

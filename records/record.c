@@ -1,4 +1,4 @@
-#include "base/record.h"
+#include "records/record.h"
 
 #include <math.h>
 #include <stdlib.h>

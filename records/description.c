@@ -1,10 +1,8 @@
 /* The description of a machine as JSON. */
-#include <jansson.h>
+#include "records/description.h"
+
 #include <stdio.h>
 #include <string.h>
-
-#include "base/record.h"
-#include "solver/machine/machine.h"
 
 #define GPU(kind, member)       #member, STENCIL_MEMBER(kind, stencil_gpu, member)
 #define CPU(kind, member, name) name, STENCIL_MEMBER(kind, stencil_machine, member)

@@ -1,11 +1,8 @@
-#include "solver/machine/calibration.h"
+#include "records/description.h"
 
-#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "base/record.h"
 
 #define C(member)     #member, STENCIL_MEMBER(REAL, stencil_calibration, member)
 #define COUNT(member) .count = sizeof((stencil_calibration *)NULL)->member / sizeof(double)

@@ -1,0 +1,214 @@
+/* Arrays of the caller, of any strides, as boxes of cells. */
+#include "library/inside.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/words.h"
+#include "solver/problem/classes.h"
+#include "solver/problem/rows.h"
+
+const char *const stencil_given_names[] = {"b", "f", "q", "fixed", "insulated", "class", NULL};
+
+static int64_t bytes_of(int type) {
+    return type == STENCIL_TYPE_FLOAT64 ? (int64_t)sizeof(double)
+           : type == STENCIL_TYPE_UINT8 ? 1
+                                        : (int64_t)sizeof(float);
+}
+
+stencil_status stencil_array_take(stencil_array_t *to, const stencil_array_t *from, const char *name,
+                                  int rank, const int64_t *extent, bool floating) {
+    TRY(stencil_structure_take(to, sizeof *to, from, "stencil_array_t"));
+    CHECK(to->memory == STENCIL_MEMORY_HOST || to->memory == STENCIL_MEMORY_DEVICE, USAGE,
+          "array %s: memory is %d, which is no stencil_memory_t", name, (int)to->memory);
+    CHECK(to->memory == STENCIL_MEMORY_HOST, UNAVAILABLE,
+          "array %s is in the memory of a GPU: this version takes arrays in the memory of the host", name);
+    CHECK(to->data != NULL, USAGE, "array %s has no data", name);
+    CHECK(floating ? to->type == STENCIL_TYPE_FLOAT32 || to->type == STENCIL_TYPE_FLOAT64
+                   : to->type == STENCIL_TYPE_UINT8,
+          USAGE, "array %s: its type has to be %s", name, floating ? "FLOAT32 or FLOAT64" : "UINT8");
+    if (to->stride[0] == 0 && to->stride[1] == 0 && to->stride[2] == 0) {
+        int64_t bytes = bytes_of(to->type);
+        for (int axis = rank - 1; axis >= 0; axis--) {
+            to->stride[axis] = bytes;
+            CHECK(stencil_multiply(bytes, extent[axis], &bytes), USAGE,
+                  "array %s: its cells cannot be counted", name);
+        }
+    }
+    return STENCIL_OK;
+}
+
+/* An array with the strides of all three axes, from the first updated cell of its problem on. */
+typedef struct view {
+    char *at;
+    int64_t stride[3]; /* z, y, x */
+    int type;
+} view;
+
+/* Views an array of a problem from the cell `first` on, whose index counts from the first updated cell. */
+static view view_of(const stencil_array_t *array, const stencil_problem *problem, const int64_t first[3]) {
+    view v = {.at = array->data, .type = array->type};
+    for (int axis = STENCIL_AXES - problem->rank; axis < STENCIL_AXES; axis++) {
+        v.stride[axis] = array->stride[stencil_list_index(problem->rank, axis)];
+        v.at += (first[axis] - problem->first[axis]) * v.stride[axis];
+    }
+    return v;
+}
+
+static char *row_of(const view *v, int64_t z, int64_t y) {
+    return v->at + z * v->stride[STENCIL_Z] + y * v->stride[STENCIL_Y];
+}
+
+/* Copies cells of `bytes` bytes between rows of any strides in bytes. */
+static void copy_row(char *to, int64_t to_stride, const char *from, int64_t from_stride, int64_t count,
+                     int64_t bytes) {
+    if (to_stride == bytes && from_stride == bytes) {
+        memcpy(to, from, (size_t)(count * bytes));
+        return;
+    }
+    for (int64_t i = 0; i < count; i++)
+        memcpy(to + i * to_stride, from + i * from_stride, (size_t)bytes);
+}
+
+/* Returns a number of an array as double, in which float and double are exact. */
+static double number_at(const char *at, int type) {
+    float small;
+    double large;
+    if (type == STENCIL_TYPE_FLOAT32) {
+        memcpy(&small, at, sizeof small);
+        return (double)small;
+    }
+    memcpy(&large, at, sizeof large);
+    return large;
+}
+
+/* A box of cells between an array and a place in memory. */
+typedef struct move {
+    view array;
+    const stencil_cells *cells;
+    const int64_t *n;
+    double scale; /* by which numbers are multiplied in double, before they are rounded once */
+    bool same;    /* the cells are copied as they are */
+    bool writes;  /* to the array, else from it */
+} move;
+
+static void move_row(const move *m, int64_t z, int64_t y) {
+    const stencil_cells *c = m->cells;
+    const int64_t bytes = (int64_t)stencil_precision_bytes(c->precision), at = z * c->plane + y * c->row,
+                  stride = m->array.stride[STENCIL_X];
+    char *own = (char *)c->at + at * bytes, *other = row_of(&m->array, z, y);
+    if (m->writes)
+        copy_row(other, stride, own, bytes, m->n[STENCIL_X], bytes);
+    else if (m->same)
+        copy_row(own, bytes, other, stride, m->n[STENCIL_X], bytes);
+    else
+        for (int64_t x = 0; x < m->n[STENCIL_X]; x++)
+            stencil_cells_set(c, at + x, m->scale * number_at(other + x * stride, m->array.type));
+}
+
+static void move_box(const move *m) {
+    const int64_t ny = m->n[STENCIL_Y], rows = m->n[STENCIL_Z] * ny;
+    if (omp_in_parallel() || rows * m->n[STENCIL_X] < 1 << 16) { /* a parallel region takes longer */
+        for (int64_t r = 0; r < rows; r++)
+            move_row(m, r / ny, r % ny);
+        return;
+    }
+#pragma omp parallel for schedule(static)
+    for (int64_t r = 0; r < rows; r++)
+        move_row(m, r / ny, r % ny);
+}
+
+/* Writes the kind of each cell of a box: its class, unless it is fixed or insulated. */
+static void read_kinds(const stencil_arrays *a, const stencil_box *box, const stencil_cells *to) {
+    static const int order[] = {STENCIL_GIVEN_CLASS, STENCIL_GIVEN_FIXED, STENCIL_GIVEN_INSULATED};
+    for (int64_t r = 0; r < box->n[STENCIL_Z] * box->n[STENCIL_Y]; r++) {
+        const int64_t z = r / box->n[STENCIL_Y], y = r % box->n[STENCIL_Y];
+        uint8_t *kind = (uint8_t *)to->at + z * to->plane + y * to->row;
+        memset(kind, STENCIL_CLASS_PLAIN, (size_t)box->n[STENCIL_X]);
+        for (int k = 0; k < 3; k++) {
+            if (a->given[order[k]].data == NULL)
+                continue;
+            const view v = view_of(&a->given[order[k]], a->problem, box->first);
+            const uint8_t *row = (const uint8_t *)row_of(&v, z, y);
+            for (int64_t x = 0; x < box->n[STENCIL_X]; x++) {
+                const uint8_t value = row[x * v.stride[STENCIL_X]];
+                if (order[k] == STENCIL_GIVEN_CLASS)
+                    kind[x] = value < STENCIL_ROWS_MAX ? value : STENCIL_CLASS_NONE;
+                else if (value != 0)
+                    kind[x] = order[k] == STENCIL_GIVEN_FIXED ? STENCIL_CLASS_KEPT : STENCIL_KIND_INSULATED;
+            }
+        }
+    }
+}
+
+/* Refuses a box with a value that is NaN or infinite. */
+static stencil_status check_finite(const stencil_arrays *a, const char *name, const stencil_box *box,
+                                   const stencil_cells *cells) {
+    int64_t found[3];
+    char text[96] = "";
+    if (a->allow_nonfinite || !stencil_cells_find_nonfinite(cells, box->n, found))
+        return STENCIL_OK;
+    for (int axis = STENCIL_AXES - a->problem->rank; axis < STENCIL_AXES; axis++)
+        stencil_text_add(text, sizeof text, "%s%" PRId64, text[0] != '\0' ? ", " : "",
+                         box->first[axis] + found[axis] - a->problem->first[axis]);
+    FAIL(BAD_DATA, "%s[%s] is NaN or infinite in %s: allow_nonfinite takes it for a value", name, text,
+         stencil_precision_name(cells->precision));
+}
+
+static const char *source_name(const stencil_problem *problem) {
+    return stencil_given_names[problem->spec.source - 1];
+}
+
+stencil_status stencil_arrays_read(void *arrays, stencil_array array, const stencil_box *box,
+                                   const stencil_cells *to) {
+    const stencil_arrays *a = arrays;
+    const stencil_problem *problem = a->problem;
+    const stencil_reader self = {stencil_arrays_read, arrays};
+    if (array == STENCIL_ARRAY_KIND) {
+        read_kinds(a, box, to);
+        return STENCIL_OK;
+    }
+    if (array == STENCIL_ARRAY_CLASS)
+        return stencil_classes_read(problem, &self, box, to);
+    const bool source = array == STENCIL_ARRAY_B;
+    const stencil_array_t *from = source ? &a->given[problem->spec.source - 1] : &a->u;
+    move m = {view_of(from, problem, box->first), to, box->n, .scale = source ? problem->source_scale : 1};
+    m.same = (int)to->precision + STENCIL_TYPE_FLOAT32 == from->type &&
+             (!source || problem->spec.source == STENCIL_SOURCE_B);
+    move_box(&m);
+    TRY(check_finite(a, source ? source_name(problem) : "u", box, to));
+    return source ? stencil_classes_clear_source(problem, &self, box, to) : STENCIL_OK;
+}
+
+/* The array that slabs of a field are written to. */
+typedef struct writing {
+    const stencil_array_t *to;
+    const stencil_problem *problem;
+} writing;
+
+static stencil_status write_slab(void *context, const stencil_box *slab, const stencil_cells *cells) {
+    const writing *w = context;
+    const move m = {view_of(w->to, w->problem, slab->first), cells, slab->n, .scale = 1, .writes = true};
+    move_box(&m);
+    return STENCIL_OK;
+}
+
+stencil_status stencil_array_write(const stencil_array_t *to, const stencil_problem *problem,
+                                   const stencil_plan *plan, const stencil_reader *from) {
+    const stencil_mesh *mesh = &plan->cut.mesh;
+    const stencil_box all = stencil_mesh_array(mesh);
+    const view v = view_of(to, problem, all.first);
+    const int64_t bytes = (int64_t)stencil_precision_bytes(problem->precision), row = v.stride[STENCIL_Y];
+    const int64_t plane = problem->rank == 3 ? v.stride[STENCIL_Z] : row * all.n[STENCIL_Y];
+    /* Rows that lie as rows of a run do are written in place, by GPUs as well. */
+    if (v.stride[STENCIL_X] == bytes && row > 0 && row % bytes == 0 && plane > 0 && plane % row == 0) {
+        const stencil_cells cells = {
+            problem->precision, v.at, {all.first[0], all.first[1], all.first[2]}, row / bytes, plane / bytes};
+        return from->read(from->context, STENCIL_ARRAY_U, &all, &cells);
+    }
+    const stencil_slabs slabs = {.from = from, .mesh = mesh, .array = STENCIL_ARRAY_U};
+    return stencil_slabs_visit(&slabs, &all, write_slab, &(writing){to, problem});
+}

@@ -1,0 +1,104 @@
+/* What is behind the handles of stencil.h. Internal to library/. Names of stencil.h end in _t, or in verbs
+ * that nobody else uses (new, free, set, run, list), so that they never meet those of other folders. */
+#pragma once
+
+#include "library/stencil.h"
+#include "solver/run/tune.h"
+
+#include <pthread.h>
+#include <sys/types.h>
+
+/* Ends a public function that failed: records the text of the internal error of this thread, without what is
+ * of the command only, and returns its code. A success leaves the last error as it was. */
+stencil_code_t stencil_code_of(stencil_status status);
+
+/* Records a failure of a public function itself, and returns its code. */
+stencil_code_t stencil_code_fail(stencil_code_t code, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* Copies a structure of the caller, of `size` bytes by its first member, to one of `own` bytes; what it lacks
+ * becomes 0. Errors: USAGE where it has no size, or members that this library does not know are not 0. */
+stencil_status stencil_structure_take(void *to, size_t own, const void *from, const char *what);
+
+struct stencil_session_t {
+    int uses;           /* handles that refer to the session, atomically counted */
+    pid_t process;      /* that opened it */
+    int threads;        /* of runs on the CPU */
+    pthread_mutex_t at; /* held while the description of the machine is used */
+    stencil_machine machine;
+};
+
+/* Counts one more user of a session; stencil_session_free() takes one away. */
+stencil_session_t *stencil_session_share(stencil_session_t *session);
+
+/* What a call changes of the calling thread, to be put back at its end. */
+typedef struct stencil_visit {
+    int threads, dynamic; /* OpenMP's for this thread */
+    int device;           /* CUDA's; -1: none */
+} stencil_visit;
+
+/* enter: gives the calling thread the session's number of threads. Errors: UNAVAILABLE in a child of the
+ * process that opened the session, USAGE without a session. leave: puts back what the thread came with. */
+stencil_status stencil_visit_enter(stencil_visit *visit, const stencil_session_t *session);
+void stencil_visit_leave(const stencil_visit *visit);
+
+/* The arrays of a problem beside u, in the order of stencil_list("array"): sources first, in the order of
+ * stencil_source less one. */
+enum { STENCIL_SOURCES = STENCIL_SOURCE_COUNT - 1 };
+enum {
+    STENCIL_GIVEN_FIXED = STENCIL_SOURCES,
+    STENCIL_GIVEN_INSULATED,
+    STENCIL_GIVEN_CLASS,
+    STENCIL_GIVEN_COUNT
+};
+extern const char *const stencil_given_names[STENCIL_GIVEN_COUNT + 1]; /* "b", "f", "q", "fixed", … NULL */
+
+struct stencil_problem_t {
+    stencil_spec spec;
+    double *weights; /* owned: rows as given, [spec.class_count][spec.weight_count]; NULL: no rows */
+    stencil_array_t given[STENCIL_GIVEN_COUNT]; /* data NULL: not given */
+};
+
+/* Arrays of the caller as a reader of boxes finds them. */
+typedef struct stencil_arrays {
+    const stencil_problem *problem;
+    stencil_array_t u, given[STENCIL_GIVEN_COUNT];
+    bool allow_nonfinite;
+} stencil_arrays;
+
+/* Takes an array of the caller: fills in strides of a C array, and checks type and memory. `extent` has
+ * `rank` entries; float_only: other types are refused. Errors: USAGE, UNAVAILABLE for memory of a GPU. */
+stencil_status stencil_array_take(stencil_array_t *to, const stencil_array_t *from, const char *name,
+                                  int rank, const int64_t *extent, bool floating);
+
+/* Reads a box of the arrays, as a stencil_reader whose context is a stencil_arrays. Errors: BAD_DATA for
+ * values that are not finite, unless they are allowed. */
+stencil_status stencil_arrays_read(void *arrays, stencil_array array, const stencil_box *box,
+                                   const stencil_cells *to);
+
+/* Writes all cells of a run's field to an array. */
+stencil_status stencil_array_write(const stencil_array_t *to, const stencil_problem *problem,
+                                   const stencil_plan *plan, const stencil_reader *from);
+
+struct stencil_plan_t {
+    stencil_session_t *session;
+    stencil_problem problem;
+    stencil_arrays arrays;
+    stencil_tables tables; /* what they point to is the problem's */
+    stencil_choice choice;
+    stencil_tune tune;
+    stencil_run *run; /* of the last call, with its memory; NULL: before the first, and after a failure */
+    int busy;         /* 1 while a thread runs the plan, atomically set */
+    char *text;       /* what stencil_plan_text() or stencil_plan_json() has returned, owned */
+};
+
+/* The plan that the next run makes. */
+static inline const stencil_candidate *stencil_plan_chosen(const stencil_plan_t *plan) {
+    return &plan->choice.item[plan->choice.chosen];
+}
+
+struct stencil_result_t {
+    stencil_report report;
+    stencil_report_t told;
+    char device[160];
+};

@@ -1,0 +1,368 @@
+"""Iterative stencil problems on regular grids: relaxation of Laplace's and Poisson's equation, explicit heat, filters.
+
+    import numpy as np, stencil
+
+    u = np.zeros((129, 129))
+    u[0, :] = 100.0
+    result = stencil.solve(u, problem="laplace", rtol=1e-8)
+    print(result, result.u[64, 64])
+
+Arrays are [ny][nx] or [nz][ny][nx]; lists per axis are in the same order, (y, x) or (z, y, x). Attributes of problems
+have the names and meanings of problem files, docs/format.md. Every way to solve a problem gives the same bits.
+"""
+from __future__ import annotations
+
+import ctypes
+import dataclasses
+import json
+import os
+import threading
+from typing import Any, Callable, Mapping, Optional, Sequence, Union
+
+import numpy as np
+
+from . import _arrays as arrays
+from . import _library as lib
+from ._library import Error, NotAvailable
+
+__all__ = ["solve", "plan", "strategies", "sweeps", "write", "read", "Solver", "Plan", "Result", "Error", "NotAvailable"]
+__version__ = lib.library.stencil_version().decode()
+
+Numbers = Union[float, Sequence[float]]
+Sides = Mapping[str, float]
+TEXTS = ("problem", "stencil", "accelerate", "norm")
+NUMBERS = ("spacing", "omega", "diffusivity", "dt", "steps", "time_end", "rtol", "atol", "check_every")
+SIDES = ("flux", "exchange", "ambient")
+SOURCES = ("b", "f", "q")
+LONG_S = 0.1  # from so many predicted seconds on a run is watched for Ctrl-C
+
+
+@dataclasses.dataclass(frozen=True)
+class Result:
+    """What a run has made.
+
+    u: the field after the last step, of the shape and type of the initial one. residual, residual_step: float64 and
+    int64 [checks], the residuals (norm of u' - u) of checked steps. steps: number of steps made. reason: why the run
+    ended, "steps", "converged_rtol", "not_converged", "interrupted" …. reached: whether the stop rule was met.
+    error_bound: bound on the root mean square of the distance to the solution of the discrete equations, NaN where it
+    is not known. report: dict of all of it, with times in seconds. plan: text.
+    """
+
+    u: Any = dataclasses.field(repr=False)
+    residual: np.ndarray = dataclasses.field(repr=False)
+    residual_step: np.ndarray = dataclasses.field(repr=False)
+    steps: int
+    reason: str
+    reached: bool
+    error_bound: float
+    report: dict = dataclasses.field(repr=False)
+    plan: str = dataclasses.field(repr=False)
+
+    def __repr__(self) -> str:
+        text = f"<stencil.Result: {self.reason} after {self.steps} steps"
+        if len(self.residual):
+            text += f", residual {self.residual[-1]:.3e}"
+        if not np.isnan(self.error_bound):
+            text += f", error at most {self.error_bound:.1e}"
+        return f"{text}, {self.report['compute_s']:.3g} s by {self.report['sync']}, {self.report['sweep']}>"
+
+
+class Plan(dict):
+    """How a problem would be solved: the members of the library's JSON, among them `sync`, `sweep`, `depth`,
+    `predicted` (µs of a step by cause) and `plans`, all that were compared. str() is a few lines for people."""
+
+    def __init__(self, members: dict, text: str):
+        super().__init__(members)
+        self.text = text
+
+    def __str__(self) -> str:
+        return self.text
+
+    def __repr__(self) -> str:
+        return (f"<stencil.Plan: {self['problem']} {tuple(self['extent'])} {self['precision']} by {self['sync']}, "
+                f"{self['sweep']} on {self['device']}, {self['predicted']['step_us']:.3g} µs a step>")
+
+
+class _Sessions:
+    """A session of the library for each number of threads; a child of fork() opens its own."""
+
+    def __init__(self):
+        self.lock, self.found, self.process = threading.Lock(), {}, os.getpid()
+
+    def get(self, threads):
+        if self.process != os.getpid():
+            self.__init__()
+        with self.lock:
+            if threads not in self.found:
+                self.found[threads] = lib.make("session", lib.SessionOptions(threads=threads))
+            return self.found[threads]
+
+
+_sessions = _Sessions()
+
+
+def _doubles(values):
+    listed = np.atleast_1d(np.asarray(values, dtype=np.float64)).tolist()
+    return (ctypes.c_double * len(listed))(*listed), len(listed)
+
+
+def _set_text(problem, name, text):
+    lib.check(lib.library.stencil_problem_set_text(problem, name.encode(), str(text).encode()))
+
+
+def _set_number(problem, name, value):
+    numbers, count = _doubles(value)
+    lib.check(lib.library.stencil_problem_set_number(problem, name.encode(), count, numbers))
+
+
+def _set_boundary(problem, boundary):
+    if isinstance(boundary, Mapping):
+        for side, word in boundary.items():
+            _set_text(problem, "boundary" if side == "" else f"boundary_{side}", word)
+    else:
+        _set_text(problem, "boundary", boundary if isinstance(boundary, str) else ",".join(boundary))
+
+
+def _set_points(problem, rank, offsets, weights):
+    rows = np.atleast_2d(np.asarray(weights, dtype=np.float64))
+    flat, _ = _doubles(rows.ravel())
+    where = None
+    if offsets is not None:
+        listed = np.asarray(offsets)
+        if listed.shape != (rows.shape[1], rank) or listed.dtype.kind not in "iu":
+            raise ValueError(f"offsets are whole numbers [{rows.shape[1]}][{rank}], one point for each weight")
+        where = (ctypes.c_int32 * listed.size)(*listed.ravel().tolist())
+    lib.check(lib.library.stencil_problem_set_points(problem, rows.shape[1], where, rows.shape[0], flat))
+
+
+def _state(shape, dtype, given):
+    """A problem of the library, and the arrays that it borrows; takes what it knows out of `given`."""
+    extent = (ctypes.c_int64 * len(shape))(*shape)
+    handle = lib.make("problem", len(shape), extent, np.dtype(dtype).name.encode())
+    problem, kept = handle.pointer, []
+    for name in TEXTS:
+        if (text := given.pop(name, None)) is not None:
+            _set_text(problem, name, text)
+    for name in NUMBERS:
+        if (number := given.pop(name, None)) is not None:
+            _set_number(problem, name, number)
+    if (boundary := given.pop("boundary", None)) is not None:
+        _set_boundary(problem, boundary)
+    for name in SIDES:
+        for side, number in (given.pop(name, None) or {}).items():
+            _set_number(problem, f"{name}_{side}", number)
+    offsets, weights = given.pop("offsets", None), given.pop("weights", None)
+    if offsets is not None and weights is None:
+        raise ValueError("offsets without weights: give a weight for each point")
+    if weights is not None:
+        _set_points(problem, len(shape), offsets, weights)
+    for name in SOURCES + ("fixed", "insulated", "classes"):
+        if (array := given.pop(name, None)) is not None:
+            take = arrays.numbers if name in SOURCES else arrays.marks
+            kept.append(take(array, name, shape))
+            known = "class" if name == "classes" else name
+            lib.check(lib.library.stencil_problem_set_array(problem, known.encode(), arrays.described(kept[-1])))
+    if given:
+        raise TypeError(f"unknown: {', '.join(sorted(given))}")
+    return handle, kept
+
+
+class Solver:
+    """A problem and the way to solve it, for many fields of one shape and type; keeps the memory of its runs.
+
+    shape, dtype: of the fields, (ny, nx) or (nz, ny, nx), float32 or float64. threads: of a run on the CPU, 0 for one
+    for each processor. sync, sweep, device, effort, depth, parts: as the options of the command; None: the quickest.
+    allow_nonfinite: NaN and infinity are values. The problem is stated by keywords, see solve(). An object makes one
+    run at a time; several objects may run in threads at the same time.
+    """
+
+    def __init__(self, shape: Sequence[int], dtype: Any = "float64", *, threads: int = 0, sync: Optional[str] = None,
+                 sweep: Optional[str] = None, device: Optional[str] = None, effort: Optional[str] = None,
+                 depth: int = 0, parts: int = 0, allow_nonfinite: bool = False, **problem: Any):
+        self.shape, self.dtype = tuple(int(n) for n in shape), np.dtype(dtype)
+        if self.dtype not in arrays.TYPES or self.dtype.kind != "f":
+            raise TypeError(f"a field has numbers of type float32 or float64, not {self.dtype}")
+        self.source = next((name for name in SOURCES if problem.get(name) is not None), None)
+        handle, kept = _state(self.shape, self.dtype, dict(problem))
+        words = {name: word.encode() for name, word in
+                 (("sync", sync), ("sweep", sweep), ("device", device), ("effort", effort)) if word is not None}
+        options = lib.PlanOptions(depth=depth, parts=parts, allow_nonfinite=allow_nonfinite, **words)
+        session = _sessions.get(threads)
+        self._plan = lib.make("plan", session.pointer, handle.pointer, options, keeps=(kept, session))
+        made = self.plan
+        self._long = made["predicted"]["step_us"] * 1e-6 * made["steps"] >= LONG_S
+
+    @property
+    def plan(self) -> Plan:
+        """How the next run is made."""
+        text = lib.library.stencil_plan_text(self._plan.pointer).decode()
+        return Plan(json.loads(lib.library.stencil_plan_json(self._plan.pointer).decode()), text)
+
+    def __repr__(self) -> str:
+        return repr(self.plan).replace("stencil.Plan", "stencil.Solver")
+
+    def __call__(self, u: Any, *, out: Any = None, in_place: bool = False,
+                 progress: Optional[Callable[[int, float], Any]] = None, **source: Any) -> Result:
+        """Runs from the field u, of this shape and type.
+
+        The result goes into a new array, into `out`, or over u where `in_place`. b, f or q: a source in place of the
+        one that the problem was stated with. progress: called now and then with the steps done and the last residual
+        (NaN before the first), in any thread; the run ends where it returns False. Ctrl-C ends a run between two
+        steps, and raises KeyboardInterrupt.
+        """
+        given = arrays.numbers(u, "u", self.shape, copies=not in_place)
+        if given.dtype != self.dtype:
+            raise TypeError(f"u is of type {given.dtype}, the solver is for {self.dtype}")
+        target = given if in_place else np.empty_like(given) if out is None else arrays.view(out, "out")
+        arrays.check_shape(target, "out", self.shape)
+        if target.dtype != self.dtype or not target.flags.writeable:
+            raise TypeError(f"out has to be a writeable array of type {self.dtype}")
+        held = [arrays.described(given), arrays.described(target)]
+        run = lib.Run(u=ctypes.pointer(held[0]), out=ctypes.pointer(held[1]))
+        for name, array in source.items():
+            if name != self.source:
+                raise TypeError(f"{name}: the problem was stated with {self.source or 'no source'}")
+            numbers = arrays.numbers(array, name, self.shape)
+            held += [numbers, arrays.described(numbers)]
+            run.source = ctypes.pointer(held[-1])
+        held += [given, target]
+        return self._result(_make(self._plan, run, held, progress, self._long), target, u)
+
+    def _result(self, handle, target, u):
+        report = lib.Report()
+        lib.check(lib.library.stencil_result_report(handle.pointer, report))
+        step, residual = ctypes.POINTER(ctypes.c_int64)(), ctypes.POINTER(ctypes.c_double)()
+        count = lib.library.stencil_result_history(handle.pointer, step, residual)
+        told = {}
+        for name, _ in lib.Report._fields_[1:]:
+            value = getattr(report, name)
+            told[name] = value.decode() if isinstance(value, bytes) else value
+        told["reached"] = bool(told["reached"])
+        return Result(u=_like(u, target), residual=np.array(residual[:count], dtype=np.float64),
+                      residual_step=np.array(step[:count], dtype=np.int64), steps=report.steps, reason=told["reason"],
+                      reached=told["reached"], error_bound=report.error_bound, report=told,
+                      plan=lib.library.stencil_plan_text(self._plan.pointer).decode())
+
+
+def _like(u, values):
+    """The result as u came: with the names and coordinates of an xarray.DataArray."""
+    return u.copy(data=values) if type(u).__module__.startswith("xarray.") else values
+
+
+def _make(plan, run, held, progress, long):
+    """Makes a run; a long one of the main thread in another one, so that Python sees Ctrl-C meanwhile."""
+    stop, failures, made, ended = ctypes.c_int(0), [], ctypes.c_void_p(), threading.Event()
+    run.stop = ctypes.pointer(stop)
+
+    def watch(_, step, residual):
+        try:
+            return progress(step, residual) is False
+        except BaseException as error:  # raised where the run was called, when it has ended
+            failures.append(error)
+            return 1
+
+    if progress is not None:
+        run.progress = lib.Progress(watch)
+
+    def work():
+        _ = held  # the run borrows it, also where the caller no longer waits
+        try:
+            lib.check(lib.library.stencil_plan_run(plan.pointer, run, made))
+        except BaseException as error:
+            failures.append(error)
+        finally:
+            ended.set()
+
+    if threading.current_thread() is threading.main_thread() and (long or progress is not None):
+        worker = threading.Thread(target=work, name="stencil", daemon=True)
+        try:
+            worker.start()
+            while not ended.wait(0.05):  # a signal that comes just before a wait does not end it
+                pass
+        except BaseException:  # Ctrl-C may come before the worker says that it has started
+            stop.value = 1
+            while not ended.wait(0.01) and (worker.ident is not None or worker.is_alive()):
+                pass
+            lib.Handle("result", made.value)
+            raise
+        worker.join()
+    else:
+        work()
+    result = lib.Handle("result", made.value)
+    if failures:
+        raise failures[0]
+    return result
+
+
+def solve(u: Any, *, problem: Optional[str] = None, out: Any = None, in_place: bool = False,
+          progress: Optional[Callable[[int, float], Any]] = None, **how: Any) -> Result:
+    """Solves a problem from the initial field u, [ny][nx] or [nz][ny][nx].
+
+    The problem, by keywords (all optional, but one of `problem`, `stencil` and `weights`):
+      problem: "laplace", "poisson" (-div grad u = f) or "heat" (du/dt = diffusivity div grad u + q)
+      stencil: name of a set of points, whose mean a step takes; weights: [points], or [classes][points]; offsets:
+        whole numbers [points][rank], in place of a name
+      spacing: distance of cells, for all axes or each, in the unit of length; diffusivity: length² per time;
+        dt: time step; omega: damping; accelerate: "chebyshev"
+      f, q, b: source, of the shape of u: right-hand side; value per time; added in each step
+      boundary: "fixed", "periodic" or "mirror", for all axes or a list for each, or a dict of sides,
+        {"x-": "flux", "x+": "exchange"}; flux, exchange, ambient: dicts of sides
+      fixed, insulated: truth values of the shape of u; classes: whole numbers, the row of weights of each cell
+      steps, time_end, rtol, atol, norm ("l2", "max"), check_every: when to stop
+    How: threads, sync, sweep, device, effort, depth, parts, allow_nonfinite: see Solver.
+
+    u of float32 or float64 is not copied, and not changed unless `in_place`; other numbers become float64. An
+    xarray.DataArray gives one. Raises ValueError for problems that contradict themselves, NotAvailable.
+    """
+    if problem is not None:
+        how["problem"] = problem
+    given = arrays.numbers(u, "u", copies=not in_place)
+    solver = Solver(given.shape, given.dtype, **how)
+    result = solver(given, out=out, in_place=in_place, progress=progress)
+    return dataclasses.replace(result, u=_like(u, result.u)) if given is not u else result
+
+
+def plan(shape: Sequence[int], dtype: Any = "float64", **how: Any) -> Plan:
+    """How a problem on fields of this shape would be solved, with predicted times; keywords as of solve()."""
+    return Solver(shape, dtype, **how).plan
+
+
+def strategies() -> list[str]:
+    """Names of the ways to keep steps in order, for `sync`."""
+    return lib.names("sync")
+
+
+def sweeps() -> list[str]:
+    """Names of the ways to make steps, for `sweep`."""
+    return lib.names("sweep")
+
+
+def write(path: Any, u: Any, **problem: Any) -> None:
+    """Writes a problem file, docs/format.md, for the command; keywords as of solve(). Needs h5py."""
+    import h5py
+
+    datasets = {"class" if name == "classes" else name: problem.pop(name) for name in
+                SOURCES + ("fixed", "insulated", "classes") if problem.get(name) is not None}
+    for name in ("offsets", "weights"):
+        if (values := problem.pop(name, None)) is not None:
+            datasets[f"stencil/{name}"] = values
+    for name in ("boundary",) + SIDES:
+        if isinstance(problem.get(name), Mapping):
+            problem.update({f"{name}_{side}": value for side, value in problem.pop(name).items()})
+    with h5py.File(path, "w") as file:
+        file["u"] = arrays.view(u, "u")
+        for name, values in datasets.items():
+            file[name] = arrays.view(values, name) if "/" not in name else np.asarray(values)
+        for name, value in problem.items():
+            if value is not None:
+                file.attrs[name] = value
+
+
+def read(path: Any) -> tuple[np.ndarray, dict]:
+    """The field of a problem or result file and its attributes. Needs h5py."""
+    import h5py
+
+    with h5py.File(path, "r") as file:
+        attributes = {name: value for name, value in file.attrs.items() if not isinstance(value, h5py.Reference)}
+        field = attributes.get("field", "/u")
+        return file[field][()], attributes

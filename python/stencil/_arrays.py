@@ -1,0 +1,68 @@
+"""Arrays of NumPy, and of whatever NumPy can view, as the library takes them."""
+import numpy as np
+
+from . import _library as lib
+
+TYPES = {np.dtype("f4"): lib.FLOAT32, np.dtype("f8"): lib.FLOAT64, np.dtype("u1"): lib.UINT8}
+
+
+def on_gpu(array):
+    """Whether an array lies in the memory of a GPU."""
+    if hasattr(array, "__cuda_array_interface__"):
+        return True
+    return hasattr(array, "__dlpack_device__") and array.__dlpack_device__()[0] not in (1, 3)
+
+
+def view(array, name):
+    """A NumPy array over the memory of `array`, without a copy where there is a way."""
+    if isinstance(array, np.ndarray):
+        return array
+    if on_gpu(array):
+        raise lib.NotAvailable(f"{name} is in the memory of a GPU: this version takes arrays in the memory of the host")
+    if hasattr(array, "__dlpack__") and not hasattr(array, "__array__"):
+        return np.from_dlpack(array)
+    return np.asarray(array)
+
+
+def numbers(array, name, shape=None, copies=True):
+    """A field of float32 or float64: `array` itself where it is one, in native byte order, otherwise a copy."""
+    found = view(array, name)
+    check_shape(found, name, shape)
+    if found.dtype in TYPES and found.dtype.kind == "f" and found.dtype.isnative:
+        return found
+    if found.dtype.kind not in "fiub":
+        raise TypeError(f"{name} has numbers of type {found.dtype}: give floating-point numbers or integers")
+    if not copies:
+        raise TypeError(f"{name} is of type {found.dtype}: in place it has to be float32 or float64")
+    small = found.dtype.kind == "f" and found.dtype.itemsize <= 4
+    return found.astype(np.float32 if small else np.float64)
+
+
+def marks(array, name, shape):
+    """Truth values, or numbers of classes, a byte each: `array` itself where it has bytes, otherwise a copy."""
+    found = view(array, name)
+    check_shape(found, name, shape)
+    if found.dtype == np.bool_:
+        return found.view(np.uint8)
+    if found.dtype == np.uint8:
+        return found
+    if found.dtype.kind not in "iu":
+        raise TypeError(f"{name} is of type {found.dtype}: give truth values or integers")
+    if name != "classes":
+        return (found != 0).view(np.uint8)
+    if found.size and (found.min() < 0 or found.max() > 252):
+        raise ValueError("classes are numbers of rows of weights, from 0 to 252")
+    return found.astype(np.uint8)
+
+
+def check_shape(array, name, shape):
+    if shape is not None and array.shape != tuple(shape):
+        raise ValueError(f"{name} has shape {array.shape}, the field has {tuple(shape)}")
+
+
+def described(array):
+    """The structure that says where an array lies; it borrows the array."""
+    found = lib.Array(data=array.ctypes.data, type=TYPES[array.dtype])
+    for axis, stride in enumerate(array.strides):
+        found.stride[axis] = stride
+    return found

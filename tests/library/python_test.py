@@ -1,0 +1,244 @@
+"""The Python module: the bits of the command, no copies that nobody asked for, Ctrl-C, fork, threads, README."""
+import os
+import pathlib
+import re
+import resource
+import signal
+import subprocess
+import sys
+import threading
+import time
+import unittest
+
+import numpy as np
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "tests" / "app"), str(ROOT / "python")]
+if os.environ.get("STENCIL_SLOW") == "1":
+    print("skipped: the interpreter has not the sanitizers' runtime that the library needs")
+    sys.exit(77)
+import stencil  # noqa: E402
+from harness import CommandTest, field  # noqa: E402
+
+
+class Bits(CommandTest):
+    def same(self, u, how=(), **problem):
+        stencil.write(self.path("p.h5"), u, **problem)
+        self.call("p.h5", "--force", "-o", "r.h5", "--device", "cpu", *how)
+        result = stencil.solve(u, device="cpu", **problem)
+        self.assertEqual(result.u.tobytes(), self.read("r.h5").tobytes())
+        self.assertEqual(result.residual.tobytes(), self.read("r.h5", "residual").tobytes())
+        self.assertEqual(result.residual_step.tolist(), self.read("r.h5", "residual_step").tolist())
+        return result
+
+    def test_of_the_command(self):
+        u = field(37, 52)
+        self.same(u, problem="heat", time_end=9.0, q=field(37, 52), boundary={"x-": "flux", "x+": "exchange"},
+                  flux={"x-": -0.5}, exchange={"x+": 0.3}, ambient={"x+": 2.0})
+        self.same(u, problem="poisson", f=field(37, 52)[::-1], rtol=1e-4, accelerate="chebyshev:16",
+                  fixed=field(37, 52) < 0.05)
+        self.same(u.astype("f4"), stencil="j2d9pt", boundary=["mirror", "periodic"], steps=30, b=field(37, 52))
+        self.same(field(12, 13, 14), problem="laplace", spacing=[1, 0.5, 0.25], omega=0.8, rtol=1e-3,
+                  insulated=field(12, 13, 14) < 0.1)
+        self.same(u, offsets=[[0, 0], [0, 1], [-2, 0]], weights=[[0.5, 0.25, 0.25], [0.1, 0.2, 0.3]],
+                  classes=(field(37, 52) * 2).astype(int), steps=9, boundary="periodic")
+
+    def test_of_every_strategy_and_sweep(self):
+        u = field(40, 64)
+        wanted = stencil.solve(u, problem="heat", steps=23).u.tobytes()
+        tried = 0
+        for sync in stencil.strategies():
+            for sweep in stencil.sweeps():
+                try:
+                    made = stencil.solve(u, problem="heat", steps=23, sync=sync, sweep=sweep, device="cpu")
+                except (stencil.NotAvailable, ValueError):
+                    continue
+                self.assertEqual((made.u.tobytes(), made.report["sync"], made.report["sweep"]), (wanted, sync, sweep))
+                tried += 1
+        self.assertGreater(tried, 20)
+
+
+class Arrays(unittest.TestCase):
+    def test_new_in_place_or_out(self):
+        u, before = field(30, 40), field(30, 40)
+        result = stencil.solve(u, problem="heat", steps=5)
+        self.assertTrue((u == before).all() and not (result.u == before).all())
+        out = np.empty((40, 30)).T
+        self.assertIs(stencil.solve(u, problem="heat", steps=5, out=out).u, out)
+        np.testing.assert_array_equal(out, result.u)
+        self.assertIs(stencil.solve(u, problem="heat", steps=5, in_place=True).u, u)
+        np.testing.assert_array_equal(u, result.u)
+
+    def test_of_any_layout(self):
+        u = field(2 * 30, 3 * 40)
+        wanted = stencil.solve(np.ascontiguousarray(u[::-2, ::3]), problem="heat", steps=5).u
+        np.testing.assert_array_equal(stencil.solve(u[::-2, ::3], problem="heat", steps=5).u, wanted)
+        np.testing.assert_array_equal(stencil.solve(np.asfortranarray(u[::-2, ::3]), problem="heat", steps=5).u, wanted)
+        np.testing.assert_array_equal(stencil.solve(u[::-2, ::3].astype(">f8"), problem="heat", steps=5).u, wanted)
+
+    def test_no_copies(self):
+        """In place, memory grows by the two fields of a run; otherwise by the result, too."""
+        code = """
+import resource, sys
+import numpy as np, stencil
+n, in_place = 1500, sys.argv[1] == "1"
+stencil.solve(np.ones((64, 64)), problem="heat", steps=2)
+u = np.sin(np.arange(n * n, dtype="f8")).reshape(n, n)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+stencil.solve(u, problem="heat", steps=2, in_place=in_place, sweep="stream", threads=1)
+print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 / u.nbytes)
+"""
+        for in_place, most in ((1, 2.6), (0, 3.6)):
+            made = subprocess.run([sys.executable, "-c", code, str(in_place)], capture_output=True, encoding="utf-8",
+                                  env={**os.environ, "PYTHONPATH": str(ROOT / "python")}, check=False)
+            self.assertEqual(made.returncode, 0, made.stderr)
+            self.assertLess(float(made.stdout), most)
+
+    def test_xarray(self):
+        try:
+            import xarray
+        except ImportError:
+            self.skipTest("no xarray")
+        u = xarray.DataArray(field(20, 30), dims=("y", "x"), coords={"x": np.arange(30) / 2}, name="temperature")
+        result = stencil.solve(u, problem="heat", steps=3).u
+        self.assertEqual((result.dims, result.name), (("y", "x"), "temperature"))
+        np.testing.assert_array_equal(result.x, u.x)
+        np.testing.assert_array_equal(result.values, stencil.solve(u.values, problem="heat", steps=3).u)
+
+    def test_of_a_gpu_are_refused(self):
+        class OfGpu:
+            __cuda_array_interface__ = {}
+        with self.assertRaisesRegex(stencil.NotAvailable, "memory of a GPU"):
+            stencil.solve(OfGpu(), problem="heat")
+
+
+class Errors(unittest.TestCase):
+    def test_say_what_is_wrong(self):
+        u = field(20, 30)
+        for error, text, keywords in ((ValueError, "give one of laplace", {"problem": "heatt"}),
+                                      (TypeError, "unknown: colour", {"problem": "heat", "colour": 1}),
+                                      (ValueError, "unstable", {"problem": "heat", "dt": 9}),
+                                      (ValueError, "shape", {"problem": "poisson", "f": u[1:]}),
+                                      (ValueError, "sync is 'turbo'", {"problem": "heat", "sync": "turbo"})):
+            with self.assertRaisesRegex(error, text):
+                stencil.solve(u, **keywords)
+        u[3, 4] = np.nan
+        with self.assertRaisesRegex(ValueError, r"u\[3, 4\] is NaN"):
+            stencil.solve(u, problem="heat")
+        with self.assertRaisesRegex(TypeError, "in place"):
+            stencil.solve(np.ones((9, 9), int), problem="heat", in_place=True)
+
+
+class Runs(unittest.TestCase):
+    def test_solver_again_and_again(self):
+        solver = stencil.Solver((30, 40), problem="poisson", f=np.zeros((30, 40)), rtol=1e-3)
+        for seed in range(3):
+            f = np.random.default_rng(seed).random((30, 40))
+            made, wanted = solver(np.zeros((30, 40)), f=f), stencil.solve(np.zeros((30, 40)), problem="poisson", f=f,
+                                                                          rtol=1e-3)
+            self.assertEqual((made.u.tobytes(), made.steps), (wanted.u.tobytes(), wanted.steps))
+        with self.assertRaisesRegex(TypeError, "stated with f"):
+            solver(np.zeros((30, 40)), q=f)
+
+    def test_progress(self):
+        seen = []
+        result = stencil.solve(field(64, 64), problem="heat", steps=10 ** 6, threads=1,
+                               progress=lambda step, residual: seen.append(step) or len(seen) < 3)
+        self.assertEqual((result.reason, result.reached), ("interrupted", False))
+        self.assertGreaterEqual(result.steps, seen[2])
+
+        def fails(step, residual):
+            raise ZeroDivisionError("of the caller")
+        with self.assertRaisesRegex(ZeroDivisionError, "of the caller"):
+            stencil.solve(field(64, 64), problem="heat", steps=10 ** 6, progress=fails)
+
+    def test_interrupt(self):
+        """Ctrl-C ends runs that would take minutes, at whatever moment it comes."""
+        for delay in (0.5, *np.random.default_rng(1).uniform(0, 0.1, 20)):
+            timer = threading.Timer(delay, os.kill, (os.getpid(), signal.SIGINT))
+            begin = time.monotonic()
+            with self.assertRaises(KeyboardInterrupt):
+                timer.start()
+                stencil.solve(field(700, 700), problem="heat", steps=10 ** 7)
+            self.assertLess(time.monotonic() - begin, 60)
+
+    def test_threads_go_on_meanwhile(self):
+        """The interpreter's lock is given up: another thread counts while a run is made."""
+        ended, counted = threading.Event(), []
+
+        def count():
+            while not ended.is_set():
+                counted.append(1)
+                time.sleep(1e-3)
+        thread = threading.Thread(target=count)
+        thread.start()
+        before = len(counted)
+        stencil.Solver((300, 300), problem="heat", steps=2000, threads=1)(field(300, 300))
+        during = len(counted) - before
+        ended.set()
+        thread.join()
+        self.assertGreater(during, 5)
+
+    def test_two_threads_two_problems(self):
+        results = {}
+
+        def work(kind):
+            u = field(50, 60)
+            results[kind] = [stencil.solve(u, problem=kind, steps=60, threads=2).u.tobytes() for _ in range(5)]
+        threads = [threading.Thread(target=work, args=(kind,)) for kind in ("heat", "laplace")]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for kind, made in results.items():
+            self.assertEqual(set(made), {stencil.solve(field(50, 60), problem=kind, steps=60).u.tobytes()})
+
+    def test_fork(self):
+        u = field(50, 60)
+        solver = stencil.Solver(u.shape, problem="heat", steps=30, threads=2)
+        wanted = solver(u).u.tobytes()
+        process = os.fork()
+        if process == 0:
+            signal.alarm(60)
+            code = 1
+            try:
+                solver(u)
+            except stencil.NotAvailable:
+                code = 0 if stencil.solve(u, problem="heat", steps=30).u.tobytes() == wanted else 2
+            os._exit(code)
+        self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]), 0)
+
+    def test_texts(self):
+        plan = stencil.plan((64, 64), problem="heat", steps=10)
+        self.assertRegex(repr(plan), r"^<stencil.Plan: heat \(64, 64\) float64 by .* µs a step>$")
+        self.assertIn("predicted", str(plan))
+        self.assertGreater(len(plan["plans"]), 10)
+        self.assertRegex(repr(stencil.solve(field(20, 20), problem="laplace", rtol=1e-2)),
+                         r"^<stencil.Result: converged_rtol after \d+ steps, residual .*, error at most .* s by .*>$")
+
+    def test_a_thousand_calls_leave_no_memory(self):
+        solver, u = stencil.Solver((64, 64), problem="heat", steps=3, threads=1), field(64, 64)
+
+        def most():
+            return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        for _ in range(200):
+            solver(u)
+        before = most()
+        for _ in range(1000):
+            solver(u)
+        self.assertLess(most() - before, 1024)  # KiB; a field has 32
+
+
+class Readme(CommandTest):
+    def test_example(self):
+        """The example in README prints what README says."""
+        text = (ROOT / "README.md").read_text(encoding="utf-8")
+        code, printed = re.search(r"```python\nimport numpy as np, stencil\n(.*?)```\n\n```\n(.*?)```", text,
+                                  re.DOTALL).groups()
+        made = subprocess.run([sys.executable, "-c", "import numpy as np, stencil\n" + code], capture_output=True,
+                              encoding="utf-8", env={**os.environ, "PYTHONPATH": str(ROOT / "python")}, check=False)
+        self.assertEqual((made.stdout, made.stderr), (printed, ""))
+
+
+if __name__ == "__main__":
+    unittest.main()
