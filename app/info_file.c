@@ -7,6 +7,7 @@
 #include "app/report.h"
 #include "app/text.h"
 #include "solver/problem/classes.h"
+#include "solver/problem/coefficients.h"
 #include "solver/problem/digest.h"
 
 enum { SERIES_NONE = -1 };
@@ -52,6 +53,7 @@ static stencil_status read_problem(file_facts *f) {
     TRY(text_name_file(stencil_problem_resolve(&f->problem, &f->spec), f->path));
     f->of_run = f->spec.steps_total >= 0 && stencil_input_provenance(&f->input, &f->made) == STENCIL_OK;
     const stencil_reader cells = stencil_input_reader(&f->input, &f->problem, true);
+    TRY(text_name_file(stencil_coefficients_find(&f->problem, &f->spec, &cells), f->path));
     TRY(text_name_file(stencil_classes_find(&f->problem, &cells, f->input.palette), f->path));
     TRY(stencil_digest_read(&f->problem, STENCIL_ARRAY_U, &cells, f->digest[STENCIL_ARRAY_U]));
     if (f->spec.source != STENCIL_SOURCE_NONE)

@@ -164,6 +164,22 @@ static bool is_fixed_side(const scene *s, const int64_t at[3]) {
     return false;
 }
 
+/* Writes what each point of a cell reads, in place of weights; returns whether any meets more than mirrors.
+ */
+static bool add_values(const scene *s, const int64_t from[3], double *row) {
+    const int points = s->r->point_count;
+    bool more = false;
+    for (int k = 0; k < points; k++) {
+        double one[STENCIL_POINTS_MAX + 1] = {0}, *to = row + 4 * (ptrdiff_t)k;
+        more = add_point(s, from, k, 1.0, one) || more;
+        to[0] = one[k];
+        to[1] = k == points / 2 ? 0 : one[points - 1 - k];
+        to[2] = k == points / 2 ? 0 : one[points / 2];
+        to[3] = one[STENCIL_POINTS_MAX];
+    }
+    return more;
+}
+
 /* Looks for a row among those made; appends it. Errors: NO_MEMORY. */
 static stencil_status store_row(reference *r, const double *row, int32_t *own) {
     const size_t bytes = sizeof *r->made;
@@ -210,7 +226,14 @@ stencil_status reference_walls(reference *r, const stencil_spec *spec, const uin
         r->own[i] = -1;
         r->still[i] = (r->fixed != NULL && r->fixed[i] != 0) || (insulated != NULL && insulated[i] != 0) ||
                       is_fixed_side(&s, at);
-        for (int k = 0; k < r->point_count && updated && !r->still[i]; k++)
+        double faces[7];
+        if (r->face != NULL && updated && !r->still[i]) {
+            reference_face_weights(r, i, faces);
+            base = faces;
+        }
+        if (r->by_value && updated && !r->still[i])
+            more = add_values(&s, at, row);
+        for (int k = 0; k < r->point_count && updated && !r->still[i] && !r->by_value; k++)
             more = (base[k] != 0 && add_point(&s, at, k, base[k], row)) || more;
         if (more)
             TRY(store_row(r, row, &r->own[i]));

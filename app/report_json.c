@@ -14,6 +14,18 @@ static json_t *boundary_json(const stencil_problem *problem, int axis) {
     return own ? json_pack("[s, s]", name[0], name[1]) : json_string(name[0]);
 }
 
+/* The diffusivity of heat: a number, or one for each axis; null where there is none, or /k says it. */
+static json_t *diffusivity_json(const stencil_spec *spec) {
+    json_t *list = json_array();
+    if (spec->diffusivity_count <= 1) {
+        json_decref(list);
+        return json_number(spec->diffusivity_count == 1 ? spec->diffusivity[0] : NAN);
+    }
+    for (int i = 0; i < spec->diffusivity_count; i++)
+        json_array_append_new(list, json_number(spec->diffusivity[i]));
+    return list;
+}
+
 static json_t *problem_json(const stencil_problem *problem) {
     char equation[REPORT_EQUATION_CHARS];
     const int first = STENCIL_AXES - problem->rank;
@@ -33,7 +45,7 @@ static json_t *problem_json(const stencil_problem *problem) {
         "class_cells", (json_int_t)problem->varied, "precision", stencil_precision_name(problem->precision),
         "boundary", boundary, "spacing", spacing, "omega", json_number(spec->omega), "accelerate",
         problem->cycle.length > 1 ? spec->accelerate : "none", "cycle", problem->cycle.length, "diffusivity",
-        json_number(spec->diffusivity), "dt", json_number(spec->dt), "dt_largest",
+        diffusivity_json(spec), "dt", json_number(spec->dt), "dt_largest",
         json_number(spec->kind == STENCIL_KIND_HEAT ? stencil_spec_dt_largest(spec) : NAN), "equation",
         json_text(report_equation_text(problem, false, equation)));
 }

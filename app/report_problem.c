@@ -27,8 +27,14 @@ static void add_equation(const stencil_problem *problem, bool ascii, char text[R
     const bool b = spec->source == STENCIL_SOURCE_B,
                damped = problem->cycle.length == 1 && spec->omega != 1.0;
     const char *laplacian = ascii ? "div grad u" : "∇²u", *minus = ascii ? "-" : "−";
+    if (spec->has_k)
+        laplacian = ascii ? "div (k grad u)" : "∇·(k∇u)";
     if (spec->kind == STENCIL_KIND_HEAT)
-        ADD("%s%s%s%s", ascii ? "du/dt = alpha " : "∂u/∂t = α", laplacian,
+        ADD("%s%s%s%s",
+            ascii         ? (spec->has_k ? "du/dt = " : "du/dt = alpha ")
+            : spec->has_k ? "∂u/∂t = "
+                          : "∂u/∂t = α",
+            laplacian,
             b                                  ? " + b/dt"
             : spec->source == STENCIL_SOURCE_Q ? " + q"
                                                : "",
@@ -55,6 +61,16 @@ static void add_weights(const stencil_problem *problem, bool ascii, char text[RE
         stencil_plural(points), spec->source != STENCIL_SOURCE_NONE ? ", + b from /b" : "", TEXT_SHORT(sum));
 }
 
+/* Writes what the diffusivity is: ", α 1, 2"; with /k what that is. */
+static const char *diffusivity_text(const stencil_spec *spec, bool ascii, char text[96]) {
+    if (spec->has_k)
+        return "";
+    stencil_text_add(text, 96, ", %s ", ascii ? "alpha" : "α");
+    for (int i = 0; i < spec->diffusivity_count; i++)
+        stencil_text_add(text, 96, "%s%s", i > 0 ? ", " : "", TEXT_SHORT(spec->diffusivity[i]));
+    return text;
+}
+
 char *report_equation_text(const stencil_problem *problem, bool ascii, char text[REPORT_EQUATION_CHARS]) {
     const stencil_spec *spec = &problem->spec;
     const int64_t before = problem->origin.steps, steps = problem->stop.steps;
@@ -66,7 +82,7 @@ char *report_equation_text(const stencil_problem *problem, bool ascii, char text
     }
     add_equation(problem, ascii, text);
     if (spec->kind == STENCIL_KIND_HEAT)
-        ADD(", %s %s, dt %s (largest stable %s)", ascii ? "alpha" : "α", TEXT_SHORT(spec->diffusivity),
+        ADD("%s, dt %s (largest stable %s)", diffusivity_text(spec, ascii, (char[96]){""}),
             TEXT_SHORT(spec->dt), TEXT_SHORT(stencil_spec_dt_largest(spec)));
     else if (problem->cycle.length > 1)
         ADD(", by accelerated Jacobi iteration");

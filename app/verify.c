@@ -11,6 +11,7 @@
 #include "app/signals.h"
 #include "app/text.h"
 #include "solver/problem/classes.h"
+#include "solver/problem/coefficients.h"
 #include "solver/problem/digest.h"
 #include "solver/problem/rows.h"
 #include "solver/problem/stop.h"
@@ -61,6 +62,7 @@ typedef struct verification {
     void *field[2], *b; /* field[s % 2] is the field after s steps */
     /* Cells of /fixed; the row of weights of each cell; cells of /insulated. NULL: none of these is there */
     uint8_t *fixed, *row, *insulated;
+    double *k;            /* NULL: there is no /k */
     int64_t looked;       /* number of residuals that were compared */
     bool criterion_known; /* the input file has the first residual, of an earlier run */
     bool turned_wrong;    /* the residual history does not explain where plain steps begin */
@@ -74,6 +76,7 @@ static stencil_status read_output(verification *v) {
     TRY(stencil_input_open(&v->result, v->output, &how, &spec));
     TRY(text_name_file(stencil_problem_resolve(&v->problem, &spec), v->output));
     const stencil_reader cells = stencil_input_reader(&v->result, &v->problem, true);
+    TRY(text_name_file(stencil_coefficients_find(&v->problem, &spec, &cells), v->output));
     TRY(text_name_file(stencil_classes_find(&v->problem, &cells, v->result.palette), v->output));
     TRY(stencil_input_provenance(&v->result, &v->made));
     /* Results of version 0.1.0 have no steps_total: steps_done is the number of all steps. */
@@ -97,8 +100,9 @@ static stencil_status read_array(stencil_input *from, const stencil_problem *pro
                                  void *values) {
     const stencil_mesh mesh = stencil_problem_mesh(problem, 1);
     const stencil_box all = stencil_mesh_array(&mesh);
-    const stencil_cells cells =
-        stencil_cells_dense(array >= STENCIL_ARRAY_CLASS ? STENCIL_BYTE : problem->precision, values, &all);
+    const stencil_cells cells = stencil_cells_dense(
+        array == STENCIL_ARRAY_CLASS || array == STENCIL_ARRAY_KIND ? STENCIL_BYTE : problem->precision,
+        values, &all);
     const stencil_reader reader = stencil_input_reader(from, problem, true);
     return reader.read(reader.context, array, &all, &cells);
 }
@@ -116,6 +120,8 @@ static stencil_status check_input(const verification *v, const stencil_spec *spe
           "'%s' has no dataset /fixed: give the input of that run", v->input);
     CHECK(!v->problem.spec.insulated || spec->insulated, BAD_DATA,
           "'%s' has no dataset /insulated: give the input of that run", v->input);
+    CHECK(!v->problem.spec.has_k || spec->has_k, BAD_DATA,
+          "'%s' has no dataset /k: give the input of that run", v->input);
     CHECK(!v->problem.spec.classed || spec->classed, BAD_DATA,
           "'%s' has no dataset /class: give the input of that run", v->input);
     CHECK(v->problem.spec.class_count == spec->class_count &&
@@ -150,22 +156,53 @@ static stencil_status read_kinds(verification *v, const stencil_problem *problem
                                  : STENCIL_OK;
 }
 
+/* Reads /k. */
+static stencil_status read_coefficients(verification *v, const stencil_problem *problem) {
+    void *memory = NULL;
+    stencil_problem doubles = *problem;
+    doubles.precision = STENCIL_FLOAT64;
+    if (!v->problem.spec.has_k)
+        return STENCIL_OK;
+    TRY(stencil_memory_alloc(&memory, v->cells.of * (int64_t)sizeof(double), "the reference's coefficients"));
+    v->k = memory;
+    TRY(read_array(&v->start, &doubles, STENCIL_ARRAY_K, v->k));
+    return reference_coefficients(&v->reference, &v->problem.spec, v->k, v->insulated,
+                                  v->problem.coefficients == STENCIL_COEFFICIENTS_FIELDS);
+}
+
+/* Reads /f or /q and makes the source term of it that cells with coefficients have. */
+static stencil_status read_source(verification *v, const stencil_problem *problem) {
+    void *memory = NULL;
+    stencil_problem doubles = *problem;
+    doubles.precision = STENCIL_FLOAT64;
+    doubles.source_scale = 1.0;
+    TRY(stencil_memory_alloc(&memory, v->cells.of * (int64_t)sizeof(double), "the reference's source"));
+    const stencil_status status = read_array(&v->start, &doubles, STENCIL_ARRAY_B, memory);
+    if (status == STENCIL_OK)
+        reference_source(&v->reference, memory, v->b);
+    free(memory);
+    return status;
+}
+
 /* Reads the fields before the first step. */
 static stencil_status read_fields(verification *v) {
     const stencil_source source = v->problem.spec.source;
     stencil_problem scaled = v->problem;
     scaled.source_scale = v->reference.source_scale;
     scaled.kept = scaled.varied = 0; /* the reference leaves kept cells out by itself */
+    scaled.coefficients = STENCIL_COEFFICIENTS_NONE;
     const int64_t bytes = v->cells.of * (int64_t)stencil_precision_bytes(v->reference.precision);
     TRY(stencil_memory_alloc(&v->field[0], bytes, "the reference's field"));
     TRY(stencil_memory_alloc(&v->field[1], bytes, "the reference's second field"));
     TRY(read_array(&v->start, &scaled, STENCIL_ARRAY_U, v->field[v->first % 2]));
     TRY(read_kinds(v, &scaled));
+    TRY(read_coefficients(v, &scaled));
     TRY(reference_walls(&v->reference, &v->problem.spec, v->insulated));
     if (source == STENCIL_SOURCE_NONE)
         return STENCIL_OK;
     TRY(stencil_memory_alloc(&v->b, bytes, "the reference's source term"));
-    return read_array(&v->start, &scaled, STENCIL_ARRAY_B, v->b);
+    return v->k != NULL && source != STENCIL_SOURCE_B ? read_source(v, &scaled)
+                                                      : read_array(&v->start, &scaled, STENCIL_ARRAY_B, v->b);
 }
 
 /* Reads cells of the output as its run had them: multiplied by a power of two and back, which rounds the
@@ -176,7 +213,7 @@ static stencil_status read_as_run(void *context, stencil_array array, const sten
     const stencil_reader reader = stencil_input_reader(&v->result, &v->problem, true);
     const double scale = v->reference.scale;
     TRY(reader.read(reader.context, array, box, to));
-    if (scale != 1 && array != STENCIL_ARRAY_CLASS) {
+    if (scale != 1 && array < STENCIL_ARRAY_CLASS) {
         stencil_cells_scale(to, box->n, ilogb(scale));
         stencil_cells_scale(to, box->n, -ilogb(scale));
     }
@@ -255,6 +292,8 @@ static stencil_status compare_origin(verification *v, const stencil_spec *spec) 
     stencil_spec as_run = *spec;
     as_run.precision = v->problem.precision; /* the file may store values in a wider type */
     TRY(text_name_file(stencil_problem_resolve(&v->before, &as_run), v->input));
+    const stencil_reader cells = stencil_input_reader(&v->start, &v->before, true);
+    TRY(text_name_file(stencil_coefficients_find(&v->before, &as_run, &cells), v->input));
     TRY(stencil_input_load_history(&v->start, &v->before));
     CHECK(was->steps == v->first && strcmp(v->before.fingerprint, v->problem.fingerprint) == 0, BAD_DATA,
           "'%s' is not the input of '%s', which begins after step %" PRId64 " of the same problem", v->input,
@@ -459,6 +498,7 @@ static stencil_status verify_run(invocation *call) {
     free(v->fixed);
     free(v->row);
     free(v->insulated);
+    free(v->k);
     reference_destroy(&v->reference);
     return status;
 }

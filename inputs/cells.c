@@ -16,6 +16,7 @@
 #include "inputs/h5.h"
 #include "inputs/reading.h"
 #include "solver/problem/classes.h"
+#include "solver/problem/faces.h"
 #include "solver/problem/rows.h"
 #include "solver/problem/digest.h"
 
@@ -79,6 +80,10 @@ static bool read_rows(int fd, char *to, int64_t stride, int64_t row, int64_t cou
     return true;
 }
 
+static const stencil_place *place_of(const stencil_input *input, stencil_array array) {
+    return array == STENCIL_ARRAY_K ? &input->facts.k_place : &input->facts.place[array];
+}
+
 /* Reads a box directly from a contiguous dataset in native format that has the problem's extent. */
 static stencil_status read_here(const stencil_input *input, stencil_array array, const stencil_box *box,
                                 const stencil_cells *to) {
@@ -95,7 +100,7 @@ static stencil_status read_here(const stencil_input *input, stencil_array array,
     for (int64_t k = 0; k < n[STENCIL_Z] * pieces; k++) {
         const int64_t z = k / pieces, y = k % pieces * most, count = stencil_smaller(most, n[STENCIL_Y] - y);
         const int64_t offset =
-            input->facts.place[array].offset +
+            place_of(input, array)->offset +
             ((z + box->first[STENCIL_Z]) * extent[STENCIL_Y] + y + box->first[STENCIL_Y]) * whole +
             box->first[STENCIL_X] * cell;
         char *at = (char *)to->at + (z * to->plane + y * to->row) * cell;
@@ -111,7 +116,7 @@ static stencil_status read_as(void *context, stencil_array array, const stencil_
                               const stencil_cells *to) {
     stencil_input *input = context;
     const stencil_box there = stencil_box_from(box, input->problem->first);
-    const stencil_place *place = &input->facts.place[array];
+    const stencil_place *place = place_of(input, array);
     stencil_cells cells = *to;
     cells.precision = input->read_as;
     return place->offset > 0 && place->precision == cells.precision
@@ -123,13 +128,35 @@ typedef struct scaling {
     const stencil_values *values;
     double scale;
     const stencil_cells *to;
+    const stencil_problem *problem; /* whose faces divide the scale in each cell; NULL: none do */
+    const stencil_reader *from;     /* of faces */
 } scaling;
+
+/* As store_scaled(), the scale of each cell being divided by the sum of its faces. */
+static stencil_status store_divided(const scaling *s, const stencil_box *slab, const stencil_cells *cells) {
+    const stencil_cells to = stencil_cells_from(s->to, slab->first);
+    const int64_t *n = slab->n, *first = slab->first;
+    stencil_faces faces;
+    TRY(stencil_faces_load(&faces, s->problem, s->from, slab));
+#pragma omp parallel for schedule(static)
+    for (int64_t r = 0; r < n[STENCIL_Z] * n[STENCIL_Y]; r++)
+        for (int64_t x = 0; x < n[STENCIL_X]; x++) {
+            const int64_t cell[3] = {first[0] + r / n[1], first[1] + r % n[1], first[2] + x};
+            const double sum = stencil_faces_sum(s->problem, &faces, cell),
+                         value = stencil_values_unpack(s->values, ((const double *)cells->at)[r * n[2] + x]);
+            stencil_cells_set(&to, r / n[1] * to.plane + r % n[1] * to.row + x, s->scale / sum * value);
+        }
+    stencil_faces_destroy(&faces);
+    return STENCIL_OK;
+}
 
 /* Stores the values of a box of stored numbers: unpacked, multiplied by the scale, rounded once. */
 static stencil_status store_scaled(void *context, const stencil_box *slab, const stencil_cells *cells) {
     const scaling *s = context;
     const stencil_cells to = stencil_cells_from(s->to, slab->first);
     const int64_t *n = slab->n, nx = n[STENCIL_X];
+    if (s->problem != NULL)
+        return store_divided(s, slab, cells);
 #pragma omp parallel for schedule(static)
     for (int64_t r = 0; r < n[STENCIL_Z] * n[STENCIL_Y]; r++) {
         const int64_t at = r / n[STENCIL_Y] * to.plane + r % n[STENCIL_Y] * to.row;
@@ -199,6 +226,9 @@ static stencil_status read_all_kinds(stencil_input *input, const stencil_box *bo
     return spec->insulated ? read_kinds(input, STENCIL_DATASET_INSULATED, box, to) : STENCIL_OK;
 }
 
+static stencil_status read_box(void *context, stencil_array array, const stencil_box *box,
+                               const stencil_cells *to);
+
 /* Reads a box of values. Values of /f, /q and packed arrays are computed in double in any precision, and so
  * rounded only once. */
 static stencil_status read_values(stencil_input *input, stencil_array array, const stencil_box *box,
@@ -209,11 +239,21 @@ static stencil_status read_values(stencil_input *input, stencil_array array, con
     input->read_as = values->packed || scaled ? STENCIL_FLOAT64 : problem->precision;
     if (!values->packed && !scaled)
         return read_as(input, array, box, to);
-    const stencil_reader from = {read_as, input};
+    const stencil_reader from = {read_as, input}, faces = {read_box, input};
     const stencil_mesh mesh = stencil_problem_mesh(problem, 1);
     const stencil_slabs slabs = {&from, &mesh, array, .cell_bytes = sizeof(double)};
-    return stencil_slabs_visit(&slabs, box, store_scaled,
-                               &(scaling){values, scaled ? problem->source_scale : 1, to});
+    scaling s = {values, scaled ? problem->source_scale : 1, to, NULL, &faces};
+    if (scaled && problem->coefficients != STENCIL_COEFFICIENTS_NONE &&
+        problem->spec.kind == STENCIL_KIND_POISSON)
+        s.problem = problem;
+    return stencil_slabs_visit(&slabs, box, store_scaled, &s);
+}
+
+/* Reads /k, in float64 in any precision of the problem. */
+static stencil_status read_k(stencil_input *input, const stencil_box *box, const stencil_cells *to) {
+    input->read_as = STENCIL_FLOAT64;
+    input->kind = STENCIL_DATASET_K;
+    return read_as(input, STENCIL_ARRAY_K, box, to);
 }
 
 /* Reads a box of an array as a run takes it: a source has no effect on kept cells. */
@@ -223,6 +263,10 @@ static stencil_status read_box(void *context, stencil_array array, const stencil
     const stencil_reader from = {read_box, input};
     if (array == STENCIL_ARRAY_KIND)
         return read_all_kinds(input, box, to);
+    if (array == STENCIL_ARRAY_K)
+        return read_k(input, box, to);
+    if (array >= STENCIL_ARRAY_FACE)
+        return stencil_faces_make(input->problem, &from, array - STENCIL_ARRAY_FACE, box, to);
     if (array == STENCIL_ARRAY_CLASS)
         return stencil_classes_read(input->problem, &from, box, to);
     TRY(read_values(input, array, box, to));

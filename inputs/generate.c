@@ -132,7 +132,8 @@ void stencil_example_begin(stencil_example which, stencil_spec *spec) {
         spec->boundary_count = spec->spacing_count = 1;
         spec->boundary[0] = STENCIL_MIRROR;
         spec->spacing[0] = 0.24 / (double)spec->extent[last];
-        spec->diffusivity = 5e-7;
+        spec->diffusivity[0] = 5e-7;
+        spec->diffusivity_count = 1;
         spec->time_end = 36000.0;
         wall[STENCIL_X][0] = STENCIL_WALL_FLUX;
         spec->flux[STENCIL_X][0] = 50.0;

@@ -19,7 +19,8 @@
 const char *const stencil_source_names[] = {
     [STENCIL_SOURCE_B] = "/b",          [STENCIL_SOURCE_F] = "/f",
     [STENCIL_SOURCE_Q] = "/q",          [STENCIL_DATASET_FIXED] = "/fixed",
-    [STENCIL_DATASET_CLASS] = "/class", [STENCIL_DATASET_INSULATED] = "/insulated"};
+    [STENCIL_DATASET_CLASS] = "/class", [STENCIL_DATASET_INSULATED] = "/insulated",
+    [STENCIL_DATASET_K] = "/k"};
 
 /* Sends a question to the reading process and waits for the answer. */
 static stencil_status ask(const stencil_input *input, const stencil_ask *question, stencil_say *answer) {
@@ -107,6 +108,8 @@ stencil_status stencil_input_open(stencil_input *input, const char *path,
         TRY(check_within(input,
                          array == STENCIL_ARRAY_U ? input->facts.field : stencil_source_names[spec->source],
                          &input->facts.place[array], spec->extent, spec->rank));
+    if (spec->has_k)
+        TRY(check_within(input, "/k", &input->facts.k_place, spec->extent, spec->rank));
     return spec->class_count > 0 ? read_palette(input, spec) : STENCIL_OK;
 }
 

@@ -71,6 +71,7 @@ stencil_status stencil_kept_bytes(const stencil_h5_input *input, int source, int
     all.bytes = stencil_sizes_add(all.bytes, bytes_of(input, STENCIL_DATASET_FIXED));
     all.bytes = stencil_sizes_add(all.bytes, bytes_of(input, STENCIL_DATASET_CLASS));
     all.bytes = stencil_sizes_add(all.bytes, bytes_of(input, STENCIL_DATASET_INSULATED));
+    all.bytes = stencil_sizes_add(all.bytes, bytes_of(input, STENCIL_DATASET_K));
     H5Literate(input->file, H5_INDEX_NAME, H5_ITER_NATIVE, NULL, add_own, &all);
     *bytes = all.bytes;
     *chunk_bytes = all.chunk_bytes;
@@ -131,6 +132,10 @@ stencil_status stencil_kept_copy(stencil_h5_input *input, const stencil_sink *si
         TRY(copy_dataset(input, sink, spec, STENCIL_DATASET_CLASS, notes));
     if (spec->insulated)
         TRY(copy_dataset(input, sink, spec, STENCIL_DATASET_INSULATED, notes));
+    if (spec->has_k)
+        TRY(copy_dataset(input, sink, spec, STENCIL_DATASET_K, notes));
+    else if (H5Lexists(input->file, "k", H5P_DEFAULT) > 0)
+        stencil_object_copy(input->file, sink->file, "k", 0, notes);
     stencil_own_copy(input, sink->file, notes);
     TRY(stencil_axes_create(sink->file, sink->path, &problem)); /* references may be to those of the input */
     stencil_references_copy(input, sink->file, notes);

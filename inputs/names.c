@@ -126,7 +126,7 @@ static bool is_said(const stencil_spec *spec, const char *meant, double number) 
         return spec->rtol == number || spec->atol == number;
     const bool unset = strcmp(meant, "spacing") == 0 ? spec->spacing_count == 0
                        : strcmp(meant, "diffusivity") == 0
-                           ? isnan(spec->diffusivity)
+                           ? spec->diffusivity_count == 0 && !spec->has_k
                            : strcmp(meant, "omega") == 0 && isnan(spec->omega);
     return (unset && number == 1.0) || stencil_spec_says(spec, meant, number);
 }

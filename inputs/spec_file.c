@@ -44,7 +44,7 @@ static const row rows[] = {
     SIDE_ROWS("x+", 2, 1),
     {{"omega", REAL(1, "one number > 0")}, AT(omega)},
     {{"accelerate", TEXT(accelerate), .wanted = "none, chebyshev or chebyshev:M"}, AT(accelerate)},
-    {{"diffusivity", REAL(1, "one number > 0")}, AT(diffusivity)},
+    {{"diffusivity", REAL(1, "numbers > 0, " ALL_AXES)}, LIST(diffusivity)},
     {{"dt", REAL(1, "one number > 0")}, AT(dt)},
     {{"rtol", REAL(0, "one number >= 0")}, AT(rtol)},
     {{"atol", REAL(0, "one number >= 0")}, AT(atol)},
@@ -102,13 +102,21 @@ stencil_status stencil_format_read(hid_t file, const char *path, bool *foreign) 
 }
 
 static const stencil_known others[] = {
-    {"format", STENCIL_ATTRIBUTE, true},  {"b", STENCIL_OBJECT, false},
-    {"f", STENCIL_OBJECT, false},         {"q", STENCIL_OBJECT, false},
-    {"fixed", STENCIL_OBJECT, false},     {"class", STENCIL_OBJECT, false},
-    {"insulated", STENCIL_OBJECT, false}, {"stencil", STENCIL_OBJECT, false},
-    {"residual", STENCIL_OBJECT, true},   {"residual_step", STENCIL_OBJECT, true},
-    {"provenance", STENCIL_OBJECT, true}, {"VTKHDF", STENCIL_OBJECT, true},
-    {"offsets", STENCIL_MEMBER, false},   {"weights", STENCIL_MEMBER, false},
+    {"format", STENCIL_ATTRIBUTE, true},
+    {"b", STENCIL_OBJECT, false},
+    {"f", STENCIL_OBJECT, false},
+    {"q", STENCIL_OBJECT, false},
+    {"fixed", STENCIL_OBJECT, false},
+    {"class", STENCIL_OBJECT, false},
+    {"insulated", STENCIL_OBJECT, false},
+    {"stencil", STENCIL_OBJECT, false},
+    {"k", STENCIL_OBJECT, false},
+    {"residual", STENCIL_OBJECT, true},
+    {"residual_step", STENCIL_OBJECT, true},
+    {"provenance", STENCIL_OBJECT, true},
+    {"VTKHDF", STENCIL_OBJECT, true},
+    {"offsets", STENCIL_MEMBER, false},
+    {"weights", STENCIL_MEMBER, false},
 };
 enum { OTHER_COUNT = sizeof others / sizeof *others };
 
@@ -271,7 +279,8 @@ static bool needs_second(const stencil_spec *spec) {
     for (int axis = 0; axis < STENCIL_AXES; axis++)
         for (int side = 0; side < STENCIL_SIDES; side++)
             sides = sides || spec->wall[axis][side] != STENCIL_WALL_NONE;
-    return spec->source == STENCIL_SOURCE_Q || spec->fixed || spec->classed || spec->insulated || sides;
+    return spec->source == STENCIL_SOURCE_Q || spec->fixed || spec->classed || spec->insulated ||
+           spec->has_k || spec->diffusivity_count > 1 || sides;
 }
 
 stencil_status stencil_spec_write(hid_t file, const char *path, const stencil_spec *spec) {

@@ -44,6 +44,10 @@ void class_cells(void **state);
 void walls(void **state);
 void fixed_accelerated(void **state);
 
+/* Tests of conformance_coefficients.c; state: a subject. */
+void coefficients(void **state);
+void coefficients_accelerated(void **state);
+
 /* Tests of conformance_ends.c; state: a subject. */
 void tolerance_midway(void **state);
 void continued(void **state);

@@ -46,6 +46,7 @@ void trial_destroy(trial *t) {
     free(t->fixed);
     free(t->row);
     free(t->insulated);
+    free(t->k);
     free(t->weights);
     reference_destroy(&t->reference);
 }
@@ -220,7 +221,36 @@ void trial_insulate(trial *t, uint64_t seed, trial_pattern pattern, bool any) {
         if (t->insulated[i] != 0)
             trial_store(t->spec.precision, t->initial, i, odd[(i + (int64_t)seed) % 4]);
     }
+    if (t->spec.has_k)
+        trial_coefficients(t, seed, seed % 3 != 0);
     assert_int_equal(reference_walls(&t->reference, &t->spec, t->insulated), STENCIL_OK);
+}
+
+void trial_set_k(trial *t) {
+    t->spec.has_k = true;
+}
+
+/* Notes what the product finds out about /k of the spec, and tells the reference. */
+void trial_coefficients(trial *t, uint64_t seed, bool random) {
+    const int64_t cells = trial_cells(t), *n = t->reference.extent;
+    double *f = calloc((size_t)cells, sizeof *f);
+    t->k = calloc((size_t)cells, sizeof *t->k);
+    for (int64_t i = 0; i < cells; i++) {
+        const int64_t at[3] = {i / (n[1] * n[2]), i / n[2] % n[1], i % n[2]};
+        t->k[i] = random ? pow(10.0, 2.0 * trial_random(seed + 23, (uint64_t)i) - 1.0)
+                  : in_pattern(t, seed, TRIAL_BLOBS, i, at) ? 7.5
+                                                            : 0.4;
+        if (t->insulated != NULL && t->insulated[i] != 0)
+            t->k[i] = i % 2 == 0 ? NAN : -1.0;
+    }
+    assert_int_equal(
+        reference_coefficients(&t->reference, &t->spec, t->k, t->insulated, trial_takes_fields(t)),
+        STENCIL_OK);
+    for (int64_t i = 0; i < cells && t->source != NULL; i++)
+        f[i] = trial_load(t->spec.precision, t->source, i);
+    if (t->source != NULL && t->spec.source != STENCIL_SOURCE_B)
+        reference_source(&t->reference, f, t->b);
+    free(f);
 }
 
 void trial_set_cycle(trial *t, int length) {

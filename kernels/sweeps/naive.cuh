@@ -101,6 +101,33 @@ ALWAYS_INLINE CPU_REAL CPU_(naive_cell)(const stencil_domain *d, const CPU_REAL 
                                       CPU_(weight)(&weights, STENCIL_SOURCE_WEIGHT, 0, 0), *b, sum);
 }
 
+/* Returns the new value of the cell at element `at` of u, whose weights come from its faces. `class_of`: the
+ * row of its class; NULL: it reads the cells of all its points. */
+ALWAYS_INLINE CPU_REAL CPU_(naive_field_cell)(const stencil_domain *d, const CPU_REAL *u, int64_t at,
+                                              const CPU_REAL *of, const CPU_REAL *class_of,
+                                              stencil_shape shape) {
+    const int rank = shape.rank;
+    const CPU_(faces) faces = CPU_(faces_at)(d, 0);
+    CPU_REAL face[6], weight[7], sum = 0;
+    int64_t away[7];
+    CPU_(load_faces_one)(face, &faces, at, rank);
+    CPU_(field_weights_one)(weight, face, of, faces.divides, rank);
+    for (int k = 0; k <= 2 * rank; k++) {
+        const int axis = 3 - rank + (k < rank ? k : 2 * rank - k);
+        const int64_t far = k == rank ? 0 : axis == STENCIL_X ? 1 : axis == STENCIL_Y ? d->row : d->plane;
+        away[k] = k < rank ? -far : far;
+    }
+    for (int k = 0; k <= 2 * rank; k++) {
+        const CPU_REAL value =
+            class_of == NULL ? u[at + away[k]] : CPU_(read_point)(u + at, class_of, away, k, rank);
+        sum = CPU_(term_one)(k, weight[k], value, sum);
+    }
+    if (d->b != NULL)
+        sum = CPU_(term_one)(STENCIL_SOURCE_WEIGHT, of[STENCIL_SOURCE_WEIGHT], ((const CPU_REAL *)d->b)[at],
+                             sum);
+    return sum;
+}
+
 /* Returns the new value of the cell at u with a row of the palette. */
 ALWAYS_INLINE CPU_REAL CPU_(naive_of_class)(const stencil_domain *d, const CPU_REAL *u, const CPU_REAL *b,
                                             const CPU_REAL *of, stencil_shape shape) {
@@ -129,7 +156,10 @@ ALWAYS_INLINE void CPU_(naive_classes)(const stencil_domain *d, const stencil_cp
     CPU_(keep_cells)(d, c, next, u, z, y, 0, d->n[STENCIL_X]);
     for (int64_t x = 0; x < d->n[STENCIL_X] && c->palette != NULL; x++) {
         const uint8_t of = c->of[at + x];
-        if (stencil_class_has_row(of))
+        if (stencil_class_has_row(of) && d->face[STENCIL_X] != NULL)
+            next[x] = CPU_(naive_field_cell)(d, u - at, at + x, pass->weights[0]->CPU_PRECISION,
+                                             c->palette[of - 1].CPU_PRECISION, shape);
+        else if (stencil_class_has_row(of))
             next[x] = CPU_(naive_of_class)(d, u + x, b == NULL ? NULL : b + at + x,
                                            c->palette[of - 1].CPU_PRECISION, shape);
     }
@@ -142,8 +172,10 @@ ALWAYS_INLINE void CPU_(naive)(const stencil_domain *d, const stencil_cpu_pass *
         const CPU_REAL *u = (const CPU_REAL *)d->u[pass->from] + at;
         CPU_REAL *next = (CPU_REAL *)d->u[!pass->from] + at;
         const CPU_(weights) weights = {pass->weights[0]->CPU_PRECISION, z, y};
+        const bool fields = shape.rule == STENCIL_STAR && shape.radius == 1 && d->face[STENCIL_X] != NULL;
         for (int64_t x = 0; x < d->n[STENCIL_X]; x++)
-            next[x] = CPU_(naive_cell)(d, u + x, b == NULL ? NULL : b + at + x, weights, shape);
+            next[x] = fields ? CPU_(naive_field_cell)(d, u - at, at + x, weights.of, NULL, shape)
+                             : CPU_(naive_cell)(d, u + x, b == NULL ? NULL : b + at + x, weights, shape);
         if (pass->classes != NULL)
             CPU_(naive_classes)(d, pass, next, z, y, shape);
         if (pass->partial != NULL && pass->classes != NULL)

@@ -74,6 +74,7 @@ stencil_status stencil_fields_read(void *context, stencil_array array, const ste
     const stencil_fields *fields = context;
     const stencil_field *field = array == STENCIL_ARRAY_U   ? fields->u
                                  : array == STENCIL_ARRAY_B ? fields->b
+                                 : array == STENCIL_ARRAY_K ? fields->k
                                                             : fields->kinds;
     const stencil_cells all = stencil_field_cells(field), from = stencil_cells_from(&all, box->first);
     stencil_cells_copy(to, &from, box->n);

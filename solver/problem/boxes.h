@@ -1,6 +1,7 @@
 /* Input and output of cells in boxes, so that all cells never need to be in memory at once. */
 #pragma once
 
+#include "kernels/classes.h"
 #include "solver/parts/cut.h"
 
 /* Bytes of the buffers through which slabs are read and written; one row where a row is larger. */
@@ -11,9 +12,15 @@ typedef enum stencil_array {
     STENCIL_ARRAY_B,     /* the source term as a step adds it, for updated cells only; 0 in kept cells */
     STENCIL_ARRAY_CLASS, /* the classes of cells (classes.h), in bytes; only where the problem has classes */
     STENCIL_ARRAY_COUNT,
-    STENCIL_ARRAY_KIND = STENCIL_ARRAY_COUNT /* what is said of single cells, of which rows.h makes classes:
-                                                only readers have it */
+    STENCIL_ARRAY_KIND = STENCIL_ARRAY_COUNT, /* what is said of single cells, of which rows.h makes classes:
+                                                 only readers of problems have it */
+    STENCIL_ARRAY_K,    /* the cells of /k in float64: only readers of problems have it */
+    STENCIL_ARRAY_FACE, /* + axis: weights of faces (faces.h); only where steps read fields of them */
+    STENCIL_ARRAY_FACE_END = STENCIL_ARRAY_FACE + STENCIL_AXES
 } stencil_array;
+
+/* Kind of a cell of /insulated, beside STENCIL_CLASS_KEPT, STENCIL_CLASS_NONE and the numbers of rows. */
+enum { STENCIL_KIND_INSULATED = STENCIL_ROWS_MAX };
 
 /* Access to the cells of a problem in a file, in memory or in a run. `read` writes the cells of `box`, whose
  * indices count from the first updated cell, to `to`, in the precision of the problem, classes as bytes. */
@@ -48,6 +55,7 @@ stencil_cells stencil_field_cells(const stencil_field *field);
 typedef struct stencil_fields {
     const stencil_field *u, *b; /* b may be NULL where there is no source */
     const stencil_field *kinds; /* bytes; NULL where all cells are plain */
+    const stencil_field *k;     /* float64; NULL where there is no /k */
 } stencil_fields;
 stencil_status stencil_fields_read(void *context, stencil_array array, const stencil_box *box,
                                    const stencil_cells *to);

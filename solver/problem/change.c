@@ -5,12 +5,13 @@
 
 #include "kernels/cpu.h"
 #include "solver/problem/domain.h"
+#include "solver/problem/faces.h"
 
 /* A step of a box of updated cells. */
 typedef struct step {
     const stencil_problem *problem;
     stencil_box box;
-    stencil_field u, next, b;
+    stencil_field u, next, b, face[3];
     stencil_domain domain;
     stencil_weights weights, *rows; /* of a plain step; of the cycle and then of the palette, owned */
     stencil_classes classes;
@@ -21,6 +22,8 @@ static void destroy(step *s) {
     stencil_field_destroy(&s->u);
     stencil_field_destroy(&s->next);
     stencil_field_destroy(&s->b);
+    for (int axis = 0; axis < STENCIL_AXES; axis++)
+        stencil_field_destroy(&s->face[axis]);
     free(s->rows);
     free(s->of);
     free(s->mark);
@@ -57,6 +60,21 @@ static stencil_status load_classes(step *s, const stencil_reader *from) {
     return STENCIL_OK;
 }
 
+/* Reads the weights of the faces of the box. */
+static stencil_status load_faces(step *s, const stencil_reader *from, const stencil_layout *layout) {
+    s->domain.divides = stencil_problem_relaxes(s->problem);
+    for (int axis = STENCIL_AXES - s->problem->rank; axis < STENCIL_AXES; axis++) {
+        stencil_field *face = &s->face[axis];
+        const stencil_box box = stencil_faces_box(&s->box, axis);
+        TRY(stencil_field_create(face, layout, "the residual of a frame"));
+        const stencil_cells all = stencil_cells_in(&face->layout, face->data, s->box.first),
+                            to = stencil_cells_from(&all, box.first);
+        TRY(stencil_faces_fill(s->problem, from, axis, &box, &to));
+        s->domain.face[axis] = stencil_field_cells(face).at;
+    }
+    return STENCIL_OK;
+}
+
 /* Reads the cells around the box as a run has them: zeros where only points of weight 0 reach. */
 static stencil_status prepare(step *s, const stencil_reader *from) {
     const stencil_mesh mesh = stencil_problem_mesh(s->problem, 1);
@@ -78,6 +96,8 @@ static stencil_status prepare(step *s, const stencil_reader *from) {
                                  .u = {stencil_field_cells(&s->u).at, stencil_field_cells(&s->next).at},
                                  .b = s->b.data != NULL ? stencil_field_cells(&s->b).at : NULL};
     memcpy(s->domain.image[STENCIL_HERE], s->domain.u, sizeof s->domain.u);
+    if (stencil_problem_has_fields(s->problem))
+        TRY(load_faces(s, from, &layout));
     stencil_weights_round(&s->weights, s->problem->precision, s->problem->weight, 1.0);
     return stencil_problem_has_classes(s->problem) ? load_classes(s, from) : STENCIL_OK;
 }

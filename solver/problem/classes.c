@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/words.h"
+#include "solver/problem/faces.h"
 #include "solver/problem/rows.h"
 
 /* Class of the first cell of a row of a slab. */
@@ -78,7 +79,13 @@ stencil_status stencil_classes_find(stencil_problem *problem, const stencil_read
     if (!problem->spec.fixed && !problem->spec.classed && !stencil_problem_derives_classes(problem))
         return STENCIL_OK;
     TRY(stencil_palette_begin(problem, weights));
-    TRY(stencil_slabs_visit(&slabs, &updated, count_classes, &f));
+    const stencil_status status = stencil_slabs_visit(&slabs, &updated, count_classes, &f);
+    if (status == STENCIL_BAD_DATA && problem->coefficients == STENCIL_COEFFICIENTS_ROWS &&
+        problem->palette_count == STENCIL_CLASSES_MAX - 1) { /* walls make too many of few rows */
+        stencil_faces_begin(problem);
+        return stencil_classes_find(problem, from, weights);
+    }
+    TRY(status);
     CHECK(f.kept < stencil_problem_cells(problem), BAD_DATA, "%s leave no cell to update",
           stencil_spec_keepers(&problem->spec));
     if (f.strange < INT64_MAX)

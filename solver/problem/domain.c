@@ -15,8 +15,10 @@ static stencil_layout layout_of(const stencil_cut *cut, int buffer) {
 unsigned stencil_buffers_of(const stencil_problem *problem) {
     const unsigned u = 3U << STENCIL_BUFFER_U, b = 1U << STENCIL_BUFFER_B,
                    classes = 1U << STENCIL_BUFFER_CLASS | 1U << STENCIL_BUFFER_MARK;
+    const unsigned faces = problem->rank == 3 ? 7U : 6U; /* y and x in 2D */
     return u | (stencil_problem_has_source(problem) ? b : 0) |
-           (stencil_problem_has_classes(problem) ? classes : 0);
+           (stencil_problem_has_classes(problem) ? classes : 0) |
+           (stencil_problem_has_fields(problem) ? faces << STENCIL_BUFFER_FACE : 0);
 }
 
 int64_t stencil_buffer_bytes(const stencil_cut *cut, int buffer) {
@@ -27,9 +29,14 @@ int64_t stencil_buffer_bytes(const stencil_cut *cut, int buffer) {
 }
 
 const char *stencil_buffer_text(int buffer) {
-    static const char *const text[STENCIL_BUFFERS] = {"the field u", "the second buffer of the field",
-                                                      "the source term", "the classes of the cells",
-                                                      "the marks of groups of cells"};
+    static const char *const text[STENCIL_BUFFERS] = {"the field u",
+                                                      "the second buffer of the field",
+                                                      "the source term",
+                                                      "the classes of the cells",
+                                                      "the marks of groups of cells",
+                                                      "the faces along z",
+                                                      "the faces along y",
+                                                      "the faces along x"};
     return text[buffer];
 }
 
@@ -173,7 +180,10 @@ void stencil_domain_init(stencil_domain *domain, const stencil_problem *problem,
         .partial_row = stencil_partial_at(problem->n, 0, 1, 0),
         .partial_plane = stencil_partial_at(problem->n, 1, 0, 0),
         .partial_count = stencil_partial_count(problem->n),
+        .divides = stencil_problem_relaxes(problem),
     };
+    for (int axis = 0; axis < STENCIL_AXES; axis++)
+        domain->face[axis] = interior(buffers, part, STENCIL_BUFFER_FACE + axis);
     init_sides(domain, cut, part, store);
     for (int d = 0; d < STENCIL_DIRECTIONS; d++) {
         const int direction[3] = {d / 9 - 1, d / 3 % 3 - 1, d % 3 - 1};

@@ -8,8 +8,16 @@
 
 /* The arrays of all parts, in the layout of the cut: two alternating buffers of u, of which a pass reads one
  * and writes the other (STENCIL_BUFFER_U + 0 and 1), the source term if there is a source, and bytes where
- * cells have classes. The marks of groups of cells have a layout of their own, see stencil_marks_of(). */
-enum { STENCIL_BUFFER_U, STENCIL_BUFFER_B = 2, STENCIL_BUFFER_CLASS, STENCIL_BUFFER_MARK, STENCIL_BUFFERS };
+ * cells have classes. The marks of groups of cells have a layout of their own, see stencil_marks_of().
+ * Weights of faces have a buffer for each axis of the problem. */
+enum {
+    STENCIL_BUFFER_U,
+    STENCIL_BUFFER_B = 2,
+    STENCIL_BUFFER_CLASS,
+    STENCIL_BUFFER_MARK,
+    STENCIL_BUFFER_FACE, /* + axis */
+    STENCIL_BUFFERS = STENCIL_BUFFER_FACE + STENCIL_AXES
+};
 typedef struct stencil_buffers {
     const stencil_cut *cut;
     void *at[STENCIL_PARTS_MAX][STENCIL_BUFFERS]; /* NULL: the problem has no such array */
@@ -17,14 +25,17 @@ typedef struct stencil_buffers {
 
 /* The buffer that holds an array of the problem while buffer `from` (0 or 1) has the current field. */
 static inline int stencil_buffer_of(stencil_array array, int from) {
-    return array == STENCIL_ARRAY_U   ? STENCIL_BUFFER_U + from
-           : array == STENCIL_ARRAY_B ? STENCIL_BUFFER_B
-                                      : STENCIL_BUFFER_CLASS;
+    return array == STENCIL_ARRAY_U      ? STENCIL_BUFFER_U + from
+           : array == STENCIL_ARRAY_B    ? STENCIL_BUFFER_B
+           : array >= STENCIL_ARRAY_FACE ? STENCIL_BUFFER_FACE + (int)(array - STENCIL_ARRAY_FACE)
+                                         : STENCIL_BUFFER_CLASS;
 }
 static inline stencil_array stencil_array_of(int buffer) {
     return buffer < STENCIL_BUFFER_B    ? STENCIL_ARRAY_U
            : buffer == STENCIL_BUFFER_B ? STENCIL_ARRAY_B
-                                        : STENCIL_ARRAY_CLASS;
+           : buffer >= STENCIL_BUFFER_FACE
+               ? (stencil_array)(STENCIL_ARRAY_FACE + buffer - STENCIL_BUFFER_FACE)
+               : STENCIL_ARRAY_CLASS;
 }
 
 /* The buffers that a problem needs, as a set of bits 1 << STENCIL_BUFFER_…; the bytes of one of them; and its

@@ -23,9 +23,6 @@
 #include "solver/problem/boxes.h"
 #include "solver/problem/problem.h"
 
-/* Kind of a cell of /insulated, beside STENCIL_CLASS_KEPT, STENCIL_CLASS_NONE and the numbers of rows. */
-enum { STENCIL_KIND_INSULATED = STENCIL_ROWS_MAX };
-
 /* The mesh of a problem's classes and kinds, for reading them in slabs. */
 stencil_mesh stencil_classes_mesh(const stencil_problem *problem);
 

@@ -3,7 +3,7 @@
 stencil_status stencil_run_fields(const stencil_plan *plan, const stencil_problem *problem,
                                   const stencil_field *u, const stencil_field *b,
                                   const stencil_observers *observers, stencil_report *report) {
-    stencil_fields fields = {u, b, NULL};
+    stencil_fields fields = {u, b, NULL, NULL};
     const stencil_reader from = {stencil_fields_read, &fields};
     const stencil_box array = stencil_mesh_array(&plan->cut.mesh);
     const stencil_cells all = stencil_field_cells(u), to = stencil_cells_from(&all, array.first);

@@ -3,12 +3,14 @@
 #include <stdlib.h>
 
 #include "solver/device/gpu_copy.h"
+#include "solver/problem/faces.h"
 #include "solver/run/drive.h"
 
 struct stencil_snapshot {
     const stencil_problem *problem;
     stencil_field host;    /* the copy, unless it lies on GPUs */
     stencil_field source;  /* the source term, not scaled; `data` NULL: not kept */
+    stencil_field face[3]; /* weights of faces along each axis; `data` NULL: not kept */
     uint8_t *classes;      /* classes of the updated cells, without gaps; NULL: not kept */
     stencil_gpu_copy *gpu; /* the copy on GPUs; NULL: none */
     bool on_gpu;           /* the last copy lies on GPUs */
@@ -97,11 +99,21 @@ static stencil_status keep_classes(stencil_snapshot *s, stencil_run *r, const st
     return stencil_run_read(r, STENCIL_ARRAY_CLASS, updated, &to);
 }
 
+static stencil_status keep_faces(stencil_snapshot *s, stencil_run *r, int axis, const stencil_box *updated) {
+    const stencil_box box = stencil_faces_box(updated, axis);
+    TRY(create_field(s, &s->face[axis], "a copy of the faces of cells"));
+    const stencil_cells all = stencil_field_cells(&s->face[axis]), to = stencil_cells_from(&all, box.first);
+    return stencil_run_read(r, (stencil_array)(STENCIL_ARRAY_FACE + axis), &box, &to);
+}
+
 stencil_status stencil_snapshot_keep_arrays(stencil_snapshot *s, stencil_run *r) {
     const int64_t *n = s->problem->n;
     const stencil_box updated = {.n = {n[0], n[1], n[2]}};
     if (stencil_problem_has_source(s->problem))
         TRY(keep_source(s, r, &updated));
+    for (int axis = STENCIL_AXES - s->problem->rank; axis < STENCIL_AXES; axis++)
+        if (stencil_problem_has_fields(s->problem))
+            TRY(keep_faces(s, r, axis, &updated));
     return stencil_problem_has_classes(s->problem) ? keep_classes(s, r, &updated) : STENCIL_OK;
 }
 
@@ -118,6 +130,12 @@ stencil_status stencil_snapshot_read(void *snapshot, stencil_array array, const 
     CHECK(array != STENCIL_ARRAY_CLASS || s->classes != NULL, INTERNAL, "no copy of the classes was made");
     if (array == STENCIL_ARRAY_B) {
         copy_cells(&s->source, box, to);
+        return STENCIL_OK;
+    }
+    if (array >= STENCIL_ARRAY_FACE) {
+        const stencil_field *face = &s->face[array - STENCIL_ARRAY_FACE];
+        CHECK(face->data != NULL, INTERNAL, "no copy of the faces was made");
+        copy_cells(face, box, to);
         return STENCIL_OK;
     }
     if (array == STENCIL_ARRAY_CLASS) {
@@ -149,6 +167,8 @@ void stencil_snapshot_destroy(stencil_snapshot *s) {
         return;
     stencil_snapshot_drop(s);
     stencil_field_destroy(&s->source);
+    for (int axis = 0; axis < STENCIL_AXES; axis++)
+        stencil_field_destroy(&s->face[axis]);
     free(s->classes);
     free(s);
 }
