@@ -134,6 +134,8 @@ static void print(const file_facts *f) {
     PRINT("Field", "%s, %s, %s", f->input.facts.field, TEXT_EXTENT(f->spec.extent, f->spec.rank, " x "),
           stencil_precision_names[f->problem.precision]);
     PRINT("Equation", "%s", report_equation_text(&f->problem, false, equation));
+    if (f->spec.has_k && f->problem.spec.has_k)
+        PRINT("Materials", "%s", report_coefficients_text(&f->problem, (char[160]){""}));
     print_digests(f);
 }
 

@@ -15,6 +15,7 @@ static const int64_t example_cells[STENCIL_EXAMPLE_COUNT][2] = {
     [STENCIL_EXAMPLE_PLATE_WITH_HOLE] = {257, 257},
     [STENCIL_EXAMPLE_HEATED_WALL] = {128, 96},
     [STENCIL_EXAMPLE_CHIP] = {65, 129},
+    [STENCIL_EXAMPLE_TWO_MATERIALS] = {128, 96},
 };
 
 typedef struct new_options {
@@ -30,12 +31,14 @@ static const option new_table[] = {
      .help = "cells of /u, x first (x varies fastest); the boundary cells of fixed axes count",
      .count_offset = offsetof(new_options, problem.rank)},
     {"example", 0, OPTION_CHOICE, AT(generate.example), "NAME",
-     .help = "a problem that shows what a file can say, of a size of its own unless --size is given; "
-             "plate-with-hole: laplace on 257x257 cells, /fixed has a hole and two electrodes; heated-wall: "
-             "heat on 96x128 cells, a flux "
-             "on one side, air on the other, /insulated has two cavities; chip: laplace on 129x65 cells, "
-             "four heaters in "
-             "/fixed and a flux below",
+     .help =
+         "a problem that shows what a file can say, of a size of its own unless --size is given; "
+         "plate-with-hole: laplace on 257x257 cells, /fixed has a hole and two electrodes; heated-wall: "
+         "heat on 96x128 cells, a flux "
+         "on one side, air on the other, /insulated has two cavities; chip: laplace on 129x65 cells, "
+         "four heaters in "
+         "/fixed and a flux below; two-materials: heat on 96x128 cells, /k has masonry with two anchors of "
+         "steel",
      .preset = "none", .names = stencil_example_names},
     {"initial", 0, OPTION_CHOICE, AT(generate.initial), "NAME", .help = "initial values", .preset = "zero",
      .names = stencil_initial_names},

@@ -160,9 +160,10 @@ void report_note_origin(run_record *run) {
     note_arrays(problem, notes);
     if (origin->recounted && origin->arrays == STENCIL_ORIGIN_UNCHECKED)
         stencil_notes_warn(notes,
-                           "the file's %s had other weights, size, boundary, time step, source factor, "
+                           "the file's %s had other weights,%s size, boundary, time step, source factor, "
                            "precision or norm: steps count from 0 again",
-                           TEXT_COUNTED(problem->spec.steps_total, "step"));
+                           TEXT_COUNTED(problem->spec.steps_total, "step"),
+                           problem->spec.has_k ? " coefficients," : "");
     else if (origin->steps > 0 && origin->steps < problem->stop.steps)
         stencil_notes_add(notes, "the file holds step %s, from which the run goes on, to step %s at most",
                           TEXT_COUNT(origin->steps), TEXT_COUNT(problem->stop.steps));

@@ -98,6 +98,20 @@ char *report_equation_text(const stencil_problem *problem, bool ascii, char text
     return text;
 }
 
+char *report_coefficients_text(const stencil_problem *problem, char text[160]) {
+    const stencil_k_facts *k = &problem->spec.k;
+    char some[40] = "";
+    if (isnan(k->most))
+        snprintf(text, 160, "from /k, not read");
+    if (isnan(k->most))
+        return text;
+    if (k->materials > 0)
+        snprintf(some, sizeof some, ", %d material%s", k->materials, stencil_plural(k->materials));
+    snprintf(text, 160, "k from %s to %s%s: %s", TEXT_SHORT(k->least), TEXT_SHORT(k->most), some,
+             stencil_problem_has_fields(problem) ? "fields of face weights" : "a palette");
+    return text;
+}
+
 enum { REPORT_BOUNDARY_CHARS = 400 };
 
 /* The wall of a side, with its numbers. */
@@ -206,6 +220,8 @@ void report_print_head(const run_record *run) {
           TEXT_EXTENT(problem->extent + STENCIL_AXES - problem->rank, problem->rank, " x "),
           problem->rank == 2 ? "x, y" : "x, y, z", stencil_precision_name(problem->precision));
     PRINT("Equation", "%s", wrap(report_equation_text(problem, output_is_ascii(), equation)));
+    if (problem->spec.has_k)
+        PRINT("Materials", "%s", report_coefficients_text(problem, (char[160]){""}));
     PRINT("Boundary", "%s", boundary_text(problem, boundary));
     if (problem->cycle.length > 1)
         PRINT("Damping", "%s: cycles of %d steps", problem->spec.accelerate, problem->cycle.length);

@@ -45,7 +45,7 @@ typedef struct mismatch {
 typedef struct edit {
     const char *name, *how;
 } edit;
-enum { EDITS = 3 };
+enum { EDITS = 4, EDIT_K = 3 };
 
 /* State of a `verify` command; released by verify_run(). */
 typedef struct verification {
@@ -67,7 +67,7 @@ typedef struct verification {
     bool criterion_known; /* the input file has the first residual, of an earlier run */
     bool turned_wrong;    /* the residual history does not explain where plain steps begin */
     mismatch cells, residuals, first_residual;
-    edit edit[EDITS]; /* digest checks of /u, of the source and of /fixed */
+    edit edit[EDITS]; /* digest checks of /u, of the source, of /fixed and of /k */
 } verification;
 
 static stencil_status read_output(verification *v) {
@@ -472,6 +472,8 @@ static stencil_status verify_stages(verification *v) {
         reference_scale(&v->reference, v->field[v->first % 2], v->b);
     TRY(check_digests(v));
     TRY(check_classes(v));
+    if (v->problem.spec.has_k && strcmp(v->problem.spec.fingerprint, v->problem.fingerprint) != 0)
+        v->edit[EDIT_K] = (edit){"/k", "is not that of the run, or other attributes are not (fingerprint)"};
     stencil_input_rest(&v->result);
     check_turn(v);
     TRY(make_steps(v, options->quiet));

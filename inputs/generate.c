@@ -1,6 +1,7 @@
 #include "inputs/generate.h"
 
 #include <math.h>
+#include <string.h>
 
 #include <Random123/philox.h>
 
@@ -11,7 +12,8 @@
 
 const char *const stencil_initial_names[] = {"zero", "random", "hot-edge", "sine", NULL};
 
-const char *const stencil_example_names[] = {"none", "plate-with-hole", "heated-wall", "chip", NULL};
+const char *const stencil_example_names[] = {"none", "plate-with-hole", "heated-wall",
+                                             "chip", "two-materials",   NULL};
 
 const char *const stencil_generate_source_names[] = {"auto", "none", "manufactured", NULL};
 
@@ -95,13 +97,15 @@ typedef struct patch {
     double x, y, half_x, half_y, value;
 } patch;
 
-/* An example: what its cells are but for those of the patches, of which a dataset has a mask. */
+/* An example: what its cells are but for those of the patches, of which a dataset has a mask or, where that
+ * is /k, the values; `k` is that of all other cells. */
 enum { PATCHES_MAX = 4 };
 typedef struct example {
     int dataset; /* that has the patches */
     double value;
     int count;
     patch patch[PATCHES_MAX];
+    double k;
 } example;
 static const example examples[STENCIL_EXAMPLE_COUNT] = {
     [STENCIL_EXAMPLE_PLATE_WITH_HOLE] = {STENCIL_DATASET_FIXED,
@@ -122,18 +126,27 @@ static const example examples[STENCIL_EXAMPLE_COUNT] = {
                                {false, 0.375, 0.25, 0.05, 0.1, 1.0},
                                {false, 0.625, 0.25, 0.05, 0.1, 1.0},
                                {false, 0.875, 0.25, 0.05, 0.1, 1.0}}},
+    [STENCIL_EXAMPLE_TWO_MATERIALS] = {STENCIL_DATASET_K,
+                                       20.0,
+                                       2,
+                                       {{false, 0.5, 0.25, 0.5, 0.02, 1.2e-5},
+                                        {false, 0.5, 0.75, 0.5, 0.02, 1.2e-5}},
+                                       .k = 5e-7},
 };
 
 void stencil_example_begin(stencil_example which, stencil_spec *spec) {
     const int last = spec->rank - 1;
     stencil_wall_kind(*wall)[2] = spec->wall;
-    spec->kind = which == STENCIL_EXAMPLE_HEATED_WALL ? STENCIL_KIND_HEAT : STENCIL_KIND_LAPLACE;
-    if (which == STENCIL_EXAMPLE_HEATED_WALL) {
+    const bool materials = which == STENCIL_EXAMPLE_TWO_MATERIALS,
+               wall_of_house = which == STENCIL_EXAMPLE_HEATED_WALL || materials;
+    spec->kind = wall_of_house ? STENCIL_KIND_HEAT : STENCIL_KIND_LAPLACE;
+    spec->has_k = materials;
+    if (wall_of_house) {
         spec->boundary_count = spec->spacing_count = 1;
         spec->boundary[0] = STENCIL_MIRROR;
         spec->spacing[0] = 0.24 / (double)spec->extent[last];
         spec->diffusivity[0] = 5e-7;
-        spec->diffusivity_count = 1;
+        spec->diffusivity_count = !materials;
         spec->time_end = 36000.0;
         wall[STENCIL_X][0] = STENCIL_WALL_FLUX;
         spec->flux[STENCIL_X][0] = 50.0;
@@ -173,10 +186,13 @@ static stencil_status make_example(void *context, stencil_array array, const ste
 #pragma omp parallel for schedule(static)
     for (int64_t r = 0; r < block.n[STENCIL_Z] * ny; r++)
         for (int64_t x = 0; x < nx; x++) {
+            const example *e = &examples[g->options->example];
             const patch *p = patch_at(g, block.first[STENCIL_Y] + r % ny, block.first[STENCIL_X] + x);
-            ((double *)to->at)[r * nx + x] = array == STENCIL_ARRAY_CLASS ? p != NULL
-                                             : p != NULL                  ? p->value
-                                                         : examples[g->options->example].value;
+            const bool k = e->dataset == STENCIL_DATASET_K;
+            double value = p != NULL && !k ? p->value : e->value;
+            if (array == STENCIL_ARRAY_CLASS)
+                value = !k ? p != NULL : p != NULL ? p->value : e->k;
+            ((double *)to->at)[r * nx + x] = value;
         }
     return STENCIL_OK;
 }
@@ -217,8 +233,8 @@ static stencil_status make_box(void *context, stencil_array array, const stencil
 static stencil_status fill(generator *g, const char *name, stencil_array array,
                            stencil_status (*read)(void *, stencil_array, const stencil_box *,
                                                   const stencil_cells *)) {
-    const hid_t type =
-        array == STENCIL_ARRAY_CLASS ? H5T_STD_U8LE : stencil_h5_type(g->problem.precision, true);
+    const bool mask = array == STENCIL_ARRAY_CLASS && strcmp(name, "/k") != 0;
+    const hid_t type = mask ? H5T_STD_U8LE : stencil_h5_type(g->problem.precision, true);
     const stencil_sink_dataset dataset = {name, array, type, H5T_NATIVE_DOUBLE};
     TRY(stencil_sink_create(&g->sink, &dataset, &g->problem));
     return stencil_sink_fill(&g->sink, &dataset, &g->problem, &(stencil_reader){read, g});
@@ -232,7 +248,7 @@ static stencil_status generate(generator *g) {
           "a manufactured source belongs to problem poisson: choose that problem, or no source");
     TRY(stencil_problem_resolve(&g->problem, &spec));
     const bool example = g->options->example != STENCIL_EXAMPLE_NONE;
-    const int arrays = 1 + example + (spec.source == STENCIL_SOURCE_F);
+    const int arrays = 1 + example + (spec.source == STENCIL_SOURCE_F); /* of numbers, or less */
     TRY(stencil_sink_open(&g->sink, g->options->path, g->options->force, NULL,
                           arrays * stencil_sink_array_bytes(&g->problem)));
     TRY(fill(g, "/u", STENCIL_ARRAY_U, example ? make_example : make_box));

@@ -45,10 +45,13 @@ typedef enum stencil_example {
     /* The section of a chip: /fixed has four heaters of the value 1, heat leaves it below by a flux, at the
      * last row; other sides are mirrors. */
     STENCIL_EXAMPLE_CHIP,
+    /* Heat in ten hours through the same wall, of which /k makes two materials: masonry, and two anchors of
+     * steel from side to side. */
+    STENCIL_EXAMPLE_TWO_MATERIALS,
     STENCIL_EXAMPLE_COUNT
 } stencil_example;
 
-/* Names of the examples: "none", "plate-with-hole", "heated-wall", "chip", NULL. */
+/* Names of the examples: "none", "plate-with-hole", "heated-wall", "chip", "two-materials", NULL. */
 extern const char *const stencil_example_names[STENCIL_EXAMPLE_COUNT + 1];
 
 /* Sets what an example has by default in a spec that has its extent: problem, sides, physics. */

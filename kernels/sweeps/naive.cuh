@@ -6,13 +6,13 @@
 #pragma once
 
 #include "kernels/cells.cuh"
-#include "kernels/classes.cuh"
+#include "kernels/fields.cuh"
 #include "kernels/ghosts.cuh"
 #include "kernels/tiles.cuh"
 
 namespace stencil {
 
-template <class P, class T, bool Classed> struct naive_cells {
+template <class P, class T, bool Classed, bool Fields = false> struct naive_cells {
     using cell = T;
     /* Least blocks on a multiprocessor; threads of a block, and cells of a thread, along x; dynamic shared
      * memory of a block. */
@@ -30,9 +30,16 @@ template <class P, class T, bool Classed> struct naive_cells {
         const T *u = static_cast<const T *>(d.u[from]);
         double term = 0;
         if (inside) {
-            T value = update(d, u + at, at);
+            T value = 0;
+            if constexpr (Fields)
+                value = value_of_faces<P>(s, u, at, class_at(s.classes, at));
+            else
+                value = update(d, u + at, at);
             bool kept = false;
-            if constexpr (Classed) {
+            if constexpr (Fields) {
+                kept = class_at(s.classes, at) == STENCIL_CLASS_KEPT;
+                value = kept ? u[at] : value;
+            } else if constexpr (Classed) {
                 const uint32_t of = __ldg(s.classes.of + at);
                 kept = of == STENCIL_CLASS_KEPT;
                 value = kept ? u[at] : stencil_class_has_row(of) ? value_of_class<P>(s, u, at, of) : value;
@@ -77,6 +84,7 @@ template <class P, class T, bool Classed> struct naive_cells {
 };
 template <class P, class T, bool Relaunch, bool Ll> using naive_sweep = naive_cells<P, T, false>;
 template <class P, class T, bool Relaunch, bool Ll> using naive_classed = naive_cells<P, T, true>;
+template <class P, class T, bool Relaunch, bool Ll> using naive_fielded = naive_cells<P, T, true, true>;
 
 } // namespace stencil
 #else

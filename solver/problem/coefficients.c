@@ -19,7 +19,23 @@ typedef struct visit {
     stencil_digest digest;
     int64_t strange; /* number of a cell in array order; INT64_MAX: none */
     double strange_k;
+    bool many; /* different values */
+    double material[STENCIL_MATERIALS_MAX];
 } visit;
+
+/* Counts the different values of k, up to a few. */
+static void count_material(visit *v, double k) {
+    int i = 0;
+    if (v->many || (v->facts.materials > 0 && v->material[0] == k))
+        return;
+    while (i < v->facts.materials && v->material[i] != k)
+        i++;
+    v->many = i == STENCIL_MATERIALS_MAX;
+    if (v->many)
+        v->facts.materials = 0;
+    else if (i == v->facts.materials)
+        v->material[v->facts.materials++] = k;
+}
 
 /* Takes the cells of a slab, kinds and k without gaps; those of /insulated become 0. */
 static void take_cells(visit *v, const stencil_box *slab, const uint8_t *kind, double *k) {
@@ -33,6 +49,7 @@ static void take_cells(visit *v, const stencil_box *slab, const uint8_t *kind, d
         }
         v->facts.least = fmin(v->facts.least, k[i]);
         v->facts.most = fmax(v->facts.most, k[i]);
+        count_material(v, k[i]);
         if (v->strange < INT64_MAX || (isfinite(k[i]) && k[i] > 0))
             continue;
         const int64_t x = i % slab->n[2], y = i / slab->n[2] % slab->n[1], z = i / slab->n[2] / slab->n[1];

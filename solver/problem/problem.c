@@ -13,7 +13,7 @@ void stencil_spec_init(stencil_spec *spec) {
     *spec = (stencil_spec){
         .precision = STENCIL_FLOAT64,
         .omega = NAN,
-        .k = {NAN, NAN, NAN, ""},
+        .k = {.least = NAN, .most = NAN, .diagonal = NAN},
         .dt = NAN,
         .steps = -1,
         .time_end = NAN,

@@ -61,11 +61,12 @@ enum { STENCIL_FINGERPRINT_CHARS = 17, STENCIL_DIGEST_CHARS = 33 };
  * reader fills it, options override it, stencil_problem_resolve() turns it into a problem, and the writer
  * stores it again. Lists per axis are in array order: (y, x) or (z, y, x). Initialise with
  * stencil_spec_init(). Each member's comment has its value for "not given". */
-enum { STENCIL_FIELD_MAX = 64 };
+enum { STENCIL_FIELD_MAX = 64, STENCIL_MATERIALS_MAX = 16 };
 
 /* What all cells of /k say together, by stencil_coefficients_find(); `most` NaN: they were not read yet. */
 typedef struct stencil_k_facts {
     double least, most;                /* of all cells but those of /insulated */
+    int materials;                     /* different values; 0: more than STENCIL_MATERIALS_MAX */
     double diagonal;                   /* the largest sum of k / h^2 over the faces of an updated cell */
     char digest[STENCIL_DIGEST_CHARS]; /* of the cells in float64, 0 in cells of /insulated */
 } stencil_k_facts;
