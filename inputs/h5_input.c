@@ -71,7 +71,8 @@ static stencil_status inspect_classes(stencil_h5_input *input, int dataset, cons
     return STENCIL_OK;
 }
 
-/* Sets spec->has_k if the file has /k, a number for each cell of the field that is stored as it is. */
+/* Sets spec->has_k if the file has /k, a number for each cell of the field that is stored as it is. A /k of
+ * another rank (a list of wave numbers, a constant) is the user's own. */
 static stencil_status inspect_k(stencil_h5_input *input, stencil_spec *spec) {
     const char *name = stencil_source_names[STENCIL_DATASET_K];
     stencil_values values = {0};
@@ -79,7 +80,8 @@ static stencil_status inspect_k(stencil_h5_input *input, stencil_spec *spec) {
     TRY(stencil_dataset_open(&d, input->file, input->path, name, NULL));
     if (d.id == 0)
         return STENCIL_OK;
-    TRY(check_shape(input, name, d.is.rank == spec->rank));
+    if (d.is.rank != spec->rank)
+        return STENCIL_OK;
     for (int i = 0; i < d.is.rank; i++)
         TRY(check_shape(input, name, d.is.extent[i] == spec->extent[i]));
     TRY(stencil_values_read(&values, d.id, input->path, name));
