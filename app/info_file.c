@@ -7,6 +7,7 @@
 #include "app/report.h"
 #include "app/text.h"
 #include "solver/problem/classes.h"
+#include "solver/problem/coefficients.h"
 #include "solver/problem/digest.h"
 
 enum { SERIES_NONE = -1 };
@@ -53,6 +54,7 @@ static stencil_status read_problem(file_facts *f) {
     f->input.raw = true;
     f->of_run = f->spec.steps_total >= 0 && stencil_input_provenance(&f->input, &f->made) == STENCIL_OK;
     const stencil_reader cells = stencil_input_reader(&f->input, &f->problem, true);
+    TRY(text_name_file(stencil_coefficients_find(&f->problem, &f->spec, &cells), f->path));
     TRY(text_name_file(stencil_classes_find(&f->problem, &cells, &f->input.tables), f->path));
     TRY(stencil_digest_read(&f->problem, STENCIL_ARRAY_U, &cells, f->digest[STENCIL_ARRAY_U]));
     if (stencil_problem_sum_arrays(&f->problem) > 0)
@@ -134,6 +136,8 @@ static void print(const file_facts *f) {
           stencil_precision_names[f->problem.precision]);
     PRINT("Equation", "%s", report_equation_text(&f->problem, false, equation));
     report_print_times(&f->problem);
+    if (f->spec.has_k && f->problem.spec.has_k)
+        PRINT("Materials", "%s", report_coefficients_text(&f->problem, (char[160]){""}));
     print_digests(f);
 }
 

@@ -17,6 +17,7 @@ static const int64_t example_cells[STENCIL_EXAMPLE_COUNT][2] = {
     [STENCIL_EXAMPLE_CHIP] = {65, 129},
     [STENCIL_EXAMPLE_TWO_MATERIALS] = {97, 97},
     [STENCIL_EXAMPLE_SWITCHED_SOURCE] = {64, 64},
+    [STENCIL_EXAMPLE_MASONRY] = {128, 96},
 };
 
 typedef struct new_options {
@@ -40,7 +41,7 @@ static const option new_table[] = {
          "four heaters in "
          "/fixed and a flux below; two-materials: weights of its own on 97x97 cells, /class has a disc that "
          "conducts ten times as well; switched-source: heat on 64x64 cells, a heater that is on for ten "
-         "seconds, /q and /q_factor",
+         "seconds, /q and /q_factor; masonry: heat on 96x128 cells, /k has a wall with two anchors of steel",
      .preset = "none", .names = stencil_example_names},
     {"initial", 0, OPTION_CHOICE, AT(generate.initial), "NAME", .help = "initial values", .preset = "zero",
      .names = stencil_initial_names},

@@ -9,6 +9,7 @@
 #include "app/options.h"
 #include "app/table.h"
 #include "app/text.h"
+#include "solver/problem/coefficients.h"
 
 typedef struct plan_options {
     stencil_spec problem; /* has only values of given options, see problem_options_apply() */
@@ -60,6 +61,19 @@ typedef struct plan_state {
     const char *path; /* input file that states the problem; NULL: options state the problem */
 } plan_state;
 
+/* Reads what the cells of /k say together, on which the largest dt depends. */
+static stencil_status read_coefficients(stencil_input *input, stencil_spec *spec) {
+    stencil_problem problem;
+    if (!spec->has_k)
+        return STENCIL_OK;
+    TRY(stencil_problem_resolve(&problem, spec));
+    const stencil_reader cells = stencil_input_reader(input, &problem, true);
+    const stencil_status status = stencil_coefficients_find(&problem, spec, &cells);
+    spec->k = problem.spec.k;
+    stencil_problem_destroy(&problem);
+    return status;
+}
+
 /* Reads the problem from a file or from options; it has no size yet where --sizes is given. */
 static stencil_status find_spec(plan_state *state, const invocation *call) {
     const plan_options *o = &state->options;
@@ -78,6 +92,8 @@ static stencil_status find_spec(plan_state *state, const invocation *call) {
             status = problem_options_apply(call, spec);
         if (status == STENCIL_OK)
             status = stencil_input_grid(&input, spec, &state->notes);
+        if (status == STENCIL_OK)
+            status = text_name_file(read_coefficients(&input, spec), call->operand[0]);
         stencil_input_close(&input);
         return status;
     }

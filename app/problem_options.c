@@ -40,8 +40,9 @@ const option problem_option_table[] = {
              "(a power of two; chebyshev:M), by default as many as the longest fixed axis has, or more; "
              "none: plain steps",
      .numbered = true, .names = accelerations},
-    {"diffusivity", 0, OPTION_REAL, AT(diffusivity), "A", .help = "of heat (1 where not given)",
-     .positive = true},
+    {"diffusivity", 0, OPTION_REAL, AT(diffusivity), "A[,B[,C]]",
+     .help = "of heat, for all axes or per axis (1 where not given)", .most = STENCIL_AXES,
+     .count_offset = offsetof(stencil_spec, diffusivity_count), .positive = true},
     {"dt", 0, OPTION_REAL, AT(dt), "T", .help = "time step of heat (the largest stable one where not given)",
      .positive = true},
     {"precision", 0, OPTION_CHOICE, AT(precision), "TYPE", .help = "of field and arithmetic",

@@ -20,21 +20,33 @@ static double square_of(const stencil_spec *spec, int axis) {
     return spec->spacing_count == 0 ? 1.0 : spec->spacing[entry] * spec->spacing[entry];
 }
 
+/* Returns the diffusivity along an axis of (z, y, x). */
+static double diffusivity_of(const stencil_spec *spec, int axis) {
+    const int entry = spec->diffusivity_count == 1 ? 0 : axis - (STENCIL_AXES - spec->rank);
+    return spec->diffusivity_count == 0 ? 1.0 : spec->diffusivity[entry];
+}
+
 /* Computes the weights of the centre and of neighbours along each axis, for problems that do not give
  * weights. */
 static void derive_weights(reference *r, const stencil_spec *spec, double *centre, double neighbour[3]) {
     const double omega = isnan(spec->omega) ? 1.0 : spec->omega;
-    const double diffusivity = isnan(spec->diffusivity) ? 1.0 : spec->diffusivity;
-    double sum = 0.0, all = 0.0;
+    const bool heat = spec->kind == STENCIL_KIND_HEAT;
+    double sum = 0.0, all = 0.0, rate = 0.0;
     for (int axis = STENCIL_AXES - spec->rank; axis < STENCIL_AXES; axis++)
         sum += 2.0 / square_of(spec, axis);
-    const double dt = isnan(spec->dt) ? 1.0 / (diffusivity * sum) : spec->dt;
+    for (int axis = STENCIL_AXES - spec->rank; axis < STENCIL_AXES; axis++)
+        rate += diffusivity_of(spec, axis) * (2.0 / square_of(spec, axis));
+    if (spec->diffusivity_count <= 1)
+        rate = diffusivity_of(spec, STENCIL_X) * sum;
+    const double dt = isnan(spec->dt) ? 1.0 / rate : spec->dt;
     for (int axis = STENCIL_AXES - spec->rank; axis < STENCIL_AXES; axis++) {
         const double square = square_of(spec, axis);
-        neighbour[axis] = spec->kind == STENCIL_KIND_HEAT ? diffusivity * dt / square : omega / square / sum;
+        neighbour[axis] = heat ? diffusivity_of(spec, axis) * dt / square : omega / square / sum;
         all += neighbour[axis];
+        if (spec->has_k) /* reference_coefficients() makes the weights of these */
+            neighbour[axis] = heat ? 1.0 : omega;
     }
-    *centre = spec->kind == STENCIL_KIND_HEAT ? 1.0 - 2.0 * all : 1.0 - omega;
+    *centre = !heat ? 1.0 - omega : spec->has_k ? 1.0 : 1.0 - 2.0 * all;
     if (spec->source == STENCIL_SOURCE_F)
         r->source_scale = omega / sum;
     if (spec->source == STENCIL_SOURCE_Q)
@@ -134,7 +146,8 @@ static void derive_cycle(reference *r, const stencil_spec *spec) {
         longest = first < longest ? first : longest;
         any_fixed = any_fixed || fixed;
     }
-    r->least = below(any_fixed ? r->least : longest);
+    r->least = any_fixed ? r->least : longest;
+    r->least = spec->has_k ? r->least : below(r->least); /* reference_coefficients() rounds it then */
     r->most = -below(-r->most);
     if (!any_fixed && spec->fixed) { /* known by an estimate of the run only */
         r->least = spec->eigenvalue[0];
@@ -213,6 +226,8 @@ void reference_destroy(reference *r) {
     free(r->own);
     free(r->made);
     free(r->still);
+    free(r->face);
+    r->face = NULL;
     r->row_weights = NULL;
     r->own = NULL;
     r->made = NULL;
@@ -247,6 +262,7 @@ typedef struct row {
     const uint8_t *fixed;                 /* NULL: no cell of the row is fixed */
     const uint8_t *kind;                  /* row of weights of each cell; NULL: that of the reference */
     const int32_t *own;                   /* row of cells beside walls; NULL: there are no walls */
+    const double (*face)[6]; /* weights of the faces of each cell; NULL: there are no coefficients */
 } row;
 
 /* Returns the weights of cell x of a row. */
@@ -257,34 +273,82 @@ static inline const double *weights_at(const row *row, int64_t x) {
     return kind == 0 ? row->r->weight : row->r->row_weights + (size_t)kind * STENCIL_POINTS_MAX;
 }
 
+/* Defines what makes the weights of a cell of its faces, in the arithmetic of the precision. */
+#define DEFINE_FACE_WEIGHTS(name, real)                                                                      \
+    static void name(const reference *r, const double face[6], double *weight) {                             \
+        const int faces = r->point_count - 1, half = faces / 2;                                              \
+        const real omega = (real)r->weight[0];                                                               \
+        real sum = 0, centre = (real)r->weight[half];                                                        \
+        for (int f = 0; f < faces; f++)                                                                      \
+            sum = f == 0 ? (real)face[f] : sum + (real)face[f];                                              \
+        for (int f = 0; f < faces; f++) {                                                                    \
+            weight[f + (f >= half)] = r->divides ? (real)face[f] * (omega / sum) : (real)face[f];            \
+            if (!r->divides)                                                                                 \
+                centre -= (real)face[f];                                                                     \
+        }                                                                                                    \
+        weight[half] = centre;                                                                               \
+    }
+DEFINE_FACE_WEIGHTS(face_weights_float64, double)
+DEFINE_FACE_WEIGHTS(face_weights_float32, float)
+
+/* Defines what a point reads that meets a wall: a row of four numbers says it. */
+#define DEFINE_VALUE_BEYOND(name, real, multiply_add)                                                        \
+    static real name(const row *row, int64_t x, int k) {                                                     \
+        const reference *r = row->r;                                                                         \
+        const double *of = r->made[row->own[x]] + 4 * (ptrdiff_t)k;                                          \
+        const int opposite = r->point_count - 1 - k;                                                         \
+        real value = (real)of[3];                                                                            \
+        if ((real)of[1] != 0)                                                                                \
+            value = multiply_add(                                                                            \
+                (real)of[1],                                                                                 \
+                ((const real *)                                                                              \
+                     row->u[opposite])[read_index(r, STENCIL_X, x + r->offset[opposite][STENCIL_X])],        \
+                value);                                                                                      \
+        if ((real)of[2] != 0)                                                                                \
+            value = multiply_add((real)of[2], ((const real *)row->u[r->point_count / 2])[x], value);         \
+        return value;                                                                                        \
+    }
+DEFINE_VALUE_BEYOND(value_beyond_float64, double, fma)
+DEFINE_VALUE_BEYOND(value_beyond_float32, float, fmaf)
+
 /* Defines a row update: a sum over points in ascending order, first a product, then fma for each point; then
  * b. */
-#define DEFINE_STEP_ROW(name, real, multiply_add)                                                            \
+#define DEFINE_STEP_ROW(name, real, multiply_add, face_weights, value_beyond)                                \
     WITH_FMA static void name(const row *row, real *next) {                                                  \
         const reference *r = row->r;                                                                         \
         for (int64_t x = r->low[STENCIL_X]; x < r->high[STENCIL_X]; x++) {                                   \
             if (row->fixed != NULL && row->fixed[x] != 0)                                                    \
                 continue;                                                                                    \
-            const double *weight = weights_at(row, x);                                                       \
-            const bool plain = weight == r->weight, walled = row->own != NULL && row->own[x] >= 0;           \
+            double own[7];                                                                                   \
+            const bool walled = row->own != NULL && row->own[x] >= 0, by_value = walled && r->by_value;      \
+            const double *weight = row->face == NULL || (walled && !by_value) ? weights_at(row, x) : own;    \
+            const bool plain = weight == r->weight;                                                          \
+            if (row->face != NULL)                                                                           \
+                face_weights(r, row->face[x], own);                                                          \
             real sum = 0;                                                                                    \
             for (int k = 0; k < r->point_count; k++) {                                                       \
                 const int64_t at = read_index(r, STENCIL_X, x + r->offset[k][STENCIL_X]);                    \
                 const bool unread = row->u[k] == NULL || at < 0 || (!plain && (real)weight[k] == 0);         \
-                const real u = unread ? 0 : ((const real *)row->u[k])[at];                                   \
+                real u = unread ? 0 : ((const real *)row->u[k])[at];                                         \
+                if (by_value && r->made[row->own[x]][4 * k] == 0)                                            \
+                    u = value_beyond(row, x, k);                                                             \
                 sum = k == 0 ? (real)weight[k] * u : multiply_add((real)weight[k], u, sum);                  \
             }                                                                                                \
             sum =                                                                                            \
                 row->b == NULL ? sum : multiply_add((real)r->source_factor, ((const real *)row->b)[x], sum); \
             for (int k = 1; k < r->sources; k++)                                                             \
                 sum = multiply_add((real)r->factor[k], ((const real *)row->more[k])[x], sum);                \
-            if (walled && (real)weight[STENCIL_POINTS_MAX] != 0)                                             \
+            if (walled && !by_value && (real)weight[STENCIL_POINTS_MAX] != 0)                                \
                 sum += (real)weight[STENCIL_POINTS_MAX];                                                     \
             next[x] = sum;                                                                                   \
         }                                                                                                    \
     }
-DEFINE_STEP_ROW(step_row_float64, double, fma)
-DEFINE_STEP_ROW(step_row_float32, float, fmaf)
+DEFINE_STEP_ROW(step_row_float64, double, fma, face_weights_float64, value_beyond_float64)
+DEFINE_STEP_ROW(step_row_float32, float, fmaf, face_weights_float32, value_beyond_float32)
+
+void reference_face_weights(const reference *r, int64_t i, double weight[7]) {
+    (r->precision == STENCIL_FLOAT32 ? face_weights_float32 : face_weights_float64)(r, r->face[i], weight);
+}
 
 /* Returns the number of cell (z, y, 0) in an array, and its offset in bytes. */
 static int64_t cells_before(const reference *r, int64_t z, int64_t y) {
@@ -313,7 +377,8 @@ void reference_step(const reference *r, const void *u, const void *b, void *next
                    .b = b == NULL ? NULL : (const char *)b + here,
                    .fixed = r->fixed == NULL ? NULL : r->fixed + cells_before(r, z, y),
                    .kind = r->row == NULL ? NULL : r->row + cells_before(r, z, y),
-                   .own = r->own == NULL ? NULL : r->own + cells_before(r, z, y)};
+                   .own = r->own == NULL ? NULL : r->own + cells_before(r, z, y),
+                   .face = r->face == NULL ? NULL : (const double(*)[6])r->face + cells_before(r, z, y)};
         for (int k = 1; k < r->sources; k++)
             row.more[k] = (const char *)r->more[k] + here;
         for (int k = 0; k < r->point_count; k++) {

@@ -51,6 +51,13 @@ typedef struct reference {
                                                         NULL: the spec has one */
     bool adds_constants;                             /* walls add something */
     uint8_t *still;                                  /* cells that keep their values, which `fixed` is then */
+    /* /k, see reference_coefficients(): the weights of each cell's faces, rounded, in the order of its
+     * points; owned. NULL: cells have the weights of their row. divides: for laplace and poisson. */
+    double (*face)[6];
+    bool divides;
+    /* Coefficients are fields: a row of `made` then says for each point k what is read, in [4 k]: 1 for its
+     * cell; else factors of the opposite point's cell, of the cell itself, and a constant. */
+    bool by_value;
 } reference;
 
 /* Derives all members of *r from the stated problem, and from the point set that the solver uses. */
@@ -70,6 +77,19 @@ int64_t reference_image(int64_t i, int64_t n, stencil_boundary boundary);
 
 /* Gives driven cells of u the values that they have after the step that follows `step` steps. */
 void reference_drive(const reference *r, void *u, int64_t step);
+
+/* Takes over the coefficients k[z][y][x] (borrowed for the call): faces of all updated cells and, where the
+ * problem is accelerated, the bounds of its eigenvalues. spec->dt of heat must be known. by_value: see above.
+ * Before reference_walls(). Errors: NO_MEMORY. */
+stencil_status reference_coefficients(reference *r, const stencil_spec *spec, const double *k,
+                                      const uint8_t *insulated, bool by_value);
+
+/* Computes the weights of the points of cell number i, which has faces, in the arithmetic of the precision.
+ */
+void reference_face_weights(const reference *r, int64_t i, double weight[7]);
+
+/* Makes the source term b[z][y][x], in the precision, of f[z][y][x] where there are coefficients. */
+void reference_source(const reference *r, const double *f, void *b);
 
 /* Makes a step from u to next; cells that are not updated are copied. b (NULL: none) is read at updated
  * cells. */

@@ -193,6 +193,22 @@ static bool is_given(const reference *r, int given, const double *row) {
     return false;
 }
 
+/* Writes what each point of a cell reads, in place of weights; returns whether any meets more than mirrors.
+ */
+static bool add_values(const scene *s, const int64_t from[3], double *row) {
+    const int points = s->r->point_count;
+    bool more = false;
+    for (int k = 0; k < points; k++) {
+        double one[STENCIL_POINTS_MAX + 1] = {0}, *to = row + 4 * (ptrdiff_t)k;
+        more = add_point(s, from, k, 1.0, one) || more;
+        to[0] = one[k];
+        to[1] = k == points / 2 ? 0 : one[points - 1 - k];
+        to[2] = k == points / 2 ? 0 : one[points / 2];
+        to[3] = one[STENCIL_POINTS_MAX];
+    }
+    return more;
+}
+
 /* Looks for a row among those made; appends it. Errors: NO_MEMORY. */
 static stencil_status store_row(reference *r, const double *row, int32_t *own) {
     const size_t bytes = sizeof *r->made;
@@ -209,10 +225,22 @@ static stencil_status store_row(reference *r, const double *row, int32_t *own) {
     return STENCIL_OK;
 }
 
+/* Tells whether a row that was made adds anything that does not depend on cells. */
+static bool adds_constant(const reference *r, const double *made) {
+    bool adds = !r->by_value && made[STENCIL_POINTS_MAX] != 0;
+    for (int k = 0; k < r->point_count && r->by_value; k++)
+        adds = adds || made[4 * k + 3] != 0;
+    return adds;
+}
+
 /* Counts the rows that cells have beside row 0: those of the file, and those made that are neither one of
  * these nor what the cell has without walls. */
 static stencil_status count_rows(reference *r, const stencil_spec *spec) {
     const int64_t cells = r->extent[0] * r->extent[1] * r->extent[2];
+    for (int m = 0; m < r->made_count; m++)
+        r->adds_constants = r->adds_constants || adds_constant(r, r->made[m]);
+    if (r->face != NULL) /* beside coefficients nothing becomes a part of the source */
+        return STENCIL_OK;
     uint8_t *needed = calloc((size_t)r->made_count + 1, 1);
     CHECK(needed != NULL, NO_MEMORY, "no memory for the reference's rows of weights");
     for (int64_t i = 0; i < cells; i++) {
@@ -222,10 +250,8 @@ static stencil_status count_rows(reference *r, const stencil_spec *spec) {
             needed[r->own[i]] = !is_given(r, spec->class_count, row);
     }
     r->row_count = spec->class_count > 0 ? spec->class_count - 1 : 0;
-    for (int m = 0; m < r->made_count; m++) {
+    for (int m = 0; m < r->made_count; m++)
         r->row_count += needed[m];
-        r->adds_constants = r->adds_constants || r->made[m][STENCIL_POINTS_MAX] != 0;
-    }
     free(needed);
     return STENCIL_OK;
 }
@@ -258,7 +284,14 @@ stencil_status reference_walls(reference *r, const stencil_spec *spec, const uin
         r->own[i] = -1;
         r->still[i] = (r->fixed != NULL && r->fixed[i] != 0) || (insulated != NULL && insulated[i] != 0) ||
                       is_fixed_side(&s, at);
-        for (int k = 0; k < r->point_count && updated && !r->still[i]; k++)
+        double faces[7];
+        if (r->face != NULL && updated && !r->still[i]) {
+            reference_face_weights(r, i, faces);
+            base = faces;
+        }
+        if (r->by_value && updated && !r->still[i])
+            more = add_values(&s, at, row);
+        for (int k = 0; k < r->point_count && updated && !r->still[i] && !r->by_value; k++)
             more = (base[k] != 0 && add_point(&s, at, k, base[k], row)) || more;
         if (more)
             TRY(store_row(r, row, &r->own[i]));

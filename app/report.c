@@ -95,9 +95,10 @@ static void print_rates(const run_record *run) {
     PRINT("Rate", "%.4g Gcell/s", rate);
     report_print_used(run, 1e9 * rate);
     PRINT("Bandwidth",
-          "%.4g GB/s effective = %.4g Gcell/s x %.4g bytes per cell\n(read u %d, write u %d%s%s)",
+          "%.4g GB/s effective = %.4g Gcell/s x %.4g bytes per cell\n(read u %d, write u %d%s%s%s)",
           1e-9 * stencil_report_bytes_per_s(report), rate, report->bytes_per_cell, bytes, bytes,
           stencil_problem_has_source(&run->problem) ? TEXT(", read b %d", bytes) : "",
+          stencil_problem_has_fields(&run->problem) ? TEXT(", read faces %d", run->problem.rank * bytes) : "",
           run_record_plan(run)->depth > 1
               ? TEXT(", once in %.4g steps", stencil_sweep_pass_steps(run_record_plan(run), &run->problem))
               : "");

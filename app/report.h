@@ -33,6 +33,9 @@ void report_print_head(const run_record *run);
 void report_print_result(const run_record *run, bool explain);
 void report_print_plan(const run_record *run, bool explain);
 
+/* Writes what /k says: "k from 0.2 to 400, 2 materials: a palette". Returns `text`. */
+char *report_coefficients_text(const stencil_problem *problem, char text[160]);
+
 /* Returns the equation of a problem, in symbols and with its numbers: "−∇²u = f, by Jacobi iteration, ω 1,
  * spacing 0.5 × 0.5". ascii: in ASCII symbols. */
 enum { REPORT_EQUATION_CHARS = 512 };

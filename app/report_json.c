@@ -15,6 +15,18 @@ static json_t *boundary_json(const stencil_problem *problem, int axis) {
     return own ? json_pack("[s, s]", name[0], name[1]) : json_string(name[0]);
 }
 
+/* The diffusivity of heat: a number, or one for each axis; null where there is none, or /k says it. */
+static json_t *diffusivity_json(const stencil_spec *spec) {
+    json_t *list = json_array();
+    if (spec->diffusivity_count <= 1) {
+        json_decref(list);
+        return json_number(spec->diffusivity_count == 1 ? spec->diffusivity[0] : NAN);
+    }
+    for (int i = 0; i < spec->diffusivity_count; i++)
+        json_array_append_new(list, json_number(spec->diffusivity[i]));
+    return list;
+}
+
 static json_t *problem_json(const stencil_problem *problem) {
     char equation[REPORT_EQUATION_CHARS];
     const int first = STENCIL_AXES - problem->rank;
@@ -27,21 +39,26 @@ static json_t *problem_json(const stencil_problem *problem) {
         json_array_append_new(boundary, boundary_json(problem, first + i));
         json_array_append_new(spacing, json_number(stencil_spec_spacing(&problem->spec, first + i)));
     }
-    return json_pack("{s:o, s:o, s:s, s:i, s:o, s:o, s:I, s:I, s:I, s:I, s:i, s:i, s:s, s:o, s:o, s:o, s:s, "
-                     "s:i, s:o, s:o, s:o, s:o}",
-                     "field", json_text(stencil_spec_field(spec)), "problem",
-                     json_text(stencil_kind_names[spec->kind]), "stencil", problem->shape->name, "rank",
-                     problem->rank, "extent", json_integers(problem->extent + first, problem->rank),
-                     "updated", json_integers(problem->n + first, problem->rank), "updated_cells",
-                     (json_int_t)stencil_problem_updated_cells(problem), "kept_cells",
-                     (json_int_t)problem->kept, "class_cells", (json_int_t)problem->varied, "driven_cells",
-                     (json_int_t)problem->driven, "sources", stencil_problem_sources(problem), "tables",
-                     tables, "precision", stencil_precision_name(problem->precision), "boundary", boundary,
-                     "spacing", spacing, "omega", json_number(spec->omega), "accelerate",
-                     problem->cycle.length > 1 ? spec->accelerate : "none", "cycle", problem->cycle.length,
-                     "diffusivity", json_number(spec->diffusivity), "dt", json_number(spec->dt), "dt_largest",
-                     json_number(spec->kind == STENCIL_KIND_HEAT ? stencil_spec_dt_largest(spec) : NAN),
-                     "equation", json_text(report_equation_text(problem, false, equation)));
+    json_t *k = json_null();
+    if (spec->has_k)
+        k = json_pack("{s:o, s:o, s:i, s:s}", "least", json_number(spec->k.least), "most",
+                      json_number(spec->k.most), "materials", spec->k.materials, "form",
+                      stencil_problem_has_fields(problem) ? "fields" : "palette");
+    return json_pack(
+        "{s:o, s:o, s:o, s:s, s:i, s:o, s:o, s:I, s:I, s:I, s:I, s:i, s:i, s:s, s:o, s:o, s:o, s:s, "
+        "s:i, s:o, s:o, s:o, s:o}",
+        "k", k, "field", json_text(stencil_spec_field(spec)), "problem",
+        json_text(stencil_kind_names[spec->kind]), "stencil", problem->shape->name, "rank", problem->rank,
+        "extent", json_integers(problem->extent + first, problem->rank), "updated",
+        json_integers(problem->n + first, problem->rank), "updated_cells",
+        (json_int_t)stencil_problem_updated_cells(problem), "kept_cells", (json_int_t)problem->kept,
+        "class_cells", (json_int_t)problem->varied, "driven_cells", (json_int_t)problem->driven, "sources",
+        stencil_problem_sources(problem), "tables", tables, "precision",
+        stencil_precision_name(problem->precision), "boundary", boundary, "spacing", spacing, "omega",
+        json_number(spec->omega), "accelerate", problem->cycle.length > 1 ? spec->accelerate : "none",
+        "cycle", problem->cycle.length, "diffusivity", diffusivity_json(spec), "dt", json_number(spec->dt),
+        "dt_largest", json_number(spec->kind == STENCIL_KIND_HEAT ? stencil_spec_dt_largest(spec) : NAN),
+        "equation", json_text(report_equation_text(problem, false, equation)));
 }
 
 static json_t *stop_json(const run_record *run) {

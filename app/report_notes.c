@@ -1,5 +1,6 @@
 /* Notes where a problem may differ from what its author meant, and about steps of earlier runs. */
 #include <math.h>
+#include <string.h>
 
 #include "app/report.h"
 #include "app/text.h"
@@ -11,12 +12,13 @@
  * relaxations; 0 for given weights. */
 static double source_factor(const stencil_spec *spec) {
     const double sum = stencil_spec_diagonal(spec), omega = isnan(spec->omega) ? 1.0 : spec->omega;
-    const double diffusivity = isnan(spec->diffusivity) ? 1.0 : spec->diffusivity;
     if (spec->kind == STENCIL_KIND_NONE)
         return 0.0;
     if (spec->kind != STENCIL_KIND_HEAT)
         return omega / sum;
-    return isnan(spec->dt) ? 1.0 / (diffusivity * sum) : spec->dt;
+    stencil_spec plain = *spec; /* without walls, which lower the largest dt */
+    memset(plain.wall, 0, sizeof plain.wall);
+    return isnan(spec->dt) ? stencil_spec_dt_largest(&plain) : spec->dt;
 }
 
 /* Adds a note where options change the factor that dataset /b includes. */
@@ -81,7 +83,7 @@ stencil_status report_note_pockets(run_record *record, const stencil_reader *cel
     const stencil_problem *problem = &record->problem;
     stencil_pockets found = {0};
     char at[80] = "";
-    if (!stencil_problem_relaxes(problem))
+    if (!stencil_problem_relaxes(problem) || problem->coefficients != STENCIL_COEFFICIENTS_NONE)
         return STENCIL_OK;
     if (!stencil_problem_is_separable(problem))
         TRY(stencil_pockets_find(problem, cells, &found));
@@ -114,7 +116,7 @@ stencil_status report_note_outlook(run_record *record, const stencil_reader *cel
     const stencil_stop *stop = &problem->stop;
     stencil_outlook outlook;
     if (!stencil_problem_relaxes(problem) || problem->origin.steps > 0 ||
-        !stencil_problem_is_separable(problem))
+        !stencil_problem_is_separable(problem) || problem->coefficients != STENCIL_COEFFICIENTS_NONE)
         return STENCIL_OK;
     TRY(stencil_outlook_of(problem, cells, &outlook));
     const char *source = stencil_source_name(problem);
@@ -184,9 +186,10 @@ void report_note_origin(run_record *run) {
     note_arrays(problem, notes);
     if (origin->recounted && origin->arrays == STENCIL_ORIGIN_UNCHECKED)
         stencil_notes_warn(notes,
-                           "the file's %s had other weights, size, boundary, time step, source factor, "
+                           "the file's %s had other weights,%s size, boundary, time step, source factor, "
                            "table over time, precision or norm: steps count from 0 again",
-                           TEXT_COUNTED(problem->spec.steps_total, "step"));
+                           TEXT_COUNTED(problem->spec.steps_total, "step"),
+                           problem->spec.has_k ? " coefficients," : "");
     else if (origin->steps > 0 && origin->steps < problem->stop.steps)
         stencil_notes_add(notes, "the file holds step %s, from which the run goes on, to step %s at most",
                           TEXT_COUNT(origin->steps), TEXT_COUNT(problem->stop.steps));

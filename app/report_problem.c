@@ -27,8 +27,14 @@ static void add_equation(const stencil_problem *problem, bool ascii, char text[R
     const bool b = spec->source == STENCIL_SOURCE_B,
                damped = problem->cycle.length == 1 && spec->omega != 1.0;
     const char *laplacian = ascii ? "div grad u" : "∇²u", *minus = ascii ? "-" : "−";
+    if (spec->has_k)
+        laplacian = ascii ? "div (k grad u)" : "∇·(k∇u)";
     if (spec->kind == STENCIL_KIND_HEAT)
-        ADD("%s%s%s%s", ascii ? "du/dt = alpha " : "∂u/∂t = α", laplacian,
+        ADD("%s%s%s%s",
+            ascii         ? (spec->has_k ? "du/dt = " : "du/dt = alpha ")
+            : spec->has_k ? "∂u/∂t = "
+                          : "∂u/∂t = α",
+            laplacian,
             b                                  ? " + b/dt"
             : spec->source == STENCIL_SOURCE_Q ? (spec->source_count > 1     ? " + sum of f(t) q"
                                                   : spec->table[0].count > 0 ? " + f(t) q"
@@ -61,6 +67,16 @@ static void add_weights(const stencil_problem *problem, bool ascii, char text[RE
         TEXT_SHORT(sum));
 }
 
+/* Writes what the diffusivity is: ", α 1, 2"; with /k what that is. */
+static const char *diffusivity_text(const stencil_spec *spec, bool ascii, char text[96]) {
+    if (spec->has_k)
+        return "";
+    stencil_text_add(text, 96, ", %s ", ascii ? "alpha" : "α");
+    for (int i = 0; i < spec->diffusivity_count; i++)
+        stencil_text_add(text, 96, "%s%s", i > 0 ? ", " : "", TEXT_SHORT(spec->diffusivity[i]));
+    return text;
+}
+
 char *report_equation_text(const stencil_problem *problem, bool ascii, char text[REPORT_EQUATION_CHARS]) {
     const stencil_spec *spec = &problem->spec;
     const int64_t before = problem->origin.steps, steps = problem->stop.steps;
@@ -72,7 +88,7 @@ char *report_equation_text(const stencil_problem *problem, bool ascii, char text
     }
     add_equation(problem, ascii, text);
     if (spec->kind == STENCIL_KIND_HEAT)
-        ADD(", %s %s, dt %s (largest stable %s)", ascii ? "alpha" : "α", TEXT_SHORT(spec->diffusivity),
+        ADD("%s, dt %s (largest stable %s)", diffusivity_text(spec, ascii, (char[96]){""}),
             TEXT_SHORT(spec->dt), TEXT_SHORT(stencil_spec_dt_largest(spec)));
     else if (problem->cycle.length > 1)
         ADD(", by accelerated Jacobi iteration");
@@ -85,6 +101,20 @@ char *report_equation_text(const stencil_problem *problem, bool ascii, char text
         ADD("%s to t = %s%s", start != 0 ? "" : ",",
             TEXT_SHORT(stencil_problem_time(problem, steps > before ? steps : before)),
             stencil_stop_has_criterion(&problem->stop) ? " at most" : "");
+    return text;
+}
+
+char *report_coefficients_text(const stencil_problem *problem, char text[160]) {
+    const stencil_k_facts *k = &problem->spec.k;
+    char some[40] = "";
+    if (isnan(k->most))
+        snprintf(text, 160, "from /k, not read");
+    if (isnan(k->most))
+        return text;
+    if (k->materials > 0)
+        snprintf(some, sizeof some, ", %d material%s", k->materials, stencil_plural(k->materials));
+    snprintf(text, 160, "k from %s to %s%s: %s", TEXT_SHORT(k->least), TEXT_SHORT(k->most), some,
+             stencil_problem_has_fields(problem) ? "fields of face weights" : "a palette");
     return text;
 }
 
@@ -206,6 +236,8 @@ void report_print_head(const run_record *run) {
           TEXT_EXTENT(problem->extent + STENCIL_AXES - problem->rank, problem->rank, " x "),
           problem->rank == 2 ? "x, y" : "x, y, z", stencil_precision_name(problem->precision));
     PRINT("Equation", "%s", wrap(report_equation_text(problem, output_is_ascii(), equation)));
+    if (problem->spec.has_k)
+        PRINT("Materials", "%s", report_coefficients_text(problem, (char[160]){""}));
     PRINT("Boundary", "%s", boundary_text(problem, boundary));
     report_print_times(problem);
     if (problem->cycle.length > 1)

@@ -8,6 +8,7 @@
 #include "app/keeper.h"
 #include "app/text.h"
 #include "solver/problem/classes.h"
+#include "solver/problem/coefficients.h"
 #include "solver/problem/origin.h"
 
 /* Opens a file and reads how it was made, and all of its cells: they must be those of its digests. */
@@ -19,10 +20,11 @@ static stencil_status check_open(const char *path, const stencil_input_options *
     TRY(stencil_input_provenance(input, made));
     CHECK(spec.digest_u[0] != '\0', BAD_DATA,
           "'%s' has no attribute digest_u: an older version of stencil wrote it, run it as an input", path);
+    const stencil_reader cells = stencil_input_reader(input, problem, true);
+    TRY(text_name_file(stencil_coefficients_find(problem, &spec, &cells), path));
     TRY(stencil_input_load_history(input, problem));
     CHECK(problem->origin.steps > 0 || spec.steps_total == 0, BAD_DATA,
           "'%s' is damaged: its problem is not that of its steps (fingerprint)", path);
-    const stencil_reader cells = stencil_input_reader(input, problem, true);
     TRY(text_name_file(stencil_classes_find(problem, &cells, &input->tables), path));
     TRY(stencil_origin_check(problem, &cells));
     CHECK(spec.steps_total == 0 || problem->origin.arrays == STENCIL_ORIGIN_SAME, BAD_DATA,

@@ -11,6 +11,7 @@
 #include "app/signals.h"
 #include "app/text.h"
 #include "solver/problem/classes.h"
+#include "solver/problem/coefficients.h"
 #include "solver/problem/origin.h"
 #include "solver/run/run.h"
 
@@ -54,6 +55,7 @@ static stencil_status describe_problem(run_state *state) {
     TRY(text_name_file(stencil_problem_resolve(&record->problem, &spec), path));
     const stencil_reader cells =
         stencil_input_reader(&state->input, &record->problem, state->options.allow_nonfinite);
+    TRY(text_name_file(stencil_coefficients_find(&record->problem, &spec, &cells), path));
     TRY(text_name_file(stencil_classes_find(&record->problem, &cells, &state->input.tables), path));
     report_note_source(record, &file);
     if (record->problem.walls_in_source)

@@ -11,6 +11,7 @@
 #include "app/signals.h"
 #include "app/text.h"
 #include "solver/problem/classes.h"
+#include "solver/problem/coefficients.h"
 #include "solver/problem/cycle.h"
 #include "solver/problem/digest.h"
 #include "solver/problem/rows.h"
@@ -45,7 +46,7 @@ typedef struct mismatch {
 typedef struct edit {
     const char *name, *how;
 } edit;
-enum { EDITS = 3 };
+enum { EDITS = 4, EDIT_K = 3 };
 
 /* State of a `verify` command; released by verify_run(). */
 typedef struct verification {
@@ -64,11 +65,12 @@ typedef struct verification {
     void *field[2], *b; /* field[s % 2] is the field after s steps */
     /* Cells of /fixed; the row of weights of each cell; cells of /insulated. NULL: none of these is there */
     uint8_t *fixed, *row, *insulated;
+    double *k;            /* NULL: there is no /k */
     int64_t looked;       /* number of residuals that were compared */
     bool criterion_known; /* the input file has the first residual, of an earlier run */
     bool turned_wrong;    /* the residual history does not explain where plain steps begin */
     mismatch cells, residuals, first_residual;
-    edit edit[EDITS]; /* digest checks of /u, of the source and of /fixed */
+    edit edit[EDITS]; /* digest checks of /u, of the source, of /fixed and of /k */
 } verification;
 
 static stencil_status read_output(verification *v) {
@@ -77,6 +79,7 @@ static stencil_status read_output(verification *v) {
     TRY(stencil_input_open(&v->result, v->output, &how, &spec));
     TRY(text_name_file(stencil_problem_resolve(&v->problem, &spec), v->output));
     const stencil_reader cells = stencil_input_reader(&v->result, &v->problem, true);
+    TRY(text_name_file(stencil_coefficients_find(&v->problem, &spec, &cells), v->output));
     TRY(text_name_file(stencil_classes_find(&v->problem, &cells, &v->result.tables), v->output));
     v->result.raw = true;
     TRY(stencil_input_provenance(&v->result, &v->made));
@@ -131,6 +134,8 @@ static stencil_status check_input(const verification *v, const stencil_spec *spe
           "'%s' has no dataset /fixed: give the input of that run", v->input);
     CHECK(!v->problem.spec.insulated || spec->insulated, BAD_DATA,
           "'%s' has no dataset /insulated: give the input of that run", v->input);
+    CHECK(!v->problem.spec.has_k || spec->has_k, BAD_DATA,
+          "'%s' has no dataset /k: give the input of that run", v->input);
     CHECK(!v->problem.spec.classed || spec->classed, BAD_DATA,
           "'%s' has no dataset /class: give the input of that run", v->input);
     for (int k = 0; k < STENCIL_STEP_FACTORS; k++)
@@ -197,6 +202,34 @@ static stencil_status read_sums(verification *v, const stencil_problem *scaled, 
     return STENCIL_OK;
 }
 
+/* Reads /k. */
+static stencil_status read_coefficients(verification *v, const stencil_problem *problem) {
+    void *memory = NULL;
+    stencil_problem doubles = *problem;
+    doubles.precision = STENCIL_FLOAT64;
+    if (!v->problem.spec.has_k)
+        return STENCIL_OK;
+    TRY(stencil_memory_alloc(&memory, v->cells.of * (int64_t)sizeof(double), "the reference's coefficients"));
+    v->k = memory;
+    TRY(read_array(&v->start, &doubles, STENCIL_ARRAY_K, v->k));
+    return reference_coefficients(&v->reference, &v->problem.spec, v->k, v->insulated,
+                                  v->problem.coefficients == STENCIL_COEFFICIENTS_FIELDS);
+}
+
+/* Reads /f or /q and makes the source term of it that cells with coefficients have. */
+static stencil_status read_source(verification *v, const stencil_problem *problem) {
+    void *memory = NULL;
+    stencil_problem doubles = *problem;
+    doubles.precision = STENCIL_FLOAT64;
+    doubles.source_scale = 1.0;
+    TRY(stencil_memory_alloc(&memory, v->cells.of * (int64_t)sizeof(double), "the reference's source"));
+    const stencil_status status = read_array(&v->start, &doubles, STENCIL_ARRAY_B, memory);
+    if (status == STENCIL_OK)
+        reference_source(&v->reference, memory, v->b);
+    free(memory);
+    return status;
+}
+
 /* Reads the fields before the first step. */
 static stencil_status read_fields(verification *v) {
     const stencil_source source = v->problem.spec.source;
@@ -204,6 +237,7 @@ static stencil_status read_fields(verification *v) {
     scaled.source_scale = v->reference.source_scale;
     scaled.kept = scaled.varied = scaled.driven = 0; /* the reference leaves kept cells out by itself */
     scaled.walls_in_source = false;                  /* and adds what walls add */
+    scaled.coefficients = STENCIL_COEFFICIENTS_NONE;
     const int64_t bytes = v->cells.of * (int64_t)stencil_precision_bytes(v->reference.precision);
     TRY(stencil_memory_alloc(&v->field[0], bytes, "the reference's field"));
     TRY(stencil_memory_alloc(&v->field[1], bytes, "the reference's second field"));
@@ -212,6 +246,7 @@ static stencil_status read_fields(verification *v) {
     for (int i = 0; i < 2 * STENCIL_AXES; i++)
         for (int which = 0; which < STENCIL_NUMBER_COUNT; which++)
             v->reference.along[i / 2][i % 2][which] = v->start.tables.along[i / 2][i % 2][which];
+    TRY(read_coefficients(v, &scaled));
     TRY(reference_walls(&v->reference, &v->problem.spec, v->insulated));
     TRY(read_sums(v, &scaled, bytes));
     const bool moves = reference_walls_in_source(&v->reference);
@@ -220,7 +255,9 @@ static stencil_status read_fields(verification *v) {
     TRY(stencil_memory_alloc(&v->b, bytes, "the reference's source term"));
     memset(v->b, 0, (size_t)bytes);
     if (source != STENCIL_SOURCE_NONE)
-        TRY(read_array(&v->start, &scaled, STENCIL_ARRAY_B, v->b));
+        TRY(v->k != NULL && source != STENCIL_SOURCE_B
+                ? read_source(v, &scaled)
+                : read_array(&v->start, &scaled, STENCIL_ARRAY_B, v->b));
     if (moves)
         reference_move_constants(&v->reference, v->b);
     return STENCIL_OK;
@@ -234,7 +271,7 @@ static stencil_status read_as_run(void *context, stencil_array array, const sten
     const stencil_reader reader = stencil_input_reader(&v->result, &v->problem, true);
     const double scale = v->reference.scale;
     TRY(reader.read(reader.context, array, box, to));
-    if (scale != 1 && !stencil_array_is_bytes(array)) {
+    if (scale != 1 && stencil_array_has_values(array)) {
         stencil_cells_scale(to, box->n, ilogb(scale));
         stencil_cells_scale(to, box->n, -ilogb(scale));
     }
@@ -313,6 +350,8 @@ static stencil_status compare_origin(verification *v, const stencil_spec *spec) 
     stencil_spec as_run = *spec;
     as_run.precision = v->problem.precision; /* the file may store values in a wider type */
     TRY(text_name_file(stencil_problem_resolve(&v->before, &as_run), v->input));
+    const stencil_reader cells = stencil_input_reader(&v->start, &v->before, true);
+    TRY(text_name_file(stencil_coefficients_find(&v->before, &as_run, &cells), v->input));
     TRY(stencil_input_load_history(&v->start, &v->before));
     CHECK(was->steps == v->first && strcmp(v->before.fingerprint, v->problem.fingerprint) == 0, BAD_DATA,
           "'%s' is not the input of '%s', which begins after step %" PRId64 " of the same problem", v->input,
@@ -493,6 +532,8 @@ static stencil_status verify_stages(verification *v) {
         reference_scale(&v->reference, v->field[v->first % 2], v->b);
     TRY(check_digests(v));
     TRY(check_classes(v));
+    if (v->problem.spec.has_k && strcmp(v->problem.spec.fingerprint, v->problem.fingerprint) != 0)
+        v->edit[EDIT_K] = (edit){"/k", "is not that of the run, or other attributes are not (fingerprint)"};
     stencil_input_rest(&v->result);
     check_turn(v);
     TRY(make_steps(v, options->quiet));
@@ -524,6 +565,7 @@ static stencil_status verify_run(invocation *call) {
     free(v->fixed);
     free(v->row);
     free(v->insulated);
+    free(v->k);
     reference_destroy(&v->reference);
     return status;
 }

@@ -10,6 +10,7 @@
 #include "inputs/stored.h"
 #include "inputs/sums.h"
 #include "solver/problem/classes.h"
+#include "solver/problem/faces.h"
 #include "solver/problem/rows.h"
 #include "solver/problem/digest.h"
 
@@ -23,13 +24,35 @@ typedef struct scaling {
     const stencil_values *values;
     double scale;
     const stencil_cells *to;
+    const stencil_problem *problem; /* whose faces divide the scale in each cell; NULL: none do */
+    const stencil_reader *from;     /* of faces */
 } scaling;
+
+/* As store_scaled(), the scale of each cell being divided by the sum of its faces. */
+static stencil_status store_divided(const scaling *s, const stencil_box *slab, const stencil_cells *cells) {
+    const stencil_cells to = stencil_cells_from(s->to, slab->first);
+    const int64_t *n = slab->n, *first = slab->first;
+    stencil_faces faces;
+    TRY(stencil_faces_load(&faces, s->problem, s->from, slab));
+#pragma omp parallel for schedule(static)
+    for (int64_t r = 0; r < n[STENCIL_Z] * n[STENCIL_Y]; r++)
+        for (int64_t x = 0; x < n[STENCIL_X]; x++) {
+            const int64_t cell[3] = {first[0] + r / n[1], first[1] + r % n[1], first[2] + x};
+            const double sum = stencil_faces_sum(s->problem, &faces, cell),
+                         value = stencil_values_unpack(s->values, ((const double *)cells->at)[r * n[2] + x]);
+            stencil_cells_set(&to, r / n[1] * to.plane + r % n[1] * to.row + x, s->scale / sum * value);
+        }
+    stencil_faces_destroy(&faces);
+    return STENCIL_OK;
+}
 
 /* Stores the values of a box of stored numbers: unpacked, multiplied by the scale, rounded once. */
 static stencil_status store_scaled(void *context, const stencil_box *slab, const stencil_cells *cells) {
     const scaling *s = context;
     const stencil_cells to = stencil_cells_from(s->to, slab->first);
     const int64_t *n = slab->n, nx = n[STENCIL_X];
+    if (s->problem != NULL)
+        return store_divided(s, slab, cells);
 #pragma omp parallel for schedule(static)
     for (int64_t r = 0; r < n[STENCIL_Z] * n[STENCIL_Y]; r++) {
         const int64_t at = r / n[STENCIL_Y] * to.plane + r % n[STENCIL_Y] * to.row;
@@ -95,6 +118,9 @@ static stencil_status read_all_kinds(stencil_input *input, const stencil_box *bo
     return spec->insulated ? read_kinds(input, STENCIL_DATASET_INSULATED, box, to) : STENCIL_OK;
 }
 
+static stencil_status read_box(void *context, stencil_array array, const stencil_box *box,
+                               const stencil_cells *to);
+
 /* Reads a box of values. Values of /f, /q and packed arrays are computed in double in any precision, and so
  * rounded only once. */
 static stencil_status read_values(stencil_input *input, stencil_array array, const stencil_box *box,
@@ -105,11 +131,21 @@ static stencil_status read_values(stencil_input *input, stencil_array array, con
     input->read_as = values->packed || scaled ? STENCIL_FLOAT64 : problem->precision;
     if (!values->packed && !scaled)
         return stencil_stored_read(input, array, box, to);
-    const stencil_reader from = {stencil_stored_read, input};
+    const stencil_reader from = {stencil_stored_read, input}, faces = {read_box, input};
     const stencil_mesh mesh = stencil_problem_mesh(problem, 1);
     const stencil_slabs slabs = {&from, &mesh, array, .cell_bytes = sizeof(double)};
-    return stencil_slabs_visit(&slabs, box, store_scaled,
-                               &(scaling){values, scaled ? problem->source_scale : 1, to});
+    scaling s = {values, scaled ? problem->source_scale : 1, to, NULL, &faces};
+    if (scaled && problem->coefficients != STENCIL_COEFFICIENTS_NONE &&
+        problem->spec.kind == STENCIL_KIND_POISSON)
+        s.problem = problem;
+    return stencil_slabs_visit(&slabs, box, store_scaled, &s);
+}
+
+/* Reads /k, in float64 in any precision of the problem. */
+static stencil_status read_k(stencil_input *input, const stencil_box *box, const stencil_cells *to) {
+    input->read_as = STENCIL_FLOAT64;
+    input->kind = STENCIL_DATASET_K;
+    return stencil_stored_read(input, STENCIL_ARRAY_K, box, to);
 }
 
 /* Reads a box of an array as a run takes it: a source has no effect on kept cells. */
@@ -120,6 +156,10 @@ static stencil_status read_box(void *context, stencil_array array, const stencil
     const int in_sum = stencil_array_in_sum(array);
     if (array == STENCIL_ARRAY_KIND)
         return read_all_kinds(input, box, to);
+    if (array == STENCIL_ARRAY_K)
+        return read_k(input, box, to);
+    if (stencil_array_axis(array) >= 0)
+        return stencil_faces_make(input->problem, &from, stencil_array_axis(array), box, to);
     if (array == STENCIL_ARRAY_CLASS)
         return stencil_classes_read(input->problem, &from, box, to);
     if (array == STENCIL_ARRAY_U || (in_sum == 0 && input->problem->spec.source != STENCIL_SOURCE_NONE))
@@ -280,7 +320,7 @@ static stencil_status read_finite(void *context, stencil_array array, const sten
     stencil_input *input = context;
     int64_t found[3];
     TRY(read_box(context, array, box, to));
-    if (stencil_array_is_bytes(array) || (array < STENCIL_ARRAY_COUNT && input->judged[array]) ||
+    if (!stencil_array_has_values(array) || (array < STENCIL_ARRAY_COUNT && input->judged[array]) ||
         !stencil_cells_find_nonfinite(to, box->n, found))
         return STENCIL_OK;
     CHECK(array < STENCIL_ARRAY_COUNT &&

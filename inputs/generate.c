@@ -16,7 +16,7 @@
 const char *const stencil_initial_names[] = {"zero", "random", "hot-edge", "sine", NULL};
 
 const char *const stencil_example_names[] = {"none",          "plate-with-hole", "heated-wall", "chip",
-                                             "two-materials", "switched-source", NULL};
+                                             "two-materials", "switched-source", "masonry",     NULL};
 
 const char *const stencil_generate_source_names[] = {"auto", "none", "manufactured", NULL};
 
@@ -100,7 +100,8 @@ typedef struct patch {
     double x, y, half_x, half_y, value;
 } patch;
 
-/* An example: what its cells are but for those of the patches, of which a dataset has a mask, or a class. */
+/* An example: what its cells are but for those of the patches, of which a dataset has a mask, a class or,
+ * where that is /k, the values; `k` is that of all other cells. */
 enum { PATCHES_MAX = 4 };
 typedef struct example {
     int dataset;       /* that has the patches */
@@ -109,6 +110,7 @@ typedef struct example {
     double conducting; /* conductivity in patches over that elsewhere; 0: they are no material */
     int count;
     patch patch[PATCHES_MAX];
+    double k;
 } example;
 static const example examples[STENCIL_EXAMPLE_COUNT] = {
     [STENCIL_EXAMPLE_PLATE_WITH_HOLE] = {STENCIL_DATASET_FIXED,
@@ -139,6 +141,14 @@ static const example examples[STENCIL_EXAMPLE_COUNT] = {
                                {false, 0.875, 0.25, 0.05, 0.1, 1.0}}},
     [STENCIL_EXAMPLE_TWO_MATERIALS] =
         {STENCIL_DATASET_CLASS, 1.0, -1.0, 10.0, 1, {{true, 0.5, 0.5, 0.25, 0.25, 0.0}}},
+    [STENCIL_EXAMPLE_MASONRY] = {STENCIL_DATASET_K,
+                                 20.0,
+                                 0.0,
+                                 0.0,
+                                 2,
+                                 {{false, 0.5, 0.25, 0.5, 0.02, 1.2e-5},
+                                  {false, 0.5, 0.75, 0.5, 0.02, 1.2e-5}},
+                                 .k = 5e-7},
 };
 
 /* The heater of the example switched-source: on for ten seconds, then off. */
@@ -157,17 +167,20 @@ void stencil_example_begin(stencil_example which, stencil_spec *spec) {
     stencil_wall_kind(*wall)[2] = spec->wall;
     if (which == STENCIL_EXAMPLE_NONE)
         return;
-    const bool heat = which == STENCIL_EXAMPLE_HEATED_WALL || which == STENCIL_EXAMPLE_SWITCHED_SOURCE;
+    const bool masonry = which == STENCIL_EXAMPLE_MASONRY,
+               wall_of_house = which == STENCIL_EXAMPLE_HEATED_WALL || masonry;
     spec->fixed = examples[which].dataset == STENCIL_DATASET_FIXED;
     spec->insulated = examples[which].dataset == STENCIL_DATASET_INSULATED;
-    spec->kind = heat                                     ? STENCIL_KIND_HEAT
-                 : which == STENCIL_EXAMPLE_TWO_MATERIALS ? STENCIL_KIND_NONE
-                                                          : STENCIL_KIND_LAPLACE;
-    if (which == STENCIL_EXAMPLE_HEATED_WALL) {
+    spec->has_k = masonry;
+    spec->kind = wall_of_house || which == STENCIL_EXAMPLE_SWITCHED_SOURCE ? STENCIL_KIND_HEAT
+                 : which == STENCIL_EXAMPLE_TWO_MATERIALS                  ? STENCIL_KIND_NONE
+                                                                           : STENCIL_KIND_LAPLACE;
+    if (wall_of_house) {
         spec->boundary_count = spec->spacing_count = 1;
         spec->boundary[0] = STENCIL_MIRROR;
         spec->spacing[0] = 0.24 / (double)spec->extent[last];
-        spec->diffusivity = 5e-7;
+        spec->diffusivity[0] = 5e-7;
+        spec->diffusivity_count = !masonry;
         spec->time_end = 36000.0;
         wall[STENCIL_X][0] = STENCIL_WALL_FLUX;
         spec->flux[STENCIL_X][0] = 50.0;
@@ -178,7 +191,8 @@ void stencil_example_begin(stencil_example which, stencil_spec *spec) {
         spec->boundary_count = spec->spacing_count = 1;
         spec->boundary[0] = STENCIL_MIRROR;
         spec->spacing[0] = 0.1 / (double)spec->extent[last];
-        spec->diffusivity = 1e-4;
+        spec->diffusivity[0] = 1e-4;
+        spec->diffusivity_count = 1;
         spec->time_end = 40.0;
     } else if (which == STENCIL_EXAMPLE_CHIP) {
         spec->boundary_count = 1;
@@ -255,8 +269,8 @@ static int material_at(const generator *g, int64_t y, int64_t x) {
     return class_of;
 }
 
-/* Computes /u of a block of the example, the mask or the classes of its patches (array CLASS), or its source
- * (array B). */
+/* Computes /u of a block of the example, the mask the classes or /k of its patches (array CLASS), or its
+ * source (array B). */
 static stencil_status make_example(void *context, stencil_array array, const stencil_box *box,
                                    const stencil_cells *to) {
     const generator *g = context;
@@ -273,7 +287,9 @@ static stencil_status make_example(void *context, stencil_array array, const ste
             const patch *p = patch_at(g, y, x);
             double value = e->value + e->rise * (double)x / last;
             if (array == STENCIL_ARRAY_CLASS)
-                value = e->conducting > 0 ? material_at(g, y, x) : p != NULL;
+                value = e->k > 0            ? (p != NULL ? p->value : e->k)
+                        : e->conducting > 0 ? material_at(g, y, x)
+                                            : p != NULL;
             else if (array == STENCIL_ARRAY_B)
                 value = p != NULL ? p->value : 0.0;
             else if (keeps && p != NULL)
@@ -319,8 +335,8 @@ static stencil_status make_box(void *context, stencil_array array, const stencil
 static stencil_status fill(generator *g, const char *name, stencil_array array,
                            stencil_status (*read)(void *, stencil_array, const stencil_box *,
                                                   const stencil_cells *)) {
-    const hid_t type =
-        array == STENCIL_ARRAY_CLASS ? H5T_STD_U8LE : stencil_h5_type(g->problem.precision, true);
+    const bool mask = array == STENCIL_ARRAY_CLASS && strcmp(name, "/k") != 0;
+    const hid_t type = mask ? H5T_STD_U8LE : stencil_h5_type(g->problem.precision, true);
     const stencil_sink_dataset dataset = {name, array, type, H5T_NATIVE_DOUBLE};
     TRY(stencil_sink_create(&g->sink, &dataset, &g->problem));
     return stencil_sink_fill(&g->sink, &dataset, &g->problem, &(stencil_reader){read, g});
@@ -339,7 +355,7 @@ static stencil_status generate(generator *g, double **rows) {
     if (switches)
         add_switched(&spec);
     TRY(stencil_problem_resolve(&g->problem, &spec));
-    const int arrays = 1 + example + (spec.source == STENCIL_SOURCE_F);
+    const int arrays = 1 + example + (spec.source == STENCIL_SOURCE_F); /* of numbers, or less */
     TRY(stencil_sink_open(&g->sink, g->options->path, g->options->force, NULL,
                           arrays * stencil_sink_array_bytes(&g->problem)));
     TRY(fill(g, "/u", STENCIL_ARRAY_U, example ? make_example : make_box));

@@ -52,11 +52,14 @@ typedef enum stencil_example {
     /* Heat in a plate of aluminium, 10 cm wide, in metres, seconds and degrees, whose heater in the middle is
      * on for ten seconds: /q and /q_factor. */
     STENCIL_EXAMPLE_SWITCHED_SOURCE,
+    /* Heat in ten hours through the wall of heated-wall, of which /k makes two materials: masonry, and two
+     * anchors of steel from side to side. */
+    STENCIL_EXAMPLE_MASONRY,
     STENCIL_EXAMPLE_COUNT
 } stencil_example;
 
 /* Names of the examples: "none", "plate-with-hole", "heated-wall", "chip", "two-materials",
- * "switched-source", NULL. */
+ * "switched-source", "masonry", NULL. */
 extern const char *const stencil_example_names[STENCIL_EXAMPLE_COUNT + 1];
 
 /* Sets what an example has by default in a spec that has its extent: problem, sides, physics, datasets. */

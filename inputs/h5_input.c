@@ -113,6 +113,29 @@ static stencil_status inspect_sums(stencil_h5_input *input, stencil_spec *spec) 
     return inspect_sum(input, STENCIL_DATASET_VALUE, spec, &spec->driven_count);
 }
 
+/* Sets spec->has_k if the file has /k, a number for each cell of the field that is stored as it is. A /k of
+ * another rank (a list of wave numbers, a constant) is the user's own. */
+static stencil_status inspect_k(stencil_h5_input *input, stencil_spec *spec) {
+    const char *name = stencil_source_names[STENCIL_DATASET_K];
+    stencil_values values = {0};
+    STENCIL_DATASET d = {0};
+    TRY(stencil_dataset_open(&d, input->file, input->path, name, NULL));
+    if (d.id == 0)
+        return STENCIL_OK;
+    if (d.is.rank != spec->rank)
+        return STENCIL_OK;
+    for (int i = 0; i < d.is.rank; i++)
+        TRY(check_shape(input, name, d.is.extent[i] == spec->extent[i]));
+    TRY(stencil_values_read(&values, d.id, input->path, name));
+    CHECK(!values.packed, BAD_DATA, "'%s': /k has scale_factor or add_offset; store its values themselves",
+          input->path);
+    if (d.is.chunk_bytes > input->facts.chunk_bytes)
+        input->facts.chunk_bytes = d.is.chunk_bytes;
+    input->facts.k_place = d.is.place;
+    spec->has_k = true;
+    return STENCIL_OK;
+}
+
 stencil_status stencil_h5_input_open(stencil_h5_input *input, const char *path) {
     void *fd = NULL;
     *input = (stencil_h5_input){.path = path};
@@ -138,6 +161,10 @@ stencil_status stencil_h5_input_spec(stencil_h5_input *input, const char *field,
     TRY(inspect_classes(input, STENCIL_DATASET_INSULATED, spec, &spec->insulated));
     TRY(inspect_sums(input, spec));
     TRY(stencil_spec_read(input->file, path, spec));
+    /* Without a problem in the file, a /k may also be the user's own, of any shape. */
+    const stencil_status coefficients = inspect_k(input, spec);
+    if (spec->kind != STENCIL_KIND_NONE)
+        TRY(coefficients);
     if (field != NULL && (stencil_field_choose(input->file, path, NULL, stated, &passed_over) != STENCIL_OK ||
                           strcmp(stated, spec->field) != 0)) {
         facts->other_steps = spec->steps_total > 0 ? spec->steps_total : 0;

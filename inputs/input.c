@@ -24,6 +24,7 @@ const char *const stencil_source_names[] = {[STENCIL_SOURCE_B] = "/b",
                                             [STENCIL_DATASET_FIXED] = "/fixed",
                                             [STENCIL_DATASET_CLASS] = "/class",
                                             [STENCIL_DATASET_INSULATED] = "/insulated",
+                                            [STENCIL_DATASET_K] = "/k",
                                             [STENCIL_DATASET_B2] = "/b2",
                                             "/b3",
                                             "/b4",
@@ -215,6 +216,8 @@ stencil_status stencil_input_open(stencil_input *input, const char *path,
     for (int k = 0; k < STENCIL_STEP_FACTORS; k++)
         if (spec->table[k].count > 0)
             TRY(read_table(input, spec, k));
+    if (spec->has_k)
+        TRY(check_within(input, "/k", &input->facts.k_place, spec->extent, spec->rank));
     return spec->class_count > 0 ? read_palette(input, spec) : STENCIL_OK;
 }
 

@@ -48,7 +48,8 @@ typedef struct stencil_input_facts {
         values[STENCIL_ARRAY_COUNT]; /* conversion of stored numbers of u, and of /b or /f, to values */
     int64_t unwritten[STENCIL_ARRAY_COUNT]; /* cells of u, and of its source, that were never written */
     stencil_place place[STENCIL_ARRAY_COUNT];
-    int64_t chunk_bytes; /* unpacked size of the largest chunk of u and its source; 0: neither is chunked */
+    stencil_place k_place; /* of /k */
+    int64_t chunk_bytes;   /* unpacked size of the largest chunk of u and its source; 0: neither is chunked */
 } stencil_input_facts;
 
 /* An open input file. Zero-initialised: closed. */
@@ -72,6 +73,7 @@ enum {
     STENCIL_DATASET_FIXED = STENCIL_SOURCE_COUNT,
     STENCIL_DATASET_CLASS,
     STENCIL_DATASET_INSULATED,
+    STENCIL_DATASET_K,
     STENCIL_DATASET_B2,                                               /* and /b3, /b4 */
     STENCIL_DATASET_Q2 = STENCIL_DATASET_B2 + STENCIL_SUM_ARRAYS - 1, /* and /q3, /q4 */
     STENCIL_DATASET_VALUE =

@@ -134,6 +134,10 @@ stencil_status stencil_kept_copy(stencil_h5_input *input, const stencil_sink *si
         TRY(copy_dataset(input, sink, spec, stencil_source_dataset(spec->source, k), notes));
     for (int k = 0; k < spec->driven_count; k++)
         TRY(copy_dataset(input, sink, spec, STENCIL_DATASET_VALUE + k, notes));
+    if (spec->has_k)
+        TRY(copy_dataset(input, sink, spec, STENCIL_DATASET_K, notes));
+    else if (H5Lexists(input->file, "k", H5P_DEFAULT) > 0)
+        stencil_object_copy(input->file, sink->file, "k", 0, notes);
     stencil_own_copy(input, sink->file, notes);
     TRY(stencil_axes_create(sink->file, sink->path, &problem)); /* references may be to those of the input */
     stencil_references_copy(input, sink->file, notes);

@@ -67,6 +67,9 @@ static const alias aliases[] = {
     {ALL, "atol", NULL, NAMES("abstol", "absolutetolerance")},
     {RELAXED, "rtol", "rtol or atol", NAMES("eps", "epsilon")},
     {HEAT, "rtol", "rtol or atol", NAMES("eps", "epsilon")},
+    {RELAXED, "/k", "the coefficients as /k",
+     NAMES("K", "kappa", "conductivity", "thermalconductivity", "permeability", "permittivity", "coefficient",
+           "coefficients")},
     {RELAXED, "omega", NULL,
      NAMES("damping", "dampingfactor", "relaxation", "relaxationfactor", "relaxationparameter")},
     {ALL, "boundary", NULL,
@@ -126,7 +129,7 @@ static bool is_said(const stencil_spec *spec, const char *meant, double number) 
         return spec->rtol == number || spec->atol == number;
     const bool unset = strcmp(meant, "spacing") == 0 ? spec->spacing_count == 0
                        : strcmp(meant, "diffusivity") == 0
-                           ? isnan(spec->diffusivity)
+                           ? spec->diffusivity_count == 0 && !spec->has_k
                            : strcmp(meant, "omega") == 0 && isnan(spec->omega);
     return (unset && number == 1.0) || stencil_spec_says(spec, meant, number);
 }
@@ -159,6 +162,8 @@ bool stencil_alias_note(const stencil_named *n, const stencil_spec *spec, stenci
         return said;
     if (field && n->place != STENCIL_OBJECT)
         how = ", one for each cell";
+    else if (values > STENCIL_AXES && n->place == STENCIL_OBJECT && strcmp(a->meant, "diffusivity") == 0)
+        how = " as an attribute, one number for all cells, or /k, one for each";
     else if (!field && !marker && n->place == STENCIL_OBJECT)
         how = values > STENCIL_AXES ? " as an attribute, one number for all cells" : " as an attribute";
     else if (!field && !marker && n->place != STENCIL_ATTRIBUTE)
@@ -169,6 +174,9 @@ bool stencil_alias_note(const stencil_named *n, const stencil_spec *spec, stenci
 
 void stencil_effect_notes(hid_t file, stencil_kind own, const stencil_spec *spec, stencil_notes *notes) {
     const char *name;
+    if (spec->has_k && spec->kind == STENCIL_KIND_NONE)
+        stencil_notes_warn(notes,
+                           "/k has no effect on given weights: it is for problem laplace, poisson and heat");
     for (int i = 0; (name = stencil_format_name(i).name) != NULL; i++) {
         const char *problems = stencil_attribute_effect(name, spec->kind);
         const bool plain = strcmp(name, "accelerate") == 0 && strcmp(spec->accelerate, "none") == 0;

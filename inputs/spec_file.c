@@ -44,7 +44,7 @@ static const row rows[] = {
     SIDE_ROWS("x+", 2, 1),
     {{"omega", REAL(1, "one number > 0")}, AT(omega)},
     {{"accelerate", TEXT(accelerate), .wanted = "none, chebyshev or chebyshev:M"}, AT(accelerate)},
-    {{"diffusivity", REAL(1, "one number > 0")}, AT(diffusivity)},
+    {{"diffusivity", REAL(1, "numbers > 0, " ALL_AXES)}, LIST(diffusivity)},
     {{"dt", REAL(1, "one number > 0")}, AT(dt)},
     {{"rtol", REAL(0, "one number >= 0")}, AT(rtol)},
     {{"atol", REAL(0, "one number >= 0")}, AT(atol)},
@@ -118,6 +118,7 @@ static const stencil_known others[] = {
     {"fixed", STENCIL_OBJECT, false},
     {"class", STENCIL_OBJECT, false},
     {"insulated", STENCIL_OBJECT, false},
+    {"k", STENCIL_OBJECT, false},
     {"stencil", STENCIL_OBJECT, false},
     SUM_NAMES("b"),
     SUM_NAMES("q"),
@@ -378,9 +379,12 @@ static bool needs_second(const stencil_spec *spec) {
     return spec->source == STENCIL_SOURCE_Q || spec->fixed || spec->classed || spec->insulated || sides;
 }
 
-/* Tells whether readers of the format's version 2 take what changes in time for constant. */
+/* Tells whether readers of the format's version 2 take what changes in time, or from cell to cell, for
+ * constant. */
 static bool needs_third(const stencil_spec *spec) {
     bool tables = spec->source_count > 1 || spec->driven_count > 0;
+    if (spec->has_k || spec->diffusivity_count > 1)
+        return true;
     for (int k = 0; k < STENCIL_STEP_FACTORS; k++)
         tables = tables || spec->table[k].count > 0;
     return tables;

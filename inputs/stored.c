@@ -67,6 +67,10 @@ static bool read_rows(int fd, char *to, int64_t stride, int64_t row, int64_t cou
     return true;
 }
 
+static const stencil_place *place_of(const stencil_input *input, stencil_array array) {
+    return array == STENCIL_ARRAY_K ? &input->facts.k_place : &input->facts.place[array];
+}
+
 /* Reads a box directly from a contiguous dataset in native format that has the problem's extent. */
 static stencil_status read_here(const stencil_input *input, stencil_array array, const stencil_box *box,
                                 const stencil_cells *to) {
@@ -83,7 +87,7 @@ static stencil_status read_here(const stencil_input *input, stencil_array array,
     for (int64_t k = 0; k < n[STENCIL_Z] * pieces; k++) {
         const int64_t z = k / pieces, y = k % pieces * most, count = stencil_smaller(most, n[STENCIL_Y] - y);
         const int64_t offset =
-            input->facts.place[array].offset +
+            place_of(input, array)->offset +
             ((z + box->first[STENCIL_Z]) * extent[STENCIL_Y] + y + box->first[STENCIL_Y]) * whole +
             box->first[STENCIL_X] * cell;
         char *at = (char *)to->at + (z * to->plane + y * to->row) * cell;
@@ -98,7 +102,7 @@ stencil_status stencil_stored_read(void *context, stencil_array array, const ste
                                    const stencil_cells *to) {
     stencil_input *input = context;
     const stencil_box there = stencil_box_from(box, input->problem->first);
-    const stencil_place *place = &input->facts.place[array];
+    const stencil_place *place = place_of(input, array);
     stencil_cells cells = *to;
     cells.precision = input->read_as;
     return place->offset > 0 && place->precision == cells.precision

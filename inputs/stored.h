@@ -4,7 +4,7 @@
 
 #include "inputs/inputs.h"
 
-/* The dataset that an array is read from; of classes that which input->kind says. */
+/* The dataset that an array is read from; of classes, and of /k, that which input->kind says. */
 int stencil_stored_dataset(const stencil_input *input, stencil_array array);
 
 /* Reads a box of stored numbers, not unpacked, converted to input->read_as; a reader of the input. */

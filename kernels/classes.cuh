@@ -30,6 +30,11 @@ __device__ __forceinline__ const uint8_t *mark_at(const stencil_classes &c, int 
     return c.mark == nullptr ? nullptr : c.mark + z * c.mark_plane + y * c.mark_row + x / STENCIL_GROUP_CELLS;
 }
 
+/* Returns the class of the cell at an element. */
+__device__ __forceinline__ uint32_t class_at(const stencil_classes &c, int64_t at) {
+    return c.of == nullptr ? STENCIL_CLASS_PLAIN : __ldg(c.of + at);
+}
+
 /* The classes of V consecutive cells, the mark of whose group is known: their bytes are loaded only where the
  * group is mixed. No kernel writes classes or marks, so all loads of them are __ldg(). */
 template <int V> struct vector_classes {

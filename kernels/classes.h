@@ -41,6 +41,18 @@ STENCIL_ANYWHERE bool stencil_class_is_updated(uint32_t class_of) {
     return class_of < STENCIL_CLASSES_MAX;
 }
 
+/* Where cells have weights of their own faces, a row of the palette says in place of weights what point k of
+ * a cell reads, in four numbers from 4 k on: if the first is 1 its own cell; else, added up in this order,
+ * the fourth, the second times the opposite point's cell (which is not read where that is 0) and the third
+ * times the cell itself: what lies beyond a wall (solver/problem/rows.h). */
+enum {
+    STENCIL_READ_STRAIGHT,
+    STENCIL_READ_OPPOSITE,
+    STENCIL_READ_CENTRE,
+    STENCIL_READ_CONSTANT,
+    STENCIL_READS
+};
+
 /* Returns the number of the group that has cell x of a row, negative for ghost cells on the left. */
 STENCIL_ANYWHERE int64_t stencil_group_of(int64_t x) {
     return x >= 0 ? x / STENCIL_GROUP_CELLS : -((STENCIL_GROUP_CELLS - 1 - x) / STENCIL_GROUP_CELLS);

@@ -47,6 +47,12 @@ typedef struct stencil_domain {
     int64_t partial_count;              /* number of partial sums of the whole problem */
     int64_t partial_set; /* stride in elements between the two sets of partial sums on a device */
     double *partial;     /* partial[number of a partial sum]; only the partial sums of this part exist */
+    /* Weights of faces, with the layout of u: face[axis] has at cell i that of the face to the next cell
+     * along the axis. A step takes the weights of a cell from them (solver/problem/faces.h), and from its own
+     * weights the centre's, from which those of the faces are subtracted, or, where faces `divide`, the
+     * numerator, which all neighbours have. face[2] NULL: cells have the weights of the step. */
+    const void *face[3];
+    int32_t divides;
 } stencil_domain;
 
 /* Tells whether cell i is near enough to the low (side -1) or high (1) edge of an axis that a part needs a

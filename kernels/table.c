@@ -31,7 +31,9 @@ const char *stencil_kernel_text(const stencil_kernel *kernel, char text[STENCIL_
     snprintf(text, STENCIL_KERNEL_CHARS, "%s %s %s %s%s%s", stencil_shapes[kernel->shape].name,
              stencil_precision_name(kernel->precision), stencil_sweep_names[kernel->sweep],
              stencil_barriers[kernel->barrier].name, kernel->exchange == STENCIL_EXCHANGE_LL ? " ll" : "",
-             kernel->classed ? " classes" : "");
+             kernel->fielded   ? " fields"
+             : kernel->classed ? " classes"
+                               : "");
     return text;
 }
 
@@ -45,24 +47,27 @@ bool stencil_kernel_read(stencil_kernel *kernel, const char *text) {
     return false;
 }
 
-/* The functions that kernels/shard.cuh, classed.cuh, deep.cuh and resident.cuh define for one point set. */
+/* The functions that kernels/shard.cuh, classed.cuh, fielded.cuh, deep.cuh and resident.cuh define for one
+ * point set. */
 typedef struct set_kernels {
-    void (*steps)(stencil_kernel *kernel), (*classed)(stencil_kernel *kernel);
+    void (*steps)(stencil_kernel *kernel), (*classed)(stencil_kernel *kernel),
+        (*fielded)(stencil_kernel *kernel);
     void (*deep)(stencil_kernel *kernel, bool general, bool loop);
     const void *(*resident)(stencil_precision precision, bool general, int shape);
 } set_kernels;
 #define STENCIL_SET(name)                                                                                    \
     extern void stencil_steps_##name(stencil_kernel *kernel);                                                \
     extern void stencil_classed_##name(stencil_kernel *kernel);                                              \
+    extern void stencil_fielded_##name(stencil_kernel *kernel);                                              \
     extern void stencil_deep_##name(stencil_kernel *kernel, bool general, bool loop);                        \
     extern const void *stencil_resident_##name(stencil_precision precision, bool general, int shape);
 #include "kernels/sets.def"
 static const set_kernels sets[STENCIL_SHAPE_COUNT + 1] = {
 #define STENCIL_SET(name)                                                                                    \
-    [STENCIL_SHAPE_##name] = {stencil_steps_##name, stencil_classed_##name, stencil_deep_##name,             \
-                              stencil_resident_##name},
+    [STENCIL_SHAPE_##name] = {stencil_steps_##name, stencil_classed_##name, stencil_fielded_##name,          \
+                              stencil_deep_##name, stencil_resident_##name},
 #include "kernels/sets.def"
-    [STENCIL_SHAPE_COUNT] = {NULL, NULL, NULL, NULL},
+    [STENCIL_SHAPE_COUNT] = {NULL, NULL, NULL, NULL, NULL},
 };
 
 bool stencil_kernel_is_compiled(stencil_sweep_id sweep, stencil_exchange_id exchange,
@@ -75,7 +80,7 @@ bool stencil_kernel_find(stencil_kernel *kernel) {
     const set_kernels *of = &sets[kernel->shape];
     kernel->depth = 1;
     if (of->steps != NULL && stencil_kernel_is_compiled(kernel->sweep, kernel->exchange, kernel->barrier))
-        (kernel->classed ? of->classed : of->steps)(kernel);
+        (kernel->fielded ? of->fielded : kernel->classed ? of->classed : of->steps)(kernel);
     return kernel->function != NULL;
 }
 

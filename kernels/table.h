@@ -26,10 +26,12 @@ typedef struct stencil_kernel {
     stencil_sweep_id sweep;
     stencil_exchange_id exchange;
     stencil_barrier_id barrier;
-    bool classed; /* for cells of several classes; no part of a key: calibrations know plain kernels only */
-    int cells;    /* cells along x that a thread updates at once */
-    int block_x;  /* threads along x that are fastest; any multiple of 32 that divides the block is correct */
-    int blocks;   /* blocks that fit on a multiprocessor, at least: registers are limited for that */
+    /* For cells of several classes, and for those whose weights are fields, which may have classes, too; no
+     * parts of a key: calibrations know plain kernels only. */
+    bool classed, fielded;
+    int cells;   /* cells along x that a thread updates at once */
+    int block_x; /* threads along x that are fastest; any multiple of 32 that divides the block is correct */
+    int blocks;  /* blocks that fit on a multiprocessor, at least: registers are limited for that */
     const void *function; /* the kernel, for cudaLaunchKernel, cudaFuncGetAttributes, …; NULL: none */
     const void *traced;   /* kernel of a step that notes moments; NULL: `function` notes them */
     int step_bytes;       /* dynamic shared memory of a block of `function` or `traced` */
@@ -77,7 +79,8 @@ STENCIL_CONSTANT bool stencil_sweep_has_ll(stencil_sweep_id sweep) {
 bool stencil_kernel_is_compiled(stencil_sweep_id sweep, stencil_exchange_id exchange,
                                 stencil_barrier_id barrier);
 
-/* Adds the kernel that makes single steps to a key, for classes of cells where kernel->classed is set.
+/* Adds the kernel that makes single steps to a key, for classes of cells where kernel->classed is set, for
+ * fields where kernel->fielded is.
  * Returns false where the build has no such kernel (without CUDA, or for other point sets: STENCIL_SETS). */
 bool stencil_kernel_find(stencil_kernel *kernel);
 

@@ -36,7 +36,7 @@ static const text_row texts[] = {
 static const number_row numbers[] = {
     {"spacing", AT(spacing), AT(spacing_count), POSITIVE, false, false},
     {"omega", AT(omega), 0, POSITIVE, false, false},
-    {"diffusivity", AT(diffusivity), 0, POSITIVE, false, false},
+    {"diffusivity", AT(diffusivity), AT(diffusivity_count), POSITIVE, false, false},
     {"dt", AT(dt), 0, POSITIVE, false, false},
     {"steps", AT(steps), 0, NOT_NEGATIVE, true, false},
     {"time_end", AT(time_end), 0, ANY, false, false},

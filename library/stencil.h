@@ -125,9 +125,9 @@ STENCIL_PUBLIC void stencil_problem_free(stencil_problem_t *problem);
  *   text: "problem" (laplace, poisson, heat), "stencil" (a point set), "boundary" (one of fixed, periodic,
  *     mirror, or one for each axis, separated by commas), "boundary_x-" … "boundary_z+" (of one side),
  *     "accelerate", "norm". "" takes the attribute back.
- *   number: "spacing" (count 1 or rank), "omega", "diffusivity", "dt", "steps", "time_end", "rtol", "atol",
- *     "check_every", "flux_x-", "exchange_x-", "ambient_x-" … of a side. Count 0 takes it back.
- * Numbers are finite. Contradictions between attributes are found by stencil_plan_new(). */
+ *   number: "spacing" and "diffusivity" (count 1 or rank), "omega", "dt", "steps", "time_end", "rtol",
+ * "atol", "check_every", "flux_x-", "exchange_x-", "ambient_x-" … of a side. Count 0 takes it back. Numbers
+ * are finite. Contradictions between attributes are found by stencil_plan_new(). */
 STENCIL_PUBLIC stencil_code_t stencil_problem_set_text(stencil_problem_t *problem, const char *name,
                                                        const char *text);
 STENCIL_PUBLIC stencil_code_t stencil_problem_set_number(stencil_problem_t *problem, const char *name,

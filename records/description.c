@@ -76,7 +76,7 @@ void stencil_machine_write(const stencil_machine *machine, json_t *root) {
         json_array_append_new(gpus, gpu_json(&machine->gpu[i], i));
     }
     for (int i = 0; i < machine->kernel_count; i++) {
-        if (machine->kernel[i].kernel.classed)
+        if (machine->kernel[i].kernel.classed || machine->kernel[i].kernel.fielded)
             continue;
         char text[STENCIL_KERNEL_CHARS];
         json_t *row = json_pack("{s:s}", "kernel", stencil_kernel_text(&machine->kernel[i].kernel, text));

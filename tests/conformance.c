@@ -170,7 +170,8 @@ static void equations(void **state) {
             t.spec.spacing_count = rank;
             memcpy(t.spec.spacing, spacing, sizeof spacing);
             t.spec.omega = kind == STENCIL_KIND_POISSON ? 0.8 : NAN;
-            t.spec.diffusivity = kind == STENCIL_KIND_HEAT ? 0.3 : NAN;
+            t.spec.diffusivity_count = kind == STENCIL_KIND_HEAT;
+            t.spec.diffusivity[0] = 0.3;
             t.spec.dt = kind == STENCIL_KIND_HEAT ? 0.01 : NAN;
             trial_fill(&t, 5, 1.0,
                        kind == STENCIL_KIND_POISSON ? STENCIL_SOURCE_F
@@ -288,6 +289,8 @@ int main(int argument_count, char **argument) {
                   {"values in time", in_time},
                   {"sums in time", sums_in_time},
                   {"fixed accelerated", fixed_accelerated},
+                  {"coefficients", coefficients},
+                  {"coefficients accelerated", coefficients_accelerated},
                   {"equations", equations},
                   {"tolerance midway", tolerance_midway},
                   {"continued", continued},

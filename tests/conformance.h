@@ -49,6 +49,10 @@ void sums_in_time(void **state);
 void expect_all(const trial *t, trace *trace);
 void fixed_accelerated(void **state);
 
+/* Tests of conformance_coefficients.c; state: a subject. */
+void coefficients(void **state);
+void coefficients_accelerated(void **state);
+
 /* Tests of conformance_ends.c; state: a subject. */
 void tolerance_midway(void **state);
 void continued(void **state);

@@ -23,7 +23,8 @@ static void timed_trial(trial *t, const subject *s, int shape, int turn, int sou
     trial_init(t, s->precision, rank, extent, boundary[turn % BOUNDARIES]);
     if (heat) {
         t->spec.kind = STENCIL_KIND_HEAT;
-        t->spec.diffusivity = 0.7;
+        t->spec.diffusivity[0] = 0.7;
+        t->spec.diffusivity_count = 1;
         t->spec.dt = 0.1;
         t->spec.time = 0.3;
     } else {

@@ -248,6 +248,29 @@ static void sums_in_time(void **state) {
     }
 }
 
+/* Coefficients of cells, as fields and as rows, in parts that recompute each other's. */
+static void coefficients(void **state) {
+    static const stencil_boundary boundary[][3] = {{STENCIL_PERIODIC, STENCIL_MIRROR, STENCIL_PERIODIC},
+                                                   {STENCIL_FIXED, STENCIL_FIXED, STENCIL_FIXED},
+                                                   {STENCIL_MIRROR, STENCIL_PERIODIC, STENCIL_MIRROR}};
+    const subject *s = *state;
+    for (int k = 0; k < 6; k++) {
+        const int rank = 2 + k / 2 % 2;
+        const int64_t extent[3] = {rank == 2 ? 1 : 19, 29, 211};
+        trial t;
+        trial_init(&t, s->precision, rank, extent, boundary[k % 3]);
+        t.spec.kind = k % 2 == 0 ? STENCIL_KIND_HEAT : STENCIL_KIND_POISSON;
+        t.spec.dt = k % 2 == 0 ? 0.01 : NAN;
+        trial_set_k(&t);
+        if (k % 3 == 1)
+            trial_set_walls(&t, (uint64_t)(5 * k), k == 4);
+        trial_fill(&t, (uint64_t)k, 1.0, k % 2 == 0 ? STENCIL_SOURCE_Q : STENCIL_SOURCE_F);
+        trial_insulate(&t, (uint64_t)k, TRIAL_BLOBS, k % 3 == 1);
+        run_trial(&t);
+        trial_destroy(&t);
+    }
+}
+
 /* More partial sums than a group holds, so that parts combine values for each other, some of two parts; stops
  * midway.
  */
@@ -480,16 +503,11 @@ int main(int argument_count, char **argument) {
     static const struct {
         const char *name;
         CMUnitTestFunction function;
-    } others[] = {{"fixed cells", fixed_cells},
-                  {"cells of classes", class_cells},
-                  {"walls", walls},
-                  {"sums in time", sums_in_time},
-                  {"large residual", large_residual},
-                  {"wide parts", wide_parts},
-                  {"long streams", long_streams},
-                  {"on chip", on_chip},
-                  {"accelerated", accelerated},
-                  {"interrupted", interrupted}};
+    } others[] = {
+        {"fixed cells", fixed_cells},   {"cells of classes", class_cells}, {"walls", walls},
+        {"sums in time", sums_in_time}, {"coefficients", coefficients},    {"large residual", large_residual},
+        {"wide parts", wide_parts},     {"long streams", long_streams},    {"on chip", on_chip},
+        {"accelerated", accelerated},   {"interrupted", interrupted}};
     enum { OTHERS = sizeof others / sizeof *others };
     static struct CMUnitTest tests[STENCIL_PRECISION_COUNT * (STENCIL_SHAPE_COUNT + OTHERS) + STRESS_TESTS];
     static subject subjects[sizeof tests / sizeof *tests];

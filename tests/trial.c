@@ -47,6 +47,7 @@ void trial_destroy(trial *t) {
     free(t->fixed);
     free(t->row);
     free(t->insulated);
+    free(t->k);
     for (int k = 0; k < STENCIL_SUM_ARRAYS; k++) {
         free(t->more[k]);
         free(t->more_b[k]);
@@ -256,6 +257,8 @@ void trial_insulate(trial *t, uint64_t seed, trial_pattern pattern, bool any) {
     }
     for (int i = 0; i < 2 * STENCIL_AXES * STENCIL_NUMBER_COUNT; i++)
         t->reference.along[i / 6][i / 3 % 2][i % 3] = t->tables.along[i / 6][i / 3 % 2][i % 3];
+    if (t->spec.has_k)
+        trial_coefficients(t, seed, seed % 3 != 0);
     assert_int_equal(reference_walls(&t->reference, &t->spec, t->insulated), STENCIL_OK);
 }
 
@@ -330,6 +333,33 @@ void trial_sum(trial *t, uint64_t seed) {
             (t->fixed[i] != 0 || is_of_fixed_side(t, i)) && trial_random(seed + 17, (uint64_t)i) < 0.7;
     r->driven = t->driven;
     reference_drive(r, t->initial, -1);
+}
+
+void trial_set_k(trial *t) {
+    t->spec.has_k = true;
+}
+
+/* Notes what the product finds out about /k of the spec, and tells the reference. */
+void trial_coefficients(trial *t, uint64_t seed, bool random) {
+    const int64_t cells = trial_cells(t), *n = t->reference.extent;
+    double *f = calloc((size_t)cells, sizeof *f);
+    t->k = calloc((size_t)cells, sizeof *t->k);
+    for (int64_t i = 0; i < cells; i++) {
+        const int64_t at[3] = {i / (n[1] * n[2]), i / n[2] % n[1], i % n[2]};
+        t->k[i] = random ? pow(10.0, 2.0 * trial_random(seed + 23, (uint64_t)i) - 1.0)
+                  : in_pattern(t, seed, TRIAL_BLOBS, i, at) ? 7.5
+                                                            : 0.4;
+        if (t->insulated != NULL && t->insulated[i] != 0)
+            t->k[i] = i % 2 == 0 ? NAN : -1.0;
+    }
+    assert_int_equal(
+        reference_coefficients(&t->reference, &t->spec, t->k, t->insulated, trial_takes_fields(t)),
+        STENCIL_OK);
+    for (int64_t i = 0; i < cells && t->source != NULL; i++)
+        f[i] = trial_load(t->spec.precision, t->source, i);
+    if (t->source != NULL && t->spec.source != STENCIL_SOURCE_B)
+        reference_source(&t->reference, f, t->b);
+    free(f);
 }
 
 void trial_set_cycle(trial *t, int length) {

@@ -16,6 +16,7 @@ typedef struct trial {
     void *b;             /* the source scaled, as the reference takes it; or NULL */
     uint8_t *fixed;      /* other than 0: the cell keeps its value, wherever it is; owned, or NULL */
     uint8_t *row;        /* row of `weights` that a cell has; owned, or NULL */
+    double *k;           /* coefficient of each cell; owned, or NULL */
     uint8_t *insulated;  /* other than 0: the cell is not there; owned, or NULL */
     void *more[STENCIL_SUM_ARRAYS];   /* source arrays behind `source`, from [1] on; owned */
     void *more_b[STENCIL_SUM_ARRAYS]; /* the same, scaled */
@@ -96,6 +97,15 @@ void trial_fix(trial *t, uint64_t seed, trial_pattern pattern);
  * beside others of row 0, or blobs of one row. Before trial_fill(); trial_class() after it. */
 void trial_set_rows(trial *t, int rows, uint64_t seed);
 void trial_class(trial *t, uint64_t seed, trial_pattern pattern);
+
+/* Coefficients of cells of a problem heat, laplace or poisson: random ones, so that weights are fields, or of
+ * two materials in blobs, so that they are rows. Before trial_fill(); trial_coefficients() after that and
+ * after trial_fix(), or, with walls, trial_insulate(), which does the same. */
+void trial_set_k(trial *t);
+void trial_coefficients(trial *t, uint64_t seed, bool random);
+
+/* Whether the product takes the coefficients of a trial as fields, and not as rows of classes. */
+bool trial_takes_fields(const trial *t);
 
 /* Sides of their own, walls of all kinds in turn; the numbers of each are random, of some arrays with two
  * values where `along`, which makes more rows. Before trial_fill(). */

@@ -10,6 +10,8 @@
 #include <cmocka.h>
 
 #include "solver/problem/classes.h"
+#include "solver/problem/coefficients.h"
+#include "solver/problem/faces.h"
 #include "solver/problem/rows.h"
 #include "solver/problem/cycle.h"
 #include "solver/run/run.h"
@@ -48,6 +50,7 @@ static const char *case_text(const trial *t, const trial_run *r) {
         "threads %d, streams from %d rows on, machine %s, multiprocessors %d",
         t->source != NULL ? "yes" : "no",
         t->insulated != NULL ? "cells insulated"
+        : t->k != NULL       ? "coefficients of cells"
         : t->row != NULL     ? "cells of several classes"
         : t->fixed != NULL   ? "cells fixed"
                              : "no cells fixed",
@@ -76,12 +79,30 @@ static const char *case_text(const trial *t, const trial_run *r) {
         EXPECT(status_ == STENCIL_OK, "%s: %s", #call, stencil_error_last()->message);                       \
     } while (0)
 
-/* Fields of a run: those of its arrays, and of the arrays behind b whose factors change in time. */
-enum { FIELDS = STENCIL_ARRAY_COUNT + STENCIL_SUM_ARRAYS - 1 };
-
 /* Element of a field for the cell (z, y, x) of the array. */
 static int64_t element(const stencil_problem *p, const stencil_layout *l, int64_t z, int64_t y, int64_t x) {
     return l->origin + (z + p->first[0]) * l->plane + (y + p->first[1]) * l->row + x + p->first[2];
+}
+
+/* The arrays of a trial as fields: those that a reader of a run's cells has and, behind them, the arrays
+ * behind b whose factors change in time, the coefficients and the kinds of cells. */
+enum { FIELD_MORE = STENCIL_ARRAY_COUNT, FIELD_K = FIELD_MORE + STENCIL_SUM_ARRAYS - 1, FIELD_KINDS, FIELDS };
+
+/* A reader of these fields, which makes faces of coefficients. */
+typedef struct reading {
+    stencil_fields fields;
+    const stencil_field *kinds;
+    const stencil_problem *problem;
+} reading;
+
+static stencil_status read_field(void *context, stencil_array array, const stencil_box *box,
+                                 const stencil_cells *to) {
+    reading *f = context;
+    const stencil_reader from = {read_field, f};
+    stencil_fields kinds = {.kinds = f->kinds};
+    if (stencil_array_axis(array) >= 0)
+        return stencil_faces_make(f->problem, &from, stencil_array_axis(array), box, to);
+    return stencil_fields_read(array == STENCIL_ARRAY_KIND ? &kinds : &f->fields, array, box, to);
 }
 
 /* Creates fields and copies the plain arrays into them: u whole, b where cells are updated. */
@@ -94,7 +115,11 @@ static void load_fields(const trial *t, const trial_run *r, const stencil_proble
     bytes.precision = STENCIL_BYTE;
     EXPECT_OK(stencil_field_create(&field[STENCIL_ARRAY_CLASS], &bytes, "classes"));
     for (int k = 1; k < STENCIL_SUM_ARRAYS; k++)
-        EXPECT_OK(stencil_field_create(&field[STENCIL_ARRAY_COUNT + k - 1], &p->layout, "b"));
+        EXPECT_OK(stencil_field_create(&field[FIELD_MORE + k - 1], &p->layout, "b"));
+    EXPECT_OK(stencil_field_create(&field[FIELD_KINDS], &bytes, "kinds"));
+    stencil_layout doubles = p->layout;
+    doubles.precision = STENCIL_FLOAT64;
+    EXPECT_OK(stencil_field_create(&field[FIELD_K], &doubles, "k"));
     for (int64_t i = 0; i < trial_cells(t); i++) {
         const int64_t z = i / (n[1] * n[2]), y = i / n[2] % n[1], x = i % n[2];
         const int64_t at = element(p, &p->layout, z, y, x);
@@ -108,11 +133,13 @@ static void load_fields(const trial *t, const trial_run *r, const stencil_proble
                                                            : !updated       ? STENCIL_CLASS_KEPT
                                                            : t->row != NULL ? t->row[i]
                                                                             : STENCIL_CLASS_PLAIN;
+        ((uint8_t *)field[FIELD_KINDS].data)[at] = ((uint8_t *)field[STENCIL_ARRAY_CLASS].data)[at];
+        ((double *)field[FIELD_K].data)[at] = t->k != NULL ? t->k[i] : 1.0;
         for (int axis = 0; axis < 3; axis++)
             updated = updated && inner[axis] >= 0 && inner[axis] < p->n[axis];
         for (int k = 0; k < stencil_problem_sum_arrays(p); k++) {
             const void *source = k == 0 ? t->source : t->more[k];
-            void *to = field[k == 0 ? (int)STENCIL_ARRAY_B : STENCIL_ARRAY_COUNT + k - 1].data;
+            void *to = field[k == 0 ? (int)STENCIL_ARRAY_B : FIELD_MORE + k - 1].data;
             if (driven && t->value[k] != NULL)
                 trial_store(p->precision, to, at, trial_load(p->precision, t->value[k], i));
             else if (!driven && updated && source != NULL)
@@ -121,10 +148,41 @@ static void load_fields(const trial *t, const trial_run *r, const stencil_proble
     }
 }
 
+/* Finds the coefficients of a problem, and makes its source of the cells' own where they are divided by. */
+static void find_coefficients(const trial *t, const trial_run *r, stencil_problem *p,
+                              const stencil_spec *spec, stencil_field field[FIELDS]) {
+    reading f = {{.k = &field[FIELD_K]}, &field[FIELD_KINDS], p};
+    const stencil_reader from = {read_field, &f};
+    const stencil_box updated = {.n = {p->n[0], p->n[1], p->n[2]}};
+    stencil_faces faces;
+    EXPECT_OK(stencil_coefficients_find(p, spec, &from));
+    if (t->k == NULL || p->spec.source != STENCIL_SOURCE_F)
+        return;
+    EXPECT_OK(stencil_faces_load(&faces, p, &from, &updated));
+    for (int64_t i = 0; i < trial_cells(t); i++) {
+        const int64_t *n = t->reference.extent;
+        const int64_t cell[3] = {i / (n[1] * n[2]) + p->first[0], i / n[2] % n[1] + p->first[1],
+                                 i % n[2] + p->first[2]};
+        const int64_t at = p->layout.origin + cell[0] * p->layout.plane + cell[1] * p->layout.row + cell[2];
+        const bool still = ((const uint8_t *)field[FIELD_KINDS].data)[at] != STENCIL_CLASS_PLAIN;
+        bool inside = true;
+        for (int axis = 0; axis < 3; axis++)
+            inside = inside && cell[axis] >= 0 && cell[axis] < p->n[axis];
+        if (inside)
+            trial_store(p->precision, field[STENCIL_ARRAY_B].data, at,
+                        still ? 0.0
+                              : p->source_scale / stencil_faces_sum(p, &faces, cell) *
+                                    trial_load(p->precision, t->source, i));
+    }
+    stencil_faces_destroy(&faces);
+}
+
 /* Finds the classes of a problem, and puts them in the place of the kinds that a field has. */
-static void find_classes(const trial *t, const trial_run *r, stencil_problem *p, stencil_field *kinds) {
-    stencil_fields fields = {.kinds = kinds};
-    const stencil_reader reader = {stencil_fields_read, &fields};
+static void find_classes(const trial *t, const trial_run *r, stencil_problem *p,
+                         stencil_field field[FIELDS]) {
+    stencil_field *kinds = &field[STENCIL_ARRAY_CLASS];
+    reading f = {{.kinds = kinds, .k = &field[FIELD_K]}, &field[FIELD_KINDS], p};
+    const stencil_reader reader = {read_field, &f};
     const stencil_box updated = {.n = {p->n[0], p->n[1], p->n[2]}};
     void *memory = NULL;
     EXPECT_OK(stencil_classes_find(p, &reader, &t->tables));
@@ -137,6 +195,22 @@ static void find_classes(const trial *t, const trial_run *r, stencil_problem *p,
     EXPECT_OK(stencil_classes_read(p, &reader, &updated, &classes));
     stencil_cells_copy(&to, &classes, updated.n);
     free(memory);
+}
+
+static void destroy_fields(stencil_field field[FIELDS]);
+
+bool trial_takes_fields(const trial *t) {
+    const trial_run *r = &(trial_run){0};
+    stencil_problem problem;
+    stencil_field field[FIELDS];
+    EXPECT_OK(stencil_problem_resolve(&problem, &t->spec));
+    load_fields(t, r, &problem, field);
+    find_coefficients(t, r, &problem, &t->spec, field);
+    find_classes(t, r, &problem, field);
+    const bool fields = stencil_problem_has_fields(&problem);
+    stencil_problem_destroy(&problem);
+    destroy_fields(field);
+    return fields;
 }
 
 static void destroy_fields(stencil_field field[FIELDS]) {
@@ -264,13 +338,18 @@ static stencil_status run_fields(const stencil_plan *plan, int plans, const sten
                              observers->count > 0 ? observers->item[0] : (stencil_observer){0}},
         1 + observers->count};
     static int64_t sizes = 0;
-    stencil_fields fields = {
-        .u = &field[STENCIL_ARRAY_U], .b = &field[STENCIL_ARRAY_B], .kinds = &field[STENCIL_ARRAY_CLASS]};
+    reading fields = {{.u = &field[STENCIL_ARRAY_U],
+                       .b = &field[STENCIL_ARRAY_B],
+                       .kinds = &field[STENCIL_ARRAY_CLASS],
+                       .k = &field[FIELD_K]},
+                      &field[FIELD_KINDS],
+                      problem};
     for (int k = 1; k < STENCIL_SUM_ARRAYS; k++)
-        fields.more[k - 1] = &field[STENCIL_ARRAY_COUNT + k - 1];
-    const stencil_reader from = {stencil_fields_read, &fields};
-    const stencil_layout *l = &fields.u->layout;
-    const stencil_cells all = stencil_cells_in(l, fields.u->data, (const int64_t[]){0, 0, 0});
+        fields.fields.more[k - 1] = &field[FIELD_MORE + k - 1];
+    const stencil_reader from = {read_field, &fields};
+    const stencil_field *u = &field[STENCIL_ARRAY_U];
+    const stencil_layout *l = &u->layout;
+    const stencil_cells all = stencil_cells_in(l, u->data, (const int64_t[]){0, 0, 0});
     const stencil_box array = stencil_mesh_array(&plan->cut.mesh);
     const int64_t most = stencil_box_cells(&array) / (1 + sizes++ % 7) + 1;
     stencil_run *run;
@@ -279,7 +358,7 @@ static stencil_status run_fields(const stencil_plan *plan, int plans, const sten
     stencil_status status = stencil_run_drive(run, &both, report);
     if (status == STENCIL_OK) {
         int64_t count = 1;
-        memset(fields.u->data, 0x2a, (size_t)stencil_layout_bytes(l));
+        memset(u->data, 0x2a, (size_t)stencil_layout_bytes(l));
         for (stencil_box box = stencil_slab_first(&array, most); stencil_slab_next(&box, &array, most);)
             count++;
         while (count-- > 0 && status == STENCIL_OK) {
@@ -437,7 +516,8 @@ bool trial_expect(const trial *t, trace *trace, const trial_run *r) {
     if (t->cycle_length > 0)
         problem.cycle = (stencil_cycle){.length = t->cycle_length, .given = t->cycle};
     load_fields(t, r, &problem, field);
-    find_classes(t, r, &problem, &field[STENCIL_ARRAY_CLASS]);
+    find_coefficients(t, r, &problem, &spec, field);
+    find_classes(t, r, &problem, field);
     bool possible = true;
     for (int i = 0; i < plans; i++)
         possible = possible && make_plan(t, i > 0 ? &r->others[i - 1] : r, &problem, &plan[i]);

@@ -6,13 +6,13 @@
 #pragma once
 
 #include "kernels/cells.cuh"
-#include "kernels/classes.cuh"
+#include "kernels/fields.cuh"
 #include "kernels/ghosts.cuh"
 #include "kernels/tiles.cuh"
 
 namespace stencil {
 
-template <class P, class T, bool Classed> struct naive_cells {
+template <class P, class T, bool Classed, bool Fields = false> struct naive_cells {
     using cell = T;
     static constexpr bool classed = Classed;
     /* Least blocks on a multiprocessor; threads of a block, and cells of a thread, along x; dynamic shared
@@ -31,16 +31,21 @@ template <class P, class T, bool Classed> struct naive_cells {
         const T *u = static_cast<const T *>(d.u[from]);
         double term = 0;
         if (inside) {
-            T value = sum_points(d, u + at, at);
+            T value = 0;
+            if constexpr (!Fields)
+                value = sum_points(d, u + at, at);
             bool kept = false;
             if constexpr (Classed) {
-                const uint32_t of = s.classes.of == nullptr ? STENCIL_CLASS_PLAIN : __ldg(s.classes.of + at);
+                const uint32_t of = class_at(s.classes, at);
                 kept = !stencil_class_is_updated(of);
-                value = of == STENCIL_CLASS_DRIVEN ? driven_value<T>(s, from, at)
-                        : kept                     ? u[at]
-                        : stencil_class_has_row(of)
-                            ? value_of_class<P>(s, from, u, at, of)
-                            : add_sources(s, from, at, value, weights_of<T>(d).source());
+                if (kept)
+                    value = of == STENCIL_CLASS_DRIVEN ? driven_value<T>(s, from, at) : u[at];
+                else if constexpr (Fields)
+                    value = value_of_faces<P>(s, from, u, at, of);
+                else
+                    value = stencil_class_has_row(of)
+                                ? value_of_class<P>(s, from, u, at, of)
+                                : add_sources(s, from, at, value, weights_of<T>(d).source());
             } else if (d.b != nullptr) {
                 value = source_term(
                     weights_of<T>(d).source(), [&] { return at; }, static_cast<const T *>(d.b)[at], value);
@@ -84,6 +89,7 @@ template <class P, class T, bool Classed> struct naive_cells {
 };
 template <class P, class T, bool Relaunch, bool Ll> using naive_sweep = naive_cells<P, T, false>;
 template <class P, class T, bool Relaunch, bool Ll> using naive_classed = naive_cells<P, T, true>;
+template <class P, class T, bool Relaunch, bool Ll> using naive_fielded = naive_cells<P, T, true, true>;
 
 } // namespace stencil
 #else
@@ -118,6 +124,30 @@ ALWAYS_INLINE CPU_REAL CPU_(naive_sources)(const stencil_domain *d, const stenci
     return sum;
 }
 
+/* Returns the sum of the points of the cell at element `at` of u, whose weights come from its faces.
+ * `class_of`: the row of its class; NULL: it reads the cells of all its points. */
+ALWAYS_INLINE CPU_REAL CPU_(naive_field_cell)(const stencil_domain *d, const CPU_REAL *u, int64_t at,
+                                              const CPU_REAL *of, const CPU_REAL *class_of,
+                                              stencil_shape shape) {
+    const int rank = shape.rank;
+    const CPU_(faces) faces = CPU_(faces_at)(d, 0);
+    CPU_REAL face[6], weight[7], sum = 0;
+    int64_t away[7];
+    CPU_(load_faces_one)(face, &faces, at, rank);
+    CPU_(field_weights_one)(weight, face, of, faces.divides, rank);
+    for (int k = 0; k <= 2 * rank; k++) {
+        const int axis = 3 - rank + (k < rank ? k : 2 * rank - k);
+        const int64_t far = k == rank ? 0 : axis == STENCIL_X ? 1 : axis == STENCIL_Y ? d->row : d->plane;
+        away[k] = k < rank ? -far : far;
+    }
+    for (int k = 0; k <= 2 * rank; k++) {
+        const CPU_REAL value =
+            class_of == NULL ? u[at + away[k]] : CPU_(read_point)(u + at, class_of, away, k, rank);
+        sum = CPU_(term_one)(k, weight[k], value, sum);
+    }
+    return sum;
+}
+
 /* Returns the sum of the points of the cell at u with a row of the palette. */
 ALWAYS_INLINE CPU_REAL CPU_(naive_of_class)(const stencil_domain *d, const CPU_REAL *u, const CPU_REAL *of,
                                             stencil_shape shape) {
@@ -148,8 +178,12 @@ ALWAYS_INLINE void CPU_(naive_classes)(const stencil_domain *d, const stencil_cp
         if (!stencil_class_has_row(of))
             continue;
         const CPU_REAL *row = c->palette[of - 1].CPU_PRECISION, constant = row[STENCIL_SOURCE_WEIGHT];
-        next[x] = CPU_(naive_sources)(d, pass, weights, x, CPU_(naive_of_class)(d, u + x, row, shape));
-        next[x] = constant == 0 ? next[x] : next[x] + constant;
+        const bool fields = d->face[STENCIL_X] != NULL; /* whose rows have the constants of points */
+        next[x] =
+            CPU_(naive_sources)(d, pass, weights, x,
+                                fields ? CPU_(naive_field_cell)(d, u - at, at + x, weights.of, row, shape)
+                                       : CPU_(naive_of_class)(d, u + x, row, shape));
+        next[x] = fields || constant == 0 ? next[x] : next[x] + constant;
     }
     if (pass->sums != NULL && pass->sums->driven > 0)
         CPU_(drive_cells)(d, c, pass->sums, pass->factor, next, z, y, 0, d->n[STENCIL_X]);
@@ -161,8 +195,12 @@ ALWAYS_INLINE void CPU_(naive)(const stencil_domain *d, const stencil_cpu_pass *
         const CPU_REAL *u = (const CPU_REAL *)d->u[pass->from] + at;
         CPU_REAL *next = (CPU_REAL *)d->u[!pass->from] + at;
         const CPU_(weights) weights = {pass->weights[0]->CPU_PRECISION, z, y};
+        const bool fields = shape.rule == STENCIL_STAR && shape.radius == 1 && d->face[STENCIL_X] != NULL;
         for (int64_t x = 0; x < d->n[STENCIL_X]; x++)
-            next[x] = CPU_(naive_sources)(d, pass, weights, x, CPU_(naive_cell)(d, u + x, weights, shape));
+            next[x] = CPU_(naive_sources)(
+                d, pass, weights, x,
+                fields ? CPU_(naive_field_cell)(d, u - at, at + x, weights.of, NULL, shape)
+                       : CPU_(naive_cell)(d, u + x, weights, shape));
         if (pass->classes != NULL)
             CPU_(naive_classes)(d, pass, next, weights, shape);
         if (pass->partial != NULL && pass->classes != NULL)

@@ -8,6 +8,7 @@
 #ifdef __CUDACC__
 #pragma once
 
+#include "kernels/fields.cuh"
 #include "kernels/sweeps/stream.h"
 #include "kernels/sweeps/stream_sums.cuh"
 
@@ -43,7 +44,7 @@ template <class P, class T, bool Relaunch, bool Ll> constexpr stream_tuning stre
     return stream_tuning{P::radius == 3 ? 1 : 2, blocks, P::rank == 2 ? 64 : 32};
 }
 
-template <class P, class T, int Batch, bool Classed> struct stream {
+template <class P, class T, int Batch, bool Classed, bool Fields = false> struct stream {
     using cells = stream_cells<P, T>;
     static constexpr int R = P::radius, V = vector_cells<T>, C = P::cross;
     static constexpr int rows = 2 * R + Batch, width = V + 2 * R;
@@ -191,17 +192,28 @@ template <class P, class T, int Batch, bool Classed> struct stream {
             weights_of<T>(d); /* loaded here, since a pointer that lives longer costs registers */
         const stencil_norm norm = s.schedule.norm;
         const T *b = static_cast<const T *>(d.b);
-        unrolled<V>([&](int v) {
-            value[v] = update(
-                weights, [&] { return p.at + v; }, k, v);
-        });
+        if constexpr (Fields) {
+            const vector_faces<P, T, V> faces(d, p.at);
+            unrolled<V>([&](int v) {
+                value[v] = update(
+                    faces.of(d, v), [&] { return p.at + v; }, k, v);
+            });
+        } else {
+            unrolled<V>([&](int v) {
+                value[v] = update(
+                    weights, [&] { return p.at + v; }, k, v);
+            });
+        }
         bool kept[V] = {};
         if constexpr (Classed) {
             const vector_classes<V> classes(s.classes, mark[k], p.at);
             unrolled<V>([&](int v) { kept[v] = classes.keeps(v); });
             cells::add_sources(s, from, p.at, value);
             unrolled<V>([&](int v) { value[v] = kept[v] ? centre(k, v) : value[v]; });
-            give_classes<P>(s, from, u, p.at, p.left_x, classes, value);
+            if constexpr (Fields)
+                give_reads<P>(s, from, u, p.at, p.left_x, classes, value);
+            else
+                give_classes<P>(s, from, u, p.at, p.left_x, classes, value);
             cells::store(weights.source(), nullptr, next, p, value);
         } else {
             cells::store(weights.source(), b, next, p, value);
@@ -218,11 +230,13 @@ template <class P, class T, int Batch, bool Classed> struct stream {
 
 /* The stream sweep. On small fields a thread has few rows, and the number of instructions takes the time: a
  * batch of few rows, or of one, needs fewer. */
-template <class P, class T, bool Relaunch, bool Ll, bool Classed> struct stream_tiles {
+template <class P, class T, bool Relaunch, bool Ll, bool Classed, bool Fields = false> struct stream_tiles {
     using cell = T;
     static constexpr bool classed = Classed;
     static constexpr stream_tuning tuning = stream_tuning_of<P, T, Relaunch, Ll>();
-    static constexpr stencil_stream_sums sums = stream_sums_of<P, T, Relaunch>();
+    /* Partial sums do not know the weights of the cell that they belong to. */
+    static constexpr stencil_stream_sums sums =
+        Fields ? stencil_stream_sums{1, 0, 2, 0} : stream_sums_of<P, T, Relaunch>();
     /* Tells whether loads and stores have L2 policies: they gain nothing where fma instructions take the time
      * (2D, radius 3) or steps are short (LL exchange). */
     static constexpr bool policies = !Ll && (P::rank == 3 || P::radius < 3);
@@ -257,7 +271,7 @@ template <class P, class T, bool Relaunch, bool Ll, bool Classed> struct stream_
     template <int Batch, bool Check>
     __device__ __forceinline__ static void tile_in(const stencil_kernel_args &s, const tile_place &t,
                                                    int from, double *partial) {
-        stream<P, T, Batch, Classed> sweep;
+        stream<P, T, Batch, Classed, Fields> sweep;
         sweep.template tile<Check>(s, from, stream_cells<P, T>::place_in(s, t, 1), partial);
     }
 };
@@ -265,6 +279,8 @@ template <class P, class T, bool Relaunch, bool Ll>
 using stream_sweep = stream_tiles<P, T, Relaunch, Ll, false>;
 template <class P, class T, bool Relaunch, bool Ll>
 using stream_classed = stream_tiles<P, T, Relaunch, Ll, true>;
+template <class P, class T, bool Relaunch, bool Ll>
+using stream_fielded = stream_tiles<P, T, Relaunch, Ll, true, true>;
 
 } // namespace stencil
 #else

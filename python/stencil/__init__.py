@@ -302,7 +302,7 @@ def solve(u: Any, *, problem: Optional[str] = None, out: Any = None, in_place: b
       problem: "laplace", "poisson" (-div grad u = f) or "heat" (du/dt = diffusivity div grad u + q)
       stencil: name of a set of points, whose mean a step takes; weights: [points], or [classes][points]; offsets:
         whole numbers [points][rank], in place of a name
-      spacing: distance of cells, for all axes or each, in the unit of length; diffusivity: length² per time;
+      spacing: distance of cells, in the unit of length, and diffusivity, length² per time: for all axes or each;
         dt: time step; omega: damping; accelerate: "chebyshev"
       f, q, b: source, of the shape of u: right-hand side; value per time; added in each step
       boundary: "fixed", "periodic" or "mirror", for all axes or a list for each, or a dict of sides,

@@ -125,7 +125,8 @@ stencil_status stencil_cpu_load(stencil_cpu *cpu, int part, stencil_array array,
                                 const stencil_reader *from) {
     const stencil_buffers *b = &cpu->buffers;
     const stencil_cells to = stencil_buffer_cells(b, part, stencil_buffer_of(array, 0), box->first);
-    TRY(stencil_boxes_fill(from, &b->cut->mesh, array, box, &to));
+    TRY(stencil_array_axis(array) >= 0 ? from->read(from->context, array, box, &to)
+                                       : stencil_boxes_fill(from, &b->cut->mesh, array, box, &to));
     if (array == STENCIL_ARRAY_U) {
         const stencil_cells second = stencil_buffer_cells(b, part, stencil_buffer_of(array, 1), box->first);
         stencil_cells_copy(&second, &to, box->n);

@@ -117,7 +117,9 @@ stencil_status stencil_gpu_move(const stencil_gpu_run *run, int part, int buffer
         if (stencil_box_cells(&cells) == 0)
             continue;
         if (from != NULL) {
-            TRY(stencil_boxes_fill(from, &b->cut->mesh, array, &cells, &here));
+            TRY(stencil_array_axis(array) >= 0
+                    ? from->read(from->context, array, &cells, &here)
+                    : stencil_boxes_fill(from, &b->cut->mesh, array, &cells, &here));
             TRY(put(&there, &here, cells.n, whole));
             if (array == STENCIL_ARRAY_CLASS)
                 TRY(stencil_gpu_mark(run, part, &cells, &here));

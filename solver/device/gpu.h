@@ -14,7 +14,7 @@ typedef struct stencil_gpu_part stencil_gpu_part;
 typedef struct stencil_gpu_run stencil_gpu_run;
 
 /* Upper limit on the device allocations of one part. */
-enum { STENCIL_GPU_ARRAYS_MAX = 28 };
+enum { STENCIL_GPU_ARRAYS_MAX = 32 };
 
 #ifdef STENCIL_HAVE_CUDA
 /* One part of a run, on one GPU. Functions that take a part expect its device to be the calling thread's. */

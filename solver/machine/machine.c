@@ -12,7 +12,7 @@ const stencil_kernel_attributes *stencil_machine_kernel(const stencil_machine *m
         const stencil_kernel_attributes *row = &machine->kernel[i];
         const stencil_gpu *other = &machine->gpu[row->gpu];
         if (stencil_kernel_index(&row->kernel) != stencil_kernel_index(kernel) ||
-            row->kernel.classed != kernel->classed)
+            row->kernel.classed != kernel->classed || row->kernel.fielded != kernel->fielded)
             continue;
         if (row->gpu == gpu)
             return row;

@@ -49,20 +49,23 @@ stencil_status stencil_plan_kernel(stencil_plan *plan, const stencil_problem *pr
                                     .exchange = plan->halo == STENCIL_HALO_LL ? STENCIL_EXCHANGE_LL
                                                                               : STENCIL_EXCHANGE_STORE,
                                     .barrier = plan->barrier,
-                                    .classed = needs_classed(plan, problem)};
+                                    .classed = needs_classed(plan, problem),
+                                    .fielded = stencil_problem_has_fields(problem)};
     if (plan->backend == STENCIL_BACKEND_GPU && plan->depth > 1)
         plan->kernel.barrier = STENCIL_BARRIER_none;
     if (plan->backend == STENCIL_BACKEND_CPU)
         return STENCIL_OK;
     stencil_kernel compiled = plan->kernel;
-    const bool is_compiled = stencil_kernel_find(&compiled), classed = plan->kernel.classed;
+    const bool is_compiled = stencil_kernel_find(&compiled), classed = plan->kernel.classed,
+               fielded = plan->kernel.fielded;
     const stencil_kernel_attributes *known =
         stencil_machine_kernel(machine, plan->part[0].gpu, &plan->kernel);
     /* Descriptions of machines have plain kernels only, which have the same tiles. */
-    plan->kernel.classed = false;
+    plan->kernel.classed = plan->kernel.fielded = false;
     if (known == NULL && !is_compiled)
         known = stencil_machine_kernel(machine, plan->part[0].gpu, &plan->kernel);
     plan->kernel.classed = classed;
+    plan->kernel.fielded = fielded;
     CHECK(is_compiled || known != NULL, UNAVAILABLE,
           "--sweep %s: neither this build nor the description of the machine has a kernel %s: build it "
           "(cmake -D STENCIL_SETS=all), or calibrate a machine that has it again (stencil calibrate --json "
@@ -70,6 +73,7 @@ stencil_status stencil_plan_kernel(stencil_plan *plan, const stencil_problem *pr
           stencil_sweep_infos[plan->sweep].name, stencil_kernel_text(&plan->kernel, text));
     plan->kernel = known != NULL ? known->kernel : compiled;
     plan->kernel.classed = classed;
+    plan->kernel.fielded = fielded;
     plan->kernel.function = compiled.function;
     plan->kernel.step_bytes = compiled.step_bytes;
     if (is_compiled && plan->depth > 1)

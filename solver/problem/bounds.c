@@ -15,7 +15,7 @@ bool stencil_bounds_are_estimated(const stencil_problem *problem) {
     for (int axis = STENCIL_AXES - problem->rank; axis < STENCIL_AXES; axis++)
         fixed =
             fixed || problem->boundary[axis] == STENCIL_FIXED || stencil_problem_is_half_fixed(problem, axis);
-    return stencil_problem_relaxes(problem) &&
+    return stencil_problem_relaxes(problem) && problem->coefficients == STENCIL_COEFFICIENTS_NONE &&
            (!stencil_problem_is_separable(problem) || (problem->kept > 0 && !fixed));
 }
 

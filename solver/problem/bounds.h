@@ -14,7 +14,8 @@
 #include "solver/problem/boxes.h"
 #include "solver/problem/problem.h"
 
-/* Tells whether the least eigenvalue of problem laplace or poisson is known by an estimate alone. */
+/* Tells whether the least eigenvalue of problem laplace or poisson is known by an estimate alone. With /k
+ * there is none: the matrix is symmetric in another inner product, and only the bounds of cycle.c hold. */
 bool stencil_bounds_are_estimated(const stencil_problem *problem);
 
 /* Tells whether residuals of plain steps, or of cycles, show that an estimate is wrong: they fell by less in

@@ -1,6 +1,7 @@
 /* Input and output of cells in boxes, so that all cells never need to be in memory at once. */
 #pragma once
 
+#include "kernels/classes.h"
 #include "solver/parts/cut.h"
 
 /* Bytes of the buffers through which slabs are read and written; one row where a row is larger. */
@@ -12,9 +13,19 @@ typedef enum stencil_array {
     STENCIL_ARRAY_CLASS, /* the classes of cells (classes.h), in bytes; only where the problem has classes */
     STENCIL_ARRAY_COUNT,
     STENCIL_ARRAY_KIND = STENCIL_ARRAY_COUNT, /* what is said of single cells, of which rows.h makes classes:
-                                                 only readers have it */
-    STENCIL_ARRAY_MORE /* and the next two: the second to fourth array whose factor changes in time, like B */
+                                                 only readers of problems have it */
+    STENCIL_ARRAY_MORE, /* and the next two: the second to fourth array whose factor changes in time, like B
+                         */
+    STENCIL_ARRAY_MORE_LAST = STENCIL_ARRAY_MORE + STENCIL_SUM_ARRAYS - 2,
+    STENCIL_ARRAY_K,    /* the cells of /k in float64: only readers of problems have it */
+    STENCIL_ARRAY_FACE, /* + axis: weights of faces (faces.h); only where steps read fields of them */
+    STENCIL_ARRAY_FACE_LAST = STENCIL_ARRAY_FACE + STENCIL_AXES - 1
 } stencil_array;
+
+/* Kind of a cell of /insulated, beside STENCIL_CLASS_KEPT, STENCIL_CLASS_NONE and the numbers of rows. */
+enum { STENCIL_KIND_INSULATED = STENCIL_ROWS_MAX };
+/* Kind of a cell that keeps its value, or is of a fixed side, for which /fixed_value has a number. */
+enum { STENCIL_KIND_DRIVEN = STENCIL_CLASS_DRIVEN };
 
 /* Array k of those with factors in time: B, and those behind it. It has the source in updated cells and the
  * value of the sum in driven ones, both 0 where that sum has fewer arrays. */
@@ -23,9 +34,20 @@ static inline stencil_array stencil_array_of_sum(int k) {
 }
 /* The number of such an array; -1: it is none. */
 static inline int stencil_array_in_sum(stencil_array array) {
-    return array == STENCIL_ARRAY_B      ? 0
-           : array >= STENCIL_ARRAY_MORE ? (int)array - STENCIL_ARRAY_MORE + 1
-                                         : -1;
+    const bool more = array >= STENCIL_ARRAY_MORE && array <= STENCIL_ARRAY_MORE_LAST;
+    return array == STENCIL_ARRAY_B ? 0 : more ? (int)array - STENCIL_ARRAY_MORE + 1 : -1;
+}
+/* The array of the weights of faces along an axis; the axis of such an array, -1 for others. */
+static inline stencil_array stencil_array_of_face(int axis) {
+    return (stencil_array)(STENCIL_ARRAY_FACE + axis);
+}
+static inline int stencil_array_axis(stencil_array array) {
+    const bool face = array >= STENCIL_ARRAY_FACE && array <= STENCIL_ARRAY_FACE_LAST;
+    return face ? (int)array - STENCIL_ARRAY_FACE : -1;
+}
+/* Tells whether an array has values of the field, or what is added to them: those that a run may scale. */
+static inline bool stencil_array_has_values(stencil_array array) {
+    return array == STENCIL_ARRAY_U || stencil_array_in_sum(array) >= 0;
 }
 /* Tells whether the elements of an array are bytes, not numbers of the field's precision. */
 static inline bool stencil_array_is_bytes(stencil_array array) {
@@ -66,6 +88,7 @@ typedef struct stencil_fields {
     const stencil_field *u, *b;                        /* b may be NULL where there is no source */
     const stencil_field *kinds;                        /* bytes; NULL where all cells are plain */
     const stencil_field *more[STENCIL_SUM_ARRAYS - 1]; /* arrays behind b whose factors change in time */
+    const stencil_field *k;                            /* float64; NULL where there is no /k */
 } stencil_fields;
 stencil_status stencil_fields_read(void *context, stencil_array array, const stencil_box *box,
                                    const stencil_cells *to);

@@ -5,6 +5,7 @@
 
 #include "kernels/cpu.h"
 #include "solver/problem/domain.h"
+#include "solver/problem/faces.h"
 #include "solver/problem/factors.h"
 
 /* A step of a box of updated cells. */
@@ -12,7 +13,7 @@ typedef struct step {
     const stencil_problem *problem;
     int64_t before; /* steps that the field has gone through */
     stencil_box box;
-    stencil_field u, next, sum[STENCIL_SUM_ARRAYS];
+    stencil_field u, next, sum[STENCIL_SUM_ARRAYS], face[3];
     stencil_sums sums;
     double factor[STENCIL_STEP_FACTORS];
     stencil_domain domain;
@@ -26,6 +27,8 @@ static void destroy(step *s) {
     stencil_field_destroy(&s->next);
     for (int k = 0; k < STENCIL_SUM_ARRAYS; k++)
         stencil_field_destroy(&s->sum[k]);
+    for (int axis = 0; axis < STENCIL_AXES; axis++)
+        stencil_field_destroy(&s->face[axis]);
     free(s->rows);
     free(s->of);
     free(s->mark);
@@ -62,6 +65,21 @@ static stencil_status load_classes(step *s, const stencil_reader *from) {
     return STENCIL_OK;
 }
 
+/* Reads the weights of the faces of the box. */
+static stencil_status load_faces(step *s, const stencil_reader *from, const stencil_layout *layout) {
+    s->domain.divides = stencil_problem_relaxes(s->problem);
+    for (int axis = STENCIL_AXES - s->problem->rank; axis < STENCIL_AXES; axis++) {
+        stencil_field *face = &s->face[axis];
+        const stencil_box box = stencil_faces_box(&s->box, axis);
+        TRY(stencil_field_create(face, layout, "the residual of a frame"));
+        const stencil_cells all = stencil_cells_in(&face->layout, face->data, s->box.first),
+                            to = stencil_cells_from(&all, box.first);
+        TRY(stencil_faces_fill(s->problem, from, axis, &box, &to));
+        s->domain.face[axis] = stencil_field_cells(face).at;
+    }
+    return STENCIL_OK;
+}
+
 /* Reads the cells around the box as a run has them: zeros where only points of weight 0 reach. */
 static stencil_status prepare(step *s, const stencil_reader *from) {
     const stencil_mesh mesh = stencil_problem_mesh(s->problem, 1);
@@ -88,6 +106,8 @@ static stencil_status prepare(step *s, const stencil_reader *from) {
     for (int k = 0; k < stencil_problem_sum_arrays(s->problem); k++)
         s->sums.array[k] = stencil_field_cells(&s->sum[k]).at;
     memcpy(s->domain.image[STENCIL_HERE], s->domain.u, sizeof s->domain.u);
+    if (stencil_problem_has_fields(s->problem))
+        TRY(load_faces(s, from, &layout));
     for (int k = 0; k < STENCIL_STEP_FACTORS; k++)
         s->factor[k] = stencil_problem_factor(s->problem, k, s->before);
     stencil_weights_round(&s->weights, s->problem->precision, s->problem->weight, s->factor[0]);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/words.h"
+#include "solver/problem/faces.h"
 #include "solver/problem/rows.h"
 
 /* Class of the first cell of a row of a slab. */
@@ -98,6 +99,14 @@ stencil_status stencil_classes_find(stencil_problem *problem, const stencil_read
     if (!spec->fixed && !spec->classed && !stencil_problem_derives_classes(problem))
         return STENCIL_OK;
     stencil_status status = find(problem, from, weights, false, &f, &full);
+    if (full && problem->coefficients == STENCIL_COEFFICIENTS_ROWS) { /* walls make too many of few rows */
+        stencil_faces_begin(problem);
+        status = find(problem, from, weights, false, &f, &full);
+    }
+    CHECK(!full || problem->coefficients == STENCIL_COEFFICIENTS_NONE, BAD_DATA,
+          "the cells beside walls and insulated cells read their neighbours in more than %d ways beside /k: "
+          "give obstacles with straighter outlines, or fewer numbers along sides",
+          STENCIL_CLASSES_MAX - 1);
     if (full && stencil_spec_has_arrays(spec))
         status = find(problem, from, weights, true, &f, &full);
     TRY(status);

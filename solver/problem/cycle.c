@@ -68,14 +68,25 @@ stencil_status stencil_cycle_resolve(stencil_problem *problem) {
     CHECK(stencil_problem_is_separable(problem), BAD_DATA,
           "accelerate is '%s': beside %s cells have weights of their own, the same in all steps; give none",
           spec->accelerate, spec->insulated ? "/insulated" : "sides of their own (boundary_x- and the like)");
-    const stencil_spectrum spectrum = stencil_spectrum_of(problem);
+    const stencil_spectrum spectrum = stencil_spectrum_of_plain(problem);
     const bool estimated = spec->fixed && spectrum.up_to_constant;
+    CHECK(
+        problem->coefficients == STENCIL_COEFFICIENTS_NONE || !spectrum.up_to_constant, BAD_DATA,
+        "accelerate is '%s': beside /k it needs a fixed axis, or nobody knows the least eigenvalue; fix one, "
+        "or give none",
+        spec->accelerate);
     if (length == 0)
         length = stencil_smaller((estimated ? 2 : 1) * suitable_length(problem, !spectrum.up_to_constant),
                                  STENCIL_CYCLE_MOST);
     problem->cycle = (stencil_cycle){.length = (int)length,
                                      .least = estimated ? 0.0 : outwards(spectrum.least, -1.0),
                                      .most = outwards(spectrum.most, 1.0)};
+    /* Rayleigh's quotients of -div k grad u over the sums of faces: at least k.least, at most k.most of both;
+     * Gershgorin's discs end at 2. */
+    if (problem->coefficients != STENCIL_COEFFICIENTS_NONE && !isnan(spec->k.most)) {
+        problem->cycle.least = outwards(spectrum.least * (spec->k.least / spec->k.most), -1.0);
+        problem->cycle.most = 2.0;
+    }
     snprintf(spec->accelerate, sizeof spec->accelerate, "%s:%d", chebyshev, problem->cycle.length);
     return STENCIL_OK;
 }

@@ -2,8 +2,11 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "kernels/sweep.h"
 #include "solver/problem/classes.h"
+#include "solver/problem/faces.h"
 #include "solver/problem/spectrum.h"
 
 /* A visit of all updated cells, slab by slab. */
@@ -11,11 +14,12 @@ typedef struct pass pass;
 struct pass {
     const stencil_problem *problem;
     const stencil_reader *from;
-    const char *what;  /* purpose of the memory, for messages */
-    stencil_box box;   /* the updated cells of the current slab */
-    stencil_cells u;   /* u in that box, and around it as far as a step reads */
-    stencil_cells b;   /* the source in that box; `at` NULL: there is none */
-    const uint8_t *of; /* class of each cell of that box, without gaps; NULL: all cells are plain */
+    const char *what;    /* purpose of the memory, for messages */
+    stencil_box box;     /* the updated cells of the current slab */
+    stencil_cells u;     /* u in that box, and around it as far as a step reads */
+    stencil_cells b;     /* the source in that box; `at` NULL: there is none */
+    const uint8_t *of;   /* class of each cell of that box, without gaps; NULL: all cells are plain */
+    stencil_faces faces; /* of the cells of that box; empty: weights are no fields of faces */
     void (*take)(pass *pass);
 };
 
@@ -41,8 +45,11 @@ static stencil_status take_slab(void *context, const stencil_box *slab, const st
     if (status == STENCIL_OK && stencil_problem_has_classes(p->problem))
         status = read_slab(p, STENCIL_ARRAY_CLASS, STENCIL_BYTE, &classes);
     p->of = classes.at;
+    if (status == STENCIL_OK && stencil_problem_has_fields(p->problem))
+        status = stencil_faces_load(&p->faces, p->problem, p->from, slab);
     if (status == STENCIL_OK)
         p->take(p);
+    stencil_faces_destroy(&p->faces);
     free(p->b.at);
     free(classes.at);
     return status;
@@ -52,6 +59,25 @@ static stencil_status take_slab(void *context, const stencil_box *slab, const st
 static uint8_t class_at(const pass *p, int64_t z, int64_t y, int64_t x) {
     return p->of == NULL ? STENCIL_CLASS_PLAIN
                          : p->of[(z * p->box.n[STENCIL_Y] + y) * p->box.n[STENCIL_X] + x];
+}
+
+/* Returns the row of weights of a cell of the current slab: that of its class, that of plain cells or, in
+ * `made`, what its faces give it. */
+static const double *row_at(const pass *p, int64_t z, int64_t y, int64_t x, double made[STENCIL_WEIGHTS]) {
+    const stencil_problem *problem = p->problem;
+    const uint8_t class_of = class_at(p, z, y, x);
+    const double *row =
+        stencil_class_has_row(class_of) ? problem->palette + (class_of - 1) * STENCIL_WEIGHTS : NULL;
+    const int64_t cell[3] = {p->box.first[0] + z, p->box.first[1] + y, p->box.first[2] + x};
+    if (stencil_problem_has_fields(problem)) {
+        stencil_faces_row(problem, &p->faces, cell, row, made);
+        return made;
+    }
+    if (row != NULL)
+        return row;
+    memset(made, 0, STENCIL_WEIGHTS * sizeof *made);
+    memcpy(made, problem->weight, (size_t)problem->shape->point_count * sizeof *made);
+    return made;
 }
 
 static stencil_status make_pass(pass *p) {
@@ -79,13 +105,12 @@ typedef struct cells {
     sums *share;           /* [SHARES] */
 } cells;
 
-/* Computes what a cell beside a wall, or beside insulated cells, would become, from the row of its class,
- * less the source; *terms gets the sum of absolute values. Points of weight 0 are not read. */
-static double row_sum(const cells *c, int64_t at, uint8_t class_of, double *terms) {
+/* Computes what a cell would become with a row of weights of its own, less the source; *terms gets the sum of
+ * absolute values. Points of weight 0 are not read. */
+static double row_sum(const cells *c, int64_t at, const double *row, double *terms) {
     const stencil_problem *problem = c->pass.problem;
     const stencil_cells *u = &c->pass.u;
-    const double *row = problem->palette + (class_of - 1) * STENCIL_WEIGHTS,
-                 constant = c->scale * row[STENCIL_SOURCE_WEIGHT];
+    const double constant = c->scale * row[STENCIL_SOURCE_WEIGHT];
     double sum = constant;
     *terms += fabs(constant);
     for (int k = 0; k < problem->shape->point_count; k++) {
@@ -98,17 +123,16 @@ static double row_sum(const cells *c, int64_t at, uint8_t class_of, double *term
 }
 
 /* Adds the terms of a cell to the sums, without those of the slowest mode; returns r. */
-static double add_cell(const cells *c, int64_t at, int64_t at_b, uint8_t class_of, sums *s) {
+static double add_cell(const cells *c, int64_t at, int64_t at_b, const double *row, sums *s) {
     const int64_t stride[3] = {c->pass.u.plane, c->pass.u.row, 1};
     const double u = c->scale * stencil_cells_value(&c->pass.u, at);
     const double b = c->pass.b.at != NULL
                          ? c->scale * stencil_cells_value(&c->pass.b, at_b) / c->pass.problem->spec.omega
                          : 0.0;
     double sum = 0.0, terms = fabs(b) + fabs(u);
-    if (class_of != STENCIL_CLASS_PLAIN) /* a step makes u + omega r */
-        sum = (row_sum(c, at, class_of, &terms) - u) / c->pass.problem->spec.omega + u;
-    for (int axis = STENCIL_AXES - c->pass.problem->rank;
-         axis < STENCIL_AXES && class_of == STENCIL_CLASS_PLAIN; axis++) {
+    if (row != NULL) /* a step makes u + omega r */
+        sum = (row_sum(c, at, row, &terms) - u) / c->pass.problem->spec.omega + u;
+    for (int axis = STENCIL_AXES - c->pass.problem->rank; axis < STENCIL_AXES && row == NULL; axis++) {
         const double low = c->scale * stencil_cells_value(&c->pass.u, at - stride[axis]),
                      high = c->scale * stencil_cells_value(&c->pass.u, at + stride[axis]);
         sum += c->weight[axis] * (low + high);
@@ -149,8 +173,11 @@ static void add_share(const cells *c, int64_t share, sums *s) {
             const uint8_t class_of = class_at(&c->pass, z, y, x);
             if (class_of == STENCIL_CLASS_KEPT)
                 continue;
-            const double residual =
-                add_cell(c, at, z * c->pass.b.plane + y * c->pass.b.row + x, class_of, &row);
+            double made[STENCIL_WEIGHTS];
+            const bool own =
+                class_of != STENCIL_CLASS_PLAIN || c->pass.problem->coefficients != STENCIL_COEFFICIENTS_NONE;
+            const double residual = add_cell(c, at, z * c->pass.b.plane + y * c->pass.b.row + x,
+                                             own ? row_at(&c->pass, z, y, x, made) : NULL, &row);
             if (c->mode[0] == NULL)
                 continue;
             const double mode = c->mode[STENCIL_Z][r / ny] * c->mode[STENCIL_Y][r % ny] *
@@ -283,9 +310,12 @@ stencil_status stencil_outlook_of(const stencil_problem *problem, const stencil_
 
 double stencil_resolution(const stencil_problem *problem, double size) {
     double sum = 0.0, roundings = 4.0;
-    for (int k = 0; k < problem->shape->point_count; k++) {
-        sum += fabs(problem->weight[k]);
-        roundings += problem->weight[k] != 0 ? sum : 0.0; /* adding 0 times u is exact */
+    const int points = problem->shape->point_count;
+    const bool faces = problem->coefficients != STENCIL_COEFFICIENTS_NONE;
+    for (int k = 0; k < points; k++) {
+        const double weight = !faces ? problem->weight[k] : k == points / 2 ? 0.0 : 1.0 / (points - 1);
+        sum += fabs(weight);
+        roundings += weight != 0 ? sum : 0.0; /* adding 0 times u is exact */
     }
     return roundings * (problem->precision == STENCIL_FLOAT64 ? 0x1p-53 : 0x1p-24) * size;
 }
@@ -316,16 +346,12 @@ typedef struct loss {
 } loss;
 
 /* The change of a cell in a step; 0 where rounding of doubles explains it. */
-static double lost_change(const loss *l, int64_t at, double b, uint8_t class_of) {
+static double lost_change(const loss *l, int64_t at, double b, const double *weight) {
     const stencil_problem *problem = l->pass.problem;
-    const double *weight = class_of == STENCIL_CLASS_PLAIN
-                               ? problem->weight
-                               : problem->palette + (class_of - 1) * STENCIL_WEIGHTS;
     const stencil_cells *u = &l->pass.u;
     const double old = stencil_cells_value(u, at);
     double sum = b - old, terms = fabs(b) + fabs(old);
-    if (class_of != STENCIL_CLASS_PLAIN)
-        sum += weight[STENCIL_SOURCE_WEIGHT];
+    sum += weight[STENCIL_SOURCE_WEIGHT];
     for (int k = 0; k < problem->shape->point_count; k++) {
         const int64_t there = at + l->offset[k][0] * u->plane + l->offset[k][1] * u->row + l->offset[k][2];
         const double term = weight[k] != 0 ? weight[k] * stencil_cells_value(u, there) : 0.0;
@@ -343,10 +369,11 @@ static void find_lost(pass *pass) {
     for (int64_t i = 0; i < n[0] * n[1] * n[2]; i++) {
         const int64_t z = i / (n[1] * n[2]), y = i / n[2] % n[1], x = i % n[2];
         const int64_t at = z * u->plane + y * u->row + x;
+        double made[STENCIL_WEIGHTS];
         const double source = b->at != NULL ? stencil_cells_value(b, z * b->plane + y * b->row + x) : 0.0,
                      change = class_at(pass, z, y, x) == STENCIL_CLASS_KEPT
                                   ? 0.0
-                                  : lost_change(l, at, source, class_at(pass, z, y, x));
+                                  : lost_change(l, at, source, row_at(pass, z, y, x, made));
         if (change > l->lost.change)
             l->lost = (stencil_lost){change, stencil_cells_value(u, at)};
     }

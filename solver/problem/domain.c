@@ -15,11 +15,13 @@ static stencil_layout layout_of(const stencil_cut *cut, int buffer) {
 unsigned stencil_buffers_of(const stencil_problem *problem) {
     const unsigned u = 3U << STENCIL_BUFFER_U, b = 1U << STENCIL_BUFFER_B,
                    classes = 1U << STENCIL_BUFFER_CLASS | 1U << STENCIL_BUFFER_MARK;
+    const unsigned faces = problem->rank == 3 ? 7U : 6U; /* y and x in 2D */
     unsigned more = 0;
     for (int k = 1; k < stencil_problem_sum_arrays(problem); k++)
         more |= 1U << (STENCIL_BUFFER_MORE + k - 1);
     return u | (stencil_problem_sum_arrays(problem) > 0 ? b : 0) | more |
-           (stencil_problem_has_classes(problem) ? classes : 0);
+           (stencil_problem_has_classes(problem) ? classes : 0) |
+           (stencil_problem_has_fields(problem) ? faces << STENCIL_BUFFER_FACE : 0);
 }
 
 int64_t stencil_buffer_bytes(const stencil_cut *cut, int buffer) {
@@ -37,7 +39,10 @@ const char *stencil_buffer_text(int buffer) {
                                                       "the marks of groups of cells",
                                                       "the second array of values in time",
                                                       "the third array of values in time",
-                                                      "the fourth array of values in time"};
+                                                      "the fourth array of values in time",
+                                                      "the faces along z",
+                                                      "the faces along y",
+                                                      "the faces along x"};
     return text[buffer];
 }
 
@@ -181,7 +186,10 @@ void stencil_domain_init(stencil_domain *domain, const stencil_problem *problem,
         .partial_row = stencil_partial_at(problem->n, 0, 1, 0),
         .partial_plane = stencil_partial_at(problem->n, 1, 0, 0),
         .partial_count = stencil_partial_count(problem->n),
+        .divides = stencil_problem_relaxes(problem),
     };
+    for (int axis = 0; axis < STENCIL_AXES; axis++)
+        domain->face[axis] = interior(buffers, part, STENCIL_BUFFER_FACE + axis);
     init_sides(domain, cut, part, store);
     for (int d = 0; d < STENCIL_DIRECTIONS; d++) {
         const int direction[3] = {d / 9 - 1, d / 3 % 3 - 1, d % 3 - 1};

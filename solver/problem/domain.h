@@ -8,14 +8,18 @@
 
 /* The arrays of all parts, in the layout of the cut: two alternating buffers of u, of which a pass reads one
  * and writes the other (STENCIL_BUFFER_U + 0 and 1), the source term if there is a source, and bytes where
- * cells have classes. The marks of groups of cells have a layout of their own, see stencil_marks_of(). */
+ * cells have classes. The marks of groups of cells have a layout of their own, see stencil_marks_of().
+ * Weights of faces have a buffer for each axis of the problem. */
 enum {
     STENCIL_BUFFER_U,
     STENCIL_BUFFER_B = 2,
     STENCIL_BUFFER_CLASS,
     STENCIL_BUFFER_MARK,
     STENCIL_BUFFER_MORE, /* arrays behind B whose factors change in time */
-    STENCIL_BUFFERS = STENCIL_BUFFER_MORE + STENCIL_SUM_ARRAYS - 1
+    STENCIL_BUFFER_MORE_LAST = STENCIL_BUFFER_MORE + STENCIL_SUM_ARRAYS - 2,
+    STENCIL_BUFFER_FACE, /* + axis */
+    STENCIL_BUFFER_FACE_LAST = STENCIL_BUFFER_FACE + STENCIL_AXES - 1,
+    STENCIL_BUFFERS
 };
 typedef struct stencil_buffers {
     const stencil_cut *cut;
@@ -24,16 +28,20 @@ typedef struct stencil_buffers {
 
 /* The buffer that holds an array of the problem while buffer `from` (0 or 1) has the current field. */
 static inline int stencil_buffer_of(stencil_array array, int from) {
-    return array == STENCIL_ARRAY_U      ? STENCIL_BUFFER_U + from
-           : array == STENCIL_ARRAY_B    ? STENCIL_BUFFER_B
-           : array >= STENCIL_ARRAY_MORE ? STENCIL_BUFFER_MORE + (int)array - STENCIL_ARRAY_MORE
-                                         : STENCIL_BUFFER_CLASS;
+    const int in_sum = stencil_array_in_sum(array), axis = stencil_array_axis(array);
+    return array == STENCIL_ARRAY_U   ? STENCIL_BUFFER_U + from
+           : array == STENCIL_ARRAY_B ? STENCIL_BUFFER_B
+           : in_sum > 0               ? STENCIL_BUFFER_MORE + in_sum - 1
+           : axis >= 0                ? STENCIL_BUFFER_FACE + axis
+                                      : STENCIL_BUFFER_CLASS;
 }
 static inline stencil_array stencil_array_of(int buffer) {
     return buffer < STENCIL_BUFFER_B    ? STENCIL_ARRAY_U
            : buffer == STENCIL_BUFFER_B ? STENCIL_ARRAY_B
-           : buffer >= STENCIL_BUFFER_MORE
-               ? (stencil_array)(STENCIL_ARRAY_MORE + buffer - STENCIL_BUFFER_MORE)
+           : buffer >= STENCIL_BUFFER_MORE && buffer <= STENCIL_BUFFER_MORE_LAST
+               ? stencil_array_of_sum(buffer - STENCIL_BUFFER_MORE + 1)
+           : buffer >= STENCIL_BUFFER_FACE && buffer <= STENCIL_BUFFER_FACE_LAST
+               ? stencil_array_of_face(buffer - STENCIL_BUFFER_FACE)
                : STENCIL_ARRAY_CLASS;
 }
 

@@ -14,7 +14,7 @@ void stencil_spec_init(stencil_spec *spec) {
     *spec = (stencil_spec){
         .precision = STENCIL_FLOAT64,
         .omega = NAN,
-        .diffusivity = NAN,
+        .k = {.least = NAN, .most = NAN, .diagonal = NAN},
         .dt = NAN,
         .steps = -1,
         .time_end = NAN,
@@ -51,20 +51,35 @@ double stencil_spec_diagonal(const stencil_spec *spec) {
     return sum;
 }
 
+double stencil_spec_diffusivity(const stencil_spec *spec, int axis) {
+    if (spec->diffusivity_count == 0)
+        return 1.0;
+    return spec->diffusivity[spec->diffusivity_count == 1 ? 0 : stencil_list_index(spec->rank, axis)];
+}
+
+double stencil_spec_exchange_most(const stencil_spec *spec, int axis, int side) {
+    return spec->along[axis][side][STENCIL_NUMBER_EXCHANGE]
+               ? spec->range[axis][side][STENCIL_NUMBER_EXCHANGE][1]
+               : spec->exchange[axis][side];
+}
+
 double stencil_spec_dt_largest(const stencil_spec *spec) {
     /* Gershgorin's disc of a cell reaches 4/h^2 along an axis, and farther in a wall that exchanges. */
-    double more = 0.0;
-    for (int i = 0; i < 2 * STENCIL_AXES; i += 2) {
-        const int axis = i / 2;
+    const bool one = spec->diffusivity_count <= 1; /* factored out, as in versions that knew no others */
+    double more = 0.0, sum = 0.0;
+    if (spec->has_k)
+        return 1.0 / spec->k.diagonal;
+    for (int axis = STENCIL_AXES - spec->rank; axis < STENCIL_AXES; axis++) {
         double most = 0.0;
         for (int s = 0; s < 2; s++)
             if (spec->wall[axis][s] == STENCIL_WALL_EXCHANGE_NODE)
-                most = fmax(most, spec->along[axis][s][STENCIL_NUMBER_EXCHANGE]
-                                      ? spec->range[axis][s][STENCIL_NUMBER_EXCHANGE][1]
-                                      : spec->exchange[axis][s]);
-        more += most > 0.0 ? most / stencil_spec_spacing(spec, axis) : 0.0;
+                most = fmax(most, stencil_spec_exchange_most(spec, axis, s));
+        const double h = stencil_spec_spacing(spec, axis), wall = most > 0.0 ? most / h : 0.0;
+        more += wall;
+        sum += stencil_spec_diffusivity(spec, axis) * (2.0 / (h * h) + wall);
     }
-    return 1.0 / (spec->diffusivity * (stencil_spec_diagonal(spec) + more));
+    return 1.0 /
+           (one ? stencil_spec_diffusivity(spec, STENCIL_X) * (stencil_spec_diagonal(spec) + more) : sum);
 }
 
 stencil_mesh stencil_problem_mesh(const stencil_problem *problem, int depth) {
@@ -115,8 +130,13 @@ int stencil_problem_sum_arrays(const stencil_problem *problem) {
     return sources > driven ? sources : driven;
 }
 
+bool stencil_problem_has_fields(const stencil_problem *problem) {
+    return problem->coefficients == STENCIL_COEFFICIENTS_FIELDS;
+}
+
 int stencil_problem_arrays(const stencil_problem *problem) {
-    return 2 + stencil_problem_sum_arrays(problem);
+    return 2 + stencil_problem_sum_arrays(problem) +
+           (stencil_problem_has_fields(problem) ? problem->rank : 0);
 }
 
 bool stencil_problem_has_classes(const stencil_problem *problem) {
@@ -145,7 +165,7 @@ bool stencil_problem_is_separable(const stencil_problem *problem) {
 }
 
 bool stencil_problem_derives_classes(const stencil_problem *problem) {
-    bool any = problem->spec.insulated;
+    bool any = problem->spec.insulated || problem->coefficients == STENCIL_COEFFICIENTS_ROWS;
     for (int i = 0; i < 2 * STENCIL_AXES; i++)
         any = any || stencil_problem_wall_is_own(problem, i / 2, i % 2);
     return any || problem->spec.driven_count > 0;
@@ -160,6 +180,8 @@ bool stencil_spec_has_arrays(const stencil_spec *spec) {
 }
 
 const char *stencil_spec_classes(const stencil_spec *spec) {
+    if (spec->has_k)
+        return spec->insulated ? "/k, /fixed or /insulated" : spec->fixed ? "/k or /fixed" : "/k";
     if (spec->insulated)
         return !spec->classed && !spec->fixed ? "/insulated" : "/class, /fixed or /insulated";
     return !spec->classed ? "/fixed" : spec->fixed ? "/class or /fixed" : "/class";

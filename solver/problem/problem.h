@@ -79,7 +79,15 @@ enum { STENCIL_FINGERPRINT_CHARS = 17, STENCIL_DIGEST_CHARS = 33 };
  * reader fills it, options override it, stencil_problem_resolve() turns it into a problem, and the writer
  * stores it again. Lists per axis are in array order: (y, x) or (z, y, x). Initialise with
  * stencil_spec_init(). Each member's comment has its value for "not given". */
-enum { STENCIL_FIELD_MAX = 64 };
+enum { STENCIL_FIELD_MAX = 64, STENCIL_MATERIALS_MAX = 16 };
+
+/* What all cells of /k say together, by stencil_coefficients_find(); `most` NaN: they were not read yet. */
+typedef struct stencil_k_facts {
+    double least, most;                /* of all cells but those of /insulated */
+    int materials;                     /* different values; 0: more than STENCIL_MATERIALS_MAX */
+    double diagonal;                   /* the largest sum of k / h^2 over the faces of an updated cell */
+    char digest[STENCIL_DIGEST_CHARS]; /* of the cells in float64, 0 in cells of /insulated */
+} stencil_k_facts;
 
 /* A table of a factor over time: its rows, 0 where none is given, and stencil_table_hash() of them. */
 typedef struct stencil_table_facts {
@@ -108,13 +116,14 @@ typedef struct stencil_spec {
     uint64_t along_hash; /* stencil_palette_hash() of all such arrays; 0: there are none */
     int spacing_count;   /* 0 (1.0 on all axes), 1 (one spacing for all axes) or rank */
     double spacing[3];
-    double omega;        /* NaN: not given (1) */
-    char accelerate[24]; /* "none", "chebyshev", "chebyshev:M", see cycle.h; "" not given (none) */
-    double diffusivity;  /* NaN: not given (1) */
-    double dt;           /* NaN: not given (the largest stable one) */
-    int64_t steps;       /* -1: not given */
-    double time_end;     /* physical time to reach, for heat in place of `steps`; NaN: not given */
-    double rtol, atol;   /* tolerances of the stop rule, see stencil_stop; NaN: not given */
+    double omega;          /* NaN: not given (1) */
+    char accelerate[24];   /* "none", "chebyshev", "chebyshev:M", see cycle.h; "" not given (none) */
+    int diffusivity_count; /* 0 (1 along all axes), 1 (one for all axes) or rank */
+    double diffusivity[3];
+    double dt;         /* NaN: not given (the largest stable one) */
+    int64_t steps;     /* -1: not given */
+    double time_end;   /* physical time to reach, for heat in place of `steps`; NaN: not given */
+    double rtol, atol; /* tolerances of the stop rule, see stencil_stop; NaN: not given */
     stencil_norm norm;
     int64_t check_every; /* 0: not given */
     stencil_source source;
@@ -122,9 +131,11 @@ typedef struct stencil_spec {
     int driven_count; /* arrays that the values of driven cells are a sum of: /fixed_value, … */
     bool fixed;       /* dataset /fixed: cells that keep their values, anywhere */
     bool insulated;   /* dataset /insulated: cells that are not there, towards which faces are mirrors */
-    bool classed;     /* dataset /class: the row of /stencil/weights that each cell has */
-    int class_count;  /* rows of /stencil/weights [class_count][weight_count], of which `weight` is row 0;
-                         0: it is a list, which has no rows */
+    bool has_k;       /* dataset /k: the coefficient of div k grad u in each cell */
+    stencil_k_facts k;
+    bool classed;    /* dataset /class: the row of /stencil/weights that each cell has */
+    int class_count; /* rows of /stencil/weights [class_count][weight_count], of which `weight` is row 0;
+                        0: it is a list, which has no rows */
     uint64_t palette_hash;                           /* stencil_palette_hash() of all rows */
     stencil_table_facts table[STENCIL_STEP_FACTORS]; /* factors in time, see factors.h */
     /* Records of earlier runs in the file; -1, NaN, "": no such record. */
@@ -155,8 +166,15 @@ const char *stencil_spec_field(const stencil_spec *spec);
 double stencil_spec_spacing(const stencil_spec *spec, int axis);
 double stencil_spec_diagonal(const stencil_spec *spec);
 
-/* The largest stable time step of problem heat whose diffusivity is known, 1 / (diffusivity S). A wall that
- * exchanges, through the outermost cells, adds `exchange` / h to S: the larger one of an axis. */
+/* The diffusivity of problem heat along an axis, 1 where none is given. */
+double stencil_spec_diffusivity(const stencil_spec *spec, int axis);
+
+/* The largest `exchange` of a wall, of one or of all its cells. */
+double stencil_spec_exchange_most(const stencil_spec *spec, int axis, int side);
+
+/* The largest stable time step of problem heat: 1 / sum over the axes of 2 diffusivity / h^2. A wall that
+ * exchanges, through the outermost cells, adds diffusivity `exchange` / h to the sum: the larger one of an
+ * axis. With /k: 1 / k.diagonal, and NaN while that is not known. */
 double stencil_spec_dt_largest(const stencil_spec *spec);
 
 /* Rules for the end of a run. Steps count from the problem's start, whoever made them.
@@ -231,6 +249,13 @@ typedef struct stencil_estimate {
     double seconds; /* that they took */
 } stencil_estimate;
 
+/* How steps take the coefficients of /k. */
+typedef enum stencil_coefficients {
+    STENCIL_COEFFICIENTS_NONE,
+    STENCIL_COEFFICIENTS_ROWS,  /* the cells have few distinct rows of weights: those of classes */
+    STENCIL_COEFFICIENTS_FIELDS /* arrays of face weights, see faces.h */
+} stencil_coefficients;
+
 /* Arrays per axis are in (z, y, x) here, whatever the rank; a 2D problem has one plane, radius 0 in z. */
 typedef struct stencil_problem {
     stencil_spec spec; /* the spec of the problem with effective values filled in, kept for the output */
@@ -247,7 +272,9 @@ typedef struct stencil_problem {
     stencil_boundary boundary[3]; /* MIRROR as well on axes whose sides classes of cells make */
     stencil_wall_kind wall[3][2]; /* what lies beyond each side */
     double
-        source_scale; /* b[i] = (T)(source_scale * (double)f[i]) for SOURCE_F and SOURCE_Q; 1 for SOURCE_B */
+        source_scale; /* b[i] = (T)(source_scale * (double)f[i]) for SOURCE_F and SOURCE_Q; 1 for SOURCE_B.
+                         For poisson with /k, source_scale is divided by the sum of the cell's face weights */
+    stencil_coefficients coefficients;
     stencil_stop stop;
     stencil_origin origin;
     stencil_estimate estimate; /* of the eigenvalues, where they do not follow from the box */
@@ -293,6 +320,9 @@ double stencil_problem_time(const stencil_problem *problem, int64_t steps);
 /* Tells whether the problem is a relaxation, laplace or poisson: its field approaches a solution. */
 bool stencil_problem_relaxes(const stencil_problem *problem);
 
+/* Tells whether steps read arrays of face weights. */
+bool stencil_problem_has_fields(const stencil_problem *problem);
+
 /* Tells whether steps add a source term: one that the file has, or constants of walls. */
 bool stencil_problem_has_source(const stencil_problem *problem);
 
@@ -329,7 +359,8 @@ int stencil_problem_sources(const stencil_problem *problem);
 /* Number of arrays that are added to updated cells, or that driven cells are a sum of: the larger of both. */
 int stencil_problem_sum_arrays(const stencil_problem *problem);
 
-/* Number of arrays of a run: two alternating buffers of u and, with a source, its term. */
+/* Number of arrays of a run: two alternating buffers of u, those of sums of sources, and face weights of each
+ * axis. */
 int stencil_problem_arrays(const stencil_problem *problem);
 
 /* Cells of the grid less the boundary cells of fixed axes: those that a step goes through. Rates and models

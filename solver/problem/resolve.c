@@ -88,13 +88,29 @@ static stencil_status divide_time(stencil_spec *spec, double largest) {
     return STENCIL_OK;
 }
 
+/* Checks the diffusivity, and makes that of a problem without any 1. */
+static stencil_status resolve_diffusivity(stencil_spec *spec) {
+    CHECK(!spec->has_k || spec->diffusivity_count == 0, BAD_DATA,
+          "both /k and diffusivity are given, and /k is the diffusivity of every cell: give one of them");
+    if (spec->diffusivity_count == 0 && !spec->has_k) {
+        spec->diffusivity_count = 1;
+        spec->diffusivity[0] = 1.0;
+    }
+    CHECK(spec->diffusivity_count <= 1 || spec->diffusivity_count == spec->rank, BAD_DATA,
+          "diffusivity has %d entries: give one for all axes or %d, one per axis", spec->diffusivity_count,
+          spec->rank);
+    for (int i = 0; i < spec->diffusivity_count; i++)
+        CHECK(isfinite(spec->diffusivity[i]) && spec->diffusivity[i] > 0, BAD_DATA,
+              "diffusivity is %g: it must be a positive number", spec->diffusivity[i]);
+    return STENCIL_OK;
+}
+
 /* Explicit heat equation: fills centre and neighbour weights, decides dt. */
 static stencil_status heat_weights(stencil_spec *spec, double *centre, double neighbour[3]) {
-    if (isnan(spec->diffusivity))
-        spec->diffusivity = 1.0;
-    CHECK(isfinite(spec->diffusivity) && spec->diffusivity > 0, BAD_DATA,
-          "diffusivity is %g: it must be a positive number", spec->diffusivity);
+    TRY(resolve_diffusivity(spec));
     const double largest = stencil_spec_dt_largest(spec);
+    if (isnan(largest)) /* until the cells of /k are read */
+        return STENCIL_OK;
     if (isnan(spec->dt) && isfinite(spec->time_end))
         TRY(divide_time(spec, largest));
     if (isnan(spec->dt))
@@ -106,10 +122,14 @@ static stencil_status heat_weights(stencil_spec *spec, double *centre, double ne
     double all = 0.0;
     for (int axis = STENCIL_AXES - spec->rank; axis < STENCIL_AXES; axis++) {
         const double h = stencil_spec_spacing(spec, axis);
-        neighbour[axis] = spec->diffusivity * spec->dt / (h * h);
+        neighbour[axis] = stencil_spec_diffusivity(spec, axis) * spec->dt / (h * h);
         all += neighbour[axis];
     }
     *centre = 1.0 - 2.0 * all;
+    for (int axis = 0; axis < STENCIL_AXES && spec->has_k; axis++) {
+        neighbour[axis] = 1.0; /* less the weights of the faces, which are fields */
+        *centre = 1.0;
+    }
     return STENCIL_OK;
 }
 
@@ -136,9 +156,11 @@ static stencil_status points_from_kind(points *p, stencil_spec *spec, double *so
         centre = 1.0 - spec->omega;
         for (int axis = STENCIL_AXES - spec->rank; axis < STENCIL_AXES; axis++) {
             const double h = stencil_spec_spacing(spec, axis);
-            neighbour[axis] = spec->omega / (h * h) / sum;
+            neighbour[axis] = spec->has_k ? spec->omega : spec->omega / (h * h) / sum;
         }
         *source_scale = spec->omega / sum;
+        if (spec->has_k && !isnan(spec->k.most))
+            *source_scale /= spec->k.most;
     }
     p->count = stencil_shape_offsets(star, p->offset);
     for (int k = 0; k < p->count; k++) {
@@ -369,6 +391,8 @@ static void make_fingerprint(stencil_problem *problem) {
     mix_walls(&hash, problem);
     if (stencil_spec_has_arrays(&problem->spec))
         mix(&hash, &problem->spec.along_hash, sizeof problem->spec.along_hash);
+    if (problem->coefficients != STENCIL_COEFFICIENTS_NONE)
+        mix(&hash, problem->spec.k.digest, sizeof problem->spec.k.digest);
     if (problem->spec.classed)
         mix(&hash, &problem->spec.palette_hash, sizeof problem->spec.palette_hash);
     mix_tables(&hash, &problem->spec);
@@ -451,6 +475,8 @@ stencil_status stencil_problem_resolve_time(stencil_problem *problem) {
     CHECK(isfinite(spec->time_end), BAD_DATA, "time_end is %g: it must be a number", spec->time_end);
     CHECK(span >= 0, BAD_DATA, "time_end is %g, but the problem starts at time %g: give a later one",
           spec->time_end, problem->origin.time_first);
+    if (isnan(spec->dt)) /* until the cells of /k are read */
+        return STENCIL_OK;
     double count = nearbyint(span / spec->dt);
     CHECK(count < most_steps, BAD_DATA, "time_end is %g: that is more than %g steps of dt %.4g",
           spec->time_end, most_steps, spec->dt);
@@ -484,6 +510,8 @@ stencil_status stencil_problem_resolve(stencil_problem *problem, const stencil_s
     TRY(check_classes(spec));
     if (spec->source <= STENCIL_SOURCE_B)
         problem->source_scale = 1.0;
+    problem->spec.has_k = spec->has_k && spec->kind != STENCIL_KIND_NONE;
+    problem->coefficients = problem->spec.has_k ? STENCIL_COEFFICIENTS_FIELDS : STENCIL_COEFFICIENTS_NONE;
     TRY(choose_shape(problem, &p));
     TRY(check_weights(problem, &p));
     TRY(resolve_extent(problem, &p));

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "kernels/sweep.h"
+#include "solver/problem/faces.h"
 
 stencil_mesh stencil_classes_mesh(const stencil_problem *problem) {
     stencil_mesh mesh = stencil_problem_mesh(problem, 1);
@@ -67,6 +68,7 @@ typedef struct view {
     bool *full;            /* set where there is no room for a row */
     bool alike;            /* cells along a wall are alike: no side has numbers that differ along it */
     stencil_cells kind;
+    stencil_faces faces; /* of the cells of the box, where each has a row of its own: coefficients are rows */
     int32_t offset[STENCIL_POINTS_MAX][3];
     int points;
 } view;
@@ -244,6 +246,35 @@ static bool make_row(const view *v, const int64_t cell[3], const double *base, r
     return own;
 }
 
+/* Makes the row of a cell whose weights are fields: what each of its points reads. A wall, or an insulated
+ * cell, leads to the opposite point, to the cell itself, or to both. */
+static bool make_reads(const view *v, const int64_t cell[3], row *made) {
+    const int centre = v->points / 2;
+    double one[STENCIL_POINTS_MAX] = {0};
+    bool own = false;
+    *made = (row){.of = {0}};
+    for (int k = 0; k < v->points; k++) {
+        row read;
+        one[k] = 1.0;
+        own = make_row(v, cell, one, &read) || own;
+        one[k] = 0.0;
+        double *to = made->of + STENCIL_READS * (ptrdiff_t)k;
+        to[STENCIL_READ_STRAIGHT] = read.of[k];
+        to[STENCIL_READ_OPPOSITE] = k == centre ? 0.0 : read.of[v->points - 1 - k];
+        to[STENCIL_READ_CENTRE] = k == centre ? 0.0 : read.of[centre];
+        to[STENCIL_READ_CONSTANT] = read.of[STENCIL_SOURCE_WEIGHT];
+    }
+    return own;
+}
+
+/* Tells whether a row adds anything that does not depend on cells. */
+static bool adds_constant(const stencil_problem *problem, const row *r) {
+    bool adds = r->of[STENCIL_SOURCE_WEIGHT] != 0;
+    for (int k = 0; k < problem->shape->point_count && stencil_problem_has_fields(problem); k++)
+        adds = adds || r->of[STENCIL_READS * k + STENCIL_READ_CONSTANT] != 0;
+    return adds;
+}
+
 bool stencil_cell_is_beside_fixed(const stencil_problem *p, const int64_t cell[3]) {
     for (int axis = 0; axis < STENCIL_AXES; axis++)
         if (p->boundary[axis] == STENCIL_MIRROR &&
@@ -285,6 +316,7 @@ static bool look_around(const view *v, const int64_t cell[3], uint8_t *around) {
 typedef struct memo {
     bool known;
     uint8_t kind, class_of;
+    double base[7]; /* weights that /k gives the cell */
     int64_t beside[3][2];
     uint8_t around[7 * 7 * 7];
 } memo;
@@ -327,20 +359,31 @@ static stencil_status find_beside(const view *v, memo *last, const int64_t cell[
     }
     if (v->alike && last->known && last->kind == here->kind &&
         memcmp(last->beside, here->beside, sizeof last->beside) == 0 &&
-        memcmp(last->around, here->around, sizeof last->around) == 0) {
+        memcmp(last->around, here->around, sizeof last->around) == 0 &&
+        memcmp(last->base, here->base, sizeof last->base) == 0) {
         here->class_of = last->class_of;
         return STENCIL_OK;
     }
+    const bool rows = p->coefficients == STENCIL_COEFFICIENTS_ROWS;
     const double *base =
         here->kind == STENCIL_CLASS_PLAIN ? p->weight : p->palette + (here->kind - 1) * STENCIL_WEIGHTS;
+    double whole[STENCIL_POINTS_MAX] = {0};
     row wanted;
     here->class_of = here->kind;
-    if (make_row(v, cell, base, &wanted)) {
-        if (v->adds != NULL && wanted.of[STENCIL_SOURCE_WEIGHT] != 0)
+    const double *plain = rows ? p->weight : base; /* of cells that need no row */
+    bool own = true;
+    if (rows) {
+        memcpy(whole, here->base, (size_t)v->points * sizeof *whole);
+        make_row(v, cell, whole, &wanted);
+    } else {
+        own = stencil_problem_has_fields(p) ? make_reads(v, cell, &wanted) : make_row(v, cell, base, &wanted);
+    }
+    if (own) {
+        if (v->adds != NULL && adds_constant(p, &wanted))
             v->adds->has_constants = true;
         if (p->walls_in_source)
             wanted.of[STENCIL_SOURCE_WEIGHT] = 0;
-        TRY(find_class(v, &wanted, base, here->kind, &here->class_of));
+        TRY(find_class(v, &wanted, plain, here->kind, &here->class_of));
     }
     *last = *here;
     last->known = true;
@@ -351,6 +394,7 @@ static stencil_status find_beside(const view *v, memo *last, const int64_t cell[
 static stencil_status find_row(const view *v, memo *last, const int64_t at[3], int64_t count, uint8_t *to) {
     const stencil_problem *p = v->problem;
     const int rows = p->spec.classed ? p->spec.class_count : 1;
+    const bool each = p->coefficients == STENCIL_COEFFICIENTS_ROWS;
     memo here = {.known = true};
     for (int64_t x = 0; x < count; x++) {
         const int64_t cell[3] = {at[0], at[1], at[2] + x};
@@ -367,7 +411,12 @@ static stencil_status find_row(const view *v, memo *last, const int64_t at[3], i
             const bool wall = is_beside_wall(p, cell),
                        insulated = p->spec.insulated && look_around(v, cell, here.around);
             to[x] = kind;
-            if (wall || insulated) {
+            if (each) {
+                double weight[STENCIL_POINTS_MAX] = {0};
+                stencil_faces_weights(p, &v->faces, cell, weight);
+                memcpy(here.base, weight, sizeof here.base);
+            }
+            if (wall || insulated || each) {
                 TRY(find_beside(v, last, cell, &here));
                 to[x] = here.class_of;
             }
@@ -388,11 +437,14 @@ static stencil_status find_box(view *v, const stencil_reader *from, const stenci
     v->alike = !stencil_spec_has_arrays(&p->spec);
     v->points = stencil_shape_offsets(p->shape, v->offset);
     stencil_status status = stencil_boxes_fill(from, &mesh, STENCIL_ARRAY_KIND, &all, &v->kind);
+    if (status == STENCIL_OK && p->coefficients == STENCIL_COEFFICIENTS_ROWS)
+        status = stencil_faces_load(&v->faces, p, from, box);
     for (int64_t r = 0; r < box->n[0] * box->n[1] && status == STENCIL_OK; r++) {
         const int64_t at[3] = {box->first[0] + r / box->n[1], box->first[1] + r % box->n[1], box->first[2]};
         const stencil_cells there = stencil_cells_from(to, at);
         status = find_row(v, &last, at, box->n[2], there.at);
     }
+    stencil_faces_destroy(&v->faces);
     free(memory);
     return status;
 }

@@ -23,11 +23,6 @@
 #include "solver/problem/boxes.h"
 #include "solver/problem/problem.h"
 
-/* Kind of a cell of /insulated, beside STENCIL_CLASS_KEPT, STENCIL_CLASS_NONE and the numbers of rows. */
-enum { STENCIL_KIND_INSULATED = STENCIL_ROWS_MAX };
-/* Kind of a cell that keeps its value, or is of a fixed side, for which /fixed_value has a number. */
-enum { STENCIL_KIND_DRIVEN = STENCIL_CLASS_DRIVEN };
-
 /* Tells whether a cell (z, y, x) is one of the outermost cells of a fixed side of a mirrored axis. */
 bool stencil_cell_is_beside_fixed(const stencil_problem *problem, const int64_t cell[3]);
 

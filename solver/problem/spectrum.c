@@ -21,6 +21,12 @@ static double axis_eigenvalue(const stencil_problem *problem, int axis, double k
 }
 
 stencil_spectrum stencil_spectrum_of(const stencil_problem *problem) {
+    if (problem->coefficients != STENCIL_COEFFICIENTS_NONE) /* Gershgorin's discs */
+        return (stencil_spectrum){.least = 0.0, .most = 2.0};
+    return stencil_spectrum_of_plain(problem);
+}
+
+stencil_spectrum stencil_spectrum_of_plain(const stencil_problem *problem) {
     stencil_spectrum s = {.up_to_constant = true};
     double first = INFINITY;
     for (int axis = STENCIL_AXES - problem->rank; axis < STENCIL_AXES; axis++) {

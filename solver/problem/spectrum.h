@@ -21,5 +21,8 @@ typedef struct stencil_spectrum {
 } stencil_spectrum;
 stencil_spectrum stencil_spectrum_of(const stencil_problem *problem);
 
+/* The same as if there was no /k, which only its k.least and k.most say more about (cycle.c). */
+stencil_spectrum stencil_spectrum_of_plain(const stencil_problem *problem);
+
 /* 1/h^2 of an axis over S: the weight of its two neighbours at omega = 1. */
 double stencil_neighbour_weight(const stencil_problem *problem, int axis);

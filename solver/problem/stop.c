@@ -22,8 +22,18 @@ const char *const stencil_reason_names[STENCIL_REASON_COUNT] = {
 /* Factor of r that a step adds to u; heat counts as a relaxation with omega = alpha dt S. */
 static double damping(const stencil_problem *problem) {
     const stencil_spec *spec = &problem->spec;
-    return spec->kind == STENCIL_KIND_HEAT ? spec->diffusivity * spec->dt * stencil_spec_diagonal(spec)
-                                           : spec->omega;
+    double sum = 0.0;
+    if (spec->kind != STENCIL_KIND_HEAT)
+        return spec->omega;
+    if (spec->has_k)
+        return spec->k.diagonal * spec->dt;
+    if (spec->diffusivity_count <= 1)
+        return stencil_spec_diffusivity(spec, STENCIL_X) * spec->dt * stencil_spec_diagonal(spec);
+    for (int axis = STENCIL_AXES - spec->rank; axis < STENCIL_AXES; axis++) {
+        const double h = stencil_spec_spacing(spec, axis);
+        sum += 2.0 * stencil_spec_diffusivity(spec, axis) / (h * h);
+    }
+    return sum * spec->dt;
 }
 
 double stencil_contraction(const stencil_problem *problem) {
@@ -54,6 +64,8 @@ static bool is_symmetric(const stencil_problem *problem) {
     for (int i = 0; i < 2 * STENCIL_AXES; i++)
         nodes = nodes || stencil_wall_is_node(problem->wall[i / 2][i % 2]);
     if (problem->varied > 0 && (problem->spec.classed || nodes))
+        return false;
+    if (problem->coefficients != STENCIL_COEFFICIENTS_NONE && stencil_problem_relaxes(problem))
         return false;
     for (int k = 0; k < count; k++)
         if (problem->weight[k] != problem->weight[count - 1 - k])
@@ -126,7 +138,8 @@ static bool cycles_suffice(const stencil_problem *problem, double cycles, double
 
 int64_t stencil_turn_first(const stencil_problem *problem, double first, double threshold) {
     const double left = stencil_cycle_contraction(problem), most = 0x1p40;
-    if (isnan(left) || problem->stop.norm != STENCIL_NORM_L2 || !(first > 0) || !(left < 1))
+    if (isnan(left) || problem->stop.norm != STENCIL_NORM_L2 ||
+        problem->coefficients != STENCIL_COEFFICIENTS_NONE || !(first > 0) || !(left < 1))
         return INT64_MAX;
     double cycles = fmax(floor(log(part_asked(problem, first, threshold)) / log(left)) - 2, 0);
     if (!(cycles < most))
@@ -139,11 +152,13 @@ int64_t stencil_turn_first(const stencil_problem *problem, double first, double 
 bool stencil_turns_plain(const stencil_problem *problem, const stencil_history *history, double first,
                          double threshold) {
     const int64_t i = history->count - 1;
+    /* With /k norms fall by the contraction only where cells are weighed by the sums of their faces. */
     if (i < 0 || isnan(stencil_cycle_contraction(problem)) ||
         stencil_cycle_end(problem, history->step[i]) != history->step[i])
         return false;
     const int64_t step = history->step[i], window = stencil_stagnation_window(problem);
     const bool enough = problem->stop.norm == STENCIL_NORM_L2 &&
+                        problem->coefficients == STENCIL_COEFFICIENTS_NONE &&
                         cycles_suffice(problem, (double)step / problem->cycle.length, first, threshold);
     return (enough && shows_rounding(problem, history, first)) ||
            (step % window == 0 && stencil_stagnated(history, window, step));
@@ -153,7 +168,8 @@ bool stencil_turns_plain(const stencil_problem *problem, const stencil_history *
 static double checkerboard_factor(const stencil_problem *problem) {
     int32_t offset[STENCIL_POINTS_MAX][3];
     double factor = 0.0;
-    if (problem->cycle.length > 1 || stencil_problem_has_classes(problem))
+    if (problem->cycle.length > 1 || stencil_problem_has_classes(problem) ||
+        problem->coefficients != STENCIL_COEFFICIENTS_NONE)
         return 0.0;
     for (int axis = STENCIL_AXES - problem->rank; axis < STENCIL_AXES; axis++)
         if (problem->boundary[axis] != STENCIL_PERIODIC || problem->n[axis] % 2 != 0)
@@ -228,7 +244,7 @@ stencil_status stencil_intake_read(void *context, stencil_array array, const ste
     TRY(intake->from->read(intake->from->context, array, box, to));
     intake->read_s += stencil_clock_s() - start_s;
     if (problem->precision == STENCIL_FLOAT64 && problem->stop.norm == STENCIL_NORM_L2 &&
-        !stencil_array_is_bytes(array))
+        stencil_array_has_values(array))
         intake->largest = fmax(intake->largest, stencil_cells_largest(to, box->n));
     return array == STENCIL_ARRAY_B && wants_partials(problem) ? take_partials(intake, box, to) : STENCIL_OK;
 }

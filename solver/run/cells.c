@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "solver/problem/faces.h"
+
 static void close_side(side *s) {
 #ifdef STENCIL_HAVE_CUDA
     if (s->gpu != NULL && s->gpu->strategy != NULL && s->gpu->strategy->close_gpu != NULL)
@@ -62,7 +64,7 @@ static stencil_status read_scaled(void *context, stencil_array array, const sten
                                   const stencil_cells *to) {
     const scaled *s = context;
     TRY(s->from->read(s->from->context, array, box, to));
-    if (!stencil_array_is_bytes(array))
+    if (stencil_array_has_values(array))
         stencil_cells_scale(to, box->n, s->exponent);
     return STENCIL_OK;
 }
@@ -104,6 +106,35 @@ static stencil_status load_updated(stencil_run *r, stencil_array array, const st
     return STENCIL_OK;
 }
 
+/* A reader of boxes of faces, whose layer before the first cells may be beyond the end of an axis. */
+typedef struct facing {
+    const stencil_problem *problem;
+    const stencil_reader *from;
+} facing;
+
+static stencil_status read_faces(void *context, stencil_array array, const stencil_box *box,
+                                 const stencil_cells *to) {
+    const facing *f = context;
+    return stencil_faces_fill(f->problem, f->from, stencil_array_axis(array), box, to);
+}
+
+/* Loads the faces along an axis of all cells that parts update, those of their neighbours included. */
+static stencil_status load_faces(stencil_run *r, int axis, const stencil_reader *from) {
+    const stencil_cut *cut = &r->on.plan->cut;
+    const stencil_reader reader = {read_faces, &(facing){r->problem, from}};
+    stencil_box box[1 + STENCIL_FRAME_BOXES];
+    for (int part = 0; part < cut->parts; part++) {
+        const int boxes = 1 + stencil_cut_frame(cut, part, box + 1);
+        box[0] = stencil_cut_box(cut, part);
+        for (int k = 0; k < boxes; k++) {
+            const stencil_box faces = stencil_faces_box(&box[k], axis);
+            if (stencil_box_cells(&box[k]) > 0)
+                TRY(load_box(r, part, stencil_array_of_face(axis), &faces, &reader));
+        }
+    }
+    return STENCIL_OK;
+}
+
 /* Loads the values of all parts: u, b and the arrays behind it. */
 static stencil_status load_values(stencil_run *r, const stencil_reader *from, const stencil_reader *again) {
     TRY(stencil_run_load_u(r, from));
@@ -112,9 +143,12 @@ static stencil_status load_values(stencil_run *r, const stencil_reader *from, co
     return STENCIL_OK;
 }
 
-/* Loads all cells of all parts: their values and their classes. */
+/* Loads all cells of all parts: their values, weights of faces and classes. */
 static stencil_status load_all(stencil_run *r, const stencil_reader *from, const stencil_reader *again) {
     TRY(load_values(r, from, again));
+    for (int axis = STENCIL_AXES - r->problem->rank; axis < STENCIL_AXES; axis++)
+        if (stencil_problem_has_fields(r->problem))
+            TRY(load_faces(r, axis, from));
     return stencil_problem_has_classes(r->problem) ? load_updated(r, STENCIL_ARRAY_CLASS, from, again)
                                                    : STENCIL_OK;
 }
@@ -226,12 +260,15 @@ stencil_status stencil_run_read(void *run, stencil_array array, const stencil_bo
                                 const stencil_cells *to) {
     const stencil_run *r = run;
     const stencil_cut *cut = &r->on.plan->cut;
+    const int axis = stencil_array_axis(array);
     for (int part = 0; part < cut->parts; part++) {
-        const stencil_box held = stencil_cut_cells(cut, part), cells = stencil_box_common(&held, box);
+        const stencil_box own = stencil_cut_box(cut, part),
+                          held = axis >= 0 ? stencil_faces_box(&own, axis) : stencil_cut_cells(cut, part),
+                          cells = stencil_box_common(&held, box);
         if (stencil_box_cells(&cells) > 0)
             TRY(read_part(r, part, stencil_buffer_of(array, r->from), &cells, to));
     }
-    if (r->exponent != 0 && !stencil_array_is_bytes(array))
+    if (r->exponent != 0 && stencil_array_has_values(array))
         stencil_cells_scale(to, box->n, -r->exponent);
     return STENCIL_OK;
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "solver/device/gpu_copy.h"
+#include "solver/problem/faces.h"
 #include "solver/run/drive.h"
 
 struct stencil_snapshot {
@@ -10,6 +11,7 @@ struct stencil_snapshot {
     stencil_field host;                    /* the copy, unless it lies on GPUs */
     stencil_field sum[STENCIL_SUM_ARRAYS]; /* the source term, and arrays behind it, not scaled; `data` NULL:
                                               not kept */
+    stencil_field face[3];                 /* weights of faces along each axis; `data` NULL: not kept */
     uint8_t *classes;                      /* classes of the updated cells, without gaps; NULL: not kept */
     stencil_gpu_copy *gpu;                 /* the copy on GPUs; NULL: none */
     bool on_gpu;                           /* the last copy lies on GPUs */
@@ -98,11 +100,21 @@ static stencil_status keep_classes(stencil_snapshot *s, stencil_run *r, const st
     return stencil_run_read(r, STENCIL_ARRAY_CLASS, updated, &to);
 }
 
+static stencil_status keep_faces(stencil_snapshot *s, stencil_run *r, int axis, const stencil_box *updated) {
+    const stencil_box box = stencil_faces_box(updated, axis);
+    TRY(create_field(s, &s->face[axis], "a copy of the faces of cells"));
+    const stencil_cells all = stencil_field_cells(&s->face[axis]), to = stencil_cells_from(&all, box.first);
+    return stencil_run_read(r, stencil_array_of_face(axis), &box, &to);
+}
+
 stencil_status stencil_snapshot_keep_arrays(stencil_snapshot *s, stencil_run *r) {
     const int64_t *n = s->problem->n;
     const stencil_box updated = {.n = {n[0], n[1], n[2]}};
     for (int k = 0; k < stencil_problem_sum_arrays(s->problem); k++)
         TRY(keep_sum(s, r, &updated, k));
+    for (int axis = STENCIL_AXES - s->problem->rank; axis < STENCIL_AXES; axis++)
+        if (stencil_problem_has_fields(s->problem))
+            TRY(keep_faces(s, r, axis, &updated));
     return stencil_problem_has_classes(s->problem) ? keep_classes(s, r, &updated) : STENCIL_OK;
 }
 
@@ -115,11 +127,17 @@ static void copy_cells(const stencil_field *field, const stencil_box *box, const
 stencil_status stencil_snapshot_read(void *snapshot, stencil_array array, const stencil_box *box,
                                      const stencil_cells *to) {
     const stencil_snapshot *s = snapshot;
-    const int in_sum = stencil_array_in_sum(array);
+    const int in_sum = stencil_array_in_sum(array), axis = stencil_array_axis(array);
     CHECK(in_sum < 0 || s->sum[in_sum].data != NULL, INTERNAL, "no copy of the source was made");
     CHECK(array != STENCIL_ARRAY_CLASS || s->classes != NULL, INTERNAL, "no copy of the classes was made");
     if (in_sum >= 0) {
         copy_cells(&s->sum[in_sum], box, to);
+        return STENCIL_OK;
+    }
+    if (axis >= 0) {
+        const stencil_field *face = &s->face[axis];
+        CHECK(face->data != NULL, INTERNAL, "no copy of the faces was made");
+        copy_cells(face, box, to);
         return STENCIL_OK;
     }
     if (array == STENCIL_ARRAY_CLASS) {
@@ -152,6 +170,8 @@ void stencil_snapshot_destroy(stencil_snapshot *s) {
     stencil_snapshot_drop(s);
     for (int k = 0; k < STENCIL_SUM_ARRAYS; k++)
         stencil_field_destroy(&s->sum[k]);
+    for (int axis = 0; axis < STENCIL_AXES; axis++)
+        stencil_field_destroy(&s->face[axis]);
     free(s->classes);
     free(s);
 }

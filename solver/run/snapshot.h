@@ -13,8 +13,8 @@ stencil_status stencil_snapshot_create(stencil_snapshot **snapshot, const stenci
  * copy that was there is lost; later calls fail likewise, without trying again. */
 stencil_status stencil_snapshot_take(stencil_snapshot *snapshot, stencil_run *run);
 
-/* Copies the arrays that no step changes, source term and classes of cells, before the first step, for
- * readers of the snapshot. Errors: NO_MEMORY; those of reading the run's cells. */
+/* Copies the arrays that no step changes, source term, faces and classes of cells, before the first
+ * step, for readers of the snapshot. Errors: NO_MEMORY; those of reading the run's cells. */
 stencil_status stencil_snapshot_keep_arrays(stencil_snapshot *snapshot, stencil_run *run);
 
 /* Reads a box of cells of the snapshot, as a stencil_reader; of other arrays only where they are kept. */

@@ -125,7 +125,7 @@ class Physics(NotesTest):
         heat = {"problem": "heat"}
         self.assertEqual(self.about(heat, datasets={"alpha": 0.5}), ["/alpha is not used: give diffusivity as an attribute"])
         self.assertEqual(self.about(heat, datasets={"kappa": field(9, 11)}),
-                         ["/kappa is not used: give diffusivity as an attribute, one number for all cells"])
+                         ["/kappa is not used: give diffusivity as an attribute, one number for all cells, or /k, one for each"])
         self.assertEqual(self.about(heat, datasets={"dx": [0.1, 0.1], "steps": 10}),
                          ["/dx is not used: give spacing as an attribute",
                           "/steps is not used: did you mean attribute 'steps' of the root group?"])

@@ -6,7 +6,8 @@ function(stencil_emulated_test name program)
     set_tests_properties(${name} PROPERTIES TIMEOUT 900)
 endfunction()
 
-add_executable(test_conformance conformance.c conformance_classes.c conformance_ends.c conformance_passes.c)
+add_executable(test_conformance conformance.c conformance_classes.c conformance_coefficients.c conformance_ends.c
+               conformance_passes.c conformance_times.c)
 add_executable(test_parts parts.c parts_stress.c)
 add_executable(test_barriers barriers.c)
 foreach(program test_conformance test_parts test_barriers)
@@ -15,6 +16,10 @@ endforeach()
 foreach(set j2d5pt j3d7pt)
     stencil_emulated_test(conformance_${set} test_conformance gpu "${set} *")
     stencil_emulated_test(parts_${set} test_parts gpu 2 "${set} float32")
+endforeach()
+foreach(precision float32 float64)
+    stencil_emulated_test(coefficients_${precision} test_conformance gpu "coefficients ${precision}")
+    stencil_emulated_test(sums_in_time_${precision} test_conformance gpu "sums in time ${precision}")
 endforeach()
 
 # stencil_fault(NAME FILE OLD NEW KIND SET): test_conformance with the kernels of that kind and set compiled from a copy

@@ -140,7 +140,7 @@ static void attributes_are_read(void **state) {
     assert_true(spec.atol == 1e-6 && spec.omega == 1.0);
     assert_int_equal(spec.steps, 40);
     assert_int_equal(spec.check_every, 7);
-    assert_true(isnan(spec.dt) && isnan(spec.diffusivity));
+    assert_true(isnan(spec.dt) && spec.diffusivity_count == 0);
     assert_int_equal(spec.source, STENCIL_SOURCE_NONE);
     assert_string_equal(spec.stencil, "");
 }

@@ -43,7 +43,7 @@ class Drawn:
         return self.random.uniform(-1, 1, shape).astype(self.dtype)
 
     def draw_heat(self):
-        self.attributes.update(problem="heat", diffusivity=float(self.random.uniform(0.5, 2)))
+        self.attributes.update(problem="heat", diffusivity=self.random.uniform(0.5, 2, self.random.choice([1, self.rank])).tolist())
         self.draw_spacing()
         if self.random.random() < 0.5:
             self.datasets["q"] = self.values(self.shape).astype(self.random.choice(["f4", "f8"]))

@@ -92,7 +92,8 @@ static void heat_adds_the_differences(void **state) {
     static const double spacing[] = {1.0, 0.5, 0.25};
     spec.spacing_count = 3;
     memcpy(spec.spacing, spacing, sizeof spacing);
-    spec.diffusivity = 0.5;
+    spec.diffusivity[0] = 0.5;
+    spec.diffusivity_count = 1;
     spec.dt = 0.01;
     const stencil_problem p = resolved(spec);
     /* a dt / h^2 = 0.005, 0.02, 0.08 along z, y, x. */
@@ -123,7 +124,8 @@ static void heat_refuses_unstable_steps(void **state) {
     spec.spacing_count = 2;
     spec.spacing[0] = 0.5;
     spec.spacing[1] = 0.25;
-    spec.diffusivity = 0.5;
+    spec.diffusivity[0] = 0.5;
+    spec.diffusivity_count = 1;
     stencil_problem p = resolved(spec);
     assert_true(p.spec.dt == 0.05);
     assert_true(fabs(p.weight[2]) < 1e-15);
@@ -132,21 +134,25 @@ static void heat_refuses_unstable_steps(void **state) {
     spec.dt = nextafter(0.05, 1.0);
     refused(spec, "0.05");
     refused(spec, "largest stable");
-    spec.diffusivity = 0.3;
+    spec.diffusivity[0] = 0.3;
+    spec.diffusivity_count = 1;
     spec.dt = 1.0;
     refused(spec, "dt = 1 is unstable");
     const char *limit = strstr(stencil_error_last()->message, "step is ") + strlen("step is ");
     spec.dt = strtod(limit, NULL);
     resolved(spec);
-    spec.diffusivity = 0.5;
+    spec.diffusivity[0] = 0.5;
+    spec.diffusivity_count = 1;
     spec.dt = 0.0;
     refused(spec, "dt");
     spec.dt = -0.01;
     refused(spec, "dt");
     spec.dt = 0.01;
-    spec.diffusivity = 0.0;
+    spec.diffusivity[0] = 0.0;
+    spec.diffusivity_count = 1;
     refused(spec, "diffusivity");
-    spec.diffusivity = INFINITY;
+    spec.diffusivity[0] = INFINITY;
+    spec.diffusivity_count = 1;
     refused(spec, "diffusivity");
 }
 

@@ -70,6 +70,7 @@ void stencil_stream_shape(stencil_plan *plan, const stencil_problem *problem, co
     const stencil_kernel *kernel = &plan->kernel;
     const stencil_shape *shape = problem->shape;
     const stencil_tuning *tuning = &plan->tuning;
+    static const stencil_stream_sums none = {1, 0, 2, 0}; /* as kernels for fields are compiled */
     const int axis[] = {STENCIL_Y, STENCIL_Z}, rank = problem->rank - 2;
     const double summed[] = {tuning->stream_sums_cost, tuning->stream_sums_cost_3d},
                  alone[] = {1, plan->part[0].sharing <= 1 ? tuning->stream_sums_alone : 1};
@@ -80,9 +81,11 @@ void stencil_stream_shape(stencil_plan *plan, const stencil_problem *problem, co
     plan->tile[STENCIL_Z] = 1;
     plan->tile[STENCIL_Y] = plan->block_y;
     plan->tile[STENCIL_X] = (int64_t)plan->block_x * kernel->cells;
-    const terms t = {.sums = stencil_stream_sums_of(shape->rank, shape->radius,
-                                                    problem->precision == STENCIL_FLOAT64,
-                                                    kernel->barrier == STENCIL_BARRIER_none),
+    const terms t = {.sums = kernel->fielded
+                                 ? none
+                                 : stencil_stream_sums_of(shape->rank, shape->radius,
+                                                          problem->precision == STENCIL_FLOAT64,
+                                                          kernel->barrier == STENCIL_BARRIER_none),
                      .axis = axis[rank],
                      .n = n,
                      .tile = plan->tile,

@@ -113,6 +113,13 @@ inline int __clz(int i) {
     return i == 0 ? 32 : __builtin_clz((unsigned)i);
 }
 
+inline float __fdiv_rn(float a, float b) {
+    return a / b;
+}
+inline double __ddiv_rn(double a, double b) {
+    return a / b;
+}
+
 template <class T> T __ldg(const T *p) {
     return *p;
 }

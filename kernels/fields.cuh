@@ -1,0 +1,138 @@
+/* Cells whose weights come from arrays of face weights, on a GPU: stars of radius 1. The weights are those
+ * that solver/problem/faces.h describes; kernels/cpu_fields.inc has the same arithmetic for the CPU. */
+#pragma once
+
+#include "kernels/classes.cuh"
+
+namespace stencil {
+
+__device__ __forceinline__ float divide(float a, float b) {
+    return __fdiv_rn(a, b);
+}
+__device__ __forceinline__ double divide(double a, double b) {
+    return __ddiv_rn(a, b);
+}
+
+/* The weight provider of one cell: what its faces make of the weights of the step. */
+template <class P, class T> struct field_weights {
+    static constexpr int faces = P::count - 1, half = faces / 2;
+    T of[P::count];
+    const stencil_domain *domain;
+    T factor; /* of the source term */
+
+    /* face: weights of the cell's faces, in the order of its points. */
+    __device__ __forceinline__ field_weights(const stencil_domain &d, const T *face) : domain(&d) {
+        const auto step = weights_of<T>(d);
+        T centre = step.weight[half];
+        factor = step.weight[STENCIL_SOURCE_WEIGHT];
+        if (d.divides) {
+            T sum = face[0];
+            unrolled<faces - 1>([&](int i) { sum += face[i + 1]; });
+            const T over = divide(step.weight[0], sum);
+            unrolled<faces>([&](int i) { of[i < half ? i : i + 1] = multiply(face[i], over); });
+        } else {
+            unrolled<faces>([&](int i) {
+                centre -= face[i];
+                of[i < half ? i : i + 1] = face[i];
+            });
+        }
+        of[half] = centre;
+    }
+    __device__ __forceinline__ point_weight<T> point(int k) const {
+        return {of[k], domain};
+    }
+    __device__ __forceinline__ point_weight<T> source() const {
+        return {factor, domain};
+    }
+};
+
+/* The axis of face i of a cell, and whether the face is before the cell. */
+template <class P> __device__ __forceinline__ constexpr int axis_of_face(int i) {
+    return 3 - P::rank + (i < P::rank ? i : 2 * P::rank - 1 - i);
+}
+__device__ __forceinline__ int64_t stride_of(const stencil_domain &d, int axis) {
+    return axis == STENCIL_X ? 1 : axis == STENCIL_Y ? d.row : d.plane;
+}
+
+/* Loads the weights of the faces of a cell. */
+template <class P, class T>
+__device__ __forceinline__ void load_faces(const stencil_domain &d, int64_t at, T *face) {
+    unrolled<2 * P::rank>([&](int i) {
+        const int axis = axis_of_face<P>(i);
+        const T *of = static_cast<const T *>(d.face[axis]) + at;
+        face[i] = __ldg(i < P::rank ? of - stride_of(d, axis) : of);
+    });
+}
+
+/* The faces of V consecutive cells, the first at a 16-byte boundary. */
+template <class P, class T, int V> struct vector_faces {
+    T face[2 * P::rank][V];
+    __device__ __forceinline__ vector_faces(const stencil_domain &d, int64_t at) {
+        unrolled<2 * P::rank>([&](int i) {
+            const int axis = axis_of_face<P>(i);
+            const T *of = static_cast<const T *>(d.face[axis]) + at;
+            if (axis != STENCIL_X || i >= P::rank)
+                load_vector(i < P::rank ? of - stride_of(d, axis) : of, face[i]);
+        });
+        /* Faces before cells along x are those behind the cells before. */
+        constexpr int before = P::rank - 1, behind = P::rank;
+        face[before][0] = __ldg(static_cast<const T *>(d.face[STENCIL_X]) + at - 1);
+        unrolled<V - 1>([&](int v) { face[before][v + 1] = face[behind][v]; });
+    }
+    __device__ __forceinline__ field_weights<P, T> of(const stencil_domain &d, int v) const {
+        T one[2 * P::rank];
+        unrolled<2 * P::rank>([&](int i) { one[i] = face[i][v]; });
+        return field_weights<P, T>(d, one);
+    }
+};
+
+/* Returns what point k of a cell at u reads, `away` elements from the cell: its class says it. */
+template <class T> __device__ __forceinline__ T read_point(const T *u, const T *row, int k, int64_t away) {
+    const T *read = row + STENCIL_READS * k;
+    T value = __ldg(read + STENCIL_READ_CONSTANT);
+    const T opposite = __ldg(read + STENCIL_READ_OPPOSITE), centre = __ldg(read + STENCIL_READ_CENTRE);
+    if (__ldg(read + STENCIL_READ_STRAIGHT) != T(0))
+        return u[away];
+    if (opposite != T(0))
+        value = fma(opposite, u[-away], value);
+    return centre != T(0) ? fma(centre, u[0], value) : value;
+}
+
+/* Returns the new value of the cell at element `at` of the field u, of class `of` (PLAIN: it reads all of its
+ * points), as its faces make it. */
+template <class P, class T>
+__device__ __forceinline__ T value_of_faces(const stencil_kernel_args &s, int from, const T *u, int64_t at,
+                                            uint32_t of) {
+    const stencil_domain &d = s.domain;
+    const T *row = stencil_class_has_row(of) ? row_of_class<T>(s.classes, of) : nullptr;
+    const auto where = [&] { return at; };
+    T face[2 * P::rank], sum = 0;
+    load_faces<P>(d, at, face);
+    const field_weights<P, T> weights(d, face);
+    P::each([&](int k, int dz, int dy, int dx) {
+        const int64_t away = dz * d.plane + dy * d.row + dx;
+        const T value = row == nullptr ? u[at + away] : read_point(u + at, row, k, away);
+        sum = term(k, weights.point(k), where, value, sum);
+    });
+    return add_sources(s, from, at, sum, weights.source());
+}
+
+/* Gives those of the first `count` cells of a vector new values that are driven or whose class names a row,
+ * as give_classes() does where weights are those of the step. */
+template <class P, class T, int V>
+__device__ __forceinline__ void give_reads(const stencil_kernel_args &s, int from, const T *u, int64_t at,
+                                           int count, const vector_classes<V> &classes, T *value) {
+    if (classes.of == STENCIL_CLASS_PLAIN || (s.classes.palette == nullptr && s.sums.driven == 0))
+        return;
+#pragma unroll 1
+    for (int v = 0; v < min(V, count); v++) {
+        const uint32_t of = classes.of_cell(v);
+        if (!stencil_class_has_row(of) && of != STENCIL_CLASS_DRIVEN)
+            continue;
+        const T one = of == STENCIL_CLASS_DRIVEN ? driven_value<T>(s, from, at + v)
+                                                 : value_of_faces<P>(s, from, u, at + v, of);
+        unrolled<V>([&](int w) { value[w] = w == v ? one : value[w]; });
+    }
+}
+
+} // namespace stencil
