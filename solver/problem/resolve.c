@@ -471,12 +471,12 @@ stencil_status stencil_problem_resolve_time(stencil_problem *problem) {
     const double span = spec->time_end - problem->origin.time_first;
     if (spec->kind != STENCIL_KIND_HEAT || isnan(spec->time_end))
         return STENCIL_OK;
+    if (spec->has_k && isnan(spec->k.most)) /* neither dt nor the steps of the file are known yet */
+        return STENCIL_OK;
     CHECK(spec->steps < 0, BAD_DATA, "both steps and time_end are given: give one of them");
     CHECK(isfinite(spec->time_end), BAD_DATA, "time_end is %g: it must be a number", spec->time_end);
     CHECK(span >= 0, BAD_DATA, "time_end is %g, but the problem starts at time %g: give a later one",
           spec->time_end, problem->origin.time_first);
-    if (isnan(spec->dt)) /* until the cells of /k are read */
-        return STENCIL_OK;
     double count = nearbyint(span / spec->dt);
     CHECK(count < most_steps, BAD_DATA, "time_end is %g: that is more than %g steps of dt %.4g",
           spec->time_end, most_steps, spec->dt);

@@ -240,6 +240,15 @@ class Coefficients(CommandTest):
                 self.ok("p.h5", *RUN, "-o", "s.h5", "--sweep", sweep, "--sync", "neighbor", "--parts", 3)
                 self.assertEqual(self.read("s.h5").tobytes(), found.tobytes())
 
+    def test_example(self):
+        """The example masonry runs to a time, goes on from there, and both results are verified."""
+        self.ok("new", "p.h5", "--example", "masonry", "--size", "24x20")
+        self.ok("p.h5", *RUN, "--time", 500, "-o", "half.h5")
+        self.ok("verify", "half.h5", "p.h5")
+        self.ok("half.h5", *RUN, "--time", 900, "-o", "r.h5")
+        self.ok("verify", "r.h5", "half.h5")
+        self.assertAlmostEqual(self.attribute("r.h5", "/", "time"), 900.0, 6)
+
     def test_sides_with_many_numbers(self):
         """Fluxes along a side are rows beside /k as long as there are few; more of them are refused."""
         for cells, kept in ((40, True), (300, False)):
