@@ -16,6 +16,7 @@
  * counter, with acquire. Several parts count in the memory of all of them. */
 #pragma once
 
+#include "kernels/classes.cuh"
 #include "kernels/persistent.cuh"
 
 namespace stencil {
@@ -155,9 +156,9 @@ template <class T, int Batch> struct sum_share_of {
 };
 
 /* Computes partial sums of the part from the cells before and after the checked step: of the block's share,
- * up to `most` batches of each warp. A batch is Batch loads that a lane has under way at once. Returns
- * whether the share is complete. */
-template <class T, int Batch>
+ * up to `most` batches of each warp. A batch is Batch loads that a lane has under way at once. Cells that
+ * keep their values have the term 0 (Classed). Returns whether the share is complete. */
+template <class T, int Batch, bool Classed>
 __device__ __forceinline__ bool sum_share(const stencil_kernel_args &s, volatile check_place &check,
                                           int most) {
     constexpr int V = vector_cells<T>, lanes = sum_share_of<T, Batch>::lanes,
@@ -191,6 +192,13 @@ __device__ __forceinline__ bool sum_share(const stencil_kernel_args &s, volatile
             for (int v = 0; v < V; v++)
                 if (x + v >= x_count)
                     before[b][v] = after[b][v] = 0;
+            if constexpr (Classed) {
+                const vector_classes<V> classes(s.classes, STENCIL_MARK_MIXED, at);
+                unrolled<V>([&](int v) {
+                    before[b][v] = classes.keeps(v) ? T(0) : before[b][v];
+                    after[b][v] = classes.keeps(v) ? T(0) : after[b][v];
+                });
+            }
         }
 #pragma unroll
         for (int b = 0; b < Batch; b++) {
@@ -340,7 +348,7 @@ __device__ __forceinline__ void obey_check(const stencil_kernel_args &s, volatil
 /* Makes the next stage of the check that is not decided, or all of its stages (all). Batch 0: tiles have
  * summed halves of partial sums themselves. Called by all threads of a block; returns the reason to stop that
  * the verdict gives, or NONE while there is no verdict. */
-template <class T, int Batch>
+template <class T, int Batch, bool Classed>
 __device__ __forceinline__ uint32_t make_check(const stencil_kernel_args &s, volatile check_place &check,
                                                bool all) {
     const check_goals goals(s, check.begun);
@@ -353,7 +361,7 @@ __device__ __forceinline__ uint32_t make_check(const stencil_kernel_args &s, vol
             if constexpr (Batch > 0) {
                 if (check.sums == 0)
                     await_check(s, STENCIL_CHECK_KEPT, goals.kept, step);
-                if (!sum_share<T, Batch>(s, check, all ? INT32_MAX >> 8 : check.sums_most))
+                if (!sum_share<T, Batch, Classed>(s, check, all ? INT32_MAX >> 8 : check.sums_most))
                     break; /* goes on with its share after the next exchange */
             }
             if (threadIdx.x == 0)

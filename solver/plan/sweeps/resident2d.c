@@ -99,7 +99,8 @@ static bool lay(const subject *s, stencil_pass_layout *l, int depth) {
     const int64_t rows = stencil_resident_rows_of_words(tiles->tiles[0], s->parts > 1),
                   words = 2 * memory.ghosts * stencil_ll_words(s->problem->precision);
     tiles->tiles_z = 1;
-    l->shared_bytes = memory.bytes;
+    l->shared_bytes =
+        memory.bytes + (s->classed ? stencil_resident_kept_bytes(shape, tiles->warps, s->general) : 0);
     l->resident_bytes =
         rows * tiles->tiles[1] * (words * (int64_t)sizeof(uint64_t) + (int64_t)sizeof(uint32_t));
     predict(s, l, shape, memory.ghosts);
