@@ -285,6 +285,7 @@ int main(int argument_count, char **argument) {
                   {"fixed cells", fixed_cells},
                   {"cells of classes", class_cells},
                   {"walls", walls},
+                  {"deep classes", deep_classes},
                   {"fixed accelerated", fixed_accelerated},
                   {"equations", equations},
                   {"tolerance midway", tolerance_midway},

@@ -42,6 +42,7 @@ void resident_solids(void **state);
 void fixed_cells(void **state);
 void class_cells(void **state);
 void walls(void **state);
+void deep_classes(void **state);
 void fixed_accelerated(void **state);
 
 /* Tests of conformance_ends.c; state: a subject. */

@@ -13,6 +13,7 @@
 #pragma once
 
 #include "kernels/cells.cuh"
+#include "kernels/classes.cuh"
 #include "kernels/sweeps/resident.h"
 #include "kernels/sweeps/resident_check.cuh"
 
@@ -43,7 +44,7 @@ struct resident_place {
 };
 static_assert(sizeof(resident_place) <= STENCIL_RESIDENT_PLACE - STENCIL_RESIDENT_TABLES, "");
 
-template <class P, class T_, bool General, int Shape> struct resident_tile {
+template <class P, class T_, bool General, int Shape, bool Classed> struct resident_tile {
     using T = T_;
     static constexpr stencil_resident_shape shape =
         stencil_resident_shape_of(P::radius, sizeof(T_) == 8, Shape);
@@ -114,7 +115,11 @@ template <class P, class T_, bool General, int Shape> struct resident_tile {
         int over_row,
             under_row; /* distance from row to row above and below the warp; negative for mirrored rows */
         step_weights weights;
-        int source; /* where the source term lies; < 0: there is none */
+        int source;             /* where the source term lies; < 0: there is none */
+        uint32_t marks, varied; /* a bit for each row of the warp that has cells that keep their values, or
+                                   that have weights of their own */
+        const stencil_classes *classes;
+        int of_kept; /* where the lane's bits of such cells lie, in bytes */
     };
     /* The offsets of a warp's rows in shared memory, computed once, since computing them takes longer than
      * making a row. */
@@ -145,6 +150,31 @@ template <class P, class T_, bool General, int Shape> struct resident_tile {
      */
     __device__ __forceinline__ static int fixed_of(int side, int row) {
         return place().memory.stage + (2 * width + side * stage_column()) * place().reach + row * radius;
+    }
+    /* Returns where bits of cells that keep their values lie: those of the rows of the first warp. */
+    __device__ __forceinline__ static int first_kept() {
+        const int lists = 2 * width + stencil_resident_places(place().rows, place().reach);
+        return place().memory.bytes - lists * (int)sizeof(uint32_t) -
+               stencil_resident_kept_bytes(shape, warps(), General);
+    }
+    /* Returns where bits of cells that have weights of their own lie (general kernels), seen from the former.
+     */
+    __device__ __forceinline__ static int to_varied() {
+        return warps() * (R * 32 + 4);
+    }
+    /* Returns the bits of a warp's rows that have cells of a kind (0, or to_varied()). */
+    __device__ __forceinline__ static uint32_t &marks_of(int warp, int kind) {
+        extern __shared__ __align__(128) char shared[];
+        return *reinterpret_cast<uint32_t *>(shared + first_kept() + kind + warps() * R * 32 + warp * 4);
+    }
+    /* Returns the lane's bits of a row whose bits lie at byte `at`. */
+    __device__ __forceinline__ static uint8_t &kept_at(int at) {
+        extern __shared__ __align__(128) char shared[];
+        return *reinterpret_cast<uint8_t *>(shared + at);
+    }
+    /* Returns the bits of the lane's cells of row O that keep their values. */
+    template <int O> __device__ __forceinline__ static uint32_t kept_cells(const ways &w) {
+        return Classed && (w.marks >> O & 1) != 0 ? kept_at(w.of_kept + O * 32) : 0u;
     }
     /* Fills the warp's table(); called by one lane. */
     __device__ __forceinline__ static void find_rows_beside() {
@@ -184,6 +214,13 @@ template <class P, class T_, bool General, int Shape> struct resident_tile {
         w.over_row = flags & over_is_mirror ? -width : width;
         w.under_row = flags & under_is_mirror ? -width : width;
         w.source = source ? place().memory.source + warp() * R * width + at : -1;
+        w.marks = w.varied = 0, w.of_kept = 0, w.classes = nullptr;
+        if constexpr (Classed) {
+            w.marks = __shfl_sync(~0u, marks_of(warp(), 0), 0);
+            if (General)
+                w.varied = __shfl_sync(~0u, marks_of(warp(), to_varied()), 0);
+            w.of_kept = first_kept() + warp() * R * 32 + at;
+        }
         return w;
     }
 
@@ -203,6 +240,83 @@ template <class P, class T_, bool General, int Shape> struct resident_tile {
                         k, weight, [&] { return at(to, v); }, row[radius + v + X], sum[v]);
             }
         });
+    }
+    /* The same, for a row that may have cells that keep their values: their sums, which have these values
+     * since their own row, stay as they are. */
+    template <int Dy, int O, class At>
+    __device__ __forceinline__ static void add_kept(T (&sum)[K], const T (&row)[K + 2 * radius],
+                                                    const ways &w, At at) {
+        if ((w.marks >> O & 1) == 0)
+            return add<Dy>(sum, row, w.weights, O, at);
+        const uint32_t kept = kept_at(w.of_kept + O * 32);
+#pragma unroll
+        for (int v = 0; v < K; v++) {
+            T next = sum[v];
+            for_constants<-radius, radius + 1>([&](auto dx) {
+                constexpr int X = decltype(dx)::value;
+                if constexpr (P::contains(Dy, 0, X)) {
+                    constexpr int k = P::number(0, Dy, X);
+                    next = term(
+                        k, w.weights.point(k), [&] { return at(O, v); }, row[radius + v + X], next);
+                }
+            });
+            sum[v] = kept >> v & 1 ? sum[v] : next;
+        }
+    }
+    /* Adds points as add() does, by the weights that cells of row O have of their own, to the sums that these
+     * had before, and at last source term and constant. The loop is not unrolled: it has the code of one
+     * cell.
+     */
+    template <int Dy, int O, class At>
+    __device__ __forceinline__ static void add_varied(T (&sum)[K], const T (&before)[K],
+                                                      const T (&row)[K + 2 * radius], const ways &w, At at) {
+        const uint32_t bits = kept_at(w.of_kept + to_varied() + O * 32);
+        const stencil_domain &d = *w.weights.domain;
+#pragma unroll 1
+        for (int v = 0; v < K; v++) {
+            const bool mine = bits >> v & 1;
+            if (!__any_sync(~0u, mine))
+                continue;
+            T next = 0, cell[2 * radius + 1] = {};
+            unrolled<K>([&](int i) {
+                next = i == v ? before[i] : next;
+#pragma unroll
+                for (int x = 0; x <= 2 * radius; x++)
+                    cell[x] = i == v ? row[i + x] : cell[x];
+            });
+            if (mine) {
+                const int64_t here = at(O, v);
+                const T *const weights = row_of_class<T>(*w.classes, __ldg(w.classes->of + here));
+                for_constants<-radius, radius + 1>([&](auto dx) {
+                    constexpr int X = decltype(dx)::value;
+                    if constexpr (P::contains(Dy, 0, X))
+                        next = term_of_class(
+                            d, weights, P::number(0, Dy, X), [&] { return here; }, cell[radius + X], next);
+                });
+                if (Dy == radius)
+                    next = end_of_class(weights, d.b != nullptr,
+                                        d.b != nullptr ? static_cast<const T *>(d.b)[here] : T(0), next);
+            }
+            unrolled<K>([&](int i) { sum[i] = mine && i == v ? next : sum[i]; });
+        }
+    }
+    /* Adds the points of a row to the sums of row O, whatever cells that has. Source: and its source term. */
+    template <int Dy, int O, class At>
+    __device__ __forceinline__ static void add_any(T (&sum)[K], const T (&row)[K + 2 * radius], const ways &w,
+                                                   At at) {
+        constexpr bool keeps = Classed && Dy > 0 && !in_memory(O), varies = Classed && General,
+                       last = General && Dy == radius;
+        T before[K];
+        if (varies && (w.varied >> O & 1) != 0)
+            unrolled<K>([&](int v) { before[v] = sum[v]; });
+        if constexpr (keeps)
+            add_kept<Dy, O>(sum, row, w, at);
+        else
+            add<Dy>(sum, row, w.weights, O, at);
+        if constexpr (last)
+            add_source<O>(sum, w, at);
+        if (varies && (w.varied >> O & 1) != 0)
+            add_varied<Dy, O>(sum, before, row, w, at);
     }
     /* Returns how many columns to each side the warp's rows read in row m, counted from the warp's first row.
      */
@@ -259,25 +373,29 @@ template <class P, class T_, bool General, int Shape> struct resident_tile {
             constexpr int Dy = radius - decltype(i)::value, O = M - Dy;
             if constexpr (O >= 0 && O < R) {
                 T(&sum)[K] = sum_of<O>(begun);
-                add<Dy>(sum, row, w.weights, O, at);
-                if constexpr (Dy == radius && General)
-                    add_source<O>(sum, w, at);
+                add_any<Dy, O>(sum, row, w, at);
                 if constexpr (Dy == radius && in_memory(O))
-                    put_row<O>(sum, rows);
+                    put_row<O>(sum, rows, w);
                 else if constexpr (Dy == radius)
                     close_row<O>(sum, rows);
                 if constexpr (Dy == radius)
-                    seen.template made<O>(sum);
+                    seen.template made<O>(sum, kept_cells<O>(w));
             }
         });
         if constexpr (M >= 0 && M < R)
             seen.template old<M>(row + radius);
         if constexpr (M >= 0 && M < R) {
             T(&sum)[K] = sum_of<M>(begun);
-            add<0>(ahead[0], row, w.weights, M, at);
+            add_any<0, M>(ahead[0], row, w, at);
 #pragma unroll
             for (int v = 0; v < K; v++)
                 sum[v] = ahead[0][v];
+            if constexpr (Classed && !in_memory(M)) {
+                if ((w.marks >> M & 1) != 0) {
+                    const uint32_t kept = kept_at(w.of_kept + M * 32);
+                    unrolled<K>([&](int v) { sum[v] = kept >> v & 1 ? row[radius + v] : sum[v]; });
+                }
+            }
         }
         for_constants<1, radius + 1>([&](auto j) {
             constexpr int J = decltype(j)::value, O = M + J;
@@ -286,7 +404,7 @@ template <class P, class T_, bool General, int Shape> struct resident_tile {
                 for (int v = 0; v < K; v++)
                     ahead[J - 1][v] = ahead[J][v];
             if constexpr (O >= 0 && O < R)
-                add<-J>(ahead[J - 1], row, w.weights, O, at);
+                add_any<-J, O>(ahead[J - 1], row, w, at);
         });
     }
     /* Returns the sums of row O: in the row's registers, or in `begun` if the row is in shared memory. */
@@ -296,7 +414,15 @@ template <class P, class T_, bool General, int Shape> struct resident_tile {
         else
             return c[register_of(O)];
     }
-    template <int O> __device__ __forceinline__ static void put_row(T (&sum)[K], const rows_of_step &rows) {
+    template <int O>
+    __device__ __forceinline__ static void put_row(T (&sum)[K], const rows_of_step &rows, const ways &w) {
+        if constexpr (Classed) {
+            const T *const old = (is_outer(O) ? rows.own : rows.mixed) + place_in_memory(O);
+            if ((w.marks >> O & 1) != 0) {
+                const uint32_t kept = kept_at(w.of_kept + O * 32);
+                unrolled<K>([&](int v) { sum[v] = kept >> v & 1 ? old[v * 32] : sum[v]; });
+            }
+        }
         T *const to = (is_outer(O) ? rows.next : rows.mixed) + place_in_memory(O);
         mirror_row(sum, rows);
 #pragma unroll
@@ -305,15 +431,18 @@ template <class P, class T_, bool General, int Shape> struct resident_tile {
                 to[v * 32] = sum[v];
     }
     template <int O, class At>
-    __device__ __forceinline__ void add_source(T (&sum)[K], const ways &w, At at) const {
+    __device__ __forceinline__ static void add_source(T (&sum)[K], const ways &w, At at) {
         if (w.source < 0)
             return;
         const T *const b = cells(w.source) + O * width;
         const auto factor = w.weights.source();
+        const uint32_t kept = kept_cells<O>(w);
 #pragma unroll
-        for (int v = 0; v < K; v++)
-            sum[v] = source_term(
+        for (int v = 0; v < K; v++) {
+            const T next = source_term(
                 factor, [&] { return at(O, v); }, b[v * 32], sum[v]);
+            sum[v] = Classed && (kept >> v & 1) != 0 ? sum[v] : next;
+        }
     }
 
     /* Sets the outer cells of a row in registers: boundary cells to their old values, mirrored cells to the
@@ -364,7 +493,7 @@ template <class P, class T_, bool General, int Shape> struct resident_tile {
     /* The observer of a step that nothing is to be known of. */
     struct unseen {
         template <int M> __device__ __forceinline__ void old(const T *) {}
-        template <int M> __device__ __forceinline__ void made(const T (&)[K]) {}
+        template <int M> __device__ __forceinline__ void made(const T (&)[K], uint32_t) {}
     };
 
     /* Pointers to a warp's outer and inner rows in shared memory. */
