@@ -1,5 +1,5 @@
-/* What `stencil plot` draws, in numbers: a map, or curves. All ways to show it (plot.py, a terminal, JSON)
- * take it from here. */
+/* The numbers of a drawing of `stencil plot`: a map, or curves. All ways to show it (plot.py, a terminal,
+ * JSON) take them from here. */
 #pragma once
 
 #include "app/field.h"
@@ -58,7 +58,7 @@ typedef struct picture {
     picture_curve curve[PICTURE_CURVES_MAX];
 } picture;
 
-/* What of a file is shown. */
+/* The part of a file that is asked for. */
 typedef struct picture_wish {
     const char *dataset;           /* "u", "residual", "series" or the name of another dataset */
     const char *slice, *line, *at; /* as the options say; NULL: not given */

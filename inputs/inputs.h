@@ -158,7 +158,7 @@ stencil_status stencil_input_numbers(stencil_input *input, const char *name, con
 /* Opens a dataset of truth values or integers likewise; reading it gives 0 or another number. */
 stencil_status stencil_input_truths(stencil_input *input, const char *name, stencil_numbers *numbers);
 
-/* What a dataset tells of itself to those who show it. */
+/* A dataset's attributes that a picture of it needs: conversion, units, name, scales. */
 enum { STENCIL_SCALES_MAX = 4 };
 typedef struct stencil_description {
     stencil_values values;                                     /* conversion of stored numbers to values */

@@ -84,6 +84,7 @@ struct stencil_plan_t {
     stencil_session_t *session;
     stencil_problem problem;
     stencil_arrays arrays;
+    stencil_tables tables; /* what they point to is the problem's */
     stencil_choice choice;
     stencil_tune tune;
     stencil_run *run; /* of the last call, with its memory; NULL: before the first, and after a failure */

@@ -70,7 +70,8 @@ static stencil_status make(stencil_plan_t *plan, const stencil_problem_t *proble
     plan->arrays.problem = &plan->problem;
     plan->arrays.allow_nonfinite = asked.allow_nonfinite != 0;
     memcpy(plan->arrays.given, problem->given, sizeof problem->given);
-    TRY(stencil_classes_find(&plan->problem, &cells, problem->weights));
+    plan->tables.weights = problem->weights;
+    TRY(stencil_classes_find(&plan->problem, &cells, &plan->tables));
     pthread_mutex_lock(&plan->session->at);
     const stencil_status status = choose(plan, &run, effort);
     pthread_mutex_unlock(&plan->session->at);

@@ -6,7 +6,7 @@ import subprocess
 import harness
 
 SOURCES = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-ROOMS = ("CMakeLists.txt", "cmake", "app", "base", "bench", "inputs", "kernels", "solver", "sync")
+ROOMS = ("CMakeLists.txt", "cmake", "app", "base", "bench", "inputs", "kernels", "library", "records", "solver", "sync")
 
 
 class CopiedTest(harness.CommandTest):

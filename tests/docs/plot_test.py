@@ -6,7 +6,7 @@ import sys
 import tempfile
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from page import script
 
 for package in ("h5py", "matplotlib"):
     if importlib.util.find_spec(package) is None:
@@ -14,18 +14,11 @@ for package in ("h5py", "matplotlib"):
         sys.exit(77)
 
 
-def module():
-    spec = importlib.util.spec_from_file_location("plot_page", ROOT / "docs/plot.py")
-    found = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(found)
-    return found
-
-
 class Page(unittest.TestCase):
     maxDiff = None
 
     def test_page(self):
-        page = module()
+        page = script("plot")
         with tempfile.TemporaryDirectory() as name:
             folder = pathlib.Path(name)
             self.assertEqual(page.run(os.environ["STENCIL"], folder), page.PAGE.read_text(encoding="utf-8"))

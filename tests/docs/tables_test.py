@@ -1,6 +1,5 @@
 """The documentation says what is so: tables are those of the records, and links, paths and dates lead somewhere."""
 
-import importlib.util
 import json
 import pathlib
 import re
@@ -8,7 +7,8 @@ import subprocess
 import sys
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
+from page import ROOT, script
+
 RECORDS = ROOT / "bench" / "records"
 LOG = ROOT / "docs" / "log"
 FOLDERS = ("app", "base", "bench", "cmake", "docs", "examples", "inputs", "kernels", "library", "records", "solver", "sync", "tests")
@@ -43,13 +43,6 @@ def tables(*arguments):
                           encoding="utf-8", check=False)
 
 
-def module():
-    spec = importlib.util.spec_from_file_location("tables", ROOT / "docs" / "tables.py")
-    found = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(found)
-    return found
-
-
 class Tables(unittest.TestCase):
     maxDiff = None
 
@@ -58,7 +51,7 @@ class Tables(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
 
     def test_what_cannot_be_made_is_named(self):
-        made = module()
+        made = script("tables")
         for words, message in (
                 ("heat record=bench/records/speed-h200.json", "'heat' is no kind of table"),
                 ("speed record=bench/records/none.json", "there is no record bench/records/none.json"),
@@ -71,7 +64,7 @@ class Tables(unittest.TestCase):
 
     def test_figures(self):
         """Digits that end in zeros stay, and are counted after rounding."""
-        made = module()
+        made = script("tables")
         for value, digits, text in ((9.998, 3, "10.0"), (4.7004, 4, "4.700"), (2082.4, 4, "2082"), (20824, 4, "20824"),
                                     (0.04217, 3, "0.0422")):
             self.assertEqual(made.significant(value, digits), text)
