@@ -7,7 +7,7 @@
 #pragma once
 
 #include "kernels/sweeps/resident3d.h"
-#include "kernels/sweeps/resident_tile.cuh"
+#include "kernels/sweeps/resident_layout.cuh"
 
 namespace stencil {
 
