@@ -282,6 +282,8 @@ struct resident_block : resident_nodes<P, T_, General, Shape, Classed> {
             if (General && Classed)
                 w.classes = &s.classes;
             this->step(w, element, unseen);
+            if constexpr (!base::mixed)
+                base::publish(w.next);
             buffer ^= 1;
             if constexpr (General)
                 weights.at += step_weights::count;
