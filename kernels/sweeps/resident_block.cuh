@@ -296,6 +296,8 @@ struct resident_block : resident_nodes<P, T_, General, Shape, Classed> {
         base::begin_sums(s, place().check.at, summing);
         ways w = find_ways(General && s.domain.b != nullptr, buffer);
         w.weights = weights_after(s, place().check.made);
+        if (General && Classed)
+            w.classes = &s.classes;
         this->step(w, elements(s.domain), summing);
         buffer ^= 1;
         if constexpr (base::full)
