@@ -19,7 +19,10 @@ endforeach()
 foreach(precision float32 float64)
     stencil_emulated_test(deep_classes_${precision} test_conformance gpu "deep classes ${precision}")
     stencil_emulated_test(resident_fields_${precision} test_conformance gpu "resident fields ${precision}")
+    set_property(TEST resident_fields_${precision} APPEND PROPERTY ENVIRONMENT STENCIL_EMULATED_SMS=24)
     stencil_emulated_test(parts_fixed_${precision} test_parts gpu 2 "fixed cells ${precision}")
+    stencil_emulated_test(parts_classes_${precision} test_parts gpu 2 "cells of classes ${precision}")
+    stencil_emulated_test(parts_walls_${precision} test_parts gpu 2 "walls ${precision}")
 endforeach()
 
 # stencil_fault(NAME FILE OLD NEW KIND SET [TESTS]): test_conformance with the kernels of that kind and set compiled from a
