@@ -47,3 +47,5 @@ stencil_fault(unpolled_flags sync/neighbor.cuh "if (t < watchers() && flag != nu
 stencil_python_test(faults emulated/faults_test.py LABELS emulated)
 set_property(TEST faults APPEND PROPERTY ENVIRONMENT "FAULTS=${faults}")
 set_tests_properties(faults PROPERTIES TIMEOUT 900)
+stencil_python_test(attribution emulated/attribution_test.py LABELS emulated)
+set_tests_properties(attribution PROPERTIES TIMEOUT 900)
