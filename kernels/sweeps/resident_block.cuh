@@ -16,9 +16,6 @@ struct resident_block : resident_nodes<P, T_, General, Shape, Classed> {
     static constexpr bool each_step = false;
     int buffer = 0; /* buffer of outer rows that the next step reads */
 
-    __device__ __forceinline__ static bool begins() {
-        return place().check.made == 0;
-    }
     __device__ __forceinline__ static int count_steps(int all) {
         return all;
     }

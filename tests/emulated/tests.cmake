@@ -59,3 +59,5 @@ stencil_fault(moved_cells kernels/sweeps/pipeline_warp.cuh "s = fixed[j - R] >> 
 stencil_python_test(faults emulated/faults_test.py LABELS emulated)
 set_property(TEST faults APPEND PROPERTY ENVIRONMENT "FAULTS=${faults}")
 set_tests_properties(faults PROPERTIES TIMEOUT 900)
+stencil_python_test(attribution emulated/attribution_test.py LABELS emulated)
+set_tests_properties(attribution PROPERTIES TIMEOUT 900)
