@@ -58,15 +58,23 @@ typedef struct set_kernels {
     extern void stencil_steps_##name(stencil_kernel *kernel);                                                \
     extern void stencil_classed_##name(stencil_kernel *kernel);                                              \
     extern void stencil_deep_##name(stencil_kernel *kernel, bool general, bool loop);                        \
+    extern const void *stencil_resident_##name(stencil_precision precision, bool general, int shape);
+#include "kernels/sets.def"
+#ifdef STENCIL_DEEP_CLASSES
+#define STENCIL_SET(name)                                                                                    \
     extern void stencil_deep_classed_##name(stencil_kernel *kernel, bool general, bool loop);                \
-    extern const void *stencil_resident_##name(stencil_precision precision, bool general, int shape);        \
     extern const void *stencil_resident_classed_##name(stencil_precision precision, bool general, int shape);
 #include "kernels/sets.def"
+#define STENCIL_IF_DEEP_CLASSES(function) function
+#else
+#define STENCIL_IF_DEEP_CLASSES(function) NULL
+#endif
 static const set_kernels sets[STENCIL_SHAPE_COUNT + 1] = {
 #define STENCIL_SET(name)                                                                                    \
-    [STENCIL_SHAPE_##name] = {stencil_steps_##name,    stencil_classed_##name,                               \
-                              stencil_deep_##name,     stencil_deep_classed_##name,                          \
-                              stencil_resident_##name, stencil_resident_classed_##name},
+    [STENCIL_SHAPE_##                                                                                        \
+        name] = {stencil_steps_##name,    stencil_classed_##name,                                            \
+                 stencil_deep_##name,     STENCIL_IF_DEEP_CLASSES(stencil_deep_classed_##name),              \
+                 stencil_resident_##name, STENCIL_IF_DEEP_CLASSES(stencil_resident_classed_##name)},
 #include "kernels/sets.def"
     [STENCIL_SHAPE_COUNT] = {NULL, NULL, NULL, NULL, NULL, NULL},
 };
@@ -87,13 +95,14 @@ bool stencil_kernel_find(stencil_kernel *kernel) {
 
 void stencil_kernel_deepen(stencil_kernel *kernel, bool general, bool loop) {
     const set_kernels *of = &sets[kernel->shape];
-    if (of->deep != NULL)
-        (kernel->classed ? of->deep_classed : of->deep)(kernel, general, loop);
+    void (*const deep)(stencil_kernel *, bool, bool) = kernel->classed ? of->deep_classed : of->deep;
+    if (deep != NULL)
+        deep(kernel, general, loop);
 }
 
 const void *stencil_resident_kernel(const stencil_kernel *kernel, bool general, int shape) {
     const set_kernels *of = &sets[kernel->shape];
-    if (of->resident == NULL)
-        return NULL;
-    return (kernel->classed ? of->resident_classed : of->resident)(kernel->precision, general, shape);
+    const void *(*const resident)(stencil_precision, bool, int) =
+        kernel->classed ? of->resident_classed : of->resident;
+    return resident != NULL ? resident(kernel->precision, general, shape) : NULL;
 }
