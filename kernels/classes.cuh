@@ -107,8 +107,39 @@ __device__ __forceinline__ T driven_value(const stencil_kernel_args &s, int from
     return sum;
 }
 
-/* Returns the new value of the cell at element `at` of the field u, whose class `of` names a row of the
- * palette. Its neighbours are loaded again: they are in L1. */
+/* Returns a sum with point k of a cell added, by the weight in a row of the palette: where that is 0, the
+ * neighbour's value is not used. where() as in term(). */
+template <class T, class Where>
+__device__ __forceinline__ T term_of_class(const stencil_domain &d, const T *row, int k, Where where, T value,
+                                           T sum) {
+    const point_weight<T> weight = {__ldg(row + k), &d};
+    return term(k, weight, where, weight.value == T(0) ? T(0) : value, sum);
+}
+/* Returns the complete sum of a cell with the source term and the constant of the row added. */
+template <class T> __device__ __forceinline__ T end_of_class(const T *row, bool has_source, T source, T sum) {
+    const T constant = __ldg(row + STENCIL_SOURCE_WEIGHT);
+    if (has_source)
+        sum += source;
+    return constant == T(0) ? sum : sum + constant;
+}
+
+/* Returns the new value of the cell at element `at`, whose class `of` names a row of the palette, in a
+ * problem with one source at most, which does not change in time. neighbour(dz, dy, dx) returns the old value
+ * of a cell beside it. */
+template <class P, class T, class Neighbour>
+__device__ __forceinline__ T value_of_class(const stencil_kernel_args &s, int64_t at, uint32_t of,
+                                            Neighbour neighbour) {
+    const stencil_domain &d = s.domain;
+    const T *const row = row_of_class<T>(s.classes, of), *const b = static_cast<const T *>(d.b);
+    T sum = 0;
+    P::each([&](int k, int dz, int dy, int dx) {
+        sum = term_of_class(
+            d, row, k, [&] { return at; }, neighbour(dz, dy, dx), sum);
+    });
+    return end_of_class(row, b != nullptr, b != nullptr ? b[at] : T(0), sum);
+}
+/* Returns the new value of the cell at element `at` of the field u in a step that reads buffer `from`, whose
+ * class `of` names a row of the palette. Its neighbours are loaded again: they are in L1. */
 template <class P, class T>
 __device__ __forceinline__ T value_of_class(const stencil_kernel_args &s, int from, const T *u, int64_t at,
                                             uint32_t of) {
@@ -117,13 +148,10 @@ __device__ __forceinline__ T value_of_class(const stencil_kernel_args &s, int fr
     const auto where = [&] { return at; };
     T sum = 0;
     P::each([&](int k, int dz, int dy, int dx) {
-        const point_weight<T> weight = {__ldg(row + k), &d};
-        const T value = u[at + dz * d.plane + dy * d.row + dx];
-        sum = term(k, weight, where, weight.value == T(0) ? T(0) : value, sum);
+        sum = term_of_class(d, row, k, where, u[at + dz * d.plane + dy * d.row + dx], sum);
     });
-    const T constant = __ldg(row + STENCIL_SOURCE_WEIGHT);
     sum = add_sources(s, from, at, sum, point_weight<T>{T(1), &d});
-    return constant == T(0) ? sum : sum + constant;
+    return end_of_class(row, false, T(0), sum);
 }
 
 /* Gives those of the first `count` cells of a vector at element `at` new values that have weights of their

@@ -13,17 +13,23 @@ enum {
     STENCIL_CLASS_DRIVEN = 253, /* has the value that stencil_sums says, whatever its neighbours are */
     STENCIL_CLASSES_MAX = 253,  /* classes 0 to 252: those whose cells are updated */
     STENCIL_ROWS_MAX = 252,     /* rows of weights that a problem's author may give, for classes 0 to 251 */
-    STENCIL_GROUP_CELLS = STENCIL_PARTIAL_CELLS /* cells of a group that has one mark */
+    STENCIL_GROUP_CELLS = STENCIL_PARTIAL_CELLS, /* cells of a group that has one mark */
+    STENCIL_WORD_CELLS = 32                      /* cells of a word of bits */
 };
 
 /* The classes of a part's cells. A row is cut into groups of 64 cells at x = 0, 64, …, like the partial sums
  * of the residual. A group's mark is the class of all its cells or, where these differ, MIXED: only then are
- * the cells' own bytes read. */
+ * the cells' own bytes read. Kernels of several steps, which keep rows of any columns in registers, read a
+ * bit for each cell in place of marks. */
 typedef struct stencil_classes {
     const uint8_t *of;   /* class of the cell at an element, counted from updated cell (0, 0, 0); NULL: all
                             cells are plain */
     const uint8_t *mark; /* mark[z * mark_plane + y * mark_row + x / 64], x / 64 rounded down */
     int64_t mark_row, mark_plane;
+    const uint32_t *bits; /* on GPUs: bit x % 32 of bits[z * bits_plane + y * bits_row + x / 32], x / 32
+                             rounded down, is 1 where cell (z, y, x) is not plain; cell x = 0 of each row is
+                             aligned to 16 bytes; NULL: none */
+    int64_t bits_row, bits_plane;
     int64_t first, end;             /* range of x that has classes: the part's cells and its ghost cells */
     const stencil_weights *palette; /* palette[c - 1]: the row of class c, for c from 1 to 252; NULL: all
                                        cells have the weights of the step, or are kept */

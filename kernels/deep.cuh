@@ -20,10 +20,10 @@ template <class Pass> void describe_pass(stencil_kernel *kernel, bool loop) {
 }
 template <class P, class T, bool General> void describe_deep(stencil_kernel *kernel, bool loop) {
     if constexpr (P::rank == 3) {
-        describe_pass<pipeline_solid<P, T, General>>(kernel, loop);
+        describe_pass<pipeline_solid<P, T, General, false>>(kernel, loop);
     } else if constexpr (General) {
         describe_pass<pipeline<P, T, STENCIL_PIPELINE_GENERAL>>(kernel, loop);
-        kernel->mirror = kernel_address(&mirror_kernel<P, T>);
+        kernel->mirror = kernel_address(&mirror_kernel<P, T, false>);
     } else {
         using Checked = pipeline<P, T, STENCIL_PIPELINE_CHECKED>;
         describe_pass<pipeline<P, T, STENCIL_PIPELINE_PLAIN>>(kernel, loop);

@@ -118,6 +118,17 @@ template <class T> __device__ __forceinline__ T load_shared(uint32_t from) {
         asm volatile("ld.shared.f32 %0, [%1];" : "=f"(v) : "r"(from) : "memory");
     return v;
 }
+/* Loads a word, or a byte, from shared memory. */
+__device__ __forceinline__ uint32_t load_shared_word(uint32_t from) {
+    uint32_t v;
+    asm volatile("ld.shared.u32 %0, [%1];" : "=r"(v) : "r"(from) : "memory");
+    return v;
+}
+__device__ __forceinline__ uint32_t load_shared_byte(uint32_t from) {
+    uint32_t v;
+    asm volatile("ld.shared.u8 %0, [%1];" : "=r"(v) : "r"(from) : "memory");
+    return v;
+}
 /* Loads a 16-byte vector of cells from shared memory. */
 __device__ __forceinline__ void load_shared_vector(uint32_t from, double *v) {
     asm volatile("ld.shared.v2.f64 {%0, %1}, [%2];" : "=d"(v[0]), "=d"(v[1]) : "r"(from) : "memory");

@@ -47,13 +47,15 @@ bool stencil_kernel_read(stencil_kernel *kernel, const char *text) {
     return false;
 }
 
-/* The functions that kernels/shard.cuh, classed.cuh, fielded.cuh, deep.cuh and resident.cuh define for one
- * point set. */
+/* The functions that kernels/shard.cuh, classed.cuh, fielded.cuh, deep.cuh, deep_classed.cuh, resident.cuh
+ * and resident_classed.cuh define for one point set. */
 typedef struct set_kernels {
     void (*steps)(stencil_kernel *kernel), (*classed)(stencil_kernel *kernel),
         (*fielded)(stencil_kernel *kernel);
     void (*deep)(stencil_kernel *kernel, bool general, bool loop);
+    void (*deep_classed)(stencil_kernel *kernel, bool general, bool loop);
     const void *(*resident)(stencil_precision precision, bool general, int shape);
+    const void *(*resident_classed)(stencil_precision precision, bool general, int shape);
 } set_kernels;
 #define STENCIL_SET(name)                                                                                    \
     extern void stencil_steps_##name(stencil_kernel *kernel);                                                \
@@ -62,12 +64,26 @@ typedef struct set_kernels {
     extern void stencil_deep_##name(stencil_kernel *kernel, bool general, bool loop);                        \
     extern const void *stencil_resident_##name(stencil_precision precision, bool general, int shape);
 #include "kernels/sets.def"
+#ifdef STENCIL_DEEP_CLASSES
+#define STENCIL_SET(name)                                                                                    \
+    extern void stencil_deep_classed_##name(stencil_kernel *kernel, bool general, bool loop);                \
+    extern const void *stencil_resident_classed_##name(stencil_precision precision, bool general, int shape);
+#include "kernels/sets.def"
+#define STENCIL_IF_DEEP_CLASSES(function) function
+#else
+#define STENCIL_IF_DEEP_CLASSES(function) NULL
+#endif
 static const set_kernels sets[STENCIL_SHAPE_COUNT + 1] = {
 #define STENCIL_SET(name)                                                                                    \
-    [STENCIL_SHAPE_##name] = {stencil_steps_##name, stencil_classed_##name, stencil_fielded_##name,          \
-                              stencil_deep_##name, stencil_resident_##name},
+    [STENCIL_SHAPE_##name] = {stencil_steps_##name,                                                          \
+                              stencil_classed_##name,                                                        \
+                              stencil_fielded_##name,                                                        \
+                              stencil_deep_##name,                                                           \
+                              STENCIL_IF_DEEP_CLASSES(stencil_deep_classed_##name),                          \
+                              stencil_resident_##name,                                                       \
+                              STENCIL_IF_DEEP_CLASSES(stencil_resident_classed_##name)},
 #include "kernels/sets.def"
-    [STENCIL_SHAPE_COUNT] = {NULL, NULL, NULL, NULL, NULL},
+    [STENCIL_SHAPE_COUNT] = {NULL, NULL, NULL, NULL, NULL, NULL, NULL},
 };
 
 bool stencil_kernel_is_compiled(stencil_sweep_id sweep, stencil_exchange_id exchange,
@@ -85,11 +101,15 @@ bool stencil_kernel_find(stencil_kernel *kernel) {
 }
 
 void stencil_kernel_deepen(stencil_kernel *kernel, bool general, bool loop) {
-    if (sets[kernel->shape].deep != NULL)
-        sets[kernel->shape].deep(kernel, general, loop);
+    const set_kernels *of = &sets[kernel->shape];
+    void (*const deep)(stencil_kernel *, bool, bool) = kernel->classed ? of->deep_classed : of->deep;
+    if (deep != NULL)
+        deep(kernel, general, loop);
 }
 
-const void *stencil_resident_kernel(stencil_shape_id set, stencil_precision precision, bool general,
-                                    int shape) {
-    return sets[set].resident == NULL ? NULL : sets[set].resident(precision, general, shape);
+const void *stencil_resident_kernel(const stencil_kernel *kernel, bool general, int shape) {
+    const set_kernels *of = &sets[kernel->shape];
+    const void *(*const resident)(stencil_precision, bool, int) =
+        kernel->classed ? of->resident_classed : of->resident;
+    return resident != NULL ? resident(kernel->precision, general, shape) : NULL;
 }

@@ -86,13 +86,14 @@ bool stencil_kernel_find(stencil_kernel *kernel);
 
 /* Adds to *kernel the functions that make several steps at once: one pass, or a `loop` of passes. general:
  * with weights that differ between steps, a source term and mirrored sides; otherwise without these, and
- * faster. Adds nothing where the build has none. */
+ * faster. With kernel->classed, general ones are for all classes of cells, others for plain and kept cells
+ * only. Adds nothing where the build has none. */
 void stencil_kernel_deepen(stencil_kernel *kernel, bool general, bool loop);
 
-/* Returns the loop of the resident sweep for tiles of a shape (kernels/sweeps/resident.h), `general` as in
- * stencil_kernel_deepen(); NULL where the build has none. */
-const void *stencil_resident_kernel(stencil_shape_id set, stencil_precision precision, bool general,
-                                    int shape);
+/* Returns the loop of the resident sweep for tiles of a shape (kernels/sweeps/resident.h), for the point set,
+ * precision and classes of *kernel, `general` as in stencil_kernel_deepen(); NULL where the build has none.
+ */
+const void *stencil_resident_kernel(const stencil_kernel *kernel, bool general, int shape);
 
 /* Returns the compute capability (90 for 9.0) of the code that a GPU of `capability` is expected to load: the
  * largest one, up to `capability`, that the build's device code was compiled for; 0: none. Only with CUDA. */
@@ -108,6 +109,18 @@ const void *stencil_combine_kernel(void);
 /* Returns the kernel copies(stencil_kernel_args by value), which copies the edge cells of a 2D part after a
  * pass, in any number of blocks of STENCIL_BLOCK_THREADS threads. Only with CUDA. */
 const void *stencil_copies_kernel(stencil_precision precision);
+
+/* The argument of the kernel mark: all groups of a part that have a mark, `count` along each axis from
+ * `first` on, in groups along x; elements from row to row and from plane to plane of the classes. */
+typedef struct stencil_marking {
+    stencil_classes classes;
+    int64_t first[3], count[3], row, plane;
+} stencil_marking;
+
+/* Returns the kernel mark(stencil_marking by value), which writes the marks and bits of a part's cells, that
+ * classes.mark and classes.bits point to, in any number of blocks of STENCIL_BLOCK_THREADS threads. Only with
+ * CUDA. */
+const void *stencil_mark_kernel(void);
 
 /* Returns the kernel compare_clocks(stencil_clock_pair *pair, uint32_t places), which fills
  * pair[places][STENCIL_CLOCK_PAIRS], zeroed before. One thread on each multiprocessor writes, so a grid has

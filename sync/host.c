@@ -89,6 +89,7 @@ stencil_status stencil_to_device(void *to, const void *from, size_t bytes) {
         TRY_CUDA(cudaMemcpy(*pointer, from, bytes, cudaMemcpyHostToDevice));
     else
         TRY_CUDA(cudaMemset(*pointer, 0, bytes));
+    TRY_CUDA(cudaDeviceSynchronize()); /* neither call waits for the device, nor do streams wait for them */
     return STENCIL_OK;
 }
 

@@ -288,6 +288,7 @@ int main(int argument_count, char **argument) {
                   {"walls", walls},
                   {"values in time", in_time},
                   {"sums in time", sums_in_time},
+                  {"deep classes", deep_classes},
                   {"fixed accelerated", fixed_accelerated},
                   {"coefficients", coefficients},
                   {"coefficients accelerated", coefficients_accelerated},

@@ -44,6 +44,7 @@ void class_cells(void **state);
 void walls(void **state);
 void in_time(void **state);
 void sums_in_time(void **state);
+void deep_classes(void **state);
 
 /* Runs a trial with each strategy and sweep, and each depth in turn. */
 void expect_all(const trial *t, trace *trace);

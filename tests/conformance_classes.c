@@ -7,6 +7,7 @@
 #include <cmocka.h>
 
 #include "conformance.h"
+#include "kernels/table.h"
 #include "solver/plan/sweep.h"
 
 static const stencil_boundary boundary[][3] = {{STENCIL_FIXED, STENCIL_FIXED, STENCIL_FIXED},
@@ -16,10 +17,9 @@ static const stencil_boundary boundary[][3] = {{STENCIL_FIXED, STENCIL_FIXED, ST
                                                {STENCIL_PERIODIC, STENCIL_PERIODIC, STENCIL_MIRROR}};
 enum { BOUNDARIES = sizeof boundary / sizeof *boundary, FIXED_STEPS = 40 };
 
-/* A trial on a named set of points with a pattern of fixed cells, of rows of several groups of cells. */
-static void fixed_trial(trial *t, const subject *s, int shape, int turn) {
+/* A trial on a named set of points with a pattern of fixed cells. */
+static void fixed_trial(trial *t, const subject *s, int shape, const int64_t extent[3], int turn) {
     const int rank = stencil_shapes[shape].rank;
-    const int64_t extent[3] = {rank == 2 ? 1 : 13 + turn % 4, 29 + turn % 3, turn % 2 == 0 ? 171 : 300};
     trial_init(t, s->precision, rank, extent, boundary[turn % BOUNDARIES]);
     trial_set_shape(t, &stencil_shapes[shape], NULL);
     trial_fill(t, (uint64_t)turn, 1.0, turn % 3 == 0 ? STENCIL_SOURCE_B : STENCIL_SOURCE_NONE);
@@ -49,9 +49,12 @@ void fixed_cells(void **state) {
     const subject *s = *state;
     for (int shape = 0, turn = 0; shape < STENCIL_SHAPE_COUNT; shape++)
         for (int k = 0; k < TRIAL_PATTERNS; k++, turn++) {
+            const int rank = stencil_shapes[shape].rank;
+            const int64_t extent[3] = {rank == 2 ? 1 : 13 + turn % 4, 29 + turn % 3,
+                                       turn % 2 == 0 ? 171 : 300};
             trial t;
             trace trace;
-            fixed_trial(&t, s, shape, turn);
+            fixed_trial(&t, s, shape, extent, turn);
             if (turn % 5 == 4)
                 trial_set_cycle(&t, 3);
             trace_begin(&trace, &t, FIXED_STEPS);
@@ -63,10 +66,9 @@ void fixed_cells(void **state) {
 
 /* A trial on a set of points, a named one, or all of its points but one in another order, with cells of
  * several rows of weights, some of them fixed. */
-static void class_trial(trial *t, const subject *s, int shape, int turn) {
+static void class_trial(trial *t, const subject *s, int shape, const int64_t extent[3], int turn) {
     static const int rows[] = {2, 5, STENCIL_ROWS_MAX};
     const int rank = stencil_shapes[shape].rank, points = stencil_shapes[shape].point_count;
-    const int64_t extent[3] = {rank == 2 ? 1 : 12 + turn % 4, 27 + turn % 3, turn % 2 == 0 ? 170 : 301};
     double none[STENCIL_POINTS_MAX] = {0};
     int32_t offset[STENCIL_POINTS_MAX][3], some[STENCIL_POINTS_MAX][3];
     trial_init(t, s->precision, rank, extent, boundary[turn % BOUNDARIES]);
@@ -89,9 +91,12 @@ void class_cells(void **state) {
     const subject *s = *state;
     for (int shape = 0, turn = 0; shape < STENCIL_SHAPE_COUNT; shape++)
         for (int k = 0; k < TRIAL_PATTERNS; k++, turn++) {
+            const int rank = stencil_shapes[shape].rank;
+            const int64_t extent[3] = {rank == 2 ? 1 : 12 + turn % 4, 27 + turn % 3,
+                                       turn % 2 == 0 ? 170 : 301};
             trial t;
             trace trace;
-            class_trial(&t, s, shape, turn);
+            class_trial(&t, s, shape, extent, turn);
             trace_begin(&trace, &t, FIXED_STEPS);
             expect_all(&t, &trace);
             trace_destroy(&trace);
@@ -101,9 +106,8 @@ void class_cells(void **state) {
 
 /* A trial with walls and insulated cells, on a named set of points or with rows of weights, in part with
  * fixed cells. Fields of radius 2 and 3 have fewer kinds of cells beside walls: there are 252 rows. */
-static void wall_trial(trial *t, const subject *s, int shape, int turn) {
+static void wall_trial(trial *t, const subject *s, int shape, const int64_t extent[3], int turn) {
     const int rank = stencil_shapes[shape].rank, radius = stencil_shapes[shape].radius;
-    const int64_t extent[3] = {rank == 2 ? 1 : 9 + turn % 4, 23 + turn % 3, turn % 2 == 0 ? 170 : 301};
     const double none[STENCIL_POINTS_MAX] = {0};
     trial_init(t, s->precision, rank, extent, boundary[turn % BOUNDARIES]);
     trial_set_shape(t, &stencil_shapes[shape], turn % 3 == 1 && radius == 1 ? none : NULL);
@@ -126,9 +130,12 @@ void walls(void **state) {
     const subject *s = *state;
     for (int shape = 0, turn = 0; shape < STENCIL_SHAPE_COUNT; shape++)
         for (int k = 0; k < 6; k++, turn++) {
+            const int rank = stencil_shapes[shape].rank;
+            const int64_t extent[3] = {rank == 2 ? 1 : 9 + turn % 4, 23 + turn % 3,
+                                       turn % 2 == 0 ? 170 : 301};
             trial t;
             trace trace;
-            wall_trial(&t, s, shape, turn);
+            wall_trial(&t, s, shape, extent, turn);
             trace_begin(&trace, &t, FIXED_STEPS);
             for (int strategy = 0; strategy < stencil_strategy_count(); strategy++)
                 for (int sweep = 0; stencil_sweep_infos[sweep].name != NULL && runs_here(strategy); sweep++) {
@@ -143,6 +150,69 @@ void walls(void **state) {
             trace_destroy(&trace);
             trial_destroy(&t);
         }
+}
+
+/* Runs a trial with a sweep and each strategy that has it, on all multiprocessors and on few. */
+static void expect_sweep(const trial *t, trace *trace, int sweep) {
+    static const int depth[] = {0, 2, 64, 3, 8, 5}, multiprocessors[] = {0, 0, 44, 20, 7};
+    static const int64_t every[] = {1000, 26, 7};
+    for (int strategy = 0; strategy < stencil_strategy_count(); strategy++) {
+        trial_run r = run_of(strategy, FIXED_STEPS - here.turn % 3, here.turn % 4);
+        const bool loops = stencil_strategy_at(strategy).barrier != STENCIL_BARRIER_none;
+        if (!runs_here(strategy) || (sweep == STENCIL_SWEEP_resident && !loops))
+            continue;
+        r.sweep = sweep;
+        r.depth = depth[here.turn % 6];
+        r.depth = (int)stencil_smaller(r.depth, stencil_sweep_infos[sweep].host->depth);
+        r.check_every = every[here.turn / 6 % 3];
+        r.one_of = PASSES_ONE_OF;
+        if (sweep == STENCIL_SWEEP_resident) {
+            r.small = false;
+            r.multiprocessors =
+                (int)stencil_smaller(multiprocessors[here.turn % 5], here.machine.gpu[0].sm_count);
+        }
+        if (here.turn % 5 == 0)
+            memcpy(r.pieces, (const int64_t[]){5, 16}, sizeof r.pieces);
+        trial_expect(t, trace, &r);
+    }
+}
+
+/* Tells whether the build has GPU kernels of a point set. */
+static bool has_kernels(const subject *s, int shape) {
+    stencil_kernel kernel = {.shape = (stencil_shape_id)shape, .precision = s->precision};
+    return stencil_kernel_find(&kernel);
+}
+
+/* Cells of all kinds in passes of several steps on GPUs, and on chip: each point set and each kind of cells
+ * in fields as wide as one strip of columns, or several, and in fields of several tiles. */
+void deep_classes(void **state) {
+    static void (*const make[])(trial *, const subject *, int, const int64_t[3],
+                                int) = {fixed_trial, class_trial, wall_trial, fixed_trial};
+    static const int64_t wide[] = {1290, 803, 905};
+    const subject *s = *state;
+    for (int k = 0; k < 8 * STENCIL_SHAPE_COUNT && here.backend == STENCIL_BACKEND_GPU; k++) {
+        const int shape = k % STENCIL_SHAPE_COUNT, turn = k / STENCIL_SHAPE_COUNT,
+                  rank = stencil_shapes[shape].rank,
+                  sweep = turn / 4 == 0 ? STENCIL_SWEEP_pipeline : STENCIL_SWEEP_resident;
+        /* Fixed cells and nothing else, at sides that are fixed or periodic, in each first turn. */
+        const int number = turn % 4 == 0   ? 5 + 15 * shape + 3 * ((shape + turn / 4) % 2)
+                           : turn % 4 == 3 ? 2 * k + 1
+                                           : k;
+        const int64_t flat[2][3] = {{1, 37 + k, wide[k % 3] - k}, {1, 193 + k, 401 - k}},
+                      deep[2][3] = {{21 + k % 9, 43 + k % 5, 70 + 5 * (k % 7)},
+                                    {13 + k % 9, 29 + k % 7, 41 + 7 * (k % 6)}};
+        trial t;
+        trace trace;
+        if (!has_kernels(s, shape))
+            continue;
+        make[turn % 4](&t, s, shape, (rank == 3 ? deep : flat)[turn / 4], number);
+        if (turn % 4 == 3)
+            trial_set_cycle(&t, 3);
+        trace_begin(&trace, &t, FIXED_STEPS);
+        expect_sweep(&t, &trace, sweep);
+        trace_destroy(&trace);
+        trial_destroy(&t);
+    }
 }
 
 /* Fixed cells in accelerated problems: whole cycles, to a tolerance or not. */

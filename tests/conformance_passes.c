@@ -249,6 +249,7 @@ static void run_resident(const trial *t, trace *trace, int k) {
         r.check_every = every[here.turn / 6 % 4];
         r.multiprocessors = multiprocessors[(here.turn + k) % 5];
         r.must_fit = r.depth < 5 && r.multiprocessors == 0;
+        r.one_of = PASSES_ONE_OF;
         trial_run shallow = r;
         shallow.depth = 2;
         if (here.turn % 5 == 0)

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "bench/device.h"
+#include "sync/ptx.cuh"
 
 namespace stencil {
 
@@ -183,12 +184,6 @@ struct shared_sum : sm_operation {
         return sum != (double)times;
     }
 };
-
-__device__ __forceinline__ uint32_t multiprocessor() {
-    uint32_t sm;
-    asm volatile("mov.u32 %0, %%smid;" : "=r"(sm));
-    return sm;
-}
 
 /* Stores the record of a warp: lane 0 writes clocks and multiprocessor, every lane adds its wrong results. */
 __device__ __forceinline__ void leave_record(const sm_arguments &a, long long start, long long end,

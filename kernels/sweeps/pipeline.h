@@ -24,11 +24,14 @@ typedef struct stencil_pipeline_shape {
 
 /* The kinds of passes, each with a kernel. PLAIN: the fastest. GENERAL: for all problems, with weights of
  * each step and rows of the source term in shared memory, and one row for each slot. CHECKED: as PLAIN, but
- * the residual of a step is summed, the last one that some stage makes in the pass. */
+ * the residual of a step is summed, the last one that some stage makes in the pass. FIXED: as PLAIN,
+ * with cells that keep their values. CLASSED: as GENERAL, with cells of all classes. */
 typedef enum stencil_pipeline_kind {
     STENCIL_PIPELINE_PLAIN,
     STENCIL_PIPELINE_GENERAL,
-    STENCIL_PIPELINE_CHECKED
+    STENCIL_PIPELINE_CHECKED,
+    STENCIL_PIPELINE_FIXED,
+    STENCIL_PIPELINE_CLASSED
 } stencil_pipeline_kind;
 
 /* Returns the shape of 2D passes, as large as registers allow; measured on an H200, docs/log/2026-11-23.md.
@@ -40,11 +43,11 @@ STENCIL_CONSTANT stencil_pipeline_shape stencil_pipeline_shape_of(stencil_rule r
                                              {{4, 2, 21, 1}, {8, 1, 19, 1}},
                                              {{4, 1, 27, 1}, {4, 1, 11, 1}}};
     stencil_pipeline_shape shape = rule == STENCIL_STAR ? star[radius - 1][f64] : box[radius - 1][f64];
-    if (kind == STENCIL_PIPELINE_GENERAL)
+    if (kind == STENCIL_PIPELINE_GENERAL || kind == STENCIL_PIPELINE_CLASSED)
         shape.rows = 1;
     if (kind == STENCIL_PIPELINE_CHECKED && shape.rows > 2) /* slots are fewer and wait for more warps */
         shape.rows = 2;
-    if (kind == STENCIL_PIPELINE_CHECKED && shape.cells > 20) /* registers are fewer */
+    if (kind >= STENCIL_PIPELINE_CHECKED && shape.cells > 20) /* registers are fewer, or hold more */
         shape.cells -= 2;
     return shape;
 }

@@ -8,8 +8,21 @@ namespace stencil {
 template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_copies : pipeline_line<P, T, Kind> {
     using base = pipeline_line<P, T, Kind>;
     using base::vector, base::rows, base::radius, base::general, base::hands, base::row_bytes,
-        base::slot_bytes, base::to_next, base::back_to_first;
-    using typename base::line, typename base::piece, typename base::turn, typename base::beside_turn;
+        base::slot_bytes, base::to_next, base::back_to_first, base::classed, base::varied, base::bits_bytes,
+        base::classes_bytes, base::class_row_bytes, base::classes_ahead;
+    using typename base::line, typename base::piece, typename base::turn, typename base::beside_turn,
+        typename base::class_turn;
+
+    /* Loads a row of bits and, where cells have weights of their own, of classes, for the columns from x on.
+     */
+    __device__ __forceinline__ static void load_classes(const stencil_kernel_args &s, const line &l, int y,
+                                                        int x, uint32_t to, uint32_t loaded) {
+        const int bits = x & -128, bytes = x & -16;
+        bulk_copy_in(to, s.classes.bits + y * s.classes.bits_row + bits / STENCIL_WORD_CELLS, bits_bytes,
+                     loaded);
+        if (varied)
+            bulk_copy_in(to + bits_bytes, s.classes.of + y * l.row + bytes, classes_bytes, loaded);
+    }
 
     /* Loads the line's rows into slots; called by one lane. Beyond the last row to be read it loads that row
      * again. */
@@ -17,6 +30,7 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_copies :
                                                      uint32_t ring) {
         turn t(ring, hands + 1, 1);
         beside_turn f(ring, 0);
+        class_turn k(ring, 0);
         base::template walk<false>(l, [&](const piece &p) {
             const T *const column = l.in + (p.x - (p.x & (vector - 1))), *const source =
                                                                              general ? static_cast<const T *>(
@@ -29,7 +43,8 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_copies :
             for (int left = p.count; left > 0; left -= rows, t.next()) {
                 const uint32_t loaded = t.barrier - back_to_first;
                 wait_thread(t.barrier, t.parity);
-                expect_bytes(loaded, source != nullptr ? 2 * slot_bytes : slot_bytes);
+                expect_bytes(loaded, (source != nullptr ? 2 * slot_bytes : slot_bytes) +
+                                         (classed ? rows * class_row_bytes : 0));
 #pragma unroll
                 for (int b = 0; b < rows; b++, y++) {
                     bulk_copy_in(t.slot + b * row_bytes, from, row_bytes, loaded);
@@ -37,6 +52,10 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_copies :
                         const int at = min(max(y - radius, p.from), p.bottom);
                         bulk_copy_in(f.at, source + (column - l.in) + at * row, row_bytes, loaded);
                         f.next();
+                    }
+                    if constexpr (classed) {
+                        load_classes(s, l, min(y + classes_ahead, p.bottom), p.x, k.at, loaded);
+                        k.next();
                     }
                     from += y < p.bottom ? row : 0;
                 }

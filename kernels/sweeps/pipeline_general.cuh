@@ -14,13 +14,13 @@ namespace stencil {
  * levels wait; with radius 2, planes 1, 0 and 0 in three iterations, for which plane 0 and the last plane but
  * one are kept in shared memory. Cells of mirrored planes at other, fixed sides have values of the mirrored
  * plane; with radius 2 the only point set is a star, which does not read them. */
-template <class P, class T> struct pipeline_general : pipeline_planes<P, T, true> {
-    using base = pipeline_planes<P, T, true>;
+template <class P, class T, bool Classed> struct pipeline_general : pipeline_planes<P, T, true, Classed> {
+    using base = pipeline_planes<P, T, true, Classed>;
     using base::R, base::depth, base::cells, base::rows, base::hop, base::lag, base::slots, base::shape,
         base::star, base::plane_rows, base::weights_at, base::plane, base::sum, base::turn, base::barriers,
         base::z, base::y, base::x, base::to, base::to_take, base::last_plane, base::below, base::moving,
         base::skipped, base::kept, base::has_still, base::edge_row, base::ring_row, base::slot_of, base::give,
-        base::keep_cells, base::load, base::store;
+        base::keep_cells, base::keep_fixed, base::load, base::store, base::store_others, base::fixed_in;
     using typename base::place, typename base::piece, typename base::vector, typename base::rows_now;
     using step_weights = cycle_weights<T, P::count, const T *>;
     static_assert(rows >= 2 * R && (R == 1 || (R == 2 && star && depth == 2)), "");
@@ -248,6 +248,8 @@ template <class P, class T> struct pipeline_general : pipeline_planes<P, T, true
     /* Finishes plane `made` of level t: restores cells that keep their values, and sets mirrored ones. */
     __device__ __forceinline__ void end_plane(int t, int made) {
         const bool all = t <= skipped || made < moving[0] || made >= moving[1];
+        if constexpr (Classed) /* before they are mirrored */
+            keep_fixed(t, slot_of(hop * t + (R == 1 && bottom && made == 0)), fixed_in(made));
         if (made < top)
             mirror_columns(plane[t]);
         if (R > 1 && made == top + 1)
@@ -263,6 +265,8 @@ template <class P, class T> struct pipeline_general : pipeline_planes<P, T, true
     /* Ends an extra iteration of level t, in which it took a mirrored plane. */
     __device__ __forceinline__ void end_alone(int t) {
         const bool all = t <= skipped;
+        if constexpr (Classed && R == 1)
+            keep_fixed(t, slot_of(hop * t + 1), fixed_in(0));
         if (R == 1 && (all || has_still))
             keep_cells(t, slot_of(hop * t + 1), all);
         if (R > 1 && turns_alone != 1)
@@ -282,7 +286,11 @@ template <class P, class T> struct pipeline_general : pipeline_planes<P, T, true
             T out[rows][cells];
             make_plane(d, t, made, out);
             const rows_now now = base::find_rows(made);
-            unrolled<rows>([&](int j) { store(d, j, now, out[j]); });
+            const uint32_t fixed = Classed ? fixed_in(made) : 0;
+            if (Classed && __any_sync(~0u, fixed != 0))
+                unrolled<rows>([&](int j) { store_others(d, j, now, fixed, out[j]); });
+            else
+                unrolled<rows>([&](int j) { store(d, j, now, out[j]); });
         }
         if (repeats == t) {
             end_alone(t);
@@ -298,14 +306,17 @@ template <class P, class T> struct pipeline_general : pipeline_planes<P, T, true
         const int turns = z - shape.ahead - 2 * R;
         return bottom && turns >= 0 && turns % hop == 0 && turns / hop < depth - 1 ? turns / hop + 1 : -1;
     }
-    __device__ __forceinline__ void make_piece(const stencil_domain &d, const place &l, const piece &p) {
+    __device__ __forceinline__ void make_piece(const stencil_domain &d, const stencil_classes &c,
+                                               const place &l, const piece &p) {
         const int low = p.kept[STENCIL_Z][0] - l.reach, closed = -l.beside[STENCIL_Z][0],
                   first = max(low, closed);
         start_piece(d, l, p, first);
+        if constexpr (Classed)
+            base::start_fixed(c, p, first);
 #pragma unroll 1
         for (int i = 0; i < shape.ahead; i++) {
             ask_for_source(d);
-            load(d);
+            load(d, c);
         }
 #pragma unroll 1
         for (int left = p.kept[STENCIL_Z][1] + lag - first; left > 0; turn++) {
@@ -318,7 +329,7 @@ template <class P, class T> struct pipeline_general : pipeline_planes<P, T, true
             repeats = find_repeating(), turns_alone = 0;
             to_take = to_take + 1 == slots ? 0 : to_take + 1;
             ask_for_source(d);
-            load(d);
+            load(d, c);
             to += d.plane * (int64_t)sizeof(T);
             left--;
         }

@@ -24,7 +24,8 @@ namespace stencil {
  * A general pass has weights of each step. With each row it loads a row of the source term, into a ring that
  * is longer by the rows between the first and the last step. At a side mirrored along x the outer lane
  * mirrors its cells. Rows beyond a side mirrored along y are made before the pass (pipeline_mirror.cuh),
- * since a pass needs the rows above a row first.
+ * since a pass needs the rows above a row first. A pass for classes of cells (pipeline_classed.cuh) loads
+ * their rows into a ring that all stages read.
  *
  * In a short pass, stages after the last step pass rows on unchanged.
  *
@@ -34,7 +35,9 @@ namespace stencil {
  * sums do. */
 template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_line {
     using cell = T;
-    static constexpr bool general = Kind == STENCIL_PIPELINE_GENERAL,
+    static constexpr bool varied = Kind == STENCIL_PIPELINE_CLASSED,
+                          classed = Kind == STENCIL_PIPELINE_FIXED || varied,
+                          general = Kind == STENCIL_PIPELINE_GENERAL || varied,
                           checked = Kind == STENCIL_PIPELINE_CHECKED;
     static constexpr stencil_pipeline_shape shape =
         stencil_pipeline_shape_of(P::rule, P::radius, sizeof(T) == 8, Kind);
@@ -56,13 +59,25 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_line {
                                                  : 0,
                          weights = general ? P::count + 1 : 0,
                          weights_bytes = (depth * weights * (int)sizeof(T) + 15) / 16 * 16;
+    /* The third ring, in passes for classes of cells: a row of bits of the cells that are not plain, and
+     * where cells have weights of their own a row of classes. Their number beside those of all slots, since
+     * all levels of the last stage read them; rows that they are ahead of the rows of the slots, since a row
+     * of the first level is added to sums of rows that are behind it. */
+    static constexpr int bits_bytes = 32 * (int)sizeof(uint32_t),
+                         classes_bytes = varied ? (width + 16 + 15) / 16 * 16 : 0,
+                         class_row_bytes = classed ? bits_bytes + classes_bytes : 0,
+                         classes_ahead = varied ? radius : 0,
+                         classes_behind = classed ? radius * depth + classes_ahead : 0;
+    static_assert(width + 127 + 32 <= 8 * bits_bytes, "the lane's cells are in two of the words");
     /* Slots of a line's ring; the lines of a block have equal shares of its shared memory. */
     static constexpr int slots = ((STENCIL_PIPELINE_SHARED_BYTES - weights_bytes) / lines - 16 -
-                                  rows_behind * row_bytes) /
-                                 (slot_bytes * (general ? 2 : 1) + slot_barriers),
+                                  rows_behind * row_bytes - classes_behind * class_row_bytes) /
+                                 (slot_bytes * (general ? 2 : 1) + slot_barriers + rows * class_row_bytes),
                          beside_rows = general ? slots * rows + rows_behind : rows_behind,
+                         class_rows = slots * rows + classes_behind,
                          own_bytes = (slots * (slot_bytes + slot_barriers) + 15) / 16 * 16,
-                         ring_bytes = own_bytes + beside_rows * row_bytes,
+                         classes_at = own_bytes + beside_rows * row_bytes,
+                         ring_bytes = classes_at + class_rows * class_row_bytes,
                          bytes = lines * ring_bytes + weights_bytes;
     static_assert(slots >= hands + 3, "every warp has a slot, and some are on their way");
     /* Strips begin at a multiple of this many columns. */
@@ -143,6 +158,23 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_line {
         }
     }
 
+    /* Returns the number of cells beyond a side that are mirrored. */
+    __device__ __forceinline__ static int mirrored(const stencil_kernel_args &s, int axis, int side) {
+        return s.domain.mirror[axis][side] ? s.domain.reach[axis][side] : 0;
+    }
+    /* Loads row y beyond a mirrored side, as it is after the steps before `level`, if these have changed it.
+     */
+    __device__ __forceinline__ static void mirror_row(const stencil_kernel_args &s, const line &l, int level,
+                                                      int y, int x, T *c) {
+        if (level == 0 || level >= l.steps || y < -mirrored(s, STENCIL_Y, 0) || (y >= 0 && y < l.ny) ||
+            y >= l.ny + mirrored(s, STENCIL_Y, 1))
+            return;
+        const T *const from = l.in + (y < 0 ? y - radius * level : y + radius * level) * l.row + x;
+#pragma unroll
+        for (int v = 0; v < cells; v++)
+            c[v] = from[v];
+    }
+
     /* Steps through the slots of a ring, with their barriers for one hand (loader, stage, summing warp or
      * storer). */
     struct turn {
@@ -172,6 +204,21 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_line {
         __device__ __forceinline__ void next() {
             at += row_bytes;
             if (at == first + beside_rows * row_bytes)
+                at = first;
+        }
+    };
+    /* Steps through the rows of the third ring. */
+    struct class_turn {
+        uint32_t first, at;
+        __device__ __forceinline__ class_turn(uint32_t ring, int row)
+            : first(ring + classes_at), at(first + (row < 0 ? row + class_rows : row) * class_row_bytes) {}
+        __device__ __forceinline__ uint32_t before(int rows_before) const {
+            const uint32_t there = at - rows_before * class_row_bytes;
+            return there < first ? there + class_rows * class_row_bytes : there;
+        }
+        __device__ __forceinline__ void next() {
+            at += class_row_bytes;
+            if (at == first + class_rows * class_row_bytes)
                 at = first;
         }
     };

@@ -1,6 +1,7 @@
 /* Rows beyond the sides of a 2D part that are mirrored along y, for a general pass of several steps. */
 #pragma once
 
+#include "kernels/classes.cuh"
 #include "kernels/sweeps/pipeline_warp.cuh"
 #include "kernels/table.h"
 
@@ -15,7 +16,7 @@ namespace stencil {
  *      ny + radius * n … + radius - 1          rows ny … ny + radius - 1 after n steps
  *
  * A block makes some columns of a side at once in shared memory, with the neighbours that they read. */
-template <class P, class T> struct pipeline_mirror {
+template <class P, class T, bool Classed> struct pipeline_mirror {
     static constexpr int radius = P::radius, columns = 64,
                          steps_most = stencil_pipeline_depth(P::rule, P::radius, sizeof(T) == 8) - 1,
                          height = radius * (steps_most + 2), width = columns + 2 * radius * steps_most;
@@ -51,6 +52,15 @@ template <class P, class T> struct pipeline_mirror {
             if (!is_made(0, iy) || !is_made(1, ix) || iy - radius < y0 || iy + radius >= y1 ||
                 ix - radius < x0 || ix + radius >= x1)
                 return from[y - y0][x - x0];
+            if constexpr (Classed) {
+                const uint32_t of = __ldg(s->classes.of + where());
+                if (of == STENCIL_CLASS_KEPT)
+                    return from[y - y0][x - x0];
+                if (stencil_class_has_row(of))
+                    return value_of_class<P, T>(*s, where(), of, [&](int, int dy, int dx) {
+                        return from[iy + dy - y0][ix + dx - x0];
+                    });
+            }
             T sum = 0;
             P::each([&](int k, int, int dy, int dx) {
                 sum = term(k, w.point(k), where, from[iy + dy - y0][ix + dx - x0], sum);
@@ -121,10 +131,10 @@ template <class P, class T> struct pipeline_mirror {
     }
 };
 
-template <class P, class T>
+template <class P, class T, bool Classed>
 __global__ void __launch_bounds__(STENCIL_BLOCK_THREADS)
     mirror_kernel(const __grid_constant__ stencil_kernel_args s) {
-    using Mirror = pipeline_mirror<P, T>;
+    using Mirror = pipeline_mirror<P, T, Classed>;
     __shared__ T field[2][Mirror::height][Mirror::width];
     Mirror::run(s, {s.step_first, (int32_t)s.step_count, (int32_t)(s.step_first & 1)}, field);
 }

@@ -1,17 +1,22 @@
 /* A pass of several steps on a GPU, and the kernels around it. */
 #pragma once
 
+#include "kernels/sweeps/pipeline_classed.cuh"
 #include "kernels/sweeps/pipeline_mirror.cuh"
-#include "kernels/sweeps/pipeline_sums.cuh"
 
 namespace stencil {
 
-template <class P, class T, stencil_pipeline_kind Kind> struct pipeline : pipeline_sums<P, T, Kind> {
-    using base = pipeline_sums<P, T, Kind>;
-    using base::general, base::checked, base::radius, base::levels, base::cells, base::rows, base::stages,
-        base::hands, base::old_slots, base::depth, base::vector, base::lines, base::slots, base::weights,
-        base::row_bytes, base::slot_bytes, base::ring_bytes, base::to_next, base::start, base::load_rows,
-        base::store_rows, base::sum_rows;
+/* Passes that make all rows alike, or for classes of cells. */
+template <class P, class T, stencil_pipeline_kind Kind>
+using pipeline_rows = std::conditional_t<pipeline_line<P, T, Kind>::classed, pipeline_classed<P, T, Kind>,
+                                         pipeline_sums<P, T, Kind>>;
+
+template <class P, class T, stencil_pipeline_kind Kind> struct pipeline : pipeline_rows<P, T, Kind> {
+    using base = pipeline_rows<P, T, Kind>;
+    using base::general, base::checked, base::classed, base::mirrored, base::mirror_row, base::radius,
+        base::levels, base::cells, base::rows, base::stages, base::hands, base::old_slots, base::depth,
+        base::vector, base::lines, base::slots, base::weights, base::row_bytes, base::slot_bytes,
+        base::ring_bytes, base::to_next, base::start, base::load_rows, base::store_rows, base::sum_rows;
     using typename base::line, typename base::piece, typename base::turn, typename base::beside_turn,
         typename base::stage_warp;
     using step_weights = cycle_weights<T, P::count, uint32_t>;
@@ -29,28 +34,12 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline : pipeli
     }
     /* Makes the rows beyond sides mirrored along y that a pass reads. */
     __device__ __forceinline__ static void prepare(const stencil_kernel_args &s, const stencil_pass &pass) {
-        using mirror = pipeline_mirror<P, T>;
+        using mirror = pipeline_mirror<P, T, classed>;
         extern __shared__ __align__(128) char shared[];
         static_assert(!general || 2 * sizeof(T) * mirror::height * mirror::width <= (size_t)base::bytes, "");
         mirror::run(s, pass, reinterpret_cast<T(*)[mirror::height][mirror::width]>(shared));
     }
 
-    /* Returns the number of cells beyond a side that are mirrored. */
-    __device__ __forceinline__ static int mirrored(const stencil_kernel_args &s, int axis, int side) {
-        return s.domain.mirror[axis][side] ? s.domain.reach[axis][side] : 0;
-    }
-    /* Loads row y beyond a mirrored side, as it is after the steps before `level`, if these have changed it.
-     */
-    __device__ __forceinline__ static void mirror_row(const stencil_kernel_args &s, const line &l, int level,
-                                                      int y, int x, T *c) {
-        if (level == 0 || level >= l.steps || y < -mirrored(s, STENCIL_Y, 0) || (y >= 0 && y < l.ny) ||
-            y >= l.ny + mirrored(s, STENCIL_Y, 1))
-            return;
-        const T *const from = l.in + (y < 0 ? y - radius * level : y + radius * level) * l.row + x;
-#pragma unroll
-        for (int v = 0; v < cells; v++)
-            c[v] = from[v];
-    }
     /* Waits, in the stage of the checked step, until the summing warp has read the slot `old_slots` before
      * this one: the rows of the second ring are then free. */
     __device__ __forceinline__ static void await_summed(const turn &u) {
@@ -59,8 +48,8 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline : pipeli
     }
     /* Makes a stage's steps of the line's rows; called by a warp. weights_at: weights of the first step in
      * shared memory. */
-    __device__ __forceinline__ static void make_steps(const stencil_kernel_args &s, const line &l,
-                                                      uint32_t ring, int stage, uint32_t weights_at) {
+    __device__ __forceinline__ static void make_plain_steps(const stencil_kernel_args &s, const line &l,
+                                                            uint32_t ring, int stage, uint32_t weights_at) {
         stage_warp warp;
         turn u(ring, stage + (checked && stage > l.check_stage), 0);
         if (__shfl_sync(~0u, stage >= l.stages, 0)) {
@@ -128,7 +117,7 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline : pipeli
                                 own.weights.at =
                                     weights_at + (stage * levels + t) * weights * (uint32_t)sizeof(T);
                                 own.source = s.domain.b != nullptr ? f.before(radius * t) + mine : 0;
-                                warp.template level<Edge>(t, c, own, keep, row, at);
+                                warp.template level<Edge>(t, c, own, keep, row, at, plain_rows<T>());
                             } else {
                                 warp.template level<Edge>(t, c, weights_of<T>(s.domain), keep, row, at);
                             }
@@ -200,7 +189,10 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline : pipeli
             more_registers<step_registers>();
             const int number = lines == 2 ? warp / 4 ^ scheduler / 2 : 0,
                       stage = lines == 2 ? scheduler : warp;
-            make_steps(s, l[number], rings + number * ring_bytes, stage, weights_at);
+            if constexpr (classed)
+                base::make_steps(s, l[number], rings + number * ring_bytes, stage, weights_at);
+            else
+                make_plain_steps(s, l[number], rings + number * ring_bytes, stage, weights_at);
         } else if (!sums_apart || warp < STENCIL_PIPELINE_WARPS + 4) {
             fewer_registers<copy_registers>();
             const int number = scheduler / 2;

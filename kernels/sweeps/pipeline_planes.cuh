@@ -5,10 +5,12 @@
 
 namespace stencil {
 
-template <class P, class T, bool General = false> struct pipeline_planes : pipeline_tile<P, T, General> {
-    using base = pipeline_tile<P, T, General>;
+template <class P, class T, bool General, bool Classed>
+struct pipeline_planes : pipeline_tile<P, T, General, Classed> {
+    using base = pipeline_tile<P, T, General, Classed>;
     using base::radius, base::depth, base::cells, base::rows, base::hop, base::lag, base::slots,
-        base::barrier_bytes, base::edge_rows, base::edges, base::plane_rows, base::shape;
+        base::barrier_bytes, base::edge_rows, base::edges, base::plane_rows, base::shape, base::threads,
+        base::fixed_planes, base::fixed_at;
     using typename base::place, typename base::piece, typename base::vector;
     static constexpr int R = radius, side = 2 * R + 1;
     /* Tells whether a cell reads other columns in its own row only. */
@@ -36,6 +38,15 @@ template <class P, class T, bool General = false> struct pipeline_planes : pipel
      * cell of the lane that does so in all rows; and whether any lane of the warp has such cells. */
     uint32_t still, still_cells;
     bool has_still, has_still_cells;
+    /* Where cells have classes: the word of bits that this lane has loaded for the plane before z; first
+     * words of a row of the tile, and of rows; place of plane z among the planes of words, and a bit for each
+     * of these that is not 0. A row of the tile is in `words` words; lane `words` j + i loads word i of row
+     * j. */
+    static constexpr int words = cells + 1;
+    static_assert(!Classed || (rows * words <= 32 && rows * cells <= 32 && fixed_planes <= 32), "");
+    uint32_t coming, marks;
+    int next_fixed, own_word;
+    const uint32_t *row_of_bits;
 
     __device__ __forceinline__ void clear() {
         unrolled<depth, rows, cells>([&](int t, int j, int v) {
@@ -65,6 +76,45 @@ template <class P, class T, bool General = false> struct pipeline_planes : pipel
         turn = 1;
         /* The first iteration waits for the outer rows of an iteration before, which are not used. */
         unrolled<depth>([&](int t) { arrive(barriers + t * 8); });
+    }
+    /* Returns the word of bits of the lane's cells in a plane of words. */
+    __device__ __forceinline__ static uint32_t &fixed_of(int place) {
+        extern __shared__ __align__(128) char shared[];
+        return reinterpret_cast<uint32_t *>(shared + fixed_at)[place * threads + threadIdx.x];
+    }
+    /* Returns the place of plane `at` among the planes of words. */
+    __device__ __forceinline__ int place_of(int at) const {
+        const int place = next_fixed - (z - at);
+        return place < 0 ? place + fixed_planes : place;
+    }
+    /* Returns the bits of the lane's cells that are fixed in plane `at`; row j has bits j cells and on. */
+    __device__ __forceinline__ uint32_t fixed_in(int at) const {
+        const int place = place_of(at);
+        return Classed && (marks >> place & 1) != 0 ? fixed_of(place) : 0u;
+    }
+    __device__ __forceinline__ void start_fixed(const stencil_classes &c, const piece &p, int first_plane) {
+        const int j = min((int)lane() / words, rows - 1), word = (p.x >> 5) + (int)lane() % words;
+        own_word = (x >> 5) - (p.x >> 5);
+        row_of_bits = c.bits + first_plane * c.bits_plane + min(y + j, last_row) * c.bits_row +
+                      max(word, (int)(c.first >> 5));
+        coming = marks = 0, next_fixed = 0;
+    }
+    /* Puts away the bits of the plane before z, which have arrived, and loads those of plane z. */
+    __device__ __forceinline__ void load_fixed(const stencil_classes &c) {
+        const bool any = __any_sync(~0u, coming != 0);
+        const int place = place_of(z - 1);
+        if (any) {
+            uint32_t fixed = 0;
+            unrolled<rows>([&](int j) {
+                const uint32_t word = __shfl_sync(~0u, coming, j * words + own_word);
+                fixed |= (word >> (x & 31) & ((1u << cells) - 1)) << j * cells;
+            });
+            fixed_of(place) = fixed;
+        }
+        marks = (marks & ~(1u << place)) | (uint32_t)any << place;
+        coming = lane() < rows * words ? __ldg(row_of_bits) : 0;
+        if (z < last_plane)
+            row_of_bits += c.bits_plane;
     }
     __device__ __forceinline__ void find_still(const place &l) {
         const int low = l.low[STENCIL_X], end = l.end[STENCIL_X];
@@ -115,7 +165,11 @@ template <class P, class T, bool General = false> struct pipeline_planes : pipel
     }
     /* Loads the lane's cells of the next plane; beyond the last row or plane, loads that row or plane again.
      */
-    __device__ __forceinline__ void load(const stencil_domain &d) {
+    __device__ __forceinline__ void load(const stencil_domain &d, const stencil_classes &c) {
+        if constexpr (Classed) {
+            load_fixed(c);
+            next_fixed = next_fixed + 1 == fixed_planes ? 0 : next_fixed + 1;
+        }
         const uint32_t at = shared_address(&ring_row(to_load, 0));
         unrolled<rows>([&](int j) {
             copy_async<sizeof(vector)>(at + j * 32 * (int)sizeof(vector), from + row_offset(d, j));
@@ -208,10 +262,31 @@ template <class P, class T, bool General = false> struct pipeline_planes : pipel
         store_if<cells>(now.whole & 1u << j, row, c);
         unrolled<cells - 1>([&](int i) { store_if<1>(now.cell[i] & 1u << j, row + i, c + i); });
     }
+    /* Stores row j but for its fixed cells, whose values are in both buffers; fixed: bits of the lane's
+     * cells.
+     */
+    __device__ __forceinline__ void store_others(const stencil_domain &d, int j, const rows_now &now,
+                                                 uint32_t fixed, const T *c) const {
+        T *const row = reinterpret_cast<T *>(to + (uint64_t)(uint32_t)j * row_bytes(d));
+        unrolled<cells>([&](int v) {
+            const uint32_t stored = now.whole | (v < cells - 1 ? now.cell[v < cells - 1 ? v : 0] : 0);
+            store_if<1>((stored >> j & 1) & ~(fixed >> (j * cells + v)), row + v, c + v);
+        });
+    }
     /* Returns the slot of the plane that was taken `turns` iterations before the next one. */
     __device__ __forceinline__ int slot_of(int turns) const {
         const int slot = to_take - turns;
         return slot < 0 ? slot + slots : slot;
+    }
+    /* Restores fixed cells in level t from slot `slot` of the ring, as below. fixed: bits of the lane's
+     * cells. */
+    __device__ __forceinline__ void keep_fixed(int t, int slot, uint32_t fixed) {
+        if (!__any_sync(~0u, fixed != 0))
+            return;
+        unrolled<rows, cells>([&](int j, int v) {
+            load_shared_if<1>(fixed & 1u << (j * cells + v), shared_address(&ring_row(slot, j).cell[v]),
+                              &plane[t][j][v]);
+        });
     }
     /* Restores cells that keep their values in level t from slot `slot` of the ring, which has the values
      * before the pass. all: restores the whole plane. */
@@ -244,6 +319,7 @@ template <class P, class T, bool General = false> struct pipeline_planes : pipel
         rows_now now;
         if constexpr (t == depth - 1)
             now = find_rows(made);
+        const uint32_t fixed = Classed ? fixed_in(made) : 0;
         constexpr int beside = star ? 0 : R, first = star ? R : beside;
 #pragma unroll
         for (int j = -beside; j < rows + R; j++) {
@@ -259,11 +335,15 @@ template <class P, class T, bool General = false> struct pipeline_planes : pipel
                 if constexpr (t < depth - 1)
                     plane[t + 1][j - R][v] = s[2 * R][v];
             }
-            if constexpr (t == depth - 1)
+            if (t == depth - 1 && Classed && __any_sync(~0u, fixed != 0))
+                store_others(d, j - R, now, fixed, s[2 * R]);
+            else if constexpr (t == depth - 1)
                 store(d, j - R, now, s[2 * R]);
         }
         if constexpr (t < depth - 1) {
             const bool all = t < skipped || made < moving[0] || made >= moving[1];
+            if constexpr (Classed)
+                keep_fixed(t + 1, slot_of(hop * (t + 1)), fixed);
             if (all || has_still)
                 keep_cells(t + 1, slot_of(hop * (t + 1)), all);
             give(t + 1);
@@ -275,19 +355,22 @@ template <class P, class T, bool General = false> struct pipeline_planes : pipel
         unrolled<rows, cells>([&](int j, int v) { plane[0][j][v] = ring_row(to_take, j).cell[v]; });
         give(0);
     }
-    __device__ __forceinline__ void make_piece(const stencil_domain &d, const place &l, const piece &p) {
+    __device__ __forceinline__ void make_piece(const stencil_domain &d, const stencil_classes &c,
+                                               const place &l, const piece &p) {
         const int low = p.kept[STENCIL_Z][0] - l.reach, closed = -l.beside[STENCIL_Z][0],
                   first = max(low, closed), turns = p.kept[STENCIL_Z][1] + lag - first;
         start_piece(d, l, p, first);
+        if constexpr (Classed)
+            start_fixed(c, p, first);
 #pragma unroll 1
         for (int i = 0; i < shape.ahead; i++)
-            load(d);
+            load(d, c);
 #pragma unroll 1
         for (int i = 0; i < turns; i++, turn++, to += d.plane * (int64_t)sizeof(T)) {
             for_constants<0, depth>([&](auto back) { make_level<depth - 1 - decltype(back)::value>(d); });
             take();
             to_take = to_take + 1 == slots ? 0 : to_take + 1;
-            load(d);
+            load(d, c);
         }
         await_copies<0>();
     }

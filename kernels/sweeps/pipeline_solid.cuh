@@ -5,10 +5,14 @@
 
 namespace stencil {
 
-/* Makes a pass of several steps of a 3D part. In a short pass the first levels have no step. */
-template <class P, class T, bool General>
-struct pipeline_solid : std::conditional_t<General, pipeline_general<P, T>, pipeline_planes<P, T>> {
-    using base = std::conditional_t<General, pipeline_general<P, T>, pipeline_planes<P, T>>;
+/* Makes a pass of several steps of a 3D part. In a short pass the first levels have no step. Classed: cells
+ * may be fixed. */
+template <class P, class T, bool General, bool Classed>
+using pipeline_solid_base =
+    std::conditional_t<General, pipeline_general<P, T, Classed>, pipeline_planes<P, T, false, Classed>>;
+template <class P, class T, bool General, bool Classed>
+struct pipeline_solid : pipeline_solid_base<P, T, General, Classed> {
+    using base = pipeline_solid_base<P, T, General, Classed>;
     using base::depth, base::threads, base::weights_at;
     using typename base::place, typename base::piece;
     static constexpr bool has_loop = true;
@@ -34,7 +38,7 @@ struct pipeline_solid : std::conditional_t<General, pipeline_general<P, T>, pipe
             warp.enter(shared, s.cycle_length > 1);
         else
             warp.enter(shared);
-        base::walk(l, [&](const piece &p) { warp.make_piece(s.domain, l, p); });
+        base::walk(l, [&](const piece &p) { warp.make_piece(s.domain, s.classes, l, p); });
     }
     /* Call after run() if another pass follows: resets the barriers. */
     __device__ __forceinline__ static void end() {

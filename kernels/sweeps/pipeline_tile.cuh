@@ -12,7 +12,7 @@ namespace stencil {
 /* Adjacent cells of a row, which a lane loads and stores at once. */
 template <class T, int Cells> struct alignas(Cells * sizeof(T)) pipeline_cells { T cell[Cells]; };
 
-template <class P, class T, bool General> struct pipeline_tile {
+template <class P, class T, bool General, bool Classed> struct pipeline_tile {
     using cell = T;
     static constexpr stencil_pipeline_tile_shape shape =
         stencil_pipeline_tile_of(P::rule, P::radius, sizeof(T) == 8, General);
@@ -28,14 +28,19 @@ template <class P, class T, bool General> struct pipeline_tile {
                          slots = shape.ahead + hop * (depth - 1) + (General && radius == 1);
     /* The layout of shared memory: a barrier for each level; outer rows of all warps at all levels for two
      * iterations, with space before the first and after the last warp; planes, two more in general passes of
-     * radius 2; weights of all levels. Rows consist of vectors. */
+     * radius 2; weights of all levels; where cells have classes, words with a bit for each fixed cell of a
+     * lane in a plane, of more planes, since the last level does not store such cells. Rows consist of
+     * vectors. */
+    static constexpr int fixed_planes = Classed ? shape.ahead + hop * depth + 2 : 0;
     static constexpr int barrier_bytes = 128, edge_rows = 2 * radius * (warps + 2),
                          edges = 2 * depth * edge_rows, plane_rows = warps * rows,
                          planes = slots + (General && radius > 1 ? 2 : 0),
                          level_weights = General ? P::count + 1 : 0,
                          weights_at =
                              barrier_bytes + (edges + planes * plane_rows) * 32 * (int)sizeof(vector),
-                         bytes = weights_at + depth * level_weights * (int)sizeof(T);
+                         fixed_at = (weights_at + depth * level_weights * (int)sizeof(T) + 15) / 16 * 16,
+                         bytes = Classed ? fixed_at + fixed_planes * threads * (int)sizeof(uint32_t)
+                                         : weights_at + depth * level_weights * (int)sizeof(T);
     static_assert(depth * 8 <= barrier_bytes && bytes <= STENCIL_PIPELINE_SHARED_BYTES, "");
 
     /* Data of a part's tiles, computed by each thread. */

@@ -25,6 +25,16 @@ template <class Weights> struct pipeline_level {
     int mirrored[2];
 };
 
+/* How a level of a general pass makes the row of sum j where all cells are plain: with the step's weights of
+ * points k. */
+template <class T> struct plain_rows {
+    template <class Weights>
+    __device__ __forceinline__ point_weight<T> point(const Weights &w, int, int k) const {
+        return w.point(k);
+    }
+    template <class Row, class Sums> __device__ __forceinline__ void give(int, const Row &, Sums &) const {}
+};
+
 /* Cells of a lane that keep their values at a level: outer cells at the left or right of a row, all cells, or
  * cells of rows before `low` and from `high` on. */
 struct cells_kept {
@@ -123,11 +133,34 @@ template <class P, class T, int Levels, int Cells> struct pipeline_warp {
             }
         unrolled<Cells>([&](int v) { c[v] = out[v]; });
     }
+    /* Makes level t of a pass with fixed cells: those of row y + R - j keep their values that have a bit in
+     * fixed[j - R]. */
+    template <class At>
+    __device__ __forceinline__ void level_of_fixed(int t, T *c, const uniform_weights<T> &weights,
+                                                   const uint32_t (&fixed)[R + 1], int y, At at) {
+        const row in(c);
+        T out[Cells];
+#pragma unroll
+        for (int v = 0; v < Cells; v++)
+#pragma unroll
+            for (int j = 2 * R; j >= 0; j--) {
+                const int to = y + R - j;
+                T s = add(
+                    t, j, v, in, [&](int k, int) { return weights.point(k); }, [&] { return at(to, v); });
+                if (j >= R)
+                    s = fixed[j - R] >> v & 1 ? kept(t, j, v, c) : s;
+                if (j == 2 * R)
+                    out[v] = s;
+                else
+                    sum[t][j][v] = s;
+            }
+        unrolled<Cells>([&](int v) { c[v] = out[v]; });
+    }
     /* Makes level t of a general pass, one sum after the other, since registers hold the weights of only one
-     * row. */
-    template <bool Edge, class Weights, class At>
+     * row. rows: the weights of row y + R - j, and what its cells get that have classes. */
+    template <bool Edge, class Weights, class At, class Rows>
     __device__ __forceinline__ void level(int t, T *c, const pipeline_level<Weights> &l,
-                                          const cells_kept &keep, int y, At at) {
+                                          const cells_kept &keep, int y, At at, const Rows &rows) {
         const row in(c);
         T out[Cells];
 #pragma unroll
@@ -138,7 +171,7 @@ template <class P, class T, int Levels, int Cells> struct pipeline_warp {
 #pragma unroll
             for (int dx = -R; dx <= R; dx++)
                 if (P::contains(j - R, 0, dx))
-                    weight[dx + R] = l.weights.point(P::number(0, j - R, dx));
+                    weight[dx + R] = rows.point(l.weights, j, P::number(0, j - R, dx));
             unrolled<Cells>([&](int v) {
                 s[v] = add(
                     t, j, v, in, [&](int, int dx) { return weight[dx + R]; }, [&] { return at(to, v); });
@@ -151,6 +184,7 @@ template <class P, class T, int Levels, int Cells> struct pipeline_warp {
                         s[v]);
                 });
             }
+            rows.give(j, in, s);
 #pragma unroll
             for (int v = 0; v < Cells; v++) {
                 if (j >= R)

@@ -161,6 +161,14 @@ STENCIL_ANYWHERE int32_t stencil_resident_places(int32_t rows, int32_t reach) {
     return 4 * reach + rows;
 }
 
+/* Returns the bytes of shared memory that a tile has more where cells have classes: for each row a byte for
+ * each lane, with a bit for each of its cells that keeps its value; for each warp a word, with a bit for each
+ * row that has such cells; in general kernels as much again for cells that have weights of their own. They
+ * come before the lists of positions. */
+STENCIL_ANYWHERE int32_t stencil_resident_kept_bytes(stencil_resident_shape shape, int warps, bool general) {
+    return (warps * (shape.rows * 32 + (int32_t)sizeof(uint32_t)) * (general ? 2 : 1) + 15) / 16 * 16;
+}
+
 STENCIL_ANYWHERE stencil_resident_memory stencil_resident_memory_of(stencil_resident_shape shape, int radius,
                                                                     bool f64, int warps, int reach,
                                                                     int weights, bool source) {

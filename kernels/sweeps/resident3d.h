@@ -113,3 +113,15 @@ STENCIL_ANYWHERE stencil_box_memory stencil_box_memory_of(const stencil_box_exte
     m.bytes = m.corners + m.edges * 8;
     return m;
 }
+
+/* Returns where a tile's bits of cells that have classes begin, in bytes, after the memory of all tiles. For
+ * each plane of a lane there is a byte for each thread, with a bit for each cell that keeps its value; in
+ * general kernels as many bytes follow, for cells that have weights of their own; then two words for each
+ * warp, with a bit for each of its planes that has such cells. stencil_box_classes_bytes(): how many bytes.
+ */
+STENCIL_ANYWHERE int32_t stencil_box_classes_at(const stencil_box_memory *m) {
+    return (m->bytes + 15) / 16 * 16;
+}
+STENCIL_ANYWHERE int32_t stencil_box_classes_bytes(stencil_box_shape shape, int warps, bool general) {
+    return warps * (32 * shape.planes * (general ? 2 : 1) + 2 * (int32_t)sizeof(uint32_t));
+}

@@ -61,8 +61,9 @@ template <> struct box_words<double> {
     }
 };
 
-template <class P, class T_, bool General, int Shape> struct box_exchange : box_tile<P, T_, General, Shape> {
-    using base = box_tile<P, T_, General, Shape>;
+template <class P, class T_, bool General, int Shape, bool Classed>
+struct box_exchange : box_tile<P, T_, General, Shape, Classed> {
+    using base = box_tile<P, T_, General, Shape, Classed>;
     using T = T_;
     using base::place, base::bytes, base::cells, base::radius, base::cell_at, base::lanes, base::K;
     using words = box_words<T>;

@@ -9,8 +9,9 @@
 
 namespace stencil {
 
-template <class P, class T_, bool General, int Shape> struct box_block : box_sums<P, T_, General, Shape> {
-    using base = box_sums<P, T_, General, Shape>;
+template <class P, class T_, bool General, int Shape, bool Classed>
+struct box_block : box_sums<P, T_, General, Shape, Classed> {
+    using base = box_sums<P, T_, General, Shape, Classed>;
     using T = T_;
     using base::K, base::RY, base::RZ, base::radius, base::place, base::cells, base::cell_at, base::lane_z,
         base::lane_y, base::lane_x, base::tiles_of, base::twin, base::in_field;
@@ -35,6 +36,8 @@ template <class P, class T_, bool General, int Shape> struct box_block : box_sum
         number = place().exchanges;
         base::make_lists(s.resident);
         load(s);
+        if constexpr (Classed)
+            find_classes(s);
     }
     /* Gives all cells in registers new values: those in shared memory, or 0 in a block without a tile. */
     __device__ __forceinline__ void fetch_again(bool works) {
@@ -88,6 +91,8 @@ template <class P, class T_, bool General, int Shape> struct box_block : box_sum
         volatile int32_t *const to = reinterpret_cast<volatile int32_t *>(&place().memory);
         for (size_t i = 0; i < sizeof m / sizeof(int32_t); i++)
             to[i] = reinterpret_cast<const int32_t *>(&m)[i];
+        if (Classed)
+            place().classes = stencil_box_classes_at(&m);
         place().exchanges = r.exchanges[blockIdx.x];
         for (int axis = 2, rest = blockIdx.x; axis >= 0; rest /= tiles_of(r, axis--)) {
             place().length[axis] = length.cells[axis];
@@ -135,6 +140,70 @@ template <class P, class T_, bool General, int Shape> struct box_block : box_sum
                 in[z * place().memory.plane + y * base::row_cells];
         }
     }
+    /* Finds the cells of the lane that keep their values or have weights of their own, for the whole launch.
+     */
+    __device__ __forceinline__ static void find_classes(const stencil_kernel_args &s) {
+        uint32_t planes[2] = {0, 0};
+#pragma unroll 1
+        for (int z = 0; z < RZ; z++) {
+            uint32_t bits[2] = {0, 0};
+#pragma unroll 1
+            for (int i = 0; i < RY * K; i++) {
+                const uint32_t of = __ldg(s.classes.of + element_of(s.domain, z, i));
+                bits[0] |= (of == STENCIL_CLASS_KEPT) << i;
+                bits[1] |= stencil_class_has_row(of) << i;
+            }
+            base::bits_of(z) = (uint8_t)bits[0];
+            planes[0] |= __any_sync(~0u, bits[0] != 0) << z;
+            if constexpr (General) {
+                base::template bits_of<true>(z) = (uint8_t)bits[1];
+                planes[1] |= __any_sync(~0u, bits[1] != 0) << z;
+            }
+        }
+        if (threadIdx.x % 32 == 0) {
+            base::planes_of() = planes[0];
+            base::template planes_of<true>() = planes[1];
+        }
+        __syncwarp();
+    }
+    /* Returns the element of cell i of plane z of the lane: row i / K, cell i % K. */
+    __device__ __forceinline__ static int64_t element_of(const stencil_domain &d, int z, int i) {
+        const int at[3] = {lane_z() + z, lane_y() + i / K, lane_x() * K + i % K};
+        return element(d, at);
+    }
+    /* Gives the lane's cells that have classes what these ask for, in a general kernel, while old cells are
+     * in shared memory. */
+    __device__ __forceinline__ void give_classes(const stencil_kernel_args &s) {
+        const uint32_t kept = __shfl_sync(~0u, base::planes_of(), 0),
+                       rows = __shfl_sync(~0u, base::template planes_of<true>(), 0);
+        const T *const old = this->cells_of(number);
+        for_constants<0, RZ>([&](auto plane) {
+            constexpr int Z = decltype(plane)::value;
+            if ((kept >> Z & 1) != 0) {
+                const uint32_t bits = base::bits_of(Z);
+                const T *const from = this->row_at(number, Z);
+                unrolled<RY, K>([&](int y, int v) {
+                    T &own = this->c[Z][y][v];
+                    own = bits >> (y * K + v) & 1 ? from[y * base::row_cells + base::slot(v)] : own;
+                });
+            }
+            if ((rows >> Z & 1) == 0)
+                return;
+#pragma unroll 1
+            for (uint32_t bits = base::template bits_of<true>(Z); bits != 0; bits &= bits - 1) {
+                const int i = __ffs((int)bits) - 1, y = lane_y() + i / K, x = lane_x() * K + i % K;
+                const int64_t at = element_of(s.domain, Z, i);
+                const T one =
+                    value_of_class<P, T>(s, at, __ldg(s.classes.of + at), [&](int dz, int dy, int dx) {
+                        return old[cell_at(lane_z() + Z + dz, y + dy, x + dx)];
+                    });
+                unrolled<RY, K>([&](int row, int v) {
+                    this->c[Z][row][v] = i == row * K + v ? one : this->c[Z][row][v];
+                });
+            }
+            __syncwarp();
+        });
+    }
     /* Adds the source term to the lane's cells. It is loaded from L2, since shared memory is full. */
     __device__ __forceinline__ void add_source(const stencil_domain &d, const point_weight<T> &factor) {
         const T *const b = static_cast<const T *>(d.b);
@@ -169,6 +238,8 @@ template <class P, class T_, bool General, int Shape> struct box_block : box_sum
         });
         if (General && s.domain.b != nullptr)
             add_source(s.domain, weights.source());
+        if constexpr (General && Classed)
+            give_classes(s);
         if (!twin) /* waits until all threads have read old cells from the only buffer */
             __syncthreads();
     }

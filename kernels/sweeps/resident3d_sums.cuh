@@ -11,8 +11,9 @@ namespace stencil {
  * a partial sum go to the same place in both sets of partial sums, and are added when these are combined.
  * Tiles begin where halves do, but for the last one of a row, whose half begins inside. Tiles that overlap
  * write the same bits. */
-template <class P, class T_, bool General, int Shape> struct box_sums : box_exchange<P, T_, General, Shape> {
-    using base = box_exchange<P, T_, General, Shape>;
+template <class P, class T_, bool General, int Shape, bool Classed>
+struct box_sums : box_exchange<P, T_, General, Shape, Classed> {
+    using base = box_exchange<P, T_, General, Shape, Classed>;
     using T = T_;
     using base::K, base::RY, base::RZ, base::lanes, base::place, base::lane_z, base::lane_y, base::lane_x;
     static constexpr int halves = lanes * K; /* cells of half a partial sum */
@@ -46,12 +47,15 @@ template <class P, class T_, bool General, int Shape> struct box_sums : box_exch
         const bool odd = h.shift % 2 != 0;
         const int x = lane_x() * K;
         double value[RY];
+        const uint32_t kept = Classed ? base::bits_of(z) : 0;
         for_constants<0, RY>([&](auto row) {
             constexpr int Y = decltype(row)::value;
             double term[K];
 #pragma unroll
             for (int k = 0; k < K; k++)
-                term[k] = residual_term(now(row, k), old[Y * base::row_cells + base::slot(k)], Norm);
+                term[k] = Classed && (kept >> (Y * K + k) & 1) != 0
+                              ? 0.0
+                              : residual_term(now(row, k), old[Y * base::row_cells + base::slot(k)], Norm);
             if (h.shift != 0) {
                 const double low = odd ? term[1] : term[0], high = odd ? term[0] : term[1];
                 term[0] = __shfl_sync(~0u, low, lane_x() + h.shift / 2, lanes);

@@ -7,7 +7,7 @@
 #pragma once
 
 #include "kernels/sweeps/resident3d.h"
-#include "kernels/sweeps/resident_tile.cuh"
+#include "kernels/sweeps/resident_layout.cuh"
 
 namespace stencil {
 
@@ -26,10 +26,11 @@ struct box_place {
     int32_t groups, corners; /* groups of cells that are exchanged; ghost cells at edges and corners */
     uint32_t exchanges;
     check_place check;
+    int32_t classes; /* where bits of cells that have classes begin, in bytes */
 };
 static_assert(sizeof(box_place) <= STENCIL_BOX_PLACE, "");
 
-template <class P, class T_, bool General, int Shape> struct box_tile {
+template <class P, class T_, bool General, int Shape, bool Classed> struct box_tile {
     using T = T_;
     static constexpr stencil_box_shape shape = stencil_box_shape_of(P::radius, sizeof(T_) == 8, Shape);
     static constexpr int K = STENCIL_BOX_CELLS, RY = shape.rows, RZ = shape.planes, radius = P::radius,
@@ -95,6 +96,17 @@ template <class P, class T_, bool General, int Shape> struct box_tile {
                 });
             }
         });
+    }
+    /* Returns the thread's bits of plane z of its cells: of those that keep their values, or in general
+     * kernels (Rows) that have weights of their own; row y has bits K y and on. */
+    template <bool Rows = false> __device__ __forceinline__ static uint8_t &bits_of(int z) {
+        return *reinterpret_cast<uint8_t *>(bytes(place().classes) + ((Rows ? RZ : 0) + z) * blockDim.x +
+                                            threadIdx.x);
+    }
+    /* Returns the bits of the warp's planes that have such cells. */
+    template <bool Rows = false> __device__ __forceinline__ static uint32_t &planes_of() {
+        return reinterpret_cast<uint32_t *>(bytes(place().classes) + (General ? 2 : 1) * RZ * blockDim.x +
+                                            threadIdx.x / 32 * 8)[Rows];
     }
     int first, plane; /* offset of the lane's first cell in shared memory; distance from plane to plane */
     int other;        /* distance to the second buffer of cells, if there is one */
@@ -176,6 +188,9 @@ template <class P, class T_, bool General, int Shape> struct box_tile {
         T *to = row_at(exchange + 1, 0);
         T sum[RZ][RY][K];
         rows now, next;
+        uint32_t planes = 0; /* planes of the warp with cells that keep their values */
+        if constexpr (Classed && !General)
+            planes = __shfl_sync(~0u, planes_of(), 0);
         old_plane<-radius>(now, from);
         for_constants<-radius, RZ + radius>([&](auto m) {
             constexpr int M = decltype(m)::value;
@@ -188,6 +203,13 @@ template <class P, class T_, bool General, int Shape> struct box_tile {
                 old_plane<M + 1>(next, from);
             }
             if constexpr (M >= radius) {
+                if (Classed && !General && (planes >> (M - radius) & 1) != 0) {
+                    const uint32_t kept = bits_of(M - radius);
+                    unrolled<RY, K>([&](int y, int v) {
+                        T &made = sum[M - radius][y][v];
+                        made = kept >> (y * K + v) & 1 ? c[M - radius][y][v] : made;
+                    });
+                }
 #pragma unroll
                 for (int y = 0; y < RY; y++)
 #pragma unroll

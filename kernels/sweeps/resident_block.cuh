@@ -6,9 +6,9 @@
 
 namespace stencil {
 
-template <class P, class T_, bool General, int Shape>
-struct resident_block : resident_nodes<P, T_, General, Shape> {
-    using base = resident_nodes<P, T_, General, Shape>;
+template <class P, class T_, bool General, int Shape, bool Classed>
+struct resident_block : resident_nodes<P, T_, General, Shape, Classed> {
+    using base = resident_nodes<P, T_, General, Shape, Classed>;
     using T = T_;
     using base::K, base::R, base::radius, base::width, base::place, base::cells, base::lane, base::warp,
         base::stage_row, base::find_ways, base::edge_of;
@@ -16,9 +16,6 @@ struct resident_block : resident_nodes<P, T_, General, Shape> {
     static constexpr bool each_step = false;
     int buffer = 0; /* buffer of outer rows that the next step reads */
 
-    __device__ __forceinline__ static bool begins() {
-        return place().check.made == 0;
-    }
     __device__ __forceinline__ static int count_steps(int all) {
         return all;
     }
@@ -69,10 +66,11 @@ struct resident_block : resident_nodes<P, T_, General, Shape> {
         const stencil_resident_memory m = stencil_resident_memory_of(
             base::shape, radius, sizeof(T) == 8, warps, stencil_resident_reach(radius, s.depth),
             weight_sets(s) * (P::count + 1), General && s.domain.b != nullptr);
+        const int kept = Classed ? stencil_resident_kept_bytes(base::shape, warps, General) : 0;
         volatile stencil_resident_memory &to = place().memory;
         to.edge = m.edge, to.mixed = m.mixed, to.stage = m.stage;
         to.weights = m.weights, to.source = m.source;
-        to.ghosts = m.ghosts, to.bytes = m.bytes;
+        to.ghosts = m.ghosts, to.bytes = m.bytes + kept;
         place().rows = warps * R, place().reach = stencil_resident_reach(radius, s.depth);
         place().shares = max(1, (int)blockDim.x / place().rows);
         place().row_share = (1 << STENCIL_SHARE_BITS) / place().rows + 1;
@@ -109,6 +107,31 @@ struct resident_block : resident_nodes<P, T_, General, Shape> {
         for (int v = 0; v < K; v++)
             to[v] = row[column[v]];
     }
+    /* Finds the cells of the warp's rows that keep their values, for the whole launch. */
+    __device__ __forceinline__ static void find_fixed(const stencil_kernel_args &s, const int (&column)[K]) {
+        const stencil_classes &c = s.classes;
+        uint32_t marks[2] = {0, 0};
+#pragma unroll 1
+        for (int j = 0; j < R; j++) {
+            const int at = base::first_kept() + (warp() * R + j) * 32 + lane();
+            const uint8_t *const row = c.of + in_field(s.domain, 0, radius + warp() * R + j) * s.domain.row;
+            uint32_t bits[2] = {0, 0};
+#pragma unroll
+            for (int v = 0; v < K; v++) {
+                const uint32_t of = __ldg(row + column[v]);
+                bits[0] |= (uint32_t)(of == STENCIL_CLASS_KEPT) << v;
+                bits[1] |= (uint32_t)stencil_class_has_row(of) << v;
+            }
+            for (int kind = 0; kind <= General; kind++) {
+                base::kept_at(at + kind * base::to_varied()) = (uint8_t)bits[kind];
+                marks[kind] |= __any_sync(~0u, bits[kind] != 0) ? 1u << j : 0;
+            }
+        }
+        if (lane() == 0)
+            for (int kind = 0; kind <= General; kind++)
+                base::marks_of(warp(), kind * base::to_varied()) = marks[kind];
+        __syncwarp();
+    }
     __device__ __forceinline__ static void put_row(T *to, const T *from) {
 #pragma unroll
         for (int v = 0; v < K; v++)
@@ -121,6 +144,8 @@ struct resident_block : resident_nodes<P, T_, General, Shape> {
         const auto now = base::find_rows(warp(), 0, lane()), next = base::find_rows(warp(), 1, lane());
         int column[K];
         find_columns(d, column);
+        if constexpr (Classed)
+            find_fixed(s, column);
         T row[K];
         for_constants<0, R>([&](auto j) {
             constexpr int J = decltype(j)::value;
@@ -251,6 +276,8 @@ struct resident_block : resident_nodes<P, T_, General, Shape> {
             if (base::full)
                 w = find_ways(source, buffer);
             w.weights = weights;
+            if (General && Classed)
+                w.classes = &s.classes;
             this->step(w, element, unseen);
             if constexpr (!base::mixed)
                 base::publish(w.next);
@@ -266,6 +293,8 @@ struct resident_block : resident_nodes<P, T_, General, Shape> {
         base::begin_sums(s, place().check.at, summing);
         ways w = find_ways(General && s.domain.b != nullptr, buffer);
         w.weights = weights_after(s, place().check.made);
+        if (General && Classed)
+            w.classes = &s.classes;
         this->step(w, elements(s.domain), summing);
         buffer ^= 1;
         if constexpr (base::full)

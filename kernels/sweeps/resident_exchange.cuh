@@ -16,9 +16,9 @@
 
 namespace stencil {
 
-template <class P, class T_, bool General, int Shape>
-struct resident_exchange : resident_tile<P, T_, General, Shape> {
-    using base = resident_tile<P, T_, General, Shape>;
+template <class P, class T_, bool General, int Shape, bool Classed>
+struct resident_exchange : resident_tile<P, T_, General, Shape, Classed> {
+    using base = resident_tile<P, T_, General, Shape, Classed>;
     using T = T_;
     using base::K, base::R, base::radius, base::width, base::place, base::cells, base::list, base::lane,
         base::warp, base::warps, base::stage_row;

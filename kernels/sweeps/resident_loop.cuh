@@ -153,10 +153,9 @@ __device__ __forceinline__ void loop_steps(const stencil_kernel_args &s, Block &
  * made in parts. */
 template <class Block>
 __device__ __forceinline__ void loop_passes(const stencil_kernel_args &s, Block &block, bool works) {
+    note_pass(s, {Block::place().step, Block::place().steps, 0}, STENCIL_MARK_BEGIN);
     for (;;) {
         __syncthreads();
-        if (block.begins())
-            note_pass(s, {Block::place().step, Block::place().steps, 0}, STENCIL_MARK_BEGIN);
         const int part = Block::place().check.part;
         const bool checked = __any_sync(~0u, part == check_step);
         if (checked) {
@@ -175,6 +174,7 @@ __device__ __forceinline__ void loop_passes(const stencil_kernel_args &s, Block 
         } else {
             if (!end_steps<Block, true>(s, block, works))
                 break;
+            note_pass(s, {Block::place().step, Block::place().steps, 0}, STENCIL_MARK_BEGIN);
             if (works)
                 block.begin_steps(s);
         }

@@ -8,9 +8,9 @@
 
 namespace stencil {
 
-template <class P, class T_, bool General, int Shape>
-struct resident_nodes : resident_exchange<P, T_, General, Shape> {
-    using base = resident_exchange<P, T_, General, Shape>;
+template <class P, class T_, bool General, int Shape, bool Classed>
+struct resident_nodes : resident_exchange<P, T_, General, Shape, Classed> {
+    using base = resident_exchange<P, T_, General, Shape, Classed>;
     using T = T_;
     using base::K, base::R, base::radius, base::width, base::place, base::lane, base::warp, base::warps;
     static constexpr int node = STENCIL_NODE_CELLS, nodes_of_lane = (K + node - 1) / node;
@@ -39,16 +39,17 @@ struct resident_nodes : resident_exchange<P, T_, General, Shape> {
             for (int v = 0; v < K; v++)
                 was[M % radius][v] = row[v];
         }
-        template <int M> __device__ __forceinline__ void made(const T (&now)[K]) {
+        /* A bit of `fixed` for each cell of the lane that keeps its value: it has the term 0. */
+        template <int M> __device__ __forceinline__ void made(const T (&now)[K], uint32_t fixed) {
 #pragma unroll
             for (int v = 0; v < K; v++)
                 kept[(M * K + v) * 32] = now[v];
             if (M < begin || M >= end)
                 return;
             if (norm == STENCIL_NORM_L2)
-                sum<STENCIL_NORM_L2>(now, was[M % radius], nodes + M * (int64_t)row_nodes);
+                sum<STENCIL_NORM_L2>(now, was[M % radius], fixed, nodes + M * (int64_t)row_nodes);
             else
-                sum<STENCIL_NORM_MAX>(now, was[M % radius], nodes + M * (int64_t)row_nodes);
+                sum<STENCIL_NORM_MAX>(now, was[M % radius], fixed, nodes + M * (int64_t)row_nodes);
         }
         /* Moves the lane's terms, and those that it has of the next lanes, so that its first node begins at
          * term 0. */
@@ -60,11 +61,12 @@ struct resident_nodes : resident_exchange<P, T_, General, Shape> {
                     term[i] = (skip & by) != 0 ? term[i + by] : term[i];
         }
         template <stencil_norm Norm>
-        __device__ __forceinline__ void sum(const T (&now)[K], const T (&old)[K], double *to) const {
+        __device__ __forceinline__ void sum(const T (&now)[K], const T (&old)[K], uint32_t fixed,
+                                            double *to) const {
             double term[K + node - 1];
 #pragma unroll
             for (int v = 0; v < K; v++)
-                term[v] = v < cells ? residual_term(now[v], old[v], Norm) : 0.0;
+                term[v] = v < cells && (fixed >> v & 1) == 0 ? residual_term(now[v], old[v], Norm) : 0.0;
 #pragma unroll
             for (int i = 0; i < node - 1;
                  i++) { /* beyond the tile there are no cells of a node that is valid */

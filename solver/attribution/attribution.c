@@ -133,6 +133,16 @@ static stencil_status measure_cost(experiment *e, double *cost) {
     return STENCIL_OK;
 }
 
+/* Returns what to take off between two moments of a persistent loop, after a batch that notes each step: what
+ * two notes take by themselves, or on a GPU, where batches alike take the same time, what steps took longer,
+ * within twice as much. */
+static double note_of(const experiment *e) {
+    enum { GAPS = STENCIL_MARK_END - STENCIL_MARK_BEGIN };
+    const bool loop = e->trial.run->on.plan->barrier != STENCIL_BARRIER_none;
+    const double pair_s = loop ? stencil_timeline_note_s(&e->timeline[0]) : 0;
+    return loop && e->trial.run->on.gpu != NULL ? fmin(fmax(pair_s, e->noting_s / GAPS), 2 * pair_s) : pair_s;
+}
+
 /* Chooses the number of sampled steps so that time stamps cost little: first from the cost in consecutive
  * steps, then from the cost in the steps chosen. */
 static stencil_status choose_samples(experiment *e) {
@@ -143,8 +153,7 @@ static stencil_status choose_samples(experiment *e) {
     e->every = 1;
     e->samples = (uint32_t)stencil_smaller(e->steps, PROBE);
     TRY(measure_cost(e, &cost));
-    e->note_s =
-        e->trial.run->on.plan->barrier != STENCIL_BARRIER_none ? stencil_timeline_note_s(&e->timeline[0]) : 0;
+    e->note_s = note_of(e);
     const double step_s = e->time_s[untraced(e)][0] / (double)e->steps;
     e->steps = steps;
     for (int try = 0; try < TRIES && (try == 0 || cost > cost_most); try++) {
@@ -242,6 +251,15 @@ static stencil_makeup made_of(const experiment *e, kind k) {
     return mean;
 }
 
+/* Notes lengthen the gap between two launches: it is what steps without notes take beside what goes on within
+ * a launch, where notes are not between the moments. */
+static void time_launch(const experiment *e, stencil_inside *inside) {
+    const double within_s = inside->step_s - inside->launch_s,
+                 step_s = quantile(e, WHOLE, quiet_middle) / (double)e->steps;
+    inside->launch_s = fmax(step_s - within_s, 0);
+    inside->step_s = within_s + inside->launch_s;
+}
+
 /* Moves the host's halo copies between launches, measured by batches without them, from the launch. */
 static void move_copies(const experiment *e, stencil_inside *inside) {
     const double halo_s =
@@ -306,6 +324,8 @@ static stencil_status look_inside(experiment *e, stencil_attribution *a) {
     if (!e->exits)
         stencil_trial_weigh(&e->trial, &a->timeline);
     TRY(stencil_timeline_analyse(&a->timeline, &a->inside));
+    if (e->trial.launches)
+        time_launch(e, &a->inside);
     if (is_timed(e, WITHOUT_COPIES))
         move_copies(e, &a->inside);
     a->check_every = e->check_every;

@@ -36,7 +36,7 @@ static stencil_status set_trace(const stencil_trial *t, const stencil_trace *tra
 #ifdef STENCIL_HAVE_CUDA
     stencil_gpu_run *const run = t->run->on.gpu;
     if (run != NULL)
-        stencil_gpu_set_trace(run, trace, t->marks);
+        stencil_gpu_set_trace(run, trace, trace->samples > 0 ? t->marks : NULL);
     if (run != NULL && run->strategy->replayed > 0) { /* a graph has captured the old kernel arguments */
         run->strategy->close_gpu(run);
         return run->strategy->open_gpu(run);
@@ -301,6 +301,15 @@ static stencil_status record_gpu(stencil_trial *t, int64_t count, int64_t check_
 }
 #endif
 
+/* Returns the number of passes of a persistent loop before the first sample. Where blocks wait for
+ * neighbours, a late block has held up all others only after about as many steps as there are blocks. */
+static int64_t lead_of(const stencil_plan *plan) {
+    const stencil_part_plan *last = &plan->part[plan->cut.parts - 1];
+    const bool neighbors = stencil_barriers[plan->barrier].needs == STENCIL_NEEDS_NEIGHBORS;
+    const int64_t blocks = (int64_t)last->first_block + last->grid_blocks;
+    return neighbors && blocks > LEAD ? blocks : LEAD;
+}
+
 stencil_status stencil_trial_record(stencil_trial *t, int64_t *count, int64_t check_every, uint32_t every,
                                     uint32_t samples, stencil_timeline *timeline, double *time_s) {
     const int64_t replayed = t->launches ? stencil_strategy_loop(t->run->on.plan->strategy)->replayed : 0;
@@ -309,6 +318,8 @@ stencil_status stencil_trial_record(stencil_trial *t, int64_t *count, int64_t ch
     const int64_t sampled = (int64_t)samples * every;
     double rest_s = 0;
     TRY(begin_batch(t));
+    if (replayed > 0) /* steps have the numbers of the capture of a graph, whether one is replayed or not */
+        t->next = 0;
     *timeline = (stencil_timeline){0};
     if (t->launches)
         check_every = INT64_MAX;
@@ -321,7 +332,7 @@ stencil_status stencil_trial_record(stencil_trial *t, int64_t *count, int64_t ch
     if (t->launches)
         before = (noted - (replayed > 0) - samples) / 2;
     else if (t->run->on.gpu != NULL && sampled < *count) { /* other steps: no time stamps */
-        before = stencil_smaller(LEAD, *count - sampled);
+        before = stencil_smaller(lead_of(t->run->on.plan), *count - sampled);
         noted = (before + sampled + t->whole_count - 1) / t->whole_count * t->whole_count;
         noted = stencil_smaller(noted, *count);
     }

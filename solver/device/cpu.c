@@ -21,7 +21,7 @@ static stencil_status create_part(stencil_cpu *cpu, const stencil_problem *probl
     TRY(stencil_field_create(&field[0], &cut->layout, stencil_buffer_text(STENCIL_BUFFER_U)));
     TRY(stencil_field_create_apart(&field[1], &field[0], stencil_buffer_text(STENCIL_BUFFER_U + 1)));
     for (int k = STENCIL_BUFFER_B; k < STENCIL_BUFFERS; k++) {
-        if ((stencil_buffers_of(problem) >> k & 1) == 0)
+        if ((stencil_buffers_of(problem, false) >> k & 1) == 0)
             continue;
         TRY(stencil_memory_alloc(&field[k].memory, stencil_buffer_bytes(cut, k), stencil_buffer_text(k)));
         field[k].data = field[k].memory;

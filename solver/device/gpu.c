@@ -121,8 +121,6 @@ stencil_status stencil_gpu_move(const stencil_gpu_run *run, int part, int buffer
                     ? from->read(from->context, array, &cells, &here)
                     : stencil_boxes_fill(from, &b->cut->mesh, array, &cells, &here));
             TRY(put(&there, &here, cells.n, whole));
-            if (array == STENCIL_ARRAY_CLASS)
-                TRY(stencil_gpu_mark(run, part, &cells, &here));
         } else {
             const stencil_cells out = stencil_cells_from(to, cells.first);
             TRY_CUDA(cudaMemcpy(here.at, there.at, bytes, cudaMemcpyDeviceToHost));
@@ -350,7 +348,7 @@ static stencil_status create_parts(stencil_gpu_run *run, const stencil_problem *
                                    const stencil_gpu_run *lender) {
     int device[STENCIL_PARTS_MAX];
     const int64_t values = stencil_gpu_values(&run->plan->cut, run->plan->halo);
-    const unsigned buffers = lender == NULL ? stencil_buffers_of(problem) : 0;
+    const unsigned buffers = lender == NULL ? stencil_buffers_of(problem, true) : 0;
     for (int p = 0; p < run->parts; p++)
         device[p] = run->part[p].device;
     if (run->plan->halo == STENCIL_HALO_COPY)

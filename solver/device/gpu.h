@@ -75,10 +75,9 @@ stencil_status stencil_gpu_load(const stencil_gpu_run *run, int part, stencil_ar
  * `from` is NULL, from the device to the host cells `to`. */
 stencil_status stencil_gpu_move(const stencil_gpu_run *run, int part, int buffer, const stencil_box *box,
                                 const stencil_reader *from, const stencil_cells *to);
-/* Marks the groups of whole rows of a part, whose classes are in `of`, in device memory. Kernels for several
- * steps, which update ghost cells, will need marks of these as well. */
-stencil_status stencil_gpu_mark(const stencil_gpu_run *run, int part, const stencil_box *rows,
-                                const stencil_cells *of);
+/* Marks the groups and the bits of a part's cells, where cells have classes; to be called once all classes of
+ * the part are loaded, those of ghost cells included. */
+stencil_status stencil_gpu_mark(const stencil_gpu_run *run, int part);
 void stencil_gpu_destroy(stencil_gpu_run *run);
 
 /* Calls function(part, context) for all parts concurrently, each in a host thread that has set the part's

@@ -19,7 +19,8 @@ stencil_stores stencil_stores_choose(const stencil_problem *problem, int threads
 
 int64_t stencil_cpu_bytes(const stencil_problem *problem, const stencil_cut *cut) {
     int64_t bytes = 0;
-    if (!stencil_multiply(cut->parts, stencil_buffers_bytes(problem, cut), &bytes) || bytes > INT64_MAX / 2)
+    if (!stencil_multiply(cut->parts, stencil_buffers_bytes(problem, cut, false), &bytes) ||
+        bytes > INT64_MAX / 2)
         return INT64_MAX / 2;
     return bytes + stencil_values_bytes(stencil_partial_count(problem->n)) + stencil_weights_bytes(problem) +
            stencil_factors_bytes(problem);
@@ -72,7 +73,8 @@ int64_t stencil_gpu_partials_most(const stencil_cut *cut) {
 
 int64_t stencil_gpu_bytes(const stencil_problem *problem, const stencil_cut *cut, stencil_halo_mode halo) {
     const int64_t levels = stencil_levels_count(stencil_partial_count(problem->n));
-    return stencil_buffers_bytes(problem, cut) + (halo == STENCIL_HALO_LL ? ll_bytes(problem, cut) : 0) +
+    return stencil_buffers_bytes(problem, cut, true) +
+           (halo == STENCIL_HALO_LL ? ll_bytes(problem, cut) : 0) +
            (2 * stencil_gpu_partials_most(cut) + levels + STENCIL_CHECKS_MAX + 2 * STENCIL_COMBINE_VALUES) *
                (int64_t)sizeof(double) +
            stencil_weights_bytes(problem) + stencil_factors_bytes(problem);

@@ -24,11 +24,11 @@ enum {
      * add. STEPS: abilities of the stream sweep's passes of one step. */
     STENCIL_CAN_PASSES = STENCIL_CAN(PARTS) | STENCIL_CAN(PARTS_BESIDE) | STENCIL_CAN(SHORT_POINTS),
     STENCIL_CAN_GENERAL = STENCIL_CAN(SOURCE) | STENCIL_CAN(MIRROR) | STENCIL_CAN(CYCLE),
-    STENCIL_CAN_STEPS = STENCIL_CAN_PASSES | STENCIL_CAN_GENERAL | STENCIL_CAN(CPU) | STENCIL_CAN(GPU) |
-                        STENCIL_CAN(FIXED) | STENCIL_CAN(CLASS) | STENCIL_CAN(SUM) | STENCIL_CAN(FIELDS) |
-                        STENCIL_CAN(LAUNCHES) | STENCIL_CAN(WORDS) | STENCIL_CAN(SHORT_MIRROR) |
-                        STENCIL_CAN(EVERY_STEP) | STENCIL_CAN(LAST_STEP) | STENCIL_CAN(FEW_STEPS) |
-                        STENCIL_CAN(NARROW) | STENCIL_CAN(ONE_STEP)
+    STENCIL_CAN_STEPS =
+        STENCIL_CAN_PASSES | STENCIL_CAN_GENERAL | STENCIL_CAN(CPU) | STENCIL_CAN(GPU) | STENCIL_CAN(FIXED) |
+        STENCIL_CAN(CLASS) | STENCIL_CAN(SUM) | STENCIL_CAN(CLASS_IN_TIME) | STENCIL_CAN(FIELDS) |
+        STENCIL_CAN(LAUNCHES) | STENCIL_CAN(WORDS) | STENCIL_CAN(SHORT_MIRROR) | STENCIL_CAN(EVERY_STEP) |
+        STENCIL_CAN(LAST_STEP) | STENCIL_CAN(FEW_STEPS) | STENCIL_CAN(NARROW) | STENCIL_CAN(ONE_STEP)
 };
 
 /* The bounds of the passes of a variant of a sweep. */
@@ -64,7 +64,8 @@ typedef struct stencil_maker {
 typedef struct stencil_variant {
     uint32_t can; /* STENCIL_CAN(bit) | … */
     const stencil_maker *by;
-    bool general; /* its kernel has weights per step, a source term and mirrored sides */
+    bool general; /* its kernel has weights per step, a source term and mirrored sides; where cells have
+                     classes, weights of cells, too */
 } stencil_variant;
 
 /* The bounds and variants of a sweep; kernels/sweeps.def has its name and summary. */
@@ -78,7 +79,7 @@ typedef struct stencil_sweep_host {
      * threads of a block (STENCIL_BLOCK_THREADS in all) and the cells of a tile in the plan. */
     void (*shape)(stencil_plan *plan, const stencil_problem *problem, const int64_t n[3], int64_t slots);
     /* Variants for 2D and for 3D: the first one that fits a plan makes the passes; `can` 0 ends a list. */
-    stencil_variant variant[2][5];
+    stencil_variant variant[2][7];
 } stencil_sweep_host;
 
 /* The variant of the stream sweep that makes passes of one step; other sweeps use it for single steps. */

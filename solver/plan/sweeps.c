@@ -1,6 +1,7 @@
 /* The registry of sweeps, made of kernels/sweeps.def. */
 #include <string.h>
 
+#include "solver/problem/factors.h"
 #include "solver/plan/sweep.h"
 
 #define STENCIL_SWEEP(name, exchanges, text) extern const stencil_sweep_host stencil_sweep_##name;

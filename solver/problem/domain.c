@@ -12,9 +12,10 @@ static stencil_layout layout_of(const stencil_cut *cut, int buffer) {
     return layout;
 }
 
-unsigned stencil_buffers_of(const stencil_problem *problem) {
+unsigned stencil_buffers_of(const stencil_problem *problem, bool gpu) {
     const unsigned u = 3U << STENCIL_BUFFER_U, b = 1U << STENCIL_BUFFER_B,
-                   classes = 1U << STENCIL_BUFFER_CLASS | 1U << STENCIL_BUFFER_MARK;
+                   classes = 1U << STENCIL_BUFFER_CLASS | 1U << STENCIL_BUFFER_MARK |
+                             (unsigned)gpu << STENCIL_BUFFER_BITS;
     const unsigned faces = problem->rank == 3 ? 7U : 6U; /* y and x in 2D */
     unsigned more = 0;
     for (int k = 1; k < stencil_problem_sum_arrays(problem); k++)
@@ -27,6 +28,8 @@ unsigned stencil_buffers_of(const stencil_problem *problem) {
 int64_t stencil_buffer_bytes(const stencil_cut *cut, int buffer) {
     const stencil_layout layout = layout_of(cut, buffer);
     const stencil_marks marks = stencil_marks_of(cut);
+    if (buffer == STENCIL_BUFFER_BITS)
+        return marks.words * (int64_t)sizeof(uint32_t);
     return buffer == STENCIL_BUFFER_MARK ? marks.count[0] * marks.count[1] * marks.count[2]
                                          : stencil_layout_bytes(&layout);
 }
@@ -37,6 +40,7 @@ const char *stencil_buffer_text(int buffer) {
                                                       "the source term",
                                                       "the classes of the cells",
                                                       "the marks of groups of cells",
+                                                      "the bits of cells that have classes",
                                                       "the second array of values in time",
                                                       "the third array of values in time",
                                                       "the fourth array of values in time",
@@ -46,10 +50,10 @@ const char *stencil_buffer_text(int buffer) {
     return text[buffer];
 }
 
-int64_t stencil_buffers_bytes(const stencil_problem *problem, const stencil_cut *cut) {
+int64_t stencil_buffers_bytes(const stencil_problem *problem, const stencil_cut *cut, bool gpu) {
     int64_t bytes = 0;
     for (int buffer = 0; buffer < STENCIL_BUFFERS; buffer++)
-        if ((stencil_buffers_of(problem) >> buffer & 1) != 0) {
+        if ((stencil_buffers_of(problem, gpu) >> buffer & 1) != 0) {
             const int64_t one = stencil_buffer_bytes(cut, buffer);
             bytes = bytes > INT64_MAX / 2 - one ? INT64_MAX / 2 : bytes + one;
         }
@@ -72,6 +76,7 @@ static void *interior(const stencil_buffers *buffers, int part, int buffer) {
 }
 
 stencil_marks stencil_marks_of(const stencil_cut *cut) {
+    enum { GROUP_WORDS = STENCIL_GROUP_CELLS / STENCIL_WORD_CELLS, ALIGNED_WORDS = 4, GAP_WORDS = 64 };
     const stencil_layout *l = &cut->layout;
     stencil_marks marks;
     for (int axis = 0; axis < STENCIL_AXES; axis++) {
@@ -83,6 +88,11 @@ stencil_marks stencil_marks_of(const stencil_cut *cut) {
         marks.first[axis] = first;
         marks.count[axis] = last - first + 1;
     }
+    const int64_t before = -marks.first[STENCIL_X] * GROUP_WORDS,
+                  from = (marks.first[STENCIL_X] + marks.count[STENCIL_X]) * GROUP_WORDS;
+    marks.words_before = (before + ALIGNED_WORDS - 1) / ALIGNED_WORDS * ALIGNED_WORDS;
+    marks.words_row = marks.words_before + (from + ALIGNED_WORDS - 1) / ALIGNED_WORDS * ALIGNED_WORDS;
+    marks.words = marks.count[STENCIL_Z] * marks.count[STENCIL_Y] * marks.words_row + GAP_WORDS;
     return marks;
 }
 
@@ -116,15 +126,22 @@ stencil_classes stencil_classes_of(const stencil_buffers *buffers, int part) {
     const stencil_marks marks = stencil_marks_of(cut);
     const int64_t row = marks.count[STENCIL_X], plane = row * marks.count[STENCIL_Y];
     const uint8_t *mark = buffers->at[part][STENCIL_BUFFER_MARK];
+    const uint32_t *bits = buffers->at[part][STENCIL_BUFFER_BITS];
+    const int64_t bits_row = marks.words_row, bits_plane = bits_row * marks.count[STENCIL_Y];
     int64_t range[2];
     if (mark == NULL)
         return (stencil_classes){0};
+    if (bits != NULL)
+        bits += marks.words_before - marks.first[STENCIL_Z] * bits_plane - marks.first[STENCIL_Y] * bits_row;
     stencil_marks_range(cut, part, range);
     return (stencil_classes){.of = interior(buffers, part, STENCIL_BUFFER_CLASS),
                              .mark = mark - marks.first[STENCIL_Z] * plane - marks.first[STENCIL_Y] * row -
                                      marks.first[STENCIL_X],
                              .mark_row = row,
                              .mark_plane = plane,
+                             .bits = bits,
+                             .bits_row = bits_row,
+                             .bits_plane = bits_plane,
                              .first = range[0],
                              .end = range[1]};
 }

@@ -8,13 +8,14 @@
 
 /* The arrays of all parts, in the layout of the cut: two alternating buffers of u, of which a pass reads one
  * and writes the other (STENCIL_BUFFER_U + 0 and 1), the source term if there is a source, and bytes where
- * cells have classes. The marks of groups of cells have a layout of their own, see stencil_marks_of().
- * Weights of faces have a buffer for each axis of the problem. */
+ * cells have classes. Marks of groups of cells and, on GPUs, bits of cells have layouts of their own, see
+ * stencil_marks_of(). Weights of faces have a buffer for each axis of the problem. */
 enum {
     STENCIL_BUFFER_U,
     STENCIL_BUFFER_B = 2,
     STENCIL_BUFFER_CLASS,
     STENCIL_BUFFER_MARK,
+    STENCIL_BUFFER_BITS,
     STENCIL_BUFFER_MORE, /* arrays behind B whose factors change in time */
     STENCIL_BUFFER_MORE_LAST = STENCIL_BUFFER_MORE + STENCIL_SUM_ARRAYS - 2,
     STENCIL_BUFFER_FACE, /* + axis */
@@ -45,14 +46,14 @@ static inline stencil_array stencil_array_of(int buffer) {
                : STENCIL_ARRAY_CLASS;
 }
 
-/* The buffers that a problem needs, as a set of bits 1 << STENCIL_BUFFER_…; the bytes of one of them; and its
- * name, for messages. */
-unsigned stencil_buffers_of(const stencil_problem *problem);
+/* The buffers that a problem needs, on a GPU or on a CPU, as a set of bits 1 << STENCIL_BUFFER_…; the bytes
+ * of one of them; and its name, for messages. */
+unsigned stencil_buffers_of(const stencil_problem *problem, bool gpu);
 int64_t stencil_buffer_bytes(const stencil_cut *cut, int buffer);
 const char *stencil_buffer_text(int buffer);
 
 /* Bytes of all buffers of a part. INT64_MAX / 2: more than can be counted. */
-int64_t stencil_buffers_bytes(const stencil_problem *problem, const stencil_cut *cut);
+int64_t stencil_buffers_bytes(const stencil_problem *problem, const stencil_cut *cut, bool gpu);
 
 /* The cells of a part in a buffer, from `cell` on, in indices of the whole problem. */
 stencil_cells stencil_buffer_cells(const stencil_buffers *buffers, int part, int buffer,
@@ -93,9 +94,11 @@ void stencil_domain_init(stencil_domain *domain, const stencil_problem *problem,
                          const stencil_buffers *buffers, bool store);
 
 /* The groups of cells that have a mark, in all parts of a cut: count[axis] of them, from `first` on, in the
- * indices of a part (along x in groups of 64 cells), ghost cells included. */
+ * indices of a part (along x in groups of 64 cells), ghost cells included. Bits of cells: words before that
+ * of cell x = 0 of a row, and from row to row; words of all rows, with a gap behind that kernels read. */
 typedef struct stencil_marks {
     int64_t first[3], count[3];
+    int64_t words_before, words_row, words;
 } stencil_marks;
 stencil_marks stencil_marks_of(const stencil_cut *cut);
 

@@ -89,6 +89,16 @@ stencil_status stencil_run_load_u(stencil_run *r, const stencil_reader *from) {
     return STENCIL_OK;
 }
 
+/* Marks the groups of cells of a part whose classes are loaded. */
+static stencil_status mark(stencil_run *r, int part) {
+#ifdef STENCIL_HAVE_CUDA
+    if (r->on.gpu != NULL)
+        return stencil_gpu_mark(r->on.gpu, part);
+#endif
+    stencil_cpu_mark(r->on.cpu, part);
+    return STENCIL_OK;
+}
+
 /* Loads an array of updated cells, and from `again` the cells of neighbours that parts recompute. */
 static stencil_status load_updated(stencil_run *r, stencil_array array, const stencil_reader *from,
                                    const stencil_reader *again) {
@@ -100,8 +110,8 @@ static stencil_status load_updated(stencil_run *r, stencil_array array, const st
         TRY(load_box(r, part, array, &own, from));
         for (int k = 0; k < boxes; k++)
             TRY(load_box(r, part, array, &frame[k], again));
-        if (array == STENCIL_ARRAY_CLASS && r->on.cpu != NULL)
-            stencil_cpu_mark(r->on.cpu, part);
+        if (array == STENCIL_ARRAY_CLASS)
+            TRY(mark(r, part));
     }
     return STENCIL_OK;
 }

@@ -1,7 +1,7 @@
 """Faults that were planted in copies of the sources are found by the tests on the emulated GPU.
 
 $FAULTS names them: program=tests of it, separated by semicolons. Without the fault the same tests pass
-(conformance_j2d5pt, conformance_j3d7pt).
+(conformance_j2d5pt, conformance_j3d7pt, deep_classes_float32).
 """
 
 import os

@@ -2,6 +2,9 @@
  * is the end of a page, with none behind it; bytes beside it are guards that nobody may change. */
 #include <sys/mman.h>
 
+#include <memory>
+#include <vector>
+
 #include "streams.h"
 
 namespace emulated {
@@ -50,6 +53,13 @@ static void check_guards(const char *at, const allocation &a, const char *who) {
     for (const char *p = at + a.bytes; p < a.low + a.pages_bytes; p++)
         if ((unsigned char)*p != GUARD)
             fail("%s wrote byte %zu of an allocation of %zu bytes", who, (size_t)(p - at), a.bytes);
+}
+/* Tells whether an address is in memory that was allocated here, on a device or pinned. */
+static bool is_allocated(const void *memory) {
+    const char *at = static_cast<const char *>(memory);
+    locked lock;
+    auto found = allocations.upper_bound(const_cast<char *>(at));
+    return found != allocations.begin() && at < (--found)->first + found->second.bytes;
 }
 /* Frees memory when its device has nothing to do. */
 static cudaError_t release(void *memory, const char *what) {
@@ -101,6 +111,28 @@ static cudaError_t queue_box(const box &b, cudaStream_t stream) {
     queue_work(stream, [=] { copy_box(b); });
     return note(machine().device[(size_t)device_of(stream)].error);
 }
+/* Copies from the host or to it, or within a device. A copy from pageable memory has left it on return, but
+ * need not have reached the device, which streams that do not block do not wait for. */
+static cudaError_t copy_now(box b, cudaMemcpyKind kind, const char *what) {
+    std::shared_ptr<std::vector<char>> staged;
+    const bool pageable = kind == cudaMemcpyHostToDevice && !is_allocated(b.from);
+    if (pageable) {
+        staged = std::make_shared<std::vector<char>>(b.width * b.height * b.depth);
+        const box out = b;
+        b.from = staged->data(), b.from_row = b.width, b.from_rows = b.height;
+        copy_box({staged->data(), out.from, b.width, out.from_row, b.height, out.from_rows, b.width, b.height,
+                  b.depth});
+    }
+    cudaError_t error;
+    {
+        locked lock;
+        queue_work(nullptr, [=] { copy_box(b), (void)staged; });
+        error = note(machine().device[(size_t)device_of(nullptr)].error);
+    }
+    return error != cudaSuccess || pageable || kind == cudaMemcpyDeviceToDevice
+               ? error
+               : note(wait_stream(nullptr, what));
+}
 static cudaError_t queue_copy(void *to, const void *from, size_t bytes, cudaStream_t stream) {
     return queue_box({static_cast<char *>(to), static_cast<const char *>(from), 0, 0, 0, 0, bytes, 1, 1},
                      stream);
@@ -135,19 +167,16 @@ cudaError_t cudaMemGetInfo(size_t *available, size_t *total) {
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t bytes, cudaMemcpyKind, cudaStream_t stream) {
     return queue_copy(to, from, bytes, stream);
 }
-/* A copy within a device, and a memset, do not wait for their end. */
+/* A memset and a copy within a device do not wait for their end. */
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind) {
-    const cudaError_t error = queue_copy(to, from, bytes, nullptr);
-    return error != cudaSuccess || kind == cudaMemcpyDeviceToDevice
-               ? error
-               : note(wait_stream(nullptr, "cudaMemcpy"));
+    return copy_now({static_cast<char *>(to), static_cast<const char *>(from), 0, 0, 0, 0, bytes, 1, 1}, kind,
+                    "cudaMemcpy");
 }
 cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch, size_t width,
-                         size_t height, cudaMemcpyKind) {
-    const cudaError_t error = queue_box({static_cast<char *>(to), static_cast<const char *>(from), to_pitch,
-                                         from_pitch, height, height, width, height, 1},
-                                        nullptr);
-    return error != cudaSuccess ? error : note(wait_stream(nullptr, "cudaMemcpy2D"));
+                         size_t height, cudaMemcpyKind kind) {
+    return copy_now({static_cast<char *>(to), static_cast<const char *>(from), to_pitch, from_pitch, height,
+                     height, width, height, 1},
+                    kind, "cudaMemcpy2D");
 }
 cudaError_t cudaMemcpyPeerAsync(void *to, int, const void *from, int, size_t bytes, cudaStream_t stream) {
     return queue_copy(to, from, bytes, stream);

@@ -20,10 +20,16 @@ endforeach()
 foreach(precision float32 float64)
     stencil_emulated_test(coefficients_${precision} test_conformance gpu "coefficients ${precision}")
     stencil_emulated_test(sums_in_time_${precision} test_conformance gpu "sums in time ${precision}")
+    stencil_emulated_test(deep_classes_${precision} test_conformance gpu "deep classes ${precision}")
+    stencil_emulated_test(resident_fields_${precision} test_conformance gpu "resident fields ${precision}")
+    set_property(TEST resident_fields_${precision} APPEND PROPERTY ENVIRONMENT STENCIL_EMULATED_SMS=24)
+    stencil_emulated_test(parts_fixed_${precision} test_parts gpu 2 "fixed cells ${precision}")
+    stencil_emulated_test(parts_classes_${precision} test_parts gpu 2 "cells of classes ${precision}")
+    stencil_emulated_test(parts_walls_${precision} test_parts gpu 2 "walls ${precision}")
 endforeach()
 
-# stencil_fault(NAME FILE OLD NEW KIND SET): test_conformance with the kernels of that kind and set compiled from a copy
-# of FILE in which a fault was planted. They stand in for those of the library.
+# stencil_fault(NAME FILE OLD NEW KIND SET [TESTS]): test_conformance with the kernels of that kind and set compiled from a
+# copy of FILE in which a fault was planted. They stand in for those of the library. TESTS: which have to find it.
 set(faults "")
 function(stencil_fault name file old new kind set)
     set(folder ${CMAKE_CURRENT_BINARY_DIR}/emulated/${name})
@@ -41,7 +47,9 @@ function(stencil_fault name file old new kind set)
         COMPILE_OPTIONS "-iquote${folder};${STENCIL_EMULATED_OPTIONS}")
     add_executable(fault_${name} ${folder}/kernels.cu $<TARGET_OBJECTS:test_conformance>)
     target_link_libraries(fault_${name} PRIVATE test_trial PkgConfig::CMOCKA stencil_options)
-    set(faults ${faults} "$<TARGET_FILE:fault_${name}>=${set} float32" PARENT_SCOPE)
+    set(tests "${set} float32" ${ARGN})
+    list(GET tests -1 tests)
+    set(faults ${faults} "$<TARGET_FILE:fault_${name}>=${tests}" PARENT_SCOPE)
 endfunction()
 stencil_fault(unawaited_copies kernels/sweeps/pipeline_planes.cuh "await_copies<shape.ahead - 1>();" "" deep j3d7pt)
 stencil_fault(unawaited_rows kernels/sweeps/pipeline_pass.cuh "                    wait_warp(u.barrier, u.parity);\n" "\n"
@@ -49,6 +57,10 @@ stencil_fault(unawaited_rows kernels/sweeps/pipeline_pass.cuh "                 
 stencil_fault(early_exit sync/central.cuh "count_and_wait(s, stencil_barrier_counter(&s, 0), goal, step);"
     "count_in(stencil_barrier_counter(&s, 0));" shard j2d5pt)
 stencil_fault(unpolled_flags sync/neighbor.cuh "if (t < watchers() && flag != nullptr)" "if (false)" shard j2d5pt)
+stencil_fault(moved_cells kernels/sweeps/pipeline_warp.cuh "s = fixed[j - R] >> v & 1 ? kept(t, j, v, c) : s;" "{}"
+    deep_classed j2d5pt "deep classes float32")
 stencil_python_test(faults emulated/faults_test.py LABELS emulated)
 set_property(TEST faults APPEND PROPERTY ENVIRONMENT "FAULTS=${faults}")
 set_tests_properties(faults PROPERTIES TIMEOUT 900)
+stencil_python_test(attribution emulated/attribution_test.py LABELS emulated)
+set_tests_properties(attribution PROPERTIES TIMEOUT 900)

@@ -96,6 +96,13 @@ static void places_of_marks(void **state) {
     }
     assert_int_equal(marks.first[2], -1);
     assert_int_equal(marks.count[2], 1 + (cut.layout.n[2] + cut.layout.ghost[2] + 63) / 64);
+    /* Rows of bits: cell 0 is aligned to 16 bytes, and all cells of a row have a bit. */
+    assert_int_equal(marks.words_before % 4, 0);
+    assert_int_equal(marks.words_row % 4, 0);
+    assert_true(marks.words_before * STENCIL_WORD_CELLS >= cut.layout.ghost[2]);
+    assert_true((marks.words_row - marks.words_before) * STENCIL_WORD_CELLS >=
+                cut.layout.n[2] + cut.layout.ghost[2]);
+    assert_true(marks.words >= marks.count[0] * marks.count[1] * marks.words_row);
     int64_t range[2];
     stencil_marks_range(&cut, 0, range);
     assert_int_equal(range[0], 0);
@@ -193,8 +200,8 @@ static void fingerprints_and_digests(void **state) {
     assert_string_not_equal(third, all);
 }
 
-/* A plan of passes of several steps refuses a GPU's deep kernels in the words of needs.def, and makes single
- * steps; on a CPU it makes passes. */
+/* Plans of passes of several steps take other kernels of a GPU where cells are fixed, and refuse plain ones
+ * in the words of needs.def; a CPU's passes are for all. */
 static void plans(void **state) {
     (void)state;
     stencil_spec spec = named("j2d5pt");
@@ -210,12 +217,17 @@ static void plans(void **state) {
         const stencil_variant *usual = plan.variant;
         assert_true(stencil_sweep_choose(&plan, &kept));
         assert_true((plan.variant == usual) == (backend == STENCIL_BACKEND_CPU));
-        if (backend == STENCIL_BACKEND_GPU)
+        if (backend == STENCIL_BACKEND_GPU) {
             assert_non_null(strstr(plan.why_not, "no single cells fixed"));
+            assert_false(plan.variant->general);
+            assert_ptr_equal(plan.variant->by, usual->by);
+        }
     }
     assert_true(stencil_sweep_can(STENCIL_SWEEP_naive, &kept, STENCIL_NEED_FIXED));
     assert_true(stencil_sweep_can(STENCIL_SWEEP_stream, &kept, STENCIL_NEED_FIXED));
-    assert_false(stencil_sweep_can(STENCIL_SWEEP_resident, &kept, STENCIL_NEED_FIXED));
+    assert_true(stencil_sweep_can(STENCIL_SWEEP_resident, &kept, STENCIL_NEED_FIXED));
+    assert_true(stencil_sweep_can(STENCIL_SWEEP_pipeline, &kept, STENCIL_NEED_CLASS));
+    assert_true(stencil_sweep_can(STENCIL_SWEEP_resident, &kept, STENCIL_NEED_CLASS));
 }
 
 int main(void) {

@@ -2,21 +2,24 @@
 #include "solver/plan/sweeps/pipeline.h"
 
 static stencil_pipeline_shape shape_of(const stencil_problem *problem, bool general, bool checked) {
+    const bool classed = stencil_problem_has_classes(problem);
+    const stencil_pipeline_kind kind = general ? classed ? STENCIL_PIPELINE_CLASSED : STENCIL_PIPELINE_GENERAL
+                                       : classed ? STENCIL_PIPELINE_FIXED
+                                       : checked ? STENCIL_PIPELINE_CHECKED
+                                                 : STENCIL_PIPELINE_PLAIN;
     return stencil_pipeline_shape_of(problem->shape->rule, problem->shape->radius,
-                                     problem->precision == STENCIL_FLOAT64,
-                                     general   ? STENCIL_PIPELINE_GENERAL
-                                     : checked ? STENCIL_PIPELINE_CHECKED
-                                               : STENCIL_PIPELINE_PLAIN);
+                                     problem->precision == STENCIL_FLOAT64, kind);
 }
 
-/* Plain kernels have twins that sum the residual of any step. General ones have none, so checked steps are
- * passes of one step. */
+/* Plain kernels have twins that sum the residual of any step. General ones, and those for classes of cells,
+ * have none, so checked steps are passes of one step. */
 static stencil_pass_limits limits(const stencil_problem *problem, bool general) {
     const stencil_shape *set = problem->shape;
-    const bool f64 = problem->precision == STENCIL_FLOAT64;
+    const bool f64 = problem->precision == STENCIL_FLOAT64,
+               alone = general || stencil_problem_has_classes(problem);
     return (stencil_pass_limits){.depth = stencil_pipeline_depth(set->rule, set->radius, f64),
-                                 .checked = general ? 1 : 0,
-                                 .levels = general ? 0 : shape_of(problem, false, true).levels,
+                                 .checked = alone ? 1 : 0,
+                                 .levels = alone ? 0 : shape_of(problem, false, true).levels,
                                  .narrowest = 32 * shape_of(problem, general, false).cells - 2 * set->radius};
 }
 
@@ -99,12 +102,16 @@ static stencil_pass_work work(const stencil_plan *plan, const stencil_problem *p
 static const stencil_maker pipeline_2d = {
     STENCIL_SWEEP_pipeline, false, {0}, limits, stencil_sweep_suits, place, tile, pipeline_enter, work};
 
-/* Abilities of passes: of plain kernels, of general kernels, and on a CPU. */
+/* Abilities of passes: of plain kernels, of those for fixed cells, of general kernels, of those for all
+ * classes of cells, and on a CPU. */
 enum {
     CAN = STENCIL_CAN_PASSES | STENCIL_CAN(GPU) | STENCIL_CAN(LAUNCHES),
+    CAN_FIXED = CAN | STENCIL_CAN(FIXED),
     CAN_GENERAL = CAN | STENCIL_CAN_GENERAL,
+    CAN_CLASSED = CAN_GENERAL | STENCIL_CAN(FIXED) | STENCIL_CAN(CLASS),
     CAN_CPU = STENCIL_CAN_PASSES | STENCIL_CAN_GENERAL | STENCIL_CAN(FIXED) | STENCIL_CAN(CLASS) |
-              STENCIL_CAN(FIELDS) | STENCIL_CAN(CPU) | STENCIL_CAN(LAUNCHES) | STENCIL_CAN(SHORT_MIRROR)
+              STENCIL_CAN(CLASS_IN_TIME) | STENCIL_CAN(FIELDS) | STENCIL_CAN(CPU) | STENCIL_CAN(LAUNCHES) |
+              STENCIL_CAN(SHORT_MIRROR)
 };
 const stencil_sweep_host stencil_sweep_pipeline = {
     .depth = STENCIL_DEPTH_MAX,
@@ -113,10 +120,14 @@ const stencil_sweep_host stencil_sweep_pipeline = {
     .guess = 1,
     .shape = stencil_stream_shape,
     .variant = {{{CAN, &pipeline_2d, false},
+                 {CAN_FIXED, &pipeline_2d, false},
                  {CAN_GENERAL | STENCIL_CAN(SHORT_MIRROR), &pipeline_2d, true},
+                 {CAN_CLASSED | STENCIL_CAN(SHORT_MIRROR), &pipeline_2d, true},
                  {CAN_CPU, &pipeline_cpu_2d, true},
                  STENCIL_STREAM_STEPS},
                 {{CAN, &pipeline_3d, false},
+                 {CAN_FIXED, &pipeline_3d, false},
                  {CAN_GENERAL, &pipeline_3d, true},
+                 {CAN_GENERAL | STENCIL_CAN(FIXED), &pipeline_3d, true},
                  {CAN_CPU, &pipeline_cpu_3d, true},
                  STENCIL_STREAM_STEPS}}};

@@ -21,7 +21,8 @@ static subject subject_of(const stencil_plan *plan, const stencil_problem *probl
                  .slots = gpu->sm_count / plan->part[0].sharing,
                  .f64 = problem->precision == STENCIL_FLOAT64,
                  .general = plan->variant->general,
-                 .source = stencil_problem_has_source(problem)};
+                 .source = stencil_problem_has_source(problem),
+                 .classed = stencil_problem_has_classes(problem)};
     for (int p = 1; p < s.parts; p++) {
         const stencil_part_plan *part = &plan->part[p];
         s.slots = (int)stencil_smaller(s.slots, machine->gpu[part->gpu].sm_count / part->sharing);
@@ -100,8 +101,7 @@ static void tile(const stencil_plan *plan, const stencil_problem *problem, int64
 static void enter(stencil_plan *plan) {
     stencil_kernel *kernel = &plan->kernel;
     const stencil_resident *tiles = &plan->layout.resident;
-    kernel->deep =
-        stencil_resident_kernel(kernel->shape, kernel->precision, plan->variant->general, tiles->shape);
+    kernel->deep = stencil_resident_kernel(kernel, plan->variant->general, tiles->shape);
     kernel->depth = RESIDENT_DEPTH;
     kernel->deep_threads = 32 * tiles->warps;
     kernel->deep_bytes = plan->layout.shared_bytes;
@@ -122,11 +122,14 @@ static stencil_pass_work work(const stencil_plan *plan, const stencil_problem *p
                                    all * tiles->warps * rank_of(problem)->wavefronts(problem, tiles)};
 }
 
-/* Abilities of the resident sweep's kernels in 2D and 3D: plain and general. */
+/* Abilities of the resident sweep's kernels in 2D and 3D: plain, for fixed cells, general, and general for
+ * all classes of cells. */
 enum {
     CAN = STENCIL_CAN(GPU) | STENCIL_CAN(WORDS) | STENCIL_CAN(SHORT_MIRROR) | STENCIL_CAN(EVERY_STEP) |
           STENCIL_CAN(LAST_STEP) | STENCIL_CAN(NARROW),
-    CAN_GENERAL = CAN | STENCIL_CAN_GENERAL
+    CAN_FIXED = CAN | STENCIL_CAN(FIXED),
+    CAN_GENERAL = CAN | STENCIL_CAN_GENERAL,
+    CAN_CLASSED = CAN_GENERAL | STENCIL_CAN(FIXED) | STENCIL_CAN(CLASS)
 };
 /* Any step of a pass may be checked; where the loop does not check, a checked step is a launch by itself. */
 static stencil_pass_limits limits(const stencil_problem *problem, bool general) {
@@ -145,6 +148,11 @@ const stencil_sweep_host stencil_sweep_resident = {
     .depth = RESIDENT_DEPTH,
     .guess = 1,
     .shape = stencil_stream_shape,
-    .variant = {
-        {{CAN | STENCIL_CAN(PARTS), &passes, false}, {CAN_GENERAL | STENCIL_CAN(PARTS), &passes, true}},
-        {{CAN, &passes, false}, {CAN_GENERAL, &passes, true}}}};
+    .variant = {{{CAN | STENCIL_CAN(PARTS), &passes, false},
+                 {CAN_FIXED | STENCIL_CAN(PARTS), &passes, false},
+                 {CAN_GENERAL | STENCIL_CAN(PARTS), &passes, true},
+                 {CAN_CLASSED | STENCIL_CAN(PARTS), &passes, true}},
+                {{CAN, &passes, false},
+                 {CAN_FIXED, &passes, false},
+                 {CAN_GENERAL, &passes, true},
+                 {CAN_CLASSED, &passes, true}}}};

@@ -10,9 +10,9 @@ typedef struct subject {
     const stencil_tuning *tuning;
     double clocks_per_s; /* clock rate of a multiprocessor */
     int64_t shared_bytes;
-    int radius, parts;                 /* parts are stacked along y */
-    int slots;                         /* blocks of a part resident at once */
-    bool f64, general, source, linked; /* linked: some neighbouring tiles are on different GPUs */
+    int radius, parts;                          /* parts are stacked along y */
+    int slots;                                  /* blocks of a part resident at once */
+    bool f64, general, source, classed, linked; /* linked: some neighbouring tiles are on different GPUs */
 } subject;
 
 enum { RESIDENT_DEPTH = 16 }; /* most steps of a pass of the resident sweep */

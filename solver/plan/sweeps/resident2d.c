@@ -112,7 +112,8 @@ static bool lay(const subject *s, stencil_pass_layout *l, int depth) {
     l->node_count = nodes_of(s);
     l->kept_bytes = (int64_t)stencil_resident_tiles(tiles) * tiles->warps * shape.rows * 32 * shape.cells *
                     (s->f64 ? 8 : 4);
-    l->shared_bytes = memory.bytes;
+    l->shared_bytes =
+        memory.bytes + (s->classed ? stencil_resident_kept_bytes(shape, tiles->warps, s->general) : 0);
     l->resident_bytes =
         rows * tiles->tiles[1] * (words * (int64_t)sizeof(uint64_t) + (int64_t)sizeof(uint32_t));
     predict(s, l, shape, memory.ghosts);

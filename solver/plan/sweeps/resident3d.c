@@ -73,6 +73,9 @@ static bool lay(const subject *s, stencil_pass_layout *l, int depth) {
     const stencil_box_memory memory =
         stencil_box_memory_of(&tile, s->radius, problem->shape->rule == STENCIL_STAR, s->f64, weights);
     l->shared_bytes = memory.bytes;
+    if (s->classed)
+        l->shared_bytes =
+            stencil_box_classes_at(&memory) + stencil_box_classes_bytes(b, tiles->warps, s->general);
     l->resident_bytes =
         (int64_t)stencil_resident_tiles(tiles) * (stencil_box_word_bytes(s->f64) + (int64_t)sizeof(uint32_t));
     predict(s, l, b, &memory);

@@ -11,8 +11,8 @@ extern const void *const passes[];
 const void *const passes[] = {
     reinterpret_cast<const void *>(&pipeline_kernel<pipeline<flat, double, STENCIL_PIPELINE_GENERAL>>),
     reinterpret_cast<const void *>(&pipeline_kernel<pipeline<flat, double, STENCIL_PIPELINE_CHECKED>>),
-    reinterpret_cast<const void *>(&mirror_kernel<flat, double>),
-    reinterpret_cast<const void *>(&pipeline_kernel<pipeline_solid<solid, double, true>>),
-    reinterpret_cast<const void *>(&pipeline_loop<pipeline_solid<solid, double, false>>)};
+    reinterpret_cast<const void *>(&mirror_kernel<flat, double, false>),
+    reinterpret_cast<const void *>(&pipeline_kernel<pipeline_solid<solid, double, true, false>>),
+    reinterpret_cast<const void *>(&pipeline_loop<pipeline_solid<solid, double, false, false>>)};
 
 } // namespace stencil

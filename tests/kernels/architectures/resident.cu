@@ -8,7 +8,7 @@ using solid = points<3, STENCIL_STAR, 1>;
 
 extern const void *const resident[];
 const void *const resident[] = {
-    reinterpret_cast<const void *>(&resident_loop<resident_block<flat, double, true, 0>>),
-    reinterpret_cast<const void *>(&resident_loop<box_block<solid, double, true, 0>>)};
+    reinterpret_cast<const void *>(&resident_loop<resident_block<flat, double, true, 0, false>>),
+    reinterpret_cast<const void *>(&resident_loop<box_block<solid, double, true, 0, false>>)};
 
 } // namespace stencil

@@ -47,6 +47,12 @@ template <class T> T *in_shared(uint32_t address, size_t bytes) {
     check_aligned((const void *)(uintptr_t)address, bytes);
     return reinterpret_cast<T *>(emulated::shared_pointer(address));
 }
+inline uint32_t load_shared_word(uint32_t from) {
+    return *(const volatile uint32_t *)emulated::shared_pointer(from);
+}
+inline uint32_t load_shared_byte(uint32_t from) {
+    return *(const volatile uint8_t *)emulated::shared_pointer(from);
+}
 template <class T> T load_shared(uint32_t from) {
     return *in_shared<T>(from, sizeof(T));
 }
