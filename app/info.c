@@ -89,7 +89,7 @@ static void print_info(const stencil_machine *machine, const char *why) {
     if (machine->driver_version > 0)
         PRINT("CUDA", "driver %s, runtime %s", TEXT_CUDA(machine->driver_version),
               TEXT_CUDA(machine->runtime_version));
-    PRINT("HDF5", "%s", stencil_h5_version());
+    PRINT("Built with", "HDF5 %s, %s", stencil_h5_version(), STENCIL_BUILT_WITH);
     print_gpus(machine);
     print_peers(machine);
     print_strategies(machine);
@@ -119,8 +119,8 @@ static json_t *strategies_json(const stencil_machine *machine) {
 
 /* Describes the machine in JSON, with all that plans need, as `run --machine` reads it. */
 static json_t *info_json(const stencil_machine *machine, const char *why) {
-    json_t *root = json_pack("{s:i, s:s, s:s}", "schema_version", 1, "version", STENCIL_VERSION, "hdf5",
-                             stencil_h5_version());
+    json_t *root = json_pack("{s:i, s:s, s:s, s:s}", "schema_version", 1, "version", STENCIL_VERSION, "hdf5",
+                             stencil_h5_version(), "built_with", STENCIL_BUILT_WITH);
     stencil_machine_write(machine, root);
     json_object_set_new(json_object_get(root, "cpu"), "threads_because", json_text(why));
     json_object_set_new(root, "strategies", strategies_json(machine));

@@ -3,24 +3,23 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "app/options.h"
+#include "app/completion.h"
 #include "app/signals.h"
 #include "app/text.h"
 #include "inputs/h5.h"
 
 static const command *const commands[] = {
-    &command_run,  &command_new,  &command_compare,   &command_verify, &command_plan,
-    &command_plot, &command_info, &command_calibrate, &command_wisdom, &command_bench,
+    &command_run,  &command_new,       &command_compare, &command_verify, &command_plan, &command_plot,
+    &command_info, &command_calibrate, &command_wisdom,  &command_bench,  NULL,
 };
-enum { COMMAND_COUNT = sizeof commands / sizeof *commands };
 
 /* Finds a subcommand by its name; NULL: none, with the most similar name in *nearest, if any. */
 static const command *find_command(const char *name, const char **nearest) {
     stencil_nearest near = {.word = name};
-    for (int i = 0; i < COMMAND_COUNT; i++) {
-        if (strcmp(commands[i]->name, name) == 0)
-            return commands[i];
-        stencil_nearest_offer(&near, commands[i]->name);
+    for (const command *const *c = commands; *c != NULL; c++) {
+        if (strcmp((*c)->name, name) == 0)
+            return *c;
+        stencil_nearest_offer(&near, (*c)->name);
     }
     *nearest = near.name;
     return NULL;
@@ -35,10 +34,12 @@ static void print_overview(void) {
           "order. Every way gives the same result to the last bit.\n"
           "\nCommands:\n",
           stdout);
-    for (int i = 0; i < COMMAND_COUNT; i++)
-        text_print_wrapped(stdout, commands[i]->summary, printf("  %-9s ", commands[i]->name), 12);
-    fputs("  help      the options of a command: stencil help COMMAND\n"
-          "  version   of the program\n"
+    for (const command *const *c = commands; *c != NULL; c++)
+        text_print_wrapped(stdout, (*c)->summary, printf("  %-10s ", (*c)->name), 13);
+    fputs("  completion prints a script by which a shell completes commands, options and\n"
+          "             values: source <(stencil completion bash); zsh, fish\n"
+          "  help       the options of a command: stencil help COMMAND\n"
+          "  version    of the program\n"
           "\nExamples:\n"
           "  stencil new p.h5 --problem poisson --size 129x129\n"
           "  stencil p.h5 --rtol 1e-10\n"
@@ -177,6 +178,11 @@ static stencil_status dispatch(int argc, char **argv, int *exit_code) {
     if (stencil_name_find(first, (const char *const[]){"--version", "-V", "version", NULL}) >= 0) {
         print_version();
         return STENCIL_OK;
+    }
+    if (strcmp(first, "completion") == 0) {
+        CHECK(argc <= 3, USAGE, "'%s' is one argument too many: usage: stencil completion bash|zsh|fish",
+              argv[3]);
+        return completion_print(argv[2], commands);
     }
     const char *nearest = NULL;
     const command *command = find_command(first, &nearest);

@@ -384,6 +384,22 @@ static void print_table(FILE *out, const option *table) {
     }
 }
 
+static void each_in(const option *table, void (*visit)(void *, const option *), void *context) {
+    for (const option *option = table; !is_end(option); option++) {
+        if (option->heading != NULL && option->heading[0] == '\0')
+            return;
+        if (option->table != NULL)
+            each_in(option->table, visit, context);
+        if (option->name != NULL)
+            visit(context, option);
+    }
+}
+
+void options_each(const command *command, void (*visit)(void *, const option *), void *context) {
+    each_in(command->options, visit, context);
+    each_in(common_table, visit, context);
+}
+
 void options_print_help(FILE *out, const command *command) {
     fprintf(out, "Usage: stencil %s\n\n", command->usage);
     fprintf(out, "%c%s.\n", toupper((unsigned char)command->summary[0]), command->summary + 1);

@@ -110,6 +110,9 @@ bool options_given(const invocation *call, const char *what);
 /* Tells whether a table of options, or a table nested in it, has the option `wanted`. */
 bool options_has(const option *table, const option *wanted);
 
+/* Calls visit(context, option) for each option of a command that --help shows, in that order. */
+void options_each(const command *command, void (*visit)(void *context, const option *option), void *context);
+
 /* Stores the values of a table's options that were given in another structure of the type that the table
  * describes. */
 stencil_status options_apply(const invocation *call, const option *table, void *structure);

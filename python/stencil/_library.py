@@ -82,9 +82,11 @@ FUNCTIONS = [
 
 
 def load():
-    """The library that was installed beside this file or, for tests, the one that $STENCIL_LIBRARY names."""
-    own = pathlib.Path(__file__).with_name(f"libstencil.so.{ABI}")
-    found = ctypes.CDLL(str(own) if own.exists() else os.environ["STENCIL_LIBRARY"])
+    """The library beside this file, as a wheel has it; else the one that $STENCIL_LIBRARY names or, as packages of a
+    distribution install it, that of the system."""
+    name = f"libstencil.so.{ABI}"
+    own = pathlib.Path(__file__).with_name(name)
+    found = ctypes.CDLL(str(own) if own.exists() else os.environ.get("STENCIL_LIBRARY", name))
     for name, result, arguments in FUNCTIONS:
         function = getattr(found, f"stencil_{name}")
         function.restype, function.argtypes = result, arguments
