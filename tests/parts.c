@@ -412,7 +412,7 @@ static void on_chip(void **state) {
                 r.sweep = STENCIL_SWEEP_resident;
                 r.depth = depth[here.turn % 5];
                 r.check_every = every[here.turn / 5 % 4];
-                r.must_fit = r.depth < 3 && d->parts < 4;
+                r.must_fit = (r.depth == 0 || r.depth == (shape->radius == 1 ? 3 : 2)) && d->parts < 4;
                 if (here.turn % 5 == 0)
                     memcpy(r.pieces, (const int64_t[]){13, 29}, sizeof r.pieces);
                 trial_expect(&t, &trace, &r);
@@ -471,7 +471,7 @@ static void interrupted(void **state) {
         trial_set_shape(&t, stencil_shape_find("j2d5pt"), NULL);
         trial_fill(&t, 3, 1.0, STENCIL_SOURCE_NONE);
         trace_make(&trace, &t, 2000);
-        here.depth = chip ? 2 : 0;
+        here.depth = chip ? 3 : 0;
         for (int strategy = 0; strategy < stencil_strategy_count(); strategy++) {
             const bool loops = stencil_strategy_at(strategy).barrier != STENCIL_BARRIER_none;
             if (!spans(strategy) || (chip && !loops))

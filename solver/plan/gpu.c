@@ -78,6 +78,10 @@ stencil_status stencil_plan_kernel(stencil_plan *plan, const stencil_problem *pr
     plan->kernel.step_bytes = compiled.step_bytes;
     if (is_compiled && plan->depth > 1)
         plan->variant->by->enter(plan);
+    CHECK(!is_compiled || plan->depth == 1 || plan->kernel.deep != NULL, UNAVAILABLE,
+          "--sweep %s: this build has no kernel of several steps for cells of classes: build it (cmake -D "
+          "STENCIL_SETS=all -D STENCIL_DEEP_CLASSES=ON)",
+          stencil_sweep_infos[plan->sweep].name);
     return STENCIL_OK;
 }
 

@@ -87,9 +87,13 @@ static stencil_pass_layout place(const stencil_plan *plan, const stencil_problem
                                  const stencil_machine *machine) {
     const subject s = subject_of(plan, problem, machine);
     const double cells = (double)stencil_problem_cells(problem);
-    stencil_pass_layout l = {.refusal = cells > 0.5 * s.parts * s.slots * most_of(problem)
-                                            ? "the field has more cells than the multiprocessors hold"
-                                            : "the field is too small or too narrow to be cut into tiles"};
+    const bool shallow = problem->rank == 2 && s.parts > 1 && plan->depth <= stencil_resident_late(s.radius);
+    stencil_pass_layout l = {
+        .refusal = cells > 0.5 * s.parts * s.slots * most_of(problem)
+                       ? "the field has more cells than the multiprocessors hold"
+                   : shallow ? "in several parts its passes have three steps or more, two where points reach "
+                               "farther, so that one can be checked"
+                             : "the field is too small or too narrow to be cut into tiles"};
     find(&s, &l, plan->depth, plan->depth);
     return l;
 }
