@@ -170,6 +170,10 @@ static stencil_status check_fault(const stencil_plan *plan, const stencil_proble
           stencil_strategy_at(plan->strategy).name);
     CHECK(options->wait.illegal_step == 0 || plan->backend == STENCIL_BACKEND_GPU, USAGE,
           "--inject-illegal is for runs on GPUs");
+    for (int axis = 0; axis < STENCIL_AXES; axis++)
+        CHECK(options->wait.flip_cell[axis] < problem->extent[axis], USAGE,
+              "--inject-flip-cell: there is no cell %lld of %lld", (long long)options->wait.flip_cell[axis],
+              (long long)problem->extent[axis]);
     CHECK(d->absent_step <= problem->stop.steps, USAGE,
           "--inject-absent %lld: the run has at most %lld step%s", (long long)d->absent_step,
           (long long)problem->stop.steps, stencil_plural(problem->stop.steps));

@@ -14,13 +14,15 @@ typedef enum stencil_backend {
 } stencil_backend;
 extern const char *const stencil_backend_names[]; /* "auto", "cpu", "gpu", NULL */
 
-/* The way in which persistent loops wait. Zero-initialised: defaults. The last four are for tests. */
+/* The way in which persistent loops wait. Zero-initialised: defaults. The last six are for tests. */
 typedef struct stencil_wait_policy {
     double timeout_s;         /* a wait longer than this ends the run; 0: STENCIL_TIMEOUT_DEFAULT_S */
     uint32_t epoch;           /* initial count of barriers */
     int64_t steps_per_launch; /* steps of one launch of a persistent kernel; 0: all steps */
     stencil_fault fault;
     int64_t illegal_step; /* step in whose batch a GPU writes to an illegal address; 0: none */
+    int64_t flip_step;    /* step from which on a bit of a cell is wrong after each batch; 0: none */
+    int64_t flip_cell[3]; /* that cell, in indices of the array (z, y, x); negative: in the middle */
 } stencil_wait_policy;
 #define STENCIL_TIMEOUT_DEFAULT_S 10.0
 
