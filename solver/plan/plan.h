@@ -139,13 +139,14 @@ typedef struct stencil_plan {
     stencil_part_plan part[STENCIL_PARTS_MAX]; /* [cut.parts] */
     stencil_halo_mode halo;                    /* chosen mode, never AUTO */
     bool overlap;
-    int64_t tile[3];                  /* cells per tile (z, y, x), the same in all parts */
-    int64_t share_rows;               /* most rows of a CPU thread, counted plane by plane over all parts */
-    int64_t stream;                   /* cells of a tile along the axis that a thread streams over */
-    stencil_pass_layout layout;       /* layout of the passes */
-    int registers;                    /* registers per thread */
-    int blocks_per_sm;                /* blocks resident at once on a multiprocessor */
-    bool keeps_cycle;                 /* the field at the begin of each acceleration cycle is kept */
+    bool apart;                 /* some GPUs lose data that they send each other: none reaches another one */
+    int64_t tile[3];            /* cells per tile (z, y, x), the same in all parts */
+    int64_t share_rows;         /* most rows of a CPU thread, counted plane by plane over all parts */
+    int64_t stream;             /* cells of a tile along the axis that a thread streams over */
+    stencil_pass_layout layout; /* layout of the passes */
+    int registers;              /* registers per thread */
+    int blocks_per_sm;          /* blocks resident at once on a multiprocessor */
+    bool keeps_cycle;           /* the field at the begin of each acceleration cycle is kept */
     int64_t host_bytes, device_bytes; /* memory needed, fields included; on the device that needs most */
     int64_t host_available_bytes, device_available_bytes;
 } stencil_plan;
