@@ -19,13 +19,12 @@ class HardwareTest(CommandTest):
     def setUp(self):
         super().setUp()
         for name, points, size in (("p2.h5", "j2d5pt", "96x48"), ("p3.h5", "j3d7pt", "24x16x20"),
-                                   ("r2.h5", "j2d5pt", "96x64"), ("r3.h5", "j3d7pt", "32x16x16")):
+                                   ("r2.h5", "j2d5pt", "96x96"), ("r3.h5", "j3d7pt", "66x18x18")):
             self.ok("new", name, "--stencil", points, "--size", size, "--initial", "random", "--precision",
-                    "float32" if name == "p3.h5" else "float64", "--quiet")
+                    "float64" if name == "p2.h5" else "float32", "--quiet")
 
     def run_with(self, fault, *arguments, seed=1, code=0, **more):
-        return self.ok(*arguments, code=code, env={**os.environ, "STENCIL_EMULATED_SMS": "2", "STENCIL_EMULATED_SEED": str(seed),
-                                                   **fault}, **more)
+        return self.ok(*arguments, code=code, env={**os.environ, "STENCIL_EMULATED_SEED": str(seed), **fault}, **more)
 
     def found(self, fault, name, *arguments, where="GPU", runs=RUNS):
         """In all runs that go on until it is."""
@@ -43,7 +42,7 @@ class HardwareTest(CommandTest):
         for seed in range(1, RUNS + 1):
             done = self.run_with(lost, "p2.h5", "-f", *COPIES[:4], "--effort", "estimate", "--steps", 20, "-o", "two.h5",
                                  "--json", "r.json", seed=seed)
-            self.assertIn(f"{words}: halos go through the host", done.stderr + done.stdout)
+            self.assertIn(f"{words}: halos go through the host", " ".join(done.stdout.split()))
             self.assertEqual(self.read("two.h5").tobytes(), wanted)
         for sync in ("neighbor", "grid"):
             done = self.run_with(lost, "p2.h5", "-f", "--gpus", 2, "--sync", sync, "--steps", 20, code=69)
@@ -57,24 +56,22 @@ class HardwareTest(CommandTest):
         self.assertNotIn("lose data", done.stderr + done.stdout)
 
     def test_a_copy_that_fails_later_is_found(self):
-        """The probe was passed."""
+        """The probe was passed. Which of two GPUs a copy fails for is not told apart."""
         self.found({"STENCIL_EMULATED_PEER_FAULT": "20"}, "p2.h5", *COPIES)
 
     def test_a_wrong_bit_in_memory_is_found(self):
         drawn = random.Random(50)
         for _ in range(RUNS):
-            cell = [drawn.randrange(1, 47), drawn.randrange(1, 95)]
-            gpus = ("--gpus", 2, "--sync", "relaunch", "--sweep", "stream")
+            cell = [drawn.choice((*range(1, 18), *range(30, 47))), drawn.randrange(1, 95)]  # no ghost cell of the other GPU
+            gpus = ("--gpus", 2, "--sync", "single-thread", "--sweep", "stream")
             self.found({}, "p2.h5", *gpus, "--inject-flip", 10, "--inject-flip-cell", ",".join(map(str, cell)),
                        where=f"GPU {cell[0] // 24}", runs=1)
 
     def test_a_wrong_bit_on_chip_is_found(self):
-        worn = {"STENCIL_EMULATED_CHIP_FAULT": "50"}
-        self.found(worn, "r3.h5", "--gpus", 1, "--sync", "grid", "--sweep", "resident", where="GPU 0")
-
-    def test_a_wrong_bit_on_chip_is_found_between_passes(self):
-        worn = {"STENCIL_EMULATED_CHIP_FAULT": "50"}
-        self.found(worn, "p3.h5", "--gpus", 1, "--sweep", "pipeline", where="GPU 0", runs=max(RUNS // 5, 1))
+        worn, resident = {"STENCIL_EMULATED_CHIP_FAULT": "10"}, ("--gpus", 1, "--sync", "grid", "--sweep", "resident")
+        self.found(worn, "r2.h5", *resident, where="GPU 0")
+        self.found(worn, "r3.h5", *resident, where="GPU 0", runs=max(RUNS // 10, 1))
+        self.found(worn, "p3.h5", "--gpus", 1, "--sweep", "pipeline", where="GPU 0", runs=max(RUNS // 10, 1))
 
     def test_nothing_is_found_where_there_is_nothing(self):
         for name in ("p2.h5", "p3.h5"):
