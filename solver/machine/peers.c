@@ -46,18 +46,22 @@ static void close_pair(pair *p) {
     free(p->sent);
 }
 
-/* Sends a pattern from GPU `from` of the pair to the other one, over its complement. */
-static stencil_status send(pair *p, int from, bool *same) {
+/* Gives GPU 0 of the pair the pattern, whose words are all different and none of which is 0. */
+static stencil_status write_pattern(const pair *p) {
+    for (uint32_t i = 0; i < PATTERN_WORDS; i++)
+        p->sent[i] = (2 * i + 1) * UINT32_C(0x9e3779b1);
+    TRY_CUDA(cudaSetDevice(p->gpu[0]));
+    TRY_CUDA(cudaMemcpy(p->at[0], p->sent, PATTERN_BYTES, cudaMemcpyHostToDevice));
+    return STENCIL_OK;
+}
+
+/* Sends the pattern from GPU `from` of the pair, which has it, over zeros to the other one. */
+static stencil_status send(const pair *p, int from, bool *same) {
     const int to = !from;
-    for (uint32_t i = 0; i < PATTERN_WORDS; i++) {
-        p->sent[i] = (i + (uint32_t)from * PATTERN_WORDS) * UINT32_C(0x9e3779b1) ^ i >> 7;
-        p->arrived[i] = ~p->sent[i];
-    }
     TRY_CUDA(cudaSetDevice(p->gpu[to]));
-    TRY_CUDA(cudaMemcpy(p->at[to], p->arrived, PATTERN_BYTES, cudaMemcpyHostToDevice));
-    TRY_CUDA(cudaDeviceSynchronize()); /* what has left pageable memory need not have arrived */
+    TRY_CUDA(cudaMemset(p->at[to], 0, PATTERN_BYTES));
+    TRY_CUDA(cudaDeviceSynchronize()); /* the stream of another GPU does not wait for it */
     TRY_CUDA(cudaSetDevice(p->gpu[from]));
-    TRY_CUDA(cudaMemcpy(p->at[from], p->sent, PATTERN_BYTES, cudaMemcpyHostToDevice));
     TRY_CUDA(cudaMemcpyPeerAsync(p->at[to], p->gpu[to], p->at[from], p->gpu[from], PATTERN_BYTES, NULL));
     TRY_CUDA(cudaDeviceSynchronize());
     TRY_CUDA(cudaSetDevice(p->gpu[to]));
@@ -77,18 +81,20 @@ static stencil_status part_pair(const pair *p) {
 
 static stencil_status probe_pair(stencil_machine *machine, int a, int b, bool *lost) {
     pair p = {.gpu = {a, b}};
-    bool same[2] = {true, true};
+    bool same = true;
     stencil_status status = open_pair(&p);
-    for (int from = 0; from < 2 && status == STENCIL_OK; from++)
-        status = send(&p, from, &same[from]);
-    if (status == STENCIL_OK && !(same[0] && same[1]))
+    if (status == STENCIL_OK)
+        status = write_pattern(&p);
+    for (int from = 0; from < 2 && same && status == STENCIL_OK; from++)
+        status = send(&p, from, &same);
+    if (status == STENCIL_OK && !same)
         status = part_pair(&p);
     const stencil_error seen = *stencil_error_last();
     close_pair(&p);
     if (status != STENCIL_OK)
         return stencil_error_adopt(&seen);
     machine->probed[a][b] = machine->probed[b][a] = true;
-    if (!(same[0] && same[1])) {
+    if (!same) {
         machine->peer[a][b] = machine->peer[b][a] = false;
         machine->loses[a][b] = machine->loses[b][a] = *lost = true;
     }
