@@ -275,7 +275,8 @@ static stencil_status calibrate(auto_choice *a, const stencil_problem *problem, 
 stencil_status auto_choose(auto_choice *a, const stencil_problem *problem, stencil_machine *machine,
                            const auto_options *options, stencil_notes *notes) {
     const stencil_wait_policy *wait = &a->choice.asked.wait; /* faults make a measurement worthless */
-    const bool late = wait->fault.delay_ns != 0 || wait->fault.absent_step != 0 || wait->illegal_step != 0;
+    const bool late = wait->fault.delay_ns != 0 || wait->fault.absent_step != 0 || wait->illegal_step != 0 ||
+                      wait->flip_step != 0;
     wisdom_path(late ? "off" : options->wisdom, a->wisdom);
     if (options->wisdom != NULL && a->wisdom[0] != '\0')
         TRY(wisdom_check("wisdom", a->wisdom));

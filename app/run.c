@@ -8,6 +8,7 @@
 #include "app/progress.h"
 #include "app/resume.h"
 #include "app/run_options.h"
+#include "app/scrubbing.h"
 #include "app/signals.h"
 #include "app/text.h"
 #include "solver/problem/classes.h"
@@ -24,6 +25,7 @@ typedef struct run_state {
     run_record record;
     attribution attribution;
     keeper keeper;
+    scrubbing scrubbing;
     resumption *resumed;         /* NULL: the run is not resumed */
     char recorded_options[4096]; /* options that a checkpoint records */
     double start_s;              /* clock when the command began */
@@ -31,6 +33,7 @@ typedef struct run_state {
 } run_state;
 
 static void run_close(run_state *state) {
+    scrubbing_close(&state->scrubbing);
     keeper_close(&state->keeper);
     run_output_close(&state->record);
     attribution_destroy(&state->attribution);
@@ -203,15 +206,23 @@ static stencil_status compute(run_state *state) {
     progress.look = keeper_look;
     progress.look_context = &state->keeper;
     run_record *record = &state->record;
+    stencil_observer scrub;
+    TRY(scrubbing_open(&state->scrubbing, state->run, &scrub));
+    /* Scrubbing begins with the plan that tuning chooses; after a fault no checkpoint is written. */
     const stencil_observer all[] = {{&progress, .poll = go_on},
                                     stencil_tune_observer(&record->choice.tune),
+                                    scrub,
                                     keeper_observer(&state->keeper)};
-    const stencil_observers observers = {all, 3};
+    const stencil_observers observers = {all, sizeof all / sizeof *all};
     signals_catch();
     stencil_status status = stencil_run_drive(state->run, &observers, &record->report);
     progress_end(&progress);
+    const stencil_error failure = *stencil_error_last();
     const stencil_status kept = keeper_end(&state->keeper);
-    status = status != STENCIL_OK ? status : kept;
+    if (status != STENCIL_OK)
+        status = scrubbing_explain(&state->scrubbing, stencil_error_adopt(&failure), &state->keeper);
+    else
+        status = kept;
     if (state->races)
         note_plan(state);
     if (status == STENCIL_OK)
@@ -255,14 +266,14 @@ static stencil_status tell(run_state *state, int quiet, stencil_status failed) {
     if (quiet == 0) {
         report_print_result(record, options->explain);
         keeper_print(&state->keeper);
+        scrubbing_print(&state->scrubbing, &record->report);
         attribution_print(&state->attribution, record);
     }
     json_t *json = options->files.json != NULL ? report_json(record) : NULL;
-    json_t *checkpoints = keeper_json(&state->keeper);
-    if (json != NULL && checkpoints != NULL)
-        json_object_set_new(json, "checkpoints", checkpoints);
-    else
-        json_decref(checkpoints);
+    if (json != NULL) { /* NULL is not added */
+        json_object_set_new(json, "checkpoints", keeper_json(&state->keeper));
+        json_object_set_new(json, "scrub", scrubbing_json(&state->scrubbing, &record->report));
+    }
     if (json != NULL && state->attribution.known)
         json_object_set_new(json, "attribution", attribution_json(&state->attribution, record));
     stencil_status status = json_write("--json", options->files.json, options->files.force, json);
@@ -327,6 +338,7 @@ static stencil_status run_stages(run_state *state) {
           "for a file called -");
     TRY(keeper_prepare(&state->keeper, &options->keeper, state->start_s));
     state->keeper.quiet = options->open.quiet;
+    TRY(scrubbing_prepare(&state->scrubbing, options->scrub));
     TRY(take_resumption(state));
     TRY(describe_problem(state));
     const bool shared = stencil_gpus_are_shared(options->run.gpu, options->run.gpu_count);

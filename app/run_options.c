@@ -75,6 +75,12 @@ const option run_option_table[] = {
          "go on from the checkpoint or result INPUT, with its options and its result, to the same bits as "
          "a run that was never interrupted; options about where and how are chosen anew"},
     {KEEPER_OPTIONS(run_options, keeper)},
+    {"scrub", 0, OPTION_TEXT, AT(scrub), "SHARE",
+     .help =
+         "make random tiles of the field again on a CPU thread and compare bits, for at most SHARE of the "
+         "run's time (1%, on: 0.5%, off): a difference, a fault of the hardware, ends the run, exit code "
+         "70",
+     .tag = OPTION_RESUMED},
     {.heading = "Report"},
     {"json", 0, OPTION_TEXT, AT(files.json), "FILE",
      .help = "write the report as JSON; - writes it to standard output in place of the report for people"},
@@ -93,8 +99,8 @@ const option run_option_table[] = {
     {"quiet", 'q', OPTION_FLAG, AT(open.quiet), NULL,
      .help = "print neither report nor progress, and of the notes only those that change what the result "
              "means, on standard error; twice (-qq): none of them"},
-    /* The options that follow test a barrier before it is trusted. */
-    {.heading = "Barriers of persistent loops"},
+    /* The options that follow test barriers, and what finds faults, before they are trusted. */
+    {.heading = "Barriers of persistent loops, and faults for tests"},
     {"barrier-timeout", 0, OPTION_REAL, AT(run.wait.timeout_s), "S",
      .help = "a block that waits longer than this for others ends the run, exit code 70", .preset = "10",
      .maximum = 1000000000, .positive = true},
@@ -114,6 +120,15 @@ const option run_option_table[] = {
     {"inject-illegal", 0, OPTION_INTEGER, AT(run.wait.illegal_step), "STEP",
      .help = "a kernel on GPU 0 writes to an illegal address before step STEP: likewise", .minimum = 1,
      .maximum = INT64_MAX},
+    {"inject-flip", 0, OPTION_INTEGER, AT(run.wait.flip_step), "STEP",
+     .help =
+         "memory has a wrong bit in a cell after each batch of steps from step STEP on: --scrub must find "
+         "it, exit code 70",
+     .minimum = 1, .maximum = INT64_MAX},
+    {"inject-flip-cell", 0, OPTION_INTEGER, AT(run.wait.flip_cell), "LIST",
+     .help = "with --inject-flip: in that cell, in array order (default: in the middle)", .minimum = 0,
+     .maximum = INT64_MAX, .most = STENCIL_AXES, .needs = "inject-flip",
+     .count_offset = offsetof(run_options, flip_count)},
     {"inject-absent-part", 0, OPTION_INTEGER, AT(absent_part), "N",
      .help = "with --inject-absent: not block 1, but all blocks of part N (from 0 on)",
      .needs = "inject-absent", .minimum = 0, .maximum = STENCIL_PARTS_MAX - 1},
@@ -133,6 +148,13 @@ stencil_status run_options_complete(const invocation *call, int rank, stencil_ru
     CHECK(options->cut_count == 0 || options->cut_count == rank, USAGE,
           "--cut: the field has %d axes: give a number of parts for each, such as %s", rank,
           rank == 2 ? "4,1" : "2,2,1");
+    int64_t *flip = run->wait.flip_cell;
+    CHECK(options->flip_count == 0 || options->flip_count == rank, USAGE,
+          "--inject-flip-cell: the field has %d axes: give an index along each", rank);
+    if (options->flip_count == 0)
+        flip[STENCIL_Z] = flip[STENCIL_Y] = flip[STENCIL_X] = -1;
+    if (options->flip_count == 2)
+        memcpy(flip, (const int64_t[]){0, flip[0], flip[1]}, STENCIL_AXES * sizeof *flip);
     if (options->cut_count == 2)
         memcpy(run->cut, (const int[]){1, run->cut[0], run->cut[1]}, sizeof run->cut);
     return STENCIL_OK;

@@ -12,12 +12,13 @@ typedef struct run_options {
     stencil_spec problem; /* has only values of given options, see problem_options_apply() */
     stencil_run_options run;
     int64_t threads;
-    int cut_count, absent_part, late;
+    int cut_count, absent_part, late, flip_count;
     const char *machine, *field;
     reading_options reading;
     run_targets files;
     auto_options open;
     keeper_options keeper;
+    const char *scrub;
     bool attribute, explain, allow_nonfinite, allow_unwritten, resume;
 } run_options;
 extern const option run_option_table[];

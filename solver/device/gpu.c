@@ -357,7 +357,8 @@ static stencil_status create_parts(stencil_gpu_run *run, const stencil_problem *
         stencil_gpu_part *gpu = &run->part[p];
         TRY_CUDA(cudaSetDevice(gpu->device));
         TRY(start_part(gpu, lender));
-        TRY(stencil_peers_reach(gpu->device, device, run->parts));
+        if (!run->plan->apart)
+            TRY(stencil_peers_reach(gpu->device, device, run->parts));
         for (int k = 0; k < STENCIL_BUFFERS; k++)
             if ((buffers >> k & 1) != 0)
                 TRY(own(gpu, &run->buffers.at[p][k], NULL, (size_t)stencil_buffer_bytes(&run->plan->cut, k)));

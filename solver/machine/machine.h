@@ -46,9 +46,11 @@ static inline int stencil_gpu_code(const stencil_gpu *gpu) {
 typedef struct stencil_machine {
     int gpu_count;
     stencil_gpu gpu[STENCIL_GPUS_MAX];
-    bool peer[STENCIL_GPUS_MAX][STENCIL_GPUS_MAX]; /* device i can access memory of device j */
-    char no_gpu_reason[160];                       /* reason for gpu_count 0; "" otherwise */
-    int driver_version, runtime_version;           /* versions of CUDA, 13000 for 13.0; 0: none */
+    bool peer[STENCIL_GPUS_MAX][STENCIL_GPUS_MAX];   /* device i can access memory of device j */
+    bool probed[STENCIL_GPUS_MAX][STENCIL_GPUS_MAX]; /* what i and j send each other was looked at, */
+    bool loses[STENCIL_GPUS_MAX][STENCIL_GPUS_MAX];  /* and is lost: peer is false then */
+    char no_gpu_reason[160];                         /* reason for gpu_count 0; "" otherwise */
+    int driver_version, runtime_version;             /* versions of CUDA, 13000 for 13.0; 0: none */
     int cpu_threads;
     int cpu_processors;      /* processors that the CPU threads may run on; 0: unknown, taken as enough */
     char cpu_isa[16];        /* instruction set that the CPU kernels use: "avx512", "avx2", "baseline" */
@@ -80,6 +82,12 @@ stencil_status stencil_machine_probe(stencil_machine *machine, int streams);
  * which takes time, on all GPUs in parallel. */
 stencil_status stencil_machine_ask_kernel(stencil_machine *machine, const int *gpu, int count,
                                           const stencil_kernel *kernel);
+
+/* Sends a pattern of 1 MiB both ways between all pairs of `count` different GPUs that reach each other's
+ * memory and were not probed yet. Where it does not arrive, access is taken back, and the description says
+ * that the two do not reach each other: *lost is set. Only in builds with CUDA. Errors: those of CUDA;
+ * NO_MEMORY. */
+stencil_status stencil_machine_probe_peers(stencil_machine *machine, const int *gpu, int count, bool *lost);
 
 /* Asks the driver for every compiled kernel on one GPU of each kind, until the description's list is full. */
 stencil_status stencil_machine_ask_all(stencil_machine *machine);

@@ -1,6 +1,7 @@
 /* The plan of a run: backend, device, kernel, tiles and launch shape, memory. It follows from the description
  * of a machine; only stencil_plan_here() asks a driver. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "solver/problem/boxes.h"
@@ -152,12 +153,17 @@ static stencil_status choose_halo(stencil_plan *plan, const stencil_problem *pro
         plan->halo = STENCIL_HALO_STORE;
     if (plan->halo == STENCIL_HALO_AUTO)
         plan->halo = strategy.copies && (plan->overlap || from >= 0) ? STENCIL_HALO_COPY : STENCIL_HALO_STORE;
-    CHECK(from < 0 || plan->halo == STENCIL_HALO_COPY, UNAVAILABLE,
-          "GPU %d cannot reach the memory of GPU %d: --sync %s needs that; openmp and single-thread can copy",
-          from, to, strategy.name);
-    if (from >= 0)
-        stencil_notes_add(&plan->notes, "GPU %d cannot reach the memory of GPU %d: halos go through the host",
-                          from, to);
+    if (from < 0)
+        return STENCIL_OK;
+    char why[96];
+    plan->apart = machine->loses[from][to];
+    if (plan->apart)
+        snprintf(why, sizeof why, "GPUs %d and %d lose data that they send each other", to, from);
+    else
+        snprintf(why, sizeof why, "GPU %d cannot reach the memory of GPU %d", from, to);
+    CHECK(plan->halo == STENCIL_HALO_COPY, UNAVAILABLE,
+          "%s: --sync %s needs that; openmp and single-thread can copy", why, strategy.name);
+    stencil_notes_add(&plan->notes, "%s: halos go through the host", why);
     return STENCIL_OK;
 }
 
@@ -170,6 +176,10 @@ static stencil_status check_fault(const stencil_plan *plan, const stencil_proble
           stencil_strategy_at(plan->strategy).name);
     CHECK(options->wait.illegal_step == 0 || plan->backend == STENCIL_BACKEND_GPU, USAGE,
           "--inject-illegal is for runs on GPUs");
+    for (int axis = 0; axis < STENCIL_AXES; axis++)
+        CHECK(options->wait.flip_cell[axis] < problem->extent[axis], USAGE,
+              "--inject-flip-cell: there is no cell %lld of %lld", (long long)options->wait.flip_cell[axis],
+              (long long)problem->extent[axis]);
     CHECK(d->absent_step <= problem->stop.steps, USAGE,
           "--inject-absent %lld: the run has at most %lld step%s", (long long)d->absent_step,
           (long long)problem->stop.steps, stencil_plural(problem->stop.steps));
@@ -412,7 +422,8 @@ stencil_status stencil_plan_make(stencil_plan *plan, const stencil_problem *prob
     return plan->backend == STENCIL_BACKEND_GPU ? stencil_plan_gpu(plan, problem, machine) : STENCIL_OK;
 }
 
-/* Asks the driver about the kernel of a plan; *news: the answer may change the choices of the plan. */
+/* Asks the driver about the kernel of a plan, and probes its GPUs; *news: the answer may change the choices.
+ */
 static stencil_status ask_driver(const stencil_plan *plan, stencil_machine *machine, bool *news) {
     const bool clusters = stencil_barriers[plan->barrier].needs == STENCIL_NEEDS_CLUSTERS;
     int gpu[STENCIL_PARTS_MAX], code[STENCIL_PARTS_MAX], count = 0;
@@ -426,6 +437,11 @@ static stencil_status ask_driver(const stencil_plan *plan, stencil_machine *mach
     *news = !asked && clusters && machine->gpu[gpu[0]].clusters_at_once > 0;
     for (int i = 0; i < count; i++)
         *news = *news || stencil_gpu_code(&machine->gpu[gpu[i]]) != code[i];
+#ifdef STENCIL_HAVE_CUDA
+    bool lost;
+    TRY(stencil_machine_probe_peers(machine, gpu, count, &lost));
+    *news = *news || lost;
+#endif
     return STENCIL_OK;
 }
 

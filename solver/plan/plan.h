@@ -14,13 +14,15 @@ typedef enum stencil_backend {
 } stencil_backend;
 extern const char *const stencil_backend_names[]; /* "auto", "cpu", "gpu", NULL */
 
-/* The way in which persistent loops wait. Zero-initialised: defaults. The last four are for tests. */
+/* The way in which persistent loops wait. Zero-initialised: defaults. The last six are for tests. */
 typedef struct stencil_wait_policy {
     double timeout_s;         /* a wait longer than this ends the run; 0: STENCIL_TIMEOUT_DEFAULT_S */
     uint32_t epoch;           /* initial count of barriers */
     int64_t steps_per_launch; /* steps of one launch of a persistent kernel; 0: all steps */
     stencil_fault fault;
     int64_t illegal_step; /* step in whose batch a GPU writes to an illegal address; 0: none */
+    int64_t flip_step;    /* step from which on a bit of a cell is wrong after each batch; 0: none */
+    int64_t flip_cell[3]; /* that cell, in indices of the array (z, y, x); negative: in the middle */
 } stencil_wait_policy;
 #define STENCIL_TIMEOUT_DEFAULT_S 10.0
 
@@ -137,13 +139,14 @@ typedef struct stencil_plan {
     stencil_part_plan part[STENCIL_PARTS_MAX]; /* [cut.parts] */
     stencil_halo_mode halo;                    /* chosen mode, never AUTO */
     bool overlap;
-    int64_t tile[3];                  /* cells per tile (z, y, x), the same in all parts */
-    int64_t share_rows;               /* most rows of a CPU thread, counted plane by plane over all parts */
-    int64_t stream;                   /* cells of a tile along the axis that a thread streams over */
-    stencil_pass_layout layout;       /* layout of the passes */
-    int registers;                    /* registers per thread */
-    int blocks_per_sm;                /* blocks resident at once on a multiprocessor */
-    bool keeps_cycle;                 /* the field at the begin of each acceleration cycle is kept */
+    bool apart;                 /* some GPUs lose data that they send each other: none reaches another one */
+    int64_t tile[3];            /* cells per tile (z, y, x), the same in all parts */
+    int64_t share_rows;         /* most rows of a CPU thread, counted plane by plane over all parts */
+    int64_t stream;             /* cells of a tile along the axis that a thread streams over */
+    stencil_pass_layout layout; /* layout of the passes */
+    int registers;              /* registers per thread */
+    int blocks_per_sm;          /* blocks resident at once on a multiprocessor */
+    bool keeps_cycle;           /* the field at the begin of each acceleration cycle is kept */
     int64_t host_bytes, device_bytes; /* memory needed, fields included; on the device that needs most */
     int64_t host_available_bytes, device_available_bytes;
 } stencil_plan;

@@ -49,6 +49,9 @@ stencil_status stencil_run_load_u(stencil_run *r, const stencil_reader *from);
 stencil_status stencil_run_side_open(stencil_run *r, const stencil_problem *problem, side *before);
 void stencil_run_side_close(stencil_run *r, const stencil_problem *problem, const side *before);
 
+/* Changes a bit of the cell that a test asked for (stencil_wait_policy), between batches. */
+stencil_status stencil_run_flip(stencil_run *r);
+
 /* Returns the most steps of a batch after `step` steps, whatever observers and the end of the run allow. */
 int64_t stencil_run_batch_most(const stencil_run *r, const stencil_schedule *schedule, int64_t step);
 

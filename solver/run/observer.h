@@ -13,7 +13,7 @@ typedef struct stencil_observer {
      * the last one checked, or NaN. Returns false to end the run at the next step that polls; an accelerated
      * run ends with its cycle or, if that takes more than a second, goes back to its begin. */
     bool (*poll)(void *context, int64_t step, double residual);
-    /* the observer reads no cells, so that it may be called within a cycle */
+    /* the observer may be called within a cycle: it reads no cells, or no result is made of them */
     bool any_step;
     /* Called after `poll`, or NULL. Returns true to have the run pause at the next step at which it can and
      * call `at`, whatever `next` says; an accelerated run pauses at ends of cycles only. */

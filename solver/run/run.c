@@ -238,6 +238,9 @@ static stencil_status make_batch(stencil_run *r, const stencil_batch *batch,
     r->report->made.checks += r->outcome.checks;
     r->report->made.steps += r->outcome.steps;
     r->from = stencil_batch_end(r->on.plan, batch, schedule, r->outcome.steps);
+    const int64_t flip = r->on.plan->wait.flip_step;
+    if (flip > 0 && batch->first + r->outcome.steps >= flip)
+        TRY(stencil_run_flip(r));
     return keep_outcome(r, batch, schedule);
 }
 

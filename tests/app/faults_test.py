@@ -616,7 +616,7 @@ class Output(CommandTest):
 
 
 MODULES = {"Input": ("bad_input_test", "digest_test"), "Output": ("bad_output_test",),
-           "Long runs": ("checkpoint_test", "series_test"),
+           "Long runs": ("checkpoint_test", "series_test", "scrub_test"),
            "While it runs": ("run_test", "parts_test", "stop_test"), "Anywhere": ("faults_test",)}
 
 

@@ -240,6 +240,14 @@ static void without_links(void **state) {
     assert_int_equal(plan_of(&plan, &w, &machine), STENCIL_OK);
     assert_int_equal(plan.halo, STENCIL_HALO_COPY);
     assert_non_null(strstr(plan.notes.line[0], "halos go through the host"));
+    assert_false(plan.apart);
+    machine.loses[0][1] = machine.loses[1][0] = true;
+    assert_int_equal(plan_of(&plan, &w, &machine), STENCIL_OK);
+    assert_true(plan.apart);
+    assert_non_null(strstr(plan.notes.line[0], "GPUs 0 and 1 lose data"));
+    w.sync = "neighbor";
+    assert_int_equal(plan_of(&plan, &w, &machine), STENCIL_UNAVAILABLE);
+    assert_non_null(strstr(stencil_error_last()->message, "GPUs 0 and 1 lose data"));
 }
 
 /* GPUs of which no file has figures, of an old architecture, without code, and without limits of kernels. */

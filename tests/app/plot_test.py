@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import pty
+import shutil
 import subprocess
 import sys
 import time
@@ -381,6 +382,28 @@ class PlotTest(CommandTest):
         self.assertEqual(done.stderr, "stencil: there is no ffmpeg for a .mp4: writing 'y.gif'\n")
         self.assertTrue(os.path.exists(self.path("y.gif")))
         self.refused(64, ["do not move"], "plot", result, "-d", "series", "-l", "y=3", "-o", "z.gif")
+
+    @drawing
+    @unittest.skipUnless(shutil.which("ffmpeg"), "no ffmpeg here for a film")
+    def test_films(self):
+        """ffmpeg reads what it wrote: all frames, at four a second, each the picture of its own."""
+        from PIL import Image
+        result = self.solve("--save-every", 5)
+        self.ok("plot", result, "-d", "series", "-o", "x.mp4")
+        self.ok("plot", result, "-d", "series", "-o", "x.gif")
+        read = subprocess.run(["ffmpeg", "-i", self.path("x.mp4"), "-fps_mode", "passthrough", self.path("frame%d.png")],
+                              capture_output=True, text=True, check=True)
+        self.assertRegex(read.stderr, r"Video: h264.*\b4 fps")
+        self.assertEqual(sorted(name for name in os.listdir(self.directory) if name.startswith("frame")),
+                         [f"frame{i}.png" for i in range(1, 6)])
+        with Image.open(self.path("x.gif")) as gif:
+            for i in range(gif.n_frames):
+                gif.seek(i)
+                with Image.open(self.path(f"frame{i + 1}.png")) as frame:
+                    drawn = numpy.asarray(frame.convert("L").resize((80, 60)), float)
+                    wanted = numpy.asarray(gif.convert("L").resize((80, 60)), float)
+                self.assertLess(numpy.abs(drawn - wanted).mean(), 8, i)
+        self.refused(73, ["x.mp4", "--force"], "plot", result, "-d", "series", "-o", "x.mp4")
 
     def figure(self, *arguments):
         """What plot.py makes of a picture's numbers: the figure, and of a map its image."""

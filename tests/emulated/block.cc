@@ -74,9 +74,13 @@ static char *new_image(size_t dynamic_bytes) {
     return image;
 }
 
+char *dynamic_low(const running_block &b) {
+    return shared_low(b) + dynamic_at();
+}
+
 /* Nobody may have written beyond the dynamic shared memory that the launch asked for. */
 static void check_guard(const running_block &b) {
-    const char *low = shared_low(b) + dynamic_at();
+    const char *low = dynamic_low(b);
     const size_t guarded = std::min(b.run->shared_bytes + SHARED_RESERVED, (size_t)SHARED_PER_BLOCK);
     for (size_t i = b.run->shared_bytes; i < guarded; i++)
         if ((unsigned char)low[i] != unwritten)

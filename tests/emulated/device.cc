@@ -85,7 +85,14 @@ cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer) {
     *can = device != peer;
     return cudaSuccess;
 }
-cudaError_t cudaDeviceEnablePeerAccess(int, unsigned) {
+cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned) {
+    locked lock;
+    machine().device[(size_t)current_device].reaches |= 1u << peer;
+    return cudaSuccess;
+}
+cudaError_t cudaDeviceDisablePeerAccess(int peer) {
+    locked lock;
+    machine().device[(size_t)current_device].reaches &= ~(1u << peer);
     return cudaSuccess;
 }
 cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greatest) {

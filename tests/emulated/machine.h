@@ -121,6 +121,7 @@ struct device_state {
     std::vector<std::shared_ptr<launch>> launches; /* that have begun and have not ended */
     cudaError_t error = cudaSuccess;               /* of a kernel; it stays */
     size_t used_bytes = 0;
+    unsigned reaches = 0; /* a bit for each device whose memory it may use */
 };
 
 /* The machine, made on first use. */
@@ -196,6 +197,8 @@ void finish_copies(fiber &f);
 bool make_bulk_copy(running_block &b);
 
 char *shared_low(const running_block &b);
+/* Where the block's dynamic shared memory begins. */
+char *dynamic_low(const running_block &b);
 size_t image_bytes();
 
 inline running_block &fiber::in_block() const {

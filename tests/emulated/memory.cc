@@ -2,6 +2,7 @@
  * is the end of a page, with none behind it; bytes beside it are guards that nobody may change. */
 #include <sys/mman.h>
 
+#include <climits>
 #include <memory>
 #include <vector>
 
@@ -133,6 +134,20 @@ static cudaError_t copy_now(box b, cudaMemcpyKind kind, const char *what) {
                ? error
                : note(wait_stream(nullptr, what));
 }
+/* A copy between two devices; where they reach each other, with the fault that a test asked for. */
+static cudaError_t queue_peer(const box &b, int to, int from, cudaStream_t stream) {
+    static const long first = setting("STENCIL_EMULATED_PEER_FAULT", 0, 0, LONG_MAX);
+    static long made = 0;
+    locked lock;
+    const bool reached = (machine().device[(size_t)from].reaches >> to & 1) != 0;
+    const bool wrong = first > 0 && to != from && reached && ++made >= first;
+    queue_work(stream, [=] {
+        copy_box(b);
+        if (wrong)
+            b.to[4 * draw((uint32_t)(b.width / 4)) + 1] ^= 1;
+    });
+    return note(machine().device[(size_t)device_of(stream)].error);
+}
 static cudaError_t queue_copy(void *to, const void *from, size_t bytes, cudaStream_t stream) {
     return queue_box({static_cast<char *>(to), static_cast<const char *>(from), 0, 0, 0, 0, bytes, 1, 1},
                      stream);
@@ -178,14 +193,16 @@ cudaError_t cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t fro
                      height, width, height, 1},
                     kind, "cudaMemcpy2D");
 }
-cudaError_t cudaMemcpyPeerAsync(void *to, int, const void *from, int, size_t bytes, cudaStream_t stream) {
-    return queue_copy(to, from, bytes, stream);
+cudaError_t cudaMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device, size_t bytes,
+                                cudaStream_t stream) {
+    const box b = {static_cast<char *>(to), static_cast<const char *>(from), 0, 0, 0, 0, bytes, 1, 1};
+    return queue_peer(b, to_device, from_device, stream);
 }
 cudaError_t cudaMemcpy3DAsync(const cudaMemcpy3DParms *copy, cudaStream_t stream) {
     return queue_box(box_of(*copy), stream);
 }
 cudaError_t cudaMemcpy3DPeerAsync(const cudaMemcpy3DPeerParms *copy, cudaStream_t stream) {
-    return queue_box(box_of(*copy), stream);
+    return queue_peer(box_of(*copy), copy->dstDevice, copy->srcDevice, stream);
 }
 cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t stream) {
     locked lock;

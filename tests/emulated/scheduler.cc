@@ -113,6 +113,25 @@ static void retire(running_block *b) {
     end_block(b);
 }
 
+/* The fault of a chip that a test asked for: now and then a word of the shared memory of multiprocessor 0 of
+ * device 0 has a wrong bit. It is one that looks like a cell of float64 or two of float32, since the fault
+ * would else show itself: barriers, addresses and counts are there, too. */
+static void wear(const running_block &b) {
+    static const long of = setting("STENCIL_EMULATED_CHIP_FAULT", 0, 0, INT_MAX);
+    const uint32_t words = (uint32_t)(b.run->shared_bytes / sizeof(uint64_t));
+    if (of == 0 || b.sm != 0 || b.run->device != 0 || words == 0 || !once_in((uint32_t)of))
+        return;
+    char *const at = dynamic_low(b) + sizeof(uint64_t) * draw(words);
+    double value;
+    uint64_t bits;
+    memcpy(&value, at, sizeof value);
+    if (!(value > 1e-7 && value < 1e3))
+        return;
+    memcpy(&bits, at, sizeof bits);
+    bits ^= 1u << 8;
+    memcpy(at, &bits, sizeof bits);
+}
+
 /* Makes one thing happen; whether more than a poll happened. */
 static bool happen() {
     machine_state &m = machine();
@@ -127,6 +146,7 @@ static bool happen() {
     if (b == nullptr)
         return moved;
     const int device = b->run->device;
+    wear(*b);
     moved = give_turns(*b) || moved;
     const cudaError_t error = m.device[(size_t)device].error;
     if (error != cudaSuccess) {
