@@ -18,7 +18,7 @@ class Attribution(unittest.TestCase):
         for problem, sweep, sync in (("poisson", "stream", "grid"), ("poisson", "stream", "graph"),
                                      ("heat", "resident", "neighbor")):
             with self.subTest(problem=problem, sweep=sweep, sync=sync), tempfile.TemporaryDirectory() as self.directory:
-                made = self.stencil("new", "p.h5", "--problem", problem, "--size", "33x33", "--quiet")
+                made = self.stencil("new", "p.h5", "--problem", problem, "--size", "64x64", "--quiet")
                 self.assertEqual(made.returncode, 0, made.stdout)
                 done = self.stencil("p.h5", "--device", "gpu", "--sweep", sweep, "--sync", sync, "--steps", "64",
                                     "--no-output", "--attribute", "--json", "r.json")

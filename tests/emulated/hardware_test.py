@@ -12,7 +12,7 @@ from harness import CommandTest
 
 ALWAYS = ("--effort", "estimate", "--no-output", "--scrub", "100%")
 COPIES = ("--gpus", 2, "--sync", "openmp", "--halo", "copy", "--sweep", "naive")
-RUNS = int(os.environ.get("STENCIL_RUNS", 50))
+RUNS = int(os.environ.get("STENCIL_RUNS", 50 if os.environ.get("STENCIL_TEST_DRAW") == "all" else 10))
 
 
 class HardwareTest(CommandTest):
