@@ -23,7 +23,7 @@ echo "== use"
 within 'cd /tmp && stencil --version && stencil new p.h5 --problem poisson --size 65x65 && stencil p.h5 | grep -E "^(Steps|Output)" &&
     stencil verify p.out.h5'
 within 'man -P cat stencil | sed -n "3,4p"'
-within '. /usr/share/bash-completion/bash_completion; _completion_loader stencil || true; COMP_WORDS=(stencil --sweep pi); COMP_CWORD=2
+within 'set +eu; . /usr/share/bash-completion/bash_completion; _completion_loader stencil; COMP_WORDS=(stencil --sweep pi); COMP_CWORD=2
     _stencil; echo "completed: ${COMPREPLY[*]}"'
 within 'python3 -c "import numpy, stencil; r = stencil.solve(numpy.eye(65), problem=\"laplace\", rtol=1e-6); print(r.reason, r.steps)"'
 echo "== purge"
