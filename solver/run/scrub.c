@@ -282,7 +282,7 @@ static double step_s(const stencil_scrub *s, int64_t step, double now_s) {
  * there will be, within limits, since steps may be quicker than they were. */
 static bool has_time(stencil_scrub *s, int64_t step) {
     static const double usual_s = 5e-4; /* of the first tile */
-    if (s->share >= 1) /* a short run has one, too */
+    if (s->share >= 1)                  /* a short run has one, too */
         return true;
     const double now_s = stencil_clock_s(), each_s = step_s(s, step, now_s);
     const double cost_s = s->done.tiles > 0 ? s->done.seconds / (double)s->done.tiles : usual_s;
