@@ -1,4 +1,4 @@
-/* What a report says of values that change in time. */
+/* The lines of a report about values that change in time. */
 #include "app/report.h"
 
 #include <string.h>

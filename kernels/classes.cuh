@@ -8,9 +8,9 @@
 
 namespace stencil {
 
-/* Where the factors in time of the step are that reads buffer `from`: a block has a pointer to those of the
- * step that it makes, and to those of the next one. put_factors() writes that of the step after `step` steps,
- * which reads buffer `from`; a barrier of the block must follow. */
+/* Returns the block's pointer to the factors in time of the step that reads buffer `from`: the block has one
+ * to those of the step that it makes, and one to those of the next. put_factors() writes that of the step
+ * after `step` steps, which reads buffer `from`; a barrier of the block must follow. */
 template <class T> __device__ __forceinline__ const T *&factors_at(int from) {
     __shared__ const T *at[2];
     return at[from];
@@ -154,11 +154,11 @@ __device__ __forceinline__ T value_of_class(const stencil_kernel_args &s, int fr
     return end_of_class(row, false, T(0), sum);
 }
 
-/* Gives those of the first `count` cells of a vector at element `at` new values that have weights of their
- * own. The loop is not unrolled: it has the code of one update. */
-template <class P, class T, int V>
-__device__ __forceinline__ void give_classes(const stencil_kernel_args &s, int from, const T *u, int64_t at,
-                                             int count, const vector_classes<V> &classes, T *value) {
+/* Gives those of the first `count` cells of a vector at element `at` new values that are driven or whose
+ * class names a row, by value_of(element, class). The loop is not unrolled: it has the code of one update. */
+template <class T, int V, class Value>
+__device__ __forceinline__ void give_values(const stencil_kernel_args &s, int from, int64_t at, int count,
+                                            const vector_classes<V> &classes, T *value, Value value_of) {
     if (classes.of == STENCIL_CLASS_PLAIN || (s.classes.palette == nullptr && s.sums.driven == 0))
         return;
 #pragma unroll 1
@@ -166,10 +166,16 @@ __device__ __forceinline__ void give_classes(const stencil_kernel_args &s, int f
         const uint32_t of = classes.of_cell(v);
         if (!stencil_class_has_row(of) && of != STENCIL_CLASS_DRIVEN)
             continue;
-        const T one = of == STENCIL_CLASS_DRIVEN ? driven_value<T>(s, from, at + v)
-                                                 : value_of_class<P>(s, from, u, at + v, of);
+        const T one = of == STENCIL_CLASS_DRIVEN ? driven_value<T>(s, from, at + v) : value_of(at + v, of);
         unrolled<V>([&](int w) { value[w] = w == v ? one : value[w]; });
     }
+}
+/* The same for cells that have weights of their own, from the field u. */
+template <class P, class T, int V>
+__device__ __forceinline__ void give_classes(const stencil_kernel_args &s, int from, const T *u, int64_t at,
+                                             int count, const vector_classes<V> &classes, T *value) {
+    give_values(s, from, at, count, classes, value,
+                [&](int64_t element, uint32_t of) { return value_of_class<P>(s, from, u, element, of); });
 }
 
 } // namespace stencil

@@ -47,8 +47,8 @@ STENCIL_ANYWHERE bool stencil_class_is_updated(uint32_t class_of) {
     return class_of < STENCIL_CLASSES_MAX;
 }
 
-/* Where cells have weights of their own faces, a row of the palette says in place of weights what point k of
- * a cell reads, in four numbers from 4 k on: if the first is 1 its own cell; else, added up in this order,
+/* In a problem whose weights are fields of faces, a row of the palette says in place of weights what point k
+ * of a cell reads, in four numbers from 4 k on: if the first is 1 its own cell; else, added up in this order,
  * the fourth, the second times the opposite point's cell (which is not read where that is 0) and the third
  * times the cell itself: what lies beyond a wall (solver/problem/rows.h). */
 enum {

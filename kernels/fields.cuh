@@ -117,22 +117,12 @@ __device__ __forceinline__ T value_of_faces(const stencil_kernel_args &s, int fr
     return add_sources(s, from, at, sum, weights.source());
 }
 
-/* Gives those of the first `count` cells of a vector new values that are driven or whose class names a row,
- * as give_classes() does where weights are those of the step. */
+/* The same as give_classes() for cells whose row says what their points read. */
 template <class P, class T, int V>
 __device__ __forceinline__ void give_reads(const stencil_kernel_args &s, int from, const T *u, int64_t at,
                                            int count, const vector_classes<V> &classes, T *value) {
-    if (classes.of == STENCIL_CLASS_PLAIN || (s.classes.palette == nullptr && s.sums.driven == 0))
-        return;
-#pragma unroll 1
-    for (int v = 0; v < min(V, count); v++) {
-        const uint32_t of = classes.of_cell(v);
-        if (!stencil_class_has_row(of) && of != STENCIL_CLASS_DRIVEN)
-            continue;
-        const T one = of == STENCIL_CLASS_DRIVEN ? driven_value<T>(s, from, at + v)
-                                                 : value_of_faces<P>(s, from, u, at + v, of);
-        unrolled<V>([&](int w) { value[w] = w == v ? one : value[w]; });
-    }
+    give_values(s, from, at, count, classes, value,
+                [&](int64_t element, uint32_t of) { return value_of_faces<P>(s, from, u, element, of); });
 }
 
 } // namespace stencil

@@ -46,8 +46,12 @@ void in_time(void **state);
 void sums_in_time(void **state);
 void deep_classes(void **state);
 
-/* Runs a trial with each strategy and sweep, and each depth in turn. */
+/* Runs a trial with each strategy and sweep, and each depth in turn; the trace has ALL_STEPS steps. */
+enum { ALL_STEPS = 40 };
 void expect_all(const trial *t, trace *trace);
+
+/* Runs an accelerated trial with each strategy and some sweep, in whole cycles of `length` steps. */
+void expect_cycles(const trial *t, trace *trace, int64_t length, int64_t steps);
 void fixed_accelerated(void **state);
 
 /* Tests of conformance_coefficients.c; state: a subject. */

@@ -15,7 +15,7 @@ static const stencil_boundary boundary[][3] = {{STENCIL_FIXED, STENCIL_FIXED, ST
                                                {STENCIL_MIRROR, STENCIL_FIXED, STENCIL_MIRROR},
                                                {STENCIL_FIXED, STENCIL_PERIODIC, STENCIL_FIXED},
                                                {STENCIL_PERIODIC, STENCIL_PERIODIC, STENCIL_MIRROR}};
-enum { BOUNDARIES = sizeof boundary / sizeof *boundary, FIXED_STEPS = 40 };
+enum { BOUNDARIES = sizeof boundary / sizeof *boundary };
 
 /* A trial on a named set of points with a pattern of fixed cells. */
 static void fixed_trial(trial *t, const subject *s, int shape, const int64_t extent[3], int turn) {
@@ -26,12 +26,11 @@ static void fixed_trial(trial *t, const subject *s, int shape, const int64_t ext
     trial_fix(t, (uint64_t)turn, (trial_pattern)(turn % TRIAL_PATTERNS));
 }
 
-/* Runs a trial with each strategy and sweep, and each depth in turn. */
 void expect_all(const trial *t, trace *trace) {
     static const int64_t every[] = {1, 7, 100};
     for (int strategy = 0; strategy < stencil_strategy_count(); strategy++)
         for (int sweep = 0; stencil_sweep_infos[sweep].name != NULL && runs_here(strategy); sweep++) {
-            trial_run r = run_of(strategy, FIXED_STEPS - here.turn % 3, here.turn % 4);
+            trial_run r = run_of(strategy, ALL_STEPS - here.turn % 3, here.turn % 4);
             if (!trial_has_sweep(t, here.backend, sweep))
                 continue;
             set_sweep(&r, sweep);
@@ -41,6 +40,19 @@ void expect_all(const trial *t, trace *trace) {
                 memcpy(r.pieces, (const int64_t[]){5, 16}, sizeof r.pieces);
             trial_expect(t, trace, &r);
         }
+}
+
+void expect_cycles(const trial *t, trace *trace, int64_t length, int64_t steps) {
+    for (int strategy = 0; strategy < stencil_strategy_count(); strategy++) {
+        trial_run r = run_of(strategy, steps, 0);
+        if (!runs_here(strategy))
+            continue;
+        set_some_sweep(t, &r);
+        r.check_every = (1 + here.turn % 3) * length;
+        if (here.turn % 2 == 0)
+            memcpy(r.pieces, (const int64_t[]){length, 3 * length}, sizeof r.pieces);
+        trial_expect(t, trace, &r);
+    }
 }
 
 /* Cells of /fixed, with each point set, strategy and sweep, and each depth in turn: checks inside passes,
@@ -57,7 +69,7 @@ void fixed_cells(void **state) {
             fixed_trial(&t, s, shape, extent, turn);
             if (turn % 5 == 4)
                 trial_set_cycle(&t, 3);
-            trace_begin(&trace, &t, FIXED_STEPS);
+            trace_begin(&trace, &t, ALL_STEPS);
             expect_all(&t, &trace);
             trace_destroy(&trace);
             trial_destroy(&t);
@@ -97,7 +109,7 @@ void class_cells(void **state) {
             trial t;
             trace trace;
             class_trial(&t, s, shape, extent, turn);
-            trace_begin(&trace, &t, FIXED_STEPS);
+            trace_begin(&trace, &t, ALL_STEPS);
             expect_all(&t, &trace);
             trace_destroy(&trace);
             trial_destroy(&t);
@@ -136,10 +148,10 @@ void walls(void **state) {
             trial t;
             trace trace;
             wall_trial(&t, s, shape, extent, turn);
-            trace_begin(&trace, &t, FIXED_STEPS);
+            trace_begin(&trace, &t, ALL_STEPS);
             for (int strategy = 0; strategy < stencil_strategy_count(); strategy++)
                 for (int sweep = 0; stencil_sweep_infos[sweep].name != NULL && runs_here(strategy); sweep++) {
-                    trial_run r = run_of(strategy, FIXED_STEPS - here.turn % 3, here.turn % 4);
+                    trial_run r = run_of(strategy, ALL_STEPS - here.turn % 3, here.turn % 4);
                     if (!trial_has_sweep(&t, here.backend, sweep))
                         continue;
                     set_sweep(&r, sweep);
@@ -157,7 +169,7 @@ static void expect_sweep(const trial *t, trace *trace, int sweep) {
     static const int depth[] = {0, 2, 64, 3, 8, 5}, multiprocessors[] = {0, 0, 44, 20, 7};
     static const int64_t every[] = {1000, 26, 7};
     for (int strategy = 0; strategy < stencil_strategy_count(); strategy++) {
-        trial_run r = run_of(strategy, FIXED_STEPS - here.turn % 3, here.turn % 4);
+        trial_run r = run_of(strategy, ALL_STEPS - here.turn % 3, here.turn % 4);
         const bool loops = stencil_strategy_at(strategy).barrier != STENCIL_BARRIER_none;
         if (!runs_here(strategy) || (sweep == STENCIL_SWEEP_resident && !loops))
             continue;
@@ -208,7 +220,7 @@ void deep_classes(void **state) {
         make[turn % 4](&t, s, shape, (rank == 3 ? deep : flat)[turn / 4], number);
         if (turn % 4 == 3)
             trial_set_cycle(&t, 3);
-        trace_begin(&trace, &t, FIXED_STEPS);
+        trace_begin(&trace, &t, ALL_STEPS);
         expect_sweep(&t, &trace, sweep);
         trace_destroy(&trace);
         trial_destroy(&t);
@@ -233,16 +245,7 @@ void fixed_accelerated(void **state) {
         trial_fix(&t, (uint64_t)k, (trial_pattern)(k % TRIAL_PATTERNS));
         trial_insulate(&t, (uint64_t)k, TRIAL_BLOBS, false);
         trace_begin(&trace, &t, steps);
-        for (int strategy = 0; strategy < stencil_strategy_count(); strategy++) {
-            trial_run r = run_of(strategy, steps, 0);
-            if (!runs_here(strategy))
-                continue;
-            set_some_sweep(&t, &r);
-            r.check_every = (1 + here.turn % 3) * length;
-            if (here.turn % 2 == 0)
-                memcpy(r.pieces, (const int64_t[]){length, 3 * length}, sizeof r.pieces);
-            trial_expect(&t, &trace, &r);
-        }
+        expect_cycles(&t, &trace, length, steps);
         trace_destroy(&trace);
         trial_destroy(&t);
     }

@@ -14,7 +14,7 @@ static const stencil_boundary boundary[][3] = {{STENCIL_FIXED, STENCIL_FIXED, ST
                                                {STENCIL_MIRROR, STENCIL_FIXED, STENCIL_MIRROR},
                                                {STENCIL_FIXED, STENCIL_PERIODIC, STENCIL_FIXED},
                                                {STENCIL_PERIODIC, STENCIL_PERIODIC, STENCIL_MIRROR}};
-enum { BOUNDARIES = sizeof boundary / sizeof *boundary, COEFFICIENT_STEPS = 40 };
+enum { BOUNDARIES = sizeof boundary / sizeof *boundary };
 
 /* A problem of each kind, random coefficients (fields) or two materials in blobs (rows), with and without
  * source, fixed and insulated cells, walls of all kinds, some with numbers along them; heat with sums of
@@ -33,7 +33,7 @@ static void coefficient_trial(trial *t, const subject *s, int rank, int turn) {
     if (turn % 4 >= 2)
         trial_set_walls(t, (uint64_t)turn, turn % 8 == 7);
     if (sums)
-        trial_set_sums(t, (uint64_t)turn, turn % 4, turn % 4 == 1 ? 2 : 0, COEFFICIENT_STEPS);
+        trial_set_sums(t, (uint64_t)turn, turn % 4, turn % 4 == 1 ? 2 : 0, ALL_STEPS);
     trial_fill(t, (uint64_t)turn, 1.0,
                sums && turn % 4 > 0 ? source[t->spec.kind]
                : turn % 7 == 3      ? STENCIL_SOURCE_B
@@ -48,7 +48,6 @@ static void coefficient_trial(trial *t, const subject *s, int rank, int turn) {
 
 /* /k with each strategy and sweep, and each depth in turn: checks inside passes, pieces. */
 void coefficients(void **state) {
-    static const int64_t every[] = {1, 7, 100};
     const subject *s = *state;
     int taken[2][2] = {{0}}; /* with and without walls, as rows and as fields */
     for (int turn = 0; turn < 24; turn++) {
@@ -56,19 +55,8 @@ void coefficients(void **state) {
         trace trace;
         coefficient_trial(&t, s, 2 + turn / 3 % 2, turn);
         taken[t.reference.own != NULL][trial_takes_fields(&t)]++;
-        trace_begin(&trace, &t, COEFFICIENT_STEPS);
-        for (int strategy = 0; strategy < stencil_strategy_count(); strategy++)
-            for (int sweep = 0; stencil_sweep_infos[sweep].name != NULL && runs_here(strategy); sweep++) {
-                trial_run r = run_of(strategy, COEFFICIENT_STEPS - here.turn % 3, here.turn % 4);
-                if (!trial_has_sweep(&t, here.backend, sweep))
-                    continue;
-                set_sweep(&r, sweep);
-                r.check_every = every[here.turn % 3];
-                r.one_of = MATRIX_ONE_OF / 4;
-                if (here.turn % 4 == 0)
-                    memcpy(r.pieces, (const int64_t[]){5, 16}, sizeof r.pieces);
-                trial_expect(&t, &trace, &r);
-            }
+        trace_begin(&trace, &t, ALL_STEPS);
+        expect_all(&t, &trace);
         trace_destroy(&trace);
         trial_destroy(&t);
     }
@@ -92,16 +80,7 @@ void coefficients_accelerated(void **state) {
             trial_fix(&t, (uint64_t)k, (trial_pattern)(k % TRIAL_PATTERNS));
         trial_insulate(&t, (uint64_t)k, TRIAL_BLOBS, false);
         trace_begin(&trace, &t, steps);
-        for (int strategy = 0; strategy < stencil_strategy_count(); strategy++) {
-            trial_run r = run_of(strategy, steps, 0);
-            if (!runs_here(strategy))
-                continue;
-            set_some_sweep(&t, &r);
-            r.check_every = (1 + here.turn % 3) * length;
-            if (here.turn % 2 == 0)
-                memcpy(r.pieces, (const int64_t[]){length, 3 * length}, sizeof r.pieces);
-            trial_expect(&t, &trace, &r);
-        }
+        expect_cycles(&t, &trace, length, steps);
         trace_destroy(&trace);
         trial_destroy(&t);
     }

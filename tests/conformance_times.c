@@ -13,7 +13,7 @@ static const stencil_boundary boundary[][3] = {{STENCIL_FIXED, STENCIL_FIXED, ST
                                                {STENCIL_MIRROR, STENCIL_FIXED, STENCIL_MIRROR},
                                                {STENCIL_FIXED, STENCIL_PERIODIC, STENCIL_FIXED},
                                                {STENCIL_PERIODIC, STENCIL_PERIODIC, STENCIL_MIRROR}};
-enum { BOUNDARIES = sizeof boundary / sizeof *boundary, STEPS = 40 };
+enum { BOUNDARIES = sizeof boundary / sizeof *boundary, STEPS = ALL_STEPS };
 
 /* A trial on a named set of points, or of problem heat where the set is its, with factors in time. */
 static void timed_trial(trial *t, const subject *s, int shape, int turn, int sources, int driven) {

@@ -302,7 +302,7 @@ static void *random_array(const trial *t, uint64_t seed, double scale, void **sc
     return values;
 }
 
-/* Whether a cell is one of the outermost of an axis whose sides are fixed. */
+/* Tells whether a cell is one of the outermost of an axis whose sides are fixed. */
 static bool is_of_fixed_side(const trial *t, int64_t cell) {
     const int64_t *n = t->reference.extent, at[3] = {cell / (n[1] * n[2]), cell / n[2] % n[1], cell % n[2]};
     bool is = false;

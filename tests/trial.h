@@ -104,7 +104,7 @@ void trial_class(trial *t, uint64_t seed, trial_pattern pattern);
 void trial_set_k(trial *t);
 void trial_coefficients(trial *t, uint64_t seed, bool random);
 
-/* Whether the product takes the coefficients of a trial as fields, and not as rows of classes. */
+/* Tells whether the product takes the coefficients of a trial as fields, and not as rows of classes. */
 bool trial_takes_fields(const trial *t);
 
 /* Sides of their own, walls of all kinds in turn; the numbers of each are random, of some arrays with two

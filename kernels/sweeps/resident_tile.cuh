@@ -1,4 +1,4 @@
-/* How a tile of the resident sweep makes a step: down the rows, in place. Each old row is added to the sums
+/* A step of a tile of the resident sweep. It goes down the rows, in place. Each old row is added to the sums
  * of all rows that read it. The lowest of these sums use registers of rows that are finished, the others
  * `radius` rows of sums. */
 #pragma once

@@ -81,7 +81,8 @@ enum { STENCIL_FINGERPRINT_CHARS = 17, STENCIL_DIGEST_CHARS = 33 };
  * stencil_spec_init(). Each member's comment has its value for "not given". */
 enum { STENCIL_FIELD_MAX = 64, STENCIL_MATERIALS_MAX = 16 };
 
-/* What all cells of /k say together, by stencil_coefficients_find(); `most` NaN: they were not read yet. */
+/* Facts about all cells of /k together, by stencil_coefficients_find(); `most` NaN: they were not read yet.
+ */
 typedef struct stencil_k_facts {
     double least, most;                /* of all cells but those of /insulated */
     int materials;                     /* different values; 0: more than STENCIL_MATERIALS_MAX */
@@ -249,7 +250,7 @@ typedef struct stencil_estimate {
     double seconds; /* that they took */
 } stencil_estimate;
 
-/* How steps take the coefficients of /k. */
+/* The form in which steps take the coefficients of /k. */
 typedef enum stencil_coefficients {
     STENCIL_COEFFICIENTS_NONE,
     STENCIL_COEFFICIENTS_ROWS,  /* the cells have few distinct rows of weights: those of classes */

@@ -269,7 +269,7 @@ static stencil_status resolve_walls(stencil_problem *problem) {
                 FAIL(BAD_DATA, "one side of %c is periodic, the other is %s: give both or none", "zyx"[axis],
                      stencil_wall_names[wall[!s]]);
         problem->boundary[axis] = STENCIL_MIRROR;
-        /* Where cells are driven, those of fixed sides are among the cells that a step goes through. */
+        /* With driven cells a step goes through the cells of fixed sides, too. */
         const bool drives = spec->driven_count > 0 && i >= 0 && wall[0] == STENCIL_WALL_FIXED;
         for (int b = drives ? STENCIL_BOUNDARY_COUNT : 0; b < STENCIL_BOUNDARY_COUNT; b++)
             if (wall[0] == wall[1] && wall[0] == same[b])

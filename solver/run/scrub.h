@@ -7,7 +7,7 @@
 
 typedef struct stencil_scrub stencil_scrub;
 
-/* What has been compared. */
+/* The amount of a run that was compared. */
 typedef struct stencil_scrubbed {
     int64_t tiles;   /* tiles compared */
     int64_t updates; /* cell updates of these tiles */
@@ -27,7 +27,7 @@ stencil_status stencil_scrub_open(stencil_scrub **scrub, stencil_run *run, doubl
  * differs; the message has GPU, cell, tile and steps. NO_MEMORY; those of reading the run's cells. */
 stencil_observer stencil_scrub_observer(stencil_scrub *scrub);
 
-/* What has been compared so far. */
+/* Returns how much has been compared so far. */
 stencil_scrubbed stencil_scrub_done(const stencil_scrub *scrub);
 
 /* Tells whether a cell differed. */

@@ -1,12 +1,15 @@
 """A copy of the sources that a test changes and builds."""
 import os
+import re
 import shutil
 import subprocess
 
 import harness
 
 SOURCES = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-ROOMS = ("CMakeLists.txt", "cmake", "app", "base", "bench", "inputs", "kernels", "library", "records", "solver", "sync")
+with open(os.path.join(SOURCES, "CMakeLists.txt"), encoding="utf-8") as build:
+    ROOMS = ("CMakeLists.txt", "cmake", *(name for name in re.findall(r"add_subdirectory\(([a-z]+)\)", build.read())
+                                          if name != "tests"))
 
 
 class CopiedTest(harness.CommandTest):

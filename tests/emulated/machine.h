@@ -197,7 +197,7 @@ void finish_copies(fiber &f);
 bool make_bulk_copy(running_block &b);
 
 char *shared_low(const running_block &b);
-/* Where the block's dynamic shared memory begins. */
+/* Returns the first byte of the block's dynamic shared memory. */
 char *dynamic_low(const running_block &b);
 size_t image_bytes();
 
