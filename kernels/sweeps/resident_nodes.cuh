@@ -26,12 +26,13 @@ struct resident_nodes : resident_exchange<P, T_, General, Shape, Classed> {
     struct summing {
         T was[radius][K]; /* the last rows before the step */
         T *kept;
-        double *nodes;  /* the lane's first node, in row 0 of the warp */
-        int row_nodes;  /* nodes from row to row */
-        int begin, end; /* rows of the warp whose cells are valid and in the part */
-        int skip;       /* cells of the lane that belong to a node which begins in the lane before */
-        int cells;      /* cells of the lane and of lanes after it that the field has */
-        int has;        /* a bit for each node of the lane that is valid */
+        double *nodes; /* the lane's first node, in row 0 of the warp */
+        int row_nodes; /* nodes from row to row */
+        uint32_t rows; /* a bit for each row of the warp whose cells are valid and in the part */
+        int skip;      /* cells of the lane that belong to a node which begins in the lane before */
+        int cells;     /* cells of the lane and of lanes after it that the field has */
+        int has;       /* a bit for each node of the lane that is valid */
+        bool cut;      /* a lane of the warp has fewer cells, or cells that keep their values */
         stencil_norm norm;
 
         template <int M> __device__ __forceinline__ void old(const T *row) {
@@ -44,41 +45,68 @@ struct resident_nodes : resident_exchange<P, T_, General, Shape, Classed> {
 #pragma unroll
             for (int v = 0; v < K; v++)
                 kept[(M * K + v) * 32] = now[v];
-            if (M < begin || M >= end)
-                return;
+            const int valid = (rows >> M & 1) != 0 ? has : 0;
             if (norm == STENCIL_NORM_L2)
-                sum<STENCIL_NORM_L2>(now, was[M % radius], fixed, nodes + M * (int64_t)row_nodes);
+                sum<STENCIL_NORM_L2>(now, was[M % radius], fixed, valid, nodes + M * (int64_t)row_nodes);
             else
-                sum<STENCIL_NORM_MAX>(now, was[M % radius], fixed, nodes + M * (int64_t)row_nodes);
+                sum<STENCIL_NORM_MAX>(now, was[M % radius], fixed, valid, nodes + M * (int64_t)row_nodes);
         }
-        /* Moves the lane's terms, and those that it has of the next lanes, so that its first node begins at
-         * term 0. */
-        __device__ __forceinline__ void align(double (&term)[K + node - 1]) const {
-#pragma unroll
-            for (int by = node / 2; by > 0; by /= 2)
-#pragma unroll
-                for (int i = 0; i + by < K + node - 1; i++)
-                    term[i] = (skip & by) != 0 ? term[i + by] : term[i];
+        /* Returns the value that the next lane has; 0 in the last lane, as a node that is valid has no cell
+         * beyond the tile. */
+        __device__ __forceinline__ static double of_next_lane(double value) {
+            const double next = __shfl_down_sync(~0u, value, 1);
+            return lane() < 31 ? next : 0.0;
         }
+        /* Combines terms or sums of them, none of which is negative, in few instructions: a NaN has the
+         * greatest bits, and later combinations make it NAN. */
         template <stencil_norm Norm>
-        __device__ __forceinline__ void sum(const T (&now)[K], const T (&old)[K], uint32_t fixed,
+        __device__ __forceinline__ static double combine_two(double a, double b) {
+            if (Norm == STENCIL_NORM_L2)
+                return __dadd_rn(a, b);
+            return __double_as_longlong(a) > __double_as_longlong(b) ? a : b;
+        }
+        /* Stores the valid nodes of a row. The terms of the lane and the first ones of the next lane are put
+         * together in pairs that begin at even columns, and these to nodes, so that few values are selected
+         * or shuffled: the loop has this code once for each row, and has to fit into the instruction cache.
+         */
+        template <stencil_norm Norm>
+        __device__ __forceinline__ void sum(const T (&now)[K], const T (&old)[K], uint32_t fixed, int valid,
                                             double *to) const {
-            double term[K + node - 1];
+            constexpr int pairs = (K + 1) / 2; /* pairs that may begin in the lane */
+            const bool odd = (skip & 1) != 0, later = (skip & 2) != 0;
+            double term[K + 1], pair[pairs + 1];
 #pragma unroll
             for (int v = 0; v < K; v++)
-                term[v] = v < cells && (fixed >> v & 1) == 0 ? residual_term(now[v], old[v], Norm) : 0.0;
+                term[v] = residual_term(now[v], old[v], Norm);
+            if (cut)
 #pragma unroll
-            for (int i = 0; i < node - 1;
-                 i++) { /* beyond the tile there are no cells of a node that is valid */
-                const double next = __shfl_down_sync(~0u, term[i % K], (K + i) / K);
-                term[K + i] = lane() + (K + i) / K < 32 ? next : 0.0;
+                for (int v = 0; v < K; v++)
+                    term[v] = v < cells && (fixed >> v & 1) == 0 ? term[v] : 0.0;
+            term[K] = of_next_lane(term[0]);
+#pragma unroll
+            for (int i = 0; i < pairs; i++) {
+                const int at = 2 * i;
+                double low = term[at], high = term[at + 1];
+                if (at + 2 <= K) {
+                    low = odd ? term[at + 1] : low;
+                    high = odd ? term[at + 2] : high;
+                }
+                pair[i] = combine_two<Norm>(low, high);
             }
-            align(term);
+            pair[pairs] = of_next_lane(pair[0]);
+            if (K % 2 !=
+                0) /* of an odd number of cells, no pair begins at the last one if the first one is odd */
+                pair[pairs - 1] = odd ? pair[pairs] : pair[pairs - 1];
 #pragma unroll
             for (int i = 0; i < nodes_of_lane; i++) {
-                const double value = combine(combine(term[node * i], term[node * i + 1], Norm),
-                                             combine(term[node * i + 2], term[node * i + 3], Norm), Norm);
-                if (has >> i & 1)
+                const int at = 2 * i;
+                double low = pair[at], high = pair[at + 1];
+                if (at + 2 <= pairs) {
+                    low = later ? pair[at + 1] : low;
+                    high = later ? pair[at + 2] : high;
+                }
+                const double value = combine_two<Norm>(low, high);
+                if (valid >> i & 1)
                     to[i] = value;
             }
         }
@@ -107,9 +135,12 @@ struct resident_nodes : resident_exchange<P, T_, General, Shape, Classed> {
                   y = place().first[0] + row, x = place().first[1] + lane() * K,
                   across = (int)((d.n[STENCIL_X] + STENCIL_PARTIAL_CELLS - 1) / STENCIL_PARTIAL_CELLS);
         to.kept = kept_cells(s.resident);
-        to.begin = max(top - row, -y), to.end = min(bottom - row, (int)d.n[STENCIL_Y] - y);
+        const int begin = max(max(top - row, -y), 0),
+                  end = min(min(bottom - row, (int)d.n[STENCIL_Y] - y), R);
+        to.rows = begin < end ? (uint32_t)((1ull << end) - (1ull << begin)) : 0;
         to.skip = -x & (node - 1), to.cells = (int)d.n[STENCIL_X] - x;
         to.has = valid_nodes(d, x, to.skip, steps);
+        to.cut = __any_sync(~0u, Classed || to.cells < K);
         to.row_nodes = across * STENCIL_PARTIAL_NODES;
         to.nodes = s.resident.nodes + y * (int64_t)to.row_nodes + (x + to.skip) / node;
         to.norm = s.schedule.norm;

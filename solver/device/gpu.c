@@ -238,6 +238,7 @@ static stencil_status start_part(stencil_gpu_part *gpu, const stencil_gpu_run *l
     TRY_CUDA(cudaEventCreate(&gpu->end));
     TRY_CUDA(cudaEventCreateWithFlags(&gpu->step_done, cudaEventDisableTiming));
     TRY_CUDA(cudaEventCreateWithFlags(&gpu->edges_done, cudaEventDisableTiming));
+    TRY_CUDA(cudaEventCreateWithFlags(&gpu->polled, cudaEventDisableTiming));
     for (int k = 0; k < 2; k++)
         TRY_CUDA(cudaEventCreateWithFlags(&gpu->made[k], cudaEventDisableTiming));
     return STENCIL_OK;
@@ -408,8 +409,8 @@ stencil_status stencil_gpu_create(stencil_gpu_run *run, const stencil_plan *plan
 }
 
 static void destroy_part(stencil_gpu_part *gpu) {
-    const cudaEvent_t event[] = {gpu->begin,      gpu->end,     gpu->step_done,
-                                 gpu->edges_done, gpu->made[0], gpu->made[1]};
+    const cudaEvent_t event[] = {gpu->begin,  gpu->end,     gpu->step_done, gpu->edges_done,
+                                 gpu->polled, gpu->made[0], gpu->made[1]};
     cudaSetDevice(gpu->device);
     for (int i = 0; i < gpu->memory_count; i++)
         cudaFree(gpu->memory[i]);

@@ -27,6 +27,7 @@ struct stencil_gpu_part {
     /* edge_stream computes and copies the edge cells while `stream` computes the inner cells. */
     cudaStream_t stream, edge_stream;
     cudaEvent_t begin, end, step_done, edges_done;
+    cudaEvent_t polled;  /* after the last pass that was queued when the host looked at its observers */
     cudaEvent_t made[2]; /* made[b]: after the last pass that read buffer b, for other parts */
     bool shared;         /* another part of the run uses the same device */
     bool lent;           /* `stream` is borrowed from another run */

@@ -5,6 +5,11 @@
 
 #include "solver/run/strategy.h"
 
+/* Tells whether the host polls its observers between two steps. */
+static bool polls_between(const stencil_plan *plan, int64_t before, int64_t step) {
+    return step / plan->poll_every > before / plan->poll_every;
+}
+
 void stencil_host_loop_end(const stencil_schedule *schedule, const stencil_plan *plan,
                            const stencil_batch *batch, const stencil_pass *pass, double residual,
                            stencil_outcome *outcome) {
@@ -18,8 +23,8 @@ void stencil_host_loop_end(const stencil_schedule *schedule, const stencil_plan 
             outcome->steps = pass->first + check - batch->first;
     }
     const double last = outcome->checks > 0 ? outcome->residual[outcome->checks - 1] : NAN;
-    if (step / plan->poll_every > before / plan->poll_every &&
-        !stencil_observers_poll(batch->observers, step, last) && outcome->reason == STENCIL_REASON_NONE)
+    if (polls_between(plan, before, step) && !stencil_observers_poll(batch->observers, step, last) &&
+        outcome->reason == STENCIL_REASON_NONE)
         outcome->reason = STENCIL_REASON_INTERRUPTED;
 }
 
@@ -107,6 +112,19 @@ static stencil_status wait_for_residual(stencil_gpu_run *run, const stencil_batc
     return STENCIL_OK;
 }
 
+/* Waits for the steps up to the poll before this one: where no residual is checked, the host would queue
+ * thousands of passes, and look at its observers only while it does. */
+static stencil_status keep_close(stencil_gpu_run *run, const stencil_batch *batch, const stencil_pass *pass,
+                                 const stencil_outcome *outcome) {
+    const stencil_gpu_part *gpu = &run->part[0];
+    if (!polls_between(run->plan, batch->first + outcome->steps, pass->first + pass->steps))
+        return STENCIL_OK;
+    TRY_CUDA(cudaSetDevice(gpu->device));
+    TRY_CUDA(cudaEventSynchronize(gpu->polled));
+    TRY_CUDA(cudaEventRecord(gpu->polled, gpu->stream));
+    return STENCIL_OK;
+}
+
 /* Ends a queued pass, with the residual of all parts if one is due, and makes it again where the run ends
  * inside. *ahead: the next pass, if queued. */
 static stencil_status end_queued(stencil_gpu_run *run, const stencil_batch *batch, const stencil_pass *pass,
@@ -122,6 +140,7 @@ static stencil_status end_queued(stencil_gpu_run *run, const stencil_batch *batc
         residual = stencil_gpu_residual(run);
         run->part[0].args.mailbox->residual = residual;
     }
+    TRY(keep_close(run, batch, pass, outcome));
     stencil_host_loop_end(&run->schedule, run->plan, batch, pass, residual, outcome);
     stencil_pass again = stencil_pass_again(pass, batch, outcome);
     return again.steps > 0 ? run->strategy->queue_gpu(run, batch, &again) : STENCIL_OK;

@@ -372,6 +372,20 @@ class Limits(LongRunTest):
         print(f"{ended} runs were ended by a limit")
         self.assertGreater(ended, 0)
 
+    def test_launches_without_checks(self):
+        """A GPU that the host queues passes for, none of which is checked: checkpoints are written and a limit ends the
+        run when it is time, not when all passes are queued."""
+        if self.gpu_count() == 0:
+            self.skipTest("no GPU")
+        way = ("--gpus", 1, "--sync", "graph", "--sweep", "pipeline", "--steps", 10**8, "--check-every", 10**8)
+        self.ok("new", "p.h5", "--problem", "heat", "--size", "2048x2048", "--initial", "random", "-q")
+        start = time.monotonic()
+        done = self.call("p.h5", *way, "--time-limit", "6s", "--checkpoint-every", "1s", "--json", "r.json", "-qf")
+        self.assertEqual(done.returncode, 75, done.stderr)
+        self.assertLess(time.monotonic() - start, 8)
+        with open(self.path("r.json"), encoding="utf-8") as file:
+            self.assertGreaterEqual(json.load(file)["checkpoints"]["written"], 3)
+
     def test_script_with_timeout(self):
         """Slices that timeout(1) ends with SIGKILL, from the last checkpoint; and with SIGTERM, from the result."""
         self.slow()

@@ -17,7 +17,10 @@ PROBLEMS = {"plain": ("--problem", "heat", "--size", "515x389", "--initial", "ra
             "float32": ("--problem", "laplace", "--size", "600x500", "--precision", "float32", "--accelerate", "none",
                         "--initial", "random"),
             "accelerated": ("--problem", "poisson", "--size", "257x257"),
-            "accelerated 3D": ("--problem", "poisson", "--size", "65x65x65")}
+            "accelerated 3D": ("--problem", "poisson", "--size", "65x65x65"),
+            "classes": ("--example", "heated-wall", "--size", "384x512"),
+            "coefficients": ("--example", "masonry", "--size", "384x512"),
+            "in time": ("--example", "switched-source", "--size", "400x300")}
 CPU = (("--sync", "grid", "--sweep", "pipeline", "--threads", 2), ("--sync", "openmp", "--threads", 2),
        ("--sync", "neighbor", "--sweep", "stream", "--threads", 2, "--parts", 2),
        ("--sync", "single-thread", "--sweep", "stream", "--threads", 1),
@@ -34,7 +37,7 @@ class Legs(SeriesTest):
     def ways(self, number):
         """Four ways of the problem with this number."""
         cpu, gpus = [("--device", "cpu", *CPU[(number + i) % len(CPU)]) for i in range(4)], self.gpu_count()
-        one, two = ("--gpus", 1, *ONE[number]), ("--gpus", 2 if gpus > 1 else "0,0", *TWO[number])
+        one, two = ("--gpus", 1, *ONE[number % 5]), ("--gpus", 2 if gpus > 1 else "0,0", *TWO[number % 5])
         return [cpu[0], one if gpus > 0 else cpu[1], two if gpus > 0 else cpu[2], cpu[3]]
 
     def make_leg(self, arguments, how, before, last):
