@@ -4,6 +4,7 @@ import os
 import random
 import shutil
 import signal
+import subprocess
 import time
 import unittest
 
@@ -245,6 +246,35 @@ class Readers(SeriesTest):
         with xarray.open_dataset(self.path("q.out.h5"), engine="netcdf4") as data:
             self.assertEqual(data["u"].dims, ("y", "x"))
             self.assertTrue(numpy.allclose(data["x"].values, numpy.arange(31) / 30))
+
+    def dumped(self, name, dataset):
+        """The numbers of a dataset that h5dump prints."""
+        done = subprocess.run(["h5dump", "-y", "-w", "0", "-m", "%.17g", "-d", dataset, self.path(name)],
+                              capture_output=True, encoding="utf-8", check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        inside = done.stdout.split("DATA {")[1].split("}")[0]
+        return numpy.array([float(number) for number in inside.replace("\n", " ").split(",")])
+
+    @unittest.skipUnless(shutil.which("h5dump"), "h5dump (hdf5-tools) is not installed")
+    def test_h5dump(self):
+        """What h5dump prints of a series and of checkpoints while a run goes on, and of the result and the series after."""
+        self.make("p.h5", "--size", "31x23", "--steps", 300, "--check-every", 300)
+        process = self.start("p.h5", "--save-every", 5, "--checkpoint-every", 20, "-q", *SLOWLY)
+        self.wait_for("p.out.ckpt.h5", process)
+        looks = 0
+        while process.poll() is None:
+            step, u = self.dumped("p.out.series.h5", "/step"), self.dumped("p.out.series.h5", "/u")
+            if process.poll() is None:
+                self.assertEqual(list(step), list(range(0, 5 * len(step), 5)))
+                self.assertGreaterEqual(len(u), len(step) * 31 * 23)
+                looks += 1
+        self.finish(process, 0)
+        self.assertGreater(looks, 1)
+        _, time_of, u = self.frames()
+        self.assertTrue(numpy.array_equal(self.dumped("p.out.series.h5", "/u"), u.ravel()))
+        self.assertTrue(numpy.array_equal(self.dumped("p.out.series.h5", "/time"), time_of))
+        self.assertTrue(numpy.array_equal(self.dumped("p.out.h5", "/u"), self.read("p.out.h5").ravel()))
+        self.assertEqual(len(self.dumped("p.out.h5", "/residual")), len(self.read("p.out.h5", "residual")))
 
     def test_while_it_runs(self):
         """Readers that open the file again and again find whole frames, each time more of them."""
