@@ -56,11 +56,16 @@ add_library(stencil_options INTERFACE)
 target_compile_definitions(stencil_options INTERFACE _POSIX_C_SOURCE=200809L STENCIL_VERSION="${PROJECT_VERSION}"
     $<$<BOOL:${STENCIL_HAVE_CUDA}>:STENCIL_HAVE_CUDA> $<$<BOOL:${STENCIL_EMULATED}>:STENCIL_EMULATED>)
 # One result: no contraction behind our back, on either side. Machine code for GPUs is packed, a third of its size; what a
-# run uses of it is unpacked when it is loaded.
+# run uses of it is unpacked when it is loaded. Messages name sources by their paths in the tree, wherever that was built.
+set(paths -fmacro-prefix-map=${CMAKE_SOURCE_DIR}/=)
+set(paths_cuda -Xcompiler=${paths})
+if(CMAKE_SOURCE_DIR MATCHES "[ ,]") # which nvcc does not hand on
+    set(paths_cuda "")
+endif()
 target_compile_options(stencil_options INTERFACE
-    $<$<COMPILE_LANGUAGE:C>:-Wall -Wextra -Wpedantic -Werror -ffp-contract=off -fno-math-errno -fno-trapping-math>
+    $<$<COMPILE_LANGUAGE:C>:-Wall -Wextra -Wpedantic -Werror -ffp-contract=off -fno-math-errno -fno-trapping-math ${paths}>
     "$<$<COMPILE_LANG_AND_ID:C,Clang>:-Wno-missing-field-initializers;-Wno-format-zero-length>" # {NULL} ends tables
-    $<$<COMPILE_LANGUAGE:CUDA>:--fmad=false -Xfatbin=-compress-all -Xcompiler=-Wall,-Wextra>)
+    $<$<COMPILE_LANGUAGE:CUDA>:--fmad=false -Xfatbin=-compress-all -Xcompiler=-Wall,-Wextra ${paths_cuda}>)
 target_link_libraries(stencil_options INTERFACE OpenMP::OpenMP_C m)
 if(STENCIL_SANITIZE)
     target_compile_options(stencil_options INTERFACE
