@@ -49,6 +49,7 @@ void expect_cycles(const trial *t, trace *trace, int64_t length, int64_t steps) 
             continue;
         set_some_sweep(t, &r);
         r.check_every = (1 + here.turn % 3) * length;
+        r.one_of = 1;
         if (here.turn % 2 == 0)
             memcpy(r.pieces, (const int64_t[]){length, 3 * length}, sizeof r.pieces);
         trial_expect(t, trace, &r);

@@ -67,6 +67,7 @@ void accelerated(void **state) {
                 continue;
             set_some_sweep(&t, &r);
             r.check_every = (1 + here.turn % 3) * length;
+            r.one_of = 1;
             if (here.turn % 2 == 0)
                 memcpy(r.pieces, (const int64_t[]){length, 3 * length}, sizeof r.pieces);
             else if (here.turn % 4 == 1)

@@ -57,8 +57,9 @@ typedef struct trial_run {
     stencil_wait_policy wait;
     const struct trial_run *others; /* plans that make the steps in turns with this one's, three each */
     int other_count;
-    int one_of;          /* on a CPU one of so many such runs is drawn (draw.h); 0: each is made */
-    bool unlike;         /* the field must NOT be the reference's: an order between blocks was left out */
+    int one_of;  /* on a CPU one of so many such runs is drawn (draw.h), 1: with sanitizers an eighth; 0: each
+                    is made */
+    bool unlike; /* the field must NOT be the reference's: an order between blocks was left out */
     bool must_fit;       /* a sweep that not every field suits has to take this one; else it may refuse */
     const char *failure; /* NULL: succeeds; else fails as INTERNAL, and these words (|-separated) are in the
                             message */

@@ -18,6 +18,26 @@ KEYS = {part: {"compute": "compute_mean_us"}.get(part, part + "_us") for part in
 LAUNCHES = {1: "graph", 2: "openmp"}  # a launch per pass, on one GPU and on two
 USAGE, UNAVAILABLE = 64, 69
 TRIES = 6  # other programs may have the machine, too
+BUSY = 0.1  # processors that others may take in a try that is held against the program
+
+
+class Others:
+    """The share of a processor that other programs have taken within the block, from the kernel's count of all."""
+
+    @staticmethod
+    def spent():
+        with open("/proc/stat", encoding="ascii") as file:
+            user, nice, system, _, _, *irq = map(int, file.readline().split()[1:9])
+        times = os.times()
+        return (user + nice + system + sum(irq)) / os.sysconf("SC_CLK_TCK") - sum(times[:4]), times.elapsed
+
+    def __enter__(self):
+        self.begin = self.spent()
+        return self
+
+    def __exit__(self, *_):
+        spent, elapsed = (end - begin for end, begin in zip(self.spent(), self.begin))
+        self.share = spent / max(elapsed, 1e-3)
 
 
 class Matrix(CommandTest):
@@ -41,16 +61,24 @@ class Matrix(CommandTest):
         self.assertIn("attribution", record, record["notes"])
         return record["attribution"], " ".join(done.stdout.split())
 
+    def give_up(self, what, tries, *arguments):
+        """Fails where most tries had the processors to themselves; among others a CPU's times say nothing."""
+        quiet = [number for number, share in tries if share < BUSY or "cpu" not in arguments]
+        if 2 * len(quiet) < len(tries):
+            self.skipTest(f"other programs take the processors: {[round(share, 1) for _, share in tries]} of them")
+        self.fail(f"{what}: {quiet}")
+
     def adds_up(self, label, name, *arguments):
         """Prints the parts; they are all there is of the step that batches without notes take, within 5 %."""
-        sums = []
+        tries = []
         for _ in range(TRIES):
-            found, report = self.attribute(name, *arguments)
+            with Others() as others:
+                found, report = self.attribute(name, *arguments)
             if found is None:
                 print(f"{label}: {report}")
                 return
             inside = found["inside"]
-            sums.append(inside["sum"])
+            tries.append((inside["sum"], others.share))
             shares = ", ".join(f"{part} {100 * inside[KEYS[part]] / inside['step_us']:.1f}" for part in PARTS
                                if inside[KEYS[part]] > 0)
             print(f"{label}: {inside['step_us']:.3f} µs = {shares} %; sum {inside['sum']:.3f}, batch "
@@ -60,9 +88,9 @@ class Matrix(CommandTest):
             self.assertFalse({"rest", "other", "over"} & set(found["seconds"]))
             apart = inside["run_us"] / inside["batch_us"] - 1
             self.assertEqual(abs(apart) >= 0.1, "own steps took" in report, (apart, report))
-            if abs(sums[-1] - 1) <= 0.05:
+            if abs(inside["sum"] - 1) <= 0.05:
                 return
-        self.fail(f"{label}: the parts add up to {sums} of a batch")
+        self.give_up(f"{label}: the parts add up to these of a batch", tries, *arguments)
 
     def matrix(self, kinds, sizes, sweeps, strategies, *arguments, count):
         for kind, size, sweep, sync in drawn(count, itertools.product(kinds, sizes, sweeps, strategies)):
@@ -90,17 +118,20 @@ class Matrix(CommandTest):
         if usual is None:
             print(f"{arguments}: {refusal}")
             return
-        grown = []
+        tries = []
         for _ in range(TRIES):
-            found, _ = self.attribute(name, *arguments, "--inject-delay", round(1000 * delay_us), "--inject-late", participant)
+            with Others() as others:
+                found, _ = self.attribute(name, *arguments, "--inject-delay", round(1000 * delay_us), "--inject-late",
+                                          participant)
             inside, count = found["inside"], found["inside"]["participants"]
-            grown.append((inside["imbalance_us"] - usual["inside"]["imbalance_us"]) / (delay_us * (count - 1) / count))
+            grown = (inside["imbalance_us"] - usual["inside"]["imbalance_us"]) / (delay_us * (count - 1) / count)
+            tries.append((grown, others.share))
             print(f"{arguments}: {delay_us:.0f} µs late, imbalance {usual['inside']['imbalance_us']:.2f} to "
-                  f"{inside['imbalance_us']:.2f} µs, by {grown[-1]:.2f} of it; blamed: {inside['blame'][:2]}")
-            if abs(grown[-1] - 1) <= 0.2:
+                  f"{inside['imbalance_us']:.2f} µs, by {grown:.2f} of it; blamed: {inside['blame'][:2]}")
+            if abs(grown - 1) <= 0.2:
                 self.assertEqual(inside["blame"][0]["number"], participant)
                 return
-        self.fail(f"{arguments}: imbalance grew by {grown} of the delay")
+        self.give_up(f"{arguments}: imbalance grew by these of the delay", tries, *arguments)
 
     def test_a_late_thread(self):
         for sync, parts in drawn(2, itertools.product(("grid", "neighbor", "central"), ((), ("--parts", 2)))):
