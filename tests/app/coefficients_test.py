@@ -6,7 +6,7 @@ import numpy
 import scipy.sparse
 import scipy.sparse.linalg
 
-from harness import CommandTest, field, h5py
+from harness import CommandTest, field, h5py, once
 
 BAD_DATA = 65
 RUN = ("--device", "cpu", "--force", "--effort", "estimate", "--threads", 2)
@@ -50,6 +50,7 @@ class Coefficients(CommandTest):
     def report(self, *arguments):
         return json.loads(self.ok(*arguments, *RUN, "-o", "j.h5", "--json", "-").stdout)
 
+    @once
     def test_layers(self):
         """Two and three layers between plates: the exact profile, and the same flux through all faces."""
         nx = 60
@@ -83,6 +84,7 @@ class Coefficients(CommandTest):
         orders = numpy.log2(numpy.array(errors[:-1]) / errors[1:])
         self.assertGreater(orders.min(), 1.8, (errors, orders))
 
+    @once
     def test_checkerboard(self):
         """The effective k of a checkerboard is sqrt(k1 k2) in the limit: the error falls with the cells of a square."""
         k1, k2, errors = 1.0, 4.0, []

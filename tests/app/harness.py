@@ -10,6 +10,8 @@ import sys
 import tempfile
 import unittest
 
+from draw import DRAW
+
 try:
     import h5py
     import numpy
@@ -20,6 +22,8 @@ except ImportError:
 NOBODY = 65534
 STENCIL = os.environ["STENCIL"]
 SLOW = os.environ.get("STENCIL_SLOW") == "1"  # with sanitizers
+# Marks a test that is made with sanitizers in ./dev test --all only, since others run the same code of the host.
+once = unittest.skipIf(SLOW and DRAW != "all", "once, without sanitizers")
 
 
 def limited(what, most):

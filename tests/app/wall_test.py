@@ -4,7 +4,7 @@ import unittest
 
 import numpy
 
-from harness import SLOW, CommandTest, field, h5py
+from harness import SLOW, CommandTest, field, h5py, once
 
 BAD_DATA = 65
 RUN = ("--device", "cpu", "--force", "--effort", "estimate", "--threads", 2)
@@ -102,6 +102,7 @@ class Wall(CommandTest):
                      boundary="mirror", **side("x+", "flux", flux=g))
         self.assertAlmostEqual(self.solved().mean() / (2.0 * g * 0.1 / (n * h)), 1, places=12)
 
+    @once
     def test_insulated_is_a_mirror(self):
         """A layer of insulated cells is a mirrored side of the smaller field, for stars and boxes in 2D and 3D."""
         for stencil, shape in (("j2d5pt", (20, 70)), ("j2ds9pt", (20, 70)), ("j2d9pt", (20, 70)), ("j2d25pt", (20, 70)),
