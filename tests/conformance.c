@@ -30,6 +30,10 @@ bool runs_here(int strategy) {
     return stencil_strategy_unavailable(strategy, here.backend, &here.machine)[0] == '\0';
 }
 
+bool is_made(const subject *s, int number) {
+    return here.backend == STENCIL_BACKEND_GPU || draw_trial(number, s->precision == STENCIL_FLOAT64);
+}
+
 trial_run run_of(int strategy, int64_t steps, int pair) {
     static const int threads[] = {2, 1, 3};
     const int turn = here.turn++;

@@ -20,6 +20,8 @@ typedef struct subject {
 } subject;
 
 bool runs_here(int strategy);
+/* Tells whether the trial of this number is made in this precision: on a GPU each is, else see draw.h. */
+bool is_made(const subject *s, int number);
 /* The next run: thread counts, machine and residual settings (`pair`) take turns. */
 trial_run run_of(int strategy, int64_t steps, int pair);
 /* Passes of sweeps that make several steps have any depth. */

@@ -7,7 +7,6 @@
 #include <cmocka.h>
 
 #include "conformance.h"
-#include "draw.h"
 #include "kernels/table.h"
 #include "solver/plan/sweep.h"
 
@@ -68,7 +67,7 @@ void fixed_cells(void **state) {
                                        turn % 2 == 0 ? 171 : 300};
             trial t;
             trace trace;
-            if (!draw_trial(turn, s->precision == STENCIL_FLOAT64))
+            if (!is_made(s, turn))
                 continue;
             fixed_trial(&t, s, shape, extent, turn);
             if (turn % 5 == 4)
@@ -112,7 +111,7 @@ void class_cells(void **state) {
                                        turn % 2 == 0 ? 170 : 301};
             trial t;
             trace trace;
-            if (!draw_trial(turn, s->precision == STENCIL_FLOAT64))
+            if (!is_made(s, turn))
                 continue;
             class_trial(&t, s, shape, extent, turn);
             trace_begin(&trace, &t, ALL_STEPS);
@@ -153,7 +152,7 @@ void walls(void **state) {
                                        turn % 2 == 0 ? 170 : 301};
             trial t;
             trace trace;
-            if (!draw_trial(turn, s->precision == STENCIL_FLOAT64))
+            if (!is_made(s, turn))
                 continue;
             wall_trial(&t, s, shape, extent, turn);
             trace_begin(&trace, &t, ALL_STEPS);

@@ -7,7 +7,6 @@
 #include <cmocka.h>
 
 #include "conformance.h"
-#include "draw.h"
 
 static const stencil_boundary boundary[][3] = {{STENCIL_FIXED, STENCIL_FIXED, STENCIL_FIXED},
                                                {STENCIL_PERIODIC, STENCIL_MIRROR, STENCIL_FIXED},
@@ -53,7 +52,7 @@ void in_time(void **state) {
     for (int shape = 0, turn = 0; shape < STENCIL_SHAPE_COUNT; shape++)
         for (int k = 0; k < 3; k++, turn += turn % 3 == 0 ? 2 : 1) {
             trial t;
-            if (!draw_trial(turn, s->precision == STENCIL_FLOAT64))
+            if (!is_made(s, turn))
                 continue;
             timed_trial(&t, s, shape, turn, 1, 0);
             assert_true(t.spec.table[0].count > 0);
@@ -72,7 +71,7 @@ void sums_in_time(void **state) {
         for (int k = 0; k < 5; k++, turn++) {
             const int driven = turn % (STENCIL_SUM_ARRAYS + 1), sources = turn / 3 % (STENCIL_SUM_ARRAYS + 1);
             trial t;
-            if (!draw_trial(turn, s->precision == STENCIL_FLOAT64))
+            if (!is_made(s, turn))
                 continue;
             timed_trial(&t, s, shape, turn, sources, driven == 0 && sources < 2 ? 1 : driven);
             if (turn % 3 != 1)

@@ -62,7 +62,7 @@ bool draw_case(int one_of, const draw_names *names) {
 
 bool draw_trial(int number, bool other) {
     /* In pairs, since what is even or odd about the number decides on more. */
-    return SANITIZED == 1 || is_all() || ((number ^ number / 2) % 2 != 0) == other;
+    return is_all() || ((number ^ number / 2) % 2 != 0) == other;
 }
 
 void draw_report(void) {

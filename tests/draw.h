@@ -22,8 +22,8 @@ void draw_add(draw_names *names, const char *format, ...) __attribute__((format(
  * them where host code has sanitizers; and those that are the first with one of the names. */
 bool draw_case(int one_of, const draw_names *names);
 
-/* Tells whether a trial is made whose runs are then drawn: each, but with sanitizers one half of them for one
- * precision and the other half for the other. */
+/* Tells whether a trial is made whose runs are then drawn: each in one precision, the other one makes those
+ * beside it; with `all` in both. */
 bool draw_trial(int number, bool other);
 
 /* Prints seed and size of the sample, so that it can be drawn again. */

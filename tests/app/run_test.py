@@ -14,7 +14,7 @@ import unittest
 import numpy
 
 from draw import drawn
-from harness import STENCIL, CommandTest, fault, field, h5py
+from harness import SLOW, STENCIL, CommandTest, fault, field, h5py
 
 CPU = ("--device", "cpu")
 
@@ -638,7 +638,7 @@ class Signals(CommandTest):
         self.ok(*run, "--no-output", "--steps", 3)
         seconds = str(0.3 + 5 * (time.monotonic() - start))  # every step but the first few is behind the start
         kinds = {"TERM": 14, "INT": 13, "HUP": 13}
-        names = drawn(10, [(kind, f"{kind}{number}.h5") for kind, count in kinds.items() for number in range(count)])
+        names = drawn(5 if SLOW else 10, [(kind, f"{kind}{number}.h5") for kind, count in kinds.items() for number in range(count)])
         for first in range(0, len(names), 5):
             started = [(name, subprocess.Popen(["timeout", "-s", kind, seconds, STENCIL, *run, "-o", name, "--steps",
                                                 str(10**14)], cwd=self.directory, stdout=subprocess.PIPE,
