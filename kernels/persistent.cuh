@@ -222,7 +222,7 @@ __global__ void __launch_bounds__(block_threads, Sweep::blocks)
     for (const int64_t end = step + s.step_count; step < end && reason == STENCIL_REASON_NONE;) {
         const int from = (int)(step & 1);
         if (is_special(s))
-            note_turn(s, step);
+            note_turn(s, step, step > s.step_first);
         step++;
         if constexpr (Sweep::classed) /* those of the next step: the barrier of this one is in between */
             put_factors<typename Sweep::cell>(s, step, !from);
@@ -257,7 +257,7 @@ __global__ void __launch_bounds__(block_threads, Sweep::blocks)
         }
     }
     if (is_special(s))
-        note_turn(s, step);
+        note_moment(s, step, STENCIL_MARK_END);
     note_launch(s, STENCIL_LAUNCH_LOOPED);
     if (is_leader())
         leave_results(s, step, checks, reason);

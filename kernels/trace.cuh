@@ -24,7 +24,7 @@ static __device__ __noinline__ void write_moment(const stencil_kernel_args &s, u
     if (thread_in_block() == 0) {
         notes_of(s, sample)[mark] = clock64();
         if (mark == STENCIL_MARK_BEGIN)
-            s.trace.place[blockIdx.x] = multiprocessor();
+            s.trace.place[(uint64_t)sample * s.trace.participants + blockIdx.x] = multiprocessor();
     }
 }
 
@@ -38,11 +38,10 @@ __device__ __forceinline__ void note_moment(const stencil_kernel_args &s, int64_
 static __device__ __noinline__ void write_launch(const stencil_kernel_args &s, stencil_launch_mark mark) {
     __syncthreads();
     if (thread_in_block() == 0) {
-        s.trace
-            .launched[((uint64_t)s.trace.launch * s.trace.participants + blockIdx.x) * STENCIL_LAUNCH_MARKS +
-                      mark] = clock64();
+        const uint64_t block = (uint64_t)s.trace.launch * s.trace.participants + blockIdx.x;
+        s.trace.launched[block * STENCIL_LAUNCH_MARKS + mark] = clock64();
         if (mark == STENCIL_LAUNCH_ENTERED)
-            s.trace.place[blockIdx.x] = multiprocessor();
+            s.trace.place[(uint64_t)s.trace.samples * s.trace.participants + block] = multiprocessor();
     }
 }
 
@@ -68,9 +67,10 @@ __device__ __forceinline__ void note_spent(const stencil_kernel_args &s, int64_t
         write_spent(s, (uint32_t)sample, spent, ends);
 }
 
-/* Notes the end of step `step` and the beginning of the next one. */
-__device__ __forceinline__ void note_turn(const stencil_kernel_args &s, int64_t step) {
-    note_moment(s, step, STENCIL_MARK_END);
+/* Notes the end of step `step`, if this launch has made it, and the beginning of the next one. */
+__device__ __forceinline__ void note_turn(const stencil_kernel_args &s, int64_t step, bool made) {
+    if (made)
+        note_moment(s, step, STENCIL_MARK_END);
     note_moment(s, step + 1, STENCIL_MARK_BEGIN);
 }
 

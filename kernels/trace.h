@@ -46,7 +46,8 @@ typedef struct stencil_trace {
     int64_t *launched; /* [launches][participants][STENCIL_LAUNCH_MARKS], ticks as in `mark` */
     uint32_t launches; /* number of launches that are noted; 0: none */
     uint32_t launch;   /* number of this launch, from 0; the host counts all launches */
-    uint32_t *place;   /* [participants]: the multiprocessor of a block; NULL on a CPU */
+    uint32_t *place;   /* [samples + launches][participants]: the multiprocessor of a block in a step that is
+                          noted,   and in a launch; NULL on a CPU */
     int64_t first; /* the first step that is noted (1, 2, …), then every `every`-th step; `every` is odd */
     uint32_t every, samples, participants;
     uint32_t inverse; /* inverse of `every`, modulo 2^32 */

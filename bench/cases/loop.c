@@ -261,7 +261,7 @@ static stencil_status take(stencil_case_loop *loop, bool launches, stencil_timel
         clock[p] = (stencil_tick_clock){mark[STENCIL_MARK_BEGIN], 1e-9, 0};
     }
     if (status == STENCIL_OK)
-        stencil_trial_take(timeline, 0, mark, clock, launches);
+        stencil_trial_take(timeline, 0, mark, clock, NULL, launches);
     free(mark);
     free(clock);
     loop->trace = (stencil_trace){0};

@@ -252,12 +252,13 @@ static stencil_makeup made_of(const experiment *e, kind k) {
 }
 
 /* Notes lengthen the gap between two launches: it is what steps without notes take beside what goes on within
- * a launch, where notes are not between the moments. */
+ * a launch, where notes are not between the moments. What a batch takes besides its steps is not theirs. */
 static void time_launch(const experiment *e, stencil_inside *inside) {
-    const double within_s = inside->step_s - inside->launch_s,
-                 step_s = quantile(e, WHOLE, quiet_middle) / (double)e->steps;
+    const double noted_s = inside->step_s, within_s = noted_s - inside->launch_s,
+                 step_s = (quantile(e, WHOLE, quiet_middle) - launch_of(e)) / (double)e->steps;
     inside->launch_s = fmax(step_s - within_s, 0);
     inside->step_s = within_s + inside->launch_s;
+    inside->unweighted_s *= inside->step_s / noted_s;
 }
 
 /* Moves the host's halo copies between launches, measured by batches without them, from the launch. */

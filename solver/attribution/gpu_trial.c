@@ -94,7 +94,8 @@ static stencil_status create_part(stencil_gpu_part *gpu, uint32_t samples, stenc
     m->launches = launches ? 0 : STENCIL_TRIAL_LAUNCHES;
     m->count = (size_t)samples * m->participants * STENCIL_NOTES;
     m->bytes = (m->count + (size_t)m->launches * m->participants * STENCIL_LAUNCH_MARKS) * sizeof *m->mark +
-               2 * m->places * STENCIL_CLOCK_PAIRS * sizeof *m->pair[0] + m->participants * sizeof *m->place;
+               2 * m->places * STENCIL_CLOCK_PAIRS * sizeof *m->pair[0] +
+               (samples + m->launches) * m->participants * sizeof *m->place;
     int64_t *mark = calloc(1, m->bytes);
     CHECK(mark != NULL, NO_MEMORY, "no memory for the moments of %u steps", samples);
     for (size_t i = STENCIL_MARK_BEGIN; i < m->count && launches; i += STENCIL_NOTES)
@@ -144,6 +145,9 @@ static stencil_status fit_clocks(const stencil_clock_pair *before, const stencil
 static stencil_status fetch(const stencil_gpu_marks *m, stencil_gpu_marks *host, stencil_tick_clock *clock) {
     TRY_CUDA(cudaMemcpy(host->mark, m->mark, m->bytes, cudaMemcpyDeviceToHost));
     lay_out(host);
+    const size_t noted = m->count / STENCIL_NOTES + (size_t)m->launches * m->participants;
+    for (size_t i = 0; i < noted; i++)
+        host->place[i] = host->place[i] < m->places ? host->place[i] : 0;
     return fit_clocks(host->pair[0], host->pair[1], m->places, clock);
 }
 
@@ -152,21 +156,20 @@ stencil_status stencil_gpu_marks_take(stencil_gpu_run *run, int part, const sten
     stencil_gpu_marks host = *m;
     TRY_CUDA(cudaSetDevice(run->part[part].device));
     TRY(compare_clocks(&run->part[part], m, 1));
-    stencil_tick_clock *clock = malloc((m->places + m->participants) * sizeof *clock);
+    stencil_tick_clock *clock = malloc(m->places * sizeof *clock);
     host.mark = malloc(m->bytes);
     const stencil_status status =
         clock != NULL && host.mark != NULL
             ? fetch(m, &host, clock)
             : ERROR(NO_MEMORY, "no memory for the moments of %d steps", timeline->samples + launches);
-    for (uint32_t p = 0; p < m->participants && status == STENCIL_OK; p++) {
-        const uint32_t place = launches ? p : host.place[p];
-        clock[m->places + p] = clock[place < m->places ? place : 0];
-        timeline->who[timeline->group_first[part] + (int)p] = (stencil_who){part, (int)place};
+    if (status == STENCIL_OK) {
+        const uint32_t *const of_launch = host.place + m->count / STENCIL_NOTES;
+        for (uint32_t p = 0; p < m->participants; p++)
+            timeline->who[timeline->group_first[part] + (int)p] =
+                (stencil_who){part, (int)(launches ? p : of_launch[p])};
+        stencil_trial_take(timeline, part, host.mark, clock, launches ? NULL : host.place, launches);
+        stencil_trial_take_launches(timeline, part, host.launched, clock, of_launch);
     }
-    if (status == STENCIL_OK)
-        stencil_trial_take(timeline, part, host.mark, clock + m->places, launches);
-    if (status == STENCIL_OK)
-        stencil_trial_take_launches(timeline, part, host.launched, clock + m->places);
     free(clock);
     free(host.mark);
     TRY_CUDA(cudaSetDevice(run->part[0].device));

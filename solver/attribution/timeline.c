@@ -281,18 +281,23 @@ void stencil_inside_destroy(stencil_inside *inside) {
     *inside = (stencil_inside){0};
 }
 
+static double seconds_of(const stencil_tick_clock *clock, int64_t ticks) {
+    return clock->offset_s + clock->tick_s * (double)(ticks - clock->origin);
+}
+
 void stencil_trial_take(stencil_timeline *timeline, int group, const int64_t *mark,
-                        const stencil_tick_clock *clock, bool launches) {
+                        const stencil_tick_clock *clock, const uint32_t *place, bool launches) {
     const int first = timeline->group_first[group], count = timeline->group_first[group + 1] - first;
     double ended_s = NAN; /* end of the preceding sampled step */
     for (int i = -(int)launches; i < timeline->samples; i++) {
         double last_s = -INFINITY;
         for (int p = 0; p < count; p++, mark += STENCIL_NOTES) {
+            const stencil_tick_clock *c = &clock[place != NULL ? *place++ : (uint32_t)p];
             stencil_moments m;
             for (int k = 0; k < STENCIL_SPENTS; k++)
-                m.spent_s[k] = clock[p].tick_s * (double)mark[STENCIL_MARKS + k];
+                m.spent_s[k] = c->tick_s * (double)mark[STENCIL_MARKS + k];
             for (int k = 0; k < STENCIL_MARKS; k++)
-                m.at_s[k] = clock[p].offset_s + clock[p].tick_s * (double)(mark[k] - clock[p].origin);
+                m.at_s[k] = seconds_of(c, mark[k]);
             if (mark[STENCIL_MARK_LAUNCHED] == 0)
                 m.at_s[STENCIL_MARK_LAUNCHED] = launches ? ended_s : m.at_s[STENCIL_MARK_BEGIN];
             if (mark[STENCIL_MARK_EXCHANGED] == 0)
@@ -316,15 +321,16 @@ void stencil_trial_take(stencil_timeline *timeline, int group, const int64_t *ma
 }
 
 void stencil_trial_take_launches(stencil_timeline *t, int group, const int64_t *launched,
-                                 const stencil_tick_clock *clock) {
+                                 const stencil_tick_clock *clock, const uint32_t *place) {
     const int first = t->group_first[group], count = t->group_first[group + 1] - first;
     for (int i = 0; i < t->launches; i++)
         for (int p = 0; p < count; p++, launched += STENCIL_LAUNCH_MARKS) {
+            const stencil_tick_clock *c = &clock[place != NULL ? *place++ : (uint32_t)p];
             double *at_s = t->launch[i * t->participants + first + p].at_s;
             int64_t ticks = launched[STENCIL_LAUNCH_ENTERED];
             for (int k = 0; k < STENCIL_LAUNCH_MARKS; k++) {
                 ticks = launched[k] > ticks ? launched[k] : ticks; /* 0: as the moment before */
-                at_s[k] = clock[p].offset_s + clock[p].tick_s * (double)(ticks - clock[p].origin);
+                at_s[k] = seconds_of(c, ticks);
             }
             if (launched[STENCIL_LAUNCH_ENTERED] == 0 || launched[STENCIL_LAUNCH_LOOPED] == 0)
                 at_s[STENCIL_LAUNCH_ENTERED] = NAN;

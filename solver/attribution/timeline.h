@@ -132,10 +132,13 @@ typedef struct stencil_tick_clock {
 } stencil_tick_clock;
 
 /* Converts the ticks of a group's participants, mark[samples][participants of the group][STENCIL_NOTES], to
- * time stamps. launches: `mark` begins with one more sample, of the step before the timeline. */
+ * time stamps. place: [samples][participants], which of the clocks a participant had; NULL: participant p has
+ * clock[p]. launches: `mark` begins with one more sample, of the step before the timeline. */
 void stencil_trial_take(stencil_timeline *timeline, int group, const int64_t *mark,
-                        const stencil_tick_clock *clock, bool launches);
+                        const stencil_tick_clock *clock, const uint32_t *place, bool launches);
 
-/* Converts the ticks of launches, launched[launches][participants of the group][STENCIL_LAUNCH_MARKS]. */
+/* Converts the ticks of launches, launched[launches][participants of the group][STENCIL_LAUNCH_MARKS].
+ * place: [launches][participants], else as above: a block of one launch may be elsewhere than that of the one
+ * before. */
 void stencil_trial_take_launches(stencil_timeline *timeline, int group, const int64_t *launched,
-                                 const stencil_tick_clock *clock);
+                                 const stencil_tick_clock *clock, const uint32_t *place);

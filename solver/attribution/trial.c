@@ -263,8 +263,8 @@ static stencil_status record_cpu(stencil_trial *t, int64_t count, int64_t check_
     if (status == STENCIL_OK)
         status = add_stretches(t, timeline);
     if (status == STENCIL_OK) {
-        stencil_trial_take(timeline, 0, trace->mark, clock, false);
-        stencil_trial_take_launches(timeline, 0, trace->launched, clock);
+        stencil_trial_take(timeline, 0, trace->mark, clock, NULL, false);
+        stencil_trial_take_launches(timeline, 0, trace->launched, clock, NULL);
     }
     free(trace->launched);
     free(trace->mark);

@@ -66,7 +66,7 @@ typedef struct stencil_gpu_marks {
     int64_t *launched; /* [launches][participants][STENCIL_LAUNCH_MARKS] */
     uint32_t launches;
     stencil_clock_pair *pair[2]; /* clock comparisons before and after the batch */
-    uint32_t *place;
+    uint32_t *place;             /* [samples + launches][participants] */
     size_t count, bytes;
     uint32_t places, participants;
 } stencil_gpu_marks;

@@ -266,23 +266,25 @@ static void pieces_within_a_pass_have_their_causes(void **state) {
 
 /* Two batches of two blocks of a resident loop. The first has two launches, between which one of another
  * kernel has noted nothing: enters at 1 (1.5), loads for 2, loops for 10, stores for 1 (0.5); the next one 5
- * s later. The second batch has one launch without a field on chip. */
+ * s later, and its first block is elsewhere, with another clock. The second batch has one launch without a
+ * field on chip. */
 static void launches_leave_no_gaps(void **state) {
     (void)state;
     enum { BLOCKS = 2, LAUNCHES = 4 };
     static const int64_t tick[LAUNCHES][BLOCKS][STENCIL_LAUNCH_MARKS] = {
         {{10, 30, 130, 140}, {15, 35, 135, 140}},
         {{0}},
-        {{190, 210, 310, 320}, {195, 215, 315, 320}},
+        {{70190, 70210, 70310, 70320}, {195, 215, 315, 320}},
         {{1000, 0, 1200, 0}, {1000, 0, 1180, 0}}};
-    const stencil_tick_clock clock[BLOCKS] = {{0, 0.1, 0}, {0, 0.1, 0}};
+    static const uint32_t place[LAUNCHES][BLOCKS] = {{0, 1}, {0, 0}, {2, 1}, {1, 0}};
+    const stencil_tick_clock clock[] = {{0, 0.1, 0}, {0, 0.1, 0}, {70000, 0.1, 0}};
     stencil_timeline piece[2], t;
     for (int i = 0; i < 2; i++) {
         const int launches = i == 0 ? 3 : 1;
         assert_int_equal(stencil_timeline_create(&piece[i], BLOCKS, 1), STENCIL_OK);
         assert_int_equal(stencil_timeline_create_launches(&piece[i], launches, 1), STENCIL_OK);
         piece[i].batch[0] = (stencil_stretch){launches, i == 0 ? 34 : 22};
-        stencil_trial_take_launches(&piece[i], 0, tick[3 * i][0], clock);
+        stencil_trial_take_launches(&piece[i], 0, tick[3 * i][0], clock, place[3 * i]);
     }
     assert_int_equal(stencil_timeline_join(piece, 2, &t), STENCIL_OK);
     const stencil_spans s = stencil_timeline_spans(&t);
