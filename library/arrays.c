@@ -24,8 +24,6 @@ stencil_status stencil_array_take(stencil_array_t *to, const stencil_array_t *fr
     TRY(stencil_structure_take(to, sizeof *to, from, "stencil_array_t"));
     CHECK(to->memory == STENCIL_MEMORY_HOST || to->memory == STENCIL_MEMORY_DEVICE, USAGE,
           "array %s: memory is %d, which is no stencil_memory_t", name, (int)to->memory);
-    CHECK(to->memory == STENCIL_MEMORY_HOST, UNAVAILABLE,
-          "array %s is in the memory of a GPU: this version takes arrays in the memory of the host", name);
     CHECK(to->data != NULL, USAGE, "array %s has no data", name);
     CHECK(floating ? to->type == STENCIL_TYPE_FLOAT32 || to->type == STENCIL_TYPE_FLOAT64
                    : to->type == STENCIL_TYPE_UINT8,
@@ -56,6 +54,13 @@ static view view_of(const stencil_array_t *array, const stencil_problem *problem
         v.at += (first[axis] - problem->first[axis]) * v.stride[axis];
     }
     return v;
+}
+
+stencil_strided stencil_array_strided(const stencil_array_t *array, const stencil_problem *problem) {
+    const view v = view_of(array, problem, (const int64_t[3]){0, 0, 0});
+    return (stencil_strided){v.at,
+                             {v.stride[STENCIL_Z], v.stride[STENCIL_Y], v.stride[STENCIL_X]},
+                             v.type == STENCIL_TYPE_FLOAT64};
 }
 
 static char *row_of(const view *v, int64_t z, int64_t y) {
@@ -144,22 +149,29 @@ static void read_kinds(const stencil_arrays *a, const stencil_box *box, const st
     }
 }
 
-/* Refuses a box with a value that is NaN or infinite. */
-static stencil_status check_finite(const stencil_arrays *a, const char *name, const stencil_box *box,
-                                   const stencil_cells *cells) {
-    int64_t found[3];
-    char text[96] = "";
-    if (a->allow_nonfinite || !stencil_cells_find_nonfinite(cells, box->n, found))
-        return STENCIL_OK;
-    for (int axis = STENCIL_AXES - a->problem->rank; axis < STENCIL_AXES; axis++)
-        stencil_text_add(text, sizeof text, "%s%" PRId64, text[0] != '\0' ? ", " : "",
-                         box->first[axis] + found[axis] - a->problem->first[axis]);
-    FAIL(BAD_DATA, "%s[%s] is NaN or infinite in %s: allow_nonfinite takes it for a value", name, text,
-         stencil_precision_name(cells->precision));
-}
-
 static const char *source_name(const stencil_problem *problem) {
     return stencil_given_names[problem->spec.source - 1];
+}
+
+stencil_status stencil_arrays_refuse(const stencil_arrays *a, stencil_array array, const int64_t cell[3]) {
+    char text[96] = "";
+    for (int axis = STENCIL_AXES - a->problem->rank; axis < STENCIL_AXES; axis++)
+        stencil_text_add(text, sizeof text, "%s%" PRId64, text[0] != '\0' ? ", " : "",
+                         cell[axis] - a->problem->first[axis]);
+    FAIL(BAD_DATA, "%s[%s] is NaN or infinite in %s: allow_nonfinite takes it for a value",
+         array == STENCIL_ARRAY_U ? "u" : source_name(a->problem), text,
+         stencil_precision_name(a->problem->precision));
+}
+
+/* Refuses a box with a value that is NaN or infinite. */
+static stencil_status check_finite(const stencil_arrays *a, stencil_array array, const stencil_box *box,
+                                   const stencil_cells *cells) {
+    int64_t found[3];
+    if (a->allow_nonfinite || !stencil_cells_find_nonfinite(cells, box->n, found))
+        return STENCIL_OK;
+    for (int axis = 0; axis < STENCIL_AXES; axis++)
+        found[axis] += box->first[axis];
+    return stencil_arrays_refuse(a, array, found);
 }
 
 stencil_status stencil_arrays_read(void *arrays, stencil_array array, const stencil_box *box,
@@ -179,7 +191,7 @@ stencil_status stencil_arrays_read(void *arrays, stencil_array array, const sten
     m.same = (int)to->precision + STENCIL_TYPE_FLOAT32 == from->type &&
              (!source || problem->spec.source == STENCIL_SOURCE_B);
     move_box(&m);
-    TRY(check_finite(a, source ? source_name(problem) : "u", box, to));
+    TRY(check_finite(a, array, box, to));
     return source ? stencil_classes_clear_source(problem, &self, box, to) : STENCIL_OK;
 }
 

@@ -66,10 +66,31 @@ typedef struct stencil_arrays {
     bool allow_nonfinite;
 } stencil_arrays;
 
-/* Takes an array of the caller: fills in strides of a C array, and checks type and memory. `extent` has
- * `rank` entries; float_only: other types are refused. Errors: USAGE, UNAVAILABLE for memory of a GPU. */
+/* Takes an array of the caller: fills in strides of a C array, and checks its type. `extent` has `rank`
+ * entries; floating: its numbers are of FLOAT32 or FLOAT64, else UINT8. Errors: USAGE. */
 stencil_status stencil_array_take(stencil_array_t *to, const stencil_array_t *from, const char *name,
                                   int rank, const int64_t *extent, bool floating);
+
+/* locate: finds out whether an array is in the memory of a GPU, and waits for the work of its stream. fetch:
+ * makes one that is an array of the host, whose memory *memory the caller frees. The calling thread's device
+ * may be another one afterwards. Errors: USAGE for an array that is not where it is said to be, UNAVAILABLE
+ * without CUDA; NO_MEMORY. */
+stencil_status stencil_array_locate(stencil_array_t *array, const char *name,
+                                    const stencil_session_t *session);
+stencil_status stencil_array_fetch(stencil_array_t *array, int rank, const int64_t *extent, void **memory);
+
+/* Tells whether an array is in the memory of the GPU that a plan runs on. check: an array that is in the
+ * memory of a GPU is in that one's. Errors: UNAVAILABLE. */
+bool stencil_array_is_beside(const stencil_array_t *array, const stencil_plan *plan);
+stencil_status stencil_array_check_beside(const stencil_array_t *array, const char *name,
+                                          const stencil_plan *plan);
+
+/* The cells of an array of a problem for kernels. */
+stencil_strided stencil_array_strided(const stencil_array_t *array, const stencil_problem *problem);
+
+/* Fails, BAD_DATA: a cell of u or of the source is NaN or infinite. */
+stencil_status stencil_arrays_refuse(const stencil_arrays *arrays, stencil_array array,
+                                     const int64_t cell[3]);
 
 /* Reads a box of the arrays, as a stencil_reader whose context is a stencil_arrays. Errors: BAD_DATA for
  * values that are not finite, unless they are allowed. */
@@ -84,7 +105,9 @@ struct stencil_plan_t {
     stencil_session_t *session;
     stencil_problem problem;
     stencil_arrays arrays;
-    stencil_tables tables; /* what they point to is the problem's */
+    stencil_tables tables;              /* what they point to is the problem's */
+    void *fetched[STENCIL_GIVEN_COUNT]; /* owned: what cells are, where a GPU has it */
+    bool no_bound;
     stencil_choice choice;
     stencil_tune tune;
     stencil_run *run; /* of the last call, with its memory; NULL: before the first, and after a failure */

@@ -46,8 +46,29 @@ static stencil_status take_options(const stencil_plan_options_t *options, stenci
                               .depth = asked->depth,
                               .parts = asked->parts,
                               .backend = asked->parts > 0 ? STENCIL_BACKEND_CPU : (stencil_backend)backend};
+    CHECK(asked->gpu_count >= 0 && asked->gpu_count <= STENCIL_PARTS_MAX &&
+              (asked->gpu_count == 0 || asked->gpu != NULL),
+          USAGE, "gpu_count is %d: give the numbers of at most %d GPUs", (int)asked->gpu_count,
+          STENCIL_PARTS_MAX);
+    run->gpu_count = asked->gpu_count;
+    for (int i = 0; i < asked->gpu_count; i++)
+        run->gpu[i] = asked->gpu[i];
     TRY(settle("sync", &run->sync, stencil_strategy_names));
     return settle("sweep", &run->sweep, stencil_sweep_names);
+}
+
+/* Finds out where the arrays of a problem are. What cells are is read by the host, here and now. */
+static stencil_status locate(stencil_plan_t *plan) {
+    const stencil_spec *spec = &plan->problem.spec;
+    for (int i = 0; i < STENCIL_GIVEN_COUNT; i++) {
+        stencil_array_t *array = &plan->arrays.given[i];
+        if (array->data == NULL)
+            continue;
+        TRY(stencil_array_locate(array, stencil_given_names[i], plan->session));
+        if (i >= STENCIL_SOURCES)
+            TRY(stencil_array_fetch(array, spec->rank, spec->extent, &plan->fetched[i]));
+    }
+    return STENCIL_OK;
 }
 
 /* Compares all plans that the options leave open and takes the best; others are timed in the first run. */
@@ -69,7 +90,9 @@ static stencil_status make(stencil_plan_t *plan, const stencil_problem_t *proble
     TRY(stencil_problem_resolve(&plan->problem, &problem->spec));
     plan->arrays.problem = &plan->problem;
     plan->arrays.allow_nonfinite = asked.allow_nonfinite != 0;
+    plan->no_bound = asked.no_bound != 0;
     memcpy(plan->arrays.given, problem->given, sizeof problem->given);
+    TRY(locate(plan));
     plan->tables.weights = problem->weights;
     TRY(stencil_classes_find(&plan->problem, &cells, &plan->tables));
     pthread_mutex_lock(&plan->session->at);
@@ -108,6 +131,8 @@ void stencil_plan_free(stencil_plan_t *plan) {
     stencil_run_close(plan->run);
     stencil_choice_destroy(&plan->choice);
     stencil_problem_destroy(&plan->problem);
+    for (int i = 0; i < STENCIL_GIVEN_COUNT; i++)
+        free(plan->fetched[i]);
     stencil_session_free(plan->session);
     free(plan->text);
     free(plan);

@@ -20,64 +20,118 @@ static bool watch(void *context, int64_t step, double residual) {
     return !stops && (w->progress == NULL || w->progress(w->context, step, residual) == 0);
 }
 
-/* Takes the arrays of a call: the initial field, where its result goes, and its source. */
-static stencil_status take_arrays(stencil_plan_t *plan, const stencil_run_t *run, stencil_array_t *out,
-                                  stencil_array_t *source) {
+/* The arrays of a call. */
+typedef struct call {
+    const stencil_run_t *run;
+    stencil_array_t out, source; /* source.data NULL: there is none */
+    void *fetched;               /* owned: a source of a GPU that goes through the host */
+    stencil_device_arrays device;
+} call;
+
+/* Tells whether a run on a GPU takes the cells of a source from an array as it is. */
+static bool is_taken_as_is(const stencil_problem *problem) {
+    const bool divided =
+        problem->coefficients != STENCIL_COEFFICIENTS_NONE && problem->spec.kind == STENCIL_KIND_POISSON;
+    return problem->kept == 0 && problem->driven == 0 && !problem->walls_in_source && !divided &&
+           stencil_problem_sum_arrays(problem) <= 1;
+}
+
+/* Takes an array of a call, and finds out where it is. */
+static stencil_status take_array(const stencil_plan_t *plan, const stencil_array_t *from, const char *name,
+                                 stencil_array_t *to) {
     const stencil_spec *spec = &plan->problem.spec;
-    const int type = plan->problem.precision == STENCIL_FLOAT64 ? STENCIL_TYPE_FLOAT64 : STENCIL_TYPE_FLOAT32;
+    TRY(stencil_array_take(to, from, name, spec->rank, spec->extent, true));
+    return stencil_array_locate(to, name, plan->session);
+}
+
+/* Takes the arrays of a call: the initial field, where its result goes, and its source. */
+static stencil_status take_arrays(stencil_plan_t *plan, call *c) {
+    const stencil_problem *problem = &plan->problem;
+    const stencil_run_t *run = c->run;
+    const stencil_plan *how = &stencil_plan_chosen(plan)->plan;
+    const int type = problem->precision == STENCIL_FLOAT64 ? STENCIL_TYPE_FLOAT64 : STENCIL_TYPE_FLOAT32;
+    stencil_array_t *u = &plan->arrays.u;
     CHECK(run->u != NULL, USAGE, "a run needs an array u");
-    TRY(stencil_array_take(&plan->arrays.u, run->u, "u", spec->rank, spec->extent, true));
-    TRY(stencil_array_take(out, run->out != NULL ? run->out : run->u, "out", spec->rank, spec->extent, true));
-    CHECK(plan->arrays.u.type == type && out->type == type, USAGE,
+    TRY(take_array(plan, run->u, "u", u));
+    TRY(take_array(plan, run->out != NULL ? run->out : run->u, "out", &c->out));
+    CHECK(u->type == type && c->out.type == type, USAGE,
           "arrays u and out have to be of the problem's precision, %s",
-          stencil_precision_name(plan->problem.precision));
-    if (run->source == NULL)
+          stencil_precision_name(problem->precision));
+    TRY(stencil_array_check_beside(u, "u", how));
+    TRY(stencil_array_check_beside(&c->out, "out", how));
+    if (u->memory == STENCIL_MEMORY_DEVICE)
+        c->device.u = stencil_array_strided(u, problem);
+    if (problem->spec.source == STENCIL_SOURCE_NONE) {
+        CHECK(run->source == NULL, USAGE, "a run has a source, and its problem has none: set its b, f or q");
         return STENCIL_OK;
-    CHECK(spec->source != STENCIL_SOURCE_NONE, USAGE,
-          "a run has a source, and its problem has none: set its b, f or q");
-    TRY(stencil_array_take(source, run->source, "source", spec->rank, spec->extent, true));
+    }
+    const stencil_array_t *given = &plan->arrays.given[problem->spec.source - 1];
+    TRY(take_array(plan, run->source != NULL ? run->source : given, "source", &c->source));
+    if (c->source.memory != STENCIL_MEMORY_DEVICE)
+        return STENCIL_OK;
+    if (!is_taken_as_is(problem) || !stencil_array_is_beside(&c->source, how))
+        return stencil_array_fetch(&c->source, problem->spec.rank, problem->spec.extent, &c->fetched);
+    c->device.b = stencil_array_strided(&c->source, problem);
     return STENCIL_OK;
 }
 
 /* Loads the cells, into the memory of the last run where there was one. */
-static stencil_status load(stencil_plan_t *plan) {
+static stencil_status load(stencil_plan_t *plan, call *c) {
     const stencil_reader cells = {stencil_arrays_read, &plan->arrays};
-    if (plan->run != NULL)
-        return stencil_run_reload(plan->run, &cells);
-    return stencil_run_open(&plan->run, &stencil_plan_chosen(plan)->plan, &plan->problem, &cells);
+    stencil_device_arrays *device = &c->device;
+    device->allow_nonfinite = plan->arrays.allow_nonfinite;
+    const stencil_status status = plan->run != NULL
+                                      ? stencil_run_reload(plan->run, &cells, device)
+                                      : stencil_run_open_arrays(&plan->run, &stencil_plan_chosen(plan)->plan,
+                                                                &plan->problem, &cells, device);
+    return device->odd ? stencil_arrays_refuse(&plan->arrays, device->odd_array, device->odd_cell) : status;
 }
 
 /* Makes the steps, in the first run with the race of plans, and writes the field. */
-static stencil_status make(stencil_plan_t *plan, const stencil_run_t *run, const stencil_array_t *out,
-                           stencil_result_t *result) {
+static stencil_status make(stencil_plan_t *plan, const call *c, stencil_result_t *result) {
+    const stencil_run_t *run = c->run;
     const stencil_reader field = {stencil_run_read, plan->run};
     watching watched = {run->progress, run->context, run->stop};
     const stencil_observer all[] = {{&watched, .poll = watch}, stencil_tune_observer(&plan->tune)};
     const bool races = plan->tune.count > 1 && !plan->tune.done;
     plan->tune.run = plan->run;
+    if (plan->no_bound)
+        stencil_run_skip_bound(plan->run);
     TRY(stencil_run_drive(plan->run, &(stencil_observers){all, races ? 2 : 1}, &result->report));
     if (races)
         stencil_run_settle(plan->run);
     const double begin_s = stencil_clock_s();
-    TRY(stencil_array_write(out, &plan->problem, &stencil_plan_chosen(plan)->plan, &field));
+    const stencil_plan *how = &stencil_plan_chosen(plan)->plan;
+    if (c->out.memory == STENCIL_MEMORY_DEVICE) {
+        const stencil_strided to = stencil_array_strided(&c->out, &plan->problem);
+        TRY(stencil_array_check_beside(&c->out, "out", how)); /* a race may have chosen another device */
+        TRY(stencil_run_give(plan->run, &to));
+    } else {
+        TRY(stencil_array_write(&c->out, &plan->problem, how, &field));
+    }
     result->told.write_s = stencil_clock_s() - begin_s;
     return STENCIL_OK;
 }
 
 /* Makes a run with the source that it brings, if any, in the place of the problem's. */
 static stencil_status run_once(stencil_plan_t *plan, const stencil_run_t *run, stencil_result_t *result) {
-    stencil_array_t out, source = {.data = NULL};
-    TRY(take_arrays(plan, run, &out, &source));
-    stencil_array_t *own = source.data != NULL ? &plan->arrays.given[plan->problem.spec.source - 1] : NULL;
-    const stencil_array_t kept = own != NULL ? *own : source;
+    call c = {.run = run};
+    stencil_status status = take_arrays(plan, &c);
+    if (status != STENCIL_OK) {
+        free(c.fetched);
+        return status; /* the last run's memory is as it was */
+    }
+    stencil_array_t *own = c.source.data != NULL ? &plan->arrays.given[plan->problem.spec.source - 1] : NULL;
+    const stencil_array_t kept = own != NULL ? *own : c.source;
     if (own != NULL)
-        *own = source;
-    stencil_status status = load(plan);
+        *own = c.source;
+    status = load(plan, &c);
     if (status == STENCIL_OK)
-        status = make(plan, run, &out, result);
+        status = make(plan, &c, result);
     plan->tune.done = plan->tune.count > 1; /* whoever has won, or made the last steps, makes further runs */
     if (own != NULL)
         *own = kept;
+    free(c.fetched);
     if (status != STENCIL_OK) { /* what a failure has left is no beginning of another run */
         stencil_run_close(plan->run);
         plan->run = NULL;

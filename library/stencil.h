@@ -75,10 +75,15 @@ typedef enum stencil_type_t {
 /* Memory that an array lies in. */
 typedef enum stencil_memory_t {
     STENCIL_MEMORY_HOST = 0,
-    STENCIL_MEMORY_DEVICE = 1 /* of a GPU: refused as NOT_AVAILABLE by this version */
+    STENCIL_MEMORY_DEVICE = 1 /* of a GPU */
 } stencil_memory_t;
 
-/* An array with a cell for each cell of the problem. The memory stays the caller's. */
+/* An array with a cell for each cell of the problem. The memory stays the caller's. Where a GPU is, memory
+ * that CUDA knows as a device's is taken for that whatever `memory` and `device` say, and a call first waits
+ * for the work in `stream`; when it returns, its own work is done. Cells of u, of `out` and of a source are
+ * copied on the device, which has to be the one of the plan (NOT_AVAILABLE otherwise). Through the host go:
+ * arrays that say what cells are, once for a plan; in each run a source of a problem with cells that keep
+ * their values, or with values in time, "k", or walls of more numbers than there are rows. */
 typedef struct stencil_array_t {
     size_t size;
     void *data;        /* the first cell */
@@ -88,7 +93,7 @@ typedef struct stencil_array_t {
     int32_t memory;    /* stencil_memory_t */
     int32_t device;    /* number of the GPU */
     int32_t reserved;
-    void *stream; /* CUDA stream whose work precedes */
+    void *stream; /* CUDA stream whose work precedes; NULL: the default stream */
 } stencil_array_t;
 
 /* ---- Session: what is found out once about a machine. ---- */
@@ -160,6 +165,9 @@ typedef struct stencil_plan_options_t {
     int32_t depth;      /* steps that a pass over the field makes; 0: as many as suit */
     int32_t parts;      /* parts of a run on the CPU, cut as for so many GPUs; 0: one */
     int32_t allow_nonfinite; /* not 0: NaN and infinity are taken for values, otherwise they are refused */
+    int32_t no_bound;   /* not 0: runs end without a bound on the error, for which the host reads the field */
+    const int32_t *gpu; /* [gpu_count]: numbers of the GPUs to use, or some of them; one for each part */
+    int32_t gpu_count;  /* 0: not asked for */
     int32_t reserved;
 } stencil_plan_options_t;
 

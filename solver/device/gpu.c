@@ -432,6 +432,8 @@ void stencil_gpu_destroy(stencil_gpu_run *run) {
         destroy_part(&run->part[p]);
     cudaFreeHost(run->values);
     cudaFreeHost(run->staging);
+    cudaFree(run->taken);
+    cudaFree(run->partials);
     free(run->rounded);
     free(run->cycle);
     stencil_factors_destroy(&run->factors);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/cuda.h"
+#include "kernels/arrays.h"
 #include "kernels/table.h"
 #include "solver/parts/workers.h"
 #include "solver/problem/domain.h"
@@ -61,6 +62,8 @@ struct stencil_gpu_run {
     double *values;       /* pinned: partial sums, or sums of their groups; then scratch space */
     void *staging; /* pinned: staging memory for a slab of a part, including the gaps between its rows */
     int64_t staging_bytes;
+    stencil_taken *taken; /* device memory, owned, of the first part; NULL: no array was taken */
+    double *partials;     /* likewise: partial sums of a source that was taken */
 };
 
 /* Selects the devices, loads the kernels and allocates memory; after success and failure the caller must call
@@ -72,6 +75,23 @@ stencil_status stencil_gpu_create(stencil_gpu_run *run, const stencil_plan *plan
 /* Loads a box of cells of one part from a reader; array u must be loaded in one call for the whole part. */
 stencil_status stencil_gpu_load(const stencil_gpu_run *run, int part, stencil_array array,
                                 const stencil_box *box, const stencil_reader *from);
+/* An array of another program in the memory of the device of all parts, for a run's cells. */
+typedef struct stencil_gpu_array {
+    const stencil_problem *problem;
+    const stencil_strided *at;
+    double scale, again; /* see stencil_array_move */
+    bool sums;           /* partial sums of the cells are wanted */
+} stencil_gpu_array;
+
+/* take: copies a box of cells from an array; array u must be taken in one call for the whole part. Fills in
+ * *taken. sums: copies the partial sums of all boxes of b to `to`. give: copies a box of a part's buffer to
+ * an array. All of them wait for the copies, which follow all work that the host has waited for. */
+stencil_status stencil_gpu_take(stencil_gpu_run *run, int part, stencil_array array, const stencil_box *box,
+                                const stencil_gpu_array *from, stencil_taken *taken);
+stencil_status stencil_gpu_sums(const stencil_gpu_run *run, const stencil_problem *problem, double *to);
+stencil_status stencil_gpu_give(stencil_gpu_run *run, int part, int buffer, const stencil_box *box,
+                                const stencil_gpu_array *to);
+
 /* Copies a box of a part's buffer while the device is idle: from the reader `from` to the device or, if
  * `from` is NULL, from the device to the host cells `to`. */
 stencil_status stencil_gpu_move(const stencil_gpu_run *run, int part, int buffer, const stencil_box *box,

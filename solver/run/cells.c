@@ -73,6 +73,10 @@ static stencil_status load_box(stencil_run *r, int part, stencil_array array, co
                                const stencil_reader *from) {
     scaled s = {from, r->exponent};
     const stencil_reader reader = r->exponent != 0 ? (stencil_reader){read_scaled, &s} : *from;
+    bool done;
+    TRY(stencil_run_take(r, part, array, box, &done));
+    if (done)
+        return STENCIL_OK;
 #ifdef STENCIL_HAVE_CUDA
     if (r->on.gpu != NULL)
         return stencil_gpu_load(r->on.gpu, part, array, box, &reader);
@@ -169,8 +173,11 @@ static stencil_status load(stencil_run *r, const stencil_reader *from,
                                                  const stencil_reader *)) {
     stencil_intake intake = {.from = from, .problem = r->problem};
     const stencil_reader through = {stencil_intake_read, &intake};
+    stencil_device_arrays *const arrays = r->arrays;
     r->exponent = 0;
     stencil_status status = all(r, &through, from);
+    if (arrays != NULL)
+        intake.largest = fmax(intake.largest, arrays->largest);
     r->exponent = status == STENCIL_OK ? stencil_norm_exponent(r->problem, intake.largest) : 0;
     if (r->exponent != 0) {
         scaled s = {from, r->exponent};
@@ -178,22 +185,34 @@ static stencil_status load(stencil_run *r, const stencil_reader *from,
         intake.from = &again; /* the reader `again` scales, so the norm of the source is scaled, too */
         const int exponent = r->exponent;
         r->exponent = 0;
+        if (arrays != NULL)
+            arrays->exponent = exponent;
         status = load_values(r, &through, &again);
         r->exponent = exponent;
     }
     if (status == STENCIL_OK)
+        status = stencil_run_take_sums(r, &intake);
+    if (status == STENCIL_OK)
         r->source_norm = ldexp(stencil_intake_finish(&intake), -r->exponent);
     free(intake.partial);
-    r->read_s = intake.read_s;
+    r->read_s = intake.read_s + (arrays != NULL ? arrays->read_s : 0);
+    r->arrays = NULL;
     return status;
 }
 
 stencil_status stencil_run_open(stencil_run **run, const stencil_plan *plan, const stencil_problem *problem,
                                 const stencil_reader *from) {
+    return stencil_run_open_arrays(run, plan, problem, from, NULL);
+}
+
+stencil_status stencil_run_open_arrays(stencil_run **run, const stencil_plan *plan,
+                                       const stencil_problem *problem, const stencil_reader *from,
+                                       stencil_device_arrays *arrays) {
     const double start_s = stencil_clock_s();
     stencil_run *r = *run = calloc(1, sizeof *r);
     CHECK(r != NULL, NO_MEMORY, "no memory for a run");
     r->problem = problem;
+    r->arrays = arrays;
     r->outcome.residual = malloc(STENCIL_CHECKS_MAX * sizeof *r->outcome.residual);
     stencil_status status = r->outcome.residual != NULL ? add_side(r, plan, problem, NULL)
                                                         : ERROR(NO_MEMORY, "no memory for a run");
@@ -207,8 +226,9 @@ stencil_status stencil_run_open(stencil_run **run, const stencil_plan *plan, con
     return status;
 }
 
-stencil_status stencil_run_reload(stencil_run *r, const stencil_reader *from) {
+stencil_status stencil_run_reload(stencil_run *r, const stencil_reader *from, stencil_device_arrays *arrays) {
     const double start_s = stencil_clock_s();
+    r->arrays = arrays;
     TRY(load(r, from, load_values));
     r->prepare_s = stencil_clock_s() - start_s - r->read_s;
     return STENCIL_OK;

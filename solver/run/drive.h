@@ -1,6 +1,7 @@
 /* State of a run, shared by run.c (steps), cells.c (cells) and solver/attribution/. Internal to solver/. */
 #pragma once
 
+#include "solver/problem/stop.h"
 #include "solver/run/run.h"
 #include "solver/run/strategy.h"
 
@@ -37,12 +38,21 @@ struct stencil_run {
     double asked_s;     /* clock when an observer first asked an accelerated run to end; 0: none has */
     bool ends;          /* an observer asked the run to end, and not only to pause */
     double read_s, prepare_s;
+    stencil_device_arrays *arrays; /* set while cells are loaded that are in arrays; NULL: none are */
+    bool skips_bound;
     side side[STENCIL_SIDES_MAX];
     int sides; /* number of entries in `side`, in order of creation */
 };
 
 /* Loads the parts' cells of u from a reader, before or between steps. */
 stencil_status stencil_run_load_u(stencil_run *r, const stencil_reader *from);
+
+/* take: copies a box of u or b to a part from the array that has it; *done: there is one, else a reader has
+ * the cells. take_sums: the partial sums of a source that was taken. Errors: BAD_DATA for cells that are not
+ * finite. */
+stencil_status stencil_run_take(stencil_run *r, int part, stencil_array array, const stencil_box *box,
+                                bool *done);
+stencil_status stencil_run_take_sums(stencil_run *r, stencil_intake *intake);
 
 /* open: creates a side for another problem on the same cells with the current plan and makes the run use
  * both; *before gets the previous side. close: destroys that side and goes back to *before and `problem`. */

@@ -415,7 +415,11 @@ static stencil_status judge_end(stencil_run *r) {
     if (report->reason == STENCIL_REASON_NONE)
         report->reason = stencil_stop_has_criterion(&r->problem->stop) ? STENCIL_REASON_NOT_CONVERGED
                                                                        : STENCIL_REASON_STEPS;
-    const bool relaxes = stencil_stop_has_criterion(&r->problem->stop) && stencil_problem_relaxes(r->problem);
+    const bool plain = report->reason != STENCIL_REASON_STAGNATED &&
+                       report->reason != STENCIL_REASON_FIXED_POINT &&
+                       report->reason != STENCIL_REASON_NOT_CONVERGED;
+    const bool relaxes = stencil_stop_has_criterion(&r->problem->stop) &&
+                         stencil_problem_relaxes(r->problem) && !(r->skips_bound && plain);
     const stencil_reader cells = {stencil_run_read, r};
     if (r->on.cpu != NULL && stencil_report_steps_done(report) > 0)
         TRY(stencil_boxes_subnormal(&cells, &r->on.plan->cut.mesh, &report->subnormal));
@@ -448,6 +452,10 @@ static stencil_status judge_end(stencil_run *r) {
                       report->reason == STENCIL_REASON_CONVERGED_PRECISION ||
                       (report->reason == STENCIL_REASON_FIXED_POINT && fixed_point_is_solution(r, defect));
     return STENCIL_OK;
+}
+
+void stencil_run_skip_bound(stencil_run *r) {
+    r->skips_bound = true;
 }
 
 stencil_status stencil_run_drive(stencil_run *r, const stencil_observers *observers, stencil_report *report) {

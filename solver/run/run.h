@@ -1,6 +1,7 @@
 /* Runs a plan: the outer loop, which calls the time loop of the plan's strategy. */
 #pragma once
 
+#include "kernels/arrays.h"
 #include "solver/plan/plan.h"
 #include "solver/problem/boxes.h"
 #include "solver/run/observer.h"
@@ -14,10 +15,35 @@ typedef struct stencil_run stencil_run;
 stencil_status stencil_run_open(stencil_run **run, const stencil_plan *plan, const stencil_problem *problem,
                                 const stencil_reader *from);
 
+/* Arrays in the memory of the GPU that all parts of a run are on, from which it takes cells without the host:
+ * u, and a source that is one array, without cells that keep their values, constants of walls or faces that
+ * divide it. The caller zeroes the structure and sets the first three members. */
+typedef struct stencil_device_arrays {
+    stencil_strided u, b; /* at NULL: the reader has the cells */
+    bool allow_nonfinite; /* otherwise NaN and infinity are BAD_DATA, and the next three say which cell */
+    bool odd;
+    stencil_array odd_array;
+    int64_t odd_cell[3]; /* in indices from the first updated cell */
+    /* Of the run that reads them. */
+    double largest, read_s;
+    int exponent;
+} stencil_device_arrays;
+
+/* As stencil_run_open(), where some cells are in the memory of the GPU; `arrays` may be NULL, and is not
+ * borrowed. */
+stencil_status stencil_run_open_arrays(stencil_run **run, const stencil_plan *plan,
+                                       const stencil_problem *problem, const stencil_reader *from,
+                                       stencil_device_arrays *arrays);
+
 /* Reads u and the source term again for another stencil_run_drive() of the same run, into the memory that it
  * has; classes of cells are those that were read before. Errors: as stencil_run_open(); afterwards the run
- * can only be closed. */
-stencil_status stencil_run_reload(stencil_run *run, const stencil_reader *from);
+ * can only be closed. `arrays` may be NULL. */
+stencil_status stencil_run_reload(stencil_run *run, const stencil_reader *from,
+                                  stencil_device_arrays *arrays);
+
+/* Makes the next stencil_run_drive() end without a bound on the error, for which all cells go through the
+ * host; only a run whose end cannot be judged otherwise looks at them. */
+void stencil_run_skip_bound(stencil_run *run);
 
 /* Makes the steps until the problem's stop, once for each time that cells were loaded; fills in *report,
  * which the caller zeroes before and destroys afterwards. Divergence and missing convergence are reasons in
@@ -37,6 +63,9 @@ void stencil_run_settle(stencil_run *run);
 /* Reads a box of cells of the current field, as a stencil_reader of a run, but not after failed steps. */
 stencil_status stencil_run_read(void *run, stencil_array array, const stencil_box *box,
                                 const stencil_cells *to);
+
+/* Copies the cells of the current field to an array in the memory of the GPU, boundary cells included. */
+stencil_status stencil_run_give(stencil_run *run, const stencil_strided *to);
 
 /* Closes the run and frees its memory; NULL is allowed. */
 void stencil_run_close(stencil_run *run);

@@ -62,6 +62,18 @@ static bool is_allocated(const void *memory) {
     auto found = allocations.upper_bound(const_cast<char *>(at));
     return found != allocations.begin() && at < (--found)->first + found->second.bytes;
 }
+static cudaError_t describe(cudaPointerAttributes *to, const void *memory) {
+    char *at = static_cast<char *>(const_cast<void *>(memory));
+    locked lock;
+    auto found = allocations.upper_bound(at);
+    *to = {cudaMemoryTypeUnregistered, -2, nullptr, at};
+    if (found == allocations.begin() || at >= (--found)->first + found->second.bytes)
+        return cudaSuccess;
+    const bool on_device = found->second.on_device;
+    *to = {on_device ? cudaMemoryTypeDevice : cudaMemoryTypeHost, found->second.device, at,
+           on_device ? nullptr : at};
+    return cudaSuccess;
+}
 /* Frees memory when its device has nothing to do. */
 static cudaError_t release(void *memory, const char *what) {
     int device;
@@ -159,6 +171,9 @@ using namespace emulated;
 
 cudaError_t cudaMalloc(void **memory, size_t bytes) {
     return allocate(memory, bytes, true);
+}
+cudaError_t cudaPointerGetAttributes(cudaPointerAttributes *attributes, const void *memory) {
+    return describe(attributes, memory);
 }
 cudaError_t cudaFree(void *memory) {
     return release(memory, "cudaFree");

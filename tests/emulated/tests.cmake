@@ -32,6 +32,11 @@ foreach(precision float32 float64)
     stencil_emulated_test(parts_walls_${precision} test_parts gpu 2 "walls ${precision}")
 endforeach()
 
+# Arrays in the memory of a GPU, through the library.
+add_executable(test_library_device library/device_test.c)
+target_link_libraries(test_library_device PRIVATE stencil_library PkgConfig::CMOCKA stencil_options)
+stencil_emulated_test(library_device test_library_device)
+
 # stencil_fault(NAME FILE OLD NEW KIND SET [TESTS]): test_conformance with the kernels of that kind and set compiled from a
 # copy of FILE in which a fault was planted. They stand in for those of the library. TESTS: which have to find it.
 set(faults "")

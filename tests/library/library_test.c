@@ -354,9 +354,6 @@ static void test_refusals(void **state) {
             "whole");
     REFUSED(stencil_problem_set_number(problem, "dt", 1, (const double[]){NAN}), STENCIL_BAD_ARGUMENT,
             "dt is");
-    of_u.memory = STENCIL_MEMORY_DEVICE;
-    REFUSED(stencil_problem_set_array(problem, "q", &of_u), STENCIL_NOT_AVAILABLE, "memory of a GPU");
-    of_u.memory = STENCIL_MEMORY_HOST;
     options.sync = "turbo";
     REFUSED(stencil_plan_new(&plan, session, problem, &options), STENCIL_BAD_ARGUMENT, "sync is 'turbo'");
     options.sync = "grid";
@@ -373,6 +370,12 @@ static void test_refusals(void **state) {
     MUST(stencil_plan_new(&plan, session, problem, NULL));
     of_u.type = STENCIL_TYPE_FLOAT32;
     stencil_run_t how = {.size = sizeof how, .u = &of_u};
+    of_u.type = STENCIL_TYPE_FLOAT64;
+    of_u.memory = STENCIL_MEMORY_DEVICE; /* which it is not */
+    assert_int_not_equal(stencil_plan_run(plan, &how, NULL), STENCIL_DONE);
+    assert_non_null(strstr(stencil_last_error(), "memory of a GPU"));
+    of_u.memory = STENCIL_MEMORY_HOST;
+    of_u.type = STENCIL_TYPE_FLOAT32;
     REFUSED(stencil_plan_run(plan, &how, NULL), STENCIL_BAD_ARGUMENT, "precision");
     of_u.type = STENCIL_TYPE_FLOAT64;
     how.size = 0;
