@@ -167,18 +167,37 @@ def _state(shape, dtype, given):
     return handle, kept
 
 
+def _gpus_of(given):
+    """The GPU that an array among `given` is on, as `gpus` of a Solver; None: all are on the host."""
+    found = [arrays.device_of(array) for array in given]
+    found = [device for device in found if device is not None]
+    return found[:1] if found else None
+
+
+def _gpu_options(gpus):
+    if gpus is None:
+        return {}
+    if list(gpus) == [-1]:  # only CUDA knows which one
+        return {"device": b"gpu"}
+    numbers = (ctypes.c_int32 * len(gpus))(*gpus)
+    return {"gpu": ctypes.cast(numbers, ctypes.POINTER(ctypes.c_int32)), "gpu_count": len(gpus), "device": b"gpu"}
+
+
 class Solver:
     """A problem and the way to solve it, for many fields of one shape and type; keeps the memory of its runs.
 
     shape, dtype: of the fields, (ny, nx) or (nz, ny, nx), float32 or float64. threads: of a run on the CPU, 0 for one
     for each processor. sync, sweep, device, effort, depth, parts: as the options of the command; None: the quickest.
-    allow_nonfinite: NaN and infinity are values. The problem is stated by keywords, see solve(). An object makes one
-    run at a time; several objects may run in threads at the same time.
+    gpus: numbers of the GPUs to use; where an array of the problem is on a GPU, that one is the default.
+    allow_nonfinite: NaN and infinity are values. bound=False: no bound on the error at the end, for which the host reads
+    the whole field. The problem is stated by keywords, see solve(). An object makes one run at a time; several objects
+    may run in threads at the same time.
     """
 
     def __init__(self, shape: Sequence[int], dtype: Any = "float64", *, threads: int = 0, sync: Optional[str] = None,
                  sweep: Optional[str] = None, device: Optional[str] = None, effort: Optional[str] = None,
-                 depth: int = 0, parts: int = 0, allow_nonfinite: bool = False, **problem: Any):
+                 depth: int = 0, parts: int = 0, gpus: Optional[Sequence[int]] = None, allow_nonfinite: bool = False,
+                 bound: bool = True, **problem: Any):
         self.shape, self.dtype = tuple(int(n) for n in shape), np.dtype(dtype)
         if self.dtype not in arrays.TYPES or self.dtype.kind != "f":
             raise TypeError(f"a field has numbers of type float32 or float64, not {self.dtype}")
@@ -186,7 +205,10 @@ class Solver:
         handle, kept = _state(self.shape, self.dtype, dict(problem))
         words = {name: word.encode() for name, word in
                  (("sync", sync), ("sweep", sweep), ("device", device), ("effort", effort)) if word is not None}
-        options = lib.PlanOptions(depth=depth, parts=parts, allow_nonfinite=allow_nonfinite, **words)
+        if gpus is None and parts == 0 and "device" not in words:
+            gpus = _gpus_of(problem.values())
+        words.update(_gpu_options(gpus))
+        options = lib.PlanOptions(depth=depth, parts=parts, allow_nonfinite=allow_nonfinite, no_bound=not bound, **words)
         session = _sessions.get(threads)
         self._plan = lib.make("plan", session.pointer, handle.pointer, options, keeps=(kept, session))
         made = self.plan
@@ -213,9 +235,10 @@ class Solver:
         given = arrays.numbers(u, "u", self.shape, copies=not in_place)
         if given.dtype != self.dtype:
             raise TypeError(f"u is of type {given.dtype}, the solver is for {self.dtype}")
-        target = given if in_place else np.empty_like(given) if out is None else arrays.view(out, "out")
+        made = u if in_place else _another(u, given) if out is None else out
+        target = given if in_place else arrays.view(made, "out")
         arrays.check_shape(target, "out", self.shape)
-        if target.dtype != self.dtype or not target.flags.writeable:
+        if target.dtype != self.dtype or not arrays.is_writeable(target):
             raise TypeError(f"out has to be a writeable array of type {self.dtype}")
         held = [arrays.described(given), arrays.described(target)]
         run = lib.Run(u=ctypes.pointer(held[0]), out=ctypes.pointer(held[1]))
@@ -226,7 +249,8 @@ class Solver:
             held += [numbers, arrays.described(numbers)]
             run.source = ctypes.pointer(held[-1])
         held += [given, target]
-        return self._result(_make(self._plan, run, held, progress, self._long), target, u)
+        handle = _make(self._plan, run, held, progress, self._long)
+        return self._result(handle, target if isinstance(target, np.ndarray) else made, u)
 
     def _result(self, handle, target, u):
         report = lib.Report()
@@ -242,6 +266,11 @@ class Solver:
                       residual_step=np.array(step[:count], dtype=np.int64), steps=report.steps, reason=told["reason"],
                       reached=told["reached"], error_bound=report.error_bound, report=told,
                       plan=lib.library.stencil_plan_text(self._plan.pointer).decode())
+
+
+def _another(u, given):
+    """An array for the result, where u is."""
+    return np.empty_like(given) if isinstance(given, np.ndarray) else arrays.devices.empty_like(u)
 
 
 def _like(u, values):
@@ -309,15 +338,22 @@ def solve(u: Any, *, problem: Optional[str] = None, out: Any = None, in_place: b
         {"x-": "flux", "x+": "exchange"}; flux, exchange, ambient: dicts of sides
       fixed, insulated: truth values of the shape of u; classes: whole numbers, the row of weights of each cell
       steps, time_end, rtol, atol, norm ("l2", "max"), check_every: when to stop
-    How: threads, sync, sweep, device, effort, depth, parts, allow_nonfinite: see Solver.
+    How: threads, sync, sweep, device, effort, depth, parts, gpus, allow_nonfinite, bound: see Solver.
 
     u of float32 or float64 is not copied, and not changed unless `in_place`; other numbers become float64. An
-    xarray.DataArray gives one. Raises ValueError for problems that contradict themselves, NotAvailable.
+    xarray.DataArray gives one. An array on a CUDA device (with __dlpack__ or __cuda_array_interface__, as those of
+    CuPy, PyTorch, JAX and Numba) is solved there, and gives another one of the same library; arrays for sources may be on
+    that device or on the host. Raises ValueError for problems that contradict themselves, NotAvailable.
     """
     if problem is not None:
         how["problem"] = problem
     given = arrays.numbers(u, "u", copies=not in_place)
+    on_gpu = not isinstance(given, np.ndarray)
+    if on_gpu and not any(how.get(name) for name in ("gpus", "device", "parts")):
+        how["gpus"] = _gpus_of([u])
     solver = Solver(given.shape, given.dtype, **how)
+    if on_gpu:
+        return solver(u, out=out, in_place=in_place, progress=progress)
     result = solver(given, out=out, in_place=in_place, progress=progress)
     return dataclasses.replace(result, u=_like(u, result.u)) if given is not u else result
 

@@ -1,27 +1,29 @@
 """Arrays of NumPy, and of whatever NumPy can view, as the library takes them."""
 import numpy as np
 
+from . import _devices as devices
 from . import _library as lib
 
 TYPES = {np.dtype("f4"): lib.FLOAT32, np.dtype("f8"): lib.FLOAT64, np.dtype("u1"): lib.UINT8}
 
 
-def on_gpu(array):
-    """Whether an array lies in the memory of a GPU."""
-    if hasattr(array, "__cuda_array_interface__"):
-        return True
-    return hasattr(array, "__dlpack_device__") and array.__dlpack_device__()[0] not in (1, 3)
-
-
 def view(array, name):
-    """A NumPy array over the memory of `array`, without a copy where there is a way."""
+    """A NumPy array, or a DeviceArray, over the memory of `array`, without a copy where there is a way."""
     if isinstance(array, np.ndarray):
         return array
-    if on_gpu(array):
-        raise lib.NotAvailable(f"{name} is in the memory of a GPU: this version takes arrays in the memory of the host")
+    if devices.is_on_gpu(array):
+        return devices.view(array)
     if hasattr(array, "__dlpack__") and not hasattr(array, "__array__"):
         return np.from_dlpack(array)
     return np.asarray(array)
+
+
+def device_of(array):
+    """The number of the GPU that an array is on; None on the host, -1 where only CUDA knows."""
+    if array is None or not devices.is_on_gpu(array):
+        return None
+    where = devices.dlpack_device(array)
+    return -1 if where is None else where[1]
 
 
 def numbers(array, name, shape=None, copies=True):
@@ -30,6 +32,8 @@ def numbers(array, name, shape=None, copies=True):
     check_shape(found, name, shape)
     if found.dtype in TYPES and found.dtype.kind == "f" and found.dtype.isnative:
         return found
+    if isinstance(found, devices.DeviceArray):
+        raise TypeError(f"{name} is of type {found.dtype} in the memory of a GPU: give float32 or float64")
     if found.dtype.kind not in "fiub":
         raise TypeError(f"{name} has numbers of type {found.dtype}: give floating-point numbers or integers")
     if not copies:
@@ -42,10 +46,13 @@ def marks(array, name, shape):
     """Truth values, or numbers of classes, a byte each: `array` itself where it has bytes, otherwise a copy."""
     found = view(array, name)
     check_shape(found, name, shape)
+    on_gpu = isinstance(found, devices.DeviceArray)
     if found.dtype == np.bool_:
-        return found.view(np.uint8)
+        return found.as_bytes() if on_gpu else found.view(np.uint8)
     if found.dtype == np.uint8:
         return found
+    if on_gpu:
+        raise TypeError(f"{name} is of type {found.dtype} in the memory of a GPU: give truth values or bytes")
     if found.dtype.kind not in "iu":
         raise TypeError(f"{name} is of type {found.dtype}: give truth values or integers")
     if name != "classes":
@@ -60,9 +67,16 @@ def check_shape(array, name, shape):
         raise ValueError(f"{name} has shape {array.shape}, the field has {tuple(shape)}")
 
 
+def is_writeable(array):
+    return array.writeable if isinstance(array, devices.DeviceArray) else array.flags.writeable
+
+
 def described(array):
     """The structure that says where an array lies; it borrows the array."""
-    found = lib.Array(data=array.ctypes.data, type=TYPES[array.dtype])
+    if isinstance(array, devices.DeviceArray):
+        found = lib.Array(data=array.address, type=TYPES[array.dtype], memory=lib.DEVICE, stream=array.stream)
+    else:
+        found = lib.Array(data=array.ctypes.data, type=TYPES[array.dtype])
     for axis, stride in enumerate(array.strides):
         found.stride[axis] = stride
     return found

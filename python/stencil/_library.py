@@ -6,6 +6,7 @@ from ctypes import POINTER, byref, c_char_p, c_double, c_int, c_int32, c_int64, 
 
 ABI = 1
 FLOAT32, FLOAT64, UINT8 = 1, 2, 3
+DEVICE = 1
 
 
 class Error(RuntimeError):
@@ -35,7 +36,7 @@ class SessionOptions(Structure):
 class PlanOptions(Structure):
     _fields_ = [("size", c_size_t), ("sync", c_char_p), ("sweep", c_char_p), ("device", c_char_p),
                 ("effort", c_char_p), ("depth", c_int32), ("parts", c_int32), ("allow_nonfinite", c_int32),
-                ("reserved", c_int32)]
+                ("no_bound", c_int32), ("gpu", POINTER(c_int32)), ("gpu_count", c_int32), ("reserved", c_int32)]
 
 
 Progress = ctypes.CFUNCTYPE(c_int, c_void_p, c_int64, c_double)

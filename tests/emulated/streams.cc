@@ -143,6 +143,8 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
     return cudaSuccess;
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+    if (stream == cudaStreamLegacy)
+        stream = nullptr;
     return note(wait_stream(stream, "cudaStreamSynchronize"));
 }
 cudaError_t cudaStreamQuery(cudaStream_t stream) {

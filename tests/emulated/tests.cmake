@@ -37,6 +37,25 @@ add_executable(test_library_device library/device_test.c)
 target_link_libraries(test_library_device PRIVATE stencil_library PkgConfig::CMOCKA stencil_options)
 stencil_emulated_test(library_device test_library_device)
 
+# The Python module in an interpreter that has the emulated GPU inside, where headers and library of Python are.
+execute_process(COMMAND ${STENCIL_PYTHON} -c
+    "import sysconfig as s; print(s.get_path('include'), s.get_config_var('LIBDIR'), s.get_config_var('LDVERSION'), sep=';')"
+    OUTPUT_VARIABLE python OUTPUT_STRIP_TRAILING_WHITESPACE)
+list(GET python 0 python_include)
+list(GET python 1 python_folder)
+list(GET python 2 python_version)
+find_library(STENCIL_PYTHON_LIBRARY python${python_version} HINTS ${python_folder})
+if(EXISTS ${python_include}/Python.h AND STENCIL_PYTHON_LIBRARY)
+    add_executable(test_python emulated/python.c)
+    target_include_directories(test_python SYSTEM PRIVATE ${python_include})
+    target_link_libraries(test_python PRIVATE $<LINK_LIBRARY:WHOLE_ARCHIVE,stencil_library> stencil_options
+        ${STENCIL_PYTHON_LIBRARY})
+    set_target_properties(test_python PROPERTIES ENABLE_EXPORTS ON)
+    add_test(NAME python_device COMMAND test_python -B ${CMAKE_CURRENT_SOURCE_DIR}/library/device_test.py -v)
+    stencil_test_properties(python_device OFF emulated)
+    set_tests_properties(python_device PROPERTIES TIMEOUT 900 ENVIRONMENT STENCIL_LIBRARY=)
+endif()
+
 # stencil_fault(NAME FILE OLD NEW KIND SET [TESTS]): test_conformance with the kernels of that kind and set compiled from a
 # copy of FILE in which a fault was planted. They stand in for those of the library. TESTS: which have to find it.
 set(faults "")

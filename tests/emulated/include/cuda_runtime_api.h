@@ -39,6 +39,7 @@ typedef enum cudaError {
 } cudaError_t;
 
 typedef struct emulated_stream *cudaStream_t;
+#define cudaStreamLegacy ((cudaStream_t)1) /* the default stream, by a handle */
 typedef struct emulated_event *cudaEvent_t;
 typedef struct emulated_graph *cudaGraph_t;
 typedef struct emulated_graph *cudaGraphExec_t;
