@@ -9,9 +9,28 @@
 
 #include "base/words.h"
 #include "solver/problem/classes.h"
+#include "solver/problem/faces.h"
+#include "solver/problem/factors.h"
 #include "solver/problem/rows.h"
 
-const char *const stencil_given_names[] = {"b", "f", "q", "fixed", "insulated", "class", NULL};
+const char *const stencil_given_names[] = {"b",
+                                           "f",
+                                           "q",
+                                           "b2",
+                                           "b3",
+                                           "b4",
+                                           "q2",
+                                           "q3",
+                                           "q4",
+                                           "fixed_value",
+                                           "fixed_value2",
+                                           "fixed_value3",
+                                           "fixed_value4",
+                                           "k",
+                                           "fixed",
+                                           "insulated",
+                                           "class",
+                                           NULL};
 
 static int64_t bytes_of(int type) {
     return type == STENCIL_TYPE_FLOAT64 ? (int64_t)sizeof(double)
@@ -126,6 +145,20 @@ static void move_box(const move *m) {
         move_row(m, r / ny, r % ny);
 }
 
+/* Makes cells of a row that keep their values driven, where fixed_value has a number for them. */
+static void read_driven_row(const stencil_arrays *a, const stencil_box *box, int64_t z, int64_t y,
+                            uint8_t *kind) {
+    if (a->given[STENCIL_GIVEN_VALUE].data == NULL)
+        return;
+    const view v = view_of(&a->given[STENCIL_GIVEN_VALUE], a->problem, box->first);
+    for (int64_t x = 0; x < box->n[STENCIL_X]; x++) {
+        const int64_t cell[3] = {box->first[0] + z, box->first[1] + y, box->first[2] + x};
+        const bool keeps = kind[x] == STENCIL_CLASS_KEPT || stencil_cell_is_beside_fixed(a->problem, cell);
+        if (keeps && !isnan(number_at(row_of(&v, z, y) + x * v.stride[STENCIL_X], v.type)))
+            kind[x] = STENCIL_KIND_DRIVEN;
+    }
+}
+
 /* Writes the kind of each cell of a box: its class, unless it is fixed or insulated. */
 static void read_kinds(const stencil_arrays *a, const stencil_box *box, const stencil_cells *to) {
     static const int order[] = {STENCIL_GIVEN_CLASS, STENCIL_GIVEN_FIXED, STENCIL_GIVEN_INSULATED};
@@ -134,6 +167,8 @@ static void read_kinds(const stencil_arrays *a, const stencil_box *box, const st
         uint8_t *kind = (uint8_t *)to->at + z * to->plane + y * to->row;
         memset(kind, STENCIL_CLASS_PLAIN, (size_t)box->n[STENCIL_X]);
         for (int k = 0; k < 3; k++) {
+            if (order[k] == STENCIL_GIVEN_INSULATED)
+                read_driven_row(a, box, z, y, kind);
             if (a->given[order[k]].data == NULL)
                 continue;
             const view v = view_of(&a->given[order[k]], a->problem, box->first);
@@ -159,8 +194,10 @@ stencil_status stencil_arrays_refuse(const stencil_arrays *a, stencil_array arra
         stencil_text_add(text, sizeof text, "%s%" PRId64, text[0] != '\0' ? ", " : "",
                          cell[axis] - a->problem->first[axis]);
     FAIL(BAD_DATA, "%s[%s] is NaN or infinite in %s: allow_nonfinite takes it for a value",
-         array == STENCIL_ARRAY_U ? "u" : source_name(a->problem), text,
-         stencil_precision_name(a->problem->precision));
+         array == STENCIL_ARRAY_U                         ? "u"
+         : a->problem->spec.source == STENCIL_SOURCE_NONE ? "fixed_value, or what walls add,"
+                                                          : source_name(a->problem),
+         text, stencil_precision_name(a->problem->precision));
 }
 
 /* Refuses a box with a value that is NaN or infinite. */
@@ -174,25 +211,123 @@ static stencil_status check_finite(const stencil_arrays *a, stencil_array array,
     return stencil_arrays_refuse(a, array, found);
 }
 
+/* Divides a box of a source by the sums of the weights of its cells' faces, as the sums of poisson with k
+ * are: each is read again, to be rounded once. */
+static stencil_status divide(const stencil_arrays *a, const stencil_box *box, const move *m) {
+    const stencil_reader self = {stencil_arrays_read, (void *)(uintptr_t)a};
+    const stencil_cells *to = m->cells;
+    stencil_faces faces;
+    TRY(stencil_faces_load(&faces, a->problem, &self, box));
+    for (int64_t r = 0; r < box->n[STENCIL_Z] * box->n[STENCIL_Y]; r++) {
+        const int64_t z = r / box->n[STENCIL_Y], y = r % box->n[STENCIL_Y];
+        for (int64_t x = 0; x < box->n[STENCIL_X]; x++) {
+            const int64_t cell[3] = {box->first[0] + z, box->first[1] + y, box->first[2] + x};
+            const double sum = stencil_faces_sum(a->problem, &faces, cell);
+            const char *at = row_of(&m->array, z, y) + x * m->array.stride[STENCIL_X];
+            stencil_cells_set(to, z * to->plane + y * to->row + x,
+                              m->scale / sum * number_at(at, m->array.type));
+        }
+    }
+    stencil_faces_destroy(&faces);
+    return STENCIL_OK;
+}
+
+/* Reads array k of the source, 0 where there is none. */
+static stencil_status read_source(const stencil_arrays *a, int k, const stencil_box *box,
+                                  const stencil_cells *to) {
+    const stencil_problem *problem = a->problem;
+    const stencil_source source = problem->spec.source;
+    const int more = source == STENCIL_SOURCE_B ? STENCIL_GIVEN_MORE_B : STENCIL_GIVEN_MORE_Q;
+    if (source == STENCIL_SOURCE_NONE || k >= stencil_problem_sources(problem)) {
+        stencil_cells_clear(to, box->n);
+        return STENCIL_OK;
+    }
+    const stencil_array_t *from = &a->given[k == 0 ? (int)source - 1 : more + k - 1];
+    move m = {view_of(from, problem, box->first), to, box->n, .scale = problem->source_scale};
+    m.same = (int)to->precision + STENCIL_TYPE_FLOAT32 == from->type && source == STENCIL_SOURCE_B;
+    if (problem->coefficients != STENCIL_COEFFICIENTS_NONE && problem->spec.kind == STENCIL_KIND_POISSON)
+        return divide(a, box, &m);
+    move_box(&m);
+    return STENCIL_OK;
+}
+
+/* Gives driven cells of a box, which classes says, what they have in an array: of u the sum at the begin of
+ * the run, of array k of sums its value. */
+static void put_driven(const stencil_arrays *a, stencil_array array, const stencil_box *box,
+                       const stencil_cells *to, const stencil_cells *classes) {
+    const stencil_problem *problem = a->problem;
+    const int in_sum = stencil_array_in_sum(array), count = problem->spec.driven_count;
+    for (int k = in_sum >= 0 ? in_sum : 0; k < count && (in_sum < 0 || k == in_sum); k++) {
+        const view v = view_of(&a->given[STENCIL_GIVEN_VALUE + k], problem, box->first);
+        /* The step before the run would end at its begin. */
+        const double factor =
+            stencil_problem_factor(problem, STENCIL_SUM_ARRAYS + k, problem->origin.steps - 1);
+        for (int64_t r = 0; r < box->n[STENCIL_Z] * box->n[STENCIL_Y]; r++) {
+            const int64_t z = r / box->n[STENCIL_Y], y = r % box->n[STENCIL_Y];
+            const uint8_t *class = (const uint8_t *)classes->at + z * classes->plane + y * classes->row;
+            for (int64_t x = 0; x < box->n[STENCIL_X]; x++) {
+                const int64_t at = z * to->plane + y * to->row + x;
+                const double number = number_at(row_of(&v, z, y) + x * v.stride[STENCIL_X], v.type);
+                const double before = k > 0 ? stencil_cells_value(to, at) : 0.0;
+                if (class[x] == STENCIL_CLASS_DRIVEN)
+                    stencil_cells_set(to, at,
+                                      in_sum < 0
+                                          ? stencil_driven_add(problem->precision, k, factor, number, before)
+                                          : number);
+            }
+        }
+    }
+}
+
+static stencil_status read_driven(const stencil_arrays *a, stencil_array array, const stencil_box *box,
+                                  const stencil_cells *to) {
+    const stencil_reader self = {stencil_arrays_read, (void *)(uintptr_t)a};
+    void *memory = NULL;
+    if (a->problem->driven == 0 || stencil_box_cells(box) == 0)
+        return STENCIL_OK;
+    TRY(stencil_memory_alloc(&memory, stencil_box_cells(box), "the classes of the cells"));
+    const stencil_cells classes = stencil_cells_dense(STENCIL_BYTE, memory, box);
+    const stencil_status status = stencil_classes_read(a->problem, &self, box, &classes);
+    if (status == STENCIL_OK)
+        put_driven(a, array, box, to, &classes);
+    free(memory);
+    return status;
+}
+
+/* Reads an array of numbers as it is. */
+static void read_plain(const stencil_arrays *a, const stencil_array_t *from, const stencil_box *box,
+                       const stencil_cells *to) {
+    move m = {view_of(from, a->problem, box->first), to, box->n, .scale = 1};
+    m.same = (int)to->precision + STENCIL_TYPE_FLOAT32 == from->type;
+    move_box(&m);
+}
+
 stencil_status stencil_arrays_read(void *arrays, stencil_array array, const stencil_box *box,
                                    const stencil_cells *to) {
     const stencil_arrays *a = arrays;
     const stencil_problem *problem = a->problem;
     const stencil_reader self = {stencil_arrays_read, arrays};
-    if (array == STENCIL_ARRAY_KIND) {
+    const bool kinds = array == STENCIL_ARRAY_KIND;
+    if (kinds)
         read_kinds(a, box, to);
+    if (array == STENCIL_ARRAY_K)
+        read_plain(a, &a->given[STENCIL_GIVEN_K], box, to);
+    if (kinds || array == STENCIL_ARRAY_K)
         return STENCIL_OK;
-    }
     if (array == STENCIL_ARRAY_CLASS)
         return stencil_classes_read(problem, &self, box, to);
-    const bool source = array == STENCIL_ARRAY_B;
-    const stencil_array_t *from = source ? &a->given[problem->spec.source - 1] : &a->u;
-    move m = {view_of(from, problem, box->first), to, box->n, .scale = source ? problem->source_scale : 1};
-    m.same = (int)to->precision + STENCIL_TYPE_FLOAT32 == from->type &&
-             (!source || problem->spec.source == STENCIL_SOURCE_B);
-    move_box(&m);
-    TRY(check_finite(a, array, box, to));
-    return source ? stencil_classes_clear_source(problem, &self, box, to) : STENCIL_OK;
+    if (stencil_array_axis(array) >= 0)
+        return stencil_faces_make(problem, &self, stencil_array_axis(array), box, to);
+    if (array == STENCIL_ARRAY_U) {
+        read_plain(a, &a->u, box, to);
+    } else {
+        TRY(read_source(a, stencil_array_in_sum(array), box, to));
+        TRY(stencil_classes_clear_source(problem, &self, box, to));
+        if (array == STENCIL_ARRAY_B)
+            TRY(stencil_classes_add_constants(problem, &self, box, to));
+    }
+    TRY(read_driven(a, array, box, to));
+    return check_finite(a, array, box, to);
 }
 
 /* The array that slabs of a field are written to. */

@@ -42,22 +42,54 @@ typedef struct stencil_visit {
 stencil_status stencil_visit_enter(stencil_visit *visit, const stencil_session_t *session);
 void stencil_visit_leave(const stencil_visit *visit);
 
-/* The arrays of a problem beside u, in the order of stencil_list("array"): sources first, in the order of
- * stencil_source less one. */
+/* The arrays of a problem beside u, in the order of stencil_list("array"): first arrays of sources, in the
+ * order of stencil_source less one, their further ones, values of fixed cells, and what cells are. */
 enum { STENCIL_SOURCES = STENCIL_SOURCE_COUNT - 1 };
 enum {
-    STENCIL_GIVEN_FIXED = STENCIL_SOURCES,
+    STENCIL_GIVEN_MORE_B = STENCIL_SOURCES,
+    STENCIL_GIVEN_MORE_Q = STENCIL_GIVEN_MORE_B + STENCIL_SUM_ARRAYS - 1,
+    STENCIL_GIVEN_VALUE = STENCIL_GIVEN_MORE_Q + STENCIL_SUM_ARRAYS - 1,
+    STENCIL_GIVEN_K = STENCIL_GIVEN_VALUE + STENCIL_SUM_ARRAYS,
+    STENCIL_GIVEN_FIXED, /* from here on bytes */
     STENCIL_GIVEN_INSULATED,
     STENCIL_GIVEN_CLASS,
     STENCIL_GIVEN_COUNT
 };
-extern const char *const stencil_given_names[STENCIL_GIVEN_COUNT + 1]; /* "b", "f", "q", "fixed", … NULL */
+extern const char *const stencil_given_names[STENCIL_GIVEN_COUNT + 1]; /* "b", "f", "q", "b2", … NULL */
+
+/* Tables of factors in time, of arrays b, q and fixed_value and of those that they are sums with. */
+enum {
+    STENCIL_TABLE_B,
+    STENCIL_TABLE_Q = STENCIL_SUM_ARRAYS,
+    STENCIL_TABLE_VALUE = 2 * STENCIL_SUM_ARRAYS,
+    STENCIL_TABLE_COUNT = 3 * STENCIL_SUM_ARRAYS
+};
+enum { STENCIL_TABLE_ROWS_MAX = 1 << 24 };
+extern const char *const stencil_factor_names[STENCIL_TABLE_COUNT + 1]; /* "b_factor", …, NULL */
+typedef struct stencil_factor_table {
+    int64_t count; /* rows; 0: there is no such table */
+    double *row;   /* owned: time, factor */
+} stencil_factor_table;
 
 struct stencil_problem_t {
-    stencil_spec spec;
-    double *weights; /* owned: rows as given, [spec.class_count][spec.weight_count]; NULL: no rows */
+    stencil_spec spec;     /* but what depends on several arrays or tables, see stencil_tables_take() */
+    stencil_tables tables; /* owned; no factors */
+    stencil_factor_table table[STENCIL_TABLE_COUNT];
     stencil_array_t given[STENCIL_GIVEN_COUNT]; /* data NULL: not given */
 };
+
+/* Sets the numbers along a side, copied; count 0 takes them back. Errors: USAGE, NO_MEMORY. */
+typedef struct stencil_along {
+    int axis, side;
+    stencil_wall_number which;
+} stencil_along;
+stencil_status stencil_tables_along(stencil_problem_t *problem, const char *name, const stencil_along *side,
+                                    int64_t count, const double *number);
+
+/* Copies a problem's spec and tables to a plan: plan->spec and plan->tables. Errors: USAGE where a table or
+ * array of a sum is not of any use; NO_MEMORY. free: frees tables, which may be zeroed. */
+stencil_status stencil_tables_take(stencil_plan_t *plan, const stencil_problem_t *problem);
+void stencil_tables_free(stencil_tables *tables);
 
 /* Arrays of the caller as a reader of boxes finds them. */
 typedef struct stencil_arrays {
@@ -105,7 +137,8 @@ struct stencil_plan_t {
     stencil_session_t *session;
     stencil_problem problem;
     stencil_arrays arrays;
-    stencil_tables tables;              /* what they point to is the problem's */
+    stencil_spec spec;                  /* the problem as it was stated */
+    stencil_tables tables;              /* owned */
     void *fetched[STENCIL_GIVEN_COUNT]; /* owned: what cells are, where a GPU has it */
     bool no_bound;
     stencil_choice choice;

@@ -6,6 +6,7 @@
 
 #include "base/words.h"
 #include "solver/problem/classes.h"
+#include "solver/problem/coefficients.h"
 
 /* Takes a name that stands for itself, or for the choice of the library; returns NULL for that. */
 static const char *given(const char *name) {
@@ -87,13 +88,14 @@ static stencil_status make(stencil_plan_t *plan, const stencil_problem_t *proble
     stencil_effort effort = STENCIL_EFFORT_ESTIMATE;
     const stencil_reader cells = {stencil_arrays_read, &plan->arrays};
     TRY(take_options(options, &asked, &run, &effort));
-    TRY(stencil_problem_resolve(&plan->problem, &problem->spec));
+    TRY(stencil_tables_take(plan, problem));
+    TRY(stencil_problem_resolve(&plan->problem, &plan->spec));
     plan->arrays.problem = &plan->problem;
     plan->arrays.allow_nonfinite = asked.allow_nonfinite != 0;
     plan->no_bound = asked.no_bound != 0;
     memcpy(plan->arrays.given, problem->given, sizeof problem->given);
     TRY(locate(plan));
-    plan->tables.weights = problem->weights;
+    TRY(stencil_coefficients_find(&plan->problem, &plan->spec, &cells));
     TRY(stencil_classes_find(&plan->problem, &cells, &plan->tables));
     pthread_mutex_lock(&plan->session->at);
     const stencil_status status = choose(plan, &run, effort);
@@ -131,6 +133,7 @@ void stencil_plan_free(stencil_plan_t *plan) {
     stencil_run_close(plan->run);
     stencil_choice_destroy(&plan->choice);
     stencil_problem_destroy(&plan->problem);
+    stencil_tables_free(&plan->tables);
     for (int i = 0; i < STENCIL_GIVEN_COUNT; i++)
         free(plan->fetched[i]);
     stencil_session_free(plan->session);

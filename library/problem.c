@@ -45,7 +45,9 @@ stencil_code_t stencil_problem_new(stencil_problem_t **problem, int32_t rank, co
 void stencil_problem_free(stencil_problem_t *problem) {
     if (problem == NULL)
         return;
-    free(problem->weights);
+    stencil_tables_free(&problem->tables);
+    for (int k = 0; k < STENCIL_TABLE_COUNT; k++)
+        free(problem->table[k].row);
     free(problem);
 }
 
@@ -68,8 +70,8 @@ static stencil_status set_points(stencil_problem_t *problem, int count, const in
         CHECK(copy != NULL, NO_MEMORY, "no memory for %d rows of weights", rows);
         memcpy(copy, weight, (size_t)rows * (size_t)count * sizeof *copy);
     }
-    free(problem->weights);
-    problem->weights = copy;
+    free(problem->tables.weights);
+    problem->tables.weights = copy;
     spec->class_count = rows > 1 ? rows : 0;
     spec->palette_hash = rows > 1 ? stencil_palette_hash(weight, (int64_t)rows * count) : 0;
     spec->weight_count = count;
@@ -91,16 +93,20 @@ stencil_code_t stencil_problem_set_points(stencil_problem_t *problem, int32_t co
 static stencil_status set_array(stencil_problem_t *problem, const char *name, const stencil_array_t *array) {
     stencil_spec *spec = &problem->spec;
     const int which = stencil_name_find(name, stencil_given_names);
-    CHECK(which >= 0, USAGE, "a problem has no array '%s': there are b, f, q, fixed, insulated and class",
+    CHECK(which >= 0, USAGE,
+          "a problem has no array '%s': there are b, f, q, fixed_value, further ones like q2 and "
+          "fixed_value2, k, "
+          "fixed, insulated and class",
           name);
     stencil_array_t taken = {.data = NULL};
     if (array != NULL)
-        TRY(stencil_array_take(&taken, array, name, spec->rank, spec->extent, which < STENCIL_SOURCES));
+        TRY(stencil_array_take(&taken, array, name, spec->rank, spec->extent, which < STENCIL_GIVEN_FIXED));
     for (int i = 0; i < STENCIL_SOURCES && which < STENCIL_SOURCES && array != NULL; i++)
         CHECK(i == which || problem->given[i].data == NULL, USAGE,
               "the problem has '%s' already: a problem has at most one of b, f and q",
               stencil_given_names[i]);
     problem->given[which] = taken;
+    spec->has_k = problem->given[STENCIL_GIVEN_K].data != NULL;
     spec->fixed = problem->given[STENCIL_GIVEN_FIXED].data != NULL;
     spec->insulated = problem->given[STENCIL_GIVEN_INSULATED].data != NULL;
     spec->classed = problem->given[STENCIL_GIVEN_CLASS].data != NULL;

@@ -172,10 +172,24 @@ static stencil_status set_row(stencil_spec *spec, const number_row *r, const cha
     return STENCIL_OK;
 }
 
-static stencil_status set_number(stencil_spec *spec, const char *name, int count, const double *number) {
+/* Sets a number of a wall: one for the side, or one for each cell along it. */
+static stencil_status set_wall(stencil_problem_t *problem, const number_row *r, const char *name, int count,
+                               const double *number) {
+    const int side = side_of(name, r->name);
+    const stencil_along along = {side / 2, side % 2,
+                                 (stencil_wall_number)stencil_name_find(r->name, stencil_wall_number_names)};
+    TRY(stencil_tables_along(problem, name, &along, count > 1 ? count : 0, number));
+    return set_row(&problem->spec, r, name, count > 1 ? 0 : count, side, number);
+}
+
+static stencil_status set_number(stencil_problem_t *problem, const char *name, int count,
+                                 const double *number) {
+    stencil_spec *spec = &problem->spec;
     for (const number_row *r = numbers; r < numbers + NUMBERS; r++) {
         const int side = r->sides ? side_of(name, r->name) : -1;
-        if (r->sides ? side >= 0 : strcmp(r->name, name) == 0)
+        if (side >= 0)
+            return set_wall(problem, r, name, count, number);
+        if (!r->sides && strcmp(r->name, name) == 0)
             return set_row(spec, r, name, count, side, number);
     }
     return refuse_name(name, true);
@@ -185,5 +199,5 @@ stencil_code_t stencil_problem_set_number(stencil_problem_t *problem, const char
                                           const double *number) {
     if (problem == NULL || name == NULL || (number == NULL && count != 0))
         return stencil_code_fail(STENCIL_BAD_ARGUMENT, "a problem, a name and numbers are needed");
-    return stencil_code_of(set_number(&problem->spec, name, count, number));
+    return stencil_code_of(set_number(problem, name, count, number));
 }

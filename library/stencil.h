@@ -131,8 +131,9 @@ STENCIL_PUBLIC void stencil_problem_free(stencil_problem_t *problem);
  *     mirror, or one for each axis, separated by commas), "boundary_x-" … "boundary_z+" (of one side),
  *     "accelerate", "norm". "" takes the attribute back.
  *   number: "spacing" and "diffusivity" (count 1 or rank), "omega", "dt", "steps", "time_end", "rtol",
- * "atol", "check_every", "flux_x-", "exchange_x-", "ambient_x-" … of a side. Count 0 takes it back. Numbers
- * are finite. Contradictions between attributes are found by stencil_plan_new(). */
+ * "atol", "check_every", "flux_x-", "exchange_x-", "ambient_x-" … of a side: one, or one for each cell along
+ * it, boundary cells of other axes included, in array order. Count 0 takes it back. Numbers are finite.
+ * Contradictions between attributes are found by stencil_plan_new(). */
 STENCIL_PUBLIC stencil_code_t stencil_problem_set_text(stencil_problem_t *problem, const char *name,
                                                        const char *text);
 STENCIL_PUBLIC stencil_code_t stencil_problem_set_number(stencil_problem_t *problem, const char *name,
@@ -145,9 +146,18 @@ STENCIL_PUBLIC stencil_code_t stencil_problem_set_points(stencil_problem_t *prob
                                                          const int32_t *offset, int32_t rows,
                                                          const double *weight);
 
+/* Sets a table of factors in time, table[rows][2] of (time, factor), by which an array is multiplied:
+ * "b_factor", "q_factor", "fixed_value_factor", and "q2_factor" … of further arrays. Copied; rows 0 takes it
+ * back. */
+STENCIL_PUBLIC stencil_code_t stencil_problem_set_table(stencil_problem_t *problem, const char *name,
+                                                        int64_t rows, const double *table);
+
 /* Names an array of the problem; NULL takes it back. Each is of the problem's extent, and borrowed until the
  * last plan with it is freed: "b": source term that each step adds; "f": right-hand side of poisson; "q":
  * heat per time. One of these, of type FLOAT32 or FLOAT64. Read by every run, which may bring another one.
+ *   "b2" to "b4", "q2" to "q4": further sources; "fixed_value", "fixed_value2" to "fixed_value4": values of
+ * cells that keep theirs, NaN for those of u; "k": the coefficient of each cell. FLOAT32 or FLOAT64; their
+ * contents must not change while a plan with them exists.
  *   "fixed": cells that keep their values, any but 0; "insulated": cells that are not there; "class": the row
  * of weights of each cell. Type UINT8. Their contents must not change while a plan with them exists. */
 STENCIL_PUBLIC stencil_code_t stencil_problem_set_array(stencil_problem_t *problem, const char *name,

@@ -29,11 +29,15 @@ __all__ = ["solve", "plan", "strategies", "sweeps", "write", "read", "Solver", "
 __version__ = lib.library.stencil_version().decode()
 
 Numbers = Union[float, Sequence[float]]
-Sides = Mapping[str, float]
 TEXTS = ("problem", "stencil", "accelerate", "norm")
 NUMBERS = ("spacing", "omega", "diffusivity", "dt", "steps", "time_end", "rtol", "atol", "check_every")
 SIDES = ("flux", "exchange", "ambient")
 SOURCES = ("b", "f", "q")
+MORE = tuple(f"{name}{k}" for name in ("b", "q") for k in (2, 3, 4))
+VALUES = tuple(f"fixed_value{k}" for k in ("", 2, 3, 4))
+FIELDS = SOURCES + MORE + VALUES + ("k",)  # arrays of numbers
+MARKS = ("fixed", "insulated", "classes")
+TABLES = tuple(f"{name}_factor" for name in ("b", "q") + MORE + VALUES)
 LONG_S = 0.1  # from so many predicted seconds on a run is watched for Ctrl-C
 
 
@@ -115,6 +119,23 @@ def _set_number(problem, name, value):
     lib.check(lib.library.stencil_problem_set_number(problem, name.encode(), count, numbers))
 
 
+def _set_side(problem, name, values, shape):
+    """A number of a side, or an array with one for each cell along it: the shape of u without the side's axis."""
+    listed = np.asarray(values, dtype=np.float64)
+    axis = "xyz".find(name[-2])
+    if listed.ndim and (axis < 0 or listed.shape != shape[:len(shape) - 1 - axis] + shape[len(shape) - axis:]):
+        raise ValueError(f"{name} has shape {listed.shape}: give a number, or one for each cell along the side")
+    _set_number(problem, name, listed.ravel())
+
+
+def _set_table(problem, name, table):
+    rows = np.asarray(table, dtype=np.float64)
+    if rows.ndim != 2 or rows.shape[1] != 2:
+        raise ValueError(f"{name} has shape {rows.shape}: give rows of (time, factor)")
+    flat, _ = _doubles(rows.ravel())
+    lib.check(lib.library.stencil_problem_set_table(problem, name.encode(), len(rows), flat))
+
+
 def _set_boundary(problem, boundary):
     if isinstance(boundary, Mapping):
         for side, word in boundary.items():
@@ -150,15 +171,18 @@ def _state(shape, dtype, given):
         _set_boundary(problem, boundary)
     for name in SIDES:
         for side, number in (given.pop(name, None) or {}).items():
-            _set_number(problem, f"{name}_{side}", number)
+            _set_side(problem, f"{name}_{side}", number, shape)
     offsets, weights = given.pop("offsets", None), given.pop("weights", None)
     if offsets is not None and weights is None:
         raise ValueError("offsets without weights: give a weight for each point")
     if weights is not None:
         _set_points(problem, len(shape), offsets, weights)
-    for name in SOURCES + ("fixed", "insulated", "classes"):
+    for name in TABLES:
+        if (table := given.pop(name, None)) is not None:
+            _set_table(problem, name, table)
+    for name in FIELDS + MARKS:
         if (array := given.pop(name, None)) is not None:
-            take = arrays.numbers if name in SOURCES else arrays.marks
+            take = arrays.numbers if name in FIELDS else arrays.marks
             kept.append(take(array, name, shape))
             known = "class" if name == "classes" else name
             lib.check(lib.library.stencil_problem_set_array(problem, known.encode(), arrays.described(kept[-1])))
@@ -333,9 +357,14 @@ def solve(u: Any, *, problem: Optional[str] = None, out: Any = None, in_place: b
         whole numbers [points][rank], in place of a name
       spacing: distance of cells, in the unit of length, and diffusivity, length² per time: for all axes or each;
         dt: time step; omega: damping; accelerate: "chebyshev"
-      f, q, b: source, of the shape of u: right-hand side; value per time; added in each step
+      f, q, b: source, of the shape of u: right-hand side; value per time; added in each step; q2 to q4, b2 to b4:
+        further ones
+      k: coefficient of each cell, div(k grad u) in place of div grad u
+      q_factor, b_factor, q2_factor …: [rows][2] of (time, factor), what a source is multiplied by in time
       boundary: "fixed", "periodic" or "mirror", for all axes or a list for each, or a dict of sides,
-        {"x-": "flux", "x+": "exchange"}; flux, exchange, ambient: dicts of sides
+        {"x-": "flux", "x+": "exchange"}, whose entry "" is for all other sides; flux, exchange, ambient: dicts of sides,
+        of a number or an array along the side
+      fixed_value, fixed_value2 …: values of cells that keep theirs, NaN for those of u; fixed_value_factor …: tables
       fixed, insulated: truth values of the shape of u; classes: whole numbers, the row of weights of each cell
       steps, time_end, rtol, atol, norm ("l2", "max"), check_every: when to stop
     How: threads, sync, sweep, device, effort, depth, parts, gpus, allow_nonfinite, bound: see Solver.
@@ -378,13 +407,14 @@ def write(path: Any, u: Any, **problem: Any) -> None:
     import h5py
 
     datasets = {"class" if name == "classes" else name: problem.pop(name) for name in
-                SOURCES + ("fixed", "insulated", "classes") if problem.get(name) is not None}
+                FIELDS + MARKS + TABLES if problem.get(name) is not None}
     for name in ("offsets", "weights"):
         if (values := problem.pop(name, None)) is not None:
             datasets[f"stencil/{name}"] = values
     for name in ("boundary",) + SIDES:
         if isinstance(problem.get(name), Mapping):
-            problem.update({f"{name}_{side}": value for side, value in problem.pop(name).items()})
+            for side, value in problem.pop(name).items():
+                (datasets if np.ndim(value) else problem)[f"{name}_{side}" if side else name] = value
     with h5py.File(path, "w") as file:
         file["u"] = arrays.view(u, "u")
         for name, values in datasets.items():

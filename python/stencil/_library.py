@@ -70,6 +70,7 @@ FUNCTIONS = [
     ("problem_set_text", c_int, [c_void_p, c_char_p, c_char_p]),
     ("problem_set_number", c_int, [c_void_p, c_char_p, c_int32, POINTER(c_double)]),
     ("problem_set_points", c_int, [c_void_p, c_int32, POINTER(c_int32), c_int32, POINTER(c_double)]),
+    ("problem_set_table", c_int, [c_void_p, c_char_p, c_int64, POINTER(c_double)]),
     ("problem_set_array", c_int, [c_void_p, c_char_p, POINTER(Array)]),
     ("plan_new", c_int, [POINTER(c_void_p), c_void_p, c_void_p, POINTER(PlanOptions)]),
     ("plan_free", None, [c_void_p]),

@@ -1,5 +1,6 @@
 /* Solves what standard input states through stencil.h alone, for tests that compare it with the command.
- * Lines: new PRECISION EXTENT...            text NAME VALUE            number NAME NUMBER... points COUNT
+ * Lines: new PRECISION EXTENT...            text NAME VALUE            number NAME NUMBER...
+ * table NAME TIME FACTOR...            points COUNT
  * ROWS [OFFSET...] / WEIGHT...                     array NAME TYPE FILE run SYNC SWEEP DEPTH PARTS THREADS
  * RUNS LAYOUT IN OUT Files have plain numbers. LAYOUT: c, f (axes reversed in memory), gaps (strides larger
  * than need be). A run is made RUNS times, each from the initial field, and a line tells the report of each.
@@ -15,8 +16,8 @@ enum { WORDS = 1 << 15 };
 static stencil_problem_t *problem;
 static int rank;
 static int64_t extent[3];
-static int wide;      /* float64 */
-static void *lent[8]; /* arrays that the problem borrows */
+static int wide;       /* float64 */
+static void *lent[24]; /* arrays that the problem borrows */
 static int lent_count;
 
 static void must(stencil_code_t code) {
@@ -136,8 +137,17 @@ static void points(char **word, int count) {
     free(weight);
 }
 
+/* Sets numbers of an attribute or a side, or a table. */
+static void numbers(char **word, int count) {
+    double *number = must_have(calloc((size_t)count, sizeof *number));
+    for (int i = 0; i < count - 2; i++)
+        number[i] = strtod(word[2 + i], NULL);
+    must(strcmp(word[0], "table") == 0 ? stencil_problem_set_table(problem, word[1], (count - 2) / 2, number)
+                                       : stencil_problem_set_number(problem, word[1], count - 2, number));
+    free(number);
+}
+
 static void take(char **word, int count) {
-    double number[3] = {0};
     if (strcmp(word[0], "new") == 0) {
         rank = count - 2;
         wide = strcmp(word[1], "float64") == 0;
@@ -147,9 +157,9 @@ static void take(char **word, int count) {
     } else if (strcmp(word[0], "text") == 0) {
         must(stencil_problem_set_text(problem, word[1], word[2]));
     } else if (strcmp(word[0], "number") == 0) {
-        for (int i = 0; i < count - 2; i++)
-            number[i] = strtod(word[2 + i], NULL);
-        must(stencil_problem_set_number(problem, word[1], count - 2, number));
+        numbers(word, count);
+    } else if (strcmp(word[0], "table") == 0) {
+        numbers(word, count);
     } else if (strcmp(word[0], "array") == 0) {
         stencil_array_t array = array_of(atoi(word[2]), "c");
         lent[lent_count++] = array.data;

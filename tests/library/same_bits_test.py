@@ -1,4 +1,4 @@
-"""Random problems through the command and through the library: the same bits, residuals and reasons."""
+"""Random problems through the command, C and Python: the same bits, residuals and reasons. COUNT=200 makes 200."""
 import os
 import pathlib
 import subprocess
@@ -7,13 +7,14 @@ import unittest
 
 import numpy
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "app"))
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "tests" / "app"), str(ROOT / "python")]
 from harness import SLOW, CommandTest  # noqa: E402
 
 DRIVER = os.environ["DRIVER"]
 TYPES = {"f4": 1, "f8": 2, "u1": 3}
 SETS = {2: ("j2d5pt", "j2ds9pt", "j2d9pt", "j2d25pt"), 3: ("j3d7pt", "j3d13pt", "j3d27pt")}
-COUNT = 20 if SLOW else 60
+COUNT = int(os.environ.get("COUNT", 24 if SLOW else 60))
 
 
 class Drawn:
@@ -26,10 +27,10 @@ class Drawn:
         self.shape = tuple(int(n) for n in draw.integers(12, most, self.rank))
         self.dtype = str(draw.choice(["f4", "f8"]))
         self.u = self.values(self.shape)
-        self.attributes, self.datasets, self.points = {}, {}, None
-        self.kind = str(draw.choice(["heat", "poisson", "laplace", "set", "points", "classes"]))
+        self.attributes, self.datasets, self.tables, self.points = {}, {}, {}, None
+        self.kind = str(draw.choice(["heat", "poisson", "laplace", "set", "points", "classes", "k", "times"]))
         getattr(self, f"draw_{self.kind}")()
-        if draw.random() < 0.4 and self.kind != "classes":
+        if draw.random() < 0.4 and self.kind not in ("classes", "times"):
             self.datasets["fixed"] = (draw.random(self.shape) < 0.1).astype("u1")
         self.draw_boundary()
         self.draw_stop()
@@ -75,6 +76,37 @@ class Drawn:
         self.points = offsets, self.random.uniform(-0.2, 0.2, (4, len(offsets)))
         self.datasets["class"] = self.random.integers(0, 4, self.shape).astype("u1")
 
+    def draw_k(self):
+        """Coefficients of a few materials, or of each cell."""
+        self.attributes["problem"] = str(self.random.choice(["heat", "poisson", "laplace"]))
+        few = self.random.choice([0.5, 1.0, 3.0], self.shape)
+        k = few if self.random.random() < 0.5 else self.random.uniform(0.5, 2, self.shape)
+        self.datasets["k"] = k.astype(self.random.choice(["f4", "f8"]))
+        self.draw_spacing()
+        if self.attributes["problem"] != "laplace" and self.random.random() < 0.6:
+            self.datasets["f" if self.attributes["problem"] == "poisson" else "q"] = self.values(self.shape)
+
+    def draw_times(self):
+        """Sums of sources and of values of fixed cells, with factors in time."""
+        if self.random.random() < 0.6:
+            self.attributes["problem"], source = "heat", "q"
+        else:
+            self.draw_set()
+            self.datasets.pop("b", None)
+            source = "b"
+        fixed = self.random.random(self.shape) < 0.1
+        self.datasets["fixed"] = fixed.astype("u1")
+        for name, most in ((source, 4), ("fixed_value", 3)):
+            for i in range(int(self.random.integers(0, most))):
+                full = f"{name}{i + 1 if i > 0 else ''}"
+                values = self.values(self.shape)
+                if name == "fixed_value" and i == 0:
+                    values[self.random.random(self.shape) < 0.3] = numpy.nan
+                self.datasets[full] = numpy.where(numpy.isnan(values), 0, values) if i > 0 else values
+                if self.random.random() < 0.7:
+                    times = numpy.sort(self.random.uniform(0, 12, 4))
+                    self.tables[f"{full}_factor"] = numpy.stack([times, self.random.uniform(-1, 2, 4)], axis=1)
+
     def draw_spacing(self):
         if self.random.random() < 0.5:
             self.attributes["spacing"] = [float(h) for h in self.random.uniform(0.5, 2, self.rank)]
@@ -86,7 +118,8 @@ class Drawn:
             self.attributes["boundary"][-1] = "fixed"
             self.attributes["boundary_x+"] = str(self.random.choice(["mirror", "flux", "exchange"]))
             if self.attributes["boundary_x+"] == "flux":
-                self.attributes["flux_x+"] = float(self.random.uniform(-1, 1))
+                along = self.shape[:-1] if self.random.random() < 0.5 else ()
+                self.attributes["flux_x+"] = self.random.uniform(-1, 1, along).tolist()
             if self.attributes["boundary_x+"] == "exchange":
                 self.attributes.update({"exchange_x+": float(self.random.uniform(0.1, 1)), "ambient_x+": 0.25})
 
@@ -105,7 +138,9 @@ class Drawn:
             elif name == "boundary":
                 yield "text", name, ",".join(value)
             else:
-                yield "number", name, *(repr(v) for v in numpy.atleast_1d(value).tolist())
+                yield "number", name, *(repr(v) for v in numpy.ravel(value).tolist())
+        for name, rows in self.tables.items():
+            yield "table", name, *map(repr, rows.ravel().tolist())
         if self.points is not None:
             offsets, weights = self.points
             yield "points", len(offsets), len(weights), *offsets.ravel(), "/", *map(repr, weights.ravel().tolist())
@@ -133,7 +168,11 @@ class SameBits(CommandTest):
         if drawn.points is not None:
             offsets, weights = drawn.points
             datasets.update({"stencil/offsets": offsets, "stencil/weights": weights if len(weights) > 1 else weights[0]})
-        self.write("p.h5", drawn.u, {"stencil": None, **drawn.attributes}, datasets)
+        datasets.update(drawn.tables)
+        attributes = {"stencil": None, **drawn.attributes}
+        if isinstance(attributes.get("flux_x+"), list):
+            datasets["flux_x+"] = numpy.array(attributes.pop("flux_x+"))
+        self.write("p.h5", drawn.u, attributes, datasets)
         parts = ("--parts", drawn.parts) if drawn.parts else ()
         return self.call("p.h5", "--device", "cpu", "--force", "--effort", "estimate", "--threads", drawn.threads,
                          "--sync", drawn.sync, "--sweep", drawn.sweep, "-o", "r.h5", "--json", "r.json", *parts)
@@ -144,7 +183,7 @@ class SameBits(CommandTest):
         about = f"seed {seed}: {drawn.kind} {drawn.shape} {drawn.attributes} {made.stderr} {told}"
         if told[0][0] == "refused":
             self.assertNotIn(made.returncode, (0, 2), about)
-            return False
+            return False, drawn
         self.assertIn(made.returncode, (0, 2), about)
         result = numpy.fromfile(self.path("out.raw"), drawn.dtype).reshape(drawn.shape)
         self.assertEqual(result.tobytes(), self.read("r.h5").tobytes(), about)
@@ -154,11 +193,42 @@ class SameBits(CommandTest):
                   zip(self.read("r.h5", "residual_step"), self.read("r.h5", "residual"))]
         seen = [f"{entry.split(':')[0]}:{float.fromhex(entry.split(':')[1]).hex()}" for entry in told[0][8:]]
         self.assertEqual(seen, wanted, about)
-        return True
+        if not SLOW:  # the interpreter has not the sanitizers' runtime
+            with self.subTest(about):
+                self.python(drawn, made)
+        return True, drawn
+
+    def python(self, drawn, made):
+        """The same through the module; it refuses what the command refuses."""
+        import stencil
+        how = dict(drawn.attributes)
+        for side in ("flux", "exchange", "ambient"):
+            if f"{side}_x+" in how:
+                how[side] = {"x+": how.pop(f"{side}_x+")}
+        if "boundary_x+" in how:
+            how["boundary"] = {"": ",".join(how["boundary"]), "x+": how.pop("boundary_x+")}
+        how.update({"classes" if name == "class" else name: values for name, values in drawn.datasets.items()})
+        how.update(drawn.tables)
+        if drawn.points is not None:
+            how["offsets"], how["weights"] = drawn.points
+        words = {name: word for name, word in (("sync", drawn.sync), ("sweep", drawn.sweep))}
+        try:
+            result = stencil.solve(drawn.u, device="cpu" if not drawn.parts else None, parts=drawn.parts,
+                                   threads=drawn.threads, **words, **how)
+        except (ValueError, stencil.NotAvailable):
+            self.assertNotIn(made.returncode, (0, 2))
+            return
+        self.assertEqual(result.u.tobytes(), self.read("r.h5").tobytes())
+        self.assertEqual(result.residual.tobytes(), self.read("r.h5", "residual").tobytes())
 
     def test_random_problems(self):
-        solved = sum(self.compare(seed) for seed in range(COUNT))
+        solved, kinds = 0, set()
+        for seed in range(COUNT):
+            done, drawn = self.compare(seed)
+            solved += done
+            kinds |= {drawn.kind} if done else set()
         self.assertGreater(solved, COUNT * 3 // 4)
+        self.assertEqual(len(kinds), 8)
 
 
 if __name__ == "__main__":
