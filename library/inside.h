@@ -141,12 +141,19 @@ struct stencil_plan_t {
     stencil_tables tables;              /* owned */
     void *fetched[STENCIL_GIVEN_COUNT]; /* owned: what cells are, where a GPU has it */
     bool no_bound;
+    bool studied; /* stencil_plan_study() is done */
     stencil_choice choice;
     stencil_tune tune;
     stencil_run *run; /* of the last call, with its memory; NULL: before the first, and after a failure */
     int busy;         /* 1 while a thread runs the plan, atomically set */
     char *text;       /* what stencil_plan_text() or stencil_plan_json() has returned, owned */
 };
+
+/* Finds out, before the first run, whether the problem has a solution, and estimates the eigenvalues that it
+ * needs; other_source: before a further run, whether there is one with another source. Errors: BAD_DATA where
+ * there is none. reads_source: it looks at the source, by the host. */
+stencil_status stencil_plan_study(stencil_plan_t *plan, bool other_source);
+bool stencil_study_reads_source(const stencil_problem *problem);
 
 /* The plan that the next run makes. */
 static inline const stencil_candidate *stencil_plan_chosen(const stencil_plan_t *plan) {

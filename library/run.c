@@ -33,7 +33,7 @@ static bool is_taken_as_is(const stencil_problem *problem) {
     const bool divided =
         problem->coefficients != STENCIL_COEFFICIENTS_NONE && problem->spec.kind == STENCIL_KIND_POISSON;
     return problem->kept == 0 && problem->driven == 0 && !problem->walls_in_source && !divided &&
-           stencil_problem_sum_arrays(problem) <= 1;
+           !stencil_study_reads_source(problem) && stencil_problem_sum_arrays(problem) <= 1;
 }
 
 /* Takes an array of a call, and finds out where it is. */
@@ -80,6 +80,7 @@ static stencil_status load(stencil_plan_t *plan, call *c) {
     const stencil_reader cells = {stencil_arrays_read, &plan->arrays};
     stencil_device_arrays *device = &c->device;
     device->allow_nonfinite = plan->arrays.allow_nonfinite;
+    TRY(stencil_plan_study(plan, c->run->source != NULL));
     const stencil_status status = plan->run != NULL
                                       ? stencil_run_reload(plan->run, &cells, device)
                                       : stencil_run_open_arrays(&plan->run, &stencil_plan_chosen(plan)->plan,

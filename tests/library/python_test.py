@@ -43,6 +43,17 @@ class Bits(CommandTest):
         self.same(u, offsets=[[0, 0], [0, 1], [-2, 0]], weights=[[0.5, 0.25, 0.25], [0.1, 0.2, 0.3]],
                   classes=(field(37, 52) * 2).astype(int), steps=9, boundary="periodic")
 
+    def test_of_coefficients_and_values_in_time(self):
+        u = field(37, 52)
+        self.same(u, problem="poisson", k=field(37, 52) + 0.1, f=field(37, 52), rtol=1e-2)
+        self.same(u, problem="heat", k=np.where(field(37, 52) < 0.5, 1, 4).astype("f4"), steps=20, boundary="mirror")
+        edge = np.full(u.shape, np.nan)
+        edge[:, 0] = 1
+        self.same(u, problem="heat", steps=20, q=u, q_factor=[[0, 1], [2, 3], [2, 0]], q2=u[::-1], fixed_value=edge,
+                  fixed_value_factor=[[0, 0], [4, 2]])
+        self.same(u, problem="heat", steps=20, boundary={"": "mirror", "x-": "flux", "y+": "exchange"},
+                  flux={"x-": np.arange(37.0)}, exchange={"y+": 0.5}, ambient={"y+": np.arange(52.0)})
+
     def test_of_every_strategy_and_sweep(self):
         u = field(40, 64)
         wanted = stencil.solve(u, problem="heat", steps=23).u.tobytes()
@@ -128,6 +139,15 @@ class Errors(unittest.TestCase):
                                       (ValueError, "sync is 'turbo'", {"problem": "heat", "sync": "turbo"})):
             with self.assertRaisesRegex(error, text):
                 stencil.solve(u, **keywords)
+        for keywords in ({}, {"insulated": u < 0.05}):  # all sides are mirrors, and something flows in
+            with self.assertRaisesRegex(ValueError, "there is no solution"):
+                stencil.solve(u, problem="poisson", f=np.ones_like(u), boundary="mirror", rtol=1e-3, **keywords)
+        with self.assertRaisesRegex(ValueError, r"flux_x- has shape \(7,\)"):
+            stencil.solve(u, problem="heat", boundary={"x-": "flux"}, flux={"x-": np.ones(7)})
+        with self.assertRaisesRegex(ValueError, "q3, and not all arrays before it, from q on"):
+            stencil.solve(u, problem="heat", q=u, q3=u)
+        with self.assertRaisesRegex(ValueError, "b_factor, and no array that it is a factor of"):
+            stencil.solve(u, problem="heat", q=u, b_factor=[[0, 1]])
         u[3, 4] = np.nan
         with self.assertRaisesRegex(ValueError, r"u\[3, 4\] is NaN"):
             stencil.solve(u, problem="heat")
