@@ -81,9 +81,8 @@ typedef enum stencil_memory_t {
 /* An array with a cell for each cell of the problem. The memory stays the caller's. Where a GPU is, memory
  * that CUDA knows as a device's is taken for that whatever `memory` and `device` say, and a call first waits
  * for the work in `stream`; when it returns, its own work is done. Cells of u, of `out` and of a source are
- * copied on the device, which has to be the one of the plan (NOT_AVAILABLE otherwise). Through the host go:
- * arrays that say what cells are, once for a plan; in each run a source of a problem with cells that keep
- * their values, or with values in time, "k", or walls of more numbers than there are rows. */
+ * copied on the device, which has to be the one of the plan (NOT_AVAILABLE otherwise). What goes through the
+ * host all the same: docs/library.md. */
 typedef struct stencil_array_t {
     size_t size;
     void *data;        /* the first cell */
