@@ -417,7 +417,7 @@ static stencil_status judge_end(stencil_run *r) {
                                                                        : STENCIL_REASON_STEPS;
     const bool plain = report->reason != STENCIL_REASON_STAGNATED &&
                        report->reason != STENCIL_REASON_FIXED_POINT &&
-                       report->reason != STENCIL_REASON_NOT_CONVERGED;
+                       !(report->reason == STENCIL_REASON_NOT_CONVERGED && r->accelerated);
     const bool relaxes = stencil_stop_has_criterion(&r->problem->stop) &&
                          stencil_problem_relaxes(r->problem) && !(r->skips_bound && plain);
     const stencil_reader cells = {stencil_run_read, r};
