@@ -14,7 +14,7 @@ from harness import SLOW, CommandTest  # noqa: E402
 DRIVER = os.environ["DRIVER"]
 TYPES = {"f4": 1, "f8": 2, "u1": 3}
 SETS = {2: ("j2d5pt", "j2ds9pt", "j2d9pt", "j2d25pt"), 3: ("j3d7pt", "j3d13pt", "j3d27pt")}
-COUNT = int(os.environ.get("COUNT", 24 if SLOW else 60))
+COUNT = int(os.environ.get("COUNT", 48 if SLOW else 60))
 
 
 class Drawn:
