@@ -11,6 +11,17 @@
 
 static const char advice[] = "name another one with --dataset";
 
+/* Reads the first `count` numbers of the list that was opened last. *values: the caller frees it. */
+static stencil_status read_list(field_file *file, const stencil_numbers *list, int64_t count,
+                                double **values) {
+    void *memory = NULL;
+    TRY(stencil_memory_alloc(&memory, count * (int64_t)sizeof(double), "a list of numbers"));
+    double *to = *values = memory;
+    for (int64_t first = 0, block = 0; first < count; first += block)
+        TRY(stencil_input_block(&file->input, list, first, count - first, false, to + first, &block));
+    return STENCIL_OK;
+}
+
 stencil_status field_list(field_file *file, const char *name, double **values, int64_t *count) {
     stencil_numbers list;
     *values = NULL;
@@ -18,47 +29,36 @@ stencil_status field_list(field_file *file, const char *name, double **values, i
     TRY(stencil_input_numbers(&file->input, name, advice, &list));
     if (!list.exists || list.rank != 1 || list.count == 0)
         return STENCIL_OK;
-    void *memory = NULL;
-    TRY(stencil_memory_alloc(&memory, list.count * (int64_t)sizeof(double), name));
-    double *to = memory;
-    stencil_status status = STENCIL_OK;
-    for (int64_t first = 0, block = 0; first < list.count && status == STENCIL_OK; first += block)
-        status =
-            stencil_input_block(&file->input, &list, first, list.count - first, false, to + first, &block);
-    if (status != STENCIL_OK) {
-        free(to);
-        return status;
-    }
-    *values = to;
-    *count = list.count;
-    return STENCIL_OK;
+    const stencil_status status = read_list(file, &list, list.count, values);
+    if (status == STENCIL_OK)
+        *count = list.count;
+    else
+        free(*values), *values = NULL;
+    return status;
 }
 
 /* Reads steps and times of the frames of a series. Errors: BAD_DATA: it is none. */
 static stencil_status open_series(field_file *file, const stencil_input_options *how) {
-    stencil_numbers u;
+    stencil_frames frames;
+    stencil_numbers time;
     double *steps = NULL;
-    int64_t times = 0;
-    TRY(stencil_input_look(&file->input, file->path, how));
-    TRY(stencil_input_numbers(&file->input, "/u", advice, &u));
-    TRY(field_list(file, "/step", &steps, &file->frames));
     void *memory = NULL;
+    TRY(stencil_input_series(&file->input, file->path, how, &frames));
+    file->frames = frames.count;
     stencil_status status =
-        stencil_memory_alloc(&memory, (file->frames + 1) * (int64_t)sizeof(int64_t), "steps of a series");
+        stencil_memory_alloc(&memory, frames.count * (int64_t)sizeof(int64_t), "steps of a series");
     file->step = memory;
-    for (int64_t i = 0; i < file->frames && status == STENCIL_OK; i++)
+    if (status == STENCIL_OK)
+        status = read_list(file, &frames.step, frames.count, &steps);
+    for (int64_t i = 0; i < frames.count && status == STENCIL_OK; i++)
         file->step[i] = fabs(steps[i]) <= (double)STENCIL_STEPS_MAX ? (int64_t)steps[i] : -1;
     free(steps);
     TRY(status);
-    CHECK(u.exists && u.rank >= 3 && u.rank <= 4 && file->frames > 0 && u.extent[0] >= file->frames, BAD_DATA,
-          "'%s' is no series", file->path);
+    TRY(stencil_input_numbers(&file->input, "/time", advice, &time));
+    if (time.exists && time.rank == 1 && time.count >= frames.count)
+        TRY(read_list(file, &time, frames.count, &file->time));
     file->is_series = true;
-    file->spec.rank = u.rank - 1;
-    TRY(field_list(file, "/time", &file->time, &times));
-    if (times < file->frames) { /* no times, as far as they could be used */
-        free(file->time);
-        file->time = NULL;
-    }
+    file->spec.rank = frames.u.rank - 1;
     file->time_is_steps = true;
     for (int64_t i = 0; i < file->frames && file->time != NULL; i++)
         file->time_is_steps = file->time_is_steps && file->time[i] == (double)file->step[i];
@@ -141,8 +141,14 @@ static bool has_truths(const char *name) {
 
 stencil_status field_select(field *f) {
     stencil_input *input = &f->file->input;
-    return has_truths(f->name) ? stencil_input_truths(input, f->name, &f->is)
-                               : stencil_input_numbers(input, f->name, advice, &f->is);
+    TRY(has_truths(f->name) ? stencil_input_truths(input, f->name, &f->is)
+                            : stencil_input_numbers(input, f->name, advice, &f->is));
+    int64_t *frames = &f->is.extent[0];
+    if (f->file->is_series && f->is.exists && f->is.rank > 0 && *frames > f->file->frames) {
+        f->is.count = f->is.count / *frames * f->file->frames; /* later ones may not be whole */
+        *frames = f->file->frames;
+    }
+    return STENCIL_OK;
 }
 
 static stencil_status open_dataset(field *f) {

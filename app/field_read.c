@@ -46,8 +46,9 @@ static stencil_status load(field *f, int64_t at, int64_t most) {
     const bool direct = f->is.place.offset > 0;
     f->count = 0;
     f->first = direct ? at : at - at % block_of(f);
+    const int64_t window = stencil_smaller(WINDOW, f->is.count - f->first);
     TRY(stencil_input_block(&f->file->input, &f->is, f->first,
-                            direct ? stencil_smaller(most, WINDOW) : WINDOW, false, f->window, &f->count));
+                            direct ? stencil_smaller(most, window) : window, false, f->window, &f->count));
     for (int64_t i = 0; i < f->count; i++)
         f->window[i] = value_of(&f->about.values, f->window[i]);
     CHECK(at < f->first + f->count, INTERNAL, "'%s': cells of %s were not read", f->file->path, f->name);

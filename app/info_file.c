@@ -10,8 +10,6 @@
 #include "solver/problem/coefficients.h"
 #include "solver/problem/digest.h"
 
-enum { SERIES_NONE = -1 };
-
 /* The facts that are told of a file. */
 typedef struct file_facts {
     const char *path;
@@ -21,8 +19,8 @@ typedef struct file_facts {
     stencil_provenance made;
     bool of_run;                                            /* a run has written the file: `made` is set */
     char digest[STENCIL_ARRAY_COUNT][STENCIL_DIGEST_CHARS]; /* of the cells as they are; "": no such array */
-    stencil_numbers frames, residual;                       /* of a series: its /u and /residual */
-    int64_t frame_count, first_step, last_step;             /* of a series; SERIES_NONE: it is none */
+    stencil_frames frames;                                  /* of a series; count 0: it is none */
+    int64_t first_step, last_step;                          /* of a series */
 } file_facts;
 
 static const char *recorded_of(const file_facts *f, int array) {
@@ -43,10 +41,10 @@ static bool is_other(const file_facts *f, int array) {
 }
 
 static const char *kind_of(const file_facts *f) {
-    return f->frame_count != SERIES_NONE ? "series"
-           : !f->of_run                  ? "problem"
-           : f->made.output[0] != '\0'   ? "checkpoint"
-                                         : "result";
+    return f->frames.count > 0         ? "series"
+           : !f->of_run                ? "problem"
+           : f->made.output[0] != '\0' ? "checkpoint"
+                                       : "result";
 }
 
 static stencil_status read_problem(file_facts *f) {
@@ -66,19 +64,11 @@ static stencil_status read_problem(file_facts *f) {
 
 /* Reads a file whose /step has a number for each frame of /u. Errors: BAD_DATA: it is no series. */
 static stencil_status read_series(file_facts *f) {
-    stencil_numbers step;
     int64_t got;
-    TRY(stencil_input_look(&f->input, f->path, NULL));
-    TRY(stencil_input_numbers(&f->input, "/u", NULL, &f->frames));
-    TRY(stencil_input_numbers(&f->input, "/residual", NULL, &f->residual));
-    TRY(stencil_input_numbers(&f->input, "/step", NULL, &step));
-    CHECK(f->frames.exists && step.exists && step.rank == 1 && f->frames.rank >= 3 && step.count > 0 &&
-              f->frames.extent[0] == step.count,
-          BAD_DATA, "'%s' is no series", f->path);
-    TRY(stencil_input_block(&f->input, &step, 0, 1, true, &f->first_step, &got));
-    TRY(stencil_input_block(&f->input, &step, step.count - 1, 1, true, &f->last_step, &got));
-    f->frame_count = step.count;
-    return STENCIL_OK;
+    TRY(stencil_input_series(&f->input, f->path, NULL, &f->frames));
+    const stencil_numbers *step = &f->frames.step;
+    TRY(stencil_input_block(&f->input, step, 0, 1, true, &f->first_step, &got));
+    return stencil_input_block(&f->input, step, f->frames.count - 1, 1, true, &f->last_step, &got);
 }
 
 static stencil_status read_file(file_facts *f) {
@@ -93,10 +83,10 @@ static stencil_status read_file(file_facts *f) {
 }
 
 static void print_series(const file_facts *f) {
-    PRINT("Series", "%s of u%s, %s, from step %s to step %s", TEXT_COUNTED(f->frame_count, "frame"),
-          f->residual.exists ? " and residual" : "", f->frames.type, TEXT_COUNT(f->first_step),
+    PRINT("Series", "%s of u%s, %s, from step %s to step %s", TEXT_COUNTED(f->frames.count, "frame"),
+          f->frames.residual.exists ? " and residual" : "", f->frames.u.type, TEXT_COUNT(f->first_step),
           TEXT_COUNT(f->last_step));
-    PRINT("Cells", "%s of each frame", TEXT_EXTENT(f->frames.extent + 1, f->frames.rank - 1, " x "));
+    PRINT("Cells", "%s of each frame", TEXT_EXTENT(f->frames.u.extent + 1, f->frames.u.rank - 1, " x "));
 }
 
 static void print_origin(const file_facts *f) {
@@ -127,7 +117,7 @@ static void print_digests(const file_facts *f) {
 static void print(const file_facts *f) {
     char equation[REPORT_EQUATION_CHARS];
     PRINT("File", "%s", TEXT_ESCAPE(f->path));
-    if (f->frame_count != SERIES_NONE) {
+    if (f->frames.count > 0) {
         print_series(f);
         return;
     }
@@ -144,11 +134,11 @@ static void print(const file_facts *f) {
 static json_t *facts_json(const file_facts *f) {
     json_t *root = json_pack("{s:i, s:s, s:o, s:s}", "schema_version", 1, "version", STENCIL_VERSION, "file",
                              json_text(f->path), "kind", kind_of(f));
-    if (f->frame_count != SERIES_NONE) {
-        json_object_set_new(root, "frames", json_integer(f->frame_count));
+    if (f->frames.count > 0) {
+        json_object_set_new(root, "frames", json_integer(f->frames.count));
         json_object_set_new(root, "arrays",
-                            f->residual.exists ? json_pack("[s, s]", "u", "residual")
-                                               : json_pack("[s]", "u"));
+                            f->frames.residual.exists ? json_pack("[s, s]", "u", "residual")
+                                                      : json_pack("[s]", "u"));
         json_object_set_new(root, "first_step", json_integer(f->first_step));
         json_object_set_new(root, "last_step", json_integer(f->last_step));
         return root;
@@ -183,7 +173,7 @@ static stencil_status tell(const file_facts *f, const char *json, bool force) {
 }
 
 stencil_status info_file(const char *path, const char *json, bool force) {
-    file_facts f = {.path = path, .frame_count = SERIES_NONE};
+    file_facts f = {.path = path};
     stencil_status status = text_name_out_of_memory(read_file(&f), path);
     if (status == STENCIL_OK)
         status = tell(&f, json, force);

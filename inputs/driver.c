@@ -96,10 +96,14 @@ static herr_t set_eoa(H5FD_t *file, H5FD_mem_t type, haddr_t address) {
     return 0;
 }
 
-/* Returns the end of the file; of a file being written, the end of what HDF5 has allocated, if larger. */
+/* Returns the end of the file as it is now, since a series grows while it is read: HDF5 compares it with what
+ * it has read of the file; of a file being written, the end of what HDF5 has allocated, if larger. */
 static haddr_t get_eof(const H5FD_t *file, H5FD_mem_t type) {
     (void)type;
     const driver_file *f = of(file);
+    struct stat info;
+    if (f->sink == NULL && fstat(f->fd, &info) == 0)
+        return (haddr_t)info.st_size;
     return f->sink != NULL && f->eoa > f->eof ? f->eoa : f->eof;
 }
 

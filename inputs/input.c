@@ -58,12 +58,19 @@ static stencil_status ask(const stencil_input *input, const stencil_ask *questio
     return stencil_reading_ask(input->process, question, answer, -1);
 }
 
-stencil_status stencil_input_check_unchanged(const stencil_input *input) {
+/* grows: the file may have been written to, but is not another one. */
+static stencil_status check_state(const stencil_input *input, bool grows) {
+    const stencil_file_state *was = &input->facts.state;
     stencil_file_state is;
-    CHECK(stencil_file_state_read(input->fd, &is) && memcmp(&is, &input->facts.state, sizeof is) == 0,
+    CHECK(stencil_file_state_read(input->fd, &is) && is.device == was->device && is.inode == was->inode &&
+              (grows || memcmp(&is, was, sizeof is) == 0),
           BAD_DATA, "'%s' was changed while it was read: start again when it is complete, or with a copy",
           input->path);
     return STENCIL_OK;
+}
+
+stencil_status stencil_input_check_unchanged(const stencil_input *input) {
+    return check_state(input, false);
 }
 
 /* Checks that the numbers of a contiguous dataset lie within the file. */
@@ -110,7 +117,7 @@ static stencil_status open_file(stencil_input *input, const char *path, const st
     if (spec != NULL)
         *spec = found.spec;
     input->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    TRY(stencil_input_check_unchanged(input));
+    TRY(check_state(input, spec == NULL));
     stencil_reading_allow(input->process, 4 * input->facts.chunk_bytes);
     return STENCIL_OK;
 }
@@ -390,5 +397,36 @@ stencil_status stencil_input_load_history(stencil_input *input, stencil_problem 
     history->count = count;
     /* check_every is the file's interval of residual checks; the command line may now set another one. */
     origin->last_is_extra = count > 0 && history->step[count - 1] % origin->check_every != 0;
+    return STENCIL_OK;
+}
+
+/* Describes the arrays of a series and counts the frames that all of them have: a run that saves frames adds
+ * them to one array after the other. Times are looked at last, so that no more than one can be missing; of a
+ * file that has fewer, they are not used. */
+static stencil_status count_frames(stencil_input *input, stencil_frames *f) {
+    stencil_numbers time;
+    TRY(stencil_input_numbers(input, "/u", NULL, &f->u));
+    TRY(stencil_input_numbers(input, "/residual", NULL, &f->residual));
+    TRY(stencil_input_numbers(input, "/step", NULL, &f->step));
+    CHECK(f->u.exists && f->u.rank >= 3 && f->u.rank <= 4 && f->step.exists && f->step.rank == 1, BAD_DATA,
+          "'%s' is no series", input->path);
+    f->count = stencil_smaller(f->u.extent[0], f->step.count);
+    if (f->residual.exists && f->residual.rank == f->u.rank)
+        f->count = stencil_smaller(f->count, f->residual.extent[0]);
+    TRY(stencil_input_numbers(input, "/time", NULL, &time));
+    f->count -= time.exists && time.rank == 1 && time.count == f->count - 1;
+    CHECK(f->count > 0, BAD_DATA, "'%s' is a series without a frame", input->path);
+    return stencil_input_numbers(input, "/step", NULL, &f->step);
+}
+
+stencil_status stencil_input_series(stencil_input *input, const char *path,
+                                    const stencil_input_options *options, stencil_frames *frames) {
+    TRY(stencil_input_look(input, path, options));
+    TRY(count_frames(input, frames));
+    const int64_t whole = frames->count;
+    stencil_input_close(input); /* HDF5 reads no frame that was added after it had opened the file */
+    TRY(stencil_input_look(input, path, options));
+    TRY(count_frames(input, frames));
+    frames->count = stencil_smaller(frames->count, whole);
     return STENCIL_OK;
 }

@@ -118,7 +118,8 @@ typedef struct stencil_input_options {
 stencil_status stencil_input_open(stencil_input *input, const char *path,
                                   const stencil_input_options *options, stencil_spec *spec);
 
-/* Opens any HDF5 file, for use with stencil_input_field() and stencil_input_numbers() alone. */
+/* Opens any HDF5 file, for use with stencil_input_field() and stencil_input_numbers() alone. It may be
+ * written to meanwhile. */
 stencil_status stencil_input_look(stencil_input *input, const char *path,
                                   const stencil_input_options *options);
 
@@ -191,6 +192,17 @@ stencil_status stencil_input_describe(stencil_input *input, stencil_description 
  */
 stencil_status stencil_input_block(stencil_input *input, const stencil_numbers *numbers, int64_t first,
                                    int64_t most, bool whole, void *values, int64_t *count);
+
+/* The arrays of a series, of which `residual` need not exist, and how many frames of them are whole. */
+typedef struct stencil_frames {
+    stencil_numbers u, residual, step;
+    int64_t count;
+} stencil_frames;
+
+/* Opens a series, which a run may be writing, and its dataset /step. Errors: as stencil_input_look();
+ * BAD_DATA: the file is no series, or has no frame. */
+stencil_status stencil_input_series(stencil_input *input, const char *path,
+                                    const stencil_input_options *options, stencil_frames *frames);
 
 /* Releases memory that reading has taken; reading may continue afterwards. */
 void stencil_input_rest(stencil_input *input);

@@ -297,6 +297,20 @@ class Readers(SeriesTest):
         self.assertTrue(numpy.array_equal(u[-3:], self.steps_of("p.h5", step[-3:])))
 
 
+    def test_while_it_runs_by_the_command(self):
+        """`info` and `plot` take the frames that are whole, whenever they look."""
+        self.make("p.h5", "--size", "31x23", "--steps", 10**6, "--check-every", 10**6)
+        process = self.start("p.h5", "--save-every", 10, "--save", "u,residual", "-q", "--threads", 1, *SLOWLY[:2])
+        self.wait_for("p.out.series.h5", process)
+        for _ in range(12):
+            self.ok("info", "p.out.series.h5")
+            for dataset in ("u", "residual"):
+                self.ok("plot", "p.out.series.h5", "-d", dataset, "--json", "-")
+            self.assertIsNone(process.poll())
+        process.send_signal(signal.SIGTERM)
+        self.finish(process, 128 + signal.SIGTERM)
+
+
 class Killed(SeriesTest):
     @fault("the process is killed at any moment of a series", "nothing (SIGKILL)", -9, "all frames that were complete")
     def test_any_moment(self):
