@@ -60,8 +60,7 @@ void report_note_source(run_record *run, const stencil_spec *file) {
 static stencil_status estimate(run_record *record, const stencil_reader *cells) {
     stencil_problem *problem = &record->problem;
     const stencil_estimate *found = &problem->estimate;
-    if (!stencil_bounds_are_estimated(problem) ||
-        !(stencil_stop_has_criterion(&problem->stop) || stencil_cycle_accelerates(&problem->cycle)))
+    if (!stencil_bounds_are_needed(problem))
         return STENCIL_OK;
     TRY(stencil_bounds_estimate(problem, cells, STENCIL_BOUNDS_UPDATES));
     if (found->known)
@@ -82,10 +81,8 @@ static stencil_status estimate(run_record *record, const stencil_reader *cells) 
 stencil_status report_note_pockets(run_record *record, const stencil_reader *cells) {
     const stencil_problem *problem = &record->problem;
     stencil_pockets found = {0};
-    char at[80] = "";
-    if (!stencil_problem_relaxes(problem) || problem->coefficients != STENCIL_COEFFICIENTS_NONE)
-        return STENCIL_OK;
-    if (!stencil_problem_is_separable(problem))
+    char at[80] = "", why[STENCIL_POCKETS_CHARS];
+    if (stencil_pockets_are_possible(problem))
         TRY(stencil_pockets_find(problem, cells, &found));
     if (found.count == 0)
         return estimate(record, cells);
@@ -93,21 +90,17 @@ stencil_status report_note_pockets(run_record *record, const stencil_reader *cel
         return STENCIL_OK;
     for (int axis = STENCIL_AXES - problem->rank; axis < STENCIL_AXES; axis++)
         stencil_text_add(at, sizeof at, "[%lld]", (long long)found.first[axis]);
-#define POCKET                                                                                               \
-    "cells around %s%s are joined to no fixed cell and to no wall that exchanges, and a step adds %.3g to "  \
-    "their mean: there is no solution"
+    stencil_pockets_tell(problem, &found, stencil_spec_field(&problem->spec), why);
     CHECK(found.unsolvable == 0 || !stencil_stop_has_criterion(&problem->stop), BAD_DATA,
-          "'%s': " POCKET "; fix one of them, or let source and fluxes add up to 0",
-          record->output.input_path, stencil_spec_field(&problem->spec), at, found.gain);
+          "'%s': %s; fix one of them, or let source and fluxes add up to 0", record->output.input_path, why);
     if (found.unsolvable > 0)
-        stencil_notes_warn(&record->notes, POCKET, stencil_spec_field(&problem->spec), at, found.gain);
+        stencil_notes_warn(&record->notes, "%s", why);
     else
         stencil_notes_warn(&record->notes,
                            "%lld cells, in %lld pocket%s (the first one around %s%s), are joined to no fixed "
                            "cell and to no wall that exchanges: their mean stays what it is",
                            (long long)found.cells, (long long)found.count, stencil_plural(found.count),
                            stencil_spec_field(&problem->spec), at);
-#undef POCKET
     return STENCIL_OK;
 }
 

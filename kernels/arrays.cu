@@ -1,6 +1,7 @@
 /* The kernels that copy cells between a part and arrays of other programs. */
 #include "kernels/address.cuh"
 #include "kernels/arrays.h"
+#include "kernels/residual.cuh"
 #include "kernels/table.h"
 
 /* The cell that an index refers to: itself, or the one that it is a copy of. */
@@ -35,16 +36,15 @@ static __device__ void copy(char *to, const char *from, bool wide) {
 static __device__ double move_cell(const stencil_array_move &m, char *own, char *other) {
     char *const to = m.writes ? other : own;
     const char *const from = m.writes ? own : other;
+    const bool wide = m.writes ? m.other.wide : m.wide; /* of the numbers that are written */
     if (m.same) {
         copy(to, from, m.wide);
     } else {
-        store(to, m.writes ? m.other.wide : m.wide,
-              m.scale * number_at(from, m.writes ? m.wide : m.other.wide));
+        store(to, wide, m.scale * number_at(from, m.writes ? m.wide : m.other.wide));
         if (m.again != 1)
-            store(to, m.writes ? m.other.wide : m.wide,
-                  m.again * number_at(to, m.writes ? m.other.wide : m.wide));
+            store(to, wide, m.again * number_at(to, wide));
     }
-    return number_at(to, m.writes ? m.other.wide : m.wide);
+    return number_at(to, wide);
 }
 
 static __global__ void __launch_bounds__(STENCIL_BLOCK_THREADS)
@@ -53,12 +53,9 @@ static __global__ void __launch_bounds__(STENCIL_BLOCK_THREADS)
     double largest = 0;
     for (int64_t r = blockIdx.x; r < m.n[0] * m.n[1]; r += gridDim.x) {
         const int64_t z = r / m.n[1], y = r % m.n[1];
-        char *const own = m.own + (z * m.plane + y * m.row) * bytes, *const other =
-                                                                         m.other.at +
-                                                                         image_of(m, 0, m.first[0] + z) *
-                                                                             m.other.stride[0] +
-                                                                         image_of(m, 1, m.first[1] + y) *
-                                                                             m.other.stride[1];
+        const int64_t to_row = image_of(m, 0, m.first[0] + z) * m.other.stride[0] +
+                               image_of(m, 1, m.first[1] + y) * m.other.stride[1];
+        char *const own = m.own + (z * m.plane + y * m.row) * bytes, *const other = m.other.at + to_row;
         for (int64_t x = threadIdx.x; x < m.n[2]; x += blockDim.x) {
             const double value =
                 move_cell(m, own + x * bytes, other + image_of(m, 2, m.first[2] + x) * m.other.stride[2]);
@@ -72,22 +69,16 @@ static __global__ void __launch_bounds__(STENCIL_BLOCK_THREADS)
         atomicMax(&m.taken->largest, (unsigned long long)__double_as_longlong(largest));
 }
 
-static __device__ double combine(double a, double b, stencil_norm norm) {
-    if (norm == STENCIL_NORM_L2)
-        return a + b;
-    return isnan(a) || isnan(b) ? (double)NAN : a > b ? a : b;
-}
-
 /* Returns the partial sum of the cells from x on, as stencil_partial_sum() does: sum[k] waits for another
  * tree of 2^k terms. */
 static __device__ double partial_at(const stencil_array_move &m, const char *row, int64_t x, int64_t bytes) {
     double sum[7];
     for (int i = 0; i < STENCIL_PARTIAL_CELLS; i++) {
         const double value = x + i < m.n[2] ? number_at(row + (x + i) * bytes, m.wide) : 0.0;
-        double tree = m.norm == STENCIL_NORM_MAX ? fabs(value) : value * value;
+        double tree = stencil::residual_term(value, 0.0, m.norm);
         int k = 0;
         for (; i >> k & 1; k++)
-            tree = combine(sum[k], tree, m.norm);
+            tree = stencil::combine(sum[k], tree, m.norm);
         sum[k] = tree;
     }
     return sum[6];

@@ -1,5 +1,5 @@
-/* What a problem says in tables: factors in time, numbers along sides, rows of weights; and how many arrays
- * its sources and fixed values are sums of. */
+/* The tables of a problem: factors in time, numbers along sides and rows of weights; and the count of arrays
+ * that its sources and fixed values are sums of. */
 #include "library/inside.h"
 
 #include <inttypes.h>

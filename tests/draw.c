@@ -61,7 +61,7 @@ bool draw_case(int one_of, const draw_names *names) {
 }
 
 bool draw_trial(int number, bool other) {
-    /* In pairs, since what is even or odd about the number decides on more. */
+    /* The two lowest bits decide, since the lowest one alone decides on other things of a trial. */
     return is_all() || ((number ^ number / 2) % 2 != 0) == other;
 }
 

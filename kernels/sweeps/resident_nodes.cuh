@@ -62,8 +62,19 @@ struct resident_nodes : resident_exchange<P, T_, General, Shape, Classed> {
         template <stencil_norm Norm>
         __device__ __forceinline__ static double combine_two(double a, double b) {
             if (Norm == STENCIL_NORM_L2)
-                return __dadd_rn(a, b);
+                return combine(a, b, Norm);
             return __double_as_longlong(a) > __double_as_longlong(b) ? a : b;
+        }
+        /* Combines values `at` and at + 1 or, if `shifts`, those one further on where there are any. */
+        template <stencil_norm Norm, int Count>
+        __device__ __forceinline__ static double combine_at(const double (&value)[Count], int at,
+                                                            bool shifts) {
+            double low = value[at], high = value[at + 1];
+            if (at + 2 < Count) {
+                low = shifts ? value[at + 1] : low;
+                high = shifts ? value[at + 2] : high;
+            }
+            return combine_two<Norm>(low, high);
         }
         /* Stores the valid nodes of a row. The terms of the lane and the first ones of the next lane are put
          * together in pairs that begin at even columns, and these to nodes, so that few values are selected
@@ -84,28 +95,15 @@ struct resident_nodes : resident_exchange<P, T_, General, Shape, Classed> {
                     term[v] = v < cells && (fixed >> v & 1) == 0 ? term[v] : 0.0;
             term[K] = of_next_lane(term[0]);
 #pragma unroll
-            for (int i = 0; i < pairs; i++) {
-                const int at = 2 * i;
-                double low = term[at], high = term[at + 1];
-                if (at + 2 <= K) {
-                    low = odd ? term[at + 1] : low;
-                    high = odd ? term[at + 2] : high;
-                }
-                pair[i] = combine_two<Norm>(low, high);
-            }
+            for (int i = 0; i < pairs; i++)
+                pair[i] = combine_at<Norm>(term, 2 * i, odd);
             pair[pairs] = of_next_lane(pair[0]);
-            if (K % 2 !=
-                0) /* of an odd number of cells, no pair begins at the last one if the first one is odd */
+            /* Of an odd number of cells, no pair begins at the last one if the first one is odd. */
+            if (K % 2 != 0)
                 pair[pairs - 1] = odd ? pair[pairs] : pair[pairs - 1];
 #pragma unroll
             for (int i = 0; i < nodes_of_lane; i++) {
-                const int at = 2 * i;
-                double low = pair[at], high = pair[at + 1];
-                if (at + 2 <= pairs) {
-                    low = later ? pair[at + 1] : low;
-                    high = later ? pair[at + 2] : high;
-                }
-                const double value = combine_two<Norm>(low, high);
+                const double value = combine_at<Norm>(pair, 2 * i, later);
                 if (valid >> i & 1)
                     to[i] = value;
             }

@@ -111,12 +111,12 @@ def _doubles(values):
 
 
 def _set_text(problem, name, text):
-    lib.check(lib.library.stencil_problem_set_text(problem, name.encode(), str(text).encode()))
+    lib.call("problem_set_text", problem, name.encode(), str(text).encode())
 
 
 def _set_number(problem, name, value):
     numbers, count = _doubles(value)
-    lib.check(lib.library.stencil_problem_set_number(problem, name.encode(), count, numbers))
+    lib.call("problem_set_number", problem, name.encode(), count, numbers)
 
 
 def _set_side(problem, name, values, shape):
@@ -133,7 +133,7 @@ def _set_table(problem, name, table):
     if rows.ndim != 2 or rows.shape[1] != 2:
         raise ValueError(f"{name} has shape {rows.shape}: give rows of (time, factor)")
     flat, _ = _doubles(rows.ravel())
-    lib.check(lib.library.stencil_problem_set_table(problem, name.encode(), len(rows), flat))
+    lib.call("problem_set_table", problem, name.encode(), len(rows), flat)
 
 
 def _set_boundary(problem, boundary):
@@ -153,7 +153,7 @@ def _set_points(problem, rank, offsets, weights):
         if listed.shape != (rows.shape[1], rank) or listed.dtype.kind not in "iu":
             raise ValueError(f"offsets are whole numbers [{rows.shape[1]}][{rank}], one point for each weight")
         where = (ctypes.c_int32 * listed.size)(*listed.ravel().tolist())
-    lib.check(lib.library.stencil_problem_set_points(problem, rows.shape[1], where, rows.shape[0], flat))
+    lib.call("problem_set_points", problem, rows.shape[1], where, rows.shape[0], flat)
 
 
 def _state(shape, dtype, given):
@@ -185,7 +185,7 @@ def _state(shape, dtype, given):
             take = arrays.numbers if name in FIELDS else arrays.marks
             kept.append(take(array, name, shape))
             known = "class" if name == "classes" else name
-            lib.check(lib.library.stencil_problem_set_array(problem, known.encode(), arrays.described(kept[-1])))
+            lib.call("problem_set_array", problem, known.encode(), arrays.described(kept[-1]))
     if given:
         raise TypeError(f"unknown: {', '.join(sorted(given))}")
     return handle, kept
@@ -278,7 +278,7 @@ class Solver:
 
     def _result(self, handle, target, u):
         report = lib.Report()
-        lib.check(lib.library.stencil_result_report(handle.pointer, report))
+        lib.call("result_report", handle.pointer, report)
         step, residual = ctypes.POINTER(ctypes.c_int64)(), ctypes.POINTER(ctypes.c_double)()
         count = lib.library.stencil_result_history(handle.pointer, step, residual)
         told = {}
@@ -320,7 +320,7 @@ def _make(plan, run, held, progress, long):
     def work():
         _ = held  # the run borrows it, also where the caller no longer waits
         try:
-            lib.check(lib.library.stencil_plan_run(plan.pointer, run, made))
+            lib.call("plan_run", plan.pointer, run, made)
         except BaseException as error:
             failures.append(error)
         finally:

@@ -107,6 +107,11 @@ def check(code):
         raise ERRORS.get(code, Error)(library.stencil_last_error().decode("utf-8", "replace"))
 
 
+def call(name, *arguments):
+    """Calls stencil_NAME(), which tells an outcome."""
+    check(getattr(library, f"stencil_{name}")(*arguments))
+
+
 def names(what):
     """A list of names that the library has: strategies ("sync"), sweeps ("sweep"), …"""
     found, index = [], 0

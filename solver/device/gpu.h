@@ -75,6 +75,7 @@ stencil_status stencil_gpu_create(stencil_gpu_run *run, const stencil_plan *plan
 /* Loads a box of cells of one part from a reader; array u must be loaded in one call for the whole part. */
 stencil_status stencil_gpu_load(const stencil_gpu_run *run, int part, stencil_array array,
                                 const stencil_box *box, const stencil_reader *from);
+
 /* An array of another program in the memory of the device of all parts, for a run's cells. */
 typedef struct stencil_gpu_array {
     const stencil_problem *problem;

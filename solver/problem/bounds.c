@@ -19,6 +19,11 @@ bool stencil_bounds_are_estimated(const stencil_problem *problem) {
            (!stencil_problem_is_separable(problem) || (problem->kept > 0 && !fixed));
 }
 
+bool stencil_bounds_are_needed(const stencil_problem *problem) {
+    return stencil_bounds_are_estimated(problem) &&
+           (stencil_stop_has_criterion(&problem->stop) || stencil_cycle_accelerates(&problem->cycle));
+}
+
 /* The matrix, and vectors [n_z + 2][n_y + 2][n_x + 2] with a ghost cell on each side, 0 in kept cells. */
 typedef struct matrix {
     const stencil_problem *problem;

@@ -18,6 +18,9 @@
  * there is none: the matrix is symmetric in another inner product, and only the bounds of cycle.c hold. */
 bool stencil_bounds_are_estimated(const stencil_problem *problem);
 
+/* Tells whether a run needs that estimate: for a bound on its error, or for its cycles. */
+bool stencil_bounds_are_needed(const stencil_problem *problem);
+
 /* Tells whether residuals of plain steps, or of cycles, show that an estimate is wrong: they fell by less in
  * exact arithmetic than with such eigenvalues they could. Residuals near the `resolution` of the precision
  * show nothing. The norm `max` and walls through cells, whose residuals need not fall evenly, show nothing

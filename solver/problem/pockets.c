@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/words.h"
 #include "kernels/sweep.h"
 #include "solver/problem/rows.h"
 
@@ -264,4 +265,22 @@ stencil_status stencil_pockets_find(const stencil_problem *problem, const stenci
     free(to.class_of);
     free(to.source);
     return status;
+}
+
+bool stencil_pockets_are_possible(const stencil_problem *problem) {
+    return stencil_problem_relaxes(problem) && problem->coefficients == STENCIL_COEFFICIENTS_NONE &&
+           !stencil_problem_is_separable(problem);
+}
+
+void stencil_pockets_tell(const stencil_problem *problem, const stencil_pockets *pockets, const char *field,
+                          char text[STENCIL_POCKETS_CHARS]) {
+    text[0] = '\0';
+    stencil_text_add(text, STENCIL_POCKETS_CHARS, "cells around %s", field);
+    for (int axis = STENCIL_AXES - problem->rank; axis < STENCIL_AXES; axis++)
+        stencil_text_add(text, STENCIL_POCKETS_CHARS, "[%lld]", (long long)pockets->first[axis]);
+    stencil_text_add(
+        text, STENCIL_POCKETS_CHARS,
+        " are joined to no fixed cell and to no wall that exchanges, and a step adds %.3g to their "
+        "mean: there is no solution",
+        pockets->gain);
 }

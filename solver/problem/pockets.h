@@ -13,7 +13,15 @@ typedef struct stencil_pockets {
     double gain;      /* what a step adds to the mean of that one */
 } stencil_pockets;
 
+/* Tells whether a problem may have pockets, so that its cells have to be looked at. */
+bool stencil_pockets_are_possible(const stencil_problem *problem);
+
 /* Finds the pockets of problem laplace or poisson, whose classes have been found. `from` has kinds of cells
  * (rows.h) and the source term. Errors: NO_MEMORY; those of the reader. */
 stencil_status stencil_pockets_find(const stencil_problem *problem, const stencil_reader *from,
                                     stencil_pockets *pockets);
+
+/* Writes why a problem with an unsolvable pocket has no solution; field: the name of its cells. */
+enum { STENCIL_POCKETS_CHARS = 320 };
+void stencil_pockets_tell(const stencil_problem *problem, const stencil_pockets *pockets, const char *field,
+                          char text[STENCIL_POCKETS_CHARS]);

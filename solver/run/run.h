@@ -23,10 +23,9 @@ typedef struct stencil_device_arrays {
     bool allow_nonfinite; /* otherwise NaN and infinity are BAD_DATA, and the next three say which cell */
     bool odd;
     stencil_array odd_array;
-    int64_t odd_cell[3]; /* in indices from the first updated cell */
-    /* Of the run that reads them. */
-    double largest, read_s;
-    int exponent;
+    int64_t odd_cell[3];    /* in indices from the first updated cell */
+    double largest, read_s; /* the run's own: largest value so far, seconds of taking cells, */
+    int exponent;           /* and the exponent of the power of two that cells are scaled by */
 } stencil_device_arrays;
 
 /* As stencil_run_open(), where some cells are in the memory of the GPU; `arrays` may be NULL, and is not

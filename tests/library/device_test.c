@@ -218,7 +218,7 @@ static stencil_problem_t *problem_of(const statement *s) {
     return problem;
 }
 
-/* What a run tells of itself that has to be alike. */
+/* The facts of a run that have to be the same for arrays on a GPU and on the host. */
 typedef struct told {
     stencil_report_t report;
     int64_t checks;
