@@ -23,6 +23,8 @@ static stencil_status check_aligned(const stencil_array_t *array, const char *na
 stencil_status stencil_array_locate(stencil_array_t *array, const char *name,
                                     const stencil_session_t *session) {
     struct cudaPointerAttributes found = {.type = cudaMemoryTypeUnregistered};
+    CHECK(array->memory == STENCIL_MEMORY_HOST || session->machine.gpu_count > 0, UNAVAILABLE,
+          "array %s is in the memory of a GPU, and there is none here", name);
     if (session->machine.gpu_count > 0 && cudaPointerGetAttributes(&found, array->data) != cudaSuccess)
         (void)cudaGetLastError();
     const bool managed = found.type == cudaMemoryTypeManaged && array->memory == STENCIL_MEMORY_DEVICE,
