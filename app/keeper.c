@@ -46,6 +46,7 @@ stencil_status keeper_prepare(keeper *k, const keeper_options *options, double s
           "--time-limit: '%s' is no time such as 23:50:00 (hours, minutes, seconds), 1-12:00:00 or 90min",
           limit);
     k->deadline_s = start_s + limit_s;
+    k->other_s = fmin(0.1 * limit_s, 0.5);
     return saver_prepare(&k->saver, &options->save);
 }
 
@@ -179,15 +180,16 @@ static void await(keeper *k) {
 }
 
 /* Returns the seconds that the end of the run takes, with its result: as long as a checkpoint took, or what a
- * slow disk takes; and a pass over the cells for the bound of the error. */
+ * slow disk takes; a pass over the cells for the bound of the error; and what else the end of a process
+ * takes. */
 static double ending_s(const keeper *k) {
-    static const double slow_bytes_per_s = 100e6, pass_bytes_per_s = 1e9, other_s = 0.5;
+    static const double slow_bytes_per_s = 100e6, pass_bytes_per_s = 1e9;
     const double bytes = (double)stencil_sink_array_bytes(&k->record->problem);
     const double write_s = k->record->output.path == NULL ? 0
                            : k->write_s > 0               ? 1.3 * k->write_s
                                                           : bytes / slow_bytes_per_s;
     const bool busy = k->job != NULL && stencil_job_busy(k->job);
-    return other_s + bytes / pass_bytes_per_s + (busy ? 2 : 1) * write_s;
+    return k->other_s + bytes / pass_bytes_per_s + (busy ? 2 : 1) * write_s;
 }
 
 /* Notes how long a cycle takes, at the ends of cycles. */

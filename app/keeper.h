@@ -29,6 +29,7 @@ typedef struct keeper {
     int64_t every_steps; /* steps between checkpoints; 0: not by steps */
     double every_s;      /* seconds between checkpoints; 0: not by time */
     double deadline_s;   /* clock at which the process has to end; INFINITY: no limit */
+    double other_s;      /* seconds kept for all that ends the process, beside what writing takes */
     bool keeps;          /* checkpoints stay when the result is written */
     bool drops_last;     /* the last checkpoint there is damaged */
     bool resumed;        /* the run was resumed, and existing checkpoints are its own */

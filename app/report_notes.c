@@ -1,5 +1,6 @@
 /* Notes where a problem may differ from what its author meant, and about steps of earlier runs. */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "app/report.h"
@@ -133,24 +134,32 @@ stencil_status report_note_outlook(run_record *record, const stencil_reader *cel
     return STENCIL_OK;
 }
 
+const char *report_changed_arrays(const stencil_problem *problem, char text[REPORT_ARRAYS]) {
+    const stencil_origin_arrays arrays = problem->origin.arrays;
+    const bool both = arrays == STENCIL_ORIGIN_OTHER_BOTH;
+    const char *source = stencil_source_name(problem),
+               *first = arrays == STENCIL_ORIGIN_OTHER_U || both ? stencil_spec_field(&problem->spec)
+                        : arrays == STENCIL_ORIGIN_OTHER_SOURCE  ? source
+                        : arrays == STENCIL_ORIGIN_OTHER_CLASSES ? stencil_spec_classes(&problem->spec)
+                                                                 : "";
+    snprintf(text, REPORT_ARRAYS, "%s%s%s", first, both ? " and " : "", both ? source : "");
+    return text;
+}
+
 /* Adds notes where digests, checked as a run reads cells, show that arrays were changed. */
 static void note_arrays(const stencil_problem *problem, stencil_notes *notes) {
     const char *source = stencil_source_name(problem), *field = stencil_spec_field(&problem->spec),
                *steps = TEXT_COUNTED(problem->spec.steps_total, "step"),
                *time = problem->spec.kind == STENCIL_KIND_HEAT ? ", time goes on" : "";
+    char changed[REPORT_ARRAYS];
     switch (problem->origin.arrays) {
     case STENCIL_ORIGIN_OTHER_U:
     case STENCIL_ORIGIN_OTHER_SOURCE:
     case STENCIL_ORIGIN_OTHER_BOTH:
-        stencil_notes_warn(notes, "%s%s%s changed after the file's %s: steps count from 0 again%s",
-                           problem->origin.arrays == STENCIL_ORIGIN_OTHER_SOURCE ? source : field,
-                           problem->origin.arrays == STENCIL_ORIGIN_OTHER_BOTH ? TEXT(" and %s", source) : "",
-                           problem->origin.arrays == STENCIL_ORIGIN_OTHER_BOTH ? " were" : " was", steps,
-                           time);
-        break;
     case STENCIL_ORIGIN_OTHER_CLASSES:
-        stencil_notes_warn(notes, "%s was changed after the file's %s: steps count from 0 again%s",
-                           stencil_spec_classes(&problem->spec), steps, time);
+        stencil_notes_warn(notes, "%s %s changed after the file's %s: steps count from 0 again%s",
+                           report_changed_arrays(problem, changed),
+                           problem->origin.arrays == STENCIL_ORIGIN_OTHER_BOTH ? "were" : "was", steps, time);
         break;
     case STENCIL_ORIGIN_LOST:
         stencil_notes_warn(

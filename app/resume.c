@@ -15,6 +15,7 @@
 static stencil_status check_open(const char *path, const stencil_input_options *how, stencil_input *input,
                                  stencil_problem *problem, stencil_provenance *made) {
     stencil_spec spec;
+    char changed[REPORT_ARRAYS];
     TRY(stencil_input_open(input, path, how, &spec));
     TRY(text_name_file(stencil_problem_resolve(problem, &spec), path));
     TRY(stencil_input_provenance(input, made));
@@ -27,10 +28,12 @@ static stencil_status check_open(const char *path, const stencil_input_options *
           "'%s' is damaged: its problem is not that of its steps (fingerprint)", path);
     TRY(text_name_file(stencil_classes_find(problem, &cells, &input->tables), path));
     TRY(stencil_origin_check(problem, &cells));
+    CHECK(problem->origin.arrays != STENCIL_ORIGIN_LOST, BAD_DATA,
+          "'%s' is damaged: of digest_u, digest_b and fingerprint it has some and others not", path);
     CHECK(spec.steps_total == 0 || problem->origin.arrays == STENCIL_ORIGIN_SAME, BAD_DATA,
-          "'%s' is damaged, or was changed: its cells are not those that a run has written (digest_u, "
+          "'%s' is damaged, or was changed: the cells of %s are not those that a run has written (digest_u, "
           "digest_b, digest_class)",
-          path);
+          path, report_changed_arrays(problem, changed));
     return stencil_input_check_unchanged(input);
 }
 
@@ -54,8 +57,14 @@ static stencil_status find(resumption *r, const char *asked, const stencil_input
     if (!damaged || !stencil_checkpoint_is_last(asked, r->path))
         return status;
     const stencil_error seen = *stencil_error_last();
-    if (check(r->path, how, &r->made) != STENCIL_OK)
-        return stencil_error_adopt(&seen);
+    if (check(r->path, how, &r->made) != STENCIL_OK) {
+        const stencil_error before = *stencil_error_last();
+        return before.status == STENCIL_NO_INPUT && access(r->path, F_OK) != 0
+                   ? stencil_error_adopt(&seen)
+                   : stencil_error_set(seen.status, __FILE__, __LINE__, "",
+                                       "%s; nor can the run go on from the checkpoint before it: %s",
+                                       seen.message, before.message);
+    }
     r->fell_back = true;
     fprintf(stderr, "stencil: %s; going on from the checkpoint before it, '%s'\n", TEXT_ESCAPE(seen.message),
             TEXT_ESCAPE(r->path));

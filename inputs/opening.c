@@ -115,8 +115,8 @@ stencil_status stencil_h5_open(const char *path, hid_t *file) {
     *file = access < 0 ? -1 : H5Fopen(path, H5F_ACC_RDONLY, access);
     if (*file < 0)
         TRY(stencil_h5_check_version(path, ""));
-    CHECK(*file >= 0, BAD_DATA, "'%s' is truncated or damaged, or still being written (%s): make it again",
-          path, stencil_h5_reason());
+    CHECK(*file >= 0, BAD_DATA, "'%s' is truncated or damaged, or still being written (%s)", path,
+          stencil_h5_reason());
     return STENCIL_OK;
 }
 

@@ -301,7 +301,7 @@ stencil_status stencil_reading_receive(stencil_reading *r, stencil_say *say) {
     if (got <= 0)
         return lose(r, true, "");
     if (got != (ssize_t)sizeof *say || say->request != r->asked || !stencil_answer_check(say))
-        return lose(r, false, "gave what cannot be: the file is damaged, make it again");
+        return lose(r, false, "gave what cannot be: the file is damaged");
     return say->status == STENCIL_OK
                ? STENCIL_OK
                : stencil_error_set(say->status, __FILE__, __LINE__, "", "%s", say->message);
