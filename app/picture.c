@@ -87,6 +87,9 @@ static void add_map(json_t *root, const picture *p, bool values) {
     json_object_set_new(root, "least", json_number(p->least));
     json_object_set_new(root, "most", json_number(p->most));
     json_object_set_new(root, "has_fixed", json_boolean(p->has_kept));
+    json_object_set_new(root, "fixed_sides",
+                        json_pack("{s:[b, b], s:[b, b]}", "x", p->fixed_x[0], p->fixed_x[1], "y",
+                                  p->fixed_y[0], p->fixed_y[1]));
     json_object_set_new(root, "has_insulated", json_boolean(p->has_insulated));
     json_object_set_new(root, "has_missing", json_boolean(p->has_missing));
     json_object_set_new(root, "has_classes", json_boolean(p->has_classes));

@@ -52,6 +52,7 @@ typedef struct picture {
     bool has_kept, has_insulated; /* there are cells that keep their values, and insulated ones, */
     bool has_classes;             /* cells of several classes, */
     bool has_missing;             /* and cells without a value that are not insulated */
+    bool fixed_x[2], fixed_y[2];  /* the cells at the low and the high end of an axis are a fixed side */
     /* Curves: */
     bool log;
     int curve_count;

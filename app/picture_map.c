@@ -5,6 +5,7 @@
 
 #include "app/picture.h"
 #include "app/text.h"
+#include "inputs/file.h"
 #include "solver/problem/rows.h"
 
 /* Ratio of the sides of a map from which on its axes have a scale each. */
@@ -168,6 +169,17 @@ static void look(picture *p) {
     }
 }
 
+/* Tells whether a side of the field is fixed, which no dataset of kinds says. */
+static bool is_fixed_side(const picture_source *s, int axis, int side) {
+    const stencil_spec *spec = &s->kinds->spec;
+    const int index = stencil_list_index(spec->rank, axis);
+    if (s->kinds->is_series || spec->rank != s->a.rank || spec->extent[index] != s->a.axis[axis].n)
+        return false;
+    const stencil_wall_kind wall = spec->wall[axis][side];
+    return wall == STENCIL_WALL_FIXED ||
+           (wall == STENCIL_WALL_NONE && stencil_spec_boundary(spec, index) == STENCIL_FIXED);
+}
+
 static bool is_named(const picture_source *s, const char *name) {
     return strcmp(s->a.name, name) == 0;
 }
@@ -189,6 +201,10 @@ stencil_status picture_map(picture *p, picture_source *s, const picture_wish *wi
         TRY(p->centred ? field_reduce(&s->a, s->b.file != NULL ? &s->b : NULL, &s->plane, field_largest, to)
             : p->classes && cells <= kinds_most ? field_reduce(&s->a, NULL, &s->plane, field_highest, to)
                                                 : field_read(&s->a, &s->plane, to));
+    }
+    for (int side = 0; side < 2 && !p->classes; side++) {
+        p->fixed_x[side] = is_fixed_side(s, s->plane.across, side);
+        p->fixed_y[side] = is_fixed_side(s, s->plane.down, side);
     }
     if (!p->classes)
         TRY(picture_kinds(s, &p->cells));

@@ -95,6 +95,24 @@ static stencil_status place_line(picture_source *s, const char *text, int sliced
     return find_cell(&s->a, &line, &s->a.axis[s->cut], &s->plane.at[s->cut]);
 }
 
+/* Returns the time or the step of a frame. */
+static double frame_at(const field_file *file, bool by_time, int64_t i) {
+    return by_time ? file->time[i] : (double)file->step[i];
+}
+
+/* Checks that a time or a step is not before the first frame or after the last one, by more than half of what
+ * is between two. */
+static stencil_status check_inside(const field_file *file, const char *text, bool by_time, double number) {
+    const int64_t last = file->frames - 1, next = last > 0 ? 1 : 0;
+    const double first_at = frame_at(file, by_time, 0), last_at = frame_at(file, by_time, last);
+    const double before = (frame_at(file, by_time, next) - first_at) / 2,
+                 after = (last_at - frame_at(file, by_time, last - next)) / 2;
+    CHECK(number >= first_at - before && number <= last_at + after, USAGE,
+          "--at: '%s' is outside of '%s', whose frames go from %s %s to %s", text, file->path,
+          by_time ? "t =" : "step", TEXT_SHORT(first_at), TEXT_SHORT(last_at));
+    return STENCIL_OK;
+}
+
 /* Finds the frame of a series by "t=0.5", "step=100" or "frame=3"; the last one where nothing is said. */
 static stencil_status place_frame(const field_file *file, const char *text, int64_t *frame) {
     *frame = file->frames - 1;
@@ -114,9 +132,12 @@ static stencil_status place_frame(const field_file *file, const char *text, int6
         *frame = (int64_t)number;
         return STENCIL_OK;
     }
+    CHECK(!by_time || file->time != NULL, USAGE, "--at: '%s' has no times: write step=100 or frame=3",
+          file->path);
+    TRY(check_inside(file, text, by_time, number));
     double best = INFINITY;
     for (int64_t i = 0; i < file->frames; i++) {
-        const double at = by_time && file->time != NULL ? file->time[i] : (double)file->step[i];
+        const double at = frame_at(file, by_time, i);
         if (fabs(at - number) < best) {
             best = fabs(at - number);
             *frame = i;

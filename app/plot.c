@@ -99,6 +99,10 @@ static stencil_status choose_output(plotting *s) {
     const bool instead = strcmp(suffix, "mp4") == 0 && !has_program("ffmpeg");
     if (instead)
         memcpy(s->output + (dot - path), ".gif", 5);
+    CHECK(!instead || s->options.force || access(s->output, F_OK) != 0, CANNOT_CREATE,
+          "--output: there is no ffmpeg for a .mp4, and '%s', which would be written in its place, exists: "
+          "give another name, or --force",
+          s->output);
     TRY(target_check("--output", s->output, s->options.force, NULL));
     if (instead)
         fprintf(stderr, "stencil: there is no ffmpeg for a .mp4: writing '%s'\n", TEXT_ESCAPE(s->output));

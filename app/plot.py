@@ -110,6 +110,14 @@ def colours(picture, count):
     return chosen, Normalize(least, most)
 
 
+def fixed_sides(picture, x, y):
+    """Lines along the sides of the field whose cells keep their values."""
+    left, right = picture["fixed_sides"]["x"]
+    low, high = picture["fixed_sides"]["y"]
+    return ([((at, y[0]), (at, y[-1])) for at, fixed in ((x[0], left), (x[-1], right)) if fixed]
+            + [((x[0], at), (x[-1], at)) for at, fixed in ((y[0], low), (y[-1], high)) if fixed])
+
+
 def draw_kinds(ax, picture, kinds, x, y):
     """Draws the outline of fixed cells, insulated cells in grey, and where classes meet; returns what a legend says."""
     import numpy
@@ -131,10 +139,13 @@ def draw_kinds(ax, picture, kinds, x, y):
         legend.append(Patch(facecolor=INSULATED, edgecolor="#555555", hatch="////", label="insulated"))
     if picture["has_missing"]:
         legend.append(Patch(facecolor="white", edgecolor="#555555", label="no value"))
+    sides = fixed_sides(picture, x, y)
+    ax.add_collection(LineCollection(sides, colors="black", linewidths=3, capstyle="projecting", zorder=5, clip_on=False))
     if picture["has_fixed"]:
         lines = outline(kinds == "*", x, y)
         for width, color in ((2.4, "white"), (1, "black")):
             ax.add_collection(LineCollection(lines, colors=color, linewidths=width, capstyle="projecting", zorder=5))
+    if picture["has_fixed"] or sides:
         legend.append(Patch(facecolor="none", edgecolor="black", label="fixed"))
     return legend
 

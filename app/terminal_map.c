@@ -182,6 +182,20 @@ static void print_kinds(const picture *p, bool colours) {
     fputs(before[0] != '\0' ? "\n" : "", stdout);
 }
 
+/* Prints which sides are fixed. */
+static void print_sides(const picture *p) {
+    const picture_axis *const axis[] = {&p->x, &p->y};
+    const bool *const fixed[] = {p->fixed_x, p->fixed_y};
+    const char *before = "fixed sides:";
+    for (int i = 0; i < 4; i++) {
+        if (!fixed[i / 2][i % 2])
+            continue;
+        printf("%s %s%c", before, axis[i / 2]->label, i % 2 == 0 ? '-' : '+');
+        before = "";
+    }
+    fputs(before[0] == '\0' ? "\n" : "", stdout);
+}
+
 void picture_print_map(const picture *p, bool colours) {
     const int halves = colours && !output_is_ascii() ? 2 : 1;
     const int64_t lines = (p->rows + halves - 1) / halves;
@@ -198,6 +212,7 @@ void picture_print_map(const picture *p, bool colours) {
     }
     print_across(p);
     print_bar(p, colours);
+    print_sides(p);
     print_kinds(p, colours);
 }
 

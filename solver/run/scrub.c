@@ -281,7 +281,7 @@ static double step_s(const stencil_scrub *s, int64_t step, double now_s) {
 /* Tells whether there is time for a tile, which costs what others have cost; else sets the step at which
  * there will be, within limits, since steps may be quicker than they were. */
 static bool has_time(stencil_scrub *s, int64_t step) {
-    static const double usual_s = 5e-4; /* of the first tile */
+    static const double usual_s = 4e-3; /* of the first tile; most take less */
     if (s->share >= 1)                  /* a short run has one, too */
         return true;
     const double now_s = stencil_clock_s(), each_s = step_s(s, step, now_s);

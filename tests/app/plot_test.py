@@ -88,18 +88,18 @@ class PlotTest(CommandTest):
     def test_map_in_a_terminal(self):
         lines = self.shown(self.ramp())
         self.assertEqual(lines[:3], ["ramp.h5: u", "         y", "        1 |" + "#" * 18 + "%" * 8 + "@" * 17 + "|"])
-        self.assertEqual(lines[-3:], ["        0 |" + " " * 18 + "." * 8 + ":" * 17 + "|",
+        self.assertEqual(lines[-4:], ["        0 |" + " " * 18 + "." * 8 + ":" * 17 + "|",
                                       "           0                    x                    1",
-                                      "u  0   ..:::--==++**###%%@@ 14"])
-        self.assertEqual(len(lines), 2 + 26 + 2)
-        self.assertEqual(self.shown("ramp.h5", "--first-on-top")[2], lines[-3])
+                                      "u  0   ..:::--==++**###%%@@ 14", "fixed sides: x- x+ y- y+"])
+        self.assertEqual(len(lines), 2 + 26 + 3)
+        self.assertEqual(self.shown("ramp.h5", "--first-on-top")[2], lines[-4])
 
     def test_colours(self):
         """Colours are for a terminal, of NO_COLOR and TERM=dumb apart, or for whoever wants them."""
         self.ramp()
         coloured = self.ok("plot", "ramp.h5", "--color", "always").stdout
         lines = coloured.splitlines()
-        self.assertEqual((len(lines), lines[2].count("▀")), (2 + 26 + 2, 43))
+        self.assertEqual((len(lines), lines[2].count("▀")), (2 + 26 + 3, 43))
         self.assertIn("\033[38;5;220;48;5;220m▀", lines[2])
         self.assertNotIn("\033", self.ok("plot", "ramp.h5").stdout)
         plain = {"PATH": os.environ["PATH"], "LC_ALL": "C.UTF-8", "TERM": "xterm-256color"}
@@ -231,6 +231,8 @@ class PlotTest(CommandTest):
         self.assertEqual((drawn["centred"], drawn["most"]), (True, abs(residual[0]).max()))
         self.refused(64, ["frames 0 to 4"], "plot", series, "--at", "frame=5")
         self.refused(64, ["t=0.5"], "plot", series, "--at", "5")
+        for beyond in ("t=9", "t=-1", "step=23", "step=-3"):
+            self.refused(64, [beyond, "frames go from"], "plot", series, f"--at={beyond}")
         self.refused(64, ["is no series"], "plot", result, "--at", "frame=5")
         self.solve("--save-every", 5)
         self.refused(65, ["--save u,residual"], "plot", series, "-d", "residual")
@@ -252,7 +254,8 @@ class PlotTest(CommandTest):
         with h5py.File(self.path("s.h5"), "w") as file:
             file["u"], file["step"], file["time"] = numpy.zeros((3, 4, 5)), [0, 1e300, 2], [0.5]
             file.attrs.update({"format": "stencil 2", "series": "frames of u"})
-        self.assertEqual(self.json("s.h5", "--at", "t=2.2")["frames"][0]["text"], "step 2")
+        self.assertEqual(self.json("s.h5", "--at", "step=2")["frames"][0]["text"], "step 2")
+        self.refused(64, ["has no times"], "plot", "s.h5", "--at", "t=2.2")
         self.assertIsNone(self.json("s.h5", "--at", "frame=1")["frames"][0]["step"])
 
     def test_differences(self):
@@ -266,7 +269,7 @@ class PlotTest(CommandTest):
         values = [value for row in drawn["frames"][0]["values"] for value in row]
         self.assertEqual((values.count(3), values.count(None), set(values)), (1, 1, {0, 3, None}))
         self.assertEqual(drawn["note"], "300 x 400 cells, the largest of several shown")
-        self.assertIn("0 everywhere", self.shown("a.h5", "--against", "a.h5")[-2])
+        self.assertIn("0 everywhere", self.shown("a.h5", "--against", "a.h5")[-3])
         self.assertEqual([curve["name"] for curve in self.json("a.h5", "--against", "b.h5", "-l", "y=123")["curves"]], ["a.h5", "b.h5"])
         self.write("c.h5", u[1:])
         self.refused(65, ["differ in shape", "300 x 399"], "plot", "a.h5", "--against", "c.h5")
@@ -381,6 +384,8 @@ class PlotTest(CommandTest):
         done = self.ok("plot", result, "-d", "series", "-o", "y.mp4", env={**os.environ, "PATH": self.path("bin")})
         self.assertEqual(done.stderr, "stencil: there is no ffmpeg for a .mp4: writing 'y.gif'\n")
         self.assertTrue(os.path.exists(self.path("y.gif")))
+        self.refused(73, ["no ffmpeg", "'y.gif'", "in its place"], "plot", result, "-d", "series", "-o", "y.mp4",
+                     env={**os.environ, "PATH": self.path("bin")})
         self.refused(64, ["do not move"], "plot", result, "-d", "series", "-l", "y=3", "-o", "z.gif")
 
     @drawing
@@ -428,6 +433,20 @@ class PlotTest(CommandTest):
         ends = {tuple(point) for line in lines[-1].get_segments() for point in line}
         for at, wanted in ((min(ends)[0], 0.5), (max(ends)[0], 3.5)):  # the outline of fixed cells, to a pixel
             self.assertAlmostEqual(at, wanted, delta=8 / 66)
+
+    @drawing
+    def test_fixed_sides(self):
+        """Of a plane its own, whose cells no dataset names."""
+        self.write("p.h5", numpy.arange(60.0).reshape(3, 4, 5),
+                   {"stencil": "j3d7pt", "boundary": ["fixed", "mirror", "periodic"], "boundary_y+": "fixed"})
+        for cut, across, down in (("z=1", [False, False], [False, True]), ("x=1", [False, True], [True, True])):
+            self.assertEqual(self.json("p.h5", "-s", cut)["fixed_sides"], {"x": across, "y": down})
+        self.assertEqual(self.shown("p.h5")[-1], "fixed sides: y+")
+        figure, _ = self.figure("p.h5")
+        self.assertEqual([text.get_text() for text in figure.legends[0].get_texts()], ["fixed"])
+        lines = [collection for collection in figure.axes[0].collections if type(collection).__name__ == "LineCollection"]
+        top = self.json("p.h5")["y"]["to"]
+        self.assertEqual([segment.tolist() for segment in lines[-1].get_segments()], [[[-0.5, top], [4.5, top]]])
 
     @drawing
     def test_drawn_differences_and_classes(self):
