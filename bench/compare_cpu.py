@@ -7,7 +7,9 @@ the same problem, the same threads, in turns.
 What stands behind -- goes to every run of stencil; what makes it another
 problem (--boundary …) is refused. Problems are those of
 `stencil new --stencil j2d5pt|j3d7pt --initial random`: fixed boundary, weights
-as in the file. The competitors:
+as in the file. With --k it is heat
+with a coefficient of its own in each cell, /k, which the other codes have as
+weights of faces, an array for each axis. The competitors:
 
   stream  stencil --sweep stream: each step reads and writes the whole field
   auto    stencil with the sweep and the strategy of its own choice
@@ -71,13 +73,14 @@ typedef $real real;
 enum { COUNT = $count }; /* indices of the outermost axis, each with a slab of cells */
 static const long slab = $slab;
 
-static void step(const real *restrict u, real *restrict v) {
+static void step(const real *restrict u, real *restrict v, const real *const *w) {
+$faces
 #pragma omp parallel for schedule(static)
 $loops        v[$cell] = $sum;
 }
 
 /* Returns the seconds of some steps from `field`; u has the result of an even number of steps, v of an odd one. */
-double loop(const real *field, real *u, real *v, long steps) {
+double loop(const real *field, real *u, real *v, long steps, const real *const *w) {
     /* A slab is first touched, and so placed, by the thread that will compute it. */
 #pragma omp parallel for schedule(static)
     for (long i = 0; i < COUNT; i++) {
@@ -88,7 +91,7 @@ double loop(const real *field, real *u, real *v, long steps) {
     struct timespec start, end;
     clock_gettime(CLOCK_MONOTONIC, &start);
     for (long i = 0; i < steps; i++)
-        step(i % 2 == 0 ? u : v, i % 2 == 0 ? v : u);
+        step(i % 2 == 0 ? u : v, i % 2 == 0 ? v : u, w);
     clock_gettime(CLOCK_MONOTONIC, &end);
     return (double)(end.tv_sec - start.tv_sec) + 1e-9 * (double)(end.tv_nsec - start.tv_nsec);
 }
@@ -115,15 +118,18 @@ def run(what, command):
 
 
 class Problem:
-    """A problem file that stencil made, with the raw field, points and weights that the other codes need."""
+    """A problem file that stencil made, with the raw field, points and weights that the other codes need: of each point
+    or, with /k, `faces`, files with the weight of the face towards the next cell, one for each axis."""
 
-    def __init__(self, program, size, precision, folder):
+    def __init__(self, program, size, precision, folder, with_k):
         self.name, self.size, self.precision = STENCILS[len(size)], size, precision
         self.path, self.field = os.path.join(folder, "p.h5"), os.path.join(folder, "field")
-        run("stencil", [program, "new", self.path, "--quiet", "--stencil", self.name, "--initial", "random",
+        kind = ["--problem", "heat"] if with_k else ["--stencil", self.name]
+        run("stencil", [program, "new", self.path, "--quiet", *kind, "--initial", "random",
                         "--size", "x".join(map(str, size)), "--precision", precision])
-        with h5py.File(self.path) as file:
+        with h5py.File(self.path, "r+") as file:
             u = file["u"][...]
+            self.faces = self.add_k(file, u.dtype) if with_k else []
             # The centre and its neighbours along the axes, in the order in which a file has their weights.
             self.offsets = [o for o in itertools.product((-1, 0, 1), repeat=u.ndim) if sum(map(abs, o)) <= 1]
             default = [1 / len(self.offsets)] * len(self.offsets)
@@ -131,6 +137,27 @@ class Problem:
         self.shape, self.dtype = u.shape, u.dtype
         self.updated = math.prod(n - 2 for n in u.shape)
         u.tofile(self.field)
+
+    def add_k(self, file, dtype):
+        """Gives the problem a random /k, from about 0.05 to 20, and a stable dt."""
+        shape = file["u"].shape
+        k = numpy.exp(numpy.random.default_rng(1).standard_normal(shape, "f4")).astype("f8")
+        k_over_h2 = [self.between(k, axis) / h**2 for axis, h in enumerate(numpy.broadcast_to(file.attrs["spacing"], len(shape)))]
+        dt = 0.9 / (2 * len(shape) * max(float(face.max()) for face in k_over_h2))
+        file["k"], file.attrs["dt"] = k, dt
+        paths = [f"{self.field}.face{axis}" for axis in range(len(shape))]
+        for path, face in zip(paths, k_over_h2):
+            (dt * face).astype(dtype).tofile(path)
+        return paths
+
+    @staticmethod
+    def between(k, axis):
+        """The harmonic means of cells and the next ones along an axis, 0 behind the last cell."""
+        face, here, there = numpy.zeros_like(k), [slice(None)] * k.ndim, [slice(None)] * k.ndim
+        here[axis], there[axis] = slice(None, -1), slice(1, None)
+        here, there = tuple(here), tuple(there)
+        face[here] = 2 / (1 / k[here] + 1 / k[there])
+        return face
 
 
 class Stencil:
@@ -206,22 +233,31 @@ def c_source(problem):
     loops = "".join(f"{'    ' * (axis + 1)}for (long {name} = 1; {name} < {n - 1}; {name}++)\n"
                     for axis, (name, n) in enumerate(zip(names, problem.shape)))
     cell = " + ".join(f"{name} * {stride}" for name, stride in zip(names, strides))
-    terms = [f"(real){weight.hex()} * u[{cell} + {sum(o * s for o, s in zip(offset, strides))}]"
-             for offset, weight in zip(problem.offsets, problem.weights)]
+    if problem.faces:
+        terms = [f"u[{cell}]"] + [f"faces_{name}[{cell}{side}] * (u[{cell} {sign} {stride}] - u[{cell}])"
+                                  for name, stride in zip(names, strides) for sign, side in (("-", f" - {stride}"), ("+", ""))]
+    else:
+        terms = [f"(real){weight.hex()} * u[{cell} + {sum(o * s for o, s in zip(offset, strides))}]"
+                 for offset, weight in zip(problem.offsets, problem.weights)]
+    faces = "".join(f"    const real *restrict const faces_{name} = w[{axis}];\n"
+                    for axis, name in zip(range(len(problem.faces)), names))
     return C_LOOP.substitute(real="double" if problem.precision == "float64" else "float", count=problem.shape[0],
-                             slab=strides[0], loops=loops, cell=cell, sum=" + ".join(terms))
+                             slab=strides[0], loops=loops, cell=cell, sum=" + ".join(terms), faces=faces or "    (void)w;\n")
 
 
 def c_prepare(problem, library):
     loop = ctypes.CDLL(library).loop
     loop.restype = ctypes.c_double
-    KEPT.update(loop=loop, field=numpy.memmap(problem.field, problem.dtype, "r", shape=problem.shape))
+    # Memory of its own for each face, as for u and v.
+    faces = [numpy.fromfile(path, problem.dtype) for path in problem.faces]
+    KEPT.update(loop=loop, field=numpy.memmap(problem.field, problem.dtype, "r", shape=problem.shape), faces=faces,
+                addresses=(ctypes.c_void_p * 3)(*(face.ctypes.data for face in faces)))
 
 
 def c_sample(steps, output):
     field = KEPT["field"]
     u, v = (numpy.frombuffer(mmap.mmap(-1, field.nbytes, mmap.MAP_PRIVATE), field.dtype) for _ in range(2))
-    seconds = KEPT["loop"](field.ctypes, u.ctypes, v.ctypes, ctypes.c_long(steps))
+    seconds = KEPT["loop"](field.ctypes, u.ctypes, v.ctypes, ctypes.c_long(steps), KEPT["addresses"])
     if output is not None:
         (v if steps % 2 else u).tofile(output)
     return seconds
@@ -244,7 +280,7 @@ def devito_import():
 
 
 def devito_prepare(problem):
-    from devito import Constant, Eq, Grid, Operator, TimeFunction, configuration
+    from devito import Constant, Eq, Function, Grid, Operator, TimeFunction, configuration
     # First touch: the threads that compute data also initialise them, as in the other codes.
     for key, value in (("language", "openmp"), ("log-level", "ERROR"), ("first-touch", True)):
         configuration[key] = value
@@ -258,6 +294,12 @@ def devito_prepare(problem):
         for dimension, o in zip(u.grid.dimensions, offset):
             term = term.shift(dimension, o * dimension.spacing)
         terms.append(symbols[weight] * term)
+    if problem.faces:
+        terms = [u]
+        for number, (dimension, path) in enumerate(zip(u.grid.dimensions, problem.faces)):
+            face, h = Function(name=f"face{number}", grid=u.grid, space_order=2), dimension.spacing
+            face.data[:] = numpy.fromfile(path, dtype).reshape(problem.shape)
+            terms += [face.shift(dimension, -h) * (u.shift(dimension, -h) - u), face * (u.shift(dimension, h) - u)]
     operator = Operator(Eq(u.forward, sum(terms), subdomain=u.grid.interior), opt="advanced", language="openmp")
     KEPT.update(operator=operator, u=u, field=numpy.fromfile(problem.field, dtype).reshape(problem.shape), blocks={})
     # Compiles the Operator and, in 3D, tunes block sizes, which are arguments of later calls.
@@ -278,9 +320,10 @@ def devito_sample(steps, output):
 
 
 def verify(problem, competitors, steps, fault):
-    """Compares all results with that of stream. Sums of seven terms, in any order, can lose 4 eps in a step."""
+    """Compares all results with that of stream. Sums of seven terms, in any order, can lose 4 eps in a step, and as much
+    again where weights are differences of others."""
     reference = competitors["stream"].result(steps)
-    rounding = steps * 4 * float(numpy.finfo(problem.dtype).eps) * float(abs(reference).max())
+    rounding = steps * (8 if problem.faces else 4) * float(numpy.finfo(problem.dtype).eps) * float(abs(reference).max())
     for name, competitor in competitors.items():
         if name == "stream":
             continue
@@ -323,7 +366,7 @@ def measure(problem, competitors, asked):
             rate = problem.updated * steps / max(competitor.sample(steps), 1e-9)
             if i > 0:  # the first repetition is a warm-up, in which stencil tries plans
                 samples[name].append(rate)
-    row = {"stencil": problem.name, "size": problem.size, "precision": problem.precision,
+    row = {"stencil": problem.name, "size": problem.size, "precision": problem.precision, "k": bool(problem.faces),
            "updated_cells": problem.updated, "steps": steps, "verified_steps": verified, "competitors": {}}
     for name, rates in samples.items():
         row["competitors"][name] = {"cells_per_s": statistics.median(rates), "spread": spread(rates), "samples": rates,
@@ -399,7 +442,7 @@ def measure_all(asked, have):
     for size in asked.sizes:
         for precision in asked.precision:
             with tempfile.TemporaryDirectory(prefix="stencil-compare-") as folder, contextlib.ExitStack() as stack:
-                problem = Problem(asked.stencil, size, precision, folder)
+                problem = Problem(asked.stencil, size, precision, folder, asked.k)
                 rows.append(measure(problem, competitors_of(problem, folder, stack, asked, have), asked))
                 print_row(problem, rows[-1], HEADINGS)
     return rows
@@ -468,6 +511,7 @@ def arguments():
              f"[{' '.join(SIZES)}]")
     add("--precision", nargs="+", choices=PRECISIONS, metavar="TYPE", default=PRECISIONS,
         help=f"of field and arithmetic [{' '.join(PRECISIONS)}]")
+    add("--k", action="store_true", help="heat with a random coefficient in each cell")
     add("--threads", type=positive, metavar="N", default=len(os.sched_getaffinity(0)),
         help="of each competitor [as many CPUs as this process may use]")
     add("--repeats", type=positive, metavar="N", default=5, help="rounds, and samples of each competitor [5]")

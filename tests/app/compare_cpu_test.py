@@ -70,6 +70,16 @@ class CompareTest(CommandTest):
                 self.assertEqual(row["competitors"]["stream"]["plan"]["threads"], 2)
             self.assertEqual(rows[0]["updated_cells"], 62 * 62)
 
+    def test_coefficients(self):
+        """All codes solve with the coefficients of the file, and a wrong one is found."""
+        for sizes in ["64x48"], ["24x20x22"]:
+            self.succeeds("--k", "--sizes", *sizes, "--threads", "2", "--repeats", "1", "--steps", "7", "--json", "k.json",
+                          "--force")
+            with open(self.path("k.json"), encoding="utf-8") as file:
+                self.assertEqual([row["k"] for row in json.load(file)["rows"]], [True, True])
+        for name, heading in ("c", "C loop"), *[("devito", "Devito")] * HAVE_DEVITO:
+            self.fails(70, f"{heading} is wrong", "--k", *SMALL, "--inject-fault", name)
+
     def test_weights_of_the_file(self):
         """All codes take the weights that stand in the file, not those of a mean; a STENCIL that adds some to it."""
         program = self.path("with-weights")
