@@ -206,6 +206,19 @@ typedef struct stencil_sums {
     int32_t sources, driven; /* how many of the arrays are added to updated cells, make driven cells */
 } stencil_sums;
 
+/* What passes of several steps in 2D for classes of cells need beside the classes. Other kernels do not read
+ * it. */
+typedef struct stencil_class_passes {
+    /* share[(steps - 1) * (lines + 1) + line]: where the share of a line of warps begins, in a pass of so
+     * many steps, in the sequence of the rows of all strips (kernels/sweeps/pipeline.h). NULL, or another
+     * number of lines: lines have equal numbers of rows. */
+    const int64_t *share;
+    int32_t lines;
+    int32_t palette_count; /* rows of the palette */
+    uint16_t *kind;        /* written by the kernel that finds the kinds of rows, for a pass of `steps` */
+    int32_t steps;
+} stencil_class_passes;
+
 /* The argument of a kernel, which makes step_count steps after step_first, in passes. A launch per step makes
  * one pass, without a barrier. The first pass reads domain.u[step_first % 2], each further pass reads what
  * the previous one has written; where every pass is one step, u[s % 2] holds the field after s steps. */
@@ -238,6 +251,7 @@ typedef struct stencil_kernel_args {
                                      cycle_length]. A pass of one step uses domain.weights */
     stencil_classes classes; /* read by kernels that are compiled for classes of cells, and by no others */
     stencil_sums sums;
+    stencil_class_passes class_passes;
 } stencil_kernel_args;
 
 /* Tells whether step `step` (1, 2, …) is checked: its residual is computed. */

@@ -1,7 +1,7 @@
 /* Shapes of passes of the pipeline sweep on a GPU, for its kernels and for the host that launches them. */
 #pragma once
 
-#include "kernels/points.h"
+#include "kernels/classes.h"
 
 /* The smallest compute capability (90 for 9.0) whose code has asynchronous bulk copies with mbarriers, which
  * kernels of passes of several steps use. The capability that code is compiled for counts, not that of the
@@ -12,6 +12,9 @@
  * capability 9.0, less some for the compiler's variables. Blocks of 2D passes use nearly all of it. Kernels
  * are compiled with it, so it is not in solver/machine/tuning/. */
 enum { STENCIL_PIPELINE_SHARED_BYTES = 227 * 1024 - 512 };
+
+/* Bytes of a block's table of the weights of classes. */
+enum { STENCIL_PIPELINE_TABLE_BYTES = 4096 };
 
 /* The shape of a 2D pass. A block, alone on its multiprocessor, has STENCIL_PIPELINE_WARPS warps that make
  * steps, and works on one line of eight stages or on two lines of four; a stage is a warp, and a line has two
@@ -47,7 +50,7 @@ STENCIL_CONSTANT stencil_pipeline_shape stencil_pipeline_shape_of(stencil_rule r
         shape.rows = 1;
     if (kind == STENCIL_PIPELINE_CHECKED && shape.rows > 2) /* slots are fewer and wait for more warps */
         shape.rows = 2;
-    if (kind >= STENCIL_PIPELINE_CHECKED && shape.cells > 20) /* registers are fewer, or hold more */
+    if (kind == STENCIL_PIPELINE_CHECKED && shape.cells > 20) /* registers are fewer, or hold more */
         shape.cells -= 2;
     return shape;
 }
@@ -190,4 +193,18 @@ STENCIL_ANYWHERE bool stencil_pipeline_strip_rows(const stencil_pipeline_strips 
     y[1] = next <= rows[1] ? s->ny : (int)(rows[1] - here) - s->reach;
     *from = y[0] - s->reach > -above ? y[0] - s->reach : -above;
     return here < rows[1];
+}
+
+/* The kind of a row of a strip, in a pass for classes of cells: a code, and the number of groups of cells of
+ * a lane in which cells have weights of their own, twice that where some of the palette's weights are 0 or
+ * classes have constants. The code is PLAIN, the class of all cells, if they have
+ * weights that are all read, SOME where some cells keep their values and all others are plain, MIXED where
+ * cells have several classes, or KEPT. */
+typedef uint16_t stencil_row_kind;
+enum { STENCIL_ROW_SOME = STENCIL_CLASS_DRIVEN };
+STENCIL_ANYWHERE uint32_t stencil_row_code(stencil_row_kind kind) {
+    return kind & 0xffu;
+}
+STENCIL_ANYWHERE int stencil_row_groups(stencil_row_kind kind) {
+    return kind >> 8;
 }

@@ -1,32 +1,43 @@
 /* The stages of passes of the pipeline sweep in 2D for classes of cells. */
 #pragma once
 
-#include "kernels/classes.cuh"
 #include "kernels/sweeps/pipeline_sums.cuh"
+#include "kernels/sweeps/pipeline_table.cuh"
 
 namespace stencil {
 
-/* A stage looks at each row that comes in once, at its bits in the third ring of the line, and keeps a code
- * for each of the last rows. As long as all rows that its levels make are plain, it makes them as other
- * passes do. Else it makes them in the loop for rows at edges, where each cell that is fixed keeps its value
- * by a select, and cells that have weights of their own (varied) are made a second time, with these weights.
+/* A stage looks once at each row that comes in, at its bits in the third ring of the line, and keeps a code
+ * for each of the last rows. These say how it makes the rows of a slot:
+ *
+ *      alike     all rows that the levels make are plain, or are all of one class: as in other passes, with
+ *                the weights of that class
+ *      kept      all cells of all of these rows keep their values: rows move on, and nothing is computed
+ *      mixed     all others, and rows at edges: cells that keep their values do so by a select, from a bit
+ *                for each cell of the lane; in groups of eight cells where a lane has a class of its own,
+ * each lane reads weights from a table
  */
 template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_classed : pipeline_sums<P, T, Kind> {
     using base = pipeline_sums<P, T, Kind>;
     using base::general, base::varied, base::radius, base::levels, base::cells, base::rows, base::vector,
         base::width, base::row_bytes, base::bits_bytes, base::classes_ahead, base::weights, base::to_next,
-        base::mirrored, base::mirror_row;
+        base::mirrored, base::mirror_row, base::class_weights, base::table_classes;
     using typename base::line, typename base::piece, typename base::turn, typename base::beside_turn,
         typename base::class_turn, typename base::stage_warp;
     using step_weights = cycle_weights<T, P::count, uint32_t>;
+    using table = pipeline_table<P, T, base::class_weights, base::table_classes>;
 
-    /* The codes of the last rows, that of the last one lowest. Without weights of cells, a code is a bit: the
-     * row has cells that are not plain. With them, it is a byte: the class of all cells, PLAIN or a class
-     * whose weights are not 0, or MIXED. A level makes rows up to `seen` - 1 rows before the last one. */
-    using row_codes = std::conditional_t<varied, uint64_t, uint32_t>;
-    static constexpr int code_bits = varied ? 8 : 1, seen = rows + radius * levels + classes_ahead;
-    static_assert(seen * code_bits < 8 * (int)sizeof(row_codes), "");
-    static constexpr row_codes of_all = ((row_codes)1 << seen * code_bits) - 1;
+    /* The code of a row: PLAIN, the class of all its cells (if they have weights without 0 that are in the
+     * table), SOME: some cells keep their values and all others are plain, MIXED, or KEPT: all of them. */
+    enum row_code : uint32_t {
+        row_plain = STENCIL_CLASS_PLAIN,
+        row_some = STENCIL_ROW_SOME,
+        row_mixed = STENCIL_MARK_MIXED,
+        row_kept = STENCIL_CLASS_KEPT
+    };
+    /* Rows that levels read or make while the rows of a slot come in: `classes_ahead` of them are ahead. */
+    static constexpr int seen = rows + radius * levels + classes_ahead;
+    static constexpr uint32_t all_cells = (1u << cells) - 1;
+    enum row_way { alike, kept, mixed };
 
     /* Where the columns of a strip are in rows of the third ring. */
     struct strip_place {
@@ -42,98 +53,55 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_classed 
                            at = row + first / 32 * (uint32_t)sizeof(uint32_t);
             const uint64_t two =
                 load_shared_word(at) | (uint64_t)load_shared_word(at + (uint32_t)sizeof(uint32_t)) << 32;
-            return (uint32_t)(two >> first % 32) & ((1u << cells) - 1);
+            return (uint32_t)(two >> first % 32) & all_cells;
         }
-        /* Returns the address of the class of the strip's first cell, or of the lane's. */
+        /* Returns the address of the class of the lane's first cell. */
         __device__ __forceinline__ uint32_t classes(uint32_t row) const {
-            return row + bits_bytes + (uint32_t)(x & 15);
-        }
-        __device__ __forceinline__ uint32_t own_classes(uint32_t row) const {
-            return classes(row) + lane() * cells;
+            return row + bits_bytes + (uint32_t)(x & 15) + lane() * cells;
         }
     };
 
-    /* Returns the code of a row that is not plain: the class of all its cells, if that has a row of weights
-     * without 0, else MIXED. (Cells beside the strip, in the same words, count as well.) */
-    static __device__ __noinline__ uint32_t code_of_classes(const stencil_classes *c, uint32_t classes) {
-        const uint32_t of = load_shared_byte(classes), begin = classes / 4 * 4;
-        bool mixed = !stencil_class_has_row(of);
-        for (uint32_t at = begin + lane() * 4; at < classes + width; at += 128)
-            mixed = mixed || load_shared_word(at) != of * 0x01010101u;
-        if (__any_sync(~0u, mixed))
-            return STENCIL_MARK_MIXED;
-        for (int k = (int)lane(); k < P::count; k += 32)
-            mixed = mixed || __ldg(row_of_class<T>(*c, of) + k) == T(0);
-        return __any_sync(~0u, mixed) ? (uint32_t)STENCIL_MARK_MIXED : of;
-    }
-    __device__ __forceinline__ static row_codes code_of(const stencil_kernel_args &s,
-                                                        const strip_place &strip, uint32_t row) {
-        const bool any = __any_sync(~0u, load_shared_word(row + strip.look) != 0);
-        if constexpr (varied)
-            return any ? code_of_classes(&s.classes, strip.classes(row)) : STENCIL_CLASS_PLAIN;
-        return any;
-    }
-
-    /* How level t of a stage makes the row that sum j belongs to: with which weights, and what cells get that
-     * have a class of their own. */
-    struct rows_of_level {
-        const stencil_kernel_args &s;
-        const stage_warp &warp;
-        const class_turn &last;
-        const strip_place &strip;
-        const T *c;
-        row_codes codes;
-        uint32_t source; /* the lane's cells of the source term, 0: none */
-        int t;
-        __device__ __forceinline__ uint32_t code(int j) const {
-            return (uint32_t)(codes >> code_bits * (radius * t + j)) & 0xffu;
-        }
-        __device__ __forceinline__ point_weight<T> point(const step_weights &w, int j, int k) const {
-            const uint32_t of = code(j);
-            if (!stencil_class_has_row(of))
-                return w.point(k);
-            return {__ldg(row_of_class<T>(s.classes, of) + k), &s.domain};
-        }
-        template <class Row>
-        __device__ __forceinline__ T make(uint32_t of, int j, int v, const Row &in) const {
-            const T *const row = row_of_class<T>(s.classes, of);
-            T sum = warp.sum[t][j == 0 ? 0 : j - 1][v];
-#pragma unroll
-            for (int dx = -radius; dx <= radius; dx++)
-                if (P::contains(j - radius, 0, dx))
-                    sum = term_of_class(
-                        s.domain, row, P::number(0, j - radius, dx), [] { return 0; }, in[v + dx], sum);
-            if (j == 2 * radius)
-                sum =
-                    end_of_class(row, source != 0,
-                                 source != 0 ? load_shared<T>(source + v * (uint32_t)sizeof(T)) : T(0), sum);
-            return sum;
-        }
-        template <class Row>
-        __device__ __forceinline__ void give(int j, const Row &in, T (&sum)[cells]) const {
-            const uint32_t all = code(j);
-            if (all == STENCIL_CLASS_PLAIN)
-                return;
-            if (all != STENCIL_MARK_MIXED) {
-                const T constant = __ldg(row_of_class<T>(s.classes, all) + STENCIL_SOURCE_WEIGHT);
-                if (j == 2 * radius && constant != T(0))
-                    unrolled<cells>([&](int v) { sum[v] += constant; });
-                return;
-            }
-            const uint32_t at = strip.own_classes(last.before(radius * t + j));
-#pragma unroll
-            for (int v = 0; v < cells; v++) {
-                const uint32_t of = load_shared_byte(at + v);
-                const bool has_row = stencil_class_has_row(of);
-                if (j >= radius)
-                    sum[v] = of == STENCIL_CLASS_KEPT ? warp.kept(t, j, v, c) : sum[v];
-                if (__any_sync(~0u, has_row)) {
-                    const T own = make(has_row ? of : 1, j, v, in);
-                    sum[v] = has_row ? own : sum[v];
-                }
-            }
-        }
+    /* Tells which groups of cells have, in any lane, a cell with weights of its own: a bit for each. */
+    static constexpr int group = stage_warp::group, groups = (cells + group - 1) / group;
+    static_assert(groups <= 4, "");
+    struct row_kind {
+        uint32_t code, groups;
     };
+    /* Returns the kind of a row that is not plain; classes: address of the class of the lane's first cell;
+     * sides: bits of the lane's cells beyond a closed side, whatever their classes are. */
+    static __device__ __noinline__ row_kind kind_of_classes(const stencil_kernel_args *s, uint32_t classes,
+                                                            uint32_t sides) {
+        const uint32_t some = __shfl_sync(~0u, load_shared_byte(classes), 1);
+        bool same = true, all_kept = true;
+        uint32_t own = 0;
+#pragma unroll
+        for (int v = 0; v < cells; v++) {
+            const uint32_t of = load_shared_byte(classes + v);
+            const bool side = sides >> v & 1;
+            same = same && (side || of == some);
+            all_kept = all_kept && (side || of == STENCIL_CLASS_KEPT);
+            own |= !side && stencil_class_has_row(of) ? 1u << v / group : 0;
+        }
+        if (__all_sync(~0u, all_kept))
+            return {row_kept, 0};
+        uint32_t has = 0;
+#pragma unroll
+        for (int g = 0; g < groups; g++)
+            has |= __any_sync(~0u, own >> g & 1) ? 1u << g : 0;
+        if (has == 0)
+            return {row_some, 0};
+        if (__all_sync(~0u, same) && table::is_uniform(*s, some))
+            return {some, 0};
+        return {row_mixed, has};
+    }
+    /* Returns the bits of the lane's cells that keep their values, in a mixed row. */
+    static __device__ __noinline__ uint32_t kept_of_classes(uint32_t classes) {
+        uint32_t kept = 0;
+#pragma unroll
+        for (int v = 0; v < cells; v++)
+            kept |= load_shared_byte(classes + v) == STENCIL_CLASS_KEPT ? 1u << v : 0;
+        return kept;
+    }
 
     /* What a stage has for its rows of a strip. */
     struct stage_strip {
@@ -143,62 +111,336 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_classed 
         int first_level;           /* levels of the stages before */
         uint32_t mine, weights_at; /* offset of the lane's cells in a row; weights of the first step */
         bool left, right;
+        int begin, count; /* rows whose bits the third ring has when they belong to a slot, and which are no
+                             boundary rows */
         pipeline_level<step_weights> own;
-    };
-    /* Makes level t of row `row`, of which the lane has the cells c. Plain: no row that the level makes has
-     * cells that keep their values, or that have classes. */
-    template <bool Plain>
-    __device__ __forceinline__ static void make_level(stage_strip &a, stage_warp &warp, int t, T *c, int row,
-                                                      const beside_turn &source, const class_turn &last,
-                                                      row_codes codes) {
-        const auto at = [&](int to, int v) { return to * a.l.row + a.strip.x + (int)lane() * cells + v; };
-        cells_kept keep = {a.left, a.right, false, 0, 0};
-        if constexpr (!Plain) { /* loaded again, since registers are few */
-            const line &m = *opaque(&a.l);
-            keep.all = __shfl_sync(~0u, a.first_level + t >= m.steps, 0);
-            keep.low = __shfl_sync(~0u, m.closed[0][0] ? 0 : INT_MIN / 2, 0);
-            keep.high = __shfl_sync(~0u, m.closed[0][1] ? m.ny : INT_MAX / 2, 0);
+
+        /* Returns the bits of the lane's cells beyond a closed side, which keep their values. */
+        __device__ __forceinline__ uint32_t sides() const {
+            constexpr uint32_t outer = (1u << radius) - 1;
+            return (left ? outer : 0) | (right ? outer << (cells - radius) : 0);
         }
+        /* Tells whether the third ring has, for a row of the slots, the bits of an inner row. */
+        __device__ __forceinline__ bool has_bits(int y) const {
+            return (uint32_t)(y - begin) < (uint32_t)count;
+        }
+        /* Tells whether row y is beyond a closed side of the part. (Shuffles as in walk().) */
+        __device__ __forceinline__ bool is_outside(int y) const {
+            const line &m = *opaque(&l);
+            return y < __shfl_sync(~0u, m.closed[0][0] ? 0 : INT_MIN / 2, 0) ||
+                   y >= __shfl_sync(~0u, m.closed[0][1] ? m.ny : INT_MAX / 2, 0);
+        }
+    };
+    /* Returns the kind of the row that is ahead of row y of the slots; entry: its address in the third ring.
+     */
+    __device__ __forceinline__ static row_kind kind_of(const stage_strip &a, int y, uint32_t entry) {
+        if (!a.has_bits(y))
+            return {a.is_outside(y + classes_ahead) ? row_some : row_plain, 0};
+        const uint32_t bits = a.strip.bits(entry);
+        if (!__any_sync(~0u, bits != 0))
+            return {row_plain, 0};
+        if (varied && a.s.class_passes.palette_count > 0)
+            return kind_of_classes(&a.s, a.strip.classes(entry), a.sides());
+        return {__all_sync(~0u, (bits | a.sides()) == all_cells) ? row_kept : row_some, 0};
+    }
+    /* What a stage knows of the rows that have come in: the kind of the last one, and the first one of all
+     * those before it that are alike. */
+    struct rows_seen {
+        row_kind last;
+        int since;
+        class_turn next; /* the row of the third ring that comes in next */
+
+        __device__ __forceinline__ explicit rows_seen(const class_turn &next) : next(next) {}
+        /* Begins a strip, before whose first row in the third ring there are `classes_ahead` rows. */
+        __device__ __forceinline__ void begin(const stage_strip &a) {
+            const bool outside = __shfl_sync(~0u, a.is_outside(a.begin), 0);
+            last = {outside ? row_some : row_plain, 0};
+            since = outside ? a.begin + classes_ahead - 1 : INT_MIN / 2;
+        }
+        /* Looks at the rows that come in with a slot, the first of which is row y, and returns how they are
+         * made. */
+        __device__ __forceinline__ row_way look(const stage_strip &a, int y) {
+            uint32_t bits = 0;
+#pragma unroll
+            for (int b = 0; b < rows; b++, next.next())
+                bits |= load_shared_word(next.at + a.strip.look);
+            const bool plain = a.has_bits(y) && a.has_bits(y + rows - 1) && last.code == row_plain;
+            if (!plain || __any_sync(~0u, bits != 0))
+#pragma unroll 1
+                for (int b = 0; b < rows; b++)
+                    add(kind_of(a, y + b, next.before(rows - b)), y + b);
+            if (since > y - radius * levels)
+                return mixed;
+            return last.code == row_kept ? kept : alike;
+        }
+        __device__ __forceinline__ void add(const row_kind &kind, int y) {
+            const uint32_t code = __shfl_sync(~0u, kind.code, 0);
+            if (code != last.code || code == row_some || code == row_mixed)
+                since = y + classes_ahead;
+            last = {code, kind.groups};
+        }
+    };
+    /* What levels need to know of the rows of a mixed slot. */
+    struct mixed_rows {
+        /* Bits of the lane's cells that keep their values, of the row of the first level and of rows before.
+         */
+        uint32_t kept[radius * levels + 1];
+        /* The kinds of these rows and of those ahead, where cells have weights of their own: codes, a byte
+         * for each row, that of the last one lowest, and groups, four bits for each. */
+        uint64_t codes;
+        uint32_t groups;
+        static_assert(!varied || (seen <= 8 && rows == 1), "");
+
+        __device__ __forceinline__ uint32_t code(int before) const {
+            return (uint32_t)(codes >> 8 * before) & 0xffu;
+        }
+        __device__ __forceinline__ uint32_t groups_of(int before) const {
+            return groups >> 4 * before & 0xfu;
+        }
+        /* Returns the bits of the lane's cells in row y that keep their values; entry: the row's address in
+         * the third ring. */
+        __device__ __forceinline__ static uint32_t kept_of(const stage_strip &a, uint32_t code, int y,
+                                                           uint32_t entry) {
+            const uint32_t sides = a.sides();
+            if (!a.has_bits(y - classes_ahead))
+                return a.is_outside(y) ? all_cells : sides;
+            if (varied && code == row_mixed)
+                return sides | kept_of_classes(a.strip.classes(entry));
+            return sides | (varied && code < row_some ? 0 : a.strip.bits(entry));
+        }
+        __device__ __forceinline__ void add_kind(const row_kind &kind) {
+            if constexpr (varied)
+                codes = codes << 8 | kind.code, groups = groups << 4 | kind.groups;
+        }
+        __device__ __forceinline__ void add_kept(uint32_t bits) {
+#pragma unroll
+            for (int k = radius * levels; k > 0; k--)
+                kept[k] = kept[k - 1];
+            kept[0] = bits;
+        }
+        /* Adds row y of a slot, the rest of whose rows, from it on, are `left`. */
+        __device__ __forceinline__ void add(const stage_strip &a, const rows_seen &seen, int y, int left) {
+            if constexpr (varied)
+                add_kind(seen.last);
+            add_kept(kept_of(a, varied ? code(classes_ahead) : 0, y, seen.next.before(left + classes_ahead)));
+        }
+        /* Loads what is known of the rows before row y, the first one of a slot. */
+        __device__ __forceinline__ void load(const stage_strip &a, const rows_seen &seen, int y) {
+            codes = 0, groups = 0;
+            if constexpr (varied)
+#pragma unroll 1
+                for (int k = seen_before; k > 0; k--)
+                    add_kind(kind_of(a, y - k, seen.next.before(rows + k)));
+#pragma unroll
+            for (int k = 0; k < radius * levels; k++)
+                kept[k] = kept_of(a, varied ? code(classes_ahead + k) : 0, y - 1 - k,
+                                  seen.next.before(rows + classes_ahead + 1 + k));
+        }
+        static constexpr int seen_before = seen - rows;
+    };
+
+    /* How levels make rows whose cells are all of one class: with weights in shared memory and, where a class
+     * has one, with the constant behind them. */
+    struct rows_alike {
+        uint32_t weights, step; /* address of the weights of the stage's first level, bytes to the next one */
+        T constant;
+        /* code: of a row; where it is no class, the weights are those of plain cells. */
+        __device__ __forceinline__ rows_alike(const stage_strip &a, uint32_t code) {
+            if (!varied || !stencil_class_has_row(code)) {
+                step = base::weights * (uint32_t)sizeof(T), constant = T(0);
+                weights = a.weights_at + a.first_level * step;
+            } else {
+                weights = a.weights_at + base::weights_bytes + code * class_weights * (uint32_t)sizeof(T);
+                step = 0, constant = load_shared<T>(weights + (P::count + 1) * (uint32_t)sizeof(T));
+            }
+        }
+        __device__ __forceinline__ point_weight<T> point(const step_weights &w, int, int k) const {
+            return w.point(k);
+        }
+        template <class Row, int Count>
+        __device__ __forceinline__ void give(int j, const Row &, T (&sum)[Count]) const {
+            if (j == 2 * radius && constant != T(0))
+                unrolled<Count>([&](int v) { sum[v] += constant; });
+        }
+    };
+
+    /* A level of a mixed row: what the stage has seen of it. Rows are those of sums j. */
+    struct mixed_level {
+        const stage_strip &a;
+        const stage_warp &warp;
+        const mixed_rows &rows;
+        const rows_seen &seen;
+        int t;
+
+        /* Makes sums j of a group of cells that all have the weights of the step, or of one class. */
+        template <class Row>
+        __device__ __forceinline__ void make_alike(int first, int j, const Row &in, T (&sum)[group]) const {
+            const rows_alike alike(a, rows.code(radius * t + j));
+            const step_weights w = {alike.weights + t * alike.step, &a.s.domain};
+            point_weight<T> weight[2 * radius + 1];
+#pragma unroll
+            for (int dx = -radius; dx <= radius; dx++)
+                if (P::contains(j - radius, 0, dx))
+                    weight[dx + radius] = w.point(P::number(0, j - radius, dx));
+#pragma unroll
+            for (int i = 0; i < group && first + i < cells; i++)
+                sum[i] = warp.add(
+                    t, j, first + i, in, [&](int, int dx) { return weight[dx + radius]; }, [] { return 0; });
+            if (j == 2 * radius && a.own.source != 0) {
+                const auto factor = w.source();
+#pragma unroll
+                for (int i = 0; i < group && first + i < cells; i++)
+                    sum[i] = source_term(
+                        factor, [] { return 0; }, source_of(first + i), sum[i]);
+            }
+            alike.give(j, in, sum);
+        }
+        /* Makes sums j of a group of cells that have weights of their own. Simple: none of these is 0, and
+         * there are no constants. */
+        template <bool Simple, class Row>
+        __device__ __forceinline__ void make_own(int first, int j, const Row &in, T (&sum)[group]) const {
+            const table &all = table::here();
+            const auto classes = classes_of(a.strip.classes(seen.next.before(1 + radius * t + j)) + first);
+            T constant[group];
+#pragma unroll
+            for (int i = 0; i < group && first + i < cells; i++) {
+                const uint32_t of = classes.of(i);
+                const T *const row = all.row(a.s, of);
+                sum[i] = warp.sum[t][j == 0 ? 0 : j - 1][first + i];
+#pragma unroll
+                for (int dx = -radius; dx <= radius; dx++)
+                    if (P::contains(j - radius, 0, dx)) {
+                        const int k = P::number(0, j - radius, dx);
+                        const T weight = row[k];
+                        const bool unread = !Simple && of != STENCIL_CLASS_PLAIN && weight == T(0);
+                        sum[i] = term(
+                            k, point_weight<T>{weight, &a.s.domain}, [] { return 0; },
+                            unread ? T(0) : in[first + i + dx], sum[i]);
+                    }
+                if (!Simple && j == 2 * radius)
+                    constant[i] = of == STENCIL_CLASS_PLAIN ? T(0) : row[all.constant];
+            }
+            if (j == 2 * radius && a.own.source != 0) {
+                const T factor = a.own.weights.source().value;
+#pragma unroll
+                for (int i = 0; i < group && first + i < cells; i++)
+                    sum[i] = source_term(
+                        point_weight<T>{classes.of(i) == STENCIL_CLASS_PLAIN ? factor : T(1), &a.s.domain},
+                        [] { return 0; }, source_of(first + i), sum[i]);
+            }
+            if (!Simple && j == 2 * radius)
+#pragma unroll
+                for (int i = 0; i < group && first + i < cells; i++)
+                    sum[i] = constant[i] == T(0) ? sum[i] : sum[i] + constant[i];
+        }
+        __device__ __forceinline__ T source_of(int v) const {
+            return load_shared<T>(a.own.source + v * (uint32_t)sizeof(T));
+        }
+        /* The classes of the cells of a group, from the address of the first one. */
+        struct classes_of {
+            uint32_t low, high;
+            __device__ __forceinline__ explicit classes_of(uint32_t at) {
+                const uint32_t from = at & ~3u, bits = (at & 3) * 8, middle = load_shared_word(from + 4);
+                low = (uint32_t)((load_shared_word(from) | (uint64_t)middle << 32) >> bits);
+                high = (uint32_t)((middle | (uint64_t)load_shared_word(from + 8) << 32) >> bits);
+            }
+            __device__ __forceinline__ uint32_t of(int i) const {
+                return __byte_perm(i < 4 ? low : high, 0,
+                                   0x4440 + i % 4); /* one instruction, where a shift takes two */
+            }
+        };
+    };
+    /* Makes level t of a row in which cells have several classes: c is row y of the step before on entry. */
+    __device__ __forceinline__ static void make_mixed(const stage_strip &a, stage_warp &warp, int t, T *c,
+                                                      const mixed_rows &rows, const rows_seen &seen,
+                                                      const uint32_t *fixed) {
+        const typename stage_warp::row in(c);
+        const mixed_level level = {a, warp, rows, seen, t};
+        T out[cells];
+#pragma unroll
+        for (int g = 0; g < groups; g++)
+#pragma unroll
+            for (int j = 2 * radius; j >= 0; j--) {
+                T sum[group];
+                if (!(rows.groups_of(radius * t + j) >> g & 1))
+                    level.make_alike(g * group, j, in, sum);
+                else if (table::here().simple)
+                    level.template make_own<true>(g * group, j, in, sum);
+                else
+                    level.template make_own<false>(g * group, j, in, sum);
+#pragma unroll
+                for (int i = 0; i < group && g * group + i < cells; i++) {
+                    const int v = g * group + i;
+                    if (j >= radius)
+                        sum[i] = fixed[j - radius] & 1u << v ? warp.kept(t, j, v, c) : sum[i];
+                    if (j == 2 * radius)
+                        out[v] = sum[i];
+                    else
+                        warp.sum[t][j][v] = sum[i];
+                }
+            }
+        stage_warp::mirror_ends(a.own.mirrored, out);
+        unrolled<cells>([&](int v) { c[v] = out[v]; });
+    }
+
+    /* Makes level t of row `row`, of which the lane has the cells c, in rows that are alike. */
+    __device__ __forceinline__ static void make_alike_level(stage_strip &a, stage_warp &warp, int t, T *c,
+                                                            int row, const beside_turn &source,
+                                                            const rows_alike &alike) {
+        const auto at = [&](int to, int v) { return to * a.l.row + a.strip.x + (int)lane() * cells + v; };
+        const cells_kept keep = {a.left, a.right, false, 0, 0};
         if constexpr (general) {
-            if (!Plain)
+            a.own.weights.at = alike.weights + t * alike.step;
+            a.own.source = a.s.domain.b != nullptr ? source.before(radius * t) + a.mine : 0;
+            warp.template level<false>(t, c, a.own, keep, row, at, alike);
+        } else {
+            warp.template level<false>(t, c, weights_of<T>(a.s.domain), keep, row, at);
+        }
+    }
+    /* The same in rows that are mixed. made: levels of the stage that make a step in this pass. */
+    __device__ __forceinline__ static void make_mixed_level(stage_strip &a, stage_warp &warp, int t, T *c,
+                                                            int row, const beside_turn &source, int made,
+                                                            const mixed_rows &rows, const rows_seen &seen) {
+        uint32_t fixed[radius + 1];
+#pragma unroll
+        for (int k = 0; k <= radius; k++)
+            fixed[k] = t < made ? rows.kept[radius * t + k] : all_cells;
+        if constexpr (general) {
+            if (a.is_outside(row))
                 mirror_row(a.s, a.l, a.first_level + t, row, a.strip.x + lane() * cells, c);
             a.own.weights.at = a.weights_at + (a.first_level + t) * weights * (uint32_t)sizeof(T);
             a.own.source = a.s.domain.b != nullptr ? source.before(radius * t) + a.mine : 0;
-            if constexpr (Plain)
-                warp.template level<false>(t, c, a.own, keep, row, at, plain_rows<T>());
-            else
-                warp.template level<true>(t, c, a.own, keep, row, at,
-                                          rows_of_level{a.s, warp, last, a.strip, c, codes, a.own.source, t});
-        } else if constexpr (Plain) {
-            warp.template level<false>(t, c, weights_of<T>(a.s.domain), keep, row, at);
+            make_mixed(a, warp, t, c, rows, seen, fixed);
         } else {
-            constexpr uint32_t outer = (1u << radius) - 1;
-            uint32_t fixed[radius + 1];
-#pragma unroll
-            for (int k = 0; k <= radius; k++)
-                fixed[k] = keep.has(row - k)
-                               ? ~0u
-                               : a.strip.bits(last.before(radius * t + k)) | (a.left ? outer : 0) |
-                                     (a.right ? outer << (cells - radius) : 0);
+            const auto at = [&](int to, int v) { return to * a.l.row + a.strip.x + (int)lane() * cells + v; };
             warp.level_of_fixed(t, c, weights_of<T>(a.s.domain), fixed, row, at);
         }
-        end_block(a.s.depth);
     }
-    /* Makes the rows of a slot. last: the row of the third ring that came with the first of them. */
-    template <bool Plain>
+
+    /* Makes the rows of a slot. */
+    template <row_way Way>
     __device__ __forceinline__ static void make_rows(stage_strip &a, stage_warp &warp, uint32_t slot, int y,
-                                                     beside_turn &source, class_turn last, row_codes codes) {
-        constexpr int at_once = Plain ? rows : 1;
-#pragma unroll at_once
+                                                     int made, beside_turn &source, const rows_seen &seen,
+                                                     mixed_rows &of_rows, const rows_alike &all) {
+#pragma unroll
         for (int b = 0; b < rows; b++) {
             T c[cells];
             warp.load(c, slot + b * row_bytes + a.mine);
+            if (Way == mixed)
+                of_rows.add(a, seen, y + b, rows - b);
 #pragma unroll
-            for (int t = 0; t < levels; t++)
-                make_level<Plain>(a, warp, t, c, y + b - radius * t, source, last, codes);
+            for (int t = 0; t < levels; t++) {
+                if constexpr (Way == alike)
+                    make_alike_level(a, warp, t, c, y + b - radius * t, source, all);
+                else if constexpr (Way == mixed)
+                    make_mixed_level(a, warp, t, c, y + b - radius * t, source, made, of_rows, seen);
+                else
+                    warp.move(t, c);
+                /* A test of another number is one more barrier for the compiler: sums stay in registers. */
+                end_block(Way == mixed && t == levels - 1 ? a.s.depth + 1 + b : a.s.depth);
+            }
             if (general)
                 source.next();
-            last.next();
             warp.store(c, slot + b * row_bytes + a.mine);
         }
     }
@@ -219,12 +461,14 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_classed 
             return;
         }
         beside_turn f(ring, general ? -radius * levels * stage : 0);
-        class_turn k(ring, -radius * levels * stage);
+        rows_seen seen(class_turn(ring, -radius * levels * stage));
         warp.clear();
         base::template walk<true>(l, [&](const piece &p) {
             stage_strip a = {s, l, strip_place(p.x), stage * levels, 0, weights_at};
             a.left = lane() == 0 && l.closed[1][0] && p.strip == 0;
             a.right = lane() == 31 && l.closed[1][1] && p.last;
+            a.begin = p.from;
+            a.count = __shfl_sync(~0u, l.closed[0][1] ? l.ny - classes_ahead - p.from : INT_MAX / 2, 0);
             a.own = {{0, &s.domain}, 0, {0, 0}};
             if (general) {
                 a.own.mirrored[0] = a.left ? mirrored(s, STENCIL_X, 0) : 0;
@@ -232,43 +476,37 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_classed 
             }
             a.mine = (lane() * cells + (p.x & (vector - 1))) * (uint32_t)sizeof(T);
             int y = p.from - radius * levels * stage;
-            const int end = y + p.count;
-            /* Rows of whole slots that contain no boundary row at any level. */
-            const int inner = __shfl_sync(~0u,
-                                          l.steps < (stage + 1) * levels ? INT_MAX / 2
-                                          : l.closed[0][0]               ? radius * levels
-                                                                         : INT_MIN / 2,
-                                          0),
-                      stop = __shfl_sync(~0u, l.closed[0][1] ? l.ny - rows + 1 : INT_MAX / 2, 0);
-            row_codes codes = 0;
-            class_turn next = k;
-            /* Waits for the next slot, and returns whether all that levels make of its rows is plain. */
+            const int end = y + p.count, made = __shfl_sync(~0u, l.steps - stage * levels, 0);
+            seen.begin(a);
+            /* Waits for the next slot, and returns how its rows are made. */
             const auto begin_slot = [&] {
                 wait_warp(u.barrier, u.parity);
-#pragma unroll
-                for (int b = 0; b < rows; b++, next.next())
-                    codes = codes << code_bits |
-                            (!varied || y + b >= p.from ? code_of(s, a.strip, next.at) : (row_codes)0);
-                return y >= inner && y < stop && (codes & of_all) == 0;
+                const row_way way = seen.look(a, y);
+                return way == alike && made < levels ? mixed : way;
             };
-            bool plain = begin_slot();
-            /* Makes slots for as long as they are plain, or are not. */
-            const auto make_slots = [&](auto is_plain) {
-                constexpr bool Plain = decltype(is_plain)::value;
+            row_way way = begin_slot();
+            /* Makes slots for as long as their rows are made in this way. */
+            const auto make_slots = [&](auto this_way) {
+                constexpr row_way Way = decltype(this_way)::value;
+                mixed_rows of_rows;
+                const rows_alike all(a, seen.last.code);
+                if (Way == mixed && way == mixed && y < end)
+                    of_rows.load(a, seen, y);
 #pragma unroll 1
-                while (y < end && plain == Plain) {
-                    make_rows<Plain>(a, warp, u.slot, y, f, k, codes);
+                while (y < end && way == Way) {
+                    make_rows<Way>(a, warp, u.slot, y, made, f, seen, of_rows, all);
                     arrive(u.barrier + to_next);
                     u.next();
-                    k = next, y += rows;
+                    y += rows;
                     if (y < end)
-                        plain = begin_slot();
+                        way = begin_slot();
                 }
             };
 #pragma unroll 1
             while (y < end) {
-                make_slots(std::false_type());
-                make_slots(std::true_type());
+                make_slots(std::integral_constant<row_way, mixed>());
+                make_slots(std::integral_constant<row_way, kept>());
+                make_slots(std::integral_constant<row_way, alike>());
             }
         });
     }

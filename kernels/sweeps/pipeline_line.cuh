@@ -66,11 +66,17 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_line {
     static constexpr int bits_bytes = 32 * (int)sizeof(uint32_t),
                          classes_bytes = varied ? (width + 16 + 15) / 16 * 16 : 0,
                          class_row_bytes = classed ? bits_bytes + classes_bytes : 0,
-                         classes_ahead = varied ? radius : 0,
+                         classes_ahead = classed ? radius : 0,
                          classes_behind = classed ? radius * depth + classes_ahead : 0;
+    /* The table of the weights of classes, class 0 included, in shared memory if the problem has no more
+     * classes than fit: for each its weights, source factor and constant. Their number is odd, so that lanes
+     * with different classes read different banks. */
+    static constexpr int class_weights = (P::count + 2) | 1,
+                         table_bytes = varied ? STENCIL_PIPELINE_TABLE_BYTES : 0,
+                         table_classes = table_bytes / (class_weights * (int)sizeof(T));
     static_assert(width + 127 + 32 <= 8 * bits_bytes, "the lane's cells are in two of the words");
     /* Slots of a line's ring; the lines of a block have equal shares of its shared memory. */
-    static constexpr int slots = ((STENCIL_PIPELINE_SHARED_BYTES - weights_bytes) / lines - 16 -
+    static constexpr int slots = ((STENCIL_PIPELINE_SHARED_BYTES - weights_bytes - table_bytes) / lines - 16 -
                                   rows_behind * row_bytes - classes_behind * class_row_bytes) /
                                  (slot_bytes * (general ? 2 : 1) + slot_barriers + rows * class_row_bytes),
                          beside_rows = general ? slots * rows + rows_behind : rows_behind,
@@ -78,7 +84,7 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_line {
                          own_bytes = (slots * (slot_bytes + slot_barriers) + 15) / 16 * 16,
                          classes_at = own_bytes + beside_rows * row_bytes,
                          ring_bytes = classes_at + class_rows * class_row_bytes,
-                         bytes = lines * ring_bytes + weights_bytes;
+                         bytes = lines * ring_bytes + weights_bytes + table_bytes;
     static_assert(slots >= hands + 3, "every warp has a slot, and some are on their way");
     /* Strips begin at a multiple of this many columns. */
     static constexpr int column_unit = checked ? (int)STENCIL_PARTIAL_CELLS : vector;
@@ -124,8 +130,13 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_line {
         }
         const int beside[2] = {l.closed[1][0] ? radius : l.reach, l.closed[1][1] ? radius : l.reach};
         l.strips = stencil_pipeline_strips_of((int)d.n[STENCIL_X], l.ny, beside, l.reach, width, column_unit);
-        stencil_pipeline_share_rows(&l.strips, (int64_t)gridDim.x * lines,
-                                    (int64_t)blockIdx.x * lines + number, l.own);
+        const int64_t all = (int64_t)gridDim.x * lines, line = (int64_t)blockIdx.x * lines + number;
+        if (classed && s.class_passes.share != nullptr && s.class_passes.lines == all) {
+            const int64_t *const share = s.class_passes.share + (pass.steps - 1) * (all + 1) + line;
+            l.own[0] = share[0], l.own[1] = share[1];
+        } else {
+            stencil_pipeline_share_rows(&l.strips, all, line, l.own);
+        }
     }
     /* Calls each(piece) for the line's piece of each strip; everything is computed again for each strip.
      * Warp: all lanes call, and shuffles tell the compiler that they take the same branches, or it would keep

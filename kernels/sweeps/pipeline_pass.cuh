@@ -181,6 +181,9 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline : pipeli
         const uint32_t weights_at = rings + lines * ring_bytes;
         if constexpr (general)
             step_weights::put(weights_at, s, pass.first, 0, depth);
+        if constexpr (base::varied)
+            base::table::put(s, shared + base::bytes - base::table_bytes,
+                             rings + base::bytes - base::table_bytes);
         for_barriers(rings, [](uint32_t barrier, int threads) { init_barrier(barrier, threads); });
         publish_barriers();
         __syncthreads();

@@ -54,6 +54,9 @@ template <class P, class T, int Levels, int Cells> struct pipeline_warp {
      * arrived. A sum takes its points in ascending order of rows, as in the cell update. */
     T sum[Levels][2 * R][Cells];
 
+    /* Cells of a lane that are made one sum after the other, in rows in which some keep their values. */
+    static constexpr int group = 8;
+
     __device__ __forceinline__ void clear() {
         unrolled<Levels, 2 * R, Cells>([&](int t, int j, int v) { sum[t][j][v] = 0; });
     }
@@ -133,28 +136,52 @@ template <class P, class T, int Levels, int Cells> struct pipeline_warp {
             }
         unrolled<Cells>([&](int v) { c[v] = out[v]; });
     }
+    /* Makes level t of a row whose cells, and those of the rows before it, all keep their values: the row
+     * takes the place of its sums. */
+    __device__ __forceinline__ void move(int t, T *c) {
+#pragma unroll
+        for (int v = 0; v < Cells; v++) {
+            const T out = sum[t][2 * R - 1][v];
+#pragma unroll
+            for (int j = 2 * R - 1; j > R; j--)
+                sum[t][j][v] = sum[t][j - 1][v];
+            sum[t][R][v] = c[v];
+            c[v] = out;
+        }
+    }
     /* Makes level t of a pass with fixed cells: those of row y + R - j keep their values that have a bit in
-     * fixed[j - R]. */
+     * fixed[j - R]. Sums of eight cells are made one after the other, so that the compiler gets their bits
+     * into predicates by one instruction, and skips the last term of a fixed cell without a select. */
     template <class At>
     __device__ __forceinline__ void level_of_fixed(int t, T *c, const uniform_weights<T> &weights,
-                                                   const uint32_t (&fixed)[R + 1], int y, At at) {
+                                                   const uint32_t *fixed, int y, At at) {
         const row in(c);
         T out[Cells];
 #pragma unroll
-        for (int v = 0; v < Cells; v++)
+        for (int first = 0; first < Cells; first += group)
 #pragma unroll
-            for (int j = 2 * R; j >= 0; j--) {
-                const int to = y + R - j;
-                T s = add(
-                    t, j, v, in, [&](int k, int) { return weights.point(k); }, [&] { return at(to, v); });
-                if (j >= R)
-                    s = fixed[j - R] >> v & 1 ? kept(t, j, v, c) : s;
-                if (j == 2 * R)
-                    out[v] = s;
-                else
-                    sum[t][j][v] = s;
-            }
+            for (int j = 2 * R; j >= 0; j--)
+#pragma unroll
+                for (int v = first; v < Cells && v < first + group; v++) {
+                    const int to = y + R - j;
+                    T s = add(
+                        t, j, v, in, [&](int k, int) { return weights.point(k); }, [&] { return at(to, v); });
+                    if (j >= R)
+                        s = fixed[j - R] & 1u << v ? kept(t, j, v, c) : s;
+                    if (j == 2 * R)
+                        out[v] = s;
+                    else
+                        sum[t][j][v] = s;
+                }
         unrolled<Cells>([&](int v) { c[v] = out[v]; });
+    }
+    /* Mirrors the first and the last cells of a lane, as many as `mirrored` says. */
+    __device__ __forceinline__ static void mirror_ends(const int (&mirrored)[2], T (&out)[Cells]) {
+#pragma unroll
+        for (int k = 0; k < R; k++) {
+            out[R - 1 - k] = k < mirrored[0] ? out[R + k] : out[R - 1 - k];
+            out[Cells - R + k] = k < mirrored[1] ? out[Cells - R - 1 - k] : out[Cells - R + k];
+        }
     }
     /* Makes level t of a general pass, one sum after the other, since registers hold the weights of only one
      * row. rows: the weights of row y + R - j, and what its cells get that have classes. */
@@ -195,11 +222,7 @@ template <class P, class T, int Levels, int Cells> struct pipeline_warp {
                     sum[t][j][v] = s[v];
             }
         }
-#pragma unroll
-        for (int k = 0; k < R; k++) {
-            out[R - 1 - k] = k < l.mirrored[0] ? out[R + k] : out[R - 1 - k];
-            out[Cells - R + k] = k < l.mirrored[1] ? out[Cells - R - 1 - k] : out[Cells - R + k];
-        }
+        mirror_ends(l.mirrored, out);
         unrolled<Cells>([&](int v) { c[v] = out[v]; });
     }
 };

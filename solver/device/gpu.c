@@ -59,6 +59,7 @@ static stencil_status allocate(stencil_gpu_part *gpu) {
     TRY(own(gpu, &s->control, NULL, sizeof *s->control));
     TRY(own(gpu, &s->cycle, run->cycle, (size_t)(run->cycle_length + run->palette_count) * sizeof *s->cycle));
     s->classes.palette = run->palette_count > 0 ? s->cycle + run->cycle_length : NULL;
+    s->class_passes.palette_count = run->palette_count;
     if (run->factors.factor != NULL)
         TRY(own(gpu, &s->sums.factor, NULL, (size_t)run->factors_bytes));
     if (run->plan->layout.kind == STENCIL_PASS_ON_CHIP)

@@ -103,6 +103,13 @@ inline long long __double_as_longlong(double d) {
 inline double __longlong_as_double(long long l) {
     return emulated_bits<double>(l);
 }
+inline unsigned __byte_perm(unsigned low, unsigned high, unsigned selector) {
+    const unsigned long long bytes = low | (unsigned long long)high << 32;
+    unsigned result = 0;
+    for (int i = 0; i < 4; i++)
+        result |= (unsigned)(bytes >> 8 * (selector >> 4 * i & 7) & 0xff) << 8 * i;
+    return result;
+}
 inline int __popc(unsigned u) {
     return __builtin_popcount(u);
 }
