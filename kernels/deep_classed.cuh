@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/deep.cuh"
+#include "kernels/sweeps/pipeline_kinds.cuh"
 
 namespace stencil {
 
@@ -11,8 +12,9 @@ template <class P, class T, bool General> void describe_deep_classed(stencil_ker
     if constexpr (P::rank == 3) {
         describe_pass<pipeline_solid<P, T, General, true>>(kernel, loop);
     } else {
-        describe_pass<pipeline<P, T, General ? STENCIL_PIPELINE_CLASSED : STENCIL_PIPELINE_FIXED>>(kernel,
-                                                                                                   loop);
+        constexpr auto kind = General ? STENCIL_PIPELINE_CLASSED : STENCIL_PIPELINE_FIXED;
+        describe_pass<pipeline<P, T, kind>>(kernel, loop);
+        kernel->kinds = kernel_address(&kinds_kernel<pipeline_kinds<P, T, kind>>);
         if (General)
             kernel->mirror = kernel_address(&mirror_kernel<P, T, true>);
     }

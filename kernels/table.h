@@ -42,9 +42,11 @@ typedef struct stencil_kernel {
      * launch before a pass (a loop does it itself) where a side along y is mirrored, in any number of blocks
      * of STENCIL_BLOCK_THREADS threads; NULL: none. checked: a pass with a checked step, any one, in blocks
      * of checked_threads threads with checked_bytes bytes, which sums residuals into set 0 of the partial
-     * sums; NULL: no pass of several steps can be checked. Code compiled for less than `deep_capability` (90
-     * for 9.0; 0: no code is too old) has these kernels by name only. */
-    const void *deep, *mirror, *checked;
+     * sums; NULL: no pass of several steps can be checked. kinds: the kernel that finds the kinds of the rows
+     * of all strips (stencil_class_passes), in any number of blocks of STENCIL_BLOCK_THREADS threads; NULL:
+     * lines of a pass have equal numbers of rows. Code compiled for less than `deep_capability` (90 for 9.0;
+     * 0: no code is too old) has these kernels by name only. */
+    const void *deep, *mirror, *checked, *kinds;
     int depth, deep_threads, deep_bytes, checked_threads, checked_bytes, deep_capability;
 } stencil_kernel;
 

@@ -7,6 +7,7 @@
 
 #include "solver/parts/workers.h"
 #include "solver/plan/memory.h"
+#include "solver/plan/sweeps/pipeline_share.h"
 
 /* Allocates device memory that the part owns: a copy of `from`, or zeros if `from` is NULL. */
 static stencil_status own(stencil_gpu_part *gpu, void *to, const void *from, size_t bytes) {
@@ -43,6 +44,16 @@ static void connect_tiles(stencil_gpu_run *run) {
             if (beyond >= 0 && beyond != p)
                 run->part[p].args.resident.beyond[side] = run->part[beyond].args.resident.words;
         }
+}
+
+/* Allocates the shares of lines of warps in the rows of passes, which stencil_gpu_share() makes. */
+static stencil_status allocate_shares(stencil_gpu_part *gpu, const stencil_problem *problem) {
+    const stencil_plan *plan = gpu->plan;
+    if (plan->depth == 1 || plan->kernel.kinds == NULL)
+        return STENCIL_OK;
+    gpu->args.class_passes.lines = (int32_t)stencil_share_line_count(plan, problem);
+    return own(gpu, &gpu->args.class_passes.share, NULL,
+               (size_t)stencil_share_numbers(plan, problem) * sizeof(int64_t));
 }
 
 /* Allocates all device memory of a part but its fields, and sets the kernel arguments that point to it. */
@@ -372,6 +383,7 @@ static stencil_status create_parts(stencil_gpu_run *run, const stencil_problem *
         TRY_CUDA(cudaSetDevice(run->part[p].device));
         init_args(&run->part[p], problem);
         TRY(allocate(&run->part[p]));
+        TRY(allocate_shares(&run->part[p], problem));
     }
     for (int p = 0; p < run->parts && run->parts > 1 && !run->combine_on_host; p++)
         TRY(create_peers(&run->part[p]));
@@ -406,7 +418,10 @@ stencil_status stencil_gpu_create(stencil_gpu_run *run, const stencil_plan *plan
                                           .device = plan->part[p].gpu,
                                           .shared = plan->part[p].sharing > 1,
                                           .plan = plan};
-    return create_parts(run, problem, lender);
+    TRY(create_parts(run, problem, lender));
+    for (int p = 0; p < run->parts && lender != NULL; p++)
+        TRY(stencil_gpu_share(run, problem, p));
+    return STENCIL_OK;
 }
 
 static void destroy_part(stencil_gpu_part *gpu) {

@@ -100,6 +100,9 @@ stencil_status stencil_gpu_move(const stencil_gpu_run *run, int part, int buffer
 /* Marks the groups and the bits of a part's cells, where cells have classes; to be called once all classes of
  * the part are loaded, those of ghost cells included. */
 stencil_status stencil_gpu_mark(const stencil_gpu_run *run, int part);
+/* Divides the rows of a part whose cells are marked among the lines of warps of passes of several steps by
+ * what the rows cost, where the plan's kernel has such shares. */
+stencil_status stencil_gpu_share(const stencil_gpu_run *run, const stencil_problem *problem, int part);
 void stencil_gpu_destroy(stencil_gpu_run *run);
 
 /* Calls function(part, context) for all parts concurrently, each in a host thread that has set the part's

@@ -93,11 +93,13 @@ stencil_status stencil_run_load_u(stencil_run *r, const stencil_reader *from) {
     return STENCIL_OK;
 }
 
-/* Marks the groups of cells of a part whose classes are loaded. */
+/* Marks the groups of cells of a part whose classes are loaded, and shares out the rows of passes. */
 static stencil_status mark(stencil_run *r, int part) {
 #ifdef STENCIL_HAVE_CUDA
-    if (r->on.gpu != NULL)
-        return stencil_gpu_mark(r->on.gpu, part);
+    if (r->on.gpu != NULL) {
+        TRY(stencil_gpu_mark(r->on.gpu, part));
+        return stencil_gpu_share(r->on.gpu, r->problem, part);
+    }
 #endif
     stencil_cpu_mark(r->on.cpu, part);
     return STENCIL_OK;

@@ -1,4 +1,5 @@
 /* The pipeline sweep on GPUs in 2D: temporal blocking, passes of several steps. */
+#include "solver/plan/sweeps/pipeline_share.h"
 #include "solver/plan/sweeps/pipeline.h"
 
 static stencil_pipeline_shape shape_of(const stencil_problem *problem, bool general, bool checked) {
@@ -58,6 +59,38 @@ static int64_t rows_of(const stencil_pipeline_strips *strips, const int64_t own[
     return count;
 }
 
+/* Finds the strips of a part in a pass, and how many rows it reads beyond its sides. */
+static stencil_pipeline_strips strips_of(const stencil_plan *plan, const stencil_problem *problem, int part,
+                                         int steps, int64_t width, int64_t unit, int above[2]) {
+    const int radius = problem->shape->radius, reach = radius * steps;
+    const int64_t *n = plan->part[part].box.n;
+    int beside[STENCIL_AXES][2];
+    for (int axis = 0; axis < STENCIL_AXES; axis++)
+        for (int side = 0; side < 2; side++)
+            beside[axis][side] =
+                stencil_cut_side(&plan->cut, part, axis, side).ghosts > radius ? reach : radius;
+    above[0] = beside[STENCIL_Y][0], above[1] = beside[STENCIL_Y][1];
+    return stencil_pipeline_strips_of((int)n[STENCIL_X], (int)n[STENCIL_Y], beside[STENCIL_X], reach,
+                                      (int)width, (int)unit);
+}
+
+int64_t stencil_share_line_count(const stencil_plan *plan, const stencil_problem *problem) {
+    return lines_of(plan, problem);
+}
+void stencil_share_lay_out(stencil_share_rows *rows, const stencil_plan *plan, const stencil_problem *problem,
+                           int part, int steps) {
+    const stencil_pipeline_shape shape = shape_of(problem, plan->variant->general, false);
+    const int radius = problem->shape->radius, levels = (int)stencil_pipeline_up(steps, shape.levels),
+              unit = 16 / (int)stencil_precision_bytes(problem->precision);
+    int above[2];
+    *rows = (stencil_share_rows){
+        .strips = strips_of(plan, problem, part, steps, 32 * (int64_t)shape.cells, unit, above),
+        .lag = radius * levels,
+        .before = radius * shape.levels,
+        .ahead = radius + shape.rows - 1};
+    rows->above = above[0];
+}
+
 /* A stage computes all columns of a strip in each of its levels, even those not kept. In shared memory each
  * stage loads and stores a strip's rows once, a level exchanges columns between lanes, 4 bytes of each in a
  * wavefront, and rows are copied in and out. In a checked pass one stage stores old rows, too, and two
@@ -68,25 +101,17 @@ static stencil_pass_work work(const stencil_plan *plan, const stencil_problem *p
     const stencil_shape *set = problem->shape;
     const bool f64 = problem->precision == STENCIL_FLOAT64;
     const stencil_pipeline_shape shape = shape_of(problem, plan->variant->general, checked);
-    const int64_t *n = plan->part[part].box.n, cell = f64 ? 8 : 4,
-                  unit = checked ? (int64_t)STENCIL_PARTIAL_CELLS : 16 / cell, width = 32 * shape.cells,
-                  reach = (int64_t)set->radius * steps,
-                  stages = stencil_pipeline_up(steps, shape.levels) / shape.levels,
+    const int64_t cell = f64 ? 8 : 4, unit = checked ? (int64_t)STENCIL_PARTIAL_CELLS : 16 / cell,
+                  width = 32 * shape.cells, stages = stencil_pipeline_up(steps, shape.levels) / shape.levels,
                   levels = stages * shape.levels, lag = set->radius * levels;
-    int beside[STENCIL_AXES][2];
     int64_t rows = 0, longest = 0;
-    for (int axis = 0; axis < STENCIL_AXES; axis++)
-        for (int side = 0; side < 2; side++)
-            beside[axis][side] = stencil_cut_side(&plan->cut, part, axis, side).ghosts > set->radius
-                                     ? (int)reach
-                                     : set->radius;
-    const stencil_pipeline_strips strips = stencil_pipeline_strips_of(
-        (int)n[STENCIL_X], (int)n[STENCIL_Y], beside[STENCIL_X], (int)reach, (int)width, (int)unit);
+    int above[2];
+    const stencil_pipeline_strips strips = strips_of(plan, problem, part, steps, width, unit, above);
     const int64_t lines = lines_of(plan, problem);
     for (int64_t i = 0; i < lines; i++) {
         int64_t own[2];
         stencil_pipeline_share_rows(&strips, lines, i, own);
-        const int64_t count = rows_of(&strips, own, lag, beside[STENCIL_Y][0], shape.rows);
+        const int64_t count = rows_of(&strips, own, lag, above[0], shape.rows);
         rows += count;
         longest = count > longest ? count : longest;
     }
