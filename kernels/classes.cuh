@@ -1,6 +1,6 @@
-/* Classes of cells on a GPU. A kernel that is compiled for classes (Classed) updates all cells of a vector
- * alike, and then gives those of other classes what these ask for. Groups of plain cells cost the load of a
- * mark. */
+/* Classes of cells on a GPU, for kernels that are compiled for them (Classed). Where a group of cells is
+ * mixed, they update all of its cells alike, and then give those of other classes what these ask for. Groups
+ * of plain cells cost a look at their mark. */
 #pragma once
 
 #include "kernels/cells.cuh"
@@ -25,9 +25,15 @@ template <class T> __device__ __forceinline__ const T *sum_array(const stencil_k
     return static_cast<const T *>(s.sums.array[k]);
 }
 
-/* Returns the address of the mark of the group that has cell x of row (z, y); NULL: all cells are plain. */
-__device__ __forceinline__ const uint8_t *mark_at(const stencil_classes &c, int z, int y, int x) {
-    return c.mark == nullptr ? nullptr : c.mark + z * c.mark_plane + y * c.mark_row + x / STENCIL_GROUP_CELLS;
+/* Returns the number of the mark of the group that has cell x of row (z, y), from that of cell (0, 0, 0) on.
+ * (Fields with 2^31 groups have 137 billion cells.) */
+__device__ __forceinline__ int32_t mark_number(const stencil_classes &c, int z, int y, int x) {
+    return z * (int32_t)c.mark_plane + y * (int32_t)c.mark_row + (int32_t)((uint32_t)x / STENCIL_GROUP_CELLS);
+}
+/* Loads a mark, which L2 keeps for the next step. No kernel writes marks or classes, so loads of them need
+ * not be coherent. */
+__device__ __forceinline__ uint32_t load_mark(const uint8_t *at) {
+    return load_byte(at, l2_policy(l2_line::keep, true));
 }
 
 /* Returns the class of the cell at an element. */
@@ -35,22 +41,10 @@ __device__ __forceinline__ uint32_t class_at(const stencil_classes &c, int64_t a
     return c.of == nullptr ? STENCIL_CLASS_PLAIN : __ldg(c.of + at);
 }
 
-/* The classes of V consecutive cells, the mark of whose group is known: their bytes are loaded only where the
- * group is mixed. No kernel writes classes or marks, so all loads of them are __ldg(). */
+/* The classes of V consecutive cells: a byte for each, the first one lowest. */
 template <int V> struct vector_classes {
-    uint32_t of; /* a byte for each cell, the first one lowest */
+    uint32_t of;
 
-    __device__ __forceinline__ vector_classes(const stencil_classes &c, uint32_t mark, int64_t at) {
-        of = mark * 0x01010101u;
-        if (mark != STENCIL_MARK_MIXED)
-            return;
-        if constexpr (V == 4)
-            of = __ldg(reinterpret_cast<const uint32_t *>(c.of + at));
-        else if constexpr (V == 2)
-            of = __ldg(reinterpret_cast<const uint16_t *>(c.of + at));
-        else
-            of = __ldg(c.of + at);
-    }
     __device__ __forceinline__ uint32_t of_cell(int v) const {
         return of >> (8 * v) & 0xffu;
     }
@@ -58,13 +52,69 @@ template <int V> struct vector_classes {
     __device__ __forceinline__ bool keeps(int v) const {
         return !stencil_class_is_updated(of_cell(v));
     }
-    /* Puts the old values of the cells that keep theirs among the new ones. */
-    template <class T> __device__ __forceinline__ void keep(const T *old, T *value) const {
-#pragma unroll
-        for (int v = 0; v < V; v++)
-            value[v] = keeps(v) ? old[v] : value[v];
+    /* Tells whether all cells keep their values. */
+    __device__ __forceinline__ bool all_kept() const {
+        constexpr uint32_t all = V == 4 ? ~0u : (1u << (8 * V)) - 1;
+        static_assert(STENCIL_CLASS_KEPT == 0xff, "kept cells have all bits");
+        return (of & all) == all;
+    }
+    /* Tells whether any of the first `count` cells keeps its value; any cell has a row, or is driven. */
+    __device__ __forceinline__ bool any_kept(int count) const {
+        bool any = false;
+        unrolled<V>([&](int v) { any = any || (v < count && of_cell(v) == STENCIL_CLASS_KEPT); });
+        return any;
+    }
+    __device__ __forceinline__ bool any_given() const {
+        bool any = false;
+        unrolled<V>([&](int v) {
+            any = any || stencil_class_has_row(of_cell(v)) || of_cell(v) == STENCIL_CLASS_DRIVEN;
+        });
+        return any;
     }
 };
+/* Returns the classes of V consecutive cells from an element on, whose groups have the class or mark `mark`:
+ * only where that is MIXED, their bytes are loaded. */
+template <int V>
+__device__ __forceinline__ uint32_t classes_of(const stencil_classes &c, uint32_t mark, int64_t at) {
+    if (mark != STENCIL_MARK_MIXED)
+        return mark * 0x01010101u;
+    if constexpr (V == 4)
+        return __ldg(reinterpret_cast<const uint32_t *>(c.of + at));
+    else if constexpr (V == 2)
+        return __ldg(reinterpret_cast<const uint16_t *>(c.of + at));
+    else
+        return __ldg(c.of + at);
+}
+
+/* Returns the class of all cells whose marks the lanes of a warp have, or MIXED. */
+__device__ __forceinline__ uint32_t class_of_all(uint32_t mark) {
+    const uint32_t first = __shfl_sync(~0u, mark, 0);
+    return __all_sync(~0u, mark == first) ? first : (uint32_t)STENCIL_MARK_MIXED;
+}
+
+/* Returns the class of all cells that a warp makes, V each from (z, y, x) on in `count` rows (2D) or planes
+ * (3D), or MIXED. Each lane looks at the marks of some of their groups. */
+template <class P, int V>
+__device__ __forceinline__ uint32_t march_class(const stencil_kernel_args &s, int z, int y, int x,
+                                                int count) {
+    if (s.classes.mark == nullptr)
+        return STENCIL_CLASS_PLAIN;
+    constexpr int groups = 32 * V / STENCIL_GROUP_CELLS, rows = 32 / groups;
+    const uint32_t lane = threadIdx.x % 32;
+    const int row = (int)(lane / groups), of = x + (int)(lane % groups * STENCIL_GROUP_CELLS - lane * V);
+    const int32_t stride = (int32_t)(P::rank == 3 ? s.classes.mark_plane : s.classes.mark_row),
+                  first = mark_number(s.classes, z, y, min(of, (int)s.domain.n[STENCIL_X] - 1));
+    uint32_t mark = load_mark(s.classes.mark + (first + min(row, count - 1) * stride));
+#pragma unroll 1
+    for (int i = row + rows; i < count; i += rows)
+        mark = load_mark(s.classes.mark + (first + i * stride)) == mark ? mark : (uint32_t)STENCIL_MARK_MIXED;
+    return class_of_all(mark);
+}
+
+/* Tells whether updated cells add other arrays than the source term that kernels for plain problems know. */
+__device__ __forceinline__ bool has_sums(const stencil_kernel_args &s) {
+    return s.sums.sources > 1 || s.sums.factor != nullptr;
+}
 
 /* The row of a class in the palette: the weights of all points, then the constant. */
 template <class T> __device__ __forceinline__ const T *row_of_class(const stencil_classes &c, uint32_t of) {
@@ -170,12 +220,18 @@ __device__ __forceinline__ void give_values(const stencil_kernel_args &s, int fr
         unrolled<V>([&](int w) { value[w] = w == v ? one : value[w]; });
     }
 }
-/* The same for cells that have weights of their own, from the field u. */
-template <class P, class T, int V>
-__device__ __forceinline__ void give_classes(const stencil_kernel_args &s, int from, const T *u, int64_t at,
-                                             int count, const vector_classes<V> &classes, T *value) {
-    give_values(s, from, at, count, classes, value,
-                [&](int64_t element, uint32_t of) { return value_of_class<P>(s, from, u, element, of); });
+/* The same for driven cells alone. */
+template <class T, int V>
+__device__ __forceinline__ void give_driven(const stencil_kernel_args &s, int from, int64_t at, int count,
+                                            const vector_classes<V> &classes, T *value) {
+    if (s.sums.driven == 0)
+        return;
+#pragma unroll 1
+    for (int v = 0; v < min(V, count); v++)
+        if (classes.of_cell(v) == STENCIL_CLASS_DRIVEN) {
+            const T one = driven_value<T>(s, from, at + v);
+            unrolled<V>([&](int w) { value[w] = w == v ? one : value[w]; });
+        }
 }
 
 } // namespace stencil

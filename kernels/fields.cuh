@@ -64,27 +64,45 @@ __device__ __forceinline__ void load_faces(const stencil_domain &d, int64_t at, 
     });
 }
 
-/* The faces of V consecutive cells, the first at a 16-byte boundary. */
-template <class P, class T, int V> struct vector_faces {
-    T face[2 * P::rank][V];
-    __device__ __forceinline__ vector_faces(const stencil_domain &d, int64_t at) {
-        unrolled<2 * P::rank>([&](int i) {
-            const int axis = axis_of_face<P>(i);
-            const T *of = static_cast<const T *>(d.face[axis]) + at;
-            if (axis != STENCIL_X || i >= P::rank)
-                load_vector(i < P::rank ? of - stride_of(d, axis) : of, face[i]);
-        });
-        /* Faces before cells along x are those behind the cells before. */
-        constexpr int before = P::rank - 1, behind = P::rank;
-        face[before][0] = __ldg(static_cast<const T *>(d.face[STENCIL_X]) + at - 1);
-        unrolled<V - 1>([&](int v) { face[before][v + 1] = face[behind][v]; });
+/* The faces of a batch of rows (2D) or planes (3D) of V consecutive cells, the first at a 16-byte boundary. A
+ * face along the streaming axis is behind one row and before the next. */
+template <class P, class T, int V, int Batch> struct march_faces {
+    static constexpr int stream = P::rank == 3 ? STENCIL_Z : STENCIL_Y;
+    T along[Batch + 1][V], x[Batch][V + 1];
+    T across[P::rank == 3 ? Batch : 1][2][V]; /* those along y of 3D */
+
+    /* Loads the faces of the rows from element `at` on, `stride` elements from each other. Only `left` exist:
+     * the last of them is loaded again for the rest. */
+    __device__ __forceinline__ void load(const stencil_domain &d, int64_t at, int64_t stride, int left) {
+        const T *const of_x = static_cast<const T *>(d.face[STENCIL_X]),
+                       *const of_y = static_cast<const T *>(d.face[STENCIL_Y]),
+                       *const of_stream = static_cast<const T *>(d.face[stream]);
+        load_vector(of_stream + at - stride, along[0]);
+#pragma unroll
+        for (int k = 0; k < Batch; k++) {
+            load_vector(of_stream + at, along[k + 1]);
+            x[k][0] = __ldg(of_x + at - 1);
+            load_vector(of_x + at, x[k] + 1);
+            if constexpr (P::rank == 3) {
+                load_vector(of_y + at - d.row, across[k][0]);
+                load_vector(of_y + at, across[k][1]);
+            }
+            at = opaque(k + 1 < left ? at + stride : at);
+        }
     }
-    __device__ __forceinline__ field_weights<P, T> of(const stencil_domain &d, int v) const {
-        T one[2 * P::rank];
-        unrolled<2 * P::rank>([&](int i) { one[i] = face[i][v]; });
-        return field_weights<P, T>(d, one);
+    /* The weights of cell v of row k. */
+    __device__ __forceinline__ field_weights<P, T> of(const stencil_domain &d, int k, int v) const {
+        if constexpr (P::rank == 3) {
+            const T face[] = {along[k][v], across[k][0][v], x[k][v],
+                              x[k][v + 1], across[k][1][v], along[k + 1][v]};
+            return field_weights<P, T>(d, face);
+        } else {
+            const T face[] = {along[k][v], x[k][v], x[k][v + 1], along[k + 1][v]};
+            return field_weights<P, T>(d, face);
+        }
     }
 };
+struct no_faces {};
 
 /* Returns what point k of a cell at u reads, `away` elements from the cell: its class says it. */
 template <class T> __device__ __forceinline__ T read_point(const T *u, const T *row, int k, int64_t away) {
@@ -117,7 +135,8 @@ __device__ __forceinline__ T value_of_faces(const stencil_kernel_args &s, int fr
     return add_sources(s, from, at, sum, weights.source());
 }
 
-/* The same as give_classes() for cells whose row says what their points read. */
+/* Gives cells of a vector new values, of the field u, that are driven or whose row says what their points
+ * read. */
 template <class P, class T, int V>
 __device__ __forceinline__ void give_reads(const stencil_kernel_args &s, int from, const T *u, int64_t at,
                                            int count, const vector_classes<V> &classes, T *value) {

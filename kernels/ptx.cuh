@@ -106,6 +106,16 @@ __device__ __forceinline__ void store_vector(double *to, const double *from, uin
     store_vector(to, from);
 #endif
 }
+/* Loads a byte that no kernel writes, with a cache policy for its line in L2. */
+__device__ __forceinline__ uint32_t load_byte(const uint8_t *from, uint64_t policy) {
+#if __CUDA_ARCH__ >= 800
+    uint32_t v;
+    asm volatile("ld.global.nc.L2::cache_hint.u8 %0, [%1], %2;" : "=r"(v) : "l"(from), "l"(policy));
+    return v;
+#else
+    return __ldg(from);
+#endif
+}
 __device__ __forceinline__ void prefetch_l2(const void *from) {
     asm volatile("prefetch.global.L2 [%0];" ::"l"(from));
 }

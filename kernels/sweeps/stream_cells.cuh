@@ -82,10 +82,10 @@ template <class P, class T> struct stream_cells {
                                     factor, [&] { return at + v; }, source[v], value[v]);
     }
 
-    /* Adds all source arrays to a vector of cells, with the factors of the step that reads buffer `from`. */
+    /* Adds all source arrays to a vector of cells, with the factors of the step that reads buffer `from`;
+     * `factor` is that of a single array that does not change in time. */
     static __device__ __forceinline__ void add_sources(const stencil_kernel_args &s, int from, int64_t at,
-                                                       T *value) {
-        const point_weight<T> factor = weights_of<T>(s.domain).source();
+                                                       T *value, const point_weight<T> &factor) {
 #pragma unroll 1
         for (int k = 0; k < s.sums.sources; k++)
             add_source({factor_of_source(s, from, k, factor), &s.domain}, sum_array<T>(s, k), at, value);

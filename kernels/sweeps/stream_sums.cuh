@@ -22,7 +22,7 @@ namespace stencil {
 
 /* Policies: tells L2 to keep cells that are read, some of them repeatedly, rather than cells that are stored,
  * which only the next step reads. */
-template <class P, class T, int Rows, int Ahead, bool Policies, bool Classed> struct stream_sums {
+template <class P, class T, int Rows, int Ahead, bool Policies> struct stream_sums {
     using cells = stream_cells<P, T>;
     static constexpr int R = P::radius, V = vector_cells<T>, C = P::cross, lines = Rows + 2 * C, warp = 32;
     /* Tells whether the last sector of a row is stored whole, which costs registers: it pays for short rows
@@ -37,8 +37,6 @@ template <class P, class T, int Rows, int Ahead, bool Policies, bool Classed> st
 
     /* Sum m of each row of the thread, for the row or plane that reads the last one added at offset m - R. */
     T sum[2 * R + 1][Rows][V];
-    uint32_t
-        mark[Rows]; /* of the thread's group in each of the rows that are complete next; only where Classed */
 
     /* The addresses at which a thread reads and writes, as element indices. */
     struct course {
@@ -177,28 +175,6 @@ template <class P, class T, int Rows, int Ahead, bool Policies, bool Classed> st
         }
     }
 
-    /* Loads the marks of the rows that are complete next; of rows beyond the part, those of its last row. */
-    __device__ __forceinline__ void load_marks(const uint8_t *at, int64_t stride, int last) {
-#pragma unroll
-        for (int r = 0; r < Rows; r++)
-            mark[r] = at == nullptr ? STENCIL_CLASS_PLAIN : __ldg(at + min(r, last) * stride);
-    }
-
-    /* Adds the source term to complete sums of row r; cells of other classes get what these ask
-     * for. */
-    __device__ __forceinline__ vector_classes<V> keep_cells(const stencil_kernel_args &s, int from,
-                                                            const T *u, int r, const vector_place &at) {
-        const vector_classes<V> classes(s.classes, mark[r], at.at);
-        T old[V];
-        cells::add_sources(s, from, at.at, sum[2 * R][r]);
-        if (mark[r] != STENCIL_CLASS_PLAIN) {
-            load_vector(u + at.at, old);
-            classes.keep(old, sum[2 * R][r]);
-            give_classes<P>(s, from, u, at.at, at.left_x, classes, sum[2 * R][r]);
-        }
-        return classes;
-    }
-
     /* Stores complete sums and, in a checked step, sums residuals, for which it loads old values again. */
     template <bool Check>
     __device__ __forceinline__ void finish(const stencil_kernel_args &s, int from, const place &p,
@@ -212,29 +188,31 @@ template <class P, class T, int Rows, int Ahead, bool Policies, bool Classed> st
             if (r > 0 && r > c.last)
                 break;
             const vector_place at = {p.x, (int)d.n[STENCIL_X] - p.x, c.to + r * c.cross};
-            bool kept[V] = {};
-            if constexpr (Classed) {
-                const vector_classes<V> classes = keep_cells(s, from, u, r, at);
-                unrolled<V>([&](int v) { kept[v] = classes.keeps(v); });
-            }
-            cells::template store<Policies>(
-                weights_of<T>(d).source(), Classed ? nullptr : static_cast<const T *>(d.b), next, at,
-                sum[2 * R][r], keeps && cells::ends_sector(d, p) ? old_ends + r * V : nullptr,
-                l2_policy(l2_line::give_away, s.past_l2));
+            cells::template store<Policies>(weights_of<T>(d).source(), static_cast<const T *>(d.b), next, at,
+                                            sum[2 * R][r],
+                                            keeps && cells::ends_sector(d, p) ? old_ends + r * V : nullptr,
+                                            l2_policy(l2_line::give_away, s.past_l2));
             if (Check) {
                 T old[V];
                 load_vector(u + at.at, old);
                 double term[V];
 #pragma unroll
                 for (int v = 0; v < V; v++)
-                    term[v] = v < at.left_x && !kept[v] ? residual_term(sum[2 * R][r][v], old[v], norm) : 0.0;
+                    term[v] = v < at.left_x ? residual_term(sum[2 * R][r][v], old[v], norm) : 0.0;
                 cells::sum_residual(norm, at, term, partial + r * d.partial_row);
             }
         }
     }
 
-    template <bool Check>
-    __device__ __forceinline__ void tile(const stencil_kernel_args &s, int from, const place &p,
+    /* Adds the row or plane in a slot; `left` are still to add, with this one. */
+    __device__ __forceinline__ void add_next(const stencil_kernel_args &s, const place &p, const course &c,
+                                             const T *in, int left) {
+        add(weights_of<T>(s.domain), in, c.to + min(p.count + R - left, R) * c.stream, c.stream, c.cross);
+    }
+
+    /* Makes the tile of a warp. self: this, with the types of a derived sweep. */
+    template <bool Check, class Self>
+    __device__ __forceinline__ void tile(Self &self, const stencil_kernel_args &s, int from, const place &p,
                                          double *partial) {
         const stencil_domain &d = s.domain;
         const T *u = static_cast<const T *>(d.u[from]);
@@ -243,9 +221,6 @@ template <class P, class T, int Rows, int Ahead, bool Policies, bool Classed> st
         if (Check)
             partial += p.z * d.partial_plane + p.y * d.partial_row + p.x / STENCIL_PARTIAL_CELLS;
         course c = start(d, p);
-        const uint8_t *marks = nullptr;
-        if constexpr (Classed)
-            marks = mark_at(s.classes, p.z, p.y, min(p.x, (int)d.n[STENCIL_X] - 1));
         T *const first = own_ring(), *const end = first + ring, *put = first, *get = first;
         /* Sums start at zero; the first ones belong to rows before the thread's and are never stored. */
         unrolled<2 * R + 1, Rows, V>([&](int m, int r, int v) { sum[m][r][v] = 0; });
@@ -269,17 +244,13 @@ template <class P, class T, int Rows, int Ahead, bool Policies, bool Classed> st
             __syncwarp(); /* waits until all lanes have copied into this ring slot, and have read the slot
                              before */
             load_next();
-            if constexpr (Classed)
-                load_marks(marks, s.classes.mark_row, c.last);
-            add(weights_of<T>(d), get, c.to + min(p.count + R - left, R) * c.stream, c.stream, c.cross);
+            self.add_next(s, p, c, get, left);
             if (keeps && cells::ends_sector(d, p))
                 keep(own_kept(first, left), get);
             get = get + slot == end ? first : get + slot;
             if (left <= p.count) {
-                finish<Check>(s, from, p, c, own_kept(first, left + R), partial);
+                self.template finish<Check>(s, from, p, c, own_kept(first, left + R), partial);
                 c.to = opaque(c.to + c.stream);
-                if (Classed && marks != nullptr)
-                    marks += P::rank == 3 ? s.classes.mark_plane : s.classes.mark_row;
                 if (Check)
                     partial += P::rank == 3 ? d.partial_plane : d.partial_row;
             }

@@ -41,6 +41,9 @@ inline uint64_t l2_policy(l2_line, bool) {
 template <class T> void store_vector(T *to, const T *from, uint64_t) {
     store_vector(to, from);
 }
+inline uint32_t load_byte(const uint8_t *from, uint64_t) {
+    return *from;
+}
 inline void prefetch_l2(const void *) {}
 
 template <class T> T *in_shared(uint32_t address, size_t bytes) {
