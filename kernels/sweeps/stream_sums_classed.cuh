@@ -46,13 +46,18 @@ struct classed_sums : stream_sums<P, T, Rows, Ahead, Policies> {
                          groups = warp * V / STENCIL_GROUP_CELLS; /* of a row in a warp's tile */
     static_assert(groups * Rows <= warp && V * Rows <= warp, "a mark for each lane, at most");
 
-    /* The state of the sums in few registers: byte m has the mark of the lane's group in the row or plane of
-     * sum m; bit m of the last byte tells whether that sum has the weights of a row of the palette. */
-    using word = std::conditional_t<R == 1, uint32_t, uint64_t>;
+    /* Tells whether sums may have the weights of a row: with far points of 3D, registers are too few for one
+     * more way to add. */
+    static constexpr bool gives = P::rank == 2 || R == 1;
+    static constexpr int known = gives ? 0 : 2 * R; /* the first sum whose mark is known */
+    /* The state of the sums in few registers: byte m - known has the mark of the lane's group in the row or
+     * plane of sum m; bit m of the last byte tells whether that sum has the weights of a row of the palette.
+     */
+    using word = std::conditional_t<(2 * R + 1 - known < 4), uint32_t, uint64_t>;
     static constexpr int given = 8 * ((int)sizeof(word) - 1); /* the first bit of the last byte */
-    static_assert(2 * R + 1 < (int)sizeof(word), "a byte for each sum, and one more");
+    static_assert(2 * R + 1 - known < (int)sizeof(word), "a byte for each sum, and one more");
     word state;
-    uint32_t coming;   /* the mark of the lane's group in the row or plane of the next sum */
+    uint32_t coming;   /* the mark of the lane's group in the row or plane that is known next */
     int32_t next_mark; /* where the one after it is, from the first mark on */
     uint32_t of[Rows]; /* classes of the cells that are complete next */
 
@@ -66,11 +71,11 @@ struct classed_sums : stream_sums<P, T, Rows, Ahead, Policies> {
             next_mark = mark_number(
                 s.classes, p.z, P::rank == 3 ? min(p.y + row, (int)s.domain.n[STENCIL_Y] - 1) : p.y,
                 min(p.x + group * STENCIL_GROUP_CELLS - (int)lane * V, (int)s.domain.n[STENCIL_X] - 1));
-        load_mark_of(s, p.count);
+        load_mark_of(s, known == 0 ? p.count : 0);
         base::template tile<Check>(*this, s, from, p, partial);
     }
 
-    /* Loads the mark of the next sum, of which `left` are still to begin. */
+    /* Loads the mark of the row or plane that is known next; `left` are still to come, with it. */
     __device__ __forceinline__ void load_mark_of(const stencil_kernel_args &s, int left) {
         coming = STENCIL_CLASS_PLAIN;
         if (s.classes.mark != nullptr && left > 0) {
@@ -79,10 +84,10 @@ struct classed_sums : stream_sums<P, T, Rows, Ahead, Policies> {
         }
     }
     __device__ __forceinline__ uint32_t mark_of(int m) const {
-        return (uint32_t)(state >> 8 * m) & 0xff;
+        return (uint32_t)(state >> 8 * (m - known)) & 0xff;
     }
     __device__ __forceinline__ bool is_given(int m) const {
-        return (state >> (given + m) & 1) != 0;
+        return gives && (state >> (given + m) & 1) != 0;
     }
     __device__ __forceinline__ bool is_plain(int m) const {
         return __all_sync(~0u, mark_of(m) == STENCIL_CLASS_PLAIN);
@@ -91,17 +96,17 @@ struct classed_sums : stream_sums<P, T, Rows, Ahead, Policies> {
     __device__ __forceinline__ void add_next(const stencil_kernel_args &s, const place &p, const course &c,
                                              const T *in, int left) {
         const int64_t at = c.to + min(p.count + R - left, R) * c.stream;
-        constexpr word marks = ((word)1 << 8 * (2 * R + 1)) - 1, bits = (((word)1 << (2 * R + 1)) - 1)
-                                                                        << given;
+        constexpr word marks = ((word)1 << 8 * (2 * R + 1 - known)) - 1;
+        constexpr word bits = gives ? (((word)1 << (2 * R + 1)) - 1) << given : 0;
         state = (state << 8 & marks) | coming | ((state & bits) << 1 & bits);
-        load_mark_of(s, left - 2 * R - 1);
+        load_mark_of(s, left > p.count + 2 * R + 1 - known ? 0 : left - 2 * R - 1 + known);
         if (!__all_sync(~0u, state == 0)) {
-            if (takes_row(s))
+            if (gives && takes_row(s))
                 state |= (word)1 << given;
             if (!is_plain(2 * R))
                 load_classes(s, p, c);
         }
-        if (state >> given == 0) {
+        if (!gives || state >> given == 0) {
             add(weights_of<T>(s.domain), in, at, c.stream, c.cross);
             return;
         }
@@ -227,9 +232,17 @@ struct classed_sums : stream_sums<P, T, Rows, Ahead, Policies> {
     /* Makes and stores those of the first `count` cells of a vector that have a row or are driven. */
     __device__ __forceinline__ void mend_vector(const stencil_kernel_args &s, int from, int64_t at, int count,
                                                 const vector_classes<V> &classes) const {
+        const T *const u = static_cast<const T *>(s.domain.u[from]);
         T *const next = static_cast<T *>(s.domain.u[!from]);
-        if (count > 0 && s.classes.palette != nullptr)
-            mend_rows(s, from, at, count, classes, next);
+        if constexpr (gives) {
+            if (count > 0 && s.classes.palette != nullptr)
+                mend_rows(s, u, from, at, count, classes, next);
+        } else {
+#pragma unroll 1
+            for (int v = 0; v < min(V, count); v++)
+                if (stencil_class_has_row(classes.of_cell(v)))
+                    next[at + v] = value_of_class<P>(s, from, u, at + v, classes.of_cell(v));
+        }
         if (s.sums.driven > 0)
 #pragma unroll 1
             for (int v = 0; v < min(V, count); v++)
@@ -239,10 +252,9 @@ struct classed_sums : stream_sums<P, T, Rows, Ahead, Policies> {
 
     /* The same for those that have a row. All cells of the vector are made together, so that many loads are
      * under way: those of other classes with some row, for nothing. */
-    __device__ __forceinline__ void mend_rows(const stencil_kernel_args &s, int from, int64_t at, int count,
-                                              const vector_classes<V> &classes, T *next) const {
+    __device__ __forceinline__ void mend_rows(const stencil_kernel_args &s, const T *u, int from, int64_t at,
+                                              int count, const vector_classes<V> &classes, T *next) const {
         const stencil_domain &d = s.domain;
-        const T *const u = static_cast<const T *>(d.u[from]);
         const T *row[V];
         T value[V];
         unrolled<V>([&](int v) {
