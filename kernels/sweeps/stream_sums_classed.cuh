@@ -232,12 +232,12 @@ struct classed_sums : stream_sums<P, T, Rows, Ahead, Policies> {
     /* Makes and stores those of the first `count` cells of a vector that have a row or are driven. */
     __device__ __forceinline__ void mend_vector(const stencil_kernel_args &s, int from, int64_t at, int count,
                                                 const vector_classes<V> &classes) const {
-        const T *const u = static_cast<const T *>(s.domain.u[from]);
         T *const next = static_cast<T *>(s.domain.u[!from]);
         if constexpr (gives) {
             if (count > 0 && s.classes.palette != nullptr)
-                mend_rows(s, u, from, at, count, classes, next);
+                mend_rows(s, from, at, count, classes, next);
         } else {
+            const T *const u = static_cast<const T *>(s.domain.u[from]);
 #pragma unroll 1
             for (int v = 0; v < min(V, count); v++)
                 if (stencil_class_has_row(classes.of_cell(v)))
@@ -252,9 +252,10 @@ struct classed_sums : stream_sums<P, T, Rows, Ahead, Policies> {
 
     /* The same for those that have a row. All cells of the vector are made together, so that many loads are
      * under way: those of other classes with some row, for nothing. */
-    __device__ __forceinline__ void mend_rows(const stencil_kernel_args &s, const T *u, int from, int64_t at,
-                                              int count, const vector_classes<V> &classes, T *next) const {
+    __device__ __forceinline__ void mend_rows(const stencil_kernel_args &s, int from, int64_t at, int count,
+                                              const vector_classes<V> &classes, T *next) const {
         const stencil_domain &d = s.domain;
+        const T *const u = static_cast<const T *>(d.u[from]);
         const T *row[V];
         T value[V];
         unrolled<V>([&](int v) {
