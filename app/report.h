@@ -81,12 +81,12 @@ stencil_status report_note_pockets(run_record *record, const stencil_reader *cel
  * is a stopping criterion; NO_MEMORY; those of the reader. */
 stencil_status report_note_outlook(run_record *record, const stencil_reader *cells);
 
-/* Add notes about how a run ends: before its start, when its first step number is known, and at its end. */
 /* Writes the names of the arrays that are not those of the file's digests, as "u and f", or nothing; returns
  * `text`. */
 enum { REPORT_ARRAYS = 200 };
 const char *report_changed_arrays(const stencil_problem *problem, char text[REPORT_ARRAYS]);
 
+/* Add notes about how a run ends: before its start, when its first step number is known, and at its end. */
 void report_note_start(run_record *run, const stencil_spec *file); /* file: problem before options */
 void report_note_origin(run_record *run);
 void report_note_end(run_record *run);

@@ -43,13 +43,13 @@ stencil_status stencil_series_name(const char *output, char name[PATH_MAX]) {
 
 /* Sets the chunks that a frame of an array has: split along slow axes as often as needed. */
 static void set_chunks(const stencil_series *s, stencil_series_array *array) {
-    int64_t left = (s->compress ? PACKED_BYTES : PLAIN_BYTES) / cell_bytes(array);
+    int64_t left = (s->at.compress ? PACKED_BYTES : PLAIN_BYTES) / cell_bytes(array);
     for (int axis = STENCIL_X; axis >= 0; axis--) {
-        array->chunk[axis] = s->n[axis];
+        array->chunk[axis] = s->at.n[axis];
         if (axis < STENCIL_X && array->chunk[axis] > left)
             array->chunk[axis] = left > 0 ? left : 1;
         left /= array->chunk[axis];
-        array->chunks[axis] = (s->n[axis] + array->chunk[axis] - 1) / array->chunk[axis];
+        array->chunks[axis] = (s->at.n[axis] + array->chunk[axis] - 1) / array->chunk[axis];
     }
 }
 
@@ -58,16 +58,16 @@ static stencil_status set_form(stencil_series *s, const stencil_problem *problem
                                const stencil_series_form *form) {
     static const char *const names[] = {"z", "y", "x"};
     s->problem = problem;
-    s->compress = form->compress;
+    s->at.compress = form->compress;
     for (int axis = 0; axis < STENCIL_AXES; axis++) {
         const int64_t all = problem->extent[axis], end = form->end[axis] > 0 ? form->end[axis] : all;
-        s->first[axis] = form->first[axis];
-        s->stride[axis] = form->stride[axis] > 0 ? form->stride[axis] : 1;
+        s->at.first[axis] = form->first[axis];
+        s->at.stride[axis] = form->stride[axis] > 0 ? form->stride[axis] : 1;
         CHECK(form->first[axis] >= 0 && form->first[axis] < end && end <= all, USAGE,
               "--save-region: %s has the cells 0 to %" PRId64 ": a region from %" PRId64 " to before %" PRId64
               " is not in them",
               names[axis], all - 1, form->first[axis], end);
-        s->n[axis] = (end - form->first[axis] + s->stride[axis] - 1) / s->stride[axis];
+        s->at.n[axis] = (end - form->first[axis] + s->at.stride[axis] - 1) / s->at.stride[axis];
     }
     s->arrays = form->residual ? STENCIL_SERIES_ARRAYS : 1;
     for (int a = 0; a < s->arrays; a++) {
@@ -79,12 +79,12 @@ static stencil_status set_form(stencil_series *s, const stencil_problem *problem
 
 static stencil_status allocate(stencil_series *s) {
     const stencil_series_array *widest = &s->array[s->arrays - 1];
-    const int64_t row = s->stride[STENCIL_X] * s->n[STENCIL_X] * cell_bytes(widest);
+    const int64_t row = s->at.stride[STENCIL_X] * s->at.n[STENCIL_X] * cell_bytes(widest);
     int64_t chunk = 0;
     for (int a = 0; a < s->arrays; a++)
         chunk = chunk_bytes(&s->array[a]) > chunk ? chunk_bytes(&s->array[a]) : chunk;
     TRY(stencil_memory_alloc(&s->buffer, row > ROWS_BYTES ? row : ROWS_BYTES, "rows of a series"));
-    if (s->compress)
+    if (s->at.compress)
         TRY(stencil_memory_alloc(&s->packed, 2 * chunk + chunk / 1000 + 64, "packed frames of a series"));
     return STENCIL_OK;
 }
@@ -118,18 +118,18 @@ typedef struct frame {
 static stencil_status read_rows(stencil_series *s, const frame *f, int64_t z, int64_t y, int64_t count) {
     const stencil_mesh mesh = stencil_problem_mesh(s->problem, 1);
     const stencil_box all = stencil_mesh_array(&mesh);
-    const int64_t *stride = s->stride, bytes = cell_bytes(f->array);
+    const int64_t *stride = s->at.stride, bytes = cell_bytes(f->array);
     const int64_t at[3] = {z, y, 0};
-    stencil_box box = {.n = {1, (count - 1) * stride[1] + 1, (s->n[2] - 1) * stride[2] + 1}};
+    stencil_box box = {.n = {1, (count - 1) * stride[1] + 1, (s->at.n[2] - 1) * stride[2] + 1}};
     for (int axis = 0; axis < STENCIL_AXES; axis++)
-        box.first[axis] = all.first[axis] + s->first[axis] + at[axis] * stride[axis];
+        box.first[axis] = all.first[axis] + s->at.first[axis] + at[axis] * stride[axis];
     const stencil_cells cells = stencil_cells_dense(f->array->precision, s->buffer, &box);
     TRY(f->from.read(f->from.context, STENCIL_ARRAY_U, &box, &cells));
     if (stride[1] == 1 && stride[2] == 1)
         return STENCIL_OK;
     char *to = s->buffer;
     for (int64_t i = 0; i < count; i++)
-        for (int64_t k = 0; k < s->n[2]; k++, to += bytes)
+        for (int64_t k = 0; k < s->at.n[2]; k++, to += bytes)
             memmove(to, (const char *)s->buffer + (i * stride[1] * box.n[2] + k * stride[2]) * bytes,
                     (size_t)bytes);
     return STENCIL_OK;
@@ -138,13 +138,13 @@ static stencil_status read_rows(stencil_series *s, const frame *f, int64_t z, in
 /* Writes the rows of a chunk, (z, y) of which is its first cell, to the file at `to`, or into memory. */
 static stencil_status write_rows(stencil_series *s, const frame *f, int64_t z, int64_t y, uint64_t to,
                                  char *memory) {
-    const int64_t *chunk = f->array->chunk, row = s->n[STENCIL_X] * cell_bytes(f->array),
-                  read = row * s->stride[STENCIL_Y] * s->stride[STENCIL_X];
+    const int64_t *chunk = f->array->chunk, row = s->at.n[STENCIL_X] * cell_bytes(f->array),
+                  read = row * s->at.stride[STENCIL_Y] * s->at.stride[STENCIL_X];
     int64_t most = ROWS_BYTES / read;
     most = most > 1 ? most : 1;
-    for (int64_t k = 0; k < chunk[0] && z + k < s->n[0]; k++)
-        for (int64_t i = 0, some; i < chunk[1] && y + i < s->n[1]; i += some) {
-            some = stencil_smaller(most, stencil_smaller(chunk[1], s->n[1] - y) - i);
+    for (int64_t k = 0; k < chunk[0] && z + k < s->at.n[0]; k++)
+        for (int64_t i = 0, some; i < chunk[1] && y + i < s->at.n[1]; i += some) {
+            some = stencil_smaller(most, stencil_smaller(chunk[1], s->at.n[1] - y) - i);
             const int64_t at = (k * chunk[1] + i) * row;
             TRY(read_rows(s, f, z + k, y + i, some));
             if (memory != NULL)
@@ -160,7 +160,7 @@ static stencil_status write_chunk(stencil_series *s, const frame *f, int64_t num
     const int64_t bytes = chunk_bytes(f->array);
     const uint64_t to = s->at.used;
     int64_t taken = bytes;
-    if (s->compress) {
+    if (s->at.compress) {
         char *plain = s->packed, *packed = plain + bytes;
         memset(plain, 0, (size_t)bytes);
         TRY(write_rows(s, f, z, y, 0, plain));
@@ -243,6 +243,12 @@ static bool read_places(const char *text, stencil_series_places *p) {
     return true;
 }
 
+/* Tells whether frames have the same cells in the same form. */
+static bool has_form(const stencil_series_places *a, const stencil_series_places *b) {
+    return memcmp(a->first, b->first, sizeof a->first) == 0 && memcmp(a->n, b->n, sizeof a->n) == 0 &&
+           memcmp(a->stride, b->stride, sizeof a->stride) == 0 && a->compress == b->compress;
+}
+
 stencil_status stencil_series_resume(stencil_series *s, const char *path, const char *places,
                                      const stencil_problem *problem, const stencil_series_form *form) {
     *s = (stencil_series){.fd = -1, .last_step = -1};
@@ -253,7 +259,13 @@ stencil_status stencil_series_resume(stencil_series *s, const char *path, const 
     s->fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK);
     CHECK(s->fd >= 0, NO_INPUT, "the series of the run, '%s', cannot be opened: %s", path, strerror(errno));
     s->sink.fd = s->fd;
-    CHECK(read_places(places, &s->at) && stencil_index_restore(s), BAD_DATA,
+    const stencil_series_places asked = s->at;
+    const bool read = read_places(places, &s->at);
+    CHECK(!read || has_form(&s->at, &asked), USAGE,
+          "'%s' has frames of other cells, or in another form: leave out --save-region, --save-stride and "
+          "--compress",
+          path);
+    CHECK(read && stencil_index_restore(s), BAD_DATA,
           "'%s' is not the series of this run, or is damaged: move it away", path);
     s->named = true;
     return STENCIL_OK;

@@ -22,7 +22,8 @@ typedef struct stencil_series_form {
 /* Arrays of frames. */
 enum { STENCIL_SERIES_U, STENCIL_SERIES_RESIDUAL, STENCIL_SERIES_ARRAYS };
 
-/* Places in the file of a series, which checkpoints record; a resumed run checks and uses them. */
+/* Places in the file of a series, and the form of its frames, which checkpoints record; a resumed run checks
+ * and uses them. */
 typedef struct stencil_series_places {
     uint64_t extent[STENCIL_SERIES_ARRAYS]; /* of the counts, all within one page; 0: no such array */
     uint64_t step_extent, time_extent, steps_count;
@@ -34,6 +35,8 @@ typedef struct stencil_series_places {
     int64_t count;                        /* frames */
     int64_t capacity;                     /* most frames */
     uint64_t used;                        /* end of what the frames take */
+    int64_t first[3], n[3], stride[3]; /* saved cells in indices of /u: from `first` on, n with that stride */
+    int64_t compress;                  /* 1: frames are packed */
 } stencil_series_places;
 
 /* An array of a series: its frames, each in chunks. */
@@ -54,10 +57,8 @@ typedef struct stencil_series {
     stencil_sink sink;              /* the file; its name is given with the first frame */
     int fd;                         /* descriptor of the file, which is the sink's, or owned; -1: none */
     bool named;
-    int64_t first[3], n[3], stride[3]; /* saved cells in indices of /u: from `first` on, n with that stride */
     stencil_series_array array[STENCIL_SERIES_ARRAYS];
     int arrays; /* entries of `array` that there are */
-    bool compress;
     stencil_series_places at;
     int64_t last_step;     /* step of the last frame; -1: none */
     void *buffer, *packed; /* owned: rows or chunks on their way */
@@ -80,7 +81,8 @@ stencil_status stencil_series_create(stencil_series *series, const char *path, b
                                      int64_t most);
 
 /* Opens the file of a series to go on with it behind the frames that `places` (stencil_series_text()) names;
- * later frames are dropped. Errors: BAD_DATA where the file is not that series, NO_INPUT. */
+ * later frames are dropped. Errors: USAGE where the form is not that of these frames; BAD_DATA where the file
+ * is not that series, NO_INPUT. */
 stencil_status stencil_series_resume(stencil_series *series, const char *path, const char *places,
                                      const stencil_problem *problem, const stencil_series_form *form);
 

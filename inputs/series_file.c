@@ -75,13 +75,13 @@ static hid_t create_frames(const stencil_series *s, hid_t file, int array) {
     const int rank = s->problem->rank, skip = STENCIL_AXES - rank;
     hsize_t size[4] = {1}, chunk[4] = {1};
     for (int axis = skip; axis < STENCIL_AXES; axis++) {
-        size[1 + axis - skip] = (hsize_t)s->n[axis];
+        size[1 + axis - skip] = (hsize_t)s->at.n[axis];
         chunk[1 + axis - skip] = (hsize_t)s->array[array].chunk[axis];
     }
     STENCIL_HANDLE space = H5Screate_simple(rank + 1, size, NULL), create = H5Pcreate(H5P_DATASET_CREATE);
     if (space < 0 || create < 0 || H5Pset_chunk(create, rank + 1, chunk) < 0 ||
         H5Pset_obj_track_times(create, false) < 0 || H5Pset_fill_time(create, H5D_FILL_TIME_NEVER) < 0 ||
-        (s->compress && H5Pset_deflate(create, 1) < 0))
+        (s->at.compress && H5Pset_deflate(create, 1) < 0))
         return -1;
     return H5Dcreate2(file, stencil_series_array_name(array),
                       stencil_h5_type(s->array[array].precision, true), space, H5P_DEFAULT, create,
@@ -99,10 +99,11 @@ static herr_t write_element(hid_t list, int64_t i, double value) {
 
 /* Creates the coordinates of the saved cells along an axis. */
 static herr_t write_coordinates(const stencil_series *s, hid_t file, int axis, const char *name) {
-    STENCIL_HANDLE made = create_list(file, name, H5T_IEEE_F64LE, s->n[axis]);
+    STENCIL_HANDLE made = create_list(file, name, H5T_IEEE_F64LE, s->at.n[axis]);
     return made < 0 || stencil_axes_describe(made, name, NULL) < 0
                ? -1
-               : stencil_axes_fill(made, s->problem, axis, s->first[axis], s->n[axis], s->stride[axis]);
+               : stencil_axes_fill(made, s->problem, axis, s->at.first[axis], s->at.n[axis],
+                                   s->at.stride[axis]);
 }
 
 /* Writes what describes the residual: its unit, axes, and the link by which the image has it. */
@@ -133,7 +134,7 @@ static herr_t describe(const stencil_series *s, hid_t file, hid_t u) {
                    stencil_axes_describe(time, "time", stencil_image_time_name(s->problem)) < 0 ||
                    stencil_axes_list(file, u, rank + 1, scale) < 0 ||
                    stencil_axes_list(file, step, 1, scale) < 0 ||
-                   stencil_image_write(file, s->problem, s->first, s->n, s->stride) < 0
+                   stencil_image_write(file, s->problem, s->at.first, s->at.n, s->at.stride) < 0
                ? -1
            : s->arrays > 1 ? describe_residual(file, rank, scale)
                            : 0;

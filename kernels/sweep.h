@@ -206,8 +206,8 @@ typedef struct stencil_sums {
     int32_t sources, driven; /* how many of the arrays are added to updated cells, make driven cells */
 } stencil_sums;
 
-/* What passes of several steps in 2D for classes of cells need beside the classes. Other kernels do not read
- * it. */
+/* Shares of lines and kinds of rows, for passes of several steps in 2D for classes of cells. Other kernels do
+ * not read them. */
 typedef struct stencil_class_passes {
     /* share[(steps - 1) * (lines + 1) + line]: where the share of a line of warps begins, in a pass of so
      * many steps, in the sequence of the rows of all strips (kernels/sweeps/pipeline.h). NULL, or another

@@ -13,8 +13,8 @@ namespace stencil {
  *                the weights of that class
  *      kept      all cells of all of these rows keep their values: rows move on, and nothing is computed
  *      mixed     all others, and rows at edges: cells that keep their values do so by a select, from a bit
- *                for each cell of the lane; in groups of eight cells where a lane has a class of its own,
- * each lane reads weights from a table
+ *                for each cell of the lane; in groups of eight cells where some lane has a class with
+ *                weights of its own, each lane reads weights from a table
  */
 template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_classed : pipeline_sums<P, T, Kind> {
     using base = pipeline_sums<P, T, Kind>;
@@ -103,7 +103,7 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_classed 
         return kept;
     }
 
-    /* What a stage has for its rows of a strip. */
+    /* The state of a stage within a strip, the same for all rows. */
     struct stage_strip {
         const stencil_kernel_args &s;
         const line &l;
@@ -143,8 +143,8 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_classed 
             return kind_of_classes(&a.s, a.strip.classes(entry), a.sides());
         return {__all_sync(~0u, (bits | a.sides()) == all_cells) ? row_kept : row_some, 0};
     }
-    /* What a stage knows of the rows that have come in: the kind of the last one, and the first one of all
-     * those before it that are alike. */
+    /* The rows that have come in, as a stage remembers them: the kind of the last one, and the first one of
+     * all those before it that are alike. */
     struct rows_seen {
         row_kind last;
         int since;
@@ -180,7 +180,7 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_classed 
             last = {code, kind.groups};
         }
     };
-    /* What levels need to know of the rows of a mixed slot. */
+    /* The kept cells and the kinds of the rows that levels read in a mixed slot. */
     struct mixed_rows {
         /* Bits of the lane's cells that keep their values, of the row of the first level and of rows before.
          */
@@ -239,8 +239,8 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_classed 
         static constexpr int seen_before = seen - rows;
     };
 
-    /* How levels make rows whose cells are all of one class: with weights in shared memory and, where a class
-     * has one, with the constant behind them. */
+    /* The weights with which levels make rows whose cells are all of one class: they are in shared memory
+     * and, where a class has one, the constant is behind them. */
     struct rows_alike {
         uint32_t weights, step; /* address of the weights of the stage's first level, bytes to the next one */
         T constant;

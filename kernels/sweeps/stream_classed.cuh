@@ -22,7 +22,7 @@ template <class P, class T, int Batch, bool Fields> struct classed_window : stre
     static constexpr int R = P::radius, V = vector_cells<T>;
     using faces = std::conditional_t<Fields, march_faces<P, T, V, Batch>, no_faces>;
 
-    /* What the batches of a march share. */
+    /* The state of a march, the same for all of its batches. */
     struct course {
         const stencil_kernel_args &s;
         int from;

@@ -345,7 +345,7 @@ class Limits(LongRunTest):
     def test_time_limit(self):
         """Slices of a run, to the end."""
         self.slow()
-        done = self.call("p.h5", "--time-limit", "1.2s", "-q", *self.LONG)
+        done = self.call("p.h5", "--time-limit", "0.75s", "-q", *self.LONG)
         slices = 1
         while done.returncode == 75 and slices < 200:
             self.assertIn("--resume p.out.h5", done.stderr)
@@ -360,7 +360,7 @@ class Limits(LongRunTest):
         self.slow()
         rng, ended = random.Random(6), 0
         for _ in range(max(KILLS // 5, 2)):
-            limit = f"{0.7 + 0.9 * rng.random():.3f}s"
+            limit = f"{0.4 + 0.8 * rng.random():.3f}s"
             start = time.monotonic()
             done = self.call("p.h5", "--time-limit", limit, "-qf", *self.LONG)
             self.assertIn(done.returncode, (0, 75), done.stderr)

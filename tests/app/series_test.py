@@ -348,11 +348,26 @@ class Killed(SeriesTest):
         os.remove(self.path("p.out.series.h5"))
         self.refused(66, ["p.out.series.h5"], "--resume", "p.out.ckpt.h5")
 
+    @fault("a run is resumed with another form of its series", "that its frames have another one", 64)
+    def test_other_form(self):
+        """Frames of another form would be read as those that there are."""
+        for first in (), ("--compress",), ("--save-stride", 2), ("--save-region", "1:9,:"):
+            self.make("p.h5", "--steps", 400)
+            self.ok("p.h5", "--checkpoint-every", 100, "--save-every", 20, "--keep-checkpoints", "-qf", *first)
+            os.remove(self.path("p.out.h5"))
+            for other in ("--compress",), ("--save-stride", 2), ("--save-stride", 3), ("--save-region", "1:10,:"):
+                if other != first:
+                    self.refused(64, ["p.out.series.h5", "in another form"], "--resume", "p.out.ckpt.h5", *other)
+            self.ok("--resume", "p.out.ckpt.h5", "-q", *first)
+            self.assertEqual(len(self.frames()[1]), 21)
+            for name in os.listdir(self.directory):
+                os.remove(self.path(name))
+
     def test_slices(self):
         """Slices by a limit of time have the frames of one run."""
         self.make("p.h5", "--size", "60x50", "--steps", 1200, "--check-every", 11)
         self.ok("p.h5", "-o", "whole.h5", "--save-every", 50, "-q")
-        done, slices = self.call("p.h5", "--save-every", 50, "--time-limit", "1.3s", "-q", *SLOWLY), 1
+        done, slices = self.call("p.h5", "--save-every", 50, "--time-limit", "0.9s", "-q", *SLOWLY), 1
         while done.returncode == 75 and slices < 100:
             done, slices = self.call("--resume", "p.out.h5", "-q", *SLOWLY), slices + 1
         self.assertEqual(done.returncode, 0, done.stderr)

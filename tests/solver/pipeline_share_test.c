@@ -47,7 +47,7 @@ static void draw_rows(drawn *d, uint64_t seed) {
     }
 }
 
-/* What a line's rows cost, those before and after its own included, row by row. */
+/* Returns the cost of a line's rows, those before and after its own included, row by row. */
 static uint64_t cost_of(const drawn *d, const int64_t own[2]) {
     const int count = stencil_share_count(&d->rows), reach = d->rows.strips.reach;
     uint64_t cost = 0;

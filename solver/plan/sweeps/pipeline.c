@@ -31,7 +31,7 @@ static stencil_pass_layout place(const stencil_plan *plan, const stencil_problem
                                  .cost = {plan->tuning.pass_fma, 0, 1, 1, false}};
 }
 
-static int64_t lines_of(const stencil_plan *plan, const stencil_problem *problem) {
+int64_t stencil_share_line_count(const stencil_plan *plan, const stencil_problem *problem) {
     return plan->layout.blocks *
            (STENCIL_PIPELINE_WARPS / shape_of(problem, plan->variant->general, false).stages);
 }
@@ -41,7 +41,7 @@ static void tile(const stencil_plan *plan, const stencil_problem *problem, int64
     const int64_t *n = plan->part[0].box.n, reach = (int64_t)problem->shape->radius * plan->depth,
                   widest = limits(problem, plan->variant->general).narrowest,
                   strips = (n[STENCIL_X] + widest - 1) / widest,
-                  rows = strips * n[STENCIL_Y] / lines_of(plan, problem);
+                  rows = strips * n[STENCIL_Y] / stencil_share_line_count(plan, problem);
     tile[STENCIL_Z] = 1;
     tile[STENCIL_Y] = rows < 1 ? 1 : rows < n[STENCIL_Y] ? rows : n[STENCIL_Y];
     tile[STENCIL_X] = stencil_smaller(widest - 2 * (reach - problem->shape->radius), n[STENCIL_X]);
@@ -74,9 +74,6 @@ static stencil_pipeline_strips strips_of(const stencil_plan *plan, const stencil
                                       (int)width, (int)unit);
 }
 
-int64_t stencil_share_line_count(const stencil_plan *plan, const stencil_problem *problem) {
-    return lines_of(plan, problem);
-}
 void stencil_share_lay_out(stencil_share_rows *rows, const stencil_plan *plan, const stencil_problem *problem,
                            int part, int steps) {
     const stencil_pipeline_shape shape = shape_of(problem, plan->variant->general, false);
@@ -107,7 +104,7 @@ static stencil_pass_work work(const stencil_plan *plan, const stencil_problem *p
     int64_t rows = 0, longest = 0;
     int above[2];
     const stencil_pipeline_strips strips = strips_of(plan, problem, part, steps, width, unit, above);
-    const int64_t lines = lines_of(plan, problem);
+    const int64_t lines = stencil_share_line_count(plan, problem);
     for (int64_t i = 0; i < lines; i++) {
         int64_t own[2];
         stencil_pipeline_share_rows(&strips, lines, i, own);
