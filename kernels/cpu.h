@@ -89,5 +89,8 @@ typedef struct stencil_cpu_table {
     stencil_cpu_copy copy;
 } stencil_cpu_table;
 
+/* Returns the table for the instruction set of a name; NULL where this build or this CPU has not got it. */
+const stencil_cpu_table *stencil_cpu_named(const char *name);
+
 /* Returns the table for the best instruction set of this CPU. */
 const stencil_cpu_table *stencil_cpu_best(void);

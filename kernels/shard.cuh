@@ -26,6 +26,16 @@ template <class Sweep, class Barrier, bool Ll> void describe_loop(stencil_kernel
     kernel->function = kernel_address(&persistent_kernel<Sweep, Barrier, Ll>);
 }
 
+/* Whether a build has the persistent loop of a barrier for cells of classes and of fields: a build of few
+ * kernels, which STENCIL_KERNELS asks for, has that of `grid` alone. */
+constexpr bool has_loop_of_classes(stencil_barrier_id barrier) {
+#ifdef STENCIL_FEW_KERNELS
+    return barrier == STENCIL_BARRIER_grid;
+#else
+    return barrier != STENCIL_BARRIER_none;
+#endif
+}
+
 /* Fills in the kernel of a sweep for kernel->barrier and kernel->exchange. Sweep is a template of points,
  * cell type, whether each step is a launch, and whether LL exchange is used; HasLl: the sweep has kernels
  * with LL exchange. */
@@ -37,10 +47,13 @@ void find_steps(stencil_kernel *kernel) {
         return describe_step<Sweep<P, T, true, false>>(kernel);
 #define STENCIL_BARRIER(id, name, capability, needs, text)                                                   \
     case STENCIL_BARRIER_##id:                                                                               \
-        if constexpr (HasLl && id##_barrier::local)                                                          \
-            if (ll)                                                                                          \
-                return describe_loop<Sweep<P, T, false, true>, id##_barrier, true>(kernel);                  \
-        return describe_loop<Sweep<P, T, false, false>, id##_barrier, false>(kernel);
+        if constexpr (!Sweep<P, T, false, false>::classed || has_loop_of_classes(STENCIL_BARRIER_##id)) {    \
+            if constexpr (HasLl && id##_barrier::local)                                                      \
+                if (ll)                                                                                      \
+                    return describe_loop<Sweep<P, T, false, true>, id##_barrier, true>(kernel);              \
+            return describe_loop<Sweep<P, T, false, false>, id##_barrier, false>(kernel);                    \
+        }                                                                                                    \
+        return;
 #include "sync/barriers.def"
     default:
         return;

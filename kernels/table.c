@@ -64,14 +64,14 @@ typedef struct set_kernels {
     extern void stencil_deep_##name(stencil_kernel *kernel, bool general, bool loop);                        \
     extern const void *stencil_resident_##name(stencil_precision precision, bool general, int shape);
 #include "kernels/sets.def"
-#ifdef STENCIL_DEEP_CLASSES
+#ifndef STENCIL_FEW_KERNELS
 #define STENCIL_SET(name)                                                                                    \
     extern void stencil_deep_classed_##name(stencil_kernel *kernel, bool general, bool loop);                \
     extern const void *stencil_resident_classed_##name(stencil_precision precision, bool general, int shape);
 #include "kernels/sets.def"
-#define STENCIL_IF_DEEP_CLASSES(function) function
+#define STENCIL_UNLESS_FEW(function) function
 #else
-#define STENCIL_IF_DEEP_CLASSES(function) NULL
+#define STENCIL_UNLESS_FEW(function) NULL
 #endif
 static const set_kernels sets[STENCIL_SHAPE_COUNT + 1] = {
 #define STENCIL_SET(name)                                                                                    \
@@ -79,9 +79,9 @@ static const set_kernels sets[STENCIL_SHAPE_COUNT + 1] = {
                               stencil_classed_##name,                                                        \
                               stencil_fielded_##name,                                                        \
                               stencil_deep_##name,                                                           \
-                              STENCIL_IF_DEEP_CLASSES(stencil_deep_classed_##name),                          \
+                              STENCIL_UNLESS_FEW(stencil_deep_classed_##name),                               \
                               stencil_resident_##name,                                                       \
-                              STENCIL_IF_DEEP_CLASSES(stencil_resident_classed_##name)},
+                              STENCIL_UNLESS_FEW(stencil_resident_classed_##name)},
 #include "kernels/sets.def"
     [STENCIL_SHAPE_COUNT] = {NULL, NULL, NULL, NULL, NULL, NULL, NULL},
 };

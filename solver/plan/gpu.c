@@ -68,8 +68,8 @@ stencil_status stencil_plan_kernel(stencil_plan *plan, const stencil_problem *pr
     plan->kernel.fielded = fielded;
     CHECK(is_compiled || known != NULL, UNAVAILABLE,
           "--sweep %s: neither this build nor the description of the machine has a kernel %s: build it "
-          "(cmake -D STENCIL_SETS=all), or calibrate a machine that has it again (stencil calibrate --json "
-          "FILE)",
+          "(cmake -D STENCIL_SETS=all -D STENCIL_KERNELS=all), or calibrate a machine that has it again "
+          "(stencil calibrate --json FILE)",
           stencil_sweep_infos[plan->sweep].name, stencil_kernel_text(&plan->kernel, text));
     plan->kernel = known != NULL ? known->kernel : compiled;
     plan->kernel.classed = classed;
@@ -80,7 +80,7 @@ stencil_status stencil_plan_kernel(stencil_plan *plan, const stencil_problem *pr
         plan->variant->by->enter(plan);
     CHECK(!is_compiled || plan->depth == 1 || plan->kernel.deep != NULL, UNAVAILABLE,
           "--sweep %s: this build has no kernel of several steps for cells of classes: build it (cmake -D "
-          "STENCIL_SETS=all -D STENCIL_DEEP_CLASSES=ON)",
+          "STENCIL_SETS=all -D STENCIL_KERNELS=all)",
           stencil_sweep_infos[plan->sweep].name);
     return STENCIL_OK;
 }
