@@ -366,6 +366,14 @@ class PlotTest(CommandTest):
         self.refused(73, ["--diff", "--force"], "compare", "a.h5", "b.h5", "--diff", "d.h5")
         self.refused(73, ["--diff"], "compare", "a.h5", "b.h5", "--diff", "b.h5", "--force")
         self.refused(65, ["no stencil"], "run", "d.h5")
+        told = json.loads(self.ok("info", "d.h5", "--json", "-").stdout)
+        keys = "kind", "a", "b", "cells", "different", "not_finite", "largest", "largest_index"
+        self.assertEqual([told[key] for key in keys], ["difference", "a.h5", "b.h5", 15, 2, 1, 0.5, [1, 2]])
+        self.assertAlmostEqual(told["rms"], (0.25 / 14) ** 0.5)
+        self.assertEqual(self.ok("info", "d.h5").stdout.splitlines()[1:],
+                         ["Difference  a.h5 less b.h5", "Field       /difference, 5 x 3, float64",
+                          "Cells       2 of 15 differ, 1 of them by no finite number",
+                          "Largest     0.5 at [1, 2], root mean square 0.1336"])
         self.cube()
         done = self.ok("compare", "a.h5", "cube.h5", "--diff", "e.h5", code=1)
         self.assertIn("no file was written", done.stderr)
