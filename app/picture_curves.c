@@ -99,7 +99,22 @@ stencil_status picture_line(picture *p, picture_source *s, const picture_size *m
     return status;
 }
 
-/* Reads the residuals of a file and their steps; of very many every so many, and the last one. */
+/* Adds residuals `first` up to `end` to a curve: the least and the largest one, in their order. */
+static void add_residuals(picture_curve *c, const double *step, const double *value, int64_t first,
+                          int64_t end) {
+    int64_t least = first, most = first;
+    for (int64_t i = first; i < end; i++) {
+        least = !(value[least] <= value[i]) ? i : least;
+        most = !(value[most] >= value[i]) ? i : most;
+    }
+    const int64_t earlier = least < most ? least : most, later = least < most ? most : least;
+    add_point(c, step[earlier], value[earlier]);
+    if (later > earlier)
+        add_point(c, step[later], value[later]);
+}
+
+/* Reads the residuals of a file and their steps; of very many the least and the largest of each block, and
+ * the last one. */
 static stencil_status add_history(picture *p, field_file *file, int64_t most) {
     double *value = NULL, *step = NULL;
     int64_t count = 0, steps = 0;
@@ -109,19 +124,23 @@ static stencil_status add_history(picture *p, field_file *file, int64_t most) {
         status = field_list(file, "/residual_step", &step, &steps);
     if (status == STENCIL_OK && (count == 0 || count != steps))
         status = ERROR(BAD_DATA, "'%s' has no history of the residual: no run has checked it", file->path);
+    const int64_t blocks = count <= most ? count : most / 2;
     if (status == STENCIL_OK)
-        status = new_curve(p, stencil_smaller(count, most));
-    for (int64_t k = 0; status == STENCIL_OK && k < c->count; k++) {
-        const int64_t at = c->count > 1 ? k * (count - 1) / (c->count - 1) : count - 1;
-        c->x[k] = step[at];
-        c->y[k] = value[at];
+        status = new_curve(p, 2 * blocks + 1);
+    if (status == STENCIL_OK) {
+        c->count = 0;
+        for (int64_t k = 0; k < blocks; k++)
+            add_residuals(c, step, value, field_pixel_first(count, blocks, k),
+                          field_pixel_first(count, blocks, k + 1));
+        if (c->x[c->count - 1] != step[count - 1])
+            add_point(c, step[count - 1], value[count - 1]);
     }
     free(value);
     free(step);
     TRY(status);
     snprintf(c->name, sizeof c->name, "%s", TEXT_ESCAPE(stencil_path_last(file->path)));
-    if (c->count < count)
-        snprintf(p->note, sizeof p->note, "%s of %s residuals", TEXT_COUNT(c->count), TEXT_COUNT(count));
+    if (blocks < count)
+        picture_note(p, "%s residuals, the lowest and the highest of several shown", TEXT_COUNT(count));
     return STENCIL_OK;
 }
 
@@ -147,11 +166,9 @@ static stencil_status add_limit(picture *p, const stencil_spec *spec) {
     while (under > 0 && of->y[under - 1] < limit)
         under--;
     if (under < of->count)
-        stencil_text_add(p->note, sizeof p->note, "%sunder the limit from step %s on",
-                         p->note[0] != '\0' ? "; " : "", TEXT_COUNT((int64_t)of->x[under]));
+        picture_note(p, "under the limit from step %s on", TEXT_COUNT((int64_t)of->x[under]));
     else
-        stencil_text_add(p->note, sizeof p->note, "%sthe limit is not reached",
-                         p->note[0] != '\0' ? "; " : "");
+        picture_note(p, "the limit is not reached");
     return STENCIL_OK;
 }
 

@@ -282,6 +282,36 @@ class PlotTest(CommandTest):
         self.refused(65, ["no history"], "plot", "p.h5", "-d", "residual")
         self.refused(64, ["--dataset residual"], "plot", "p.out.h5", "-d", "residual", "--line", "y=3")
 
+    def test_a_long_history(self):
+        """Of more residuals than there are points none that stands out is left out."""
+        self.ok("new", "p.h5", "--problem", "poisson", "--size", "17x17", "--quiet")
+        self.ok("run", "--quiet", "p.h5")
+        residual = numpy.linspace(2, 1, 5000)
+        residual[3001], residual[4002] = 50, 0.5
+        with h5py.File(self.path("p.out.h5"), "r+") as file:
+            del file["residual"], file["residual_step"]
+            file["residual"], file["residual_step"] = residual, numpy.arange(1, 5001)
+        drawn = self.json("p.out.h5", "-d", "residual")
+        curve = drawn["curves"][0]
+        shown = dict(zip(curve["x"], curve["y"]))
+        self.assertEqual([shown.get(step) for step in (1, 3002, 4003, 5000)], [2, 50, 0.5, 1])
+        self.assertEqual(curve["x"], sorted(shown))
+        self.assertIn("5 000 residuals, the lowest and the highest of several shown", drawn["note"])
+
+    def test_control_characters_of_names(self):
+        """None reaches a terminal."""
+        self.ramp()
+        with h5py.File(self.path("ramp.h5"), "r+") as file:
+            file["u"].attrs.update({"units": "K\a", "long_name": "a\033[2Jb\nc"})
+            file["u\033x"] = numpy.arange(5) / 4
+            file["u\033x"].attrs["units"] = "m\033"
+            file["u\033x"].make_scale("x")
+            file["u"].dims[1].attach_scale(file["u\033x"])
+        text = "\n".join(self.shown("ramp.h5"))
+        self.assertIn(r"a\x1b[2Jb\nc (K\x07)", text)
+        self.assertIn(r"u\x1bx (m\x1b)", text)
+        self.assertEqual([character for character in text if character < " " and character != "\n"], [])
+
     def test_series(self):
         result = self.solve("--save-every", 5, "--save", "u,residual")
         series = result.replace(".h5", ".series.h5")
