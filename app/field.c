@@ -106,8 +106,8 @@ static stencil_status take_list(field_file *file, const char *name, field_axis *
         axis->step = step;
         axis->at = even ? NULL : at;
         if (strcmp(about.units, "1") != 0)
-            memcpy(axis->unit, about.units, sizeof axis->unit);
-        snprintf(axis->label, sizeof axis->label, "%s", stencil_path_last(name));
+            text_escape(about.units, axis->unit, sizeof axis->unit);
+        text_escape(stencil_path_last(name), axis->label, sizeof axis->label);
     }
     if (axis->at != at)
         free(at);

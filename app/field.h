@@ -64,24 +64,29 @@ typedef struct field_plane {
     int across, down;         /* its axes: that of columns, and that of rows (-1: a line) */
     int64_t at[STENCIL_AXES]; /* index along all other axes */
     int64_t columns, rows;    /* numbers (pixels) that it is shown by: of one cell each, or of many */
+    uint8_t *gone;            /* a bit for each cell, row by row: 1: it is not there; NULL: all are */
 } field_plane;
 
 /* Returns the first cell of pixel `k` of `count` along an axis of n cells, and the cell in its middle. */
 int64_t field_pixel_first(int64_t n, int64_t count, int64_t k);
 int64_t field_pixel_middle(int64_t n, int64_t count, int64_t k);
 
-/* Reads a plane into values[rows][columns]: the cell in the middle of each pixel. A cell without a value is
- * NaN. Errors: BAD_DATA, NO_MEMORY. */
-stencil_status field_read(field *f, const field_plane *plane, double *values);
-
-/* Returns what a pixel shows, which has shown `before`, with the value of one more of its cells. */
-typedef double field_reduction(double before, double value);
+/* The cells of a pixel that are there. A value that is not finite is in `missing` or `infinite` alone. */
+typedef struct field_pixel {
+    int64_t cells;             /* with a finite value */
+    double least, most;        /* of these: +inf and -inf where there are none, */
+    int64_t least_at, most_at; /* of a line, indices of the first such cells; */
+    long double sum;
+    double middle;      /* value of the cell in the middle; NaN: it is not there */
+    int64_t missing;    /* cells without a value: NaN, or marked so */
+    int64_t infinite;   /* infinite cells, */
+    double an_infinity; /* and one of these */
+} field_pixel;
 
 /* Reads all cells of a plane, `a` less `b` where there is a b (NULL: none), which has the same cells, into
- * values[rows][columns]: each pixel begins as 0 and takes its cells one after the other. */
-stencil_status field_reduce(field *a, field *b, const field_plane *plane, field_reduction *reduce,
-                            double *values);
+ * pixels[rows][columns]. Equal infinities differ by 0. Errors: BAD_DATA, NO_MEMORY. */
+stencil_status field_read(field *a, field *b, const field_plane *plane, field_pixel *pixels);
 
-/* Reductions: the value of the largest magnitude (NaN before all), and the largest value. */
-double field_largest(double before, double value);
-double field_highest(double before, double value);
+/* Adds cells of a dataset that are not 0 to plane->gone, which is allocated where it is NULL; owned by the
+ * caller. Errors: BAD_DATA, NO_MEMORY. */
+stencil_status field_read_gone(field *f, field_plane *plane);

@@ -1,5 +1,5 @@
-/* Reads planes of fields: of a contiguous dataset what is shown alone, of others blocks of whole rows, of
- * which one at a time is in memory. */
+/* Reads planes of fields: of a contiguous dataset the elements of the plane alone, where they lie far apart,
+ * of others blocks of whole rows, of which one at a time is in memory. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,10 +72,15 @@ static line line_of(const field *f, const field_plane *plane, int64_t y) {
     return (line){first, distance[plane->across]};
 }
 
-static stencil_status value_at(field *f, int64_t at, int64_t most, double *value) {
+/* Finds cells of a line from number `x` on, at most so many: *values, line->apart from one to the next, and
+ * *count, those that are in memory. */
+static stencil_status find_cells(field *f, const line *l, int64_t x, int64_t most, const double **values,
+                                 int64_t *count) {
+    const int64_t at = l->first + x * l->apart;
     if (at < f->first || at >= f->first + f->count)
-        TRY(load(f, at, most));
-    *value = f->window[at - f->first];
+        TRY(load(f, at, l->apart > APART ? 1 : WINDOW));
+    *values = f->window + (at - f->first);
+    *count = stencil_smaller(most, (f->first + f->count - at - 1) / l->apart + 1);
     return STENCIL_OK;
 }
 
@@ -83,61 +88,133 @@ static int64_t rows_of(const field *f, const field_plane *plane) {
     return plane->down >= 0 ? f->axis[plane->down].n : 1;
 }
 
-stencil_status field_read(field *f, const field_plane *plane, double *values) {
-    const int64_t across = f->axis[plane->across].n, down = rows_of(f, plane);
-    for (int64_t y = 0; y < plane->rows; y++) {
-        const line l = line_of(f, plane, field_pixel_middle(down, plane->rows, y));
-        const bool alone = l.apart * (across / plane->columns) > APART;
-        for (int64_t x = 0; x < plane->columns; x++) {
-            const int64_t cell = field_pixel_middle(across, plane->columns, x),
-                          most = alone                 ? 1
-                                 : down == plane->rows ? WINDOW
-                                                       : (across - cell - 1) * l.apart + 1;
-            TRY(value_at(f, l.first + cell * l.apart, most, &values[y * plane->columns + x]));
+/* Returns the end of the cells of pixel `k`, which has one at least. */
+static int64_t pixel_end(int64_t n, int64_t count, int64_t k) {
+    const int64_t first = field_pixel_first(n, count, k), next = field_pixel_first(n, count, k + 1);
+    return next > first ? next : first + 1;
+}
+
+static void add_cell(field_pixel *to, double value, int64_t at) {
+    if (isfinite(value)) {
+        to->cells++;
+        to->sum += value;
+        if (value < to->least) {
+            to->least = value;
+            to->least_at = at;
         }
+        if (value > to->most) {
+            to->most = value;
+            to->most_at = at;
+        }
+    } else if (isnan(value)) {
+        to->missing++;
+    } else {
+        to->infinite++;
+        to->an_infinity = value;
+    }
+}
+
+/* The line of a plane that is being read. */
+typedef struct reading_line {
+    field *a, *b; /* b NULL: none */
+    const field_plane *plane;
+    line of_a, of_b;
+    int64_t y, across;
+    bool middle; /* it is the one in the middle of its pixels */
+} reading_line;
+
+static bool is_gone(const reading_line *r, int64_t x) {
+    const int64_t cell = r->y * r->across + x;
+    return r->plane->gone != NULL && (r->plane->gone[cell / 8] >> cell % 8 & 1) != 0;
+}
+
+/* Cells of a line that are in memory: `count` from number `x` on. */
+typedef struct run_of_cells {
+    const double *a, *b; /* b NULL: none */
+    int64_t x, count;
+} run_of_cells;
+
+static double value_at(const reading_line *r, const run_of_cells *run, int64_t i) {
+    const double value = run->a[i * r->of_a.apart], other = run->b != NULL ? run->b[i * r->of_b.apart] : 0;
+    return run->b != NULL && value == other ? 0 : value - other;
+}
+
+/* Adds cells to a pixel where all of them are there and finite, and their indices do not matter: quicker than
+ * one by one. Returns whether it did. */
+static bool add_quickly(const reading_line *r, const run_of_cells *run, field_pixel *to) {
+    double sum = 0, least = to->least, most = to->most;
+    if (r->plane->gone != NULL || r->plane->down < 0)
+        return false;
+    for (int64_t i = 0; i < run->count; i++) {
+        const double value = value_at(r, run, i);
+        sum += value;
+        least = value < least ? value : least;
+        most = value > most ? value : most;
+    }
+    if (!isfinite(sum))
+        return false;
+    to->cells += run->count;
+    to->sum += sum;
+    to->least = least;
+    to->most = most;
+    return true;
+}
+
+/* Has a pixel take its cells of a line. */
+static stencil_status read_pixel(const reading_line *r, int64_t column, field_pixel *to) {
+    const int64_t end = pixel_end(r->across, r->plane->columns, column),
+                  middle = field_pixel_middle(r->across, r->plane->columns, column);
+    run_of_cells run = {.x = field_pixel_first(r->across, r->plane->columns, column)};
+    for (; run.x < end; run.x += run.count) {
+        TRY(find_cells(r->a, &r->of_a, run.x, end - run.x, &run.a, &run.count));
+        if (r->b != NULL)
+            TRY(find_cells(r->b, &r->of_b, run.x, run.count, &run.b, &run.count));
+        const bool all = add_quickly(r, &run, to);
+        for (int64_t i = 0; i < run.count && !all; i++)
+            if (!is_gone(r, run.x + i))
+                add_cell(to, value_at(r, &run, i), run.x + i);
+        if (r->middle && middle >= run.x && middle < run.x + run.count && !is_gone(r, middle))
+            to->middle = value_at(r, &run, middle - run.x);
     }
     return STENCIL_OK;
 }
 
-double field_largest(double before, double value) {
-    return isnan(before) || fabs(value) <= fabs(before) ? before : value;
-}
-
-double field_highest(double before, double value) {
-    return value > before ? value : before;
-}
-
-/* Has the pixels of a row take the cells of line `y` of a plane. */
-static stencil_status reduce_line(field *a, field *b, const field_plane *plane, field_reduction *reduce,
-                                  int64_t y, double *to) {
-    const int64_t across = a->axis[plane->across].n;
-    const line l = line_of(a, plane, y);
-    const line of_b = b != NULL ? line_of(b, plane, y) : l;
-    const int64_t most = l.apart > APART ? 1 : WINDOW;
-    for (int64_t column = 0; column < plane->columns; column++) {
-        const int64_t end = field_pixel_first(across, plane->columns, column + 1);
-        int64_t x = field_pixel_first(across, plane->columns, column);
-        do {
-            double value, other = 0;
-            TRY(value_at(a, l.first + x * l.apart, most, &value));
-            if (b != NULL)
-                TRY(value_at(b, of_b.first + x * l.apart, most, &other));
-            to[column] = reduce(to[column], value - other);
-        } while (++x < end);
-    }
-    return STENCIL_OK;
-}
-
-stencil_status field_reduce(field *a, field *b, const field_plane *plane, field_reduction *reduce,
-                            double *values) {
+stencil_status field_read(field *a, field *b, const field_plane *plane, field_pixel *pixels) {
     const int64_t down = rows_of(a, plane);
-    memset(values, 0, (size_t)(plane->rows * plane->columns) * sizeof *values);
-    for (int64_t row = 0; row < plane->rows; row++) {
-        const int64_t end = field_pixel_first(down, plane->rows, row + 1);
-        int64_t y = field_pixel_first(down, plane->rows, row);
-        do
-            TRY(reduce_line(a, b, plane, reduce, y, values + row * plane->columns));
-        while (++y < end);
+    for (int64_t i = 0; i < plane->rows * plane->columns; i++)
+        pixels[i] = (field_pixel){.least = INFINITY, .most = -INFINITY, .middle = NAN};
+    for (int64_t row = 0; row < plane->rows; row++)
+        for (int64_t y = field_pixel_first(down, plane->rows, row), end = pixel_end(down, plane->rows, row);
+             y < end; y++) {
+            const reading_line r = {.a = a,
+                                    .b = b,
+                                    .plane = plane,
+                                    .of_a = line_of(a, plane, y),
+                                    .of_b = line_of(b != NULL ? b : a, plane, y),
+                                    .y = y,
+                                    .across = a->axis[plane->across].n,
+                                    .middle = y == field_pixel_middle(down, plane->rows, row)};
+            for (int64_t column = 0; column < plane->columns; column++)
+                TRY(read_pixel(&r, column, &pixels[row * plane->columns + column]));
+        }
+    return STENCIL_OK;
+}
+
+stencil_status field_read_gone(field *f, field_plane *plane) {
+    const int64_t across = f->axis[plane->across].n, down = rows_of(f, plane);
+    if (plane->gone == NULL)
+        plane->gone = calloc((size_t)((across * down + 7) / 8), 1);
+    CHECK(plane->gone != NULL, NO_MEMORY, "no memory for a picture");
+    for (int64_t y = 0; y < down; y++) {
+        const line l = line_of(f, plane, y);
+        int64_t count = 0;
+        for (int64_t x = 0; x < across; x += count) {
+            const double *values;
+            TRY(find_cells(f, &l, x, across - x, &values, &count));
+            for (int64_t i = 0; i < count; i++)
+                if (values[i * l.apart] != 0)
+                    plane->gone[(y * across + x + i) / 8] |= (uint8_t)(1 << (y * across + x + i) % 8);
+        }
     }
     return STENCIL_OK;
 }

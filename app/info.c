@@ -159,8 +159,9 @@ const command command_info = {
     .usage = "info [options] [FILE]",
     .summary = "shows devices, strategies and stencils, or what a file is",
     .details =
-        "FILE is a problem, a result, a checkpoint or a series: info tells which, and the digests of its "
-        "cells, which two machines can compare. Where a run has written other cells than those that it has "
+        "FILE is a problem, a result, a checkpoint, a series or a file of differences: info tells which, and "
+        "the digests of its cells, which two machines can compare. Where a run has written other cells than "
+        "those that it has "
         "now, the exit code is 65.",
     .options = info_table,
     .values_size = sizeof(info_options),

@@ -1,6 +1,8 @@
 #include "app/info_file.h"
 
 #include <inttypes.h>
+#include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "app/json.h"
@@ -21,6 +23,11 @@ typedef struct file_facts {
     char digest[STENCIL_ARRAY_COUNT][STENCIL_DIGEST_CHARS]; /* of the cells as they are; "": no such array */
     stencil_frames frames;                                  /* of a series; count 0: it is none */
     int64_t first_step, last_step;                          /* of a series */
+    bool differs;                                           /* a file of differences: `made`, */
+    stencil_numbers is;                                     /* the differences, */
+    int64_t different, infinite, largest_at; /* cells that are not 0, those of them that are not finite, the
+                                                largest finite one */
+    double largest, rms;                     /* its magnitude, and of all finite ones */
 } file_facts;
 
 static const char *recorded_of(const file_facts *f, int array) {
@@ -42,6 +49,7 @@ static bool is_other(const file_facts *f, int array) {
 
 static const char *kind_of(const file_facts *f) {
     return f->frames.count > 0         ? "series"
+           : f->differs                ? "difference"
            : !f->of_run                ? "problem"
            : f->made.output[0] != '\0' ? "checkpoint"
                                        : "result";
@@ -71,10 +79,38 @@ static stencil_status read_series(file_facts *f) {
     return stencil_input_block(&f->input, step, f->frames.count - 1, 1, true, &f->last_step, &got);
 }
 
+/* Looks at the cells of a file of differences, which is no problem. */
+static stencil_status read_difference(file_facts *f) {
+    enum { BLOCK = 1 << 16 };
+    void *memory = NULL;
+    double squares = 0;
+    TRY(stencil_input_numbers(&f->input, f->input.facts.field, NULL, &f->is));
+    TRY(stencil_memory_alloc(&memory, BLOCK * (int64_t)sizeof(double), "differences"));
+    const double *values = memory;
+    stencil_status status = STENCIL_OK;
+    for (int64_t first = 0, got = 0; first < f->is.count && status == STENCIL_OK; first += got) {
+        status = stencil_input_block(&f->input, &f->is, first, BLOCK, false, memory, &got);
+        for (int64_t i = 0; i < got && status == STENCIL_OK; i++) {
+            f->different += values[i] != 0;
+            f->infinite += !isfinite(values[i]);
+            squares += isfinite(values[i]) ? values[i] * values[i] : 0;
+            if (isfinite(values[i]) && fabs(values[i]) > f->largest) {
+                f->largest = fabs(values[i]);
+                f->largest_at = first + i;
+            }
+        }
+    }
+    free(memory);
+    f->rms = f->is.count > f->infinite ? sqrt(squares / (double)(f->is.count - f->infinite)) : 0;
+    return status;
+}
+
 static stencil_status read_file(file_facts *f) {
     const stencil_status status = stencil_input_open(&f->input, f->path, NULL, &f->spec);
+    f->differs = status == STENCIL_OK && strcmp(f->input.facts.field, "/difference") == 0 &&
+                 stencil_input_differing(&f->input, &f->made) == STENCIL_OK;
     if (status == STENCIL_OK)
-        return read_problem(f);
+        return f->differs ? read_difference(f) : read_problem(f);
     if (status != STENCIL_BAD_DATA)
         return status;
     const stencil_error seen = *stencil_error_last();
@@ -87,6 +123,28 @@ static void print_series(const file_facts *f) {
           f->frames.residual.exists ? " and residual" : "", f->frames.u.type, TEXT_COUNT(f->first_step),
           TEXT_COUNT(f->last_step));
     PRINT("Cells", "%s of each frame", TEXT_EXTENT(f->frames.u.extent + 1, f->frames.u.rank - 1, " x "));
+}
+
+/* Indices of the cell that differs most, in array order. */
+static void largest_index(const file_facts *f, int64_t index[3]) {
+    int64_t at = f->largest_at;
+    for (int axis = f->is.rank - 1; axis >= 0; axis--) {
+        index[axis] = at % f->is.extent[axis];
+        at /= f->is.extent[axis];
+    }
+}
+
+static void print_difference(const file_facts *f) {
+    int64_t index[3];
+    largest_index(f, index);
+    PRINT("Difference", "%s less %s", TEXT_ESCAPE(f->made.input), TEXT_ESCAPE(f->made.less));
+    PRINT("Field", "%s, %s, %s", f->input.facts.field, TEXT_EXTENT(f->spec.extent, f->spec.rank, " x "),
+          f->is.type);
+    PRINT("Cells", "%s of %s differ%s", TEXT_COUNT(f->different), TEXT_COUNT(f->is.count),
+          f->infinite > 0 ? TEXT(", %s of them by no finite number", TEXT_COUNT(f->infinite)) : "");
+    if (f->largest > 0)
+        PRINT("Largest", "%s at %s, root mean square %s", TEXT_SHORT(f->largest),
+              TEXT_LIST(index, f->is.rank), TEXT_SHORT(f->rms));
 }
 
 static void print_origin(const file_facts *f) {
@@ -121,6 +179,10 @@ static void print(const file_facts *f) {
         print_series(f);
         return;
     }
+    if (f->differs) {
+        print_difference(f);
+        return;
+    }
     print_origin(f);
     PRINT("Field", "%s, %s, %s", f->input.facts.field, TEXT_EXTENT(f->spec.extent, f->spec.rank, " x "),
           stencil_precision_names[f->problem.precision]);
@@ -141,6 +203,19 @@ static json_t *facts_json(const file_facts *f) {
                                                       : json_pack("[s]", "u"));
         json_object_set_new(root, "first_step", json_integer(f->first_step));
         json_object_set_new(root, "last_step", json_integer(f->last_step));
+        return root;
+    }
+    if (f->differs) {
+        int64_t index[3];
+        largest_index(f, index);
+        json_object_set_new(root, "a", json_text(f->made.input));
+        json_object_set_new(root, "b", json_text(f->made.less));
+        json_object_set_new(root, "cells", json_integer(f->is.count));
+        json_object_set_new(root, "different", json_integer(f->different));
+        json_object_set_new(root, "not_finite", json_integer(f->infinite));
+        json_object_set_new(root, "largest", json_number(f->largest));
+        json_object_set_new(root, "largest_index", json_integers(index, f->is.rank));
+        json_object_set_new(root, "rms", json_number(f->rms));
         return root;
     }
     json_object_set_new(root, "step", json_integer(f->problem.origin.steps));

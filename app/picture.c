@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,15 @@
 const char *picture_unit_text(const char *unit, char text[80]) {
     text[0] = '\0';
     return unit[0] != '\0' ? stencil_text_add(text, 80, " (%s)", unit) : text;
+}
+
+void picture_note(picture *p, const char *format, ...) {
+    char text[PICTURE_TITLE_SIZE];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    stencil_text_add(p->note, sizeof p->note, "%s%s", p->note[0] != '\0' ? "; " : "", text);
 }
 
 void picture_destroy(picture *p) {
@@ -34,10 +44,19 @@ static json_t *axis_json(const picture_axis *axis, int64_t pixels) {
                      axis->edge != NULL ? json_numbers(axis->edge, pixels + 1) : json_null());
 }
 
+/* Makes JSON of a value; null: none, "inf" and "-inf", which JSON has no numbers for. */
+static json_t *value_json(double value) {
+    return isinf(value) ? json_string(value > 0 ? "inf" : "-inf") : json_number(value);
+}
+
 static json_t *rows_json(const picture *p, const double *values) {
     json_t *rows = json_array();
-    for (int64_t y = 0; y < p->rows; y++)
-        json_array_append_new(rows, json_numbers(values + y * p->columns, p->columns));
+    for (int64_t y = 0; y < p->rows; y++) {
+        json_t *row = json_array();
+        for (int64_t x = 0; x < p->columns; x++)
+            json_array_append_new(row, value_json(values[y * p->columns + x]));
+        json_array_append_new(rows, row);
+    }
     return rows;
 }
 
@@ -55,8 +74,22 @@ static json_t *frames_json(const picture *p, bool values) {
     return frames;
 }
 
+int picture_class_colour(const picture *p, double value) {
+    const int last = p->class_count > 0 ? p->class_number[p->class_count - 1] : 0;
+    int place = (int)value;
+    for (int i = 0; i < p->class_count && last >= PICTURE_CLASS_COLOURS; i++)
+        if (p->class_number[i] == (int)value)
+            place = i;
+    return place % PICTURE_CLASS_COLOURS;
+}
+
+char picture_class_character(double value) {
+    static const char character[] = ".123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    return value < (double)sizeof character - 1 ? character[value > 0 ? (int)value : 0] : '+';
+}
+
 /* Makes a text of a row of cells: ".": plain, "#": insulated, "*": keeps its value, "a" to "z": classes from
- * 1 on, over and over. */
+ * 1 on, "A" to "Z": from 27 on, "+": from 53 on. */
 static json_t *cells_json(const picture *p) {
     json_t *rows = json_array();
     char *line = malloc((size_t)p->columns + 1);
@@ -66,7 +99,8 @@ static json_t *cells_json(const picture *p) {
             line[x] = kind == 0                        ? '.'
                       : kind == STENCIL_CLASS_KEPT     ? '*'
                       : kind == STENCIL_KIND_INSULATED ? '#'
-                                                       : (char)('a' + (kind - 1) % 26);
+                      : kind > 52                      ? '+'
+                                                       : (char)(kind > 26 ? 'A' + kind - 27 : 'a' + kind - 1);
         }
         line[p->columns] = '\0';
         json_array_append_new(rows, json_string(line));
@@ -83,6 +117,10 @@ static void add_map(json_t *root, const picture *p, bool values) {
     json_object_set_new(root, "first_on_top", json_boolean(p->first_on_top));
     json_object_set_new(root, "equal", json_boolean(p->equal));
     json_object_set_new(root, "classes", json_boolean(p->classes));
+    json_t *numbers = json_array();
+    for (int i = 0; i < p->class_count; i++)
+        json_array_append_new(numbers, json_integer(p->class_number[i]));
+    json_object_set_new(root, "class_numbers", numbers);
     json_object_set_new(root, "centred", json_boolean(p->centred));
     json_object_set_new(root, "least", json_number(p->least));
     json_object_set_new(root, "most", json_number(p->most));
@@ -91,7 +129,6 @@ static void add_map(json_t *root, const picture *p, bool values) {
                         json_pack("{s:[b, b], s:[b, b]}", "x", p->fixed_x[0], p->fixed_x[1], "y",
                                   p->fixed_y[0], p->fixed_y[1]));
     json_object_set_new(root, "has_insulated", json_boolean(p->has_insulated));
-    json_object_set_new(root, "has_missing", json_boolean(p->has_missing));
     json_object_set_new(root, "has_classes", json_boolean(p->has_classes));
     json_object_set_new(root, "cells", p->cells != NULL ? cells_json(p) : json_null());
     json_object_set_new(root, "frames", frames_json(p, values));
@@ -121,6 +158,11 @@ json_t *picture_json(const picture *p, bool values) {
         add_curves(root, p);
     else if (root != NULL)
         add_map(root, p, values);
+    if (root != NULL) {
+        json_object_set_new(root, "missing", json_integer(p->missing));
+        json_object_set_new(root, "has_missing", json_boolean(p->missing > 0));
+        json_object_set_new(root, "infinite", json_integer(p->infinite));
+    }
     return root;
 }
 

@@ -5,13 +5,19 @@
 #include "app/field.h"
 #include "app/json.h"
 
-enum { PICTURE_CURVES_MAX = 8, PICTURE_TITLE_SIZE = 1024 };
+enum {
+    PICTURE_CURVES_MAX = 8,
+    PICTURE_TITLE_SIZE = 1024,
+    PICTURE_CLASS_COLOURS = 64,
+    PICTURE_CLASSES_MAX = 256
+};
 
 /* Limits of a picture: numbers along an axis of a map and of a curve, and frames. */
 typedef struct picture_size {
     int64_t columns, rows, points, frames;
     double pixel_shape; /* a map fills columns and rows with pixels of this height over width, where cells are
-                           to be seen in their shape; 0: it has at most so many, one for each cell */
+                           to be seen in their shape; 0: it has at most so many square pixels, one or more of
+                           the picture's for each cell */
 } picture_size;
 
 /* An axis, from edge to edge of what is shown. */
@@ -44,15 +50,19 @@ typedef struct picture {
     bool first_on_top, equal; /* row 0 is the highest one; axes have one scale */
     bool centred, classes;    /* values are shown around 0; values are numbers of classes */
     int64_t columns, rows, frame_count;
-    double *values;               /* [frames][rows][columns], owned; NaN: no value */
+    double *values;               /* [frames][rows][columns], owned; NaN: no value; may be infinite */
     uint8_t *cells;               /* [rows][columns], owned; NULL: all are plain. The class of each cell, or
                                      STENCIL_KIND_INSULATED, or STENCIL_CLASS_KEPT */
     picture_frame *frame;         /* [frames], owned */
-    double least, most;           /* values to show, of cells that are there */
+    double least, most;           /* limits of all cells that are there, around 0 if `centred`; NaN: none is
+                                     finite */
     bool has_kept, has_insulated; /* there are cells that keep their values, and insulated ones, */
-    bool has_classes;             /* cells of several classes, */
-    bool has_missing;             /* and cells without a value that are not insulated */
-    bool fixed_x[2], fixed_y[2];  /* the cells at the low and the high end of an axis are a fixed side */
+    bool has_classes;             /* and cells of several classes */
+    int64_t missing, infinite;    /* cells of all frames without a value that are not insulated, and infinite
+                                     ones; of curves likewise */
+    int class_count,
+        class_number[PICTURE_CLASSES_MAX]; /* of a map of classes: those that are shown, ascending */
+    bool fixed_x[2], fixed_y[2]; /* the cells at the low and the high end of an axis are a fixed side */
     /* Curves: */
     bool log;
     int curve_count;
@@ -92,9 +102,20 @@ stencil_status picture_frames(picture *p, const picture_source *s, int64_t most)
 /* Number in the file of frame k of a picture. */
 int64_t picture_frame_at(const picture *p, const picture_source *s, int64_t k);
 
-/* Reads which cells of the plane are of which kind into *cells, [rows][columns], owned by the caller; NULL:
- * all are plain. */
-stencil_status picture_kinds(const picture_source *s, uint8_t **cells);
+/* Reads which pixels of the plane are of which kind into *cells, [rows][columns], owned by the caller; NULL:
+ * all are plain. Sets s->plane.gone; `pixels` is space for as many. Selects s->a then. */
+stencil_status picture_kinds(picture_source *s, field_pixel *pixels, uint8_t **cells);
+
+/* Returns which of PICTURE_CLASS_COLOURS a class has: that of its number, or, where larger ones are shown, of
+ * its place among those that are. */
+int picture_class_colour(const picture *p, double value);
+
+/* Returns the character of a class: "." of 0, "1" to "9", "a" to "z" from 10 on, "A" to "Z" from 36 on, "+".
+ */
+char picture_class_character(double value);
+
+/* Adds a remark to the note of a picture. */
+void picture_note(picture *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 /* Adds " (m)" where there is a unit. */
 const char *picture_unit_text(const char *unit, char text[80]);
@@ -117,5 +138,5 @@ void picture_print(const picture *p, bool colours);
 void picture_print_map(const picture *p, bool colours);
 void picture_print_curves(const picture *p, bool colours);
 
-/* Columns of a terminal: of the numbers beside a picture, and of the picture. */
-enum { PICTURE_MARGIN = 11, PICTURE_WIDE = 66 };
+/* Columns of a terminal, of the numbers beside a picture, and of the picture. */
+enum { PICTURE_COLUMNS = 80, PICTURE_MARGIN = 11, PICTURE_WIDE = 66 };

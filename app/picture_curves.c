@@ -22,29 +22,53 @@ static stencil_status new_curve(picture *p, int64_t count) {
     return STENCIL_OK;
 }
 
+static void add_point(picture_curve *c, double x, double y) {
+    c->x[c->count] = x;
+    c->y[c->count++] = y;
+}
+
+/* Adds the cells of a pixel to a curve: the least and the largest one, in their order, and a gap where there
+ * are others. */
+static void add_pixel(picture_curve *c, const field_axis *along, const field_pixel *pixel, double middle) {
+    const bool rising = pixel->least_at <= pixel->most_at;
+    if (pixel->cells > 0)
+        add_point(c, field_axis_at(along, rising ? pixel->least_at : pixel->most_at),
+                  rising ? pixel->least : pixel->most);
+    if (pixel->cells > 0 && pixel->least_at != pixel->most_at)
+        add_point(c, field_axis_at(along, rising ? pixel->most_at : pixel->least_at),
+                  rising ? pixel->most : pixel->least);
+    if (pixel->cells == 0 || pixel->missing + pixel->infinite > 0)
+        add_point(c, middle, NAN);
+}
+
 /* Adds the values of a field along the line; cells that are not there have none. */
-static stencil_status add_line(picture *p, picture_source *s, field *f, const uint8_t *cells,
+static stencil_status add_line(picture *p, picture_source *s, field *f, field_pixel *pixels,
                                const char *name) {
     const field_axis *along = &f->axis[s->plane.across];
+    const int64_t columns = s->plane.columns;
     picture_curve *c = &p->curve[p->curve_count];
-    TRY(new_curve(p, s->plane.columns));
+    TRY(new_curve(p, 3 * columns));
     snprintf(c->name, sizeof c->name, "%s", TEXT_ESCAPE(name));
-    TRY(field_read(f, &s->plane, c->y));
-    for (int64_t k = 0; k < c->count; k++) {
-        c->x[k] = field_axis_at(along, field_pixel_middle(along->n, c->count, k));
-        if (cells != NULL && cells[k] == STENCIL_KIND_INSULATED)
-            c->y[k] = NAN;
+    c->count = 0;
+    TRY(field_read(f, NULL, &s->plane, pixels));
+    for (int64_t k = 0; k < columns; k++) {
+        add_pixel(c, along, &pixels[k], field_axis_at(along, field_pixel_middle(along->n, columns, k)));
+        p->missing += pixels[k].missing;
+        p->infinite += pixels[k].infinite;
     }
     return STENCIL_OK;
 }
 
-static stencil_status add_lines(picture *p, picture_source *s, const uint8_t *cells) {
+/* Adds the curves of all frames, or of both files. Insulated cells are those of the first file. */
+static stencil_status add_lines(picture *p, picture_source *s, field_pixel *pixels) {
     for (int64_t k = 0; k < p->frame_count; k++) {
         s->plane.frame = picture_frame_at(p, s, k);
-        TRY(add_line(p, s, &s->a, cells,
+        TRY(add_line(p, s, &s->a, pixels,
                      s->b.file != NULL ? stencil_path_last(s->a.file->path) : p->frame[k].text));
     }
-    return s->b.file != NULL ? add_line(p, s, &s->b, NULL, stencil_path_last(s->b.file->path)) : STENCIL_OK;
+    free(s->plane.gone);
+    s->plane.gone = NULL;
+    return s->b.file != NULL ? add_line(p, s, &s->b, pixels, stencil_path_last(s->b.file->path)) : STENCIL_OK;
 }
 
 stencil_status picture_line(picture *p, picture_source *s, const picture_size *most) {
@@ -55,23 +79,42 @@ stencil_status picture_line(picture *p, picture_source *s, const picture_size *m
     s->plane.down = -1;
     const field_axis *along = &s->a.axis[s->plane.across];
     s->plane.rows = 1;
-    s->plane.columns = stencil_smaller(along->n, most->points);
+    s->plane.columns = along->n <= most->points ? along->n : most->points / 2;
     memcpy(p->x.label, along->label, sizeof p->x.label);
     memcpy(p->x.unit, along->unit, sizeof p->x.unit);
     if (s->plane.columns < along->n)
-        snprintf(p->note, sizeof p->note, "%s of %s cells", TEXT_COUNT(s->plane.columns),
-                 TEXT_COUNT(along->n));
+        picture_note(p, "%s cells, the lowest and the highest of several shown", TEXT_COUNT(along->n));
     TRY(picture_frames(p, s, LINES_MOST));
-    stencil_status status = picture_kinds(s, &cells);
+    field_pixel *pixels = malloc((size_t)s->plane.columns * sizeof *pixels);
+    CHECK(pixels != NULL, NO_MEMORY, "no memory for a picture");
+    stencil_status status = picture_kinds(s, pixels, &cells);
     if (status == STENCIL_OK)
-        status = field_select(&s->a);
-    if (status == STENCIL_OK)
-        status = add_lines(p, s, cells);
+        status = add_lines(p, s, pixels);
+    free(pixels);
     free(cells);
+    if (p->missing > 0)
+        picture_note(p, "no value: %s", TEXT_COUNTED(p->missing, "cell"));
+    if (p->infinite > 0)
+        picture_note(p, "infinite: %s", TEXT_COUNTED(p->infinite, "cell"));
     return status;
 }
 
-/* Reads the residuals of a file and their steps; of very many every so many, and the last one. */
+/* Adds residuals `first` up to `end` to a curve: the least and the largest one, in their order. */
+static void add_residuals(picture_curve *c, const double *step, const double *value, int64_t first,
+                          int64_t end) {
+    int64_t least = first, most = first;
+    for (int64_t i = first; i < end; i++) {
+        least = !(value[least] <= value[i]) ? i : least;
+        most = !(value[most] >= value[i]) ? i : most;
+    }
+    const int64_t earlier = least < most ? least : most, later = least < most ? most : least;
+    add_point(c, step[earlier], value[earlier]);
+    if (later > earlier)
+        add_point(c, step[later], value[later]);
+}
+
+/* Reads the residuals of a file and their steps; of very many the least and the largest of each block, and
+ * the last one. */
 static stencil_status add_history(picture *p, field_file *file, int64_t most) {
     double *value = NULL, *step = NULL;
     int64_t count = 0, steps = 0;
@@ -81,19 +124,23 @@ static stencil_status add_history(picture *p, field_file *file, int64_t most) {
         status = field_list(file, "/residual_step", &step, &steps);
     if (status == STENCIL_OK && (count == 0 || count != steps))
         status = ERROR(BAD_DATA, "'%s' has no history of the residual: no run has checked it", file->path);
+    const int64_t blocks = count <= most ? count : most / 2;
     if (status == STENCIL_OK)
-        status = new_curve(p, stencil_smaller(count, most));
-    for (int64_t k = 0; status == STENCIL_OK && k < c->count; k++) {
-        const int64_t at = c->count > 1 ? k * (count - 1) / (c->count - 1) : count - 1;
-        c->x[k] = step[at];
-        c->y[k] = value[at];
+        status = new_curve(p, 2 * blocks + 1);
+    if (status == STENCIL_OK) {
+        c->count = 0;
+        for (int64_t k = 0; k < blocks; k++)
+            add_residuals(c, step, value, field_pixel_first(count, blocks, k),
+                          field_pixel_first(count, blocks, k + 1));
+        if (c->x[c->count - 1] != step[count - 1])
+            add_point(c, step[count - 1], value[count - 1]);
     }
     free(value);
     free(step);
     TRY(status);
     snprintf(c->name, sizeof c->name, "%s", TEXT_ESCAPE(stencil_path_last(file->path)));
-    if (c->count < count)
-        snprintf(p->note, sizeof p->note, "%s of %s residuals", TEXT_COUNT(c->count), TEXT_COUNT(count));
+    if (blocks < count)
+        picture_note(p, "%s residuals, the lowest and the highest of several shown", TEXT_COUNT(count));
     return STENCIL_OK;
 }
 
@@ -119,11 +166,9 @@ static stencil_status add_limit(picture *p, const stencil_spec *spec) {
     while (under > 0 && of->y[under - 1] < limit)
         under--;
     if (under < of->count)
-        stencil_text_add(p->note, sizeof p->note, "%sunder the limit from step %s on",
-                         p->note[0] != '\0' ? "; " : "", TEXT_COUNT((int64_t)of->x[under]));
+        picture_note(p, "under the limit from step %s on", TEXT_COUNT((int64_t)of->x[under]));
     else
-        stencil_text_add(p->note, sizeof p->note, "%sthe limit is not reached",
-                         p->note[0] != '\0' ? "; " : "");
+        picture_note(p, "the limit is not reached");
     return STENCIL_OK;
 }
 
@@ -184,6 +229,7 @@ stencil_status picture_field(picture *p, field_file *file, field_file *against, 
     if (status == STENCIL_OK)
         status = show_field(p, &s, wish);
     const stencil_error seen = *stencil_error_last();
+    free(s.plane.gone);
     field_close(&s.a);
     field_close(&s.b);
     return status != STENCIL_OK ? stencil_error_adopt(&seen) : STENCIL_OK;

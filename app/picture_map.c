@@ -10,8 +10,9 @@
 
 /* Ratio of the sides of a map from which on its axes have a scale each. */
 static const double slim = 8;
-/* Most cells of which all are looked at for their kinds, so that thin walls are seen. */
-static const int64_t kinds_most = INT64_C(1) << 25;
+/* Part of the range of a pixel's cells by which one end has to be further from the cells around than the
+ * other one, for the pixel to show it. */
+static const long double apart_least = 0.25L;
 
 static void set_frame(picture_frame *frame, const field_file *file, int64_t at) {
     const field_file *f = file;
@@ -67,64 +68,73 @@ static stencil_status set_axis(picture_axis *axis, const field_axis *of, int64_t
     return STENCIL_OK;
 }
 
-/* Chooses how many pixels show the plane: one for each cell, or as many as there may be. */
+/* Sets the number of pixels of a map for a picture: one for each cell, or as many as plot.py has space for.
+ */
+static void fit_picture(picture *p, const picture_size *most, double wide, double high) {
+    const double scale = fmin((double)most->columns / wide, (double)most->rows / high);
+    const double columns = p->equal      ? round(wide * scale)
+                           : wide > high ? (double)most->columns
+                                         : (double)most->columns / 2,
+                 rows = p->equal      ? round(high * scale)
+                        : wide > high ? (double)most->rows / 2
+                                      : (double)most->rows;
+    p->columns = stencil_smaller(p->columns, (int64_t)fmax(1, columns));
+    p->rows = stencil_smaller(p->rows, (int64_t)fmax(1, rows));
+}
+
+/* Sets the number of pixels of a map for a terminal, of which several may show a cell. */
+static void fit_terminal(picture *p, const picture_size *most, double wide, double high) {
+    const double scale = fmin((double)most->columns / wide, (double)most->rows * most->pixel_shape / high);
+    p->columns = p->equal ? (int64_t)fmax(1, round(wide * scale)) : most->columns;
+    p->rows = p->equal ? (int64_t)fmax(1, round(high * scale / most->pixel_shape)) : most->rows / 2;
+}
+
+/* Chooses how many pixels show the plane. */
 static void fit(picture *p, picture_source *s, const picture_size *most) {
     const field_axis *x = &s->a.axis[s->plane.across], *y = &s->a.axis[s->plane.down];
     const double wide = fabs(x->step) * (double)x->n, high = fabs(y->step) * (double)y->n;
     p->equal = wide <= slim * high && high <= slim * wide;
-    p->columns = stencil_smaller(x->n, most->columns);
-    p->rows = stencil_smaller(y->n, most->rows);
-    if (most->pixel_shape > 0) {
-        const double scale =
-            fmin((double)most->columns / wide, (double)most->rows * most->pixel_shape / high);
-        p->columns = p->equal ? (int64_t)fmax(1, round(wide * scale)) : most->columns;
-        p->rows = p->equal ? (int64_t)fmax(1, round(high * scale / most->pixel_shape)) : most->rows / 2;
-    }
+    p->columns = x->n;
+    p->rows = y->n;
+    (most->pixel_shape > 0 ? fit_terminal : fit_picture)(p, most, wide, high);
     s->plane.columns = p->columns;
     s->plane.rows = p->rows;
     if (p->columns < x->n || p->rows < y->n)
-        snprintf(p->note, sizeof p->note, "%s x %s cells, %s", TEXT_COUNT(x->n), TEXT_COUNT(y->n),
-                 p->centred   ? "the largest of several shown"
-                 : p->classes ? "the highest of several shown"
-                              : TEXT("%s x %s shown", TEXT_COUNT(stencil_smaller(x->n, p->columns)),
-                                     TEXT_COUNT(stencil_smaller(y->n, p->rows))));
+        picture_note(p, "%s x %s cells in %s x %s pixels%s", TEXT_COUNT(x->n), TEXT_COUNT(y->n),
+                     TEXT_COUNT(p->columns), TEXT_COUNT(p->rows),
+                     p->centred   ? ", the largest of several shown"
+                     : p->classes ? ", the highest of several shown"
+                                  : "");
     if (most->pixel_shape > 0 && (x->at != NULL || y->at != NULL))
-        stencil_text_add(p->note, sizeof p->note, "%scoordinates are not even, cells are drawn so",
-                         p->note[0] != '\0' ? "; " : "");
+        picture_note(p, "coordinates are not even, cells are drawn so");
     if (!p->equal)
-        stencil_text_add(p->note, sizeof p->note, "%saxes have a scale each", p->note[0] != '\0' ? "; " : "");
+        picture_note(p, "axes have a scale each");
 }
 
-/* Reads the kinds that one dataset gives to cells, in addition to those that are known. */
-static stencil_status add_kinds(const picture_source *s, const char *name, uint8_t *cells) {
-    const field_plane *plane = &s->plane;
-    const int64_t count = plane->rows * plane->columns;
+/* Reads the kinds that one dataset gives to cells, in addition to those that are known: a pixel with a cell
+ * of a kind is of that kind, so that thin walls are seen. */
+static stencil_status add_kinds(picture_source *s, const char *name, field_pixel *pixels, uint8_t *cells) {
+    field_plane plane = s->plane;
     field f;
-    double *values = malloc((size_t)count * sizeof *values);
-    stencil_status status =
-        values == NULL ? ERROR(NO_MEMORY, "no memory for a picture") : field_open(&f, s->kinds, name);
-    if (values == NULL)
-        return status;
+    plane.gone = NULL;
+    stencil_status status = field_open(&f, s->kinds, name);
     bool same = status == STENCIL_OK && f.rank == s->a.rank;
-    int64_t all = 1;
-    for (int axis = 0; axis < STENCIL_AXES && same; axis++) {
+    for (int axis = 0; axis < STENCIL_AXES && same; axis++)
         same = f.axis[axis].n == s->a.axis[axis].n;
-        all *= axis == plane->across || axis == plane->down ? f.axis[axis].n : 1;
-    }
     if (same)
-        status = all <= kinds_most ? field_reduce(&f, NULL, plane, field_highest, values)
-                                   : field_read(&f, plane, values);
-    for (int64_t i = 0; i < count && same && status == STENCIL_OK; i++)
+        status = field_read(&f, NULL, &plane, pixels);
+    if (same && status == STENCIL_OK && strcmp(name, "insulated") == 0)
+        status = field_read_gone(&f, &s->plane);
+    for (int64_t i = 0; i < plane.rows * plane.columns && same && status == STENCIL_OK; i++)
         if (strcmp(name, "class") == 0)
-            cells[i] = values[i] > 0 && values[i] < STENCIL_ROWS_MAX ? (uint8_t)values[i] : 0;
-        else if (values[i] != 0)
+            cells[i] = pixels[i].most > 0 && pixels[i].most < STENCIL_ROWS_MAX ? (uint8_t)pixels[i].most : 0;
+        else if (pixels[i].cells > 0 && (pixels[i].least != 0 || pixels[i].most != 0))
             cells[i] = strcmp(name, "fixed") == 0 ? STENCIL_CLASS_KEPT : STENCIL_KIND_INSULATED;
     field_close(&f);
-    free(values);
     return status;
 }
 
-stencil_status picture_kinds(const picture_source *s, uint8_t **cells) {
+stencil_status picture_kinds(picture_source *s, field_pixel *pixels, uint8_t **cells) {
     const stencil_spec *spec = &s->kinds->spec;
     *cells = NULL;
     if (s->kinds->is_series || !(spec->classed || spec->fixed || spec->insulated))
@@ -132,18 +142,83 @@ stencil_status picture_kinds(const picture_source *s, uint8_t **cells) {
     *cells = calloc((size_t)(s->plane.rows * s->plane.columns), 1);
     CHECK(*cells != NULL, NO_MEMORY, "no memory for a picture");
     if (spec->classed)
-        TRY(add_kinds(s, "class", *cells));
+        TRY(add_kinds(s, "class", pixels, *cells));
     if (spec->fixed)
-        TRY(add_kinds(s, "fixed", *cells));
-    return spec->insulated ? add_kinds(s, "insulated", *cells) : STENCIL_OK;
+        TRY(add_kinds(s, "fixed", pixels, *cells));
+    if (spec->insulated)
+        TRY(add_kinds(s, "insulated", pixels, *cells));
+    return field_select(&s->a);
 }
 
-/* Finds limits of the values of cells that are there, and which kinds of cells there are. */
+/* Returns the value that a pixel of several cells shows: that of the cell in its middle, unless the least or
+ * the largest one stands out from the cells of this pixel and of those beside it. */
+static double outstanding(const picture *p, const field_pixel *pixels, int64_t column, int64_t row) {
+    const field_pixel *pixel = &pixels[row * p->columns + column];
+    long double sum = 0;
+    int64_t cells = 0;
+    for (int64_t y = row > 0 ? row - 1 : 0; y <= row + 1 && y < p->rows; y++)
+        for (int64_t x = column > 0 ? column - 1 : 0; x <= column + 1 && x < p->columns; x++) {
+            sum += pixels[y * p->columns + x].sum;
+            cells += pixels[y * p->columns + x].cells;
+        }
+    const long double mean = sum / (long double)cells, above = (long double)pixel->most - mean,
+                      below = mean - (long double)pixel->least;
+    if (isfinite(pixel->middle) && fabsl(above - below) <= apart_least * (above + below))
+        return pixel->middle;
+    return above > below ? pixel->most : pixel->least;
+}
+
+static double value_of(const picture *p, const field_pixel *pixels, int64_t column, int64_t row) {
+    const field_pixel *pixel = &pixels[row * p->columns + column];
+    if (pixel->infinite > 0)
+        return pixel->an_infinity;
+    if (pixel->missing > 0 || pixel->cells == 0)
+        return NAN;
+    if (p->centred)
+        return fabs(pixel->least) > fabs(pixel->most) ? pixel->least : pixel->most;
+    return p->classes || pixel->least == pixel->most ? pixel->most : outstanding(p, pixels, column, row);
+}
+
+/* Adds the cells of a frame to the limits and counts, each once, and sets the values of its pixels. A pixel
+ * with cells that have no finite value shows that, whatever else is in it. */
+static void take_frame(picture *p, const picture_source *s, const field_pixel *pixels, double *values) {
+    const int64_t wide = s->a.axis[s->plane.across].n, high = s->a.axis[s->plane.down].n;
+    for (int64_t y = 0; y < p->rows; y++)
+        for (int64_t x = 0; x < p->columns; x++) {
+            const int64_t at = y * p->columns + x;
+            const field_pixel *pixel = &pixels[at];
+            const bool again =
+                (x > 0 &&
+                 field_pixel_first(wide, p->columns, x) == field_pixel_first(wide, p->columns, x - 1)) ||
+                (y > 0 && field_pixel_first(high, p->rows, y) == field_pixel_first(high, p->rows, y - 1));
+            values[at] = value_of(p, pixels, x, y);
+            p->least = fmin(p->least, pixel->least);
+            p->most = fmax(p->most, pixel->most);
+            p->missing += again ? 0 : pixel->missing;
+            p->infinite += again ? 0 : pixel->infinite;
+            if (p->cells != NULL && pixel->missing + pixel->infinite > 0 &&
+                p->cells[at] == STENCIL_KIND_INSULATED)
+                p->cells[at] = 0;
+        }
+}
+
+/* Lists the classes that are shown. */
+static void list_classes(picture *p) {
+    bool shown[PICTURE_CLASSES_MAX] = {false};
+    for (int64_t i = 0; i < p->frame_count * p->rows * p->columns; i++)
+        if (p->values[i] >= 0 && p->values[i] < PICTURE_CLASSES_MAX)
+            shown[(int)p->values[i]] = true;
+    for (int number = 0; number < PICTURE_CLASSES_MAX; number++)
+        if (shown[number])
+            p->class_number[p->class_count++] = number;
+    if (p->class_count > PICTURE_CLASS_COLOURS)
+        picture_note(p, "%d classes in %d colours", p->class_count, PICTURE_CLASS_COLOURS);
+}
+
+/* Finds out which kinds of cells there are, and sets the limits of what is shown. */
 static void look(picture *p) {
-    const int64_t cells = p->rows * p->columns;
-    double least = INFINITY, most = -INFINITY;
     int first = -1;
-    for (int64_t i = 0; i < cells && p->cells != NULL; i++) {
+    for (int64_t i = 0; i < p->rows * p->columns && p->cells != NULL; i++) {
         const uint8_t kind = p->cells[i];
         p->has_kept = p->has_kept || kind == STENCIL_CLASS_KEPT;
         p->has_insulated = p->has_insulated || kind == STENCIL_KIND_INSULATED;
@@ -152,36 +227,43 @@ static void look(picture *p) {
             p->has_classes = p->has_classes || kind != first;
         }
     }
-    for (int64_t i = 0; i < p->frame_count * cells; i++) {
-        const bool there = p->cells == NULL || p->cells[i % cells] != STENCIL_KIND_INSULATED;
-        if (there && isfinite(p->values[i])) {
-            least = fmin(least, p->values[i]);
-            most = fmax(most, p->values[i]);
-        } else if (there) {
-            p->has_missing = true;
-        }
-    }
-    p->least = most < least ? 0 : least;
-    p->most = most < least ? 0 : most;
-    if (p->centred) {
+    if (p->most < p->least) {
+        p->least = p->most = NAN;
+    } else if (p->centred) {
         p->most = fmax(fabs(p->least), fabs(p->most));
         p->least = -p->most;
     }
 }
 
-/* Tells whether a side of the field is fixed, which no dataset of kinds says. */
+static bool is_named(const picture_source *s, const char *name) {
+    return strcmp(s->a.name, name) == 0;
+}
+
+/* Tells whether a side of the field is fixed, which no dataset of kinds says, nor a file of differences. */
 static bool is_fixed_side(const picture_source *s, int axis, int side) {
     const stencil_spec *spec = &s->kinds->spec;
     const int index = stencil_list_index(spec->rank, axis);
-    if (s->kinds->is_series || spec->rank != s->a.rank || spec->extent[index] != s->a.axis[axis].n)
+    if (s->kinds->is_series || is_named(s, "/difference") || spec->rank != s->a.rank ||
+        spec->extent[index] != s->a.axis[axis].n)
         return false;
     const stencil_wall_kind wall = spec->wall[axis][side];
     return wall == STENCIL_WALL_FIXED ||
            (wall == STENCIL_WALL_NONE && stencil_spec_boundary(spec, index) == STENCIL_FIXED);
 }
 
-static bool is_named(const picture_source *s, const char *name) {
-    return strcmp(s->a.name, name) == 0;
+/* Reads the frames that are shown. */
+static stencil_status read_frames(picture *p, picture_source *s, field_pixel *pixels) {
+    const int64_t cells = p->rows * p->columns;
+    p->values = malloc((size_t)(p->frame_count * cells) * sizeof *p->values);
+    CHECK(p->values != NULL, NO_MEMORY, "no memory for a picture");
+    p->least = INFINITY;
+    p->most = -INFINITY;
+    for (int64_t k = 0; k < p->frame_count; k++) {
+        s->plane.frame = picture_frame_at(p, s, k);
+        TRY(field_read(&s->a, s->b.file != NULL ? &s->b : NULL, &s->plane, pixels));
+        take_frame(p, s, pixels, p->values + k * cells);
+    }
+    return STENCIL_OK;
 }
 
 stencil_status picture_map(picture *p, picture_source *s, const picture_wish *wish) {
@@ -192,22 +274,19 @@ stencil_status picture_map(picture *p, picture_source *s, const picture_wish *wi
     TRY(set_axis(&p->x, &s->a.axis[s->plane.across], p->columns));
     TRY(set_axis(&p->y, &s->a.axis[s->plane.down], p->rows));
     TRY(picture_frames(p, s, wish->most.frames));
-    const int64_t cells = p->rows * p->columns;
-    p->values = malloc((size_t)(p->frame_count * cells) * sizeof *p->values);
-    CHECK(p->values != NULL, NO_MEMORY, "no memory for a picture");
-    for (int64_t k = 0; k < p->frame_count; k++) {
-        double *to = p->values + k * cells;
-        s->plane.frame = picture_frame_at(p, s, k);
-        TRY(p->centred ? field_reduce(&s->a, s->b.file != NULL ? &s->b : NULL, &s->plane, field_largest, to)
-            : p->classes && cells <= kinds_most ? field_reduce(&s->a, NULL, &s->plane, field_highest, to)
-                                                : field_read(&s->a, &s->plane, to));
-    }
     for (int side = 0; side < 2 && !p->classes; side++) {
         p->fixed_x[side] = is_fixed_side(s, s->plane.across, side);
         p->fixed_y[side] = is_fixed_side(s, s->plane.down, side);
     }
-    if (!p->classes)
-        TRY(picture_kinds(s, &p->cells));
+    field_pixel *pixels = malloc((size_t)(p->rows * p->columns) * sizeof *pixels);
+    CHECK(pixels != NULL, NO_MEMORY, "no memory for a picture");
+    stencil_status status = p->classes ? STENCIL_OK : picture_kinds(s, pixels, &p->cells);
+    if (status == STENCIL_OK)
+        status = read_frames(p, s, pixels);
+    free(pixels);
+    TRY(status);
     look(p);
+    if (p->classes)
+        list_classes(p);
     return STENCIL_OK;
 }

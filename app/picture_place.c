@@ -163,9 +163,9 @@ static void set_title(picture *p, const picture_source *s, int sliced) {
                              a->axis[at[i]].unit[0] != '\0' ? " " : "", a->axis[at[i]].unit);
     const bool differ = s->b.file != NULL && s->cut < 0;
     stencil_text_add(p->label, sizeof p->label, "%s%s", differ ? "difference of " : "",
-                     a->about.long_name[0] != '\0' ? a->about.long_name : TEXT_ESCAPE(name));
+                     TEXT_ESCAPE(a->about.long_name[0] != '\0' ? a->about.long_name : name));
     if (strcmp(a->about.units, "1") != 0)
-        memcpy(p->unit, a->about.units, sizeof p->unit);
+        text_escape(a->about.units, p->unit, sizeof p->unit);
 }
 
 static stencil_status check_equal(const picture_source *s) {

@@ -115,13 +115,14 @@ static bool wants_colours(int when) {
     return when == COLOUR_ALWAYS || (when == COLOUR_AUTO && !plain && isatty(STDOUT_FILENO));
 }
 
-/* Returns the size of the picture: for a terminal unless one is written. */
+/* Returns the size of the picture: for a terminal unless one is written. That of a map in pixels is the space
+ * that plot.py has for it (WIDE and HIGH inches at DPI and FILM_DPI). */
 static picture_size size_of(const plotting *s, bool colours) {
-    enum { STILL = 800, FILM = 360, POINTS = 4096, FRAMES = 60 };
+    enum { STILL_WIDE = 600, STILL_HIGH = 460, FILM_WIDE = 480, FILM_HIGH = 368, POINTS = 4096, FRAMES = 60 };
     if (s->output[0] == '\0')
         return picture_terminal_size(colours);
-    return s->moves ? (picture_size){FILM, FILM, POINTS, FRAMES, 0}
-                    : (picture_size){STILL, STILL, POINTS, 1, 0};
+    return s->moves ? (picture_size){FILM_WIDE, FILM_HIGH, POINTS, FRAMES, 0}
+                    : (picture_size){STILL_WIDE, STILL_HIGH, POINTS, 1, 0};
 }
 
 /* Opens the series that the run of a result has saved beside it. */
@@ -196,8 +197,9 @@ const command command_plot = {
     .usage = "plot [options] FILE",
     .summary = "shows a field, a series or its residuals, as a picture or in the terminal",
     .details =
-        "FILE is a problem, a result, a checkpoint or a series. Of a large field so many cells are read as "
-        "there are pixels; differences and residuals take the largest of the cells of each. Fixed cells have "
+        "FILE is a problem, a result, a checkpoint or a series. Limits are those of all cells of the slice; "
+        "a "
+        "pixel of several shows one that stands out, of differences the largest. Fixed cells have "
         "an outline, insulated ones are grey. Pictures are drawn by a script that is installed with stencil, "
         "and needs python3 with matplotlib.",
     .options = plot_table,

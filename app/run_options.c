@@ -78,7 +78,7 @@ const option run_option_table[] = {
     {"scrub", 0, OPTION_TEXT, AT(scrub), "SHARE",
      .help =
          "make random tiles of the field again on a CPU thread and compare bits, for at most SHARE of the "
-         "run's time (1%, on: 0.5%, off): a difference, a fault of the hardware, ends the run, exit code "
+         "steps' time (1%, on: 0.5%, off): a difference, a fault of the hardware, ends the run, exit code "
          "70",
      .tag = OPTION_RESUMED},
     {.heading = "Report"},

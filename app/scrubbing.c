@@ -47,6 +47,12 @@ static double updates_of(const stencil_report *report) {
     return (double)report->cells * (double)stencil_report_steps_done(report);
 }
 
+/* Returns the time that scrubbing took as a part of what the steps took without it. */
+static double share_of(const stencil_scrubbed *done, const stencil_report *report) {
+    const double steps_s = report->drive_s - done->seconds;
+    return steps_s > 0 ? done->seconds / steps_s : 0;
+}
+
 /* Returns the updates that were compared in an hour of steps. */
 static double per_hour(const stencil_scrubbed *done, const stencil_report *report) {
     return report->drive_s > 0 ? 3600 * (double)done->updates / report->drive_s : 0;
@@ -63,8 +69,7 @@ void scrubbing_print(const scrubbing *s, const stencil_report *report) {
         " time",
         TEXT_COUNTED(done.tiles, "tile"), TEXT("%.3g", (double)done.updates),
         TEXT("%.2g %%", all > 0 ? 100 * (double)done.updates / all : 0),
-        TEXT("%.3g", per_hour(&done, report)), done.seconds,
-        TEXT("%.2g %%", report->drive_s > 0 ? 100 * done.seconds / report->drive_s : 0));
+        TEXT("%.3g", per_hour(&done, report)), done.seconds, TEXT("%.2g %%", 100 * share_of(&done, report)));
 }
 
 json_t *scrubbing_json(const scrubbing *s, const stencil_report *report) {
@@ -72,11 +77,11 @@ json_t *scrubbing_json(const scrubbing *s, const stencil_report *report) {
         return NULL;
     const stencil_scrubbed done = stencil_scrub_done(s->scrub);
     const double all = updates_of(report);
-    return json_pack("{s:o, s:I, s:I, s:o, s:o, s:I, s:o}", "share", json_number(s->share), "tiles",
+    return json_pack("{s:o, s:I, s:I, s:o, s:o, s:I, s:o, s:o}", "share", json_number(s->share), "tiles",
                      (json_int_t)done.tiles, "updates", (json_int_t)done.updates, "share_of_updates",
                      json_number(all > 0 ? (double)done.updates / all : 0), "updates_per_hour",
                      json_number(per_hour(&done, report)), "last_step", (json_int_t)done.step, "seconds",
-                     json_number(done.seconds));
+                     json_number(done.seconds), "share_of_steps", json_number(share_of(&done, report)));
 }
 
 void scrubbing_close(scrubbing *s) {

@@ -102,7 +102,7 @@ static void print_legend(const picture *p, const canvas *c, bool colours) {
             printf("\033[38;5;%dm%s\033[0m", colour[i % 8], mark);
         else
             fputs(mark, stdout);
-        printf(" %s\n", p->curve[i].name);
+        printf(" %s\n", TEXT_SHORTENED(p->curve[i].name, PICTURE_COLUMNS - PICTURE_MARGIN - 4));
     }
 }
 
@@ -117,7 +117,8 @@ void picture_print_curves(const picture *p, bool colours) {
     find_limits(p, c);
     for (int i = p->curve_count - 1; i >= 0; i--)
         draw_curve(c, &p->curve[i], i);
-    printf("%s%s%s\n", p->label, PICTURE_UNIT(p->unit), p->log ? ", logarithmic" : "");
+    const char *name = TEXT("%s%s", p->label, PICTURE_UNIT(p->unit)), *log = p->log ? ", logarithmic" : "";
+    printf("%s%s\n", TEXT_SHORTENED(name, PICTURE_COLUMNS - (int)strlen(log)), log);
     for (int line = 0; line < LINES; line++) {
         const bool labelled = line == 0 || line == LINES - 1 || line == LINES / 2;
         const double at = c->high - (c->high - c->low) * line / (LINES - 1),
@@ -128,7 +129,8 @@ void picture_print_curves(const picture *p, bool colours) {
         putchar('\n');
     }
     const char *first = TEXT_SHORT(c->left), *last = TEXT_SHORT(c->right),
-               *label = TEXT("%s%s", p->x.label, PICTURE_UNIT(p->x.unit));
+               *label = TEXT_SHORTENED(TEXT("%s%s", p->x.label, PICTURE_UNIT(p->x.unit)),
+                                       PICTURE_WIDE - 2 - (int)(strlen(first) + strlen(last)));
     const int left = (PICTURE_WIDE - text_columns(label)) / 2 - (int)strlen(first),
               right = PICTURE_WIDE - left - text_columns(label) - (int)(strlen(first) + strlen(last));
     printf("%*s%s%*s%s%*s%s\n", PICTURE_MARGIN, "", first, left, "", label, right, "", last);

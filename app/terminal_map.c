@@ -9,20 +9,24 @@
 
 /* Characters of values from the least to the largest, and what other pixels are. */
 static const char ramp[] = " .:-=+*#%@";
-enum { RAMP = sizeof ramp - 1, INSULATED = '/', KEPT = 'o', NOTHING = '?' };
+enum { RAMP = sizeof ramp - 1, INSULATED = '/', KEPT = 'o', NOTHING = '?', INFINITE = '!' };
 
-/* Colours among a terminal's 256, from the least to the largest value; around 0; of classes, over and over.
- */
+/* Colours among a terminal's 256, from the least to the largest value; around 0; of classes. */
 static const int rising[] = {53, 54, 24, 30, 36, 72, 77, 113, 149, 184, 220};
 static const int around[] = {25, 31, 67, 110, 152, 189, 231, 224, 216, 173, 167, 131, 124};
-static const int of_class[] = {24, 214, 71, 167, 97, 137, 175, 110};
+static const int of_class[PICTURE_CLASS_COLOURS] = {
+    24,  214, 71,  167, 97,  137, 175, 110, 21,  46, 200, 196, 51,  148, 27,  198,
+    48,  100, 91,  166, 186, 224, 213, 34,  126, 30, 33,  156, 22,  129, 239, 183,
+    215, 124, 45,  115, 65,  94,  39,  152, 141, 25, 221, 135, 42,  220, 209, 125,
+    197, 96,  169, 154, 119, 138, 50,  204, 36,  56, 144, 189, 199, 62,  28,  58};
 enum {
     RISING = sizeof rising / sizeof *rising,
     AROUND = sizeof around / sizeof *around,
-    CLASSES = sizeof of_class / sizeof *of_class,
     GREY = 244,
     BRIGHT = 231,
     DARK = 16,
+    PALE = 250,
+    MAGENTA = 201,
     BAR = 22 /* characters of the bar of values */
 };
 
@@ -34,7 +38,7 @@ static int step_of(const picture *p, double value, int count) {
 }
 
 static int colour_of(const picture *p, double value) {
-    return p->classes   ? of_class[(int)value % CLASSES]
+    return p->classes   ? of_class[picture_class_colour(p, value)]
            : p->centred ? around[step_of(p, value, AROUND)]
                         : rising[step_of(p, value, RISING)];
 }
@@ -42,7 +46,7 @@ static int colour_of(const picture *p, double value) {
 /* Returns the character of a value; around 0 it shows the magnitude, and is blank for 0 alone. */
 static char character_of(const picture *p, double value) {
     if (p->classes)
-        return value < 1 ? '.' : "123456789abcdefghijklmnopqrstuvwxyz"[((int)value - 1) % 35];
+        return picture_class_character(value);
     if (!p->centred)
         return ramp[step_of(p, value, RAMP)];
     const int step = p->most > 0 ? (int)(fabs(value) / p->most * RAMP) : 0;
@@ -71,8 +75,10 @@ static const double *last_frame(const picture *p) {
 
 static int pixel_colour(const picture *p, int64_t x, int64_t y) {
     const double value = last_frame(p)[y * p->columns + x];
-    if (kind_at(p, x, y) == STENCIL_KIND_INSULATED || !isfinite(value))
+    if (kind_at(p, x, y) == STENCIL_KIND_INSULATED)
         return GREY;
+    if (!isfinite(value))
+        return isinf(value) ? MAGENTA : PALE;
     return is_outline(p, x, y) ? (p->centred ? DARK : BRIGHT) : colour_of(p, value);
 }
 
@@ -80,7 +86,9 @@ static char pixel_character(const picture *p, int64_t x, int64_t y) {
     const double value = last_frame(p)[y * p->columns + x];
     if (kind_at(p, x, y) == STENCIL_KIND_INSULATED)
         return INSULATED;
-    return is_outline(p, x, y) ? KEPT : isfinite(value) ? character_of(p, value) : NOTHING;
+    if (!isfinite(value))
+        return isinf(value) ? INFINITE : NOTHING;
+    return is_outline(p, x, y) ? KEPT : character_of(p, value);
 }
 
 /* Returns the row of pixels that is shown as number `k` from the top, and likewise a column from the left. */
@@ -119,7 +127,8 @@ static void print_across(const picture *p) {
               ends = (int)(strlen(first) + strlen(last)), left = (wide - middle) / 2 - (int)strlen(first),
               room = wide - ends - middle - left;
     if (left < 1 || room < 1)
-        printf("%*s%s … %s %s\n", PICTURE_MARGIN, "", first, last, label);
+        printf("%*s%s … %s %s\n", PICTURE_MARGIN, "", first, last,
+               TEXT_SHORTENED(label, PICTURE_COLUMNS - PICTURE_MARGIN - ends - text_columns(" …  ")));
     else
         printf("%*s%s%*s%s%*s%s\n", PICTURE_MARGIN, "", first, left, "", label, room, "", last);
 }
@@ -135,14 +144,32 @@ static const char *end_text(const picture *p, double value, char text[TEXT_SIZE]
 
 #define END_TEXT(p, value) end_text(p, value, (char[TEXT_SIZE]){""})
 
+/* Prints colours with their classes, or what characters stand for where these are no digits, from a column
+ * on. */
+static void print_classes(const picture *p, bool colours, int column) {
+    for (int i = 0; i < p->class_count && colours; i++) {
+        const char *number = TEXT("%d", p->class_number[i]);
+        const int wide = 5 + (int)strlen(number);
+        const bool turns = column + wide > PICTURE_COLUMNS;
+        printf("%s\033[48;5;%dm  \033[0m %s  ", turns ? "\n" : "", colour_of(p, p->class_number[i]), number);
+        column = turns ? wide : column + wide;
+    }
+    if (!colours)
+        printf("(. is 0%s%s%s)", p->most >= 10 ? ", a 10" : "", p->most >= 36 ? ", A 36" : "",
+               p->most >= 62 ? ", + 62 or more" : "");
+}
+
 /* Prints the values that colours or characters stand for. */
 static void print_bar(const picture *p, bool colours) {
-    printf("%s%s  ", p->label, PICTURE_UNIT(p->unit));
-    if (p->classes) {
-        for (int c = (int)p->least; c <= (int)p->most && c < (int)p->least + CLASSES; c++)
-            printf(colours ? "\033[48;5;%dm  \033[0m %d  " : "", colour_of(p, c), c);
-        if (!colours)
-            printf("(. is 0)");
+    const char *name = TEXT("%s%s", p->label, PICTURE_UNIT(p->unit)), *least = END_TEXT(p, p->least),
+               *most = END_TEXT(p, p->most);
+    name = TEXT_SHORTENED(name, PICTURE_COLUMNS - BAR - (int)(strlen(least) + strlen(most)) -
+                                    text_columns("     ±"));
+    printf("%s  ", name);
+    if (isnan(p->least)) {
+        printf("has no finite value");
+    } else if (p->classes) {
+        print_classes(p, colours, text_columns(name) + 2);
     } else if (p->least == p->most && !p->centred) {
         printf("%s everywhere", TEXT_SHORT(p->least));
     } else if (p->centred && p->most == 0) {
@@ -167,19 +194,23 @@ static void print_kinds(const picture *p, bool colours) {
         char character;
         const char *text;
     } kind[] = {{p->has_insulated, GREY, INSULATED, "insulated"},
-                {p->has_missing, GREY, NOTHING, "no value"},
+                {p->missing > 0, PALE, NOTHING, TEXT("no value: %s", TEXT_COUNTED(p->missing, "cell"))},
+                {p->infinite > 0, MAGENTA, INFINITE, TEXT("infinite: %s", TEXT_COUNTED(p->infinite, "cell"))},
                 {p->has_kept, p->centred ? DARK : BRIGHT, KEPT, "outline of fixed cells"}};
-    const char *before = "";
+    int column = 0;
     for (size_t i = 0; i < sizeof kind / sizeof *kind; i++) {
+        const int wide = 3 + text_columns(kind[i].text);
         if (!kind[i].shown)
             continue;
+        if (column > 0)
+            column = column + 3 + wide > PICTURE_COLUMNS ? putchar('\n'), 0 : column + printf("   ");
         if (colours)
-            printf("%s\033[48;5;%dm  \033[0m %s", before, kind[i].colour, kind[i].text);
+            printf("\033[48;5;%dm  \033[0m %s", kind[i].colour, kind[i].text);
         else
-            printf("%s%c %s", before, kind[i].character, kind[i].text);
-        before = "   ";
+            printf("%c %s", kind[i].character, kind[i].text);
+        column += wide;
     }
-    fputs(before[0] != '\0' ? "\n" : "", stdout);
+    fputs(column > 0 ? "\n" : "", stdout);
 }
 
 /* Prints which sides are fixed. */
@@ -190,7 +221,7 @@ static void print_sides(const picture *p) {
     for (int i = 0; i < 4; i++) {
         if (!fixed[i / 2][i % 2])
             continue;
-        printf("%s %s%c", before, axis[i / 2]->label, i % 2 == 0 ? '-' : '+');
+        printf("%s %s%c", before, TEXT_SHORTENED(axis[i / 2]->label, 14), i % 2 == 0 ? '-' : '+');
         before = "";
     }
     fputs(before[0] == '\0' ? "\n" : "", stdout);
@@ -201,7 +232,8 @@ void picture_print_map(const picture *p, bool colours) {
     const int64_t lines = (p->rows + halves - 1) / halves;
     const bool first_on_top = row_at(p, 0) == 0;
     const double top = first_on_top ? p->y.first : p->y.last, bottom = first_on_top ? p->y.last : p->y.first;
-    printf("%*s\n", PICTURE_MARGIN - 1, TEXT("%s%s", p->y.label, PICTURE_UNIT(p->y.unit)));
+    const char *down = TEXT("%s%s", p->y.label, PICTURE_UNIT(p->y.unit));
+    printf("%*s\n", PICTURE_MARGIN - 1, TEXT_SHORTENED(down, PICTURE_COLUMNS));
     for (int64_t line = 0; line < lines; line++) {
         const bool labelled = line == 0 || line == lines - 1 || line == lines / 2;
         const double at = line == 0 ? top : line == lines - 1 ? bottom : (top + bottom) / 2;
@@ -221,9 +253,22 @@ picture_size picture_terminal_size(bool colours) {
     return (picture_size){PICTURE_WIDE, halves ? 52 : 26, PICTURE_WIDE * 2, 1, halves ? 1 : 2};
 }
 
+/* Prints a title, whose words that are longer than a line are shortened. */
+static void print_title(const char *title) {
+    char text[TEXT_NAME_SIZE] = "";
+    while (*title != '\0') {
+        const int length = (int)strcspn(title, " ");
+        stencil_text_add(text, sizeof text, "%s%s",
+                         TEXT_SHORTENED(TEXT_LONG("%.*s", length, title), PICTURE_COLUMNS - 5),
+                         title[length] != '\0' ? " " : "");
+        title += length + (title[length] != '\0');
+    }
+    text_print_wrapped(stdout, text, 0, 4);
+}
+
 void picture_print(const picture *p, bool colours) {
     const char *frame = p->frame_count == 1 ? p->frame[0].text : "";
-    text_print_wrapped(stdout, TEXT_LONG("%s%s%s", p->title, frame[0] != '\0' ? ", " : "", frame), 0, 4);
+    print_title(TEXT_LONG("%s%s%s", p->title, frame[0] != '\0' ? ", " : "", frame));
     if (p->curves)
         picture_print_curves(p, colours);
     else

@@ -156,6 +156,22 @@ int text_columns(const char *text) {
     return columns_of(text, (int)strlen(text));
 }
 
+const char *text_shortened(const char *text, int most, char shortened[160]) {
+    const int all = (int)strlen(text), columns = columns_of(text, all), kept = most - text_columns("…");
+    int head = 0, tail = all;
+    if (columns <= most && all < 160)
+        return memcpy(shortened, text, (size_t)all + 1);
+    for (int next = 1; next <= all && next < 72 && columns_of(text, next) <= (kept + 1) / 2; next++)
+        if (next == all || !is_continuation(text[next]))
+            head = next;
+    for (int next = all - 1;
+         next > head && all - next < 72 && columns_of(text + next, all - next) <= kept / 2; next--)
+        if (!is_continuation(text[next]))
+            tail = next;
+    snprintf(shortened, 160, "%.*s…%s", head, text, text + tail);
+    return shortened;
+}
+
 void text_print_wrapped(FILE *out, const char *text, int column, int indent) {
     bool first = true; /* the next word is the first on its line */
     while (*text != '\0') {

@@ -61,6 +61,11 @@ stencil_status text_name_out_of_memory(stencil_status status, const char *path);
 /* Returns the terminal columns of a text as it will be printed, with no wide characters. */
 int text_columns(const char *text);
 
+/* Returns a text of at most `most` terminal columns (5 or more): one that is longer with an ellipsis in place
+ * of its middle. */
+const char *text_shortened(const char *text, int most, char shortened[160]);
+#define TEXT_SHORTENED(text, most) text_shortened(text, most, (char[160]){""})
+
 /* Prints text wrapped at 80 columns; the first line starts at `column`, the following ones are indented to
  * `indent`. Ends with a line feed. */
 void text_print_wrapped(FILE *out, const char *text, int column, int indent);

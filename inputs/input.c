@@ -270,11 +270,22 @@ stencil_status stencil_input_notes(stencil_input *input, const stencil_spec *fil
     return STENCIL_OK;
 }
 
-stencil_status stencil_input_provenance(stencil_input *input, stencil_provenance *provenance) {
+/* Reads /provenance of a result or of a file of differences. */
+static stencil_status read_provenance(stencil_input *input, bool differs, stencil_provenance *provenance) {
     stencil_say found;
     TRY(ask(input, &(stencil_ask){.request = STENCIL_REQUEST_PROVENANCE}, &found));
+    CHECK((found.provenance.less[0] != '\0') == differs, BAD_DATA, "'%s' is %s", input->path,
+          differs ? "no file of differences" : "a file of differences: give a result of 'stencil run'");
     *provenance = found.provenance;
     return STENCIL_OK;
+}
+
+stencil_status stencil_input_provenance(stencil_input *input, stencil_provenance *provenance) {
+    return read_provenance(input, false, provenance);
+}
+
+stencil_status stencil_input_differing(stencil_input *input, stencil_provenance *provenance) {
+    return read_provenance(input, true, provenance);
 }
 
 stencil_status stencil_input_field(stencil_input *input, const char *other, char field[STENCIL_FIELD_MAX],

@@ -222,8 +222,12 @@ typedef struct stencil_provenance {
     char output[4096];  /* of a checkpoint: name of its run's result; "": it is none */
     char options[4096]; /* options with which a resumed run goes on, a line each */
     char series[512];   /* places in the file of its series, see series.h; "": it has none yet */
+    char less[4096]; /* of a file of differences: the file that was subtracted from `input`; "": it is none */
 } stencil_provenance;
 stencil_status stencil_input_provenance(stencil_input *input, stencil_provenance *provenance);
+
+/* Reads the record of a file of differences. Errors: BAD_DATA: the file is none. */
+stencil_status stencil_input_differing(stencil_input *input, stencil_provenance *provenance);
 
 /* Notes objects and attributes of the file that look as if meant for this format but are not used by the
  * problem of `spec`: misspelt names, other names of the same quantities, fields of the shape of /u; and

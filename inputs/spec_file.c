@@ -444,6 +444,10 @@ stencil_status stencil_h5_input_provenance(const stencil_h5_input *input, stenci
     STENCIL_HANDLE group = stencil_h5_group(input->file, "provenance");
     if (group >= 0)
         TRY(stencil_attribute_read(group, input->path, &steps, &provenance->steps_done, &found));
+    if (found == 0 && group >= 0 && H5Lexists(input->file, "difference", H5P_DEFAULT) > 0 &&
+        stencil_attribute_text(group, "a", provenance->input, sizeof provenance->input) &&
+        stencil_attribute_text(group, "b", provenance->less, sizeof provenance->less))
+        return STENCIL_OK;
     CHECK(found > 0, BAD_DATA,
           "'%s' has no attribute steps_done of /provenance: it was not written by 'stencil run'",
           input->path);

@@ -19,6 +19,9 @@ struct stencil_scrub {
     uint64_t random;
     int64_t first_step, begin; /* steps before the run; step before which the next tile is taken */
     double start_s;
+    /* Steps between two tiles, and their time; the step and the clock when the observer was last left. */
+    int64_t plain_steps, left_step;
+    double plain_s, left_s;
     /* The tile that is watched. problem NULL: none is. */
     const stencil_problem *problem;
     int64_t end;
@@ -272,21 +275,20 @@ static stencil_status finish(stencil_scrub *s) {
     return STENCIL_OK;
 }
 
-/* Returns seconds of a step of the run, without what scrubbing takes; 0: not known yet. */
-static double step_s(const stencil_scrub *s, int64_t step, double now_s) {
-    const double own_s = now_s - s->start_s - s->done.seconds;
-    return step > s->first_step && own_s > 0 ? own_s / (double)(step - s->first_step) : 0;
+/* Returns seconds of a step of the run between tiles; 0: not known yet. */
+static double step_s(const stencil_scrub *s) {
+    return s->plain_steps > 0 ? s->plain_s / (double)s->plain_steps : 0;
 }
 
 /* Tells whether there is time for a tile, which costs what others have cost; else sets the step at which
  * there will be, within limits, since steps may be quicker than they were. */
 static bool has_time(stencil_scrub *s, int64_t step) {
-    static const double usual_s = 4e-3; /* of the first tile; most take less */
-    if (s->share >= 1)                  /* a short run has one, too */
+    static const double usual_s = 4e-3;      /* of the first tile; most take less */
+    if (s->share >= 1 && s->done.tiles == 0) /* a short run has one, too */
         return true;
-    const double now_s = stencil_clock_s(), each_s = step_s(s, step, now_s);
+    const double own_s = stencil_clock_s() - s->start_s - s->done.seconds, each_s = step_s(s);
     const double cost_s = s->done.tiles > 0 ? s->done.seconds / (double)s->done.tiles : usual_s;
-    const double left_s = (s->done.seconds + cost_s) / s->share - (now_s - s->start_s);
+    const double left_s = (s->done.seconds + cost_s) / s->share - own_s;
     if (left_s <= 0)
         return true;
     const double made = (double)(step - s->first_step);
@@ -300,7 +302,7 @@ static bool has_time(stencil_scrub *s, int64_t step) {
  * batches that end for a tile. */
 static stencil_status end_tile(stencil_scrub *s, int64_t step) {
     const double now_s = stencil_clock_s();
-    const double steps_s = (double)(step - s->begin) * step_s(s, s->begin, s->taken_s);
+    const double steps_s = (double)(step - s->begin) * step_s(s);
     const bool compares = step == s->end && s->problem == s->run->problem;
     s->done.seconds += 2 * fmax(now_s - s->taken_s - steps_s, 0);
     const stencil_status status = compares ? finish(s) : STENCIL_OK;
@@ -310,11 +312,8 @@ static stencil_status end_tile(stencil_scrub *s, int64_t step) {
     return status;
 }
 
-static stencil_status at(void *context, stencil_report *report) {
-    stencil_scrub *s = context;
-    const int64_t step = report->steps;
-    if (s->problem != NULL)
-        TRY(end_tile(s, step));
+/* Begins a tile, or says when there will be time for one. */
+static stencil_status begin_tile(stencil_scrub *s, int64_t step) {
     if (step < s->begin || !has_time(s, step))
         return STENCIL_OK;
     const double now_s = stencil_clock_s();
@@ -330,6 +329,21 @@ static stencil_status at(void *context, stencil_report *report) {
     return status;
 }
 
+static stencil_status at(void *context, stencil_report *report) {
+    stencil_scrub *s = context;
+    const int64_t step = report->steps;
+    if (s->problem == NULL) {
+        s->plain_steps += step - s->left_step;
+        s->plain_s += stencil_clock_s() - s->left_s;
+    } else {
+        TRY(end_tile(s, step));
+    }
+    const stencil_status status = begin_tile(s, step);
+    s->left_step = step;
+    s->left_s = stencil_clock_s();
+    return status;
+}
+
 static int64_t next(void *context, int64_t step) {
     const stencil_scrub *s = context;
     const int64_t planned = s->problem != NULL ? s->end : s->begin;
@@ -339,7 +353,8 @@ static int64_t next(void *context, int64_t step) {
 stencil_observer stencil_scrub_observer(stencil_scrub *s) {
     s->start_s = stencil_clock_s();
     s->random = (uint64_t)(1e9 * s->start_s);
-    s->first_step = s->run->problem->origin.steps;
+    s->left_s = s->start_s;
+    s->first_step = s->left_step = s->run->problem->origin.steps;
     s->begin = s->first_step + 1;
     /* cells can be read within a cycle of dampings, too */
     return (stencil_observer){.context = s, .next = next, .at = at, .any_step = true};

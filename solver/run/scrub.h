@@ -18,7 +18,8 @@ typedef struct stencil_scrubbed {
 /* The share of a run's time that scrubbing takes where none is given. */
 #define STENCIL_SCRUB_SHARE 0.005
 
-/* Prepares to scrub a run, which is borrowed; share: the most of the run's time that it may take, in (0, 1].
+/* Prepares to scrub a run, which is borrowed; share: the most that it may take, as a part of the time that
+ * the run's steps take without it, in (0, 1]; of 1, the first tile does not wait until there is time for it.
  * *scrub is NULL on failure. Errors: NO_MEMORY. */
 stencil_status stencil_scrub_open(stencil_scrub **scrub, stencil_run *run, double share);
 

@@ -5,6 +5,7 @@ import json
 import os
 import pathlib
 import pty
+import re
 import shutil
 import subprocess
 import sys
@@ -149,6 +150,75 @@ class PlotTest(CommandTest):
         self.assertIsNone(drawn["frames"][0]["values"][-1][-1])
         self.assertIn("? no value", self.shown("ramp.h5")[-1])
 
+    def test_limits_are_those_of_all_cells(self):
+        """In a terminal, a picture and numbers; cells that stand out are seen, and what is not finite is counted."""
+        u = numpy.zeros((1300, 1700))
+        u[0], u[702, 411], u[703, 900] = 100, -30, 7
+        u[1200, 1600], u[1201, 3], u[1201, 4], u[1299, 1699] = numpy.nan, numpy.inf, -numpy.inf, numpy.nan
+        self.write("p.h5", u, {"stencil": "j2d5pt"})
+        drawn = self.json("p.h5")
+        self.assertEqual((drawn["least"], drawn["most"], drawn["missing"], drawn["infinite"]), (-30, 100, 2, 2))
+        values = drawn["frames"][0]["values"]
+        self.assertEqual(set(values[0]), {100})
+        flat = [value for row in values for value in row]
+        self.assertEqual([flat.count(value) for value in (-30, 7, None, "inf") ], [1, 1, 2, 0])
+        self.assertEqual(flat.count("-inf"), 1)  # both of its pixel
+        lines = self.shown("p.h5")
+        self.assertIn("u  -30 ", lines[-4])
+        self.assertEqual(lines[-2], "? no value: 2 cells   ! infinite: 2 cells")
+        self.assertEqual([sum(line.count(mark) for line in lines[2:-5]) for mark in "?!"], [2, 1])
+        for line, note in (("y=702", None), ("x=411", None), ("y=1201", "infinite: 2 cells")):
+            drawn = self.json("p.h5", "-l", line)
+            self.assertIn(note or "cells, the lowest and the highest of several shown", drawn["note"])
+            self.assertEqual(min(value for value in drawn["curves"][0]["y"] if value is not None), 0 if note else -30)
+        if HAVE_MATPLOTLIB:
+            self.ok("plot", "p.h5", "-o", "x.png", "--json", "x.json")
+            with open(self.path("x.json"), encoding="utf-8") as file:
+                drawn = json.load(file)
+            self.assertEqual((drawn["least"], drawn["most"], drawn["missing"], drawn["infinite"]), (-30, 100, 2, 2))
+        self.write("nan.h5", numpy.full((300, 200), numpy.nan), {"stencil": "j2d5pt"})
+        self.assertIn("u  has no finite value", self.shown("nan.h5"))
+        self.assertEqual([self.json("nan.h5")[key] for key in ("least", "most", "missing")], [None, None, 60000])
+
+    def test_limits_leave_insulated_cells_out(self):
+        """Of a large field, too, where they share pixels with others."""
+        u, gone = numpy.ones((900, 900)), numpy.zeros((900, 900), bool)
+        gone[::7, 1::2] = True
+        u[gone] = 1e30
+        u[500, 500] = 3
+        self.write("p.h5", u, {"stencil": "j2d5pt"}, {"insulated": gone})
+        drawn = self.json("p.h5")
+        self.assertEqual((drawn["least"], drawn["most"], drawn["has_insulated"]), (1, 3, True))
+
+    def test_a_smooth_field_is_shown_as_it_is(self):
+        """A pixel of several cells that none stands out of shows the one in its middle."""
+        self.write("p.h5", numpy.add.outer(numpy.arange(520), 2 * numpy.arange(660)), {"stencil": "j2d5pt"})
+        values = numpy.array(self.json("p.h5")["frames"][0]["values"])
+        rows, columns = values.shape
+        middle = [[((k + 1) * n // count - 1 + k * n // count) // 2 for k in range(count)]
+                  for n, count in ((520, rows), (660, columns))]
+        wanted = numpy.add.outer(numpy.array(middle[0]), 2 * numpy.array(middle[1]))
+        self.assertTrue((values[1:-1, 1:-1] == wanted[1:-1, 1:-1]).all())
+
+    def test_long_names_leave_80_columns(self):
+        name = "a-name-of-a-file-that-is-far-longer-than-anybody-would-like-to-see-it-in-a-line-of-a-terminal.h5"
+        self.ramp(name)
+        with h5py.File(self.path(name), "r+") as file:
+            file["u"].attrs.update({"units": "kilogram metre squared per second cubed and ampere squared",
+                                    "long_name": "n" * 63})
+            file["x" * 60], file["y" * 60] = numpy.arange(5) / 4, numpy.arange(3) / 2
+            for axis, scale in enumerate(("y" * 60, "x" * 60)):
+                file[scale].attrs["units"] = "u" * 60
+                file[scale].make_scale(scale)
+                file["u"].dims[axis].attach_scale(file[scale])
+            file["u"][0, 0], file["u"][0, 1] = numpy.nan, numpy.inf
+        for more in ((), ("-l", "x=1"), ("--against", name), ("--against", name, "-l", "y=1"), ("--color", "always")):
+            for env in ({}, {"LC_ALL": "C"}):
+                text = self.ok("plot", name, *more, env={**os.environ, "LC_ALL": "C.UTF-8", **env}).stdout
+                lines = [re.sub("\033\\[[0-9;]*m", "", line) for line in text.splitlines()]
+                self.assertEqual([line for line in lines if len(line) > 80], [])
+                self.assertIn("..." if env else "n…", text)
+
     def test_packed_values_and_coordinates(self):
         """Values and coordinates are what attributes and dimension scales say."""
         with h5py.File(self.path("p.h5"), "w") as file:
@@ -212,6 +282,36 @@ class PlotTest(CommandTest):
         self.refused(65, ["no history"], "plot", "p.h5", "-d", "residual")
         self.refused(64, ["--dataset residual"], "plot", "p.out.h5", "-d", "residual", "--line", "y=3")
 
+    def test_a_long_history(self):
+        """Of more residuals than there are points none that stands out is left out."""
+        self.ok("new", "p.h5", "--problem", "poisson", "--size", "17x17", "--quiet")
+        self.ok("run", "--quiet", "p.h5")
+        residual = numpy.linspace(2, 1, 5000)
+        residual[3001], residual[4002] = 50, 0.5
+        with h5py.File(self.path("p.out.h5"), "r+") as file:
+            del file["residual"], file["residual_step"]
+            file["residual"], file["residual_step"] = residual, numpy.arange(1, 5001)
+        drawn = self.json("p.out.h5", "-d", "residual")
+        curve = drawn["curves"][0]
+        shown = dict(zip(curve["x"], curve["y"]))
+        self.assertEqual([shown.get(step) for step in (1, 3002, 4003, 5000)], [2, 50, 0.5, 1])
+        self.assertEqual(curve["x"], sorted(shown))
+        self.assertIn("5 000 residuals, the lowest and the highest of several shown", drawn["note"])
+
+    def test_control_characters_of_names(self):
+        """None reaches a terminal."""
+        self.ramp()
+        with h5py.File(self.path("ramp.h5"), "r+") as file:
+            file["u"].attrs.update({"units": "K\a", "long_name": "a\033[2Jb\nc"})
+            file["u\033x"] = numpy.arange(5) / 4
+            file["u\033x"].attrs["units"] = "m\033"
+            file["u\033x"].make_scale("x")
+            file["u"].dims[1].attach_scale(file["u\033x"])
+        text = "\n".join(self.shown("ramp.h5"))
+        self.assertIn(r"a\x1b[2Jb\nc (K\x07)", text)
+        self.assertIn(r"u\x1bx (m\x1b)", text)
+        self.assertEqual([character for character in text if character < " " and character != "\n"], [])
+
     def test_series(self):
         result = self.solve("--save-every", 5, "--save", "u,residual")
         series = result.replace(".h5", ".series.h5")
@@ -268,7 +368,7 @@ class PlotTest(CommandTest):
         self.assertEqual((drawn["least"], drawn["most"], drawn["centred"]), (-3, 3, True))
         values = [value for row in drawn["frames"][0]["values"] for value in row]
         self.assertEqual((values.count(3), values.count(None), set(values)), (1, 1, {0, 3, None}))
-        self.assertEqual(drawn["note"], "300 x 400 cells, the largest of several shown")
+        self.assertEqual(drawn["note"], "300 x 400 cells in 39 x 26 pixels, the largest of several shown")
         self.assertIn("0 everywhere", self.shown("a.h5", "--against", "a.h5")[-3])
         self.assertEqual([curve["name"] for curve in self.json("a.h5", "--against", "b.h5", "-l", "y=123")["curves"]], ["a.h5", "b.h5"])
         self.write("c.h5", u[1:])
@@ -296,6 +396,14 @@ class PlotTest(CommandTest):
         self.refused(73, ["--diff", "--force"], "compare", "a.h5", "b.h5", "--diff", "d.h5")
         self.refused(73, ["--diff"], "compare", "a.h5", "b.h5", "--diff", "b.h5", "--force")
         self.refused(65, ["no stencil"], "run", "d.h5")
+        told = json.loads(self.ok("info", "d.h5", "--json", "-").stdout)
+        keys = "kind", "a", "b", "cells", "different", "not_finite", "largest", "largest_index"
+        self.assertEqual([told[key] for key in keys], ["difference", "a.h5", "b.h5", 15, 2, 1, 0.5, [1, 2]])
+        self.assertAlmostEqual(told["rms"], (0.25 / 14) ** 0.5)
+        self.assertEqual(self.ok("info", "d.h5").stdout.splitlines()[1:],
+                         ["Difference  a.h5 less b.h5", "Field       /difference, 5 x 3, float64",
+                          "Cells       2 of 15 differ, 1 of them by no finite number",
+                          "Largest     0.5 at [1, 2], root mean square 0.1336"])
         self.cube()
         done = self.ok("compare", "a.h5", "cube.h5", "--diff", "e.h5", code=1)
         self.assertIn("no file was written", done.stderr)
@@ -304,7 +412,7 @@ class PlotTest(CommandTest):
         self.assertIn("z = 4", self.shown("e.h5")[0])
 
     def test_a_large_field_takes_little(self):
-        """Of a field of a gigabyte so much is read as is shown; a difference finds the one cell of all."""
+        """A field of a gigabyte is read block by block; a difference finds the one cell of all."""
         n = 2048 if SLOW else 16384
         for name in ("a.h5", "b.h5"):
             with h5py.File(self.path(name), "w") as file:
@@ -312,7 +420,7 @@ class PlotTest(CommandTest):
                 file["u"][n // 2] = numpy.arange(n)  # the file has holes elsewhere
         with h5py.File(self.path("b.h5"), "r+") as file:
             file["u"][n // 3, n // 5] = 0.5
-        for arguments, seconds in ((("a.h5",), 2), (("a.h5", "-l", "x=7"), 2), (("a.h5", "--against", "b.h5"), 60)):
+        for arguments, seconds in ((("a.h5",), 30), (("a.h5", "-l", "x=7"), 5), (("a.h5", "--against", "b.h5"), 60)):
             start = time.monotonic()
             process = subprocess.Popen([STENCIL, "plot", *arguments, "--json", "n.json", "--force"], cwd=self.directory,
                                        stdout=subprocess.DEVNULL)
@@ -424,15 +532,126 @@ class PlotTest(CommandTest):
         self.cells()
         figure, image = self.figure("cells.h5")
         ax = figure.axes[0]
-        self.assertEqual((ax.get_title(), ax.get_xlabel(), ax.get_ylabel(), ax.get_aspect()), ("cells.h5: u", "x", "y", 1))
-        self.assertEqual((image.get_extent(), image.get_clim()), ((-0.5, 7.5, -0.5, 5.5), (0, 44)))
+        self.assertEqual((ax.get_title(), ax.get_xlabel(), ax.get_ylabel()), ("cells.h5: u", "x", "y"))
+        self.assertEqual((tuple(image.get_extent()), image.get_clim()), ((-0.5, 7.5, -0.5, 5.5), (0, 44)))
         self.assertEqual((image.get_array()[0, 0], image.origin), (0, "lower"))
         self.assertEqual([text.get_text() for text in figure.legends[0].get_texts()], ["between classes", "insulated", "fixed"])
         self.assertEqual(ax.child_axes[0].get_ylabel(), "temperature (K)")
-        lines = [collection for collection in ax.collections if type(collection).__name__ == "LineCollection"]
-        ends = {tuple(point) for line in lines[-1].get_segments() for point in line}
-        for at, wanted in ((min(ends)[0], 0.5), (max(ends)[0], 3.5)):  # the outline of fixed cells, to a pixel
-            self.assertAlmostEqual(at, wanted, delta=8 / 66)
+        marks = ax.images[1].get_array()
+        high, wide = marks.shape[:2]
+        black = numpy.argwhere((marks[:, :, :3] == 0).all(axis=2) & (marks[:, :, 3] == 1))
+        outline = [round(end * cells / pixels) for ends in (black.min(axis=0), black.max(axis=0) + 1)
+                   for end, cells, pixels in zip(ends, (6, 8), (high, wide))]
+        self.assertEqual(outline, [1, 1, 4, 4])  # of fixed cells
+
+    def drawn_pixels(self, *arguments, name="drawn.png"):
+        """Colours of the map in a picture that is read back, rows from below, [rows][columns][3], and its numbers."""
+        from PIL import Image
+        self.ok("plot", *arguments, "-o", name, "--json", "drawn.json", "--force")
+        with open(self.path("drawn.json"), encoding="utf-8") as file:
+            picture = json.load(file)
+        values = numpy.array([frame["values"] for frame in picture["frames"]], dtype=float)
+        plot = plot_module()
+        figure, image, _, canvas = plot.draw_map(picture, values)
+        with Image.open(self.path(name)) as drawn:
+            pixels = numpy.asarray(drawn.convert("RGB"))[::-1]
+        box = figure.axes[0].get_position()
+        left, low = round(box.x0 * pixels.shape[1]), round(box.y0 * pixels.shape[0])
+        wide, high = canvas.size
+        wanted = image.cmap(image.norm(canvas.values(values[0])), bytes=True)[:, :, :3]
+        return pixels[low:low + high, left:left + wide], wanted, picture
+
+    @drawing
+    def test_each_cell_is_a_pixel(self):
+        """As many cells as a map has pixels: each has its cell's colour, to the corners, with fixed sides around."""
+        self.write("p.h5", numpy.random.default_rng(1).random((460, 600)), {"stencil": "j2d5pt"})
+        pixels, wanted, picture = self.drawn_pixels("p.h5")
+        self.assertEqual((picture["columns"], picture["rows"], picture["note"]), (600, 460, None))
+        self.assertEqual(picture["fixed_sides"], {"x": [True, True], "y": [True, True]})
+        self.assertEqual(numpy.argwhere((pixels != wanted).any(axis=2)).tolist(), [])
+
+    @drawing
+    def test_a_wrong_cell_is_a_pixel(self):
+        """Of a large field, in a corner or within, of even and uneven coordinates, beside fixed cells."""
+        u = numpy.add.outer(numpy.arange(1840), numpy.arange(2400)) / 1000
+        fixed = numpy.zeros(u.shape, bool)
+        fixed[900:902, 1000:1400] = True
+        for at in ((0, 0), (1839, 2399), (1001, 1203), (899, 1201)):
+            wrong = u.copy()
+            wrong[at] = 9
+            with h5py.File(self.path("p.h5"), "w") as file:
+                file["u"], file["fixed"] = wrong, fixed
+                file.attrs["stencil"] = "j2d5pt"
+            pixels, wanted, picture = self.drawn_pixels("p.h5")
+            self.assertEqual((picture["least"], picture["most"]), (0 if at != (0, 0) else 0.001, 9))
+            highest = numpy.argwhere((pixels == [253, 231, 36]).all(axis=2))  # the last colour of viridis
+            self.assertEqual(highest.tolist(), [[at[0] // 4, at[1] // 4]])
+            other = abs(pixels.astype(int) - wanted) > 12  # by more than a step of colours
+            covered = numpy.argwhere(other.any(axis=2))
+            self.assertEqual(set(covered[:, 0]), {225})  # lines lie on fixed cells alone
+        with h5py.File(self.path("p.h5"), "w") as file:
+            file["u"], file["y"] = numpy.zeros((30, 160)), range(30)
+            file["x"] = numpy.concatenate([numpy.arange(100) / 100, range(1, 61)])
+            file["u"][20, 50] = 1
+            file.attrs["stencil"] = "j2d5pt"
+        highest = numpy.argwhere((self.drawn_pixels("p.h5")[0] == [253, 231, 36]).all(axis=2))
+        self.assertTrue(len(highest))
+        self.assertEqual(set(highest[:, 1]), {round(600 * 0.505 / 60.505)})
+
+    @drawing
+    def test_names_are_no_formulas(self):
+        """What comes from a file is shown as it is, whatever matplotlib would make of it."""
+        odd = r"_a$b$_{^\frac $x"
+        self.ramp("$u_$.h5")
+        with h5py.File(self.path("$u_$.h5"), "r+") as file:
+            file[odd] = file["u"][:]
+            file[odd].attrs.update({"units": r"$\m^", "long_name": odd})
+            file["x"] = numpy.arange(5) / 4
+            file["x"].attrs["units"] = "$m"
+            file["$y^"] = numpy.arange(3) / 2
+            for axis, name in enumerate(("$y^", "x")):
+                file[name].make_scale(name)
+                for dataset in ("u", odd):
+                    file[dataset].dims[axis].attach_scale(file[name])
+        for suffix in ("png", "svg", "pdf"):
+            done = self.ok("plot", "$u_$.h5", "-d", odd, "-o", f"x.{suffix}", "--force")
+            self.assertEqual(done.stderr, "")
+            self.ok("plot", "$u_$.h5", "-d", odd, "--against", "$u_$.h5", "-l", "x=0.5", "-o", f"x.{suffix}", "--force")
+        figure, _ = self.figure("$u_$.h5", "-d", odd)
+        ax = figure.axes[0]
+        texts = (ax.title, ax.xaxis.label, ax.yaxis.label, ax.child_axes[0].yaxis.label)
+        self.assertEqual([text.get_text().replace(r"\$", "$") for text in texts],
+                         [f"$u_$.h5: {odd}", "x ($m)", "$y^", odd + r" ($\m^)"])
+        self.write("_.h5", numpy.zeros((3, 5)), {"stencil": "j2d5pt"})
+        figure, _ = self.figure("_.h5", "--against", "_.h5", "-l", "y=1")
+        self.assertEqual([text.get_text() for text in figure.axes[0].get_legend().get_texts()], ["_.h5", "_.h5"])
+
+    @drawing
+    def test_colours_of_classes(self):
+        """As many colours as there are classes, up to 64, and whole numbers beside them."""
+        classes = numpy.arange(64).repeat(2) * numpy.ones((40, 1), int)
+        with h5py.File(self.path("p.h5"), "w") as file:
+            file["u"], file["class"] = numpy.zeros(classes.shape), classes
+            file["stencil/offsets"], file["stencil/weights"] = [[0, -1], [0, 0]], numpy.full((64, 2), 0.5)
+        pixels, wanted, picture = self.drawn_pixels("p.h5", "-d", "class")
+        self.assertEqual((picture["class_numbers"], picture["note"]), (list(range(64)), None))
+        self.assertEqual(numpy.argwhere((pixels != wanted).any(axis=2)).tolist(), [])
+        self.assertEqual(len({tuple(pixel) for pixel in pixels[3]}), 64)
+        figure, _ = self.figure("p.h5", "-d", "class")
+        bar = figure.axes[0].child_axes[0]
+        labels = [label.get_text() for label in bar.get_yticklabels()]
+        self.assertTrue(3 <= len(labels) <= 16 and all(label.isdigit() for label in labels), labels)
+        self.assertEqual(bar.yaxis.get_minorticklocs().tolist(), [])
+        with h5py.File(self.path("p.h5"), "r+") as file:
+            file["class"][...] = classes * 3
+            file["class"][0] = 1
+            del file["stencil/weights"]
+            file["stencil/weights"] = numpy.full((190, 2), 0.5)
+        _, _, picture = self.drawn_pixels("p.h5", "-d", "class")
+        self.assertEqual(picture["note"], "65 classes in 64 colours")
+        lines = self.shown("p.h5", "-d", "class")
+        self.assertIn("+", lines[4])
+        self.assertIn("class  (. is 0, a 10, A 36, + 62 or more)", lines)
 
     @drawing
     def test_fixed_sides(self):

@@ -119,6 +119,17 @@ class ScrubTest(CommandTest):
         # a tile whose thread lost its processor to another program took longer than was expected
         self.assertLess(scrub["seconds"], 0.05 * told["result"]["wall_s"] if "wall_s" in told["result"] else 1)
 
+    def test_all_of_its_share_is_no_more_than_the_steps_take(self):
+        """In a run of many tiles; each step's time is that of steps which no tile disturbs."""
+        self.new("p.h5", "--stencil", "j2d5pt", "--size", "256x256")
+        for share in (1, 0.5):
+            told = json.loads(self.ok("p.h5", *CPU, "--no-output", "--json", "-", "--steps", 1000 if SLOW else 10000,
+                                      "--scrub", f"{100 * share:g}%").stdout)
+            scrub, all_s = told["scrub"], told["times_s"]["compute"]
+            allowed = share * (all_s - scrub["seconds"]) + 3 * scrub["seconds"] / scrub["tiles"] + 0.02
+            self.assertLess(scrub["seconds"], allowed, scrub)
+            self.assertAlmostEqual(scrub["share_of_steps"], scrub["seconds"] / (all_s - scrub["seconds"]))
+
     def test_values(self):
         self.new("p.h5", "--stencil", "j2d5pt", "--size", "19x17")
         for value in ("0%", "1", "101%", "x%", "-1%", "1%%", "nan%"):
