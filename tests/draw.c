@@ -8,10 +8,11 @@
 
 #include "trial.h"
 
+/* One case of so many is made: of all cases, and of a sample. */
 #ifdef __SANITIZE_ADDRESS__
-enum { SANITIZED = 8 };
+enum { ONE_OF_ALL = 8, ONE_OF_SAMPLE = 32 };
 #else
-enum { SANITIZED = 1 };
+enum { ONE_OF_ALL = 1, ONE_OF_SAMPLE = 1 };
 #endif
 
 static uint64_t asked, made;
@@ -50,7 +51,7 @@ static bool is_new(const char *name, bool note) {
 }
 
 bool draw_case(int one_of, const draw_names *names) {
-    const uint64_t of = SANITIZED * (is_all() ? 1 : (uint64_t)one_of), number = asked++;
+    const uint64_t of = is_all() ? ONE_OF_ALL : ONE_OF_SAMPLE * (uint64_t)one_of, number = asked++;
     bool drawn = (uint64_t)(trial_random(seed(), number / of) * (double)of) == number % of;
     for (int i = 0; i < names->count && !drawn; i++)
         drawn = is_new(names->name[i], false);
