@@ -203,11 +203,23 @@ static void note_cycle(keeper *k, int64_t step, double now_s) {
     k->cycle_at_s = now_s;
 }
 
+/* Says once, of a run that writes no file, that SIGUSR1 asks in vain. */
+static void refuse_asked(keeper *k) {
+    signals_asked = 0;
+    if (!k->told_asked && k->quiet < 2)
+        fputs("stencil: SIGUSR1 asks for a checkpoint, which a run with --no-output does not have: it goes "
+              "on\n",
+              stderr);
+    k->told_asked = true;
+}
+
 /* Ends the run where the limit of time leaves just enough to write; at the end of a cycle of dampings also
  * where it leaves no time for another one. */
 static bool poll(void *context, int64_t step, double residual) {
     keeper *k = context;
     (void)residual;
+    if (signals_asked && k->job == NULL)
+        refuse_asked(k);
     if (k->saver.opened && !stencil_job_busy(k->job))
         stencil_series_settle(&k->saver.series);
     if (isinf(k->deadline_s) || k->limited)

@@ -52,6 +52,7 @@ typedef struct keeper {
     int64_t failed;
     stencil_error frame_error;  /* error of the frame that could not be written */
     bool limited;               /* the limit of time has ended the run */
+    bool told_asked;            /* a line has said that SIGUSR1 asks in vain */
     int64_t cycle_step;         /* step of the last end of a cycle seen, of an accelerated problem */
     double cycle_at_s, cycle_s; /* clock then, and seconds of a cycle; 0: not known yet */
 } keeper;

@@ -323,8 +323,6 @@ static stencil_status take_resumption(run_state *state) {
         state->keeper.drops_last = r->fell_back;
     }
     output->options = state->recorded_options;
-    if (!files->no_output)
-        signals_catch_ask();
     return resume_options_text(state->call, OPTION_RESUMED, files->in_place, state->recorded_options);
 }
 
@@ -393,6 +391,7 @@ static stencil_status run_run(invocation *call) {
     const reading_options reading = state->options.reading;
     resumption *resumed = NULL;
     stencil_status status = STENCIL_OK;
+    signals_catch_ask();
     if (state->options.resume)
         status = resume_begin(&resumed, call, &reading, state->options.threads);
     state->resumed = resumed;

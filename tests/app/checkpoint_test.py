@@ -437,6 +437,20 @@ class Limits(LongRunTest):
                 self.same("whole.h5", "p.out.h5")
         self.assertGreater(seen, 0)
 
+    @fault("SIGUSR1 during a run with --no-output", "that there is no checkpoint; the run goes on", 0)
+    def test_usr1_without_output(self):
+        self.slow()
+        process = self.start("p.h5", "--no-output", "-q", *self.LONG)
+        time.sleep(0.5)
+        for _ in range(3):
+            process.send_signal(signal.SIGUSR1)
+            time.sleep(0.1)
+        err = self.finish(process, 0)
+        self.assertEqual(len(err.splitlines()), 1, err)
+        self.assertIn("SIGUSR1", err)
+        self.assertIn("--no-output", err)
+        self.assertEqual(sorted(os.listdir(self.directory)), ["p.h5", "whole.h5"])
+
     def test_term(self):
         self.slow()
         rng = random.Random(4)
