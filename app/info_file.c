@@ -89,13 +89,19 @@ static void print_series(const file_facts *f) {
     PRINT("Cells", "%s of each frame", TEXT_EXTENT(f->frames.u.extent + 1, f->frames.u.rank - 1, " x "));
 }
 
+/* Prints how the run of a checkpoint goes on; the command is not wrapped. */
+static void print_way_on(const file_facts *f, const char *steps) {
+    PRINT("Checkpoint", "after step %s, on the way to %s; it goes on with:", steps,
+          TEXT_ESCAPE(f->made.output));
+    printf("%12sstencil --resume %s\n", "", TEXT_QUOTE(f->path));
+}
+
 static void print_origin(const file_facts *f) {
     const char *steps = TEXT_COUNT(f->problem.origin.steps);
     if (!f->of_run)
         PRINT("Problem", "no run has written it");
     else if (f->made.output[0] != '\0')
-        PRINT("Checkpoint", "after step %s, on the way to %s; it goes on with:\nstencil --resume %s", steps,
-              TEXT_ESCAPE(f->made.output), TEXT_ESCAPE(f->path));
+        print_way_on(f, steps);
     else
         PRINT("Result", "of step %s", steps);
     if (f->of_run && f->made.input[0] != '\0')

@@ -56,10 +56,11 @@ static stencil_status check_free(const keeper *k) {
     for (int before = 0; before <= 1; before++) {
         char name[PATH_MAX];
         TRY(stencil_checkpoint_name(output->path, before, name));
-        CHECK(k->resumed || output->force || access(name, F_OK) != 0, CANNOT_CREATE,
-              "'%s' exists, a checkpoint of an earlier run: 'stencil --resume %s' goes on from there; or use "
-              "--force to replace it",
-              name, name);
+        CHECK(
+            k->resumed || output->force || access(name, F_OK) != 0, CANNOT_CREATE,
+            "'%s' exists, a checkpoint of an earlier run: use --force to replace it; that run goes on with: "
+            "stencil --resume %s",
+            name, TEXT_QUOTE(name));
     }
     return STENCIL_OK;
 }

@@ -10,7 +10,7 @@ void keeper_print_limit(const keeper *k) {
     fprintf(stderr, "stencil: %s: --time-limit ended the run after step %" PRId64,
             TEXT_ESCAPE(output->input_path), k->record->report.steps);
     if (output->path != NULL)
-        fprintf(stderr, "; it goes on with: stencil --resume %s", TEXT_ESCAPE(output->path));
+        fprintf(stderr, "; it goes on with: stencil --resume %s", TEXT_QUOTE(output->path));
     fputc('\n', stderr);
 }
 
