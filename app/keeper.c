@@ -117,27 +117,33 @@ stencil_status keeper_open(keeper *k, run_record *record, stencil_run *run, cons
     return open_checkpoints(k, cells);
 }
 
-/* Appends a frame. After a failure none follows, lest there is a gap. */
+/* Appends a frame. */
 static stencil_status write_frame(keeper *k, const stencil_reader *from) {
     saver *s = &k->saver;
     const stencil_status status =
         stencil_series_append(&s->series, from, k->report.steps, saver_time(s, k->report.steps));
-    s->failed = status != STENCIL_OK;
-    s->written += !s->failed;
+    s->written += status == STENCIL_OK;
     s->slowest_s = fmax(s->slowest_s, s->series.write_s);
     stencil_series_text(&s->series, k->series_places);
     return status;
 }
 
-/* Writes the frame and the checkpoint of k->report, from the snapshot or, in line, from the run. */
+/* Notes that a frame is not written, nor any that would follow: there is no gap within the series. */
+static void lose_frame(keeper *k) {
+    k->frame_error = *stencil_error_last();
+    k->saver.failed = true;
+}
+
+/* Writes the frame and the checkpoint of k->report, from the snapshot or, in line, from the run. Returns the
+ * error of the checkpoint; that of the frame is kept apart. */
 static stencil_status write_files(void *context) {
     keeper *k = context;
     const stencil_reader from = k->inline_only ? (stencil_reader){stencil_run_read, k->run}
                                                : (stencil_reader){stencil_snapshot_read, k->snapshot};
     if (!k->inline_only) /* the calling thread is the job's own */
         omp_set_num_threads(k->threads);
-    if (k->frame_asked)
-        TRY(write_frame(k, &from));
+    if (k->frame_asked && write_frame(k, &from) != STENCIL_OK)
+        lose_frame(k);
     if (!k->checkpoint_asked)
         return STENCIL_OK;
     if (k->saver.opened && k->saver.series.named) /* a checkpoint has all frames before it */
@@ -145,20 +151,21 @@ static stencil_status write_files(void *context) {
     return stencil_checkpoints_write(&k->checkpoints, &k->record->problem, &from, &k->report);
 }
 
-/* Tells that something is not written; of frames the error is told again when the run ends. */
+/* Counts a checkpoint that could not be written, and tells of the first one. */
 static void complain(keeper *k, int64_t step) {
-    const bool frame = k->frame_asked && k->saver.failed;
     k->failed++;
-    if (frame)
-        k->frame_error = *stencil_error_last();
-    if (k->quiet < 2)
-        fprintf(stderr, "stencil: no %s of step %" PRId64 "%s, the run goes on: %s\n",
-                frame ? "frame" : "checkpoint", step, frame ? " and later ones" : "",
+    k->failed_step = step;
+    if (k->quiet < 2 && k->failed == 1)
+        fprintf(stderr, "stencil: no checkpoint of step %" PRId64 ", the run goes on: %s\n", step,
                 TEXT_ESCAPE(stencil_error_last()->message));
 }
 
-/* Takes over what the job has found, which the run's thread looks at while the next one is made. */
+/* Takes over what the job has found, which the run's thread looks at while the next one is made. Of a frame
+ * that is lost the error is told again when the run ends; where it is the run's first, that ends the run. */
 static void note_written(keeper *k) {
+    if (k->saver.failed && !k->saver.ended && k->begun && k->quiet < 2)
+        fprintf(stderr, "stencil: no frame of step %" PRId64 " and later ones, the run goes on: %s\n",
+                k->saver.taken_step, TEXT_ESCAPE(k->frame_error.message));
     k->saver.ended = k->saver.failed;
     k->write_s = k->checkpoints.count > 0 ? k->checkpoints.write_s : 0;
 }
@@ -172,7 +179,8 @@ static void await(keeper *k) {
         k->job != NULL && stencil_job_begun(k->job) ? stencil_job_end(k->job) : STENCIL_OK;
     if (written != STENCIL_OK)
         complain(k, k->report.steps);
-    if (written == STENCIL_NO_MEMORY) {
+    if (written == STENCIL_NO_MEMORY ||
+        (k->saver.failed && !k->saver.ended && k->frame_error.status == STENCIL_NO_MEMORY)) {
         stencil_snapshot_drop(k->snapshot);
         k->inline_only = true;
     }
@@ -282,11 +290,8 @@ static int threads_beside(const keeper *k) {
 
 /* Begins to write what was asked for, between two steps; in line, where no memory has room for a copy.
  * Errors: those of reading the run's cells. */
-static stencil_status take(keeper *k, const stencil_report *report) {
+static stencil_status begin_files(keeper *k, const stencil_report *report) {
     const double start_s = stencil_clock_s();
-    const stencil_reader cells = {stencil_run_read, k->run};
-    if (k->checkpoint_asked && !k->opened) /* asked for by a signal alone */
-        TRY(open_checkpoints(k, &cells));
     TRY(copy_report(k, report));
     const stencil_status copied =
         k->inline_only ? STENCIL_NO_MEMORY : stencil_snapshot_take(k->snapshot, k->run);
@@ -294,8 +299,6 @@ static stencil_status take(keeper *k, const stencil_report *report) {
     if (copied != STENCIL_OK && !k->inline_only)
         return copied;
     k->copy_s += stencil_clock_s() - start_s;
-    if (k->frame_asked)
-        saver_took(&k->saver, report->steps);
     k->threads = threads_beside(k);
     if (!k->inline_only) {
         stencil_job_begin(k->job, write_files, k);
@@ -306,6 +309,28 @@ static stencil_status take(keeper *k, const stencil_report *report) {
         complain(k, report->steps);
     note_written(k);
     k->wait_s += stencil_clock_s() - written_s;
+    return STENCIL_OK;
+}
+
+/* Does the same, and tells what cannot be begun: the run goes on. Errors: those after which it cannot. */
+static stencil_status take(keeper *k, const stencil_report *report) {
+    const stencil_reader cells = {stencil_run_read, k->run};
+    if (k->checkpoint_asked && !k->opened && open_checkpoints(k, &cells) != STENCIL_OK) {
+        complain(k, report->steps); /* asked for by a signal alone */
+        k->checkpoint_asked = false;
+    }
+    if (!k->checkpoint_asked && !k->frame_asked)
+        return STENCIL_OK;
+    if (k->frame_asked)
+        saver_took(&k->saver, report->steps);
+    const stencil_status status = begin_files(k, report);
+    if (status == STENCIL_OK || status == STENCIL_INTERNAL || status == STENCIL_UNAVAILABLE)
+        return status;
+    if (k->checkpoint_asked)
+        complain(k, report->steps);
+    if (k->frame_asked)
+        lose_frame(k);
+    note_written(k);
     return STENCIL_OK;
 }
 
@@ -331,11 +356,7 @@ static stencil_status at(void *context, stencil_report *report) {
     await(k); /* by steps, the last one may still be being written */
     if (!ask(k, step))
         return STENCIL_OK;
-    const stencil_status status = take(k, report);
-    if (status == STENCIL_OK || status == STENCIL_INTERNAL || status == STENCIL_UNAVAILABLE)
-        return status;
-    complain(k, step);
-    return STENCIL_OK;
+    return take(k, report);
 }
 
 stencil_observer keeper_observer(keeper *k) {
@@ -359,14 +380,17 @@ stencil_status keeper_begin(keeper *k) {
     saver *s = &k->saver;
     const int64_t steps = k->record->problem.origin.steps;
     const stencil_report report = {.steps = steps};
-    if (!s->opened)
+    if (!s->opened) {
+        k->begun = true;
         return STENCIL_OK;
+    }
     s->due_s = stencil_clock_s() + s->every_s;
     s->next_step = saver_next(s, steps - 1 > s->series.last_step ? steps - 1 : s->series.last_step);
     k->frame_asked = saver_is_due(s, steps) || (s->every_s > 0 && !s->series.named);
     k->checkpoint_asked = false;
     const stencil_status status = k->frame_asked ? take(k, &report) : STENCIL_OK;
     await(k);
+    k->begun = true;
     return s->ended ? stencil_error_adopt(&k->frame_error) : status;
 }
 
@@ -381,8 +405,11 @@ stencil_status keeper_end(keeper *k) {
         await(k);
     }
     stencil_snapshot_drop(k->snapshot); /* the result is written from the run's cells */
-    if (k->saver.opened && k->saver.series.named && !k->saver.ended)
-        return stencil_series_sync(&k->saver.series);
+    if (k->saver.opened && k->saver.series.named && !k->saver.ended &&
+        stencil_series_sync(&k->saver.series) != STENCIL_OK) {
+        lose_frame(k);
+        note_written(k);
+    }
     return STENCIL_OK;
 }
 

@@ -36,6 +36,7 @@ typedef struct keeper {
     int quiet;
     stencil_checkpoints checkpoints;
     bool opened; /* `checkpoints` is open */
+    bool begun;  /* the run makes steps: it goes on where a frame is lost */
     stencil_job *job;
     stencil_snapshot *snapshot;
     saver saver;
@@ -48,13 +49,13 @@ typedef struct keeper {
     double due_s;          /* clock of the next checkpoint, where they go by time */
     progress_files seen;   /* files when the job was idle last */
     double write_s; /* seconds that the last checkpoint took, when the job was idle last; 0: none yet */
-    double copy_s, wait_s; /* seconds that steps waited, for copies and for writing */
-    int64_t failed;
-    stencil_error frame_error;  /* error of the frame that could not be written */
-    bool limited;               /* the limit of time has ended the run */
-    bool told_asked;            /* a line has said that SIGUSR1 asks in vain */
-    int64_t cycle_step;         /* step of the last end of a cycle seen, of an accelerated problem */
-    double cycle_at_s, cycle_s; /* clock then, and seconds of a cycle; 0: not known yet */
+    double copy_s, wait_s;       /* seconds that steps waited, for copies and for writing */
+    int64_t failed, failed_step; /* checkpoints that could not be written, and the step of the last one */
+    stencil_error frame_error;   /* error of the frame that could not be written */
+    bool limited;                /* the limit of time has ended the run */
+    bool told_asked;             /* a line has said that SIGUSR1 asks in vain */
+    int64_t cycle_step;          /* step of the last end of a cycle seen, of an accelerated problem */
+    double cycle_at_s, cycle_s;  /* clock then, and seconds of a cycle; 0: not known yet */
 } keeper;
 
 /* Reads the options; `start_s` is the clock when the command began. Errors: USAGE. */
@@ -85,6 +86,10 @@ void keeper_close(keeper *k);
 
 /* Prints to standard error a line that says where the limit of time has ended the run. */
 void keeper_print_limit(const keeper *k);
+
+/* Prints to standard error how many checkpoints could not be written, where the first line did not say all.
+ */
+void keeper_print_failed(const keeper *k);
 
 /* Prints lines of the report, and makes the part of its JSON (NULL: nothing to tell). */
 void keeper_print(const keeper *k);

@@ -14,6 +14,13 @@ void keeper_print_limit(const keeper *k) {
     fputc('\n', stderr);
 }
 
+void keeper_print_failed(const keeper *k) {
+    if (k->failed > 1 && k->quiet < 2)
+        fprintf(stderr,
+                "stencil: %" PRId64 " checkpoints could not be written, the last of step %" PRId64 "\n",
+                k->failed, k->failed_step);
+}
+
 /* Prints what there is of the series. */
 static void print_series(const keeper *k) {
     const saver *s = &k->saver;

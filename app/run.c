@@ -282,6 +282,7 @@ static stencil_status tell(run_state *state, int quiet, stencil_status failed) {
                               &state->attribution.timeline);
     if (status == STENCIL_OK)
         status = output_check();
+    keeper_print_failed(&state->keeper);
     if (failed != STENCIL_OK)
         return stencil_error_adopt(&failure);
     if (status == STENCIL_OK && record->exit_code == EXIT_TIME_LIMIT)

@@ -299,8 +299,8 @@ class Readers(SeriesTest):
 
     def test_while_it_runs_by_the_command(self):
         """`info` and `plot` take the frames that are whole, whenever they look."""
-        self.make("p.h5", "--size", "31x23", "--steps", 10**6, "--check-every", 10**6)
-        process = self.start("p.h5", "--save-every", 10, "--save", "u,residual", "-q", "--threads", 1, *SLOWLY[:2])
+        self.make("p.h5", "--size", "31x23", "--steps", 10**8, "--check-every", 10**8)
+        process = self.start("p.h5", "--save-every", 100, "--save", "u,residual", "-q", "--threads", 1, *SLOWLY[:2])
         self.wait_for("p.out.series.h5", process)
         for _ in range(12):
             self.ok("info", "p.out.series.h5")
