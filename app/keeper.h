@@ -84,8 +84,9 @@ void keeper_finish(keeper *k);
 /* Releases what the keeper has; called before the run is closed. */
 void keeper_close(keeper *k);
 
-/* Prints to standard error a line that says where the limit of time has ended the run. */
-void keeper_print_limit(const keeper *k);
+/* Prints to standard error a line on a run that was ended before its last step: what has ended it, where its
+ * series ends if it has lost frames, and how it goes on. */
+void keeper_print_end(const keeper *k);
 
 /* Prints to standard error how many checkpoints could not be written, where the first line did not say all.
  */

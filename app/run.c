@@ -285,8 +285,8 @@ static stencil_status tell(run_state *state, int quiet, stencil_status failed) {
     keeper_print_failed(&state->keeper);
     if (failed != STENCIL_OK)
         return stencil_error_adopt(&failure);
-    if (status == STENCIL_OK && record->exit_code == EXIT_TIME_LIMIT)
-        keeper_print_limit(&state->keeper);
+    if (status == STENCIL_OK && record->report.reason == STENCIL_REASON_INTERRUPTED)
+        keeper_print_end(&state->keeper);
     else if (status == STENCIL_OK && record->exit_code != 0)
         report_print_failure(record);
     const char *path = record->output.path;
@@ -370,7 +370,9 @@ static stencil_status run_stages(run_state *state) {
     stencil_status failed = run_output_write(record, state->run);
     if (failed == STENCIL_OK)
         keeper_finish(&state->keeper);
-    if (failed == STENCIL_OK && state->keeper.saver.ended) {
+    /* Of a run that was ended before its last step, keeper_print_end() tells it. */
+    if (failed == STENCIL_OK && state->keeper.saver.ended &&
+        record->report.reason != STENCIL_REASON_INTERRUPTED) {
         failed = stencil_error_adopt(&state->keeper.frame_error);
         if (record->output.path != NULL)
             text_around(failed, "", COMPLETE(record->output.path));

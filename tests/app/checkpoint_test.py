@@ -27,9 +27,9 @@ PROBLEMS = {"weights": ("--stencil", "j2d9pt", "--size", "83x61", "--initial", "
 
 
 class LongRunTest(CommandTest):
-    def start(self, *arguments):
+    def start(self, *arguments, preexec_fn=None):
         return subprocess.Popen([STENCIL, *map(str, arguments)], cwd=self.directory, stdin=subprocess.DEVNULL,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8")
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", preexec_fn=preexec_fn)
 
     def clean(self, *kept):
         """Removes all files but these."""

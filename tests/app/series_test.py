@@ -2,6 +2,7 @@
 import json
 import os
 import random
+import resource
 import shutil
 import signal
 import subprocess
@@ -131,7 +132,6 @@ class Contents(SeriesTest):
 
     @fault("the disk is full of a series", "that no frame follows; the result is written", 74, "both files")
     def test_no_room(self):
-        import resource
         self.make("p.h5", "--steps", 400, "--size", "100x100")
         limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (3000000, 3000000))
         done = self.call("p.h5", "--save-every", 10, "-q", preexec_fn=limit)
@@ -140,6 +140,32 @@ class Contents(SeriesTest):
         self.assertGreater(len(step), 5)
         self.assertEqual(list(step), list(range(0, 10 * len(step), 10)))
         self.assertEqual(self.attribute("p.out.h5", "/", "steps_total"), 400)
+
+    def fill(self, how):
+        """A run whose series finds no more room, ended by a limit of time or a signal; its last line and exit code."""
+        self.clean()
+        self.make("p.h5", "--steps", 10000, "--size", "100x100", "--check-every", 11)
+        limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (2000000, 2000000))
+        more = ("--time-limit", "1.5s") if how == "limit" else ()
+        process = self.start("p.h5", "--save-every", 10, "-q", *SLOWLY, *more, preexec_fn=limit)
+        first = process.stderr.readline()
+        self.assertIn("and later ones, the run goes on", first)
+        if how != "limit":
+            process.send_signal(how)
+        err = self.finish(process, 75 if how == "limit" else 128 + how)
+        self.assertEqual(len(err.splitlines()), 1, err)
+        return err
+
+    @fault("the disk is full of a series, and a limit of time or a signal ends the run", "both, and how it goes on", 75,
+           "both files")
+    def test_no_room_and_a_limit(self):
+        for how, says in (("limit", "--time-limit ended the run after step"), (signal.SIGTERM, "SIGTERM")):
+            err = self.fill(how)
+            last = self.frames()[0][-1]
+            self.assertIn(says, err)
+            self.assertIn(f"p.out.series.h5' ends with step {last}: cannot write", err)
+            self.assertTrue(err.endswith("; it goes on with: stencil --resume p.out.h5\n"), err)
+            self.assertNotIn("complete", err)
 
 
 class Readers(SeriesTest):
