@@ -81,19 +81,26 @@ static stencil_status open_checkpoints(keeper *k, const stencil_reader *cells) {
     return stencil_error_adopt(&seen);
 }
 
-static stencil_status open_series(keeper *k, const char *places) {
+static stencil_status open_series(keeper *k, const stencil_provenance *made) {
     saver *s = &k->saver;
     stencil_output *output = &k->record->output;
     if (!s->wanted)
         return STENCIL_OK;
     signals_hold();
     const stencil_status status =
-        saver_open(s, &k->record->problem, output->path, k->resumed || output->force, places);
+        saver_open(s, &k->record->problem, output->path, k->resumed || output->force, made->series);
     signals_guard_also(2, s->series.sink.temporary);
     signals_release();
     TRY(status);
     output->series = k->series_places;
     output->series_path = s->path;
+    output->series_gaps = s->gaps;
+    const int64_t step = k->record->problem.origin.steps;
+    if (saver_take_gaps(s, made->gaps, step))
+        stencil_notes_warn(&k->record->notes,
+                           "'%s' has no frames from step %" PRId64 " to before step %" PRId64
+                           ", which could not be written",
+                           s->path, s->lost_step, step);
     stencil_series_text(&s->series, k->series_places);
     if (!s->form.residual)
         return STENCIL_OK;
@@ -103,14 +110,14 @@ static stencil_status open_series(keeper *k, const char *places) {
 }
 
 stencil_status keeper_open(keeper *k, run_record *record, stencil_run *run, const stencil_reader *cells,
-                           const char *series_places) {
+                           const stencil_provenance *made) {
     k->record = record;
     k->run = run;
     if (record->output.path == NULL)
         return STENCIL_OK;
     TRY(stencil_job_open(&k->job));
     TRY(stencil_snapshot_create(&k->snapshot, &record->problem));
-    TRY(open_series(k, series_places));
+    TRY(open_series(k, made));
     if (k->every_steps == 0 && k->every_s == 0)
         return STENCIL_OK;
     TRY(check_free(k));
@@ -131,7 +138,7 @@ static stencil_status write_frame(keeper *k, const stencil_reader *from) {
 /* Notes that a frame is not written, nor any that would follow: there is no gap within the series. */
 static void lose_frame(keeper *k) {
     k->frame_error = *stencil_error_last();
-    k->saver.failed = true;
+    saver_lose(&k->saver, k->saver.taken_step);
 }
 
 /* Writes the frame and the checkpoint of k->report, from the snapshot or, in line, from the run. Returns the
@@ -386,7 +393,9 @@ stencil_status keeper_begin(keeper *k) {
     }
     s->due_s = stencil_clock_s() + s->every_s;
     s->next_step = saver_next(s, steps - 1 > s->series.last_step ? steps - 1 : s->series.last_step);
-    k->frame_asked = saver_is_due(s, steps) || (s->every_s > 0 && !s->series.named);
+    const bool missing =
+        s->lost_step == steps || (s->lost_step >= 0 && s->lost_step < steps && s->every_s > 0);
+    k->frame_asked = saver_is_due(s, steps) || missing || (s->every_s > 0 && !s->series.named);
     k->checkpoint_asked = false;
     const stencil_status status = k->frame_asked ? take(k, &report) : STENCIL_OK;
     await(k);
@@ -407,8 +416,8 @@ stencil_status keeper_end(keeper *k) {
     stencil_snapshot_drop(k->snapshot); /* the result is written from the run's cells */
     if (k->saver.opened && k->saver.series.named && !k->saver.ended &&
         stencil_series_sync(&k->saver.series) != STENCIL_OK) {
-        lose_frame(k);
-        note_written(k);
+        k->frame_error = *stencil_error_last(); /* readers find the frames now, and may later not */
+        k->saver.failed = k->saver.ended = true;
     }
     return STENCIL_OK;
 }

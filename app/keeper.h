@@ -62,9 +62,10 @@ typedef struct keeper {
 stencil_status keeper_prepare(keeper *k, const keeper_options *options, double start_s);
 
 /* Checks that checkpoints replace no file, unless the output may, or the run was resumed; and takes space for
- * them where options ask for some. `cells` reads the source term. Errors: CANNOT_CREATE, IO. */
+ * them where options ask for some. `cells` reads the source term, `made` tells of the run that was resumed.
+ * Errors: CANNOT_CREATE, IO. */
 stencil_status keeper_open(keeper *k, run_record *record, stencil_run *run, const stencil_reader *cells,
-                           const char *series_places);
+                           const stencil_provenance *made);
 
 /* Takes the frame of the first step, where one is due. */
 stencil_status keeper_begin(keeper *k);

@@ -182,7 +182,7 @@ static stencil_status load_cells(run_state *state) {
     }
     TRY(report_note_outlook(record, &cells));
     TRY(keeper_open(&state->keeper, record, state->run, &cells,
-                    state->resumed != NULL ? state->resumed->made.series : ""));
+                    state->resumed != NULL ? &state->resumed->made : &(stencil_provenance){0}));
     return keeper_begin(&state->keeper);
 }
 

@@ -243,6 +243,18 @@ static bool read_places(const char *text, stencil_series_places *p) {
     return true;
 }
 
+bool stencil_series_gap(const char **text, int64_t gap[2]) {
+    char *end;
+    gap[0] = strtoll(*text, &end, 10);
+    if (end == *text || *end != ':' || gap[0] < 0)
+        return false;
+    *text = end + 1;
+    gap[1] = strtoll(*text, &end, 10);
+    gap[1] = end == *text ? -1 : gap[1];
+    *text = end + (*end == ' ');
+    return true;
+}
+
 /* Tells whether frames have the same cells in the same form. */
 static bool has_form(const stencil_series_places *a, const stencil_series_places *b) {
     return memcmp(a->first, b->first, sizeof a->first) == 0 && memcmp(a->n, b->n, sizeof a->n) == 0 &&

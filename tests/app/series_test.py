@@ -167,6 +167,65 @@ class Contents(SeriesTest):
             self.assertTrue(err.endswith("; it goes on with: stencil --resume p.out.h5\n"), err)
             self.assertNotIn("complete", err)
 
+    @fault("a run is resumed whose series lost frames", "which are missing", 0, "both files")
+    def test_gap(self):
+        """Frames that were lost for want of room: a resumed run names them, and so do its result and info."""
+        self.fill(signal.SIGTERM)
+        step = list(self.frames()[0])
+        lost, ends = step[-1] + 10, int(self.attribute("p.out.h5", "/", "steps_total"))
+        self.assertEqual(self.attribute("p.out.h5", "provenance", "series_gaps"), f"{lost}:")
+        shown = " ".join(self.ok("info", "p.out.h5").stdout.split())
+        self.assertIn(f"no frames from step {lost} on", shown)
+        shutil.copy(self.path("p.out.h5"), self.path("ended.h5"))
+        shutil.copy(self.path("p.out.series.h5"), self.path("ended.series.h5"))
+        done = self.ok("--resume", "p.out.h5", "-q")
+        self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+        self.assertIn(f"'p.out.series.h5' has no frames from step {lost} to before step {ends}", done.stderr)
+        self.assertEqual(list(self.frames()[0]), step + list(range(-(-ends // 10) * 10, 10001, 10)))
+        self.assertEqual(self.attribute("p.out.h5", "provenance", "series_gaps"), f"{lost}:{ends}")
+        shown = " ".join(self.ok("info", "p.out.h5").stdout.split())
+        self.assertIn(f"no frames from step {lost} to before step {ends}", shown)
+        self.assertEqual(json.loads(self.ok("info", "p.out.h5", "--json", "-").stdout)["series_gaps"], [[lost, ends]])
+        # Again, with checkpoints: gaps add up, in checkpoints, too.
+        for name in ("p.out.h5", "p.out.series.h5"):
+            shutil.copy(self.path(name.replace("p.out", "ended")), self.path(name))
+        limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (2200000, 2200000))
+        run = ("--checkpoint-every", 500, "--keep-checkpoints")
+        done = self.call("--resume", "p.out.h5", "-q", *run, preexec_fn=limit)
+        self.assertEqual(done.returncode, 74, done.stderr)
+        again = self.frames()[0][-1] + 10
+        self.assertGreater(again, ends)
+        self.assertEqual(self.attribute("p.out.h5", "provenance", "series_gaps"), f"{lost}:{ends} {again}:")
+        self.ok("--resume", "p.out.ckpt.h5", "-qf")
+        self.assertEqual(self.attribute("p.out.h5", "provenance", "series_gaps"), f"{lost}:{ends} {again}:9500")
+        self.assertEqual(list(self.frames()[0])[-51:], list(range(9500, 10001, 10)))
+
+    def test_no_gap(self):
+        """Frames that were lost behind the checkpoint are made again, also that of the checkpoint's own step."""
+        for problem in (("--stencil", "j2d5pt", "--steps", 400), ("--problem", "poisson")):
+            self.clean()
+            self.ok("new", "p.h5", *problem, "--size", "100x100", "--initial", "random", "-q")
+            self.ok("p.h5", "-o", "whole.h5", "--save-every", 100, "-q")
+            wanted = self.frames("whole.series.h5")
+            for room in range(1600000, 2100000, 40000):
+                limit = lambda most=room: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+                self.clean("p.h5", "whole.h5", "whole.series.h5")
+                done = self.call("p.h5", "--save-every", 100, "--checkpoint-every", 100, "--keep-checkpoints", "-q",
+                                 preexec_fn=limit)
+                if done.returncode != 74 or "p.out.ckpt.prev.h5" not in os.listdir(self.directory):
+                    continue
+                for name in ("p.out.ckpt.h5", "p.out.ckpt.prev.h5"):
+                    with h5py.File(self.path(name)) as file:
+                        gaps = file["provenance"].attrs.get("series_gaps", "")
+                        at, last = file.attrs["steps_total"], gaps and int(gaps[:-1])
+                    if gaps == "" or last >= at:
+                        shutil.copy(self.path("p.out.series.h5"), self.path("kept.h5"))
+                        done = self.ok("--resume", name, "-qf")
+                        self.assertNotIn("no frames", done.stderr)
+                        for found, one in zip(self.frames(), wanted):
+                            self.assertTrue(numpy.array_equal(found, one))
+                        shutil.copy(self.path("kept.h5"), self.path("p.out.series.h5"))
+
 
 class Readers(SeriesTest):
     def test_netcdf(self):
