@@ -81,14 +81,43 @@ static stencil_status open_checkpoints(keeper *k, const stencil_reader *cells) {
     return stencil_error_adopt(&seen);
 }
 
+/* Says how the run goes on where its series cannot be opened; with --force begins a new one. */
+static stencil_status replace_series(keeper *k, stencil_status status) {
+    saver *s = &k->saver;
+    const stencil_output *output = &k->record->output;
+    const int64_t step = k->record->problem.origin.steps;
+    char checkpoint[PATH_MAX];
+    if (status == STENCIL_CANNOT_CREATE && !k->resumed &&
+        stencil_checkpoint_name(output->path, false, checkpoint) == STENCIL_OK &&
+        access(checkpoint, F_OK) == 0)
+        return text_around(
+            status, "",
+            TEXT_LONG("; the run that it is of goes on with: stencil --resume %s", TEXT_QUOTE(checkpoint)));
+    if (!k->resumed || (status != STENCIL_NO_INPUT && status != STENCIL_BAD_DATA))
+        return status;
+    if (!k->forced)
+        return text_around(
+            status, "",
+            TEXT_LONG("; put it back, or have a new one in its place, with frames from step %" PRId64
+                      " on: stencil --resume %s --force",
+                      step, TEXT_QUOTE(output->input_path)));
+    TRY(saver_begin_anew(s, output->path, step));
+    stencil_notes_warn(&k->record->notes, "'%s' was lost or damaged: a new one begins with step %" PRId64,
+                       s->path, step);
+    return STENCIL_OK;
+}
+
 static stencil_status open_series(keeper *k, const stencil_provenance *made) {
     saver *s = &k->saver;
     stencil_output *output = &k->record->output;
     if (!s->wanted)
         return STENCIL_OK;
     signals_hold();
-    const stencil_status status =
+    stencil_status status =
         saver_open(s, &k->record->problem, output->path, k->resumed || output->force, made->series);
+    const bool lost = status != STENCIL_OK;
+    if (lost)
+        status = replace_series(k, status);
     signals_guard_also(2, s->series.sink.temporary);
     signals_release();
     TRY(status);
@@ -96,7 +125,7 @@ static stencil_status open_series(keeper *k, const stencil_provenance *made) {
     output->series_path = s->path;
     output->series_gaps = s->gaps;
     const int64_t step = k->record->problem.origin.steps;
-    if (saver_take_gaps(s, made->gaps, step))
+    if (!lost && saver_take_gaps(s, made->gaps, step))
         stencil_notes_warn(&k->record->notes,
                            "'%s' has no frames from step %" PRId64 " to before step %" PRId64
                            ", which could not be written",

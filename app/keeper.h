@@ -32,6 +32,7 @@ typedef struct keeper {
     double other_s;      /* seconds kept for all that ends the process, beside what writing takes */
     bool keeps;          /* checkpoints stay when the result is written */
     bool drops_last;     /* the last checkpoint there is damaged */
+    bool forced;         /* the command line has --force, which a resumed file may record, too */
     bool resumed;        /* the run was resumed, and existing checkpoints are its own */
     int quiet;
     stencil_checkpoints checkpoints;

@@ -28,6 +28,7 @@ typedef struct run_state {
     scrubbing scrubbing;
     resumption *resumed;         /* NULL: the run is not resumed */
     char recorded_options[4096]; /* options that a checkpoint records */
+    bool forced;                 /* the command line itself has --force */
     double start_s;              /* clock when the command began */
     bool races;                  /* plans are timed in the first steps, and the quickest makes the others */
 } run_state;
@@ -321,6 +322,7 @@ static stencil_status take_resumption(run_state *state) {
         output->first_input = r->made.input;
         output->first_steps = r->made.steps_done;
         state->keeper.resumed = true;
+        state->keeper.forced = state->forced;
         state->keeper.drops_last = r->fell_back;
     }
     output->options = state->recorded_options;
@@ -392,6 +394,7 @@ static stencil_status run_run(invocation *call) {
     run_state *state = call->values;
     const double start_s = stencil_clock_s();
     const reading_options reading = state->options.reading;
+    const bool forced = state->options.files.force;
     resumption *resumed = NULL;
     stencil_status status = STENCIL_OK;
     signals_catch_ask();
@@ -400,6 +403,7 @@ static stencil_status run_run(invocation *call) {
     state->resumed = resumed;
     state->call = call;
     state->start_s = start_s;
+    state->forced = forced;
     state->record.output =
         (stencil_output){.input_path = call->operand[0], .command_line = call->command_line};
     if (status == STENCIL_OK)

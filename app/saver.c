@@ -172,6 +172,15 @@ stencil_status saver_open(saver *s, const stencil_problem *problem, const char *
     return stencil_series_create(&s->series, s->path, replace, problem, &s->form, most_frames(s));
 }
 
+stencil_status saver_begin_anew(saver *s, const char *output, int64_t step) {
+    stencil_series_close(&s->series);
+    TRY(saver_open(s, s->problem, output, true, ""));
+    s->gaps[0] = '\0';
+    if (step > 0)
+        add_gap(s, 0, step);
+    return STENCIL_OK;
+}
+
 /* Returns the step at which frame k by physical time is saved: the first that reaches its time. */
 static int64_t step_of(const saver *s, int64_t k) {
     const double time = s->first + (double)k * s->step - s->problem->origin.time_first;

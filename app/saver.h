@@ -41,6 +41,9 @@ typedef struct saver {
 /* Reads the options. Errors: USAGE. */
 stencil_status saver_prepare(saver *s, const saver_options *options);
 
+/* Opens a new series, which begins with `step`, in place of one that is lost. Errors: as saver_open(). */
+stencil_status saver_begin_anew(saver *s, const char *output, int64_t step);
+
 /* Notes that the frame of a step is lost, and all that would follow. */
 void saver_lose(saver *s, int64_t step);
 

@@ -277,8 +277,8 @@ stencil_status stencil_series_resume(stencil_series *s, const char *path, const 
           "'%s' has frames of other cells, or in another form: leave out --save-region, --save-stride and "
           "--compress",
           path);
-    CHECK(read && stencil_index_restore(s), BAD_DATA,
-          "'%s' is not the series of this run, or is damaged: move it away", path);
+    CHECK(read && stencil_index_restore(s), BAD_DATA, "'%s' is not the series of this run, or is damaged",
+          path);
     s->named = true;
     return STENCIL_OK;
 }

@@ -423,15 +423,54 @@ class Killed(SeriesTest):
         self.assertGreater(resumed, KILLS // 4)
         self.assertTrue(SLOW or within >= KILLS // 4, f"{within} moments were within a write")
 
-    @fault("the series of a checkpoint is another one, or damaged", "that it is", 65)
+    def begin_anew(self, code):
+        """The command that a refusal gives begins another series, at the step of the checkpoint."""
+        line = self.refused(code, ["'p.out.series.h5'", "from step 300 on"], "--resume", "p.out.ckpt.h5")
+        command = line.split(": stencil ")[1].split()
+        self.assertEqual(command, ["--resume", "p.out.ckpt.h5", "--force"])
+        done = self.ok(*command, "-q")
+        self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+        self.assertIn("'p.out.series.h5'", done.stderr)
+        self.assertIn("begins with step 300", done.stderr)
+        self.assertEqual(list(self.frames()[0]), [300, 320, 340, 360, 380, 400])
+        self.same("whole.h5", "p.out.h5")
+        self.assertEqual(self.attribute("p.out.h5", "provenance", "series_gaps"), "0:300")
+        os.remove(self.path("p.out.h5"))
+
+    @fault("the series of a checkpoint is another one, or damaged", "that it is, and how to go on with a new one", 65)
     def test_other_series(self):
         self.make("p.h5", "--steps", 400)
-        self.ok("p.h5", "--checkpoint-every", 100, "--save-every", 20, "--keep-checkpoints", "-q")
+        self.ok("p.h5", "-o", "whole.h5", "-q")
+        run = ("p.h5", "--checkpoint-every", 100, "--save-every", 20, "--keep-checkpoints", "-q")
+        self.ok(*run)
         shutil.copy(self.path("p.h5"), self.path("p.out.series.h5"))
+        shutil.copy(self.path("p.out.ckpt.h5"), self.path("kept.h5"))
         os.remove(self.path("p.out.h5"))
-        self.refused(65, ["p.out.series.h5", "move it away"], "--resume", "p.out.ckpt.h5")
+        self.begin_anew(65)
+        shutil.copy(self.path("kept.h5"), self.path("p.out.ckpt.h5"))
         os.remove(self.path("p.out.series.h5"))
-        self.refused(66, ["p.out.series.h5"], "--resume", "p.out.ckpt.h5")
+        self.begin_anew(66)
+        # The force that a result in place records for its checkpoints is none for a series.
+        self.ok(*run[:-1], "-qf", "-o", "p.h5")
+        self.ok("--resume", "p.ckpt.h5", "-q")
+        os.remove(self.path("p.series.h5"))
+        self.refused(66, ["'p.series.h5'", "--force"], "--resume", "p.h5", "--steps", 500)
+
+    def test_leftovers_of_a_killed_run(self):
+        """What a killed run has left is in the way of the same command, which says how to go on."""
+        self.make("p.h5", "--steps", 400)
+        run = ("p.h5", "--checkpoint-every", 100, "--save-every", 20, "--keep-checkpoints", "-q")
+        self.ok(*run)
+        os.remove(self.path("p.out.h5"))
+        line = self.refused(73, ["'p.out.series.h5' exists", "--force"], *run)
+        self.assertTrue(line.endswith("goes on with: stencil --resume p.out.ckpt.h5"), line)
+        self.ok(*line.split(": stencil ")[1].split(), "-q")
+        os.remove(self.path("p.out.h5"))
+        for name in ("p.out.ckpt.h5", "p.out.ckpt.prev.h5"):
+            os.remove(self.path(name))
+        line = self.refused(73, ["'p.out.series.h5' exists", "--force"], *run)
+        self.assertNotIn("--resume", line)
+        self.ok(*run, "--force")
 
     @fault("a run is resumed with another form of its series", "that its frames have another one", 64)
     def test_other_form(self):
