@@ -37,6 +37,7 @@ static void run_close(run_state *state) {
     scrubbing_close(&state->scrubbing);
     keeper_close(&state->keeper);
     run_output_close(&state->record);
+    stencil_claim_release(&state->record.claim);
     attribution_destroy(&state->attribution);
     stencil_run_close(state->run);
     stencil_choice_destroy(&state->record.choice.choice);
@@ -341,6 +342,8 @@ static stencil_status run_stages(run_state *state) {
     state->keeper.quiet = options->open.quiet;
     TRY(scrubbing_prepare(&state->scrubbing, options->scrub));
     TRY(take_resumption(state));
+    TRY(run_output_claim(record, &options->files, options->open.dry_run));
+    TRY(resume_check_unchanged(state->resumed));
     TRY(describe_problem(state));
     const bool shared = stencil_gpus_are_shared(options->run.gpu, options->run.gpu_count);
     TRY(machine_find(&record->machine, options->machine, options->threads,
@@ -398,7 +401,10 @@ static stencil_status run_run(invocation *call) {
     resumption *resumed = NULL;
     stencil_status status = STENCIL_OK;
     signals_catch_ask();
-    if (state->options.resume)
+    const run_targets *files = &state->options.files;
+    if (state->options.resume && files->output == NULL && !files->no_output && !state->options.open.dry_run)
+        status = resume_check_idle(call->operand[0]);
+    if (status == STENCIL_OK && state->options.resume)
         status = resume_begin(&resumed, call, &reading, state->options.threads);
     state->resumed = resumed;
     state->call = call;

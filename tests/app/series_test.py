@@ -472,6 +472,37 @@ class Killed(SeriesTest):
         self.assertNotIn("--resume", line)
         self.ok(*run, "--force")
 
+    @fault("a run is resumed that is under way", "that it is, before a file is touched", 73, "all files")
+    def test_resumed_twice(self):
+        """One of two processes goes on, readers of its files see no lock, and SIGKILL leaves none."""
+        self.make("p.h5", "--steps", 3000, "--check-every", 11)
+        self.ok("p.h5", "-o", "whole.h5", "--save-every", 10, "-q")
+        process = self.start("p.h5", "--checkpoint-every", 20, "--save-every", 10, "-q", *SLOWLY)
+        for code in (-signal.SIGKILL, 128 + signal.SIGTERM):
+            self.wait_for("p.out.ckpt.h5", process)
+            first = os.stat(self.path("p.out.ckpt.h5")).st_ino
+            while os.stat(self.path("p.out.ckpt.h5")).st_ino == first:
+                self.assertIsNone(process.poll())
+                time.sleep(0.01)
+            for name in ("p.out.ckpt.h5", "p.out.ckpt.prev.h5"):
+                if os.path.exists(self.path(name)):
+                    done = self.call("--resume", name, "-qf")
+                    self.assertEqual(done.returncode, 73, done.stderr)
+                    self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+                    self.assertIn("another run is under way that writes 'p.out.h5'", done.stderr)
+            self.ok("info", "p.out.series.h5")
+            self.frames(live=True)
+            process.send_signal(-code if code < 0 else code - 128)
+            self.finish(process, code)
+            process = self.start("--resume", "p.out.ckpt.h5" if code < 0 else "p.out.h5", "-q", *SLOWLY)
+        time.sleep(0.3)
+        process.kill()
+        self.finish(process, -signal.SIGKILL)
+        self.ok("--resume", "p.out.h5", "-q")
+        self.same("whole.h5", "p.out.h5")
+        for found, one in zip(self.frames(), self.frames("whole.series.h5")):
+            self.assertTrue(numpy.array_equal(found, one))
+
     @fault("a run is resumed with another form of its series", "that its frames have another one", 64)
     def test_other_form(self):
         """Frames of another form would be read as those that there are."""
