@@ -8,6 +8,7 @@
 #include "app/json.h"
 #include "app/report.h"
 #include "app/text.h"
+#include "inputs/series.h"
 #include "solver/problem/classes.h"
 #include "solver/problem/coefficients.h"
 #include "solver/problem/digest.h"
@@ -147,19 +148,34 @@ static void print_difference(const file_facts *f) {
               TEXT_LIST(index, f->is.rank), TEXT_SHORT(f->rms));
 }
 
+/* Prints how the run of a checkpoint goes on; the command is not wrapped. */
+static void print_way_on(const file_facts *f, const char *steps) {
+    PRINT("Checkpoint", "after step %s, on the way to %s; it goes on with:", steps,
+          TEXT_ESCAPE(f->made.output));
+    printf("%12sstencil --resume %s\n", "", TEXT_QUOTE(f->path));
+}
+
+/* Prints which frames the series of a result lacks. */
+static void print_gaps(const file_facts *f) {
+    const char *text = f->made.gaps;
+    for (int64_t gap[2]; stencil_series_gap(&text, gap);)
+        PRINT("Series", "no frames from step %s %s: they could not be written", TEXT_COUNT(gap[0]),
+              gap[1] < 0 ? "on" : TEXT("to before step %s", TEXT_COUNT(gap[1])));
+}
+
 static void print_origin(const file_facts *f) {
     const char *steps = TEXT_COUNT(f->problem.origin.steps);
     if (!f->of_run)
         PRINT("Problem", "no run has written it");
     else if (f->made.output[0] != '\0')
-        PRINT("Checkpoint", "after step %s, on the way to %s; it goes on with:\nstencil --resume %s", steps,
-              TEXT_ESCAPE(f->made.output), TEXT_ESCAPE(f->path));
+        print_way_on(f, steps);
     else
         PRINT("Result", "of step %s", steps);
     if (f->of_run && f->made.input[0] != '\0')
         PRINT("Input", "%s, %s before", TEXT_ESCAPE(f->made.input), TEXT_COUNTED(f->made.steps_done, "step"));
     if (f->of_run && f->made.options[0] != '\0')
         PRINT("Options", "%.*s", (int)strlen(f->made.options) - 1, f->made.options);
+    print_gaps(f);
 }
 
 static void print_digests(const file_facts *f) {
@@ -221,6 +237,12 @@ static json_t *facts_json(const file_facts *f) {
     json_object_set_new(root, "step", json_integer(f->problem.origin.steps));
     json_object_set_new(root, "output", json_text(f->made.output[0] != '\0' ? f->made.output : NULL));
     json_object_set_new(root, "input", json_text(f->made.input[0] != '\0' ? f->made.input : NULL));
+    const char *text = f->made.gaps;
+    json_t *gaps = json_array();
+    for (int64_t gap[2]; stencil_series_gap(&text, gap);)
+        json_array_append_new(
+            gaps, json_pack("[I, o]", (json_int_t)gap[0], gap[1] < 0 ? json_null() : json_integer(gap[1])));
+    json_object_set_new(root, "series_gaps", gaps);
     json_t *digests = json_object();
     for (int array = STENCIL_ARRAY_U; array < STENCIL_ARRAY_COUNT; array++)
         if (f->digest[array][0] != '\0')

@@ -56,10 +56,11 @@ static stencil_status check_free(const keeper *k) {
     for (int before = 0; before <= 1; before++) {
         char name[PATH_MAX];
         TRY(stencil_checkpoint_name(output->path, before, name));
-        CHECK(k->resumed || output->force || access(name, F_OK) != 0, CANNOT_CREATE,
-              "'%s' exists, a checkpoint of an earlier run: 'stencil --resume %s' goes on from there; or use "
-              "--force to replace it",
-              name, name);
+        CHECK(
+            k->resumed || output->force || access(name, F_OK) != 0, CANNOT_CREATE,
+            "'%s' exists, a checkpoint of an earlier run: use --force to replace it; that run goes on with: "
+            "stencil --resume %s",
+            name, TEXT_QUOTE(name));
     }
     return STENCIL_OK;
 }
@@ -80,19 +81,55 @@ static stencil_status open_checkpoints(keeper *k, const stencil_reader *cells) {
     return stencil_error_adopt(&seen);
 }
 
-static stencil_status open_series(keeper *k, const char *places) {
+/* Says how the run goes on where its series cannot be opened; with --force begins a new one. */
+static stencil_status replace_series(keeper *k, stencil_status status) {
+    saver *s = &k->saver;
+    const stencil_output *output = &k->record->output;
+    const int64_t step = k->record->problem.origin.steps;
+    char checkpoint[PATH_MAX];
+    if (status == STENCIL_CANNOT_CREATE && !k->resumed &&
+        stencil_checkpoint_name(output->path, false, checkpoint) == STENCIL_OK &&
+        access(checkpoint, F_OK) == 0)
+        return text_around(
+            status, "",
+            TEXT_LONG("; the run that it is of goes on with: stencil --resume %s", TEXT_QUOTE(checkpoint)));
+    if (!k->resumed || (status != STENCIL_NO_INPUT && status != STENCIL_BAD_DATA))
+        return status;
+    if (!k->forced)
+        return text_around(
+            status, "",
+            TEXT_LONG("; put it back, or have a new one in its place, with frames from step %" PRId64
+                      " on: stencil --resume %s --force",
+                      step, TEXT_QUOTE(output->input_path)));
+    TRY(saver_begin_anew(s, output->path, step));
+    stencil_notes_warn(&k->record->notes, "'%s' was lost or damaged: a new one begins with step %" PRId64,
+                       s->path, step);
+    return STENCIL_OK;
+}
+
+static stencil_status open_series(keeper *k, const stencil_provenance *made) {
     saver *s = &k->saver;
     stencil_output *output = &k->record->output;
     if (!s->wanted)
         return STENCIL_OK;
     signals_hold();
-    const stencil_status status =
-        saver_open(s, &k->record->problem, output->path, k->resumed || output->force, places);
+    stencil_status status =
+        saver_open(s, &k->record->problem, output->path, k->resumed || output->force, made->series);
+    const bool lost = status != STENCIL_OK;
+    if (lost)
+        status = replace_series(k, status);
     signals_guard_also(2, s->series.sink.temporary);
     signals_release();
     TRY(status);
     output->series = k->series_places;
     output->series_path = s->path;
+    output->series_gaps = s->gaps;
+    const int64_t step = k->record->problem.origin.steps;
+    if (!lost && saver_take_gaps(s, made->gaps, step))
+        stencil_notes_warn(&k->record->notes,
+                           "'%s' has no frames from step %" PRId64 " to before step %" PRId64
+                           ", which could not be written",
+                           s->path, s->lost_step, step);
     stencil_series_text(&s->series, k->series_places);
     if (!s->form.residual)
         return STENCIL_OK;
@@ -102,41 +139,47 @@ static stencil_status open_series(keeper *k, const char *places) {
 }
 
 stencil_status keeper_open(keeper *k, run_record *record, stencil_run *run, const stencil_reader *cells,
-                           const char *series_places) {
+                           const stencil_provenance *made) {
     k->record = record;
     k->run = run;
     if (record->output.path == NULL)
         return STENCIL_OK;
     TRY(stencil_job_open(&k->job));
     TRY(stencil_snapshot_create(&k->snapshot, &record->problem));
-    TRY(open_series(k, series_places));
+    TRY(open_series(k, made));
     if (k->every_steps == 0 && k->every_s == 0)
         return STENCIL_OK;
     TRY(check_free(k));
     return open_checkpoints(k, cells);
 }
 
-/* Appends a frame. After a failure none follows, lest there is a gap. */
+/* Appends a frame. */
 static stencil_status write_frame(keeper *k, const stencil_reader *from) {
     saver *s = &k->saver;
     const stencil_status status =
         stencil_series_append(&s->series, from, k->report.steps, saver_time(s, k->report.steps));
-    s->failed = status != STENCIL_OK;
-    s->written += !s->failed;
+    s->written += status == STENCIL_OK;
     s->slowest_s = fmax(s->slowest_s, s->series.write_s);
     stencil_series_text(&s->series, k->series_places);
     return status;
 }
 
-/* Writes the frame and the checkpoint of k->report, from the snapshot or, in line, from the run. */
+/* Notes that a frame is not written, nor any that would follow: there is no gap within the series. */
+static void lose_frame(keeper *k) {
+    k->frame_error = *stencil_error_last();
+    saver_lose(&k->saver, k->saver.taken_step);
+}
+
+/* Writes the frame and the checkpoint of k->report, from the snapshot or, in line, from the run. Returns the
+ * error of the checkpoint; that of the frame is kept apart. */
 static stencil_status write_files(void *context) {
     keeper *k = context;
     const stencil_reader from = k->inline_only ? (stencil_reader){stencil_run_read, k->run}
                                                : (stencil_reader){stencil_snapshot_read, k->snapshot};
     if (!k->inline_only) /* the calling thread is the job's own */
         omp_set_num_threads(k->threads);
-    if (k->frame_asked)
-        TRY(write_frame(k, &from));
+    if (k->frame_asked && write_frame(k, &from) != STENCIL_OK)
+        lose_frame(k);
     if (!k->checkpoint_asked)
         return STENCIL_OK;
     if (k->saver.opened && k->saver.series.named) /* a checkpoint has all frames before it */
@@ -144,20 +187,21 @@ static stencil_status write_files(void *context) {
     return stencil_checkpoints_write(&k->checkpoints, &k->record->problem, &from, &k->report);
 }
 
-/* Tells that something is not written; of frames the error is told again when the run ends. */
+/* Counts a checkpoint that could not be written, and tells of the first one. */
 static void complain(keeper *k, int64_t step) {
-    const bool frame = k->frame_asked && k->saver.failed;
     k->failed++;
-    if (frame)
-        k->frame_error = *stencil_error_last();
-    if (k->quiet < 2)
-        fprintf(stderr, "stencil: no %s of step %" PRId64 "%s, the run goes on: %s\n",
-                frame ? "frame" : "checkpoint", step, frame ? " and later ones" : "",
+    k->failed_step = step;
+    if (k->quiet < 2 && k->failed == 1)
+        fprintf(stderr, "stencil: no checkpoint of step %" PRId64 ", the run goes on: %s\n", step,
                 TEXT_ESCAPE(stencil_error_last()->message));
 }
 
-/* Takes over what the job has found, which the run's thread looks at while the next one is made. */
+/* Takes over what the job has found, which the run's thread looks at while the next one is made. Of a frame
+ * that is lost the error is told again when the run ends; where it is the run's first, that ends the run. */
 static void note_written(keeper *k) {
+    if (k->saver.failed && !k->saver.ended && k->begun && k->quiet < 2)
+        fprintf(stderr, "stencil: no frame of step %" PRId64 " and later ones, the run goes on: %s\n",
+                k->saver.taken_step, TEXT_ESCAPE(k->frame_error.message));
     k->saver.ended = k->saver.failed;
     k->write_s = k->checkpoints.count > 0 ? k->checkpoints.write_s : 0;
 }
@@ -171,7 +215,8 @@ static void await(keeper *k) {
         k->job != NULL && stencil_job_begun(k->job) ? stencil_job_end(k->job) : STENCIL_OK;
     if (written != STENCIL_OK)
         complain(k, k->report.steps);
-    if (written == STENCIL_NO_MEMORY) {
+    if (written == STENCIL_NO_MEMORY ||
+        (k->saver.failed && !k->saver.ended && k->frame_error.status == STENCIL_NO_MEMORY)) {
         stencil_snapshot_drop(k->snapshot);
         k->inline_only = true;
     }
@@ -203,11 +248,23 @@ static void note_cycle(keeper *k, int64_t step, double now_s) {
     k->cycle_at_s = now_s;
 }
 
+/* Says once, of a run that writes no file, that SIGUSR1 asks in vain. */
+static void refuse_asked(keeper *k) {
+    signals_asked = 0;
+    if (!k->told_asked && k->quiet < 2)
+        fputs("stencil: SIGUSR1 asks for a checkpoint, which a run with --no-output does not have: it goes "
+              "on\n",
+              stderr);
+    k->told_asked = true;
+}
+
 /* Ends the run where the limit of time leaves just enough to write; at the end of a cycle of dampings also
  * where it leaves no time for another one. */
 static bool poll(void *context, int64_t step, double residual) {
     keeper *k = context;
     (void)residual;
+    if (signals_asked && k->job == NULL)
+        refuse_asked(k);
     if (k->saver.opened && !stencil_job_busy(k->job))
         stencil_series_settle(&k->saver.series);
     if (isinf(k->deadline_s) || k->limited)
@@ -269,11 +326,8 @@ static int threads_beside(const keeper *k) {
 
 /* Begins to write what was asked for, between two steps; in line, where no memory has room for a copy.
  * Errors: those of reading the run's cells. */
-static stencil_status take(keeper *k, const stencil_report *report) {
+static stencil_status begin_files(keeper *k, const stencil_report *report) {
     const double start_s = stencil_clock_s();
-    const stencil_reader cells = {stencil_run_read, k->run};
-    if (k->checkpoint_asked && !k->opened) /* asked for by a signal alone */
-        TRY(open_checkpoints(k, &cells));
     TRY(copy_report(k, report));
     const stencil_status copied =
         k->inline_only ? STENCIL_NO_MEMORY : stencil_snapshot_take(k->snapshot, k->run);
@@ -281,8 +335,6 @@ static stencil_status take(keeper *k, const stencil_report *report) {
     if (copied != STENCIL_OK && !k->inline_only)
         return copied;
     k->copy_s += stencil_clock_s() - start_s;
-    if (k->frame_asked)
-        saver_took(&k->saver, report->steps);
     k->threads = threads_beside(k);
     if (!k->inline_only) {
         stencil_job_begin(k->job, write_files, k);
@@ -293,6 +345,28 @@ static stencil_status take(keeper *k, const stencil_report *report) {
         complain(k, report->steps);
     note_written(k);
     k->wait_s += stencil_clock_s() - written_s;
+    return STENCIL_OK;
+}
+
+/* Does the same, and tells what cannot be begun: the run goes on. Errors: those after which it cannot. */
+static stencil_status take(keeper *k, const stencil_report *report) {
+    const stencil_reader cells = {stencil_run_read, k->run};
+    if (k->checkpoint_asked && !k->opened && open_checkpoints(k, &cells) != STENCIL_OK) {
+        complain(k, report->steps); /* asked for by a signal alone */
+        k->checkpoint_asked = false;
+    }
+    if (!k->checkpoint_asked && !k->frame_asked)
+        return STENCIL_OK;
+    if (k->frame_asked)
+        saver_took(&k->saver, report->steps);
+    const stencil_status status = begin_files(k, report);
+    if (status == STENCIL_OK || status == STENCIL_INTERNAL || status == STENCIL_UNAVAILABLE)
+        return status;
+    if (k->checkpoint_asked)
+        complain(k, report->steps);
+    if (k->frame_asked)
+        lose_frame(k);
+    note_written(k);
     return STENCIL_OK;
 }
 
@@ -318,11 +392,7 @@ static stencil_status at(void *context, stencil_report *report) {
     await(k); /* by steps, the last one may still be being written */
     if (!ask(k, step))
         return STENCIL_OK;
-    const stencil_status status = take(k, report);
-    if (status == STENCIL_OK || status == STENCIL_INTERNAL || status == STENCIL_UNAVAILABLE)
-        return status;
-    complain(k, step);
-    return STENCIL_OK;
+    return take(k, report);
 }
 
 stencil_observer keeper_observer(keeper *k) {
@@ -346,14 +416,19 @@ stencil_status keeper_begin(keeper *k) {
     saver *s = &k->saver;
     const int64_t steps = k->record->problem.origin.steps;
     const stencil_report report = {.steps = steps};
-    if (!s->opened)
+    if (!s->opened) {
+        k->begun = true;
         return STENCIL_OK;
+    }
     s->due_s = stencil_clock_s() + s->every_s;
     s->next_step = saver_next(s, steps - 1 > s->series.last_step ? steps - 1 : s->series.last_step);
-    k->frame_asked = saver_is_due(s, steps) || (s->every_s > 0 && !s->series.named);
+    const bool missing =
+        s->lost_step == steps || (s->lost_step >= 0 && s->lost_step < steps && s->every_s > 0);
+    k->frame_asked = saver_is_due(s, steps) || missing || (s->every_s > 0 && !s->series.named);
     k->checkpoint_asked = false;
     const stencil_status status = k->frame_asked ? take(k, &report) : STENCIL_OK;
     await(k);
+    k->begun = true;
     return s->ended ? stencil_error_adopt(&k->frame_error) : status;
 }
 
@@ -368,8 +443,11 @@ stencil_status keeper_end(keeper *k) {
         await(k);
     }
     stencil_snapshot_drop(k->snapshot); /* the result is written from the run's cells */
-    if (k->saver.opened && k->saver.series.named && !k->saver.ended)
-        return stencil_series_sync(&k->saver.series);
+    if (k->saver.opened && k->saver.series.named && !k->saver.ended &&
+        stencil_series_sync(&k->saver.series) != STENCIL_OK) {
+        k->frame_error = *stencil_error_last(); /* readers find the frames now, and may later not */
+        k->saver.failed = k->saver.ended = true;
+    }
     return STENCIL_OK;
 }
 

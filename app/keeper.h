@@ -32,10 +32,12 @@ typedef struct keeper {
     double other_s;      /* seconds kept for all that ends the process, beside what writing takes */
     bool keeps;          /* checkpoints stay when the result is written */
     bool drops_last;     /* the last checkpoint there is damaged */
+    bool forced;         /* the command line has --force, which a resumed file may record, too */
     bool resumed;        /* the run was resumed, and existing checkpoints are its own */
     int quiet;
     stencil_checkpoints checkpoints;
     bool opened; /* `checkpoints` is open */
+    bool begun;  /* the run makes steps: it goes on where a frame is lost */
     stencil_job *job;
     stencil_snapshot *snapshot;
     saver saver;
@@ -48,21 +50,23 @@ typedef struct keeper {
     double due_s;          /* clock of the next checkpoint, where they go by time */
     progress_files seen;   /* files when the job was idle last */
     double write_s; /* seconds that the last checkpoint took, when the job was idle last; 0: none yet */
-    double copy_s, wait_s; /* seconds that steps waited, for copies and for writing */
-    int64_t failed;
-    stencil_error frame_error;  /* error of the frame that could not be written */
-    bool limited;               /* the limit of time has ended the run */
-    int64_t cycle_step;         /* step of the last end of a cycle seen, of an accelerated problem */
-    double cycle_at_s, cycle_s; /* clock then, and seconds of a cycle; 0: not known yet */
+    double copy_s, wait_s;       /* seconds that steps waited, for copies and for writing */
+    int64_t failed, failed_step; /* checkpoints that could not be written, and the step of the last one */
+    stencil_error frame_error;   /* error of the frame that could not be written */
+    bool limited;                /* the limit of time has ended the run */
+    bool told_asked;             /* a line has said that SIGUSR1 asks in vain */
+    int64_t cycle_step;          /* step of the last end of a cycle seen, of an accelerated problem */
+    double cycle_at_s, cycle_s;  /* clock then, and seconds of a cycle; 0: not known yet */
 } keeper;
 
 /* Reads the options; `start_s` is the clock when the command began. Errors: USAGE. */
 stencil_status keeper_prepare(keeper *k, const keeper_options *options, double start_s);
 
 /* Checks that checkpoints replace no file, unless the output may, or the run was resumed; and takes space for
- * them where options ask for some. `cells` reads the source term. Errors: CANNOT_CREATE, IO. */
+ * them where options ask for some. `cells` reads the source term, `made` tells of the run that was resumed.
+ * Errors: CANNOT_CREATE, IO. */
 stencil_status keeper_open(keeper *k, run_record *record, stencil_run *run, const stencil_reader *cells,
-                           const char *series_places);
+                           const stencil_provenance *made);
 
 /* Takes the frame of the first step, where one is due. */
 stencil_status keeper_begin(keeper *k);
@@ -82,8 +86,13 @@ void keeper_finish(keeper *k);
 /* Releases what the keeper has; called before the run is closed. */
 void keeper_close(keeper *k);
 
-/* Prints to standard error a line that says where the limit of time has ended the run. */
-void keeper_print_limit(const keeper *k);
+/* Prints to standard error a line on a run that was ended before its last step: what has ended it, where its
+ * series ends if it has lost frames, and how it goes on. */
+void keeper_print_end(const keeper *k);
+
+/* Prints to standard error how many checkpoints could not be written, where the first line did not say all.
+ */
+void keeper_print_failed(const keeper *k);
 
 /* Prints lines of the report, and makes the part of its JSON (NULL: nothing to tell). */
 void keeper_print(const keeper *k);

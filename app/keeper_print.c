@@ -3,15 +3,32 @@
 
 #include "app/json.h"
 #include "app/keeper.h"
+#include "app/signals.h"
 #include "app/text.h"
 
-void keeper_print_limit(const keeper *k) {
+void keeper_print_end(const keeper *k) {
     const stencil_output *output = &k->record->output;
-    fprintf(stderr, "stencil: %s: --time-limit ended the run after step %" PRId64,
-            TEXT_ESCAPE(output->input_path), k->record->report.steps);
+    const int64_t step = k->record->report.steps;
+    fprintf(stderr, "stencil: %s: ", TEXT_ESCAPE(output->input_path));
+    if (signals_caught != 0)
+        fprintf(stderr, "interrupted after step %" PRId64 " by %s", step, signals_name(signals_caught));
+    else if (k->limited)
+        fprintf(stderr, "--time-limit ended the run after step %" PRId64, step);
+    else
+        fprintf(stderr, "interrupted after step %" PRId64, step);
+    if (k->saver.ended)
+        fprintf(stderr, "; '%s' ends with step %" PRId64 ": %s", TEXT_ESCAPE(k->saver.path),
+                k->saver.series.last_step, TEXT_ESCAPE(k->frame_error.message));
     if (output->path != NULL)
-        fprintf(stderr, "; it goes on with: stencil --resume %s", TEXT_ESCAPE(output->path));
+        fprintf(stderr, "; it goes on with: stencil --resume %s", TEXT_QUOTE(output->path));
     fputc('\n', stderr);
+}
+
+void keeper_print_failed(const keeper *k) {
+    if (k->failed > 1 && k->quiet < 2)
+        fprintf(stderr,
+                "stencil: %" PRId64 " checkpoints could not be written, the last of step %" PRId64 "\n",
+                k->failed, k->failed_step);
 }
 
 /* Prints what there is of the series. */

@@ -56,19 +56,6 @@ static void print_overview(void) {
           stdout);
 }
 
-/* Appends a command line argument, in single quotes where a shell needs them. */
-static void append_quoted(FILE *out, const char *text) {
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=,:+@%";
-    if (*text != '\0' && strspn(text, plain) == strlen(text)) {
-        fputs(text, out);
-        return;
-    }
-    fputc('\'', out);
-    for (; *text != '\0'; text++)
-        fputs(*text == '\'' ? "'\\''" : (const char[]){*text, '\0'}, out);
-    fputc('\'', out);
-}
-
 /* Returns the command line quoted for a shell, in UTF-8 for files and reports; owned by the caller, NULL
  * without memory. */
 static char *join_command_line(int argc, char **argv) {
@@ -80,7 +67,7 @@ static char *join_command_line(int argc, char **argv) {
     fputs("stencil", out);
     for (int i = 1; i < argc; i++) {
         fputc(' ', out);
-        append_quoted(out, argv[i]);
+        text_put_quoted(out, argv[i]);
     }
     char *utf8 = fclose(out) == 0 ? text_utf8(text) : NULL;
     free(text);

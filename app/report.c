@@ -279,8 +279,8 @@ void report_print_failure(const run_record *run) {
     const stencil_report *report = &run->report;
     const char *failure = why[report->reason].failure;
     fprintf(stderr, "stencil: %s: ", TEXT_ESCAPE(run->output.input_path));
-    fprintf(stderr, failure != NULL ? failure : "interrupted after step %" PRId64, report->steps,
-            stencil_plural(report->steps));
+    if (failure != NULL)
+        fprintf(stderr, failure, report->steps, stencil_plural(report->steps));
     if (report->reason == STENCIL_REASON_STAGNATED)
         fputs(stagnation_text(run), stderr);
     if (report->reason == STENCIL_REASON_NOT_CONVERGED) {

@@ -4,6 +4,7 @@
 #include <jansson.h>
 
 #include "app/choice.h"
+#include "inputs/claim.h"
 #include "inputs/inputs.h"
 #include "solver/run/run.h"
 
@@ -20,6 +21,7 @@ typedef struct run_record {
     stencil_report report;
     double write_s;
     int exit_code;
+    stencil_claim claim; /* on the name of the result */
 } run_record;
 
 /* Returns the plan that makes the steps of a run, or has made its last steps. */
@@ -103,6 +105,10 @@ typedef struct run_targets {
     bool force, no_output;
     bool in_place; /* the output is the result that a resumed run goes on from */
 } run_targets;
+
+/* Names the result and, but for a dry run, claims that name. Errors: USAGE; CANNOT_CREATE: another run has
+ * it. */
+stencil_status run_output_claim(run_record *record, const run_targets *targets, bool dry_run);
 
 /* Checks output files before computing, so that writing does not fail after it, and opens the result file, if
  * one is wanted. A dry run adds a note where the result would replace a file. Errors: USAGE, CANNOT_CREATE,

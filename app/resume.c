@@ -48,16 +48,32 @@ static stencil_status check(const char *path, const stencil_input_options *how, 
     return status != STENCIL_OK ? stencil_error_adopt(&seen) : STENCIL_OK;
 }
 
+/* Checks the file r->path. */
+static stencil_status check_path(resumption *r, const stencil_input_options *how) {
+    if (stat(r->path, &r->seen) != 0)
+        r->seen = (struct stat){0};
+    return check(r->path, how, &r->made);
+}
+
+stencil_status resume_check_unchanged(const resumption *r) {
+    struct stat now;
+    CHECK(r == NULL || (stat(r->path, &now) == 0 && now.st_dev == r->seen.st_dev &&
+                        now.st_ino == r->seen.st_ino && now.st_mtim.tv_sec == r->seen.st_mtim.tv_sec &&
+                        now.st_mtim.tv_nsec == r->seen.st_mtim.tv_nsec),
+          BAD_DATA, "'%s' was replaced by a newer one while it was read: resume it again", r->path);
+    return STENCIL_OK;
+}
+
 /* Finds the file to go on from: the one asked for or, where that is a damaged checkpoint, the one before. */
 static stencil_status find(resumption *r, const char *asked, const stencil_input_options *how) {
     CHECK(strlen(asked) < sizeof r->path, NO_INPUT, "cannot open '%s': the name is too long", asked);
     snprintf(r->path, sizeof r->path, "%s", asked);
-    const stencil_status status = check(asked, how, &r->made);
+    const stencil_status status = check_path(r, how);
     const bool damaged = status == STENCIL_BAD_DATA || status == STENCIL_NO_INPUT;
     if (!damaged || !stencil_checkpoint_is_last(asked, r->path))
         return status;
     const stencil_error seen = *stencil_error_last();
-    if (check(r->path, how, &r->made) != STENCIL_OK) {
+    if (check_path(r, how) != STENCIL_OK) {
         const stencil_error before = *stencil_error_last();
         return before.status == STENCIL_NO_INPUT && access(r->path, F_OK) != 0
                    ? stencil_error_adopt(&seen)
@@ -113,6 +129,15 @@ static stencil_status join(resumption *r, const invocation *call) {
         r->argv[count++] = word;
     }
     memcpy(r->argv + count, call->argv, (size_t)given * sizeof *r->argv);
+    return STENCIL_OK;
+}
+
+stencil_status resume_check_idle(const char *path) {
+    char result[PATH_MAX];
+    stencil_claim claim;
+    stencil_checkpoint_result(path, result);
+    TRY(stencil_claim_take(&claim, result));
+    stencil_claim_release(&claim); /* the run claims the name that the file records */
     return STENCIL_OK;
 }
 

@@ -1,6 +1,8 @@
 /* Resuming a run: `run --resume FILE` goes on from a checkpoint, or a result, with its options. */
 #pragma once
 
+#include <sys/stat.h>
+
 #include "app/options.h"
 
 /* The file that a run goes on from. */
@@ -9,6 +11,7 @@ typedef struct resumption {
     char output[PATH_MAX];   /* result of the run: of a checkpoint its name beside it, of a result itself */
     bool in_place;           /* the file is the result itself */
     bool fell_back;          /* `path` is the checkpoint before the one asked for, which is damaged */
+    struct stat seen;        /* the file as it was opened */
     stencil_provenance made; /* how the file was made */
     char options[4096];      /* option words of the file, each ended by a zero; argv points to them */
     char **argv;             /* these options, then those of the command line; owned */
@@ -22,6 +25,14 @@ typedef struct resumption {
 stencil_status resume_begin(resumption **resumed, invocation *call, const reading_options *reading,
                             int64_t threads);
 void resume_end(resumption *resumed);
+
+/* Checks, before anything of a file is read, that no run is under way whose checkpoint or result it is.
+ * Errors: CANNOT_CREATE. */
+stencil_status resume_check_idle(const char *path);
+
+/* Checks that the file is still the one that was read, after the name of the result was claimed: the run that
+ * had it may have ended since. NULL: nothing to check. Errors: BAD_DATA. */
+stencil_status resume_check_unchanged(const resumption *resumed);
 
 /* Writes the options that a checkpoint records, a line each: those given with that tag, and --force where
  * `force`. */

@@ -28,6 +28,7 @@ typedef struct run_state {
     scrubbing scrubbing;
     resumption *resumed;         /* NULL: the run is not resumed */
     char recorded_options[4096]; /* options that a checkpoint records */
+    bool forced;                 /* the command line itself has --force */
     double start_s;              /* clock when the command began */
     bool races;                  /* plans are timed in the first steps, and the quickest makes the others */
 } run_state;
@@ -36,6 +37,7 @@ static void run_close(run_state *state) {
     scrubbing_close(&state->scrubbing);
     keeper_close(&state->keeper);
     run_output_close(&state->record);
+    stencil_claim_release(&state->record.claim);
     attribution_destroy(&state->attribution);
     stencil_run_close(state->run);
     stencil_choice_destroy(&state->record.choice.choice);
@@ -182,7 +184,7 @@ static stencil_status load_cells(run_state *state) {
     }
     TRY(report_note_outlook(record, &cells));
     TRY(keeper_open(&state->keeper, record, state->run, &cells,
-                    state->resumed != NULL ? state->resumed->made.series : ""));
+                    state->resumed != NULL ? &state->resumed->made : &(stencil_provenance){0}));
     return keeper_begin(&state->keeper);
 }
 
@@ -282,10 +284,11 @@ static stencil_status tell(run_state *state, int quiet, stencil_status failed) {
                               &state->attribution.timeline);
     if (status == STENCIL_OK)
         status = output_check();
+    keeper_print_failed(&state->keeper);
     if (failed != STENCIL_OK)
         return stencil_error_adopt(&failure);
-    if (status == STENCIL_OK && record->exit_code == EXIT_TIME_LIMIT)
-        keeper_print_limit(&state->keeper);
+    if (status == STENCIL_OK && record->report.reason == STENCIL_REASON_INTERRUPTED)
+        keeper_print_end(&state->keeper);
     else if (status == STENCIL_OK && record->exit_code != 0)
         report_print_failure(record);
     const char *path = record->output.path;
@@ -320,11 +323,10 @@ static stencil_status take_resumption(run_state *state) {
         output->first_input = r->made.input;
         output->first_steps = r->made.steps_done;
         state->keeper.resumed = true;
+        state->keeper.forced = state->forced;
         state->keeper.drops_last = r->fell_back;
     }
     output->options = state->recorded_options;
-    if (!files->no_output)
-        signals_catch_ask();
     return resume_options_text(state->call, OPTION_RESUMED, files->in_place, state->recorded_options);
 }
 
@@ -340,6 +342,8 @@ static stencil_status run_stages(run_state *state) {
     state->keeper.quiet = options->open.quiet;
     TRY(scrubbing_prepare(&state->scrubbing, options->scrub));
     TRY(take_resumption(state));
+    TRY(run_output_claim(record, &options->files, options->open.dry_run));
+    TRY(resume_check_unchanged(state->resumed));
     TRY(describe_problem(state));
     const bool shared = stencil_gpus_are_shared(options->run.gpu, options->run.gpu_count);
     TRY(machine_find(&record->machine, options->machine, options->threads,
@@ -371,7 +375,9 @@ static stencil_status run_stages(run_state *state) {
     stencil_status failed = run_output_write(record, state->run);
     if (failed == STENCIL_OK)
         keeper_finish(&state->keeper);
-    if (failed == STENCIL_OK && state->keeper.saver.ended) {
+    /* Of a run that was ended before its last step, keeper_print_end() tells it. */
+    if (failed == STENCIL_OK && state->keeper.saver.ended &&
+        record->report.reason != STENCIL_REASON_INTERRUPTED) {
         failed = stencil_error_adopt(&state->keeper.frame_error);
         if (record->output.path != NULL)
             text_around(failed, "", COMPLETE(record->output.path));
@@ -391,13 +397,19 @@ static stencil_status run_run(invocation *call) {
     run_state *state = call->values;
     const double start_s = stencil_clock_s();
     const reading_options reading = state->options.reading;
+    const bool forced = state->options.files.force;
     resumption *resumed = NULL;
     stencil_status status = STENCIL_OK;
-    if (state->options.resume)
+    signals_catch_ask();
+    const run_targets *files = &state->options.files;
+    if (state->options.resume && files->output == NULL && !files->no_output && !state->options.open.dry_run)
+        status = resume_check_idle(call->operand[0]);
+    if (status == STENCIL_OK && state->options.resume)
         status = resume_begin(&resumed, call, &reading, state->options.threads);
     state->resumed = resumed;
     state->call = call;
     state->start_s = start_s;
+    state->forced = forced;
     state->record.output =
         (stencil_output){.input_path = call->operand[0], .command_line = call->command_line};
     if (status == STENCIL_OK)

@@ -66,7 +66,10 @@ const option run_option_table[] = {
      .help = "result (default: INPUT with .out.h5 for .h5; of a result .out2.h5, then .out3.h5 …); INPUT "
              "itself, with --force, goes on in place: the result replaces it when it is complete"},
     {"force", 'f', OPTION_FLAG, AT(files.force), NULL,
-     .help = "replace existing files, INPUT included where it is the output", .tag = OPTION_RESUMED},
+     .help = "replace existing files, INPUT included where it is the output; with --resume: a series that is "
+             "lost "
+             "or damaged by a new one",
+     .tag = OPTION_RESUMED},
     {"no-output", 0, OPTION_FLAG, AT(files.no_output), NULL, .help = "write no result",
      .contradicts = {"output"}},
     {.heading = "Long runs"},

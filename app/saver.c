@@ -119,6 +119,40 @@ static int64_t most_frames(const saver *s) {
     return s->step > 0 ? (int64_t)fmin((s->last - s->first) / s->step + 2, 1e15) : 0;
 }
 
+/* Adds a gap, or the beginning of one, to those that are noted; where there is no room for it, to the first.
+ */
+static void add_gap(saver *s, int64_t first, int64_t end) {
+    const char *text = s->gaps;
+    int64_t gap[2];
+    const char *to = end < 0 ? "" : TEXT("%" PRId64, end);
+    if (strlen(s->gaps) + 2 * TEXT_SIZE < sizeof s->gaps)
+        stencil_text_add(s->gaps, sizeof s->gaps, "%s%" PRId64 ":%s", s->gaps[0] != '\0' ? " " : "", first,
+                         to);
+    else if (stencil_series_gap(&text, gap))
+        snprintf(s->gaps, sizeof s->gaps, "%" PRId64 ":%s", gap[0], to);
+}
+
+void saver_lose(saver *s, int64_t step) {
+    s->failed = true;
+    s->lost_step = step;
+    add_gap(s, step, -1);
+}
+
+bool saver_take_gaps(saver *s, const char *gaps, int64_t step) {
+    int64_t gap[2];
+    bool open = false;
+    s->gaps[0] = '\0';
+    s->lost_step = -1;
+    while (stencil_series_gap(&gaps, gap)) {
+        if (gap[1] < 0)
+            s->lost_step = gap[0];
+        open = gap[1] < 0 && gap[0] < step;
+        if (open || gap[1] >= 0)
+            add_gap(s, gap[0], gap[1] < 0 ? step : gap[1]);
+    }
+    return open;
+}
+
 stencil_status saver_open(saver *s, const stencil_problem *problem, const char *output, bool replace,
                           const char *places) {
     s->problem = problem;
@@ -129,13 +163,22 @@ stencil_status saver_open(saver *s, const stencil_problem *problem, const char *
     TRY(read_stride(s, problem->rank));
     TRY(stencil_series_name(output, s->path));
     s->opened = true;
-    s->taken_step = -1;
+    s->taken_step = s->lost_step = -1;
     if (places[0] != '\0') {
         TRY(stencil_series_resume(&s->series, s->path, places, problem, &s->form));
         s->taken_step = s->series.last_step;
         return STENCIL_OK;
     }
     return stencil_series_create(&s->series, s->path, replace, problem, &s->form, most_frames(s));
+}
+
+stencil_status saver_begin_anew(saver *s, const char *output, int64_t step) {
+    stencil_series_close(&s->series);
+    TRY(saver_open(s, s->problem, output, true, ""));
+    s->gaps[0] = '\0';
+    if (step > 0)
+        add_gap(s, 0, step);
+    return STENCIL_OK;
 }
 
 /* Returns the step at which frame k by physical time is saved: the first that reaches its time. */

@@ -32,12 +32,24 @@ typedef struct saver {
     int64_t next_step;
     int64_t taken_step; /* step of the last frame that was taken; -1: none */
     double due_s;       /* clock of the next frame, where they go by the clock */
+    int64_t lost_step;  /* step of the first frame that could not be written; -1: none was lost */
+    char gaps[256];     /* frames that the series lacks, see stencil_series_gap() */
     int64_t written;    /* frames of this run */
     double slowest_s;   /* longest time that a frame took to write */
 } saver;
 
 /* Reads the options. Errors: USAGE. */
 stencil_status saver_prepare(saver *s, const saver_options *options);
+
+/* Opens a new series, which begins with `step`, in place of one that is lost. Errors: as saver_open(). */
+stencil_status saver_begin_anew(saver *s, const char *output, int64_t step);
+
+/* Notes that the frame of a step is lost, and all that would follow. */
+void saver_lose(saver *s, int64_t step);
+
+/* Takes over which frames were lost before `step`, from which a resumed run goes on: those of that step and
+ * later ones are made again. Returns whether there are some that are not. */
+bool saver_take_gaps(saver *s, const char *gaps, int64_t step);
 
 /* Opens the series of the result `output`: a new file, or where `places` (of the checkpoint that a run was
  * resumed from) is not "", the one there is. `replace`: an existing file may be replaced. Errors: USAGE,

@@ -91,6 +91,13 @@ void signals_catch_ask(void) {
     sigaction(SIGUSR1, &action, NULL);
 }
 
+const char *signals_name(int number) {
+    return number == SIGHUP    ? "SIGHUP"
+           : number == SIGINT  ? "SIGINT"
+           : number == SIGTERM ? "SIGTERM"
+                               : "SIGQUIT";
+}
+
 void signals_guard(const char *name) {
     guarded = name;
 }

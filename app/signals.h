@@ -10,6 +10,9 @@ void signals_start(void);
 /* Lets SIGUSR1 set signals_asked from now on, where it would end the process. */
 void signals_catch_ask(void);
 
+/* Returns the name of a signal that ends a run: "SIGTERM". */
+const char *signals_name(int number);
+
 /* Sets the file that is removed where SIGHUP, SIGINT, SIGQUIT or SIGTERM ends the process; NULL or "": none.
  * The string `name` stays owned by the caller. */
 void signals_guard(const char *name);

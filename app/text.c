@@ -95,6 +95,59 @@ char *text_utf8(const char *name) {
     return text;
 }
 
+/* Tells whether a shell needs no quotes around a word. */
+static bool is_plain(const char *word) {
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./=,:+@%";
+    return *word != '\0' && strspn(word, plain) == strlen(word);
+}
+
+/* Tells whether all of a word can be printed as it is. */
+static bool is_printable(const char *word, bool ascii) {
+    while (*word != '\0') {
+        const int length = utf8_length(word);
+        if (length == 0 || (ascii && length > 1) || (unsigned char)*word < ' ' || *word == 0x7f)
+            return false;
+        word += length;
+    }
+    return true;
+}
+
+void text_put_quoted(FILE *out, const char *word) {
+    if (is_plain(word)) {
+        fputs(word, out);
+        return;
+    }
+    fputc('\'', out);
+    for (; *word != '\0'; word++)
+        fputs(*word == '\'' ? "'\\''" : (const char[]){*word, '\0'}, out);
+    fputc('\'', out);
+}
+
+/* Prints a word that cannot be printed as it is by the numbers of its bytes. */
+static void put_numbered(FILE *out, const char *word) {
+    fputs("\"$(printf '", out);
+    for (; *word != '\0'; word++) {
+        const unsigned char c = (unsigned char)*word;
+        fprintf(out, c < ' ' || c >= 0x7f || strchr("'\\%", c) != NULL ? "\\%03o" : "%c", c);
+    }
+    fputs("')\"", out);
+}
+
+const char *text_quote(const char *file, char *text, size_t size) {
+    FILE *out = fmemopen(text, size, "w");
+    text[0] = '\0';
+    if (out == NULL)
+        return file;
+    fputs(file[0] == '-' ? "./" : "", out);
+    if (is_printable(file, output_is_ascii()))
+        text_put_quoted(out, file);
+    else
+        put_numbered(out, file);
+    fclose(out);
+    text[size - 1] = '\0';
+    return text;
+}
+
 stencil_status text_around(stencil_status status, const char *before, const char *after) {
     if (status == STENCIL_OK)
         return status;

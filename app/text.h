@@ -30,6 +30,13 @@ const char *text_list(const int64_t *values, int count, char text[256]);
 /* Returns a name for one printed line, control characters as \\n, \\t, \\x1b; cut to `size` bytes. */
 const char *text_escape(const char *name, char *text, size_t size);
 
+/* Prints a word of a command so that a POSIX shell reads it as that word: as it is, or in quotes. */
+void text_put_quoted(FILE *out, const char *word);
+
+/* Returns the name of a file likewise, for commands that are printed: what a terminal cannot show as it is,
+ * by octal numbers for printf; a name that begins with - would be an option, and gets a ./ */
+const char *text_quote(const char *file, char *text, size_t size);
+
 /* Returns a copy of a name, bytes that are not UTF-8 as \\xff; freed by the caller; NULL without memory. */
 char *text_utf8(const char *name);
 
@@ -45,6 +52,7 @@ char *text_utf8(const char *name);
 #define TEXT_EXTENT(extent, rank, by) text_extent(extent, rank, by, (char[96]){""})
 #define TEXT_LIST(values, count)      text_list(values, count, (char[256]){""})
 #define TEXT_ESCAPE(name)             text_escape(name, (char[TEXT_NAME_SIZE]){""}, TEXT_NAME_SIZE)
+#define TEXT_QUOTE(file)              text_quote(file, (char[2 * TEXT_NAME_SIZE]){""}, 2 * TEXT_NAME_SIZE)
 #define TEXT_BYTES(bytes)             stencil_bytes_text(bytes, (char[TEXT_SIZE]){""})
 /* Text of a CUDA version number: 13020 is "13.2". */
 #define TEXT_CUDA(version) TEXT("%d.%d", (version) / 1000, (version) % 1000 / 10)

@@ -95,10 +95,9 @@ static stencil_status read_output(verification *v) {
     CHECK(v->first >= 0, BAD_DATA, "'%s': more steps_done (/provenance) than steps_total", v->output);
     if (v->input == NULL)
         v->input = v->made.input;
-    CHECK(
-        v->input[0] != '\0', USAGE,
-        "'%s' has taken the place of its input, which is gone: give a copy of it, 'stencil verify %s INPUT'",
-        v->output, v->output);
+    CHECK(v->input[0] != '\0', USAGE,
+          "'%s' has taken the place of its input, which is gone: give a copy of it: stencil verify %s INPUT",
+          v->output, TEXT_QUOTE(v->output));
     v->problem.origin.steps = v->steps;
     TRY(stencil_input_load_history(&v->result, &v->problem));
     v->residuals.of = v->problem.origin.history.count;

@@ -34,6 +34,18 @@ bool stencil_checkpoint_is_last(const char *path, char before[PATH_MAX]) {
     return length > 0 && length < PATH_MAX;
 }
 
+void stencil_checkpoint_result(const char *path, char name[PATH_MAX]) {
+    static const char *const marks[] = {before_mark, last_mark};
+    const size_t stem = stem_of(path);
+    size_t kept = stem;
+    for (int i = 0; i < 2 && kept == stem; i++) {
+        const size_t mark = strlen(marks[i]);
+        if (stem > mark && strncmp(path + stem - mark, marks[i], mark) == 0)
+            kept -= mark;
+    }
+    snprintf(name, PATH_MAX, "%.*s%s", (int)kept, path, path + stem);
+}
+
 /* Opens one more file with its space reserved, as a copy of the begun result. */
 static stencil_status open_room(stencil_checkpoints *c) {
     stencil_output *file = &c->room[(c->next + c->rooms) % 2];

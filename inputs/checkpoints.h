@@ -26,6 +26,10 @@ stencil_status stencil_checkpoint_name(const char *output, bool before, char nam
  * name of the one before. */
 bool stencil_checkpoint_is_last(const char *path, char before[PATH_MAX]);
 
+/* Makes the name of the result that a checkpoint of this name is on the way to, and of another file its own.
+ */
+void stencil_checkpoint_result(const char *path, char name[PATH_MAX]);
+
 /* Takes space for the two files; `from` reads the source term. The caller closes *checkpoints, also after a
  * failure. Errors: those of stencil_output_open(); those of the reader. */
 stencil_status stencil_checkpoints_open(stencil_checkpoints *checkpoints, stencil_output *result,

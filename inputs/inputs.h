@@ -223,6 +223,7 @@ typedef struct stencil_provenance {
     char options[4096]; /* options with which a resumed run goes on, a line each */
     char series[512];   /* places in the file of its series, see series.h; "": it has none yet */
     char less[4096]; /* of a file of differences: the file that was subtracted from `input`; "": it is none */
+    char gaps[256];     /* frames that the series lacks, see stencil_series_gap(); "": none */
 } stencil_provenance;
 stencil_status stencil_input_provenance(stencil_input *input, stencil_provenance *provenance);
 
@@ -256,6 +257,7 @@ typedef struct stencil_output {
     const char *options;      /* options with which a resumed run goes on, a line each; NULL: none */
     const char *series;       /* places in the file of the series, see series.h; NULL: there is none */
     const char *series_path;  /* name of that file */
+    const char *series_gaps;  /* frames that it lacks, see stencil_series_gap(); NULL, "": none */
     const char *first_input;  /* input of a run that was resumed, "" where unknown; NULL: input_path */
     int64_t first_steps;      /* steps from that input to input_path; 0: not resumed */
     stencil_sink sink;        /* the file being written; closed by the caller, written or not */

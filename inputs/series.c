@@ -243,6 +243,18 @@ static bool read_places(const char *text, stencil_series_places *p) {
     return true;
 }
 
+bool stencil_series_gap(const char **text, int64_t gap[2]) {
+    char *end;
+    gap[0] = strtoll(*text, &end, 10);
+    if (end == *text || *end != ':' || gap[0] < 0)
+        return false;
+    *text = end + 1;
+    gap[1] = strtoll(*text, &end, 10);
+    gap[1] = end == *text ? -1 : gap[1];
+    *text = end + (*end == ' ');
+    return true;
+}
+
 /* Tells whether frames have the same cells in the same form. */
 static bool has_form(const stencil_series_places *a, const stencil_series_places *b) {
     return memcmp(a->first, b->first, sizeof a->first) == 0 && memcmp(a->n, b->n, sizeof a->n) == 0 &&
@@ -265,8 +277,8 @@ stencil_status stencil_series_resume(stencil_series *s, const char *path, const 
           "'%s' has frames of other cells, or in another form: leave out --save-region, --save-stride and "
           "--compress",
           path);
-    CHECK(read && stencil_index_restore(s), BAD_DATA,
-          "'%s' is not the series of this run, or is damaged: move it away", path);
+    CHECK(read && stencil_index_restore(s), BAD_DATA, "'%s' is not the series of this run, or is damaged",
+          path);
     s->named = true;
     return STENCIL_OK;
 }

@@ -97,6 +97,10 @@ stencil_status stencil_series_append(stencil_series *series, const stencil_reade
  * and then, by one thread at a time; the next frame and closing do it, too. */
 void stencil_series_settle(stencil_series *series);
 
+/* Reads the next stretch of frames that are missing from a text such as "370:2000 2500:": from the frame of
+ * step gap[0] on to before that of step gap[1], or, -1, all. Returns whether there is one. */
+bool stencil_series_gap(const char **text, int64_t gap[2]);
+
 /* Has the frames reach the disk. Errors: IO. */
 stencil_status stencil_series_sync(const stencil_series *series);
 

@@ -456,6 +456,7 @@ stencil_status stencil_h5_input_provenance(const stencil_h5_input *input, stenci
     TRY(stencil_attribute_read(group, input->path, &name, provenance->input, &named));
     stencil_attribute_text(group, "output", provenance->output, sizeof provenance->output);
     stencil_attribute_text(group, "series_places", provenance->series, sizeof provenance->series);
+    stencil_attribute_text(group, "series_gaps", provenance->gaps, sizeof provenance->gaps);
     stencil_attribute_text(group, "options", provenance->options, sizeof provenance->options);
     return STENCIL_OK;
 }

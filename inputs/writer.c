@@ -81,6 +81,7 @@ static stencil_status write_provenance(const stencil_output *output, const stenc
                  {"output", STENCIL_ATTRIBUTE_TEXT, output->result},
                  {"options", STENCIL_ATTRIBUTE_TEXT, output->options},
                  {"series_places", STENCIL_ATTRIBUTE_TEXT, output->series},
+                 {"series_gaps", STENCIL_ATTRIBUTE_TEXT, output->series_gaps},
                  {"steps_done", STENCIL_ATTRIBUTE_WHOLE, &steps_done},
                  {"prepare_s", STENCIL_ATTRIBUTE_REAL, &report->prepare_s},
                  {"compute_s", STENCIL_ATTRIBUTE_REAL, &report->compute_s},

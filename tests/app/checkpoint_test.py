@@ -27,9 +27,9 @@ PROBLEMS = {"weights": ("--stencil", "j2d9pt", "--size", "83x61", "--initial", "
 
 
 class LongRunTest(CommandTest):
-    def start(self, *arguments):
+    def start(self, *arguments, preexec_fn=None):
         return subprocess.Popen([STENCIL, *map(str, arguments)], cwd=self.directory, stdin=subprocess.DEVNULL,
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8")
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", preexec_fn=preexec_fn)
 
     def clean(self, *kept):
         """Removes all files but these."""
@@ -223,7 +223,8 @@ class Resume(LongRunTest):
         limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (8192, 8192))
         self.refused(74, ["it needs"], "p.h5", "--checkpoint-every", 1000, preexec_fn=limit)
 
-    @fault("a checkpoint cannot be written during the run", "why not; the run goes on", 0, "the result")
+    @fault("a checkpoint cannot be written during the run", "why not; the run goes on; in the end, how many", 0,
+           "the result")
     def test_cannot_be_written(self):
         """The directory is made read-only by its removal: checkpoints fail, the result finds another place or fails."""
         os.mkdir(self.path("out"))
@@ -233,8 +234,10 @@ class Resume(LongRunTest):
         self.wait_for("out/r.ckpt.h5", process)
         os.remove(self.path("out/r.ckpt.h5"))
         os.makedirs(self.path("out/r.ckpt.h5/stays"))  # a directory of that name: rename() fails
-        err = self.finish(process, 0)
-        self.assertIn("the run goes on", err)
+        lines = self.finish(process, 0).splitlines()
+        self.assertIn("the run goes on", lines[0])
+        self.assertEqual(len(lines), 2, lines)
+        self.assertRegex(lines[1], r"^stencil: \d+ checkpoints could not be written, the last of step \d+$")
         self.assertTrue(os.path.exists(self.path("out/r.h5")))
 
     def test_from_a_copy(self):
@@ -321,6 +324,42 @@ class Information(LongRunTest):
         self.assertNotEqual(digest["cells"], digest["recorded"])
         self.assertIn("digest_u", self.ok("verify", "p.out.h5", code=1).stdout)
 
+    def shell(self, command, **environment):
+        """What a POSIX shell makes of a command that was printed."""
+        done = subprocess.run(["sh", "-c", f'stencil() {{ "$STENCIL" "$@"; }}\n{command}'], cwd=self.directory,
+                              capture_output=True, timeout=300, env={**os.environ, "STENCIL": STENCIL, **environment},
+                              check=False)
+        return done.returncode, done.stderr.decode("utf-8", "replace")
+
+    def test_commands_are_quoted(self):
+        """Commands to go on with, as they are printed, pasted into a shell."""
+        self.make("p.h5", "--steps", 2000, "--check-every", 11)
+        names = ["a b.h5", "it's.h5", "$HOME.h5", "-o.h5", "`id`.h5", 'a"b.h5', "*?[a].h5", "~.h5", "#.h5",
+                 "a;b&c|d.h5", "a\\b.h5", "a!b.h5", "a\nb.h5", "ü.h5", os.fsdecode(b"\xff%s.h5"), "x" * 90 + "  y.h5"]
+        for name in names:
+            for locale in ("C.UTF-8", "C"):
+                with self.subTest(name, locale=locale):
+                    self.clean("p.h5")
+                    run = ("p.h5", f"--output={'./' if name[0] == '-' else ''}{name}", "--checkpoint-every", 500, "-q")
+                    env = {**os.environ, "LC_ALL": locale}
+                    self.ok(*run, "--keep-checkpoints", env=env)
+                    os.remove(self.path(name))
+                    told = self.call(*run, env=env, errors="replace")
+                    self.assertEqual(told.returncode, 73)
+                    checkpoint = ("./" if name[0] == "-" else "") + name[:-3] + ".ckpt.h5"
+                    command = told.stderr.rstrip("\n").split("goes on with: ")[1]
+                    self.assertNotIn("\n", command)
+                    shown = self.ok("info", checkpoint, env=env, errors="replace").stdout
+                    shown = shown.split("goes on with:\n")[1].splitlines()[0]
+                    for one in (command, shown.strip()):
+                        code, err = self.shell(one + " -qf", LC_ALL=locale)
+                        self.assertEqual(code, 0, one + err)
+                        self.assertTrue(os.path.exists(self.path(name)), one)
+                        shutil.copy(self.path(name), self.path(checkpoint))
+                        with h5py.File(self.path(checkpoint), "r+") as file:
+                            file["provenance"].attrs["output"] = os.fsencode(name)
+                        os.remove(self.path(name))
+
     def test_no_such_file(self):
         with open(self.path("text.h5"), "w") as file:
             file.write("text")
@@ -354,6 +393,9 @@ class Limits(LongRunTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertGreater(slices, 1)
         self.same("whole.h5", "p.out.h5")
+        done = self.call("p.h5", "-o", "a b.h5", "--time-limit", "0.75s", "-q", *self.LONG)
+        self.assertEqual(done.returncode, 75)
+        self.assertIn("--resume 'a b.h5'\n", done.stderr)
 
     def test_time_limits(self):
         """At any moment: limits that differ, each of a run of its own."""
@@ -436,6 +478,20 @@ class Limits(LongRunTest):
                 self.ok("--resume", "p.out.ckpt.h5", "-q")
                 self.same("whole.h5", "p.out.h5")
         self.assertGreater(seen, 0)
+
+    @fault("SIGUSR1 during a run with --no-output", "that there is no checkpoint; the run goes on", 0)
+    def test_usr1_without_output(self):
+        self.slow()
+        process = self.start("p.h5", "--no-output", "-q", *self.LONG)
+        time.sleep(0.5)
+        for _ in range(3):
+            process.send_signal(signal.SIGUSR1)
+            time.sleep(0.1)
+        err = self.finish(process, 0)
+        self.assertEqual(len(err.splitlines()), 1, err)
+        self.assertIn("SIGUSR1", err)
+        self.assertIn("--no-output", err)
+        self.assertEqual(sorted(os.listdir(self.directory)), ["p.h5", "whole.h5"])
 
     def test_term(self):
         self.slow()

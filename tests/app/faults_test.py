@@ -547,25 +547,23 @@ class Gpu(CommandTest):
 
 
 class Output(CommandTest):
-    @fault("two runs write one result", "the later one where it is instead (without --force)", 73,
-           "the first result, and the later one as rescued-PID-NAME")
+    @fault("two runs would write one result", "the later one that the first is under way, before its first step", 73,
+           "the first result")
     def test_two_runs(self):
         self.make("p.h5", "--check-every", 1000)
-        runs = []
-        for _ in range(2):
-            process = subprocess.Popen([STENCIL, "p.h5", "--steps", str(10**14), "--device", "cpu", "--effort", "estimate"],
-                                       cwd=self.directory, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8")
-            while not process.stdout.readline().startswith("Strategy"):
-                pass
-            runs.append(process)
-        for process, code in zip(runs, (128 + signal.SIGTERM, CANNOT_CREATE)):
-            process.send_signal(signal.SIGTERM)
-            errors = process.communicate(timeout=60)[1]
-            self.ended(process, code, errors)
-        rescued = f"rescued-{runs[1].pid}-p.out.h5"
-        self.assertEqual(sorted(os.listdir(self.directory)), ["p.h5", "p.out.h5", rescued])
-        for name in ("p.out.h5", rescued):
-            self.ok(name, "--steps", int(self.attribute(name, "/", "steps_total")) + 1, "-o", "more.h5", *RUN)
+        process = subprocess.Popen([STENCIL, "p.h5", "--steps", str(10**14), "--device", "cpu", "--effort", "estimate"],
+                                   cwd=self.directory, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8")
+        while not process.stdout.readline().startswith("Strategy"):
+            pass
+        for more in (), ("--force",), ("-o", "./p.out.h5"), ("-o", "p.out"), ("-o", self.path("p.out.h5"), "-q"):
+            self.refused(CANNOT_CREATE, ["another run is under way", "p.out"], "p.h5", *more)
+        self.ok("p.h5", "--steps", 3, "-o", "q.out.h5", *RUN)
+        self.ok("p.h5", "--dry-run")
+        process.send_signal(signal.SIGTERM)
+        errors = process.communicate(timeout=60)[1]
+        self.ended(process, 128 + signal.SIGTERM, errors)
+        self.assertEqual(sorted(os.listdir(self.directory)), ["p.h5", "p.out.h5", "q.out.h5"])
+        self.ok("p.h5", "--steps", 3, "--force", *RUN)
 
     @fault("the process is killed at any moment", "nothing (SIGKILL)", -9, "the old result or the new one, whole")
     def test_killed_at_any_moment(self):

@@ -2,6 +2,7 @@
 import json
 import os
 import random
+import resource
 import shutil
 import signal
 import subprocess
@@ -131,7 +132,6 @@ class Contents(SeriesTest):
 
     @fault("the disk is full of a series", "that no frame follows; the result is written", 74, "both files")
     def test_no_room(self):
-        import resource
         self.make("p.h5", "--steps", 400, "--size", "100x100")
         limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (3000000, 3000000))
         done = self.call("p.h5", "--save-every", 10, "-q", preexec_fn=limit)
@@ -140,6 +140,91 @@ class Contents(SeriesTest):
         self.assertGreater(len(step), 5)
         self.assertEqual(list(step), list(range(0, 10 * len(step), 10)))
         self.assertEqual(self.attribute("p.out.h5", "/", "steps_total"), 400)
+
+    def fill(self, how):
+        """A run whose series finds no more room, ended by a limit of time or a signal; its last line and exit code."""
+        self.clean()
+        self.make("p.h5", "--steps", 10000, "--size", "100x100", "--check-every", 11)
+        limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (2000000, 2000000))
+        more = ("--time-limit", "1.5s") if how == "limit" else ()
+        process = self.start("p.h5", "--save-every", 10, "-q", *SLOWLY, *more, preexec_fn=limit)
+        first = process.stderr.readline()
+        self.assertIn("and later ones, the run goes on", first)
+        if how != "limit":
+            process.send_signal(how)
+        err = self.finish(process, 75 if how == "limit" else 128 + how)
+        self.assertEqual(len(err.splitlines()), 1, err)
+        return err
+
+    @fault("the disk is full of a series, and a limit of time or a signal ends the run", "both, and how it goes on", 75,
+           "both files")
+    def test_no_room_and_a_limit(self):
+        for how, says in (("limit", "--time-limit ended the run after step"), (signal.SIGTERM, "SIGTERM")):
+            err = self.fill(how)
+            last = self.frames()[0][-1]
+            self.assertIn(says, err)
+            self.assertIn(f"p.out.series.h5' ends with step {last}: cannot write", err)
+            self.assertTrue(err.endswith("; it goes on with: stencil --resume p.out.h5\n"), err)
+            self.assertNotIn("complete", err)
+
+    @fault("a run is resumed whose series lost frames", "which are missing", 0, "both files")
+    def test_gap(self):
+        """Frames that were lost for want of room: a resumed run names them, and so do its result and info."""
+        self.fill(signal.SIGTERM)
+        step = list(self.frames()[0])
+        lost, ends = step[-1] + 10, int(self.attribute("p.out.h5", "/", "steps_total"))
+        self.assertEqual(self.attribute("p.out.h5", "provenance", "series_gaps"), f"{lost}:")
+        shown = " ".join(self.ok("info", "p.out.h5").stdout.split())
+        self.assertIn(f"no frames from step {lost} on", shown)
+        shutil.copy(self.path("p.out.h5"), self.path("ended.h5"))
+        shutil.copy(self.path("p.out.series.h5"), self.path("ended.series.h5"))
+        done = self.ok("--resume", "p.out.h5", "-q")
+        self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+        self.assertIn(f"'p.out.series.h5' has no frames from step {lost} to before step {ends}", done.stderr)
+        self.assertEqual(list(self.frames()[0]), step + list(range(-(-ends // 10) * 10, 10001, 10)))
+        self.assertEqual(self.attribute("p.out.h5", "provenance", "series_gaps"), f"{lost}:{ends}")
+        shown = " ".join(self.ok("info", "p.out.h5").stdout.split())
+        self.assertIn(f"no frames from step {lost} to before step {ends}", shown)
+        self.assertEqual(json.loads(self.ok("info", "p.out.h5", "--json", "-").stdout)["series_gaps"], [[lost, ends]])
+        # Again, with checkpoints: gaps add up, in checkpoints, too.
+        for name in ("p.out.h5", "p.out.series.h5"):
+            shutil.copy(self.path(name.replace("p.out", "ended")), self.path(name))
+        limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (2200000, 2200000))
+        run = ("--checkpoint-every", 500, "--keep-checkpoints")
+        done = self.call("--resume", "p.out.h5", "-q", *run, preexec_fn=limit)
+        self.assertEqual(done.returncode, 74, done.stderr)
+        again = self.frames()[0][-1] + 10
+        self.assertGreater(again, ends)
+        self.assertEqual(self.attribute("p.out.h5", "provenance", "series_gaps"), f"{lost}:{ends} {again}:")
+        self.ok("--resume", "p.out.ckpt.h5", "-qf")
+        self.assertEqual(self.attribute("p.out.h5", "provenance", "series_gaps"), f"{lost}:{ends} {again}:9500")
+        self.assertEqual(list(self.frames()[0])[-51:], list(range(9500, 10001, 10)))
+
+    def test_no_gap(self):
+        """Frames that were lost behind the checkpoint are made again, also that of the checkpoint's own step."""
+        for problem in (("--stencil", "j2d5pt", "--steps", 400), ("--problem", "poisson")):
+            self.clean()
+            self.ok("new", "p.h5", *problem, "--size", "100x100", "--initial", "random", "-q")
+            self.ok("p.h5", "-o", "whole.h5", "--save-every", 100, "-q")
+            wanted = self.frames("whole.series.h5")
+            for room in range(1600000, 2100000, 40000):
+                limit = lambda most=room: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
+                self.clean("p.h5", "whole.h5", "whole.series.h5")
+                done = self.call("p.h5", "--save-every", 100, "--checkpoint-every", 100, "--keep-checkpoints", "-q",
+                                 preexec_fn=limit)
+                if done.returncode != 74 or "p.out.ckpt.prev.h5" not in os.listdir(self.directory):
+                    continue
+                for name in ("p.out.ckpt.h5", "p.out.ckpt.prev.h5"):
+                    with h5py.File(self.path(name)) as file:
+                        gaps = file["provenance"].attrs.get("series_gaps", "")
+                        at, last = file.attrs["steps_total"], gaps and int(gaps[:-1])
+                    if gaps == "" or last >= at:
+                        shutil.copy(self.path("p.out.series.h5"), self.path("kept.h5"))
+                        done = self.ok("--resume", name, "-qf")
+                        self.assertNotIn("no frames", done.stderr)
+                        for found, one in zip(self.frames(), wanted):
+                            self.assertTrue(numpy.array_equal(found, one))
+                        shutil.copy(self.path("kept.h5"), self.path("p.out.series.h5"))
 
 
 class Readers(SeriesTest):
@@ -299,8 +384,8 @@ class Readers(SeriesTest):
 
     def test_while_it_runs_by_the_command(self):
         """`info` and `plot` take the frames that are whole, whenever they look."""
-        self.make("p.h5", "--size", "31x23", "--steps", 10**6, "--check-every", 10**6)
-        process = self.start("p.h5", "--save-every", 10, "--save", "u,residual", "-q", "--threads", 1, *SLOWLY[:2])
+        self.make("p.h5", "--size", "31x23", "--steps", 10**8, "--check-every", 10**8)
+        process = self.start("p.h5", "--save-every", 100, "--save", "u,residual", "-q", "--threads", 1, *SLOWLY[:2])
         self.wait_for("p.out.series.h5", process)
         for _ in range(12):
             self.ok("info", "p.out.series.h5")
@@ -338,15 +423,85 @@ class Killed(SeriesTest):
         self.assertGreater(resumed, KILLS // 4)
         self.assertTrue(SLOW or within >= KILLS // 4, f"{within} moments were within a write")
 
-    @fault("the series of a checkpoint is another one, or damaged", "that it is", 65)
+    def begin_anew(self, code):
+        """The command that a refusal gives begins another series, at the step of the checkpoint."""
+        line = self.refused(code, ["'p.out.series.h5'", "from step 300 on"], "--resume", "p.out.ckpt.h5")
+        command = line.split(": stencil ")[1].split()
+        self.assertEqual(command, ["--resume", "p.out.ckpt.h5", "--force"])
+        done = self.ok(*command, "-q")
+        self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+        self.assertIn("'p.out.series.h5'", done.stderr)
+        self.assertIn("begins with step 300", done.stderr)
+        self.assertEqual(list(self.frames()[0]), [300, 320, 340, 360, 380, 400])
+        self.same("whole.h5", "p.out.h5")
+        self.assertEqual(self.attribute("p.out.h5", "provenance", "series_gaps"), "0:300")
+        os.remove(self.path("p.out.h5"))
+
+    @fault("the series of a checkpoint is another one, or damaged", "that it is, and how to go on with a new one", 65)
     def test_other_series(self):
         self.make("p.h5", "--steps", 400)
-        self.ok("p.h5", "--checkpoint-every", 100, "--save-every", 20, "--keep-checkpoints", "-q")
+        self.ok("p.h5", "-o", "whole.h5", "-q")
+        run = ("p.h5", "--checkpoint-every", 100, "--save-every", 20, "--keep-checkpoints", "-q")
+        self.ok(*run)
         shutil.copy(self.path("p.h5"), self.path("p.out.series.h5"))
+        shutil.copy(self.path("p.out.ckpt.h5"), self.path("kept.h5"))
         os.remove(self.path("p.out.h5"))
-        self.refused(65, ["p.out.series.h5", "move it away"], "--resume", "p.out.ckpt.h5")
+        self.begin_anew(65)
+        shutil.copy(self.path("kept.h5"), self.path("p.out.ckpt.h5"))
         os.remove(self.path("p.out.series.h5"))
-        self.refused(66, ["p.out.series.h5"], "--resume", "p.out.ckpt.h5")
+        self.begin_anew(66)
+        # The force that a result in place records for its checkpoints is none for a series.
+        self.ok(*run[:-1], "-qf", "-o", "p.h5")
+        self.ok("--resume", "p.ckpt.h5", "-q")
+        os.remove(self.path("p.series.h5"))
+        self.refused(66, ["'p.series.h5'", "--force"], "--resume", "p.h5", "--steps", 500)
+
+    def test_leftovers_of_a_killed_run(self):
+        """What a killed run has left is in the way of the same command, which says how to go on."""
+        self.make("p.h5", "--steps", 400)
+        run = ("p.h5", "--checkpoint-every", 100, "--save-every", 20, "--keep-checkpoints", "-q")
+        self.ok(*run)
+        os.remove(self.path("p.out.h5"))
+        line = self.refused(73, ["'p.out.series.h5' exists", "--force"], *run)
+        self.assertTrue(line.endswith("goes on with: stencil --resume p.out.ckpt.h5"), line)
+        self.ok(*line.split(": stencil ")[1].split(), "-q")
+        os.remove(self.path("p.out.h5"))
+        for name in ("p.out.ckpt.h5", "p.out.ckpt.prev.h5"):
+            os.remove(self.path(name))
+        line = self.refused(73, ["'p.out.series.h5' exists", "--force"], *run)
+        self.assertNotIn("--resume", line)
+        self.ok(*run, "--force")
+
+    @fault("a run is resumed that is under way", "that it is, before a file is touched", 73, "all files")
+    def test_resumed_twice(self):
+        """One of two processes goes on, readers of its files see no lock, and SIGKILL leaves none."""
+        self.make("p.h5", "--steps", 3000, "--check-every", 11)
+        self.ok("p.h5", "-o", "whole.h5", "--save-every", 10, "-q")
+        process = self.start("p.h5", "--checkpoint-every", 20, "--save-every", 10, "-q", *SLOWLY)
+        for code in (-signal.SIGKILL, 128 + signal.SIGTERM):
+            self.wait_for("p.out.ckpt.h5", process)
+            first = os.stat(self.path("p.out.ckpt.h5")).st_ino
+            while os.stat(self.path("p.out.ckpt.h5")).st_ino == first:
+                self.assertIsNone(process.poll())
+                time.sleep(0.01)
+            for name in ("p.out.ckpt.h5", "p.out.ckpt.prev.h5"):
+                if os.path.exists(self.path(name)):
+                    done = self.call("--resume", name, "-qf")
+                    self.assertEqual(done.returncode, 73, done.stderr)
+                    self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+                    self.assertIn("another run is under way that writes 'p.out.h5'", done.stderr)
+            self.ok("info", "p.out.series.h5")
+            self.frames(live=True)
+            process.send_signal(-code if code < 0 else code - 128)
+            self.finish(process, code)
+            process = self.start("--resume", "p.out.ckpt.h5" if code < 0 else "p.out.h5", "-q", *SLOWLY)
+        time.sleep(0.3)
+        process.kill()
+        self.finish(process, -signal.SIGKILL)
+        self.ok("--resume", "p.out.h5", "-q")
+        self.same("whole.h5", "p.out.h5")
+        for found, one in zip(self.frames(), self.frames("whole.series.h5")):
+            self.assertTrue(numpy.array_equal(found, one))
 
     @fault("a run is resumed with another form of its series", "that its frames have another one", 64)
     def test_other_form(self):
