@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
+import difflib
 import json
 import os
 import threading
@@ -144,12 +145,25 @@ def _set_boundary(problem, boundary):
         _set_text(problem, "boundary", boundary if isinstance(boundary, str) else ",".join(boundary))
 
 
+def _unknown(names):
+    """The error for keywords that there are not, with the most similar one that there is."""
+    known = TEXTS + NUMBERS + SIDES + FIELDS + MARKS + TABLES + ("boundary", "offsets", "weights")
+    texts = []
+    for name in sorted(names):
+        near = difflib.get_close_matches(name, known, 1)
+        texts.append(f"{name} (did you mean {near[0]}?)" if near else name)
+    return TypeError(f"unknown: {', '.join(texts)}")
+
+
 def _set_points(problem, rank, offsets, weights):
     rows = np.atleast_2d(np.asarray(weights, dtype=np.float64))
     flat, _ = _doubles(rows.ravel())
     where = None
     if offsets is not None:
         listed = np.asarray(offsets)
+        if listed.shape == (rows.size, rank) and np.ndim(weights) == rank and len(rows) > 1:
+            raise ValueError(f"weights have shape {np.shape(weights)}, which is [classes][points]: for one weight of "
+                             "each point give weights.ravel()")
         if listed.shape != (rows.shape[1], rank) or listed.dtype.kind not in "iu":
             raise ValueError(f"offsets are whole numbers [{rows.shape[1]}][{rank}], one point for each weight")
         where = (ctypes.c_int32 * listed.size)(*listed.ravel().tolist())
@@ -160,7 +174,7 @@ def _state(shape, dtype, given):
     """A problem of the library, and the arrays that it borrows; takes what it knows out of `given`."""
     extent = (ctypes.c_int64 * len(shape))(*shape)
     handle = lib.make("problem", len(shape), extent, np.dtype(dtype).name.encode())
-    problem, kept = handle.pointer, []
+    problem, kept, named = handle.pointer, [], given.get("stencil") is not None
     for name in TEXTS:
         if (text := given.pop(name, None)) is not None:
             _set_text(problem, name, text)
@@ -170,11 +184,16 @@ def _state(shape, dtype, given):
     if (boundary := given.pop("boundary", None)) is not None:
         _set_boundary(problem, boundary)
     for name in SIDES:
-        for side, number in (given.pop(name, None) or {}).items():
+        sides = given.pop(name, None)
+        if sides is not None and not isinstance(sides, Mapping):
+            raise TypeError(f'{name} is a dict of sides, {{"x-": …}}, not {type(sides).__name__}')
+        for side, number in (sides or {}).items():
             _set_side(problem, f"{name}_{side}", number, shape)
     offsets, weights = given.pop("offsets", None), given.pop("weights", None)
     if offsets is not None and weights is None:
         raise ValueError("offsets without weights: give a weight for each point")
+    if weights is not None and offsets is None and not named:
+        raise ValueError("weights without points: give offsets, or the name of a stencil")
     if weights is not None:
         _set_points(problem, len(shape), offsets, weights)
     for name in TABLES:
@@ -187,7 +206,7 @@ def _state(shape, dtype, given):
             known = "class" if name == "classes" else name
             lib.call("problem_set_array", problem, known.encode(), arrays.described(kept[-1]))
     if given:
-        raise TypeError(f"unknown: {', '.join(sorted(given))}")
+        raise _unknown(given)
     return handle, kept
 
 
@@ -211,17 +230,22 @@ class Solver:
     """A problem and the way to solve it, for many fields of one shape and type; keeps the memory of its runs.
 
     shape, dtype: of the fields, (ny, nx) or (nz, ny, nx), float32 or float64. threads: of a run on the CPU, 0 for one
-    for each processor. sync, sweep, device, effort, depth, parts: as the options of the command; None: the quickest.
+    for each processor; for small fields, and where other programs use the processors, 1 is often quicker. sync, sweep,
+    device, effort, depth, parts: as the options of the command; None: the quickest.
     gpus: numbers of the GPUs to use; where an array of the problem is on a GPU, that one is the default.
     allow_nonfinite: NaN and infinity are values. bound=False: no bound on the error at the end, for which the host reads
     the whole field. The problem is stated by keywords, see solve(). An object makes one run at a time; several objects
-    may run in threads at the same time.
+    may run in threads at the same time; a child of fork() makes its own. Arrays of the problem that are float32 or
+    float64, truth values or bytes are borrowed, and must not change as long as the object is used; others, and k, are
+    copied. Each run begins with step and time 0.
     """
 
     def __init__(self, shape: Sequence[int], dtype: Any = "float64", *, threads: int = 0, sync: Optional[str] = None,
                  sweep: Optional[str] = None, device: Optional[str] = None, effort: Optional[str] = None,
                  depth: int = 0, parts: int = 0, gpus: Optional[Sequence[int]] = None, allow_nonfinite: bool = False,
                  bound: bool = True, **problem: Any):
+        if np.ndim(shape) != 1:
+            raise TypeError("shape is (ny, nx) or (nz, ny, nx): give u.shape, u.dtype")
         self.shape, self.dtype = tuple(int(n) for n in shape), np.dtype(dtype)
         if self.dtype not in arrays.TYPES or self.dtype.kind != "f":
             raise TypeError(f"a field has numbers of type float32 or float64, not {self.dtype}")
@@ -253,9 +277,11 @@ class Solver:
 
         The result goes into a new array, into `out`, or over u where `in_place`. b, f or q: a source in place of the
         one that the problem was stated with. progress: called now and then with the steps done and the last residual
-        (NaN before the first), in any thread; the run ends where it returns False. Ctrl-C ends a run between two
-        steps, and raises KeyboardInterrupt.
+        (NaN before the first), in any thread; the run ends where it returns False, or any false value but None. Ctrl-C
+        ends a run between two steps, and raises KeyboardInterrupt.
         """
+        if in_place and out is not None:
+            raise ValueError("the result goes into u where in_place, or into out: give one of them")
         given = arrays.numbers(u, "u", self.shape, copies=not in_place)
         if given.dtype != self.dtype:
             raise TypeError(f"u is of type {given.dtype}, the solver is for {self.dtype}")
@@ -268,8 +294,10 @@ class Solver:
         run = lib.Run(u=ctypes.pointer(held[0]), out=ctypes.pointer(held[1]))
         for name, array in source.items():
             if name != self.source:
+                if name not in SOURCES:
+                    raise TypeError(f"{name} is stated with the problem: a run may have another source alone")
                 raise TypeError(f"{name}: the problem was stated with {self.source or 'no source'}")
-            numbers = arrays.numbers(array, name, self.shape)
+            numbers = arrays.numbers(arrays.in_order(array, name, u), name, self.shape)
             held += [numbers, arrays.described(numbers)]
             run.source = ctypes.pointer(held[-1])
         held += [given, target]
@@ -309,7 +337,8 @@ def _make(plan, run, held, progress, long):
 
     def watch(_, step, residual):
         try:
-            return progress(step, residual) is False
+            goes_on = progress(step, residual)
+            return goes_on is not None and not goes_on
         except BaseException as error:  # raised where the run was called, when it has ended
             failures.append(error)
             return 1
@@ -362,20 +391,28 @@ def solve(u: Any, *, problem: Optional[str] = None, out: Any = None, in_place: b
       k: coefficient of each cell, div(k grad u) in place of div grad u
       q_factor, b_factor, q2_factor …: [rows][2] of (time, factor), what a source is multiplied by in time
       boundary: "fixed", "periodic" or "mirror", for all axes or a list for each, or a dict of sides,
-        {"x-": "flux", "x+": "exchange"}, whose entry "" is for all other sides; flux, exchange, ambient: dicts of sides,
-        of a number or an array along the side
+        {"x-": "flux", "x+": "exchange"}, whose entry "" is for all other sides; cells at "fixed" sides keep the values
+        of u, as many as points reach, and a mirror stands half a cell outside of u; flux, exchange, ambient: dicts of
+        sides, of a number or an array along the side
       fixed_value, fixed_value2 …: values of cells that keep theirs, NaN for those of u; fixed_value_factor …: tables
       fixed, insulated: truth values of the shape of u; classes: whole numbers, the row of weights of each cell
-      steps, time_end, rtol, atol, norm ("l2", "max"), check_every: when to stop
+      steps (1000; 10 000 000 with rtol or atol), time_end, rtol, atol, norm ("l2", "max"), check_every: when to stop
     How: threads, sync, sweep, device, effort, depth, parts, gpus, allow_nonfinite, bound: see Solver.
 
+    A run begins with step and time 0. Many runs of one problem are quicker by a Solver: this makes one each time, and a
+    plan, which takes milliseconds.
+
     u of float32 or float64 is not copied, and not changed unless `in_place`; other numbers become float64. An
-    xarray.DataArray gives one. An array on a CUDA device (with __dlpack__ or __cuda_array_interface__, as those of
+    xarray.DataArray gives one; arrays of the problem whose dimensions have names are brought into the order of u's. An
+    array on a CUDA device (with __dlpack__ or __cuda_array_interface__, as those of
     CuPy, PyTorch, JAX and Numba) is solved there, and gives another one of the same library; arrays for sources may be on
     that device or on the host. Raises ValueError for problems that contradict themselves, NotAvailable.
     """
     if problem is not None:
         how["problem"] = problem
+    for name in FIELDS + MARKS:
+        if how.get(name) is not None:
+            how[name] = arrays.in_order(how[name], name, u)
     given = arrays.numbers(u, "u", copies=not in_place)
     on_gpu = not isinstance(given, np.ndarray)
     if on_gpu and not any(how.get(name) for name in ("gpus", "device", "parts")):
@@ -403,9 +440,15 @@ def sweeps() -> list[str]:
 
 
 def write(path: Any, u: Any, **problem: Any) -> None:
-    """Writes a problem file, docs/format.md, for the command; keywords as of solve(). Needs h5py."""
+    """Writes a problem file, docs/format.md, for the command, in place of a file of that name; keywords as of solve(),
+    and time and steps_total, from which a run goes on. Needs h5py."""
     import h5py
 
+    state = {name: value for name, value in problem.items() if name not in ("time", "steps_total")}
+    field = arrays.numbers(arrays.view(u, "u"), "u")
+    _state(field.shape, field.dtype, state)  # refuses what solve() would
+    problem = {name: arrays.in_order(value, name, u) if name in FIELDS + MARKS else value
+               for name, value in problem.items()}
     datasets = {"class" if name == "classes" else name: problem.pop(name) for name in
                 FIELDS + MARKS + TABLES if problem.get(name) is not None}
     for name in ("offsets", "weights"):
@@ -425,7 +468,7 @@ def write(path: Any, u: Any, **problem: Any) -> None:
 
 
 def read(path: Any) -> tuple[np.ndarray, dict]:
-    """The field of a problem or result file and its attributes. Needs h5py."""
+    """The field of a problem or result file and its attributes; sources, marks and tables are datasets. Needs h5py."""
     import h5py
 
     with h5py.File(path, "r") as file:

@@ -9,6 +9,8 @@ TYPES = {np.dtype("f4"): lib.FLOAT32, np.dtype("f8"): lib.FLOAT64, np.dtype("u1"
 
 def view(array, name):
     """A NumPy array, or a DeviceArray, over the memory of `array`, without a copy where there is a way."""
+    if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
+        raise ValueError(f"{name} has masked values: give its filled(), and cells to leave out as fixed or insulated")
     if isinstance(array, np.ndarray):
         return array
     if devices.is_on_gpu(array):
@@ -16,6 +18,16 @@ def view(array, name):
     if hasattr(array, "__dlpack__") and not hasattr(array, "__array__"):
         return np.from_dlpack(array)
     return np.asarray(array)
+
+
+def in_order(array, name, u):
+    """The array with its dimensions in the order of u's, where both name them, as those of xarray do."""
+    names, wanted = getattr(array, "dims", None), getattr(u, "dims", None)
+    if names is None or wanted is None or names == wanted:
+        return array
+    if sorted(map(str, names)) != sorted(map(str, wanted)):
+        raise ValueError(f"{name} has the dimensions {names}, the field has {wanted}")
+    return array.transpose(*wanted)
 
 
 def device_of(array):

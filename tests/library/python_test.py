@@ -69,7 +69,7 @@ class Bits(CommandTest):
         self.assertGreater(tried, 20)
 
 
-class Arrays(unittest.TestCase):
+class Arrays(CommandTest):
     def test_new_in_place_or_out(self):
         u, before = field(30, 40), field(30, 40)
         result = stencil.solve(u, problem="heat", steps=5)
@@ -116,6 +116,21 @@ print((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 / u.n
         np.testing.assert_array_equal(result.x, u.x)
         np.testing.assert_array_equal(result.values, stencil.solve(u.values, problem="heat", steps=3).u)
 
+    def test_names_of_dimensions(self):
+        try:
+            import xarray
+        except ImportError:
+            self.skipTest("no xarray")
+        u, f = xarray.DataArray(field(20, 20), dims=("y", "x")), xarray.DataArray(field(20, 20), dims=("x", "y"))
+        solver = stencil.Solver(u.shape, problem="poisson", f=np.zeros(u.shape), steps=3)
+        wanted = stencil.solve(u.values, problem="poisson", f=f.values.T, steps=3).u
+        np.testing.assert_array_equal(stencil.solve(u, problem="poisson", f=f, steps=3).u.values, wanted)
+        np.testing.assert_array_equal(solver(u, f=f).u.values, wanted)
+        stencil.write(self.path("p.h5"), u, problem="poisson", f=f)
+        np.testing.assert_array_equal(self.read("p.h5", "f"), f.values.T)
+        with self.assertRaisesRegex(ValueError, r"f has the dimensions \('x', 'lat'\)"):
+            stencil.solve(u, problem="poisson", f=f.rename(y="lat"))
+
     def test_of_a_gpu_are_refused_without_one(self):
         """Where there is one: tests/library/device_test.py."""
         if "gpu" in stencil.plan((20, 30), problem="heat", steps=1)["device"].lower():
@@ -148,6 +163,26 @@ class Errors(unittest.TestCase):
             stencil.solve(u, problem="heat", q=u, q3=u)
         with self.assertRaisesRegex(ValueError, "b_factor, and no array that it is a factor of"):
             stencil.solve(u, problem="heat", q=u, b_factor=[[0, 1]])
+        for error, text, keywords in (
+                (TypeError, r"stpes \(did you mean steps\?\)", {"problem": "heat", "stpes": 1}),
+                (ValueError, "weights without points", {"weights": [0.5, 0.5]}),
+                (ValueError, r"give weights.ravel\(\)", {"weights": np.full((2, 2), 0.25),
+                                                         "offsets": [[0, 0], [0, 1], [1, 0], [1, 1]]}),
+                (TypeError, "flux is a dict of sides", {"problem": "heat", "flux": 3.0}),
+                (ValueError, "f has masked values", {"problem": "poisson", "f": np.ma.masked_less(u, 0.5)}),
+                (ValueError, "in_place, or into out", {"problem": "heat", "in_place": True, "out": u.copy()})):
+            with self.assertRaisesRegex(error, text):
+                stencil.solve(u, **keywords)
+            if text[0] not in "i":
+                with self.assertRaisesRegex(error, text):
+                    stencil.write("refused.h5", u, **keywords)
+        self.assertFalse(os.path.exists("refused.h5"))
+        with self.assertRaisesRegex(ValueError, "u has masked values"):
+            stencil.solve(np.ma.masked_less(u, 0.5), problem="heat")
+        with self.assertRaisesRegex(TypeError, "give u.shape"):
+            stencil.Solver(u, problem="heat")
+        with self.assertRaisesRegex(TypeError, "steps is stated with the problem"):
+            stencil.Solver(u.shape, problem="heat")(u, steps=9)
         u[3, 4] = np.nan
         with self.assertRaisesRegex(ValueError, r"u\[3, 4\] is NaN"):
             stencil.solve(u, problem="heat")
@@ -172,6 +207,10 @@ class Runs(unittest.TestCase):
                                progress=lambda step, residual: seen.append(step) or len(seen) < 3)
         self.assertEqual((result.reason, result.reached), ("interrupted", False))
         self.assertGreaterEqual(result.steps, seen[2])
+
+        for stops, reason in ((np.False_, "interrupted"), (0, "interrupted"), (None, "steps"), (np.True_, "steps")):
+            self.assertEqual(stencil.solve(field(64, 64), problem="heat", steps=20000, threads=1,
+                                           progress=lambda step, residual: stops).reason, reason)
 
         def fails(step, residual):
             raise ZeroDivisionError("of the caller")
