@@ -46,7 +46,7 @@ typedef struct mismatch {
 typedef struct edit {
     const char *name, *how;
 } edit;
-enum { EDITS = 4, EDIT_K = 3 };
+enum { EDITS = 5, EDIT_K = 3, EDIT_NUMBERS = 4 };
 
 /* State of a `verify` command; released by verify_run(). */
 typedef struct verification {
@@ -70,7 +70,8 @@ typedef struct verification {
     bool criterion_known; /* the input file has the first residual, of an earlier run */
     bool turned_wrong;    /* the residual history does not explain where plain steps begin */
     mismatch cells, residuals, first_residual;
-    edit edit[EDITS]; /* digest checks of /u, of the source, of /fixed and of /k */
+    bool same_numbers;
+    edit edit[EDITS]; /* digest checks of /u, of the source, of /fixed, of /k and of numbers */
 } verification;
 
 static stencil_status read_output(verification *v) {
@@ -101,7 +102,7 @@ static stencil_status read_output(verification *v) {
     v->problem.origin.steps = v->steps;
     TRY(stencil_input_load_history(&v->result, &v->problem));
     v->residuals.of = v->problem.origin.history.count;
-    return STENCIL_OK;
+    return stencil_input_same_numbers(&spec, &v->problem.origin.history, &v->made, &v->same_numbers);
 }
 
 /* Reads all cells of an array, in the precision and layout of the problem. */
@@ -533,6 +534,10 @@ static stencil_status verify_stages(verification *v) {
     TRY(check_classes(v));
     if (v->problem.spec.has_k && strcmp(v->problem.spec.fingerprint, v->problem.fingerprint) != 0)
         v->edit[EDIT_K] = (edit){"/k", "is not that of the run, or other attributes are not (fingerprint)"};
+    if (!v->same_numbers)
+        v->edit[EDIT_NUMBERS] =
+            (edit){"its numbers", "are not those that the run has written: attributes, or "
+                                  "/residual (digest_numbers)"};
     stencil_input_rest(&v->result);
     check_turn(v);
     TRY(make_steps(v, options->quiet));

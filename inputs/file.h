@@ -77,6 +77,11 @@ stencil_status stencil_spec_read(hid_t file, const char *path, stencil_spec *spe
  * stencil_points_write() its points and weights, or the palette [class_count][weight_count] in place of
  * these. Errors: IO. */
 stencil_status stencil_spec_write(hid_t file, const char *path, const stencil_spec *spec);
+
+/* Computes the digest of the numbers of a spec that are given, and of the history: those that a run goes on
+ * from. Errors: NO_MEMORY. */
+stencil_status stencil_spec_digest(const stencil_spec *spec, const stencil_history *history,
+                                   char text[STENCIL_DIGEST_CHARS]);
 stencil_status stencil_points_write(hid_t file, const char *path, const stencil_spec *spec,
                                     const double *palette);
 

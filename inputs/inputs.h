@@ -222,9 +222,15 @@ typedef struct stencil_provenance {
     char output[4096];  /* of a checkpoint: name of its run's result; "": it is none */
     char options[4096]; /* options with which a resumed run goes on, a line each */
     char series[512];   /* places in the file of its series, see series.h; "": it has none yet */
-    char gaps[256];     /* frames that the series lacks, see stencil_series_gap(); "": none */
+    char digest_numbers[STENCIL_DIGEST_CHARS]; /* of all that a run goes on from but arrays; "": not known */
+    char gaps[256]; /* frames that the series lacks, see stencil_series_gap(); "": none */
 } stencil_provenance;
 stencil_status stencil_input_provenance(stencil_input *input, stencil_provenance *provenance);
+
+/* Tells whether the numbers of a spec, as it was read, and the history are those that the run has written;
+ * files of older versions do not tell. Errors: NO_MEMORY. */
+stencil_status stencil_input_same_numbers(const stencil_spec *spec, const stencil_history *history,
+                                          const stencil_provenance *made, bool *same);
 
 /* Notes objects and attributes of the file that look as if meant for this format but are not used by the
  * problem of `spec`: misspelt names, other names of the same quantities, fields of the shape of /u; and

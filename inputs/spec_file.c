@@ -6,6 +6,7 @@
 
 #include "inputs/file.h"
 #include "kernels/classes.h"
+#include "solver/problem/digest.h"
 
 /* An attribute of the root group that describes a problem, with all that is needed to read and write it. */
 typedef struct row {
@@ -406,6 +407,43 @@ stencil_status stencil_spec_write(hid_t file, const char *path, const stencil_sp
     return STENCIL_OK;
 }
 
+/* Returns how many numbers a row has that are numbers, and given. */
+static int numbers_of(const row *r, const stencil_spec *spec) {
+    const bool number = r->is.type == STENCIL_ATTRIBUTE_REAL || r->is.type == STENCIL_ATTRIBUTE_WHOLE;
+    return number && r->new_name == NULL && is_given(&r->is, (const char *)spec + r->at) ? count_of(r, spec)
+                                                                                         : 0;
+}
+
+stencil_status stencil_spec_digest(const stencil_spec *spec, const stencil_history *history,
+                                   char text[STENCIL_DIGEST_CHARS]) {
+    int64_t count = 0;
+    for (const row *r = rows; r < rows + ROW_COUNT; r++)
+        count += numbers_of(r, spec);
+    stencil_box all = {.n = {1, 1, count + 2 * history->count}};
+    double *number = calloc((size_t)all.n[STENCIL_X] + 1, sizeof *number), *to = number;
+    CHECK(number != NULL, NO_MEMORY, "no memory for the digest of the numbers of a run");
+    for (const row *r = rows; r < rows + ROW_COUNT; to += numbers_of(r, spec), r++)
+        memcpy(to, (const char *)spec + r->at, (size_t)numbers_of(r, spec) * sizeof *to);
+    if (history->count > 0) {
+        memcpy(to, history->residual, (size_t)history->count * sizeof *to);
+        memcpy(to + history->count, history->step, (size_t)history->count * sizeof *to);
+    }
+    const stencil_cells cells = stencil_cells_dense(STENCIL_FLOAT64, number, &all);
+    stencil_digest digest = {{0}};
+    stencil_digest_add(&digest, &all, &all, &cells);
+    stencil_digest_text(&digest, text);
+    free(number);
+    return STENCIL_OK;
+}
+
+stencil_status stencil_input_same_numbers(const stencil_spec *spec, const stencil_history *history,
+                                          const stencil_provenance *made, bool *same) {
+    char now[STENCIL_DIGEST_CHARS];
+    TRY(stencil_spec_digest(spec, history, now));
+    *same = made->digest_numbers[0] == '\0' || strcmp(now, made->digest_numbers) == 0;
+    return STENCIL_OK;
+}
+
 stencil_status stencil_points_write(hid_t file, const char *path, const stencil_spec *spec,
                                     const double *palette) {
     if (spec->weight_count == 0)
@@ -453,6 +491,8 @@ stencil_status stencil_h5_input_provenance(const stencil_h5_input *input, stenci
     stencil_attribute_text(group, "output", provenance->output, sizeof provenance->output);
     stencil_attribute_text(group, "series_places", provenance->series, sizeof provenance->series);
     stencil_attribute_text(group, "series_gaps", provenance->gaps, sizeof provenance->gaps);
+    stencil_attribute_text(group, "digest_numbers", provenance->digest_numbers,
+                           sizeof provenance->digest_numbers);
     stencil_attribute_text(group, "options", provenance->options, sizeof provenance->options);
     return STENCIL_OK;
 }

@@ -53,7 +53,8 @@ bool stencil_output_replaces_input(const stencil_output *output) {
     return strcmp(name, input) == 0;
 }
 
-static stencil_status write_provenance(const stencil_output *output, const stencil_report *report) {
+static stencil_status write_provenance(const stencil_output *output, const stencil_report *report,
+                                       const char *numbers) {
     const stencil_sink *sink = &output->sink;
     char absolute[PATH_MAX], started[32] = "";
     const char *input = output->first_input != NULL             ? output->first_input
@@ -81,6 +82,7 @@ static stencil_status write_provenance(const stencil_output *output, const stenc
                  {"output", STENCIL_ATTRIBUTE_TEXT, output->result},
                  {"options", STENCIL_ATTRIBUTE_TEXT, output->options},
                  {"series_places", STENCIL_ATTRIBUTE_TEXT, output->series},
+                 {"digest_numbers", STENCIL_ATTRIBUTE_TEXT, numbers},
                  {"series_gaps", STENCIL_ATTRIBUTE_TEXT, output->series_gaps},
                  {"steps_done", STENCIL_ATTRIBUTE_WHOLE, &steps_done},
                  {"prepare_s", STENCIL_ATTRIBUTE_REAL, &report->prepare_s},
@@ -131,9 +133,12 @@ stencil_status stencil_output_digest_kept(stencil_output *output, const stencil_
     return STENCIL_OK;
 }
 
-/* Writes the problem and its progress, for a run that continues from this result. */
+/* Writes the problem and its progress, for a run that continues from this result; `numbers` gets their
+ * digest.
+ */
 static stencil_status write_spec(const stencil_output *output, const stencil_problem *problem,
-                                 const stencil_report *report, const char digest_u[STENCIL_DIGEST_CHARS]) {
+                                 const stencil_report *report, const char digest_u[STENCIL_DIGEST_CHARS],
+                                 char numbers[STENCIL_DIGEST_CHARS]) {
     const stencil_sink *sink = &output->sink;
     stencil_spec spec = problem->spec;
     memcpy(spec.digest_u, digest_u, sizeof spec.digest_u);
@@ -147,6 +152,7 @@ static stencil_status write_spec(const stencil_output *output, const stencil_pro
     if (!stencil_cycle_accelerates(&problem->cycle) || !problem->estimate.known)
         spec.eigenvalue[0] = spec.eigenvalue[1] = NAN;
     memcpy(spec.fingerprint, problem->fingerprint, sizeof spec.fingerprint);
+    TRY(stencil_spec_digest(&spec, &report->history, numbers));
     return stencil_spec_write(sink->file, sink->path, &spec);
 }
 
@@ -237,7 +243,7 @@ static stencil_status write_all(stencil_output *output, const stencil_problem *p
     const stencil_history *history = &report->history;
     const stencil_sink_dataset u = field_of(problem);
     digesting d = {.from = from, .array = stencil_digest_array(problem, STENCIL_ARRAY_U)};
-    char digest_u[STENCIL_DIGEST_CHARS];
+    char digest_u[STENCIL_DIGEST_CHARS], numbers[STENCIL_DIGEST_CHARS];
     if (!output->begun)
         TRY(begin_late(output, problem));
     TRY(stencil_sink_fill(sink, &u, problem, &(stencil_reader){read_digesting, &d}));
@@ -246,8 +252,8 @@ static stencil_status write_all(stencil_output *output, const stencil_problem *p
     TRY(fill_list(sink, "/residual_step", H5T_NATIVE_INT64, history->count, history->step));
     TRY(stencil_axes_write_time(sink->file, sink->path, stencil_image_time(problem, report->steps)));
     TRY(stencil_output_digest_kept(output, problem, from));
-    TRY(write_spec(output, problem, report, digest_u));
-    return write_provenance(output, report);
+    TRY(write_spec(output, problem, report, digest_u, numbers));
+    return write_provenance(output, report, numbers);
 }
 
 stencil_status stencil_output_fill(stencil_output *output, const stencil_problem *problem,

@@ -360,6 +360,32 @@ class Information(LongRunTest):
                             file["provenance"].attrs["output"] = os.fsencode(name)
                         os.remove(self.path(name))
 
+    @fault("numbers of a result or a checkpoint were changed, from which a run goes on", "that they were", 65)
+    def test_changed_numbers(self):
+        """A bit of any number that a run goes on from; the history included. Files without the digest are read."""
+        self.ok("new", "p.h5", "--problem", "poisson", "--size", "65x65", "-q")
+        self.ok("p.h5", "-o", "kept.h5", "--steps", 300, "--check-every", 64, "-q", code=2)
+        names = ["residual_first", "steps_total", "steps", "check_every", "rtol", "omega", "spacing"]
+        for name in [*names, "residual", "residual_step"]:
+            with self.subTest(name):
+                shutil.copy(self.path("kept.h5"), self.path("p.out.h5"))
+                with h5py.File(self.path("p.out.h5"), "r+") as file:
+                    value = numpy.array(file[name][()] if name in file else file.attrs[name])
+                    value.reshape(-1).view("u8")[-1:] ^= numpy.uint64(1)
+                    if name in file:
+                        file[name][...] = value
+                    else:
+                        file.attrs.modify(name, value)
+                self.refused(65, ["p.out.h5"], "--resume", "p.out.h5", "-q", "--steps", 900)
+                self.assertIn(self.call("verify", "p.out.h5", "-q").returncode, (1, 65))
+                self.assertEqual(self.call("info", "p.out.h5").returncode, 65)
+        shutil.copy(self.path("kept.h5"), self.path("p.out.h5"))
+        with h5py.File(self.path("p.out.h5"), "r+") as file:
+            del file["provenance"].attrs["digest_numbers"]
+        self.ok("verify", "p.out.h5", "-q")
+        self.call("--resume", "p.out.h5", "-q", "--steps", 900)
+        self.ok("verify", "p.out.h5", "-q")
+
     def test_no_such_file(self):
         with open(self.path("text.h5"), "w") as file:
             file.write("text")
