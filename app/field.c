@@ -159,6 +159,8 @@ static stencil_status open_dataset(field *f) {
           "'%s' has no frames of the residual: save them with 'stencil run --save u,residual'", path);
     CHECK(f->is.exists, BAD_DATA, "'%s' has no dataset %s: %s", path, f->name, advice);
     f->rank = f->is.rank - frames;
+    CHECK(f->rank > 0, BAD_DATA, "'%s': %s %s, a field has 2 or 3 axes: %s", path, f->name,
+          frames && f->is.rank > 0 ? "has a number for each frame" : "is a single number", advice);
     CHECK(f->rank == 2 || f->rank == 3, BAD_DATA, "'%s': %s has %d ax%ss, a field has 2 or 3: %s", path,
           f->name, f->rank, f->rank == 1 ? "i" : "e", advice);
     CHECK(f->is.count > 0 && (!frames || f->is.extent[0] >= f->file->frames), BAD_DATA,

@@ -44,7 +44,11 @@ static const char *name_of(const file_facts *f, int array) {
                                       : stencil_spec_classes(&f->spec);
 }
 
+/* Tells whether an array is not the one that was recorded. The source term is 0 where /fixed says so: with
+ * other classes, its digest says nothing of the source. */
 static bool is_other(const file_facts *f, int array) {
+    if (array == STENCIL_ARRAY_B && is_other(f, STENCIL_ARRAY_CLASS))
+        return false;
     return f->digest[array][0] != '\0' && recorded_of(f, array)[0] != '\0' &&
            strcmp(f->digest[array], recorded_of(f, array)) != 0;
 }
@@ -191,8 +195,8 @@ static void print_digests(const file_facts *f) {
             PRINT(array == STENCIL_ARRAY_U ? "Digests" : "", "%s of %s%s", f->digest[array],
                   name_of(f, array),
                   is_other(f, array) ? TEXT(", but a run has written\n%s", recorded_of(f, array))
-                  : recorded_of(f, array)[0] != '\0' ? ", as a run has written it"
-                                                     : "");
+                  : strcmp(f->digest[array], recorded_of(f, array)) == 0 ? ", as a run has written it"
+                                                                         : "");
 }
 
 static void print(const file_facts *f) {

@@ -532,6 +532,8 @@ static stencil_status verify_stages(verification *v) {
         reference_scale(&v->reference, v->field[v->first % 2], v->b);
     TRY(check_digests(v));
     TRY(check_classes(v));
+    if (v->edit[STENCIL_ARRAY_CLASS].how != NULL) /* the source term is 0 in cells of /fixed */
+        v->edit[STENCIL_ARRAY_B] = (edit){0};
     if (v->problem.spec.has_k && strcmp(v->problem.spec.fingerprint, v->problem.fingerprint) != 0)
         v->edit[EDIT_K] = (edit){"/k", "is not that of the run, or other attributes are not (fingerprint)"};
     if (!v->same_numbers)

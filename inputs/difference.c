@@ -27,6 +27,10 @@ static stencil_status shape(subtraction *s) {
     const stencil_numbers *is = s->asked->a.is;
     const stencil_spec *like = s->asked->like;
     stencil_spec spec;
+    CHECK(is->rank > 0, BAD_DATA,
+          "--diff: %s of '%s' is a single number: the differences of a field, which has 2 or 3 axes, can be "
+          "written",
+          s->asked->a.name, s->asked->a.input->path);
     CHECK(is->rank == 2 || is->rank == 3, BAD_DATA,
           "--diff: %s of '%s' has %d axes: the differences of a field, which has 2 or 3, can be written",
           s->asked->a.name, s->asked->a.input->path, is->rank);

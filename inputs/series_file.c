@@ -145,7 +145,7 @@ static herr_t create_objects(const stencil_series *s, hid_t file, int pad) {
     char text[PAGE_BYTES] = "";
     memset(text, ' ', (size_t)pad);
     STENCIL_HANDLE image = H5Gcreate2(file, "VTKHDF", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-    if (image < 0 || (pad > 0 && stencil_text_write(file, "padding", text) < 0))
+    if (image < 0 || (pad > 0 && stencil_text_write(image, "padding", text) < 0))
         return -1;
     STENCIL_HANDLE steps = H5Gcreate2(image, "Steps", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     if (steps < 0 || stencil_numbers_write(steps, "NSteps", H5T_STD_I64LE, H5T_NATIVE_INT64, 0, &none) < 0)

@@ -386,6 +386,23 @@ class Information(LongRunTest):
         self.call("--resume", "p.out.h5", "-q", "--steps", 900)
         self.ok("verify", "p.out.h5", "-q")
 
+    def test_changed_classes(self):
+        """Where cells of /fixed were changed, info and verify say so, and not that the source was."""
+        self.ok("new", "p.h5", "--problem", "heat", "--size", "31x23", "--initial", "random", "-q")
+        with h5py.File(self.path("p.h5"), "r+") as file:
+            file["q"] = numpy.ones((23, 31))
+            file["fixed"] = numpy.zeros((23, 31), bool)
+            file["fixed"][5, 5:9] = True
+        self.ok("p.h5", "--steps", 50, "-q")
+        with h5py.File(self.path("p.out.h5"), "r+") as file:
+            file["fixed"][9, 9] = True
+        line = self.refused(65, ["cells of /fixed", "digest_class"], "info", "p.out.h5")
+        self.assertNotIn("/q", line)
+        self.assertNotIn("a run has written\n", self.call("info", "p.out.h5").stdout.split("/q")[0])
+        told = self.ok("verify", "p.out.h5", code=1).stdout
+        self.assertIn("/fixed", told)
+        self.assertNotIn("digest_b", told)
+
     def test_no_such_file(self):
         with open(self.path("text.h5"), "w") as file:
             file.write("text")

@@ -123,6 +123,19 @@ class Contents(SeriesTest):
         self.ok("p.h5", "--save-every", 2, "-qf")
         self.assertEqual(list(self.frames()[0]), [0, 2, 4, 6, 8, 10])
 
+    def test_no_foreign_attributes(self):
+        """What moves objects within the file is no attribute of the series; lists of frames are no fields."""
+        for size in [(n, 7) for n in range(5, 40, 5)] + [(5, n, 7) for n in range(5, 40, 5)]:
+            self.clean()
+            self.ok("new", "p.h5", "--stencil", "j2d5pt" if len(size) == 2 else "j3d7pt", "--size",
+                    "x".join(map(str, size)), "--steps", 4, "-q")
+            self.ok("p.h5", "--save-every", 2, "--save", "u,residual", "-q")
+            with h5py.File(self.path("p.out.series.h5")) as file:
+                self.assertNotIn("padding", file.attrs)
+            self.assertEqual(len(self.frames()[0]), 3)
+        line = self.refused(65, ["/step has a number for each frame"], "plot", "p.out.series.h5", "-d", "step")
+        self.assertNotIn("0 axes", line)
+
     @fault("a series is given as a problem", "what it is", 65)
     def test_is_no_problem(self):
         self.make("p.h5", "--steps", 10)
