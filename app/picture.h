@@ -106,6 +106,10 @@ int64_t picture_frame_at(const picture *p, const picture_source *s, int64_t k);
  * all are plain. Sets s->plane.gone; `pixels` is space for as many. Selects s->a then. */
 stencil_status picture_kinds(picture_source *s, field_pixel *pixels, uint8_t **cells);
 
+/* Returns what a pixel of a map shows of its cells; `pixels` are those of the frame, [rows][columns]. */
+double picture_pixel_value(const picture *p, const picture_source *s, const field_pixel *pixels,
+                           int64_t column, int64_t row);
+
 /* Returns which of PICTURE_CLASS_COLOURS a class has: that of its number, or, where larger ones are shown, of
  * its place among those that are. */
 int picture_class_colour(const picture *p, double value);
