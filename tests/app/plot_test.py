@@ -510,6 +510,21 @@ class PlotTest(CommandTest):
         self.ok("plot", "ramp.h5", "-o", "x.png", "--force")
         self.assertFalse([name for name in os.listdir(self.directory) if name.startswith(".plot-")])
 
+    def test_series_by_the_link(self):
+        """A renamed result and a checkpoint find their series; one without a link finds it by the name."""
+        result = self.solve("--save-every", 5, "--checkpoint-every", 10, "--keep-checkpoints")
+        wanted = self.json(result, "-d", "series", "--at", "frame=1")["frames"][0]["values"]
+        os.mkdir(self.path("other"))
+        os.rename(self.path(result), self.path("renamed.h5"))
+        names = ["renamed.h5", "heat.out.ckpt.h5"]
+        for name in names:
+            self.assertEqual(self.json(name, "-d", "series", "--at", "frame=1")["frames"][0]["values"], wanted)
+            self.assertEqual(self.json(self.path(name), "-d", "series", "--at", "frame=1")["frames"][0]["values"], wanted)
+        os.rename(self.path("heat.out.series.h5"), self.path("renamed.series.h5"))
+        self.assertEqual(self.json("renamed.h5", "-d", "series", "--at", "frame=1")["frames"][0]["values"], wanted)
+        os.remove(self.path("renamed.series.h5"))
+        self.refused(66, ["renamed.series.h5"], "plot", "renamed.h5", "-d", "series")
+
     @drawing
     def test_pictures_that_move(self):
         from PIL import Image
