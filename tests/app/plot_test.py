@@ -150,6 +150,20 @@ class PlotTest(CommandTest):
         self.assertIsNone(drawn["frames"][0]["values"][-1][-1])
         self.assertIn("? no value", self.shown("ramp.h5")[-1])
 
+    def test_one_value_and_none(self):
+        """Where some cells are not finite, the others alone have the one value."""
+        u = numpy.full((5, 7), 3.5)
+        self.write("a.h5", u, {"stencil": "j2d5pt"})
+        self.assertIn("u  3.5 everywhere", self.shown("a.h5"))
+        for odd, mark in ((numpy.nan, "? no value: 1 cell"), (numpy.inf, "! infinite: 1 cell")):
+            u[2, 3] = odd
+            self.write("b.h5", u, {"stencil": "j2d5pt"})
+            lines = self.shown("b.h5")
+            self.assertIn("u  3.5 in all finite cells", lines)
+            self.assertIn(mark, lines)
+            self.assertIn("difference of u  0 in all finite cells", self.shown("b.h5", "--against", "a.h5"))
+        self.assertIn("difference of u  0 everywhere", self.shown("a.h5", "--against", "a.h5"))
+
     def test_limits_are_those_of_all_cells(self):
         """In a terminal, a picture and numbers; cells that stand out are seen, and what is not finite is counted."""
         u = numpy.zeros((1300, 1700))
