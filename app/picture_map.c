@@ -116,6 +116,8 @@ static stencil_status add_kinds(picture_source *s, const char *name, field_pixel
     plane.gone = NULL;
     stencil_status status = field_open(&f, s->kinds, name);
     bool same = status == STENCIL_OK && f.rank == s->a.rank;
+    if (same && s->saved.n[0] > 0)
+        field_narrow(&f, &s->saved);
     for (int axis = 0; axis < STENCIL_AXES && same; axis++)
         same = f.axis[axis].n == s->a.axis[axis].n;
     if (same)
@@ -211,8 +213,12 @@ static bool is_named(const picture_source *s, const char *name) {
 static bool is_fixed_side(const picture_source *s, int axis, int side) {
     const stencil_spec *spec = &s->kinds->spec;
     const int index = stencil_list_index(spec->rank, axis);
+    const int64_t n = s->a.axis[axis].n, first = s->saved.n[0] > 0 ? s->saved.first[axis] : 0,
+                  last = s->saved.n[0] > 0 ? first + (n - 1) * s->saved.stride[axis] : n - 1;
     if (s->kinds->is_series || is_named(s, "/difference") || spec->rank != s->a.rank ||
-        spec->extent[index] != s->a.axis[axis].n)
+        (s->saved.n[0] > 0 ? s->saved.n[axis] != n : spec->extent[index] != n))
+        return false;
+    if (side == 0 ? first != 0 : last != spec->extent[index] - 1)
         return false;
     const stencil_wall_kind wall = spec->wall[axis][side];
     return wall == STENCIL_WALL_FIXED ||

@@ -131,7 +131,15 @@ static stencil_status find_series(plotting *s) {
     stencil_provenance made;
     const char *path = s->file.path;
     const int folder = (int)(stencil_path_last(path) - path);
-    if (stencil_input_provenance(&s->file.input, &made) == STENCIL_OK && made.series_file[0] != '\0') {
+    stencil_series_places places;
+    if (stencil_input_provenance(&s->file.input, &made) != STENCIL_OK)
+        return stencil_series_name(path, s->series_path);
+    if (stencil_series_read_places(made.series, &places)) {
+        memcpy(s->wish.saved.first, places.first, sizeof places.first);
+        memcpy(s->wish.saved.n, places.n, sizeof places.n);
+        memcpy(s->wish.saved.stride, places.stride, sizeof places.stride);
+    }
+    if (made.series_file[0] != '\0') {
         const int length = snprintf(s->series_path, sizeof s->series_path, "%.*s%s",
                                     made.series_file[0] == '/' ? 0 : folder, path, made.series_file);
         if (length < (int)sizeof s->series_path && access(s->series_path, F_OK) == 0)

@@ -539,6 +539,25 @@ class PlotTest(CommandTest):
         os.remove(self.path("renamed.series.h5"))
         self.refused(66, ["renamed.series.h5"], "plot", "renamed.h5", "-d", "series")
 
+    def test_cells_of_a_saved_part(self):
+        """Frames of a region and with a stride have the kinds of the result's cells that they consist of."""
+        fixed, gone = numpy.zeros((12, 20), bool), numpy.zeros((12, 20), bool)
+        fixed[4:8, 6:9], gone[8:, 14:] = True, True
+        self.write("p.h5", numpy.zeros(fixed.shape), {"problem": "heat", "dt": 0.2, "steps": 4},
+                   {"fixed": fixed, "insulated": gone})
+        for part, rows, columns, sides in (
+                (("--save-region", "2:12,5:18"), slice(2, 12), slice(5, 18), {"x": [False, False], "y": [False, True]}),
+                (("--save-stride", "2"), slice(0, None, 2), slice(0, None, 2), {"x": [True, False], "y": [True, False]})):
+            self.ok("run", "--quiet", "--force", "p.h5", "--save-every", 2, *part)
+            drawn = self.json("p.out.h5", "-d", "series")
+            kinds = numpy.where(gone, "#", numpy.where(fixed, "*", "."))[rows, columns]
+            shown = numpy.array([list(row) for row in drawn["cells"]])
+            at = [[k * n // count for k in range(count)] for n, count in zip(kinds.shape, shown.shape)]
+            self.assertEqual(shown.tolist(), kinds[numpy.ix_(*at)].tolist())
+            self.assertEqual(drawn["fixed_sides"], sides)
+            gap = self.json("p.out.h5", "-d", "series", "-l", f"y={kinds.shape[0] - 1}")["curves"][0]["y"]
+            self.assertEqual([value is None for value in gap], (kinds[-1] == "#").tolist())
+
     @drawing
     def test_pictures_that_move(self):
         from PIL import Image
