@@ -201,6 +201,19 @@ stencil_status field_open(field *f, field_file *file, const char *name) {
     return field_select(f); /* lists of coordinates were opened meanwhile */
 }
 
+void field_narrow(field *f, const field_part *part) {
+    bool within = !f->file->is_series;
+    for (int axis = 0; axis < STENCIL_AXES; axis++)
+        within = within && part->first[axis] >= 0 && part->n[axis] > 0 && part->stride[axis] > 0 &&
+                 part->first[axis] < f->axis[axis].n &&
+                 part->n[axis] - 1 <= (f->axis[axis].n - 1 - part->first[axis]) / part->stride[axis];
+    if (!within)
+        return;
+    f->part = *part;
+    for (int axis = 0; axis < STENCIL_AXES; axis++)
+        f->axis[axis].n = part->n[axis];
+}
+
 void field_close(field *f) {
     for (int axis = 0; axis < STENCIL_AXES; axis++)
         free(f->axis[axis].at);

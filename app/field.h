@@ -30,6 +30,11 @@ typedef struct field_axis {
     double *at;         /* coordinates that are not even, [n], owned; NULL: they are */
 } field_axis;
 
+/* A part of a field: cells from `first` on along each axis, n with that stride. n[0] 0: all cells. */
+typedef struct field_part {
+    int64_t first[STENCIL_AXES], n[STENCIL_AXES], stride[STENCIL_AXES];
+} field_part;
+
 double field_axis_at(const field_axis *axis, int64_t cell);
 
 /* A dataset of one of the files that has a number for each cell, in frames where it is a series'. Axes are
@@ -41,6 +46,7 @@ typedef struct field {
     stencil_description about;
     int rank; /* 2 or 3, without the frames' axis */
     field_axis axis[STENCIL_AXES];
+    field_part part; /* the cells that the axes have, where these are not all */
     /* Elements that were read last, from number `first` on. */
     double *window; /* owned */
     int64_t first, count;
@@ -50,6 +56,10 @@ typedef struct field {
  * have truth values; all others are paths. Errors: BAD_DATA where there is none or it is no field. */
 stencil_status field_open(field *f, field_file *file, const char *name);
 void field_close(field *f);
+
+/* Has a field of one file's cells consist of a part of these, without coordinates of their own, where that
+ * part lies within it. */
+void field_narrow(field *f, const field_part *part);
 
 /* Makes `f` the dataset that its file reads from, after another one was opened. */
 stencil_status field_select(field *f);

@@ -62,14 +62,15 @@ typedef struct line {
 
 /* Returns the line of row `y` of a plane. */
 static line line_of(const field *f, const field_plane *plane, int64_t y) {
-    const int64_t nx = f->axis[STENCIL_X].n, ny = f->axis[STENCIL_Y].n,
-                  distance[STENCIL_AXES] = {ny * nx, nx, 1};
-    const int64_t frame = f->file->is_series ? plane->frame : 0;
-    int64_t first = frame * f->axis[STENCIL_Z].n * ny * nx;
-    for (int axis = 0; axis < STENCIL_AXES; axis++)
-        if (axis != plane->across)
-            first += (axis == plane->down ? y : plane->at[axis]) * distance[axis];
-    return (line){first, distance[plane->across]};
+    const int64_t *extent = f->is.extent + f->is.rank; /* its last are those of y and x */
+    const int64_t nx = extent[-1], ny = extent[-2], distance[STENCIL_AXES] = {ny * nx, nx, 1};
+    const bool part = f->part.n[0] > 0;
+    int64_t first = f->file->is_series ? plane->frame * f->axis[STENCIL_Z].n * ny * nx : 0;
+    for (int axis = 0; axis < STENCIL_AXES; axis++) {
+        const int64_t at = axis == plane->across ? 0 : axis == plane->down ? y : plane->at[axis];
+        first += (part ? f->part.first[axis] + at * f->part.stride[axis] : at) * distance[axis];
+    }
+    return (line){first, distance[plane->across] * (part ? f->part.stride[plane->across] : 1)};
 }
 
 /* Finds cells of a line from number `x` on, at most so many: *values, line->apart from one to the next, and

@@ -76,6 +76,7 @@ typedef struct picture_wish {
     bool first_on_top;
     bool moves;        /* a series is shown frame by frame */
     field_file *kinds; /* file that says which cells are fixed or insulated; NULL: the one that is shown */
+    field_part saved;  /* which of that file's cells are shown; n 0: all */
     picture_size most;
 } picture_wish;
 
@@ -91,7 +92,8 @@ typedef struct picture_source {
     field_plane plane;
     int cut;           /* axis along which `line` is one cell; -1: no line */
     int64_t at_frame;  /* frame that is shown alone; -1: frames are shown one after the other */
-    field_file *kinds; /* as in picture_wish */
+    field_file *kinds; /* as in picture_wish, */
+    field_part saved;  /* likewise */
 } picture_source;
 stencil_status picture_place(picture *p, picture_source *s, const picture_wish *wish);
 stencil_status picture_line(picture *p, picture_source *s, const picture_size *most);
@@ -105,6 +107,10 @@ int64_t picture_frame_at(const picture *p, const picture_source *s, int64_t k);
 /* Reads which pixels of the plane are of which kind into *cells, [rows][columns], owned by the caller; NULL:
  * all are plain. Sets s->plane.gone; `pixels` is space for as many. Selects s->a then. */
 stencil_status picture_kinds(picture_source *s, field_pixel *pixels, uint8_t **cells);
+
+/* Returns what a pixel of a map shows of its cells; `pixels` are those of the frame, [rows][columns]. */
+double picture_pixel_value(const picture *p, const picture_source *s, const field_pixel *pixels,
+                           int64_t column, int64_t row);
 
 /* Returns which of PICTURE_CLASS_COLOURS a class has: that of its number, or, where larger ones are shown, of
  * its place among those that are. */

@@ -10,9 +10,6 @@
 
 /* Ratio of the sides of a map from which on its axes have a scale each. */
 static const double slim = 8;
-/* Part of the range of a pixel's cells by which one end has to be further from the cells around than the
- * other one, for the pixel to show it. */
-static const long double apart_least = 0.25L;
 
 static void set_frame(picture_frame *frame, const field_file *file, int64_t at) {
     const field_file *f = file;
@@ -119,6 +116,8 @@ static stencil_status add_kinds(picture_source *s, const char *name, field_pixel
     plane.gone = NULL;
     stencil_status status = field_open(&f, s->kinds, name);
     bool same = status == STENCIL_OK && f.rank == s->a.rank;
+    if (same && s->saved.n[0] > 0)
+        field_narrow(&f, &s->saved);
     for (int axis = 0; axis < STENCIL_AXES && same; axis++)
         same = f.axis[axis].n == s->a.axis[axis].n;
     if (same)
@@ -150,35 +149,6 @@ stencil_status picture_kinds(picture_source *s, field_pixel *pixels, uint8_t **c
     return field_select(&s->a);
 }
 
-/* Returns the value that a pixel of several cells shows: that of the cell in its middle, unless the least or
- * the largest one stands out from the cells of this pixel and of those beside it. */
-static double outstanding(const picture *p, const field_pixel *pixels, int64_t column, int64_t row) {
-    const field_pixel *pixel = &pixels[row * p->columns + column];
-    long double sum = 0;
-    int64_t cells = 0;
-    for (int64_t y = row > 0 ? row - 1 : 0; y <= row + 1 && y < p->rows; y++)
-        for (int64_t x = column > 0 ? column - 1 : 0; x <= column + 1 && x < p->columns; x++) {
-            sum += pixels[y * p->columns + x].sum;
-            cells += pixels[y * p->columns + x].cells;
-        }
-    const long double mean = sum / (long double)cells, above = (long double)pixel->most - mean,
-                      below = mean - (long double)pixel->least;
-    if (isfinite(pixel->middle) && fabsl(above - below) <= apart_least * (above + below))
-        return pixel->middle;
-    return above > below ? pixel->most : pixel->least;
-}
-
-static double value_of(const picture *p, const field_pixel *pixels, int64_t column, int64_t row) {
-    const field_pixel *pixel = &pixels[row * p->columns + column];
-    if (pixel->infinite > 0)
-        return pixel->an_infinity;
-    if (pixel->missing > 0 || pixel->cells == 0)
-        return NAN;
-    if (p->centred)
-        return fabs(pixel->least) > fabs(pixel->most) ? pixel->least : pixel->most;
-    return p->classes || pixel->least == pixel->most ? pixel->most : outstanding(p, pixels, column, row);
-}
-
 /* Adds the cells of a frame to the limits and counts, each once, and sets the values of its pixels. A pixel
  * with cells that have no finite value shows that, whatever else is in it. */
 static void take_frame(picture *p, const picture_source *s, const field_pixel *pixels, double *values) {
@@ -191,7 +161,7 @@ static void take_frame(picture *p, const picture_source *s, const field_pixel *p
                 (x > 0 &&
                  field_pixel_first(wide, p->columns, x) == field_pixel_first(wide, p->columns, x - 1)) ||
                 (y > 0 && field_pixel_first(high, p->rows, y) == field_pixel_first(high, p->rows, y - 1));
-            values[at] = value_of(p, pixels, x, y);
+            values[at] = picture_pixel_value(p, s, pixels, x, y);
             p->least = fmin(p->least, pixel->least);
             p->most = fmax(p->most, pixel->most);
             p->missing += again ? 0 : pixel->missing;
@@ -243,8 +213,12 @@ static bool is_named(const picture_source *s, const char *name) {
 static bool is_fixed_side(const picture_source *s, int axis, int side) {
     const stencil_spec *spec = &s->kinds->spec;
     const int index = stencil_list_index(spec->rank, axis);
+    const int64_t n = s->a.axis[axis].n, first = s->saved.n[0] > 0 ? s->saved.first[axis] : 0,
+                  last = s->saved.n[0] > 0 ? first + (n - 1) * s->saved.stride[axis] : n - 1;
     if (s->kinds->is_series || is_named(s, "/difference") || spec->rank != s->a.rank ||
-        spec->extent[index] != s->a.axis[axis].n)
+        (s->saved.n[0] > 0 ? s->saved.n[axis] != n : spec->extent[index] != n))
+        return false;
+    if (side == 0 ? first != 0 : last != spec->extent[index] - 1)
         return false;
     const stencil_wall_kind wall = spec->wall[axis][side];
     return wall == STENCIL_WALL_FIXED ||

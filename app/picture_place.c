@@ -186,6 +186,7 @@ static stencil_status check_equal(const picture_source *s) {
 stencil_status picture_place(picture *p, picture_source *s, const picture_wish *wish) {
     int sliced;
     s->kinds = wish->kinds != NULL ? wish->kinds : s->a.file;
+    s->saved = wish->saved;
     if (s->b.file != NULL)
         TRY(check_equal(s));
     TRY(place_slice(s, wish->slice, &sliced));

@@ -125,10 +125,33 @@ static picture_size size_of(const plotting *s, bool colours) {
                     : (picture_size){STILL_WIDE, STILL_HIGH, POINTS, 1, 0};
 }
 
+/* Finds the series of a result or a checkpoint: the file that the link /provenance/series leads to, or, where
+ * there is none, the one of the result's name. */
+static stencil_status find_series(plotting *s) {
+    stencil_provenance made;
+    const char *path = s->file.path;
+    const int folder = (int)(stencil_path_last(path) - path);
+    stencil_series_places places;
+    if (stencil_input_provenance(&s->file.input, &made) != STENCIL_OK)
+        return stencil_series_name(path, s->series_path);
+    if (stencil_series_read_places(made.series, &places)) {
+        memcpy(s->wish.saved.first, places.first, sizeof places.first);
+        memcpy(s->wish.saved.n, places.n, sizeof places.n);
+        memcpy(s->wish.saved.stride, places.stride, sizeof places.stride);
+    }
+    if (made.series_file[0] != '\0') {
+        const int length = snprintf(s->series_path, sizeof s->series_path, "%.*s%s",
+                                    made.series_file[0] == '/' ? 0 : folder, path, made.series_file);
+        if (length < (int)sizeof s->series_path && access(s->series_path, F_OK) == 0)
+            return STENCIL_OK;
+    }
+    return stencil_series_name(path, s->series_path);
+}
+
 /* Opens the series that the run of a result has saved beside it. */
 static stencil_status open_series(plotting *s, const stencil_input_options *how) {
     CHECK(!s->file.is_series, USAGE, "--dataset series: '%s' is a series itself: leave it out", s->file.path);
-    TRY(stencil_series_name(s->file.path, s->series_path));
+    TRY(find_series(s));
     CHECK(access(s->series_path, F_OK) == 0, NO_INPUT,
           "'%s' is not there: 'stencil run --save-every' saves a series beside its result", s->series_path);
     s->wish.dataset = "u";

@@ -163,6 +163,7 @@ static void print_classes(const picture *p, bool colours, int column) {
 static void print_bar(const picture *p, bool colours) {
     const char *name = TEXT("%s%s", p->label, PICTURE_UNIT(p->unit)), *least = END_TEXT(p, p->least),
                *most = END_TEXT(p, p->most);
+    const char *where = p->missing + p->infinite > 0 ? "in all finite cells" : "everywhere";
     name = TEXT_SHORTENED(name, PICTURE_COLUMNS - BAR - (int)(strlen(least) + strlen(most)) -
                                     text_columns("     ±"));
     printf("%s  ", name);
@@ -171,9 +172,9 @@ static void print_bar(const picture *p, bool colours) {
     } else if (p->classes) {
         print_classes(p, colours, text_columns(name) + 2);
     } else if (p->least == p->most && !p->centred) {
-        printf("%s everywhere", TEXT_SHORT(p->least));
+        printf("%s %s", TEXT_SHORT(p->least), where);
     } else if (p->centred && p->most == 0) {
-        printf("0 everywhere");
+        printf("0 %s", where);
     } else {
         printf("%s ", END_TEXT(p, p->centred && !colours ? 0 : p->least));
         for (int i = 0; i < BAR; i++) {

@@ -218,10 +218,12 @@ stencil_status stencil_input_load_history(stencil_input *input, stencil_problem 
  * file is no result of a run. */
 typedef struct stencil_provenance {
     int64_t steps_done;
-    char input[4096];   /* path of the run's input; "": unknown */
-    char output[4096];  /* of a checkpoint: name of its run's result; "": it is none */
-    char options[4096]; /* options with which a resumed run goes on, a line each */
-    char series[512];   /* places in the file of its series, see series.h; "": it has none yet */
+    char input[4096];       /* path of the run's input; "": unknown */
+    char output[4096];      /* of a checkpoint: name of its run's result; "": it is none */
+    char options[4096];     /* options with which a resumed run goes on, a line each */
+    char series[512];       /* places in the file of its series, see series.h; "": it has none yet */
+    char series_file[4096]; /* file that the link /provenance/series leads to, from the folder of this one on;
+                               "": none */
     char digest_numbers[STENCIL_DIGEST_CHARS]; /* of all that a run goes on from but arrays; "": not known */
     char less[4096]; /* of a file of differences: the file that was subtracted from `input`; "": it is none */
     char gaps[256];  /* frames that the series lacks, see stencil_series_gap(); "": none */

@@ -103,7 +103,8 @@ bool stencil_answer_check(const stencil_say *say) {
            check_numbers(&say->numbers) && check_description(&say->description) &&
            IS_TEXT(say->provenance.input) && IS_TEXT(say->provenance.output) &&
            IS_TEXT(say->provenance.options) && IS_TEXT(say->provenance.series) &&
-           IS_TEXT(say->provenance.less) && IS_TEXT(say->provenance.gaps) &&
-           IS_TEXT(say->provenance.digest_numbers) && say->provenance.steps_done >= 0 &&
-           IS_TEXT(say->field) && is_truth(&say->holds) && say->bytes >= 0 && is_chunk(say->chunk_bytes);
+           IS_TEXT(say->provenance.series_file) && IS_TEXT(say->provenance.less) &&
+           IS_TEXT(say->provenance.gaps) && IS_TEXT(say->provenance.digest_numbers) &&
+           say->provenance.steps_done >= 0 && IS_TEXT(say->field) && is_truth(&say->holds) &&
+           say->bytes >= 0 && is_chunk(say->chunk_bytes);
 }

@@ -230,7 +230,7 @@ void stencil_series_text(const stencil_series *s, char text[STENCIL_SERIES_TEXT]
                            i + 1 < PLACES ? " " : "");
 }
 
-static bool read_places(const char *text, stencil_series_places *p) {
+bool stencil_series_read_places(const char *text, stencil_series_places *p) {
     uint64_t place[PLACES];
     for (int i = 0; i < PLACES; i++) {
         char *end;
@@ -272,7 +272,7 @@ stencil_status stencil_series_resume(stencil_series *s, const char *path, const 
     CHECK(s->fd >= 0, NO_INPUT, "the series of the run, '%s', cannot be opened: %s", path, strerror(errno));
     s->sink.fd = s->fd;
     const stencil_series_places asked = s->at;
-    const bool read = read_places(places, &s->at);
+    const bool read = stencil_series_read_places(places, &s->at);
     CHECK(!read || has_form(&s->at, &asked), USAGE,
           "'%s' has frames of other cells, or in another form: leave out --save-region, --save-stride and "
           "--compress",

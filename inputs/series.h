@@ -107,6 +107,9 @@ stencil_status stencil_series_sync(const stencil_series *series);
 /* Writes the places of a series as text, for a checkpoint; "" where it has no frame. */
 void stencil_series_text(const stencil_series *series, char text[STENCIL_SERIES_TEXT]);
 
+/* Reads such a text. Returns whether it is one. */
+bool stencil_series_read_places(const char *text, stencil_series_places *places);
+
 void stencil_series_close(stencil_series *series);
 
 /* Makes the name of the series of a result: "p.out.h5" -> "p.out.series.h5". Errors: USAGE. */

@@ -473,6 +473,20 @@ stencil_status stencil_tables_write(hid_t file, const char *path, const stencil_
     return STENCIL_OK;
 }
 
+/* Reads the name of the file that an external link of a group leads to; "": there is no such link, or its
+ * name has no room. */
+static void read_link(hid_t group, const char *name, char *file, size_t size) {
+    char value[2 * 4096];
+    const char *path, *object;
+    H5L_info_t info;
+    file[0] = '\0';
+    if (H5Lexists(group, name, H5P_DEFAULT) > 0 && H5Lget_info(group, name, &info, H5P_DEFAULT) >= 0 &&
+        info.type == H5L_TYPE_EXTERNAL && info.u.val_size <= sizeof value &&
+        H5Lget_val(group, name, value, sizeof value, H5P_DEFAULT) >= 0 &&
+        H5Lunpack_elink_val(value, info.u.val_size, NULL, &path, &object) >= 0 && strlen(path) < size)
+        memcpy(file, path, strlen(path) + 1);
+}
+
 stencil_status stencil_h5_input_provenance(const stencil_h5_input *input, stencil_provenance *provenance) {
     const stencil_attribute steps = {.name = "steps_done", .type = STENCIL_ATTRIBUTE_WHOLE};
     const stencil_attribute name = {"input", STENCIL_ATTRIBUTE_TEXT, .chars = sizeof provenance->input,
@@ -494,6 +508,7 @@ stencil_status stencil_h5_input_provenance(const stencil_h5_input *input, stenci
     TRY(stencil_attribute_read(group, input->path, &name, provenance->input, &named));
     stencil_attribute_text(group, "output", provenance->output, sizeof provenance->output);
     stencil_attribute_text(group, "series_places", provenance->series, sizeof provenance->series);
+    read_link(group, "series", provenance->series_file, sizeof provenance->series_file);
     stencil_attribute_text(group, "series_gaps", provenance->gaps, sizeof provenance->gaps);
     stencil_attribute_text(group, "digest_numbers", provenance->digest_numbers,
                            sizeof provenance->digest_numbers);

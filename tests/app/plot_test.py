@@ -150,6 +150,20 @@ class PlotTest(CommandTest):
         self.assertIsNone(drawn["frames"][0]["values"][-1][-1])
         self.assertIn("? no value", self.shown("ramp.h5")[-1])
 
+    def test_one_value_and_none(self):
+        """Where some cells are not finite, the others alone have the one value."""
+        u = numpy.full((5, 7), 3.5)
+        self.write("a.h5", u, {"stencil": "j2d5pt"})
+        self.assertIn("u  3.5 everywhere", self.shown("a.h5"))
+        for odd, mark in ((numpy.nan, "? no value: 1 cell"), (numpy.inf, "! infinite: 1 cell")):
+            u[2, 3] = odd
+            self.write("b.h5", u, {"stencil": "j2d5pt"})
+            lines = self.shown("b.h5")
+            self.assertIn("u  3.5 in all finite cells", lines)
+            self.assertIn(mark, lines)
+            self.assertIn("difference of u  0 in all finite cells", self.shown("b.h5", "--against", "a.h5"))
+        self.assertIn("difference of u  0 everywhere", self.shown("a.h5", "--against", "a.h5"))
+
     def test_limits_are_those_of_all_cells(self):
         """In a terminal, a picture and numbers; cells that stand out are seen, and what is not finite is counted."""
         u = numpy.zeros((1300, 1700))
@@ -198,7 +212,37 @@ class PlotTest(CommandTest):
         middle = [[((k + 1) * n // count - 1 + k * n // count) // 2 for k in range(count)]
                   for n, count in ((520, rows), (660, columns))]
         wanted = numpy.add.outer(numpy.array(middle[0]), 2 * numpy.array(middle[1]))
-        self.assertTrue((values[1:-1, 1:-1] == wanted[1:-1, 1:-1]).all())
+        self.assertTrue((values == wanted).all())
+
+    def middles(self, u, drawn):
+        """The cells in the middle of a map's pixels."""
+        at = [[max(k * n // count, ((k + 1) * n // count - 1 + k * n // count) // 2) for k in range(count)]
+              for n, count in zip(u.shape, (drawn["rows"], drawn["columns"]))]
+        return u[numpy.ix_(*at)]
+
+    def test_smooth_fields_have_no_spots(self):
+        """Blocks of one and two cells, uneven ones and long ones: the cell in the middle. A wrong cell or line is seen."""
+        y, x = numpy.mgrid[:40, :70]
+        wave, rise = numpy.sin(x / 9) * numpy.cos(y / 7), (x + 2.0 * y) ** 2
+        for u in (wave, rise, rise[::-1, ::-1], numpy.sin(numpy.arange(3 * 100000).reshape(3, -1) / 9000)):
+            self.write("p.h5", u, {"stencil": "j2d5pt"})
+            drawn = self.json("p.h5")
+            values, wanted = numpy.array(drawn["frames"][0]["values"]), self.middles(u, drawn)
+            far = abs(values - wanted) > 0.02 * (u.max() - u.min())
+            self.assertEqual(numpy.argwhere(far).tolist(), [])
+            if u is not wave:  # which has peaks: they are shown as they are
+                self.assertTrue((values == wanted).all())
+        for at in ((20, 35), (0, 0), (39, 69), (17, 3)):
+            u = wave.copy()
+            u[at] += 1
+            self.write("p.h5", u, {"stencil": "j2d5pt"})
+            self.assertIn(u[at], numpy.array(self.json("p.h5")["frames"][0]["values"]), at)
+        for row in (0, 20, 21, 51):
+            u = numpy.zeros((52, 120))
+            u[row] = 1
+            self.write("p.h5", u, {"stencil": "j2d5pt"})
+            values = numpy.array(self.json("p.h5")["frames"][0]["values"])
+            self.assertTrue((values.max(axis=0) == 1).all(), row)
 
     def test_long_names_leave_80_columns(self):
         name = "a-name-of-a-file-that-is-far-longer-than-anybody-would-like-to-see-it-in-a-line-of-a-terminal.h5"
@@ -479,6 +523,40 @@ class PlotTest(CommandTest):
         self.refused(73, ["x.png", "--force"], "plot", "ramp.h5", "-o", "x.png")
         self.ok("plot", "ramp.h5", "-o", "x.png", "--force")
         self.assertFalse([name for name in os.listdir(self.directory) if name.startswith(".plot-")])
+
+    def test_series_by_the_link(self):
+        """A renamed result and a checkpoint find their series; one without a link finds it by the name."""
+        result = self.solve("--save-every", 5, "--checkpoint-every", 10, "--keep-checkpoints")
+        wanted = self.json(result, "-d", "series", "--at", "frame=1")["frames"][0]["values"]
+        os.mkdir(self.path("other"))
+        os.rename(self.path(result), self.path("renamed.h5"))
+        names = ["renamed.h5", "heat.out.ckpt.h5"]
+        for name in names:
+            self.assertEqual(self.json(name, "-d", "series", "--at", "frame=1")["frames"][0]["values"], wanted)
+            self.assertEqual(self.json(self.path(name), "-d", "series", "--at", "frame=1")["frames"][0]["values"], wanted)
+        os.rename(self.path("heat.out.series.h5"), self.path("renamed.series.h5"))
+        self.assertEqual(self.json("renamed.h5", "-d", "series", "--at", "frame=1")["frames"][0]["values"], wanted)
+        os.remove(self.path("renamed.series.h5"))
+        self.refused(66, ["renamed.series.h5"], "plot", "renamed.h5", "-d", "series")
+
+    def test_cells_of_a_saved_part(self):
+        """Frames of a region and with a stride have the kinds of the result's cells that they consist of."""
+        fixed, gone = numpy.zeros((12, 20), bool), numpy.zeros((12, 20), bool)
+        fixed[4:8, 6:9], gone[8:, 14:] = True, True
+        self.write("p.h5", numpy.zeros(fixed.shape), {"problem": "heat", "dt": 0.2, "steps": 4},
+                   {"fixed": fixed, "insulated": gone})
+        for part, rows, columns, sides in (
+                (("--save-region", "2:12,5:18"), slice(2, 12), slice(5, 18), {"x": [False, False], "y": [False, True]}),
+                (("--save-stride", "2"), slice(0, None, 2), slice(0, None, 2), {"x": [True, False], "y": [True, False]})):
+            self.ok("run", "--quiet", "--force", "p.h5", "--save-every", 2, *part)
+            drawn = self.json("p.out.h5", "-d", "series")
+            kinds = numpy.where(gone, "#", numpy.where(fixed, "*", "."))[rows, columns]
+            shown = numpy.array([list(row) for row in drawn["cells"]])
+            at = [[k * n // count for k in range(count)] for n, count in zip(kinds.shape, shown.shape)]
+            self.assertEqual(shown.tolist(), kinds[numpy.ix_(*at)].tolist())
+            self.assertEqual(drawn["fixed_sides"], sides)
+            gap = self.json("p.out.h5", "-d", "series", "-l", f"y={kinds.shape[0] - 1}")["curves"][0]["y"]
+            self.assertEqual([value is None for value in gap], (kinds[-1] == "#").tolist())
 
     @drawing
     def test_pictures_that_move(self):
