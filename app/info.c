@@ -160,9 +160,8 @@ const command command_info = {
     .summary = "shows devices, strategies and stencils, or what a file is",
     .details =
         "FILE is a problem, a result, a checkpoint, a series or a file of differences: info tells which, and "
-        "the digests of its cells, which two machines can compare. Where a run has written other cells than "
-        "those that it has "
-        "now, the exit code is 65.",
+        "the digests of its cells, which two machines can compare. Where a run has written other cells or "
+        "numbers than it has now, the exit code is 65.",
     .options = info_table,
     .values_size = sizeof(info_options),
     .operand_max = 1,

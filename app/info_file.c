@@ -20,7 +20,6 @@ typedef struct file_facts {
     stencil_spec spec;
     stencil_problem problem;
     stencil_provenance made;
-    bool other_numbers;                                     /* they are not those that a run has written */
     bool of_run;                                            /* a run has written the file: `made` is set */
     char digest[STENCIL_ARRAY_COUNT][STENCIL_DIGEST_CHARS]; /* of the cells as they are; "": no such array */
     stencil_frames frames;                                  /* of a series; count 0: it is none */
@@ -65,12 +64,10 @@ static stencil_status read_problem(file_facts *f) {
     TRY(text_name_file(stencil_problem_resolve(&f->problem, &f->spec), f->path));
     f->input.raw = true;
     f->of_run = f->spec.steps_total >= 0 && stencil_input_provenance(&f->input, &f->made) == STENCIL_OK;
-    bool same = true;
-    if (f->of_run && f->problem.origin.steps == f->spec.steps_total) {
+    if (f->of_run) { /* also where its attributes were changed, so that a run would count from 0 */
+        f->problem.origin.steps = f->spec.steps_total;
         TRY(stencil_input_load_history(&f->input, &f->problem));
-        TRY(stencil_input_same_numbers(&f->spec, &f->problem.origin.history, &f->made, &same));
     }
-    f->other_numbers = !same;
     const stencil_reader cells = stencil_input_reader(&f->input, &f->problem, true);
     TRY(text_name_file(stencil_coefficients_find(&f->problem, &f->spec, &cells), f->path));
     TRY(text_name_file(stencil_classes_find(&f->problem, &cells, &f->input.tables), f->path));
@@ -277,12 +274,8 @@ static stencil_status tell(const file_facts *f, const char *json, bool force) {
               array == STENCIL_ARRAY_U   ? "digest_u"
               : array == STENCIL_ARRAY_B ? "digest_b"
                                          : "digest_class");
-    CHECK(!f->other_numbers, BAD_DATA,
-          "'%s' is damaged, or was changed: its numbers (steps_total, residual_first, /residual and the "
-          "like) are "
-          "not those that a run has written (digest_numbers)",
-          f->path);
-    return STENCIL_OK;
+    return f->of_run ? report_check_numbers(f->path, &f->spec, &f->problem.origin.history, &f->made)
+                     : STENCIL_OK;
 }
 
 stencil_status info_file(const char *path, const char *json, bool force) {

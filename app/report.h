@@ -88,6 +88,11 @@ stencil_status report_note_outlook(run_record *record, const stencil_reader *cel
 enum { REPORT_ARRAYS = 200 };
 const char *report_changed_arrays(const stencil_problem *problem, char text[REPORT_ARRAYS]);
 
+/* Checks the numbers of a result or a checkpoint, from which a run goes on, by their digest. Errors:
+ * BAD_DATA: they are not those that a run has written; NO_MEMORY. */
+stencil_status report_check_numbers(const char *path, const stencil_spec *spec,
+                                    const stencil_history *history, const stencil_provenance *made);
+
 /* Add notes about how a run ends: before its start, when its first step number is known, and at its end. */
 void report_note_start(run_record *run, const stencil_spec *file); /* file: problem before options */
 void report_note_origin(run_record *run);

@@ -146,6 +146,18 @@ const char *report_changed_arrays(const stencil_problem *problem, char text[REPO
     return text;
 }
 
+stencil_status report_check_numbers(const char *path, const stencil_spec *spec,
+                                    const stencil_history *history, const stencil_provenance *made) {
+    bool same;
+    TRY(stencil_input_same_numbers(spec, history, made, &same));
+    CHECK(
+        same, BAD_DATA,
+        "'%s' is damaged, or was changed: its numbers (steps_total, residual_first, /residual and the like) "
+        "are not those that a run has written (digest_numbers)",
+        path);
+    return STENCIL_OK;
+}
+
 /* Adds notes where digests, checked as a run reads cells, show that arrays were changed. */
 static void note_arrays(const stencil_problem *problem, stencil_notes *notes) {
     const char *source = stencil_source_name(problem), *field = stencil_spec_field(&problem->spec),

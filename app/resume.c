@@ -34,13 +34,7 @@ static stencil_status check_open(const char *path, const stencil_input_options *
           "'%s' is damaged, or was changed: the cells of %s are not those that a run has written (digest_u, "
           "digest_b, digest_class)",
           path, report_changed_arrays(problem, changed));
-    bool same;
-    TRY(stencil_input_same_numbers(&spec, &problem->origin.history, made, &same));
-    CHECK(same, BAD_DATA,
-          "'%s' is damaged, or was changed: its numbers (steps_total, residual_first, /residual and the "
-          "like) are "
-          "not those that a run has written (digest_numbers)",
-          path);
+    TRY(report_check_numbers(path, &spec, &problem->origin.history, made));
     return stencil_input_check_unchanged(input);
 }
 

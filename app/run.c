@@ -375,7 +375,7 @@ static stencil_status run_stages(run_state *state) {
     stencil_status failed = run_output_write(record, state->run);
     if (failed == STENCIL_OK)
         keeper_finish(&state->keeper);
-    /* Of a run that was ended before its last step, keeper_print_end() tells it. */
+    /* keeper_print_end() tells what became of the series of a run that was ended before its last step. */
     if (failed == STENCIL_OK && state->keeper.saver.ended &&
         record->report.reason != STENCIL_REASON_INTERRUPTED) {
         failed = stencil_error_adopt(&state->keeper.frame_error);

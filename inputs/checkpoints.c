@@ -77,8 +77,8 @@ stencil_status stencil_checkpoints_open(stencil_checkpoints *c, stencil_output *
 /* Gives the last checkpoint the name of the one before, in addition to its own, which a link does without a
  * moment in which neither name has a file; file systems without links rename it. */
 static stencil_status keep_last(const stencil_checkpoints *c) {
-    char spare[PATH_MAX +
-               32]; /* a process that is killed in between leaves it, hidden as temporary files are */
+    /* A process that is killed before the rename leaves this name, hidden as those of temporary files are. */
+    char spare[PATH_MAX + 32];
     const char *last = stencil_path_last(c->before);
     snprintf(spare, sizeof spare, "%.*s.%s.%ld", (int)(last - c->before), c->before, last, (long)getpid());
     if (c->drops_last || access(c->path, F_OK) != 0)

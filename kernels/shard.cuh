@@ -26,8 +26,8 @@ template <class Sweep, class Barrier, bool Ll> void describe_loop(stencil_kernel
     kernel->function = kernel_address(&persistent_kernel<Sweep, Barrier, Ll>);
 }
 
-/* Whether a build has the persistent loop of a barrier for cells of classes and of fields: a build of few
- * kernels, which STENCIL_KERNELS asks for, has that of `grid` alone. */
+/* Tells whether the build has the persistent loop of a barrier for cells of classes and of fields: a build of
+ * few kernels, which STENCIL_KERNELS asks for, has that of `grid` alone. */
 constexpr bool has_loop_of_classes(stencil_barrier_id barrier) {
 #ifdef STENCIL_FEW_KERNELS
     return barrier == STENCIL_BARRIER_grid;

@@ -379,6 +379,15 @@ class Information(LongRunTest):
                 self.refused(65, ["p.out.h5"], "--resume", "p.out.h5", "-q", "--steps", 900)
                 self.assertIn(self.call("verify", "p.out.h5", "-q").returncode, (1, 65))
                 self.assertEqual(self.call("info", "p.out.h5").returncode, 65)
+        self.ok("new", "h.h5", "--problem", "heat", "--size", "33x29", "--initial", "random", "-q")
+        self.ok("h.h5", "-o", "kept_heat.h5", "--dt", 1e-4, "--steps", 40, "-q")
+        for name in ("dt", "diffusivity", "spacing"):  # with another one a run of the file counts from 0
+            shutil.copy(self.path("kept_heat.h5"), self.path("h.out.h5"))
+            with h5py.File(self.path("h.out.h5"), "r+") as file:
+                file.attrs.modify(name, numpy.nextafter(file.attrs[name], 9))
+            done = self.call("info", "h.out.h5")
+            self.assertEqual(done.returncode, 65, name)
+            self.assertIn("of step 40", done.stdout)
         shutil.copy(self.path("kept.h5"), self.path("p.out.h5"))
         with h5py.File(self.path("p.out.h5"), "r+") as file:
             del file["provenance"].attrs["digest_numbers"]
