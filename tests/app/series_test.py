@@ -386,7 +386,7 @@ class Readers(SeriesTest):
                 continue
             step, _, u = found
             counts.append(len(step))
-            self.assertEqual(list(step), list(range(0, 50 * len(step), 50)))
+            self.assertEqual(list(step), list(range(0, 5 * len(step), 5)))
             self.assertTrue((u[-1] != 0).any())
         self.finish(process, 0)
         self.assertEqual(counts, sorted(counts))
