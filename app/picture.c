@@ -170,9 +170,9 @@ json_t *picture_json(const picture *p, bool values) {
 static stencil_status write_numbers(const picture *p, FILE *out) {
     json_t *root = picture_json(p, false);
     const size_t count = p->curves ? 0 : (size_t)(p->frame_count * p->rows * p->columns);
-    const bool written = root != NULL && json_dumpf(root, out, JSON_COMPACT) == 0 &&
-                         fputc('\n', out) != EOF &&
-                         fwrite(p->values, sizeof *p->values, count, out) == count && fflush(out) == 0;
+    const bool written =
+        root != NULL && json_dumpf(root, out, JSON_COMPACT) == 0 && fputc('\n', out) != EOF &&
+        (count == 0 || fwrite(p->values, sizeof *p->values, count, out) == count) && fflush(out) == 0;
     json_decref(root);
     CHECK(written, IO, "--output: cannot write a temporary file: %s", strerror(errno));
     rewind(out);
