@@ -789,6 +789,14 @@ class PlotTest(CommandTest):
         top = self.json("p.h5")["y"]["to"]
         self.assertEqual([segment.tolist() for segment in lines[-1].get_segments()], [[[-0.5, top], [4.5, top]]])
 
+    def test_fixed_sides_are_those_of_the_field(self):
+        """A dataset of another shape, of which one axis is as long as the field's, has none."""
+        self.ramp()
+        with h5py.File(self.path("ramp.h5"), "r+") as file:
+            file["own"], file["like"] = numpy.zeros((3, 7)), numpy.zeros((3, 5))
+        for name, fixed in (("own", False), ("like", True)):
+            self.assertEqual(self.json("ramp.h5", "-d", name)["fixed_sides"], {"x": [fixed] * 2, "y": [fixed] * 2})
+
     @drawing
     def test_drawn_differences_and_classes(self):
         self.ramp(), self.cells()
