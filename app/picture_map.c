@@ -209,14 +209,23 @@ static bool is_named(const picture_source *s, const char *name) {
     return strcmp(s->a.name, name) == 0;
 }
 
+/* Tells whether what is shown has the cells of the field, or those of it that are saved. */
+static bool has_cells_of_field(const picture_source *s) {
+    const stencil_spec *spec = &s->kinds->spec;
+    bool same = spec->rank == s->a.rank;
+    for (int axis = STENCIL_AXES - s->a.rank; axis < STENCIL_AXES && same; axis++)
+        same = s->a.axis[axis].n ==
+               (s->saved.n[0] > 0 ? s->saved.n[axis] : spec->extent[stencil_list_index(spec->rank, axis)]);
+    return same;
+}
+
 /* Tells whether a side of the field is fixed, which no dataset of kinds says, nor a file of differences. */
 static bool is_fixed_side(const picture_source *s, int axis, int side) {
     const stencil_spec *spec = &s->kinds->spec;
     const int index = stencil_list_index(spec->rank, axis);
     const int64_t n = s->a.axis[axis].n, first = s->saved.n[0] > 0 ? s->saved.first[axis] : 0,
                   last = s->saved.n[0] > 0 ? first + (n - 1) * s->saved.stride[axis] : n - 1;
-    if (s->kinds->is_series || is_named(s, "/difference") || spec->rank != s->a.rank ||
-        (s->saved.n[0] > 0 ? s->saved.n[axis] != n : spec->extent[index] != n))
+    if (s->kinds->is_series || is_named(s, "/difference") || !has_cells_of_field(s))
         return false;
     if (side == 0 ? first != 0 : last != spec->extent[index] - 1)
         return false;

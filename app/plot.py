@@ -145,6 +145,45 @@ def class_colour(picture, number):
     return CLASS_COLORS[(number if numbers[-1] < len(CLASS_COLORS) else numbers.index(number)) % len(CLASS_COLORS)]
 
 
+def spread_limits(least, most):
+    """Limits of values, around those of a field of one value, or of no difference."""
+    if least is None:
+        least = most = 0
+    if least == most:
+        biggest = sys.float_info.max
+        least, most = max(least - (abs(least) / 2 or 1), -biggest), min(most + (abs(most) / 2 or 1), biggest)
+    return least, most
+
+
+def is_extreme(least, most):
+    """Whether matplotlib's own numbers fail between such limits: very large, very small, or of a very small difference."""
+    size = max(abs(least), abs(most))
+    return size > 0 and not (1e-290 < size < 1e290 and most / size - least / size > 1e-12)
+
+
+def parts(values, least, most):
+    """Values as parts of the way from the least to the most, which lose nothing: a power of two scales all of them."""
+    import numpy
+    exponent = math.frexp(max(abs(least), abs(most)))[1] + 1
+    low, high, values = (numpy.ldexp(numpy.ldexp(value, -(exponent // 2)), exponent // 2 - exponent)
+                         for value in (least, most, values))
+    return (values - low) / (high - low)
+
+
+def true_ticks(least, most, count=4):
+    """(places, labels, a text for the axis) beside an axis of parts(): the numbers that they stand for, with digits that
+    tell them apart; of more than 9 digits the text says what they are less."""
+    places = {i / count: (1 - i / count) * least + i / count * most for i in range(count + 1)}
+    if len(set(places.values())) < len(places):  # there are not so many numbers between the two
+        places = {0: least, 1: most}
+    digits = 3
+    while digits < 17 and len({f"{value:.{digits}g}" for value in places.values()}) < len(places):
+        digits += 1
+    if digits > 9:
+        return list(places), [f"{value - least:.3g}" for value in places.values()], f", less {least:.17g}"
+    return list(places), [f"{value:.{digits}g}" for value in places.values()], ""
+
+
 def colours(picture, count):
     """(colour map of so many colours, norm) of the values of a map; those of classes are places among the classes."""
     import matplotlib
@@ -154,13 +193,10 @@ def colours(picture, count):
         chosen = ListedColormap(["#" + class_colour(picture, number) for number in picture["class_numbers"]])
         norm = BoundaryNorm([i - 0.5 for i in range(chosen.N + 1)], chosen.N)
     else:
-        if least is None:
-            least = most = 0
-        if least == most:  # a field of one value, or no difference
-            least, most = least - (abs(least) / 2 or 1), most + (abs(most) / 2 or 1)
+        least, most = spread_limits(least, most)
         name = "RdBu_r" if picture["centred"] else "viridis"
         chosen = matplotlib.colormaps[name].resampled(count - count % 2 + picture["centred"])
-        norm = Normalize(least, most)
+        norm = Normalize(0, 1) if is_extreme(least, most) else Normalize(least, most)
     chosen.set_bad("white")
     return chosen, norm
 
@@ -171,6 +207,7 @@ class Canvas:
         self.picture, self.size = picture, map_size(picture, dpi)
         self.across, self.down = (spread(picture[axis], picture[count], pixels)
                                   for axis, count, pixels in zip("xy", ("columns", "rows"), self.size))
+        self.limits = spread_limits(picture["least"], picture["most"])
         kinds = kinds_of(picture)
         self.kinds = self.pixels(kinds) if kinds is not None else None
         self.small = min(self.size[0] / picture["columns"], self.size[1] / picture["rows"]) < INSIDE
@@ -185,6 +222,8 @@ class Canvas:
         shown = numpy.ma.masked_invalid(self.pixels(frame))
         if self.picture["classes"]:
             return numpy.ma.masked_array(numpy.searchsorted(self.picture["class_numbers"], shown.filled(0)), shown.mask)
+        if is_extreme(*self.limits):
+            return numpy.ma.masked_array(parts(shown.filled(self.limits[0]), *self.limits), shown.mask)
         return shown
 
     def marks(self, frame):
@@ -256,6 +295,10 @@ def draw_colours(figure, ax, picture, image, wide):
         places = range(0, len(numbers), -(-len(numbers) // most))
         bar.set_ticks(list(places), labels=[str(numbers[i]) for i in places])
         bar.minorticks_off()
+    elif is_extreme(*spread_limits(picture["least"], picture["most"])):
+        places, labels, less = true_ticks(*spread_limits(picture["least"], picture["most"]))
+        bar.set_ticks(places, labels=labels)
+        bar.set_label(labelled(picture["label"], picture["unit"]) + less)
     return []
 
 
@@ -318,8 +361,13 @@ def draw_curves(picture):
     figure = Figure(figsize=(7.2, 4.2), dpi=DPI, layout="constrained")
     ax = figure.add_subplot()
     number, lines = 0, []
+    finite = [value for curve in picture["curves"] for value in curve["y"] if value is not None]
+    limits = spread_limits(min(finite, default=0), max(finite, default=0))
+    extreme = not picture["logarithmic"] and is_extreme(*limits)
     for curve in picture["curves"]:
         y = [math.nan if value is None else value for value in curve["y"]]
+        if extreme:
+            y = parts(y, *limits)
         if curve["limit"]:
             lines += ax.plot(curve["x"], y, "--", color="#666666", linewidth=1.2)
             continue
@@ -328,9 +376,13 @@ def draw_curves(picture):
         number += 1
     if picture["logarithmic"]:
         ax.set_yscale("log")
+    less = ""
+    if extreme:
+        places, labels, less = true_ticks(*limits)
+        ax.set_yticks(places, labels=labels)
     ax.grid(color="#dddddd")
     ax.set_axisbelow(True)
-    ax.set(xlabel=labelled(picture["x"]["label"], picture["x"]["unit"]), ylabel=labelled(picture["label"], picture["unit"]))
+    ax.set(xlabel=labelled(picture["x"]["label"], picture["x"]["unit"]), ylabel=labelled(picture["label"], picture["unit"]) + less)
     ax.set_title(wrapped(title_of(picture, 0), 7.2), fontsize=11)
     if len(picture["curves"]) > 1:
         add_legend(ax, lines, [curve["name"] for curve in picture["curves"]], fontsize=9, framealpha=0.8)

@@ -63,6 +63,15 @@ void scrubbing_print(const scrubbing *s, const stencil_report *report) {
         return;
     const stencil_scrubbed done = stencil_scrub_done(s->scrub);
     const double all = updates_of(report);
+    if (done.tiles == 0) {
+        const char *why = s->share < 1
+                              ? TEXT("was too short for %.3g %% of its time;\n--scrub 100%% compares a tile "
+                                     "in any run of two steps",
+                                     100 * s->share)
+                              : "was too short";
+        PRINT("Scrubbed", "nothing was compared: the run %s", why);
+        return;
+    }
     PRINT(
         "Scrubbed",
         "%s, %s cell updates (%s of all, %s in an hour), without a difference;\ntook %.3f s, %s of the steps'"

@@ -1,4 +1,5 @@
 /* Curves for a terminal: lines of dots, eight to a character where that can print them. */
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@ typedef struct canvas {
     int8_t curve[LINES][PICTURE_WIDE]; /* number + 1; 0: none */
     double left, right, low, high;     /* limits of the axes, of `high` and `low` the logarithms if `log` */
     bool log;
+    bool alike; /* numbers beside the axis would be the same: they are those above the lowest value */
 } canvas;
 
 static double height_of(const canvas *c, double y) {
@@ -41,9 +43,12 @@ static void find_limits(const picture *p, canvas *c) {
     if (c->high < c->low)
         c->low = c->high = 0;
     if (c->high == c->low) {
-        c->low -= c->log || c->low == 0 ? 1 : fabs(c->low) / 2;
-        c->high += c->log || c->high == 0 ? 1 : fabs(c->high) / 2;
+        c->low = fmax(c->low - (c->log || c->low == 0 ? 1 : fabs(c->low) / 2), -DBL_MAX);
+        c->high = fmin(c->high + (c->log || c->high == 0 ? 1 : fabs(c->high) / 2), DBL_MAX);
     }
+    const double middle = c->low / 2 + c->high / 2;
+    c->alike =
+        !c->log && c->low != 0 && (text_short_alike(c->low, middle) || text_short_alike(middle, c->high));
 }
 
 /* Sets the dot at (x, y), counted from the left and from below. */
@@ -58,7 +63,8 @@ static void set_dot(canvas *c, int curve, int x, int y) {
 
 /* Returns the dot of a number between two limits, of `count` dots. */
 static double dot_of(double value, double from, double to, int count) {
-    return to != from ? (value - from) / (to - from) * (count - 1) : 0;
+    const long double range = (long double)to - from; /* which may be more than a double holds */
+    return range != 0 ? (double)(((long double)value - from) / range * (count - 1)) : 0;
 }
 
 static void draw_curve(canvas *c, const picture_curve *curve, int number) {
@@ -77,6 +83,14 @@ static void draw_curve(canvas *c, const picture_curve *curve, int number) {
         x0 = x;
         y0 = y;
     }
+}
+
+/* Returns a number with as many digits as there is room for beside the canvas. */
+static const char *beside_text(double value, char text[TEXT_SIZE]) {
+    text_short(value, text);
+    for (int digits = 4; digits > 0 && strlen(text) > PICTURE_MARGIN - 2; digits--)
+        snprintf(text, TEXT_SIZE, "%.*g", digits, value);
+    return text;
 }
 
 /* Prints a character of the canvas. */
@@ -117,13 +131,18 @@ void picture_print_curves(const picture *p, bool colours) {
     find_limits(p, c);
     for (int i = p->curve_count - 1; i >= 0; i--)
         draw_curve(c, &p->curve[i], i);
-    const char *name = TEXT("%s%s", p->label, PICTURE_UNIT(p->unit)), *log = p->log ? ", logarithmic" : "";
+    const char *name = TEXT("%s%s", p->label, PICTURE_UNIT(p->unit)),
+               *log = p->log     ? ", logarithmic"
+                      : c->alike ? TEXT(", less %.17g", c->low)
+                                 : "";
     printf("%s%s\n", TEXT_SHORTENED(name, PICTURE_COLUMNS - (int)strlen(log)), log);
     for (int line = 0; line < LINES; line++) {
         const bool labelled = line == 0 || line == LINES - 1 || line == LINES / 2;
-        const double at = c->high - (c->high - c->low) * line / (LINES - 1),
-                     value = c->log ? pow(10, at) : at;
-        printf("%*s |", PICTURE_MARGIN - 2, labelled ? TEXT_SHORT(value) : "");
+        const double part = (double)line / (LINES - 1), at = (1 - part) * c->high + part * c->low,
+                     value = c->log     ? pow(10, at)
+                             : c->alike ? (1 - part) * (c->high - c->low)
+                                        : at;
+        printf("%*s |", PICTURE_MARGIN - 2, labelled ? beside_text(value, (char[TEXT_SIZE]){""}) : "");
         for (int column = 0; column < PICTURE_WIDE; column++)
             print_character(p, c, line, column, colours);
         putchar('\n');

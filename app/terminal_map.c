@@ -32,8 +32,9 @@ enum {
 
 /* Returns where a value lies among `count` steps from the least to the largest value. */
 static int step_of(const picture *p, double value, int count) {
-    const double range = p->most - p->least, part = range > 0 ? (value - p->least) / range : 0.5;
-    const int step = (int)(fmin(1, fmax(0, part)) * count);
+    const long double range = (long double)p->most - p->least, /* which may be more than a double holds */
+        part = range > 0 ? ((long double)value - p->least) / range : 0.5L;
+    const int step = (int)(fminl(1, fmaxl(0, part)) * count);
     return step < count ? step : count - 1;
 }
 
@@ -135,10 +136,15 @@ static void print_across(const picture *p) {
 
 /* Returns one end of the values, with as many digits as tell the ends apart. */
 static const char *end_text(const picture *p, double value, char text[TEXT_SIZE]) {
-    const bool alike = p->least != p->most && strcmp(TEXT_SHORT(p->least), TEXT_SHORT(p->most)) == 0;
+    enum { DIGITS = 17 };
+    const bool alike = p->least != p->most && text_short_alike(p->least, p->most);
+    int digits = 7;
     if (!alike)
         return text_short(value, text);
-    snprintf(text, TEXT_SIZE, "%.12g", value);
+    while (digits < DIGITS && strcmp(TEXT("%.*g", digits, p->least), TEXT("%.*g", digits, p->most)) == 0)
+        digits++;
+    digits = digits < DIGITS ? digits + 1 : DIGITS;
+    snprintf(text, TEXT_SIZE, "%.*g", digits, value);
     return text;
 }
 
@@ -178,9 +184,8 @@ static void print_bar(const picture *p, bool colours) {
     } else {
         printf("%s ", END_TEXT(p, p->centred && !colours ? 0 : p->least));
         for (int i = 0; i < BAR; i++) {
-            const double part = (i + 0.5) / BAR;
-            colours ? printf("\033[48;5;%dm ", colour_of(p, p->least + part * (p->most - p->least)))
-                    : printf("%c", ramp[(int)(part * RAMP)]);
+            const double part = (i + 0.5) / BAR, value = (1 - part) * p->least + part * p->most;
+            colours ? printf("\033[48;5;%dm ", colour_of(p, value)) : printf("%c", ramp[(int)(part * RAMP)]);
         }
         printf("%s %s%s", colours ? "\033[0m" : "", p->centred && !colours ? "±" : "", END_TEXT(p, p->most));
     }

@@ -22,6 +22,10 @@ const char *text_short(double value, char text[TEXT_SIZE]) {
     return strtod(text, NULL) == value ? text : text_number(value, text);
 }
 
+bool text_short_alike(double a, double b) {
+    return strtod(TEXT_SHORT(a), NULL) == strtod(TEXT_SHORT(b), NULL);
+}
+
 const char *text_count(int64_t count, char text[TEXT_SIZE]) {
     char digits[TEXT_SIZE];
     const int length = snprintf(digits, sizeof digits, "%" PRId64, count);

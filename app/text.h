@@ -17,6 +17,9 @@ const char *text_counted(int64_t count, const char *noun, char text[TEXT_SIZE]);
 /* Returns a value with four significant digits, or as a whole number from 10 000 on. */
 const char *text_number(double value, char text[TEXT_SIZE]);
 
+/* Tells whether the texts that text_short() makes of two numbers say the same. */
+bool text_short_alike(double a, double b);
+
 /* Returns the shortest text that reads back as the same value where six digits suffice, else the value with
  * four significant digits: 7e-05, 0.5, 3.845e-06. */
 const char *text_short(double value, char text[TEXT_SIZE]);

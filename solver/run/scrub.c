@@ -144,17 +144,20 @@ static void set_cone(stencil_scrub *s, int64_t steps) {
 }
 
 /* Chooses the tile, and the steps that it is watched for: those of a pass, if that is not too much to make
- * again. Returns false where the run has no such number of steps left. */
+ * again, or all that the run has left. Returns false where it has none. */
 static bool choose(stencil_scrub *s, int64_t step) {
     const stencil_run *r = s->run;
-    int64_t steps = r->on.plan->depth > 2 ? r->on.plan->depth : 2;
+    const int64_t left = r->problem->stop.steps - step;
+    int64_t steps = stencil_smaller(r->on.plan->depth > 2 ? r->on.plan->depth : 2, left);
+    if (steps < 1)
+        return false;
     s->problem = r->problem;
     draw_tile(s);
     set_cone(s, steps);
     while (steps > 1 && steps * stencil_box_cells(&s->cone) > updates_most)
         set_cone(s, steps /= 2);
     s->end = step + steps;
-    return s->end <= s->problem->stop.steps;
+    return true;
 }
 
 /* Keeps the cells that a tile depends on, before the steps after which it is compared. */

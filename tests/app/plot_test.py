@@ -676,6 +676,50 @@ class PlotTest(CommandTest):
         self.assertTrue(len(highest))
         self.assertEqual(set(highest[:, 1]), {round(600 * 0.505 / 60.505)})
 
+    RANGES = ((-1e308, 1e308), (0, 8e307), (1e300, 3e300), (0, 1e-310), (1, 1 + 2**-52), (1e6, 1e6 + 1e-7), (-1.7e308, -1.7e308))
+
+    def test_extreme_ranges(self):
+        """In a terminal: characters from the least to the largest value, and limits that are told apart."""
+        for least, most in self.RANGES:
+            u = numpy.full((5, 8), float(least))
+            u[:, 4:] = most
+            self.write("p.h5", u, {"stencil": "j2d5pt"})
+            lines = self.shown("p.h5")
+            if least == most:
+                self.assertIn("u  -1.7e+308 everywhere", lines)
+                continue
+            self.assertRegex(lines[3], r"^ +\| +@+\|$")
+            ends = re.fullmatch(r"u  (\S+) +\.\.:::--==\+\+\*\*###%%@@ (\S+)", lines[-2]).groups()
+            self.assertLess(float(ends[0]), float(ends[1]))
+            for end, wanted in zip(ends, (least, most)):
+                self.assertAlmostEqual(float(end) / (most or 1), wanted / (most or 1), 5)
+            lines = self.shown("p.h5", "-l", "y=2")
+            self.assertNotIn("nan", "\n".join(lines))
+            marks = [bool(line.split("|")[-1].strip()) for line in lines[2:19]]
+            self.assertTrue(marks[0] and marks[-1], lines)
+            labels = [line.split("|")[0].strip() for line in (lines[2], lines[10], lines[18])]
+            self.assertEqual(len(set(labels)), 3, lines)
+
+    @drawing
+    def test_extreme_ranges_drawn(self):
+        """In a picture: the first and the last colour, and true numbers beside them."""
+        for least, most in self.RANGES[::3] + self.RANGES[4:5]:
+            u = numpy.full((5, 8), float(least))
+            u[:, 4:] = most
+            self.write("p.h5", u, {"stencil": "j2d5pt"})
+            pixels, _, picture = self.drawn_pixels("p.h5")
+            self.ok("plot", "p.h5", "-l", "y=2", "-o", "line.png", "--force")
+            if least == most:
+                continue
+            self.assertEqual([pixels[5, at].tolist() for at in (5, -5)], [[68, 1, 84], [253, 231, 36]], (least, most))
+            figure, _ = self.figure("p.h5")
+            bar = figure.axes[0].child_axes[0]
+            figure.draw_without_rendering()
+            texts = [label.get_text().replace("\N{MINUS SIGN}", "-") for label in bar.get_yticklabels()]
+            self.assertEqual(len(set(texts)), len(texts))
+            if most >= 1e300:
+                self.assertEqual([float(texts[0]), float(texts[-1])], [least, most])
+
     @drawing
     def test_names_are_no_formulas(self):
         """What comes from a file is shown as it is, whatever matplotlib would make of it."""
@@ -744,6 +788,14 @@ class PlotTest(CommandTest):
         lines = [collection for collection in figure.axes[0].collections if type(collection).__name__ == "LineCollection"]
         top = self.json("p.h5")["y"]["to"]
         self.assertEqual([segment.tolist() for segment in lines[-1].get_segments()], [[[-0.5, top], [4.5, top]]])
+
+    def test_fixed_sides_are_those_of_the_field(self):
+        """A dataset of another shape, of which one axis is as long as the field's, has none."""
+        self.ramp()
+        with h5py.File(self.path("ramp.h5"), "r+") as file:
+            file["own"], file["like"] = numpy.zeros((3, 7)), numpy.zeros((3, 5))
+        for name, fixed in (("own", False), ("like", True)):
+            self.assertEqual(self.json("ramp.h5", "-d", name)["fixed_sides"], {"x": [fixed] * 2, "y": [fixed] * 2})
 
     @drawing
     def test_drawn_differences_and_classes(self):

@@ -44,6 +44,17 @@ class ScrubTest(CommandTest):
                 for way in ways:
                     self.scrubbed("w.h5", "--steps", 100, *way)
 
+    def test_short_runs(self):
+        """Of all of its time, a run of two steps has a tile; one that has none says so."""
+        self.new("p.h5", "--problem", "heat", "--size", "60x50")
+        for steps in (2, 3, 8, 21):
+            self.scrubbed("p.h5", "--steps", steps)
+        shown = self.ok("p.h5", *CPU, "--no-output", "--scrub", "on", "--steps", 4).stdout
+        self.assertIn("nothing was compared: the run was too short for 0.5 % of its time;", shown)
+        self.assertNotIn("without a difference", shown)
+        shown = self.ok("p.h5", *ALWAYS, "--no-output", "--steps", 1).stdout
+        self.assertRegex(shown, "nothing was compared: the run was too short\n")
+
     def test_cells_of_any_magnitude(self):
         """The run keeps such cells times a power of two."""
         for amplitude in ("1e-300", "1e300"):
