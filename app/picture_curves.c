@@ -188,6 +188,14 @@ stencil_status picture_history(picture *p, field_file *file, field_file *against
             least = fmin(least, p->curve[i].y[k]);
             most = fmax(most, p->curve[i].y[k]);
         }
+    for (int i = 0; i < p->curve_count; i++)
+        if (p->curve[i].count > 0 && !p->curve[i].is_limit && !isfinite(p->curve[i].y[p->curve[i].count - 1]))
+            picture_note(p, "%s ends in %s", p->curve[i].name,
+                         isnan(p->curve[i].y[p->curve[i].count - 1]) ? "NaN" : "inf");
+    if (!isfinite(most)) /* limits are those of finite residuals */
+        for (int i = (most = 0); i < p->curve_count; i++)
+            for (int64_t k = 0; k < p->curve[i].count; k++)
+                most = isfinite(p->curve[i].y[k]) ? fmax(most, p->curve[i].y[k]) : most;
     p->log = least > 0 && most > log_ratio * least;
     snprintf(p->title, sizeof p->title, "%s: history of the residual",
              TEXT_ESCAPE(stencil_path_last(file->path)));

@@ -91,6 +91,8 @@ static stencil_status choose_output(plotting *s) {
     if (path == NULL)
         return STENCIL_OK;
     const char *dot = strrchr(stencil_path_last(path), '.'), *suffix = dot != NULL ? dot + 1 : "";
+    if (dot == stencil_path_last(path)) /* a hidden file without a suffix */
+        suffix = "";
     s->moves = stencil_name_find(suffix, moving) >= 0;
     CHECK(s->moves || stencil_name_find(suffix, still) >= 0, USAGE,
           "--output: '%s' ends in no suffix of a picture: .png, .svg, .pdf, or of a series .gif, .mp4", path);

@@ -797,6 +797,21 @@ class PlotTest(CommandTest):
         for name, fixed in (("own", False), ("like", True)):
             self.assertEqual(self.json("ramp.h5", "-d", name)["fixed_sides"], {"x": [fixed] * 2, "y": [fixed] * 2})
 
+    def test_names_and_places_that_are_none(self):
+        self.cube()
+        for wanted, *arguments in (("suffix", "-o", ".png"), ("0x2", "-s", "z=0x2")):
+            self.refused(64, [wanted], "plot", "cube.h5", *arguments)
+        result = self.solve("--save-every", 5)
+        self.refused(64, ["step=-1", "before the first step"], "plot", result, "-d", "series", "--at", "step=-1")
+
+    def test_a_history_that_overflows(self):
+        result = self.solve()
+        with h5py.File(self.path(result), "r+") as file:
+            history = file["residual"][:]
+            history[-1] = numpy.inf
+            file["residual"][...] = history
+        self.assertIn("heat.out.h5 ends in inf", self.json(result, "-d", "residual")["note"])
+
     @drawing
     def test_drawn_differences_and_classes(self):
         self.ramp(), self.cells()
