@@ -126,7 +126,6 @@ static stencil_status place_frame(const field_file *file, const char *text, int6
                by_step = strncmp(text, "step=", 5) == 0, by_number = strncmp(text, "frame=", 6) == 0;
     CHECK((by_time || by_step || by_number) && end != value + 1 && *end == '\0' && isfinite(number), USAGE,
           "--at: '%s' is no frame: write t=0.5, step=100 or frame=3", text);
-    CHECK(!by_step || number >= 0, USAGE, "--at: '%s' is before the first step, 0", text);
     CHECK(!by_number || (number >= 0 && number < (double)file->frames), USAGE,
           "--at: '%s' has the frames 0 to %lld", file->path, (long long)file->frames - 1);
     if (by_number) {

@@ -801,8 +801,6 @@ class PlotTest(CommandTest):
         self.cube()
         for wanted, *arguments in (("suffix", "-o", ".png"), ("0x2", "-s", "z=0x2")):
             self.refused(64, [wanted], "plot", "cube.h5", *arguments)
-        result = self.solve("--save-every", 5)
-        self.refused(64, ["step=-1", "before the first step"], "plot", result, "-d", "series", "--at", "step=-1")
 
     def test_a_history_that_overflows(self):
         result = self.solve()
