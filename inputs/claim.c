@@ -14,15 +14,32 @@
 
 #include "inputs/file.h"
 
-/* Returns the number of the byte of a name: FNV-1a. p.out.h5 and p.out have the same, since their checkpoints
- * have the same names. */
+/* Takes the marks off the end of a stem of `length` bytes which the names of a result's checkpoints and
+ * series have, so that no run has for its result what is another run's checkpoint. */
+static size_t without_marks(const char *name, size_t length) {
+    static const char *const marks[] = {".ckpt", ".ckpt.prev", ".series"};
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+        const size_t mark = strlen(marks[i]);
+        if (length > mark && strncmp(name + length - mark, marks[i], mark) == 0)
+            return without_marks(name, length - mark);
+    }
+    return length;
+}
+
+static uint64_t hash(uint64_t number, const char *text, size_t length) { /* FNV-1a */
+    for (size_t i = 0; i < length; i++)
+        number = (number ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
+    return number;
+}
+
+/* Returns the number of the byte of a name. p.out.h5 and p.out have the same, since their checkpoints have
+ * the same names, and so have p.out.ckpt.h5 and p.out.series.h5. */
 static off_t byte_of(const char *name) {
-    const size_t length = strlen(name);
-    const bool suffix = length > 3 && strcmp(name + length - 3, ".h5") == 0;
-    uint64_t number = UINT64_C(0xcbf29ce484222325);
-    for (size_t i = 0; i < length - (suffix ? 3 : 0); i++)
-        number = (number ^ (unsigned char)name[i]) * UINT64_C(0x100000001b3);
-    return (off_t)(number >> 2);
+    const char *dot = strrchr(name, '.');
+    const bool suffix = dot != NULL && (strcmp(dot, ".h5") == 0 || strcmp(dot, ".hdf5") == 0);
+    const size_t stem = without_marks(name, suffix ? (size_t)(dot - name) : strlen(name));
+    const uint64_t number = hash(UINT64_C(0xcbf29ce484222325), name, stem);
+    return (off_t)(hash(number, ".hdf5", suffix && dot[2] == 'd' ? 5 : 0) >> 2);
 }
 
 /* Keeps other processes from taking a claim in the same moment, for at most a second. */

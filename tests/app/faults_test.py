@@ -555,7 +555,8 @@ class Output(CommandTest):
                                    cwd=self.directory, stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8")
         while not process.stdout.readline().startswith("Strategy"):
             pass
-        for more in (), ("--force",), ("-o", "./p.out.h5"), ("-o", "p.out"), ("-o", self.path("p.out.h5"), "-q"):
+        for more in (), ("--force",), ("-o", "./p.out.h5"), ("-o", "p.out"), ("-o", self.path("p.out.h5"), "-q"), \
+                ("-o", "p.out.series.h5"), ("-o", "p.out.ckpt.prev.h5"):
             self.refused(CANNOT_CREATE, ["another run is under way", "p.out"], "p.h5", *more)
         self.ok("p.h5", "--steps", 3, "-o", "q.out.h5", *RUN)
         self.ok("p.h5", "--dry-run")
