@@ -5,9 +5,12 @@ On a machine with a GPU, numpy and a shared library built with CUDA:
     STENCIL_LIBRARY=build/release/library/libstencil.so.1 python3 tests/library/device_test.py
 """
 import ctypes
+import importlib
+import json
 import os
 import pathlib
 import sys
+import tempfile
 import unittest
 
 import numpy as np
@@ -244,33 +247,90 @@ class OnGpu(unittest.TestCase):
         stencil.solve(given, problem="poisson", f=given, rtol=0.5, steps=2, in_place=True, bound=False)
         self.assertLess(peak_bytes() - before, 8192 * 8192 * 8 * 0.3)
 
+    def found(self, *names):
+        """The modules of these names that are installed; skips where there is none."""
+        modules = {}
+        for name in names:
+            try:
+                modules[name] = importlib.import_module(name)
+            except ImportError:
+                pass
+        if not modules:
+            self.skipTest(f"none of {', '.join(names)}")
+        return modules
+
     def test_libraries(self):
-        """CuPy and PyTorch, where they are."""
-        u, tried = field(40, 50), 0
+        """Results are arrays of the library that the field is of, as are fixed cells and sources that are read."""
+        u, f, fixed = field(40, 50), field(40, 50) / 9, field(40, 50) < -0.9
+        wanted = stencil.solve(u, problem="poisson", f=f, fixed=fixed, steps=7, accelerate=False, device="cpu").u
+        given = {"cupy": (lambda of, a: of.asarray(a), lambda a: a.get()),
+                 "torch": (lambda of, a: of.asarray(a, device="cuda"), lambda a: a.cpu().numpy()),
+                 "jax.numpy": (lambda of, a: of.asarray(a), np.asarray),
+                 "numba.cuda": (lambda of, a: of.to_device(a), lambda a: a.copy_to_host())}
+        os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+        os.environ.setdefault("JAX_ENABLE_X64", "true")
+        modules = self.found(*given)
+        for name, module in modules.items():
+            there, back = given[name]
+            with self.subTest(name):
+                array = there(module, u)
+                made = stencil.solve(array, problem="poisson", f=there(module, f), fixed=there(module, fixed), steps=7,
+                                     accelerate=False)
+                self.assertIs(type(made.u), type(array))
+                self.assertNotIn("threads", made.report["device"])
+                self.assertEqual(back(made.u).tobytes(), wanted.tobytes())
+                self.assertEqual(back(array).tobytes(), u.tobytes())
+        print("libraries:", *modules, file=sys.stderr)
+
+    def test_streams_of_torch(self):
+        """What is queued on a stream of the caller's own precedes the run, and what follows it sees the result."""
+        torch = self.found("torch")["torch"]
+        u = field(400, 500)
         wanted = stencil.solve(u, problem="heat", steps=7, device="cpu").u
-        try:
-            import cupy
-        except ImportError:
-            pass
-        else:
-            made = stencil.solve(cupy.asarray(u), problem="heat", steps=7).u
-            self.assertEqual((type(made), made.get().tobytes()), (cupy.ndarray, wanted.tobytes()))
-            tried += 1
-        try:
-            import torch
-        except ImportError:
-            pass
-        else:
-            with torch.cuda.stream(torch.cuda.Stream()):
-                given = torch.zeros((40, 50), dtype=torch.float64, device="cuda")
-                for _ in range(50):
-                    given += torch.asarray(u / 50, device="cuda")
-                given.copy_(torch.asarray(u))
-                made = stencil.solve(given, problem="heat", steps=7).u
-            self.assertEqual((made.is_cuda, made.cpu().numpy().tobytes()), (True, wanted.tobytes()))
-            tried += 1
-        if tried == 0:
-            self.skipTest("neither CuPy nor PyTorch")
+        with torch.cuda.stream(torch.cuda.Stream()):
+            given = torch.zeros((400, 500), dtype=torch.float64, device="cuda")
+            there = torch.asarray(u, device="cuda")
+            torch.cuda._sleep(10**8)  # some 50 ms, in which a run that did not wait would see zeros
+            given.copy_(there)
+            made = stencil.solve(given, problem="heat", steps=7).u
+            twice = made * 2
+            stencil.solve(given, problem="heat", steps=7, in_place=True)
+        torch.cuda.synchronize()
+        self.assertEqual(made.cpu().numpy().tobytes(), wanted.tobytes())
+        self.assertEqual(twice.cpu().numpy().tobytes(), (2 * wanted).tobytes())
+        self.assertEqual(given.cpu().numpy().tobytes(), wanted.tobytes())
+
+    def test_profile_of_torch(self):
+        """The profiler sees every copy of the process: those between host and GPU are of a report, not of a field."""
+        torch = self.found("torch")["torch"]
+
+        def copied(work):
+            """Bytes between host and GPU."""
+            with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as seen:
+                work()
+                torch.cuda.synchronize()
+            with tempfile.TemporaryDirectory() as folder:
+                name = os.path.join(folder, "trace.json")
+                seen.export_chrome_trace(name)
+                events = json.loads(pathlib.Path(name).read_text(encoding="utf-8"))["traceEvents"]
+            return sum(e["args"]["bytes"] for e in events
+                       if e.get("cat") == "gpu_memcpy" and ("HtoD" in e["name"] or "DtoH" in e["name"]))
+
+        given = torch.rand((2048, 2048), dtype=torch.float64, device="cuda")
+        fixed, f = given > 0.999, torch.rand((2048, 2048), dtype=torch.float64, device="cuda")
+        whole = given.nbytes
+        copied(given.cpu)  # the profiler's first use misses events
+        self.assertGreaterEqual(copied(given.cpu), whole)
+        sums = {name: copied(work) for name, work in {
+            "heat": lambda: stencil.solve(given, problem="heat", steps=20),
+            "in place": lambda: stencil.solve(given, problem="heat", steps=20, in_place=True),
+            "checks": lambda: stencil.solve(given, problem="heat", steps=200, rtol=1e-9),
+            "source": lambda: stencil.solve(given, problem="poisson", f=f, steps=20, accelerate=False),
+            "fixed": lambda: stencil.solve(given, problem="heat", fixed=fixed, steps=20)}.items()}
+        print("bytes between host and GPU:", sums, file=sys.stderr)
+        for name in ("heat", "in place", "checks", "source"):
+            self.assertLess(sums[name], 0.05 * whole, name)
+        self.assertLess(sums["fixed"], 0.3 * whole)  # the bytes of `fixed`, once there and once back
 
 
 if __name__ == "__main__":
