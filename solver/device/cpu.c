@@ -16,8 +16,8 @@ stencil_status stencil_cpu_check_team(const stencil_cpu *cpu, int threads) {
 }
 
 static stencil_status create_part(stencil_cpu *cpu, const stencil_problem *problem, int part) {
-    stencil_field *field = cpu->field[part];
     const stencil_cut *cut = &cpu->plan->cut;
+    stencil_field *field = cpu->field[part - cut->own];
     TRY(stencil_field_create(&field[0], &cut->layout, stencil_buffer_text(STENCIL_BUFFER_U)));
     TRY(stencil_field_create_apart(&field[1], &field[0], stencil_buffer_text(STENCIL_BUFFER_U + 1)));
     for (int k = STENCIL_BUFFER_B; k < STENCIL_BUFFERS; k++) {
@@ -27,7 +27,7 @@ static stencil_status create_part(stencil_cpu *cpu, const stencil_problem *probl
         field[k].data = field[k].memory;
     }
     for (int k = 0; k < STENCIL_BUFFERS; k++)
-        cpu->buffers.at[part][k] = field[k].data;
+        cpu->buffers.at[part - cut->own][k] = field[k].data;
     return STENCIL_OK;
 }
 
@@ -37,9 +37,9 @@ static stencil_status create_barrier(stencil_cpu *cpu, const stencil_problem *pr
     TRY(stencil_team_create(&cpu->state, participants, plan->wait.epoch, plan->wait.timeout_s));
     /* A thread's share is a range of rows, passed to the neighbor search as tiles one row high. */
     stencil_workers workers = {.tile = {1, 1, problem->n[STENCIL_X]}, .together = true};
-    workers.first[plan->cut.parts] = participants;
+    workers.first[plan->cut.owned] = participants;
     TRY(stencil_neighbors_find(&cpu->neighbors, &plan->cut, &workers));
-    cpu->state.parts = (uint32_t)(plan->cut.parts < cpu->threads ? plan->cut.parts : cpu->threads);
+    cpu->state.parts = (uint32_t)(plan->cut.owned < cpu->threads ? plan->cut.owned : cpu->threads);
     cpu->state.neighbor_first = cpu->neighbors.first;
     cpu->state.neighbor = cpu->neighbors.list;
     return STENCIL_OK;
@@ -61,6 +61,18 @@ static stencil_status create_factors(stencil_cpu *cpu, const stencil_problem *pr
 
 void stencil_cpu_begin_batch(stencil_cpu *cpu, const stencil_problem *problem, int64_t first, int64_t count) {
     stencil_factors_fill(&cpu->factors, problem, first, count);
+}
+
+/* Fills in what sweeps get of the k-th part of this process. */
+static void describe_part(stencil_cpu *cpu, const stencil_problem *problem, int k, bool store) {
+    stencil_domain *d = &cpu->domain[k];
+    const int part = cpu->plan->cut.own + k;
+    stencil_domain_init(d, problem, part, &cpu->buffers, store);
+    d->partial = cpu->partial;
+    cpu->sums[k] = stencil_sums_of(problem, &cpu->buffers, part);
+    cpu->classes[k] = stencil_classes_of(&cpu->buffers, part);
+    cpu->classes[k].palette = problem->varied > 0 ? cpu->cycle + cpu->cycle_length : NULL;
+    cpu->row_base[k + 1] = cpu->row_base[k] + d->n[STENCIL_Z] * d->n[STENCIL_Y];
 }
 
 /* Allocates the trials of stores and the scratch space of all threads, a page or more for each thread. */
@@ -94,7 +106,7 @@ stencil_status stencil_cpu_create(stencil_cpu *cpu, const stencil_plan *plan, co
     TRY(stencil_weights_make(&cpu->cycle, &cpu->cycle_length, problem));
     if (cpu->fault.absent_part > 0) /* the first thread of that part is absent */
         cpu->fault.absent =
-            stencil_share_owner((uint32_t)cut->parts, (uint32_t)plan->threads, cpu->fault.absent_part - 1);
+            stencil_share_owner((uint32_t)cut->owned, (uint32_t)plan->threads, cpu->fault.absent_part - 1);
     cpu->buffers = (stencil_buffers){.cut = cut};
     TRY(stencil_memory_alloc(&memory, stencil_values_bytes(stencil_partial_count(problem->n)),
                              "the residual"));
@@ -102,17 +114,10 @@ stencil_status stencil_cpu_create(stencil_cpu *cpu, const stencil_plan *plan, co
     cpu->partial = cpu->level + stencil_levels_count(stencil_partial_count(problem->n));
     if (lent != NULL)
         memcpy(cpu->buffers.at, lent->at, sizeof lent->at);
-    for (int part = 0; part < cut->parts && lent == NULL; part++)
-        TRY(create_part(cpu, problem, part));
-    for (int part = 0; part < cut->parts; part++) {
-        stencil_domain *d = &cpu->domain[part];
-        stencil_domain_init(d, problem, part, &cpu->buffers, store);
-        d->partial = cpu->partial;
-        cpu->sums[part] = stencil_sums_of(problem, &cpu->buffers, part);
-        cpu->classes[part] = stencil_classes_of(&cpu->buffers, part);
-        cpu->classes[part].palette = problem->varied > 0 ? cpu->cycle + cpu->cycle_length : NULL;
-        cpu->row_base[part + 1] = cpu->row_base[part] + d->n[STENCIL_Z] * d->n[STENCIL_Y];
-    }
+    for (int k = 0; k < cut->owned && lent == NULL; k++)
+        TRY(create_part(cpu, problem, cut->own + k));
+    for (int k = 0; k < cut->owned; k++)
+        describe_part(cpu, problem, k, store);
     if (!store)
         TRY(stencil_halo_transfers_find(&cpu->transfers, cut));
     TRY(create_threads(cpu, problem));
@@ -137,9 +142,10 @@ stencil_status stencil_cpu_load(stencil_cpu *cpu, int part, stencil_array array,
 void stencil_cpu_mark(const stencil_cpu *cpu, int part) {
     const stencil_marks marks = stencil_marks_of(&cpu->plan->cut);
     const int64_t rows = marks.count[STENCIL_Z] * marks.count[STENCIL_Y], groups = marks.count[STENCIL_X];
-    const stencil_domain *d = &cpu->domain[part];
-    const stencil_classes *c = &cpu->classes[part];
-    uint8_t *const mark = cpu->buffers.at[part][STENCIL_BUFFER_MARK];
+    const int k = part - cpu->plan->cut.own;
+    const stencil_domain *d = &cpu->domain[k];
+    const stencil_classes *c = &cpu->classes[k];
+    uint8_t *const mark = cpu->buffers.at[k][STENCIL_BUFFER_MARK];
     if (mark == NULL)
         return;
 #pragma omp parallel for schedule(static)
@@ -251,7 +257,7 @@ static double thread_clock_s(void) {
 
 /* Computes the thread's share of the rows of all parts. Returns the seconds taken if `timed`, else 0. */
 static double make_rows(const stencil_cpu *cpu, const work *w, bool timed) {
-    const int parts = cpu->plan->cut.parts;
+    const int parts = cpu->plan->cut.owned;
     const double start_s = timed ? thread_clock_s() : 0;
     const int64_t begin = stencil_share(cpu->row_base[parts], w->threads, w->thread),
                   end = stencil_share(cpu->row_base[parts], w->threads, w->thread + 1);

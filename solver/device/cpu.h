@@ -18,9 +18,9 @@ typedef struct stencil_cpu_notes {
 
 typedef struct stencil_cpu {
     const stencil_plan *plan;
-    stencil_domain domain[STENCIL_PARTS_MAX];
-    stencil_classes classes[STENCIL_PARTS_MAX]; /* of each part; `of` NULL: all cells are plain */
-    int64_t row_base[STENCIL_PARTS_MAX + 1];    /* row_base[p]: number of rows in all parts before p */
+    stencil_domain domain[STENCIL_PARTS_MAX];   /* of each part of this process, like all arrays of parts */
+    stencil_classes classes[STENCIL_PARTS_MAX]; /* `of` NULL: all cells are plain */
+    int64_t row_base[STENCIL_PARTS_MAX + 1];    /* row_base[k]: number of rows in own parts before the k-th */
     stencil_schedule schedule;
     stencil_cpu_sweep sweep;
     stencil_weights *cycle; /* [cycle_length], owned: weights of the step after s steps at s % cycle_length */

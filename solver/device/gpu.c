@@ -266,7 +266,9 @@ static stencil_status create_peers(stencil_gpu_part *gpu) {
         peers.level[p] = other->level;
     }
     memcpy(peers.count, run->plan->cut.count, sizeof peers.count);
-    memcpy(peers.first, run->plan->cut.first, sizeof peers.first);
+    for (int axis = 0; axis < STENCIL_AXES; axis++)
+        for (int k = 0; k <= run->plan->cut.count[axis]; k++)
+            peers.first[axis][k] = stencil_cut_first(&run->plan->cut, axis, k);
     TRY_CUDA(cudaSetDevice(gpu->device));
     return own(gpu, &gpu->args.peers, &peers, sizeof peers);
 }

@@ -4,9 +4,29 @@
 
 enum { SECTOR_BYTES = 32 };
 
+/* Units that an axis is shared out in: cells, or along x partial sums of 64 cells. */
+static int64_t unit_of(int axis) {
+    return axis == STENCIL_X ? STENCIL_PARTIAL_CELLS : 1;
+}
+static int64_t units_of(const stencil_cut *cut, int axis) {
+    return (cut->mesh.n[axis] + unit_of(axis) - 1) / unit_of(axis);
+}
+
+int64_t stencil_cut_first(const stencil_cut *cut, int axis, int k) {
+    /* more parts than units: the last ones are empty */
+    return stencil_smaller(unit_of(axis) * stencil_share(units_of(cut, axis), cut->count[axis], k),
+                           cut->mesh.n[axis]);
+}
+
+int stencil_cut_place(const stencil_cut *cut, int axis, int64_t i) {
+    const int64_t units = units_of(cut, axis), each = units / cut->count[axis],
+                  more = units % cut->count[axis], unit = i / unit_of(axis);
+    return (int)(unit < (each + 1) * more ? unit / (each + 1) : more + (unit - (each + 1) * more) / each);
+}
+
 /* Cells of the last part along an axis, the thinnest one. */
 static int64_t thinnest(const stencil_cut *cut, int axis) {
-    return cut->mesh.n[axis] - cut->first[axis][cut->count[axis] - 1];
+    return cut->mesh.n[axis] - stencil_cut_first(cut, axis, cut->count[axis] - 1);
 }
 
 /* The first axis along which some part is thinner than its ghost cells are deep, so that it would need ghost
@@ -34,25 +54,19 @@ static double bytes_across(const stencil_cut *cut) {
     return bytes;
 }
 
-/* Cuts each axis into shares of whole units: cells, or along x partial sums of 64 cells. */
+/* Cuts each axis into equal shares of whole units. */
 static void cut_into(stencil_cut *cut, const stencil_mesh *mesh, const int count[3]) {
-    cut->mesh = *mesh;
-    cut->parts = count[0] * count[1] * count[2];
-    for (int axis = 0; axis < STENCIL_AXES; axis++) {
-        const int64_t n = mesh->n[axis], unit = axis == STENCIL_X ? STENCIL_PARTIAL_CELLS : 1;
-        const int64_t units = (n + unit - 1) / unit;
-        cut->count[axis] = count[axis];
-        for (int k = 0; k <= count[axis]; k++) /* more parts than units: the last ones are empty */
-            cut->first[axis][k] = stencil_smaller(unit * stencil_share(units, count[axis], k), n);
-    }
+    *cut = (stencil_cut){
+        .mesh = *mesh, .parts = count[0] * count[1] * count[2], .count = {count[0], count[1], count[2]}};
+    cut->owned = cut->parts;
 }
 
 /* Finds the cut along one or two axes with the least traffic, preferably slow axes; false: no cut fits. */
 static bool choose(stencil_cut *cut, const stencil_mesh *mesh, int parts) {
     bool found = false;
     for (int z = parts; z >= 1; z--)
-        for (int y = parts; y >= 1; y--) {
-            if (parts % (z * y) != 0 || (mesh->rank == 2 && z > 1))
+        for (int y = parts % z == 0 ? parts / z : 0; y >= 1; y--) {
+            if (parts / z % y != 0 || (mesh->rank == 2 && z > 1))
                 continue;
             const int count[3] = {z, y, parts / z / y};
             stencil_cut other;
@@ -70,15 +84,15 @@ static bool choose(stencil_cut *cut, const stencil_mesh *mesh, int parts) {
 stencil_status stencil_cut_make(stencil_cut *cut, const stencil_mesh *mesh, int parts, const int asked[3]) {
     static const char axis_name[] = "zyx";
     const char *name = mesh->shape->name;
-    CHECK(parts >= 1 && parts <= STENCIL_PARTS_MAX, USAGE, "the field can be cut into 1 to %d parts, not %d",
-          STENCIL_PARTS_MAX, parts);
+    CHECK(parts >= 1 && parts <= STENCIL_CUT_PARTS_MAX, USAGE,
+          "the field can be cut into 1 to %d parts, not %d", STENCIL_CUT_PARTS_MAX, parts);
     const bool free = asked[0] == 0;
     CHECK(!free || choose(cut, mesh, parts), USAGE,
           "the field cannot be cut into %d parts as thick as %s reaches (%lld cell%s): use fewer", parts,
           name, (long long)mesh->ghosts[STENCIL_X], mesh->ghosts[STENCIL_X] == 1 ? "" : "s");
-    CHECK(free || asked[0] * asked[1] * asked[2] == parts, USAGE,
-          "--cut makes %d parts, and there are %d: give --gpus or --parts as many",
-          asked[0] * asked[1] * asked[2], parts);
+    const int64_t made = (int64_t)asked[0] * asked[1] * asked[2];
+    CHECK(free || made == parts, USAGE,
+          "--cut makes %lld parts, and there are %d: give --gpus or --parts as many", (long long)made, parts);
     if (!free)
         cut_into(cut, mesh, asked);
     const int axis = misfit(cut);
@@ -92,9 +106,9 @@ stencil_status stencil_cut_make(stencil_cut *cut, const stencil_mesh *mesh, int 
 stencil_box stencil_cut_box(const stencil_cut *cut, int part) {
     stencil_box box;
     for (int axis = STENCIL_X; axis >= STENCIL_Z; part /= cut->count[axis--]) {
-        const int64_t *first = &cut->first[axis][part % cut->count[axis]];
-        box.first[axis] = first[0];
-        box.n[axis] = first[1] - first[0];
+        const int k = part % cut->count[axis];
+        box.first[axis] = stencil_cut_first(cut, axis, k);
+        box.n[axis] = stencil_cut_first(cut, axis, k + 1) - box.first[axis];
     }
     return box;
 }
@@ -133,7 +147,7 @@ stencil_box stencil_cut_window(const stencil_cut *cut, int part) {
 /* Fills in a piece along an axis: its cells appear from piece->at on, before `end`, and are contiguous in one
  * part. Returns the part's position along the axis; -1: no part has such cells. */
 static int find_run(const stencil_cut *cut, int axis, int64_t end, stencil_piece *piece) {
-    const int64_t n = cut->mesh.n[axis], *first = cut->first[axis], at = piece->at[axis];
+    const int64_t n = cut->mesh.n[axis], at = piece->at[axis];
     const stencil_boundary boundary = cut->mesh.wraps[axis] > 0 ? cut->mesh.boundary[axis] : STENCIL_FIXED;
     const int64_t image = stencil_boundary_image(at, n, boundary);
     const bool mirrored = boundary == STENCIL_MIRROR && (image - at) % (2 * n) != 0;
@@ -141,12 +155,11 @@ static int find_run(const stencil_cut *cut, int axis, int64_t end, stencil_piece
         piece->box.n[axis] = image < 0 && end > 0 ? -at : end - at;
         return -1;
     }
-    int place = 0;
-    while (image >= first[place + 1])
-        place++;
-    const int64_t most = mirrored ? image - first[place] + 1 : first[place + 1] - image;
+    const int place = stencil_cut_place(cut, axis, image);
+    const int64_t first = stencil_cut_first(cut, axis, place),
+                  most = mirrored ? image - first + 1 : stencil_cut_first(cut, axis, place + 1) - image;
     const int64_t count = most < end - at ? most : end - at;
-    piece->box.first[axis] = image - first[place] - (mirrored ? count - 1 : 0);
+    piece->box.first[axis] = image - first - (mirrored ? count - 1 : 0);
     piece->box.n[axis] = count;
     piece->mirrored[axis] = mirrored;
     return place;

@@ -36,21 +36,32 @@ stencil_box stencil_mesh_array(const stencil_mesh *mesh);
  * exchanges, and the problem has as many cells for them to copy. */
 bool stencil_mesh_has_room(const stencil_mesh *mesh);
 
-/* A cut into a grid of parts, numbered with x fastest. first[axis][k] is the first updated cell of the k-th
- * of count[axis] parts along an axis (z, y, x), first[axis][count[axis]] the number of cells. */
+/* A cut into a grid of parts, numbered with x fastest, of which a process has some: parts own …
+ * own + owned - 1. Nothing in it grows with the number of parts. */
+enum { STENCIL_CUT_PARTS_MAX = 1 << 20 };
 typedef struct stencil_cut {
     stencil_mesh mesh;
-    int parts;
-    int count[3];
-    int64_t first[3][STENCIL_PARTS_MAX + 1];
+    int parts;             /* of all processes */
+    int count[3];          /* of them along each axis (z, y, x) */
+    int own, owned;        /* this process's first part, and how many it has: all, where it is the only one */
     stencil_layout layout; /* layout of every part's buffers: fits the largest part with its ghost cells */
 } stencil_cut;
+
+/* Returns the first updated cell of the k-th of the parts along an axis; k = count[axis]: the number of cells
+ * along it. stencil_cut_place() returns the k of the part with cell i. */
+int64_t stencil_cut_first(const stencil_cut *cut, int axis, int k);
+int stencil_cut_place(const stencil_cut *cut, int axis, int64_t i);
+
+/* Tells whether this process has a part. */
+static inline bool stencil_cut_has(const stencil_cut *cut, int part) {
+    return part >= cut->own && part < cut->own + cut->owned;
+}
 
 /* Cuts the updated cells into `parts` parts of as equal size as can be, along as many axes as `asked` says
  * (number of parts per axis, z, y, x; all 0: along the slowest axis, or along the one or two axes where fewer
  * bytes cross between parts; ghost cells along x count a sector of 32 bytes each). Cuts along x lie at
- * multiples of STENCIL_PARTIAL_CELLS. USAGE: the product of `asked` is not `parts`; a part would be thinner
- * than its ghost cells are deep. BAD_DATA: the layout overflows. */
+ * multiples of STENCIL_PARTIAL_CELLS. The process has all parts. USAGE: the product of `asked` is not
+ * `parts`; a part would be thinner than its ghost cells are deep. BAD_DATA: the layout overflows. */
 stencil_status stencil_cut_make(stencil_cut *cut, const stencil_mesh *mesh, int parts, const int asked[3]);
 
 /* A part's updated cells, in indices of the whole problem. */

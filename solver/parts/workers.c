@@ -3,31 +3,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The tiles of all parts, and the points that are read around their cells. */
+/* The tiles of this process's parts, and the points that are read around their cells. */
 typedef struct tiling {
     const stencil_cut *cut;
     const stencil_workers *workers;
     uint32_t participants;
-    int64_t tiles[STENCIL_PARTS_MAX][3];  /* number of tiles of each part, along each axis */
-    uint32_t base[STENCIL_PARTS_MAX + 1]; /* number of a part's first tile; [parts]: number of all tiles */
+    int64_t tiles[STENCIL_PARTS_MAX][3];  /* number of tiles of each own part, along each axis */
+    uint32_t base[STENCIL_PARTS_MAX + 1]; /* number of an own part's first tile; [owned]: of all tiles */
     int point_count;
     int32_t offset[STENCIL_POINTS_MAX][3];
 } tiling;
 
 static void tiling_init(tiling *t, const stencil_cut *cut, const stencil_workers *workers) {
-    *t = (tiling){.cut = cut, .workers = workers, .participants = workers->first[cut->parts]};
+    *t = (tiling){.cut = cut, .workers = workers, .participants = workers->first[cut->owned]};
     t->point_count = stencil_shape_offsets(cut->mesh.shape, t->offset);
-    for (int part = 0; part < cut->parts; part++)
-        t->base[part + 1] = t->base[part] + (uint32_t)stencil_tiles(stencil_cut_box(cut, part).n,
-                                                                    workers->tile, t->tiles[part]);
+    for (int k = 0; k < cut->owned; k++)
+        t->base[k + 1] = t->base[k] + (uint32_t)stencil_tiles(stencil_cut_box(cut, cut->own + k).n,
+                                                              workers->tile, t->tiles[k]);
 }
 
 /* The participant that makes a tile of a part. */
 static uint32_t owner_of(const tiling *t, int part, int64_t z, int64_t y, int64_t x) {
-    const uint32_t *first = t->workers->first + part;
-    const uint32_t tile = (uint32_t)((z * t->tiles[part][1] + y) * t->tiles[part][2] + x);
+    const int k = part - t->cut->own;
+    const uint32_t *first = t->workers->first + k;
+    const uint32_t tile = (uint32_t)((z * t->tiles[k][1] + y) * t->tiles[k][2] + x);
     if (t->workers->together)
-        return stencil_share_owner(t->base[t->cut->parts], t->participants, t->base[part] + tile);
+        return stencil_share_owner(t->base[t->cut->owned], t->participants, t->base[k] + tile);
     return first[0] + tile % (first[1] - first[0]);
 }
 
@@ -49,6 +50,8 @@ typedef struct relation {
 static void relate_piece(void *context, const stencil_piece *piece) {
     relation *r = context;
     int64_t first[3], last[3];
+    if (!stencil_cut_has(r->tiling.cut, piece->part))
+        return;
     for (int axis = 0; axis < STENCIL_AXES; axis++) {
         first[axis] = piece->box.first[axis] / r->tiling.workers->tile[axis];
         last[axis] = (piece->box.first[axis] + piece->box.n[axis] - 1) / r->tiling.workers->tile[axis];
@@ -64,7 +67,7 @@ static void relate_piece(void *context, const stencil_piece *piece) {
 
 static void relate_tile(relation *r, int part, int64_t index) {
     const tiling *t = &r->tiling;
-    const int64_t *tiles = t->tiles[part], *size = t->workers->tile;
+    const int64_t *tiles = t->tiles[part - t->cut->own], *size = t->workers->tile;
     const int64_t tile[3] = {index / tiles[2] / tiles[1], index / tiles[2] % tiles[1], index % tiles[2]};
     stencil_box cells = stencil_cut_box(t->cut, part);
     for (int axis = 0; axis < STENCIL_AXES; axis++) {
@@ -114,9 +117,9 @@ stencil_status stencil_neighbors_find(stencil_neighbors *neighbors, const stenci
     tiling_init(&r.tiling, cut, workers);
     r.row = r.tiling.participants / 64 + 1;
     r.bits = calloc(r.tiling.participants * r.row, sizeof *r.bits);
-    for (int part = 0; part < cut->parts && r.bits != NULL; part++)
-        for (uint32_t tile = 0; tile < r.tiling.base[part + 1] - r.tiling.base[part]; tile++)
-            relate_tile(&r, part, tile);
+    for (int k = 0; k < cut->owned && r.bits != NULL; k++)
+        for (uint32_t tile = 0; tile < r.tiling.base[k + 1] - r.tiling.base[k]; tile++)
+            relate_tile(&r, cut->own + k, tile);
     const bool listed = r.bits != NULL && list_neighbors(neighbors, &r);
     free(r.bits);
     CHECK(listed, NO_MEMORY, "no memory for the neighbours of %u blocks", (unsigned)r.tiling.participants);

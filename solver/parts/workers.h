@@ -9,8 +9,9 @@
 /* The assignment of tiles of tile[3] cells (z, y, x), numbered with x fastest, to participants. */
 typedef struct stencil_workers {
     int64_t tile[3];
-    /* Participants first[p] … first[p + 1] - 1 take the tiles of part p round-robin; together: first[parts]
-     * participants share the tiles of all parts, one part after the other, by stencil_share(). */
+    /* Participants first[p] … first[p + 1] - 1 take the tiles of the process's p-th part round-robin;
+     * together: first[owned] participants share the tiles of all of its parts, one part after the other, by
+     * stencil_share(). */
     uint32_t first[STENCIL_PARTS_MAX + 1];
     bool together;
 } stencil_workers;
@@ -23,7 +24,8 @@ typedef struct stencil_neighbors {
 
 /* Finds the neighbours of each participant: the other owners of the cells that its tiles read. A tile reads
  * the points of the shape around its cells, or, in passes of several steps, all cells within the depth of
- * ghost cells, which count as the cells they copy. Waiting is mutual. Errors: NO_MEMORY. */
+ * ghost cells, which count as the cells they copy. Waiting is mutual. Cells of other processes' parts have no
+ * owner here. Errors: NO_MEMORY. */
 stencil_status stencil_neighbors_find(stencil_neighbors *neighbors, const stencil_cut *cut,
                                       const stencil_workers *workers);
 void stencil_neighbors_destroy(stencil_neighbors *neighbors);

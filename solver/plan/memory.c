@@ -19,7 +19,7 @@ stencil_stores stencil_stores_choose(const stencil_problem *problem, int threads
 
 int64_t stencil_cpu_bytes(const stencil_problem *problem, const stencil_cut *cut) {
     int64_t bytes = 0;
-    if (!stencil_multiply(cut->parts, stencil_buffers_bytes(problem, cut, false), &bytes) ||
+    if (!stencil_multiply(cut->owned, stencil_buffers_bytes(problem, cut, false), &bytes) ||
         bytes > INT64_MAX / 2)
         return INT64_MAX / 2;
     return bytes + stencil_values_bytes(stencil_partial_count(problem->n)) + stencil_weights_bytes(problem) +
@@ -30,10 +30,10 @@ int64_t stencil_cpu_scratch_bytes(const stencil_plan *plan, const stencil_proble
     enum { PAGE_BYTES = 4096 };
     if (plan->depth == 1)
         return 0;
-    int64_t rows = 0, planes = 0; /* rows of all parts; planes of a part in a thread's share, at most */
-    for (int p = 0; p < plan->cut.parts; p++)
+    int64_t rows = 0, planes = 0; /* rows of own parts; planes of a part in a thread's share, at most */
+    for (int p = 0; p < plan->cut.owned; p++)
         rows += plan->part[p].box.n[STENCIL_Z] * plan->part[p].box.n[STENCIL_Y];
-    for (int p = 0; p < plan->cut.parts; p++) {
+    for (int p = 0; p < plan->cut.owned; p++) {
         const int64_t *n = plan->part[p].box.n,
                       some = stencil_smaller(n[STENCIL_Z], rows / plan->threads / n[STENCIL_Y] + 2);
         planes = some > planes ? some : planes;

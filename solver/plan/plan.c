@@ -213,12 +213,9 @@ static stencil_status choose_depth(stencil_plan *plan, const stencil_problem *pr
 
 /* Tells whether all parts are wide enough for passes of several steps. */
 static bool has_width(const stencil_plan *plan, const stencil_problem *problem) {
-    const int64_t *first = plan->cut.first[STENCIL_X],
-                  narrowest = stencil_sweep_limits(plan, problem).narrowest;
-    for (int i = 0; i < plan->cut.count[STENCIL_X]; i++)
-        if (first[i + 1] - first[i] < narrowest)
-            return false;
-    return true;
+    const int last = plan->cut.count[STENCIL_X] - 1; /* the narrowest one */
+    return problem->n[STENCIL_X] - stencil_cut_first(&plan->cut, STENCIL_X, last) >=
+           stencil_sweep_limits(plan, problem).narrowest;
 }
 
 /* Cuts the field into parts with ghost cells for plan->depth steps, or for as many as fit. */
@@ -259,9 +256,7 @@ static stencil_status place_passes(stencil_plan *plan, const stencil_problem *pr
 
 /* Notes how many parts there are, and which of them have the same GPU. */
 static void share_devices(stencil_plan *plan, int parts) {
-    plan->cut.parts =
-        parts < STENCIL_PARTS_MAX ? parts : STENCIL_PARTS_MAX; /* stencil_cut_make() refuses more parts */
-    parts = plan->cut.parts;
+    plan->cut.parts = parts;
     for (int p = 0; p < parts; p++) {
         stencil_part_plan *part = &plan->part[p];
         part->leads = true;
@@ -362,6 +357,8 @@ static stencil_status choose(stencil_plan *plan, const stencil_problem *problem,
     choose_threads(plan, problem, machine);
     const int asked = plan->backend == STENCIL_BACKEND_CPU ? options->parts : options->gpu_count;
     const int parts = asked > 0 ? asked : 1;
+    CHECK(parts <= STENCIL_PARTS_MAX, USAGE, "the field can be cut into 1 to %d parts, not %d",
+          STENCIL_PARTS_MAX, parts);
     TRY(choose_strategy(plan, options, parts));
     const char *why = stencil_strategy_unavailable(plan->strategy, plan->backend, machine);
     CHECK(why[0] == '\0', UNAVAILABLE, "--sync %s is not available here: %s",

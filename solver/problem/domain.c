@@ -63,16 +63,17 @@ int64_t stencil_buffers_bytes(const stencil_problem *problem, const stencil_cut 
 stencil_cells stencil_buffer_cells(const stencil_buffers *buffers, int part, int buffer,
                                    const int64_t cell[3]) {
     const stencil_layout layout = layout_of(buffers->cut, buffer);
-    const stencil_cells all =
-        stencil_cells_in(&layout, buffers->at[part][buffer], stencil_cut_box(buffers->cut, part).first);
+    const stencil_cells all = stencil_cells_in(&layout, stencil_buffers_part(buffers, part)[buffer],
+                                               stencil_cut_box(buffers->cut, part).first);
     return stencil_cells_from(&all, cell);
 }
 
 /* Address of updated cell (0, 0, 0) in an array of a part; NULL if the part has no such array. */
 static void *interior(const stencil_buffers *buffers, int part, int buffer) {
     const stencil_box own = stencil_cut_box(buffers->cut, part);
-    return buffers->at[part][buffer] != NULL ? stencil_buffer_cells(buffers, part, buffer, own.first).at
-                                             : NULL;
+    return stencil_buffers_part(buffers, part)[buffer] != NULL
+               ? stencil_buffer_cells(buffers, part, buffer, own.first).at
+               : NULL;
 }
 
 stencil_marks stencil_marks_of(const stencil_cut *cut) {
@@ -125,8 +126,8 @@ stencil_classes stencil_classes_of(const stencil_buffers *buffers, int part) {
     const stencil_cut *cut = buffers->cut;
     const stencil_marks marks = stencil_marks_of(cut);
     const int64_t row = marks.count[STENCIL_X], plane = row * marks.count[STENCIL_Y];
-    const uint8_t *mark = buffers->at[part][STENCIL_BUFFER_MARK];
-    const uint32_t *bits = buffers->at[part][STENCIL_BUFFER_BITS];
+    const uint8_t *mark = stencil_buffers_part(buffers, part)[STENCIL_BUFFER_MARK];
+    const uint32_t *bits = stencil_buffers_part(buffers, part)[STENCIL_BUFFER_BITS];
     const int64_t bits_row = marks.words_row, bits_plane = bits_row * marks.count[STENCIL_Y];
     int64_t range[2];
     if (mark == NULL)
@@ -210,7 +211,9 @@ void stencil_domain_init(stencil_domain *domain, const stencil_problem *problem,
     init_sides(domain, cut, part, store);
     for (int d = 0; d < STENCIL_DIRECTIONS; d++) {
         const int direction[3] = {d / 9 - 1, d / 3 % 3 - 1, d % 3 - 1};
-        const int other = stencil_cut_beyond(cut, part, direction);
+        const int beyond = stencil_cut_beyond(cut, part, direction);
+        /* Nothing is stored in another process's part: any address tells that the side is open. */
+        const int other = beyond >= 0 && !stencil_cut_has(cut, beyond) ? part : beyond;
         for (int k = 0; k < 2 && other >= 0; k++)
             domain->image[d][k] = interior(buffers, other, k);
     }
@@ -265,15 +268,19 @@ static bool find_one(const stencil_cut *cut, stencil_halo_transfer *t, const int
 
 stencil_status stencil_halo_transfers_find(stencil_halo_transfers *transfers, const stencil_cut *cut) {
     *transfers = (stencil_halo_transfers){
-        .item = malloc((size_t)cut->parts * STENCIL_DIRECTIONS * sizeof(stencil_halo_transfer))};
-    CHECK(transfers->item != NULL, NO_MEMORY, "no memory for the halo exchange of %d parts", cut->parts);
-    for (int from = 0; from < cut->parts; from++)
-        for (int k = 0; k < cut->parts * STENCIL_DIRECTIONS; k++) {
-            const int d = k % STENCIL_DIRECTIONS, direction[3] = {d / 9 - 1, d / 3 % 3 - 1, d % 3 - 1};
-            stencil_halo_transfer t = {.from = from, .to = k / STENCIL_DIRECTIONS};
-            if (find_one(cut, &t, direction))
-                transfers->item[transfers->count++] = t;
-        }
+        .item = malloc((size_t)cut->owned * 2 * STENCIL_DIRECTIONS * sizeof(stencil_halo_transfer))};
+    CHECK(transfers->item != NULL, NO_MEMORY, "no memory for the halo exchange of %d parts", cut->owned);
+    for (int k = 0; k < cut->owned * STENCIL_DIRECTIONS; k++) {
+        const int own = cut->own + k / STENCIL_DIRECTIONS, d = k % STENCIL_DIRECTIONS,
+                  direction[3] = {d / 9 - 1, d / 3 % 3 - 1, d % 3 - 1},
+                  opposite[3] = {-direction[0], -direction[1], -direction[2]};
+        stencil_halo_transfer sent = {.from = own, .to = stencil_cut_beyond(cut, own, opposite)},
+                              received = {.from = stencil_cut_beyond(cut, own, direction), .to = own};
+        if (sent.to >= 0 && find_one(cut, &sent, direction))
+            transfers->item[transfers->count++] = sent;
+        if (received.from >= 0 && !stencil_cut_has(cut, received.from) && find_one(cut, &received, direction))
+            transfers->item[transfers->count++] = received;
+    }
     return STENCIL_OK;
 }
 

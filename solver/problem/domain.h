@@ -6,10 +6,10 @@
 #include "solver/problem/boxes.h"
 #include "solver/problem/problem.h"
 
-/* The arrays of all parts, in the layout of the cut: two alternating buffers of u, of which a pass reads one
- * and writes the other (STENCIL_BUFFER_U + 0 and 1), the source term if there is a source, and bytes where
- * cells have classes. Marks of groups of cells and, on GPUs, bits of cells have layouts of their own, see
- * stencil_marks_of(). Weights of faces have a buffer for each axis of the problem. */
+/* The arrays of this process's parts, in the layout of the cut: two alternating buffers of u, of which a pass
+ * reads one and writes the other (STENCIL_BUFFER_U + 0 and 1), the source term if there is a source, and
+ * bytes where cells have classes. Marks of groups of cells and, on GPUs, bits of cells have layouts of their
+ * own, see stencil_marks_of(). Weights of faces have a buffer for each axis of the problem. */
 enum {
     STENCIL_BUFFER_U,
     STENCIL_BUFFER_B = 2,
@@ -24,8 +24,13 @@ enum {
 };
 typedef struct stencil_buffers {
     const stencil_cut *cut;
-    void *at[STENCIL_PARTS_MAX][STENCIL_BUFFERS]; /* NULL: the problem has no such array */
+    void *at[STENCIL_PARTS_MAX][STENCIL_BUFFERS]; /* [own parts]; NULL: the problem has no such array */
 } stencil_buffers;
+
+/* The arrays of one of this process's parts. */
+static inline void *const *stencil_buffers_part(const stencil_buffers *buffers, int part) {
+    return buffers->at[part - buffers->cut->own];
+}
 
 /* The buffer that holds an array of the problem while buffer `from` (0 or 1) has the current field. */
 static inline int stencil_buffer_of(stencil_array array, int from) {
@@ -71,9 +76,10 @@ typedef struct stencil_halo_transfers {
     stencil_halo_transfer *item; /* owned */
 } stencil_halo_transfers;
 
-/* Finds the ghost cells that parts must copy from other parts. Along axes that are not cut and at mirrored
- * ends the boxes include the sender's ghost cells, and thereby corners. Requires that parts are at least as
- * thick as their ghost cells; no box is mirrored. Errors: NO_MEMORY. */
+/* Finds the ghost cells that parts must copy from other parts, where this process has one of the two. Boxes
+ * from one part to another one are in the same order in both of their processes. Along axes that are not cut
+ * and at mirrored ends the boxes include the sender's ghost cells, and thereby corners. Requires that parts
+ * are at least as thick as their ghost cells; no box is mirrored. Errors: NO_MEMORY. */
 stencil_status stencil_halo_transfers_find(stencil_halo_transfers *transfers, const stencil_cut *cut);
 void stencil_halo_transfers_destroy(stencil_halo_transfers *transfers);
 
@@ -88,8 +94,9 @@ void stencil_weights_round(stencil_weights *to, stencil_precision precision,
                            const double weight[STENCIL_POINTS_MAX], double last);
 
 /* Sets the extents and ghost cells of a part's domain. `store`: the sweep writes the ghost cells of
- * neighbouring parts; else they are copied after the sweep. Borrows all arguments. The caller sets
- * domain->weights and domain->partial. */
+ * neighbouring parts; else they are copied after the sweep. Sides where a part of another process lies are
+ * open like all where cells are copied. Borrows all arguments. The caller sets domain->weights and
+ * domain->partial. */
 void stencil_domain_init(stencil_domain *domain, const stencil_problem *problem, int part,
                          const stencil_buffers *buffers, bool store);
 

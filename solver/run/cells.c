@@ -86,7 +86,7 @@ static stencil_status load_box(stencil_run *r, int part, stencil_array array, co
 
 stencil_status stencil_run_load_u(stencil_run *r, const stencil_reader *from) {
     const stencil_cut *cut = &r->on.plan->cut;
-    for (int part = 0; part < cut->parts; part++) {
+    for (int part = cut->own; part < cut->own + cut->owned; part++) {
         const stencil_box window = stencil_cut_window(cut, part);
         TRY(load_box(r, part, STENCIL_ARRAY_U, &window, from));
     }
@@ -110,7 +110,7 @@ static stencil_status load_updated(stencil_run *r, stencil_array array, const st
                                    const stencil_reader *again) {
     const stencil_cut *cut = &r->on.plan->cut;
     stencil_box frame[STENCIL_FRAME_BOXES];
-    for (int part = 0; part < cut->parts; part++) {
+    for (int part = cut->own; part < cut->own + cut->owned; part++) {
         const stencil_box own = stencil_cut_box(cut, part);
         const int boxes = stencil_cut_frame(cut, part, frame);
         TRY(load_box(r, part, array, &own, from));
@@ -139,7 +139,7 @@ static stencil_status load_faces(stencil_run *r, int axis, const stencil_reader 
     const stencil_cut *cut = &r->on.plan->cut;
     const stencil_reader reader = {read_faces, &(facing){r->problem, from}};
     stencil_box box[1 + STENCIL_FRAME_BOXES];
-    for (int part = 0; part < cut->parts; part++) {
+    for (int part = cut->own; part < cut->own + cut->owned; part++) {
         const int boxes = 1 + stencil_cut_frame(cut, part, box + 1);
         box[0] = stencil_cut_box(cut, part);
         for (int k = 0; k < boxes; k++) {

@@ -69,7 +69,8 @@ static axis_of_field axis_make(const stencil_cut *cut, int axis, int64_t length,
     axis_of_field a = {.n = cut->mesh.n[axis],
                        .periodic = cut->mesh.boundary[axis] == STENCIL_PERIODIC,
                        .parts = cut->count[axis]};
-    memcpy(a.first, cut->first[axis], sizeof a.first);
+    for (int k = 0; k <= cut->count[axis]; k++)
+        a.first[k] = stencil_cut_first(cut, axis, k);
     for (int p = 0; p < a.parts; p++)
         a.part[p] = (stencil_resident_axis){
             .n = a.first[p + 1] - a.first[p],
