@@ -47,6 +47,18 @@ elseif(NOT STENCIL_CUDA STREQUAL "OFF")
 endif()
 message(STATUS "CUDA back-end: ${STENCIL_HAVE_CUDA}")
 
+# MPI for the command; the static build travels, and MPI does not.
+set(STENCIL_HAVE_MPI OFF)
+if(STENCIL_COMMAND AND NOT STENCIL_EMULATED AND (STENCIL_MPI STREQUAL "ON" OR (STENCIL_MPI STREQUAL "AUTO" AND NOT STENCIL_STATIC)))
+    set(MPI_CXX_SKIP_MPICXX ON)
+    find_package(MPI COMPONENTS C)
+    set(STENCIL_HAVE_MPI ${MPI_C_FOUND})
+    if(STENCIL_MPI STREQUAL "ON" AND NOT STENCIL_HAVE_MPI)
+        message(FATAL_ERROR "STENCIL_MPI=ON, but no MPI was found (Debian: libopenmpi-dev)")
+    endif()
+endif()
+message(STATUS "MPI: ${STENCIL_HAVE_MPI}")
+
 find_package(OpenMP REQUIRED COMPONENTS C)
 if(STENCIL_COMMAND)
     include(Files)

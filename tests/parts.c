@@ -1,7 +1,9 @@
 /* Runs in several parts give the bits of the plain reference, as one part does.
  *
  *   test_parts cpu|gpu [GPUS [PATTERN [REPEATS]]]
+ *   mpirun -np N test_ranks cpu [1 [PATTERN]]
  *
+ * test_ranks: each part is in a process of its own, N in all, whatever the cases say.
  * GPUS: how many GPUs take part, 1 (default), 2, 3, 4, …; with 1 all parts share it. Every strategy that runs
  * on several parts, with every way to exchange halos that it has × sweeps × point sets × precisions ×
  * boundaries × cuts: along the slowest axis, along each other one, along two; uneven ones, and parts as thin
@@ -20,6 +22,7 @@
 #include "draw.h"
 #include "kernels/sweeps/stream.h"
 #include "parts.h"
+#include "parts_world.h"
 #include "solver/plan/sweep.h"
 
 enum { MATRIX_STEPS = 7 };
@@ -44,15 +47,41 @@ typedef struct subject {
 
 bool spans(int strategy) {
     const stencil_strategy_info info = stencil_strategy_at(strategy);
-    return (info.spans || strcmp(info.name, "grid") == 0) &&
+    return (info.spans || strcmp(info.name, "grid") == 0 || here.world != NULL) &&
            stencil_strategy_unavailable(strategy, here.backend, &here.machine)[0] == '\0';
 }
 
 bool exchanges_so(int strategy, int e) {
     const stencil_strategy_info info = stencil_strategy_at(strategy);
+    if (here.world != NULL)
+        return e == 0;
     return e == 0 ||
            (exchanges[e].halo == STENCIL_HALO_COPY ? info.copies
                                                    : info.ll && here.backend == STENCIL_BACKEND_GPU);
+}
+
+/* Makes a run one of all ranks, whose cuts take turns: along the slowest axis, along another one, along two.
+ */
+static void share_among_ranks(trial_run *r, int turn, bool solid) {
+    static const int cuts2[][3] = {{0},       {1, 2, 1}, {1, 1, 2}, {0},       {1, 3, 1}, {1, 1, 3},
+                                   {1, 2, 2}, {1, 4, 1}, {1, 8, 1}, {1, 4, 2}, {1, 2, 4}};
+    static const int cuts3[][3] = {{2, 1, 1}, {3, 1, 1}, {4, 1, 1}, {2, 2, 1},
+                                   {2, 1, 2}, {2, 4, 1}, {2, 2, 2}};
+    const int all2 = sizeof cuts2 / sizeof *cuts2, all3 = solid ? sizeof cuts3 / sizeof *cuts3 : 0;
+    const int *cut = cuts2[0];
+    for (int k = 0; k < all2 + all3; k++) {
+        const int at = (turn + k) % (all2 + all3), *next = at < all2 ? cuts2[at] : cuts3[at - all2];
+        if (next[0] == 0 || next[0] * next[1] * next[2] == here.world->ranks) {
+            cut = next;
+            break;
+        }
+    }
+    memcpy(r->cut, cut, sizeof r->cut);
+    r->world = here.world;
+    r->parts = here.world->ranks;
+    r->threads = 1 + turn / 2 % 2;
+    r->halo = STENCIL_HALO_AUTO;
+    r->overlap = turn % 3 == 1 && r->parts > 1;
 }
 
 trial_run run_of(int strategy, const division *d, const exchange *e, int64_t steps) {
@@ -79,6 +108,8 @@ trial_run run_of(int strategy, const division *d, const exchange *e, int64_t ste
         r.wait.timeout_s = 2; /* nobody is late by that much */
     for (int p = 0; p < d->parts; p++)
         r.gpu[p] = p % here.gpus;
+    if (here.world != NULL)
+        share_among_ranks(&r, turn, d->cut[0]);
     here.runs++;
     return r;
 }
@@ -477,7 +508,9 @@ static void interrupted(void **state) {
             if (!spans(strategy) || (chip && !loops))
                 continue;
             trial_run r = run_of(strategy, &two, &exchanges[0], 2000);
-            r.observers = (stencil_observers){&trial_impatient, 1};
+            if (here.world == NULL ||
+                here.world->rank == here.world->ranks - 1) /* one rank's wish is all's */
+                r.observers = (stencil_observers){&trial_impatient, 1};
             if (chip) {
                 r.sweep = STENCIL_SWEEP_resident;
                 r.check_every = 1000;
@@ -540,8 +573,11 @@ int main(int argument_count, char **argument) {
                 names[count], is_shape ? matrix : others[shape - STENCIL_SHAPE_COUNT].function, NULL, NULL,
                 &subjects[count]};
         }
-    memcpy(&tests[count], stress_tests, sizeof stress_tests);
-    count += STRESS_TESTS;
+    here.world = parts_world();
+    if (here.world == NULL) { /* ranks have no blocks that stop, nor plans that take turns */
+        memcpy(&tests[count], stress_tests, sizeof stress_tests);
+        count += STRESS_TESTS;
+    }
     if (argument_count > 3) {
         size_t matching = 0;
         for (size_t i = 0; i < count; i++)
@@ -553,6 +589,9 @@ int main(int argument_count, char **argument) {
         cmocka_set_test_filter(argument[3]);
     }
     const int failed = cmocka_run_group_tests_name("parts", tests, NULL, NULL);
+    parts_world_end();
+    if (!stencil_world_leads(here.world))
+        return failed != 0;
     draw_report();
     printf("%d cases in parts\n", here.runs);
     if (trial_lacking > 0)

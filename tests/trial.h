@@ -41,7 +41,8 @@ typedef struct trial_run {
     int stream;  /* rows of a stream of the stream sweep on a GPU, at least; 0: any */
     int multiprocessors;        /* as on a GPU of so many, where they hold more each; 0: all */
     bool tries;                 /* stores through the cache and past it round-robin, on the CPU back-end */
-    int parts;                  /* 0: one */
+    stencil_world *world;       /* ranks that make the run together, a part each; NULL: this process */
+    int parts;                  /* 0: one; of all ranks */
     int gpu[STENCIL_PARTS_MAX]; /* of each part, on the GPU back-end */
     int cut[3];
     stencil_halo_mode halo;

@@ -69,6 +69,8 @@ static const char *case_text(const trial *t, const trial_run *r) {
             print_error("%s:\n    ", case_text(t, r));                                                       \
             print_error(__VA_ARGS__);                                                                        \
             print_error("\n");                                                                               \
+            if (r->world != NULL) /* the other ranks would wait for this one */                              \
+                abort();                                                                                     \
             fail();                                                                                          \
         }                                                                                                    \
     } while (0)
@@ -281,7 +283,7 @@ static void expect_history(const trial *t, const trial_run *r, const stencil_rep
 
 static void expect_end(const trial *t, const trial_run *r, const stencil_report *report, const trace *trace) {
     if (report->reason == STENCIL_REASON_INTERRUPTED) {
-        EXPECT(r->observers.count > 0 && report->steps >= 0 && report->steps < r->steps,
+        EXPECT((r->observers.count > 0 || r->world != NULL) && report->steps >= 0 && report->steps < r->steps,
                "interrupted after step %lld", (long long)report->steps);
         return;
     }
@@ -327,8 +329,37 @@ static stencil_status change(void *context, stencil_report *report) {
     return STENCIL_OK;
 }
 
-/* Runs it from the fields to its stop, and reads the result back in boxes of some size, the last one first:
- * into u, all of whose cells are something else by then. */
+/* A run, and where its result goes. */
+typedef struct result {
+    const stencil_field *u;
+    const stencil_mesh *mesh;
+    stencil_run *run;
+} result;
+
+/* Reads the result back in boxes of some size, the last one first: into u, all of whose cells are something
+ * else by then. */
+static stencil_status read_result(void *context) {
+    static int64_t sizes = 0;
+    const result *of = context;
+    const stencil_layout *l = &of->u->layout;
+    const stencil_cells all = stencil_cells_in(l, of->u->data, (const int64_t[]){0, 0, 0});
+    const stencil_box array = stencil_mesh_array(of->mesh);
+    const int64_t most = stencil_box_cells(&array) / (1 + sizes++ % 7) + 1;
+    int64_t count = 1;
+    memset(of->u->data, 0x2a, (size_t)stencil_layout_bytes(l));
+    for (stencil_box box = stencil_slab_first(&array, most); stencil_slab_next(&box, &array, most);)
+        count++;
+    while (count-- > 0) {
+        stencil_box box = stencil_slab_first(&array, most);
+        for (int64_t i = 0; i < count; i++)
+            stencil_slab_next(&box, &array, most);
+        const stencil_cells to = stencil_cells_from(&all, box.first);
+        TRY(stencil_run_read(of->run, STENCIL_ARRAY_U, &box, &to));
+    }
+    return STENCIL_OK;
+}
+
+/* Runs it from the fields to its stop, and reads the result: in rank 0. */
 static stencil_status run_fields(const stencil_plan *plan, int plans, const stencil_problem *problem,
                                  stencil_field field[FIELDS], const stencil_observers *observers,
                                  stencil_report *report) {
@@ -337,7 +368,6 @@ static stencil_status run_fields(const stencil_plan *plan, int plans, const sten
         (stencil_observer[]){{.context = &turns, .next = next_switch, .at = change, .any_step = true},
                              observers->count > 0 ? observers->item[0] : (stencil_observer){0}},
         1 + observers->count};
-    static int64_t sizes = 0;
     reading fields = {{.u = &field[STENCIL_ARRAY_U],
                        .b = &field[STENCIL_ARRAY_B],
                        .kinds = &field[STENCIL_ARRAY_CLASS],
@@ -347,29 +377,13 @@ static stencil_status run_fields(const stencil_plan *plan, int plans, const sten
     for (int k = 1; k < STENCIL_SUM_ARRAYS; k++)
         fields.fields.more[k - 1] = &field[FIELD_MORE + k - 1];
     const stencil_reader from = {read_field, &fields};
-    const stencil_field *u = &field[STENCIL_ARRAY_U];
-    const stencil_layout *l = &u->layout;
-    const stencil_cells all = stencil_cells_in(l, u->data, (const int64_t[]){0, 0, 0});
-    const stencil_box array = stencil_mesh_array(&plan->cut.mesh);
-    const int64_t most = stencil_box_cells(&array) / (1 + sizes++ % 7) + 1;
-    stencil_run *run;
-    TRY(stencil_run_open(&run, plan, problem, &from));
-    turns.run = run;
-    stencil_status status = stencil_run_drive(run, &both, report);
-    if (status == STENCIL_OK) {
-        int64_t count = 1;
-        memset(u->data, 0x2a, (size_t)stencil_layout_bytes(l));
-        for (stencil_box box = stencil_slab_first(&array, most); stencil_slab_next(&box, &array, most);)
-            count++;
-        while (count-- > 0 && status == STENCIL_OK) {
-            stencil_box box = stencil_slab_first(&array, most);
-            for (int64_t i = 0; i < count; i++)
-                stencil_slab_next(&box, &array, most);
-            const stencil_cells to = stencil_cells_from(&all, box.first);
-            status = stencil_run_read(run, STENCIL_ARRAY_U, &box, &to);
-        }
-    }
-    stencil_run_close(run);
+    result of = {.u = &field[STENCIL_ARRAY_U], .mesh = &plan->cut.mesh};
+    TRY(stencil_run_open(&of.run, plan, problem, &from));
+    turns.run = of.run;
+    stencil_status status = stencil_run_drive(of.run, &both, report);
+    if (status == STENCIL_OK)
+        status = stencil_run_lead(of.run, read_result, &of, NULL, 0);
+    stencil_run_close(of.run);
     return status;
 }
 
@@ -385,6 +399,8 @@ static void run_pieces(const trial *t, const trial_run *r, const stencil_plan *p
         EXPECT(report.steps <= r->pieces[k] && report.steps_before == origin->steps,
                "a piece has made steps %lld to %lld", (long long)report.steps_before,
                (long long)report.steps);
+        stencil_world_tell(r->world, 0, field[STENCIL_ARRAY_U].data,
+                           (size_t)stencil_layout_bytes(&field[STENCIL_ARRAY_U].layout));
         stencil_history_destroy(&origin->history);
         origin->steps = report.steps;
         origin->residual_first = report.residual_first;
@@ -444,6 +460,16 @@ static void expect_code(const trial *t, const trial_run *r, const stencil_machin
 #endif
 }
 
+/* Leaves the cut to the product where the field is too narrow for one among so many ranks. */
+static void suit_ranks(const stencil_problem *problem, stencil_run_options *options,
+                       stencil_machine *machine) {
+    stencil_run_options single = *options;
+    stencil_plan plan;
+    single.depth = 1;
+    if (options->world != NULL && stencil_plan_here(&plan, problem, &single, machine) == STENCIL_USAGE)
+        memset(options->cut, 0, sizeof options->cut);
+}
+
 /* false: a sweep that not every field suits has refused this one, or the GPUs have no kernels for it. */
 static bool make_plan(const trial *t, const trial_run *r, const stencil_problem *problem,
                       stencil_plan *plan) {
@@ -457,11 +483,13 @@ static bool make_plan(const trial *t, const trial_run *r, const stencil_problem 
         .overlap = r->overlap,
         .depth = (int)stencil_smaller(r->depth, stencil_sweep_infos[r->sweep].host->depth),
         .wait = r->wait};
+    options.world = r->world;
     if (r->backend == STENCIL_BACKEND_CPU)
-        options.parts = r->parts;
+        options.parts = r->world != NULL ? 0 : r->parts;
     else
         options.gpu_count = r->parts;
     memcpy(options.gpu, r->gpu, sizeof options.gpu);
+    suit_ranks(problem, &options, &machine);
     while (options.depth > 1 && stencil_plan_here(plan, problem, &options, &machine) != STENCIL_OK &&
            strstr(stencil_error_last()->message, "give --depth") != NULL)
         options.depth--;
@@ -475,6 +503,8 @@ static bool make_plan(const trial *t, const trial_run *r, const stencil_problem 
     if (status == STENCIL_UNAVAILABLE && !r->must_fit &&
         !stencil_sweep_can((stencil_sweep_id)r->sweep, problem, STENCIL_NEED_LAUNCHES) &&
         strstr(stencil_error_last()->message, " is not available here: ") != NULL)
+        return false;
+    if (r->world != NULL && status == STENCIL_USAGE) /* the field is too small for so many ranks */
         return false;
     EXPECT_OK(status);
     EXPECT(r->depth == 0 ||
@@ -552,7 +582,8 @@ bool trial_expect(const trial *t, trace *trace, const trial_run *r) {
         EXPECT(report.history.count <= report.steps, "more residuals than steps");
     else
         expect_history(t, r, &report, trace, report.steps);
-    expect_field(t, r, &problem, &field[STENCIL_ARRAY_U], trace_state(trace, report.steps));
+    if (stencil_world_leads(r->world))
+        expect_field(t, r, &problem, &field[STENCIL_ARRAY_U], trace_state(trace, report.steps));
     stencil_report_destroy(&report);
     stencil_problem_destroy(&problem);
     destroy_fields(field);

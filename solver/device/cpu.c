@@ -63,12 +63,30 @@ void stencil_cpu_begin_batch(stencil_cpu *cpu, const stencil_problem *problem, i
     stencil_factors_fill(&cpu->factors, problem, first, count);
 }
 
+/* Allocates the partial sums of the residual: of the whole problem, or of this rank's part of it. */
+static stencil_status create_sums(stencil_cpu *cpu, const stencil_problem *problem) {
+    const int64_t count = stencil_partial_count(problem->n);
+    void *memory = NULL;
+    if (!stencil_world_alone(cpu->plan->world))
+        return stencil_reduction_create(&cpu->reduction, &cpu->plan->cut, cpu->plan->world);
+    TRY(stencil_memory_alloc(&memory, stencil_values_bytes(count), "the residual"));
+    cpu->level = memory;
+    cpu->partial = cpu->level + stencil_levels_count(count);
+    return STENCIL_OK;
+}
+
 /* Fills in what sweeps get of the k-th part of this process. */
 static void describe_part(stencil_cpu *cpu, const stencil_problem *problem, int k, bool store) {
     stencil_domain *d = &cpu->domain[k];
     const int part = cpu->plan->cut.own + k;
     stencil_domain_init(d, problem, part, &cpu->buffers, store);
     d->partial = cpu->partial;
+    if (cpu->partial == NULL) { /* numbered within the part */
+        d->partial = cpu->reduction.level[0].value;
+        d->partial_first = 0;
+        d->partial_row = cpu->reduction.row;
+        d->partial_plane = cpu->reduction.plane;
+    }
     cpu->sums[k] = stencil_sums_of(problem, &cpu->buffers, part);
     cpu->classes[k] = stencil_classes_of(&cpu->buffers, part);
     cpu->classes[k].palette = problem->varied > 0 ? cpu->cycle + cpu->cycle_length : NULL;
@@ -95,8 +113,7 @@ static stencil_status create_threads(stencil_cpu *cpu, const stencil_problem *pr
 stencil_status stencil_cpu_create(stencil_cpu *cpu, const stencil_plan *plan, const stencil_problem *problem,
                                   const stencil_buffers *lent) {
     const stencil_cut *cut = &plan->cut;
-    const bool store = plan->halo != STENCIL_HALO_COPY;
-    void *memory = NULL;
+    const bool store = plan->halo != STENCIL_HALO_COPY && plan->halo != STENCIL_HALO_MESSAGE;
     *cpu = (stencil_cpu){
         .plan = plan,
         .threads = plan->threads,
@@ -108,10 +125,7 @@ stencil_status stencil_cpu_create(stencil_cpu *cpu, const stencil_plan *plan, co
         cpu->fault.absent =
             stencil_share_owner((uint32_t)cut->owned, (uint32_t)plan->threads, cpu->fault.absent_part - 1);
     cpu->buffers = (stencil_buffers){.cut = cut};
-    TRY(stencil_memory_alloc(&memory, stencil_values_bytes(stencil_partial_count(problem->n)),
-                             "the residual"));
-    cpu->level = memory;
-    cpu->partial = cpu->level + stencil_levels_count(stencil_partial_count(problem->n));
+    TRY(create_sums(cpu, problem));
     if (lent != NULL)
         memcpy(cpu->buffers.at, lent->at, sizeof lent->at);
     for (int k = 0; k < cut->owned && lent == NULL; k++)
@@ -120,6 +134,8 @@ stencil_status stencil_cpu_create(stencil_cpu *cpu, const stencil_plan *plan, co
         describe_part(cpu, problem, k, store);
     if (!store)
         TRY(stencil_halo_transfers_find(&cpu->transfers, cut));
+    if (plan->halo == STENCIL_HALO_MESSAGE)
+        TRY(stencil_messages_create(&cpu->messages, cut, &cpu->transfers, plan->world));
     TRY(create_threads(cpu, problem));
     TRY(create_factors(cpu, problem));
     return cpu->plan->barrier != STENCIL_BARRIER_none ? create_barrier(cpu, problem) : STENCIL_OK;
@@ -175,7 +191,9 @@ void stencil_cpu_destroy(stencil_cpu *cpu) {
             stencil_field_destroy(&cpu->field[part][k]);
     stencil_neighbors_destroy(&cpu->neighbors);
     free(cpu->level);
+    stencil_reduction_destroy(&cpu->reduction);
     stencil_halo_transfers_destroy(&cpu->transfers);
+    stencil_messages_destroy(&cpu->messages);
     free(cpu->state.words);
     free(cpu->trial);
     free(cpu->notes);
@@ -310,29 +328,79 @@ void stencil_cpu_note_launch(const stencil_cpu *cpu, int thread, stencil_launch_
             clock_ns();
 }
 
-void stencil_cpu_advance(const stencil_cpu *cpu, const stencil_pass *pass, int thread, int threads) {
+/* Waits for all threads in the midst of a pass. Returns false if the barrier timed out. */
+static bool meet(const stencil_cpu *cpu, int thread) {
+    if (cpu->plan->barrier != STENCIL_BARRIER_none)
+        return stencil_team_sync(cpu->plan->barrier, &cpu->state, (uint32_t)thread, true);
+#pragma omp barrier
+    return true;
+}
+
+/* Messages from which on all threads pack them: a barrier takes as long as copying so many bytes. */
+enum { SPREAD_BYTES = 1 << 16 };
+
+static bool spreads(const stencil_cpu *cpu, int threads) {
+    return threads > 1 && cpu->messages.bytes >= SPREAD_BYTES;
+}
+
+/* Makes the halo copies of a pass, and begins to send messages. */
+static bool begin_exchange(const stencil_cpu *cpu, const stencil_pass *pass, int thread, int threads) {
+    const stencil_messages *m = &cpu->messages;
+    const int buffer = stencil_buffer_of(STENCIL_ARRAY_U, !pass->from);
+    const bool all = spreads(cpu, threads);
+    if (!meet(cpu, thread))
+        return false;
+    copy_halos(cpu, pass, thread, threads);
+    if (m->world != NULL && (all || thread == 0))
+        stencil_messages_pack(m, &cpu->buffers, buffer, all ? thread : 0, all ? threads : 1);
+    if (m->world != NULL && all && !meet(cpu, thread))
+        return false;
+    if (m->world != NULL && thread == 0)
+        stencil_messages_start(m);
+    return true;
+}
+
+/* Waits for the messages of a pass, and stores the ghost cells that they bring. */
+static bool end_exchange(const stencil_cpu *cpu, const stencil_pass *pass, int thread, int threads) {
+    const stencil_messages *m = &cpu->messages;
+    const int buffer = stencil_buffer_of(STENCIL_ARRAY_U, !pass->from);
+    const bool all = spreads(cpu, threads);
+    if (m->world == NULL)
+        return true;
+    if (thread == 0)
+        stencil_messages_finish(m);
+    if (all && !meet(cpu, thread))
+        return false;
+    if (all || thread == 0)
+        stencil_messages_unpack(m, &cpu->buffers, buffer, all ? thread : 0, all ? threads : 1);
+    return true;
+}
+
+bool stencil_cpu_advance(const stencil_cpu *cpu, const stencil_pass *pass, int thread, int threads) {
     const int64_t step = pass->first + pass->steps;
     stencil_cpu_note(cpu, thread, STENCIL_MARK_BEGIN);
     if (cpu->trace.without_compute)
-        return;
-    const bool copies = cpu->plan->halo == STENCIL_HALO_COPY, overlap = copies && cpu->plan->overlap;
+        return true;
+    const bool copies = cpu->plan->halo == STENCIL_HALO_COPY || cpu->plan->halo == STENCIL_HALO_MESSAGE,
+               overlap = copies && cpu->plan->overlap;
     stencil_stores_trial *trial = &cpu->trial[thread];
     const bool check = stencil_schedule_checks(&cpu->schedule, step);
     work w = {pass, check, trial->streaming, thread, threads, overlap ? ROWS_EDGE : ROWS_ALL};
     double pass_s = make_rows(cpu, &w, trial->timed);
     stencil_cpu_note(cpu, thread, STENCIL_MARK_SWEPT);
-    if (copies) {
-#pragma omp barrier
-        copy_halos(cpu, pass, thread, threads);
-    }
+    if (copies && !begin_exchange(cpu, pass, thread, threads))
+        return false;
     w.rows = ROWS_INNER;
     if (overlap) {
         pass_s += make_rows(cpu, &w, trial->timed);
         stencil_cpu_note(cpu, thread, STENCIL_MARK_SWEPT);
     }
+    if (copies && !end_exchange(cpu, pass, thread, threads))
+        return false;
     if (copies)
         stencil_cpu_note(cpu, thread, STENCIL_MARK_EXCHANGED);
     stencil_stores_note(trial, pass_s / pass->steps, check || pass->steps < cpu->plan->depth);
+    return true;
 }
 
 static void sleep_ns(uint32_t ns) {
@@ -357,6 +425,7 @@ bool stencil_cpu_sync(stencil_cpu *cpu, const stencil_pass *pass, int thread, bo
         return false;
     }
     bool passed = true;
+    all = all || cpu->messages.world != NULL; /* the first thread has stored the ghost cells of all */
     if (cpu->plan->barrier != STENCIL_BARRIER_none && !cpu->trace.without_barrier)
         passed = stencil_team_sync(cpu->plan->barrier, &cpu->state, (uint32_t)thread, all);
     if (cpu->plan->barrier == STENCIL_BARRIER_none && !cpu->trace.without_barrier) {
@@ -367,8 +436,32 @@ bool stencil_cpu_sync(stencil_cpu *cpu, const stencil_pass *pass, int thread, bo
     return passed;
 }
 
+/* Computes the residual of parts in several ranks. */
+static bool residual_over_ranks(stencil_cpu *cpu, int thread, int threads, double *residual) {
+    stencil_reduction *r = &cpu->reduction;
+    for (int level = 0; level < r->levels; level++) {
+        const int64_t groups = r->level[level].groups;
+        if (thread == 0)
+            stencil_reduction_gather(r, level);
+        if (!stencil_cpu_sync(cpu, NULL, thread, true))
+            return false;
+        stencil_reduction_combine(r, level, stencil_share(groups, threads, thread),
+                                  stencil_share(groups, threads, thread + 1), cpu->schedule.norm);
+        if (!stencil_cpu_sync(cpu, NULL, thread, true))
+            return false;
+    }
+    if (thread == 0)
+        cpu->combined = stencil_reduction_finish(r);
+    if (!stencil_cpu_sync(cpu, NULL, thread, true))
+        return false;
+    *residual = stencil_residual_finish(cpu->combined, cpu->schedule.updated_cells, cpu->schedule.norm);
+    return true;
+}
+
 bool stencil_cpu_residual(stencil_cpu *cpu, int thread, int threads, double *residual) {
     const stencil_norm norm = cpu->schedule.norm;
+    if (cpu->partial == NULL)
+        return residual_over_ranks(cpu, thread, threads, residual);
     stencil_level level = stencil_level_first(cpu->partial, cpu->domain[0].partial_count, cpu->level);
     for (; level.count > 1; level = stencil_level_next(&level)) {
         const int64_t end = stencil_share(level.results, threads, thread + 1);

@@ -5,7 +5,9 @@
 #include "solver/problem/domain.h"
 #include "solver/problem/factors.h"
 #include "solver/problem/boxes.h"
+#include "solver/device/messages.h"
 #include "solver/device/stores.h"
+#include "solver/parts/reduction.h"
 #include "solver/parts/workers.h"
 #include "sync/host.h"
 
@@ -32,7 +34,10 @@ typedef struct stencil_cpu {
     int threads;
     stencil_buffers buffers;
     stencil_field field[STENCIL_PARTS_MAX][STENCIL_BUFFERS]; /* owns the memory of `buffers` */
-    double *partial, *level; /* `level`: scratch space, followed by the partial sums of the whole problem */
+    double *partial, *level;     /* `level`: scratch space, followed by the partial sums of the whole problem;
+                                    NULL     where it has several ranks, which have: */
+    stencil_reduction reduction; /* the partial sums of this rank, and what of them travels */
+    double combined;             /* last value of the reduction, set by the first thread for all */
     stencil_barrier_state state; /* state of the barrier; its `words` are owned */
     stencil_neighbors neighbors;
     stencil_fault fault;
@@ -42,6 +47,7 @@ typedef struct stencil_cpu {
     char *scratch;               /* scratch_bytes for each thread, owned; NULL: passes have one step */
     int64_t scratch_bytes;
     stencil_halo_transfers transfers; /* halo copies after each pass; empty if the sweep stores ghost cells */
+    stencil_messages messages;        /* ghost cells that other ranks update */
 } stencil_cpu;
 
 /* Creates the CPU state of a run; the caller must call stencil_cpu_destroy() even on failure. lent: arrays of
@@ -60,8 +66,10 @@ void stencil_cpu_report(const stencil_cpu *cpu, stencil_store_report *report);
 void stencil_cpu_destroy(stencil_cpu *cpu);
 
 /* Thread `thread` of `threads` computes its share of the rows of a pass and makes its share of the halo
- * copies of the plan. Called by all threads of the OpenMP team, which need a barrier afterwards. */
-void stencil_cpu_advance(const stencil_cpu *cpu, const stencil_pass *pass, int thread, int threads);
+ * copies of the plan; the first thread exchanges messages with other ranks. Called by all threads of the
+ * OpenMP team, which need a barrier afterwards, of all of them where there are messages. May contain
+ * barriers; returns false if one timed out. */
+bool stencil_cpu_advance(const stencil_cpu *cpu, const stencil_pass *pass, int thread, int threads);
 
 /* Errors: UNAVAILABLE if an OpenMP team has not cpu->threads threads, among which rows are shared. */
 stencil_status stencil_cpu_check_team(const stencil_cpu *cpu, int threads);
@@ -76,7 +84,7 @@ void stencil_cpu_note(const stencil_cpu *cpu, int thread, stencil_mark mark);
 void stencil_cpu_note_launch(const stencil_cpu *cpu, int thread, stencil_launch_mark mark);
 
 /* Passes the barrier after a pass, with the delays of the fault that a test asked for; pass NULL: a barrier
- * within the residual reduction. Returns false if the barrier timed out. */
+ * within the residual reduction. all: not only neighbours meet. Returns false if the barrier timed out. */
 bool stencil_cpu_sync(stencil_cpu *cpu, const stencil_pass *pass, int thread, bool all);
 
 /* Computes the residual of the step just made. Called by every thread of the OpenMP team; all get the same

@@ -1,6 +1,7 @@
 #include "solver/plan/memory.h"
 
 #include "kernels/cpu.h"
+#include "solver/parts/reduction.h"
 #include "solver/parts/workers.h"
 #include "solver/problem/boxes.h"
 #include "solver/problem/domain.h"
@@ -17,13 +18,23 @@ stencil_stores stencil_stores_choose(const stencil_problem *problem, int threads
     return share <= own_bytes ? STENCIL_STORES_CACHED : STENCIL_STORES_TRIED;
 }
 
+/* Upper bound on the bytes that a rank has for the exchange with others: its messages and its partial sums.
+ */
+static int64_t rank_bytes(const stencil_cut *cut) {
+    const stencil_box own = stencil_cut_box(cut, 0), all = stencil_box_grow(&own, cut->mesh.ghosts);
+    return 2 * (stencil_box_cells(&all) - stencil_box_cells(&own)) *
+               (int64_t)stencil_precision_bytes(cut->mesh.precision) +
+           stencil_reduction_bytes(cut);
+}
+
 int64_t stencil_cpu_bytes(const stencil_problem *problem, const stencil_cut *cut) {
     int64_t bytes = 0;
     if (!stencil_multiply(cut->owned, stencil_buffers_bytes(problem, cut, false), &bytes) ||
         bytes > INT64_MAX / 2)
         return INT64_MAX / 2;
-    return bytes + stencil_values_bytes(stencil_partial_count(problem->n)) + stencil_weights_bytes(problem) +
-           stencil_factors_bytes(problem);
+    const int64_t sums =
+        cut->owned == cut->parts ? stencil_values_bytes(stencil_partial_count(problem->n)) : rank_bytes(cut);
+    return bytes + sums + stencil_weights_bytes(problem) + stencil_factors_bytes(problem);
 }
 
 int64_t stencil_cpu_scratch_bytes(const stencil_plan *plan, const stencil_problem *problem) {

@@ -104,7 +104,7 @@ static double cell_s(const stencil_calibration *c, const stencil_plan *plan, con
 
 /* Bytes of the arrays of all parts on a device. */
 static double set_bytes_of(const stencil_plan *plan, const stencil_problem *problem) {
-    const int parts = plan->backend == STENCIL_BACKEND_GPU ? plan->part[0].sharing : plan->cut.parts;
+    const int parts = plan->backend == STENCIL_BACKEND_GPU ? plan->part[0].sharing : plan->cut.owned;
     return stencil_problem_arrays(problem) * (double)stencil_layout_bytes(&plan->cut.layout) * parts;
 }
 
@@ -156,7 +156,7 @@ double stencil_model_sync(const stencil_calibration *c, int index, double share)
 /* Seconds of a step without cells; for several parts interpolated in the logarithm of their number. */
 static double sync_s(const stencil_calibration *c, const stencil_plan *plan, const stencil_machine *machine) {
     const stencil_sync_cost *cost = &c->sync[plan->strategy];
-    const int parts = plan->cut.parts;
+    const int parts = plan->cut.owned;
     if (parts > 1) {
         const double most = c->most_parts > 2 ? log2((double)parts / 2) / log2(c->most_parts / 2.0) : 0;
         return cost->two_s + fmax(most, 0) * (cost->most_s - cost->two_s);
@@ -290,7 +290,7 @@ stencil_bound stencil_model_bound(const stencil_plan *plan, const stencil_proble
         const stencil_gpu *on = &machine->gpu[plan->part[0].gpu];
         const double clocks = on->sm_count * 1e3 * on->clock_khz;
         int gpus = 0;
-        for (int p = 0; p < plan->cut.parts; p++)
+        for (int p = 0; p < plan->cut.owned; p++)
             gpus += plan->part[p].leads;
         bound.peak[STENCIL_RESOURCE_MEMORY] *= gpus;
         bound.peak[STENCIL_RESOURCE_SHARED] = gpus * clocks;

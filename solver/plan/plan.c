@@ -8,18 +8,35 @@
 #include "solver/problem/cycle.h"
 #include "solver/problem/stop.h"
 #include "solver/plan/model.h"
+#include "solver/parts/reduction.h"
 #include "solver/parts/workers.h"
 #include "solver/plan/halves.h"
 #include "solver/plan/memory.h"
 #include "solver/plan/sweep.h"
 
 const char *const stencil_backend_names[] = {"auto", "cpu", "gpu", NULL};
-const char *const stencil_halo_names[] = {"auto", "store", "copy", "ll", NULL};
+const char *const stencil_halo_names[] = {"auto", "store", "copy", "ll", "message", NULL};
 const char *const stencil_stores_names[STENCIL_STORES_COUNT] = {"cached", "streaming", "tried"};
+
+/* Chooses the CPU for several ranks, the only back-end that they have. */
+static stencil_status choose_for_ranks(stencil_plan *plan, const stencil_run_options *options,
+                                       const stencil_machine *machine) {
+    CHECK(options->gpu_count == 0 && options->backend != STENCIL_BACKEND_GPU, UNAVAILABLE,
+          "several ranks run on CPUs only: leave %s out, or start the program once, without mpirun",
+          options->gpu_count > 0 ? "--gpus" : "--device gpu");
+    CHECK(options->parts == 0, USAGE,
+          "--parts cuts a run of one process, and each rank has one part: leave it out");
+    plan->backend = STENCIL_BACKEND_CPU;
+    if (options->backend == STENCIL_BACKEND_AUTO && machine->gpu_count > 0)
+        stencil_notes_add(&plan->notes, "several ranks run on CPUs only: the GPUs are not used");
+    return STENCIL_OK;
+}
 
 static stencil_status choose_backend(stencil_plan *plan, const stencil_run_options *options,
                                      const stencil_machine *machine) {
     const bool asked = options->gpu_count > 0 || options->backend == STENCIL_BACKEND_GPU;
+    if (!stencil_world_alone(plan->world))
+        return choose_for_ranks(plan, options, machine);
     CHECK(!(asked && options->backend == STENCIL_BACKEND_CPU), USAGE,
           "--gpus and --device cpu contradict each other: give one of the two");
     CHECK(!(asked && options->parts > 0), USAGE,
@@ -54,7 +71,18 @@ static const char *spanning_names(char *text, size_t size) {
     return text;
 }
 
-/* Finds the strategy that options->sync names for `parts` parts. */
+/* Refuses exchanges that ranks have not, or that are for ranks only. */
+static stencil_status check_halo(const stencil_plan *plan, const stencil_run_options *options) {
+    const bool message = options->halo == STENCIL_HALO_MESSAGE, alone = stencil_world_alone(plan->world);
+    CHECK(!message || !alone, USAGE,
+          "--halo message is for several ranks, which mpirun starts: leave it out");
+    CHECK(message || alone || options->halo == STENCIL_HALO_AUTO, USAGE,
+          "--halo %s is for parts of one process, and ranks send each other messages: leave it out",
+          stencil_halo_names[options->halo]);
+    return STENCIL_OK;
+}
+
+/* Finds the strategy that options->sync names for `parts` parts of this process. */
 static stencil_status choose_strategy(stencil_plan *plan, const stencil_run_options *options, int parts) {
     char names[128];
     const char *sync = options->sync != NULL ? options->sync : parts > 1 ? "multi-grid" : "relaunch";
@@ -65,6 +93,10 @@ static stencil_status choose_strategy(stencil_plan *plan, const stencil_run_opti
     const stencil_strategy_info strategy = stencil_strategy_at(plan->strategy);
     CHECK(parts == 1 || strategy.spans, USAGE, "--sync %s runs in one part, on one GPU; in several: %s", sync,
           spanning_names(names, sizeof names));
+    TRY(check_halo(plan, options));
+    plan->barrier = strategy.barrier;
+    if (!stencil_world_alone(plan->world))
+        return STENCIL_OK;
     CHECK(strategy.copies || (options->halo != STENCIL_HALO_COPY && !options->overlap), USAGE,
           "--halo copy and --overlap are for openmp and single-thread; %s %s", sync,
           strategy.spans ? "stores its ghost cells by itself" : "runs in one part");
@@ -73,7 +105,6 @@ static stencil_status choose_strategy(stencil_plan *plan, const stencil_run_opti
           stencil_halo_names[options->halo]);
     CHECK(options->halo != STENCIL_HALO_LL || (plan->backend == STENCIL_BACKEND_GPU && strategy.ll), USAGE,
           "--halo ll is for --sync neighbor on GPUs: leave it out");
-    plan->barrier = strategy.barrier;
     return STENCIL_OK;
 }
 
@@ -94,18 +125,20 @@ static stencil_status choose_sweep(stencil_plan *plan, const stencil_problem *pr
     return STENCIL_OK;
 }
 
-/* Sets plan->device: "NVIDIA H200", "4 x NVIDIA H200 in 8 parts", "2 threads, avx512". */
+/* Sets plan->device: "NVIDIA H200", "4 x NVIDIA H200 in 8 parts", "2 threads, avx512", "8 ranks of 2 …". */
 static void name_device(stencil_plan *plan, const stencil_machine *machine) {
     char *const text = plan->device;
     const size_t size = sizeof plan->device;
     int gpus = 0;
-    for (int p = 0; p < plan->cut.parts; p++)
+    for (int p = 0; p < plan->cut.owned; p++)
         gpus += plan->part[p].leads;
     if (plan->backend == STENCIL_BACKEND_CPU) {
+        if (!stencil_world_alone(plan->world))
+            stencil_text_add(text, size, "%d ranks of ", plan->world->ranks);
         stencil_text_add(text, size, "%d thread%s, %s", plan->threads, stencil_plural(plan->threads),
                          machine->cpu_isa);
-        if (plan->cut.parts > 1)
-            stencil_text_add(text, size, ", %d parts", plan->cut.parts);
+        if (plan->cut.owned > 1)
+            stencil_text_add(text, size, ", %d parts", plan->cut.owned);
         return;
     }
     if (gpus > 1)
@@ -132,6 +165,11 @@ static stencil_status choose_halo(stencil_plan *plan, const stencil_problem *pro
                                   const stencil_run_options *options, const stencil_machine *machine) {
     const stencil_strategy_info strategy = stencil_strategy_at(plan->strategy);
     int from = -1, to = -1;
+    plan->overlap = options->overlap;
+    if (!stencil_world_alone(plan->world)) {
+        plan->halo = STENCIL_HALO_MESSAGE;
+        return STENCIL_OK;
+    }
     for (int i = 0; i < plan->cut.parts && plan->backend == STENCIL_BACKEND_GPU; i++)
         for (int j = 0; j < plan->cut.parts; j++)
             if (plan->part[i].gpu != plan->part[j].gpu &&
@@ -139,7 +177,6 @@ static stencil_status choose_halo(stencil_plan *plan, const stencil_problem *pro
                 from = plan->part[i].gpu;
                 to = plan->part[j].gpu;
             }
-    plan->overlap = options->overlap;
     const bool fits = stencil_ll_fits(&plan->cut.mesh);
     const bool ll = fits && plan->backend == STENCIL_BACKEND_GPU && plan->cut.parts > 1 && plan->depth == 1 &&
                     stencil_kernel_is_compiled(plan->sweep, STENCIL_EXCHANGE_LL, plan->barrier);
@@ -183,9 +220,9 @@ static stencil_status check_fault(const stencil_plan *plan, const stencil_proble
     CHECK(d->absent_step <= problem->stop.steps, USAGE,
           "--inject-absent %lld: the run has at most %lld step%s", (long long)d->absent_step,
           (long long)problem->stop.steps, stencil_plural(problem->stop.steps));
-    CHECK(d->absent_part <= (uint32_t)plan->cut.parts, USAGE,
+    CHECK(d->absent_part <= (uint32_t)plan->cut.owned, USAGE,
           "--inject-absent-part %u: the run has %d part%s (0 … %d)", (unsigned)d->absent_part - 1,
-          plan->cut.parts, stencil_plural(plan->cut.parts), plan->cut.parts - 1);
+          plan->cut.owned, stencil_plural(plan->cut.owned), plan->cut.owned - 1);
     return STENCIL_OK;
 }
 
@@ -254,9 +291,10 @@ static stencil_status place_passes(stencil_plan *plan, const stencil_problem *pr
     return STENCIL_OK;
 }
 
-/* Notes how many parts there are, and which of them have the same GPU. */
+/* Notes how many parts there are, `parts` of them in this process, and which of these have the same GPU. */
 static void share_devices(stencil_plan *plan, int parts) {
-    plan->cut.parts = parts;
+    plan->cut.parts = parts * stencil_plan_ranks(plan);
+    plan->cut.owned = parts;
     for (int p = 0; p < parts; p++) {
         stencil_part_plan *part = &plan->part[p];
         part->leads = true;
@@ -285,11 +323,14 @@ static stencil_status check_host_memory(stencil_plan *plan, const stencil_proble
                               ? stencil_cpu_bytes(problem, &plan->cut) +
                                     plan->threads * stencil_cpu_scratch_bytes(plan, problem)
                               : stencil_gpu_host_bytes(&plan->cut, plan->halo);
-    plan->host_bytes = parts + stencil_intake_bytes(problem) +
-                       (stencil_problem_arrays(problem) - 1) * stencil_slab_bytes(&plan->cut.mesh);
+    const bool alone = stencil_world_alone(plan->world);
+    const int64_t intake = alone || stencil_intake_bytes(problem) == 0 ? stencil_intake_bytes(problem)
+                                                                       : stencil_reduction_bytes(&plan->cut);
+    plan->host_bytes =
+        parts + intake + (stencil_problem_arrays(problem) - 1) * stencil_slab_bytes(&plan->cut.mesh);
     plan->keeps_cycle = keeps_cycle(plan, problem);
     if (plan->keeps_cycle)
-        plan->host_bytes += stencil_layout_bytes(&problem->layout);
+        plan->host_bytes += stencil_layout_bytes(alone ? &problem->layout : &plan->cut.layout);
     plan->host_available_bytes = machine->host_available_bytes;
     CHECK(plan->host_available_bytes == 0 || plan->host_bytes < plan->host_available_bytes, NO_MEMORY,
           "the run needs %s of host memory, %s is available", stencil_bytes_text(plan->host_bytes, need),
@@ -304,7 +345,8 @@ static stencil_status plan_cpu(stencil_plan *plan, const stencil_problem *proble
     if (plan->poll_every > plan->tuning.cpu_poll_steps)
         plan->poll_every = plan->tuning.cpu_poll_steps;
     plan->stores = plan->variant->by->streams
-                       ? stencil_stores_choose(problem, plan->threads, machine->cpu_cache_bytes)
+                       ? stencil_stores_choose(problem, plan->threads * stencil_plan_ranks(plan),
+                                               machine->cpu_cache_bytes)
                        : STENCIL_STORES_CACHED;
     const stencil_fault *d = &plan->wait.fault;
     CHECK(d->absent_step == 0 || d->absent_part > 0 || d->absent < (uint32_t)plan->threads, USAGE,
@@ -335,7 +377,8 @@ static void choose_threads(stencil_plan *plan, const stencil_problem *problem,
     if (plan->backend == STENCIL_BACKEND_GPU)
         return;
     plan->threads = machine->cpu_threads;
-    plan->share_rows = (rows + plan->threads - 1) / plan->threads;
+    const int64_t shares = (int64_t)plan->threads * stencil_plan_ranks(plan);
+    plan->share_rows = (rows + shares - 1) / shares;
 }
 
 static void choose_tuning(stencil_plan *plan, const stencil_machine *machine) {
@@ -346,10 +389,19 @@ static void choose_tuning(stencil_plan *plan, const stencil_machine *machine) {
                           name);
 }
 
+/* Makes parts `own` … those of this process. */
+static void own_parts(stencil_plan *plan, int own, int owned) {
+    plan->cut.own = own;
+    plan->cut.owned = owned;
+    for (int p = 0; p < owned; p++)
+        plan->part[p].box = stencil_cut_box(&plan->cut, own + p);
+}
+
 /* Makes the first half of a plan: up to plan->kernel, about which the driver is asked next. */
 static stencil_status choose(stencil_plan *plan, const stencil_problem *problem,
                              const stencil_run_options *options, const stencil_machine *machine) {
-    *plan = (stencil_plan){.cluster_blocks = 1, .halo = options->halo, .wait = options->wait};
+    *plan = (stencil_plan){
+        .cluster_blocks = 1, .halo = options->halo, .wait = options->wait, .world = options->world};
     if (!(plan->wait.timeout_s > 0))
         plan->wait.timeout_s = STENCIL_TIMEOUT_DEFAULT_S;
     TRY(choose_backend(plan, options, machine));
@@ -366,9 +418,8 @@ static stencil_status choose(stencil_plan *plan, const stencil_problem *problem,
     TRY(choose_sweep(plan, problem, options));
     share_devices(plan, parts);
     TRY(choose_depth(plan, problem, options, machine));
-    TRY(cut_deep(plan, problem, options, parts));
-    for (int p = 0; p < parts; p++)
-        plan->part[p].box = stencil_cut_box(&plan->cut, p);
+    TRY(cut_deep(plan, problem, options, parts * stencil_plan_ranks(plan)));
+    own_parts(plan, 0, parts);
     TRY(place_passes(plan, problem, machine));
     TRY(check_fault(plan, problem, options));
     TRY(choose_halo(plan, problem, options, machine));
@@ -446,6 +497,8 @@ stencil_status stencil_plan_here(stencil_plan *plan, const stencil_problem *prob
                                  const stencil_run_options *options, stencil_machine *machine) {
     for (bool news = true; news;) {
         TRY(choose_all(plan, problem, options, machine));
+        if (!stencil_world_alone(plan->world))
+            own_parts(plan, plan->world->rank * plan->cut.owned, plan->cut.owned);
         if (plan->backend == STENCIL_BACKEND_CPU)
             return STENCIL_OK;
         TRY(ask_driver(plan, machine, &news));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "base/words.h"
+#include "base/world.h"
 #include "solver/machine/machine.h"
 #include "solver/machine/strategies.h"
 #include "solver/problem/problem.h"
@@ -32,9 +33,10 @@ typedef enum stencil_halo_mode {
     STENCIL_HALO_STORE, /* the sweep stores edge cells into the ghost cells of other parts */
     STENCIL_HALO_COPY,  /* edge cells are copied after the sweep, via the host where GPUs lack peer access */
     STENCIL_HALO_LL, /* edge cells are sent in words flagged with their step; barrier neighbor on GPUs only */
+    STENCIL_HALO_MESSAGE, /* edge cells are sent in a message to each rank that has copies, after each pass */
     STENCIL_HALO_COUNT
 } stencil_halo_mode;
-extern const char *const stencil_halo_names[STENCIL_HALO_COUNT + 1]; /* "auto", "store", "copy", "ll", NULL */
+extern const char *const stencil_halo_names[STENCIL_HALO_COUNT + 1]; /* "auto", …, "message", NULL */
 
 /* The ways in which a CPU sweep stores its results. */
 typedef enum stencil_stores {
@@ -55,8 +57,10 @@ typedef struct stencil_run_options {
     int parts;                  /* parts of a run on the CPU; 0: not asked for */
     int cut[3];                 /* parts along z, y, x; all 0: as stencil_cut_make() chooses */
     stencil_halo_mode halo;
-    bool overlap; /* edge cells are computed first and copied while the rest is computed (--halo copy) */
+    bool overlap; /* edge cells are computed first and copied or sent while the rest is computed */
     stencil_wait_policy wait;
+    stencil_world
+        *world; /* ranks that make the run together, a part each; borrowed; NULL: this process alone */
 } stencil_run_options;
 
 /* Returns "" where strategy `index` can run on `backend` of `machine`, else the reason why it cannot. */
@@ -135,8 +139,9 @@ typedef struct stencil_plan {
     int block_x, block_y;                  /* threads of a block */
     int cluster_blocks;                    /* blocks of a thread-block cluster; 1: no clusters */
     stencil_wait_policy wait;
+    stencil_world *world; /* of the options; all ranks have the same plan but for their own part */
     stencil_cut cut;
-    stencil_part_plan part[STENCIL_PARTS_MAX]; /* [cut.parts] */
+    stencil_part_plan part[STENCIL_PARTS_MAX]; /* [cut.owned]: this process's parts */
     stencil_halo_mode halo;                    /* chosen mode, never AUTO */
     bool overlap;
     bool apart;                 /* some GPUs lose data that they send each other: none reaches another one */
@@ -174,9 +179,15 @@ stencil_status stencil_plan_make(stencil_plan *plan, const stencil_problem *prob
                                  const stencil_run_options *options, const stencil_machine *machine);
 
 /* Makes a plan for the machine that the program runs on: the driver is asked for the attributes of the chosen
- * kernel. Errors: as stencil_plan_make(). */
+ * kernel. Of several ranks each takes its own part; until then all of them plan with that of rank 0, the
+ * largest, so that they choose alike. Errors: as stencil_plan_make(). */
 stencil_status stencil_plan_here(stencil_plan *plan, const stencil_problem *problem,
                                  const stencil_run_options *options, stencil_machine *machine);
+
+/* Ranks that a plan is for; 1: this process alone. */
+static inline int stencil_plan_ranks(const stencil_plan *plan) {
+    return stencil_world_alone(plan->world) ? 1 : plan->world->ranks;
+}
 
 /* Tells whether two plans for a problem have the same memory layout of cells. */
 bool stencil_plans_share_cells(const stencil_plan *a, const stencil_plan *b);

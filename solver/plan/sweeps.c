@@ -127,11 +127,12 @@ void stencil_sweep_tile(const stencil_plan *plan, const stencil_problem *problem
 stencil_pass_work stencil_sweep_work(const stencil_plan *plan, const stencil_problem *problem, int steps,
                                      bool checked) {
     stencil_pass_work all = {0};
-    for (int p = 0; p < plan->cut.parts; p++) {
+    const double ranks = stencil_plan_ranks(plan); /* with as much work each */
+    for (int p = 0; p < plan->cut.owned; p++) {
         const stencil_pass_work work = plan->variant->by->work(plan, problem, p, steps, checked);
-        all.cells += work.cells;
-        all.longest += work.longest;
-        all.wavefronts += work.wavefronts;
+        all.cells += ranks * work.cells;
+        all.longest += ranks * work.longest;
+        all.wavefronts += ranks * work.wavefronts;
     }
     return all;
 }

@@ -223,13 +223,16 @@ static stencil_status take_partials(stencil_intake *intake, const stencil_box *b
     const stencil_problem *problem = intake->problem;
     const int64_t *n = box->n, *first = box->first;
     void *memory = intake->partial;
-    if (memory == NULL)
+    if (memory == NULL && intake->sums == NULL)
         TRY(stencil_memory_alloc(&memory, stencil_intake_bytes(problem), "the norm of the source term"));
     intake->partial = memory;
 #pragma omp parallel for schedule(static)
     for (int64_t r = 0; r < n[STENCIL_Z] * n[STENCIL_Y]; r++) {
         const int64_t z = r / n[STENCIL_Y], y = r % n[STENCIL_Y];
-        double *to = intake->partial + stencil_partial_at(problem->n, first[0] + z, first[1] + y, first[2]);
+        const int64_t at[] = {first[STENCIL_Z] + z, first[STENCIL_Y] + y, first[STENCIL_X]};
+        double *to = intake->sums != NULL
+                         ? stencil_reduction_at(intake->sums, at[0], at[1], at[2])
+                         : intake->partial + stencil_partial_at(problem->n, at[0], at[1], at[2]);
         for (int64_t x = 0; x < n[STENCIL_X]; x += STENCIL_PARTIAL_CELLS)
             *to++ = source_partial(b, z * b->plane + y * b->row + x, n[STENCIL_X] - x, problem->stop.norm);
     }
@@ -263,6 +266,9 @@ double stencil_intake_finish(const stencil_intake *intake) {
     const stencil_problem *problem = intake->problem;
     const int64_t count = stencil_partial_count(problem->n);
     const stencil_norm norm = problem->stop.norm;
+    if (intake->sums != NULL)
+        return stencil_residual_finish(stencil_reduction_all(intake->sums, norm),
+                                       stencil_problem_updated_cells(problem), norm);
     if (intake->partial == NULL)
         return 0;
     return stencil_residual_finish(stencil_combine_all(intake->partial, count, intake->partial + count, norm),

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "kernels/sweep.h"
+#include "solver/parts/reduction.h"
 #include "solver/problem/defect.h"
 
 /* "fixed_point", "converged_rtol", "steps", … as in the enumeration. */
@@ -64,7 +65,9 @@ typedef struct stencil_intake {
     const stencil_problem *problem;
     double largest;  /* largest absolute value, found where the norm squares changes; else 0 */
     double *partial; /* owned: partial sums of b, and space to combine them, where the criterion needs them */
-    double read_s;   /* seconds spent reading */
+    stencil_reduction
+        *sums;     /* borrowed: those of a rank, in place of `partial`; NULL: there is one process */
+    double read_s; /* seconds spent reading */
 } stencil_intake;
 
 /* Bytes of memory that an intake takes while cells are read. */

@@ -169,17 +169,33 @@ static stencil_status load_all(stencil_run *r, const stencil_reader *from, const
                                                    : STENCIL_OK;
 }
 
+/* Prepares the partial sums of the source's norm, where several ranks have them. */
+static stencil_status begin_intake(const stencil_run *r, stencil_intake *intake, stencil_reduction *sums) {
+    const stencil_plan *plan = r->on.plan;
+    if (stencil_world_alone(plan->world) || stencil_intake_bytes(r->problem) == 0)
+        return STENCIL_OK;
+    intake->sums = sums;
+    return stencil_reduction_create(sums, &plan->cut, plan->world);
+}
+
 /* Loads cells by `all`, and loads their values again with a scale if their magnitude requires an exponent. */
 static stencil_status load(stencil_run *r, const stencil_reader *from,
                            stencil_status (*all)(stencil_run *, const stencil_reader *,
                                                  const stencil_reader *)) {
+    stencil_world *world = r->on.plan->world;
+    stencil_reduction sums = {0};
     stencil_intake intake = {.from = from, .problem = r->problem};
     const stencil_reader through = {stencil_intake_read, &intake};
     stencil_device_arrays *const arrays = r->arrays;
     r->exponent = 0;
-    stencil_status status = all(r, &through, from);
+    stencil_status status = begin_intake(r, &intake, &sums);
+    if (status == STENCIL_OK)
+        status = all(r, &through, from);
     if (arrays != NULL)
         intake.largest = fmax(intake.largest, arrays->largest);
+    status = stencil_world_agree(world, status);
+    if (status == STENCIL_OK)
+        intake.largest = stencil_world_largest(world, intake.largest);
     r->exponent = status == STENCIL_OK ? stencil_norm_exponent(r->problem, intake.largest) : 0;
     if (r->exponent != 0) {
         scaled s = {from, r->exponent};
@@ -189,7 +205,7 @@ static stencil_status load(stencil_run *r, const stencil_reader *from,
         r->exponent = 0;
         if (arrays != NULL)
             arrays->exponent = exponent;
-        status = load_values(r, &through, &again);
+        status = stencil_world_agree(world, load_values(r, &through, &again));
         r->exponent = exponent;
     }
     if (status == STENCIL_OK)
@@ -197,6 +213,7 @@ static stencil_status load(stencil_run *r, const stencil_reader *from,
     if (status == STENCIL_OK)
         r->source_norm = ldexp(stencil_intake_finish(&intake), -r->exponent);
     free(intake.partial);
+    stencil_reduction_destroy(&sums);
     r->read_s = intake.read_s + (arrays != NULL ? arrays->read_s : 0);
     r->arrays = NULL;
     return status;
@@ -218,6 +235,7 @@ stencil_status stencil_run_open_arrays(stencil_run **run, const stencil_plan *pl
     r->outcome.residual = malloc(STENCIL_CHECKS_MAX * sizeof *r->outcome.residual);
     stencil_status status = r->outcome.residual != NULL ? add_side(r, plan, problem, NULL)
                                                         : ERROR(NO_MEMORY, "no memory for a run");
+    status = stencil_world_agree(plan->world, status);
     if (status == STENCIL_OK)
         status = load(r, from, load_all);
     r->prepare_s = stencil_clock_s() - start_s - r->read_s;
@@ -288,18 +306,23 @@ static stencil_status read_part(const stencil_run *r, int part, int buffer, cons
     return STENCIL_OK;
 }
 
-stencil_status stencil_run_read(void *run, stencil_array array, const stencil_box *box,
-                                const stencil_cells *to) {
-    const stencil_run *r = run;
+stencil_status stencil_run_read_own(const stencil_run *r, stencil_array array, const stencil_box *box,
+                                    const stencil_cells *to) {
     const stencil_cut *cut = &r->on.plan->cut;
-    const int axis = stencil_array_axis(array);
-    for (int part = 0; part < cut->parts; part++) {
-        const stencil_box own = stencil_cut_box(cut, part),
-                          held = axis >= 0 ? stencil_faces_box(&own, axis) : stencil_cut_cells(cut, part),
-                          cells = stencil_box_common(&held, box);
+    for (int part = cut->own; part < cut->own + cut->owned; part++) {
+        const stencil_box cells = stencil_run_held(r, part, array, box);
         if (stencil_box_cells(&cells) > 0)
             TRY(read_part(r, part, stencil_buffer_of(array, r->from), &cells, to));
     }
+    return STENCIL_OK;
+}
+
+stencil_status stencil_run_read(void *run, stencil_array array, const stencil_box *box,
+                                const stencil_cells *to) {
+    const stencil_run *r = run;
+    TRY(stencil_run_read_own(r, array, box, to));
+    if (!stencil_world_alone(r->on.plan->world))
+        TRY(stencil_run_read_others(r, array, box, to));
     if (r->exponent != 0 && stencil_array_has_values(array))
         stencil_cells_scale(to, box->n, -r->exponent);
     return STENCIL_OK;

@@ -47,12 +47,33 @@ struct stencil_run {
 /* Loads the parts' cells of u from a reader, before or between steps. */
 stencil_status stencil_run_load_u(stencil_run *r, const stencil_reader *from);
 
+/* read_own: reads the cells of a box that parts of this process hold, times 2^exponent. read_others: those
+ * that other ranks hold, which serve this one, rank 0, meanwhile. held: those of a part. */
+stencil_status stencil_run_read_own(const stencil_run *r, stencil_array array, const stencil_box *box,
+                                    const stencil_cells *to);
+stencil_status stencil_run_read_others(const stencil_run *r, stencil_array array, const stencil_box *box,
+                                       const stencil_cells *to);
+stencil_box stencil_run_held(const stencil_run *r, int part, stencil_array array, const stencil_box *box);
+
 /* take: copies a box of u or b to a part from the array that has it; *done: there is one, else a reader has
  * the cells. take_sums: the partial sums of a source that was taken. Errors: BAD_DATA for cells that are not
  * finite. */
 stencil_status stencil_run_take(stencil_run *r, int part, stencil_array array, const stencil_box *box,
                                 bool *done);
 stencil_status stencil_run_take_sums(stencil_run *r, stencil_intake *intake);
+
+/* keep: saves the cells of the run between steps, for restore. */
+stencil_status stencil_run_keep(stencil_run *r);
+stencil_status stencil_run_restore(stencil_run *r);
+
+/* turns_plain: tells whether rounding errors hide the progress of the cycles of an accelerated problem.
+ * is_resolved: whether the last residual is as small as the precision resolves, in a field near the solution.
+ * find_defect: computes the defect of the field, and the resolution of the report. judge: fills in why the
+ * run has ended. By all ranks. */
+bool stencil_run_turns_plain(const stencil_run *r);
+bool stencil_run_is_resolved(const stencil_run *r, const stencil_defect *defect);
+stencil_status stencil_run_find_defect(stencil_run *r, stencil_defect *defect);
+stencil_status stencil_run_judge(stencil_run *r);
 
 /* open: creates a side for another problem on the same cells with the current plan and makes the run use
  * both; *before gets the previous side. close: destroys that side and goes back to *before and `problem`. */

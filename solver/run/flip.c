@@ -31,18 +31,18 @@ stencil_status stencil_run_flip(stencil_run *r) {
         const int64_t asked = r->on.plan->wait.flip_cell[axis];
         cell.first[axis] = (asked < 0 ? p->extent[axis] / 2 : asked) + p->first[axis];
     }
+    int held = cut->own;
+    while (held < cut->own + cut->owned) {
+        const stencil_box own = stencil_run_held(r, held, STENCIL_ARRAY_U, &cell);
+        if (stencil_box_cells(&own) > 0)
+            break;
+        held++;
+    }
+    if (held == cut->own + cut->owned)
+        return STENCIL_OK; /* another rank has it */
     unsigned char value[sizeof(double)];
     const stencil_cells to = stencil_cells_dense(cut->mesh.precision, value, &cell);
-    const int exponent = r->exponent;
-    r->exponent = 0;
-    const stencil_status status = stencil_run_read(r, STENCIL_ARRAY_U, &cell, &to);
-    r->exponent = exponent;
-    TRY(status);
+    TRY(stencil_run_read_own(r, STENCIL_ARRAY_U, &cell, &to));
     value[1] ^= 1;
-    for (int part = 0; part < cut->parts; part++) {
-        const stencil_box own = stencil_cut_cells(cut, part), common = stencil_box_common(&own, &cell);
-        if (stencil_box_cells(&common) > 0)
-            return write_cell(r, part, &cell, value);
-    }
-    return STENCIL_OK;
+    return write_cell(r, held, &cell, value);
 }

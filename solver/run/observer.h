@@ -2,6 +2,9 @@
 
 #include "solver/run/report.h"
 
+/* Bits that ranks tell each other at a poll: the lower ones are the observers'. */
+#define STENCIL_OBSERVER_BITS 48
+
 /* Callbacks during a run, or NULL, made by the thread that called stencil_run_drive(). */
 typedef struct stencil_observer {
     void *context;
@@ -18,6 +21,11 @@ typedef struct stencil_observer {
     /* Called after `poll`, or NULL. Returns true to have the run pause at the next step at which it can and
      * call `at`, whatever `next` says; an accelerated run pauses at ends of cycles only. */
     bool (*wants)(void *context);
+    /* Of several ranks, all poll at the same steps, and then know what any of them wants; `next`, `at` and
+     * `wants` are called in rank 0 only. Or both NULL: says returns bits that this rank tells all ranks at a
+     * poll, below STENCIL_OBSERVER_BITS; hears gets those that any rank has told. */
+    uint64_t (*says)(void *context);
+    void (*hears)(void *context, uint64_t bits);
 } stencil_observer;
 typedef struct stencil_observers {
     const stencil_observer *item;
@@ -26,3 +34,7 @@ typedef struct stencil_observers {
 
 /* Polls all observers, see `poll` of stencil_observer; returns false if any observer wants the run to end. */
 bool stencil_observers_poll(const stencil_observers *observers, int64_t step, double residual);
+
+/* Returns the bits of all observers; and hands bits to all. */
+uint64_t stencil_observers_say(const stencil_observers *observers);
+void stencil_observers_hear(const stencil_observers *observers, uint64_t bits);

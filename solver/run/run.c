@@ -95,45 +95,75 @@ static bool wants_pause(const stencil_observer *o) {
     return o->wants != NULL && o->wants(o->context);
 }
 
+static stencil_world *world_of(const stencil_run *r) {
+    return r->on.plan->world;
+}
+
+/* What any rank wants at a poll: all of them tell each other, at the same steps. */
+typedef struct wishes {
+    bool ends, pauses;
+} wishes;
+
+static wishes agree_on(const stencil_run *r, wishes own) {
+    const uint64_t ends = UINT64_C(1) << STENCIL_OBSERVER_BITS, pauses = ends << 1;
+    if (stencil_world_alone(world_of(r)))
+        return own;
+    const uint64_t all =
+        stencil_world_any(world_of(r), stencil_observers_say(&r->observers) | (own.ends ? ends : 0) |
+                                           (own.pauses ? pauses : 0));
+    stencil_observers_hear(&r->observers, all & (ends - 1));
+    return (wishes){(all & ends) != 0, (all & pauses) != 0};
+}
+
+/* Tells whether an accelerated run that was asked to end has patience with its cycle, by the clock of rank 0.
+ */
+static bool is_patient(const stencil_run *r) {
+    static const double patience_s = 1.0;
+    const bool over = stencil_world_leads(world_of(r)) && stencil_clock_s() - r->asked_s >= patience_s;
+    return stencil_world_any(world_of(r), over) == 0;
+}
+
 /* Polls the observers, passing the residual that belongs to the change which a time loop found; false ends
  * the batch, for the end of the run or a pause. An accelerated run that is asked to end does so with its
  * cycle or, if cells were kept, within a second; its batches end often enough for pauses. */
 static bool poll_between(void *context, int64_t step, double residual) {
-    static const double patience_s = 1.0;
     stencil_run *r = context;
-    const bool goes_on = stencil_observers_poll(&r->observers, step, residual_of(r, residual, r->last_omega));
+    const bool goes_on = stencil_observers_poll(&r->observers, step, residual_of(r, residual, r->last_omega)),
+               leads = stencil_world_leads(world_of(r));
     bool pauses = false;
-    r->ends = r->ends || !goes_on;
-    for (int i = 0; i < r->observers.count && !r->accelerated; i++)
+    for (int i = 0; i < r->observers.count && !r->accelerated && leads; i++)
         pauses = wants_pause(&r->observers.item[i]) || pauses;
+    const wishes all = agree_on(r, (wishes){!goes_on, pauses});
+    r->ends = r->ends || all.ends;
     if (!r->accelerated)
-        return !r->ends && !pauses;
-    if (!goes_on && r->asked_s == 0)
+        return !r->ends && !all.pauses;
+    if (all.ends && r->asked_s == 0)
         r->asked_s = stencil_clock_s();
-    return r->asked_s == 0 || r->kept_steps < 0 || stencil_clock_s() - r->asked_s < patience_s;
+    return r->asked_s == 0 || r->kept_steps < 0 || is_patient(r);
+}
+
+/* Tells whether cycles that were kept so far have taken long enough, by the clock of rank 0. */
+static bool keeping_pays(const stencil_run *r, int64_t step) {
+    static const double long_s = 0.5;
+    const double cycles = (double)(step - r->kept_steps) / r->problem->cycle.length;
+    bool pays = stencil_clock_s() - r->kept_s > long_s * cycles;
+    stencil_world_tell(world_of(r), 0, &pays, sizeof pays);
+    return pays;
 }
 
 /* Saves the cells before the first step of a cycle, unless cycles are too short to make that worthwhile. */
 static stencil_status keep_cells(stencil_run *r) {
-    static const double long_s = 0.5;
     const int64_t step = r->report->steps;
-    const double now_s = stencil_clock_s();
     if (!r->keeps || in_cycle(r, step))
         return STENCIL_OK;
-    if (r->kept_steps >= 0) {
-        const double cycles = (double)(step - r->kept_steps) / r->problem->cycle.length;
-        r->keeps = now_s - r->kept_s > long_s * cycles;
-    }
+    if (r->kept_steps >= 0)
+        r->keeps = keeping_pays(r, step);
     r->kept_steps = -1;
     if (!r->keeps) {
         stencil_field_destroy(&r->kept);
         return STENCIL_OK;
     }
-    if (r->kept.data == NULL)
-        TRY(stencil_field_create(&r->kept, &r->problem->layout, "the field at the last end of a cycle"));
-    const stencil_box array = stencil_mesh_array(&r->on.plan->cut.mesh);
-    const stencil_cells all = stencil_field_cells(&r->kept), to = stencil_cells_from(&all, array.first);
-    TRY(stencil_run_read(r, STENCIL_ARRAY_U, &array, &to));
+    TRY(stencil_run_keep(r));
     r->kept_steps = step;
     r->kept_s = stencil_clock_s();
     return STENCIL_OK;
@@ -141,9 +171,7 @@ static stencil_status keep_cells(stencil_run *r) {
 
 /* Restores the cells saved at the beginning of the cycle, for a run that was interrupted in mid-cycle. */
 static stencil_status give_back(stencil_run *r) {
-    stencil_fields fields = {.u = &r->kept};
-    const stencil_reader kept = {stencil_fields_read, &fields};
-    TRY(stencil_run_load_u(r, &kept));
+    TRY(stencil_run_restore(r));
     r->report->steps = r->kept_steps;
     return STENCIL_OK;
 }
@@ -175,11 +203,12 @@ static stencil_batch next_batch(const stencil_run *r) {
         const int64_t behind = step < r->turn_first ? r->turn_first - 1 : step;
         count = stencil_smaller(count, stencil_schedule_next(&r->schedule, behind) - step);
     }
-    for (int i = 0; i < r->observers.count; i++) {
+    for (int i = 0; i < r->observers.count && stencil_world_leads(world_of(r)); i++) {
         const stencil_observer *o = &r->observers.item[i];
         if (o->next != NULL)
             count = stencil_smaller(count, next_of(r, o, step) - step);
     }
+    stencil_world_tell(world_of(r), 0, &count, sizeof count);
     return (stencil_batch){step, count, &r->own, r->from};
 }
 
@@ -255,19 +284,45 @@ static void describe(const stencil_run *r, stencil_report *report) {
     report->prepare_s = r->prepare_s;
 }
 
-/* Judges a window of stagnation that ends with the batch, and calls and polls the observers. */
-static stencil_status observe(stencil_run *r, const stencil_batch *batch) {
+/* Tells whether an observer is called after a batch. */
+static bool is_called(const stencil_run *r, const stencil_observer *o, const stencil_batch *batch) {
+    const bool due = o->next != NULL && next_of(r, o, batch->first) == r->report->steps;
+    return o->at != NULL && (due || (!in_cycle(r, r->report->steps) && wants_pause(o)));
+}
+
+/* The end of a batch, for its observers. */
+typedef struct ended {
+    stencil_run *run;
+    const stencil_batch *batch;
+} ended;
+
+static stencil_status call_observers(void *context) {
+    const ended *e = context;
+    stencil_run *r = e->run;
     stencil_report *report = r->report;
-    if (report->reason == STENCIL_REASON_NONE)
-        report->reason = judge_window(r, report->steps);
     for (int i = 0; i < r->observers.count && report->reason == STENCIL_REASON_NONE; i++) {
         const stencil_observer *o = &r->observers.item[i];
-        const bool due = o->next != NULL && next_of(r, o, batch->first) == report->steps;
-        if (o->at == NULL || (!due && (in_cycle(r, report->steps) || !wants_pause(o))))
+        if (!is_called(r, o, e->batch))
             continue;
         describe(r, report);
         TRY(o->at(o->context, report));
     }
+    return STENCIL_OK;
+}
+
+/* Judges a window of stagnation that ends with the batch, and calls and polls the observers: in rank 0 if any
+ * is to be called, since the cells of all ranks are read then. */
+static stencil_status observe(stencil_run *r, const stencil_batch *batch) {
+    stencil_report *report = r->report;
+    if (report->reason == STENCIL_REASON_NONE)
+        report->reason = judge_window(r, report->steps);
+    ended e = {r, batch};
+    bool called = stencil_world_alone(world_of(r));
+    for (int i = 0; i < r->observers.count && stencil_world_leads(world_of(r)); i++)
+        called = called || is_called(r, &r->observers.item[i], batch);
+    stencil_world_tell(world_of(r), 0, &called, sizeof called);
+    if (called)
+        TRY(stencil_run_lead(r, call_observers, &e, &report->reason, sizeof report->reason));
     const double last = r->outcome.checks > 0 ? r->outcome.residual[r->outcome.checks - 1] : NAN;
     const bool goes_on = stencil_observers_poll(batch->observers, report->steps, last);
     if (((!goes_on && r->ends) || (r->asked_s > 0 && !in_cycle(r, report->steps))) &&
@@ -291,37 +346,6 @@ static stencil_status first_step(stencil_run *r) {
         report->reason = STENCIL_REASON_FIXED_POINT;
     else if (checked && report->reason == STENCIL_REASON_NONE)
         report->reason = decide(r, residual);
-    return STENCIL_OK;
-}
-
-/* Tells whether rounding errors hide the progress of the cycles of an accelerated problem. */
-static bool turns_plain(const stencil_run *r) {
-    const stencil_report *report = r->report;
-    const stencil_history *history = &report->history;
-    return r->accelerated && stencil_stop_has_criterion(&r->problem->stop) && history->count > 0 &&
-           history->step[history->count - 1] == report->steps &&
-           stencil_turns_plain(r->problem, history, report->residual_first, report->threshold);
-}
-
-static bool is_approximation(const stencil_run *r, const stencil_defect *defect) {
-    const stencil_error_bound bound = stencil_error_bound_of(r->problem, defect);
-    const stencil_report *report = r->report;
-    if (stencil_estimate_is_refuted(r->problem, &report->history, report->resolution))
-        return false;
-    return bound.known && bound.relative <= (bound.estimated ? STENCIL_UNSOLVED_ESTIMATED : STENCIL_UNSOLVED);
-}
-
-/* Tells whether the last residual is as small as the precision resolves, in a field near the solution. */
-static bool is_resolved(const stencil_run *r, const stencil_defect *defect) {
-    const stencil_report *report = r->report;
-    return stencil_history_last(&report->history) <= fmax(report->threshold, report->resolution) &&
-           is_approximation(r, defect);
-}
-
-static stencil_status find_defect(stencil_run *r, stencil_defect *defect) {
-    const stencil_reader cells = {stencil_run_read, r};
-    TRY(stencil_defect_of(r->problem, &cells, defect));
-    r->report->resolution = stencil_resolution(r->problem, defect->magnitude);
     return STENCIL_OK;
 }
 
@@ -349,9 +373,9 @@ static stencil_status end_plain(stencil_run *r) {
     const stencil_problem *problem = r->problem;
     stencil_defect defect;
     side before;
-    TRY(find_defect(r, &defect));
-    if (is_resolved(r, &defect) || report->steps >= problem->stop.steps) {
-        report->reason = STENCIL_REASON_STAGNATED; /* judge_end() may change the reason */
+    TRY(stencil_run_find_defect(r, &defect));
+    if (stencil_run_is_resolved(r, &defect) || report->steps >= problem->stop.steps) {
+        report->reason = STENCIL_REASON_STAGNATED; /* stencil_run_judge() may change the reason */
         return STENCIL_OK;
     }
     r->plain = *problem;
@@ -379,7 +403,7 @@ static stencil_status drive(stencil_run *r) {
     stencil_report *report = r->report;
     while (report->reason == STENCIL_REASON_NONE && report->steps < r->problem->stop.steps) {
         TRY(keep_cells(r));
-        if (turns_plain(r)) {
+        if (stencil_run_turns_plain(r)) {
             TRY(end_plain(r));
             break;
         }
@@ -394,64 +418,6 @@ static stencil_status drive(stencil_run *r) {
     }
     return report->reason == STENCIL_REASON_INTERRUPTED && in_cycle(r, report->steps) ? give_back(r)
                                                                                       : STENCIL_OK;
-}
-
-/* Tells whether a field with u' = u is the solution: rounding alone can make a step change no cell. */
-static bool fixed_point_is_solution(const stencil_run *r, const stencil_defect *defect) {
-    const double asked = fmax(r->problem->stop.rtol * r->report->residual_first, r->problem->stop.atol);
-    return defect == NULL || defect->norm <= asked / r->problem->spec.omega + defect->rounding ||
-           (defect->norm <= r->report->resolution && is_approximation(r, defect));
-}
-
-static stencil_status take_largest(void *context, const stencil_box *slab, const stencil_cells *cells) {
-    double *largest = context;
-    *largest = fmax(*largest, stencil_cells_largest(cells, slab->n));
-    return STENCIL_OK;
-}
-
-/* Determines the reason and the error bound of the end of the run, from the cells as they are after it. */
-static stencil_status judge_end(stencil_run *r) {
-    stencil_report *report = r->report;
-    if (report->reason == STENCIL_REASON_NONE)
-        report->reason = stencil_stop_has_criterion(&r->problem->stop) ? STENCIL_REASON_NOT_CONVERGED
-                                                                       : STENCIL_REASON_STEPS;
-    const bool plain = report->reason != STENCIL_REASON_STAGNATED &&
-                       report->reason != STENCIL_REASON_FIXED_POINT &&
-                       !(report->reason == STENCIL_REASON_NOT_CONVERGED && r->accelerated);
-    const bool relaxes = stencil_stop_has_criterion(&r->problem->stop) &&
-                         stencil_problem_relaxes(r->problem) && !(r->skips_bound && plain);
-    const stencil_reader cells = {stencil_run_read, r};
-    if (r->on.cpu != NULL && stencil_report_steps_done(report) > 0)
-        TRY(stencil_boxes_subnormal(&cells, &r->on.plan->cut.mesh, &report->subnormal));
-    stencil_defect values;
-    const stencil_defect *defect = relaxes ? &values : NULL;
-    if (relaxes) {
-        TRY(find_defect(r, &values));
-        report->bound = stencil_error_bound_of(r->problem, &values);
-        report->estimate_refuted =
-            stencil_estimate_is_refuted(r->problem, &report->history, report->resolution);
-        report->bound.known = report->bound.known && !report->estimate_refuted;
-    }
-    if (report->reason == STENCIL_REASON_NOT_CONVERGED && turns_plain(r))
-        report->reason = STENCIL_REASON_STAGNATED; /* no step is left for plain steps */
-    if (report->reason == STENCIL_REASON_STAGNATED && relaxes && is_resolved(r, defect))
-        report->reason = STENCIL_REASON_CONVERGED_PRECISION;
-    if (report->reason == STENCIL_REASON_STAGNATED) {
-        const stencil_slabs slabs = {.from = &cells, .mesh = &r->on.plan->cut.mesh, .array = STENCIL_ARRAY_U};
-        const stencil_box array = stencil_mesh_array(slabs.mesh);
-        double largest = 0;
-        TRY(stencil_slabs_visit(&slabs, &array, take_largest, &largest));
-        report->stagnation = stencil_stagnation_of(
-            r->problem, defect, largest, stencil_history_last(&report->history), report->residual_first);
-    }
-    if (stencil_history_last(&report->history) == 0 && report->steps > report->steps_before)
-        TRY(stencil_lost_of(r->problem, &cells, &report->lost));
-    report->reached = report->reason == STENCIL_REASON_STEPS ||
-                      report->reason == STENCIL_REASON_CONVERGED_RTOL ||
-                      report->reason == STENCIL_REASON_CONVERGED_ATOL ||
-                      report->reason == STENCIL_REASON_CONVERGED_PRECISION ||
-                      (report->reason == STENCIL_REASON_FIXED_POINT && fixed_point_is_solution(r, defect));
-    return STENCIL_OK;
 }
 
 void stencil_run_skip_bound(stencil_run *r) {
@@ -483,7 +449,7 @@ stencil_status stencil_run_drive(stencil_run *r, const stencil_observers *observ
         report->compute_s = report->drive_s;
         stencil_cpu_report(r->on.cpu, &report->stores);
     }
-    TRY(judge_end(r));
+    TRY(stencil_run_judge(r));
     report->finish_s = stencil_clock_s() - done_s;
     return STENCIL_OK;
 }

@@ -59,7 +59,15 @@ stencil_status stencil_run_replan(stencil_run *run, const stencil_plan *plan);
 /* Frees the memory of all plans that do not share their cells with the current plan. */
 void stencil_run_settle(stencil_run *run);
 
-/* Reads a box of cells of the current field, as a stencil_reader of a run, but not after failed steps. */
+/* Does what reads cells of all ranks, or writes files: rank 0 calls `work` with `context`, and the others
+ * give it the cells that it reads. Then all get the `bytes` at `told` that rank 0 has there (0: none), where
+ * the work succeeds. Called by all ranks, and in a run of one process, where it is no more than the call.
+ * Errors: those of the work, in all ranks. */
+stencil_status stencil_run_lead(stencil_run *run, stencil_status (*work)(void *context), void *context,
+                                void *told, size_t bytes);
+
+/* Reads a box of cells of the current field, as a stencil_reader of a run, but not after failed steps. With
+ * several ranks only in what stencil_run_lead() calls. */
 stencil_status stencil_run_read(void *run, stencil_array array, const stencil_box *box,
                                 const stencil_cells *to);
 

@@ -27,11 +27,11 @@ static void team_run(stencil_cpu *cpu, const stencil_batch *batch, stencil_outco
         const bool check = stencil_schedule_checks(schedule, step),
                    poll = stencil_pass_reaches(&pass, cpu->plan->poll_every);
         stencil_cpu_begin_pass(cpu, thread);
-        stencil_cpu_advance(cpu, &pass, thread, threads);
+        const bool advanced = stencil_cpu_advance(cpu, &pass, thread, threads);
         /* The request to stop has the number of its step, lest a slow thread takes a later one for it. */
-        if (poll && thread == 0 && !stencil_observers_poll(batch->observers, step, residual))
+        if (advanced && poll && thread == 0 && !stencil_observers_poll(batch->observers, step, residual))
             __atomic_store_n(&shared->interrupt_step, step, __ATOMIC_RELAXED);
-        if (!stencil_cpu_sync(cpu, &pass, thread, check || poll) ||
+        if (!advanced || !stencil_cpu_sync(cpu, &pass, thread, check || poll) ||
             (check && !stencil_cpu_residual(cpu, thread, threads, &residual))) {
             if (cpu->state.alarm[0] == 1 + (uint32_t)thread)
                 shared->alarm_step = step;

@@ -11,7 +11,7 @@ static int suits(const stencil_plan *plan, const stencil_problem *problem, const
     const int axis[] = {STENCIL_Y, STENCIL_Z}, rank = problem->rank - 2,
               measured[] = {plan->tuning.cpu_pass_steps, plan->tuning.cpu_pass_steps_3d};
     const int64_t steps = stencil_sweep_longest(plan, problem),
-                  share = problem->n[axis[rank]] / machine->cpu_threads,
+                  share = problem->n[axis[rank]] / machine->cpu_threads / stencil_plan_ranks(plan),
                   best = stencil_smaller(measured[rank], 1 + share / (4 * problem->shape->radius));
     if (steps <= best)
         return (int)steps;

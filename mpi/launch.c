@@ -1,0 +1,39 @@
+#include "mpi/mpi_world.h"
+
+#include <mpi.h>
+#include <stdlib.h>
+
+extern const stencil_world_functions stencil_mpi_functions;
+
+static int local_ranks(void) {
+    MPI_Comm host;
+    int count = 1;
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
+    MPI_Comm_size(host, &count);
+    MPI_Comm_free(&host);
+    return count;
+}
+
+stencil_world *stencil_mpi_begin(void) {
+    static stencil_world world;
+    int provided;
+    if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS ||
+        provided < MPI_THREAD_FUNNELED)
+        return NULL;
+    world = (stencil_world){.call = &stencil_mpi_functions};
+    MPI_Comm_rank(MPI_COMM_WORLD, &world.rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &world.ranks);
+    world.local_ranks = local_ranks();
+    return &world;
+}
+
+void stencil_mpi_end(stencil_world *world) {
+    (void)world;
+    MPI_Finalize();
+}
+
+void stencil_mpi_abort(stencil_world *world, int exit_code) {
+    (void)world;
+    MPI_Abort(MPI_COMM_WORLD, exit_code);
+    _Exit(exit_code);
+}

@@ -1,0 +1,106 @@
+/* Cells of a run that lie in several ranks: rank 0 asks the others for boxes while it does what needs them,
+ * and they answer until it tells them to go on. Cells travel in slabs, so that no rank has more than its own.
+ */
+#include <stdlib.h>
+
+#include "solver/problem/faces.h"
+#include "solver/run/drive.h"
+
+/* What rank 0 asks: cells of a box that the rank has, or nothing more. */
+typedef struct request {
+    bool goes_on;
+    stencil_array array;
+    stencil_box box;
+} request;
+
+/* Bytes of a slab that travels. */
+enum { SLAB_BYTES = 1 << 20 };
+
+static int64_t cell_bytes(const stencil_run *r, stencil_array array) {
+    return stencil_array_is_bytes(array) ? 1
+                                         : (int64_t)stencil_precision_bytes(r->on.plan->cut.mesh.precision);
+}
+
+static stencil_precision precision_of(const stencil_run *r, stencil_array array) {
+    return stencil_array_is_bytes(array) ? STENCIL_BYTE : r->on.plan->cut.mesh.precision;
+}
+
+stencil_box stencil_run_held(const stencil_run *r, int part, stencil_array array, const stencil_box *box) {
+    const stencil_cut *cut = &r->on.plan->cut;
+    const int axis = stencil_array_axis(array);
+    const stencil_box own = stencil_cut_box(cut, part),
+                      held = axis >= 0 ? stencil_faces_box(&own, axis) : stencil_cut_cells(cut, part);
+    return stencil_box_common(&held, box);
+}
+
+/* Sends the cells of a box of this rank's part, or receives those of another rank, slab by slab. */
+static stencil_status move(const stencil_run *r, int peer, const request *q, const stencil_cells *to) {
+    stencil_world *world = r->on.plan->world;
+    const int64_t bytes = cell_bytes(r, q->array), most = SLAB_BYTES / bytes;
+    stencil_box slab = stencil_slab_first(&q->box, most);
+    stencil_status status = STENCIL_OK;
+    void *memory = NULL;
+    TRY(stencil_memory_alloc(&memory, stencil_box_cells(&slab) * bytes, "cells that travel between ranks"));
+    do {
+        const stencil_cells packed = stencil_cells_dense(precision_of(r, q->array), memory, &slab);
+        const size_t size = (size_t)(stencil_box_cells(&slab) * bytes);
+        if (to != NULL) {
+            const stencil_cells there = stencil_cells_from(to, slab.first);
+            stencil_world_receive(world, peer, memory, size);
+            stencil_cells_copy(&there, &packed, slab.n);
+        } else {
+            status = stencil_run_read_own(r, q->array, &slab, &packed);
+            stencil_world_send(world, peer, memory, size);
+        }
+    } while (status == STENCIL_OK && stencil_slab_next(&slab, &q->box, most));
+    free(memory);
+    return status;
+}
+
+stencil_status stencil_run_read_others(const stencil_run *r, stencil_array array, const stencil_box *box,
+                                       const stencil_cells *to) {
+    const stencil_cut *cut = &r->on.plan->cut;
+    for (int ask = 1; ask >= 0; ask--) /* all are asked before the first one answers */
+        for (int part = 0; part < cut->parts; part++) {
+            const request q = {.array = array, .box = stencil_run_held(r, part, array, box)};
+            const int rank = part / cut->owned;
+            if (stencil_cut_has(cut, part) || stencil_box_cells(&q.box) == 0)
+                continue;
+            if (ask)
+                stencil_world_send(r->on.plan->world, rank, &q, sizeof q);
+            else
+                TRY(move(r, rank, &q, to));
+        }
+    return STENCIL_OK;
+}
+
+/* Answers rank 0 until it goes on. */
+static stencil_status serve(const stencil_run *r) {
+    for (;;) {
+        request q;
+        stencil_world_receive(r->on.plan->world, 0, &q, sizeof q);
+        if (q.goes_on)
+            return STENCIL_OK;
+        TRY(move(r, 0, &q, NULL));
+    }
+}
+
+stencil_status stencil_run_lead(stencil_run *r, stencil_status (*work)(void *context), void *context,
+                                void *told, size_t bytes) {
+    stencil_world *world = r->on.plan->world;
+    if (stencil_world_alone(world))
+        return work(context);
+    stencil_status status = STENCIL_OK;
+    if (!stencil_world_leads(world)) {
+        TRY(serve(r));
+    } else {
+        const request done = {.goes_on = true};
+        status = work(context);
+        for (int rank = 1; rank < world->ranks; rank++)
+            stencil_world_send(world, rank, &done, sizeof done);
+    }
+    status = stencil_world_heed(world, status);
+    if (status == STENCIL_OK)
+        stencil_world_tell(world, 0, told, bytes);
+    return status;
+}
