@@ -418,5 +418,6 @@ const command command_bench = {
     .values_size = sizeof(bench_state),
     .operand_max = OPTION_OPERANDS_MAX,
     .alone = true,
+    .ranks = RANKS_NONE,
     .run = bench_run,
 };

@@ -288,5 +288,6 @@ const command command_calibrate = {
     .options = calibrate_table,
     .values_size = sizeof(calibrate_options),
     .alone = true,
+    .ranks = RANKS_NONE,
     .run = calibrate_run,
 };

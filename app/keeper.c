@@ -139,7 +139,7 @@ static stencil_status open_series(keeper *k, const stencil_provenance *made) {
                            ", which could not be written",
                            s->path, s->lost_step, step);
     stencil_series_text(&s->series, k->series_places);
-    if (!s->form.residual)
+    if (!s->form.residual || k->inline_only)
         return STENCIL_OK;
     const stencil_status kept = stencil_snapshot_keep_arrays(k->snapshot, k->run);
     k->inline_only = kept == STENCIL_NO_MEMORY; /* the run has the arrays itself */
@@ -152,6 +152,7 @@ stencil_status keeper_open(keeper *k, run_record *record, stencil_run *run, cons
     k->run = run;
     if (record->output.path == NULL)
         return STENCIL_OK;
+    k->inline_only = !stencil_world_alone(run_record_plan(record)->world); /* ranks have no copy of the field */
     TRY(stencil_job_open(&k->job));
     TRY(stencil_snapshot_create(&k->snapshot, &record->problem));
     TRY(open_series(k, made));

@@ -8,6 +8,10 @@
 #include "app/text.h"
 #include "inputs/h5.h"
 
+#ifdef STENCIL_HAVE_MPI
+#include "mpi/mpi_world.h"
+#endif
+
 static const command *const commands[] = {
     &command_run,  &command_new,       &command_compare, &command_verify, &command_plan, &command_plot,
     &command_info, &command_calibrate, &command_wisdom,  &command_bench,  NULL,
@@ -85,43 +89,106 @@ static void print_version(void) {
     printf("stencil %s (%s; HDF5 %s)\n", STENCIL_VERSION, devices, stencil_h5_version());
 }
 
-/* Refuses to run as one of several processes of an MPI launcher: each would do all of the work. SLURM_NTASKS
- * does not tell: in a batch script, which runs once, it is the number of the job's tasks. */
-static stencil_status check_alone(void) {
+/* How the program was started: once, or by an MPI launcher as one of several processes. */
+typedef struct start {
+    long count;          /* processes; 1: this one alone */
+    char names[160];     /* variables of the environment that say so, "A -u B" */
+    stencil_world *world; /* they, where this build has the launcher's MPI; NULL: this process alone */
+    bool runs;           /* a command runs, whose stages end by themselves in all ranks */
+} start;
+
+/* SLURM_NTASKS does not tell: in a batch script, which runs once, it is the number of the job's tasks. */
+static void look_around(start *s) {
     static const char *const counts[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "MV2_COMM_WORLD_SIZE",
                                          "SLURM_STEP_NUM_TASKS"};
-    char names[160] = "";
-    long most = 1;
+    *s = (start){.count = 1};
     for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
         const char *text = getenv(counts[i]);
         const long count = text != NULL ? strtol(text, NULL, 10) : 1;
         if (count > 1)
-            stencil_text_add(names, sizeof names, "%s%s", names[0] != '\0' ? " -u " : "", counts[i]);
-        most = count > most ? count : most;
+            stencil_text_add(s->names, sizeof s->names, "%s%s", s->names[0] != '\0' ? " -u " : "", counts[i]);
+        s->count = count > s->count ? count : s->count;
     }
-    CHECK(names[0] == '\0', USAGE,
-          "started %ld times, and each would do the same: this program has no MPI, start it once without "
-          "mpirun or srun -n (--gpus N uses several GPUs); for tasks of their own, 'env -u %s stencil …'",
-          most, names);
+}
+
+/* Refuses to run as one of several processes that do not know of each other: each would do all of the work. */
+static stencil_status check_alone(const start *s) {
+#ifdef STENCIL_HAVE_MPI
+    static const char why[] = "the launcher is not of this build's MPI";
+#else
+    static const char why[] = "this program has no MPI";
+#endif
+    CHECK(s->count == 1 || s->world != NULL, USAGE,
+          "started %ld times, and each would do the same: %s, start it once without mpirun or srun -n (--gpus N "
+          "uses several GPUs); for tasks of their own, 'env -u %s stencil …'",
+          s->count, why, s->names);
+    return STENCIL_OK;
+}
+
+/* Makes the processes of a launcher ranks of a world, of which rank 0 alone prints to standard output. */
+static void join_world(start *s) {
+#ifdef STENCIL_HAVE_MPI
+    if (s->count == 1)
+        return;
+    s->world = stencil_mpi_begin();
+    if (s->world != NULL && s->world->ranks == 1) { /* another launcher's processes, each alone */
+        stencil_mpi_end(s->world);
+        s->world = NULL;
+    }
+    if (!stencil_world_leads(s->world) && freopen("/dev/null", "w", stdout) == NULL)
+        fclose(stdout);
+#else
+    (void)s;
+#endif
+}
+
+/* Ends the program's part of a world. A rank whose error others do not know ends all of them. */
+static int leave_world(start *s, stencil_status status, int exit_code) {
+    const bool agreed = status == STENCIL_OK || s->world == NULL || s->world->knows_error;
+    if (status != STENCIL_OK && (!agreed || stencil_world_leads(s->world)))
+        /* The message stays on one line, whatever characters its file names have. */
+        fprintf(stderr, "stencil: %s%s\n", agreed ? "" : TEXT("rank %d: ", s->world->rank),
+                TEXT_ESCAPE(stencil_error_last()->message));
+#ifdef STENCIL_HAVE_MPI
+    if (!agreed)
+        stencil_mpi_abort(s->world, exit_code);
+    if (s->world != NULL)
+        stencil_mpi_end(s->world);
+#endif
+    return exit_code;
+}
+
+/* Runs a command by rank 0, which the others wait for; returns its status, and its exit code, in all. */
+static stencil_status run_first(invocation *call) {
+    const command *command = call->command;
+    CHECK(command->ranks != RANKS_NONE, USAGE,
+          "'stencil %s' measures with one process: start it once, without mpirun or srun", command->name);
+    const stencil_status status = stencil_world_leads(call->world) ? command->run(call) : STENCIL_OK;
+    TRY(stencil_world_heed(call->world, status));
+    stencil_world_tell(call->world, 0, &call->exit_code, sizeof call->exit_code);
     return STENCIL_OK;
 }
 
 /* Runs a subcommand, whose options begin after `skipped` arguments. */
-static stencil_status run_command(const command *command, int skipped, int argc, char **argv,
+static stencil_status run_command(start *s, const command *command, int skipped, int argc, char **argv,
                                   int *exit_code) {
-    invocation call = {.exit_code = 0};
+    invocation call = {.exit_code = 0, .world = s->world};
     void *values = calloc(1, command->values_size);
     char *line = join_command_line(argc, argv);
     stencil_status status = values == NULL || line == NULL
                                 ? ERROR(NO_MEMORY, "no memory for the command line")
                                 : options_parse(command, argv + skipped, values, &call);
     call.command_line = line;
+    call.world = s->world;
+    status = stencil_world_agree(s->world, status);
     if (status == STENCIL_OK && call.help)
         options_print_help(stdout, command);
     else if (status == STENCIL_OK && call.version)
         print_version();
-    else if (status == STENCIL_OK && (status = command->alone ? check_alone() : STENCIL_OK) == STENCIL_OK)
-        status = command->run(&call);
+    else if (status == STENCIL_OK && (status = command->alone ? check_alone(s) : STENCIL_OK) == STENCIL_OK) {
+        s->runs = command->ranks == RANKS_ALL;
+        status = command->ranks == RANKS_ALL || s->world == NULL ? command->run(&call) : run_first(&call);
+    }
     *exit_code = call.exit_code;
     free(line);
     free(values);
@@ -157,7 +224,7 @@ static stencil_status check_misspelt(const char *word, const char *nearest, cons
     return STENCIL_OK;
 }
 
-static stencil_status dispatch(int argc, char **argv, int *exit_code) {
+static stencil_status dispatch(start *s, int argc, char **argv, int *exit_code) {
     const char *first = argc > 1 ? argv[1] : NULL;
     CHECK(first != NULL, USAGE, "an input file is missing: 'stencil help' shows how it is used");
     if (stencil_name_find(first, (const char *const[]){"help", "--help", "-h", NULL}) >= 0)
@@ -175,23 +242,27 @@ static stencil_status dispatch(int argc, char **argv, int *exit_code) {
     const command *command = find_command(first, &nearest);
     if (command == NULL)
         TRY(check_misspelt(first, nearest, argv[2]));
-    return command != NULL ? run_command(command, 2, argc, argv, exit_code)
-                           : run_command(&command_run, 1, argc, argv, exit_code);
+    return command != NULL ? run_command(s, command, 2, argc, argv, exit_code)
+                           : run_command(s, &command_run, 1, argc, argv, exit_code);
 }
 
 int main(int argc, char **argv) {
+    start s;
     if (stencil_reading_is_asked(argc, argv))
         stencil_reading_answer(argv);
+    look_around(&s);
+    join_world(&s);
     output_start();
     signals_start();
     int exit_code = 0;
-    stencil_status status = dispatch(argc, argv, &exit_code);
+    stencil_status status = dispatch(&s, argc, argv, &exit_code);
     if (status == STENCIL_OK)
-        status = output_check();
-    if (status != STENCIL_OK) {
-        /* The message stays on one line, whatever characters its file names have. */
-        fprintf(stderr, "stencil: %s\n", TEXT_ESCAPE(stencil_error_last()->message));
+        status = stencil_world_heed(s.world, output_check());
+    else if (!s.runs) /* all ranks read the same command line */
+        status = stencil_world_agree(s.world, status);
+    if (status != STENCIL_OK)
         exit_code = stencil_status_exit_code(status);
-    }
-    return status == STENCIL_INTERRUPTED ? 128 + signals_caught : exit_code;
+    if (status == STENCIL_INTERRUPTED)
+        exit_code = 128 + signals_caught;
+    return leave_world(&s, status, exit_code);
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/words.h"
+#include "base/world.h"
 #include "inputs/inputs.h"
 #include "solver/problem/problem.h"
 
@@ -69,7 +70,12 @@ typedef struct command {
     const option *options;
     size_t values_size; /* size of the command's state: its options, then zeros */
     int operand_min, operand_max;
-    bool alone; /* writes files or times the machine: must not be started as several processes (MPI) */
+    bool alone; /* writes files or times the machine: must not be started as several processes without MPI */
+    enum {
+        RANKS_FIRST, /* of several ranks the first one runs the command, and the others wait */
+        RANKS_ALL,   /* all of them make one run */
+        RANKS_NONE   /* it is refused */
+    } ranks;
     stencil_status (*run)(invocation *call); /* runs the command; may set call->exit_code */
 } command;
 
@@ -97,6 +103,7 @@ struct invocation {
     char *const *argv;                    /* arguments to read; NULL after the last one */
     int at;                               /* index in argv of the argument that is being read */
     int exit_code;                        /* exit code of a command that returns STENCIL_OK */
+    stencil_world *world;                 /* ranks that a launcher has started; NULL: this process alone */
 };
 
 /* Reads argv up to NULL (options and operands in any order, "--" ends the options) into `values`

@@ -75,12 +75,13 @@ static json_t *parts_json(const stencil_plan *plan, int rank) {
     json_t *array = json_array();
     const int first = STENCIL_AXES - rank;
     for (int p = 0; p < plan->cut.parts; p++) {
-        const stencil_part_plan *part = &plan->part[p];
+        const stencil_part_plan *part = &plan->part[p < plan->cut.owned ? p : 0];
+        const stencil_box box = stencil_cut_box(&plan->cut, p);
         const bool gpu = plan->backend == STENCIL_BACKEND_GPU;
         json_array_append_new(array, json_pack("{s:o, s:o, s:o, s:I, s:i}", "gpu",
                                                gpu ? json_integer(part->gpu) : json_null(), "first",
-                                               json_integers(part->box.first + first, rank), "cells",
-                                               json_integers(part->box.n + first, rank), "tile_count",
+                                               json_integers(box.first + first, rank), "cells",
+                                               json_integers(box.n + first, rank), "tile_count",
                                                (json_int_t)part->tile_count, "blocks", part->grid_blocks));
     }
     return array;
@@ -92,14 +93,15 @@ static json_t *plan_json(const run_record *run) {
     const bool gpu = plan->backend == STENCIL_BACKEND_GPU;
     char kernel[STENCIL_KERNEL_CHARS];
     return json_pack(
-        "{s:s, s:s, s:i, s:f, s:f, s:s, s:s, s:i, s:o, s:o, s:s, s:b, s:[i, i], s:o, s:i, s:i, "
+        "{s:s, s:s, s:i, s:f, s:f, s:s, s:s, s:i, s:o, s:o, s:i, s:s, s:b, s:[i, i], s:o, s:i, s:i, "
         "s:{s:I, s:I, s:I, s:I}}",
         "strategy", stencil_strategy_at(plan->strategy).name, "sweep", stencil_sweep_infos[plan->sweep].name,
         "depth", plan->depth, "pass_steps", stencil_sweep_pass_steps(plan, &run->problem), "computed_twice",
         stencil_sweep_again(plan, &run->problem), "backend", gpu ? "gpu" : "cpu", "kernel",
         stencil_kernel_text(&plan->kernel, kernel), "threads", plan->threads, "stores",
         gpu ? json_null() : json_string(stencil_stores_names[plan->stores]), "parts",
-        parts_json(plan, run->problem.rank), "halo", stencil_halo_names[plan->halo], "overlap", plan->overlap,
+        parts_json(plan, run->problem.rank), "ranks",
+        stencil_plan_ranks(plan), "halo", stencil_halo_names[plan->halo], "overlap", plan->overlap,
         "block", plan->block_x, plan->block_y, "tile", json_integers(plan->tile + first, run->problem.rank),
         "registers", plan->registers, "blocks_per_sm", plan->blocks_per_sm, "memory_bytes", "host_need",
         (json_int_t)plan->host_bytes, "host_have", (json_int_t)plan->host_available_bytes, "device_need",

@@ -117,25 +117,30 @@ const char *report_criteria_text(const stencil_stop *stop, char text[96]) {
     return text;
 }
 
-/* Prints a line for each part of the field: its device, size and first cell, x first. */
+/* Prints a line for each part of the field, of many ranks only for the first ones: its device, size and first
+ * cell, x first. */
 static void print_parts(const run_record *run) {
     const stencil_plan *plan = run_record_plan(run);
     const int rank = run->problem.rank, first = STENCIL_AXES - rank;
-    for (int p = 0; p < plan->cut.parts; p++) {
-        const stencil_part_plan *part = &plan->part[p];
+    for (int p = 0; p < plan->cut.parts && p < STENCIL_PARTS_MAX; p++) {
+        const stencil_part_plan *part = &plan->part[p < plan->cut.owned ? p : 0];
+        const stencil_box box = stencil_cut_box(&plan->cut, p);
         char begin[96] = "";
         for (int axis = STENCIL_X; axis >= first && plan->cut.parts > 1; axis--)
             stencil_text_add(begin, sizeof begin, "%s %c %" PRId64, axis < STENCIL_X ? "," : " from",
-                             "zyx"[axis], part -> box.first[axis]);
+                             "zyx"[axis], box.first[axis]);
         PRINT(p == 0 ? "Partition" : "", "%d of %d%s: %s updated cell%s%s", p + 1, plan->cut.parts,
               plan->backend == STENCIL_BACKEND_GPU ? TEXT(" on GPU %d", part->gpu) : "",
-              TEXT_EXTENT(part->box.n + first, rank, " x "), stencil_plural(stencil_box_cells(&part->box)),
-              begin);
+              TEXT_EXTENT(box.n + first, rank, " x "), stencil_plural(stencil_box_cells(&box)), begin);
     }
+    if (plan->cut.parts > STENCIL_PARTS_MAX)
+        PRINT("", "and so on, up to %d of %d", plan->cut.parts, plan->cut.parts);
     if (plan->cut.parts > 1)
         PRINT("Halo", "%s%s",
               plan->halo == STENCIL_HALO_STORE  ? "stored by the sweep into the ghost cells of other parts"
               : plan->halo == STENCIL_HALO_COPY ? "copied after each step"
+              : plan->halo == STENCIL_HALO_MESSAGE && plan->depth > 1 ? "sent in messages after each pass"
+              : plan->halo == STENCIL_HALO_MESSAGE                    ? "sent in messages after each step"
                                                 : "sent after each step, in words that carry its number",
               plan->overlap ? ", while the rest is computed" : "");
 }

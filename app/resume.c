@@ -113,6 +113,20 @@ static bool is_recorded(const option *table, const char *word) {
     return false;
 }
 
+/* Finds the file, and names the result: rank 0 reads all of it, and tells the others what it has found. */
+static stencil_status find_for_all(resumption *r, const invocation *call, const stencil_input_options *how) {
+    stencil_world *world = call->world;
+    stencil_status status = STENCIL_OK;
+    if (stencil_world_leads(world)) {
+        status = find(r, call->operand[0], how);
+        if (status == STENCIL_OK)
+            status = name_output(r);
+    }
+    TRY(stencil_world_heed(world, status));
+    stencil_world_tell(world, 0, r, sizeof *r); /* r->argv is not made yet */
+    return STENCIL_OK;
+}
+
 /* Makes the list of words to parse: those that the file records, then those of the command line. */
 static stencil_status join(resumption *r, const invocation *call) {
     int given = 0, count = 0, words = 1;
@@ -148,12 +162,13 @@ stencil_status resume_begin(resumption **resumed, invocation *call, const readin
     resumption *r = *resumed = calloc(1, sizeof *r);
     CHECK(r != NULL, NO_MEMORY, "no memory to resume '%s'", call->operand[0]);
     TRY(threads_start(threads));
-    TRY(find(r, call->operand[0], &how));
-    TRY(name_output(r));
+    TRY(find_for_all(r, call, &how));
     TRY(join(r, call));
     const char *line = call->command_line;
+    stencil_world *world = call->world;
     TRY(options_parse(call->command, r->argv, call->values, call));
     call->command_line = line;
+    call->world = world;
     call->operand[0] = r->path;
     return STENCIL_OK;
 }

@@ -6,6 +6,7 @@
 #include "app/json.h"
 #include "app/machine.h"
 #include "app/progress.h"
+#include "app/ranks.h"
 #include "app/resume.h"
 #include "app/run_options.h"
 #include "app/scrubbing.h"
@@ -32,6 +33,23 @@ typedef struct run_state {
     double start_s;              /* clock when the command began */
     bool races;                  /* plans are timed in the first steps, and the quickest makes the others */
 } run_state;
+
+static stencil_world *world_of(const run_state *state) {
+    return state->call->world;
+}
+
+/* Tells whether this process prints and writes: it is the only one, or rank 0. */
+static bool leads(const run_state *state) {
+    return stencil_world_leads(world_of(state));
+}
+
+/* Ends a stage that all ranks have made; and one that rank 0 has made for all. */
+static stencil_status by_all(const run_state *state, stencil_status status) {
+    return stencil_world_agree(world_of(state), status);
+}
+static stencil_status by_first(const run_state *state, stencil_status status) {
+    return stencil_world_heed(world_of(state), status);
+}
 
 static void run_close(run_state *state) {
     scrubbing_close(&state->scrubbing);
@@ -75,7 +93,7 @@ static stencil_status describe_problem(run_state *state) {
 /* Checks that the participant that options make late exists in the plan. */
 static stencil_status check_late(const run_state *state) {
     const stencil_plan *plan = run_record_plan(&state->record);
-    const stencil_part_plan *last = &plan->part[plan->cut.parts - 1];
+    const stencil_part_plan *last = &plan->part[plan->cut.owned - 1];
     const bool gpu = plan->backend == STENCIL_BACKEND_GPU;
     const int64_t count = gpu ? (int64_t)last->first_block + last->grid_blocks : plan->threads;
     CHECK(!options_given(state->call, "inject-late") || state->options.late < count, USAGE,
@@ -88,6 +106,7 @@ static stencil_status make_plan(run_state *state) {
     run_record *record = &state->record;
     stencil_run_options run;
     TRY(run_options_complete(state->call, record->problem.rank, &run));
+    run.world = world_of(state);
     stencil_choice *choice = &record->choice.choice;
     const stencil_status status = stencil_choice_make(choice, &record->problem, &run, &record->machine);
     /* The message names the input file: the size of its problem takes the memory. */
@@ -134,7 +153,11 @@ static stencil_status decide(run_state *state) {
     auto_choice *choice = &record->choice;
     const auto_options *open = &state->options.open;
     choice->tune.choice = &choice->choice;
-    if (state->options.machine == NULL)
+    if (!stencil_world_alone(world_of(state))) /* which choose alike, by what is predicted */
+        TRY(text_name_out_of_memory(stencil_tune_start(&choice->tune, &choice->choice, &record->problem,
+                                                       &record->machine, STENCIL_EFFORT_ESTIMATE),
+                                    record->output.input_path));
+    else if (state->options.machine == NULL)
         TRY(text_name_out_of_memory(
             auto_choose(choice, &record->problem, &record->machine, open, &record->notes),
             record->output.input_path));
@@ -160,27 +183,22 @@ static stencil_status check_effect(const run_state *state) {
     return STENCIL_OK;
 }
 
-static stencil_status load_cells(run_state *state) {
-    run_record *record = &state->record;
-    stencil_problem *problem = &record->problem;
-    stencil_input *input = &state->input;
-    const stencil_reader from = stencil_input_reader(input, problem, state->options.allow_nonfinite);
-    TRY(stencil_input_check(input, problem, state->options.allow_nonfinite));
-    TRY(report_note_pockets(record, &from));
-    TRY(stencil_run_open(&state->run, run_record_plan(record), problem, &from));
-    record->choice.tune.run = state->run;
-    stencil_input_rest(input);
-    TRY(stencil_input_check_unchanged(input));
+/* Finds out whether the cells are those of the steps that the file counts. */
+static stencil_status check_origin(void *context) {
+    run_state *state = context;
     const stencil_reader cells = {stencil_run_read, state->run};
-    TRY(stencil_origin_check(problem, &cells));
-    CHECK(state->resumed == NULL || !problem->origin.recounted, USAGE,
-          "'%s': --resume goes on with the problem of the file: other options make another problem of it, "
-          "which is run without --resume",
-          input->path);
+    return stencil_origin_check(&state->record.problem, &cells);
+}
+
+/* Begins the files of a run whose cells are loaded. */
+static stencil_status begin_files(void *context) {
+    run_state *state = context;
+    run_record *record = &state->record;
+    const stencil_reader cells = {stencil_run_read, state->run};
     report_note_origin(record);
     if (record->output.path != NULL) {
-        TRY(stencil_output_begin(&record->output, problem));
-        TRY(stencil_input_check_unchanged(input));
+        TRY(stencil_output_begin(&record->output, &record->problem));
+        TRY(stencil_input_check_unchanged(&state->input));
     }
     TRY(report_note_outlook(record, &cells));
     TRY(keeper_open(&state->keeper, record, state->run, &cells,
@@ -188,11 +206,43 @@ static stencil_status load_cells(run_state *state) {
     return keeper_begin(&state->keeper);
 }
 
+/* Checks the cells of the file as far as plans and steps depend on it: in each rank. */
+static stencil_status check_cells(run_state *state) {
+    const bool nonfinite = state->options.allow_nonfinite;
+    stencil_problem *problem = &state->record.problem;
+    const stencil_reader from = stencil_input_reader(&state->input, problem, nonfinite);
+    TRY(stencil_input_check(&state->input, problem, nonfinite));
+    return report_note_pockets(&state->record, &from);
+}
+
+static stencil_status load_cells(run_state *state) {
+    run_record *record = &state->record;
+    stencil_problem *problem = &record->problem;
+    stencil_input *input = &state->input;
+    const stencil_reader from = stencil_input_reader(input, problem, state->options.allow_nonfinite);
+    TRY(by_all(state, check_cells(state)));
+    TRY(stencil_run_open(&state->run, run_record_plan(record), problem, &from));
+    record->choice.tune.run = state->run;
+    stencil_input_rest(input);
+    TRY(by_all(state, stencil_input_check_unchanged(input)));
+    stencil_origin_arrays *arrays = &problem->origin.arrays;
+    TRY(stencil_run_lead(state->run, check_origin, state, arrays, sizeof *arrays));
+    if (!leads(state))
+        TRY(stencil_origin_take(problem, *arrays));
+    CHECK(state->resumed == NULL || !problem->origin.recounted, USAGE,
+          "'%s': --resume goes on with the problem of the file: other options make another problem of it, "
+          "which is run without --resume",
+          input->path);
+    return stencil_run_lead(state->run, begin_files, state, NULL, 0);
+}
+
 static stencil_status load(run_state *state) {
     run_record *record = &state->record;
-    TRY(stencil_input_load_history(&state->input, &record->problem));
-    TRY(stencil_input_check_written(&state->input, &record->problem, state->options.allow_unwritten,
-                                    &record->notes));
+    stencil_status status = stencil_input_load_history(&state->input, &record->problem);
+    if (status == STENCIL_OK)
+        status = stencil_input_check_written(&state->input, &record->problem, state->options.allow_unwritten,
+                                             &record->notes);
+    TRY(by_all(state, status));
     return text_name_out_of_memory(load_cells(state), record->output.input_path);
 }
 
@@ -200,6 +250,25 @@ static stencil_status load(run_state *state) {
 static bool go_on(void *context, int64_t step, double residual) {
     progress_poll(context, step, residual);
     return signals_caught == 0;
+}
+
+/* Ends the files that were begun beside the steps. */
+static stencil_status end_files(void *context) {
+    return keeper_end(context);
+}
+
+/* Makes the steps as one of several ranks, of which rank 0 alone has the observers that write. */
+static stencil_status compute_beside(run_state *state) {
+    progress progress;
+    progress_start(&progress, &state->record.problem, true);
+    const stencil_observer all[] = {
+        {&progress, .poll = go_on},
+        {world_of(state), .says = ranks_say, .hears = ranks_hear},
+    };
+    const stencil_observers observers = {all, sizeof all / sizeof *all};
+    signals_catch();
+    TRY(stencil_run_drive(state->run, &observers, &state->record.report));
+    return stencil_run_lead(state->run, end_files, NULL, NULL, 0);
 }
 
 static stencil_status compute(run_state *state) {
@@ -214,13 +283,17 @@ static stencil_status compute(run_state *state) {
     const stencil_observer all[] = {{&progress, .poll = go_on},
                                     stencil_tune_observer(&record->choice.tune),
                                     scrub,
-                                    keeper_observer(&state->keeper)};
+                                    keeper_observer(&state->keeper),
+                                    {world_of(state), .says = ranks_say, .hears = ranks_hear}};
     const stencil_observers observers = {all, sizeof all / sizeof *all};
     signals_catch();
     stencil_status status = stencil_run_drive(state->run, &observers, &record->report);
     progress_end(&progress);
     const stencil_error failure = *stencil_error_last();
-    const stencil_status kept = keeper_end(&state->keeper);
+    /* Where a rank has failed, the others do not come here to give their cells. */
+    const stencil_status kept = status == STENCIL_OK || stencil_world_alone(world_of(state))
+                                    ? stencil_run_lead(state->run, end_files, &state->keeper, NULL, 0)
+                                    : status;
     if (status != STENCIL_OK)
         status = scrubbing_explain(&state->scrubbing, stencil_error_adopt(&failure), &state->keeper);
     else
@@ -330,29 +403,94 @@ static stencil_status take_resumption(run_state *state) {
     return resume_options_text(state->call, OPTION_RESUMED, files->in_place, state->recorded_options);
 }
 
-static stencil_status run_stages(run_state *state) {
+/* Checks options and takes over what a resumed run has recorded, before any file is opened. */
+static stencil_status prepare(run_state *state) {
     run_options *options = &state->options;
-    run_record *record = &state->record;
     CHECK(options->files.trace == NULL || !target_is_stdout(options->files.trace), USAGE,
           "--trace -: standard output has the report: give a file name");
     CHECK(options->files.output == NULL || strcmp(options->files.output, "-") != 0, USAGE,
           "--output -: a result is an HDF5 file and does not go to standard output: give a file name, ./- "
           "for a file called -");
+    TRY(ranks_check(world_of(state), options));
     TRY(keeper_prepare(&state->keeper, &options->keeper, state->start_s));
     state->keeper.quiet = options->open.quiet;
     TRY(scrubbing_prepare(&state->scrubbing, options->scrub));
-    TRY(take_resumption(state));
-    TRY(run_output_claim(record, &options->files, options->open.dry_run));
-    TRY(resume_check_unchanged(state->resumed));
-    TRY(describe_problem(state));
+    return take_resumption(state);
+}
+
+/* Claims the name of the result, and checks the file that the run goes on from. */
+static stencil_status claim(run_state *state) {
+    const run_options *options = &state->options;
+    TRY(run_output_claim(&state->record, &options->files, leads(state) && !options->open.dry_run));
+    return leads(state) ? resume_check_unchanged(state->resumed) : STENCIL_OK;
+}
+
+/* Reads the problem and chooses a plan for it. */
+static stencil_status plan_run(run_state *state) {
+    run_options *options = &state->options;
+    run_record *record = &state->record;
+    TRY(by_all(state, describe_problem(state)));
     const bool shared = stencil_gpus_are_shared(options->run.gpu, options->run.gpu_count);
-    TRY(machine_find(&record->machine, options->machine, options->threads,
-                     shared ? STENCIL_STREAMS_SHARED : STENCIL_STREAMS_PART, &record->notes));
-    TRY(make_plan(state));
-    TRY(check_effect(state));
-    TRY(run_output_prepare(record, &options->files, options->open.dry_run));
-    TRY(check_apart(state));
-    TRY(decide(state));
+    const int64_t threads = ranks_threads(world_of(state), options->threads);
+    TRY(by_all(state, machine_find(&record->machine, options->machine, threads,
+                                   shared ? STENCIL_STREAMS_SHARED : STENCIL_STREAMS_PART, &record->notes)));
+    ranks_share_machine(world_of(state), &record->machine);
+    TRY(by_all(state, make_plan(state)));
+    TRY(by_all(state, check_effect(state)));
+    TRY(by_first(state, leads(state)
+                            ? run_output_prepare(record, &options->files, options->open.dry_run)
+                            : STENCIL_OK));
+    TRY(by_all(state, check_apart(state)));
+    return by_all(state, decide(state));
+}
+
+static stencil_status write_result(void *context) {
+    run_state *state = context;
+    return run_output_write(&state->record, state->run);
+}
+
+/* Writes the result of a run whose steps are made, and what else it leaves. */
+static stencil_status finish(run_state *state) {
+    run_record *record = &state->record;
+    stencil_status failed = stencil_run_lead(state->run, write_result, state, NULL, 0);
+    if (!leads(state))
+        return failed;
+    if (failed == STENCIL_OK)
+        keeper_finish(&state->keeper);
+    /* keeper_print_end() tells what became of the series of a run that was ended before its last step. */
+    if (failed == STENCIL_OK && state->keeper.saver.ended &&
+        record->report.reason != STENCIL_REASON_INTERRUPTED) {
+        failed = stencil_error_adopt(&state->keeper.frame_error);
+        if (record->output.path != NULL)
+            text_around(failed, "", COMPLETE(record->output.path));
+    }
+    auto_keep(&record->choice, &record->problem, &record->machine, state->options.open.wisdom != NULL,
+              &record->notes);
+    if (failed == STENCIL_OK && (failed = attribute(state)) != STENCIL_OK && record->output.path != NULL)
+        text_around(failed, "", COMPLETE(record->output.path));
+    record->done = true;
+    report_note_end(record);
+    record->exit_code = failed == STENCIL_OK ? report_exit_code(&record->report, state->keeper.limited)
+                                             : stencil_status_exit_code(failed);
+    return failed;
+}
+
+/* Prints and writes the plan of a dry run. */
+static stencil_status tell_plan(run_state *state, int quiet) {
+    const run_options *options = &state->options;
+    run_record *record = &state->record;
+    if (quiet == 0)
+        report_print_plan(record, options->explain);
+    return json_write("--json", options->files.json, options->files.force,
+                      options->files.json != NULL ? report_json(record) : NULL);
+}
+
+static stencil_status run_stages(run_state *state) {
+    run_options *options = &state->options;
+    run_record *record = &state->record;
+    TRY(by_all(state, prepare(state)));
+    TRY(by_first(state, claim(state)));
+    TRY(plan_run(state));
     /* Notes are not printed where JSON on standard output has them. */
     const int quiet =
         options->open.quiet == 0 && target_is_stdout(options->files.json) ? 2 : options->open.quiet;
@@ -363,34 +501,15 @@ static stencil_status run_stages(run_state *state) {
     if (quiet == 0)
         report_print_head(record);
     report_print_notes(record, quiet);
-    if (options->open.dry_run) {
-        if (quiet == 0)
-            report_print_plan(record, options->explain);
-        return json_write("--json", options->files.json, options->files.force,
-                          options->files.json != NULL ? report_json(record) : NULL);
-    }
+    if (options->open.dry_run)
+        return by_first(state, leads(state) ? tell_plan(state, quiet) : STENCIL_OK);
     output_flush();
     state->attribution.wall.start_s = stencil_clock_s() - state->start_s;
-    TRY(compute(state));
-    stencil_status failed = run_output_write(record, state->run);
-    if (failed == STENCIL_OK)
-        keeper_finish(&state->keeper);
-    /* keeper_print_end() tells what became of the series of a run that was ended before its last step. */
-    if (failed == STENCIL_OK && state->keeper.saver.ended &&
-        record->report.reason != STENCIL_REASON_INTERRUPTED) {
-        failed = stencil_error_adopt(&state->keeper.frame_error);
-        if (record->output.path != NULL)
-            text_around(failed, "", COMPLETE(record->output.path));
-    }
-    auto_keep(&record->choice, &record->problem, &record->machine, options->open.wisdom != NULL,
-              &record->notes);
-    if (failed == STENCIL_OK && (failed = attribute(state)) != STENCIL_OK && record->output.path != NULL)
-        text_around(failed, "", COMPLETE(record->output.path));
-    record->done = true;
-    report_note_end(record);
-    record->exit_code = failed == STENCIL_OK ? report_exit_code(&record->report, state->keeper.limited)
-                                             : stencil_status_exit_code(failed);
-    return tell(state, quiet, failed);
+    TRY(leads(state) ? compute(state) : compute_beside(state));
+    const stencil_status failed = finish(state);
+    const stencil_status told = by_first(state, leads(state) ? tell(state, quiet, failed) : STENCIL_OK);
+    stencil_world_tell(world_of(state), 0, &record->exit_code, sizeof record->exit_code);
+    return told;
 }
 
 static stencil_status run_run(invocation *call) {
@@ -402,12 +521,19 @@ static stencil_status run_run(invocation *call) {
     stencil_status status = STENCIL_OK;
     signals_catch_ask();
     const run_targets *files = &state->options.files;
-    if (state->options.resume && files->output == NULL && !files->no_output && !state->options.open.dry_run)
-        status = resume_check_idle(call->operand[0]);
-    if (status == STENCIL_OK && state->options.resume)
-        status = resume_begin(&resumed, call, &reading, state->options.threads);
-    state->resumed = resumed;
     state->call = call;
+    if (!leads(state))
+        state->options.open.quiet = 2;
+    if (leads(state) && state->options.resume && files->output == NULL && !files->no_output && !state->options.open.dry_run)
+        status = resume_check_idle(call->operand[0]);
+    status = by_first(state, status);
+    if (status == STENCIL_OK && state->options.resume) {
+        const int64_t threads = ranks_threads(call->world, state->options.threads);
+        status = by_all(state, resume_begin(&resumed, call, &reading, threads));
+        if (!leads(state))
+            state->options.open.quiet = 2;
+    }
+    state->resumed = resumed;
     state->start_s = start_s;
     state->forced = forced;
     state->record.output =
@@ -437,5 +563,6 @@ const command command_run = {
     .operand_min = 1,
     .operand_max = 1,
     .alone = true,
+    .ranks = RANKS_ALL,
     .run = run_run,
 };

@@ -78,14 +78,14 @@ static stencil_status try_output(run_record *record, bool dry_run) {
     return STENCIL_OK;
 }
 
-stencil_status run_output_claim(run_record *record, const run_targets *options, bool dry_run) {
+stencil_status run_output_claim(run_record *record, const run_targets *options, bool claims) {
     stencil_output *output = &record->output;
     if (options->no_output)
         return STENCIL_OK;
     if (options->output == NULL)
         TRY(name_output(output->input_path, record->output_name));
     output->path = options->output != NULL ? options->output : record->output_name;
-    return dry_run ? STENCIL_OK : stencil_claim_take(&record->claim, output->path);
+    return claims ? stencil_claim_take(&record->claim, output->path) : STENCIL_OK;
 }
 
 stencil_status run_output_prepare(run_record *record, const run_targets *options, bool dry_run) {

@@ -37,11 +37,19 @@ static stencil_status compare(const stencil_problem *problem, const stencil_read
 }
 
 stencil_status stencil_origin_check(stencil_problem *problem, const stencil_reader *cells) {
+    stencil_origin_arrays arrays;
+    if (problem->origin.steps == 0)
+        return STENCIL_OK;
+    TRY(compare(problem, cells, &arrays));
+    return stencil_origin_take(problem, arrays);
+}
+
+stencil_status stencil_origin_take(stencil_problem *problem, stencil_origin_arrays arrays) {
     stencil_origin *origin = &problem->origin;
     const double time = problem->spec.time;
     if (origin->steps == 0)
         return STENCIL_OK;
-    TRY(compare(problem, cells, &origin->arrays));
+    origin->arrays = arrays;
     if (origin->arrays == STENCIL_ORIGIN_SAME || origin->arrays == STENCIL_ORIGIN_UNKNOWN)
         return STENCIL_OK;
     stencil_history_destroy(&origin->history);

@@ -8,3 +8,6 @@
  * steps, and sets problem->origin.arrays. The history of other arrays is dropped: the count begins anew, as
  * for another problem; existing plans stay valid. Errors: NO_MEMORY; those of the reader. */
 stencil_status stencil_origin_check(stencil_problem *problem, const stencil_reader *cells);
+
+/* Does the same with what another process has found: its problem->origin.arrays. */
+stencil_status stencil_origin_take(stencil_problem *problem, stencil_origin_arrays arrays);

@@ -1,0 +1,55 @@
+#include "app/ranks.h"
+
+#include "app/signals.h"
+
+stencil_status ranks_check(const stencil_world *world, const run_options *options) {
+    if (stencil_world_alone(world))
+        return STENCIL_OK;
+    CHECK(!options->attribute && options->files.trace == NULL, USAGE,
+          "--%s is for a run of one process: leave it out, or start the program once, without mpirun",
+          options->files.trace != NULL ? "trace" : "attribute");
+    CHECK(options->scrub == NULL, USAGE,
+          "--scrub is for a run of one process: leave it out, or start the program once, without mpirun");
+    return STENCIL_OK;
+}
+
+int64_t ranks_threads(stencil_world *world, int64_t asked) {
+    if (stencil_world_alone(world) || asked > 0)
+        return asked;
+    /* Ranks that a launcher has bound to processors of their own have as many threads; others share the host. */
+    const stencil_processor_limits limits = stencil_processors_limits();
+    const int64_t usual = threads_default();
+    const bool bound = (int64_t)limits.allowed * world->local_ranks <= limits.online;
+    const int64_t here = stencil_smaller(limits.online, (limits.quota_thousandths + 999) / 1000),
+                  share = here / world->local_ranks > 0 ? here / world->local_ranks : 1;
+    const int64_t own = bound ? usual : stencil_smaller(usual, share);
+    return (int64_t)-stencil_world_largest(world, -(double)own);
+}
+
+void ranks_share_machine(stencil_world *world, stencil_machine *machine) {
+    if (stencil_world_alone(world))
+        return;
+    /* What the host has is for all of its ranks, a limit of address space for each. */
+    const int64_t left = stencil_memory_address_space_left_bytes(), seen = machine->host_available_bytes;
+    const bool limited = left <= seen;
+    const double own = limited ? (double)seen : (double)(seen / world->local_ranks);
+    const double least = -stencil_world_largest(world, -own);
+    stencil_world_tell(world, 0, machine, sizeof *machine);
+    machine->host_available_bytes = (int64_t)least;
+}
+
+uint64_t ranks_say(void *context) {
+    const int caught = signals_caught;
+    const uint64_t asked = signals_asked != 0;
+    if (!stencil_world_leads(context)) /* rank 0 does what is asked for, once all have heard of it */
+        signals_asked = 0;
+    return asked | (caught > 0 && caught < STENCIL_OBSERVER_BITS ? UINT64_C(1) << caught : 0);
+}
+
+void ranks_hear(void *context, uint64_t bits) {
+    for (int number = 1; number < STENCIL_OBSERVER_BITS && signals_caught == 0; number++)
+        if ((bits >> number & 1) != 0)
+            signals_caught = number;
+    if ((bits & 1) != 0 && stencil_world_leads(context))
+        signals_asked = 1;
+}

@@ -1,0 +1,18 @@
+/* Runs of several ranks: what each of them does for itself, and what rank 0 does for all. */
+#pragma once
+
+#include "app/run_options.h"
+
+/* Refuses options that several ranks do not have yet. Errors: USAGE. */
+stencil_status ranks_check(const stencil_world *world, const run_options *options);
+
+/* Returns the threads of each rank: `asked` (0: not asked for), else those that the processors of the host have
+ * for each of its ranks; the same in all ranks. */
+int64_t ranks_threads(stencil_world *world, int64_t asked);
+
+/* Gives all ranks the machine of rank 0, with the memory that the poorest of them has. */
+void ranks_share_machine(stencil_world *world, stencil_machine *machine);
+
+/* Bits that ranks tell each other at polls: the signals that came. */
+uint64_t ranks_say(void *context);
+void ranks_hear(void *context, uint64_t bits);
