@@ -152,7 +152,8 @@ stencil_status keeper_open(keeper *k, run_record *record, stencil_run *run, cons
     k->run = run;
     if (record->output.path == NULL)
         return STENCIL_OK;
-    k->inline_only = !stencil_world_alone(run_record_plan(record)->world); /* ranks have no copy of the field */
+    k->inline_only =
+        !stencil_world_alone(run_record_plan(record)->world); /* ranks have no copy of the field */
     TRY(stencil_job_open(&k->job));
     TRY(stencil_snapshot_create(&k->snapshot, &record->problem));
     TRY(open_series(k, made));

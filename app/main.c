@@ -91,10 +91,10 @@ static void print_version(void) {
 
 /* How the program was started: once, or by an MPI launcher as one of several processes. */
 typedef struct start {
-    long count;          /* processes; 1: this one alone */
-    char names[160];     /* variables of the environment that say so, "A -u B" */
+    long count;           /* processes; 1: this one alone */
+    char names[160];      /* variables of the environment that say so, "A -u B" */
     stencil_world *world; /* they, where this build has the launcher's MPI; NULL: this process alone */
-    bool runs;           /* a command runs, whose stages end by themselves in all ranks */
+    bool runs;            /* a command runs, whose stages end by themselves in all ranks */
 } start;
 
 /* SLURM_NTASKS does not tell: in a batch script, which runs once, it is the number of the job's tasks. */
@@ -111,7 +111,8 @@ static void look_around(start *s) {
     }
 }
 
-/* Refuses to run as one of several processes that do not know of each other: each would do all of the work. */
+/* Refuses to run as one of several processes that do not know of each other: each would do all of the work.
+ */
 static stencil_status check_alone(const start *s) {
 #ifdef STENCIL_HAVE_MPI
     static const char why[] = "the launcher is not of this build's MPI";
@@ -119,7 +120,8 @@ static stencil_status check_alone(const start *s) {
     static const char why[] = "this program has no MPI";
 #endif
     CHECK(s->count == 1 || s->world != NULL, USAGE,
-          "started %ld times, and each would do the same: %s, start it once without mpirun or srun -n (--gpus N "
+          "started %ld times, and each would do the same: %s, start it once without mpirun or srun -n "
+          "(--gpus N "
           "uses several GPUs); for tasks of their own, 'env -u %s stencil …'",
           s->count, why, s->names);
     return STENCIL_OK;

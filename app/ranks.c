@@ -16,7 +16,8 @@ stencil_status ranks_check(const stencil_world *world, const run_options *option
 int64_t ranks_threads(stencil_world *world, int64_t asked) {
     if (stencil_world_alone(world) || asked > 0)
         return asked;
-    /* Ranks that a launcher has bound to processors of their own have as many threads; others share the host. */
+    /* Ranks that a launcher has bound to processors of their own have as many threads; others share the host.
+     */
     const stencil_processor_limits limits = stencil_processors_limits();
     const int64_t usual = threads_default();
     const bool bound = (int64_t)limits.allowed * world->local_ranks <= limits.online;

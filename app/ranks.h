@@ -6,8 +6,8 @@
 /* Refuses options that several ranks do not have yet. Errors: USAGE. */
 stencil_status ranks_check(const stencil_world *world, const run_options *options);
 
-/* Returns the threads of each rank: `asked` (0: not asked for), else those that the processors of the host have
- * for each of its ranks; the same in all ranks. */
+/* Returns the threads of each rank: `asked` (0: not asked for), else those that the processors of the host
+ * have for each of its ranks; the same in all ranks. */
 int64_t ranks_threads(stencil_world *world, int64_t asked);
 
 /* Gives all ranks the machine of rank 0, with the memory that the poorest of them has. */

@@ -111,7 +111,8 @@ typedef struct run_targets {
     bool in_place; /* the output is the result that a resumed run goes on from */
 } run_targets;
 
-/* Names the result and, where `claims`, claims that name. Errors: USAGE; CANNOT_CREATE: another run has it. */
+/* Names the result and, where `claims`, claims that name. Errors: USAGE; CANNOT_CREATE: another run has it.
+ */
 stencil_status run_output_claim(run_record *record, const run_targets *targets, bool claims);
 
 /* Checks output files before computing, so that writing does not fail after it, and opens the result file, if

@@ -141,7 +141,7 @@ static void print_parts(const run_record *run) {
               : plan->halo == STENCIL_HALO_COPY ? "copied after each step"
               : plan->halo == STENCIL_HALO_MESSAGE && plan->depth > 1 ? "sent in messages after each pass"
               : plan->halo == STENCIL_HALO_MESSAGE                    ? "sent in messages after each step"
-                                                : "sent after each step, in words that carry its number",
+                                                   : "sent after each step, in words that carry its number",
               plan->overlap ? ", while the rest is computed" : "");
 }
 

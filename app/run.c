@@ -437,9 +437,8 @@ static stencil_status plan_run(run_state *state) {
     ranks_share_machine(world_of(state), &record->machine);
     TRY(by_all(state, make_plan(state)));
     TRY(by_all(state, check_effect(state)));
-    TRY(by_first(state, leads(state)
-                            ? run_output_prepare(record, &options->files, options->open.dry_run)
-                            : STENCIL_OK));
+    TRY(by_first(state, leads(state) ? run_output_prepare(record, &options->files, options->open.dry_run)
+                                     : STENCIL_OK));
     TRY(by_all(state, check_apart(state)));
     return by_all(state, decide(state));
 }
@@ -522,17 +521,17 @@ static stencil_status run_run(invocation *call) {
     signals_catch_ask();
     const run_targets *files = &state->options.files;
     state->call = call;
-    if (!leads(state))
-        state->options.open.quiet = 2;
-    if (leads(state) && state->options.resume && files->output == NULL && !files->no_output && !state->options.open.dry_run)
+    if (leads(state) && state->options.resume && files->output == NULL && !files->no_output &&
+        !state->options.open.dry_run)
         status = resume_check_idle(call->operand[0]);
     status = by_first(state, status);
     if (status == STENCIL_OK && state->options.resume) {
         const int64_t threads = ranks_threads(call->world, state->options.threads);
-        status = by_all(state, resume_begin(&resumed, call, &reading, threads));
-        if (!leads(state))
-            state->options.open.quiet = 2;
+        status = stencil_world_agree(call->world, resume_begin(&resumed, call, &reading, threads));
+        state->call = call; /* the options were read again, into a new state */
     }
+    if (!leads(state))
+        state->options.open.quiet = 2;
     state->resumed = resumed;
     state->start_s = start_s;
     state->forced = forced;

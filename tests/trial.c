@@ -379,9 +379,14 @@ static const bool gpus_are_quick = true;
 #endif
 enum { SLOW_PARTS = 4 }; /* parts of a run on emulated GPUs, at most */
 
+/* Of runs of several ranks one of so many of those that one process makes: each number of ranks makes them.
+ */
+enum { RANKS_ONE_OF = 8 };
+
 bool trial_is_drawn(const trial *t, const trial_run *r) {
     draw_names names = {0};
-    if (r->one_of == 0 || (r->backend == STENCIL_BACKEND_GPU && gpus_are_quick))
+    const int one_of = (r->one_of > 0 ? r->one_of : 1) * (r->world != NULL ? RANKS_ONE_OF : 1);
+    if ((r->one_of == 0 && r->world == NULL) || (r->backend == STENCIL_BACKEND_GPU && gpus_are_quick))
         return true;
     if (r->backend == STENCIL_BACKEND_GPU && r->parts > SLOW_PARTS)
         return false;
@@ -400,5 +405,5 @@ bool trial_is_drawn(const trial *t, const trial_run *r) {
         draw_add(&names, "%s halo %s %d", strategy, stencil_halo_names[r->halo], r->overlap);
         draw_add(&names, "%d parts %dx%dx%d of %d", r->parts, r->cut[0], r->cut[1], r->cut[2], t->spec.rank);
     }
-    return draw_case(r->one_of, &names);
+    return draw_case(one_of, &names);
 }

@@ -294,40 +294,6 @@ void stencil_run_settle(stencil_run *r) {
     r->prepare_s += stencil_clock_s() - start_s;
 }
 
-static stencil_status read_part(const stencil_run *r, int part, int buffer, const stencil_box *box,
-                                const stencil_cells *to) {
-#ifdef STENCIL_HAVE_CUDA
-    if (r->on.gpu != NULL)
-        return stencil_gpu_move(r->on.gpu, part, buffer, box, NULL, to);
-#endif
-    const stencil_cells from = stencil_buffer_cells(&r->on.cpu->buffers, part, buffer, box->first),
-                        there = stencil_cells_from(to, box->first);
-    stencil_cells_copy(&there, &from, box->n);
-    return STENCIL_OK;
-}
-
-stencil_status stencil_run_read_own(const stencil_run *r, stencil_array array, const stencil_box *box,
-                                    const stencil_cells *to) {
-    const stencil_cut *cut = &r->on.plan->cut;
-    for (int part = cut->own; part < cut->own + cut->owned; part++) {
-        const stencil_box cells = stencil_run_held(r, part, array, box);
-        if (stencil_box_cells(&cells) > 0)
-            TRY(read_part(r, part, stencil_buffer_of(array, r->from), &cells, to));
-    }
-    return STENCIL_OK;
-}
-
-stencil_status stencil_run_read(void *run, stencil_array array, const stencil_box *box,
-                                const stencil_cells *to) {
-    const stencil_run *r = run;
-    TRY(stencil_run_read_own(r, array, box, to));
-    if (!stencil_world_alone(r->on.plan->world))
-        TRY(stencil_run_read_others(r, array, box, to));
-    if (r->exponent != 0 && stencil_array_has_values(array))
-        stencil_cells_scale(to, box->n, -r->exponent);
-    return STENCIL_OK;
-}
-
 stencil_status stencil_run_side_open(stencil_run *r, const stencil_problem *problem, side *before) {
     const double start_s = stencil_clock_s();
     *before = r->on;

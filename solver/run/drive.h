@@ -47,13 +47,11 @@ struct stencil_run {
 /* Loads the parts' cells of u from a reader, before or between steps. */
 stencil_status stencil_run_load_u(stencil_run *r, const stencil_reader *from);
 
-/* read_own: reads the cells of a box that parts of this process hold, times 2^exponent. read_others: those
- * that other ranks hold, which serve this one, rank 0, meanwhile. held: those of a part. */
+/* held: the cells of a box that a part holds. read_own: reads those of this process's parts, times
+ * 2^exponent. */
+stencil_box stencil_run_held(const stencil_run *r, int part, stencil_array array, const stencil_box *box);
 stencil_status stencil_run_read_own(const stencil_run *r, stencil_array array, const stencil_box *box,
                                     const stencil_cells *to);
-stencil_status stencil_run_read_others(const stencil_run *r, stencil_array array, const stencil_box *box,
-                                       const stencil_cells *to);
-stencil_box stencil_run_held(const stencil_run *r, int part, stencil_array array, const stencil_box *box);
 
 /* take: copies a box of u or b to a part from the array that has it; *done: there is one, else a reader has
  * the cells. take_sums: the partial sums of a source that was taken. Errors: BAD_DATA for cells that are not

@@ -3,7 +3,6 @@
  */
 #include <stdlib.h>
 
-#include "solver/problem/faces.h"
 #include "solver/run/drive.h"
 
 /* What rank 0 asks: cells of a box that the rank has, or nothing more. */
@@ -23,14 +22,6 @@ static int64_t cell_bytes(const stencil_run *r, stencil_array array) {
 
 static stencil_precision precision_of(const stencil_run *r, stencil_array array) {
     return stencil_array_is_bytes(array) ? STENCIL_BYTE : r->on.plan->cut.mesh.precision;
-}
-
-stencil_box stencil_run_held(const stencil_run *r, int part, stencil_array array, const stencil_box *box) {
-    const stencil_cut *cut = &r->on.plan->cut;
-    const int axis = stencil_array_axis(array);
-    const stencil_box own = stencil_cut_box(cut, part),
-                      held = axis >= 0 ? stencil_faces_box(&own, axis) : stencil_cut_cells(cut, part);
-    return stencil_box_common(&held, box);
 }
 
 /* Sends the cells of a box of this rank's part, or receives those of another rank, slab by slab. */
@@ -57,8 +48,9 @@ static stencil_status move(const stencil_run *r, int peer, const request *q, con
     return status;
 }
 
-stencil_status stencil_run_read_others(const stencil_run *r, stencil_array array, const stencil_box *box,
-                                       const stencil_cells *to) {
+/* Reads the cells of a box that other ranks hold, which serve this one, rank 0. */
+static stencil_status read_others(const stencil_run *r, stencil_array array, const stencil_box *box,
+                                  const stencil_cells *to) {
     const stencil_cut *cut = &r->on.plan->cut;
     for (int ask = 1; ask >= 0; ask--) /* all are asked before the first one answers */
         for (int part = 0; part < cut->parts; part++) {
@@ -71,6 +63,17 @@ stencil_status stencil_run_read_others(const stencil_run *r, stencil_array array
             else
                 TRY(move(r, rank, &q, to));
         }
+    return STENCIL_OK;
+}
+
+stencil_status stencil_run_read(void *run, stencil_array array, const stencil_box *box,
+                                const stencil_cells *to) {
+    const stencil_run *r = run;
+    TRY(stencil_run_read_own(r, array, box, to));
+    if (!stencil_world_alone(r->on.plan->world))
+        TRY(read_others(r, array, box, to));
+    if (r->exponent != 0 && stencil_array_has_values(array))
+        stencil_cells_scale(to, box->n, -r->exponent);
     return STENCIL_OK;
 }
 
