@@ -21,7 +21,8 @@ int64_t ranks_threads(stencil_world *world, int64_t asked) {
     const stencil_processor_limits limits = stencil_processors_limits();
     const int64_t usual = threads_default();
     const bool bound = (int64_t)limits.allowed * world->local_ranks <= limits.online;
-    const int64_t here = stencil_smaller(limits.online, (limits.quota_thousandths + 999) / 1000),
+    const int64_t quota = limits.quota_thousandths / 1000 + (limits.quota_thousandths % 1000 > 0),
+                  here = stencil_smaller(limits.online, quota),
                   share = here / world->local_ranks > 0 ? here / world->local_ranks : 1;
     const int64_t own = bound ? usual : stencil_smaller(usual, share);
     return (int64_t)-stencil_world_largest(world, -(double)own);

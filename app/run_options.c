@@ -43,11 +43,14 @@ const option run_option_table[] = {
      .count_offset = offsetof(run_options, cut_count)},
     {"halo", 0, OPTION_CHOICE, AT(run.halo), "HOW",
      .help = "how ghost cells get to other parts: stored by the kernel, copied (openmp, single-thread), or "
-             "sent in words that carry their step (ll; neighbor on GPUs)",
+             "sent in words that carry their step (ll; neighbor on GPUs); ranks of mpirun send messages "
+             "(message)",
      .preset = "auto", .names = stencil_halo_names,
      .renamed = (const char *const[]){"peer", "store", "stamped", "ll", NULL}},
     {"overlap", 0, OPTION_FLAG, AT(run.overlap), NULL,
-     .help = "openmp, single-thread: compute what others need first, copy it while the rest is computed"},
+     .help =
+         "openmp, single-thread, and ranks of mpirun: compute what others need first, copy or send it while "
+         "the rest is computed"},
     {.heading = "Input"},
     {"field", 0, OPTION_TEXT, AT(field), "NAME", .help = FIELD_HELP},
     {"allow-nonfinite", 0, OPTION_FLAG, AT(allow_nonfinite), NULL, .help = "accept NaN and Inf in the input",

@@ -74,7 +74,7 @@ static void add_message(stencil_exchange *e, const stencil_message *m) {
 }
 
 static stencil_status open_exchange(stencil_world *world, const stencil_message *message, int count,
-                           stencil_exchange **exchange) {
+                                    stencil_exchange **exchange) {
     (void)world;
     const size_t requests = (size_t)requests_of(message, count);
     stencil_exchange *e = *exchange = calloc(1, sizeof *e + requests * sizeof *e->request);
