@@ -1,55 +1,13 @@
 /* stencil run: reads a problem, solves it, reports, writes the result. */
-#include <inttypes.h>
 #include <string.h>
 
-#include "app/attribution.h"
 #include "app/json.h"
-#include "app/machine.h"
 #include "app/progress.h"
 #include "app/ranks.h"
-#include "app/resume.h"
-#include "app/run_options.h"
-#include "app/scrubbing.h"
+#include "app/run_state.h"
 #include "app/signals.h"
 #include "app/text.h"
-#include "solver/problem/classes.h"
-#include "solver/problem/coefficients.h"
-#include "solver/problem/origin.h"
 #include "solver/run/run.h"
-
-/* State of a `run` command; released by run_close(). */
-typedef struct run_state {
-    run_options options; /* first member: options_parse() fills the beginning of this state */
-    const invocation *call;
-    stencil_input input;
-    stencil_run *run;
-    run_record record;
-    attribution attribution;
-    keeper keeper;
-    scrubbing scrubbing;
-    resumption *resumed;         /* NULL: the run is not resumed */
-    char recorded_options[4096]; /* options that a checkpoint records */
-    bool forced;                 /* the command line itself has --force */
-    double start_s;              /* clock when the command began */
-    bool races;                  /* plans are timed in the first steps, and the quickest makes the others */
-} run_state;
-
-static stencil_world *world_of(const run_state *state) {
-    return state->call->world;
-}
-
-/* Tells whether this process prints and writes: it is the only one, or rank 0. */
-static bool leads(const run_state *state) {
-    return stencil_world_leads(world_of(state));
-}
-
-/* Ends a stage that all ranks have made; and one that rank 0 has made for all. */
-static stencil_status by_all(const run_state *state, stencil_status status) {
-    return stencil_world_agree(world_of(state), status);
-}
-static stencil_status by_first(const run_state *state, stencil_status status) {
-    return stencil_world_heed(world_of(state), status);
-}
 
 static void run_close(run_state *state) {
     scrubbing_close(&state->scrubbing);
@@ -62,188 +20,6 @@ static void run_close(run_state *state) {
     stencil_report_destroy(&state->record.report);
     stencil_problem_destroy(&state->record.problem);
     stencil_input_close(&state->input);
-}
-
-static stencil_status describe_problem(run_state *state) {
-    run_record *record = &state->record;
-    const char *path = record->output.input_path;
-    const stencil_input_options how = reading_options_of(&state->options.reading, state->options.field);
-    stencil_spec spec;
-    record->output.input = &state->input;
-    TRY(stencil_input_open(&state->input, path, &how, &spec));
-    const stencil_spec file = spec;
-    TRY(problem_options_apply(state->call, &spec));
-    TRY(stencil_input_grid(&state->input, &spec, &record->notes));
-    TRY(stencil_input_notes(&state->input, &file, &spec, &record->notes));
-    TRY(text_name_file(stencil_problem_resolve(&record->problem, &spec), path));
-    const stencil_reader cells =
-        stencil_input_reader(&state->input, &record->problem, state->options.allow_nonfinite);
-    TRY(text_name_file(stencil_coefficients_find(&record->problem, &spec, &cells), path));
-    TRY(text_name_file(stencil_classes_find(&record->problem, &cells, &state->input.tables), path));
-    report_note_source(record, &file);
-    if (record->problem.walls_in_source)
-        stencil_notes_add(&record->notes,
-                          "walls have more numbers than there are rows of weights: what they add is "
-                          "part of the source term, an array as large as the field");
-    report_note_times(record);
-    report_note_start(record, &file);
-    return STENCIL_OK;
-}
-
-/* Checks that the participant that options make late exists in the plan. */
-static stencil_status check_late(const run_state *state) {
-    const stencil_plan *plan = run_record_plan(&state->record);
-    const stencil_part_plan *last = &plan->part[plan->cut.owned - 1];
-    const bool gpu = plan->backend == STENCIL_BACKEND_GPU;
-    const int64_t count = gpu ? (int64_t)last->first_block + last->grid_blocks : plan->threads;
-    CHECK(!options_given(state->call, "inject-late") || state->options.late < count, USAGE,
-          "--inject-late %d has no effect: the last %s is %" PRId64, state->options.late,
-          gpu ? "block" : "thread", count - 1);
-    return STENCIL_OK;
-}
-
-static stencil_status make_plan(run_state *state) {
-    run_record *record = &state->record;
-    stencil_run_options run;
-    TRY(run_options_complete(state->call, record->problem.rank, &run));
-    run.world = world_of(state);
-    stencil_choice *choice = &record->choice.choice;
-    const stencil_status status = stencil_choice_make(choice, &record->problem, &run, &record->machine);
-    /* The message names the input file: the size of its problem takes the memory. */
-    return text_name_out_of_memory(status, record->output.input_path);
-}
-
-/* Adds a note where the strategy or sweep that the options ask for is predicted to be much slower than the
- * plan that would be taken without them. */
-static void note_slow(run_record *record) {
-    static const double much = 1.5;
-    const stencil_choice *choice = &record->choice.choice;
-    const stencil_run_options *asked = &choice->asked;
-    const bool sync = asked->sync != NULL, sweep = asked->sweep != NULL;
-    const double step_s = choice->item[choice->chosen].cost.step_s;
-    stencil_candidate other;
-    if (!sync && !sweep)
-        return;
-    choice_rival(choice, &record->problem, &record->machine, &other);
-    if (other.possible && step_s >= much * other.cost.step_s)
-        stencil_notes_add(&record->notes, "predicted: %s µs per step; without %s%s%s %s (%s)",
-                          TEXT_NUMBER(1e6 * step_s), sync ? "--sync" : "", sync && sweep ? " and " : "",
-                          sweep ? "--sweep" : "", TEXT_NUMBER(1e6 * other.cost.step_s),
-                          choice_name(&other, (char[64]){""}));
-}
-
-/* Adds notes about the plan that makes the steps, or has made the last steps. */
-static void note_plan(run_state *state) {
-    run_record *record = &state->record;
-    const stencil_plan *plan = run_record_plan(record);
-    stencil_notes_take(&record->notes, &plan->notes);
-    note_slow(record);
-    if (plan->backend == STENCIL_BACKEND_CPU && state->options.machine == NULL)
-        threads_note(plan->threads, &record->notes);
-    const int asked = record->choice.choice.asked.gpu_count,
-              used = plan->backend == STENCIL_BACKEND_GPU ? plan->cut.parts : 0;
-    if (used < asked)
-        stencil_notes_add(&record->notes, "%d of %d GPUs used: with more of them it would take longer", used,
-                          asked);
-}
-
-/* Chooses the plan for the local machine, or for the described machine without measurements. */
-static stencil_status decide(run_state *state) {
-    run_record *record = &state->record;
-    auto_choice *choice = &record->choice;
-    const auto_options *open = &state->options.open;
-    choice->tune.choice = &choice->choice;
-    if (!stencil_world_alone(world_of(state))) /* which choose alike, by what is predicted */
-        TRY(text_name_out_of_memory(stencil_tune_start(&choice->tune, &choice->choice, &record->problem,
-                                                       &record->machine, STENCIL_EFFORT_ESTIMATE),
-                                    record->output.input_path));
-    else if (state->options.machine == NULL)
-        TRY(text_name_out_of_memory(
-            auto_choose(choice, &record->problem, &record->machine, open, &record->notes),
-            record->output.input_path));
-    if (open->dry_run)
-        stencil_tune_explain(&choice->tune);
-    state->races = choice->tune.count > 1;
-    if (!state->races) /* a note on this plan would stay where another plan proves quicker */
-        note_plan(state);
-    return check_late(state);
-}
-
-/* Refuses options that the plan does not use. */
-static stencil_status check_effect(const run_state *state) {
-    const stencil_run_options *run = &state->options.run;
-    const stencil_plan *plan = run_record_plan(&state->record);
-    CHECK(plan->cut.parts > 1 || (run->halo == STENCIL_HALO_AUTO && !run->overlap), USAGE,
-          "--%s has no effect in one part: leave it out, or give --gpus or --parts",
-          run->overlap ? "overlap" : "halo");
-    CHECK(plan->barrier != STENCIL_BARRIER_none || state->record.choice.choice.asked.sync == NULL ||
-              !options_given(state->call, "barrier-timeout"),
-          USAGE, "--barrier-timeout is for persistent loops: it has no effect on --sync %s",
-          stencil_strategy_at(plan->strategy).name);
-    return STENCIL_OK;
-}
-
-/* Finds out whether the cells are those of the steps that the file counts. */
-static stencil_status check_origin(void *context) {
-    run_state *state = context;
-    const stencil_reader cells = {stencil_run_read, state->run};
-    return stencil_origin_check(&state->record.problem, &cells);
-}
-
-/* Begins the files of a run whose cells are loaded. */
-static stencil_status begin_files(void *context) {
-    run_state *state = context;
-    run_record *record = &state->record;
-    const stencil_reader cells = {stencil_run_read, state->run};
-    report_note_origin(record);
-    if (record->output.path != NULL) {
-        TRY(stencil_output_begin(&record->output, &record->problem));
-        TRY(stencil_input_check_unchanged(&state->input));
-    }
-    TRY(report_note_outlook(record, &cells));
-    TRY(keeper_open(&state->keeper, record, state->run, &cells,
-                    state->resumed != NULL ? &state->resumed->made : &(stencil_provenance){0}));
-    return keeper_begin(&state->keeper);
-}
-
-/* Checks the cells of the file as far as plans and steps depend on it: in each rank. */
-static stencil_status check_cells(run_state *state) {
-    const bool nonfinite = state->options.allow_nonfinite;
-    stencil_problem *problem = &state->record.problem;
-    const stencil_reader from = stencil_input_reader(&state->input, problem, nonfinite);
-    TRY(stencil_input_check(&state->input, problem, nonfinite));
-    return report_note_pockets(&state->record, &from);
-}
-
-static stencil_status load_cells(run_state *state) {
-    run_record *record = &state->record;
-    stencil_problem *problem = &record->problem;
-    stencil_input *input = &state->input;
-    const stencil_reader from = stencil_input_reader(input, problem, state->options.allow_nonfinite);
-    TRY(by_all(state, check_cells(state)));
-    TRY(stencil_run_open(&state->run, run_record_plan(record), problem, &from));
-    record->choice.tune.run = state->run;
-    stencil_input_rest(input);
-    TRY(by_all(state, stencil_input_check_unchanged(input)));
-    stencil_origin_arrays *arrays = &problem->origin.arrays;
-    TRY(stencil_run_lead(state->run, check_origin, state, arrays, sizeof *arrays));
-    if (!leads(state))
-        TRY(stencil_origin_take(problem, *arrays));
-    CHECK(state->resumed == NULL || !problem->origin.recounted, USAGE,
-          "'%s': --resume goes on with the problem of the file: other options make another problem of it, "
-          "which is run without --resume",
-          input->path);
-    return stencil_run_lead(state->run, begin_files, state, NULL, 0);
-}
-
-static stencil_status load(run_state *state) {
-    run_record *record = &state->record;
-    stencil_status status = stencil_input_load_history(&state->input, &record->problem);
-    if (status == STENCIL_OK)
-        status = stencil_input_check_written(&state->input, &record->problem, state->options.allow_unwritten,
-                                             &record->notes);
-    TRY(by_all(state, status));
-    return text_name_out_of_memory(load_cells(state), record->output.input_path);
 }
 
 /* Observer's poll function: draws progress; returns whether the run goes on. */
@@ -263,7 +39,7 @@ static stencil_status compute_beside(run_state *state) {
     progress_start(&progress, &state->record.problem, true);
     const stencil_observer all[] = {
         {&progress, .poll = go_on},
-        {world_of(state), .says = ranks_say, .hears = ranks_hear},
+        {run_world(state), .says = ranks_say, .hears = ranks_hear},
     };
     const stencil_observers observers = {all, sizeof all / sizeof *all};
     signals_catch();
@@ -284,14 +60,14 @@ static stencil_status compute(run_state *state) {
                                     stencil_tune_observer(&record->choice.tune),
                                     scrub,
                                     keeper_observer(&state->keeper),
-                                    {world_of(state), .says = ranks_say, .hears = ranks_hear}};
+                                    {run_world(state), .says = ranks_say, .hears = ranks_hear}};
     const stencil_observers observers = {all, sizeof all / sizeof *all};
     signals_catch();
     stencil_status status = stencil_run_drive(state->run, &observers, &record->report);
     progress_end(&progress);
     const stencil_error failure = *stencil_error_last();
     /* Where a rank has failed, the others do not come here to give their cells. */
-    const stencil_status kept = status == STENCIL_OK || stencil_world_alone(world_of(state))
+    const stencil_status kept = status == STENCIL_OK || stencil_world_alone(run_world(state))
                                     ? stencil_run_lead(state->run, end_files, &state->keeper, NULL, 0)
                                     : status;
     if (status != STENCIL_OK)
@@ -299,7 +75,7 @@ static stencil_status compute(run_state *state) {
     else
         status = kept;
     if (state->races)
-        note_plan(state);
+        run_note_plan(state);
     if (status == STENCIL_OK)
         stencil_tune_explain(&record->choice.tune);
     return text_name_out_of_memory(status, state->record.output.input_path);
@@ -368,21 +144,6 @@ static stencil_status tell(run_state *state, int quiet, stencil_status failed) {
     return path != NULL ? text_around(status, "", COMPLETE(path)) : status;
 }
 
-/* Keeps reports and results from replacing the file of --wisdom or of --machine. */
-static stencil_status check_apart(const run_state *state) {
-    const run_options *options = &state->options;
-    const struct {
-        const char *option, *path;
-    } written[] = {{"--output", state->record.output.path},
-                   {"--json", options->files.json},
-                   {"--trace", options->files.trace}};
-    for (size_t i = 0; i < sizeof written / sizeof *written; i++) {
-        TRY(target_check_apart(written[i].option, written[i].path, options->open.wisdom, "--wisdom"));
-        TRY(target_check_apart(written[i].option, written[i].path, options->machine, "--machine"));
-    }
-    return STENCIL_OK;
-}
-
 /* Takes over what the file of a resumed run says of the run, and notes what checkpoints record. */
 static stencil_status take_resumption(run_state *state) {
     const resumption *r = state->resumed;
@@ -411,7 +172,7 @@ static stencil_status prepare(run_state *state) {
     CHECK(options->files.output == NULL || strcmp(options->files.output, "-") != 0, USAGE,
           "--output -: a result is an HDF5 file and does not go to standard output: give a file name, ./- "
           "for a file called -");
-    TRY(ranks_check(world_of(state), options));
+    TRY(ranks_check(run_world(state), options));
     TRY(keeper_prepare(&state->keeper, &options->keeper, state->start_s));
     state->keeper.quiet = options->open.quiet;
     TRY(scrubbing_prepare(&state->scrubbing, options->scrub));
@@ -421,26 +182,8 @@ static stencil_status prepare(run_state *state) {
 /* Claims the name of the result, and checks the file that the run goes on from. */
 static stencil_status claim(run_state *state) {
     const run_options *options = &state->options;
-    TRY(run_output_claim(&state->record, &options->files, leads(state) && !options->open.dry_run));
-    return leads(state) ? resume_check_unchanged(state->resumed) : STENCIL_OK;
-}
-
-/* Reads the problem and chooses a plan for it. */
-static stencil_status plan_run(run_state *state) {
-    run_options *options = &state->options;
-    run_record *record = &state->record;
-    TRY(by_all(state, describe_problem(state)));
-    const bool shared = stencil_gpus_are_shared(options->run.gpu, options->run.gpu_count);
-    const int64_t threads = ranks_threads(world_of(state), options->threads);
-    TRY(by_all(state, machine_find(&record->machine, options->machine, threads,
-                                   shared ? STENCIL_STREAMS_SHARED : STENCIL_STREAMS_PART, &record->notes)));
-    ranks_share_machine(world_of(state), &record->machine);
-    TRY(by_all(state, make_plan(state)));
-    TRY(by_all(state, check_effect(state)));
-    TRY(by_first(state, leads(state) ? run_output_prepare(record, &options->files, options->open.dry_run)
-                                     : STENCIL_OK));
-    TRY(by_all(state, check_apart(state)));
-    return by_all(state, decide(state));
+    TRY(run_output_claim(&state->record, &options->files, run_leads(state) && !options->open.dry_run));
+    return run_leads(state) ? resume_check_unchanged(state->resumed) : STENCIL_OK;
 }
 
 static stencil_status write_result(void *context) {
@@ -452,7 +195,7 @@ static stencil_status write_result(void *context) {
 static stencil_status finish(run_state *state) {
     run_record *record = &state->record;
     stencil_status failed = stencil_run_lead(state->run, write_result, state, NULL, 0);
-    if (!leads(state))
+    if (!run_leads(state))
         return failed;
     if (failed == STENCIL_OK)
         keeper_finish(&state->keeper);
@@ -487,27 +230,28 @@ static stencil_status tell_plan(run_state *state, int quiet) {
 static stencil_status run_stages(run_state *state) {
     run_options *options = &state->options;
     run_record *record = &state->record;
-    TRY(by_all(state, prepare(state)));
-    TRY(by_first(state, claim(state)));
-    TRY(plan_run(state));
+    TRY(run_by_all(state, prepare(state)));
+    TRY(run_by_first(state, claim(state)));
+    TRY(run_plan(state));
     /* Notes are not printed where JSON on standard output has them. */
     const int quiet =
         options->open.quiet == 0 && target_is_stdout(options->files.json) ? 2 : options->open.quiet;
     if (options->open.dry_run)
         report_note_origin(record);
     else
-        TRY(load(state));
+        TRY(run_load(state));
     if (quiet == 0)
         report_print_head(record);
     report_print_notes(record, quiet);
     if (options->open.dry_run)
-        return by_first(state, leads(state) ? tell_plan(state, quiet) : STENCIL_OK);
+        return run_by_first(state, run_leads(state) ? tell_plan(state, quiet) : STENCIL_OK);
     output_flush();
     state->attribution.wall.start_s = stencil_clock_s() - state->start_s;
-    TRY(leads(state) ? compute(state) : compute_beside(state));
+    TRY(run_leads(state) ? compute(state) : compute_beside(state));
     const stencil_status failed = finish(state);
-    const stencil_status told = by_first(state, leads(state) ? tell(state, quiet, failed) : STENCIL_OK);
-    stencil_world_tell(world_of(state), 0, &record->exit_code, sizeof record->exit_code);
+    const stencil_status told =
+        run_by_first(state, run_leads(state) ? tell(state, quiet, failed) : STENCIL_OK);
+    stencil_world_tell(run_world(state), 0, &record->exit_code, sizeof record->exit_code);
     return told;
 }
 
@@ -521,16 +265,16 @@ static stencil_status run_run(invocation *call) {
     signals_catch_ask();
     const run_targets *files = &state->options.files;
     state->call = call;
-    if (leads(state) && state->options.resume && files->output == NULL && !files->no_output &&
+    if (run_leads(state) && state->options.resume && files->output == NULL && !files->no_output &&
         !state->options.open.dry_run)
         status = resume_check_idle(call->operand[0]);
-    status = by_first(state, status);
+    status = run_by_first(state, status);
     if (status == STENCIL_OK && state->options.resume) {
         const int64_t threads = ranks_threads(call->world, state->options.threads);
         status = stencil_world_agree(call->world, resume_begin(&resumed, call, &reading, threads));
         state->call = call; /* the options were read again, into a new state */
     }
-    if (!leads(state))
+    if (!run_leads(state))
         state->options.open.quiet = 2;
     state->resumed = resumed;
     state->start_s = start_s;

@@ -75,6 +75,46 @@ static void expect_depth(const stencil_problem *problem, stencil_run_options opt
         fail_msg("'%s' does not name '%s'", stencil_error_last()->message, refusal);
 }
 
+/* Thousands of ranks plan alike, and each has its own part of the field, whose memory alone it needs. */
+static void many_ranks(void **state) {
+    enum { RANKS = 4096 };
+    (void)state;
+    stencil_machine machine = {
+        .cpu_threads = 2, .cpu_cache_bytes = 1 << 25, .host_available_bytes = INT64_C(1) << 40};
+    const stencil_run_options alone = {.backend = STENCIL_BACKEND_CPU, .sweep = "pipeline"};
+    stencil_problem problem;
+    stencil_plan plan, first;
+    int64_t cells = 0;
+    problem_of(&problem, "j2d5pt", 65536, 65536);
+    for (int rank = 0; rank < RANKS; rank += rank == 0 || rank == RANKS - 2 ? 1 : 5) {
+        stencil_world world = {.rank = rank, .ranks = RANKS, .local_ranks = 8};
+        stencil_run_options options = alone;
+        options.world = &world;
+        assert_int_equal(stencil_plan_here(&plan, &problem, &options, &machine), STENCIL_OK);
+        if (rank == 0)
+            first = plan;
+        assert_int_equal(plan.cut.parts, RANKS);
+        assert_int_equal(plan.cut.own, rank);
+        assert_int_equal(plan.cut.owned, 1);
+        assert_int_equal(plan.halo, STENCIL_HALO_MESSAGE);
+        assert_int_equal(plan.depth, first.depth);
+        assert_int_equal(plan.poll_every, first.poll_every);
+        assert_memory_equal(plan.cut.count, first.cut.count, sizeof first.cut.count);
+        assert_true(plan.host_bytes < INT64_C(128) << 20); /* half of it is a slab for input and output */
+        cells += stencil_box_cells(&plan.part[0].box);
+    }
+    assert_true(cells > 0);
+    cells = 0;
+    for (int part = 0; part < RANKS; part++) {
+        const stencil_box box = stencil_cut_box(&first.cut, part);
+        cells += stencil_box_cells(&box);
+    }
+    assert_true(cells == stencil_box_cells(&(stencil_box){.n = {1, problem.n[1], problem.n[2]}}));
+    stencil_run_options message = alone;
+    message.halo = STENCIL_HALO_MESSAGE;
+    assert_int_equal(stencil_plan_make(&plan, &problem, &message, &machine), STENCIL_USAGE);
+}
+
 /* Steps of a pass: what was asked for, or a refusal that says what is possible; else as equal passes between
  * checks as parts and periodic ends have room for. */
 static void depths(void **state) {
@@ -356,17 +396,12 @@ static void too_large_for_the_host(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(unknown_strategy),
-        cmocka_unit_test(too_large_for_the_host),
-        cmocka_unit_test(sweeps),
-        cmocka_unit_test(depths),
-        cmocka_unit_test(strips),
-        cmocka_unit_test(depths_on_gpus),
-        cmocka_unit_test(depths_of_solids_on_gpus),
-        cmocka_unit_test(compiled_kernels),
-        cmocka_unit_test(shapes),
-        cmocka_unit_test(long_streams),
-        cmocka_unit_test(even_streams),
+        cmocka_unit_test(unknown_strategy), cmocka_unit_test(too_large_for_the_host),
+        cmocka_unit_test(sweeps),           cmocka_unit_test(depths),
+        cmocka_unit_test(many_ranks),       cmocka_unit_test(strips),
+        cmocka_unit_test(depths_on_gpus),   cmocka_unit_test(depths_of_solids_on_gpus),
+        cmocka_unit_test(compiled_kernels), cmocka_unit_test(shapes),
+        cmocka_unit_test(long_streams),     cmocka_unit_test(even_streams),
     };
     return cmocka_run_group_tests_name("plan", tests, NULL, NULL);
 }

@@ -1,0 +1,226 @@
+/* The stages of `stencil run` up to the first step: problem, machine, plan, cells. */
+#include <inttypes.h>
+
+#include "app/json.h"
+#include "app/machine.h"
+#include "app/ranks.h"
+#include "app/run_state.h"
+#include "app/text.h"
+#include "solver/problem/classes.h"
+#include "solver/problem/coefficients.h"
+#include "solver/problem/origin.h"
+
+static stencil_status describe_problem(run_state *state) {
+    run_record *record = &state->record;
+    const char *path = record->output.input_path;
+    const stencil_input_options how = reading_options_of(&state->options.reading, state->options.field);
+    stencil_spec spec;
+    record->output.input = &state->input;
+    TRY(stencil_input_open(&state->input, path, &how, &spec));
+    const stencil_spec file = spec;
+    TRY(problem_options_apply(state->call, &spec));
+    TRY(stencil_input_grid(&state->input, &spec, &record->notes));
+    TRY(stencil_input_notes(&state->input, &file, &spec, &record->notes));
+    TRY(text_name_file(stencil_problem_resolve(&record->problem, &spec), path));
+    const stencil_reader cells =
+        stencil_input_reader(&state->input, &record->problem, state->options.allow_nonfinite);
+    TRY(text_name_file(stencil_coefficients_find(&record->problem, &spec, &cells), path));
+    TRY(text_name_file(stencil_classes_find(&record->problem, &cells, &state->input.tables), path));
+    report_note_source(record, &file);
+    if (record->problem.walls_in_source)
+        stencil_notes_add(&record->notes,
+                          "walls have more numbers than there are rows of weights: what they add is "
+                          "part of the source term, an array as large as the field");
+    report_note_times(record);
+    report_note_start(record, &file);
+    return STENCIL_OK;
+}
+
+/* Checks that the participant that options make late exists in the plan. */
+static stencil_status check_late(const run_state *state) {
+    const stencil_plan *plan = run_record_plan(&state->record);
+    const stencil_part_plan *last = &plan->part[plan->cut.owned - 1];
+    const bool gpu = plan->backend == STENCIL_BACKEND_GPU;
+    const int64_t count = gpu ? (int64_t)last->first_block + last->grid_blocks : plan->threads;
+    CHECK(!options_given(state->call, "inject-late") || state->options.late < count, USAGE,
+          "--inject-late %d has no effect: the last %s is %" PRId64, state->options.late,
+          gpu ? "block" : "thread", count - 1);
+    return STENCIL_OK;
+}
+
+static stencil_status make_plan(run_state *state) {
+    run_record *record = &state->record;
+    stencil_run_options run;
+    TRY(run_options_complete(state->call, record->problem.rank, &run));
+    run.world = run_world(state);
+    stencil_choice *choice = &record->choice.choice;
+    const stencil_status status = stencil_choice_make(choice, &record->problem, &run, &record->machine);
+    /* The message names the input file: the size of its problem takes the memory. */
+    return text_name_out_of_memory(status, record->output.input_path);
+}
+
+/* Adds a note where the strategy or sweep that the options ask for is predicted to be much slower than the
+ * plan that would be taken without them. */
+static void note_slow(run_record *record) {
+    static const double much = 1.5;
+    const stencil_choice *choice = &record->choice.choice;
+    const stencil_run_options *asked = &choice->asked;
+    const bool sync = asked->sync != NULL, sweep = asked->sweep != NULL;
+    const double step_s = choice->item[choice->chosen].cost.step_s;
+    stencil_candidate other;
+    if (!sync && !sweep)
+        return;
+    choice_rival(choice, &record->problem, &record->machine, &other);
+    if (other.possible && step_s >= much * other.cost.step_s)
+        stencil_notes_add(&record->notes, "predicted: %s µs per step; without %s%s%s %s (%s)",
+                          TEXT_NUMBER(1e6 * step_s), sync ? "--sync" : "", sync && sweep ? " and " : "",
+                          sweep ? "--sweep" : "", TEXT_NUMBER(1e6 * other.cost.step_s),
+                          choice_name(&other, (char[64]){""}));
+}
+
+void run_note_plan(run_state *state) {
+    run_record *record = &state->record;
+    const stencil_plan *plan = run_record_plan(record);
+    stencil_notes_take(&record->notes, &plan->notes);
+    note_slow(record);
+    if (plan->backend == STENCIL_BACKEND_CPU && state->options.machine == NULL)
+        threads_note(plan->threads, &record->notes);
+    const int asked = record->choice.choice.asked.gpu_count,
+              used = plan->backend == STENCIL_BACKEND_GPU ? plan->cut.parts : 0;
+    if (used < asked)
+        stencil_notes_add(&record->notes, "%d of %d GPUs used: with more of them it would take longer", used,
+                          asked);
+}
+
+/* Chooses the plan for the local machine, or for the described machine without measurements. */
+static stencil_status decide(run_state *state) {
+    run_record *record = &state->record;
+    auto_choice *choice = &record->choice;
+    const auto_options *open = &state->options.open;
+    choice->tune.choice = &choice->choice;
+    if (!stencil_world_alone(run_world(state))) /* which choose alike, by what is predicted */
+        TRY(text_name_out_of_memory(stencil_tune_start(&choice->tune, &choice->choice, &record->problem,
+                                                       &record->machine, STENCIL_EFFORT_ESTIMATE),
+                                    record->output.input_path));
+    else if (state->options.machine == NULL)
+        TRY(text_name_out_of_memory(
+            auto_choose(choice, &record->problem, &record->machine, open, &record->notes),
+            record->output.input_path));
+    if (open->dry_run)
+        stencil_tune_explain(&choice->tune);
+    state->races = choice->tune.count > 1;
+    if (!state->races) /* a note on this plan would stay where another plan proves quicker */
+        run_note_plan(state);
+    return check_late(state);
+}
+
+/* Refuses options that the plan does not use. */
+static stencil_status check_effect(const run_state *state) {
+    const stencil_run_options *run = &state->options.run;
+    const stencil_plan *plan = run_record_plan(&state->record);
+    CHECK(plan->cut.parts > 1 || (run->halo == STENCIL_HALO_AUTO && !run->overlap), USAGE,
+          "--%s has no effect in one part: leave it out, or give --gpus or --parts",
+          run->overlap ? "overlap" : "halo");
+    CHECK(plan->barrier != STENCIL_BARRIER_none || state->record.choice.choice.asked.sync == NULL ||
+              !options_given(state->call, "barrier-timeout"),
+          USAGE, "--barrier-timeout is for persistent loops: it has no effect on --sync %s",
+          stencil_strategy_at(plan->strategy).name);
+    return STENCIL_OK;
+}
+
+/* Finds out whether the cells are those of the steps that the file counts. */
+static stencil_status check_origin(void *context) {
+    run_state *state = context;
+    const stencil_reader cells = {stencil_run_read, state->run};
+    return stencil_origin_check(&state->record.problem, &cells);
+}
+
+/* Begins the files of a run whose cells are loaded. */
+static stencil_status begin_files(void *context) {
+    run_state *state = context;
+    run_record *record = &state->record;
+    const stencil_reader cells = {stencil_run_read, state->run};
+    report_note_origin(record);
+    if (record->output.path != NULL) {
+        TRY(stencil_output_begin(&record->output, &record->problem));
+        TRY(stencil_input_check_unchanged(&state->input));
+    }
+    TRY(report_note_outlook(record, &cells));
+    TRY(keeper_open(&state->keeper, record, state->run, &cells,
+                    state->resumed != NULL ? &state->resumed->made : &(stencil_provenance){0}));
+    return keeper_begin(&state->keeper);
+}
+
+/* Checks the cells of the file as far as plans and steps depend on it: in each rank. */
+static stencil_status check_cells(run_state *state) {
+    const bool nonfinite = state->options.allow_nonfinite;
+    stencil_problem *problem = &state->record.problem;
+    const stencil_reader from = stencil_input_reader(&state->input, problem, nonfinite);
+    TRY(stencil_input_check(&state->input, problem, nonfinite));
+    return report_note_pockets(&state->record, &from);
+}
+
+static stencil_status load_cells(run_state *state) {
+    run_record *record = &state->record;
+    stencil_problem *problem = &record->problem;
+    stencil_input *input = &state->input;
+    const stencil_reader from = stencil_input_reader(input, problem, state->options.allow_nonfinite);
+    TRY(run_by_all(state, check_cells(state)));
+    TRY(stencil_run_open(&state->run, run_record_plan(record), problem, &from));
+    record->choice.tune.run = state->run;
+    stencil_input_rest(input);
+    TRY(run_by_all(state, stencil_input_check_unchanged(input)));
+    stencil_origin_arrays *arrays = &problem->origin.arrays;
+    TRY(stencil_run_lead(state->run, check_origin, state, arrays, sizeof *arrays));
+    if (!run_leads(state))
+        TRY(stencil_origin_take(problem, *arrays));
+    CHECK(state->resumed == NULL || !problem->origin.recounted, USAGE,
+          "'%s': --resume goes on with the problem of the file: other options make another problem of it, "
+          "which is run without --resume",
+          input->path);
+    return stencil_run_lead(state->run, begin_files, state, NULL, 0);
+}
+
+stencil_status run_load(run_state *state) {
+    run_record *record = &state->record;
+    stencil_status status = stencil_input_load_history(&state->input, &record->problem);
+    if (status == STENCIL_OK)
+        status = stencil_input_check_written(&state->input, &record->problem, state->options.allow_unwritten,
+                                             &record->notes);
+    TRY(run_by_all(state, status));
+    return text_name_out_of_memory(load_cells(state), record->output.input_path);
+}
+
+/* Keeps reports and results from replacing the file of --wisdom or of --machine. */
+static stencil_status check_apart(const run_state *state) {
+    const run_options *options = &state->options;
+    const struct {
+        const char *option, *path;
+    } written[] = {{"--output", state->record.output.path},
+                   {"--json", options->files.json},
+                   {"--trace", options->files.trace}};
+    for (size_t i = 0; i < sizeof written / sizeof *written; i++) {
+        TRY(target_check_apart(written[i].option, written[i].path, options->open.wisdom, "--wisdom"));
+        TRY(target_check_apart(written[i].option, written[i].path, options->machine, "--machine"));
+    }
+    return STENCIL_OK;
+}
+
+stencil_status run_plan(run_state *state) {
+    run_options *options = &state->options;
+    run_record *record = &state->record;
+    TRY(run_by_all(state, describe_problem(state)));
+    const bool shared = stencil_gpus_are_shared(options->run.gpu, options->run.gpu_count);
+    const int64_t threads = ranks_threads(run_world(state), options->threads);
+    TRY(run_by_all(state,
+                   machine_find(&record->machine, options->machine, threads,
+                                shared ? STENCIL_STREAMS_SHARED : STENCIL_STREAMS_PART, &record->notes)));
+    ranks_share_machine(run_world(state), &record->machine);
+    TRY(run_by_all(state, make_plan(state)));
+    TRY(run_by_all(state, check_effect(state)));
+    TRY(run_by_first(state, run_leads(state)
+                                ? run_output_prepare(record, &options->files, options->open.dry_run)
+                                : STENCIL_OK));
+    TRY(run_by_all(state, check_apart(state)));
+    return run_by_all(state, decide(state));
+}
