@@ -26,7 +26,7 @@ from . import _arrays as arrays
 from . import _library as lib
 from ._library import Error, NotAvailable
 
-__all__ = ["solve", "plan", "strategies", "sweeps", "write", "read", "Solver", "Plan", "Result", "Error", "NotAvailable"]
+__all__ = ["solve", "plan", "strategies", "sweeps", "write", "read", "load", "Solver", "Plan", "Result", "Error", "NotAvailable"]
 __version__ = lib.library.stencil_version().decode()
 
 Numbers = Union[float, Sequence[float]]
@@ -475,3 +475,33 @@ def read(path: Any) -> tuple[np.ndarray, dict]:
         attributes = {name: value for name, value in file.attrs.items() if not isinstance(value, h5py.Reference)}
         field = attributes.get("field", "/u")
         return file[field][()], attributes
+
+
+def load(path: Any) -> tuple[np.ndarray, dict]:
+    """The field of a problem or result file and its problem, keywords of solve() and write(): the inverse of write().
+
+        u, problem = stencil.load("p.h5")
+        result = stencil.solve(u, **problem)
+
+    read() has its other attributes, such as time and steps_total: solve() begins with step and time 0. Needs h5py."""
+    import h5py
+
+    u, attributes = read(path)
+    problem = {name: attributes[name] for name in TEXTS + NUMBERS + ("boundary",) if name in attributes}
+    with h5py.File(path, "r") as file:
+        sides = {name: value for name, value in attributes.items() if name[-1:] in ("-", "+")}
+        sides.update((name, file[name][()]) for name in file if name[-1:] in ("-", "+"))
+        for name in FIELDS + MARKS + TABLES:
+            stored = "class" if name == "classes" else name
+            if stored in file:
+                problem[name] = file[stored][()]
+        for name in ("offsets", "weights"):
+            if f"stencil/{name}" in file:
+                problem[name] = file[f"stencil/{name}"][()]
+    for name in ("boundary",) + SIDES:
+        found = {key[-2:]: value for key, value in sides.items() if key[:-2] == f"{name}_"}
+        if found and name in problem:
+            found[""] = problem[name]
+        if found:
+            problem[name] = found
+    return u, problem
