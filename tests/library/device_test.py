@@ -5,6 +5,7 @@ On a machine with a GPU, numpy and a shared library built with CUDA:
     STENCIL_LIBRARY=build/release/library/libstencil.so.1 python3 tests/library/device_test.py
 """
 import ctypes
+import gc
 import importlib
 import json
 import os
@@ -76,6 +77,11 @@ class Driver(Runtime):
     def put(self, address, values):
         self.must(self.of.cuMemcpyHtoD_v2(ctypes.c_uint64(address), ctypes.c_void_p(values.ctypes.data),
                                           ctypes.c_size_t(values.nbytes)))
+
+    def free_bytes(self):
+        free, whole = ctypes.c_size_t(), ctypes.c_size_t()
+        self.must(self.of.cuMemGetInfo_v2(ctypes.byref(free), ctypes.byref(whole)))
+        return free.value
 
     def get(self, values, address):
         self.must(self.of.cuMemcpyDtoH_v2(ctypes.c_void_p(values.ctypes.data), ctypes.c_uint64(address),
@@ -246,6 +252,22 @@ class OnGpu(unittest.TestCase):
         stencil.solve(given, problem="heat", steps=2, in_place=True)
         stencil.solve(given, problem="poisson", f=given, rtol=0.5, steps=2, in_place=True, bound=False)
         self.assertLess(peak_bytes() - before, 8192 * 8192 * 8 * 0.3)
+
+    def test_a_thousand_calls_leave_nothing(self):
+        if cuda.emulated:
+            self.skipTest("the memory of the emulated GPU is the host's")
+        given, left, grown = Tensor(field(64, 64)), [], []
+        solver = stencil.Solver((64, 64), problem="heat", steps=10, device="gpu")
+        for calls in (100, 1000):
+            for _ in range(calls):
+                solver(given, in_place=True)
+                if _ % 50 == 0:  # each with a plan and memory of its own
+                    stencil.solve(given, problem="heat", steps=10)
+            gc.collect()
+            left.append(cuda.free_bytes())
+            grown.append(int(pathlib.Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * 4096)
+        self.assertLess(left[0] - left[1], 1 << 20)
+        self.assertLess(grown[1] - grown[0], 8 << 20)
 
     def found(self, *names):
         """The modules of these names that are installed; skips where there is none."""
