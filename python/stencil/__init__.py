@@ -27,8 +27,8 @@ from . import _arrays as arrays
 from . import _library as lib
 from ._library import Error, NotAvailable
 
-__all__ = ["solve", "plan", "stencils", "strategies", "sweeps", "write", "read", "load", "Solver", "Plan", "Result", "Error",
-           "NotAvailable"]
+__all__ = ["solve", "plan", "stencils", "strategies", "sweeps", "write", "read", "load", "Solver", "Plan", "Result",
+           "Error", "NotAvailable"]
 __version__ = lib.library.stencil_version().decode()
 
 Numbers = Union[float, Sequence[float]]
