@@ -242,6 +242,12 @@ class Errors(unittest.TestCase):
         for error, text, keywords in ((ValueError, "threads is 1099511627776", {"threads": 2**40}),
                                       (TypeError, "sync is a word", {"sync": 5}),
                                       (TypeError, "boundary is a word", {"boundary": 5}),
+                                      (ValueError, "omega is for problem laplace and poisson", {"omega": 0.5}),
+                                      (ValueError, "accelerate is for problem laplace", {"accelerate": "chebyshev"}),
+                                      (ValueError, "dt is for problem heat: it has no effect on laplace",
+                                       {"problem": "laplace", "dt": 0.1}),
+                                      (ValueError, "spacing is for .* no effect on given weights",
+                                       {"problem": None, "stencil": "j2d5pt", "spacing": 0.1}),
                                       (ValueError, "an offset is 4294967296", {"problem": None, "weights": [1.0],
                                                                                "offsets": [[0, 2**32]]})):
             with self.assertRaisesRegex(error, text):
