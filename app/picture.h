@@ -106,7 +106,7 @@ int64_t picture_frame_at(const picture *p, const picture_source *s, int64_t k);
 
 /* Reads which pixels of the plane are of which kind into *cells, [rows][columns], owned by the caller; NULL:
  * all are plain. Sets s->plane.gone; `pixels` is space for as many. Selects s->a then. */
-stencil_status picture_kinds(picture_source *s, field_pixel *pixels, uint8_t **cells);
+stencil_status picture_kinds(picture *p, picture_source *s, field_pixel *pixels, uint8_t **cells);
 
 /* Returns what a pixel of a map shows of its cells; `pixels` are those of the frame, [rows][columns]. */
 double picture_pixel_value(const picture *p, const picture_source *s, const field_pixel *pixels,

@@ -87,7 +87,7 @@ stencil_status picture_line(picture *p, picture_source *s, const picture_size *m
     TRY(picture_frames(p, s, LINES_MOST));
     field_pixel *pixels = malloc((size_t)s->plane.columns * sizeof *pixels);
     CHECK(pixels != NULL, NO_MEMORY, "no memory for a picture");
-    stencil_status status = picture_kinds(s, pixels, &cells);
+    stencil_status status = picture_kinds(p, s, pixels, &cells);
     if (status == STENCIL_OK)
         status = add_lines(p, s, pixels);
     free(pixels);

@@ -110,7 +110,8 @@ static void fit(picture *p, picture_source *s, const picture_size *most) {
 
 /* Reads the kinds that one dataset gives to cells, in addition to those that are known: a pixel with a cell
  * of a kind is of that kind, so that thin walls are seen. */
-static stencil_status add_kinds(picture_source *s, const char *name, field_pixel *pixels, uint8_t *cells) {
+static stencil_status add_kinds(picture *p, picture_source *s, const char *name, field_pixel *pixels,
+                                uint8_t *cells) {
     field_plane plane = s->plane;
     field f;
     plane.gone = NULL;
@@ -130,10 +131,13 @@ static stencil_status add_kinds(picture_source *s, const char *name, field_pixel
         else if (pixels[i].cells > 0 && (pixels[i].least != 0 || pixels[i].most != 0))
             cells[i] = strcmp(name, "fixed") == 0 ? STENCIL_CLASS_KEPT : STENCIL_KIND_INSULATED;
     field_close(&f);
-    return status;
+    if (status != STENCIL_BAD_DATA)
+        return status;
+    picture_note(p, "cells of /%s are not shown: %s", name, stencil_error_last()->message);
+    return STENCIL_OK;
 }
 
-stencil_status picture_kinds(picture_source *s, field_pixel *pixels, uint8_t **cells) {
+stencil_status picture_kinds(picture *p, picture_source *s, field_pixel *pixels, uint8_t **cells) {
     const stencil_spec *spec = &s->kinds->spec;
     *cells = NULL;
     if (s->kinds->is_series || !(spec->classed || spec->fixed || spec->insulated))
@@ -141,11 +145,11 @@ stencil_status picture_kinds(picture_source *s, field_pixel *pixels, uint8_t **c
     *cells = calloc((size_t)(s->plane.rows * s->plane.columns), 1);
     CHECK(*cells != NULL, NO_MEMORY, "no memory for a picture");
     if (spec->classed)
-        TRY(add_kinds(s, "class", pixels, *cells));
+        TRY(add_kinds(p, s, "class", pixels, *cells));
     if (spec->fixed)
-        TRY(add_kinds(s, "fixed", pixels, *cells));
+        TRY(add_kinds(p, s, "fixed", pixels, *cells));
     if (spec->insulated)
-        TRY(add_kinds(s, "insulated", pixels, *cells));
+        TRY(add_kinds(p, s, "insulated", pixels, *cells));
     return field_select(&s->a);
 }
 
@@ -263,7 +267,7 @@ stencil_status picture_map(picture *p, picture_source *s, const picture_wish *wi
     }
     field_pixel *pixels = malloc((size_t)(p->rows * p->columns) * sizeof *pixels);
     CHECK(pixels != NULL, NO_MEMORY, "no memory for a picture");
-    stencil_status status = p->classes ? STENCIL_OK : picture_kinds(s, pixels, &p->cells);
+    stencil_status status = p->classes ? STENCIL_OK : picture_kinds(p, s, pixels, &p->cells);
     if (status == STENCIL_OK)
         status = read_frames(p, s, pixels);
     free(pixels);

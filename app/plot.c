@@ -18,6 +18,7 @@ typedef struct plot_options {
     const char *output, *json;
     bool force;
     int colour;
+    const char *field;
     reading_options reading;
 } plot_options;
 
@@ -56,6 +57,7 @@ static const option plot_table[] = {
     {"json", 0, OPTION_TEXT, AT(json), "FILE",
      .help = "write the numbers that are drawn as JSON; - is standard output"},
     {"force", 'f', OPTION_FLAG, AT(force), NULL, .help = "replace existing files"},
+    {"field", 0, OPTION_TEXT, AT(field), "NAME", .help = FIELD_HELP},
     {READING_OPTIONS(plot_options, reading)},
     {NULL},
 };
@@ -176,17 +178,31 @@ static stencil_status make_picture(plotting *s) {
                    : picture_field(&s->picture, file, against, &s->wish);
 }
 
+/* Opens a file; one without /u has the dataset that is asked for as its field. */
+static stencil_status open_file(const plotting *s, field_file *file, const char *path) {
+    stencil_input_options how = reading_options_of(&s->options.reading, s->options.field);
+    const char *dataset = s->options.dataset;
+    const stencil_status status = field_file_open(file, path, &how);
+    if (status != STENCIL_BAD_DATA || how.field != NULL || strcmp(dataset, "u") == 0 ||
+        strcmp(dataset, "series") == 0)
+        return status;
+    const stencil_error seen = *stencil_error_last();
+    field_file_close(file);
+    how.field = dataset;
+    return field_file_open(file, path, &how) == STENCIL_OK ? STENCIL_OK : stencil_error_adopt(&seen);
+}
+
 static stencil_status plot_stages(invocation *call) {
     plotting *s = call->values;
     const plot_options *options = &s->options;
-    const stencil_input_options how = reading_options_of(&options->reading, NULL);
+    const stencil_input_options how = reading_options_of(&options->reading, options->field);
     const bool colours = wants_colours(options->colour);
     CHECK(!options->force || options->json != NULL || options->output != NULL, USAGE,
           "--force has no effect without --json or --output: give one of them");
     TRY(choose_output(s));
     TRY(target_check_apart("--output", options->output, options->json, "JSON"));
     TRY(target_check("--json", options->json, options->force, call->operand[0]));
-    TRY(field_file_open(&s->file, call->operand[0], &how));
+    TRY(open_file(s, &s->file, call->operand[0]));
     s->wish = (picture_wish){.dataset = options->dataset,
                              .slice = options->slice,
                              .line = options->line,
@@ -196,7 +212,7 @@ static stencil_status plot_stages(invocation *call) {
     if (strcmp(options->dataset, "series") == 0)
         TRY(open_series(s, &how));
     if (options->against != NULL)
-        TRY(field_file_open(&s->against, options->against, &how));
+        TRY(open_file(s, &s->against, options->against));
     TRY(make_picture(s));
     if (s->output[0] != '\0')
         TRY(picture_draw(&s->picture, s->output, options->force));

@@ -245,10 +245,6 @@ stencil_status stencil_input_differing(stencil_input *input, stencil_provenance 
 stencil_status stencil_input_notes(stencil_input *input, const stencil_spec *file, const stencil_spec *spec,
                                    stencil_notes *notes);
 
-/* Returns the kinds of problem that use a format attribute (or its option), where `kind` does not use it;
- * NULL: `kind` uses it. */
-const char *stencil_attribute_effect(const char *name, stencil_kind kind);
-
 void stencil_input_close(stencil_input *input);
 
 /* A result file to be written, which is open and has its space reserved before the computation. The caller

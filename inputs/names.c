@@ -16,24 +16,6 @@ enum {
     ALL = GIVEN | DERIVED,
 };
 
-const char *stencil_attribute_effect(const char *name, stencil_kind kind) {
-    static const struct {
-        const char *name, *problems;
-        int kinds;
-    } row[] = {
-        {"omega", "laplace and poisson", RELAXED},
-        {"accelerate", "laplace and poisson", RELAXED},
-        {"diffusivity", "heat", HEAT},
-        {"dt", "heat", HEAT},
-        {"time_end", "heat", HEAT},
-        {"spacing", "laplace, poisson and heat", DERIVED},
-    };
-    for (size_t i = 0; i < sizeof row / sizeof *row; i++)
-        if (strcmp(row[i].name, name) == 0 && (row[i].kinds & 1 << kind) == 0)
-            return row[i].problems;
-    return NULL;
-}
-
 /* Aliases of one quantity. Longer aliases match in any case, without underscores and hyphens; single letters
  * match exactly. */
 typedef struct alias {

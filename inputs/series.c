@@ -1,5 +1,5 @@
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* O_CLOEXEC with open(), fdatasync */
+#define _GNU_SOURCE /* O_CLOEXEC with open(), fdatasync, sync_file_range */
 #endif
 
 #include "inputs/series.h"
@@ -199,10 +199,29 @@ static stencil_status append(stencil_series *s, const stencil_reader *from, int6
     return stencil_index_show(s, s->at.count + 1);
 }
 
+/* Has the disk begin with a frame, and waits until it has the one before: else the system keeps frames in
+ * memory for half a minute, and the end of the run waits for all of them. What cannot be begun is written at
+ * the end. */
+static void write_back(stencil_series *s, uint64_t from) {
+    enum { LEAST_BYTES = 1 << 20 };
+    if (s->behind == 0)
+        s->behind = from;
+    if (s->at.used - s->behind < LEAST_BYTES)
+        return; /* a few frames together */
+    (void)sync_file_range(s->fd, (off64_t)from, (off64_t)(s->at.used - from), SYNC_FILE_RANGE_WRITE);
+    if (s->behind < from)
+        (void)sync_file_range(s->fd, (off64_t)s->behind, (off64_t)(from - s->behind),
+                              SYNC_FILE_RANGE_WAIT_BEFORE | SYNC_FILE_RANGE_WRITE |
+                                  SYNC_FILE_RANGE_WAIT_AFTER);
+    s->behind = from;
+}
+
 stencil_status stencil_series_append(stencil_series *s, const stencil_reader *from, int64_t step,
                                      double time) {
     const double start_s = stencil_clock_s();
+    const uint64_t begin = s->at.used;
     TRY(append(s, from, step, time));
+    write_back(s, begin);
     s->last_step = step;
     if (!s->named)
         TRY(stencil_sink_commit(&s->sink));

@@ -63,6 +63,7 @@ typedef struct stencil_series {
     int64_t last_step;     /* step of the last frame; -1: none */
     void *buffer, *packed; /* owned: rows or chunks on their way */
     uint64_t stated;       /* end of the file that it states, at or behind at.used */
+    uint64_t behind;       /* the disk has all before this place, but for the header; 0: no frame yet */
     uint64_t length;       /* end of the file, at or behind `stated`; 0: no further than that */
     int64_t vtk_count;     /* frames that /VTKHDF/Steps/Values has, see stencil_series_settle() */
     int64_t vtk_next;      /* frames that it has next, */

@@ -86,6 +86,9 @@ typedef struct stencil_along {
 stencil_status stencil_tables_along(stencil_problem_t *problem, const char *name, const stencil_along *side,
                                     int64_t count, const double *number);
 
+/* Checks that the problem uses all numbers and texts that are set. Errors: USAGE. */
+stencil_status stencil_settings_check(const stencil_spec *spec);
+
 /* Copies a problem's spec and tables to a plan: plan->spec and plan->tables. Errors: USAGE where a table or
  * array of a sum is not of any use; NO_MEMORY. free: frees tables, which may be zeroed. */
 stencil_status stencil_tables_take(stencil_plan_t *plan, const stencil_problem_t *problem);

@@ -89,6 +89,7 @@ static stencil_status make(stencil_plan_t *plan, const stencil_problem_t *proble
     const stencil_reader cells = {stencil_arrays_read, &plan->arrays};
     TRY(take_options(options, &asked, &run, &effort));
     TRY(stencil_tables_take(plan, problem));
+    TRY(stencil_settings_check(&plan->spec));
     TRY(stencil_problem_resolve(&plan->problem, &plan->spec));
     plan->arrays.problem = &plan->problem;
     plan->arrays.allow_nonfinite = asked.allow_nonfinite != 0;

@@ -213,7 +213,8 @@ stencil_code_t stencil_plan_run(stencil_plan_t *plan, const stencil_run_t *run, 
 }
 
 stencil_code_t stencil_result_report(const stencil_result_t *result, stencil_report_t *report) {
-    if (result == NULL || report == NULL || report->size < sizeof report->size)
+    enum { SIZE_MOST = 4096 }; /* of a report that a program of a newer header has */
+    if (result == NULL || report == NULL || report->size < sizeof report->size || report->size > SIZE_MOST)
         return stencil_code_fail(
             STENCIL_BAD_ARGUMENT,
             "a result and a report are needed, whose `size` is set to sizeof(stencil_report_t)");

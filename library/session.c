@@ -52,7 +52,7 @@ stencil_status stencil_visit_enter(stencil_visit *visit, const stencil_session_t
     CHECK(session->process == getpid(), UNAVAILABLE,
           "the session is that of the process that this one was forked from: open another one here");
     CHECK(session->threads == 1 || !lost_team(), UNAVAILABLE,
-          "this process was forked by a thread that had used the library: open a session with one thread");
+          "this process was forked by a thread that had used the library: it has one thread (threads = 1)");
     *visit = (stencil_visit){omp_get_max_threads(), omp_get_dynamic(), -1};
     omp_set_num_threads(session->threads);
     omp_set_dynamic(0);

@@ -201,3 +201,20 @@ stencil_code_t stencil_problem_set_number(stencil_problem_t *problem, const char
         return stencil_code_fail(STENCIL_BAD_ARGUMENT, "a problem, a name and numbers are needed");
     return stencil_code_of(set_number(problem, name, count, number));
 }
+
+stencil_status stencil_settings_check(const stencil_spec *spec) {
+    stencil_spec none;
+    stencil_spec_init(&none);
+    const char *accelerate = stencil_attribute_effect("accelerate", spec->kind), *name = NULL,
+               *problems = NULL;
+    if (accelerate != NULL && spec->accelerate[0] != '\0' && strcmp(spec->accelerate, "none") != 0)
+        name = "accelerate", problems = accelerate;
+    for (const number_row *r = numbers; r < numbers + NUMBERS && name == NULL; r++) {
+        const char *at = (const char *)spec + r->at, *other = (const char *)&none + r->at;
+        problems = stencil_attribute_effect(r->name, spec->kind);
+        name = problems != NULL && memcmp(at, other, sizeof(double)) != 0 ? r->name : NULL;
+    }
+    CHECK(name == NULL, USAGE, "%s is for problem %s: it has no effect on %s", name, problems,
+          spec->kind != STENCIL_KIND_NONE ? stencil_kind_names[spec->kind] : "given weights");
+    return STENCIL_OK;
+}

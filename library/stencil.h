@@ -188,7 +188,7 @@ STENCIL_PUBLIC stencil_code_t stencil_plan_new(stencil_plan_t **plan, stencil_se
 STENCIL_PUBLIC void stencil_plan_free(stencil_plan_t *plan);
 
 /* The plan in a few lines for people, and as JSON with all plans that were compared; owned by the plan, until
- * the next call. NULL on failure. */
+ * the next call of either. NULL on failure. */
 STENCIL_PUBLIC const char *stencil_plan_text(stencil_plan_t *plan);
 STENCIL_PUBLIC const char *stencil_plan_json(stencil_plan_t *plan);
 

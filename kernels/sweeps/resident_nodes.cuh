@@ -58,12 +58,12 @@ struct resident_nodes : resident_exchange<P, T_, General, Shape, Classed> {
             return lane() < 31 ? next : 0.0;
         }
         /* Combines terms or sums of them, none of which is negative, in few instructions: a NaN has the
-         * greatest bits, and later combinations make it NAN. */
+         * greatest bits, whatever its sign, which abs leaves open; later combinations make it NAN. */
         template <stencil_norm Norm>
         __device__ __forceinline__ static double combine_two(double a, double b) {
             if (Norm == STENCIL_NORM_L2)
                 return combine(a, b, Norm);
-            return __double_as_longlong(a) > __double_as_longlong(b) ? a : b;
+            return (uint64_t)__double_as_longlong(a) > (uint64_t)__double_as_longlong(b) ? a : b;
         }
         /* Combines values `at` and at + 1 or, if `shifts`, those one further on where there are any. */
         template <stencil_norm Norm, int Count>

@@ -16,6 +16,7 @@ import ctypes
 import dataclasses
 import difflib
 import json
+import operator
 import os
 import threading
 from typing import Any, Callable, Mapping, Optional, Sequence, Union
@@ -26,7 +27,8 @@ from . import _arrays as arrays
 from . import _library as lib
 from ._library import Error, NotAvailable
 
-__all__ = ["solve", "plan", "strategies", "sweeps", "write", "read", "Solver", "Plan", "Result", "Error", "NotAvailable"]
+__all__ = ["solve", "plan", "stencils", "strategies", "sweeps", "write", "read", "load", "Solver", "Plan", "Result",
+           "Error", "NotAvailable"]
 __version__ = lib.library.stencil_version().decode()
 
 Numbers = Union[float, Sequence[float]]
@@ -39,6 +41,7 @@ VALUES = tuple(f"fixed_value{k}" for k in ("", 2, 3, 4))
 FIELDS = SOURCES + MORE + VALUES + ("k",)  # arrays of numbers
 MARKS = ("fixed", "insulated", "classes")
 TABLES = tuple(f"{name}_factor" for name in ("b", "q") + MORE + VALUES)
+NO_VALUES = (-999, -9999, -99999, -32767, -2147483647)  # fill values of HDF5 that stand for missing ones
 LONG_S = 0.1  # from so many predicted seconds on a run is watched for Ctrl-C
 
 
@@ -106,6 +109,17 @@ class _Sessions:
 _sessions = _Sessions()
 
 
+def _int(value, name, bits=32):
+    """A whole number that a C integer of so many bits has."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} is a whole number, not {value!r}") from None
+    if not -(1 << (bits - 1)) <= number < 1 << (bits - 1):
+        raise ValueError(f"{name} is {number}, which is too large")
+    return number
+
+
 def _doubles(values):
     listed = np.atleast_1d(np.asarray(values, dtype=np.float64)).tolist()
     return (ctypes.c_double * len(listed))(*listed), len(listed)
@@ -117,6 +131,8 @@ def _set_text(problem, name, text):
 
 def _set_number(problem, name, value):
     numbers, count = _doubles(value)
+    if count == 0:
+        raise ValueError(f"{name} is an empty list")
     lib.call("problem_set_number", problem, name.encode(), count, numbers)
 
 
@@ -137,12 +153,24 @@ def _set_table(problem, name, table):
     lib.call("problem_set_table", problem, name.encode(), len(rows), flat)
 
 
+def _words(boundary):
+    """The words of axes, as a text with commas or a list has them."""
+    if isinstance(boundary, str):
+        return [word.strip() for word in boundary.split(",")]
+    try:
+        words = list(boundary)
+    except TypeError:
+        words = [None]
+    if not all(isinstance(word, str) for word in words):
+        raise TypeError(f"boundary is a word, one for each axis, or a dict of sides, not {boundary!r}")
+    return words
+
+
 def _set_boundary(problem, boundary):
-    if isinstance(boundary, Mapping):
-        for side, word in boundary.items():
-            _set_text(problem, "boundary" if side == "" else f"boundary_{side}", word)
-    else:
-        _set_text(problem, "boundary", boundary if isinstance(boundary, str) else ",".join(boundary))
+    if not isinstance(boundary, Mapping):
+        boundary = {"": boundary}
+    for side, words in boundary.items():
+        _set_text(problem, "boundary" if side == "" else f"boundary_{side}", ",".join(_words(words)))
 
 
 def _unknown(names):
@@ -166,13 +194,13 @@ def _set_points(problem, rank, offsets, weights):
                              "each point give weights.ravel()")
         if listed.shape != (rows.shape[1], rank) or listed.dtype.kind not in "iu":
             raise ValueError(f"offsets are whole numbers [{rows.shape[1]}][{rank}], one point for each weight")
-        where = (ctypes.c_int32 * listed.size)(*listed.ravel().tolist())
+        where = (ctypes.c_int32 * listed.size)(*(_int(n, "an offset") for n in listed.ravel().tolist()))
     lib.call("problem_set_points", problem, rows.shape[1], where, rows.shape[0], flat)
 
 
 def _state(shape, dtype, given):
     """A problem of the library, and the arrays that it borrows; takes what it knows out of `given`."""
-    extent = (ctypes.c_int64 * len(shape))(*shape)
+    extent = (ctypes.c_int64 * len(shape))(*(_int(n, "an extent", 64) for n in shape))
     handle = lib.make("problem", len(shape), extent, np.dtype(dtype).name.encode())
     problem, kept, named = handle.pointer, [], given.get("stencil") is not None
     for name in TEXTS:
@@ -222,7 +250,7 @@ def _gpu_options(gpus):
         return {}
     if list(gpus) == [-1]:  # only CUDA knows which one
         return {"device": b"gpu"}
-    numbers = (ctypes.c_int32 * len(gpus))(*gpus)
+    numbers = (ctypes.c_int32 * len(gpus))(*(_int(gpu, "a GPU") for gpu in gpus))
     return {"gpu": ctypes.cast(numbers, ctypes.POINTER(ctypes.c_int32)), "gpu_count": len(gpus), "device": b"gpu"}
 
 
@@ -246,13 +274,18 @@ class Solver:
                  bound: bool = True, **problem: Any):
         if np.ndim(shape) != 1:
             raise TypeError("shape is (ny, nx) or (nz, ny, nx): give u.shape, u.dtype")
-        self.shape, self.dtype = tuple(int(n) for n in shape), np.dtype(dtype)
+        self.shape, self.dtype = tuple(_int(n, "an extent of shape", 64) for n in shape), np.dtype(dtype)
         if self.dtype not in arrays.TYPES or self.dtype.kind != "f":
             raise TypeError(f"a field has numbers of type float32 or float64, not {self.dtype}")
         self.source = next((name for name in SOURCES if problem.get(name) is not None), None)
         handle, kept = _state(self.shape, self.dtype, dict(problem))
-        words = {name: word.encode() for name, word in
+        words = {name: word for name, word in
                  (("sync", sync), ("sweep", sweep), ("device", device), ("effort", effort)) if word is not None}
+        for name, word in words.items():
+            if not isinstance(word, str):
+                raise TypeError(f"{name} is a word, not {word!r}")
+        words = {name: word.encode() for name, word in words.items()}
+        threads, depth, parts = _int(threads, "threads"), _int(depth, "depth"), _int(parts, "parts")
         if gpus is None and parts == 0 and "device" not in words:
             gpus = _gpus_of(problem.values())
         words.update(_gpu_options(gpus))
@@ -288,8 +321,11 @@ class Solver:
         made = u if in_place else _another(u, given) if out is None else out
         target = given if in_place else arrays.view(made, "out")
         arrays.check_shape(target, "out", self.shape)
+        name = "u, in place," if in_place else "out"
         if target.dtype != self.dtype or not arrays.is_writeable(target):
-            raise TypeError(f"out has to be a writeable array of type {self.dtype}")
+            raise TypeError(f"{name} has to be a writeable array of type {self.dtype}")
+        if arrays.overlaps(target):
+            raise ValueError(f"{name} has cells in one place: it has to be an array of its own")
         held = [arrays.described(given), arrays.described(target)]
         run = lib.Run(u=ctypes.pointer(held[0]), out=ctypes.pointer(held[1]))
         for name, array in source.items():
@@ -390,13 +426,15 @@ def solve(u: Any, *, problem: Optional[str] = None, out: Any = None, in_place: b
         further ones
       k: coefficient of each cell, div(k grad u) in place of div grad u
       q_factor, b_factor, q2_factor …: [rows][2] of (time, factor), what a source is multiplied by in time
-      boundary: "fixed", "periodic" or "mirror", for all axes or a list for each, or a dict of sides,
-        {"x-": "flux", "x+": "exchange"}, whose entry "" is for all other sides; cells at "fixed" sides keep the values
-        of u, as many as points reach, and a mirror stands half a cell outside of u; flux, exchange, ambient: dicts of
-        sides, of a number or an array along the side
+      boundary: "fixed", "periodic" or "mirror", for all axes or a list for each ("fixed,mirror" says the same), or a dict
+        of sides, {"x-": "flux", "x+": "exchange"}, whose entry "" is for all other sides, a word or a list; "mirror",
+        "flux" and "exchange" stand half a cell outside of u, "mirror-node" and the like on its outermost cells; cells at
+        "fixed" sides keep the values of u, as many as points reach; flux, exchange, ambient: dicts of sides, of a number
+        or an array along the side
       fixed_value, fixed_value2 …: values of cells that keep theirs, NaN for those of u; fixed_value_factor …: tables
       fixed, insulated: truth values of the shape of u; classes: whole numbers, the row of weights of each cell
-      steps (1000; 10 000 000 with rtol or atol), time_end, rtol, atol, norm ("l2", "max"), check_every: when to stop
+      steps (1000; 10 000 000 with rtol or atol), time_end, rtol, atol, norm ("l2", "max"), check_every: when to stop;
+        with `accelerate` steps are rounded up to whole cycles
     How: threads, sync, sweep, device, effort, depth, parts, gpus, allow_nonfinite, bound: see Solver.
 
     A run begins with step and time 0. Many runs of one problem are quicker by a Solver: this makes one each time, and a
@@ -434,6 +472,11 @@ def strategies() -> list[str]:
     return lib.names("sync")
 
 
+def stencils() -> list[str]:
+    """Names of the sets of points, for `stencil`."""
+    return lib.names("stencil")
+
+
 def sweeps() -> list[str]:
     """Names of the ways to make steps, for `sweep`."""
     return lib.names("sweep")
@@ -448,23 +491,39 @@ def write(path: Any, u: Any, **problem: Any) -> None:
     field = arrays.numbers(arrays.view(u, "u"), "u")
     _state(field.shape, field.dtype, state)  # refuses what solve() would
     problem = {name: arrays.in_order(value, name, u) if name in FIELDS + MARKS else value
-               for name, value in problem.items()}
-    datasets = {"class" if name == "classes" else name: problem.pop(name) for name in
-                FIELDS + MARKS + TABLES if problem.get(name) is not None}
+               for name, value in problem.items() if value is not None}
+    datasets = {"class" if name == "classes" else name: arrays.view(problem.pop(name), name) for name in
+                FIELDS + MARKS + TABLES if name in problem}
     for name in ("offsets", "weights"):
-        if (values := problem.pop(name, None)) is not None:
-            datasets[f"stencil/{name}"] = values
+        if name in problem:
+            datasets[f"stencil/{name}"] = np.asarray(problem.pop(name))
     for name in ("boundary",) + SIDES:
         if isinstance(problem.get(name), Mapping):
             for side, value in problem.pop(name).items():
-                (datasets if np.ndim(value) else problem)[f"{name}_{side}" if side else name] = value
-    with h5py.File(path, "w") as file:
-        file["u"] = arrays.view(u, "u")
-        for name, values in datasets.items():
-            file[name] = arrays.view(values, name) if "/" not in name else np.asarray(values)
-        for name, value in problem.items():
-            if value is not None:
+                key = f"{name}_{side}" if side else name
+                if side and name != "boundary" and np.ndim(value):
+                    datasets[key] = arrays.view(value, key)
+                else:
+                    problem[key] = value
+    if "boundary" in problem:
+        problem["boundary"] = _words(problem["boundary"])
+    for name in set(problem) & set(NUMBERS + ("time", "steps_total")):
+        numbers = np.asarray(problem[name], dtype=np.float64)
+        whole = name in ("steps", "check_every", "steps_total") and numbers.ndim == 0
+        problem[name] = int(numbers) if whole else numbers
+    datasets["u"] = arrays.view(u, "u")
+    part = f"{os.fspath(path)}.part{os.getpid()}"  # a file of this name stays as it is if a value cannot be written
+    try:
+        with h5py.File(part, "w") as file:
+            for name, values in datasets.items():
+                file[name] = values
+            for name, value in problem.items():
                 file.attrs[name] = value
+        os.replace(part, path)
+    except BaseException:
+        if os.path.exists(part):
+            os.remove(part)
+        raise
 
 
 def read(path: Any) -> tuple[np.ndarray, dict]:
@@ -475,3 +534,70 @@ def read(path: Any) -> tuple[np.ndarray, dict]:
         attributes = {name: value for name, value in file.attrs.items() if not isinstance(value, h5py.Reference)}
         field = attributes.get("field", "/u")
         return file[field][()], attributes
+
+
+def _decoded(value):
+    """A text, or a list of them, as h5py and others store them."""
+    if isinstance(value, bytes):
+        return value.decode()
+    if isinstance(value, np.ndarray) and value.dtype.kind in "SO":
+        return [_decoded(word) for word in value.tolist()]
+    return value
+
+
+def _stored(dataset, h5py):
+    """The numbers that a dataset stands for, docs/format.md: packed ones are unpacked, missing ones refused."""
+    values, about, name = dataset[()], dataset.attrs, dataset.name
+    packing = {key: np.asarray(about[key]) for key in ("scale_factor", "add_offset") if key in about}
+    limits = [key for key in ("valid_range", "valid_min", "valid_max") if key in about]
+    if "_Unsigned" in about or (packing and limits):
+        raise ValueError(f"{name} has the attribute {'_Unsigned' if '_Unsigned' in about else limits[0]}: give its numbers as "
+                         "they are meant, without attributes")
+    missing = [number for key in ("_FillValue", "missing_value") if key in about for number in np.ravel(about[key])]
+    fill = dataset.fillvalue
+    if not missing and dataset.id.get_create_plist().fill_value_defined() == h5py.h5d.FILL_VALUE_USER_DEFINED and (
+            fill != fill or abs(fill) >= 1e30 or fill in NO_VALUES):
+        missing = [fill]
+    low, high = about.get("valid_range", (about.get("valid_min", -np.inf), about.get("valid_max", np.inf)))
+    bad = sum(((values == number) | ((number != number) & (values != values)) for number in missing),
+              np.zeros(values.shape, bool)) | (values < low) | (values > high)
+    if bad.any():
+        raise ValueError(f"{name} has {np.count_nonzero(bad)} missing values: fill them, and leave out cells by fixed or "
+                         "insulated")
+    if not packing:
+        return values
+    wide = np.result_type(*(number.dtype for number in packing.values()))
+    unpacked = values * float(packing.get("scale_factor", 1)) + float(packing.get("add_offset", 0))
+    return unpacked.astype(wide if wide.kind == "f" else np.float64)
+
+
+def load(path: Any) -> tuple[np.ndarray, dict]:
+    """The field of a problem or result file and its problem, keywords of solve() and write(): the inverse of write().
+
+        u, problem = stencil.load("p.h5")
+        result = stencil.solve(u, **problem)
+
+    read() has its other attributes, such as time and steps_total: solve() begins with step and time 0. Needs h5py."""
+    import h5py
+
+    with h5py.File(path, "r") as file:
+        attributes = {name: _decoded(value) for name, value in file.attrs.items()
+                      if not isinstance(value, h5py.Reference)}
+        u = _stored(file[attributes.get("field", "/u")], h5py)
+        problem = {name: attributes[name] for name in TEXTS + NUMBERS + ("boundary",) if name in attributes}
+        sides = {name: value for name, value in attributes.items() if name[-1:] in ("-", "+")}
+        sides.update((name, file[name][()]) for name in file if name[-1:] in ("-", "+"))
+        for name in FIELDS + MARKS + TABLES:
+            stored = "class" if name == "classes" else name
+            if stored in file:
+                problem[name] = _stored(file[stored], h5py) if name in FIELDS else file[stored][()]
+        for name in ("offsets", "weights"):
+            if f"stencil/{name}" in file:
+                problem[name] = file[f"stencil/{name}"][()]
+    for name in ("boundary",) + SIDES:
+        found = {key[-2:]: value for key, value in sides.items() if key[:-2] == f"{name}_"}
+        if found and name in problem:
+            found[""] = problem[name]
+        if found:
+            problem[name] = found
+    return u, problem

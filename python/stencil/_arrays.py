@@ -38,10 +38,27 @@ def device_of(array):
     return -1 if where is None else where[1]
 
 
+def spread(array, name):
+    """The array; a copy of one whose cells are all the same place, as of np.broadcast_to(): the library takes strides
+    of 0 along all axes for those of an array in C order."""
+    if any(array.strides) or np.prod(array.shape) <= 1:
+        return array
+    if isinstance(array, devices.DeviceArray):
+        raise ValueError(f"{name} has all of its cells in one place in the memory of a GPU: give a copy of it")
+    return array.copy()
+
+
+def overlaps(array):
+    """Whether cells along an axis are the same place, so that no result can be written there."""
+    return any(stride == 0 and n > 1 for n, stride in zip(array.shape, array.strides))
+
+
 def numbers(array, name, shape=None, copies=True):
     """A field of float32 or float64: `array` itself where it is one, in native byte order, otherwise a copy."""
     found = view(array, name)
     check_shape(found, name, shape)
+    if copies:
+        found = spread(found, name)
     if found.dtype in TYPES and found.dtype.kind == "f" and found.dtype.isnative:
         return found
     if isinstance(found, devices.DeviceArray):
@@ -58,6 +75,7 @@ def marks(array, name, shape):
     """Truth values, or numbers of classes, a byte each: `array` itself where it has bytes, otherwise a copy."""
     found = view(array, name)
     check_shape(found, name, shape)
+    found = spread(found, name)
     on_gpu = isinstance(found, devices.DeviceArray)
     if found.dtype == np.bool_:
         return found.as_bytes() if on_gpu else found.view(np.uint8)
@@ -69,8 +87,8 @@ def marks(array, name, shape):
         raise TypeError(f"{name} is of type {found.dtype}: give truth values or integers")
     if name != "classes":
         return (found != 0).view(np.uint8)
-    if found.size and (found.min() < 0 or found.max() > 252):
-        raise ValueError("classes are numbers of rows of weights, from 0 to 252")
+    if found.size and (found.min() < 0 or found.max() > 251):
+        raise ValueError("classes are numbers of rows of weights, from 0 to 251")
     return found.astype(np.uint8)
 
 

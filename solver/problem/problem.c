@@ -1,6 +1,7 @@
 #include "solver/problem/problem.h"
 
 #include <math.h>
+#include <string.h>
 #include <stdlib.h>
 
 const char *const stencil_kind_names[] = {"", "laplace", "poisson", "heat", NULL};
@@ -203,4 +204,23 @@ int64_t stencil_problem_updated_cells(const stencil_problem *problem) {
 
 bool stencil_stop_has_criterion(const stencil_stop *stop) {
     return !isnan(stop->rtol) || !isnan(stop->atol);
+}
+
+const char *stencil_attribute_effect(const char *name, stencil_kind kind) {
+    enum { HEAT = 1 << STENCIL_KIND_HEAT, RELAXED = 1 << STENCIL_KIND_LAPLACE | 1 << STENCIL_KIND_POISSON };
+    static const struct {
+        const char *name, *problems;
+        int kinds;
+    } row[] = {
+        {"omega", "laplace and poisson", RELAXED},
+        {"accelerate", "laplace and poisson", RELAXED},
+        {"diffusivity", "heat", HEAT},
+        {"dt", "heat", HEAT},
+        {"time_end", "heat", HEAT},
+        {"spacing", "laplace, poisson and heat", RELAXED | HEAT},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++)
+        if (strcmp(row[i].name, name) == 0 && (row[i].kinds & 1 << kind) == 0)
+            return row[i].problems;
+    return NULL;
 }

@@ -154,6 +154,9 @@ typedef struct stencil_spec {
 
 void stencil_spec_init(stencil_spec *spec);
 
+/* Returns the kinds of problem that use an attribute, where `kind` does not use it; NULL: `kind` uses it. */
+const char *stencil_attribute_effect(const char *name, stencil_kind kind);
+
 /* Index of an axis (STENCIL_Z, …) in a per-axis list in array order; -1 for z of a 2D problem. */
 static inline int stencil_list_index(int rank, int axis) {
     return axis - (STENCIL_AXES - rank);

@@ -802,6 +802,14 @@ class PlotTest(CommandTest):
         for wanted, *arguments in (("suffix", "-o", ".png"), ("0x2", "-s", "z=0x2")):
             self.refused(64, [wanted], "plot", "cube.h5", *arguments)
 
+    def test_a_file_without_u(self):
+        with h5py.File(self.path("t.h5"), "w") as file:
+            file["T"] = numpy.arange(12.0).reshape(3, 4)
+        self.refused(65, ["no dataset /u", "--field /T"], "plot", "t.h5")
+        for how in (("--dataset", "T"), ("--field", "T")):
+            self.assertEqual(self.json("t.h5", *how)["most"], 11)
+        self.refused(65, ["no dataset /u"], "plot", "t.h5", "--dataset", "X")
+
     def test_a_history_that_overflows(self):
         result = self.solve()
         with h5py.File(self.path(result), "r+") as file:

@@ -5,6 +5,7 @@ On a machine with a GPU, numpy and a shared library built with CUDA:
     STENCIL_LIBRARY=build/release/library/libstencil.so.1 python3 tests/library/device_test.py
 """
 import ctypes
+import gc
 import importlib
 import json
 import os
@@ -76,6 +77,11 @@ class Driver(Runtime):
     def put(self, address, values):
         self.must(self.of.cuMemcpyHtoD_v2(ctypes.c_uint64(address), ctypes.c_void_p(values.ctypes.data),
                                           ctypes.c_size_t(values.nbytes)))
+
+    def free_bytes(self):
+        free, whole = ctypes.c_size_t(), ctypes.c_size_t()
+        self.must(self.of.cuMemGetInfo_v2(ctypes.byref(free), ctypes.byref(whole)))
+        return free.value
 
     def get(self, values, address):
         self.must(self.of.cuMemcpyDtoH_v2(ctypes.c_void_p(values.ctypes.data), ctypes.c_uint64(address),
@@ -247,6 +253,22 @@ class OnGpu(unittest.TestCase):
         stencil.solve(given, problem="poisson", f=given, rtol=0.5, steps=2, in_place=True, bound=False)
         self.assertLess(peak_bytes() - before, 8192 * 8192 * 8 * 0.3)
 
+    def test_a_thousand_calls_leave_nothing(self):
+        if cuda.emulated:
+            self.skipTest("the memory of the emulated GPU is the host's")
+        given, left, grown = Tensor(field(64, 64)), [], []
+        solver = stencil.Solver((64, 64), problem="heat", steps=10, device="gpu")
+        for calls in (100, 1000):
+            for _ in range(calls):
+                solver(given, in_place=True)
+                if _ % 50 == 0:  # each with a plan and memory of its own
+                    stencil.solve(given, problem="heat", steps=10)
+            gc.collect()
+            left.append(cuda.free_bytes())
+            grown.append(int(pathlib.Path("/proc/self/statm").read_text(encoding="ascii").split()[1]) * 4096)
+        self.assertLess(left[0] - left[1], 1 << 20)
+        self.assertLess(grown[1] - grown[0], 8 << 20)
+
     def found(self, *names):
         """The modules of these names that are installed; skips where there is none."""
         modules = {}
@@ -262,7 +284,7 @@ class OnGpu(unittest.TestCase):
     def test_libraries(self):
         """Results are arrays of the library that the field is of, as are fixed cells and sources that are read."""
         u, f, fixed = field(40, 50), field(40, 50) / 9, field(40, 50) < -0.9
-        wanted = stencil.solve(u, problem="poisson", f=f, fixed=fixed, steps=7, accelerate=False, device="cpu").u
+        wanted = stencil.solve(u, problem="poisson", f=f, fixed=fixed, steps=7, accelerate="none", device="cpu").u
         given = {"cupy": (lambda of, a: of.asarray(a), lambda a: a.get()),
                  "torch": (lambda of, a: of.asarray(a, device="cuda"), lambda a: a.cpu().numpy()),
                  "jax.numpy": (lambda of, a: of.asarray(a), np.asarray),
@@ -275,7 +297,7 @@ class OnGpu(unittest.TestCase):
             with self.subTest(name):
                 array = there(module, u)
                 made = stencil.solve(array, problem="poisson", f=there(module, f), fixed=there(module, fixed), steps=7,
-                                     accelerate=False)
+                                     accelerate="none")
                 self.assertIs(type(made.u), type(array))
                 self.assertNotIn("threads", made.report["device"])
                 self.assertEqual(back(made.u).tobytes(), wanted.tobytes())
@@ -325,7 +347,7 @@ class OnGpu(unittest.TestCase):
             "heat": lambda: stencil.solve(given, problem="heat", steps=20),
             "in place": lambda: stencil.solve(given, problem="heat", steps=20, in_place=True),
             "checks": lambda: stencil.solve(given, problem="heat", steps=200, rtol=1e-9),
-            "source": lambda: stencil.solve(given, problem="poisson", f=f, steps=20, accelerate=False),
+            "source": lambda: stencil.solve(given, problem="poisson", f=f, steps=20, accelerate="none"),
             "fixed": lambda: stencil.solve(given, problem="heat", fixed=fixed, steps=20)}.items()}
         print("bytes between host and GPU:", sums, file=sys.stderr)
         for name in ("heat", "in place", "checks", "source"):

@@ -10,6 +10,7 @@ import threading
 import time
 import unittest
 
+import h5py
 import numpy as np
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -29,6 +30,10 @@ class Bits(CommandTest):
         self.assertEqual(result.u.tobytes(), self.read("r.h5").tobytes())
         self.assertEqual(result.residual.tobytes(), self.read("r.h5", "residual").tobytes())
         self.assertEqual(result.residual_step.tolist(), self.read("r.h5", "residual_step").tolist())
+        for name in ("p.h5", "r.h5"):  # a result has the problem that it is of
+            loaded, again = stencil.load(self.path(name))
+            self.assertEqual(loaded.tobytes(), (u if name == "p.h5" else result.u).tobytes())
+            self.assertEqual(stencil.solve(u, device="cpu", **again).u.tobytes(), result.u.tobytes(), name)
         return result
 
     def test_of_the_command(self):
@@ -53,6 +58,63 @@ class Bits(CommandTest):
                   fixed_value_factor=[[0, 0], [4, 2]])
         self.same(u, problem="heat", steps=20, boundary={"": "mirror", "x-": "flux", "y+": "exchange"},
                   flux={"x-": np.arange(37.0)}, exchange={"y+": 0.5}, ambient={"y+": np.arange(52.0)})
+
+    def test_of_arrays_in_one_place(self):
+        """np.broadcast_to() of one number has strides of 0 along all axes."""
+        u = field(40, 64)
+        one = np.broadcast_to(np.float64(0.5), u.shape)
+        wanted = stencil.solve(u, problem="heat", q=one.copy(), steps=9).u
+        np.testing.assert_array_equal(stencil.solve(u, problem="heat", q=one, steps=9).u, wanted)
+        np.testing.assert_array_equal(stencil.solve(u, problem="heat", q=one, fixed=np.broadcast_to(False, u.shape),
+                                                    steps=9).u, wanted)
+        solver = stencil.Solver(u.shape, problem="heat", q=u, steps=9)
+        np.testing.assert_array_equal(solver(u, q=one).u, wanted)
+        np.testing.assert_array_equal(stencil.solve(one, problem="heat", steps=3).u, one)
+        np.testing.assert_array_equal(stencil.solve(u, problem="heat", k=np.broadcast_to(1.0, u.shape), steps=9).u,
+                                      stencil.solve(u, problem="heat", k=np.ones(u.shape), steps=9).u)
+        place = np.lib.stride_tricks.as_strided(np.zeros(64), u.shape, (0, 8))
+        for how in ({"out": place}, {"out": np.lib.stride_tricks.as_strided(np.zeros(1), u.shape, (0, 0))}):
+            with self.assertRaisesRegex(ValueError, "cells in one place"):
+                stencil.solve(u, problem="heat", steps=3, **how)
+        with self.assertRaisesRegex(ValueError, "cells in one place"):
+            stencil.solve(place, problem="heat", steps=3, in_place=True)
+        still = u.copy()
+        still.flags.writeable = False
+        with self.assertRaisesRegex(TypeError, "u, in place, has to be a writeable"):
+            stencil.solve(still, problem="heat", steps=3, in_place=True)
+
+    def test_files_that_others_write(self):
+        """Texts of fixed length, packed numbers, a wall beside a list per axis, as the command takes them."""
+        u = (field(20, 30) * 1000).astype("i2")
+        with h5py.File(self.path("o.h5"), "w") as file:
+            file["u"] = u
+            file["u"].attrs.update(scale_factor=0.001, add_offset=5.0)
+            file.attrs.update({"problem": np.bytes_("heat"), "steps": 7, "boundary": np.array([b"fixed", b"mirror"]),
+                               "boundary_y-": "flux", "flux_y-": 3.0})
+        self.ok("o.h5", "-q", "--device", "cpu")
+        loaded, problem = stencil.load(self.path("o.h5"))
+        self.assertEqual(stencil.solve(loaded, **problem).u.tobytes(), self.read("o.out.h5").tobytes())
+        stencil.write(self.path("w.h5"), loaded, **problem)
+        self.ok("w.h5", "-q", "--device", "cpu")
+        self.assertEqual(self.read("w.out.h5").tobytes(), self.read("o.out.h5").tobytes())
+        for name, value in (("_FillValue", u[3, 4]), ("valid_min", -1), ("_Unsigned", "true")):
+            with h5py.File(self.path("o.h5"), "r+") as file:
+                file["u"].attrs[name] = value
+            with self.assertRaisesRegex(ValueError, "/u has "):
+                stencil.load(self.path("o.h5"))
+            with h5py.File(self.path("o.h5"), "r+") as file:
+                del file["u"].attrs[name]
+
+    def test_written_as_solve_takes_it(self):
+        u = field(20, 30)
+        self.same(u, problem="heat", boundary="fixed, periodic", steps="5")
+        self.same(u, problem="heat", boundary={"": ["fixed", "mirror"], "y-": "flux"}, flux={"y-": 1.0}, steps=True)
+        before = pathlib.Path(self.path("p.h5")).read_bytes()
+        for error, keywords in ((TypeError, {"time": object()}), (ValueError, {"spacing": []}), (ValueError, {"time": "abc"})):
+            with self.assertRaises(error):
+                stencil.write(self.path("p.h5"), u, problem="heat", **keywords)
+        self.assertEqual(pathlib.Path(self.path("p.h5")).read_bytes(), before)
+        self.assertEqual([name for name in os.listdir(self.directory) if "part" in name], [])
 
     def test_of_every_strategy_and_sweep(self):
         u = field(40, 64)
@@ -177,6 +239,23 @@ class Errors(unittest.TestCase):
                 with self.assertRaisesRegex(error, text):
                     stencil.write("refused.h5", u, **keywords)
         self.assertFalse(os.path.exists("refused.h5"))
+        for error, text, keywords in ((ValueError, "threads is 1099511627776", {"threads": 2**40}),
+                                      (TypeError, "sync is a word", {"sync": 5}),
+                                      (TypeError, "boundary is a word", {"boundary": 5}),
+                                      (ValueError, "omega is for problem laplace and poisson", {"omega": 0.5}),
+                                      (ValueError, "accelerate is for problem laplace", {"accelerate": "chebyshev"}),
+                                      (ValueError, "dt is for problem heat: it has no effect on laplace",
+                                       {"problem": "laplace", "dt": 0.1}),
+                                      (ValueError, "spacing is for .* no effect on given weights",
+                                       {"problem": None, "stencil": "j2d5pt", "spacing": 0.1}),
+                                      (ValueError, "an offset is 4294967296", {"problem": None, "weights": [1.0],
+                                                                               "offsets": [[0, 2**32]]})):
+            with self.assertRaisesRegex(error, text):
+                stencil.solve(u, **{"problem": "heat", **keywords})
+        with self.assertRaisesRegex(ValueError, "too large"):
+            stencil.Solver((2**64 + 5, 5), problem="heat")
+        with self.assertRaisesRegex(TypeError, "whole number"):
+            stencil.Solver((5.7, 5), problem="heat")
         with self.assertRaisesRegex(ValueError, "u has masked values"):
             stencil.solve(np.ma.masked_less(u, 0.5), problem="heat")
         with self.assertRaisesRegex(TypeError, "give u.shape"):

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstring>
 #include <functional>
+#include <math.h>
 #include <memory>
 #include <type_traits>
 #include <utility>
@@ -103,6 +104,11 @@ inline long long __double_as_longlong(double d) {
 inline double __longlong_as_double(long long l) {
     return emulated_bits<double>(l);
 }
+/* abs of a NaN is any NaN, which on GPUs has its sign bit set as often as not. */
+inline double emulated_abs(double d) {
+    return std::isnan(d) ? -__builtin_fabs(d) : __builtin_fabs(d);
+}
+#define fabs emulated_abs
 inline unsigned __byte_perm(unsigned low, unsigned high, unsigned selector) {
     const unsigned long long bytes = low | (unsigned long long)high << 32;
     unsigned result = 0;
