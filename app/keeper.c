@@ -6,7 +6,6 @@
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "app/duration.h"
@@ -51,19 +50,12 @@ stencil_status keeper_prepare(keeper *k, const keeper_options *options, double s
     return saver_prepare(&k->saver, &options->save);
 }
 
-static bool is_directory(const char *path) {
-    struct stat found;
-    return stat(path, &found) == 0 && S_ISDIR(found.st_mode);
-}
-
 /* Checks that no file which a checkpoint would replace is somebody else's. */
 static stencil_status check_free(const keeper *k) {
     const stencil_output *output = &k->record->output;
     for (int before = 0; before <= 1; before++) {
         char name[PATH_MAX];
         TRY(stencil_checkpoint_name(output->path, before, name));
-        CHECK(!is_directory(name), CANNOT_CREATE,
-              "'%s' is a directory where checkpoints are written: give --output FILE", name);
         CHECK(
             k->resumed || output->force || access(name, F_OK) != 0, CANNOT_CREATE,
             "'%s' exists, a checkpoint of an earlier run: use --force to replace it; that run goes on with: "

@@ -89,7 +89,7 @@ static void print_version(void) {
     printf("stencil %s (%s; HDF5 %s)\n", STENCIL_VERSION, devices, stencil_h5_version());
 }
 
-/* How the program was started: once, or by an MPI launcher as one of several processes. */
+/* The start of the program: once, or by an MPI launcher as one of several processes. */
 typedef struct start {
     long count;           /* processes; 1: this one alone */
     char names[160];      /* variables of the environment that say so, "A -u B" */

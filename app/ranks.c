@@ -31,7 +31,7 @@ int64_t ranks_threads(stencil_world *world, int64_t asked) {
 void ranks_share_machine(stencil_world *world, stencil_machine *machine) {
     if (stencil_world_alone(world))
         return;
-    /* What the host has is for all of its ranks, a limit of address space for each. */
+    /* All ranks of a host share its memory; a limit of address space holds for each of them. */
     const int64_t left = stencil_memory_address_space_left_bytes(), seen = machine->host_available_bytes;
     const bool limited = left <= seen;
     const double own = limited ? (double)seen : (double)(seen / world->local_ranks);

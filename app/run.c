@@ -66,7 +66,7 @@ static stencil_status compute(run_state *state) {
     stencil_status status = stencil_run_drive(state->run, &observers, &record->report);
     progress_end(&progress);
     const stencil_error failure = *stencil_error_last();
-    /* Where a rank has failed, the others do not come here to give their cells. */
+    /* A rank that has failed gives no cells, so that there is no stage to lead. */
     const stencil_status kept = status == STENCIL_OK || stencil_world_alone(run_world(state))
                                     ? stencil_run_lead(state->run, end_files, &state->keeper, NULL, 0)
                                     : status;

@@ -8,6 +8,7 @@
 
 #include "app/json.h"
 #include "app/signals.h"
+#include "inputs/result_names.h"
 
 /* Opening and closing delay signals, so that no signal leaves a temporary file. */
 void run_output_close(run_record *record) {
@@ -53,11 +54,8 @@ static int stem_of_result(const char *input, int length, int *next) {
 /* Makes the result's name, in the input's directory: "input.h5" -> "input.out.h5" -> "input.out2.h5" and so
  * on; a suffix other than .h5 or .hdf5 is kept. */
 static stencil_status name_output(const char *input, char name[TEXT_NAME_SIZE]) {
-    const char *dot = strrchr(input, '.');
-    const bool suffix = dot != NULL && dot > input && dot[-1] != '/' &&
-                        (strcmp(dot, ".h5") == 0 || strcmp(dot, ".hdf5") == 0);
     int next = 1;
-    const int length = stem_of_result(input, (int)(suffix ? (size_t)(dot - input) : strlen(input)), &next);
+    const int length = stem_of_result(input, (int)stencil_stem_length(input), &next);
     const int written =
         snprintf(name, TEXT_NAME_SIZE, "%.*s.out%s.h5", length, input, next > 1 ? TEXT("%d", next) : "");
     CHECK(written >= 0 && written < TEXT_NAME_SIZE, USAGE,

@@ -45,7 +45,7 @@ void stencil_exchange_close(stencil_world *world, stencil_exchange *exchange) {
         world->call->close(exchange);
 }
 
-/* What ranks tell each other of an error. Other processes have other addresses of constant texts. */
+/* An error on its way to other ranks, as bytes: constant texts have other addresses there. */
 typedef struct telling {
     stencil_status status;
     char message[sizeof((stencil_error *)NULL)->message];

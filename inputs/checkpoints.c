@@ -6,43 +6,29 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char last_mark[] = ".ckpt", before_mark[] = ".ckpt.prev";
-
-/* Returns the length of a name without its suffix .h5 or .hdf5. */
-static size_t stem_of(const char *path) {
-    const char *last = stencil_path_last(path), *dot = strrchr(last, '.');
-    const bool suffix = dot != NULL && dot > last && (strcmp(dot, ".h5") == 0 || strcmp(dot, ".hdf5") == 0);
-    return suffix ? (size_t)(dot - path) : strlen(path);
-}
+#include "inputs/result_names.h"
 
 stencil_status stencil_checkpoint_name(const char *output, bool before, char name[PATH_MAX]) {
-    const size_t stem = stem_of(output);
-    const int length =
-        snprintf(name, PATH_MAX, "%.*s%s%s", (int)stem, output, before ? before_mark : last_mark,
-                 output[stem] != '\0' ? output + stem : ".h5");
-    CHECK(length > 0 && length < PATH_MAX, USAGE,
+    CHECK(stencil_marked_name(output, before ? STENCIL_MARK_BEFORE : STENCIL_MARK_CHECKPOINT, name), USAGE,
           "'%s' is too long for the names of its checkpoints: give --output FILE", output);
     return STENCIL_OK;
 }
 
 bool stencil_checkpoint_is_last(const char *path, char before[PATH_MAX]) {
-    const size_t stem = stem_of(path), mark = sizeof last_mark - 1;
-    if (stem <= mark || strncmp(path + stem - mark, last_mark, mark) != 0)
+    const size_t stem = stencil_stem_length(path),
+                 kept = stencil_unmarked_length(path, stem, STENCIL_MARK_CHECKPOINT);
+    if (kept == stem)
         return false;
     const int length =
-        snprintf(before, PATH_MAX, "%.*s%s%s", (int)(stem - mark), path, before_mark, path + stem);
+        snprintf(before, PATH_MAX, "%.*s%s%s", (int)kept, path, STENCIL_MARK_BEFORE, path + stem);
     return length > 0 && length < PATH_MAX;
 }
 
 void stencil_checkpoint_result(const char *path, char name[PATH_MAX]) {
-    static const char *const marks[] = {before_mark, last_mark};
-    const size_t stem = stem_of(path);
-    size_t kept = stem;
-    for (int i = 0; i < 2 && kept == stem; i++) {
-        const size_t mark = strlen(marks[i]);
-        if (stem > mark && strncmp(path + stem - mark, marks[i], mark) == 0)
-            kept -= mark;
-    }
+    const size_t stem = stencil_stem_length(path);
+    size_t kept = stencil_unmarked_length(path, stem, STENCIL_MARK_BEFORE);
+    if (kept == stem)
+        kept = stencil_unmarked_length(path, stem, STENCIL_MARK_CHECKPOINT);
     snprintf(name, PATH_MAX, "%.*s%s", (int)kept, path, path + stem);
 }
 
@@ -69,6 +55,7 @@ stencil_status stencil_checkpoints_open(stencil_checkpoints *c, stencil_output *
     *c = (stencil_checkpoints){.result = result};
     TRY(stencil_checkpoint_name(result->path, false, c->path));
     TRY(stencil_checkpoint_name(result->path, true, c->before));
+    TRY(stencil_sink_check(c->before, true, NULL, false)); /* open_room() checks the other name */
     TRY(stencil_output_digest_kept(result, problem, from));
     TRY(open_room(c));
     return open_room(c);

@@ -13,15 +13,16 @@
 #include <unistd.h>
 
 #include "inputs/file.h"
+#include "inputs/result_names.h"
 
-/* Takes the marks off the end of a stem of `length` bytes which the names of a result's checkpoints and
- * series have, so that no run has for its result what is another run's checkpoint. */
+/* Takes off all marks of checkpoints and series, so that no run has for its result what is another run's
+ * checkpoint. */
 static size_t without_marks(const char *name, size_t length) {
-    static const char *const marks[] = {".ckpt", ".ckpt.prev", ".series"};
+    static const char *const marks[] = {STENCIL_MARK_CHECKPOINT, STENCIL_MARK_BEFORE, STENCIL_MARK_SERIES};
     for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
-        const size_t mark = strlen(marks[i]);
-        if (length > mark && strncmp(name + length - mark, marks[i], mark) == 0)
-            return without_marks(name, length - mark);
+        const size_t kept = stencil_unmarked_length(name, length, marks[i]);
+        if (kept < length)
+            return without_marks(name, kept);
     }
     return length;
 }
@@ -35,11 +36,10 @@ static uint64_t hash(uint64_t number, const char *text, size_t length) { /* FNV-
 /* Returns the number of the byte of a name. p.out.h5 and p.out have the same, since their checkpoints have
  * the same names, and so have p.out.ckpt.h5 and p.out.series.h5. */
 static off_t byte_of(const char *name) {
-    const char *dot = strrchr(name, '.');
-    const bool suffix = dot != NULL && (strcmp(dot, ".h5") == 0 || strcmp(dot, ".hdf5") == 0);
-    const size_t stem = without_marks(name, suffix ? (size_t)(dot - name) : strlen(name));
-    const uint64_t number = hash(UINT64_C(0xcbf29ce484222325), name, stem);
-    return (off_t)(hash(number, ".hdf5", suffix && dot[2] == 'd' ? 5 : 0) >> 2);
+    const size_t stem = stencil_stem_length(name);
+    const char *suffix = strcmp(name + stem, ".hdf5") == 0 ? name + stem : "";
+    const uint64_t number = hash(UINT64_C(0xcbf29ce484222325), name, without_marks(name, stem));
+    return (off_t)(hash(number, suffix, strlen(suffix)) >> 2);
 }
 
 /* Keeps other processes from taking a claim in the same moment, for at most a second. */

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "inputs/file.h"
+#include "inputs/result_names.h"
 #include "inputs/series_index.h"
 #include "solver/problem/change.h"
 
@@ -33,11 +34,8 @@ static int64_t chunk_bytes(const stencil_series_array *array) {
 }
 
 stencil_status stencil_series_name(const char *output, char name[PATH_MAX]) {
-    const char *last = stencil_path_last(output), *dot = strrchr(last, '.');
-    const bool suffix = dot != NULL && dot > last && (strcmp(dot, ".h5") == 0 || strcmp(dot, ".hdf5") == 0);
-    const int stem = suffix ? (int)(dot - output) : (int)strlen(output),
-              length = snprintf(name, PATH_MAX, "%.*s.series%s", stem, output, suffix ? dot : ".h5");
-    CHECK(length > 0 && length < PATH_MAX, USAGE, "'%s' is too long for the name of its series", output);
+    CHECK(stencil_marked_name(output, STENCIL_MARK_SERIES, name), USAGE,
+          "'%s' is too long for the name of its series", output);
     return STENCIL_OK;
 }
 

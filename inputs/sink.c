@@ -57,7 +57,7 @@ static stencil_status open_temporary(stencil_sink *sink) {
     return sink->fd >= 0 ? STENCIL_OK : name_temporary(sink);
 }
 
-static stencil_status check_target(const char *path, bool replace, const char *other, bool plain) {
+stencil_status stencil_sink_check(const char *path, bool replace, const char *other, bool plain) {
     CHECK(stencil_path_last(path)[0] != '\0', CANNOT_CREATE,
           "'%s' names no file: give the output a file name", path);
     struct stat target, source;
@@ -130,7 +130,7 @@ void stencil_sink_close(stencil_sink *sink) {
 stencil_status stencil_sink_open(stencil_sink *sink, const char *path, bool replace, const char *other,
                                  int64_t bytes) {
     *sink = (stencil_sink){.fd = -1, .replace = replace, .path = path};
-    TRY(check_target(path, replace, other, bytes == STENCIL_SINK_PLAIN));
+    TRY(stencil_sink_check(path, replace, other, bytes == STENCIL_SINK_PLAIN));
     TRY(open_temporary(sink));
     if (bytes == STENCIL_SINK_PLAIN)
         return STENCIL_OK;

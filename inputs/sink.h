@@ -23,6 +23,10 @@ typedef struct stencil_sink {
     uint64_t closed_eoa; /* `eoa` when the file was closed for another process to continue */
 } stencil_sink;
 
+/* Checks that a file of this name can be made or, if `replace`, replaced: `plain`: a plain file, which never
+ * replaces the file `other` (the input; may be NULL). Errors: CANNOT_CREATE. */
+stencil_status stencil_sink_check(const char *path, bool replace, const char *other, bool plain);
+
 /* Opens the temporary file of `path`, reserves space for `bytes` of values and creates an empty HDF5 file in
  * it; unused space is released by the commit. STENCIL_SINK_PLAIN: a plain file, to be written through
  * sink->fd. The caller closes the sink, also after failures. Errors: CANNOT_CREATE when the directory is

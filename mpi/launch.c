@@ -3,8 +3,6 @@
 #include <mpi.h>
 #include <stdlib.h>
 
-extern const stencil_world_functions stencil_mpi_functions;
-
 static int local_ranks(void) {
     MPI_Comm host;
     int count = 1;

@@ -12,3 +12,6 @@ void stencil_mpi_end(stencil_world *world);
 
 /* Ends all ranks at once with an exit code. */
 _Noreturn void stencil_mpi_abort(stencil_world *world, int exit_code);
+
+/* The functions of that world. */
+extern const stencil_world_functions stencil_mpi_functions;

@@ -1,12 +1,8 @@
 /* The functions of a world, by MPI. Errors of MPI end all ranks (MPI_ERRORS_ARE_FATAL, its default). */
-#include <limits.h>
 #include <mpi.h>
-#include <sched.h>
 #include <stdlib.h>
 
 #include "mpi/mpi_world.h"
-
-extern const stencil_world_functions stencil_mpi_functions;
 
 /* Tags of messages: those of exchanges, and those of stencil_world_send(). */
 enum { TAG_EXCHANGE = 1, TAG_BYTES = 2 };

@@ -379,8 +379,7 @@ static const bool gpus_are_quick = true;
 #endif
 enum { SLOW_PARTS = 4 }; /* parts of a run on emulated GPUs, at most */
 
-/* Of runs of several ranks one of so many of those that one process makes: each number of ranks makes them.
- */
+/* Several ranks make one of so many of the runs that one process makes, since each number of ranks does. */
 enum { RANKS_ONE_OF = 8 };
 
 bool trial_is_drawn(const trial *t, const trial_run *r) {

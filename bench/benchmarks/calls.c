@@ -35,7 +35,8 @@ static void release(void *what) {
     stencil_problem_free(c->problem);
     stencil_session_free(c->session);
 #ifdef STENCIL_HAVE_CUDA
-    cudaFree(c->there);
+    if (c->there != NULL) /* cudaFree() of NULL makes a context, which a CPU needs not */
+        cudaFree(c->there);
 #endif
     free(c->u);
 }

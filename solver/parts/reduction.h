@@ -5,8 +5,7 @@
  *
  *      numbers of partial sums   |  group 0  |  group 1  |  group 2  |
  *      lie in rank               0 0 0 0 0 0 0 0 1 1 1 1 1 1 1 1 1 1 2
- *                                            ^^^^ group 1 begins in rank 0, which gets the rest of it from
- * rank 1
+ *                                     rank 0 has the first value of group 1, and gets the others from rank 1
  */
 #pragma once
 

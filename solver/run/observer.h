@@ -21,7 +21,7 @@ typedef struct stencil_observer {
     /* Called after `poll`, or NULL. Returns true to have the run pause at the next step at which it can and
      * call `at`, whatever `next` says; an accelerated run pauses at ends of cycles only. */
     bool (*wants)(void *context);
-    /* Of several ranks, all poll at the same steps, and then know what any of them wants; `next`, `at` and
+    /* Several ranks poll at the same steps, and then know what any of them wants; `next`, `at` and
      * `wants` are called in rank 0 only. Or both NULL: says returns bits that this rank tells all ranks at a
      * poll, below STENCIL_OBSERVER_BITS; hears gets those that any rank has told. */
     uint64_t (*says)(void *context);

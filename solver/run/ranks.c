@@ -5,7 +5,7 @@
 
 #include "solver/run/drive.h"
 
-/* What rank 0 asks: cells of a box that the rank has, or nothing more. */
+/* A request of rank 0: for cells of a box that the rank has, or to go on. */
 typedef struct request {
     bool goes_on;
     stencil_array array;

@@ -99,7 +99,7 @@ static stencil_world *world_of(const stencil_run *r) {
     return r->on.plan->world;
 }
 
-/* What any rank wants at a poll: all of them tell each other, at the same steps. */
+/* Wishes at a poll, which all ranks tell each other at the same steps. */
 typedef struct wishes {
     bool ends, pauses;
 } wishes;
@@ -115,9 +115,8 @@ static wishes agree_on(const stencil_run *r, wishes own) {
     return (wishes){(all & ends) != 0, (all & pauses) != 0};
 }
 
-/* Tells whether an accelerated run that was asked to end has patience with its cycle, by the clock of rank 0.
- */
-static bool is_patient(const stencil_run *r) {
+/* Tells whether an accelerated run that was asked to end goes on with its cycle, by the clock of rank 0. */
+static bool finishes_cycle(const stencil_run *r) {
     static const double patience_s = 1.0;
     const bool over = stencil_world_leads(world_of(r)) && stencil_clock_s() - r->asked_s >= patience_s;
     return stencil_world_any(world_of(r), over) == 0;
@@ -139,7 +138,7 @@ static bool poll_between(void *context, int64_t step, double residual) {
         return !r->ends && !all.pauses;
     if (all.ends && r->asked_s == 0)
         r->asked_s = stencil_clock_s();
-    return r->asked_s == 0 || r->kept_steps < 0 || is_patient(r);
+    return r->asked_s == 0 || r->kept_steps < 0 || finishes_cycle(r);
 }
 
 /* Tells whether cycles that were kept so far have taken long enough, by the clock of rank 0. */

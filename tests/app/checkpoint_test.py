@@ -216,8 +216,10 @@ class Resume(LongRunTest):
         self.refused(73, ["p.out.ckpt.h5", "--resume"], "p.h5", "--checkpoint-every", 1000)
         self.ok("p.h5", "--checkpoint-every", 1000, "-qf")
         self.assertEqual(sorted(os.listdir(self.directory)), ["p.h5", "p.out.h5"])
-        os.mkdir(self.path("p.out.ckpt.h5"))
-        self.refused(73, ["'p.out.ckpt.h5' is a directory"], "p.h5", "--checkpoint-every", 1000, "-qf")
+        for name in ("p.out.ckpt.h5", "p.out.ckpt.prev.h5"):
+            os.mkdir(self.path(name))
+            self.refused(73, [f"'{name}' is a directory"], "p.h5", "--checkpoint-every", 1000, "-qf")
+            os.rmdir(self.path(name))
 
     @fault("there is no room for two checkpoints", "what is needed, before the first step", 74)
     def test_no_room(self):
