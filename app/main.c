@@ -127,12 +127,26 @@ static stencil_status check_alone(const start *s) {
     return STENCIL_OK;
 }
 
+#ifdef STENCIL_HAVE_MPI
+/* Ends all ranks where one has died or stands still. */
+static void lose(stencil_world *world, int rank, double s) {
+    const int exit_code = stencil_status_exit_code(STENCIL_INTERNAL);
+    if (rank < 0) {
+        fprintf(stderr, "stencil: a rank stands still as all end, for more than %g s\n", s);
+        _Exit(exit_code);
+    }
+    fprintf(stderr, "stencil: rank %d has given no sign of life for more than %g s: all ranks end\n", rank,
+            s);
+    stencil_mpi_abort(world, exit_code);
+}
+#endif
+
 /* Makes the processes of a launcher ranks of a world, of which rank 0 alone prints to standard output. */
 static void join_world(start *s) {
 #ifdef STENCIL_HAVE_MPI
     if (s->count == 1)
         return;
-    s->world = stencil_mpi_begin();
+    s->world = stencil_mpi_begin(lose);
     if (s->world != NULL && s->world->ranks == 1) { /* another launcher's processes, each alone */
         stencil_mpi_end(s->world);
         s->world = NULL;

@@ -2,9 +2,13 @@
 
 #include "app/signals.h"
 
-stencil_status ranks_check(const stencil_world *world, const run_options *options) {
+stencil_status ranks_check(const invocation *call, const run_options *options) {
+    stencil_world *world = call->world;
+    CHECK(!options_given(call, "rank-timeout") || !stencil_world_alone(world), USAGE,
+          "--rank-timeout is for several ranks, which mpirun starts: leave it out");
     if (stencil_world_alone(world))
         return STENCIL_OK;
+    stencil_world_be_patient(world, options->patience_s);
     CHECK(!options->attribute && options->files.trace == NULL, USAGE,
           "--%s is for a run of one process: leave it out, or start the program once, without mpirun",
           options->files.trace != NULL ? "trace" : "attribute");

@@ -3,8 +3,9 @@
 
 #include "app/run_options.h"
 
-/* Refuses options that several ranks do not have yet. Errors: USAGE. */
-stencil_status ranks_check(const stencil_world *world, const run_options *options);
+/* Refuses options that several ranks do not have yet, and tells the world how long it is patient. Errors:
+ * USAGE. */
+stencil_status ranks_check(const invocation *call, const run_options *options);
 
 /* Returns the threads of each rank: `asked` (0: not asked for), else those that the processors of the host
  * have for each of its ranks; the same in all ranks. */

@@ -172,7 +172,7 @@ static stencil_status prepare(run_state *state) {
     CHECK(options->files.output == NULL || strcmp(options->files.output, "-") != 0, USAGE,
           "--output -: a result is an HDF5 file and does not go to standard output: give a file name, ./- "
           "for a file called -");
-    TRY(ranks_check(run_world(state), options));
+    TRY(ranks_check(state->call, options));
     TRY(keeper_prepare(&state->keeper, &options->keeper, state->start_s));
     state->keeper.quiet = options->open.quiet;
     TRY(scrubbing_prepare(&state->scrubbing, options->scrub));

@@ -3,7 +3,8 @@
  * everywhere without a launcher, all of it costs nothing.
  *
  * All ranks call the functions of a world in the same order, from the thread that made it. A function returns
- * when it has done its part; where another rank is gone, it does not return: the world ends this one, too. */
+ * when it has done its part; where another rank is gone or stands still, it does not return: the world ends
+ * this one, too. A rank that computes, reads or writes for long does not stand still. */
 #pragma once
 
 #include "base/base.h"
@@ -34,14 +35,19 @@ typedef struct stencil_world_functions {
     void (*start)(stencil_exchange *exchange);
     void (*finish)(stencil_exchange *exchange);
     void (*close)(stencil_exchange *exchange);
+    void (*be_patient)(stencil_world *world, double s);
 } stencil_world_functions;
 
 struct stencil_world {
     const stencil_world_functions *call;
-    int rank, ranks;  /* this one, of so many */
-    int local_ranks;  /* ranks on this host, this one included */
-    bool knows_error; /* all ranks know of an error, which each returns: of the last stage that they ended */
+    int rank, ranks;   /* this one, of so many */
+    int local_ranks;   /* ranks on this host, this one included */
+    double patience_s; /* a rank that gives no sign of life for longer is given up, and all end */
+    bool knows_error;  /* all ranks know of an error, which each returns: of the last stage that they ended */
 };
+
+/* Patience of a world that was told none. */
+#define STENCIL_PATIENCE_S 60.0
 
 /* Tells whether this process is the only one; `world` may be NULL, which means the same. */
 static inline bool stencil_world_alone(const stencil_world *world) {
@@ -51,6 +57,9 @@ static inline bool stencil_world_alone(const stencil_world *world) {
 static inline bool stencil_world_leads(const stencil_world *world) {
     return world == NULL || world->rank == 0;
 }
+
+/* Sets world->patience_s, alike in all ranks. */
+void stencil_world_be_patient(stencil_world *world, double s);
 
 /* any: returns the bits that any rank has set. largest: returns the largest of the values of all ranks. */
 uint64_t stencil_world_any(stencil_world *world, uint64_t bits);

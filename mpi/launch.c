@@ -1,7 +1,6 @@
-#include "mpi/mpi_world.h"
-
-#include <mpi.h>
 #include <stdlib.h>
+
+#include "mpi/watch.h"
 
 static int local_ranks(void) {
     MPI_Comm host;
@@ -12,26 +11,30 @@ static int local_ranks(void) {
     return count;
 }
 
-stencil_world *stencil_mpi_begin(void) {
+stencil_world *stencil_mpi_begin(stencil_mpi_lost *lost) {
     static stencil_world world;
     int provided;
-    if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS ||
-        provided < MPI_THREAD_FUNNELED)
+    if (MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &provided) != MPI_SUCCESS ||
+        provided < MPI_THREAD_SERIALIZED)
         return NULL;
-    world = (stencil_world){.call = &stencil_mpi_functions};
+    world = (stencil_world){.call = &stencil_mpi_functions, .patience_s = STENCIL_PATIENCE_S};
     MPI_Comm_rank(MPI_COMM_WORLD, &world.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &world.ranks);
     world.local_ranks = local_ranks();
-    return &world;
+    return stencil_watch_begin(&world, lost) ? &world : NULL;
 }
 
 void stencil_mpi_end(stencil_world *world) {
     (void)world;
+    stencil_watch_end();
     MPI_Finalize();
+    stencil_watch_ended();
 }
 
 void stencil_mpi_abort(stencil_world *world, int exit_code) {
     (void)world;
+    if (!stencil_watch_has_lost()) /* the thread that has lost one calls MPI already */
+        stencil_watch_enter();
     MPI_Abort(MPI_COMM_WORLD, exit_code);
     _Exit(exit_code);
 }

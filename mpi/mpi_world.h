@@ -3,15 +3,22 @@
 
 #include "base/world.h"
 
+/* Called, by any thread, where a rank has given no sign of life for more than s seconds: ends all ranks by
+ * stencil_mpi_abort(); -1: some rank while MPI ends, of which it only ends this one. */
+typedef void stencil_mpi_lost(stencil_world *world, int rank, double s);
+
 /* Initialises MPI, which the calling thread alone will use, and returns the world; NULL: MPI cannot be
  * initialised as is needed. Called once; MPI ends the process where it fails. */
-stencil_world *stencil_mpi_begin(void);
+stencil_world *stencil_mpi_begin(stencil_mpi_lost *lost);
 
 /* Ends MPI, when all ranks have come here. */
 void stencil_mpi_end(stencil_world *world);
 
 /* Ends all ranks at once with an exit code. */
 _Noreturn void stencil_mpi_abort(stencil_world *world, int exit_code);
+
+/* Tags of messages: those of exchanges, those of stencil_world_send(), and signs of life. */
+enum { STENCIL_TAG_EXCHANGE = 1, STENCIL_TAG_BYTES, STENCIL_TAG_LIFE };
 
 /* The functions of that world. */
 extern const stencil_world_functions stencil_mpi_functions;

@@ -20,6 +20,7 @@ ENVIRONMENT = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_R
                "OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_hwloc_base_binding_policy": "none",
                "OMPI_MCA_mpi_yield_when_idle": "1", "OMPI_MCA_plm": "isolated",
                "OMPI_MCA_btl_vader_single_copy_mechanism": "none", "OMP_WAIT_POLICY": "passive"}
+RANK = "OMPI_COMM_WORLD_RANK"
 POISSON = ("--problem", "poisson", "--initial", "random")
 
 
@@ -57,42 +58,60 @@ class RanksTest(CommandTest):
         for what, a, b in zip(("u", "residual", "residual_step", "attributes"), self.result(first), self.result(second)):
             self.assertEqual(a, b, f"{what} of {second} is not that of {first}: {more}")
 
-    def begin(self, ranks, *arguments):
-        """Starts ranks; gives the process of mpirun and, once all ranks have read the problem, those of the ranks."""
+    def begin(self, ranks, *arguments, wait=1.0 + SLOW):
+        """Starts ranks; gives the process of mpirun and, once all have begun and some seconds later, those of the ranks."""
         process = subprocess.Popen(self.launched(ranks, *arguments), cwd=self.directory, stdin=subprocess.DEVNULL,
                                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", env=ENVIRONMENT,
                                    start_new_session=True)
         self.addCleanup(process.kill)
         found = {}
-        for _ in range(600):
-            time.sleep(0.05)
-            found = self.processes(process.pid)
+        for _ in range(1200):
+            found = self.processes()
             if len(found) == ranks:
                 break
+            time.sleep(0.025)
         self.assertEqual(len(found), ranks, process.poll())
-        time.sleep(1.0 + SLOW)
+        time.sleep(wait)
         return process, found
 
-    @staticmethod
-    def processes(launcher):
-        """The processes of the ranks that a launcher has started, by rank: not those that read files for them."""
+    def processes(self):
+        """The processes of ranks in the test's directory, by rank: not those that read files for them."""
         found = {}
         for folder in pathlib.Path("/proc").iterdir():
             try:
-                if not folder.name.isdigit() or os.path.realpath(folder / "exe") != os.path.realpath(STENCIL):
+                if not folder.name.isdigit() or os.path.realpath(folder / "exe") != os.path.realpath(STENCIL) or \
+                        os.path.realpath(folder / "cwd") != os.path.realpath(self.directory):
                     continue
-                parent = int((folder / "stat").read_text().rsplit(")", 1)[1].split()[1])
+                parent = (folder / "stat").read_text().rsplit(")", 1)[1].split()[1]
                 variables = dict(entry.split("=", 1) for entry in (folder / "environ").read_text().split("\0") if "=" in entry)
-            except (OSError, ValueError):
+                reads = os.path.realpath(f"/proc/{parent}/exe") == os.path.realpath(STENCIL)
+                if not reads:
+                    found[int(variables[RANK])] = int(folder.name)
+            except (KeyError, OSError, ValueError):
                 continue
-            if parent == launcher:
-                found[int(variables["OMPI_COMM_WORLD_RANK"])] = int(folder.name)
         return found
+
+    def nothing_runs(self):
+        """No rank is left, nor a process that reads files for one."""
+        def left():
+            for folder in pathlib.Path("/proc").iterdir():
+                try:
+                    if folder.name.isdigit() and os.path.realpath(folder / "cwd") == os.path.realpath(self.directory) and \
+                            " Z " not in (folder / "stat").read_text():
+                        yield (folder / "cmdline").read_text().replace("\0", " ")
+                except OSError:
+                    continue
+        for _ in range(100):
+            found = list(left())
+            if not found:
+                return
+            time.sleep(0.1)
+        self.fail(f"left running: {found}")
 
     def wait(self, process, code):
         out, err = process.communicate(timeout=120)
         self.ended(process, code, err + out)
-        self.assertEqual(self.processes(process.pid), {})
+        self.nothing_runs()
         return [line for line in err.splitlines() if line.startswith("stencil: ")], out
 
 
@@ -207,7 +226,7 @@ class Ends(RanksTest):
         os.kill(ranks[0], signal.SIGKILL)
         out, err = process.communicate(timeout=60)
         self.assertNotEqual(process.returncode, 0)
-        self.assertEqual(self.processes(process.pid), {})
+        self.nothing_runs()
         with h5py.File(self.path("out.ckpt.h5")) as file:
             steps = int(file.attrs["steps_total"])
         done = self.ranks(3, "--resume", "out.ckpt.h5", "-q", "--steps", steps + 100, code=2)
@@ -224,7 +243,7 @@ class Ends(RanksTest):
             os.kill(ranks[victim], signal.SIGKILL)
             process.communicate(timeout=60)
             self.assertNotEqual(process.returncode, 0)
-            self.assertEqual(self.processes(process.pid), {})
+            self.nothing_runs()
 
 
 class Errors(RanksTest):
@@ -234,7 +253,7 @@ class Errors(RanksTest):
         """A script in place of the program, which does something in rank 1."""
         path = self.path("wrapper.sh")
         with open(path, "w") as file:
-            file.write(f'#!/bin/bash\nif [ "$OMPI_COMM_WORLD_RANK" = 1 ]; then\n{text}\nfi\nexec "$@"\n')
+            file.write(f'#!/bin/bash\nif [ "${RANK}" = 1 ]; then\n{text}\nfi\nexec "$@"\n')
         os.chmod(path, 0o755)
         return path
 

@@ -1,0 +1,220 @@
+#include "mpi/watch.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <time.h>
+
+/* What a rank tells the one before it. */
+enum { LIVES, ENDS };
+
+/* The watch of this process, which has one MPI. */
+static struct {
+    stencil_world *world;
+    stencil_mpi_lost *lost;
+    int before, next; /* the rank that is told, and the one that is heard */
+    pthread_t thread;
+    pthread_mutex_t
+        use;  /* held by the thread that calls MPI; guards what is neither atomic nor guarded by `sleep` */
+    bool due; /* it is time to tell and to listen; atomic */
+    double patience_s; /* of the world; atomic */
+    char told, heard;  /* the messages under way */
+    MPI_Request telling, hearing;
+    double seen_s, silent_s; /* when it was listened for the last time, and the silence until then */
+    bool next_ends, gives_up;
+    pthread_mutex_t sleep; /* guards what follows */
+    pthread_cond_t woken;
+    bool ending, ended;
+} watch = {.use = PTHREAD_MUTEX_INITIALIZER, .sleep = PTHREAD_MUTEX_INITIALIZER};
+
+static double patience(void) {
+    double s;
+    __atomic_load(&watch.patience_s, &s, __ATOMIC_RELAXED);
+    return s;
+}
+
+/* Seconds between two signs of life: several within the time that others wait for one. */
+static double interval(void) {
+    return patience() < 8 ? patience() / 8 : 1;
+}
+
+static void give_up(int rank) {
+    watch.gives_up = true;
+    watch.lost(watch.world, rank, patience());
+}
+
+static void hear(void) {
+    MPI_Irecv(&watch.heard, 1, MPI_BYTE, watch.next, STENCIL_TAG_LIFE, MPI_COMM_WORLD, &watch.hearing);
+}
+
+static void tell(char what) {
+    watch.told = what;
+    MPI_Isend(&watch.told, 1, MPI_BYTE, watch.before, STENCIL_TAG_LIFE, MPI_COMM_WORLD, &watch.telling);
+}
+
+/* Takes the signs of life that have come. Of the time since the last look no more counts than passes between
+ * two of them, so that a rank that stood still itself accuses no other one. */
+static void listen(void) {
+    const double now_s = stencil_clock_s(), most_s = 2 * interval();
+    watch.silent_s += now_s - watch.seen_s < most_s ? now_s - watch.seen_s : most_s;
+    watch.seen_s = now_s;
+    int came = 1;
+    while (!watch.next_ends) {
+        MPI_Test(&watch.hearing, &came, MPI_STATUS_IGNORE);
+        if (!came)
+            break;
+        watch.silent_s = 0;
+        watch.next_ends = watch.heard == ENDS;
+        if (!watch.next_ends)
+            hear();
+    }
+    /* The last sign of life may have come an interval before the rank began to stand still. */
+    if (!watch.next_ends && watch.silent_s > patience() + interval())
+        give_up(watch.next);
+}
+
+/* Gives a sign of life, and listens for one; at the end there is nothing more to say, and MPI may be gone. */
+static void beat(void) {
+    int sent;
+    __atomic_store_n(&watch.due, false, __ATOMIC_RELAXED);
+    if (watch.told == ENDS && watch.next_ends)
+        return;
+    MPI_Test(&watch.telling, &sent, MPI_STATUS_IGNORE);
+    if (sent && watch.told != ENDS)
+        tell(LIVES);
+    listen();
+}
+
+/* Sleeps for some time, or until `flag`, one of those that the lock guards. Returns the flag. */
+static bool sleep_until(const bool *flag, double s) {
+    struct timespec until;
+    clock_gettime(CLOCK_MONOTONIC, &until);
+    const double ns = 1e9 * (s - (double)(int64_t)s) + (double)until.tv_nsec;
+    until.tv_sec += (time_t)s + (ns >= 1e9);
+    until.tv_nsec = (long)(ns >= 1e9 ? ns - 1e9 : ns);
+    pthread_mutex_lock(&watch.sleep);
+    int failed = 0;
+    while (!*flag && failed == 0)
+        failed = pthread_cond_timedwait(&watch.woken, &watch.sleep, &until);
+    const bool is = *flag;
+    pthread_mutex_unlock(&watch.sleep);
+    return is;
+}
+
+/* Signs of life are due: the thread that waits in MPI gives one, or, if none does, this one. */
+static void beat_by_any(void) {
+    __atomic_store_n(&watch.due, true, __ATOMIC_RELAXED);
+    while (__atomic_load_n(&watch.due, __ATOMIC_RELAXED)) {
+        if (pthread_mutex_trylock(&watch.use) == 0) {
+            beat();
+            pthread_mutex_unlock(&watch.use);
+        } else {
+            nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        }
+    }
+}
+
+static void *keep_watch(void *unused) {
+    while (!sleep_until(&watch.ending, interval()))
+        beat_by_any();
+    if (!sleep_until(&watch.ended, patience())) /* MPI ends when all ranks end it */
+        watch.lost(watch.world, -1, patience());
+    return unused;
+}
+
+/* Starts the thread with all signals blocked. Returns 0 or an errno. */
+static int start_thread(void) {
+    enum { STACK_BYTES = 1 << 20 };
+    pthread_attr_t attributes;
+    sigset_t all, before;
+    sigfillset(&all);
+    int failed = pthread_attr_init(&attributes);
+    if (failed != 0)
+        return failed;
+    pthread_attr_setstacksize(&attributes, STACK_BYTES);
+    pthread_sigmask(SIG_BLOCK, &all, &before);
+    failed = pthread_create(&watch.thread, &attributes, keep_watch, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    pthread_attr_destroy(&attributes);
+    return failed;
+}
+
+bool stencil_watch_begin(stencil_world *world, stencil_mpi_lost *lost) {
+    watch.world = world;
+    watch.lost = lost;
+    watch.patience_s = world->patience_s;
+    watch.before = (world->rank + world->ranks - 1) % world->ranks;
+    watch.next = (world->rank + 1) % world->ranks;
+    watch.seen_s = stencil_clock_s();
+    watch.telling = watch.hearing = MPI_REQUEST_NULL;
+    if (world->ranks == 1)
+        return true;
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&watch.woken, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    hear();
+    return start_thread() == 0;
+}
+
+void stencil_watch_enter(void) {
+    pthread_mutex_lock(&watch.use);
+}
+
+void stencil_watch_leave(void) {
+    pthread_mutex_unlock(&watch.use);
+}
+
+void stencil_watch_wait(int count, MPI_Request *request) {
+    enum { SPINS = 50 }; /* polls before the processor is offered to other ranks */
+    int done;
+    MPI_Testall(count, request, &done, MPI_STATUSES_IGNORE);
+    for (int polls = 0; !done; polls++) {
+        if (__atomic_load_n(&watch.due, __ATOMIC_RELAXED))
+            beat();
+        if (polls > SPINS)
+            sched_yield();
+        MPI_Testall(count, request, &done, MPI_STATUSES_IGNORE);
+    }
+}
+
+void stencil_watch_end(void) {
+    if (watch.world->ranks == 1)
+        return;
+    stencil_watch_enter();
+    stencil_watch_wait(1, &watch.telling);
+    tell(ENDS);
+    stencil_watch_wait(1, &watch.telling);
+    while (!watch.next_ends) {
+        if (__atomic_load_n(&watch.due, __ATOMIC_RELAXED))
+            beat();
+        else
+            listen();
+        sched_yield();
+    }
+    stencil_watch_leave();
+    pthread_mutex_lock(&watch.sleep);
+    watch.ending = true;
+    pthread_cond_broadcast(&watch.woken);
+    pthread_mutex_unlock(&watch.sleep);
+}
+
+void stencil_watch_ended(void) {
+    if (watch.world->ranks == 1)
+        return;
+    pthread_mutex_lock(&watch.sleep);
+    watch.ended = true;
+    pthread_cond_broadcast(&watch.woken);
+    pthread_mutex_unlock(&watch.sleep);
+    pthread_join(watch.thread, NULL);
+}
+
+bool stencil_watch_has_lost(void) {
+    return watch.gives_up;
+}
+
+void stencil_watch_set_patience(stencil_world *world, double patience_s) {
+    world->patience_s = patience_s;
+    __atomic_store(&watch.patience_s, &patience_s, __ATOMIC_RELAXED);
+}
