@@ -6,8 +6,11 @@ stencil_status ranks_check(const invocation *call, const run_options *options) {
     stencil_world *world = call->world;
     CHECK(!options_given(call, "rank-timeout") || !stencil_world_alone(world), USAGE,
           "--rank-timeout is for several ranks, which mpirun starts: leave it out");
+    CHECK(options->latency_ns == 0 || (!stencil_world_alone(world) && world->local_ranks == world->ranks),
+          USAGE, "--inject-latency is for several ranks of one host, which mpirun starts: leave it out");
     if (stencil_world_alone(world))
         return STENCIL_OK;
+    world->delay_s = 1e-9 * (double)options->latency_ns;
     stencil_world_be_patient(world, options->patience_s);
     CHECK(!options->attribute && options->files.trace == NULL, USAGE,
           "--%s is for a run of one process: leave it out, or start the program once, without mpirun",
@@ -32,9 +35,15 @@ int64_t ranks_threads(stencil_world *world, int64_t asked) {
     return (int64_t)-stencil_world_largest(world, -(double)own);
 }
 
-void ranks_share_machine(stencil_world *world, stencil_machine *machine) {
+stencil_status ranks_share_machine(stencil_world *world, stencil_machine *machine) {
+    enum { SHORT = 8, LONG = 1 << 18 };
+    double short_s, long_s;
     if (stencil_world_alone(world))
-        return;
+        return STENCIL_OK;
+    TRY(stencil_world_measure(world, SHORT, &short_s));
+    TRY(stencil_world_measure(world, LONG, &long_s));
+    machine->message_s = short_s;
+    machine->message_byte_s = long_s > short_s ? (long_s - short_s) / (LONG - SHORT) : 0;
     /* All ranks of a host share its memory; a limit of address space holds for each of them. */
     const int64_t left = stencil_memory_address_space_left_bytes(), seen = machine->host_available_bytes;
     const bool limited = left <= seen;
@@ -42,6 +51,7 @@ void ranks_share_machine(stencil_world *world, stencil_machine *machine) {
     const double least = -stencil_world_largest(world, -own);
     stencil_world_tell(world, 0, machine, sizeof *machine);
     machine->host_available_bytes = (int64_t)least;
+    return STENCIL_OK;
 }
 
 uint64_t ranks_say(void *context) {

@@ -11,8 +11,9 @@ stencil_status ranks_check(const invocation *call, const run_options *options);
  * have for each of its ranks; the same in all ranks. */
 int64_t ranks_threads(stencil_world *world, int64_t asked);
 
-/* Gives all ranks the machine of rank 0, with the memory that the poorest of them has. */
-void ranks_share_machine(stencil_world *world, stencil_machine *machine);
+/* Gives all ranks the machine of rank 0, with the memory that the poorest of them has, and what messages
+ * between them cost, which is measured. Errors: NO_MEMORY. */
+stencil_status ranks_share_machine(stencil_world *world, stencil_machine *machine);
 
 /* Bits that ranks tell each other at polls: the signals that came. */
 uint64_t ranks_say(void *context);

@@ -119,6 +119,11 @@ const option run_option_table[] = {
      .help = "make a random quarter of the blocks late by up to NS nanoseconds before each barrier; the "
              "result must not change",
      .minimum = 1, .maximum = 1000000000},
+    {"inject-latency", 0, OPTION_INTEGER, AT(latency_ns), "NS",
+     .help =
+         "under mpirun, on one host: each message of an exchange arrives NS nanoseconds late, as over a slow "
+         "link; the result must not change",
+     .minimum = 1, .maximum = 10000000},
     {"inject-seed", 0, OPTION_INTEGER, AT(run.wait.fault.seed), "N",
      .help = "of who is late and how much (1)", .needs = "inject-delay", .minimum = 0, .maximum = UINT32_MAX},
     {"inject-late", 0, OPTION_INTEGER, AT(late), "N",

@@ -215,7 +215,7 @@ stencil_status run_plan(run_state *state) {
     TRY(run_by_all(state,
                    machine_find(&record->machine, options->machine, threads,
                                 shared ? STENCIL_STREAMS_SHARED : STENCIL_STREAMS_PART, &record->notes)));
-    ranks_share_machine(run_world(state), &record->machine);
+    TRY(ranks_share_machine(run_world(state), &record->machine));
     TRY(run_by_all(state, make_plan(state)));
     TRY(run_by_all(state, check_effect(state)));
     TRY(run_by_first(state, run_leads(state)

@@ -1,6 +1,7 @@
 #include "base/world.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 uint64_t stencil_world_any(stencil_world *world, uint64_t bits) {
@@ -48,6 +49,47 @@ void stencil_exchange_finish(stencil_world *world, stencil_exchange *exchange) {
 void stencil_exchange_close(stencil_world *world, stencil_exchange *exchange) {
     if (exchange != NULL)
         world->call->close(exchange);
+}
+
+static int by_value(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+stencil_status stencil_world_measure(stencil_world *world, size_t bytes, double *s) {
+    enum {
+        ROUNDS = 9,
+        EACH = 4
+    }; /* in a single one a rank that comes late waits for less than a message takes */
+    double round_s[ROUNDS];
+    stencil_exchange *exchange = NULL;
+    *s = 0;
+    if (stencil_world_alone(world))
+        return STENCIL_OK;
+    char *data = calloc(2, bytes);
+    const int next = (world->rank + 1) % world->ranks,
+              before = (world->rank + world->ranks - 1) % world->ranks;
+    const stencil_message message[] = {{.peer = before, .data = data, .bytes = bytes},
+                                       {.peer = next, .sent = true, .data = data + bytes, .bytes = bytes}};
+    stencil_status status = data == NULL ? ERROR(NO_MEMORY, "no memory for messages that are timed")
+                                         : stencil_exchange_open(world, message, 2, &exchange);
+    status = stencil_world_agree(world, status);
+    for (int round = -1; round < ROUNDS && status == STENCIL_OK; round++) { /* the first one is not counted */
+        const double start_s = stencil_clock_s();
+        for (int i = 0; i < EACH; i++) {
+            stencil_exchange_start(world, exchange);
+            stencil_exchange_finish(world, exchange);
+        }
+        if (round >= 0)
+            round_s[round] = (stencil_clock_s() - start_s) / EACH;
+    }
+    stencil_exchange_close(world, exchange);
+    free(data);
+    if (status != STENCIL_OK)
+        return status;
+    qsort(round_s, ROUNDS, sizeof *round_s, by_value);
+    *s = stencil_world_largest(world, round_s[ROUNDS / 4]);
+    return STENCIL_OK;
 }
 
 /* An error on its way to other ranks, as bytes: constant texts have other addresses there. */

@@ -43,6 +43,7 @@ struct stencil_world {
     int rank, ranks;   /* this one, of so many */
     int local_ranks;   /* ranks on this host, this one included */
     double patience_s; /* a rank that gives no sign of life for longer is given up, and all end */
+    double delay_s;    /* for tests: messages of exchanges opened from now on arrive so much later */
     bool knows_error;  /* all ranks know of an error, which each returns: of the last stage that they ended */
 };
 
@@ -64,6 +65,11 @@ void stencil_world_be_patient(stencil_world *world, double s);
 /* any: returns the bits that any rank has set. largest: returns the largest of the values of all ranks. */
 uint64_t stencil_world_any(stencil_world *world, uint64_t bits);
 double stencil_world_largest(stencil_world *world, double value);
+
+/* Measures, by all ranks at once, the seconds of a message of so many bytes from each rank to the next one; a
+ * quartile, since others may use the processors, too; of the slowest rank. *s is 0 for a process alone.
+ * Errors: NO_MEMORY. */
+stencil_status stencil_world_measure(stencil_world *world, size_t bytes, double *s);
 
 /* Gives all ranks the bytes of rank `root`. */
 void stencil_world_tell(stencil_world *world, int root, void *data, size_t bytes);

@@ -179,6 +179,16 @@ void stencil_watch_wait(int count, MPI_Request *request) {
     }
 }
 
+void stencil_watch_wait_until(double s) {
+    static const double waking_s = 100e-6; /* a thread that sleeps wakes late by less than this */
+    for (double left_s = s - stencil_clock_s(); left_s > 0; left_s = s - stencil_clock_s()) {
+        if (__atomic_load_n(&watch.due, __ATOMIC_RELAXED))
+            beat();
+        if (left_s > waking_s)
+            nanosleep(&(struct timespec){.tv_nsec = (long)(1e9 * (left_s - waking_s))}, NULL);
+    }
+}
+
 void stencil_watch_end(void) {
     if (watch.world->ranks == 1)
         return;

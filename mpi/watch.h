@@ -19,8 +19,9 @@ void stencil_watch_ended(void);
 void stencil_watch_enter(void);
 void stencil_watch_leave(void);
 
-/* Waits for requests, in between. */
+/* Wait for requests, or until the clock shows a time, in between. */
 void stencil_watch_wait(int count, MPI_Request *request);
+void stencil_watch_wait_until(double s);
 
 /* Tells whether a rank is given up, by the calling thread. */
 bool stencil_watch_has_lost(void);

@@ -1,5 +1,6 @@
 /* The functions of a world, by MPI. Errors of MPI end all ranks (MPI_ERRORS_ARE_FATAL, its default). */
 #include <stdlib.h>
+#include <string.h>
 
 #include "mpi/watch.h"
 
@@ -66,22 +67,25 @@ static void receive_bytes(stencil_world *world, int from, void *data, size_t byt
     move(RECEIVE, from, data, bytes);
 }
 
+/* With a delay each message is followed by one that says when it was sent. */
 struct stencil_exchange {
-    int count;
-    MPI_Request request[];
+    double delay_s;
+    int messages, count;
+    const stencil_message *message; /* [messages], owned, with a delay only */
+    double *sent_s;                 /* [messages], owned, likewise */
+    MPI_Request request[];          /* [count] */
 };
 
 /* Counts the requests that messages take. */
-static int requests_of(const stencil_message *message, int count) {
+static int requests_of(const stencil_message *message, int count, bool delays) {
     size_t requests = 0;
     for (int i = 0; i < count; i++)
-        requests += (message[i].bytes + MESSAGE_MOST - 1) / MESSAGE_MOST;
+        requests += (message[i].bytes + MESSAGE_MOST - 1) / MESSAGE_MOST + delays;
     return (int)requests;
 }
 
-static void add_message(stencil_exchange *e, const stencil_message *m) {
-    char *at = m->data;
-    for (size_t bytes = m->bytes; bytes > 0; at += some_of(bytes), bytes -= (size_t)some_of(bytes)) {
+static void add_bytes(stencil_exchange *e, const stencil_message *m, char *at, size_t bytes) {
+    for (; bytes > 0; at += some_of(bytes), bytes -= (size_t)some_of(bytes)) {
         MPI_Request *request = &e->request[e->count++];
         if (m->sent)
             MPI_Send_init(at, some_of(bytes), MPI_BYTE, m->peer, STENCIL_TAG_EXCHANGE, MPI_COMM_WORLD,
@@ -92,24 +96,54 @@ static void add_message(stencil_exchange *e, const stencil_message *m) {
     }
 }
 
+/* Sets up the messages that are sent, or those that are awaited. */
+static void add_messages(stencil_exchange *e, const stencil_message *message, bool sent) {
+    for (int i = 0; i < e->messages; i++) {
+        const stencil_message *m = &message[i];
+        if (m->sent != sent)
+            continue;
+        add_bytes(e, m, m->data, m->bytes);
+        if (e->delay_s > 0)
+            add_bytes(e, m, (char *)&e->sent_s[i], sizeof e->sent_s[i]);
+    }
+}
+
+static void free_exchange(stencil_exchange *e) {
+    free((void *)e->message);
+    free(e->sent_s);
+    free(e);
+}
+
 static stencil_status open_exchange(stencil_world *world, const stencil_message *message, int count,
                                     stencil_exchange **exchange) {
-    (void)world;
-    const size_t requests = (size_t)requests_of(message, count);
+    const bool delays = world->delay_s > 0;
+    const size_t requests = (size_t)requests_of(message, count, delays);
     stencil_exchange *e = *exchange = calloc(1, sizeof *e + requests * sizeof *e->request);
     CHECK(e != NULL, NO_MEMORY, "no memory for %d messages", count);
+    e->delay_s = world->delay_s;
+    e->messages = count;
+    if (delays) {
+        stencil_message *copy = calloc((size_t)count, sizeof *copy);
+        e->message = copy;
+        e->sent_s = calloc((size_t)count, sizeof *e->sent_s);
+        if (copy == NULL || e->sent_s == NULL) {
+            free_exchange(e);
+            *exchange = NULL;
+            FAIL(NO_MEMORY, "no memory for %d messages", count);
+        }
+        memcpy(copy, message, (size_t)count * sizeof *copy);
+    }
     stencil_watch_enter();
-    for (int i = 0; i < count; i++) /* messages that are awaited come first: they find their place ready */
-        if (!message[i].sent)
-            add_message(e, &message[i]);
-    for (int i = 0; i < count; i++)
-        if (message[i].sent)
-            add_message(e, &message[i]);
+    add_messages(e, message, false); /* messages that are awaited come first: they find their place ready */
+    add_messages(e, message, true);
     stencil_watch_leave();
     return STENCIL_OK;
 }
 
 static void start_exchange(stencil_exchange *e) {
+    for (int i = 0; i < e->messages && e->delay_s > 0; i++)
+        if (e->message[i].sent)
+            e->sent_s[i] = stencil_clock_s();
     stencil_watch_enter();
     MPI_Startall(e->count, e->request);
     stencil_watch_leave();
@@ -118,6 +152,9 @@ static void start_exchange(stencil_exchange *e) {
 static void finish_exchange(stencil_exchange *e) {
     stencil_watch_enter();
     stencil_watch_wait(e->count, e->request);
+    for (int i = 0; i < e->messages && e->delay_s > 0; i++)
+        if (!e->message[i].sent)
+            stencil_watch_wait_until(e->sent_s[i] + e->delay_s);
     stencil_watch_leave();
 }
 
@@ -126,7 +163,7 @@ static void close_exchange(stencil_exchange *e) {
     for (int i = 0; i < e->count; i++)
         MPI_Request_free(&e->request[i]);
     stencil_watch_leave();
-    free(e);
+    free_exchange(e);
 }
 
 const stencil_world_functions stencil_mpi_functions = {.any = any,

@@ -56,7 +56,8 @@ typedef struct stencil_machine {
     char cpu_isa[16];        /* instruction set that the CPU kernels use: "avx512", "avx2", "baseline" */
     int64_t cpu_cache_bytes; /* last-level cache; 0: unknown */
     int64_t cpu_core_bytes;  /* second-level cache, a core's own; 0: unknown */
-    int64_t host_available_bytes; /* available host memory; 0: unknown, taken as enough */
+    int64_t host_available_bytes;     /* available host memory; 0: unknown, taken as enough */
+    double message_s, message_byte_s; /* of a message between ranks, and each byte of it; 0: there are none */
     int kernel_count;
     stencil_kernel_attributes kernel[STENCIL_MACHINE_KERNELS_MAX]; /* [kernel_count], known attributes */
     stencil_calibration cpu_costs, gpu_costs;                      /* gpu_costs: of GPUs like GPU 0 */

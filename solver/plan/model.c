@@ -198,6 +198,39 @@ static double halo_s(const stencil_calibration *c, const stencil_plan *plan, con
     return words * bytes / c->peer_bytes_per_s + (plan->halo == STENCIL_HALO_COPY ? copies * c->copy_s : 0);
 }
 
+/* Bytes of ghost cells that a rank sends after a pass, one that has a neighbour on each side that is cut. */
+static double sent_bytes(const stencil_plan *plan) {
+    const stencil_cut *cut = &plan->cut;
+    const stencil_box *box = &plan->part[0].box;
+    double cells = 0;
+    for (int axis = 0; axis < STENCIL_AXES; axis++) {
+        const bool periodic = cut->mesh.boundary[axis] == STENCIL_PERIODIC;
+        const int sides = cut->count[axis] == 1 ? 0 : cut->count[axis] > 2 || periodic ? 2 : 1;
+        cells +=
+            sides * (double)cut->layout.ghost[axis] * (double)stencil_box_cells(box) / (double)box->n[axis];
+    }
+    return cells * (double)stencil_precision_bytes(cut->mesh.precision);
+}
+
+/* Seconds of the messages after a pass of `steps` steps, each of compute_s: all travel at once. With
+ * --overlap they do so while rows that no other rank needs are computed. */
+static double messages_s(const stencil_plan *plan, const stencil_machine *machine, double steps,
+                         double compute_s) {
+    if (plan->halo != STENCIL_HALO_MESSAGE)
+        return 0;
+    const double travel_s = machine->message_s + sent_bytes(plan) * machine->message_byte_s;
+    return plan->overlap ? fmax(travel_s - steps * compute_s, 0) : travel_s;
+}
+
+/* Seconds of the messages of a residual: a round for each of its levels, and one for its value. */
+static double reduction_s(const stencil_plan *plan, const stencil_problem *problem,
+                          const stencil_machine *machine) {
+    if (plan->halo != STENCIL_HALO_MESSAGE)
+        return 0;
+    const double partials = (double)stencil_partial_count(problem->n);
+    return (1 + ceil(log(partials) / log(STENCIL_COMBINE_VALUES))) * machine->message_s;
+}
+
 stencil_cost stencil_model_step(const stencil_plan *plan, const stencil_problem *problem,
                                 const stencil_machine *machine) {
     const bool gpu = plan->backend == STENCIL_BACKEND_GPU, persistent = plan->barrier != STENCIL_BARRIER_none;
@@ -218,7 +251,7 @@ stencil_cost stencil_model_step(const stencil_plan *plan, const stencil_problem 
                 : plan->tuning.resident_launch_s / (double)stencil_sweep_passes(plan, problem).steps;
     } else {
         cost.compute_s = compute_s(c, plan, problem, machine, loop);
-        cost.halo_s = halo_s(c, plan, problem) / depth;
+        cost.halo_s = (halo_s(c, plan, problem) + messages_s(plan, machine, depth, cost.compute_s)) / depth;
     }
     if (on_chip && stencil_barriers[plan->barrier].needs == STENCIL_NEEDS_NEIGHBORS)
         cost.barrier_s = 0; /* LL words need no barrier */
@@ -235,7 +268,8 @@ stencil_cost stencil_model_step(const stencil_plan *plan, const stencil_problem 
     const double check_s = apart    ? c->sync[0].check_s + c->sync[0].few_s
                            : inside ? l->check_s
                                     : c->sync[plan->strategy].check_s;
-    cost.check_s = check_s / (double)stencil_sweep_passes(plan, problem).steps;
+    cost.check_s =
+        (check_s + reduction_s(plan, problem, machine)) / (double)stencil_sweep_passes(plan, problem).steps;
     cost.step_s = cost.launch_s + cost.barrier_s + cost.compute_s + cost.halo_s + cost.check_s;
     return cost;
 }

@@ -382,8 +382,49 @@ static void other_switch_points(void **state) {
     assert_true(stencil_little_switch(&basic, &free) == 0);
 }
 
+/* Two ranks send each other the rows at their edge after each pass; the slower that is, the more steps a pass
+ * has that the model chooses, and the ghost cells of d steps are d rows. */
+static void slow_links(void **state) {
+    (void)state;
+    static const double latency_s[] = {0, 1e-6, 10e-6, 50e-6, 200e-6, 1e-3};
+    static const double byte_s = 1e-10;
+    static stencil_machine machine;
+    stencil_world world = {.ranks = 2, .local_ranks = 2};
+    stencil_run_options options = {
+        .sync = "openmp", .sweep = "pipeline", .backend = STENCIL_BACKEND_CPU, .world = &world};
+    stencil_problem problem;
+    int first = 0, before = 0;
+    machine = h200;
+    machine.cpu_threads = 1;
+    machine.message_byte_s = byte_s;
+    problem_of(&problem, "j3d27pt", STENCIL_FLOAT64, 64);
+    for (size_t i = 0; i < sizeof latency_s / sizeof *latency_s; i++) {
+        stencil_plan plan;
+        machine.message_s = latency_s[i];
+        options.depth = 0;
+        assert_int_equal(stencil_plan_make(&plan, &problem, &options, &machine), STENCIL_OK);
+        assert_true(plan.depth >= before);
+        before = plan.depth;
+        first = i == 0 ? plan.depth : first;
+        options.depth = 4;
+        assert_int_equal(stencil_plan_make(&plan, &problem, &options, &machine), STENCIL_OK);
+        const double bytes = 4 * 8 * (double)(problem.n[STENCIL_Y] * problem.n[STENCIL_X]);
+        const stencil_cost cost = stencil_model_step(&plan, &problem, &machine);
+        assert_near(cost.halo_s * stencil_sweep_pass_steps(&plan, &problem), latency_s[i] + byte_s * bytes);
+        options.overlap = true; /* it travels while the steps are made */
+        assert_int_equal(stencil_plan_make(&plan, &problem, &options, &machine), STENCIL_OK);
+        assert_near(stencil_model_step(&plan, &problem, &machine).halo_s,
+                    fmax(cost.halo_s - cost.compute_s, 0));
+        options.overlap = false;
+    }
+    print_message("passes of %d steps where messages take no time, of %d where they take 1 ms\n", first,
+                  before);
+    assert_true(before > first);
+}
+
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(slow_links),
         cmocka_unit_test(a_small_field),
         cmocka_unit_test(a_large_field),
         cmocka_unit_test(fillings),

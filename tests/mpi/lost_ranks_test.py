@@ -12,7 +12,7 @@ from harness import DRAW, SLOW
 
 STEPS = 8000
 # Moments of the whole test are 50, of which some are sampled: STENCIL_KILLS for all. One in five stops a rank.
-KILLS = int(os.environ.get("STENCIL_KILLS", 3 if SLOW else 10 if DRAW == "all" else 4))
+KILLS = int(os.environ.get("STENCIL_KILLS", 3 if SLOW else 10 if DRAW == "all" else 3))
 
 
 class Lost(RanksTest):
@@ -52,7 +52,7 @@ class Lost(RanksTest):
         """From its start on; or, one moment in four, about when it writes the result."""
         resumed, killed = 0, 0
         for kill in range(KILLS):
-            ends = kill % 4 == 3
+            ends = kill % 4 == 2
             process, ranks = self.begin_long(3, "--steps", STEPS if ends else 10**9, wait=0)
             if ends:
                 self.begun(process)
