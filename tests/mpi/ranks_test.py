@@ -288,6 +288,28 @@ class Errors(RanksTest):
         self.refused_ranks(73, ["nowhere"], 2, "p.h5", "-o", "nowhere/out.h5", "--steps", 3)
 
 
+@unittest.skipIf(SLOW, "sanitizers take all of the address space")
+class Memory(RanksTest):
+    """A field of 462 MB, larger than what each of eight ranks may have: the libraries of MPI alone map some 250 MB."""
+    LIMIT_KIB = 430000
+
+    def test_a_field_that_no_rank_could_have(self):
+        with open(self.path("limit.sh"), "w") as file:
+            file.write(f'#!/bin/bash\nulimit -v {self.LIMIT_KIB}\nexec env MALLOC_ARENA_MAX=1 "$@"\n')
+        os.chmod(self.path("limit.sh"), 0o755)
+
+        def limited(*arguments, code=0):
+            return self.ranks(8, *arguments, code=code, wrapper=self.path("limit.sh"))
+        limited("new", "p.h5", "--problem", "heat", "--initial", "random", "--size", "7600x7600", "--quiet")
+        self.assertGreater(os.path.getsize(self.path("p.h5")), self.LIMIT_KIB * 1024)
+        limited("p.h5", "-qq", "-o", "o.h5", "--threads", 1, "--steps", 2)
+        self.assertIn("7600 x 7600", limited("info", "o.h5").stdout)
+        limited("compare", "o.h5", "o.h5")
+        done = limited("verify", "o.h5", code=71)  # the reference has two fields, in rank 0
+        self.assertIn("the reference's field", done.stderr)
+        self.ok("verify", "o.h5", "-q")
+
+
 class Commands(RanksTest):
     """Commands other than `run`: rank 0 alone."""
 
