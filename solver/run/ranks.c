@@ -24,14 +24,20 @@ static stencil_precision precision_of(const stencil_run *r, stencil_array array)
     return stencil_array_is_bytes(array) ? STENCIL_BYTE : r->on.plan->cut.mesh.precision;
 }
 
+/* Bytes of memory for the slabs of a request. */
+static int64_t bytes_of(const stencil_run *r, const request *q) {
+    const int64_t bytes = cell_bytes(r, q->array);
+    const stencil_box slab = stencil_slab_first(&q->box, SLAB_BYTES / bytes);
+    return stencil_box_cells(&slab) * bytes;
+}
+
 /* Sends the cells of a box of this rank's part, or receives those of another rank, slab by slab. */
-static stencil_status move(const stencil_run *r, int peer, const request *q, const stencil_cells *to) {
+static stencil_status move(const stencil_run *r, int peer, const request *q, void *memory,
+                           const stencil_cells *to) {
     stencil_world *world = r->on.plan->world;
     const int64_t bytes = cell_bytes(r, q->array), most = SLAB_BYTES / bytes;
     stencil_box slab = stencil_slab_first(&q->box, most);
     stencil_status status = STENCIL_OK;
-    void *memory = NULL;
-    TRY(stencil_memory_alloc(&memory, stencil_box_cells(&slab) * bytes, "cells that travel between ranks"));
     do {
         const stencil_cells packed = stencil_cells_dense(precision_of(r, q->array), memory, &slab);
         const size_t size = (size_t)(stencil_box_cells(&slab) * bytes);
@@ -44,26 +50,38 @@ static stencil_status move(const stencil_run *r, int peer, const request *q, con
             stencil_world_send(world, peer, memory, size);
         }
     } while (status == STENCIL_OK && stencil_slab_next(&slab, &q->box, most));
-    free(memory);
     return status;
 }
 
-/* Reads the cells of a box that other ranks hold, which serve this one, rank 0. */
+/* What this rank, rank 0, asks of the rank of another part; false: nothing. */
+static bool ask_of(const stencil_run *r, int part, stencil_array array, const stencil_box *box, request *q) {
+    *q = (request){.array = array, .box = stencil_run_held(r, part, array, box)};
+    return !stencil_cut_has(&r->on.plan->cut, part) && stencil_box_cells(&q->box) > 0;
+}
+
+/* Reads the cells of a box that other ranks hold, which serve this one, rank 0. It has the memory before it
+ * asks: who is asked sends all. */
 static stencil_status read_others(const stencil_run *r, stencil_array array, const stencil_box *box,
                                   const stencil_cells *to) {
     const stencil_cut *cut = &r->on.plan->cut;
-    for (int ask = 1; ask >= 0; ask--) /* all are asked before the first one answers */
-        for (int part = 0; part < cut->parts; part++) {
-            const request q = {.array = array, .box = stencil_run_held(r, part, array, box)};
-            const int rank = part / cut->owned;
-            if (stencil_cut_has(cut, part) || stencil_box_cells(&q.box) == 0)
-                continue;
-            if (ask)
-                stencil_world_send(r->on.plan->world, rank, &q, sizeof q);
-            else
-                TRY(move(r, rank, &q, to));
-        }
-    return STENCIL_OK;
+    request q;
+    int64_t most = 0;
+    void *memory = NULL;
+    for (int part = 0; part < cut->parts; part++)
+        if (ask_of(r, part, array, box, &q) && bytes_of(r, &q) > most)
+            most = bytes_of(r, &q);
+    if (most == 0)
+        return STENCIL_OK;
+    TRY(stencil_memory_alloc(&memory, most, "cells that travel between ranks"));
+    for (int part = 0; part < cut->parts; part++) /* all are asked before the first one answers */
+        if (ask_of(r, part, array, box, &q))
+            stencil_world_send(r->on.plan->world, part / cut->owned, &q, sizeof q);
+    stencil_status status = STENCIL_OK;
+    for (int part = 0; part < cut->parts && status == STENCIL_OK; part++)
+        if (ask_of(r, part, array, box, &q))
+            status = move(r, part / cut->owned, &q, memory, to);
+    free(memory);
+    return status;
 }
 
 stencil_status stencil_run_read(void *run, stencil_array array, const stencil_box *box,
@@ -84,7 +102,11 @@ static stencil_status serve(const stencil_run *r) {
         stencil_world_receive(r->on.plan->world, 0, &q, sizeof q);
         if (q.goes_on)
             return STENCIL_OK;
-        TRY(move(r, 0, &q, NULL));
+        void *memory = NULL;
+        TRY(stencil_memory_alloc(&memory, bytes_of(r, &q), "cells that travel between ranks"));
+        const stencil_status status = move(r, 0, &q, memory, NULL);
+        free(memory);
+        TRY(status);
     }
 }
 
