@@ -68,8 +68,9 @@ static void listen(void) {
         if (!watch.next_ends)
             hear();
     }
-    /* The last sign of life may have come an interval before the rank began to stand still. */
-    if (!watch.next_ends && watch.silent_s > patience() + interval())
+    /* The last sign of life may have come an interval before the rank began to stand still, or two where
+     * processors are busy. */
+    if (!watch.next_ends && watch.silent_s > patience() + 2 * interval())
         give_up(watch.next);
 }
 
