@@ -10,6 +10,7 @@
 #include "app/machine.h"
 #include "app/options.h"
 #include "app/progress.h"
+#include "app/ranks.h"
 #include "app/signals.h"
 #include "app/text.h"
 
@@ -30,7 +31,8 @@ typedef struct bench_state {
     bench_options options; /* first member: options_parse() fills the beginning of this state */
     stencil_bench_report report;
     bench_earlier then;
-    stencil_error failure; /* first error of a benchmark; later benchmarks still run */
+    stencil_bench_ranks ranks; /* of a launcher */
+    stencil_error failure;     /* first error of a benchmark; later benchmarks still run */
 } bench_state;
 
 #define AT(field) OPTION_AT(bench_options, field)
@@ -149,13 +151,15 @@ static bool go_on(void) {
 /* Makes the options of a measurement. *file: the operand that is an input file, whose problem is used; NULL:
  * none. */
 static stencil_status make_options(const invocation *call, stencil_bench_options *bench, const char **file) {
+    const bench_state *state = call->values;
     const bench_options *options = call->values;
     const stencil_spec *given = &options->measure.spec;
     *bench = options->measure;
     bench->max_noise /= 100;
     if (bench->gpu_count > 0)
         bench->backend = STENCIL_BACKEND_GPU;
-    bench->child_command = child_command;
+    bench->ranks = stencil_world_alone(call->world) ? NULL : &state->ranks;
+    bench->child_command = bench->ranks != NULL ? NULL : child_command; /* a child is not of the launcher's */
     bench->child_arguments = (const char *const *)call->argv;
     bench->go_on = go_on;
     bench->progress = !options->quiet && progress_possible() ? progress_line : NULL;
@@ -384,7 +388,7 @@ static stencil_status read_earlier(const invocation *call, bench_state *state) {
     return STENCIL_OK;
 }
 
-static stencil_status bench_run(invocation *call) {
+static stencil_status bench_alone(invocation *call) {
     bench_state *state = call->values;
     if (state->options.child != NULL) {
         const char *file;
@@ -403,6 +407,44 @@ static stencil_status bench_run(invocation *call) {
                                                                        : status;
 }
 
+/* Refuses what ranks do not measure: all but `message`. */
+static stencil_status check_ranks(const invocation *call) {
+    const bench_options *options = call->values;
+    bool messages = options->from != NULL || options->list;
+    for (int i = 0; i < call->operand_count && options->from == NULL; i++) {
+        const bool is = strcmp(call->operand[i], "message") == 0;
+        CHECK(is || is_file(call->operand[i]), USAGE,
+              "'stencil bench %s' measures with one process: start it once, without mpirun or srun",
+              TEXT_ESCAPE(call->operand[i]));
+        messages = messages || is;
+    }
+    CHECK(messages, USAGE,
+          "'stencil bench' measures with one process: start it once, or measure messages between ranks: "
+          "stencil bench message");
+    return STENCIL_OK;
+}
+
+/* Rank 0 measures; the others take part where it asks them to. */
+static stencil_status bench_run(invocation *call) {
+    bench_state *state = call->values;
+    stencil_world *world = call->world;
+    if (stencil_world_alone(world))
+        return bench_alone(call);
+    state->ranks = (stencil_bench_ranks){world, ranks_say, ranks_hear, world};
+    TRY(stencil_world_agree(world, check_ranks(call)));
+    stencil_status status = STENCIL_OK;
+    if (stencil_world_leads(world)) {
+        status = bench_alone(call);
+        stencil_bench_dismiss(&state->ranks);
+    } else {
+        signals_catch();
+        stencil_bench_serve(&state->ranks);
+    }
+    TRY(stencil_world_heed(world, status));
+    stencil_world_tell(world, 0, &call->exit_code, sizeof call->exit_code);
+    return STENCIL_OK;
+}
+
 const command command_bench = {
     .name = "bench",
     .usage = "bench [options] [NAME …] [INPUT.h5]",
@@ -418,6 +460,6 @@ const command command_bench = {
     .values_size = sizeof(bench_state),
     .operand_max = OPTION_OPERANDS_MAX,
     .alone = true,
-    .ranks = RANKS_NONE,
+    .ranks = RANKS_ALL,
     .run = bench_run,
 };

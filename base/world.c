@@ -11,6 +11,11 @@ double stencil_world_largest(stencil_world *world, double value) {
     return stencil_world_alone(world) ? value : world->call->largest(world, value);
 }
 
+void stencil_world_meet(stencil_world *world) {
+    if (!stencil_world_alone(world))
+        world->call->meet(world);
+}
+
 void stencil_world_tell(stencil_world *world, int root, void *data, size_t bytes) {
     if (!stencil_world_alone(world) && bytes > 0)
         world->call->tell(world, root, data, bytes);

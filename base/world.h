@@ -34,12 +34,14 @@ typedef struct stencil_world_functions {
     void (*start)(stencil_exchange *exchange);
     void (*finish)(stencil_exchange *exchange);
     void (*close)(stencil_exchange *exchange);
+    void (*meet)(stencil_world *world);
 } stencil_world_functions;
 
 struct stencil_world {
     const stencil_world_functions *call;
-    int rank, ranks;  /* this one, of so many */
-    int local_ranks;  /* ranks on this host, this one included */
+    int rank, ranks;          /* this one, of so many */
+    int local_ranks;          /* ranks on this host, this one included */
+    bool sends_device_memory; /* messages may lie in the memory of a GPU */
     bool knows_error; /* all ranks know of an error, which each returns: of the last stage that they ended */
 };
 
@@ -55,6 +57,9 @@ static inline bool stencil_world_leads(const stencil_world *world) {
 /* any: returns the bits that any rank has set. largest: returns the largest of the values of all ranks. */
 uint64_t stencil_world_any(stencil_world *world, uint64_t bits);
 double stencil_world_largest(stencil_world *world, double value);
+
+/* Returns when all ranks have called it. */
+void stencil_world_meet(stencil_world *world);
 
 /* Gives all ranks the bytes of rank `root`. */
 void stencil_world_tell(stencil_world *world, int root, void *data, size_t bytes);

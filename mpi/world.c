@@ -98,6 +98,11 @@ static void close_exchange(stencil_exchange *e) {
     free(e);
 }
 
+static void meet(stencil_world *world) {
+    (void)world;
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
 const stencil_world_functions stencil_mpi_functions = {.any = any,
                                                        .largest = largest,
                                                        .tell = tell,
@@ -106,4 +111,5 @@ const stencil_world_functions stencil_mpi_functions = {.any = any,
                                                        .open = open_exchange,
                                                        .start = start_exchange,
                                                        .finish = finish_exchange,
-                                                       .close = close_exchange};
+                                                       .close = close_exchange,
+                                                       .meet = meet};
