@@ -22,7 +22,7 @@ typedef struct bench_options {
     double margin; /* difference of results that counts as none, in per cent */
     reading_options reading;
     const char *from, *against, *child, *sizes, *field;
-    const char *json, *csv, *md, *plot; /* output files and directory as given; NULL: not given */
+    const char *json, *csv, *md, *cluster, *plot; /* output files and directory as given; NULL: not given */
     bool list, fail, force, quiet;
 } bench_options;
 
@@ -89,6 +89,9 @@ static const option bench_table[] = {
      .contradicts = {"from"}},
     {"csv", 0, OPTION_TEXT, AT(csv), "FILE", .help = "write the statistics of all rows as CSV; - as above"},
     {"md", 0, OPTION_TEXT, AT(md), "FILE", .help = "write the tables as Markdown; - as above"},
+    {"cluster", 0, OPTION_TEXT, AT(cluster), "FILE",
+     .help = "write the machine and its links as a cluster, which stencil plan --machine reads",
+     .contradicts = {"from"}, .tag = STENCIL_BENCH_USES_RANKS},
     {"plot", 0, OPTION_TEXT, AT(plot), "DIR", .help = "draw PNGs into DIR, with python3 and matplotlib"},
     {"force", 'f', OPTION_FLAG, AT(force), NULL, .help = "replace existing files"},
     {"quiet", 'q', OPTION_FLAG, AT(quiet), NULL, .help = "print no table and no progress"},
@@ -292,7 +295,9 @@ static stencil_status open_outputs(bench_state *state) {
         TRY(target_check("--json", options->json, options->force, input[i]));
         TRY(target_check("--csv", options->csv, options->force, input[i]));
         TRY(target_check("--md", options->md, options->force, input[i]));
+        TRY(target_check("--cluster", options->cluster, options->force, input[i]));
     }
+    TRY(target_check_apart("--cluster", options->cluster, options->json, "--json"));
     TRY(target_check_apart("--csv", options->csv, options->json, "--json"));
     TRY(target_check_apart("--md", options->md, options->json, "--json"));
     TRY(target_check_apart("--md", options->md, options->csv, "--csv"));
@@ -333,6 +338,8 @@ static stencil_status write_outputs(invocation *call) {
     TRY(json_write("--json", options->json, options->force, root));
     TRY(target_write("--csv", options->csv, options->force, bench_print_csv, report));
     TRY(target_write("--md", options->md, options->force, bench_print_markdown, report));
+    if (options->cluster != NULL)
+        TRY(bench_cluster_write(report, options->cluster, options->force));
     if (options->plot != NULL)
         TRY(bench_plot(report, options->force ? "--force" : "--no-force", options->plot));
     if (options->fail && worse > 0)

@@ -177,10 +177,11 @@ enum {
     STENCIL_BENCH_USES_PROBLEM = 4, /* members of `spec` besides size and precision */
     STENCIL_BENCH_USES_ITERATIONS = 8,
     STENCIL_BENCH_USES_REPEATS = 16,
-    STENCIL_BENCH_USES_FAULT = 32,    /* inject_fault */
-    STENCIL_BENCH_USES_EDGES = 64,    /* edges and the sweep */
-    STENCIL_BENCH_USES_STENCIL = 128, /* the stencil of `spec`, which PROBLEM includes */
-    STENCIL_BENCH_USES_ELEMENTS = 256 /* edges, as numbers of elements */
+    STENCIL_BENCH_USES_FAULT = 32,     /* inject_fault */
+    STENCIL_BENCH_USES_EDGES = 64,     /* edges and the sweep */
+    STENCIL_BENCH_USES_STENCIL = 128,  /* the stencil of `spec`, which PROBLEM includes */
+    STENCIL_BENCH_USES_ELEMENTS = 256, /* edges, as numbers of elements */
+    STENCIL_BENCH_USES_RANKS = 512     /* ranks, whose links it measures */
 };
 
 /* Returns STENCIL_BENCH_USES_…: the options that benchmark `index` uses on the device of `options`; all bits

@@ -1,10 +1,12 @@
 #include "records/cluster.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "records/description.h"
 
 enum { CLUSTER_VERSION = 1 };
+static const char kind[] = "cluster";
 
 static const stencil_member link_members[] = {
     {"latency_s", STENCIL_MEMBER(REAL, stencil_link, latency_s)},
@@ -29,10 +31,9 @@ static json_t *link_json(const stencil_link *link, bool known) {
 }
 
 json_t *stencil_cluster_write(const stencil_cluster *cluster) {
-    json_t *root =
-        stencil_record_write(json_pack("{s:s, s:i, s:s}", "kind", STENCIL_CLUSTER_KIND, "schema_version",
-                                       CLUSTER_VERSION, "version", STENCIL_VERSION),
-                             members, cluster);
+    json_t *root = stencil_record_write(json_pack("{s:s, s:i, s:s}", "kind", kind, "schema_version",
+                                                  CLUSTER_VERSION, "version", STENCIL_VERSION),
+                                        members, cluster);
     json_t *machine = cluster->known_machine ? json_object() : json_null();
     if (cluster->known_machine && machine != NULL)
         stencil_machine_write(&cluster->machine, machine);
@@ -40,6 +41,11 @@ json_t *stencil_cluster_write(const stencil_cluster *cluster) {
     json_object_set_new(root, "between", link_json(&cluster->between, cluster->known_between));
     json_object_set_new(root, "machine", machine);
     return root;
+}
+
+bool stencil_cluster_is(const json_t *root) {
+    const char *text = json_string_value(json_object_get(root, "kind"));
+    return text != NULL && strcmp(text, kind) == 0;
 }
 
 /* Reads the figures of a link. Errors: BAD_DATA. */

@@ -4,7 +4,8 @@
 #include "records/record.h"
 #include "solver/machine/cluster.h"
 
-#define STENCIL_CLUSTER_KIND "cluster"
+/* Tells whether JSON is the description of a cluster. */
+bool stencil_cluster_is(const json_t *root);
 
 /* Returns the JSON of a description, owned by the caller; NULL without memory. */
 json_t *stencil_cluster_write(const stencil_cluster *cluster);

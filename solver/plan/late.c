@@ -53,7 +53,8 @@ stencil_status stencil_late_simulate(const stencil_late *l, double *pass_s) {
             done_s[rank] = begin_s[rank] + stencil_late_pass_s(l, rank, pass);
         for (int rank = 0; rank < ranks; rank++)
             begin_s[rank] = ready_s(l, rank, done_s);
-        if (l->reduce_every == 0 || (pass + 1) % l->reduce_every != 0)
+        const double every = l->reduce_every > 0 ? l->reduce_every : INFINITY;
+        if (floor((double)(pass + 1) / every) == floor((double)pass / every))
             continue;
         const double all_s = latest(begin_s, ranks) + l->reduce_s;
         for (int rank = 0; rank < ranks; rank++)

@@ -80,7 +80,7 @@ typedef struct device_time {
     bool possible;
     const char *sync, *sweep;
     double step_s, compute_s;
-    int64_t reduce_every;
+    int64_t check_every, poll_every; /* steps */
 } device_time;
 
 static int stages(int of) {
@@ -178,10 +178,6 @@ static stencil_run_options device_options(const guess *g, int depth) {
     return options;
 }
 
-static int64_t reduces_every(const stencil_plan *plan, const stencil_problem *problem) {
-    return stencil_smaller(stencil_sweep_passes(plan, problem).steps, plan->poll_every);
-}
-
 /* Finds the quickest plan of a device for passes of `depth` steps (0: of any number) of its part, alone where
  * `one`. */
 static stencil_status device_step(const guess *g, const stencil_problem *problem, int depth, bool one,
@@ -194,8 +190,13 @@ static stencil_status device_step(const guess *g, const stencil_problem *problem
         const stencil_candidate *c = &choice.item[one ? choice.chosen : i];
         if (!one && (!sends(c) || c->plan.depth != depth))
             continue;
-        *time = (device_time){true,           c->options.sync,   c->options.sweep,
-                              c->cost.step_s, c->cost.compute_s, reduces_every(&c->plan, problem)};
+        *time = (device_time){true,
+                              c->options.sync,
+                              c->options.sweep,
+                              c->cost.step_s,
+                              c->cost.compute_s,
+                              stencil_sweep_passes(&c->plan, problem).steps,
+                              c->plan.poll_every};
         *made_depth = c->plan.depth;
     }
     stencil_choice_destroy(&choice);
@@ -207,14 +208,15 @@ static device_time rated(const guess *g, const stencil_problem *problem) {
     const double step_s =
         (double)stencil_box_cells(&(stencil_box){.n = {problem->n[0], problem->n[1], problem->n[2]}}) /
         g->cluster->cells_per_s;
-    return (device_time){true, NULL, NULL, step_s, step_s, problem->stop.check_every};
+    const int64_t every = problem->stop.check_every;
+    return (device_time){true, NULL, NULL, step_s, step_s, every, every};
 }
 
 static stencil_status predict_one(const guess *g, stencil_prediction *p) {
     const stencil_problem *problem = g->problem;
     device_time time;
     p->depth = g->options->depth > 0 ? g->options->depth : 1;
-    memcpy(p->n, problem->n, sizeof p->n);
+    memcpy(p->grid.n, problem->n, sizeof p->grid.n);
     if (g->cluster->cells_per_s > 0)
         time = rated(g, problem);
     else
@@ -222,6 +224,7 @@ static stencil_status predict_one(const guess *g, stencil_prediction *p) {
     p->sync = time.sync;
     p->sweep = time.sweep;
     p->own_s = p->step_s = time.step_s;
+    p->pass_steps = p->depth;
     return STENCIL_OK;
 }
 
@@ -238,15 +241,19 @@ static bool predict_depth(const guess *g, const stencil_grid *grid, int depth, s
         return false;
     const double shared = !g->cluster->gpu && !(g->cluster->cells_per_s > 0) ? g->here : 1;
     predict_exchange(g, grid, p);
-    memcpy(p->count, grid->count, sizeof p->count);
-    memcpy(p->n, grid->n, sizeof p->n);
+    p->grid = *grid;
     p->depth = depth;
     p->sync = time.sync;
     p->sweep = time.sweep;
     p->own_s = time.step_s + (shared - 1) * time.compute_s;
     p->again_s = shared * time.compute_s * (grown(grid, g->problem->shape->radius, depth) - 1);
-    p->message_s = p->exchange_s / depth;
-    p->reduce_s = reduction_s(g) / (double)(time.reduce_every > 0 ? time.reduce_every : 1);
+    /* Whole passes lie between two checks, and between polls. */
+    const double checks = (double)time.check_every, polls = (double)time.poll_every;
+    p->pass_steps = checks / ceil(checks / depth);
+    p->message_s = p->exchange_s / p->pass_steps;
+    p->reduction_s = reduction_s(g);
+    p->reduce_every = fmax(fmin(checks, polls), p->pass_steps);
+    p->reduce_s = p->reduction_s / p->reduce_every;
     p->step_s = p->own_s + p->again_s + p->message_s + p->reduce_s;
     return true;
 }
@@ -292,10 +299,10 @@ stencil_status stencil_cluster_predict(const stencil_cluster *cluster, const ste
                      .here = (int)stencil_smaller(devices, cluster->devices)};
     const int asked = options->depth, last = asked > 0 ? asked : STENCIL_DEPTH_MAX;
     stencil_status status = STENCIL_OK;
-    *prediction =
-        (stencil_prediction){.devices = devices, .nodes = g.nodes, .count = {1, 1, 1}, .step_s = INFINITY};
+    *prediction = (stencil_prediction){
+        .devices = devices, .nodes = g.nodes, .grid.count = {1, 1, 1}, .step_s = INFINITY};
     CHECK(g.nodes == 1 || cluster->known_between, BAD_DATA,
-          "\"between\" is not known, and %d devices are on %d nodes", devices, g.nodes);
+          "it does not know the link \"between\" nodes, and %d devices are on %d of them", devices, g.nodes);
     if (devices == 1)
         return predict_one(&g, prediction);
     for (int depth = asked > 0 ? asked : 1; depth <= last && status == STENCIL_OK; depth++) {

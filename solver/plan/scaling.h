@@ -9,31 +9,6 @@
 extern "C" {
 #endif
 
-/* A prediction for a number of devices; the terms are of a step and add up to step_s. */
-typedef struct stencil_prediction {
-    int devices, nodes;
-    int count[3];             /* parts along z, y, x */
-    int64_t n[3];             /* updated cells of the largest part */
-    int depth;                /* steps of a pass */
-    const char *sync, *sweep; /* plan of a device; NULL: its rate alone is known */
-    int messages;             /* messages that a rank sends after a pass, and their bytes: */
-    double message_bytes;     /* of the rank for which they take longest */
-    double own_s;             /* the device's time for its own cells */
-    double again_s;           /* cells that other devices update, too */
-    double message_s;         /* messages, packed and unpacked, as none travels while cells are updated */
-    double reduce_s;          /* reductions at checks and polls */
-    double step_s;
-    double exchange_s; /* of a pass: from the end of its steps until the ghost cells are there */
-} stencil_prediction;
-
-/* Predicts a step on `devices` devices of a cluster, which fill one node after the other, for the depth that
- * is quickest (options->depth 0) or that is given. One device makes what a plan for it makes. weak: each
- * device has a field as large as the problem, in a grid as square as can be along the slowest axes, else the
- * problem is cut. Errors: those of plans and cuts; BAD_DATA: the link between nodes is not known. */
-stencil_status stencil_cluster_predict(const stencil_cluster *cluster, const stencil_problem *problem,
-                                       const stencil_run_options *options, int devices, bool weak,
-                                       stencil_prediction *prediction);
-
 /* The messages of the ranks of a grid of parts, each of n cells. */
 typedef struct stencil_grid {
     int count[3];
@@ -49,6 +24,33 @@ typedef struct stencil_grid_peers {
     double bytes[STENCIL_GRID_PEERS];
 } stencil_grid_peers;
 void stencil_grid_find(const stencil_grid *grid, int rank, stencil_grid_peers *peers);
+
+/* A prediction for a number of devices; the terms are of a step and add up to step_s. */
+typedef struct stencil_prediction {
+    int devices, nodes;
+    stencil_grid grid;        /* of the largest part */
+    int depth;                /* steps of a pass, */
+    double pass_steps;        /* and their mean, as whole passes lie between checks */
+    const char *sync, *sweep; /* plan of a device; NULL: its rate alone is known */
+    int messages;             /* messages that a rank sends after a pass, and their bytes: */
+    double message_bytes;     /* of the rank for which they take longest */
+    double own_s;             /* the device's time for its own cells */
+    double again_s;           /* cells that other devices update, too */
+    double message_s;         /* messages, packed and unpacked, as none travels while cells are updated */
+    double reduce_s;          /* reductions at checks and polls */
+    double step_s;
+    double exchange_s;   /* of a pass: from the end of its steps until the ghost cells are there */
+    double reduction_s;  /* of a reduction, */
+    double reduce_every; /* steps from one to the next */
+} stencil_prediction;
+
+/* Predicts a step on `devices` devices of a cluster, which fill one node after the other, for the depth that
+ * is quickest (options->depth 0) or that is given. One device makes what a plan for it makes. weak: each
+ * device has a field as large as the problem, in a grid as square as can be along the slowest axes, else the
+ * problem is cut. Errors: those of plans and cuts; BAD_DATA: the link between nodes is not known. */
+stencil_status stencil_cluster_predict(const stencil_cluster *cluster, const stencil_problem *problem,
+                                       const stencil_run_options *options, int devices, bool weak,
+                                       stencil_prediction *prediction);
 
 #ifdef __cplusplus
 }

@@ -56,6 +56,20 @@ class Message(RanksTest):
                 self.assertEqual(rows[name, depth]["bytes"], (2 if periodic else neighbours) * cell * ghosts * wide,
                                  (ranks, more, depth))
 
+    def test_a_cluster_is_written_and_planned_with(self):
+        self.ranks(2, *QUICK, "--cluster", "c.json", "--json", "m.json")
+        with open(self.path("c.json"), encoding="utf-8") as file:
+            cluster = json.load(file)
+        with open(self.path("m.json"), encoding="utf-8") as file:
+            rows = {row["name"]: row for row in json.load(file)["results"][0]["rows"]}
+        self.assertEqual((cluster["nodes"], cluster["between"]), (1, None))
+        for name, member in (("L", "latency_s"), ("o", "overhead_s"), ("g", "gap_s"), ("G", "byte_s")):
+            self.assertEqual(cluster["inside"][member], rows[f"{name} inside"]["statistics"]["median"])
+        root = json.loads(self.ok("plan", "--machine", "c.json", "--size", "400x400", "--json", "-").stdout)
+        self.assertEqual([row["devices"] for row in root["strong"]], [1 << i for i in range(cluster["devices"].bit_length())])
+        self.refused_ranks(73, ["c.json"], 2, *QUICK, "--cluster", "c.json")
+        self.refused(64, ["--cluster has no effect on copy"], "bench", "copy", "--cluster", "d.json")
+
     def test_what_arrives_is_verified(self):
         self.refused_ranks(70, ["something else arrived than was sent"], 2, *QUICK, "--inject-fault")
 
