@@ -201,6 +201,61 @@ static stencil_status add_halos(stencil_bench *b, const stencil_problem *problem
     return STENCIL_OK;
 }
 
+/* Samples the passes of a simulation: *value is the mean time of a pass. */
+static stencil_status sample_passes(stencil_bench *b, void *what, int64_t count, double *value) {
+    const asked *a = what;
+    stencil_order order = a->order;
+    order.count = count;
+    TRY(stencil_ranks_order(ranks_of(b), &order, NULL, value));
+    *value /= (double)(count * order.late.passes);
+    return STENCIL_OK;
+}
+
+/* Adds ranks that sleep for their passes, so that they need no processor of their own, and wait for the
+ * messages of their neighbours, with the time that is simulated for the same passes. */
+static stencil_status add_late(stencil_bench *b, const stencil_problem *problem, const stencil_link *link) {
+    enum { PASSES = 16 };
+    static const double pass_s = 4e-3;
+    static const struct {
+        const char *name;
+        double noise, late_s;
+        int64_t late_pass;
+        double reduce_every;
+    } ways[] = {{"passes", 0, 0, -1, 0},
+                {"passes, noise 20%", 0.2, 0, -1, 0},
+                {"noise 20%, reductions", 0.2, 0, -1, 1},
+                {"passes, one 2 ms late", 0, 2e-3, -1, 0},
+                {"a pass 20 ms late", 0, 20e-3, 3, 0}};
+    const stencil_mesh mesh = stencil_problem_mesh(problem, 1);
+    const int ranks = ranks_of(b)->world->ranks;
+    stencil_cut cut;
+    TRY(stencil_cut_make(&cut, &mesh, ranks, (int[3]){0}));
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        asked a = {.order = {.kind = STENCIL_ORDER_PASSES}};
+        stencil_late *late = &a.order.late;
+        double predicted_s;
+        *late = (stencil_late){.grid = {.n = {1, 1, 1}, .ghosts = {1, 1, 1}, .bytes = sizeof(double)},
+                               .pass_s = pass_s,
+                               .exchange_s = stencil_link_message_s(link, sizeof(double)),
+                               .noise = ways[i].noise,
+                               .late_rank = ways[i].late_s > 0 ? ranks / 2 : -1,
+                               .late_s = ways[i].late_s,
+                               .late_pass = ways[i].late_pass,
+                               .passes = PASSES,
+                               .reduce_every = ways[i].reduce_every,
+                               .reduce_s = stencil_link_message_s(link, sizeof(double)) * log2(ranks),
+                               .seed = 1};
+        memcpy(late->grid.count, cut.count, sizeof cut.count);
+        for (int axis = 0; axis < STENCIL_AXES; axis++)
+            late->grid.periodic[axis] = mesh.wraps[axis] > 0 && mesh.boundary[axis] == STENCIL_PERIODIC;
+        TRY(stencil_late_simulate(late, &predicted_s));
+        TRY(STENCIL_BENCH_ADD(b, a, "late ranks", ways[i].name, "s/pass", .count = 1,
+                              .sample = sample_passes));
+        stencil_bench_last(b)->predicted = predicted_s;
+    }
+    return STENCIL_OK;
+}
+
 static stencil_status add_problem(stencil_bench *b, const stencil_link *link) {
     static const char *const size[] = {"nz", "ny", "nx"};
     stencil_spec spec = b->options->spec;
@@ -212,7 +267,9 @@ static stencil_status add_problem(stencil_bench *b, const stencil_link *link) {
     stencil_bench_add_text(b->result, "precision", stencil_precision_name(problem.precision));
     for (int axis = STENCIL_AXES - problem.rank; axis < STENCIL_AXES; axis++)
         stencil_bench_add_number(b->result, size[axis], problem.extent[axis]);
-    const stencil_status status = add_halos(b, &problem, link);
+    stencil_status status = add_halos(b, &problem, link);
+    if (status == STENCIL_OK)
+        status = add_late(b, &problem, link);
     stencil_problem_destroy(&problem);
     return status;
 }

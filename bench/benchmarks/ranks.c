@@ -311,6 +311,59 @@ static stencil_status meet(team *t) {
     return STENCIL_OK;
 }
 
+/* Sleeps from a moment on, which is not the present where the rank was held up. */
+static void sleep_until(double moment_s) {
+    const double left_s = moment_s - stencil_clock_s();
+    const struct timespec pause = {.tv_sec = (time_t)left_s,
+                                   .tv_nsec = (long)(1e9 * (left_s - (double)(time_t)left_s))};
+    if (left_s > 0)
+        nanosleep(&pause, NULL);
+}
+
+/* Messages of 8 bytes, the number of the pass, to the neighbours in a grid and from there. */
+typedef struct neighbours {
+    int count;
+    double sent, received[STENCIL_GRID_PEERS];
+    stencil_exchange *exchange;
+} neighbours;
+
+static stencil_status open_neighbours(const team *t, neighbours *n) {
+    stencil_grid_peers peers;
+    stencil_message message[2 * STENCIL_GRID_PEERS];
+    stencil_grid_find(&t->order->late.grid, t->world->rank, &peers);
+    n->count = peers.count;
+    for (int i = 0; i < peers.count; i++) {
+        message[2 * i] = (stencil_message){peers.peer[i], true, &n->sent, sizeof n->sent};
+        message[2 * i + 1] = (stencil_message){peers.peer[i], false, &n->received[i], sizeof *n->received};
+    }
+    return stencil_exchange_open(t->world, message, 2 * peers.count, &n->exchange);
+}
+
+static void make_pass(team *t, neighbours *n, int64_t pass) {
+    const stencil_late *late = &t->order->late;
+    sleep_until(stencil_clock_s() + stencil_late_pass_s(late, t->world->rank, pass));
+    n->sent = (double)pass;
+    stencil_exchange_start(t->world, n->exchange);
+    stencil_exchange_finish(t->world, n->exchange);
+    for (int i = 0; i < n->count; i++)
+        t->wrong = t->wrong || n->received[i] != (double)pass;
+    if (stencil_late_reduces(late, pass))
+        stencil_world_largest(t->world, n->sent);
+}
+
+static stencil_status make_passes(team *t) {
+    neighbours n = {0};
+    const stencil_status status = begin(t, open_neighbours(t, &n));
+    for (int64_t i = 0; i < t->order->count && status == STENCIL_OK; i++) {
+        for (int64_t pass = 0; pass < t->order->late.passes; pass++)
+            make_pass(t, &n, pass);
+        stencil_world_meet(t->world);
+    }
+    t->end_s = stencil_clock_s();
+    stencil_exchange_close(t->world, n.exchange);
+    return status;
+}
+
 static stencil_status carry_out(team *t) {
     switch (t->order->kind) {
     case STENCIL_ORDER_TRAIN:
@@ -321,6 +374,8 @@ static stencil_status carry_out(team *t) {
         return reduce(t);
     case STENCIL_ORDER_BARRIER:
         return meet(t);
+    case STENCIL_ORDER_PASSES:
+        return make_passes(t);
     case STENCIL_ORDER_HOSTS:
     case STENCIL_ORDER_END:
         break;

@@ -3,6 +3,7 @@
 
 #include "bench/benchmark.h"
 #include "solver/parts/cut.h"
+#include "solver/plan/late.h"
 
 typedef enum stencil_order_kind {
     STENCIL_ORDER_END,   /* the ranks stop serving */
@@ -10,7 +11,9 @@ typedef enum stencil_order_kind {
     STENCIL_ORDER_TRAIN, /* rank 0 sends messages to `peer`, which answers the last one */
     STENCIL_ORDER_HALO,  /* each rank sends ghost cells to its neighbours */
     STENCIL_ORDER_REDUCTION,
-    STENCIL_ORDER_BARRIER
+    STENCIL_ORDER_BARRIER,
+    STENCIL_ORDER_PASSES /* ranks sleep for the passes of a simulation, and wait for their neighbours'
+                            messages */
 } stencil_order_kind;
 
 typedef struct stencil_order {
@@ -26,6 +29,7 @@ typedef struct stencil_order {
     /* HALO: the cut, whose shape is found by its name. */
     stencil_cut cut;
     char shape[32];
+    stencil_late late; /* PASSES, all of them in each repetition */
 } stencil_order;
 
 /* Has all ranks carry out an order; *seconds is what the repetitions took in rank 0, which calls it.

@@ -27,6 +27,11 @@ double stencil_late_pass_s(const stencil_late *l, int rank, int64_t pass) {
     return l->pass_s * fmax(1 + noise, 0) + (late ? l->late_s : 0);
 }
 
+bool stencil_late_reduces(const stencil_late *l, int64_t pass) {
+    return l->reduce_every > 0 &&
+           floor((double)(pass + 1) / l->reduce_every) > floor((double)pass / l->reduce_every);
+}
+
 /* The time at which a rank can begin its next pass: it and its neighbours have done the last one. */
 static double ready_s(const stencil_late *l, int rank, const double *done_s) {
     stencil_grid_peers peers;
@@ -53,8 +58,7 @@ stencil_status stencil_late_simulate(const stencil_late *l, double *pass_s) {
             done_s[rank] = begin_s[rank] + stencil_late_pass_s(l, rank, pass);
         for (int rank = 0; rank < ranks; rank++)
             begin_s[rank] = ready_s(l, rank, done_s);
-        const double every = l->reduce_every > 0 ? l->reduce_every : INFINITY;
-        if (floor((double)(pass + 1) / every) == floor((double)pass / every))
+        if (!stencil_late_reduces(l, pass))
             continue;
         const double all_s = latest(begin_s, ranks) + l->reduce_s;
         for (int rank = 0; rank < ranks; rank++)

@@ -30,6 +30,9 @@ typedef struct stencil_late {
 /* Seconds of a pass of a rank, without waiting. */
 double stencil_late_pass_s(const stencil_late *late, int rank, int64_t pass);
 
+/* Tells whether a reduction follows a pass. */
+bool stencil_late_reduces(const stencil_late *late, int64_t pass);
+
 /* Sets *pass_s to the mean time of a pass: from the begin until the last rank has done the last one. Takes
  * memory for two numbers of each rank. Errors: NO_MEMORY. */
 stencil_status stencil_late_simulate(const stencil_late *late, double *pass_s);

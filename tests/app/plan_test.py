@@ -321,7 +321,7 @@ class Cluster(CommandTest):
     SIZE = ("--size", "16384x16384", "--precision", "float32")
 
     def cluster(self, name="c.json", machine=False, **members):
-        about = {"kind": "cluster", "schema_version": 1, "nodes": 1024, "devices": 4, "gpu": True, "inside": self.INSIDE,
+        about = {"kind": "cluster", "schema_version": 1, "nodes": 32, "devices": 4, "gpu": True, "inside": self.INSIDE,
                  "between": self.BETWEEN}
         what = {"machine": json.loads(H200.read_text(encoding="utf-8"))} if machine else {"cells_per_s": 1e11}
         with open(self.path(name), "w", encoding="utf-8") as file:
@@ -335,7 +335,7 @@ class Cluster(CommandTest):
 
     def test_tables_and_json(self):
         for machine in (False, True):
-            where = self.cluster(machine=machine)
+            where = self.cluster(machine=machine, nodes=1024)
             for more in ((), ("--noise", 5, "--late", 2)):
                 text = self.ok("plan", *where, *self.SIZE, *more).stdout
                 self.assertLessEqual(max(map(len, text.splitlines())), 80)
