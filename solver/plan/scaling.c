@@ -72,7 +72,6 @@ typedef struct guess {
     const stencil_problem *problem;
     const stencil_run_options *options;
     int devices, nodes, here; /* here: devices of a node that is full */
-    int64_t cells;            /* of the largest part */
 } guess;
 
 /* Time of a device for a step of its own cells. */
@@ -82,6 +81,11 @@ typedef struct device_time {
     double step_s, compute_s;
     int64_t check_every, poll_every; /* steps */
 } device_time;
+
+/* Tells whether a prediction of a device is one of a node. */
+static bool shares_node(const guess *g) {
+    return !g->cluster->gpu && !(g->cluster->cells_per_s > 0);
+}
 
 static int stages(int of) {
     return of > 1 ? (int)ceil(log2(of)) : 0;
@@ -148,18 +152,21 @@ static double grown(const stencil_grid *grid, int64_t radius, int depth) {
     return sum / depth / own;
 }
 
-/* The problem of a part: what is cut has ghost cells in place of its boundary. */
-static stencil_status part_problem(const stencil_problem *whole, const stencil_grid *grid,
-                                   stencil_problem *part) {
+/* The problem that a device has: its part, of which what is cut has ghost cells in place of its boundary. On
+ * CPUs it is that of a node, whose ranks share processors, caches and memory: as many parts above each other.
+ */
+static stencil_status part_problem(const guess *g, const stencil_grid *grid, stencil_problem *part) {
+    const stencil_problem *whole = g->problem;
+    const int slow = STENCIL_AXES - whole->rank, parts = shares_node(g) ? g->here : 1;
     int64_t ghost[3];
     *part = *whole;
     for (int axis = 0; axis < STENCIL_AXES; axis++) {
         if (grid->count[axis] > 1)
             part->boundary[axis] = STENCIL_FIXED;
-        part->n[axis] = grid->n[axis];
+        part->n[axis] = grid->n[axis] * (axis == slow ? parts : 1);
         part->extent[axis] =
-            grid->n[axis] + 2 * (part->boundary[axis] == STENCIL_FIXED ? whole->radius[axis] : 0);
-        ghost[axis] = axis < STENCIL_AXES - whole->rank ? 0 : whole->shape->radius;
+            part->n[axis] + 2 * (part->boundary[axis] == STENCIL_FIXED ? whole->radius[axis] : 0);
+        ghost[axis] = axis < slow ? 0 : whole->shape->radius;
     }
     return stencil_layout_init(&part->layout, whole->precision, part->n, ghost);
 }
@@ -228,25 +235,23 @@ static stencil_status predict_one(const guess *g, stencil_prediction *p) {
     return STENCIL_OK;
 }
 
-/* Predicts a step in passes of `depth` steps, of parts that are laid out; false: there are no such passes.
- * The ranks of a node of CPUs share what it computes. */
+/* Predicts a step in passes of `depth` steps, of parts that are laid out; false: there are no such passes. */
 static bool predict_depth(const guess *g, const stencil_grid *grid, int depth, stencil_prediction *p) {
     stencil_problem part;
     device_time time;
-    if (part_problem(g->problem, grid, &part) != STENCIL_OK)
+    if (part_problem(g, grid, &part) != STENCIL_OK)
         return false;
     if (g->cluster->cells_per_s > 0)
         time = rated(g, &part);
     else if (device_step(g, &part, depth, false, &time, &(int){0}) != STENCIL_OK || !time.possible)
         return false;
-    const double shared = !g->cluster->gpu && !(g->cluster->cells_per_s > 0) ? g->here : 1;
     predict_exchange(g, grid, p);
     p->grid = *grid;
     p->depth = depth;
     p->sync = time.sync;
     p->sweep = time.sweep;
-    p->own_s = time.step_s + (shared - 1) * time.compute_s;
-    p->again_s = shared * time.compute_s * (grown(grid, g->problem->shape->radius, depth) - 1);
+    p->own_s = time.step_s;
+    p->again_s = time.compute_s * (grown(grid, g->problem->shape->radius, depth) - 1);
     /* Whole passes lie between two checks, and between polls. */
     const double checks = (double)time.check_every, polls = (double)time.poll_every;
     p->pass_steps = checks / ceil(checks / depth);

@@ -164,6 +164,21 @@ static void scaling_is_bounded(void **state) {
     }
 }
 
+/* Ranks of a node of CPUs share what it does: more of them are no quicker, more nodes are. */
+static void ranks_share_a_node(void **state) {
+    stencil_problem problem;
+    stencil_cluster *c = of_h200();
+    (void)state;
+    c->gpu = false;
+    problem_of(&problem, "j2d5pt", STENCIL_FLOAT64, 4096);
+    const stencil_prediction one = predict(c, &problem, 1, false, 0),
+                             four = predict(c, &problem, 4, false, 0),
+                             many = predict(c, &problem, 32, false, 0);
+    assert_true(four.own_s > 0.98 * one.own_s && four.own_s < 1.1 * one.own_s);
+    assert_true(many.own_s < 0.5 * one.own_s); /* smaller parts fit caches, threads wait for each other */
+    stencil_problem_destroy(&problem);
+}
+
 /* The messages are those that a run sends: number and bytes, for each rank of some cuts. */
 static void messages_are_those_of_a_run(void **state) {
     static const int counts[][3] = {{1, 2, 2}, {1, 3, 1}, {1, 2, 1}, {1, 3, 3}, {2, 3, 1}, {4, 2, 1}};
@@ -321,6 +336,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(by_hand),
         cmocka_unit_test(more_latency_no_smaller_depth),
         cmocka_unit_test(scaling_is_bounded),
+        cmocka_unit_test(ranks_share_a_node),
         cmocka_unit_test(messages_are_those_of_a_run),
         cmocka_unit_test(descriptions),
         cmocka_unit_test(late_ranks),
