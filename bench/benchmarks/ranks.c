@@ -323,14 +323,14 @@ static void sleep_until(double moment_s) {
 /* Messages of 8 bytes, the number of the pass, to the neighbours in a grid and from there. */
 typedef struct neighbours {
     int count;
-    double sent, received[STENCIL_GRID_PEERS];
+    double sent, received[STENCIL_RANK_PEERS_MAX];
     stencil_exchange *exchange;
 } neighbours;
 
 static stencil_status open_neighbours(const team *t, neighbours *n) {
-    stencil_grid_peers peers;
-    stencil_message message[2 * STENCIL_GRID_PEERS];
-    stencil_grid_find(&t->order->late.grid, t->world->rank, &peers);
+    stencil_rank_peers peers;
+    stencil_message message[2 * STENCIL_RANK_PEERS_MAX];
+    stencil_rank_peers_find(&t->order->late.grid, t->world->rank, &peers);
     n->count = peers.count;
     for (int i = 0; i < peers.count; i++) {
         message[2 * i] = (stencil_message){peers.peer[i], true, &n->sent, sizeof n->sent};

@@ -34,9 +34,9 @@ bool stencil_late_reduces(const stencil_late *l, int64_t pass) {
 
 /* The time at which a rank can begin its next pass: it and its neighbours have done the last one. */
 static double ready_s(const stencil_late *l, int rank, const double *done_s) {
-    stencil_grid_peers peers;
+    stencil_rank_peers peers;
     double latest_s = done_s[rank];
-    stencil_grid_find(&l->grid, rank, &peers);
+    stencil_rank_peers_find(&l->grid, rank, &peers);
     for (int i = 0; i < peers.count; i++)
         latest_s = fmax(latest_s, done_s[peers.peer[i]]);
     return latest_s + (peers.count > 0 ? l->exchange_s : 0);

@@ -14,11 +14,11 @@ extern "C" {
 #endif
 
 typedef struct stencil_late {
-    stencil_grid grid; /* whose neighbours are; their bytes do not count */
-    double pass_s;     /* of a rank that nothing disturbs */
-    double exchange_s; /* from the end of a pass until neighbours have what they need */
-    double noise;      /* standard deviation of the time of a pass over pass_s, normally distributed */
-    int late_rank;     /* rank that takes late_s more; -1: none */
+    stencil_rank_grid grid; /* whose neighbours are; their bytes do not count */
+    double pass_s;          /* of a rank that nothing disturbs */
+    double exchange_s;      /* from the end of a pass until neighbours have what they need */
+    double noise;           /* standard deviation of the time of a pass over pass_s, normally distributed */
+    int late_rank;          /* rank that takes late_s more; -1: none */
     double late_s;
     int64_t late_pass;    /* the only pass, from 0, in which it does; -1: in each */
     int64_t passes;       /* that are simulated */

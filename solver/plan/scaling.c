@@ -7,7 +7,7 @@
 #include "solver/plan/sweep.h"
 
 /* The rank at a place, wrapped at periodic ends; -1: there is none. */
-static int rank_at(const stencil_grid *g, const int place[3]) {
+static int rank_at(const stencil_rank_grid *g, const int place[3]) {
     int rank = 0;
     for (int axis = 0; axis < STENCIL_AXES; axis++) {
         int k = place[axis];
@@ -23,15 +23,15 @@ static int rank_at(const stencil_grid *g, const int place[3]) {
 
 /* Cells of a box along an axis in which the part that it goes to lies no further: those of the part, and the
  * ghost cells of sides that no other part is beyond. */
-static int64_t along(const stencil_grid *g, const int place[3], int axis) {
+static int64_t along(const stencil_rank_grid *g, const int place[3], int axis) {
     const bool around = g->periodic[axis] && g->count[axis] > 1;
     const int ends = around ? 0 : (place[axis] == 0) + (place[axis] == g->count[axis] - 1);
     return g->n[axis] + ends * g->ghosts[axis];
 }
 
 /* Adds the cells that go into a direction. */
-static void add_direction(const stencil_grid *g, int rank, const int place[3], const int direction[3],
-                          stencil_grid_peers *peers) {
+static void add_direction(const stencil_rank_grid *g, int rank, const int place[3], const int direction[3],
+                          stencil_rank_peers *peers) {
     int there[3], i = 0;
     double bytes = g->bytes;
     for (int axis = 0; axis < STENCIL_AXES; axis++) {
@@ -52,7 +52,7 @@ static void add_direction(const stencil_grid *g, int rank, const int place[3], c
     peers->bytes[i] += bytes;
 }
 
-void stencil_grid_find(const stencil_grid *g, int rank, stencil_grid_peers *peers) {
+void stencil_rank_peers_find(const stencil_rank_grid *g, int rank, stencil_rank_peers *peers) {
     int place[3], direction[3], rest = rank;
     peers->count = 0;
     for (int axis = STENCIL_X; axis >= STENCIL_Z; rest /= g->count[axis--])
@@ -109,14 +109,14 @@ static double pack_rate(const guess *g) {
 
 /* Sets the messages of the rank for which they take longest, and the seconds of an exchange. The latency is
  * that of the slowest link in use for all ranks, since each waits for its neighbours and they for theirs. */
-static void predict_exchange(const guess *g, const stencil_grid *grid, stencil_prediction *p) {
+static void predict_exchange(const guess *g, const stencil_rank_grid *grid, stencil_prediction *p) {
     const stencil_cluster *c = g->cluster;
     const double shared = c->lanes > 0 ? fmax(1, (double)g->here / c->lanes) : 1, packs = pack_rate(g);
     double most_s = -1;
     for (int rank = 0; rank < g->devices; rank++) {
-        stencil_grid_peers peers;
+        stencil_rank_peers peers;
         double time_s = 0, bytes = 0;
-        stencil_grid_find(grid, rank, &peers);
+        stencil_rank_peers_find(grid, rank, &peers);
         for (int i = 0; i < peers.count; i++) {
             const bool leaves = peers.peer[i] / c->devices != rank / c->devices;
             stencil_link link = leaves ? c->between : c->inside;
@@ -136,7 +136,7 @@ static void predict_exchange(const guess *g, const stencil_grid *grid, stencil_p
 
 /* Cells that a part computes for a cell of its own in a pass, the mean over its steps: step k of d updates
  * the ghost cells that the steps after it read. */
-static double grown(const stencil_grid *grid, int64_t radius, int depth) {
+static double grown(const stencil_rank_grid *grid, int64_t radius, int depth) {
     double sum = 0, own = 1;
     for (int later = 0; later < depth; later++) {
         double cells = 1;
@@ -155,7 +155,7 @@ static double grown(const stencil_grid *grid, int64_t radius, int depth) {
 /* The problem that a device has: its part, of which what is cut has ghost cells in place of its boundary. On
  * CPUs it is that of a node, whose ranks share processors, caches and memory: as many parts above each other.
  */
-static stencil_status part_problem(const guess *g, const stencil_grid *grid, stencil_problem *part) {
+static stencil_status part_problem(const guess *g, const stencil_rank_grid *grid, stencil_problem *part) {
     const stencil_problem *whole = g->problem;
     const int slow = STENCIL_AXES - whole->rank, parts = shares_node(g) ? g->here : 1;
     int64_t ghost[3];
@@ -236,7 +236,7 @@ static stencil_status predict_one(const guess *g, stencil_prediction *p) {
 }
 
 /* Predicts a step in passes of `depth` steps, of parts that are laid out; false: there are no such passes. */
-static bool predict_depth(const guess *g, const stencil_grid *grid, int depth, stencil_prediction *p) {
+static bool predict_depth(const guess *g, const stencil_rank_grid *grid, int depth, stencil_prediction *p) {
     stencil_problem part;
     device_time time;
     if (part_problem(g, grid, &part) != STENCIL_OK)
@@ -265,11 +265,12 @@ static bool predict_depth(const guess *g, const stencil_grid *grid, int depth, s
 
 /* The grid of parts for passes of `depth` steps: the cut of a run with as many ranks or, weak, as many fields
  * side by side. */
-static stencil_status lay_out(const guess *g, bool weak, int depth, stencil_grid *grid) {
+static stencil_status lay_out(const guess *g, bool weak, int depth, stencil_rank_grid *grid) {
     const stencil_problem *problem = g->problem;
     const stencil_mesh mesh = stencil_problem_mesh(problem, depth);
     stencil_cut cut = {0};
-    *grid = (stencil_grid){.count = {1, 1, 1}, .bytes = (int)stencil_precision_bytes(problem->precision)};
+    *grid =
+        (stencil_rank_grid){.count = {1, 1, 1}, .bytes = (int)stencil_precision_bytes(problem->precision)};
     if (weak) {
         const int slow = STENCIL_AXES - problem->rank;
         int faster = (int)sqrt(g->devices);
@@ -312,7 +313,7 @@ stencil_status stencil_cluster_predict(const stencil_cluster *cluster, const ste
         return predict_one(&g, prediction);
     for (int depth = asked > 0 ? asked : 1; depth <= last && status == STENCIL_OK; depth++) {
         stencil_prediction other = *prediction;
-        stencil_grid grid;
+        stencil_rank_grid grid;
         status = lay_out(&g, weak, depth, &grid);
         if (status == STENCIL_OK && predict_depth(&g, &grid, depth, &other) &&
             other.step_s < prediction->step_s)

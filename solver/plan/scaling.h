@@ -10,25 +10,25 @@ extern "C" {
 #endif
 
 /* The messages of the ranks of a grid of parts, each of n cells. */
-typedef struct stencil_grid {
+typedef struct stencil_rank_grid {
     int count[3];
     bool periodic[3];
     int64_t n[3], ghosts[3];
     int bytes; /* of a cell */
-} stencil_grid;
+} stencil_rank_grid;
 
 /* Neighbours of a rank, and the bytes that it sends to each. */
-enum { STENCIL_GRID_PEERS = 26 };
-typedef struct stencil_grid_peers {
-    int count, peer[STENCIL_GRID_PEERS];
-    double bytes[STENCIL_GRID_PEERS];
-} stencil_grid_peers;
-void stencil_grid_find(const stencil_grid *grid, int rank, stencil_grid_peers *peers);
+enum { STENCIL_RANK_PEERS_MAX = 26 };
+typedef struct stencil_rank_peers {
+    int count, peer[STENCIL_RANK_PEERS_MAX];
+    double bytes[STENCIL_RANK_PEERS_MAX];
+} stencil_rank_peers;
+void stencil_rank_peers_find(const stencil_rank_grid *grid, int rank, stencil_rank_peers *peers);
 
 /* A prediction for a number of devices; the terms are of a step and add up to step_s. */
 typedef struct stencil_prediction {
     int devices, nodes;
-    stencil_grid grid;        /* of the largest part */
+    stencil_rank_grid grid;   /* of the largest part */
     int depth;                /* steps of a pass, */
     double pass_steps;        /* and their mean, as whole passes lie between checks */
     const char *sync, *sweep; /* plan of a device; NULL: its rate alone is known */

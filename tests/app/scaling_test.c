@@ -198,7 +198,7 @@ static void messages_are_those_of_a_run(void **state) {
             const stencil_mesh mesh = stencil_problem_mesh(&problem, 2);
             const int parts = counts[i][0] * counts[i][1] * counts[i][2];
             assert_int_equal(stencil_cut_make(&cut, &mesh, parts, counts[i]), STENCIL_OK);
-            stencil_grid grid = {.bytes = (int)stencil_precision_bytes(spec.precision)};
+            stencil_rank_grid grid = {.bytes = (int)stencil_precision_bytes(spec.precision)};
             for (int axis = 0; axis < 3; axis++) {
                 grid.count[axis] = counts[i][axis];
                 grid.periodic[axis] = periodic;
@@ -206,7 +206,7 @@ static void messages_are_those_of_a_run(void **state) {
                 grid.ghosts[axis] = mesh.ghosts[axis];
             }
             for (int rank = 0; rank < parts; rank++) {
-                stencil_grid_peers peers;
+                stencil_rank_peers peers;
                 stencil_halo_transfers transfers = {0};
                 double sent[16] = {0};
                 cut.own = rank;
@@ -217,7 +217,7 @@ static void messages_are_those_of_a_run(void **state) {
                     if (t->from == rank && t->to != rank)
                         sent[t->to] += (double)(grid.bytes * t->n[0] * t->n[1] * t->n[2]);
                 }
-                stencil_grid_find(&grid, rank, &peers);
+                stencil_rank_peers_find(&grid, rank, &peers);
                 for (int k = 0; k < peers.count; k++) {
                     if (sent[peers.peer[k]] != peers.bytes[k])
                         fail_msg("cut %zu, periodic %d, rank %d to %d: %g bytes, not %g", i, periodic, rank,
