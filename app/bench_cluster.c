@@ -34,8 +34,9 @@ static double figure(const stencil_bench_result *result, const char *name, const
 /* Reads the figures of a link; false: it was not measured. */
 static bool read_link(const stencil_bench_result *result, const char *name, stencil_link *link) {
     *link = (stencil_link){figure(result, "L", name), figure(result, "o", name), figure(result, "g", name),
-                           figure(result, "G", name)};
-    return !isnan(link->latency_s) && !isnan(link->overhead_s) && !isnan(link->gap_s) && !isnan(link->byte_s);
+                           figure(result, "G", name), figure(result, "G both ways", name)};
+    return !isnan(link->latency_s) && !isnan(link->overhead_s) && !isnan(link->gap_s) &&
+           !isnan(link->byte_s) && !isnan(link->both_byte_s);
 }
 
 stencil_status bench_cluster_write(const stencil_bench_report *report, const char *path, bool force) {

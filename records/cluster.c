@@ -13,6 +13,7 @@ static const stencil_member link_members[] = {
     {"overhead_s", STENCIL_MEMBER(REAL, stencil_link, overhead_s)},
     {"gap_s", STENCIL_MEMBER(REAL, stencil_link, gap_s)},
     {"byte_s", STENCIL_MEMBER(REAL, stencil_link, byte_s)},
+    {"both_byte_s", STENCIL_MEMBER(REAL, stencil_link, both_byte_s), .newer = true},
     {NULL},
 };
 
@@ -52,7 +53,10 @@ bool stencil_cluster_is(const json_t *root) {
 static stencil_status read_link(stencil_link *link, const json_t *object, const char *name) {
     CHECK(json_is_object(object), BAD_DATA, "\"%s\" is missing or not an object", name);
     TRY(stencil_record_read(object, link_members, link));
-    const double figures[] = {link->latency_s, link->overhead_s, link->gap_s, link->byte_s};
+    if (isnan(link->both_byte_s))
+        link->both_byte_s = link->byte_s; /* the link has room for both ways */
+    const double figures[] = {link->latency_s, link->overhead_s, link->gap_s, link->byte_s,
+                              link->both_byte_s};
     for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
         CHECK(figures[i] >= 0 && isfinite(figures[i]), BAD_DATA, "\"%s\": \"%s\" is not a number from 0 on",
               name, link_members[i].name);

@@ -1,7 +1,8 @@
 /* Benchmark `message`: what messages between ranks cost. The LogGP figures are measured as T. Hoefler et al.
  * do (Netgauge; "Low-overhead LogGP parameter assessment for modern interconnection networks", 2007): from
  * rank 0 n messages of s bytes go to another rank, with a pause d between them, and one comes back; that
- * takes PRTT(n, d, s). Messages are persistent requests, as those of a run. */
+ * takes PRTT(n, d, s). Messages are persistent requests, as those of a run. G is that of a ping-pong, and one
+ * more that of messages which cross, as ghost cells do. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +19,7 @@ enum { TRAIN = 16, ROUNDS = 20, SMALL = 8, LARGE = 1 << 18, LARGEST = 1 << 22, D
 typedef struct asked {
     stencil_order order;
     bool halved; /* there and back: half of it counts */
-    char figure; /* 'L', 'o', 'g', 'G'; 0: the time of the order */
+    char figure; /* 'L', 'o', 'g', 'G', 'B': G of both ways at once; 0: the time of the order */
 } asked;
 
 static const stencil_bench_ranks *ranks_of(const stencil_bench *b) {
@@ -40,13 +41,13 @@ static stencil_status time_train(const stencil_bench *b, const stencil_order *li
     return STENCIL_OK;
 }
 
-/* Sets *next_s to the time from a message of `bytes` in a train to the next, without the pause: g + (s - 1)
- * G, or, behind a pause that is longer than that, o. */
+/* Sets *next_s to the time from a message in a train to the next, without the pause: g, or, behind a pause
+ * that is longer than that, o. */
 static stencil_status time_next(const stencil_bench *b, const stencil_order *like, double pause_s,
-                                int64_t bytes, double *next_s) {
+                                double *next_s) {
     double one_s, many_s;
-    TRY(time_train(b, like, 1, 0, bytes, &one_s));
-    TRY(time_train(b, like, TRAIN, pause_s, bytes, &many_s));
+    TRY(time_train(b, like, 1, 0, SMALL, &one_s));
+    TRY(time_train(b, like, TRAIN, pause_s, SMALL, &many_s));
     *next_s = fmax(many_s - one_s, 0) / (TRAIN - 1);
     return STENCIL_OK;
 }
@@ -58,25 +59,27 @@ static stencil_status time_overhead(const stencil_bench *b, const stencil_order 
     double both_s;
     TRY(time_train(b, like, 1, 0, SMALL, &both_s));
     *there_s = both_s / 2;
-    TRY(time_next(b, like, both_s, SMALL, overhead_s));
+    TRY(time_next(b, like, both_s, overhead_s));
     *overhead_s = fmin(*overhead_s, *there_s / 2);
     return STENCIL_OK;
 }
 
 static stencil_status sample_figure(stencil_bench *b, void *what, int64_t count, double *value) {
     const asked *a = what;
-    const stencil_order order = a->order;
+    stencil_order order = a->order;
     double other;
     (void)count;
     switch (a->figure) {
     case 'o':
         return time_overhead(b, &order, value, &other);
     case 'g':
-        return time_next(b, &order, 0, SMALL, value);
-    case 'G':
-        TRY(time_next(b, &order, 0, SMALL, &other));
-        TRY(time_next(b, &order, 0, LARGE, value));
-        *value = fmax(*value - other, 0) / (LARGE - SMALL);
+        return time_next(b, &order, 0, value);
+    case 'G': /* of a message by itself: those of a train overlap where they are copied more than once */
+    case 'B':
+        order.both = a->figure == 'B';
+        TRY(time_train(b, &order, 1, 0, SMALL, &other));
+        TRY(time_train(b, &order, 1, 0, LARGE, value));
+        *value = fmax(*value - other, 0) / (order.both ? 1 : 2) / (LARGE - SMALL);
         return STENCIL_OK;
     default:
         TRY(time_overhead(b, &order, &other, value));
@@ -106,7 +109,11 @@ static stencil_status add_figures(stencil_bench *b, const char *link, int peer) 
     static const struct {
         char figure;
         const char *name, *unit;
-    } figures[] = {{'L', "L", "s"}, {'o', "o", "s"}, {'g', "g", "s"}, {'G', "G", "s/byte"}};
+    } figures[] = {{'L', "L", "s"},
+                   {'o', "o", "s"},
+                   {'g', "g", "s"},
+                   {'G', "G", "s/byte"},
+                   {'B', "G both ways", "s/byte"}};
     for (size_t i = 0; i < sizeof figures / sizeof *figures; i++) {
         const asked a = {.order = {.kind = STENCIL_ORDER_TRAIN, .peer = peer}, .figure = figures[i].figure};
         char name[32];
@@ -120,7 +127,7 @@ static stencil_status add_figures(stencil_bench *b, const char *link, int peer) 
 static stencil_link link_at(const stencil_bench *b, int row) {
     const stencil_bench_row *r = &b->result->row[row];
     return (stencil_link){r[0].statistics.median, r[1].statistics.median, r[2].statistics.median,
-                          r[3].statistics.median};
+                          r[3].statistics.median, r[4].statistics.median};
 }
 
 /* Adds a ping-pong for each size, with the time that the figures of the link predict. */

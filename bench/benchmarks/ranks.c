@@ -139,14 +139,18 @@ static void send_train(team *t, const post *to, const post *from) {
     }
 }
 
+/* Answers trains; those of both ways at once have one message. */
 static void answer_train(team *t, const post *to, const post *from) {
     const stencil_order *o = t->order;
     for (int64_t i = 0; i < o->count; i++) {
         for (int k = 0; k < o->messages; k++) {
             start(t, from);
+            if (o->both)
+                send_one(t, to, 0, i, false);
             receive_one(t, from, 0, i * o->messages + k);
         }
-        send_one(t, to, 0, i, false);
+        if (!o->both)
+            send_one(t, to, 0, i, false);
     }
 }
 

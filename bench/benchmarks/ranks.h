@@ -25,6 +25,7 @@ typedef struct stencil_order {
     int peer, messages;
     int64_t bytes;
     double pause_s;
+    bool both;   /* the answer does not wait for the messages: both ways at once */
     bool device; /* they lie in the memory of a GPU */
     /* HALO: the cut, whose shape is found by its name. */
     stencil_cut cut;

@@ -120,7 +120,7 @@ static void predict_exchange(const guess *g, const stencil_rank_grid *grid, sten
         for (int i = 0; i < peers.count; i++) {
             const bool leaves = peers.peer[i] / c->devices != rank / c->devices;
             stencil_link link = leaves ? c->between : c->inside;
-            link.byte_s *= leaves ? shared : 1;
+            link.both_byte_s *= leaves ? shared : 1;
             time_s += stencil_link_further_s(&link, peers.bytes[i]);
             bytes += peers.bytes[i];
         }

@@ -17,7 +17,8 @@ enum { MOST = 4096 };
 
 static stencil_cluster cluster;
 
-static const stencil_link nvlink = {1e-6, 0.5e-6, 0.6e-6, 5e-12}, network = {2e-6, 1e-6, 1.2e-6, 40e-12};
+static const stencil_link nvlink = {1e-6, 0.5e-6, 0.6e-6, 5e-12, 5e-12},
+                          network = {2e-6, 1e-6, 1.2e-6, 20e-12, 40e-12};
 
 /* Nodes of four GPUs that update 1e11 cells per second. */
 static stencil_cluster *rated(void) {
@@ -109,7 +110,7 @@ static void by_hand(void **state) {
     c->lanes = 1;
     assert_int_equal(stencil_cluster_predict(c, &problem, &eight, 8, false, &p), STENCIL_OK);
     assert_near(p.exchange_s, 2e-6 + own_s + 2.2e-6 + (row - 1) * 4 * 40e-12);
-    assert_near(p.reduce_s, (2 * (1e-6 + 2 * 0.5e-6 + 7 * 5e-12) + (2e-6 + 2e-6 + 7 * 40e-12)) / 50);
+    assert_near(p.reduce_s, (2 * (1e-6 + 2 * 0.5e-6 + 7 * 5e-12) + (2e-6 + 2e-6 + 7 * 20e-12)) / 50);
     stencil_problem_destroy(&problem);
 }
 
@@ -125,7 +126,7 @@ static void more_latency_no_smaller_depth(void **state) {
             double before_s = 0;
             for (double latency_s = 0; latency_s<1e-3; latency_s = latency_s> 0 ? 4 * latency_s : 2e-7) {
                 stencil_cluster *c = model ? of_h200() : rated();
-                c->inside = c->between = (stencil_link){latency_s, 1e-9, 1e-9, 1e-13};
+                c->inside = c->between = (stencil_link){latency_s, 1e-9, 1e-9, 1e-13, 1e-13};
                 const stencil_prediction p = predict(c, &problem, devices[i], false, 0);
                 assert_true(p.depth >= before && p.step_s > before_s);
                 before = p.depth;

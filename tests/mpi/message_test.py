@@ -89,7 +89,8 @@ class Message(RanksTest):
     def test_a_cluster_is_written_and_planned_with(self):
         _, _, rows, cluster = self.rows(2)
         self.assertEqual((cluster["nodes"], cluster["between"]), (1, None))
-        for name, member in (("L", "latency_s"), ("o", "overhead_s"), ("g", "gap_s"), ("G", "byte_s")):
+        for name, member in (("L", "latency_s"), ("o", "overhead_s"), ("g", "gap_s"), ("G", "byte_s"),
+                             ("G both ways", "both_byte_s")):
             self.assertEqual(cluster["inside"][member], rows[f"{name} inside",]["statistics"]["median"])
         with open(self.path("c.json"), "w", encoding="utf-8") as file:
             json.dump(cluster, file)
