@@ -10,6 +10,7 @@
 #include "app/machine.h"
 #include "app/options.h"
 #include "app/progress.h"
+#include "app/ranks.h"
 #include "app/signals.h"
 #include "app/text.h"
 
@@ -21,7 +22,7 @@ typedef struct bench_options {
     double margin; /* difference of results that counts as none, in per cent */
     reading_options reading;
     const char *from, *against, *child, *sizes, *field;
-    const char *json, *csv, *md, *plot; /* output files and directory as given; NULL: not given */
+    const char *json, *csv, *md, *cluster, *plot; /* output files and directory as given; NULL: not given */
     bool list, fail, force, quiet;
 } bench_options;
 
@@ -30,7 +31,8 @@ typedef struct bench_state {
     bench_options options; /* first member: options_parse() fills the beginning of this state */
     stencil_bench_report report;
     bench_earlier then;
-    stencil_error failure; /* first error of a benchmark; later benchmarks still run */
+    stencil_bench_ranks ranks; /* of a launcher */
+    stencil_error failure;     /* first error of a benchmark; later benchmarks still run */
 } bench_state;
 
 #define AT(field) OPTION_AT(bench_options, field)
@@ -87,6 +89,9 @@ static const option bench_table[] = {
      .contradicts = {"from"}},
     {"csv", 0, OPTION_TEXT, AT(csv), "FILE", .help = "write the statistics of all rows as CSV; - as above"},
     {"md", 0, OPTION_TEXT, AT(md), "FILE", .help = "write the tables as Markdown; - as above"},
+    {"cluster", 0, OPTION_TEXT, AT(cluster), "FILE",
+     .help = "write the machine and its links as a cluster, which stencil plan --machine reads",
+     .contradicts = {"from"}, .tag = STENCIL_BENCH_USES_RANKS},
     {"plot", 0, OPTION_TEXT, AT(plot), "DIR", .help = "draw PNGs into DIR, with python3 and matplotlib"},
     {"force", 'f', OPTION_FLAG, AT(force), NULL, .help = "replace existing files"},
     {"quiet", 'q', OPTION_FLAG, AT(quiet), NULL, .help = "print no table and no progress"},
@@ -149,13 +154,15 @@ static bool go_on(void) {
 /* Makes the options of a measurement. *file: the operand that is an input file, whose problem is used; NULL:
  * none. */
 static stencil_status make_options(const invocation *call, stencil_bench_options *bench, const char **file) {
+    const bench_state *state = call->values;
     const bench_options *options = call->values;
     const stencil_spec *given = &options->measure.spec;
     *bench = options->measure;
     bench->max_noise /= 100;
     if (bench->gpu_count > 0)
         bench->backend = STENCIL_BACKEND_GPU;
-    bench->child_command = child_command;
+    bench->ranks = stencil_world_alone(call->world) ? NULL : &state->ranks;
+    bench->child_command = bench->ranks != NULL ? NULL : child_command; /* a child is not of the launcher's */
     bench->child_arguments = (const char *const *)call->argv;
     bench->go_on = go_on;
     bench->progress = !options->quiet && progress_possible() ? progress_line : NULL;
@@ -288,7 +295,9 @@ static stencil_status open_outputs(bench_state *state) {
         TRY(target_check("--json", options->json, options->force, input[i]));
         TRY(target_check("--csv", options->csv, options->force, input[i]));
         TRY(target_check("--md", options->md, options->force, input[i]));
+        TRY(target_check("--cluster", options->cluster, options->force, input[i]));
     }
+    TRY(target_check_apart("--cluster", options->cluster, options->json, "--json"));
     TRY(target_check_apart("--csv", options->csv, options->json, "--json"));
     TRY(target_check_apart("--md", options->md, options->json, "--json"));
     TRY(target_check_apart("--md", options->md, options->csv, "--csv"));
@@ -329,6 +338,8 @@ static stencil_status write_outputs(invocation *call) {
     TRY(json_write("--json", options->json, options->force, root));
     TRY(target_write("--csv", options->csv, options->force, bench_print_csv, report));
     TRY(target_write("--md", options->md, options->force, bench_print_markdown, report));
+    if (options->cluster != NULL)
+        TRY(bench_cluster_write(report, options->cluster, options->force));
     if (options->plot != NULL)
         TRY(bench_plot(report, options->force ? "--force" : "--no-force", options->plot));
     if (options->fail && worse > 0)
@@ -384,7 +395,7 @@ static stencil_status read_earlier(const invocation *call, bench_state *state) {
     return STENCIL_OK;
 }
 
-static stencil_status bench_run(invocation *call) {
+static stencil_status bench_alone(invocation *call) {
     bench_state *state = call->values;
     if (state->options.child != NULL) {
         const char *file;
@@ -403,6 +414,44 @@ static stencil_status bench_run(invocation *call) {
                                                                        : status;
 }
 
+/* Refuses what ranks do not measure: all but `message`. */
+static stencil_status check_ranks(const invocation *call) {
+    const bench_options *options = call->values;
+    bool messages = options->from != NULL || options->list;
+    for (int i = 0; i < call->operand_count && options->from == NULL; i++) {
+        const bool is = strcmp(call->operand[i], "message") == 0;
+        CHECK(is || is_file(call->operand[i]), USAGE,
+              "'stencil bench %s' measures with one process: start it once, without mpirun or srun",
+              TEXT_ESCAPE(call->operand[i]));
+        messages = messages || is;
+    }
+    CHECK(messages, USAGE,
+          "'stencil bench' measures with one process: start it once, or measure messages between ranks: "
+          "stencil bench message");
+    return STENCIL_OK;
+}
+
+/* Rank 0 measures; the others take part where it asks them to. */
+static stencil_status bench_run(invocation *call) {
+    bench_state *state = call->values;
+    stencil_world *world = call->world;
+    if (stencil_world_alone(world))
+        return bench_alone(call);
+    state->ranks = (stencil_bench_ranks){world, ranks_say, ranks_hear, world};
+    TRY(stencil_world_agree(world, check_ranks(call)));
+    stencil_status status = STENCIL_OK;
+    if (stencil_world_leads(world)) {
+        status = bench_alone(call);
+        stencil_bench_dismiss(&state->ranks);
+    } else {
+        signals_catch();
+        stencil_bench_serve(&state->ranks);
+    }
+    TRY(stencil_world_heed(world, status));
+    stencil_world_tell(world, 0, &call->exit_code, sizeof call->exit_code);
+    return STENCIL_OK;
+}
+
 const command command_bench = {
     .name = "bench",
     .usage = "bench [options] [NAME …] [INPUT.h5]",
@@ -418,6 +467,6 @@ const command command_bench = {
     .values_size = sizeof(bench_state),
     .operand_max = OPTION_OPERANDS_MAX,
     .alone = true,
-    .ranks = RANKS_NONE,
+    .ranks = RANKS_ALL,
     .run = bench_run,
 };

@@ -115,6 +115,10 @@ typedef struct bench_earlier {
 stencil_status bench_against_compare(const bench_earlier *then, const stencil_bench_report *now, FILE *out,
                                      json_t **json, int *worse);
 
+/* Writes the cluster that benchmark `message` has measured to `path`: the hosts and devices of the ranks,
+ * this machine, the links. Errors: UNAVAILABLE where the report has no such result; those of json_write(). */
+stencil_status bench_cluster_write(const stencil_bench_report *report, const char *path, bool force);
+
 /* Draws PNGs in `directory` by bench_plot.py: NAME-map (a heat map for each field over blocks_per_sm and
  * threads), NAME-lines (medians with p5 and p95 over the innermost axis) and NAME-box (all samples of rows
  * without a varying axis, and of host methods), as far as a benchmark has such rows. `option` is of

@@ -144,6 +144,8 @@ static void add_curves(json_t *root, const picture *p) {
     }
     json_object_set_new(
         root, "x", json_pack("{s:o, s:o}", "label", json_text(p->x.label), "unit", json_text(p->x.unit)));
+    if (p->log_x)
+        json_object_set_new(json_object_get(root, "x"), "logarithmic", json_true());
     json_object_set_new(root, "logarithmic", json_boolean(p->log));
     json_object_set_new(root, "curves", curves);
     if (p->frame_count == 1)

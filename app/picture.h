@@ -64,7 +64,7 @@ typedef struct picture {
         class_number[PICTURE_CLASSES_MAX]; /* of a map of classes: those that are shown, ascending */
     bool fixed_x[2], fixed_y[2]; /* the cells at the low and the high end of an axis are a fixed side */
     /* Curves: */
-    bool log;
+    bool log, log_x; /* logarithmic axes of the values, and of what they are over */
     int curve_count;
     picture_curve curve[PICTURE_CURVES_MAX];
 } picture;
@@ -85,6 +85,10 @@ typedef struct picture_wish {
  * NO_MEMORY. */
 stencil_status picture_field(picture *p, field_file *file, field_file *against, const picture_wish *wish);
 stencil_status picture_history(picture *p, field_file *file, field_file *against, const picture_wish *wish);
+
+/* Adds a curve of `count` points to a picture of curves. Errors: NO_MEMORY. */
+stencil_status picture_add_curve(picture *p, const char *name, bool is_limit, const double *x,
+                                 const double *y, int64_t count);
 
 /* Parts of picture_field(): the plane that a wish means, with its title, and a curve along a line in it. */
 typedef struct picture_source {

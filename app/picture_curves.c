@@ -27,6 +27,17 @@ static void add_point(picture_curve *c, double x, double y) {
     c->y[c->count++] = y;
 }
 
+stencil_status picture_add_curve(picture *p, const char *name, bool is_limit, const double *x,
+                                 const double *y, int64_t count) {
+    picture_curve *c = &p->curve[p->curve_count];
+    TRY(new_curve(p, count));
+    snprintf(c->name, sizeof c->name, "%s", name);
+    c->is_limit = is_limit;
+    memcpy(c->x, x, (size_t)count * sizeof *x);
+    memcpy(c->y, y, (size_t)count * sizeof *y);
+    return STENCIL_OK;
+}
+
 /* Adds the cells of a pixel to a curve: the least and the largest one, in their order, and a gap where there
  * are others. */
 static void add_pixel(picture_curve *c, const field_axis *along, const field_pixel *pixel, double middle) {

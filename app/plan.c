@@ -7,6 +7,7 @@
 #include "app/json.h"
 #include "app/machine.h"
 #include "app/options.h"
+#include "app/scaling.h"
 #include "app/table.h"
 #include "app/text.h"
 #include "solver/problem/coefficients.h"
@@ -17,6 +18,7 @@ typedef struct plan_options {
     int64_t threads;
     reading_options reading;
     const char *machine, *sizes, *json, *field;
+    scaling_options scaling;
     bool force;
 } plan_options;
 
@@ -24,7 +26,8 @@ typedef struct plan_options {
 static const option plan_table[] = {
     {.heading = "Where"},
     {"machine", 0, OPTION_TEXT, AT(machine), "FILE",
-     .help = "a machine that stencil info --json or stencil calibrate --json has described, not this one"},
+     .help = "a machine that stencil info --json or stencil calibrate --json has described, not this one; or "
+             "a cluster that stencil bench message --cluster has described, for up to all of its devices"},
     {"device", 0, OPTION_CHOICE, AT(run.backend), "WHERE", .help = "auto takes a GPU where there is one",
      .preset = "auto", .names = stencil_backend_names},
     {"gpus", 'g', OPTION_DEVICES, AT(run.gpu), "N|LIST",
@@ -42,6 +45,16 @@ static const option plan_table[] = {
      .contradicts = {"sizes"}, .count_offset = offsetof(plan_options, problem.rank)},
     {"sizes", 0, OPTION_TEXT, AT(sizes), "A..B",
      .help = "from A to B cells along each axis: at which size another plan becomes the quickest"},
+    {.heading = "Cluster, that --machine describes"},
+    {"nodes", 0, OPTION_INTEGER, AT(scaling.nodes), "N", .help = "so many nodes, not those of the file",
+     .minimum = 1, .maximum = SCALING_DEVICES_MAX},
+    {"noise", 0, OPTION_REAL, AT(scaling.noise), "P",
+     .help = "simulate passes whose times vary by P % (standard deviation), which neighbours wait for",
+     .maximum = 100},
+    {"late", 0, OPTION_REAL, AT(scaling.late_us), "US",
+     .help = "simulate a rank in the middle that takes US µs more for each pass"},
+    {"seed", 0, OPTION_INTEGER, AT(scaling.seed), "N", .help = "other times of passes", .preset = "1",
+     .minimum = 0, .maximum = INT64_MAX},
     {.heading = "Input"},
     {"field", 0, OPTION_TEXT, AT(field), "NAME", .help = FIELD_HELP},
     {READING_OPTIONS(plan_options, reading)},
@@ -49,13 +62,16 @@ static const option plan_table[] = {
     {.heading = "Output"},
     {"json", 0, OPTION_TEXT, AT(json), "FILE",
      .help = "write it as JSON; - writes it to standard output in place of the table"},
-    {"force", 'f', OPTION_FLAG, AT(force), NULL, .help = "replace an existing file", .needs = "json"},
+    {"output", 'o', OPTION_TEXT, AT(scaling.output), "FILE",
+     .help = "picture of the scaling of a cluster, by its suffix: .png, .svg, .pdf"},
+    {"force", 'f', OPTION_FLAG, AT(force), NULL, .help = "replace existing files"},
     {NULL},
 };
 
 typedef struct plan_state {
     plan_options options; /* first member: options_parse() fills the beginning of this state */
     stencil_machine machine;
+    stencil_cluster cluster;
     stencil_notes notes;
     stencil_spec spec;
     const char *path; /* input file that states the problem; NULL: options state the problem */
@@ -210,14 +226,57 @@ static stencil_status show_switches(plan_state *state) {
     return status;
 }
 
+/* Reads the cluster that --machine names. *is: it is one; otherwise whatever the file is. */
+static stencil_status find_cluster(plan_state *state, bool *is) {
+    const char *path = state->options.machine;
+    json_t *root = NULL;
+    *is = path != NULL && json_read(path, &root) == STENCIL_OK && stencil_cluster_is(root);
+    const stencil_status status = *is ? stencil_cluster_read(&state->cluster, root) : STENCIL_OK;
+    json_decref(root);
+    return text_prefix(text_name_file(status, path), "--machine");
+}
+
+/* Refuses options that have no effect on a cluster, or without one. */
+static stencil_status check_cluster(const invocation *call, bool is) {
+    static const char *const others[] = {"gpus", "device", "threads", "sizes", NULL}, *const own[] = {
+                                                                                          "nodes",  "noise",
+                                                                                          "late",   "seed",
+                                                                                          "output", NULL};
+    for (const char *const *name = is ? others : own; *name != NULL; name++)
+        CHECK(!options_given(call, *name), USAGE,
+              is ? "--%s has no effect on a cluster: leave it out"
+                 : "--%s is for a cluster, which --machine describes: leave it out",
+              *name);
+    return STENCIL_OK;
+}
+
+static stencil_status plan_cluster(plan_state *state) {
+    const plan_options *o = &state->options;
+    stencil_problem problem;
+    TRY(scaling_check(&state->cluster, &o->scaling, o->json, o->force));
+    const stencil_status resolved = stencil_problem_resolve(&problem, &state->spec);
+    TRY(state->path != NULL ? text_name_file(resolved, state->path) : resolved);
+    const stencil_status status =
+        scaling_show(&state->cluster, &problem, &o->run, &o->scaling, o->json, o->force);
+    stencil_problem_destroy(&problem);
+    return status == STENCIL_BAD_DATA ? text_prefix(text_name_file(status, o->machine), "--machine") : status;
+}
+
 static stencil_status plan_run(invocation *call) {
     plan_state *state = call->values;
     const plan_options *o = &state->options;
     CHECK(o->sizes == NULL || o->json == NULL, USAGE,
           "--sizes and --json: a range is printed, give one of them");
+    bool of_cluster;
+    CHECK(!o->force || o->json != NULL || o->scaling.output != NULL, USAGE,
+          "--force has no effect without --json or --output: give one of them");
+    TRY(find_cluster(state, &of_cluster));
+    TRY(check_cluster(call, of_cluster));
     TRY(find_spec(state, call));
     TRY(target_check_apart("--json", o->json, o->machine, "--machine"));
     TRY(target_check("--json", o->json, o->force, NULL));
+    if (of_cluster)
+        return plan_cluster(state);
     TRY(machine_find(&state->machine, o->machine, o->threads, STENCIL_STREAMS_PART, &state->notes));
     if (o->machine == NULL && state->machine.gpu_count == 0)
         threads_note(state->machine.cpu_threads, &state->notes);
@@ -228,8 +287,11 @@ const command command_plan = {
     .name = "plan",
     .usage = "plan [options] [INPUT]",
     .summary = "predicts the time of a step for every possible plan",
-    .details = "Predictions come from what stencil calibrate has measured on the machine, or from general "
-               "figures. No GPU is needed for a machine in a file.",
+    .details =
+        "Predictions come from what stencil calibrate has measured on the machine, or from general "
+        "figures. No GPU is needed for a machine in a file.\n"
+        "For a cluster: how a step of the problem is predicted to scale over 1, 2, 4, … of its devices "
+        "(strong), and of fields as large on each of them (weak).",
     .options = plan_table,
     .values_size = sizeof(plan_state),
     .operand_max = 1,

@@ -376,6 +376,9 @@ def draw_curves(picture):
         number += 1
     if picture["logarithmic"]:
         ax.set_yscale("log")
+    if picture["x"].get("logarithmic"):
+        ax.set_xscale("log", base=2)
+        ax.xaxis.set_major_formatter("{x:.0f}")
     less = ""
     if extreme:
         places, labels, less = true_ticks(*limits)

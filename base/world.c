@@ -17,6 +17,11 @@ void stencil_world_be_patient(stencil_world *world, double s) {
         world->call->be_patient(world, s);
 }
 
+void stencil_world_meet(stencil_world *world) {
+    if (!stencil_world_alone(world))
+        world->call->meet(world);
+}
+
 void stencil_world_tell(stencil_world *world, int root, void *data, size_t bytes) {
     if (!stencil_world_alone(world) && bytes > 0)
         world->call->tell(world, root, data, bytes);

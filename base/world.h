@@ -36,15 +36,17 @@ typedef struct stencil_world_functions {
     void (*finish)(stencil_exchange *exchange);
     void (*close)(stencil_exchange *exchange);
     void (*be_patient)(stencil_world *world, double s);
+    void (*meet)(stencil_world *world);
 } stencil_world_functions;
 
 struct stencil_world {
     const stencil_world_functions *call;
-    int rank, ranks;   /* this one, of so many */
-    int local_ranks;   /* ranks on this host, this one included */
-    double patience_s; /* a rank that gives no sign of life for longer is given up, and all end */
-    double delay_s;    /* for tests: messages of exchanges opened from now on arrive so much later */
-    bool knows_error;  /* all ranks know of an error, which each returns: of the last stage that they ended */
+    int rank, ranks;          /* this one, of so many */
+    int local_ranks;          /* ranks on this host, this one included */
+    bool sends_device_memory; /* messages may lie in the memory of a GPU */
+    double patience_s;        /* a rank that gives no sign of life for longer is given up, and all end */
+    double delay_s;           /* for tests: messages of exchanges opened from now on arrive so much later */
+    bool knows_error; /* all ranks know of an error, which each returns: of the last stage that they ended */
 };
 
 /* Patience of a world that was told none. */
@@ -70,6 +72,9 @@ double stencil_world_largest(stencil_world *world, double value);
  * quartile, since others may use the processors, too; of the slowest rank. *s is 0 for a process alone.
  * Errors: NO_MEMORY. */
 stencil_status stencil_world_measure(stencil_world *world, size_t bytes, double *s);
+
+/* Returns when all ranks have called it. */
+void stencil_world_meet(stencil_world *world);
 
 /* Gives all ranks the bytes of rank `root`. */
 void stencil_world_tell(stencil_world *world, int root, void *data, size_t bytes);

@@ -7,7 +7,8 @@
 /* Traits of benchmarks, which determine the options that a benchmark uses. SIZED: copies arrays; SOLVED:
  * solves a problem; REPEATED: repeats an operation (calibrated on a CPU, as a method requires on a GPU);
  * STATED: states outcomes in child processes and uses no options. FAULT: can plant a fault; EDGES: uses edges
- * and sweep; NAMED: uses the stencil; MANY_GPUS: uses all of gpu[0 … gpu_count), not only gpu[0]. */
+ * and sweep; NAMED: uses the stencil; RANKS: measures links between ranks; MANY_GPUS: uses all of gpu[0 …
+ * gpu_count), not only gpu[0]. */
 enum {
     SIZED = STENCIL_BENCH_USES_SAMPLES | STENCIL_BENCH_USES_ITERATIONS | STENCIL_BENCH_USES_SIZE,
     SOLVED = SIZED | STENCIL_BENCH_USES_PROBLEM,
@@ -16,7 +17,8 @@ enum {
     FAULT = STENCIL_BENCH_USES_FAULT,
     EDGES = STENCIL_BENCH_USES_EDGES,
     NAMED = STENCIL_BENCH_USES_STENCIL,
-    MANY_GPUS = 2 * STENCIL_BENCH_USES_ELEMENTS,
+    RANKS = STENCIL_BENCH_USES_RANKS,
+    MANY_GPUS = 2 * STENCIL_BENCH_USES_RANKS,
     LONG = 2 * MANY_GPUS, /* takes minutes: runs only where the user names the benchmark */
     OF_STUDY = 2 * LONG,  /* an application of the study */
     SAMPLED = STENCIL_BENCH_USES_SAMPLES | STENCIL_BENCH_USES_ITERATIONS | STENCIL_BENCH_USES_ELEMENTS,

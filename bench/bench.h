@@ -4,6 +4,7 @@
 
 #include <jansson.h>
 
+#include "base/world.h"
 #include "bench/statistics.h"
 #include "solver/plan/model.h"
 
@@ -16,6 +17,19 @@ enum { STENCIL_BENCH_SCHEMA_VERSION = 2, STENCIL_BENCH_SAMPLES_MAX = 100000 };
  * on. A row gets LEAST samples even after the time-out, within four time-outs. */
 enum { STENCIL_BENCH_EDGES_MAX = 16, STENCIL_BENCH_NOTE_SIZE = 512 };
 enum { STENCIL_BENCH_AUTO_MAX = 101, STENCIL_BENCH_SETTLE = 7, STENCIL_BENCH_LEAST = 5 };
+
+/* The ranks that benchmark `message` measures. say: bits that a rank has for the others after each sample;
+ * hear: those that any of them has said; NULL: none. */
+typedef struct stencil_bench_ranks {
+    stencil_world *world;
+    uint64_t (*say)(void *context);
+    void (*hear)(void *context, uint64_t bits);
+    void *context;
+} stencil_bench_ranks;
+
+/* In ranks other than 0: takes part in what rank 0 measures, until it calls stencil_bench_dismiss(). */
+void stencil_bench_serve(const stencil_bench_ranks *ranks);
+void stencil_bench_dismiss(const stencil_bench_ranks *ranks);
 
 /* Options of a run of benchmarks. */
 typedef struct stencil_bench_options {
@@ -41,6 +55,8 @@ typedef struct stencil_bench_options {
      * child_arguments, which give the child the same options; both lists end with NULL. See
      * stencil_bench_child_main(). child_command NULL: benchmarks run in the calling process. */
     const char *const *child_command, *const *child_arguments;
+    const stencil_bench_ranks
+        *ranks; /* ranks that wait in stencil_bench_serve(); NULL: this process is alone */
     void (*progress)(const char *what); /* called with what is being measured; may be NULL */
     /* Called before each sample; false: the benchmark ends before that sample; NULL: always true. */
     bool (*go_on)(void);
@@ -161,10 +177,11 @@ enum {
     STENCIL_BENCH_USES_PROBLEM = 4, /* members of `spec` besides size and precision */
     STENCIL_BENCH_USES_ITERATIONS = 8,
     STENCIL_BENCH_USES_REPEATS = 16,
-    STENCIL_BENCH_USES_FAULT = 32,    /* inject_fault */
-    STENCIL_BENCH_USES_EDGES = 64,    /* edges and the sweep */
-    STENCIL_BENCH_USES_STENCIL = 128, /* the stencil of `spec`, which PROBLEM includes */
-    STENCIL_BENCH_USES_ELEMENTS = 256 /* edges, as numbers of elements */
+    STENCIL_BENCH_USES_FAULT = 32,     /* inject_fault */
+    STENCIL_BENCH_USES_EDGES = 64,     /* edges and the sweep */
+    STENCIL_BENCH_USES_STENCIL = 128,  /* the stencil of `spec`, which PROBLEM includes */
+    STENCIL_BENCH_USES_ELEMENTS = 256, /* edges, as numbers of elements */
+    STENCIL_BENCH_USES_RANKS = 512     /* ranks, whose links it measures */
 };
 
 /* Returns STENCIL_BENCH_USES_…: the options that benchmark `index` uses on the device of `options`; all bits

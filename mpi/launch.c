@@ -1,6 +1,10 @@
+#include "mpi/watch.h"
+
 #include <stdlib.h>
 
-#include "mpi/watch.h"
+#ifdef OPEN_MPI
+#include <mpi-ext.h>
+#endif
 
 static int local_ranks(void) {
     MPI_Comm host;
@@ -9,6 +13,15 @@ static int local_ranks(void) {
     MPI_Comm_size(host, &count);
     MPI_Comm_free(&host);
     return count;
+}
+
+/* Tells whether this MPI says that it takes messages from the memory of NVIDIA GPUs. */
+static bool sends_device_memory(void) {
+#if defined MPIX_CUDA_AWARE_SUPPORT && MPIX_CUDA_AWARE_SUPPORT
+    return MPIX_Query_cuda_support() == 1;
+#else
+    return false;
+#endif
 }
 
 stencil_world *stencil_mpi_begin(stencil_mpi_lost *lost) {
@@ -21,6 +34,7 @@ stencil_world *stencil_mpi_begin(stencil_mpi_lost *lost) {
     MPI_Comm_rank(MPI_COMM_WORLD, &world.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &world.ranks);
     world.local_ranks = local_ranks();
+    world.sends_device_memory = sends_device_memory();
     return stencil_watch_begin(&world, lost) ? &world : NULL;
 }
 

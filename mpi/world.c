@@ -166,6 +166,15 @@ static void close_exchange(stencil_exchange *e) {
     free_exchange(e);
 }
 
+static void meet(stencil_world *world) {
+    (void)world;
+    MPI_Request request;
+    stencil_watch_enter();
+    MPI_Ibarrier(MPI_COMM_WORLD, &request);
+    stencil_watch_wait(1, &request);
+    stencil_watch_leave();
+}
+
 const stencil_world_functions stencil_mpi_functions = {.any = any,
                                                        .largest = largest,
                                                        .tell = tell,
@@ -175,4 +184,5 @@ const stencil_world_functions stencil_mpi_functions = {.any = any,
                                                        .start = start_exchange,
                                                        .finish = finish_exchange,
                                                        .close = close_exchange,
-                                                       .be_patient = stencil_watch_set_patience};
+                                                       .be_patient = stencil_watch_set_patience,
+                                                       .meet = meet};

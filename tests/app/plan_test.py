@@ -313,5 +313,100 @@ class PlanTest(CommandTest):
         self.assertEqual(self.known("all.json"), {f"p{i}": i for i in range(12)})
 
 
+class Cluster(CommandTest):
+    """Scaling over the devices of a cluster that a file describes."""
+
+    INSIDE = {"latency_s": 1e-6, "overhead_s": 5e-7, "gap_s": 6e-7, "byte_s": 5e-12}
+    BETWEEN = {"latency_s": 3e-6, "overhead_s": 1e-6, "gap_s": 2e-6, "byte_s": 4e-11}
+    SIZE = ("--size", "16384x16384", "--precision", "float32")
+
+    def cluster(self, name="c.json", machine=False, **members):
+        about = {"kind": "cluster", "schema_version": 1, "nodes": 32, "devices": 4, "gpu": True, "inside": self.INSIDE,
+                 "between": self.BETWEEN}
+        what = {"machine": json.loads(H200.read_text(encoding="utf-8"))} if machine else {"cells_per_s": 1e11}
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            json.dump({**about, **what, **members}, file)
+        return ("--machine", name)
+
+    def scaling(self, *arguments):
+        root = json.loads(self.ok("plan", *arguments, "--json", "-").stdout)
+        self.assertIs(root["predicted"], True)
+        return root
+
+    def test_tables_and_json(self):
+        for machine in (False, True):
+            where = self.cluster(machine=machine, nodes=1024)
+            for more in ((), ("--noise", 5, "--late", 2)):
+                text = self.ok("plan", *where, *self.SIZE, *more, "--json", "s.json", "--force").stdout
+                self.assertLessEqual(max(map(len, text.splitlines())), 80)
+                self.assertEqual(text.count("scaling, predicted: "), 2)
+                self.assertIn("nothing was run", text)
+                self.assertEqual("Simulated" in text, bool(more))
+                with open(self.path("s.json"), encoding="utf-8") as file:
+                    root = json.load(file)
+                for kind in ("strong", "weak"):
+                    self.assertEqual([row["devices"] for row in root[kind]], [1 << i for i in range(13)])
+                    for row in root[kind]:
+                        parts = row["own_us"] + row["again_us"] + row["message_us"] + row["reduce_us"]
+                        self.assertAlmostEqual(parts / row["step_us"], 1)
+                        x, y, z = row["cut"]
+                        self.assertEqual((x * y * z, row["nodes"]), (row["devices"], -(-row["devices"] // 4)))
+                        self.assertEqual(row["simulated_us"] is not None, bool(more))
+                        if more and row["devices"] > 1:
+                            self.assertGreater(row["simulated_us"], row["step_us"])
+                first = root["strong"][0]["step_us"]
+                for row in root["strong"]:
+                    self.assertAlmostEqual(row["efficiency"], first / row["step_us"] / row["devices"])
+
+    def test_one_device_is_the_plan(self):
+        plan = json.loads(self.ok("plan", "--machine", H200, "--gpus", 1, *self.SIZE, "--json", "-").stdout)["plans"]
+        chosen, = (p for p in plan if p["chosen"])
+        for kind in ("strong", "weak"):
+            row = self.scaling(*self.cluster(machine=True), *self.SIZE)[kind][0]
+            self.assertEqual((row["step_us"], row["depth"], row["sync"], row["sweep"]),
+                             (chosen["predicted"]["step_us"], chosen["depth"], chosen["sync"], chosen["sweep"]))
+
+    def test_a_simulation_without_disturbance_is_the_prediction(self):
+        for kind in ("strong", "weak"):
+            for row in self.scaling(*self.cluster(), *self.SIZE, "--late", 1e-9)[kind]:
+                self.assertAlmostEqual(row["simulated_us"] / row["step_us"], 1, delta=0.01)
+        noisy = [self.scaling(*self.cluster(), *self.SIZE, "--noise", 10, "--seed", seed)["weak"] for seed in (1, 1, 2)]
+        self.assertEqual(noisy[0], noisy[1])
+        self.assertNotEqual(noisy[0], noisy[2])
+
+    def test_options(self):
+        where = self.cluster(nodes=3)
+        self.assertEqual([row["devices"] for row in self.scaling(*where, *self.SIZE)["strong"]], [1, 2, 4, 8, 12])
+        self.assertEqual([row["devices"] for row in self.scaling(*where, *self.SIZE, "--nodes", 1)["strong"]], [1, 2, 4])
+        for row in self.scaling(*where, *self.SIZE, "--depth", 3)["strong"][1:]:
+            self.assertEqual(row["depth"], 3)
+        self.ok("new", "p.h5", "--problem", "poisson", "--size", "513x257", "--quiet")
+        rows = self.scaling(*where, "p.h5")["strong"]
+        self.assertEqual(len(rows), 5)
+        small = self.scaling(*self.cluster(), "--size", "66x66")["strong"]
+        self.assertIn("use fewer", small[-1]["why"])
+        self.assertIn("use fewer", self.ok("plan", *where, "--nodes", 64, "--size", "66x66").stdout.replace("\n", " "))
+
+    def test_a_picture(self):
+        where = self.cluster()
+        self.ok("plan", *where, *self.SIZE, "--output", "s.svg")
+        with open(self.path("s.svg"), encoding="utf-8") as file:
+            self.assertIn("<svg", file.read())
+        self.refused(73, ["s.svg"], "plan", *where, *self.SIZE, "--output", "s.svg")
+        self.refused(64, ["suffix"], "plan", *where, *self.SIZE, "--output", "s.txt")
+
+    def test_refused(self):
+        where = self.cluster()
+        for options in (("--gpus", 2), ("--device", "cpu"), ("--threads", 2)):
+            self.refused(64, [f"{options[0]} has no effect on a cluster"], "plan", *where, *self.SIZE, *options)
+        for options in (("--nodes", 2), ("--noise", 1), ("--late", 1), ("--output", "x.png")):
+            self.refused(64, [f"{options[0]} is for a cluster"], "plan", "--machine", H200, *self.SIZE, *options)
+        self.refused(65, ["c.json", '"between"'], "plan", *self.cluster(between=None), *self.SIZE)
+        self.refused(65, ["c.json", "gap_s"], "plan", *self.cluster(inside={**self.INSIDE, "gap_s": -1}), *self.SIZE)
+        self.refused(64, ["65536"], "plan", *self.cluster(), *self.SIZE, "--nodes", 65536)
+        self.ok("new", "p.h5", "--problem", "poisson", "--size", "33x33", "--quiet")
+        self.refused(65, ["description of a cluster"], "run", "p.h5", "--dry-run", *self.cluster())
+
+
 if __name__ == "__main__":
     unittest.main()
