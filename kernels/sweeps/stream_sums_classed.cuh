@@ -240,7 +240,7 @@ struct classed_sums : stream_sums<P, T, Rows, Ahead, Policies> {
             const T *const u = static_cast<const T *>(s.domain.u[from]);
 #pragma unroll 1
             for (int v = 0; v < min(V, count); v++)
-                if (stencil_class_has_row(classes.of_cell(v)))
+                if (stencil_class_is_varied(classes.of_cell(v)))
                     next[at + v] = value_of_class<P>(s, from, u, at + v, classes.of_cell(v));
         }
         if (s.sums.driven > 0)
@@ -260,7 +260,7 @@ struct classed_sums : stream_sums<P, T, Rows, Ahead, Policies> {
         T value[V];
         unrolled<V>([&](int v) {
             const uint32_t cell = classes.of_cell(v);
-            row[v] = row_of_class<T>(s.classes, stencil_class_has_row(cell) ? cell : 1u);
+            row[v] = row_of_cell<T>(s.classes, stencil_class_is_varied(cell) ? cell : 1u, at + v);
             value[v] = 0;
         });
         int k = 0;
@@ -292,7 +292,7 @@ struct classed_sums : stream_sums<P, T, Rows, Ahead, Policies> {
             }
         cells::add_sources(s, from, at, value, point_weight<T>{T(1), &d});
         unrolled<V>([&](int v) {
-            if (v < count && stencil_class_has_row(classes.of_cell(v)))
+            if (v < count && stencil_class_is_varied(classes.of_cell(v)))
                 next[at + v] = end_of_class(row[v], false, T(0), value[v]);
         });
     }
