@@ -23,8 +23,10 @@ static stencil_status read_classes(void *context, stencil_array array, const ste
         const int64_t z = i / box->n[2] / box->n[1], y = i / box->n[2] % box->n[1], x = i % box->n[2];
         const int64_t at[3] = {box->first[0] + z, box->first[1] + y, box->first[2] + x},
                       element = z * to->plane + y * to->row + x;
-        if (array >= STENCIL_ARRAY_CLASS)
+        if (array == STENCIL_ARRAY_CLASS)
             ((uint8_t *)to->at)[element] = keeps(at) ? STENCIL_CLASS_KEPT : STENCIL_CLASS_PLAIN;
+        else if (array == STENCIL_ARRAY_KIND)
+            ((stencil_cell_kind *)to->at)[element] = keeps(at) ? STENCIL_KIND_KEPT : STENCIL_KIND_PLAIN;
         else
             stencil_cells_set(to, element, 1.0);
     }
