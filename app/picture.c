@@ -95,9 +95,9 @@ static json_t *cells_json(const picture *p) {
     char *line = malloc((size_t)p->columns + 1);
     for (int64_t y = 0; y < p->rows && line != NULL; y++) {
         for (int64_t x = 0; x < p->columns; x++) {
-            const uint8_t kind = p->cells[y * p->columns + x];
+            const stencil_cell_kind kind = p->cells[y * p->columns + x];
             line[x] = kind == 0                        ? '.'
-                      : kind == STENCIL_CLASS_KEPT     ? '*'
+                      : kind == STENCIL_KIND_KEPT      ? '*'
                       : kind == STENCIL_KIND_INSULATED ? '#'
                       : kind > 52                      ? '+'
                                                        : (char)(kind > 26 ? 'A' + kind - 27 : 'a' + kind - 1);

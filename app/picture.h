@@ -51,8 +51,8 @@ typedef struct picture {
     bool centred, classes;    /* values are shown around 0; values are numbers of classes */
     int64_t columns, rows, frame_count;
     double *values;               /* [frames][rows][columns], owned; NaN: no value; may be infinite */
-    uint8_t *cells;               /* [rows][columns], owned; NULL: all are plain. The class of each cell, or
-                                     STENCIL_KIND_INSULATED, or STENCIL_CLASS_KEPT */
+    stencil_cell_kind *cells;     /* [rows][columns], owned; NULL: all are plain. The class of each cell, or
+                                     STENCIL_KIND_INSULATED, or STENCIL_KIND_KEPT */
     picture_frame *frame;         /* [frames], owned */
     double least, most;           /* limits of all cells that are there, around 0 if `centred`; NaN: none is
                                      finite */
@@ -110,7 +110,7 @@ int64_t picture_frame_at(const picture *p, const picture_source *s, int64_t k);
 
 /* Reads which pixels of the plane are of which kind into *cells, [rows][columns], owned by the caller; NULL:
  * all are plain. Sets s->plane.gone; `pixels` is space for as many. Selects s->a then. */
-stencil_status picture_kinds(picture *p, picture_source *s, field_pixel *pixels, uint8_t **cells);
+stencil_status picture_kinds(picture *p, picture_source *s, field_pixel *pixels, stencil_cell_kind **cells);
 
 /* Returns what a pixel of a map shows of its cells; `pixels` are those of the frame, [rows][columns]. */
 double picture_pixel_value(const picture *p, const picture_source *s, const field_pixel *pixels,

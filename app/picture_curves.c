@@ -83,7 +83,7 @@ static stencil_status add_lines(picture *p, picture_source *s, field_pixel *pixe
 }
 
 stencil_status picture_line(picture *p, picture_source *s, const picture_size *most) {
-    uint8_t *cells = NULL;
+    stencil_cell_kind *cells = NULL;
     p->curves = true;
     if (s->plane.across == s->cut)
         s->plane.across = s->plane.down;

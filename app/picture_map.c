@@ -111,7 +111,7 @@ static void fit(picture *p, picture_source *s, const picture_size *most) {
 /* Reads the kinds that one dataset gives to cells, in addition to those that are known: a pixel with a cell
  * of a kind is of that kind, so that thin walls are seen. */
 static stencil_status add_kinds(picture *p, picture_source *s, const char *name, field_pixel *pixels,
-                                uint8_t *cells) {
+                                stencil_cell_kind *cells) {
     field_plane plane = s->plane;
     field f;
     plane.gone = NULL;
@@ -127,9 +127,11 @@ static stencil_status add_kinds(picture *p, picture_source *s, const char *name,
         status = field_read_gone(&f, &s->plane);
     for (int64_t i = 0; i < plane.rows * plane.columns && same && status == STENCIL_OK; i++)
         if (strcmp(name, "class") == 0)
-            cells[i] = pixels[i].most > 0 && pixels[i].most < STENCIL_ROWS_MAX ? (uint8_t)pixels[i].most : 0;
+            cells[i] = pixels[i].most > 0 && pixels[i].most < STENCIL_ROWS_MAX
+                           ? (stencil_cell_kind)pixels[i].most
+                           : 0;
         else if (pixels[i].cells > 0 && (pixels[i].least != 0 || pixels[i].most != 0))
-            cells[i] = strcmp(name, "fixed") == 0 ? STENCIL_CLASS_KEPT : STENCIL_KIND_INSULATED;
+            cells[i] = strcmp(name, "fixed") == 0 ? STENCIL_KIND_KEPT : STENCIL_KIND_INSULATED;
     field_close(&f);
     if (status != STENCIL_BAD_DATA)
         return status;
@@ -137,12 +139,12 @@ static stencil_status add_kinds(picture *p, picture_source *s, const char *name,
     return STENCIL_OK;
 }
 
-stencil_status picture_kinds(picture *p, picture_source *s, field_pixel *pixels, uint8_t **cells) {
+stencil_status picture_kinds(picture *p, picture_source *s, field_pixel *pixels, stencil_cell_kind **cells) {
     const stencil_spec *spec = &s->kinds->spec;
     *cells = NULL;
     if (s->kinds->is_series || !(spec->classed || spec->fixed || spec->insulated))
         return STENCIL_OK;
-    *cells = calloc((size_t)(s->plane.rows * s->plane.columns), 1);
+    *cells = calloc((size_t)(s->plane.rows * s->plane.columns), sizeof **cells);
     CHECK(*cells != NULL, NO_MEMORY, "no memory for a picture");
     if (spec->classed)
         TRY(add_kinds(p, s, "class", pixels, *cells));
@@ -193,8 +195,8 @@ static void list_classes(picture *p) {
 static void look(picture *p) {
     int first = -1;
     for (int64_t i = 0; i < p->rows * p->columns && p->cells != NULL; i++) {
-        const uint8_t kind = p->cells[i];
-        p->has_kept = p->has_kept || kind == STENCIL_CLASS_KEPT;
+        const stencil_cell_kind kind = p->cells[i];
+        p->has_kept = p->has_kept || kind == STENCIL_KIND_KEPT;
         p->has_insulated = p->has_insulated || kind == STENCIL_KIND_INSULATED;
         if (kind < STENCIL_ROWS_MAX) {
             first = first < 0 ? kind : first;

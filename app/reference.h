@@ -107,9 +107,9 @@ void reference_scale(reference *r, void *u, void *b);
  * `row` and the weights are set. Errors: NO_MEMORY. */
 stencil_status reference_walls(reference *r, const stencil_spec *spec, const uint8_t *insulated);
 
-/* Tells whether what walls add is part of the source term: there are more than 252 different rows, and
- * numbers along a side. reference_move_constants() makes it so: it adds what belongs to each cell to
- * b[z][y][x], in double, rounded again. */
+/* Tells whether what walls add is part of the source term: there are more than 252 different rows, numbers
+ * along a side, and no table of factors for the first source. reference_move_constants() makes it so: it adds
+ * what belongs to each cell to b[z][y][x], in double, rounded again. */
 bool reference_walls_in_source(const reference *r);
 void reference_move_constants(reference *r, void *b);
 

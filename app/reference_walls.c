@@ -305,7 +305,8 @@ bool reference_walls_in_source(const reference *r) {
     for (int i = 0; i < 6; i++)
         for (int which = 0; which < STENCIL_NUMBER_COUNT; which++)
             along = along || r->along[i / 2][i % 2][which] != NULL;
-    return along && r->row_count > STENCIL_ROWS_MAX;
+    enum { ROWS_MOST = 252 }; /* beside row 0 */
+    return along && r->row_count > ROWS_MOST && r->rows[0] == 0;
 }
 
 void reference_move_constants(reference *r, void *b) {

@@ -45,20 +45,21 @@ static json_t *problem_json(const stencil_problem *problem) {
                       json_number(spec->k.most), "materials", spec->k.materials, "form",
                       stencil_problem_has_fields(problem) ? "fields" : "palette");
     return json_pack(
-        "{s:o, s:o, s:o, s:s, s:i, s:o, s:o, s:I, s:I, s:I, s:I, s:i, s:i, s:s, s:o, s:o, s:o, s:s, "
+        "{s:o, s:o, s:o, s:s, s:i, s:o, s:o, s:I, s:I, s:I, s:i, s:I, s:i, s:i, s:s, s:o, s:o, s:o, s:s, "
         "s:i, s:o, s:o, s:o, s:o}",
         "k", k, "field", json_text(stencil_spec_field(spec)), "problem",
         json_text(stencil_kind_names[spec->kind]), "stencil", problem->shape->name, "rank", problem->rank,
         "extent", json_integers(problem->extent + first, problem->rank), "updated",
         json_integers(problem->n + first, problem->rank), "updated_cells",
         (json_int_t)stencil_problem_updated_cells(problem), "kept_cells", (json_int_t)problem->kept,
-        "class_cells", (json_int_t)problem->varied, "driven_cells", (json_int_t)problem->driven, "sources",
-        stencil_problem_sources(problem), "tables", tables, "precision",
-        stencil_precision_name(problem->precision), "boundary", boundary, "spacing", spacing, "omega",
-        json_number(spec->omega), "accelerate", problem->cycle.length > 1 ? spec->accelerate : "none",
-        "cycle", problem->cycle.length, "diffusivity", diffusivity_json(spec), "dt", json_number(spec->dt),
-        "dt_largest", json_number(spec->kind == STENCIL_KIND_HEAT ? stencil_spec_dt_largest(spec) : NAN),
-        "equation", json_text(report_equation_text(problem, false, equation)));
+        "class_cells", (json_int_t)problem->varied, "class_rows", problem->palette_count, "driven_cells",
+        (json_int_t)problem->driven, "sources", stencil_problem_sources(problem), "tables", tables,
+        "precision", stencil_precision_name(problem->precision), "boundary", boundary, "spacing", spacing,
+        "omega", json_number(spec->omega), "accelerate",
+        problem->cycle.length > 1 ? spec->accelerate : "none", "cycle", problem->cycle.length, "diffusivity",
+        diffusivity_json(spec), "dt", json_number(spec->dt), "dt_largest",
+        json_number(spec->kind == STENCIL_KIND_HEAT ? stencil_spec_dt_largest(spec) : NAN), "equation",
+        json_text(report_equation_text(problem, false, equation)));
 }
 
 static json_t *stop_json(const run_record *run) {

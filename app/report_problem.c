@@ -244,9 +244,13 @@ void report_print_head(const run_record *run) {
         PRINT("Damping", "%s: cycles of %d steps", problem->spec.accelerate, problem->cycle.length);
     print_prediction(problem);
     PRINT("Cells", "%s updated in each step%s%s", TEXT_COUNT(stencil_problem_updated_cells(problem)),
-          problem->varied > 0 ? TEXT(", %s of them with weights of their own%s", TEXT_COUNT(problem->varied),
-                                     stencil_problem_derives_classes(problem) ? "" : " (/class)")
-                              : "",
+          problem->varied > 0
+              ? TEXT(", %s of them with weights of their own%s%s", TEXT_COUNT(problem->varied),
+                     stencil_problem_has_wide_rows(problem)
+                         ? TEXT(" in %s rows", TEXT_COUNT(problem->palette_count))
+                         : "",
+                     stencil_problem_derives_classes(problem) ? "" : " (/class)")
+              : "",
           problem->kept > 0 ? TEXT(", %s kept as they are%s", TEXT_COUNT(problem->kept),
                                    stencil_problem_derives_classes(problem) ? "" : " (/fixed)")
                             : "");

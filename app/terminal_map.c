@@ -54,7 +54,7 @@ static char character_of(const picture *p, double value) {
     return value == 0 ? ramp[0] : step < 1 ? ramp[1] : ramp[step < RAMP ? step : RAMP - 1];
 }
 
-static uint8_t kind_at(const picture *p, int64_t x, int64_t y) {
+static stencil_cell_kind kind_at(const picture *p, int64_t x, int64_t y) {
     return p->cells != NULL ? p->cells[y * p->columns + x] : 0;
 }
 
@@ -65,9 +65,9 @@ static bool is_outline(const picture *p, int64_t x, int64_t y) {
     for (int i = 0; i < 4; i++) {
         const int64_t ax = x + beside[i][0], ay = y + beside[i][1];
         outline = outline || (ax >= 0 && ax < p->columns && ay >= 0 && ay < p->rows &&
-                              kind_at(p, ax, ay) != STENCIL_CLASS_KEPT);
+                              kind_at(p, ax, ay) != STENCIL_KIND_KEPT);
     }
-    return outline && kind_at(p, x, y) == STENCIL_CLASS_KEPT;
+    return outline && kind_at(p, x, y) == STENCIL_KIND_KEPT;
 }
 
 static const double *last_frame(const picture *p) {

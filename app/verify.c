@@ -111,7 +111,7 @@ static stencil_status read_array(stencil_input *from, const stencil_problem *pro
     const stencil_mesh mesh = stencil_problem_mesh(problem, 1);
     const stencil_box all = stencil_mesh_array(&mesh);
     const stencil_cells cells =
-        stencil_cells_dense(stencil_array_is_bytes(array) ? STENCIL_BYTE : problem->precision, values, &all);
+        stencil_cells_dense(stencil_array_precision(array, problem->precision), values, &all);
     const stencil_reader reader = stencil_input_reader(from, problem, true);
     return reader.read(reader.context, array, &all, &cells);
 }
@@ -168,14 +168,18 @@ static stencil_status read_kinds(verification *v, const stencil_problem *problem
     v->row = memory;
     TRY(stencil_memory_alloc(&memory, v->cells.of, "the reference's insulated cells"));
     v->insulated = memory;
-    TRY(read_array(&v->start, problem, STENCIL_ARRAY_KIND, v->row));
-    for (int64_t i = 0; i < v->cells.of; i++) {
-        v->driven[i] = v->row[i] == STENCIL_KIND_DRIVEN;
-        v->fixed[i] = v->row[i] == STENCIL_CLASS_KEPT || v->driven[i];
-        v->insulated[i] = v->row[i] == STENCIL_KIND_INSULATED;
-        if (v->row[i] >= STENCIL_ROWS_MAX)
-            v->row[i] = 0;
+    TRY(stencil_memory_alloc(&memory, v->cells.of * (int64_t)sizeof(stencil_cell_kind),
+                             "the reference's kinds of cells"));
+    const stencil_cell_kind *kind = memory;
+    const stencil_status status = read_array(&v->start, problem, STENCIL_ARRAY_KIND, memory);
+    for (int64_t i = 0; i < v->cells.of && status == STENCIL_OK; i++) {
+        v->driven[i] = kind[i] == STENCIL_KIND_DRIVEN;
+        v->fixed[i] = kind[i] == STENCIL_KIND_KEPT || v->driven[i];
+        v->insulated[i] = kind[i] == STENCIL_KIND_INSULATED;
+        v->row[i] = kind[i] < STENCIL_ROWS_MAX ? (uint8_t)kind[i] : 0;
     }
+    free(memory);
+    TRY(status);
     v->reference.fixed = v->fixed;
     v->reference.row = v->row;
     v->reference.driven = v->driven;

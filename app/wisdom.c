@@ -60,16 +60,19 @@ static const char *key_of(const stencil_run_options *o, const stencil_problem *p
     for (int axis = STENCIL_X; axis >= STENCIL_AXES - problem->rank; axis--)
         stencil_text_add(key, KEY_SIZE, "%s%" PRId64 " %s", axis == STENCIL_X ? " " : " x ",
                          problem->extent[axis], stencil_boundary_names[problem->boundary[axis]]);
-    return stencil_text_add(
-        key, KEY_SIZE,
-        ", %d arrays%s%s, cycle %d, check %" PRId64
-        ", device %s, gpus %d, parts %d, cut %dx%dx%d, halo %s%s, "
-        "%s %s depth %d",
-        stencil_problem_arrays(problem), stencil_problem_has_classes(problem) ? " with classes" : "",
-        stencil_problem_in_time(problem) ? " in time" : "", problem->cycle.length, problem->stop.check_every,
-        stencil_backend_names[o->backend], o->gpu_count, o->parts, o->cut[0], o->cut[1], o->cut[2],
-        stencil_halo_names[o->halo], o->overlap ? " overlap" : "", o->sync != NULL ? o->sync : "auto",
-        o->sweep != NULL ? o->sweep : "auto", o->depth);
+    return stencil_text_add(key, KEY_SIZE,
+                            ", %d arrays%s%s, cycle %d, check %" PRId64
+                            ", device %s, gpus %d, parts %d, cut %dx%dx%d, halo %s%s, "
+                            "%s %s depth %d",
+                            stencil_problem_arrays(problem),
+                            stencil_problem_has_wide_rows(problem) ? " with wide classes"
+                            : stencil_problem_has_classes(problem) ? " with classes"
+                                                                   : "",
+                            stencil_problem_in_time(problem) ? " in time" : "", problem->cycle.length,
+                            problem->stop.check_every, stencil_backend_names[o->backend], o->gpu_count,
+                            o->parts, o->cut[0], o->cut[1], o->cut[2], stencil_halo_names[o->halo],
+                            o->overlap ? " overlap" : "", o->sync != NULL ? o->sync : "auto",
+                            o->sweep != NULL ? o->sweep : "auto", o->depth);
 }
 
 static bool is_entry(const stencil_candidate *c, const json_t *entry) {

@@ -12,9 +12,10 @@
 #include <unistd.h>
 
 size_t stencil_precision_bytes(stencil_precision precision) {
-    return precision == STENCIL_FLOAT64 ? sizeof(double)
-           : precision == STENCIL_BYTE  ? sizeof(uint8_t)
-                                        : sizeof(float);
+    return precision == STENCIL_FLOAT64     ? sizeof(double)
+           : precision == STENCIL_BYTE      ? sizeof(uint8_t)
+           : precision == STENCIL_TWO_BYTES ? sizeof(uint16_t)
+                                            : sizeof(float);
 }
 
 const char *const stencil_precision_names[] = {"float32", "float64", NULL};

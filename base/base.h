@@ -22,12 +22,14 @@ extern "C" {
 #endif
 
 /* Number type of a field's cells; tables have an entry for each value of the enumeration before BYTE, which
- * is the type of arrays that have a class for each cell (kernels/classes.h). */
+ * is the type of arrays that have a class for each cell (kernels/classes.h). TWO_BYTES is that of arrays of
+ * uint16_t: kinds of cells, and numbers of rows of weights. */
 typedef enum stencil_precision {
     STENCIL_FLOAT32,
     STENCIL_FLOAT64,
     STENCIL_PRECISION_COUNT,
-    STENCIL_BYTE = STENCIL_PRECISION_COUNT
+    STENCIL_BYTE = STENCIL_PRECISION_COUNT,
+    STENCIL_TWO_BYTES
 } stencil_precision;
 
 size_t stencil_precision_bytes(stencil_precision precision);

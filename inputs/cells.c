@@ -67,48 +67,47 @@ static stencil_status store_scaled(void *context, const stencil_box *slab, const
     return STENCIL_OK;
 }
 
-/* The place where classes of a box of cells are stored, and the dataset that they are read from. */
-typedef struct classing {
+/* The place where kinds of a box of cells are stored, and the dataset that they are read from. */
+typedef struct kind_place {
     const stencil_cells *to;
     int dataset;
-} classing;
+} kind_place;
 
 /* Returns the kind of a cell of which a dataset has the number `value`: whatever /fixed has other than 0
  * keeps its value, else the cell is of kind `before`. */
-static uint8_t class_of(int dataset, double value, uint8_t before) {
+static stencil_cell_kind kind_of(int dataset, double value, stencil_cell_kind before) {
     if (dataset == STENCIL_DATASET_FIXED)
-        return value != 0 ? STENCIL_CLASS_KEPT : before;
+        return value != 0 ? STENCIL_KIND_KEPT : before;
     if (dataset == STENCIL_DATASET_INSULATED)
         return value != 0 ? STENCIL_KIND_INSULATED : before;
-    return value >= 0 && value < STENCIL_ROWS_MAX ? (uint8_t)value : STENCIL_CLASS_NONE;
+    return value >= 0 && value < STENCIL_ROWS_MAX ? (stencil_cell_kind)value : STENCIL_KIND_STRANGE;
 }
 
-/* Stores the classes of a box of cells, among what is stored there already. */
-static stencil_status store_classes(void *context, const stencil_box *slab, const stencil_cells *cells) {
-    const classing *c = context;
+/* Stores the kinds of a box of cells, among what is stored there already. */
+static stencil_status store_kinds(void *context, const stencil_box *slab, const stencil_cells *cells) {
+    const kind_place *c = context;
     const stencil_cells to = stencil_cells_from(c->to, slab->first);
     const int64_t *n = slab->n, nx = n[STENCIL_X];
     for (int64_t r = 0; r < n[STENCIL_Z] * n[STENCIL_Y]; r++) {
-        uint8_t *of = (uint8_t *)to.at + r / n[STENCIL_Y] * to.plane + r % n[STENCIL_Y] * to.row;
+        stencil_cell_kind *of =
+            (stencil_cell_kind *)to.at + r / n[STENCIL_Y] * to.plane + r % n[STENCIL_Y] * to.row;
         const double *from = (const double *)cells->at + r * nx;
         for (int64_t x = 0; x < nx; x++)
-            of[x] = class_of(c->dataset, from[x], of[x]);
+            of[x] = kind_of(c->dataset, from[x], of[x]);
     }
     return STENCIL_OK;
 }
 
-/* Reads classes from /class, /fixed or /insulated. */
+/* Reads kinds from /class, /fixed or /insulated. */
 static stencil_status read_kinds(stencil_input *input, int dataset, const stencil_box *box,
                                  const stencil_cells *to) {
-    return stencil_numbers_visit(input, dataset, box, store_classes, &(classing){to, dataset});
+    return stencil_numbers_visit(input, dataset, box, store_kinds, &(kind_place){to, dataset});
 }
 
 /* Reads the kinds of a box of cells: rows of /class, cells of /fixed, cells of /insulated. */
 static stencil_status read_all_kinds(stencil_input *input, const stencil_box *box, const stencil_cells *to) {
     const stencil_spec *spec = &input->problem->spec;
-    for (int64_t r = 0; r < box->n[STENCIL_Z] * box->n[STENCIL_Y]; r++)
-        memset((uint8_t *)to->at + r / box->n[STENCIL_Y] * to->plane + r % box->n[STENCIL_Y] * to->row,
-               STENCIL_CLASS_PLAIN, (size_t)box->n[STENCIL_X]);
+    stencil_cells_clear(to, box->n); /* all are plain */
     if (spec->classed)
         TRY(read_kinds(input, STENCIL_DATASET_CLASS, box, to));
     if (spec->fixed)
@@ -160,7 +159,7 @@ static stencil_status read_box(void *context, stencil_array array, const stencil
         return read_k(input, box, to);
     if (stencil_array_axis(array) >= 0)
         return stencil_faces_make(input->problem, &from, stencil_array_axis(array), box, to);
-    if (array == STENCIL_ARRAY_CLASS)
+    if (array == STENCIL_ARRAY_CLASS || array == STENCIL_ARRAY_ROW)
         return stencil_classes_read(input->problem, &from, box, to);
     if (array == STENCIL_ARRAY_U || (in_sum == 0 && input->problem->spec.source != STENCIL_SOURCE_NONE))
         TRY(read_values(input, array, box, to));

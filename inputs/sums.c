@@ -54,13 +54,12 @@ static stencil_status store_kinds(void *context, const stencil_box *slab, const 
     const stencil_cells to = stencil_cells_from(s->to, slab->first);
     const int64_t nx = slab->n[STENCIL_X];
     for (int64_t r = 0; r < slab->n[STENCIL_Z] * slab->n[STENCIL_Y]; r++) {
-        uint8_t *kind = (uint8_t *)to.at + row_at(&to, slab, r);
+        stencil_cell_kind *kind = (stencil_cell_kind *)to.at + row_at(&to, slab, r);
         for (int64_t x = 0; x < nx; x++) {
             const int64_t cell[3] = {slab->first[STENCIL_Z] + r / slab->n[STENCIL_Y],
                                      slab->first[STENCIL_Y] + r % slab->n[STENCIL_Y],
                                      slab->first[STENCIL_X] + x};
-            const bool keeps =
-                kind[x] == STENCIL_CLASS_KEPT || stencil_cell_is_beside_fixed(s->problem, cell);
+            const bool keeps = kind[x] == STENCIL_KIND_KEPT || stencil_cell_is_beside_fixed(s->problem, cell);
             if (keeps && !isnan(((const double *)cells->at)[r * nx + x]))
                 kind[x] = STENCIL_KIND_DRIVEN;
         }

@@ -67,7 +67,7 @@ template <int V> struct vector_classes {
     __device__ __forceinline__ bool any_given() const {
         bool any = false;
         unrolled<V>([&](int v) {
-            any = any || stencil_class_has_row(of_cell(v)) || of_cell(v) == STENCIL_CLASS_DRIVEN;
+            any = any || stencil_class_is_varied(of_cell(v)) || of_cell(v) == STENCIL_CLASS_DRIVEN;
         });
         return any;
     }
@@ -123,6 +123,11 @@ template <class T> __device__ __forceinline__ const T *row_of_class(const stenci
         return weights.f32;
     else
         return weights.f64;
+}
+/* The same of the cell at an element, whose class may be WIDE. */
+template <class T>
+__device__ __forceinline__ const T *row_of_cell(const stencil_classes &c, uint32_t of, int64_t at) {
+    return row_of_class<T>(c, of == STENCIL_CLASS_WIDE ? STENCIL_BYTE_ROWS + __ldg(c.row + at) : of);
 }
 
 /* Returns the factor of source array k: that of the step or, where none changes in time, `factor`. */
@@ -189,12 +194,12 @@ __device__ __forceinline__ T value_of_class(const stencil_kernel_args &s, int64_
     return end_of_class(row, b != nullptr, b != nullptr ? b[at] : T(0), sum);
 }
 /* Returns the new value of the cell at element `at` of the field u in a step that reads buffer `from`, whose
- * class `of` names a row of the palette. Its neighbours are loaded again: they are in L1. */
+ * class `of` names a row of the palette or is WIDE. Its neighbours are loaded again: they are in L1. */
 template <class P, class T>
 __device__ __forceinline__ T value_of_class(const stencil_kernel_args &s, int from, const T *u, int64_t at,
                                             uint32_t of) {
     const stencil_domain &d = s.domain;
-    const T *row = row_of_class<T>(s.classes, of);
+    const T *row = row_of_cell<T>(s.classes, of, at);
     const auto where = [&] { return at; };
     T sum = 0;
     P::each([&](int k, int dz, int dy, int dx) {
@@ -204,8 +209,8 @@ __device__ __forceinline__ T value_of_class(const stencil_kernel_args &s, int fr
     return end_of_class(row, false, T(0), sum);
 }
 
-/* Gives those of the first `count` cells of a vector at element `at` new values that are driven or whose
- * class names a row, by value_of(element, class). The loop is not unrolled: it has the code of one update. */
+/* Gives those of the first `count` cells of a vector at element `at` new values that are driven or have a row
+ * of weights, by value_of(element, class). The loop is not unrolled: it has the code of one update. */
 template <class T, int V, class Value>
 __device__ __forceinline__ void give_values(const stencil_kernel_args &s, int from, int64_t at, int count,
                                             const vector_classes<V> &classes, T *value, Value value_of) {
@@ -214,7 +219,7 @@ __device__ __forceinline__ void give_values(const stencil_kernel_args &s, int fr
 #pragma unroll 1
     for (int v = 0; v < min(V, count); v++) {
         const uint32_t of = classes.of_cell(v);
-        if (!stencil_class_has_row(of) && of != STENCIL_CLASS_DRIVEN)
+        if (!stencil_class_is_varied(of) && of != STENCIL_CLASS_DRIVEN)
             continue;
         const T one = of == STENCIL_CLASS_DRIVEN ? driven_value<T>(s, from, at + v) : value_of(at + v, of);
         unrolled<V>([&](int w) { value[w] = w == v ? one : value[w]; });

@@ -1,4 +1,5 @@
-/* Classes of cells: a byte for each cell that says how a step updates it. */
+/* Classes of cells: a byte for each cell that says how a step updates it. Where cells have more rows of
+ * weights than bytes can name, a second array has the number of the row of those that have a rare one. */
 #pragma once
 
 #include "base/base.h"
@@ -8,11 +9,12 @@
 enum {
     STENCIL_CLASS_PLAIN = 0,    /* updated with the weights of the step, as all cells are in plain problems */
     STENCIL_CLASS_KEPT = 255,   /* keeps its value, to the bit, whatever its neighbours are */
-    STENCIL_CLASS_NONE = 254,   /* of no class: only boundary cells, which nobody updates */
-    STENCIL_MARK_MIXED = 254,   /* no class, but the mark of a group whose cells are of several classes */
+    STENCIL_CLASS_WIDE = 254,   /* updated with the row whose number stands in stencil_classes.row */
+    STENCIL_MARK_MIXED = 254,   /* mark of a group whose cells are of several classes, or all of them WIDE */
     STENCIL_CLASS_DRIVEN = 253, /* has the value that stencil_sums says, whatever its neighbours are */
-    STENCIL_CLASSES_MAX = 253,  /* classes 0 to 252: those whose cells are updated */
-    STENCIL_ROWS_MAX = 252,     /* rows of weights that a problem's author may give, for classes 0 to 251 */
+    STENCIL_BYTE_ROWS = 252,    /* rows of weights that bytes name: classes 1 to 252 */
+    STENCIL_WIDE_ROWS = 65000,  /* rows of weights that a problem may have, numbered from 1 on */
+    STENCIL_ROWS_MAX = 256,     /* rows that its author may give, row 0 included, which plain cells have */
     STENCIL_GROUP_CELLS = STENCIL_PARTIAL_CELLS, /* cells of a group that has one mark */
     STENCIL_WORD_CELLS = 32                      /* cells of a word of bits */
 };
@@ -33,18 +35,32 @@ typedef struct stencil_classes {
     int64_t first, end;             /* range of x that has classes: the part's cells and its ghost cells */
     const stencil_weights *palette; /* palette[c - 1]: the row of class c, for c from 1 to 252; NULL: all
                                        cells have the weights of the step, or are kept */
+    const uint16_t *row; /* of cells of class WIDE, counted as `of`: the row is palette[BYTE_ROWS + row - 1];
+                            NULL: there are no such cells */
 } stencil_classes;
 
-/* Tells whether cells of a class have weights of their own: those of a row of the palette. A point that has
- * the weight 0 in it is not read: 0 stands in its place. The source term is added as it is, and last, where
- * it is not 0, the constant that stands at STENCIL_SOURCE_WEIGHT. */
+/* Tells whether a class, or the mark of a group, names a row of the palette, so that cells have weights of
+ * their own. A point that has the weight 0 in it is not read: 0 stands in its place. The source term is added
+ * as it is, and last, where it is not 0, the constant that stands at STENCIL_SOURCE_WEIGHT. */
 STENCIL_ANYWHERE bool stencil_class_has_row(uint32_t class_of) {
-    return class_of - 1u < STENCIL_CLASSES_MAX - 1u;
+    return class_of - 1u < STENCIL_BYTE_ROWS;
 }
 
-/* Tells whether steps update the cells of a class, so that their changes belong to the residual. */
+/* Tells whether cells of a class, which is no mark, have weights of their own: also those of class WIDE. */
+STENCIL_ANYWHERE bool stencil_class_is_varied(uint32_t class_of) {
+    return stencil_class_has_row(class_of) || class_of == STENCIL_CLASS_WIDE;
+}
+
+/* Tells whether steps update the cells of a class, so that their changes belong to the residual. KEPT and
+ * DRIVEN differ in one bit. */
 STENCIL_ANYWHERE bool stencil_class_is_updated(uint32_t class_of) {
-    return class_of < STENCIL_CLASSES_MAX;
+    return (class_of | (STENCIL_CLASS_KEPT ^ STENCIL_CLASS_DRIVEN)) != STENCIL_CLASS_KEPT;
+}
+
+/* Returns where the row of a cell stands in the palette: that of class `of`, which names a row or is WIDE, of
+ * the cell at element `at`. */
+STENCIL_ANYWHERE int64_t stencil_palette_at(const stencil_classes *c, uint32_t of, int64_t at) {
+    return of == STENCIL_CLASS_WIDE ? STENCIL_BYTE_ROWS + c->row[at] - 1 : (int64_t)of - 1;
 }
 
 /* In a problem whose weights are fields of faces, a row of the palette says in place of weights what point k

@@ -122,7 +122,7 @@ template <class P, class T>
 __device__ __forceinline__ T value_of_faces(const stencil_kernel_args &s, int from, const T *u, int64_t at,
                                             uint32_t of) {
     const stencil_domain &d = s.domain;
-    const T *row = stencil_class_has_row(of) ? row_of_class<T>(s.classes, of) : nullptr;
+    const T *row = stencil_class_is_varied(of) ? row_of_cell<T>(s.classes, of, at) : nullptr;
     const auto where = [&] { return at; };
     T face[2 * P::rank], sum = 0;
     load_faces<P>(d, at, face);

@@ -147,13 +147,13 @@ static void move_box(const move *m) {
 
 /* Makes cells of a row that keep their values driven, where fixed_value has a number for them. */
 static void read_driven_row(const stencil_arrays *a, const stencil_box *box, int64_t z, int64_t y,
-                            uint8_t *kind) {
+                            stencil_cell_kind *kind) {
     if (a->given[STENCIL_GIVEN_VALUE].data == NULL)
         return;
     const view v = view_of(&a->given[STENCIL_GIVEN_VALUE], a->problem, box->first);
     for (int64_t x = 0; x < box->n[STENCIL_X]; x++) {
         const int64_t cell[3] = {box->first[0] + z, box->first[1] + y, box->first[2] + x};
-        const bool keeps = kind[x] == STENCIL_CLASS_KEPT || stencil_cell_is_beside_fixed(a->problem, cell);
+        const bool keeps = kind[x] == STENCIL_KIND_KEPT || stencil_cell_is_beside_fixed(a->problem, cell);
         if (keeps && !isnan(number_at(row_of(&v, z, y) + x * v.stride[STENCIL_X], v.type)))
             kind[x] = STENCIL_KIND_DRIVEN;
     }
@@ -164,8 +164,8 @@ static void read_kinds(const stencil_arrays *a, const stencil_box *box, const st
     static const int order[] = {STENCIL_GIVEN_CLASS, STENCIL_GIVEN_FIXED, STENCIL_GIVEN_INSULATED};
     for (int64_t r = 0; r < box->n[STENCIL_Z] * box->n[STENCIL_Y]; r++) {
         const int64_t z = r / box->n[STENCIL_Y], y = r % box->n[STENCIL_Y];
-        uint8_t *kind = (uint8_t *)to->at + z * to->plane + y * to->row;
-        memset(kind, STENCIL_CLASS_PLAIN, (size_t)box->n[STENCIL_X]);
+        stencil_cell_kind *kind = (stencil_cell_kind *)to->at + z * to->plane + y * to->row;
+        memset(kind, 0, (size_t)box->n[STENCIL_X] * sizeof *kind); /* all are plain */
         for (int k = 0; k < 3; k++) {
             if (order[k] == STENCIL_GIVEN_INSULATED)
                 read_driven_row(a, box, z, y, kind);
@@ -176,9 +176,9 @@ static void read_kinds(const stencil_arrays *a, const stencil_box *box, const st
             for (int64_t x = 0; x < box->n[STENCIL_X]; x++) {
                 const uint8_t value = row[x * v.stride[STENCIL_X]];
                 if (order[k] == STENCIL_GIVEN_CLASS)
-                    kind[x] = value < STENCIL_ROWS_MAX ? value : STENCIL_CLASS_NONE;
+                    kind[x] = value; /* all rows that there may be */
                 else if (value != 0)
-                    kind[x] = order[k] == STENCIL_GIVEN_FIXED ? STENCIL_CLASS_KEPT : STENCIL_KIND_INSULATED;
+                    kind[x] = order[k] == STENCIL_GIVEN_FIXED ? STENCIL_KIND_KEPT : STENCIL_KIND_INSULATED;
             }
         }
     }
@@ -314,7 +314,7 @@ stencil_status stencil_arrays_read(void *arrays, stencil_array array, const sten
         read_plain(a, &a->given[STENCIL_GIVEN_K], box, to);
     if (kinds || array == STENCIL_ARRAY_K)
         return STENCIL_OK;
-    if (array == STENCIL_ARRAY_CLASS)
+    if (array == STENCIL_ARRAY_CLASS || array == STENCIL_ARRAY_ROW)
         return stencil_classes_read(problem, &self, box, to);
     if (stencil_array_axis(array) >= 0)
         return stencil_faces_make(problem, &self, stencil_array_axis(array), box, to);

@@ -290,6 +290,7 @@ int main(int argument_count, char **argument) {
                   {"fixed cells", fixed_cells},
                   {"cells of classes", class_cells},
                   {"walls", walls},
+                  {"wide rows", wide_rows},
                   {"values in time", in_time},
                   {"sums in time", sums_in_time},
                   {"deep classes", deep_classes},

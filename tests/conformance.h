@@ -44,6 +44,7 @@ void resident_solids(void **state);
 void fixed_cells(void **state);
 void class_cells(void **state);
 void walls(void **state);
+void wide_rows(void **state);
 void in_time(void **state);
 void sums_in_time(void **state);
 void deep_classes(void **state);

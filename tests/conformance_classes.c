@@ -2,6 +2,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -82,7 +83,7 @@ void fixed_cells(void **state) {
 /* A trial on a set of points, a named one, or all of its points but one in another order, with cells of
  * several rows of weights, some of them fixed. */
 static void class_trial(trial *t, const subject *s, int shape, const int64_t extent[3], int turn) {
-    static const int rows[] = {2, 5, STENCIL_ROWS_MAX};
+    static const int rows[] = {2, 5, STENCIL_BYTE_ROWS + 1};
     const int rank = stencil_shapes[shape].rank, points = stencil_shapes[shape].point_count;
     double none[STENCIL_POINTS_MAX] = {0};
     int32_t offset[STENCIL_POINTS_MAX][3], some[STENCIL_POINTS_MAX][3];
@@ -122,7 +123,8 @@ void class_cells(void **state) {
 }
 
 /* A trial with walls and insulated cells, on a named set of points or with rows of weights, in part with
- * fixed cells. Fields of radius 2 and 3 have fewer kinds of cells beside walls: there are 252 rows. */
+ * fixed cells. Fields of radius 2 and 3 have fewer kinds of cells beside walls, so that bytes name all rows.
+ */
 static void wall_trial(trial *t, const subject *s, int shape, const int64_t extent[3], int turn) {
     const int rank = stencil_shapes[shape].rank, radius = stencil_shapes[shape].radius;
     const double none[STENCIL_POINTS_MAX] = {0};
@@ -166,6 +168,70 @@ void walls(void **state) {
                     r.one_of = MATRIX_ONE_OF / 4;
                     trial_expect(&t, &trace, &r);
                 }
+            trace_destroy(&trace);
+            trial_destroy(&t);
+        }
+}
+
+/* The 13 points at most two cells away in 2D, with random weights. */
+static void set_diamond(trial *t, int turn) {
+    int32_t offset[13][3];
+    double weight[13];
+    int count = 0;
+    for (int y = -2; y <= 2; y++)
+        for (int x = -2; x <= 2; x++)
+            if (abs(y) + abs(x) <= 2) {
+                weight[count] = (2.0 * trial_random((uint64_t)turn, (uint64_t)count) - 1.0) / 13;
+                memcpy(offset[count++], (const int32_t[]){0, y, x}, sizeof *offset);
+            }
+    trial_set_points(t, count, (const int32_t(*)[3])offset, weight);
+}
+
+/* A trial with more rows of weights than bytes name: given ones, and those of cells around insulated ones, or
+ * of walls; with sums in time in part. */
+static void wide_trial(trial *t, const subject *s, int shape, const int64_t extent[3], int turn) {
+    const int rank = stencil_shapes[shape].rank, radius = stencil_shapes[shape].radius;
+    const bool few = radius == 1 || (rank == 2 && stencil_shapes[shape].rule == STENCIL_STAR),
+               insulated = turn % 4 != 3, given = few || turn % 2 == 1, sums = turn % 5 == 2,
+               walls = turn % 3 == 1 && !sums;
+    const double none[STENCIL_POINTS_MAX] = {0};
+    trial_init(t, s->precision, rank, extent, boundary[turn % BOUNDARIES]);
+    if (shape == STENCIL_SHAPE_j2d25pt && turn % 2 == 0)
+        set_diamond(t, turn);
+    else
+        trial_set_shape(t, &stencil_shapes[shape], given ? none : NULL);
+    if (given)
+        trial_set_rows(t, STENCIL_ROWS_MAX, (uint64_t)turn);
+    if (walls)
+        trial_set_walls(t, (uint64_t)turn, false);
+    if (sums)
+        trial_set_sums(t, (uint64_t)turn, 2, 1, ALL_STEPS);
+    trial_fill(t, (uint64_t)turn, 1.0, turn % 3 == 0 || sums ? STENCIL_SOURCE_B : STENCIL_SOURCE_NONE);
+    if (given)
+        trial_class(t, (uint64_t)turn, turn % 8 == 1 ? TRIAL_OUTSIDE : TRIAL_SINGLE);
+    if (turn % 4 == 1 || sums)
+        trial_fix(t, (uint64_t)turn + 9, turn % 3 == 0 ? TRIAL_BLOBS : TRIAL_SINGLE);
+    if (sums)
+        trial_sum(t, (uint64_t)turn);
+    trial_insulate(t, (uint64_t)turn, given ? TRIAL_SINGLE : TRIAL_DENSE, insulated);
+    assert_true(trial_has_wide_rows(t));
+}
+
+/* Cells of hundreds of rows of weights, with each point set, strategy and sweep, and each depth in turn. */
+void wide_rows(void **state) {
+    const subject *s = *state;
+    for (int shape = 0, turn = 0; shape < STENCIL_SHAPE_COUNT; shape++)
+        for (int k = 0; k < 4; k++, turn++) {
+            const int rank = stencil_shapes[shape].rank;
+            const int64_t extent[3] = {rank == 2 ? 1 : 9 + turn % 4,
+                                       rank == 2 ? 47 + turn % 3 : 19 + turn % 3, turn % 2 == 0 ? 170 : 301};
+            trial t;
+            trace trace;
+            if (!is_made(s, turn))
+                continue;
+            wide_trial(&t, s, shape, extent, turn);
+            trace_begin(&trace, &t, ALL_STEPS);
+            expect_all(&t, &trace);
             trace_destroy(&trace);
             trial_destroy(&t);
         }

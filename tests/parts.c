@@ -258,6 +258,38 @@ static void walls(void **state) {
     }
 }
 
+/* More rows of weights than bytes name, of given rows or around insulated cells, in parts that recompute each
+ * other's. */
+static void wide_rows(void **state) {
+    static const stencil_boundary boundary[][3] = {{STENCIL_PERIODIC, STENCIL_MIRROR, STENCIL_PERIODIC},
+                                                   {STENCIL_FIXED, STENCIL_FIXED, STENCIL_FIXED}};
+    const subject *s = *state;
+    for (int k = 0; k < 6; k++) {
+        const stencil_shape *shape =
+            &stencil_shapes[(3 * k + (s->precision == STENCIL_FLOAT32)) % STENCIL_SHAPE_COUNT];
+        const int r = shape->radius;
+        const bool few = r == 1 || (shape->rank == 2 && shape->rule == STENCIL_STAR),
+                   given = few || k % 2 == 1;
+        const int64_t extent[3] = {shape->rank == 2 ? 1 : 8 * r + 11, shape->rank == 2 ? 61 : 8 * r + 21,
+                                   width_of(shape)};
+        const double none[STENCIL_POINTS_MAX] = {0};
+        trial t;
+        trial_init(&t, s->precision, shape->rank, extent, boundary[k % 2]);
+        trial_set_shape(&t, shape, given ? none : NULL);
+        if (given)
+            trial_set_rows(&t, STENCIL_ROWS_MAX, (uint64_t)k);
+        trial_fill(&t, (uint64_t)k, 1.0, k % 3 == 0 ? STENCIL_SOURCE_B : STENCIL_SOURCE_NONE);
+        if (given)
+            trial_class(&t, (uint64_t)k, k % 4 == 1 ? TRIAL_OUTSIDE : TRIAL_SINGLE);
+        if (k % 3 == 1)
+            trial_fix(&t, (uint64_t)k, TRIAL_SINGLE);
+        trial_insulate(&t, (uint64_t)k, given ? TRIAL_SINGLE : TRIAL_DENSE, k != 5);
+        assert_true(trial_has_wide_rows(&t));
+        run_trial(&t);
+        trial_destroy(&t);
+    }
+}
+
 /* Sums of arrays whose factors change in time, driven cells, and a single source that passes carry, in parts.
  */
 static void sums_in_time(void **state) {
@@ -542,11 +574,18 @@ int main(int argument_count, char **argument) {
     static const struct {
         const char *name;
         CMUnitTestFunction function;
-    } others[] = {
-        {"fixed cells", fixed_cells},   {"cells of classes", class_cells}, {"walls", walls},
-        {"sums in time", sums_in_time}, {"coefficients", coefficients},    {"large residual", large_residual},
-        {"wide parts", wide_parts},     {"long streams", long_streams},    {"on chip", on_chip},
-        {"accelerated", accelerated},   {"interrupted", interrupted}};
+    } others[] = {{"fixed cells", fixed_cells},
+                  {"cells of classes", class_cells},
+                  {"walls", walls},
+                  {"wide rows", wide_rows},
+                  {"sums in time", sums_in_time},
+                  {"coefficients", coefficients},
+                  {"large residual", large_residual},
+                  {"wide parts", wide_parts},
+                  {"long streams", long_streams},
+                  {"on chip", on_chip},
+                  {"accelerated", accelerated},
+                  {"interrupted", interrupted}};
     enum { OTHERS = sizeof others / sizeof *others };
     static struct CMUnitTest tests[STENCIL_PRECISION_COUNT * (STENCIL_SHAPE_COUNT + OTHERS) + STRESS_TESTS];
     static subject subjects[sizeof tests / sizeof *tests];

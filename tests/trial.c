@@ -137,6 +137,8 @@ static bool in_pattern(const trial *t, uint64_t seed, trial_pattern pattern, int
         return !in_blob(t, seed, at);
     case TRIAL_ROWS:
         return (at[slow] + (int64_t)seed) % 4 == 0;
+    case TRIAL_DENSE:
+        return trial_random(seed, (uint64_t)cell) < 0.25;
     default:
         return trial_random(seed, (uint64_t)cell) < 0.03;
     }

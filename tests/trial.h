@@ -82,13 +82,14 @@ void trial_set_points(trial *t, int count, const int32_t offset[][3], const doub
 void trial_fill(trial *t, uint64_t seed, double scale, stencil_source source);
 
 /* Cells that keep their values: single ones; blobs, with whole groups of cells in some rows; all but a blob;
- * and whole rows or planes. */
+ * and whole rows or planes. Dense ones are single, too, but one in four. */
 typedef enum trial_pattern {
     TRIAL_SINGLE,
     TRIAL_BLOBS,
     TRIAL_OUTSIDE,
     TRIAL_ROWS,
-    TRIAL_PATTERNS
+    TRIAL_PATTERNS,
+    TRIAL_DENSE = TRIAL_PATTERNS
 } trial_pattern;
 
 /* Fixes cells in a pattern, after trial_fill(). Some of them are -0, and those that no updated cell reads are
@@ -108,6 +109,9 @@ void trial_coefficients(trial *t, uint64_t seed, bool random);
 
 /* Tells whether the product takes the coefficients of a trial as fields, and not as rows of classes. */
 bool trial_takes_fields(const trial *t);
+
+/* Tells whether cells of a trial that is complete have more rows of weights than bytes name. */
+bool trial_has_wide_rows(const trial *t);
 
 /* Sides of their own, walls of all kinds in turn; the numbers of each are random, of some arrays with two
  * values where `along`, which makes more rows. Before trial_fill(). */

@@ -87,8 +87,15 @@ static int64_t element(const stencil_problem *p, const stencil_layout *l, int64_
 }
 
 /* The arrays of a trial as fields: those that a reader of a run's cells has and, behind them, the arrays
- * behind b whose factors change in time, the coefficients and the kinds of cells. */
-enum { FIELD_MORE = STENCIL_ARRAY_COUNT, FIELD_K = FIELD_MORE + STENCIL_SUM_ARRAYS - 1, FIELD_KINDS, FIELDS };
+ * behind b whose factors change in time, the coefficients, the kinds of cells and the numbers of their rows.
+ */
+enum {
+    FIELD_MORE = STENCIL_ARRAY_COUNT,
+    FIELD_K = FIELD_MORE + STENCIL_SUM_ARRAYS - 1,
+    FIELD_KINDS,
+    FIELD_ROWS,
+    FIELDS
+};
 
 /* A reader of these fields, which makes faces of coefficients. */
 typedef struct reading {
@@ -118,7 +125,9 @@ static void load_fields(const trial *t, const trial_run *r, const stencil_proble
     EXPECT_OK(stencil_field_create(&field[STENCIL_ARRAY_CLASS], &bytes, "classes"));
     for (int k = 1; k < STENCIL_SUM_ARRAYS; k++)
         EXPECT_OK(stencil_field_create(&field[FIELD_MORE + k - 1], &p->layout, "b"));
+    bytes.precision = STENCIL_TWO_BYTES;
     EXPECT_OK(stencil_field_create(&field[FIELD_KINDS], &bytes, "kinds"));
+    EXPECT_OK(stencil_field_create(&field[FIELD_ROWS], &bytes, "rows"));
     stencil_layout doubles = p->layout;
     doubles.precision = STENCIL_FLOAT64;
     EXPECT_OK(stencil_field_create(&field[FIELD_K], &doubles, "k"));
@@ -130,12 +139,11 @@ static void load_fields(const trial *t, const trial_run *r, const stencil_proble
         bool updated = t->fixed == NULL || t->fixed[i] == 0;
         const bool driven = t->driven != NULL && t->driven[i] != 0;
         const bool there = t->insulated == NULL || t->insulated[i] == 0;
-        ((uint8_t *)field[STENCIL_ARRAY_CLASS].data)[at] = !there           ? STENCIL_KIND_INSULATED
-                                                           : driven         ? STENCIL_KIND_DRIVEN
-                                                           : !updated       ? STENCIL_CLASS_KEPT
-                                                           : t->row != NULL ? t->row[i]
-                                                                            : STENCIL_CLASS_PLAIN;
-        ((uint8_t *)field[FIELD_KINDS].data)[at] = ((uint8_t *)field[STENCIL_ARRAY_CLASS].data)[at];
+        ((stencil_cell_kind *)field[FIELD_KINDS].data)[at] = !there           ? STENCIL_KIND_INSULATED
+                                                             : driven         ? STENCIL_KIND_DRIVEN
+                                                             : !updated       ? STENCIL_KIND_KEPT
+                                                             : t->row != NULL ? t->row[i]
+                                                                              : STENCIL_KIND_PLAIN;
         ((double *)field[FIELD_K].data)[at] = t->k != NULL ? t->k[i] : 1.0;
         for (int axis = 0; axis < 3; axis++)
             updated = updated && inner[axis] >= 0 && inner[axis] < p->n[axis];
@@ -166,7 +174,7 @@ static void find_coefficients(const trial *t, const trial_run *r, stencil_proble
         const int64_t cell[3] = {i / (n[1] * n[2]) + p->first[0], i / n[2] % n[1] + p->first[1],
                                  i % n[2] + p->first[2]};
         const int64_t at = p->layout.origin + cell[0] * p->layout.plane + cell[1] * p->layout.row + cell[2];
-        const bool still = ((const uint8_t *)field[FIELD_KINDS].data)[at] != STENCIL_CLASS_PLAIN;
+        const bool still = ((const stencil_cell_kind *)field[FIELD_KINDS].data)[at] != STENCIL_KIND_PLAIN;
         bool inside = true;
         for (int axis = 0; axis < 3; axis++)
             inside = inside && cell[axis] >= 0 && cell[axis] < p->n[axis];
@@ -179,29 +187,27 @@ static void find_coefficients(const trial *t, const trial_run *r, stencil_proble
     stencil_faces_destroy(&faces);
 }
 
-/* Finds the classes of a problem, and puts them in the place of the kinds that a field has. */
+/* Finds the classes of a problem, and the numbers of rows that these do not name, in their fields. */
 static void find_classes(const trial *t, const trial_run *r, stencil_problem *p,
                          stencil_field field[FIELDS]) {
-    stencil_field *kinds = &field[STENCIL_ARRAY_CLASS];
-    reading f = {{.kinds = kinds, .k = &field[FIELD_K]}, &field[FIELD_KINDS], p};
+    reading f = {{.k = &field[FIELD_K]}, &field[FIELD_KINDS], p};
     const stencil_reader reader = {read_field, &f};
     const stencil_box updated = {.n = {p->n[0], p->n[1], p->n[2]}};
-    void *memory = NULL;
     EXPECT_OK(stencil_classes_find(p, &reader, &t->tables));
     assert_false(p->walls_in_source); /* the source of a trial has nothing of walls */
-    if (!stencil_problem_derives_classes(p))
+    if (!stencil_problem_has_classes(p))
         return;
-    EXPECT_OK(stencil_memory_alloc(&memory, stencil_box_cells(&updated), "classes"));
-    const stencil_cells classes = stencil_cells_dense(STENCIL_BYTE, memory, &updated),
-                        to = stencil_field_cells(kinds);
+    const stencil_cells classes = stencil_field_cells(&field[STENCIL_ARRAY_CLASS]),
+                        rows = stencil_field_cells(&field[FIELD_ROWS]);
     EXPECT_OK(stencil_classes_read(p, &reader, &updated, &classes));
-    stencil_cells_copy(&to, &classes, updated.n);
-    free(memory);
+    if (stencil_problem_has_wide_rows(p))
+        EXPECT_OK(stencil_classes_read(p, &reader, &updated, &rows));
 }
 
 static void destroy_fields(stencil_field field[FIELDS]);
 
-bool trial_takes_fields(const trial *t) {
+/* Asks the problem that the product makes of a trial. */
+static bool problem_has(const trial *t, bool (*has)(const stencil_problem *)) {
     const trial_run *r = &(trial_run){0};
     stencil_problem problem;
     stencil_field field[FIELDS];
@@ -209,10 +215,18 @@ bool trial_takes_fields(const trial *t) {
     load_fields(t, r, &problem, field);
     find_coefficients(t, r, &problem, &t->spec, field);
     find_classes(t, r, &problem, field);
-    const bool fields = stencil_problem_has_fields(&problem);
+    const bool answer = has(&problem);
     stencil_problem_destroy(&problem);
     destroy_fields(field);
-    return fields;
+    return answer;
+}
+
+bool trial_takes_fields(const trial *t) {
+    return problem_has(t, stencil_problem_has_fields);
+}
+
+bool trial_has_wide_rows(const trial *t) {
+    return problem_has(t, stencil_problem_has_wide_rows);
 }
 
 static void destroy_fields(stencil_field field[FIELDS]) {
@@ -371,6 +385,7 @@ static stencil_status run_fields(const stencil_plan *plan, int plans, const sten
     reading fields = {{.u = &field[STENCIL_ARRAY_U],
                        .b = &field[STENCIL_ARRAY_B],
                        .kinds = &field[STENCIL_ARRAY_CLASS],
+                       .rows = &field[FIELD_ROWS],
                        .k = &field[FIELD_K]},
                       &field[FIELD_KINDS],
                       problem};

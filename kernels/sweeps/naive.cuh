@@ -43,7 +43,7 @@ template <class P, class T, bool Classed, bool Fields = false> struct naive_cell
                 else if constexpr (Fields)
                     value = value_of_faces<P>(s, from, u, at, of);
                 else
-                    value = stencil_class_has_row(of)
+                    value = stencil_class_is_varied(of)
                                 ? value_of_class<P>(s, from, u, at, of)
                                 : add_sources(s, from, at, value, weights_of<T>(d).source());
             } else if (d.b != nullptr) {
@@ -175,9 +175,10 @@ ALWAYS_INLINE void CPU_(naive_classes)(const stencil_domain *d, const stencil_cp
     CPU_(keep_cells)(d, c, next, u, z, y, 0, d->n[STENCIL_X]);
     for (int64_t x = 0; x < d->n[STENCIL_X] && c->palette != NULL; x++) {
         const uint8_t of = c->of[at + x];
-        if (!stencil_class_has_row(of))
+        if (!stencil_class_is_varied(of))
             continue;
-        const CPU_REAL *row = c->palette[of - 1].CPU_PRECISION, constant = row[STENCIL_SOURCE_WEIGHT];
+        const CPU_REAL *row = c->palette[stencil_palette_at(c, of, at + x)].CPU_PRECISION,
+                       constant = row[STENCIL_SOURCE_WEIGHT];
         const bool fields = d->face[STENCIL_X] != NULL; /* whose rows have the constants of points */
         next[x] =
             CPU_(naive_sources)(d, pass, weights, x,

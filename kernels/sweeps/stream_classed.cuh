@@ -164,8 +164,8 @@ template <class P, class T, int Batch, bool Fields> struct classed_window : stre
                 return;
 #pragma unroll
             for (int v = 0; v < V; v++)
-                if (v < c.left_x() && stencil_class_has_row(classes.of_cell(v))) {
-                    const T *const row = row_of_class<T>(s.classes, classes.of_cell(v));
+                if (v < c.left_x() && stencil_class_is_varied(classes.of_cell(v))) {
+                    const T *const row = row_of_cell<T>(s.classes, classes.of_cell(v), at + v);
                     const T sum = add_sources(s, c.from, at + v, sum_of_class(s.domain, row, at, k, v),
                                               point_weight<T>{T(1), &s.domain});
                     value[v] = end_of_class(row, false, T(0), sum);

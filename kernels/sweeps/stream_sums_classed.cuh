@@ -233,15 +233,17 @@ struct classed_sums : stream_sums<P, T, Rows, Ahead, Policies> {
     __device__ __forceinline__ void mend_vector(const stencil_kernel_args &s, int from, int64_t at, int count,
                                                 const vector_classes<V> &classes) const {
         T *const next = static_cast<T *>(s.domain.u[!from]);
-        if constexpr (gives) {
+        if constexpr (gives)
             if (count > 0 && s.classes.palette != nullptr)
                 mend_rows(s, from, at, count, classes, next);
-        } else {
+        if (!gives || s.classes.row != nullptr) {
             const T *const u = static_cast<const T *>(s.domain.u[from]);
 #pragma unroll 1
-            for (int v = 0; v < min(V, count); v++)
-                if (stencil_class_has_row(classes.of_cell(v)))
-                    next[at + v] = value_of_class<P>(s, from, u, at + v, classes.of_cell(v));
+            for (int v = 0; v < min(V, count); v++) {
+                const uint32_t of = classes.of_cell(v);
+                if (gives ? of == STENCIL_CLASS_WIDE : stencil_class_is_varied(of))
+                    next[at + v] = value_of_class<P>(s, from, u, at + v, of);
+            }
         }
         if (s.sums.driven > 0)
 #pragma unroll 1
@@ -250,8 +252,8 @@ struct classed_sums : stream_sums<P, T, Rows, Ahead, Policies> {
                     next[at + v] = driven_value<T>(s, from, at + v);
     }
 
-    /* The same for those that have a row. All cells of the vector are made together, so that many loads are
-     * under way: those of other classes with some row, for nothing. */
+    /* The same for those whose class names a row. All cells of the vector are made together, so that many
+     * loads are under way: those of other classes with some row, for nothing. */
     __device__ __forceinline__ void mend_rows(const stencil_kernel_args &s, int from, int64_t at, int count,
                                               const vector_classes<V> &classes, T *next) const {
         const stencil_domain &d = s.domain;

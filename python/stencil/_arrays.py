@@ -87,8 +87,8 @@ def marks(array, name, shape):
         raise TypeError(f"{name} is of type {found.dtype}: give truth values or integers")
     if name != "classes":
         return (found != 0).view(np.uint8)
-    if found.size and (found.min() < 0 or found.max() > 251):
-        raise ValueError("classes are numbers of rows of weights, from 0 to 251")
+    if found.size and (found.min() < 0 or found.max() > 255):
+        raise ValueError("classes are numbers of rows of weights, from 0 to 255")
     return found.astype(np.uint8)
 
 

@@ -413,7 +413,7 @@ stencil_status stencil_gpu_create(stencil_gpu_run *run, const stencil_plan *plan
     run->factors_bytes = stencil_factors_bytes(problem);
     if (run->factors_bytes > 0)
         TRY(stencil_memory_alloc(&run->rounded, run->factors_bytes, "the factors of the steps"));
-    run->palette_count = problem->palette_count;
+    run->palette_count = stencil_weights_rows(problem);
     for (int p = 0; p < run->parts; p++)
         run->part[p] = (stencil_gpu_part){.run = run,
                                           .part = p,

@@ -53,7 +53,7 @@ struct stencil_gpu_run {
     stencil_factors factors; /* of the steps of the batch, where they change in time */
     void *rounded;           /* owned: the same, in the precision of the field */
     int64_t factors_bytes;   /* bytes of either */
-    int palette_count;       /* classes 1, 2, … whose weights follow those of the cycle */
+    int palette_count;       /* rows of the palette, whose weights follow those of the cycle */
     stencil_barrier barrier;
     stencil_neighbors neighbors; /* blocks that each block waits for with barrier neighbor; owned */
     const struct stencil_strategy *strategy; /* time loop that makes the steps of this run */

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernels/classes.h"
 #include "kernels/sweep.h"
+#include "solver/problem/classes.h"
 #include "solver/problem/cycle.h"
 #include "solver/problem/spectrum.h"
 #include "solver/problem/stop.h"
@@ -27,7 +27,7 @@ bool stencil_bounds_are_needed(const stencil_problem *problem) {
 /* The matrix, and vectors [n_z + 2][n_y + 2][n_x + 2] with a ghost cell on each side, 0 in kept cells. */
 typedef struct matrix {
     const stencil_problem *problem;
-    uint8_t *of;         /* class of each updated cell, without gaps */
+    uint16_t *of;        /* stencil_classes_rows() of all updated cells */
     double *part[3];     /* what a cell counts along each axis: 1/2 in walls through cells */
     double *row;         /* [rows of cells]: sums over a row */
     int64_t stride[2];   /* of a plane, and of a row of cells */
@@ -95,12 +95,11 @@ static double apply(const matrix *m, double *v, double *w, double beta) {
         const int64_t nx = m->n[2];
         const double *from = first_of(m, v, r / m->n[1], r % m->n[1]);
         double *to = first_of(m, w, r / m->n[1], r % m->n[1]), sum = 0.0;
-        const uint8_t *of = m->of + r * nx;
+        const uint16_t *of = m->of + r * nx;
         for (int64_t x = 0; x < nx; x++) {
-            const double *weight =
-                of[x] == STENCIL_CLASS_PLAIN ? p->weight : p->palette + (of[x] - 1) * STENCIL_WEIGHTS;
-            if (of[x] == STENCIL_CLASS_KEPT)
+            if (of[x] >= STENCIL_ROW_DRIVEN)
                 continue;
+            const double *weight = of[x] == 0 ? p->weight : stencil_problem_row(p, of[x]);
             to[x] = (from[x] - row_of(m, from + x, weight)) / p->spec.omega - beta * to[x];
             sum += m->part[2][x] * (to[x] * from[x]);
         }
@@ -138,7 +137,7 @@ static void begin_vector(const matrix *m, double *v) {
         z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
         z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
         z ^= z >> 31;
-        if (m->of[i] != STENCIL_CLASS_KEPT)
+        if (m->of[i] < STENCIL_ROW_DRIVEN)
             first_of(m, v, line / m->n[1], line % m->n[1])[i % m->n[2]] = 0.5 + (double)(z >> 11) * 0x1p-53;
     }
 }
@@ -196,7 +195,7 @@ static double most_of(const stencil_problem *p) {
     const int points = p->shape->point_count;
     double most = 0.0;
     for (int c = 0; c <= p->palette_count; c++) {
-        const double *row = c == 0 ? p->weight : p->palette + (c - 1) * STENCIL_WEIGHTS;
+        const double *row = c == 0 ? p->weight : stencil_problem_row(p, c);
         double sum = 0.0;
         for (int k = 0; k < points; k++)
             sum += fabs((k == points / 2 ? 1.0 : 0.0) - row[k]);
@@ -254,12 +253,10 @@ static void iterate(const matrix *m, double *v, double *w, const tridiagonal *of
 
 static stencil_status read_classes(const matrix *m, const stencil_reader *from) {
     const stencil_box all = {.n = {m->n[0], m->n[1], m->n[2]}};
-    const stencil_cells to = stencil_cells_dense(STENCIL_BYTE, m->of, &all);
-    if (!stencil_problem_has_classes(m->problem)) {
-        memset(m->of, STENCIL_CLASS_PLAIN, (size_t)stencil_box_cells(&all));
-        return STENCIL_OK;
-    }
-    return from->read(from->context, STENCIL_ARRAY_CLASS, &all, &to);
+    if (stencil_problem_has_classes(m->problem))
+        return stencil_classes_rows(m->problem, from, &all, m->of);
+    memset(m->of, 0, (size_t)stencil_box_cells(&all) * sizeof *m->of);
+    return STENCIL_OK;
 }
 
 static void fill_parts(const matrix *m) {
@@ -296,7 +293,7 @@ stencil_status stencil_bounds_estimate(stencil_problem *problem, const stencil_r
     double *v = calloc((size_t)m.cells, sizeof *v), *w = calloc((size_t)m.cells, sizeof *w);
     double *lists =
         calloc((size_t)(m.n[0] + m.n[1] + m.n[2] + m.n[0] * m.n[1] + 4 * STEPS_MOST), sizeof *lists);
-    m.of = malloc((size_t)(m.n[0] * m.n[1] * m.n[2]));
+    m.of = malloc((size_t)(m.n[0] * m.n[1] * m.n[2]) * sizeof *m.of);
     stencil_status status = STENCIL_OK;
     if (v != NULL && w != NULL && lists != NULL && m.of != NULL) {
         double *at = lists;

@@ -73,11 +73,12 @@ stencil_status stencil_fields_read(void *context, stencil_array array, const ste
                                    const stencil_cells *to) {
     const stencil_fields *fields = context;
     const int in_sum = stencil_array_in_sum(array);
-    const stencil_field *field = array == STENCIL_ARRAY_U   ? fields->u
-                                 : array == STENCIL_ARRAY_B ? fields->b
-                                 : in_sum > 0               ? fields->more[in_sum - 1]
-                                 : array == STENCIL_ARRAY_K ? fields->k
-                                                            : fields->kinds;
+    const stencil_field *field = array == STENCIL_ARRAY_U     ? fields->u
+                                 : array == STENCIL_ARRAY_B   ? fields->b
+                                 : in_sum > 0                 ? fields->more[in_sum - 1]
+                                 : array == STENCIL_ARRAY_K   ? fields->k
+                                 : array == STENCIL_ARRAY_ROW ? fields->rows
+                                                              : fields->kinds;
     const stencil_cells all = stencil_field_cells(field), from = stencil_cells_from(&all, box->first);
     stencil_cells_copy(to, &from, box->n);
     return STENCIL_OK;

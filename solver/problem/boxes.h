@@ -19,13 +19,21 @@ typedef enum stencil_array {
     STENCIL_ARRAY_MORE_LAST = STENCIL_ARRAY_MORE + STENCIL_SUM_ARRAYS - 2,
     STENCIL_ARRAY_K,    /* the cells of /k in float64: only readers of problems have it */
     STENCIL_ARRAY_FACE, /* + axis: weights of faces (faces.h); only where steps read fields of them */
-    STENCIL_ARRAY_FACE_LAST = STENCIL_ARRAY_FACE + STENCIL_AXES - 1
+    STENCIL_ARRAY_FACE_LAST = STENCIL_ARRAY_FACE + STENCIL_AXES - 1,
+    STENCIL_ARRAY_ROW /* numbers of rows of weights of the cells of class WIDE, 0 in others, in two bytes;
+                         only where the problem has more rows than bytes name */
 } stencil_array;
 
-/* Kind of a cell of /insulated, beside STENCIL_CLASS_KEPT, STENCIL_CLASS_NONE and the numbers of rows. */
-enum { STENCIL_KIND_INSULATED = STENCIL_ROWS_MAX };
-/* Kind of a cell that keeps its value, or is of a fixed side, for which /fixed_value has a number. */
-enum { STENCIL_KIND_DRIVEN = STENCIL_CLASS_DRIVEN };
+/* Kinds of cells, of two bytes: the number of the row that the author gives them, below ROWS_MAX, or one of
+ * these. */
+typedef uint16_t stencil_cell_kind;
+enum {
+    STENCIL_KIND_PLAIN = 0,
+    STENCIL_KIND_INSULATED = 0xfffc, /* is not there */
+    STENCIL_KIND_DRIVEN,  /* keeps its value, or is of a fixed side, and /fixed_value has a number for it */
+    STENCIL_KIND_STRANGE, /* of a row that cannot exist */
+    STENCIL_KIND_KEPT     /* keeps its value */
+};
 
 /* Array k of those with factors in time: B, and those behind it. It has the source in updated cells and the
  * value of the sum in driven ones, both 0 where that sum has fewer arrays. */
@@ -49,13 +57,16 @@ static inline int stencil_array_axis(stencil_array array) {
 static inline bool stencil_array_has_values(stencil_array array) {
     return array == STENCIL_ARRAY_U || stencil_array_in_sum(array) >= 0;
 }
-/* Tells whether the elements of an array are bytes, not numbers of the field's precision. */
-static inline bool stencil_array_is_bytes(stencil_array array) {
-    return array == STENCIL_ARRAY_CLASS || array == STENCIL_ARRAY_KIND;
+/* The type of the elements of an array that a run of a field of `precision` has, or of kinds. */
+static inline stencil_precision stencil_array_precision(stencil_array array, stencil_precision precision) {
+    return array == STENCIL_ARRAY_CLASS                                ? STENCIL_BYTE
+           : array == STENCIL_ARRAY_KIND || array == STENCIL_ARRAY_ROW ? STENCIL_TWO_BYTES
+                                                                       : precision;
 }
 
 /* Access to the cells of a problem in a file, in memory or in a run. `read` writes the cells of `box`, whose
- * indices count from the first updated cell, to `to`, in the precision of the problem, classes as bytes. */
+ * indices count from the first updated cell, to `to`, in the precision of the problem, classes as bytes,
+ * kinds and numbers of rows in two. */
 typedef struct stencil_reader {
     stencil_status (*read)(void *context, stencil_array array, const stencil_box *box,
                            const stencil_cells *to);
@@ -86,7 +97,8 @@ stencil_cells stencil_field_cells(const stencil_field *field);
 /* The fields of a problem in memory: the context of a stencil_reader with stencil_fields_read(). */
 typedef struct stencil_fields {
     const stencil_field *u, *b;                        /* b may be NULL where there is no source */
-    const stencil_field *kinds;                        /* bytes; NULL where all cells are plain */
+    const stencil_field *kinds;                        /* classes, or kinds; NULL where all cells are plain */
+    const stencil_field *rows;                         /* NULL where no class is WIDE */
     const stencil_field *more[STENCIL_SUM_ARRAYS - 1]; /* arrays behind b whose factors change in time */
     const stencil_field *k;                            /* float64; NULL where there is no /k */
 } stencil_fields;

@@ -20,6 +20,7 @@ typedef struct step {
     stencil_weights weights, *rows; /* of a plain step; of the cycle and then of the palette, owned */
     stencil_classes classes;
     uint8_t *of, *mark; /* what `classes` points into, owned */
+    uint16_t *row;
 } step;
 
 static void destroy(step *s) {
@@ -32,6 +33,7 @@ static void destroy(step *s) {
     free(s->rows);
     free(s->of);
     free(s->mark);
+    free(s->row);
 }
 
 /* Reads a box of an array into a field whose interior is the step's box. */
@@ -47,7 +49,7 @@ static stencil_status load(const step *s, const stencil_reader *from, stencil_ar
 static stencil_status load_classes(step *s, const stencil_reader *from) {
     const int64_t *n = s->box.n, groups = (n[STENCIL_X] + STENCIL_GROUP_CELLS - 1) / STENCIL_GROUP_CELLS;
     static const char what[] = "the residual of a frame";
-    void *of = NULL, *mark = NULL;
+    void *of = NULL, *mark = NULL, *row = NULL;
     int cycle_length;
     TRY(stencil_weights_make(&s->rows, &cycle_length, s->problem));
     TRY(stencil_memory_alloc(&of, n[STENCIL_Z] * s->domain.plane, what));
@@ -58,8 +60,15 @@ static stencil_status load_classes(step *s, const stencil_reader *from) {
     stencil_cells to = stencil_cells_dense(STENCIL_BYTE, s->of, &s->box);
     to.row = s->domain.row, to.plane = s->domain.plane;
     TRY(from->read(from->context, STENCIL_ARRAY_CLASS, &s->box, &to));
+    if (stencil_problem_has_wide_rows(s->problem)) {
+        TRY(stencil_memory_alloc(&row, n[STENCIL_Z] * s->domain.plane * (int64_t)sizeof *s->row, what));
+        to.at = s->row = row;
+        to.precision = STENCIL_TWO_BYTES;
+        TRY(from->read(from->context, STENCIL_ARRAY_ROW, &s->box, &to));
+    }
     s->classes = (stencil_classes){.of = s->of,
                                    .mark = s->mark,
+                                   .row = s->row,
                                    .end = n[STENCIL_X],
                                    .palette = s->problem->varied > 0 ? s->rows + cycle_length : NULL};
     return STENCIL_OK;

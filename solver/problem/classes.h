@@ -8,12 +8,20 @@
 /* Finds out what classes the cells have, slab by slab: sets problem->kept, varied and the palette, which the
  * problem owns. To be called once after stencil_problem_resolve(), before a plan is made. `tables`
  * (borrowed by the problem; may be NULL where its spec asks for none): all rows of /stencil/weights as given,
- * and numbers along sides. Where these give more rows than there may be, all that walls add becomes part of
- * the source term instead (walls_in_source), so that rows differ by their weights only. Errors: BAD_DATA
+ * and numbers along sides. Where these give more rows than bytes name, all that walls add becomes part of the
+ * source term instead (walls_in_source), so that rows differ by their weights only, unless the first source
+ * has a table of factors; rows that are still too many get numbers of two bytes (palette.h). Errors: BAD_DATA
  * where no cell is left to update, a cell is of no class, or a weight is not finite; NO_MEMORY; those of the
  * reader. */
 stencil_status stencil_classes_find(stencil_problem *problem, const stencil_reader *from,
                                     const stencil_tables *tables);
+
+/* What classes say of single cells, in two bytes: the number of the row of its weights, 0 of a plain cell, or
+ * one of these. stencil_classes_rows() reads it of the cells of a box, without gaps. Errors: NO_MEMORY; those
+ * of the reader. */
+enum { STENCIL_ROW_DRIVEN = 0xfffe, STENCIL_ROW_KEPT };
+stencil_status stencil_classes_rows(const stencil_problem *problem, const stencil_reader *from,
+                                    const stencil_box *box, uint16_t *to);
 
 /* Sets the source term to 0 in the kept cells of a box that `b` has: no step adds it there. Errors:
  * NO_MEMORY; those of the reader. */

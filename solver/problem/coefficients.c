@@ -38,7 +38,7 @@ static void count_material(visit *v, double k) {
 }
 
 /* Takes the cells of a slab, kinds and k without gaps; those of /insulated become 0. */
-static void take_cells(visit *v, const stencil_box *slab, const uint8_t *kind, double *k) {
+static void take_cells(visit *v, const stencil_box *slab, const stencil_cell_kind *kind, double *k) {
     const stencil_mesh mesh = stencil_problem_mesh(v->problem, 1);
     const stencil_box array = stencil_mesh_array(&mesh), there = stencil_box_from(slab, array.first);
     const int64_t cells = stencil_box_cells(slab);
@@ -62,8 +62,8 @@ static void take_cells(visit *v, const stencil_box *slab, const uint8_t *kind, d
 }
 
 /* Tells whether a cell of a kind has no step of its own: it is not there, keeps its value, or is driven. */
-static bool is_still(uint8_t kind) {
-    return kind == STENCIL_KIND_INSULATED || kind == STENCIL_CLASS_KEPT || kind == STENCIL_KIND_DRIVEN;
+static bool is_still(stencil_cell_kind kind) {
+    return kind == STENCIL_KIND_INSULATED || kind == STENCIL_KIND_KEPT || kind == STENCIL_KIND_DRIVEN;
 }
 
 /* The sum of k / h^2 over the faces of a cell. A wall through cells that exchanges counts more: as much as
@@ -98,7 +98,7 @@ static stencil_status read_other(void *context, stencil_array array, const stenc
 
 /* Finds the largest sum over the faces of updated cells, of a box of these. Kept cells do not count. */
 static stencil_status take_faces(visit *v, const stencil_problem *unit, const stencil_box *box,
-                                 const uint8_t *kind) {
+                                 const stencil_cell_kind *kind) {
     stencil_faces faces;
     const int64_t *n = box->n;
     double most = v->facts.diagonal;
@@ -126,13 +126,14 @@ static stencil_status visit_slabs(visit *v, const stencil_problem *unit, const s
     stencil_box slab = stencil_slab_first(box, most);
     const int64_t cells = stencil_box_cells(&slab);
     void *memory = NULL;
-    TRY(stencil_memory_alloc(&memory, cells * (int64_t)(sizeof(double) + 1), "a slab of /k"));
+    TRY(stencil_memory_alloc(&memory, cells * (int64_t)(sizeof(double) + sizeof(stencil_cell_kind)),
+                             "a slab of /k"));
     double *k = memory;
-    uint8_t *kind = kinds ? (uint8_t *)(k + cells) : NULL;
+    stencil_cell_kind *kind = kinds ? (stencil_cell_kind *)(k + cells) : NULL;
     stencil_status status = STENCIL_OK;
     do {
         const stencil_cells to = stencil_cells_dense(STENCIL_FLOAT64, k, &slab),
-                            to_kinds = stencil_cells_dense(STENCIL_BYTE, kind, &slab);
+                            to_kinds = stencil_cells_dense(STENCIL_TWO_BYTES, kind, &slab);
         if (kinds)
             status = v->from->read(v->from->context, STENCIL_ARRAY_KIND, &slab, &to_kinds);
         if (status == STENCIL_OK && unit != NULL)
@@ -169,19 +170,21 @@ static stencil_status check_range(const stencil_problem *problem) {
     return STENCIL_OK;
 }
 
-/* The distinct rows of weights of updated cells, as long as they are few, and how common they are. */
+/* The distinct rows of weights of updated cells, as long as they are few, and how common they are. The most
+ * common one becomes that of plain cells, bytes name the others. */
+enum { FEW_ROWS = STENCIL_BYTE_ROWS + 1 };
 typedef struct census {
     const stencil_problem *problem;
     int points, rows;
-    double weight[STENCIL_CLASSES_MAX][7];
-    int64_t cells[STENCIL_CLASSES_MAX];  /* that have the row */
-    int64_t groups[STENCIL_CLASSES_MAX]; /* of 64 cells along x that have such cells */
-    int64_t seen[STENCIL_CLASSES_MAX];   /* 1 + the last such group; 0: none */
+    double weight[FEW_ROWS][7];
+    int64_t cells[FEW_ROWS];  /* that have the row */
+    int64_t groups[FEW_ROWS]; /* of 64 cells along x that have such cells */
+    int64_t seen[FEW_ROWS];   /* 1 + the last such group; 0: none */
     int64_t all_groups;
     int last; /* the row of the cell before */
 } census;
 
-/* Finds a row of weights, or adds it; false: there are more than a palette has. */
+/* Finds a row of weights, or adds it; false: there are more than FEW_ROWS. */
 static bool count_row(census *c, const double weight[STENCIL_POINTS_MAX]) {
     const size_t bytes = (size_t)c->points * sizeof *weight;
     if (c->rows > 0 && memcmp(c->weight[c->last], weight, bytes) == 0)
@@ -189,14 +192,15 @@ static bool count_row(census *c, const double weight[STENCIL_POINTS_MAX]) {
     for (c->last = 0; c->last < c->rows; c->last++)
         if (memcmp(c->weight[c->last], weight, bytes) == 0)
             return true;
-    if (c->rows == STENCIL_CLASSES_MAX)
+    if (c->rows == FEW_ROWS)
         return false;
     memcpy(c->weight[c->rows++], weight, bytes);
     return true;
 }
 
 /* Counts the rows of a box of updated cells; false: there are too many. */
-static bool count_box(census *c, const stencil_faces *faces, const stencil_box *box, const uint8_t *kind) {
+static bool count_box(census *c, const stencil_faces *faces, const stencil_box *box,
+                      const stencil_cell_kind *kind) {
     const int64_t *n = box->n;
     for (int64_t r = 0; r < n[0] * n[1]; r++) {
         int64_t group = -1;
@@ -227,8 +231,9 @@ static stencil_status count_slab(census *c, const stencil_reader *from, const st
     void *kind = NULL;
     stencil_status status = stencil_faces_load(&faces, c->problem, from, slab);
     if (status == STENCIL_OK && (spec->insulated || spec->fixed)) {
-        status = stencil_memory_alloc(&kind, stencil_box_cells(slab), "the kinds of the cells");
-        const stencil_cells to = stencil_cells_dense(STENCIL_BYTE, kind, slab);
+        status = stencil_memory_alloc(&kind, stencil_box_cells(slab) * (int64_t)sizeof(stencil_cell_kind),
+                                      "the kinds of the cells");
+        const stencil_cells to = stencil_cells_dense(STENCIL_TWO_BYTES, kind, slab);
         if (status == STENCIL_OK)
             status = from->read(from->context, STENCIL_ARRAY_KIND, slab, &to);
     }

@@ -18,7 +18,7 @@ struct pass {
     stencil_box box;     /* the updated cells of the current slab */
     stencil_cells u;     /* u in that box, and around it as far as a step reads */
     stencil_cells b;     /* the source in that box; `at` NULL: there is none */
-    const uint8_t *of;   /* class of each cell of that box, without gaps; NULL: all cells are plain */
+    const uint16_t *of;  /* stencil_classes_rows() of that box; NULL: all cells are plain */
     stencil_faces faces; /* of the cells of that box; empty: weights are no fields of faces */
     void (*take)(pass *pass);
 };
@@ -35,7 +35,7 @@ static stencil_status read_slab(const pass *p, stencil_array array, stencil_prec
 
 static stencil_status take_slab(void *context, const stencil_box *slab, const stencil_cells *u) {
     pass *p = context;
-    stencil_cells classes = {0};
+    void *rows = NULL;
     stencil_status status = STENCIL_OK;
     p->box = *slab;
     p->u = stencil_cells_from(u, slab->first);
@@ -43,31 +43,33 @@ static stencil_status take_slab(void *context, const stencil_box *slab, const st
     if (stencil_problem_has_source(p->problem))
         status = read_slab(p, STENCIL_ARRAY_B, p->problem->precision, &p->b);
     if (status == STENCIL_OK && stencil_problem_has_classes(p->problem))
-        status = read_slab(p, STENCIL_ARRAY_CLASS, STENCIL_BYTE, &classes);
-    p->of = classes.at;
+        status = stencil_memory_alloc(&rows, stencil_box_cells(slab) * (int64_t)sizeof *p->of, p->what);
+    if (status == STENCIL_OK && rows != NULL)
+        status = stencil_classes_rows(p->problem, p->from, slab, rows);
+    p->of = rows;
     if (status == STENCIL_OK && stencil_problem_has_fields(p->problem))
         status = stencil_faces_load(&p->faces, p->problem, p->from, slab);
     if (status == STENCIL_OK)
         p->take(p);
     stencil_faces_destroy(&p->faces);
     free(p->b.at);
-    free(classes.at);
+    free(rows);
     return status;
 }
 
-/* The class of a cell of the current slab. Cells that keep their values are no part of any sum. */
-static uint8_t class_at(const pass *p, int64_t z, int64_t y, int64_t x) {
-    return p->of == NULL ? STENCIL_CLASS_PLAIN
-                         : p->of[(z * p->box.n[STENCIL_Y] + y) * p->box.n[STENCIL_X] + x];
+/* The number of the row of a cell of the current slab. Cells that keep their values are no part of any sum.
+ */
+static uint16_t number_at(const pass *p, int64_t z, int64_t y, int64_t x) {
+    return p->of == NULL ? 0 : p->of[(z * p->box.n[STENCIL_Y] + y) * p->box.n[STENCIL_X] + x];
 }
 
 /* Returns the row of weights of a cell of the current slab: that of its class, that of plain cells or, in
  * `made`, what its faces give it. */
 static const double *row_at(const pass *p, int64_t z, int64_t y, int64_t x, double made[STENCIL_WEIGHTS]) {
     const stencil_problem *problem = p->problem;
-    const uint8_t class_of = class_at(p, z, y, x);
+    const uint16_t number = number_at(p, z, y, x);
     const double *row =
-        stencil_class_has_row(class_of) ? problem->palette + (class_of - 1) * STENCIL_WEIGHTS : NULL;
+        number > 0 && number < STENCIL_ROW_DRIVEN ? stencil_problem_row(problem, number) : NULL;
     const int64_t cell[3] = {p->box.first[0] + z, p->box.first[1] + y, p->box.first[2] + x};
     if (stencil_problem_has_fields(problem)) {
         stencil_faces_row(problem, &p->faces, cell, row, made);
@@ -170,12 +172,11 @@ static void add_share(const cells *c, int64_t share, sums *s) {
         const int64_t z = r / ny - box->first[STENCIL_Z], y = r % ny - box->first[STENCIL_Y];
         for (int64_t x = 0; x < box->n[STENCIL_X]; x++) {
             const int64_t at = z * c->pass.u.plane + y * c->pass.u.row + x;
-            const uint8_t class_of = class_at(&c->pass, z, y, x);
-            if (class_of == STENCIL_CLASS_KEPT)
+            const uint16_t number = number_at(&c->pass, z, y, x);
+            if (number == STENCIL_ROW_KEPT)
                 continue;
             double made[STENCIL_WEIGHTS];
-            const bool own =
-                class_of != STENCIL_CLASS_PLAIN || c->pass.problem->coefficients != STENCIL_COEFFICIENTS_NONE;
+            const bool own = number != 0 || c->pass.problem->coefficients != STENCIL_COEFFICIENTS_NONE;
             const double residual = add_cell(c, at, z * c->pass.b.plane + y * c->pass.b.row + x,
                                              own ? row_at(&c->pass, z, y, x, made) : NULL, &row);
             if (c->mode[0] == NULL)
@@ -371,7 +372,7 @@ static void find_lost(pass *pass) {
         const int64_t at = z * u->plane + y * u->row + x;
         double made[STENCIL_WEIGHTS];
         const double source = b->at != NULL ? stencil_cells_value(b, z * b->plane + y * b->row + x) : 0.0,
-                     change = class_at(pass, z, y, x) == STENCIL_CLASS_KEPT
+                     change = number_at(pass, z, y, x) == STENCIL_ROW_KEPT
                                   ? 0.0
                                   : lost_change(l, at, source, row_at(pass, z, y, x, made));
         if (change > l->lost.change)

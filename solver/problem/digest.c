@@ -3,9 +3,11 @@
 #include <inttypes.h>
 #include <omp.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "kernels/cpu.h"
+#include "solver/problem/classes.h"
 #include "solver/problem/rows.h"
 
 /* The increment of SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators", 2014),
@@ -97,6 +99,8 @@ stencil_box stencil_digest_array(const stencil_problem *problem, stencil_array a
 
 /* A digest that is read; array: the extent by which cells are numbered; before: arrays that come before. */
 typedef struct reading {
+    const stencil_problem *problem;
+    const stencil_reader *from;
     stencil_box array;
     int64_t before;
     stencil_digest digest;
@@ -110,18 +114,42 @@ static stencil_status add_slab(void *context, const stencil_box *slab, const ste
     return STENCIL_OK;
 }
 
+/* Adds classes where bytes do not name all rows: the values of format.md, the numbers of rows from 253 on
+ * being three larger, since bytes have another meaning from 253 on. */
+static stencil_status add_wide_slab(void *context, const stencil_box *slab, const stencil_cells *cells) {
+    reading *r = context;
+    const int64_t count = stencil_box_cells(slab);
+    uint16_t *of = malloc((size_t)count * sizeof *of);
+    uint32_t *value = malloc((size_t)count * sizeof *value);
+    stencil_status status = of != NULL && value != NULL ? stencil_classes_rows(r->problem, r->from, slab, of)
+                                                        : ERROR(NO_MEMORY, "no memory for a slab of classes");
+    (void)cells;
+    for (int64_t i = 0; i < count && status == STENCIL_OK; i++)
+        value[i] = of[i] == STENCIL_ROW_KEPT     ? (uint32_t)STENCIL_CLASS_KEPT
+                   : of[i] == STENCIL_ROW_DRIVEN ? (uint32_t)STENCIL_CLASS_DRIVEN
+                   : of[i] <= STENCIL_BYTE_ROWS  ? of[i]
+                                                 : of[i] + 3U;
+    const stencil_cells numbers = stencil_cells_dense(STENCIL_FLOAT32, value, slab); /* of four bytes each */
+    if (status == STENCIL_OK)
+        stencil_digest_add(&r->digest, &r->array, slab, &numbers);
+    free(of);
+    free(value);
+    return status;
+}
+
 stencil_status stencil_digest_read(const stencil_problem *problem, stencil_array array,
                                    const stencil_reader *from, char text[STENCIL_DIGEST_CHARS]) {
     const stencil_mesh mesh =
         array == STENCIL_ARRAY_CLASS ? stencil_classes_mesh(problem) : stencil_problem_mesh(problem, 1);
     const int arrays = array == STENCIL_ARRAY_B ? stencil_problem_sum_arrays(problem) : 1;
-    reading r = {.array = stencil_digest_array(problem, array)};
+    reading r = {problem, from, .array = stencil_digest_array(problem, array)};
+    const bool wide = array == STENCIL_ARRAY_CLASS && stencil_problem_has_wide_rows(problem);
     for (; r.before < arrays; r.before++) {
         const stencil_slabs slabs = {.from = from,
                                      .mesh = &mesh,
                                      .array = array == STENCIL_ARRAY_B ? stencil_array_of_sum((int)r.before)
                                                                        : array};
-        TRY(stencil_slabs_visit(&slabs, &r.array, add_slab, &r));
+        TRY(stencil_slabs_visit(&slabs, &r.array, wide ? add_wide_slab : add_slab, &r));
     }
     stencil_digest_text(&r.digest, text);
     return STENCIL_OK;

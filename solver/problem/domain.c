@@ -4,18 +4,18 @@
 
 #include "solver/problem/cycle.h"
 
-/* The layout of a buffer: that of the cut, in bytes for classes. */
+/* The layout of a buffer: that of the cut, with elements of the buffer's type. */
 static stencil_layout layout_of(const stencil_cut *cut, int buffer) {
     stencil_layout layout = cut->layout;
-    if (buffer == STENCIL_BUFFER_CLASS)
-        layout.precision = STENCIL_BYTE;
+    layout.precision = stencil_array_precision(stencil_array_of(buffer), layout.precision);
     return layout;
 }
 
 unsigned stencil_buffers_of(const stencil_problem *problem, bool gpu) {
     const unsigned u = 3U << STENCIL_BUFFER_U, b = 1U << STENCIL_BUFFER_B,
+                   rows = (unsigned)stencil_problem_has_wide_rows(problem) << STENCIL_BUFFER_ROW,
                    classes = 1U << STENCIL_BUFFER_CLASS | 1U << STENCIL_BUFFER_MARK |
-                             (unsigned)gpu << STENCIL_BUFFER_BITS;
+                             (unsigned)gpu << STENCIL_BUFFER_BITS | rows;
     const unsigned faces = problem->rank == 3 ? 7U : 6U; /* y and x in 2D */
     unsigned more = 0;
     for (int k = 1; k < stencil_problem_sum_arrays(problem); k++)
@@ -41,6 +41,7 @@ const char *stencil_buffer_text(int buffer) {
                                                       "the classes of the cells",
                                                       "the marks of groups of cells",
                                                       "the bits of cells that have classes",
+                                                      "the numbers of the cells' rows of weights",
                                                       "the second array of values in time",
                                                       "the third array of values in time",
                                                       "the fourth array of values in time",
@@ -143,6 +144,7 @@ stencil_classes stencil_classes_of(const stencil_buffers *buffers, int part) {
                              .bits = bits,
                              .bits_row = bits_row,
                              .bits_plane = bits_plane,
+                             .row = interior(buffers, part, STENCIL_BUFFER_ROW),
                              .first = range[0],
                              .end = range[1]};
 }
@@ -160,8 +162,19 @@ static void init_sides(stencil_domain *domain, const stencil_cut *cut, int part,
         }
 }
 
+/* Kernels find rows that bytes name by these; those of cells of class WIDE stand behind them. */
+int stencil_weights_rows(const stencil_problem *problem) {
+    return problem->palette_count + (stencil_problem_has_wide_rows(problem) ? STENCIL_BYTE_ROWS : 0);
+}
+
 int64_t stencil_weights_bytes(const stencil_problem *problem) {
-    return (problem->cycle.length + problem->palette_count) * (int64_t)sizeof(stencil_weights);
+    return (problem->cycle.length + stencil_weights_rows(problem)) * (int64_t)sizeof(stencil_weights);
+}
+
+/* Rounds row `number` of the palette. */
+static void round_row(stencil_weights *to, const stencil_problem *problem, int number) {
+    const double *row = stencil_problem_row(problem, number);
+    stencil_weights_round(to, problem->precision, row, row[STENCIL_SOURCE_WEIGHT]);
 }
 
 void stencil_weights_round(stencil_weights *to, stencil_precision precision,
@@ -184,10 +197,11 @@ stencil_status stencil_weights_make(stencil_weights **cycle, int *length, const 
         const stencil_step_weights given = stencil_cycle_step(problem, step);
         stencil_weights_round(&(*cycle)[step], problem->precision, given.weight, given.source_factor);
     }
-    for (int c = 0; c < problem->palette_count; c++)
-        stencil_weights_round(&(*cycle)[*length + c], problem->precision,
-                              problem->palette + c * STENCIL_WEIGHTS,
-                              problem->palette[c * STENCIL_WEIGHTS + STENCIL_SOURCE_WEIGHT]);
+    stencil_weights *to = *cycle + *length;
+    for (int byte = 1; byte <= STENCIL_BYTE_ROWS && stencil_problem_has_wide_rows(problem); byte++)
+        round_row(to++, problem, problem->row_of_byte[byte]);
+    for (int number = 1; number <= problem->palette_count; number++)
+        round_row(to++, problem, number);
     return STENCIL_OK;
 }
 

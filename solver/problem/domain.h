@@ -16,6 +16,7 @@ enum {
     STENCIL_BUFFER_CLASS,
     STENCIL_BUFFER_MARK,
     STENCIL_BUFFER_BITS,
+    STENCIL_BUFFER_ROW,  /* numbers of rows of cells of class WIDE, in two bytes */
     STENCIL_BUFFER_MORE, /* arrays behind B whose factors change in time */
     STENCIL_BUFFER_MORE_LAST = STENCIL_BUFFER_MORE + STENCIL_SUM_ARRAYS - 2,
     STENCIL_BUFFER_FACE, /* + axis */
@@ -35,15 +36,17 @@ static inline void *const *stencil_buffers_part(const stencil_buffers *buffers, 
 /* The buffer that holds an array of the problem while buffer `from` (0 or 1) has the current field. */
 static inline int stencil_buffer_of(stencil_array array, int from) {
     const int in_sum = stencil_array_in_sum(array), axis = stencil_array_axis(array);
-    return array == STENCIL_ARRAY_U   ? STENCIL_BUFFER_U + from
-           : array == STENCIL_ARRAY_B ? STENCIL_BUFFER_B
-           : in_sum > 0               ? STENCIL_BUFFER_MORE + in_sum - 1
-           : axis >= 0                ? STENCIL_BUFFER_FACE + axis
-                                      : STENCIL_BUFFER_CLASS;
+    return array == STENCIL_ARRAY_U     ? STENCIL_BUFFER_U + from
+           : array == STENCIL_ARRAY_B   ? STENCIL_BUFFER_B
+           : in_sum > 0                 ? STENCIL_BUFFER_MORE + in_sum - 1
+           : axis >= 0                  ? STENCIL_BUFFER_FACE + axis
+           : array == STENCIL_ARRAY_ROW ? STENCIL_BUFFER_ROW
+                                        : STENCIL_BUFFER_CLASS;
 }
 static inline stencil_array stencil_array_of(int buffer) {
-    return buffer < STENCIL_BUFFER_B    ? STENCIL_ARRAY_U
-           : buffer == STENCIL_BUFFER_B ? STENCIL_ARRAY_B
+    return buffer < STENCIL_BUFFER_B      ? STENCIL_ARRAY_U
+           : buffer == STENCIL_BUFFER_B   ? STENCIL_ARRAY_B
+           : buffer == STENCIL_BUFFER_ROW ? STENCIL_ARRAY_ROW
            : buffer >= STENCIL_BUFFER_MORE && buffer <= STENCIL_BUFFER_MORE_LAST
                ? stencil_array_of_sum(buffer - STENCIL_BUFFER_MORE + 1)
            : buffer >= STENCIL_BUFFER_FACE && buffer <= STENCIL_BUFFER_FACE_LAST
@@ -83,9 +86,11 @@ typedef struct stencil_halo_transfers {
 stencil_status stencil_halo_transfers_find(stencil_halo_transfers *transfers, const stencil_cut *cut);
 void stencil_halo_transfers_destroy(stencil_halo_transfers *transfers);
 
-/* Allocates the *length step weights of the problem's cycle, in its precision, and after them those of the
- * classes 1, 2, … of its palette; the caller frees *cycle. stencil_weights_bytes(): the bytes of all. */
+/* Allocates the *length step weights of the problem's cycle, in its precision, and after them those of its
+ * palette as kernels get it (stencil_classes.palette); the caller frees *cycle. stencil_weights_rows(): how
+ * many rows that palette has; stencil_weights_bytes(): the bytes of all. */
 stencil_status stencil_weights_make(stencil_weights **cycle, int *length, const stencil_problem *problem);
+int stencil_weights_rows(const stencil_problem *problem);
 int64_t stencil_weights_bytes(const stencil_problem *problem);
 
 /* Rounds the weights of points, and `last`, which stands behind them (the factor of the source term), to a

@@ -54,7 +54,7 @@ static double k_at(const slab *s, const int64_t cell[3]) {
 
 static bool is_insulated(const slab *s, const int64_t cell[3]) {
     return s->kind.at != NULL &&
-           ((const uint8_t *)s->kind.at)[element(&s->kind, cell)] == STENCIL_KIND_INSULATED;
+           ((const stencil_cell_kind *)s->kind.at)[element(&s->kind, cell)] == STENCIL_KIND_INSULATED;
 }
 
 /* k of the face between a cell and the next one; 0: no updated cell has it. */
@@ -87,9 +87,9 @@ static double weight_of(const slab *s, const int64_t cell[3]) {
 static stencil_status read_sides(slab *s, const stencil_reader *from, const stencil_box *box, void *k,
                                  void *kind) {
     const stencil_problem *p = s->problem;
-    stencil_mesh mesh = stencil_problem_mesh(p, 1), bytes = mesh;
+    stencil_mesh mesh = stencil_problem_mesh(p, 1), kinds = mesh;
     mesh.precision = STENCIL_FLOAT64;
-    bytes.precision = STENCIL_BYTE;
+    kinds.precision = STENCIL_TWO_BYTES;
     stencil_box all = *box;
     all.n[s->axis]++;
     /* A wall through cells needs the layer before the last one, too, and that behind the first. */
@@ -102,8 +102,8 @@ static stencil_status read_sides(slab *s, const stencil_reader *from, const sten
     s->kind.at = NULL;
     if (!p->spec.insulated)
         return STENCIL_OK;
-    s->kind = stencil_cells_dense(STENCIL_BYTE, kind, &all);
-    return stencil_boxes_fill(from, &bytes, STENCIL_ARRAY_KIND, &all, &s->kind);
+    s->kind = stencil_cells_dense(STENCIL_TWO_BYTES, kind, &all);
+    return stencil_boxes_fill(from, &kinds, STENCIL_ARRAY_KIND, &all, &s->kind);
 }
 
 static void make_slab(const slab *s, const stencil_box *box, const stencil_cells *to) {
@@ -143,7 +143,8 @@ stencil_status stencil_faces_make(const stencil_problem *problem, const stencil_
     for (int i = 0; i < STENCIL_AXES; i++)
         cells *= part.n[i] + (i == axis ? ROOM : 0);
     void *memory = NULL;
-    TRY(stencil_memory_alloc(&memory, cells * (int64_t)(sizeof(double) + 1), "the faces of cells"));
+    TRY(stencil_memory_alloc(&memory, cells * (int64_t)(sizeof(double) + sizeof(stencil_cell_kind)),
+                             "the faces of cells"));
     stencil_status status;
     do {
         status = read_sides(&s, from, &part, memory, (char *)memory + cells * (int64_t)sizeof(double));

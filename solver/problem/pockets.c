@@ -6,7 +6,7 @@
 
 #include "base/words.h"
 #include "kernels/sweep.h"
-#include "solver/problem/rows.h"
+#include "solver/problem/classes.h"
 
 /* A run of updated cells of a row of the array, from x = first to end - 1. */
 typedef struct run {
@@ -58,10 +58,10 @@ static void join(search *s, int64_t a, int64_t b) {
 /* Kinds of cells here: not there, keeping its value, updated. */
 enum { GONE, STILL, FREE };
 
-static int state_of(const stencil_problem *p, uint8_t kind, const int64_t cell[3]) {
+static int state_of(const stencil_problem *p, stencil_cell_kind kind, const int64_t cell[3]) {
     if (kind == STENCIL_KIND_INSULATED)
         return GONE;
-    if (kind == STENCIL_CLASS_KEPT)
+    if (kind == STENCIL_KIND_KEPT)
         return STILL;
     for (int axis = 0; axis < STENCIL_AXES; axis++) {
         const bool low = p->wall[axis][STENCIL_LOW] == STENCIL_WALL_FIXED,
@@ -126,7 +126,7 @@ static void touch(search *s, int64_t row, int64_t other) {
 }
 
 /* Takes a row of cells: finds its runs, and joins them to those of the rows before. */
-static stencil_status take_row(search *s, int64_t row, const uint8_t *kind, const uint8_t *class_of,
+static stencil_status take_row(search *s, int64_t row, const stencil_cell_kind *kind, const uint16_t *of,
                                const stencil_cells *b) {
     const stencil_problem *p = s->problem;
     const int64_t nx = p->extent[STENCIL_X], ny = p->extent[STENCIL_Y];
@@ -153,8 +153,8 @@ static stencil_status take_row(search *s, int64_t row, const uint8_t *kind, cons
         inside = true;
         if (exchanges(p, cell, &weight))
             r->anchored = true;
-        if (stencil_class_has_row(class_of[x]))
-            gain += p->palette[(class_of[x] - 1) * STENCIL_WEIGHTS + STENCIL_SOURCE_WEIGHT];
+        if (of[x] > 0 && of[x] <= p->palette_count)
+            gain += stencil_problem_row(p, of[x])[STENCIL_SOURCE_WEIGHT];
         if (b != NULL)
             gain += stencil_cells_value(b, x);
         r->end = x + 1;
@@ -185,7 +185,8 @@ static stencil_status take_row(search *s, int64_t row, const uint8_t *kind, cons
 /* Memory for some rows of a plane. */
 enum { BAND_ROWS = 64 };
 typedef struct band {
-    uint8_t *kind, *class_of;
+    stencil_cell_kind *kind;
+    uint16_t *of, *own; /* stencil_classes_rows() of all cells, and of updated ones alone */
     void *source;
 } band;
 
@@ -196,23 +197,26 @@ static stencil_status take_band(search *s, const band *to, int64_t row, int64_t 
     const stencil_box all = {.first = {row / ny + p->first[0], row % ny + p->first[1], p->first[2]},
                              .n = {1, count, nx}},
                       inner = {.n = {p->n[0], p->n[1], p->n[2]}}, own = stencil_box_common(&all, &inner);
-    const stencil_cells kinds = stencil_cells_dense(STENCIL_BYTE, to->kind, &all),
-                        classes = stencil_cells_dense(STENCIL_BYTE, to->class_of, &all),
+    const stencil_cells kinds = stencil_cells_dense(STENCIL_TWO_BYTES, to->kind, &all),
+                        rows = stencil_cells_dense(STENCIL_TWO_BYTES, to->of, &all),
                         b = stencil_cells_dense(p->precision, to->source, &all);
     const bool has_source = stencil_problem_has_source(p);
-    memset(to->class_of, STENCIL_CLASS_KEPT, (size_t)(count * nx));
+    for (int64_t i = 0; i < count * nx; i++)
+        to->of[i] = STENCIL_ROW_KEPT;
     TRY(s->from->read(s->from->context, STENCIL_ARRAY_KIND, &all, &kinds));
     if (stencil_box_cells(&own) > 0) {
-        const stencil_cells to_classes = stencil_cells_from(&classes, own.first),
+        const stencil_cells to_rows = stencil_cells_from(&rows, own.first),
+                            from_rows = stencil_cells_dense(STENCIL_TWO_BYTES, to->own, &own),
                             to_b = stencil_cells_from(&b, own.first);
-        TRY(s->from->read(s->from->context, STENCIL_ARRAY_CLASS, &own, &to_classes));
+        TRY(stencil_classes_rows(p, s->from, &own, to->own));
+        stencil_cells_copy(&to_rows, &from_rows, own.n);
         if (has_source)
             TRY(s->from->read(s->from->context, STENCIL_ARRAY_B, &own, &to_b));
     }
     for (int64_t i = 0; i < count; i++) {
         const int64_t at[3] = {all.first[0], all.first[1] + i, all.first[2]};
         const stencil_cells source = stencil_cells_from(&b, at);
-        TRY(take_row(s, row + i, to->kind + i * nx, to->class_of + i * nx, has_source ? &source : NULL));
+        TRY(take_row(s, row + i, to->kind + i * nx, to->of + i * nx, has_source ? &source : NULL));
     }
     return STENCIL_OK;
 }
@@ -246,10 +250,11 @@ stencil_status stencil_pockets_find(const stencil_problem *problem, const stenci
     *pockets = (stencil_pockets){0};
     s.row_first = calloc((size_t)rows + 1, sizeof *s.row_first);
     s.still = malloc((size_t)(rows * nx));
-    const band to = {malloc((size_t)(BAND_ROWS * nx)), malloc((size_t)(BAND_ROWS * nx)),
-                     calloc((size_t)(BAND_ROWS * nx), sizeof(double))};
-    const bool made =
-        s.row_first != NULL && s.still != NULL && to.kind != NULL && to.class_of != NULL && to.source != NULL;
+    const size_t cells = (size_t)(BAND_ROWS * nx);
+    const band to = {malloc(cells * sizeof *to.kind), malloc(cells * sizeof *to.of),
+                     malloc(cells * sizeof *to.own), calloc(cells, sizeof(double))};
+    const bool made = s.row_first != NULL && s.still != NULL && to.kind != NULL && to.of != NULL &&
+                      to.own != NULL && to.source != NULL;
     stencil_status status = made ? STENCIL_OK : ERROR(NO_MEMORY, "no memory for the pockets of the field");
     for (int64_t row = 0, count = 0; row < rows && status == STENCIL_OK; row += count) {
         const int64_t left = problem->extent[STENCIL_Y] - row % problem->extent[STENCIL_Y];
@@ -262,7 +267,8 @@ stencil_status stencil_pockets_find(const stencil_problem *problem, const stenci
     free(s.still);
     free(s.runs);
     free(to.kind);
-    free(to.class_of);
+    free(to.of);
+    free(to.own);
     free(to.source);
     return status;
 }

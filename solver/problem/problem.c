@@ -4,6 +4,9 @@
 #include <string.h>
 #include <stdlib.h>
 
+#include "kernels/classes.h"
+#include "solver/problem/palette.h"
+
 const char *const stencil_kind_names[] = {"", "laplace", "poisson", "heat", NULL};
 const char *const stencil_wall_names[] = {"",     "fixed",     "periodic", "mirror",        "mirror-node",
                                           "flux", "flux-node", "exchange", "exchange-node", NULL};
@@ -113,8 +116,7 @@ void stencil_problem_destroy(stencil_problem *problem) {
     if (problem == NULL)
         return;
     stencil_history_destroy(&problem->origin.history);
-    free(problem->palette);
-    problem->palette = NULL;
+    stencil_palette_destroy(problem);
 }
 
 bool stencil_problem_has_source(const stencil_problem *problem) {
@@ -138,6 +140,22 @@ bool stencil_problem_has_fields(const stencil_problem *problem) {
 int stencil_problem_arrays(const stencil_problem *problem) {
     return 2 + stencil_problem_sum_arrays(problem) +
            (stencil_problem_has_fields(problem) ? problem->rank : 0);
+}
+
+bool stencil_problem_has_wide_rows(const stencil_problem *problem) {
+    return problem->byte_of_row != NULL;
+}
+
+const double *stencil_problem_row(const stencil_problem *problem, int number) {
+    return problem->palette + (ptrdiff_t)(number - 1) * STENCIL_WEIGHTS;
+}
+
+int stencil_problem_row_number(const stencil_problem *problem, uint8_t class_of, uint16_t row) {
+    if (class_of == STENCIL_CLASS_WIDE)
+        return row;
+    if (!stencil_class_has_row(class_of))
+        return 0;
+    return problem->row_of_byte != NULL ? problem->row_of_byte[class_of] : class_of;
 }
 
 bool stencil_problem_has_classes(const stencil_problem *problem) {

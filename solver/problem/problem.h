@@ -286,10 +286,14 @@ typedef struct stencil_problem {
     int64_t kept;      /* cells among n that keep their values */
     int64_t driven;    /* those of the kept ones whose values are a sum of arrays times factors in time */
     int64_t varied;    /* cells among n that have weights of their own, those of a row of `palette` */
-    int palette_count; /* classes that have such weights: 1 … palette_count */
-    double *palette;   /* [STENCIL_CLASSES_MAX - 1][STENCIL_WEIGHTS], owned: their weights, like `weight`, and
-                          at STENCIL_SOURCE_WEIGHT what a step adds to such cells */
-    bool has_constants;   /* steps add something to cells of some class */
+    int palette_count; /* rows of such weights, numbered from 1 on (palette.h) */
+    double *palette;   /* [palette_count][STENCIL_WEIGHTS], owned: those of the rows, like `weight`, and at
+                          STENCIL_SOURCE_WEIGHT what a step adds to such cells */
+    struct stencil_row_search *row_search; /* owned, what finds a row among them */
+    uint8_t *byte_of_row;  /* [palette_count + 1], owned: the class of cells of a row, WIDE where it is rare;
+                              NULL: the number of the row, since bytes name all of them */
+    uint16_t *row_of_byte; /* [STENCIL_BYTE_ROWS + 1], owned with it: the rows that bytes name */
+    bool has_constants;    /* steps add something to cells of some class */
     bool walls_in_source; /* this is part of the source term, since there are more such constants than rows */
     const stencil_tables *tables;                /* borrowed by stencil_classes_find() */
     char fingerprint[STENCIL_FINGERPRINT_CHARS]; /* hash of all that decides the result of a step */
@@ -332,6 +336,13 @@ bool stencil_problem_has_source(const stencil_problem *problem);
 
 /* Tells whether cells are of several classes, so that kernels have to look at them. */
 bool stencil_problem_has_classes(const stencil_problem *problem);
+
+/* Tells whether cells have more rows of weights than bytes name, so that some are of class WIDE. Returns the
+ * row of weights of a number from 1 on, and the number of the row of a cell: `row` is what the cell has in
+ * STENCIL_ARRAY_ROW, 0 where there is no such array; 0: its class has none. */
+bool stencil_problem_has_wide_rows(const stencil_problem *problem);
+const double *stencil_problem_row(const stencil_problem *problem, int number);
+int stencil_problem_row_number(const stencil_problem *problem, uint8_t class_of, uint16_t row);
 
 /* Tells whether some sides, or cells of /insulated, make classes of cells: then these are derived from what
  * the file says of cells, see rows.h. */

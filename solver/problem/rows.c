@@ -1,15 +1,24 @@
 #include "solver/problem/rows.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/words.h"
 #include "kernels/sweep.h"
 #include "solver/problem/faces.h"
+#include "solver/problem/palette.h"
 
 stencil_mesh stencil_classes_mesh(const stencil_problem *problem) {
     stencil_mesh mesh = stencil_problem_mesh(problem, 1);
     mesh.precision = STENCIL_BYTE;
+    return mesh;
+}
+
+static stencil_mesh kinds_mesh(const stencil_problem *problem) {
+    stencil_mesh mesh = stencil_problem_mesh(problem, 1);
+    mesh.precision = STENCIL_TWO_BYTES;
     return mesh;
 }
 
@@ -34,37 +43,47 @@ static bool is_finite(const stencil_problem *problem, double value) {
     return isfinite(problem->precision == STENCIL_FLOAT32 ? (float)value : value);
 }
 
-stencil_status stencil_palette_begin(stencil_problem *problem, const double *weights) {
+/* Fails since a problem needs more rows than there may be. */
+static stencil_status refuse_rows(int most) {
+    FAIL(BAD_DATA,
+         "the cells beside walls and insulated cells need more than %d rows of weights: give fewer points, "
+         "obstacles with straighter outlines, or walls whose `exchange` has fewer values",
+         most);
+}
+
+stencil_status stencil_rows_begin(stencil_problem *problem, const double *weights, int most, bool *full) {
     const int points = problem->spec.weight_count;
     int32_t offset[STENCIL_POINTS_MAX][3];
-    void *memory = NULL;
-    free(problem->palette);
-    problem->palette = NULL;
-    problem->palette_count = 0;
+    stencil_palette_destroy(problem);
     problem->has_constants = false;
+    *full = false;
     if (!problem->spec.classed && !stencil_problem_derives_classes(problem))
         return STENCIL_OK;
-    TRY(stencil_memory_alloc(&memory, (STENCIL_CLASSES_MAX - 1) * (int64_t)sizeof(row), "the weights"));
-    problem->palette = memory;
-    if (!problem->spec.classed)
-        return STENCIL_OK;
+    TRY(stencil_palette_begin(problem, most));
     const int shape_points = stencil_shape_offsets(problem->shape, offset);
-    for (int c = 1; c < problem->spec.class_count; c++, problem->palette_count++)
+    for (int c = 1; c < problem->spec.class_count; c++) {
+        row given = {.of = {0}};
         for (int k = 0; k < shape_points; k++) {
             const int at = given_place(problem, k, offset[k]);
             const double value = at < 0 ? 0.0 : weights[c * points + at];
             CHECK(is_finite(problem, value), BAD_DATA,
                   "/stencil/weights[%d][%d] (%g) is not a finite number in %s", c, at, value,
                   stencil_precision_name(problem->precision));
-            problem->palette[(c - 1) * STENCIL_WEIGHTS + k] = value;
+            given.of[k] = value;
         }
+        *full = stencil_palette_is_full(problem);
+        if (*full)
+            return refuse_rows(most);
+        TRY(stencil_palette_add(problem, given.of));
+    }
     return STENCIL_OK;
 }
 
 /* Kinds of the cells of a box and of those around it, and what is known of the problem's points. */
 typedef struct view {
     const stencil_problem *problem;
-    stencil_problem *adds; /* the same, whose palette gets rows that are missing; NULL: none may be missing */
+    stencil_problem *adds; /* the same, whose palette gets rows that are missing, and counts the cells of all;
+                              NULL: none may be missing */
     bool *full;            /* set where there is no room for a row */
     bool alike;            /* cells along a wall are alike: no side has numbers that differ along it */
     stencil_cells kind;
@@ -73,9 +92,9 @@ typedef struct view {
     int points;
 } view;
 
-static uint8_t kind_at(const view *v, const int64_t cell[3]) {
+static stencil_cell_kind kind_at(const view *v, const int64_t cell[3]) {
     const stencil_cells at = stencil_cells_from(&v->kind, cell);
-    return *(const uint8_t *)at.at;
+    return *(const stencil_cell_kind *)at.at;
 }
 
 /* Tells which wall is between a cell and the next one in a direction, -1 or 1; -1: none. */
@@ -305,52 +324,54 @@ static bool look_around(const view *v, const int64_t cell[3], uint8_t *around) {
         for (at[1] = cell[1] - r[1]; at[1] <= cell[1] + r[1]; at[1]++) {
             const stencil_cells from = stencil_cells_from(&v->kind, at);
             for (int64_t x = 0; x <= 2 * r[STENCIL_X]; x++, around++) {
-                *around = ((const uint8_t *)from.at)[x] == STENCIL_KIND_INSULATED;
+                *around = ((const stencil_cell_kind *)from.at)[x] == STENCIL_KIND_INSULATED;
                 any = any || *around != 0;
             }
         }
     return any;
 }
 
-/* The situation of the last cell that got a row, and its class: cells along a wall are alike. */
+/* The situation of the last cell that got a row, and the number of that; 0: that of plain cells. Cells along
+ * a wall are alike. */
 typedef struct memo {
     bool known;
-    uint8_t kind, class_of;
+    stencil_cell_kind kind;
+    int number;
     double base[7]; /* weights that /k gives the cell */
     int64_t beside[3][2];
     uint8_t around[7 * 7 * 7];
 } memo;
 
-static stencil_status find_class(const view *v, const row *wanted, const double *base, uint8_t kind,
-                                 uint8_t *class_of) {
+/* Finds the number of a row, which is that of the cell's kind where it is `base`. */
+static stencil_status find_number(const view *v, const row *wanted, const double *base, memo *here) {
     const stencil_problem *p = v->problem;
-    const size_t bytes = sizeof wanted->of;
     row plain = {.of = {0}};
     memcpy(plain.of, base, (size_t)v->points * sizeof *base);
-    *class_of = kind;
-    if (memcmp(plain.of, wanted->of, bytes) == 0)
+    here->number = here->kind;
+    if (memcmp(plain.of, wanted->of, sizeof wanted->of) == 0)
         return STENCIL_OK;
-    for (int c = 0; c < p->palette_count; c++)
-        if (memcmp(p->palette + c * STENCIL_WEIGHTS, wanted->of, bytes) == 0) {
-            *class_of = (uint8_t)(c + 1);
-            return STENCIL_OK;
-        }
+    here->number = stencil_palette_find(p, wanted->of);
+    if (here->number > 0)
+        return STENCIL_OK;
     CHECK(v->adds != NULL, BAD_DATA, "%s was changed while it was read", stencil_spec_classes(&p->spec));
-    *v->full = p->palette_count >= STENCIL_CLASSES_MAX - 1;
-    CHECK(!*v->full, BAD_DATA,
-          "the cells beside walls and insulated cells need more than %d rows of weights: give fewer points, "
-          "obstacles with straighter outlines, or walls whose `exchange` has fewer values",
-          STENCIL_CLASSES_MAX - 1);
+    *v->full = stencil_palette_is_full(p);
+    if (*v->full)
+        return refuse_rows(p->palette_count);
     for (int k = 0; k < STENCIL_WEIGHTS; k++)
         CHECK(is_finite(p, wanted->of[k]), BAD_DATA,
               "the walls of the problem lead to weights that are no finite numbers in %s",
               stencil_precision_name(p->precision));
-    memcpy(p->palette + p->palette_count * STENCIL_WEIGHTS, wanted->of, bytes);
-    *class_of = (uint8_t)++v->adds->palette_count;
+    TRY(stencil_palette_add(v->adds, wanted->of));
+    here->number = p->palette_count;
     return STENCIL_OK;
 }
 
-/* Finds the class of a cell of row `kind` beside a wall or an insulated cell. */
+/* Returns the weights that a cell of the kind of a row has away from walls. */
+static const double *base_of(const stencil_problem *p, stencil_cell_kind kind) {
+    return kind == STENCIL_KIND_PLAIN ? p->weight : stencil_problem_row(p, kind);
+}
+
+/* Finds the row of a cell of a row's kind beside a wall or an insulated cell. */
 static stencil_status find_beside(const view *v, memo *last, const int64_t cell[3], memo *here) {
     const stencil_problem *p = v->problem;
     for (int axis = 0; axis < STENCIL_AXES; axis++) {
@@ -361,15 +382,14 @@ static stencil_status find_beside(const view *v, memo *last, const int64_t cell[
         memcmp(last->beside, here->beside, sizeof last->beside) == 0 &&
         memcmp(last->around, here->around, sizeof last->around) == 0 &&
         memcmp(last->base, here->base, sizeof last->base) == 0) {
-        here->class_of = last->class_of;
+        here->number = last->number;
         return STENCIL_OK;
     }
     const bool rows = p->coefficients == STENCIL_COEFFICIENTS_ROWS;
-    const double *base =
-        here->kind == STENCIL_CLASS_PLAIN ? p->weight : p->palette + (here->kind - 1) * STENCIL_WEIGHTS;
+    const double *base = base_of(p, here->kind);
     double whole[STENCIL_POINTS_MAX] = {0};
     row wanted;
-    here->class_of = here->kind;
+    here->number = here->kind;
     const double *plain = rows ? p->weight : base; /* of cells that need no row */
     bool own = true;
     if (rows) {
@@ -383,43 +403,64 @@ static stencil_status find_beside(const view *v, memo *last, const int64_t cell[
             v->adds->has_constants = true;
         if (p->walls_in_source)
             wanted.of[STENCIL_SOURCE_WEIGHT] = 0;
-        TRY(find_class(v, &wanted, plain, here->kind, &here->class_of));
+        TRY(find_number(v, &wanted, plain, here));
     }
     *last = *here;
     last->known = true;
     return STENCIL_OK;
 }
 
+/* Refuses a cell of a row that does not exist. */
+static stencil_status refuse_cell(const stencil_problem *problem, const int64_t cell[3]) {
+    char text[96] = "";
+    for (int axis = STENCIL_AXES - problem->rank; axis < STENCIL_AXES; axis++)
+        stencil_text_add(text, sizeof text, "%s%" PRId64, text[0] != '\0' ? ", " : "",
+                         cell[axis] - problem->first[axis]);
+    FAIL(BAD_DATA, "/class[%s] names no row of /stencil/weights, which has rows 0 to %d", text,
+         problem->spec.class_count - 1);
+}
+
+/* Writes what a cell has: its class or, to an array of two bytes, the number of the row that this does not
+ * name. */
+static void put_class(const view *v, const stencil_cells *to, int64_t x, uint8_t class_of, int number) {
+    if (to->precision == STENCIL_BYTE)
+        ((uint8_t *)to->at)[x] = class_of;
+    else
+        ((uint16_t *)to->at)[x] = class_of == STENCIL_CLASS_WIDE ? (uint16_t)number : 0;
+    if (v->adds != NULL && number > 0)
+        stencil_palette_count(v->adds, number);
+}
+
 /* Finds the classes of a row of cells, from cell `at` on. */
-static stencil_status find_row(const view *v, memo *last, const int64_t at[3], int64_t count, uint8_t *to) {
+static stencil_status find_row(const view *v, memo *last, const int64_t at[3], int64_t count,
+                               const stencil_cells *to) {
     const stencil_problem *p = v->problem;
     const int rows = p->spec.classed ? p->spec.class_count : 1;
     const bool each = p->coefficients == STENCIL_COEFFICIENTS_ROWS;
     memo here = {.known = true};
     for (int64_t x = 0; x < count; x++) {
         const int64_t cell[3] = {at[0], at[1], at[2] + x};
-        const uint8_t kind = kind_at(v, cell);
+        const stencil_cell_kind kind = kind_at(v, cell);
         here.kind = kind;
         if (kind == STENCIL_KIND_DRIVEN) {
-            to[x] = STENCIL_CLASS_DRIVEN;
-        } else if (kind == STENCIL_CLASS_KEPT || kind == STENCIL_KIND_INSULATED ||
+            put_class(v, to, x, STENCIL_CLASS_DRIVEN, 0);
+        } else if (kind == STENCIL_KIND_KEPT || kind == STENCIL_KIND_INSULATED ||
                    stencil_cell_is_beside_fixed(p, cell)) {
-            to[x] = STENCIL_CLASS_KEPT;
+            put_class(v, to, x, STENCIL_CLASS_KEPT, 0);
         } else if (kind >= rows) {
-            to[x] = STENCIL_CLASS_NONE;
+            return refuse_cell(p, cell);
         } else {
             const bool wall = is_beside_wall(p, cell),
                        insulated = p->spec.insulated && look_around(v, cell, here.around);
-            to[x] = kind;
+            here.number = kind;
             if (each) {
                 double weight[STENCIL_POINTS_MAX] = {0};
                 stencil_faces_weights(p, &v->faces, cell, weight);
                 memcpy(here.base, weight, sizeof here.base);
             }
-            if (wall || insulated || each) {
+            if (wall || insulated || each)
                 TRY(find_beside(v, last, cell, &here));
-                to[x] = here.class_of;
-            }
+            put_class(v, to, x, stencil_palette_class(p, here.number), here.number);
         }
     }
     return STENCIL_OK;
@@ -428,12 +469,13 @@ static stencil_status find_row(const view *v, memo *last, const int64_t at[3], i
 static stencil_status find_box(view *v, const stencil_reader *from, const stencil_box *box,
                                const stencil_cells *to) {
     const stencil_problem *p = v->problem;
-    const stencil_mesh mesh = stencil_classes_mesh(p);
+    const stencil_mesh mesh = kinds_mesh(p);
     const stencil_box all = stencil_box_grow(box, p->radius);
     memo last = {.known = false};
     void *memory = NULL;
-    TRY(stencil_memory_alloc(&memory, stencil_box_cells(&all), "the kinds of the cells"));
-    v->kind = stencil_cells_dense(STENCIL_BYTE, memory, &all);
+    TRY(stencil_memory_alloc(&memory, stencil_box_cells(&all) * (int64_t)sizeof(stencil_cell_kind),
+                             "the kinds of the cells"));
+    v->kind = stencil_cells_dense(STENCIL_TWO_BYTES, memory, &all);
     v->alike = !stencil_spec_has_arrays(&p->spec);
     v->points = stencil_shape_offsets(p->shape, v->offset);
     stencil_status status = stencil_boxes_fill(from, &mesh, STENCIL_ARRAY_KIND, &all, &v->kind);
@@ -442,7 +484,7 @@ static stencil_status find_box(view *v, const stencil_reader *from, const stenci
     for (int64_t r = 0; r < box->n[0] * box->n[1] && status == STENCIL_OK; r++) {
         const int64_t at[3] = {box->first[0] + r / box->n[1], box->first[1] + r % box->n[1], box->first[2]};
         const stencil_cells there = stencil_cells_from(to, at);
-        status = find_row(v, &last, at, box->n[2], there.at);
+        status = find_row(v, &last, at, box->n[2], &there);
     }
     stencil_faces_destroy(&v->faces);
     free(memory);
@@ -460,12 +502,11 @@ stencil_status stencil_classes_read(const stencil_problem *problem, const stenci
 }
 
 /* Adds the constant of a cell of row `kind` beside a wall to its source term. */
-static stencil_status add_constant(const view *v, const int64_t cell[3], uint8_t kind,
+static stencil_status add_constant(const view *v, const int64_t cell[3], stencil_cell_kind kind,
                                    const stencil_cells *b) {
     const stencil_problem *p = v->problem;
-    const double *base = kind == STENCIL_CLASS_PLAIN ? p->weight : p->palette + (kind - 1) * STENCIL_WEIGHTS;
     row made;
-    if (!make_row(v, cell, base, &made) || made.of[STENCIL_SOURCE_WEIGHT] == 0)
+    if (!make_row(v, cell, base_of(p, kind), &made) || made.of[STENCIL_SOURCE_WEIGHT] == 0)
         return STENCIL_OK;
     const stencil_cells at = stencil_cells_from(b, cell);
     const double value = stencil_cells_value(&at, 0) + made.of[STENCIL_SOURCE_WEIGHT];
@@ -478,21 +519,22 @@ static stencil_status add_constant(const view *v, const int64_t cell[3], uint8_t
 stencil_status stencil_classes_add_constants(const stencil_problem *problem, const stencil_reader *from,
                                              const stencil_box *box, const stencil_cells *b) {
     const stencil_box all = stencil_box_grow(box, problem->radius);
-    const stencil_mesh mesh = stencil_classes_mesh(problem);
+    const stencil_mesh mesh = kinds_mesh(problem);
     const int rows = problem->spec.classed ? problem->spec.class_count : 1;
     view v = {.problem = problem};
     void *memory = NULL;
     if (!problem->walls_in_source || stencil_box_cells(box) == 0)
         return STENCIL_OK;
-    TRY(stencil_memory_alloc(&memory, stencil_box_cells(&all), "the kinds of the cells"));
-    v.kind = stencil_cells_dense(STENCIL_BYTE, memory, &all);
+    TRY(stencil_memory_alloc(&memory, stencil_box_cells(&all) * (int64_t)sizeof(stencil_cell_kind),
+                             "the kinds of the cells"));
+    v.kind = stencil_cells_dense(STENCIL_TWO_BYTES, memory, &all);
     v.points = stencil_shape_offsets(problem->shape, v.offset);
     stencil_status status = stencil_boxes_fill(from, &mesh, STENCIL_ARRAY_KIND, &all, &v.kind);
     for (int64_t i = 0; i < stencil_box_cells(box) && status == STENCIL_OK; i++) {
         const int64_t line = i / box->n[2],
                       cell[3] = {box->first[0] + line / box->n[1], box->first[1] + line % box->n[1],
                                  box->first[2] + i % box->n[2]};
-        const uint8_t kind = kind_at(&v, cell);
+        const stencil_cell_kind kind = kind_at(&v, cell);
         if (kind < rows && is_beside_wall(problem, cell) && !stencil_cell_is_beside_fixed(problem, cell))
             status = add_constant(&v, cell, kind, b);
     }

@@ -29,14 +29,16 @@ bool stencil_cell_is_beside_fixed(const stencil_problem *problem, const int64_t 
 /* The mesh of a problem's classes and kinds, for reading them in slabs. */
 stencil_mesh stencil_classes_mesh(const stencil_problem *problem);
 
-/* Begins the palette with the rows as given, weights[class_count][weight_count]; NULL where class_count is 0.
- * Errors: BAD_DATA where a weight is not finite; NO_MEMORY. */
-stencil_status stencil_palette_begin(stencil_problem *problem, const double *weights);
+/* Begins the palette, of `most` rows at most, with the rows as given, weights[class_count][weight_count];
+ * NULL where class_count is 0. Errors: BAD_DATA where there are too many (*full is set then), or a weight is
+ * not finite; NO_MEMORY. */
+stencil_status stencil_rows_begin(stencil_problem *problem, const double *weights, int most, bool *full);
 
-/* Reads kinds of cells and writes the classes of a box; stencil_classes_add() adds rows that are missing from
- * the palette. A cell of a row that does not exist gets STENCIL_CLASS_NONE. Errors: BAD_DATA where there are
- * too many rows (*full is set then), or one is not finite; where stencil_classes_read() finds no row, since
- * kinds have changed; NO_MEMORY; those of the reader. */
+/* Reads kinds of cells and writes the classes of a box to bytes; to an array of two bytes, the numbers of the
+ * rows of cells of class WIDE, as STENCIL_ARRAY_ROW has them. stencil_classes_add() adds rows that are
+ * missing from the palette, and counts the cells of each. Errors: BAD_DATA where there are too many rows
+ * (*full is set then), a cell is of a row that does not exist, or one is not finite; where
+ * stencil_classes_read() finds no row, since kinds have changed; NO_MEMORY; those of the reader. */
 stencil_status stencil_classes_add(stencil_problem *problem, const stencil_reader *from,
                                    const stencil_box *box, const stencil_cells *to, bool *full);
 stencil_status stencil_classes_read(const stencil_problem *problem, const stencil_reader *from,

@@ -165,6 +165,8 @@ static stencil_status load_all(stencil_run *r, const stencil_reader *from, const
     for (int axis = STENCIL_AXES - r->problem->rank; axis < STENCIL_AXES; axis++)
         if (stencil_problem_has_fields(r->problem))
             TRY(load_faces(r, axis, from));
+    if (stencil_problem_has_wide_rows(r->problem))
+        TRY(load_updated(r, STENCIL_ARRAY_ROW, from, again));
     return stencil_problem_has_classes(r->problem) ? load_updated(r, STENCIL_ARRAY_CLASS, from, again)
                                                    : STENCIL_OK;
 }

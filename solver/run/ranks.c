@@ -15,13 +15,8 @@ typedef struct request {
 /* Bytes of a slab that travels. */
 enum { SLAB_BYTES = 1 << 20 };
 
-static int64_t cell_bytes(const stencil_run *r, stencil_array array) {
-    return stencil_array_is_bytes(array) ? 1
-                                         : (int64_t)stencil_precision_bytes(r->on.plan->cut.mesh.precision);
-}
-
 static stencil_precision precision_of(const stencil_run *r, stencil_array array) {
-    return stencil_array_is_bytes(array) ? STENCIL_BYTE : r->on.plan->cut.mesh.precision;
+    return stencil_array_precision(array, r->on.plan->cut.mesh.precision);
 }
 
 /* Bytes of memory for the slabs of a request. */
@@ -35,7 +30,8 @@ static int64_t bytes_of(const stencil_run *r, const request *q) {
 static stencil_status move(const stencil_run *r, int peer, const request *q, void *memory,
                            const stencil_cells *to) {
     stencil_world *world = r->on.plan->world;
-    const int64_t bytes = cell_bytes(r, q->array), most = SLAB_BYTES / bytes;
+    const int64_t bytes = (int64_t)stencil_precision_bytes(precision_of(r, q->array)),
+                  most = SLAB_BYTES / bytes;
     stencil_box slab = stencil_slab_first(&q->box, most);
     stencil_status status = STENCIL_OK;
     do {

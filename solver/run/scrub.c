@@ -252,6 +252,8 @@ static stencil_status make_again(stencil_scrub *s, stencil_cpu *cpu) {
         TRY(stencil_cpu_load(cpu, 0, STENCIL_ARRAY_B, &own, &from));
     if (stencil_problem_has_classes(&s->small)) {
         TRY(stencil_cpu_load(cpu, 0, STENCIL_ARRAY_CLASS, &own, &from));
+        if (stencil_problem_has_wide_rows(&s->small))
+            TRY(stencil_cpu_load(cpu, 0, STENCIL_ARRAY_ROW, &own, &from));
         stencil_cpu_mark(cpu, 0);
     }
     cpu->schedule = (stencil_schedule){.check_every = INT64_MAX, .check_step = INT64_MAX};

@@ -13,6 +13,7 @@ struct stencil_snapshot {
                                               not kept */
     stencil_field face[3];                 /* weights of faces along each axis; `data` NULL: not kept */
     uint8_t *classes;                      /* classes of the updated cells, without gaps; NULL: not kept */
+    uint16_t *rows;                        /* the numbers of their rows, likewise */
     stencil_gpu_copy *gpu;                 /* the copy on GPUs; NULL: none */
     bool on_gpu;                           /* the last copy lies on GPUs */
     bool full;                             /* no memory has room for a copy */
@@ -97,7 +98,15 @@ static stencil_status keep_classes(stencil_snapshot *s, stencil_run *r, const st
     TRY(stencil_memory_alloc(&memory, stencil_box_cells(updated), "a copy of the classes of cells"));
     s->classes = memory;
     const stencil_cells to = stencil_cells_dense(STENCIL_BYTE, s->classes, updated);
-    return stencil_run_read(r, STENCIL_ARRAY_CLASS, updated, &to);
+    TRY(stencil_run_read(r, STENCIL_ARRAY_CLASS, updated, &to));
+    if (!stencil_problem_has_wide_rows(s->problem))
+        return STENCIL_OK;
+    void *rows = NULL;
+    TRY(stencil_memory_alloc(&rows, stencil_box_cells(updated) * (int64_t)sizeof *s->rows,
+                             "a copy of the numbers of the cells' rows"));
+    s->rows = rows;
+    const stencil_cells to_rows = stencil_cells_dense(STENCIL_TWO_BYTES, s->rows, updated);
+    return stencil_run_read(r, STENCIL_ARRAY_ROW, updated, &to_rows);
 }
 
 static stencil_status keep_faces(stencil_snapshot *s, stencil_run *r, int axis, const stencil_box *updated) {
@@ -140,10 +149,13 @@ stencil_status stencil_snapshot_read(void *snapshot, stencil_array array, const 
         copy_cells(face, box, to);
         return STENCIL_OK;
     }
-    if (array == STENCIL_ARRAY_CLASS) {
+    CHECK(array != STENCIL_ARRAY_ROW || s->rows != NULL, INTERNAL, "no copy of the rows was made");
+    if (array == STENCIL_ARRAY_CLASS || array == STENCIL_ARRAY_ROW) {
         const int64_t *n = s->problem->n;
         const stencil_box updated = {.n = {n[0], n[1], n[2]}};
-        const stencil_cells all = stencil_cells_dense(STENCIL_BYTE, s->classes, &updated),
+        void *const of = array == STENCIL_ARRAY_CLASS ? (void *)s->classes : (void *)s->rows;
+        const stencil_cells all = stencil_cells_dense(stencil_array_precision(array, STENCIL_BYTE), of,
+                                                      &updated),
                             from = stencil_cells_from(&all, box->first),
                             there = stencil_cells_from(to, box->first);
         stencil_cells_copy(&there, &from, box->n);
@@ -173,5 +185,6 @@ void stencil_snapshot_destroy(stencil_snapshot *s) {
     for (int axis = 0; axis < STENCIL_AXES; axis++)
         stencil_field_destroy(&s->face[axis]);
     free(s->classes);
+    free(s->rows);
     free(s);
 }

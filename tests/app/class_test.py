@@ -99,7 +99,7 @@ class Class(CommandTest):
                 (rows, kinds + 0.5, {}, "truth values or integers"), (rows, kinds[:, 1:], {}, "another shape"),
                 (rows, strange, {}, "/class[7, 9] names no row"), (rows, -strange, {}, "names no row"),
                 (rows[0], kinds, {}, "is a list"), (rows, None, {}, "give /class"),
-                (numpy.full((254, 5), 0.2), kinds, {}, "254 rows"), (rows[:, :4], kinds, {}, "has 5 points"),
+                (numpy.full((257, 5), 0.2), kinds, {}, "257 rows"), (rows[:, :4], kinds, {}, "has 5 points"),
                 (numpy.full((3, 5), numpy.inf), kinds, {}, "finite"),
                 (rows, kinds, {"problem": "laplace", "stencil": None}, "derives its weights itself")):
             extra = {"stencil/weights": weights, **({} if given is None else {"class": given})}

@@ -30,6 +30,8 @@ foreach(precision float32 float64)
     stencil_emulated_test(parts_fixed_${precision} test_parts gpu 2 "fixed cells ${precision}")
     stencil_emulated_test(parts_classes_${precision} test_parts gpu 2 "cells of classes ${precision}")
     stencil_emulated_test(parts_walls_${precision} test_parts gpu 2 "walls ${precision}")
+    stencil_emulated_test(wide_rows_${precision} test_conformance gpu "wide rows ${precision}")
+    stencil_emulated_test(parts_wide_rows_${precision} test_parts gpu 2 "wide rows ${precision}")
 endforeach()
 
 # Arrays in the memory of a GPU, through the library.

@@ -47,6 +47,8 @@ class Bits(CommandTest):
                   insulated=field(12, 13, 14) < 0.1)
         self.same(u, offsets=[[0, 0], [0, 1], [-2, 0]], weights=[[0.5, 0.25, 0.25], [0.1, 0.2, 0.3]],
                   classes=(field(37, 52) * 2).astype(int), steps=9, boundary="periodic")
+        self.same(u, stencil="j2d9pt", weights=np.random.default_rng(3).uniform(-0.1, 0.1, (256, 9)), steps=9,
+                  classes=(field(37, 52) * 255.99).astype(int), insulated=field(37, 52)[::-1] < 0.1)
 
     def test_of_coefficients_and_values_in_time(self):
         u = field(37, 52)

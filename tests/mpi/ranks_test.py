@@ -144,6 +144,11 @@ class Results(RanksTest):
             self.write("p.h5", u, {"boundary": boundary},
                        {"fixed": (numbers.uniform(0, 1, shape) < 0.2).astype("u1")})
             return ("--steps", 60)
+        if kind == "wide":
+            self.write("p.h5", u, {"stencil": "j2d9pt", "boundary": boundary},
+                       {"stencil/weights": numbers.uniform(-0.1, 0.1, (256, 9)), "class": numbers.integers(0, 256, shape),
+                        "insulated": (numbers.uniform(0, 1, shape) < 0.05).astype("u1")})
+            return ("--steps", 60)
         if kind == "diverging":
             self.write("p.h5", u * 1e30, {"stencil": "j2d5pt", "weights": [40.0, 40.0, 40.0, 40.0, 40.0]})
             return ("--steps", 500, "--rtol", "1e-9")
@@ -152,7 +157,7 @@ class Results(RanksTest):
 
     def test_the_file_of_one_process(self):
         r = random.Random(16 if not DRAW.isdigit() else int(DRAW))
-        kinds = ["heat", "heat3", "poisson", "coefficients", "fixed", "diverging", "plain", "classes3"]
+        kinds = ["heat", "heat3", "poisson", "coefficients", "fixed", "diverging", "plain", "classes3", "wide"]
         for count, kind in enumerate(kinds * (3 if DRAW == "all" else 1)):
             run = self.problem(kind, r)
             one = self.call("p.h5", "-q", "-o", "one.h5", "--force", *run)

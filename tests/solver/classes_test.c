@@ -7,6 +7,7 @@
 #include "solver/problem/digest.h"
 #include "solver/problem/domain.h"
 #include "solver/problem/origin.h"
+#include "solver/problem/palette.h"
 #include "solver/problem/spectrum.h"
 #include "solver/problem/stop.h"
 #include "solver/plan/plan.h"
@@ -23,8 +24,10 @@ static stencil_status read_classes(void *context, stencil_array array, const ste
         const int64_t z = i / box->n[2] / box->n[1], y = i / box->n[2] % box->n[1], x = i % box->n[2];
         const int64_t at[3] = {box->first[0] + z, box->first[1] + y, box->first[2] + x},
                       element = z * to->plane + y * to->row + x;
-        if (array >= STENCIL_ARRAY_CLASS)
+        if (array == STENCIL_ARRAY_CLASS)
             ((uint8_t *)to->at)[element] = keeps(at) ? STENCIL_CLASS_KEPT : STENCIL_CLASS_PLAIN;
+        else if (array == STENCIL_ARRAY_KIND)
+            ((stencil_cell_kind *)to->at)[element] = keeps(at) ? STENCIL_KIND_KEPT : STENCIL_KIND_PLAIN;
         else
             stencil_cells_set(to, element, 1.0);
     }
@@ -200,6 +203,82 @@ static void fingerprints_and_digests(void **state) {
     assert_string_not_equal(third, all);
 }
 
+/* What each value of a class's byte means, and what the mark of a group does. */
+static void meanings(void **state) {
+    (void)state;
+    for (uint32_t of = 0; of < 256; of++) {
+        const bool row = of >= 1 && of <= 252, wide = of == 254;
+        assert_int_equal(stencil_class_has_row(of), row);
+        assert_int_equal(stencil_class_is_varied(of), row || wide);
+        assert_int_equal(stencil_class_is_updated(of), of == 0 || row || wide);
+    }
+    assert_int_equal(STENCIL_CLASS_WIDE, STENCIL_MARK_MIXED);
+    uint8_t of[STENCIL_GROUP_CELLS], mark;
+    memset(of, STENCIL_CLASS_WIDE, sizeof of);
+    stencil_marks_make(&mark, of, 0, 1, 0, STENCIL_GROUP_CELLS);
+    assert_int_equal(mark, STENCIL_MARK_MIXED);
+}
+
+/* Row `number` of a palette: numbers that no other one has, the sign of a zero among them. */
+static const double *row_of(int number, double row[STENCIL_WEIGHTS]) {
+    for (int k = 0; k < STENCIL_WEIGHTS; k++)
+        row[k] = k == number % 7 ? number / 2 : number % 2 == 0 ? 0.0 : -0.0;
+    return row;
+}
+
+/* A palette finds its rows by their bits, and is full when it says so; bytes go to the rows of the most
+ * cells, and else to the first ones. */
+static void palettes(void **state) {
+    static const int counts[] = {1, 252, 253, 300, 5000, STENCIL_WIDE_ROWS};
+    double row[STENCIL_WEIGHTS];
+    (void)state;
+    for (size_t i = 0; i < sizeof counts / sizeof *counts; i++) {
+        const int count = counts[i];
+        stencil_problem p = {0};
+        assert_int_equal(stencil_palette_begin(&p, count), STENCIL_OK);
+        for (int number = 1; number <= count; number++) {
+            assert_false(stencil_palette_is_full(&p));
+            assert_int_equal(stencil_palette_find(&p, row_of(number, row)), 0);
+            assert_int_equal(stencil_palette_add(&p, row), STENCIL_OK);
+        }
+        assert_true(stencil_palette_is_full(&p));
+        for (int number = 1; number <= count; number++) {
+            assert_int_equal(stencil_palette_find(&p, row_of(number, row)), number);
+            assert_memory_equal(stencil_problem_row(&p, number), row, sizeof row);
+            for (int k = 0; k < 1 + (number > count - 10); k++)
+                stencil_palette_count(&p, number);
+        }
+        assert_int_equal(stencil_palette_end(&p), STENCIL_OK);
+        assert_int_equal(stencil_problem_has_wide_rows(&p), count > 252);
+        for (int number = 1; number <= count; number++) {
+            /* The last ten have two cells, all others one. */
+            const int byte = count <= 252          ? number
+                             : number > count - 10 ? number - count + 10
+                             : number <= 252 - 10  ? number + 10
+                                                   : STENCIL_CLASS_WIDE;
+            assert_int_equal(stencil_palette_class(&p, number), byte);
+            assert_int_equal(stencil_problem_row_number(&p, (uint8_t)byte, (uint16_t)number), number);
+        }
+        assert_int_equal(stencil_palette_class(&p, 0), STENCIL_CLASS_PLAIN);
+        assert_int_equal(stencil_problem_row_number(&p, STENCIL_CLASS_PLAIN, 0), 0);
+        assert_int_equal(stencil_problem_row_number(&p, STENCIL_CLASS_KEPT, 0), 0);
+        stencil_weights *cycle;
+        int length;
+        p.cycle.length = 0;
+        p.precision = STENCIL_FLOAT64;
+        assert_int_equal(stencil_weights_make(&cycle, &length, &p), STENCIL_OK);
+        for (int number = 1; number <= count; number++) { /* as kernels find it */
+            const uint16_t wide = (uint16_t)number;
+            const stencil_classes c = {.row = &wide};
+            const int64_t at = stencil_palette_at(&c, stencil_palette_class(&p, number), 0);
+            assert_in_range(at, 0, stencil_weights_rows(&p) - 1);
+            assert_memory_equal(cycle[at].f64, row_of(number, row), sizeof row);
+        }
+        free(cycle);
+        stencil_palette_destroy(&p);
+    }
+}
+
 /* Plans of passes of several steps take other kernels of a GPU where cells are fixed, and refuse plain ones
  * in the words of needs.def; a CPU's passes are for all. */
 static void plans(void **state) {
@@ -228,6 +307,23 @@ static void plans(void **state) {
     assert_true(stencil_sweep_can(STENCIL_SWEEP_resident, &kept, STENCIL_NEED_FIXED));
     assert_true(stencil_sweep_can(STENCIL_SWEEP_pipeline, &kept, STENCIL_NEED_CLASS));
     assert_true(stencil_sweep_can(STENCIL_SWEEP_resident, &kept, STENCIL_NEED_CLASS));
+    assert_true(stencil_sweep_can(STENCIL_SWEEP_naive, &kept, STENCIL_NEED_WIDE_ROWS));
+    assert_true(stencil_sweep_can(STENCIL_SWEEP_stream, &kept, STENCIL_NEED_WIDE_ROWS));
+    assert_false(stencil_sweep_can(STENCIL_SWEEP_resident, &kept, STENCIL_NEED_WIDE_ROWS));
+    stencil_problem wide = kept;
+    uint8_t bytes[] = {0};
+    wide.byte_of_row = bytes;
+    wide.varied = 1;
+    for (int backend = STENCIL_BACKEND_CPU; backend <= STENCIL_BACKEND_GPU; backend++) {
+        stencil_plan plan = {.backend = (stencil_backend)backend,
+                             .sweep = STENCIL_SWEEP_pipeline,
+                             .cut.parts = 1,
+                             .cut.count = {1, 1, 1}};
+        assert_true(stencil_sweep_choose(&plan, &wide));
+        assert_int_equal(plan.variant->by == &stencil_stream_steps, backend == STENCIL_BACKEND_GPU);
+        if (backend == STENCIL_BACKEND_GPU)
+            assert_non_null(strstr(plan.why_not, "bytes, which name 252 rows"));
+    }
 }
 
 int main(void) {
@@ -235,7 +331,8 @@ int main(void) {
         cmocka_unit_test(marks_of_rows), cmocka_unit_test(places_of_marks),
         cmocka_unit_test(counts),        cmocka_unit_test(source_of_kept_cells),
         cmocka_unit_test(spectra),       cmocka_unit_test(fingerprints_and_digests),
-        cmocka_unit_test(plans),
+        cmocka_unit_test(plans),         cmocka_unit_test(meanings),
+        cmocka_unit_test(palettes),
     };
     return cmocka_run_group_tests_name("classes", tests, NULL, NULL);
 }
