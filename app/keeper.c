@@ -434,6 +434,24 @@ stencil_status keeper_begin(keeper *k) {
     return s->ended ? stencil_error_adopt(&k->frame_error) : status;
 }
 
+/* Finds the names of checkpoints that the result makes superfluous; returns false where there are none. */
+static bool find_superfluous(const keeper *k, stencil_checkpoints *files) {
+    const stencil_report *report = &k->record->report;
+    const char *result = k->record->output.path;
+    *files = (stencil_checkpoints){0};
+    return !k->keeps && result != NULL && report->reason != STENCIL_REASON_DIVERGED &&
+           (k->opened || k->resumed) && stencil_checkpoint_name(result, false, files->path) == STENCIL_OK &&
+           stencil_checkpoint_name(result, true, files->before) == STENCIL_OK;
+}
+
+/* Removes the older checkpoint while the result is written; the last one stays until that is there. */
+static stencil_status remove_older(void *context) {
+    stencil_checkpoints files;
+    if (find_superfluous(context, &files))
+        stencil_checkpoints_remove_older(&files);
+    return STENCIL_OK;
+}
+
 stencil_status keeper_end(keeper *k) {
     if (k->job == NULL)
         return STENCIL_OK;
@@ -450,18 +468,16 @@ stencil_status keeper_end(keeper *k) {
         k->frame_error = *stencil_error_last(); /* readers find the frames now, and may later not */
         k->saver.failed = k->saver.ended = true;
     }
+    stencil_job_begin(k->job, remove_older, k);
     return STENCIL_OK;
 }
 
 void keeper_finish(keeper *k) {
-    const stencil_report *report = &k->record->report;
-    if (!k->keeps && k->record->output.path != NULL && report->reason != STENCIL_REASON_DIVERGED &&
-        (k->opened || k->resumed)) {
-        stencil_checkpoints files = {0};
-        if (stencil_checkpoint_name(k->record->output.path, false, files.path) == STENCIL_OK &&
-            stencil_checkpoint_name(k->record->output.path, true, files.before) == STENCIL_OK)
-            stencil_checkpoints_remove(&files);
-    }
+    stencil_checkpoints files;
+    if (k->job != NULL && stencil_job_begun(k->job))
+        (void)stencil_job_end(k->job);
+    if (find_superfluous(k, &files))
+        stencil_checkpoints_remove(&files);
 }
 
 void keeper_close(keeper *k) {

@@ -1,6 +1,7 @@
 #include "inputs/checkpoints.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -94,6 +95,8 @@ stencil_status stencil_checkpoints_write(stencil_checkpoints *c, const stencil_p
         status = keep_last(c);
     if (status == STENCIL_OK)
         status = stencil_sink_commit(&file->sink);
+    if (status == STENCIL_OK) /* memory of the system that nobody reads, and that a removal would free */
+        (void)posix_fadvise(file->sink.fd, 0, 0, POSIX_FADV_DONTNEED);
     stencil_sink_close(&file->sink);
     c->next = !c->next;
     c->rooms--;
@@ -106,6 +109,10 @@ stencil_status stencil_checkpoints_write(stencil_checkpoints *c, const stencil_p
     if (c->rooms == 0)
         open_room(c); /* without room the next one tries again */
     return STENCIL_OK;
+}
+
+void stencil_checkpoints_remove_older(const stencil_checkpoints *c) {
+    unlink(c->before);
 }
 
 void stencil_checkpoints_remove(const stencil_checkpoints *c) {

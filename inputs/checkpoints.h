@@ -42,7 +42,8 @@ stencil_status stencil_checkpoints_open(stencil_checkpoints *checkpoints, stenci
 stencil_status stencil_checkpoints_write(stencil_checkpoints *checkpoints, const stencil_problem *problem,
                                          const stencil_reader *from, const stencil_report *report);
 
-/* Removes both checkpoints, those of runs before that were resumed included. */
+/* Remove the older checkpoint, or both, those of runs before that were resumed included. */
+void stencil_checkpoints_remove_older(const stencil_checkpoints *checkpoints);
 void stencil_checkpoints_remove(const stencil_checkpoints *checkpoints);
 
 /* Gives the space of files that were not written back. */
