@@ -21,7 +21,7 @@ static stencil_precision precision_of(const stencil_run *r, stencil_array array)
 
 /* Bytes of memory for the slabs of a request. */
 static int64_t bytes_of(const stencil_run *r, const request *q) {
-    const int64_t bytes = cell_bytes(r, q->array);
+    const int64_t bytes = (int64_t)stencil_precision_bytes(precision_of(r, q->array));
     const stencil_box slab = stencil_slab_first(&q->box, SLAB_BYTES / bytes);
     return stencil_box_cells(&slab) * bytes;
 }
