@@ -11,7 +11,7 @@ stencil_status ranks_check(const invocation *call, const run_options *options) {
     if (stencil_world_alone(world))
         return STENCIL_OK;
     world->delay_s = 1e-9 * (double)options->latency_ns;
-    stencil_world_be_patient(world, options->patience_s);
+    stencil_world_set_timeout(world, options->rank_timeout_s);
     CHECK(!options->attribute && options->files.trace == NULL, USAGE,
           "--%s is for a run of one process: leave it out, or start the program once, without mpirun",
           options->files.trace != NULL ? "trace" : "attribute");
@@ -42,8 +42,8 @@ stencil_status ranks_share_machine(stencil_world *world, stencil_machine *machin
         return STENCIL_OK;
     TRY(stencil_world_measure(world, SHORT, &short_s));
     TRY(stencil_world_measure(world, LONG, &long_s));
-    machine->message_s = short_s;
-    machine->message_byte_s = long_s > short_s ? (long_s - short_s) / (LONG - SHORT) : 0;
+    const double byte_s = long_s > short_s ? (long_s - short_s) / (LONG - SHORT) : 0;
+    machine->link = (stencil_link){.latency_s = short_s, .byte_s = byte_s, .both_byte_s = byte_s};
     /* All ranks of a host share its memory; a limit of address space holds for each of them. */
     const int64_t left = stencil_memory_address_space_left_bytes(), seen = machine->host_available_bytes;
     const bool limited = left <= seen;

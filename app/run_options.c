@@ -110,7 +110,7 @@ const option run_option_table[] = {
     {"barrier-timeout", 0, OPTION_REAL, AT(run.wait.timeout_s), "S",
      .help = "a block that waits longer than this for others ends the run, exit code 70", .preset = "10",
      .maximum = 1000000000, .positive = true},
-    {"rank-timeout", 0, OPTION_REAL, AT(patience_s), "S",
+    {"rank-timeout", 0, OPTION_REAL, AT(rank_timeout_s), "S",
      .help =
          "under mpirun: a rank that stands still for longer than this, or is gone, ends the run of all, exit "
          "code 70; a rank that reads, writes or computes for long does not stand still",

@@ -13,8 +13,8 @@ typedef struct run_options {
     stencil_run_options run;
     int64_t threads;
     int cut_count, absent_part, late, flip_count;
-    double patience_s;  /* of ranks */
-    int64_t latency_ns; /* of messages between them */
+    double rank_timeout_s; /* of ranks */
+    int64_t latency_ns;    /* of messages between them */
     const char *machine, *field;
     reading_options reading;
     run_targets files;

@@ -1,9 +1,10 @@
 #include "base/job.h"
 
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/thread.h"
 
 struct stencil_job {
     pthread_t thread;
@@ -40,28 +41,12 @@ static void *serve(void *context) {
     return NULL;
 }
 
-/* Creates the thread with all signals blocked. Returns 0 or an errno. */
-static int create_thread(stencil_job *job) {
-    pthread_attr_t attributes;
-    sigset_t all, before;
-    sigfillset(&all);
-    int failed = pthread_attr_init(&attributes);
-    if (failed != 0)
-        return failed;
-    pthread_attr_setstacksize(&attributes, STACK_BYTES);
-    pthread_sigmask(SIG_BLOCK, &all, &before);
-    failed = pthread_create(&job->thread, &attributes, serve, job);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
-    return failed;
-}
-
 stencil_status stencil_job_open(stencil_job **job) {
     stencil_job *made = *job = calloc(1, sizeof *made);
     CHECK(made != NULL, NO_MEMORY, "no memory for a thread that writes files");
     pthread_mutex_init(&made->lock, NULL);
     pthread_cond_init(&made->changed, NULL);
-    const int failed = create_thread(made);
+    const int failed = stencil_thread_start(&made->thread, STACK_BYTES, serve, made);
     if (failed != 0) {
         free(made);
         *job = NULL;

@@ -12,9 +12,9 @@ double stencil_world_largest(stencil_world *world, double value) {
     return stencil_world_alone(world) ? value : world->call->largest(world, value);
 }
 
-void stencil_world_be_patient(stencil_world *world, double s) {
+void stencil_world_set_timeout(stencil_world *world, double s) {
     if (!stencil_world_alone(world))
-        world->call->be_patient(world, s);
+        world->call->set_timeout(world, s);
 }
 
 void stencil_world_meet(stencil_world *world) {

@@ -35,7 +35,7 @@ typedef struct stencil_world_functions {
     void (*start)(stencil_exchange *exchange);
     void (*finish)(stencil_exchange *exchange);
     void (*close)(stencil_exchange *exchange);
-    void (*be_patient)(stencil_world *world, double s);
+    void (*set_timeout)(stencil_world *world, double s);
     void (*meet)(stencil_world *world);
 } stencil_world_functions;
 
@@ -44,13 +44,13 @@ struct stencil_world {
     int rank, ranks;          /* this one, of so many */
     int local_ranks;          /* ranks on this host, this one included */
     bool sends_device_memory; /* messages may lie in the memory of a GPU */
-    double patience_s;        /* a rank that gives no sign of life for longer is given up, and all end */
+    double rank_timeout_s;    /* a rank that gives no sign of life for longer is given up, and all end */
     double delay_s;           /* for tests: messages of exchanges opened from now on arrive so much later */
     bool knows_error; /* all ranks know of an error, which each returns: of the last stage that they ended */
 };
 
-/* Patience of a world that was told none. */
-#define STENCIL_PATIENCE_S 60.0
+/* The default of rank_timeout_s. */
+#define STENCIL_RANK_TIMEOUT_S 60.0
 
 /* Tells whether this process is the only one; `world` may be NULL, which means the same. */
 static inline bool stencil_world_alone(const stencil_world *world) {
@@ -61,8 +61,8 @@ static inline bool stencil_world_leads(const stencil_world *world) {
     return world == NULL || world->rank == 0;
 }
 
-/* Sets world->patience_s, alike in all ranks. */
-void stencil_world_be_patient(stencil_world *world, double s);
+/* Sets world->rank_timeout_s, alike in all ranks. */
+void stencil_world_set_timeout(stencil_world *world, double s);
 
 /* any: returns the bits that any rank has set. largest: returns the largest of the values of all ranks. */
 uint64_t stencil_world_any(stencil_world *world, uint64_t bits);

@@ -27,7 +27,7 @@ typedef struct stencil_bench_ranks {
     void *context;
 } stencil_bench_ranks;
 
-/* In ranks other than 0: takes part in what rank 0 measures, until it calls stencil_bench_dismiss(). */
+/* serve: takes part, in ranks other than 0, in the measurements of rank 0, until that calls dismiss(). */
 void stencil_bench_serve(const stencil_bench_ranks *ranks);
 void stencil_bench_dismiss(const stencil_bench_ranks *ranks);
 

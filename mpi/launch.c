@@ -30,7 +30,7 @@ stencil_world *stencil_mpi_begin(stencil_mpi_lost *lost) {
     if (MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &provided) != MPI_SUCCESS ||
         provided < MPI_THREAD_SERIALIZED)
         return NULL;
-    world = (stencil_world){.call = &stencil_mpi_functions, .patience_s = STENCIL_PATIENCE_S};
+    world = (stencil_world){.call = &stencil_mpi_functions, .rank_timeout_s = STENCIL_RANK_TIMEOUT_S};
     MPI_Comm_rank(MPI_COMM_WORLD, &world.rank);
     MPI_Comm_size(MPI_COMM_WORLD, &world.ranks);
     world.local_ranks = local_ranks();

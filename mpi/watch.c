@@ -2,11 +2,14 @@
 
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <time.h>
 
-/* What a rank tells the one before it. */
+#include "base/thread.h"
+
+/* The messages of a rank to the one before it. */
 enum { LIVES, ENDS };
+
+enum { STACK_BYTES = 1 << 20 };
 
 /* The watch of this process, which has one MPI. */
 static struct {
@@ -17,8 +20,8 @@ static struct {
     pthread_mutex_t
         use;  /* held by the thread that calls MPI; guards what is neither atomic nor guarded by `sleep` */
     bool due; /* it is time to tell and to listen; atomic */
-    double patience_s; /* of the world; atomic */
-    char told, heard;  /* the messages under way */
+    double timeout_s; /* of the world; atomic */
+    char told, heard; /* the messages under way */
     MPI_Request telling, hearing;
     double seen_s, silent_s; /* when it was listened for the last time, and the silence until then */
     bool next_ends, gives_up;
@@ -27,20 +30,20 @@ static struct {
     bool ending, ended;
 } watch = {.use = PTHREAD_MUTEX_INITIALIZER, .sleep = PTHREAD_MUTEX_INITIALIZER};
 
-static double patience(void) {
+static double timeout(void) {
     double s;
-    __atomic_load(&watch.patience_s, &s, __ATOMIC_RELAXED);
+    __atomic_load(&watch.timeout_s, &s, __ATOMIC_RELAXED);
     return s;
 }
 
 /* Seconds between two signs of life: several within the time that others wait for one. */
 static double interval(void) {
-    return patience() < 8 ? patience() / 8 : 1;
+    return timeout() < 8 ? timeout() / 8 : 1;
 }
 
 static void give_up(int rank) {
     watch.gives_up = true;
-    watch.lost(watch.world, rank, patience());
+    watch.lost(watch.world, rank, timeout());
 }
 
 static void hear(void) {
@@ -70,7 +73,7 @@ static void listen(void) {
     }
     /* The last sign of life may have come an interval before the rank began to stand still, or two where
      * processors are busy. */
-    if (!watch.next_ends && watch.silent_s > patience() + 2 * interval())
+    if (!watch.next_ends && watch.silent_s > timeout() + 2 * interval())
         give_up(watch.next);
 }
 
@@ -118,32 +121,15 @@ static void beat_by_any(void) {
 static void *keep_watch(void *unused) {
     while (!sleep_until(&watch.ending, interval()))
         beat_by_any();
-    if (!sleep_until(&watch.ended, patience())) /* MPI ends when all ranks end it */
-        watch.lost(watch.world, -1, patience());
+    if (!sleep_until(&watch.ended, timeout())) /* MPI ends when all ranks end it */
+        watch.lost(watch.world, -1, timeout());
     return unused;
-}
-
-/* Starts the thread with all signals blocked. Returns 0 or an errno. */
-static int start_thread(void) {
-    enum { STACK_BYTES = 1 << 20 };
-    pthread_attr_t attributes;
-    sigset_t all, before;
-    sigfillset(&all);
-    int failed = pthread_attr_init(&attributes);
-    if (failed != 0)
-        return failed;
-    pthread_attr_setstacksize(&attributes, STACK_BYTES);
-    pthread_sigmask(SIG_BLOCK, &all, &before);
-    failed = pthread_create(&watch.thread, &attributes, keep_watch, NULL);
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    pthread_attr_destroy(&attributes);
-    return failed;
 }
 
 bool stencil_watch_begin(stencil_world *world, stencil_mpi_lost *lost) {
     watch.world = world;
     watch.lost = lost;
-    watch.patience_s = world->patience_s;
+    watch.timeout_s = world->rank_timeout_s;
     watch.before = (world->rank + world->ranks - 1) % world->ranks;
     watch.next = (world->rank + 1) % world->ranks;
     watch.seen_s = stencil_clock_s();
@@ -156,7 +142,7 @@ bool stencil_watch_begin(stencil_world *world, stencil_mpi_lost *lost) {
     pthread_cond_init(&watch.woken, &monotonic);
     pthread_condattr_destroy(&monotonic);
     hear();
-    return start_thread() == 0;
+    return stencil_thread_start(&watch.thread, STACK_BYTES, keep_watch, NULL) == 0;
 }
 
 void stencil_watch_enter(void) {
@@ -225,7 +211,7 @@ bool stencil_watch_has_lost(void) {
     return watch.gives_up;
 }
 
-void stencil_watch_set_patience(stencil_world *world, double patience_s) {
-    world->patience_s = patience_s;
-    __atomic_store(&watch.patience_s, &patience_s, __ATOMIC_RELAXED);
+void stencil_watch_set_timeout(stencil_world *world, double s) {
+    world->rank_timeout_s = s;
+    __atomic_store(&watch.timeout_s, &s, __ATOMIC_RELAXED);
 }

@@ -26,5 +26,5 @@ void stencil_watch_wait_until(double s);
 /* Tells whether a rank is given up, by the calling thread. */
 bool stencil_watch_has_lost(void);
 
-/* Sets world->patience_s. */
-void stencil_watch_set_patience(stencil_world *world, double patience_s);
+/* Sets world->rank_timeout_s. */
+void stencil_watch_set_timeout(stencil_world *world, double s);

@@ -184,5 +184,5 @@ const stencil_world_functions stencil_mpi_functions = {.any = any,
                                                        .start = start_exchange,
                                                        .finish = finish_exchange,
                                                        .close = close_exchange,
-                                                       .be_patient = stencil_watch_set_patience,
+                                                       .set_timeout = stencil_watch_set_timeout,
                                                        .meet = meet};

@@ -15,7 +15,7 @@
 
 enum { TRAIN = 16, ROUNDS = 20, SMALL = 8, LARGE = 1 << 18, LARGEST = 1 << 22, DEPTHS = 4, CHECKED = 5 };
 
-/* What a row measures. */
+/* The measurement of a row. */
 typedef struct asked {
     stencil_order order;
     bool halved; /* there and back: half of it counts */

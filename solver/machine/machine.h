@@ -3,6 +3,7 @@
 #pragma once
 
 #include "solver/machine/calibration.h"
+#include "solver/machine/link.h"
 #include "solver/machine/tuning.h"
 
 /* Most kernels in a description: all possible kernels on two kinds of GPUs. */
@@ -56,8 +57,9 @@ typedef struct stencil_machine {
     char cpu_isa[16];        /* instruction set that the CPU kernels use: "avx512", "avx2", "baseline" */
     int64_t cpu_cache_bytes; /* last-level cache; 0: unknown */
     int64_t cpu_core_bytes;  /* second-level cache, a core's own; 0: unknown */
-    int64_t host_available_bytes;     /* available host memory; 0: unknown, taken as enough */
-    double message_s, message_byte_s; /* of a message between ranks, and each byte of it; 0: there are none */
+    int64_t host_available_bytes; /* available host memory; 0: unknown, taken as enough */
+    stencil_link link; /* between ranks, as a run measures it: latency_s is all of a short message; 0: there
+                          are none */
     int kernel_count;
     stencil_kernel_attributes kernel[STENCIL_MACHINE_KERNELS_MAX]; /* [kernel_count], known attributes */
     stencil_calibration cpu_costs, gpu_costs;                      /* gpu_costs: of GPUs like GPU 0 */

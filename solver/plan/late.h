@@ -1,9 +1,11 @@
 /* A simulation of ranks that are not equally quick: each waits for the messages of its neighbours before its
  * next pass, and for all where there is a reduction. Deterministic: the times of passes follow from a seed.
  *
- *      rank 0   |== pass ==|wait|== pass ==|           a pass that is late holds up the neighbours in the
- * next rank 1   |===== pass =====|== pass ==|wait|     pass, theirs in the one after it, and so on rank 2 |==
- * pass ==|wait |==== pass ====|
+ *      rank 0   |== pass ==|wait|== pass ==|
+ *      rank 1   |===== pass =====|== pass ==|wait|
+ *      rank 2   |== pass ==|wait|==== pass ====|
+ *
+ * A pass that is late holds up the neighbours in the next pass, theirs in the one after it, and so on.
  */
 #pragma once
 

@@ -218,7 +218,7 @@ static double messages_s(const stencil_plan *plan, const stencil_machine *machin
                          double compute_s) {
     if (plan->halo != STENCIL_HALO_MESSAGE)
         return 0;
-    const double travel_s = machine->message_s + sent_bytes(plan) * machine->message_byte_s;
+    const double travel_s = stencil_link_message_s(&machine->link, sent_bytes(plan));
     return plan->overlap ? fmax(travel_s - steps * compute_s, 0) : travel_s;
 }
 
@@ -228,7 +228,8 @@ static double reduction_s(const stencil_plan *plan, const stencil_problem *probl
     if (plan->halo != STENCIL_HALO_MESSAGE)
         return 0;
     const double partials = (double)stencil_partial_count(problem->n);
-    return (1 + ceil(log(partials) / log(STENCIL_COMBINE_VALUES))) * machine->message_s;
+    return (1 + ceil(log(partials) / log(STENCIL_COMBINE_VALUES))) *
+           stencil_link_message_s(&machine->link, sizeof(double));
 }
 
 stencil_cost stencil_model_step(const stencil_plan *plan, const stencil_problem *problem,

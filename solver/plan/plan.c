@@ -405,7 +405,7 @@ static stencil_status choose(stencil_plan *plan, const stencil_problem *problem,
     if (!(plan->wait.timeout_s > 0))
         plan->wait.timeout_s = STENCIL_TIMEOUT_DEFAULT_S;
     if (!stencil_world_alone(plan->world)) /* threads wait for one that waits for other ranks */
-        plan->wait.timeout_s += plan->world->patience_s;
+        plan->wait.timeout_s += plan->world->rank_timeout_s;
     TRY(choose_backend(plan, options, machine));
     choose_tuning(plan, machine);
     choose_threads(plan, problem, machine);

@@ -66,7 +66,7 @@ void stencil_rank_peers_find(const stencil_rank_grid *g, int rank, stencil_rank_
     }
 }
 
-/* What a prediction is made of. */
+/* The inputs of a prediction. */
 typedef struct guess {
     const stencil_cluster *cluster;
     const stencil_problem *problem;

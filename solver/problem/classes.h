@@ -16,9 +16,8 @@
 stencil_status stencil_classes_find(stencil_problem *problem, const stencil_reader *from,
                                     const stencil_tables *tables);
 
-/* What classes say of single cells, in two bytes: the number of the row of its weights, 0 of a plain cell, or
- * one of these. stencil_classes_rows() reads it of the cells of a box, without gaps. Errors: NO_MEMORY; those
- * of the reader. */
+/* stencil_classes_rows() reads the classes of the cells of a box, without gaps, as two bytes each: the number
+ * of the row of its weights, 0 of a plain cell, or one of these. Errors: NO_MEMORY; those of the reader. */
 enum { STENCIL_ROW_DRIVEN = 0xfffe, STENCIL_ROW_KEPT };
 stencil_status stencil_classes_rows(const stencil_problem *problem, const stencil_reader *from,
                                     const stencil_box *box, uint16_t *to);

@@ -49,7 +49,8 @@ static stencil_status move(const stencil_run *r, int peer, const request *q, voi
     return status;
 }
 
-/* What this rank, rank 0, asks of the rank of another part; false: nothing. */
+/* Makes the request of this rank, rank 0, to the rank of another part; returns false where that has no such
+ * cells. */
 static bool ask_of(const stencil_run *r, int part, stencil_array array, const stencil_box *box, request *q) {
     *q = (request){.array = array, .box = stencil_run_held(r, part, array, box)};
     return !stencil_cut_has(&r->on.plan->cut, part) && stencil_box_cells(&q->box) > 0;

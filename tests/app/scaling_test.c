@@ -54,7 +54,7 @@ static void assert_near(double value, double wanted) {
         fail_msg("%.12g instead of %.12g", value, wanted);
 }
 
-/* What one device takes is what the plan that is chosen for it takes. */
+/* One device takes as long as the plan that is chosen for it. */
 static void one_device_is_the_plan(void **state) {
     static const char *const stencil[] = {"j2d5pt", "j2ds9pt", "j3d7pt"};
     (void)state;

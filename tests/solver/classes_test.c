@@ -203,7 +203,7 @@ static void fingerprints_and_digests(void **state) {
     assert_string_not_equal(third, all);
 }
 
-/* What each value of a class's byte means, and what the mark of a group does. */
+/* Each value of the byte of a class has its meaning, and so has each mark of a group. */
 static void meanings(void **state) {
     (void)state;
     for (uint32_t of = 0; of < 256; of++) {
