@@ -11,7 +11,7 @@ struct resident_block : resident_nodes<P, T_, General, Shape, Classed> {
     using base = resident_nodes<P, T_, General, Shape, Classed>;
     using T = T_;
     using base::K, base::R, base::radius, base::width, base::place, base::cells, base::lane, base::warp,
-        base::stage_row, base::find_ways, base::edge_of;
+        base::stage_row, base::find_ways, base::edge_of, base::in_field, base::elements, base::weights_after;
     using typename base::ways, typename base::step_weights;
     static constexpr bool each_step = false;
     int buffer = 0; /* buffer of outer rows that the next step reads */
@@ -83,15 +83,6 @@ struct resident_block : resident_nodes<P, T_, General, Shape, Classed> {
         base::find_beside(s.resident);
     }
 
-    /* Returns the row or column of the part at row or column `at` of the tile, wrapped around on a periodic
-     * axis that is not cut. */
-    __device__ __forceinline__ static int64_t in_field(const stencil_domain &d, int axis, int at) {
-        const int n = (int)d.n[STENCIL_Y + axis], i = place().first[axis] + at;
-        if (!place().round[axis])
-            return i;
-        const int rest = i % n;
-        return rest < 0 ? rest + n : rest;
-    }
     /* Finds the columns of the part in which the lane's cells lie. */
     __device__ __forceinline__ static void find_columns(const stencil_domain &d, int (&column)[K]) {
         const int first = lane() * K;
@@ -244,19 +235,6 @@ struct resident_block : resident_nodes<P, T_, General, Shape, Classed> {
         if (General && weights_change(s))
             load_weights(s, step);
     }
-    /* Returns what finds the element of the field at a row of the warp and a cell of the lane. */
-    __device__ __forceinline__ static auto elements(const stencil_domain &d) {
-        return [&d](int row, int v) {
-            return in_field(d, 0, radius + warp() * R + row) * d.row + in_field(d, 1, lane() * K + v);
-        };
-    }
-    /* Returns the weights of the steps that follow, of which the pass has made `made`. */
-    __device__ __forceinline__ static step_weights weights_after(const stencil_kernel_args &s, int made) {
-        if constexpr (General)
-            return {cells(place().memory.weights) + made * step_weights::count, &s.domain};
-        else
-            return weights_of<T>(s.domain);
-    }
     /* Makes the next steps of a pass: all of them, or those up to a checked step, or those after it. If
      * registers are few, row offsets are loaded again for each step. The number of steps comes from a
      * shuffle, and whether another pass follows from a vote: when ptxas sees that a warp does not diverge it
@@ -267,7 +245,6 @@ struct resident_block : resident_nodes<P, T_, General, Shape, Classed> {
         const auto element = elements(s.domain);
         step_weights weights = weights_after(s, place().check.made);
         const ways even = find_ways(source, 0), odd = find_ways(source, 1);
-        typename base::unseen unseen;
 #pragma unroll 1
         for (int l = 0; l < steps; l++) {
             if (l > 0)
@@ -278,7 +255,7 @@ struct resident_block : resident_nodes<P, T_, General, Shape, Classed> {
             w.weights = weights;
             if (General && Classed)
                 w.classes = &s.classes;
-            this->step(w, element, unseen);
+            this->step(w, element);
             if constexpr (!base::mixed)
                 base::publish(w.next);
             buffer ^= 1;
@@ -286,21 +263,11 @@ struct resident_block : resident_nodes<P, T_, General, Shape, Classed> {
                 weights.at += step_weights::count;
         }
     }
-    /* Makes the checked step of a pass, sums its residual and keeps its cells. Where they fill the registers,
-     * they are loaded again, so that sums take no registers from other steps. */
+    /* Makes the checked step of a pass, sums its residual and keeps its cells. */
     __device__ __forceinline__ void make_checked_step(const stencil_kernel_args &s) {
-        typename base::summing summing;
-        base::begin_sums(s, place().check.at, summing);
-        ways w = find_ways(General && s.domain.b != nullptr, buffer);
-        w.weights = weights_after(s, place().check.made);
-        if (General && Classed)
-            w.classes = &s.classes;
-        this->step(w, elements(s.domain), summing);
+        this->step_and_sum(s, buffer);
         buffer ^= 1;
-        if constexpr (base::full)
-            this->template restore<false>(s, buffer);
-        if constexpr (!base::mixed)
-            base::publish(w.next);
+        publish(buffer);
     }
     /* Gives the tile the cells of the last checked step. */
     __device__ __forceinline__ void restore_checked(const stencil_kernel_args &s) {

@@ -1,7 +1,9 @@
 /* Residual checks inside the persistent loops of the resident sweep. In a checked step each tile sums the
  * residual of its rows as far as its cells allow, and keeps a copy of its cells (resident_nodes.cuh). While
  * tiles make further steps, the blocks go on with the sum in its canonical order (kernels/residual.h), one
- * stage behind each exchange of ghost cells, where a block would only wait for words of other tiles:
+ * stage behind an exchange of ghost cells, where a block would only wait for words of other tiles. Where
+ * there is time until the next checked step, a pass lies between two stages, so that no block waits for
+ * others:
  *
  *   1. sum      each block computes its share of the part's partial sums, when all tiles have summed their
  * rows
@@ -38,6 +40,7 @@ struct check_place {
     int32_t stage;          /* the stage that comes next, a check_stage */
     int32_t busy;           /* the pass has a checked step, or there is a stage to make */
     int32_t hurries;        /* the next pass has a checked step: the check has to be decided before */
+    int32_t spaced, rests;  /* a pass without a stage comes before each stage; before the next stage */
     int32_t sums,
         sums_most;   /* batches of partial sums that a warp has made; that it makes after an exchange */
     uint32_t begun;  /* number of checks of this launch */
@@ -62,7 +65,7 @@ __device__ __forceinline__ void start_checks(const stencil_schedule &c, volatile
                                              int64_t step) {
     check.multiple = step + (c.check_every - step % c.check_every);
     check.next = checked_after(c, step, check.multiple);
-    check.at = check.stage = check.hurries = check.made = check.busy = 0;
+    check.at = check.stage = check.hurries = check.made = check.busy = check.rests = 0;
     check.part = check_rest;
     check.begun = 0, check.reason = STENCIL_REASON_NONE;
 }
@@ -128,6 +131,11 @@ __device__ __forceinline__ void combine_trees(double (&value)[Count], int lanes,
 #pragma unroll
         for (int i = 0; i < Count; i++)
             value[i] = combine(value[i], __shfl_xor_sync(~0u, value[i], step), norm);
+}
+
+/* Tells, after the barrier of a step that polls, whether the host has asked the loop to leave. */
+__device__ __forceinline__ bool is_asked_to_leave(const stencil_kernel_args &s, int64_t step) {
+    return *(volatile int64_t *)&s.control->interrupt == step;
 }
 
 /* How a block goes through its share of the part's partial sums: in batches of `step`, some for each warp. A
@@ -353,8 +361,10 @@ __device__ __forceinline__ uint32_t make_check(const stencil_kernel_args &s, vol
         }
     }
     __syncthreads(); /* waits until all threads have read check.stage */
-    if (threadIdx.x == 0)
+    if (threadIdx.x == 0) {
+        check.rests = stage != check.stage ? check.spaced : 0;
         check.stage = stage;
+    }
     return reason;
 }
 

@@ -99,6 +99,16 @@ template <class P, class T_, bool General, int Shape, bool Classed> struct resid
         return opaque((int)(blockDim.x >> 5));
     }
 
+    /* Returns the row or column of the part at row or column `at` of the tile, wrapped around on a periodic
+     * axis that is not cut. */
+    __device__ __forceinline__ static int64_t in_field(const stencil_domain &d, int axis, int at) {
+        const int n = (int)d.n[STENCIL_Y + axis], i = place().first[axis] + at;
+        if (!place().round[axis])
+            return i;
+        const int rest = i % n;
+        return rest < 0 ? rest + n : rest;
+    }
+
     using step_weights = step_weights_of<T, P::count, General>;
 
     /* Offsets in shared memory, in cells, of the rows that a warp reads and writes in a step. */

@@ -32,10 +32,12 @@ __device__ __forceinline__ void begin_check(const stencil_kernel_args &s, int64_
         if constexpr (Block::each_step) {
             next_check(s.schedule, check);
         } else {
-            const int64_t exchanges = (check.next - step) / s.depth - check_obey;
+            const int64_t passes = (check.next - step) / s.depth;
+            const bool spaced = passes >= 2 * check_obey;
+            const int64_t exchanges = passes - (spaced ? 2 : 1) * check_obey;
             const int batches = sum_share_of<Block::sums_at_once>(s.domain).batches();
-            check.sums = 0;
-            check.sums_most = exchanges > 1 ? (int)((batches + exchanges - 1) / exchanges) : batches;
+            check.sums = 0, check.spaced = check.rests = spaced;
+            check.sums_most = exchanges > 1 ? max(2, (int)((batches + exchanges - 1) / exchanges)) : batches;
             if (works)
                 count_check(s, STENCIL_CHECK_KEPT);
         }
@@ -59,10 +61,11 @@ __device__ __forceinline__ bool end_steps(const stencil_kernel_args &s, Block &b
                poll = ends && place.to_poll <= made;
     const bool busy = Block::each_step ? Checked : place.check.busy != 0;
     int at = 0, pending = check_none; /* the checked step of the pass; the stage of the check before */
+    bool rests = false;
     if (busy && Block::each_step)
         at = made;
     else if (busy)
-        at = place.check.at, pending = place.check.stage;
+        at = place.check.at, pending = place.check.stage, rests = place.check.rests != 0;
     if constexpr (Block::each_step && Checked)
         if (works)
             block.sum_terms(s, number - 1);
@@ -80,16 +83,18 @@ __device__ __forceinline__ bool end_steps(const stencil_kernel_args &s, Block &b
         block.send(s.resident, number);
     if (!Block::each_step) /* in 3D a call more would take registers from the steps */
         note_pass(s, pass, STENCIL_MARK_EXCHANGED);
-    const bool hurries = busy && (Block::each_step || last || poll || place.check.hurries);
+    bool hurries = busy && (Block::each_step || last || place.check.hurries);
     if (at != 0)
         begin_check<Block>(s, pass.first + at, works);
     if (meets && !s.trace.without_barrier)
         meet_all(s, {step - steps, steps, 0}, true);
     if (Block::each_step && ends)
         __syncthreads();
+    if (busy && poll) /* a loop that leaves decides before */
+        hurries = hurries || is_asked_to_leave(s, step);
     uint32_t reason = STENCIL_REASON_NONE;
     /* A check begins its stages after the next pass, unless it has to be decided now. */
-    if (pending != check_none || (at != 0 && hurries)) {
+    if ((pending != check_none && !rests) || (hurries && (pending != check_none || at != 0))) {
         if (!Block::each_step)
             note_part(s, pass, STENCIL_SPENT_CHECK, false);
         reason = Block::make_check(s, place.check, hurries);
@@ -102,6 +107,8 @@ __device__ __forceinline__ bool end_steps(const stencil_kernel_args &s, Block &b
     if (ends && threadIdx.x == 0) { /* done here, while words of other tiles arrive */
         place.exchanges = number - last;
         place.to_poll = poll ? s.poll_every : place.to_poll - made;
+        if (pending != check_none && rests)
+            place.check.rests = 0;
         const int64_t left = place.left - made;
         place.step = step, place.left = left;
         place.steps = next_steps<Block>(s, left, busy);

@@ -20,9 +20,9 @@ struct resident_tile : resident_layout<P, T_, General, Shape, Classed> {
 
     T c[base::registers][K]; /* the lane's cells of rows in registers */
 
-    /* Returns the bits of the lane's cells of row O that keep their values. */
-    template <int O> __device__ __forceinline__ static uint32_t kept_cells(const ways &w) {
-        return Classed && (w.marks >> O & 1) != 0 ? kept_at(w.of_kept + O * 32) : 0u;
+    /* Returns the bits of the lane's cells of a row that keep their values. */
+    __device__ __forceinline__ static uint32_t kept_bits(const ways &w, int row) {
+        return Classed && (w.marks >> row & 1) != 0 ? kept_at(w.of_kept + row * 32) : 0u;
     }
     /* Adds the points of `row`, which is Dy rows below row `to`, to the sum of row `to`. at(row, cell of the
      * lane) returns an element index. */
@@ -63,14 +63,14 @@ struct resident_tile : resident_layout<P, T_, General, Shape, Classed> {
             sum[v] = kept >> v & 1 ? sum[v] : next;
         }
     }
-    /* Adds points as add() does, by the weights that cells of row O have of their own, to the sums that these
-     * had before, and at last source term and constant. The loop is not unrolled: it has the code of one
-     * cell.
-     */
-    template <int Dy, int O, class At>
+    /* Adds points as add() does, by the weights that cells of row `to` have of their own, to the sums that
+     * these had before, and at last source term and constant. The loop is not unrolled: it has the code of
+     * one cell. */
+    template <int Dy, class At>
     __device__ __forceinline__ static void add_varied(T (&sum)[K], const T (&before)[K],
-                                                      const T (&row)[K + 2 * radius], const ways &w, At at) {
-        const uint32_t bits = kept_at(w.of_kept + to_varied() + O * 32);
+                                                      const T (&row)[K + 2 * radius], const ways &w, int to,
+                                                      At at) {
+        const uint32_t bits = kept_at(w.of_kept + to_varied() + to * 32);
         const stencil_domain &d = *w.weights.domain;
 #pragma unroll 1
         for (int v = 0; v < K; v++) {
@@ -85,7 +85,7 @@ struct resident_tile : resident_layout<P, T_, General, Shape, Classed> {
                     cell[x] = i == v ? row[i + x] : cell[x];
             });
             if (mine) {
-                const int64_t here = at(O, v);
+                const int64_t here = at(to, v);
                 const T *const weights = row_of_class<T>(*w.classes, __ldg(w.classes->of + here));
                 for_constants<-radius, radius + 1>([&](auto dx) {
                     constexpr int X = decltype(dx)::value;
@@ -114,9 +114,9 @@ struct resident_tile : resident_layout<P, T_, General, Shape, Classed> {
         else
             add<Dy>(sum, row, w.weights, O, at);
         if constexpr (last)
-            add_source<O>(sum, w, at);
+            add_source(sum, w, O, at);
         if (varies && (w.varied >> O & 1) != 0)
-            add_varied<Dy, O>(sum, before, row, w, at);
+            add_varied<Dy>(sum, before, row, w, O, at);
     }
     /* Returns how many columns to each side the warp's rows read in row m, counted from the warp's first row.
      */
@@ -163,10 +163,10 @@ struct resident_tile : resident_layout<P, T_, General, Shape, Classed> {
             row[radius + K - 1 + k] = __shfl_down_sync(~0u, row[radius + k - 1], 1);
         }
     }
-    /* Adds old row M to the sums of all rows that read it. seen: see step(). */
-    template <int M, class At, class Seen>
+    /* Adds old row M to the sums of all rows that read it. */
+    template <int M, class At>
     __device__ __forceinline__ void add_row(T (&ahead)[radius][K], T (&begun)[radius][K],
-                                            const rows_of_step &rows, const ways &w, At at, Seen &seen) {
+                                            const rows_of_step &rows, const ways &w, At at) {
         T row[K + 2 * radius];
         old_row<M>(row, rows, w);
         for_constants<0, radius>([&](auto i) {
@@ -178,12 +178,8 @@ struct resident_tile : resident_layout<P, T_, General, Shape, Classed> {
                     put_row<O>(sum, rows, w);
                 else if constexpr (Dy == radius)
                     close_row<O>(sum, rows);
-                if constexpr (Dy == radius)
-                    seen.template made<O>(sum, kept_cells<O>(w));
             }
         });
-        if constexpr (M >= 0 && M < R)
-            seen.template old<M>(row + radius);
         if constexpr (M >= 0 && M < R) {
             T(&sum)[K] = sum_of<M>(begun);
             add_any<0, M>(ahead[0], row, w, at);
@@ -230,17 +226,17 @@ struct resident_tile : resident_layout<P, T_, General, Shape, Classed> {
             if (!(v < radius && rows.kept[0]) && !(v >= K - radius && rows.kept[1]))
                 to[v * 32] = sum[v];
     }
-    template <int O, class At>
-    __device__ __forceinline__ static void add_source(T (&sum)[K], const ways &w, At at) {
+    template <class At>
+    __device__ __forceinline__ static void add_source(T (&sum)[K], const ways &w, int to, At at) {
         if (w.source < 0)
             return;
-        const T *const b = cells(w.source) + O * width;
+        const T *const b = cells(w.source) + to * width;
         const auto factor = w.weights.source();
-        const uint32_t kept = kept_cells<O>(w);
+        const uint32_t kept = kept_bits(w, to);
 #pragma unroll
         for (int v = 0; v < K; v++) {
             const T next = source_term(
-                factor, [&] { return at(O, v); }, b[v * 32], sum[v]);
+                factor, [&] { return at(to, v); }, b[v * 32], sum[v]);
             sum[v] = Classed && (kept >> v & 1) != 0 ? sum[v] : next;
         }
     }
@@ -275,26 +271,21 @@ struct resident_tile : resident_layout<P, T_, General, Shape, Classed> {
                 edge[(radius + j) * width + v * 32] = c[R - radius + j][v];
             }
     }
-    /* Makes a step. seen.old<M>() gets the lane's cells of each row M before the step, and seen.made<M>()
-     * those after it, in ascending order: row M is made when row M + radius is seen. */
-    template <class At, class Seen> __device__ __forceinline__ void step(const ways &w, At at, Seen &seen) {
+    __device__ __forceinline__ static rows_of_step find_rows_of_step(const ways &w) {
+        return {cells(w.over),  cells(w.under), cells(w.own),           cells(w.next),
+                cells(w.mixed), cells(w.fixed), {w.kept[0], w.kept[1]}, {w.mirrored[0], w.mirrored[1]}};
+    }
+    template <class At> __device__ __forceinline__ void step(const ways &w, At at) {
         T ahead[radius][K], begun[radius][K];
-        const rows_of_step rows = {
-            cells(w.over),  cells(w.under), cells(w.own),           cells(w.next),
-            cells(w.mixed), cells(w.fixed), {w.kept[0], w.kept[1]}, {w.mirrored[0], w.mirrored[1]}};
+        const rows_of_step rows = find_rows_of_step(w);
         for_constants<-radius, R + radius>([&](auto m) {
-            add_row<decltype(m)::value>(ahead, begun, rows, w, at, seen);
+            add_row<decltype(m)::value>(ahead, begun, rows, w, at);
             if constexpr ((base::is_in_place(decltype(m)::value) && base::reads_beside(decltype(m)::value)) ||
                           (base::full && decltype(m)::value % 2 != 0))
                 __syncwarp(); /* waits until lanes have read their neighbours' old cells, before these are
                                  overwritten */
         });
     }
-    /* The observer of a step that nothing is to be known of. */
-    struct unseen {
-        template <int M> __device__ __forceinline__ void old(const T *) {}
-        template <int M> __device__ __forceinline__ void made(const T (&)[K], uint32_t) {}
-    };
 
     /* Pointers to a warp's outer and inner rows in shared memory. */
     struct memory_rows {

@@ -28,11 +28,15 @@ static inline double stencil_plan_l2_fill(const stencil_plan *plan, int p, const
            part->sharing / (double)machine->gpu[part->gpu].l2_bytes;
 }
 
-/* Rough seconds of a step: a fixed time for its barrier, and the memory time of 16 bytes per cell. */
+/* Rough seconds of a step: a fixed time for its barrier, and the memory time of 16 bytes per cell, which all
+ * steps of a pass share; on chip the time of the layout. */
 static inline double stencil_plan_step_s(const stencil_plan *plan, double cells) {
     const stencil_tuning *t = &plan->tuning;
-    return t->step_s +
-           16.0 * cells / (plan->backend == STENCIL_BACKEND_GPU ? t->bytes_per_s : t->cpu_bytes_per_s);
+    const stencil_pass_layout *l = &plan->layout;
+    if (l->kind == STENCIL_PASS_ON_CHIP)
+        return l->step_s + l->exchange_s / (l->each_step ? 1 : plan->depth);
+    const double bytes_per_s = plan->backend == STENCIL_BACKEND_GPU ? t->bytes_per_s : t->cpu_bytes_per_s;
+    return t->step_s + 16.0 * cells / bytes_per_s / (plan->depth > 1 ? plan->depth : 1);
 }
 
 /* Steps between two polls of the host by a persistent loop. */
