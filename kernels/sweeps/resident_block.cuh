@@ -245,6 +245,7 @@ struct resident_block : resident_nodes<P, T_, General, Shape, Classed> {
         const auto element = elements(s.domain);
         step_weights weights = weights_after(s, place().check.made);
         const ways even = find_ways(source, 0), odd = find_ways(source, 1);
+        typename base::unseen unseen;
 #pragma unroll 1
         for (int l = 0; l < steps; l++) {
             if (l > 0)
@@ -255,7 +256,7 @@ struct resident_block : resident_nodes<P, T_, General, Shape, Classed> {
             w.weights = weights;
             if (General && Classed)
                 w.classes = &s.classes;
-            this->step(w, element);
+            this->step(w, element, unseen);
             if constexpr (!base::mixed)
                 base::publish(w.next);
             buffer ^= 1;

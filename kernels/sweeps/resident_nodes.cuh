@@ -3,9 +3,10 @@
  * before and after the step, and keeps a copy of the new cells, as lanes hold them: if the verdict ends the
  * run, they are its result. Tiles that overlap write the same bits.
  *
- * What is executed once in a hundred steps has to be fetched from L2, which takes longer than it takes to
- * execute it. So the checked step is a loop over rows with the code of one row. Only what moves a row between
- * the loop and its registers is there once for each row. */
+ * What is executed once in a hundred steps has to be fetched from L2. Where cells fill the registers, a warp
+ * has so many rows that this takes longer than to execute it. So the checked step is there a loop over rows,
+ * with the code of one row; only what moves a row between the loop and its registers is there once for each
+ * row. Elsewhere it is the step that is made between checks, with an observer. */
 #pragma once
 
 #include "kernels/sweeps/resident_exchange.cuh"
@@ -28,8 +29,10 @@ struct resident_nodes : resident_exchange<P, T_, General, Shape, Classed> {
         return static_cast<T *>(r.kept) + warps_before * (R * K * 32) + lane();
     }
 
-    /* What a lane needs to sum nodes, and to copy its rows, in a step (resident_tile::step()). */
+    /* What a lane needs to sum nodes, and to copy its rows, in a step. */
     struct summing {
+        T was[radius][K]; /* the last rows before the step, if it is seen by an observer */
+        stencil_norm norm;
         T *kept;
         double *nodes;      /* the lane's first node, in row 0 of the warp */
         int row_nodes;      /* nodes from row to row */
@@ -48,6 +51,26 @@ struct resident_nodes : resident_exchange<P, T_, General, Shape, Classed> {
 #pragma unroll
             for (int v = 0; v < K; v++)
                 copy[v * 32] = now[v];
+        }
+        /* Observe a step (resident_tile::step()). A bit of `fixed` for each cell of the lane that keeps its
+         * value. */
+        template <int M> __device__ __forceinline__ void old(const T *row) {
+#pragma unroll
+            for (int v = 0; v < K; v++)
+                was[M % radius][v] = row[v];
+        }
+        template <int M> __device__ __forceinline__ void made(const T (&now)[K], uint32_t fixed) {
+            keep_row(M, now);
+            if (norm == STENCIL_NORM_L2)
+                sum_made<STENCIL_NORM_L2, M>(now, fixed);
+            else
+                sum_made<STENCIL_NORM_MAX, M>(now, fixed);
+        }
+        template <stencil_norm Norm, int M>
+        __device__ __forceinline__ void sum_made(const T (&now)[K], uint32_t fixed) const {
+            double term[K];
+            find_terms<Norm>(term, now, was[M % radius], has_cells & ~fixed);
+            sum<Norm>(term, valid_in(M), nodes + M * (int64_t)row_nodes);
         }
         /* Returns the value that the next lane has; 0 in the last lane, as a node that is valid has no cell
          * beyond the tile. */
@@ -77,10 +100,10 @@ struct resident_nodes : resident_exchange<P, T_, General, Shape, Classed> {
         /* Finds the terms of a row's cells; those without a bit in `counted` have the term 0. */
         template <stencil_norm Norm>
         __device__ __forceinline__ static void find_terms(double (&term)[K], const T (&now)[K],
-                                                          const T (&was)[K], uint32_t counted) {
+                                                          const T (&before)[K], uint32_t counted) {
 #pragma unroll
             for (int v = 0; v < K; v++) {
-                const double change = residual_term(now[v], was[v], Norm);
+                const double change = residual_term(now[v], before[v], Norm);
                 term[v] = counted >> v & 1 ? change : 0.0;
             }
         }
@@ -141,27 +164,14 @@ struct resident_nodes : resident_exchange<P, T_, General, Shape, Classed> {
         to.skip = -x & (node - 1);
         to.has_cells = (1u << max(min((int)d.n[STENCIL_X] - x, K), 0)) - 1;
         to.has = valid_nodes(d, x, to.skip, steps);
+        to.norm = s.schedule.norm;
         to.row_nodes = across * STENCIL_PARTIAL_NODES;
         to.nodes = s.resident.nodes + y * (int64_t)to.row_nodes + (x + to.skip) / node;
     }
-    /* Calls f(constant row) for row `row` of those from First on to End, where it is found by a few branches.
-     */
-    template <int First, int End, class F> __device__ __forceinline__ static void with_row(int row, F f) {
-        if constexpr (End - First == 1) {
-            f(std::integral_constant<int, First>());
-        } else {
-            constexpr int middle = (First + End) / 2;
-            if (row < middle)
-                with_row<First, middle>(row, f);
-            else
-                with_row<middle, End>(row, f);
-        }
-    }
     /* Reads old row m, from -radius to R + radius - 1, seen from the warp's first one. ahead: the row, if it
-     * is in registers in other steps, and these are full. */
+     * is in registers in other steps. */
     __device__ __forceinline__ void read_row(int m, T (&row)[K + 2 * radius], const rows_of_step &rows,
                                              const ways &w, const T (&ahead)[K]) const {
-        constexpr int of_row = K, side = radius;
         if (m < 0 || m >= R || base::is_in_memory(m)) {
             const T *const at = m < 0    ? rows.over + (m + radius) * (General ? w.over_row : width)
                                 : m >= R ? rows.under + (m - R) * (General ? w.under_row : width)
@@ -169,18 +179,10 @@ struct resident_nodes : resident_exchange<P, T_, General, Shape, Classed> {
 #pragma unroll
             for (int v = 0; v < K; v++)
                 row[radius + v] = at[v * 32];
-        } else if constexpr (base::full) {
+        } else {
 #pragma unroll
             for (int v = 0; v < K; v++)
                 row[radius + v] = ahead[v];
-        } else {
-            with_row<0, R>(m, [&](auto j) {
-                constexpr int J = decltype(j)::value;
-                if constexpr (!base::in_memory(J))
-#pragma unroll
-                    for (int v = 0; v < of_row; v++)
-                        row[side + v] = this->c[base::register_of(J)][v];
-            });
         }
 #pragma unroll
         for (int k = 1; k <= radius; k++) {
@@ -241,43 +243,42 @@ struct resident_nodes : resident_exchange<P, T_, General, Shape, Classed> {
         });
     }
     /* Makes the checked step of a pass, and sums its residual. buffer: the buffer of outer rows that it
-     * reads. Where rows fill all registers, the copy has them in between: old rows first, and new ones as
-     * they are made. */
+     * reads. */
     __device__ __forceinline__ void step_and_sum(const stencil_kernel_args &s, int buffer) {
-        if constexpr (base::full)
-            keep(kept_cells(s.resident));
-        if (s.schedule.norm == STENCIL_NORM_L2)
-            loop_rows<STENCIL_NORM_L2>(s, buffer);
-        else
-            loop_rows<STENCIL_NORM_MAX>(s, buffer);
-        if constexpr (base::full)
-            restore<false>(s, 0);
-    }
-    /* Goes down the rows. What an iteration does waits for its own results, so each sums the row that the one
-     * before has made, while it makes another one. */
-    template <stencil_norm Norm>
-    __device__ __forceinline__ void loop_rows(const stencil_kernel_args &s, int buffer) {
         summing sums;
         begin_sums(s, place().check.at, sums);
         ways w = base::find_ways(General && s.domain.b != nullptr, buffer);
         w.weights = weights_after(s, place().check.made);
         if (General && Classed)
             w.classes = &s.classes;
+        if constexpr (!base::full)
+            this->step(w, elements(s.domain), sums);
+        else if (s.schedule.norm == STENCIL_NORM_L2)
+            loop_rows<STENCIL_NORM_L2>(s, w, sums);
+        else
+            loop_rows<STENCIL_NORM_MAX>(s, w, sums);
+    }
+    /* Goes down the rows. What an iteration does waits for its own results, so each sums the row that the one
+     * before has made, while it makes another one. The copy has the rows that are in registers in between:
+     * old ones first, and new ones as they are made. */
+    template <stencil_norm Norm>
+    __device__ __forceinline__ void loop_rows(const stencil_kernel_args &s, const ways &w,
+                                              const summing &sums) {
+        keep(sums.kept);
         T sum[2 * radius + 1][K], was[radius][K], ahead[K]; /* sums of the rows that the next old row is added
                                                                 to; the last old rows; the next one */
         double term[K];                                     /* of the row made last */
-        constexpr int of_row = K;
         const auto at = elements(s.domain);
         const rows_of_step rows = base::find_rows_of_step(w);
         /* Values that go from row to row begin as cells, of which there is a copy. So ptxas puts them into
          * the registers of these cells; other values would be spilled, as registers that are free for a while
          * count as taken. */
         unrolled<K>([&](int v) {
-            constexpr int first = base::full ? 3 * radius : 0, one = base::full;
+            constexpr int first = 3 * radius;
 #pragma unroll
             for (int i = 0; i < first; i++)
                 (i < 2 * radius ? sum[i][v] : was[i - 2 * radius][v]) = c[i][v];
-            ahead[v] = c[first][v], term[v] = c[first + one][v];
+            ahead[v] = c[first][v], term[v] = c[first + 1][v];
         });
 #pragma unroll 1
         for (int m = -radius; m <= R + radius; m++) {
@@ -285,7 +286,7 @@ struct resident_nodes : resident_exchange<P, T_, General, Shape, Classed> {
             const int to = m - radius, next = m + 1;
             const bool inside = (unsigned)to < (unsigned)R;
             read_row(min(m, R + radius - 1), row, rows, w, ahead);
-            if (base::full && next >= 0 && next < R && !base::is_in_memory(next))
+            if (next >= 0 && next < R && !base::is_in_memory(next))
                 unrolled<K>([&](int v) { ahead[v] = __ldcg(sums.kept + (next * K + v) * 32); });
             sums.template sum<Norm>(term, sums.valid_in(to - 1),
                                     sums.nodes + (to - 1) * (int64_t)sums.row_nodes);
@@ -301,14 +302,6 @@ struct resident_nodes : resident_exchange<P, T_, General, Shape, Classed> {
             if (inside && base::is_in_memory(to)) {
                 T *const put = base::memory_row(to, {rows.next, rows.mixed});
                 unrolled<K>([&](int v) { put[v * 32] = sum[0][v]; });
-            } else if (!base::full && inside) {
-                with_row<0, R>(to, [&](auto j) {
-                    constexpr int J = decltype(j)::value;
-                    if constexpr (!base::in_memory(J))
-#pragma unroll
-                        for (int v = 0; v < of_row; v++)
-                            this->c[base::register_of(J)][v] = sum[0][v];
-                });
             }
             unrolled<K>([&](int v) {
 #pragma unroll
@@ -320,6 +313,7 @@ struct resident_nodes : resident_exchange<P, T_, General, Shape, Classed> {
                 was[radius - 1][v] = row[radius + v];
             });
         }
+        restore<false>(s, 0);
     }
     /* Loads the warp's rows in registers (all: and in shared memory) from the copy that a checked step has
      * kept. buffer: the buffer of outer rows that the next step reads. */

@@ -163,10 +163,10 @@ struct resident_tile : resident_layout<P, T_, General, Shape, Classed> {
             row[radius + K - 1 + k] = __shfl_down_sync(~0u, row[radius + k - 1], 1);
         }
     }
-    /* Adds old row M to the sums of all rows that read it. */
-    template <int M, class At>
+    /* Adds old row M to the sums of all rows that read it. seen: see step(). */
+    template <int M, class At, class Seen>
     __device__ __forceinline__ void add_row(T (&ahead)[radius][K], T (&begun)[radius][K],
-                                            const rows_of_step &rows, const ways &w, At at) {
+                                            const rows_of_step &rows, const ways &w, At at, Seen &seen) {
         T row[K + 2 * radius];
         old_row<M>(row, rows, w);
         for_constants<0, radius>([&](auto i) {
@@ -178,8 +178,12 @@ struct resident_tile : resident_layout<P, T_, General, Shape, Classed> {
                     put_row<O>(sum, rows, w);
                 else if constexpr (Dy == radius)
                     close_row<O>(sum, rows);
+                if constexpr (Dy == radius)
+                    seen.template made<O>(sum, kept_bits(w, O));
             }
         });
+        if constexpr (M >= 0 && M < R)
+            seen.template old<M>(row + radius);
         if constexpr (M >= 0 && M < R) {
             T(&sum)[K] = sum_of<M>(begun);
             add_any<0, M>(ahead[0], row, w, at);
@@ -275,17 +279,24 @@ struct resident_tile : resident_layout<P, T_, General, Shape, Classed> {
         return {cells(w.over),  cells(w.under), cells(w.own),           cells(w.next),
                 cells(w.mixed), cells(w.fixed), {w.kept[0], w.kept[1]}, {w.mirrored[0], w.mirrored[1]}};
     }
-    template <class At> __device__ __forceinline__ void step(const ways &w, At at) {
+    /* Makes a step. seen.old<M>() gets the lane's cells of each row M before the step, and seen.made<M>()
+     * those after it, in ascending order: row M is made when row M + radius is seen. */
+    template <class At, class Seen> __device__ __forceinline__ void step(const ways &w, At at, Seen &seen) {
         T ahead[radius][K], begun[radius][K];
         const rows_of_step rows = find_rows_of_step(w);
         for_constants<-radius, R + radius>([&](auto m) {
-            add_row<decltype(m)::value>(ahead, begun, rows, w, at);
+            add_row<decltype(m)::value>(ahead, begun, rows, w, at, seen);
             if constexpr ((base::is_in_place(decltype(m)::value) && base::reads_beside(decltype(m)::value)) ||
                           (base::full && decltype(m)::value % 2 != 0))
                 __syncwarp(); /* waits until lanes have read their neighbours' old cells, before these are
                                  overwritten */
         });
     }
+    /* The observer of a step that nothing is to be known of. */
+    struct unseen {
+        template <int M> __device__ __forceinline__ void old(const T *) {}
+        template <int M> __device__ __forceinline__ void made(const T (&)[K], uint32_t) {}
+    };
 
     /* Pointers to a warp's outer and inner rows in shared memory. */
     struct memory_rows {
