@@ -23,6 +23,7 @@ timed in turns; the first round does not count. Times are those of steps alone
 run of a case over that of another one: below 1 the other is slower. With
 --against another build of stencil makes all runs as well, in the same turns."""
 import argparse
+import itertools
 import json
 import math
 import os
@@ -31,6 +32,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import typing
 
 try:
     import h5py
@@ -71,6 +73,7 @@ def stencil(program, *arguments, may_fail=False):
 def distance(shape, centre):
     """Squares of the distances of all cells to a point, which is given in parts of the extents."""
     axes = numpy.ogrid[tuple(slice(0, n) for n in shape)]
+    axes = [axis.astype("f4") for axis in axes]
     return sum((axis - n * at) ** 2 for axis, n, at in zip(axes, shape, centre))
 
 
@@ -130,33 +133,38 @@ def changing_source(file):
 
 
 class Problems:
-    """Files of problems, which are made when they are asked for."""
+    """Files of problems, which are made when they are asked for, and stay as long as cases share them."""
 
     def __init__(self, program, folder):
-        self.program, self.folder, self.made = program, folder, {}
+        self.program, self.folder, self.made, self.count = program, folder, {}, 0
+        self.plain = {}  # digests of what the plain sweep makes of each file
 
     def path(self, problem):
         if problem not in self.made:
-            self.made[problem] = os.path.join(self.folder, f"p{len(self.made)}.h5")
+            self.count += 1
+            self.made[problem] = os.path.join(self.folder, f"p{self.count}.h5")
             stencil(self.program, "new", self.made[problem], "--quiet", *problem.new)
             if problem.add:
                 with h5py.File(self.made[problem], "r+") as file:
                     problem.add(file)
         return self.made[problem]
 
-    def forget(self):
-        for path in self.made.values():
-            os.remove(path)
-        self.made = {}
+    def keep(self, case):
+        """Removes all files but those of a case."""
+        used = {problem for _, problem, _ in case.runs}
+        for problem in [problem for problem in self.made if problem not in used]:
+            os.remove(self.made.pop(problem))
 
 
-class Problem:
+class Problem(typing.NamedTuple):
     """Options of `stencil new`, and what is added to the file."""
+    new: tuple
+    add: typing.Callable | None
 
-    def __init__(self, size, precision, *new, add=None, initial="random"):
-        self.new = ["--size", "x".join(map(str, size)), "--precision", precision, *new]
-        self.new += ["--initial", initial] if initial else []
-        self.add = add
+    @classmethod
+    def of(cls, size, precision, *new, add=None, initial="random"):
+        given = ("--initial", initial) if initial else ()
+        return cls(("--size", "x".join(map(str, size)), "--precision", precision, *new, *given), add)
 
 
 class Case:
@@ -181,7 +189,7 @@ def checks(shrink):
             for n, rank in all_sizes:
                 for points in SETS[rank] if name == "pipeline" else SETS[rank][:1]:
                     size = [n // shrink] * rank
-                    problem = Problem(size, precision, "--stencil", points)
+                    problem = Problem.of(size, precision, "--stencil", points)
                     yield Case(f"{name} {points} {size_text(size)} {precision}",
                                [("unchecked", problem, ["--sweep", name, "--check-every", NEVER]),
                                 ("checked", problem, ["--sweep", name])])
@@ -194,7 +202,7 @@ def loops(shrink):
         for precision in PRECISIONS:
             for kind, new in kinds:
                 size = [n // shrink] * 2
-                problem = Problem(size, precision, *new)
+                problem = Problem.of(size, precision, *new)
                 yield Case(f"{kind} {size_text(size)} {precision}",
                            [(sync, problem, ["--sweep", "pipeline", "--sync", sync, "--check-every", NEVER])
                             for sync in ("graph", "grid", "central", "neighbor")])
@@ -204,56 +212,56 @@ def poisson(shrink):
     for n in (129, 257, 513, 1025):
         size = [(n - 1) // shrink + 1] * 2
         yield Case(f"poisson {size_text(size)} float64",
-                   [("auto", Problem(size, "float64", "--problem", "poisson", initial=None), [])], whole=True)
+                   [("auto", Problem.of(size, "float64", "--problem", "poisson", initial=None), [])], whole=True)
 
 
 def sweeps(shrink):
-    """(rank, size, sweep) of comparisons that are made for every sweep."""
+    """(rank, size, precision, sweep) of comparisons that are made for every sweep; those of a problem come together."""
     for rank, n, names in ((2, 8192, ("stream", "pipeline")), (2, 1024, ("stream", "resident")),
                            (3, 512, ("stream", "pipeline")), (3, 128, ("stream", "resident"))):
-        for name in names:
-            yield rank, [n // shrink] * rank, name
+        for precision, name in itertools.product(PRECISIONS, names):
+            yield rank, [n // shrink] * rank, precision, name
 
 
 def classes(shrink):
     kinds = (("blobs", add_fixed(blobs)), ("disc", add_fixed(outside)), ("cells", add_fixed(single_cells)),
              ("two", two_materials))
-    for rank, size, sweep in sweeps(shrink):
-        for precision in PRECISIONS:
-            points = ["--stencil", SETS[rank][0]]
-            options = ["--sweep", sweep, "--check-every", NEVER]
-            yield Case(f"{sweep} {size_text(size)} {precision}",
-                       [("plain", Problem(size, precision, *points), options)]
-                       + [(kind, Problem(size, precision, *points, add=add), options) for kind, add in kinds])
-            heat = ["--problem", "heat"]
-            yield Case(f"{sweep} heat {size_text(size)} {precision}",
-                       [("plain", Problem(size, precision, *heat), options),
-                        ("walls", Problem(size, precision, *heat, add=exchange_walls), options)])
+    for rank, size, precision, sweep in sweeps(shrink):
+        points = ["--stencil", SETS[rank][0]]
+        options = ["--sweep", sweep, "--check-every", NEVER]
+        yield Case(f"{sweep} {size_text(size)} {precision}",
+                   [("plain", Problem.of(size, precision, *points), options)]
+                   + [(kind, Problem.of(size, precision, *points, add=add), options) for kind, add in kinds])
+    heat = ["--problem", "heat"]
+    for rank, size, precision, sweep in sweeps(shrink):
+        options = ["--sweep", sweep, "--check-every", NEVER]
+        yield Case(f"{sweep} heat {size_text(size)} {precision}",
+                   [("plain", Problem.of(size, precision, *heat), options),
+                    ("walls", Problem.of(size, precision, *heat, add=exchange_walls), options)])
 
 
 def coefficients(shrink):
-    for rank, size, sweep in sweeps(shrink):
-        for precision in PRECISIONS:
-            options = ["--sweep", sweep, "--check-every", NEVER]
-            yield Case(f"{sweep} {size_text(size)} {precision}",
-                       [("plain", Problem(size, precision, "--problem", "heat"), options),
-                        ("k", Problem(size, precision, "--problem", "heat", add=random_k), options)], fair=2 / (2 + rank))
+    for rank, size, precision, sweep in sweeps(shrink):
+        options = ["--sweep", sweep, "--check-every", NEVER]
+        yield Case(f"{sweep} {size_text(size)} {precision}",
+                   [("plain", Problem.of(size, precision, "--problem", "heat"), options),
+                    ("k", Problem.of(size, precision, "--problem", "heat", add=random_k), options)], fair=2 / (2 + rank))
 
 
 def times(shrink):
-    for rank, size, sweep in [*sweeps(shrink), (2, [8192 // shrink] * 2, "naive")]:
-        for precision in PRECISIONS:
-            options = ["--sweep", sweep, "--check-every", NEVER]
-            yield Case(f"{sweep} {size_text(size)} {precision}",
-                       [("constant", Problem(size, precision, "--problem", "heat", add=constant_source), options),
-                        ("changing", Problem(size, precision, "--problem", "heat", add=changing_source), options)])
+    naive = [(2, [8192 // shrink] * 2, precision, "naive") for precision in PRECISIONS]
+    for rank, size, precision, sweep in [*naive, *sweeps(shrink)]:
+        options = ["--sweep", sweep, "--check-every", NEVER]
+        yield Case(f"{sweep} {size_text(size)} {precision}",
+                   [("constant", Problem.of(size, precision, "--problem", "heat", add=constant_source), options),
+                    ("changing", Problem.of(size, precision, "--problem", "heat", add=changing_source), options)])
 
 
 def scrub(shrink):
     for rank, n in ((2, 8192), (2, 4096), (2, 1024), (3, 512)):
         for precision in PRECISIONS:
             size = [n // shrink] * rank
-            problem = Problem(size, precision, "--stencil", SETS[rank][0])
+            problem = Problem.of(size, precision, "--stencil", SETS[rank][0])
             yield Case(f"{size_text(size)} {precision}", [("off", problem, []), ("on", problem, ["--scrub", "on"])])
 
 
@@ -283,15 +291,17 @@ def digest(program, path, options, folder):
     return found
 
 
-def verify(programs, case, path, run, options, folder):
-    """Whether every program makes the run; one whose cells differ from those of the plain sweep ends this program."""
+def verify(programs, case, path, run, options, folder, known):
+    """Whether every program makes the run; one whose cells differ from those of the plain sweep ends this program. `known`:
+    the digests of the plain sweep."""
     device = [word for i, word in enumerate(options) if word == "--device" or (i > 0 and options[i - 1] == "--device")]
-    wanted = digest(programs[0], path, [*PLAIN, *device], folder)
+    if path not in known:
+        known[path] = digest(programs[0], path, [*PLAIN, *device], folder)
     for program in programs:
         found = digest(program, path, options, folder)
         if found is None:
             return False
-        if found != wanted:
+        if found != known[path]:
             fail(70, f"{case.name}, {run}: {program} gives other cells than the plain sweep")
     return True
 
@@ -308,7 +318,7 @@ def measure(case, problems, programs, asked, folder):
     runs = []
     for name, problem, options in case.runs:
         path, words = problems.path(problem), [*options, *asked.options]
-        if verify(programs, case, path, name, words, folder):
+        if verify(programs, case, path, name, words, folder, problems.plain):
             runs.append((name, path, words))
     if not runs:
         return []
@@ -375,10 +385,10 @@ def main():
         for group in asked.groups:
             for case in GROUPS[group](asked.shrink):
                 if asked.only in case.name:
+                    problems.keep(case)
                     found = measure(case, problems, programs, asked, folder)
                     rows += [{"group": group, **row} for row in found]
                     print_rows(found, programs)
-                    problems.forget()
     if asked.json:
         with open(asked.json, "x", encoding="utf-8") as file:
             json.dump({"schema_version": 1, "command_line": shlex.join(["ratios.py", *sys.argv[1:]]),

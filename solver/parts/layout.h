@@ -88,6 +88,13 @@ typedef struct stencil_cells {
 stencil_cells stencil_cells_in(const stencil_layout *layout, void *base, const int64_t first[3]);
 stencil_cells stencil_cells_dense(stencil_precision precision, void *block, const stencil_box *box);
 
+/* Elements from the first cell of a view to the one with index `cell`. */
+static inline int64_t stencil_cells_offset(const stencil_cells *cells, const int64_t cell[3]) {
+    return (cell[STENCIL_Z] - cells->first[STENCIL_Z]) * cells->plane +
+           (cell[STENCIL_Y] - cells->first[STENCIL_Y]) * cells->row + cell[STENCIL_X] -
+           cells->first[STENCIL_X];
+}
+
 /* The view `cells` moved so that its first cell is the one with index `cell`. */
 stencil_cells stencil_cells_from(const stencil_cells *cells, const int64_t cell[3]);
 

@@ -93,8 +93,7 @@ typedef struct view {
 } view;
 
 static stencil_cell_kind kind_at(const view *v, const int64_t cell[3]) {
-    const stencil_cells at = stencil_cells_from(&v->kind, cell);
-    return *(const stencil_cell_kind *)at.at;
+    return ((const stencil_cell_kind *)v->kind.at)[stencil_cells_offset(&v->kind, cell)];
 }
 
 /* Tells which wall is between a cell and the next one in a direction, -1 or 1; -1: none. */
@@ -322,9 +321,10 @@ static bool look_around(const view *v, const int64_t cell[3], uint8_t *around) {
     int64_t at[3] = {0, 0, cell[STENCIL_X] - r[STENCIL_X]};
     for (at[0] = cell[0] - r[0]; at[0] <= cell[0] + r[0]; at[0]++)
         for (at[1] = cell[1] - r[1]; at[1] <= cell[1] + r[1]; at[1]++) {
-            const stencil_cells from = stencil_cells_from(&v->kind, at);
+            const stencil_cell_kind *from =
+                (const stencil_cell_kind *)v->kind.at + stencil_cells_offset(&v->kind, at);
             for (int64_t x = 0; x <= 2 * r[STENCIL_X]; x++, around++) {
-                *around = ((const stencil_cell_kind *)from.at)[x] == STENCIL_KIND_INSULATED;
+                *around = from[x] == STENCIL_KIND_INSULATED;
                 any = any || *around != 0;
             }
         }
