@@ -64,13 +64,13 @@ static stencil_status read_problem(file_facts *f) {
     TRY(text_name_file(stencil_problem_resolve(&f->problem, &f->spec), f->path));
     f->input.raw = true;
     f->of_run = f->spec.steps_total >= 0 && stencil_input_provenance(&f->input, &f->made) == STENCIL_OK;
+    const stencil_reader cells = stencil_input_reader(&f->input, &f->problem, true);
+    TRY(text_name_file(stencil_coefficients_find(&f->problem, &f->spec, &cells), f->path));
+    TRY(text_name_file(stencil_classes_find(&f->problem, &cells, &f->input.tables), f->path));
     if (f->of_run) { /* also where its attributes were changed, so that a run would count from 0 */
         f->problem.origin.steps = f->spec.steps_total;
         TRY(stencil_input_load_history(&f->input, &f->problem));
     }
-    const stencil_reader cells = stencil_input_reader(&f->input, &f->problem, true);
-    TRY(text_name_file(stencil_coefficients_find(&f->problem, &f->spec, &cells), f->path));
-    TRY(text_name_file(stencil_classes_find(&f->problem, &cells, &f->input.tables), f->path));
     TRY(stencil_digest_read(&f->problem, STENCIL_ARRAY_U, &cells, f->digest[STENCIL_ARRAY_U]));
     if (stencil_problem_sum_arrays(&f->problem) > 0)
         TRY(stencil_digest_read(&f->problem, STENCIL_ARRAY_B, &cells, f->digest[STENCIL_ARRAY_B]));
@@ -167,7 +167,7 @@ static void print_way_on(const file_facts *f, const char *steps) {
 static void print_gaps(const file_facts *f) {
     const char *text = f->made.gaps;
     for (int64_t gap[2]; stencil_series_gap(&text, gap);)
-        PRINT("Series", "no frames from step %s %s: they could not be written", TEXT_COUNT(gap[0]),
+        PRINT("Series", "no frames from step %s %s: they were not written, or were lost", TEXT_COUNT(gap[0]),
               gap[1] < 0 ? "on" : TEXT("to before step %s", TEXT_COUNT(gap[1])));
 }
 

@@ -444,7 +444,6 @@ static bool find_superfluous(const keeper *k, stencil_checkpoints *files) {
            stencil_checkpoint_name(result, true, files->before) == STENCIL_OK;
 }
 
-/* Removes the older checkpoint while the result is written; the last one stays until that is there. */
 static stencil_status remove_older(void *context) {
     stencil_checkpoints files;
     if (find_superfluous(context, &files))
@@ -468,8 +467,12 @@ stencil_status keeper_end(keeper *k) {
         k->frame_error = *stencil_error_last(); /* readers find the frames now, and may later not */
         k->saver.failed = k->saver.ended = true;
     }
-    stencil_job_begin(k->job, remove_older, k);
     return STENCIL_OK;
+}
+
+void keeper_make_room(keeper *k) {
+    if (k->job != NULL)
+        stencil_job_begin(k->job, remove_older, k);
 }
 
 void keeper_finish(keeper *k) {

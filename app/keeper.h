@@ -80,6 +80,10 @@ void keeper_look(void *context, progress_files *files);
 /* Waits until all that was begun is written, after the last step. */
 stencil_status keeper_end(keeper *k);
 
+/* Begins to remove the older checkpoint, beside the writing of the result of a run that has made its steps;
+ * the last one stays until the result is there. */
+void keeper_make_room(keeper *k);
+
 /* Removes the checkpoints of a run whose result is written, unless they are to stay, or the run diverged. */
 void keeper_finish(keeper *k);
 

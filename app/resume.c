@@ -65,6 +65,13 @@ stencil_status resume_check_unchanged(const resumption *r) {
     return STENCIL_OK;
 }
 
+bool resume_is_superseded(const resumption *r, const char *output) {
+    struct stat result;
+    const struct timespec *made = &result.st_mtim, *seen = &r->seen.st_mtim;
+    return stat(output, &result) == 0 &&
+           (made->tv_sec != seen->tv_sec ? made->tv_sec > seen->tv_sec : made->tv_nsec > seen->tv_nsec);
+}
+
 /* Finds the file to go on from: the one asked for or, where that is a damaged checkpoint, the one before. */
 static stencil_status find(resumption *r, const char *asked, const stencil_input_options *how) {
     CHECK(strlen(asked) < sizeof r->path, NO_INPUT, "cannot open '%s': the name is too long", asked);
@@ -185,7 +192,7 @@ stencil_status resume_options_text(const invocation *call, unsigned tag, bool fo
         if (g->option->tag == tag)
             stencil_text_add(text, 4096, "--%s%s%s\n", g->option->name, g->text != NULL ? "=" : "",
                              g->text != NULL ? g->text : "");
-    if (force)
+    if (force && strstr(text, "--force\n") == NULL)
         stencil_text_add(text, 4096, "--force\n");
     CHECK(strlen(text) < 4000, USAGE, "the options are too long to be kept in checkpoints");
     return STENCIL_OK;

@@ -30,6 +30,9 @@ void resume_end(resumption *resumed);
  * Errors: CANNOT_CREATE. */
 stencil_status resume_check_idle(const char *path);
 
+/* Tells whether the result `output` exists, and is newer than the file that the run goes on from. */
+bool resume_is_superseded(const resumption *resumed, const char *output);
+
 /* Checks that the file is still the one that was read, after the name of the result was claimed: the run that
  * had it may have ended since. NULL: nothing to check. Errors: BAD_DATA. */
 stencil_status resume_check_unchanged(const resumption *resumed);

@@ -154,6 +154,10 @@ static stencil_status take_resumption(run_state *state) {
             files->output = r->output;
             files->in_place = r->in_place;
         }
+        /* A --force that the file records stands for a result that was there when the run began. */
+        if (!state->forced && !files->in_place && files->output != NULL &&
+            resume_is_superseded(r, files->output))
+            files->force = false;
         output->first_input = r->made.input;
         output->first_steps = r->made.steps_done;
         state->keeper.resumed = true;
@@ -194,6 +198,8 @@ static stencil_status write_result(void *context) {
 /* Writes the result of a run whose steps are made, and what else it leaves. */
 static stencil_status finish(run_state *state) {
     run_record *record = &state->record;
+    if (run_leads(state))
+        keeper_make_room(&state->keeper);
     stencil_status failed = stencil_run_lead(state->run, write_result, state, NULL, 0);
     if (!run_leads(state))
         return failed;

@@ -135,12 +135,24 @@ static stencil_status check_origin(void *context) {
     return stencil_origin_check(&state->record.problem, &cells);
 }
 
+/* Checks that options do not ask for fewer steps than the file has made. */
+static stencil_status check_goes_on(const run_state *state) {
+    const stencil_problem *problem = &state->record.problem;
+    const bool time = options_given(state->call, "time");
+    CHECK((!time && !options_given(state->call, "steps")) || problem->stop.steps >= problem->origin.steps,
+          USAGE, "--%s: '%s' is of step %s, and fewer are asked for, %s", time ? "time" : "steps",
+          state->record.output.input_path, TEXT_COUNT(problem->origin.steps),
+          TEXT_COUNT(problem->stop.steps));
+    return STENCIL_OK;
+}
+
 /* Begins the files of a run whose cells are loaded. */
 static stencil_status begin_files(void *context) {
     run_state *state = context;
     run_record *record = &state->record;
     const stencil_reader cells = {stencil_run_read, state->run};
     report_note_origin(record);
+    TRY(check_goes_on(state));
     if (record->output.path != NULL) {
         TRY(stencil_output_begin(&record->output, &record->problem));
         TRY(stencil_input_check_unchanged(&state->input));

@@ -199,6 +199,41 @@ class Resume(LongRunTest):
             self.refused(64, ["--checkpoint-every"], "p.h5", f"--checkpoint-every={value}", "-f")
         self.refused(64, ["checkpoints are named after the result"], "p.h5", "--checkpoint-every", 5, "--no-output")
 
+    def test_forced_once(self):
+        """A --force that a checkpoint records does not stand for a result that another run has written since."""
+        self.make("p.h5", "--steps", 4000)
+        run = ("p.h5", "--checkpoint-every", 1000, "--keep-checkpoints", "-q")
+        self.ok(*run)
+        self.ok(*run, "-f")
+        os.remove(self.path("p.out.h5"))
+        self.ok("p.h5", "-q", "--steps", 7)
+        self.refused(73, ["'p.out.h5' exists"], "--resume", "p.out.ckpt.h5", "-q")
+        self.assertEqual(self.attribute("p.out.h5", "/", "steps_total"), 7)
+        os.utime(self.path("p.out.h5"), (1e9, 1e9))  # it was there when the run began
+        self.ok("--resume", "p.out.ckpt.h5", "-q")
+        self.assertEqual(self.attribute("p.out.h5", "/", "steps_total"), 4000)
+        self.ok("--resume", "p.out.h5", "--steps", 5000, "-q")
+        self.assertEqual(self.attribute("p.out.h5", "/provenance", "options").count("--force"), 1)
+
+    def test_fewer_steps(self):
+        self.make("p.h5", "--steps", 400)
+        self.ok("p.h5", "--checkpoint-every", 150, "--keep-checkpoints", "-q")
+        self.refused(64, ["--steps: 'p.out.ckpt.h5' is of step 300", "100"], "--resume", "p.out.ckpt.h5", "--steps", 100, "-qf")
+        self.refused(64, ["--steps: 'p.out.h5' is of step 400"], "p.out.h5", "--steps", 399, "-q")
+        self.ok("--resume", "p.out.ckpt.h5", "--steps", 300, "-qf")
+        self.assertEqual(self.attribute("p.out.h5", "/", "steps_total"), 300)
+
+    @fault("a run with checkpoints ends by an error", "the error", 70, "both checkpoints")
+    def test_both_stay_after_an_error(self):
+        self.make("p.h5", "--steps", 20000)
+        done = self.ok("p.h5", "--checkpoint-every", 100, "-q", "--sync", "grid", "--threads", 2, "--sweep", "stream",
+                       "--inject-absent", 1000, "--barrier-timeout", 1, code=70)
+        self.assertIn("barrier", done.stderr)
+        self.assertEqual(sorted(os.listdir(self.directory)), ["p.h5", "p.out.ckpt.h5", "p.out.ckpt.prev.h5"])
+        self.ok("--resume", "p.out.ckpt.h5", "-q")
+        self.ok("p.h5", "-o", "whole.h5", "-q")
+        self.same("whole.h5", "p.out.h5")
+
     @fault("a file records options that a run does not record", "which", 65)
     def test_foreign_options(self):
         self.make("p.h5", "--steps", 100)
@@ -316,6 +351,16 @@ class Information(LongRunTest):
             self.ok("p.h5", *run, *way, "-o", "other.h5", "-qf", code=2)
             numbers.append(self.info("other.h5")["digests"]["/u"]["cells"])
         self.assertEqual(len(set(numbers)), 1)
+
+    def test_coefficients(self):
+        """Materials, and coefficients that differ from cell to cell."""
+        self.ok("new", "m.h5", "--example", "masonry", "-q")
+        self.ok("new", "k.h5", "-q", "--problem", "heat", "--size", "17x15x13", "--initial", "sine", "--steps", 60)
+        with h5py.File(self.path("k.h5"), "r+") as file:
+            file["k"] = numpy.random.default_rng(2).uniform(0.5, 1.5, file["u"].shape)
+        for name in ("m", "k"):
+            self.ok(f"{name}.h5", "--steps", 60, "--checkpoint-every", 20, "--keep-checkpoints", "-q")
+            self.assertEqual([self.info(f"{name}.{made}.h5")["step"] for made in ("out", "out.ckpt")], [60, 40])
 
     @fault("cells of a result were changed, and info reads it", "which cells, and that they were", 65)
     def test_changed(self):
