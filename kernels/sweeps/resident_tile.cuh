@@ -41,28 +41,6 @@ struct resident_tile : resident_layout<P, T_, General, Shape, Classed> {
             }
         });
     }
-    /* The same, for a row that may have cells that keep their values: their sums, which have these values
-     * since their own row, stay as they are. */
-    template <int Dy, int O, class At>
-    __device__ __forceinline__ static void add_kept(T (&sum)[K], const T (&row)[K + 2 * radius],
-                                                    const ways &w, At at) {
-        if ((w.marks >> O & 1) == 0)
-            return add<Dy>(sum, row, w.weights, O, at);
-        const uint32_t kept = kept_at(w.of_kept + O * 32);
-#pragma unroll
-        for (int v = 0; v < K; v++) {
-            T next = sum[v];
-            for_constants<-radius, radius + 1>([&](auto dx) {
-                constexpr int X = decltype(dx)::value;
-                if constexpr (P::contains(Dy, 0, X)) {
-                    constexpr int k = P::number(0, Dy, X);
-                    next = term(
-                        k, w.weights.point(k), [&] { return at(O, v); }, row[radius + v + X], next);
-                }
-            });
-            sum[v] = kept >> v & 1 ? sum[v] : next;
-        }
-    }
     /* Adds points as add() does, by the weights that cells of row `to` have of their own, to the sums that
      * these had before, and at last source term and constant. The loop is not unrolled: it has the code of
      * one cell. */
@@ -104,15 +82,11 @@ struct resident_tile : resident_layout<P, T_, General, Shape, Classed> {
     template <int Dy, int O, class At>
     __device__ __forceinline__ static void add_any(T (&sum)[K], const T (&row)[K + 2 * radius], const ways &w,
                                                    At at) {
-        constexpr bool keeps = Classed && Dy > 0 && !in_memory(O), varies = Classed && General,
-                       last = General && Dy == radius;
+        constexpr bool varies = Classed && General, last = General && Dy == radius;
         T before[K];
         if (varies && (w.varied >> O & 1) != 0)
             unrolled<K>([&](int v) { before[v] = Dy == -radius ? T(0) : sum[v]; });
-        if constexpr (keeps)
-            add_kept<Dy, O>(sum, row, w, at);
-        else
-            add<Dy>(sum, row, w.weights, O, at);
+        add<Dy>(sum, row, w.weights, O, at);
         if constexpr (last)
             add_source(sum, w, O, at);
         if (varies && (w.varied >> O & 1) != 0)
@@ -177,9 +151,9 @@ struct resident_tile : resident_layout<P, T_, General, Shape, Classed> {
                 if constexpr (Dy == radius && base::in_memory(O))
                     put_row<O>(sum, rows, w);
                 else if constexpr (Dy == radius)
-                    close_row<O>(sum, rows);
+                    close_row<O>(sum, rows, w);
                 if constexpr (Dy == radius)
-                    seen.template made<O>(sum, kept_bits(w, O));
+                    seen.template made<O>(in_memory(O) ? sum : c[register_of(O)], kept_bits(w, O));
             }
         });
         if constexpr (M >= 0 && M < R)
@@ -190,12 +164,6 @@ struct resident_tile : resident_layout<P, T_, General, Shape, Classed> {
 #pragma unroll
             for (int v = 0; v < K; v++)
                 sum[v] = ahead[0][v];
-            if constexpr (Classed && !base::in_memory(M)) {
-                if ((w.marks >> M & 1) != 0) {
-                    const uint32_t kept = kept_at(w.of_kept + M * 32);
-                    unrolled<K>([&](int v) { sum[v] = kept >> v & 1 ? row[radius + v] : sum[v]; });
-                }
-            }
         }
         for_constants<1, radius + 1>([&](auto j) {
             constexpr int J = decltype(j)::value, O = M + J;
@@ -207,9 +175,10 @@ struct resident_tile : resident_layout<P, T_, General, Shape, Classed> {
                 add_any<-J, O>(ahead[J - 1], row, w, at);
         });
     }
-    /* Returns the sums of row O: in the row's registers, or in `begun` if the row is in shared memory. */
+    /* Returns the sums of row O: in the row's registers, or in `begun` if the row is in shared memory, or has
+     * its old values until it is done, which some cells keep. */
     template <int O> __device__ __forceinline__ T (&sum_of(T (&begun)[radius][K]))[K] {
-        if constexpr (in_memory(O))
+        if constexpr (in_memory(O) || Classed)
             return begun[O % radius];
         else
             return c[register_of(O)];
@@ -236,18 +205,21 @@ struct resident_tile : resident_layout<P, T_, General, Shape, Classed> {
             return;
         const T *const b = cells(w.source) + to * width;
         const auto factor = w.weights.source();
-        const uint32_t kept = kept_bits(w, to);
 #pragma unroll
-        for (int v = 0; v < K; v++) {
-            const T next = source_term(
+        for (int v = 0; v < K; v++)
+            sum[v] = source_term(
                 factor, [&] { return at(to, v); }, b[v * 32], sum[v]);
-            sum[v] = Classed && (kept >> v & 1) != 0 ? sum[v] : next;
-        }
     }
 
-    /* Sets the outer cells of a row in registers: boundary cells to their old values, mirrored cells to the
-     * cells that they mirror. */
-    template <int O> __device__ __forceinline__ static void close_row(T (&row)[K], const rows_of_step &rows) {
+    /* Gives a row in registers its sums, and sets its outer cells: boundary cells to their old values,
+     * mirrored cells to the cells that they mirror. */
+    template <int O>
+    __device__ __forceinline__ void close_row(const T (&sum)[K], const rows_of_step &rows, const ways &w) {
+        T(&row)[K] = c[register_of(O)];
+        if constexpr (Classed) {
+            const uint32_t kept = kept_at(w.of_kept + O * 32);
+            unrolled<K>([&](int v) { row[v] = kept >> v & 1 ? row[v] : sum[v]; });
+        }
 #pragma unroll
         for (int k = 0; k < radius; k++) {
             if (rows.kept[0])
