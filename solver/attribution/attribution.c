@@ -134,13 +134,14 @@ static stencil_status measure_cost(experiment *e, double *cost) {
 }
 
 /* Returns what to take off between two moments of a persistent loop, after a batch that notes each step: what
- * two notes take by themselves, or on a GPU, where batches alike take the same time, what steps took longer,
- * within twice as much. */
+ * two notes take by themselves, or on a GPU, where batches alike take the same time, what a note made steps
+ * longer by, within twice as much. A step has a note more than there are times between its moments. */
 static double note_of(const experiment *e) {
-    enum { GAPS = STENCIL_MARK_END - STENCIL_MARK_BEGIN };
+    enum { NOTES = STENCIL_MARK_END - STENCIL_MARK_BEGIN + 1 };
     const bool loop = e->trial.run->on.plan->barrier != STENCIL_BARRIER_none;
     const double pair_s = loop ? stencil_timeline_note_s(&e->timeline[0]) : 0;
-    return loop && e->trial.run->on.gpu != NULL ? fmin(fmax(pair_s, e->noting_s / GAPS), 2 * pair_s) : pair_s;
+    return loop && e->trial.run->on.gpu != NULL ? fmin(fmax(pair_s, e->noting_s / NOTES), 2 * pair_s)
+                                                : pair_s;
 }
 
 /* Chooses the number of sampled steps so that time stamps cost little: first from the cost in consecutive
