@@ -20,9 +20,8 @@ herr_t stencil_text_write(hid_t object, const char *name, const char *text) {
     return stencil_attribute_make(object, name, type, space, type, text);
 }
 
-herr_t stencil_image_write(hid_t file, const stencil_problem *problem, const int64_t first[3],
-                           const int64_t n[3], const int64_t stride[3]) {
-    const char *field = stencil_spec_field(&problem->spec);
+herr_t stencil_image_write(hid_t file, const stencil_problem *problem, const char *field,
+                           const int64_t first[3], const int64_t n[3], const int64_t stride[3]) {
     const int64_t version[2] = {2, 0};
     int64_t extent[6];
     double origin[3], spacing[3];

@@ -6,9 +6,10 @@
 #include "solver/problem/problem.h"
 
 /* Makes /VTKHDF an image of n cells of the field, every `stride`-th from `first` on (z, y, x), whose data is
- * a soft link to the field: a hard one would be copied where a result goes on. Negative on failure. */
-herr_t stencil_image_write(hid_t file, const stencil_problem *problem, const int64_t first[3],
-                           const int64_t n[3], const int64_t stride[3]);
+ * a soft link to the dataset `field`, "/u": a hard one would be copied where a result goes on. Negative on
+ * failure. */
+herr_t stencil_image_write(hid_t file, const stencil_problem *problem, const char *field,
+                           const int64_t first[3], const int64_t n[3], const int64_t stride[3]);
 
 /* Returns the coordinate of a cell along an axis: multiples of the spacing, from 0 on, but from half of it on
  * where the walls, mirrors, stand half a cell outside. */

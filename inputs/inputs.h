@@ -199,7 +199,8 @@ typedef struct stencil_frames {
     int64_t count;
 } stencil_frames;
 
-/* Opens a series, which a run may be writing, and its dataset /step. Errors: as stencil_input_look();
+/* Opens a series, which a run may be writing, and its dataset /step; the facts of the input name its field.
+ * Errors: as stencil_input_look();
  * BAD_DATA: the file is no series, or has no frame. */
 stencil_status stencil_input_series(stencil_input *input, const char *path,
                                     const stencil_input_options *options, stencil_frames *frames);

@@ -46,10 +46,9 @@ typedef struct stencil_series_array {
     uint64_t leaf;               /* node of the index that gets the next entry; 0: none yet */
 } stencil_series_array;
 
-/* Returns the name of an array in the file. */
-static inline const char *stencil_series_array_name(int array) {
-    return array == STENCIL_SERIES_U ? "u" : "residual";
-}
+/* Returns the name of the frames of the field in the file: that of the field, unless the series has something
+ * else of this name, else "/u". */
+const char *stencil_series_field(const stencil_problem *problem);
 
 /* A series being written. Zero-initialised: closed. */
 typedef struct stencil_series {

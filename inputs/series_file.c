@@ -71,6 +71,20 @@ static hid_t create_list(hid_t file, const char *name, hid_t type, int64_t count
     return H5Dcreate2(file, name, type, space, H5P_DEFAULT, create, H5P_DEFAULT);
 }
 
+const char *stencil_series_field(const stencil_problem *problem) {
+    static const char *const taken[] = {"/time", "/step", "/z", "/y", "/x"};
+    const char *name = stencil_spec_field(&problem->spec);
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+        if (strcmp(name, taken[i]) == 0)
+            return "/u";
+    return name;
+}
+
+/* Returns the name of an array in the file. */
+static const char *array_name(const stencil_series *s, int array) {
+    return array == STENCIL_SERIES_U ? stencil_series_field(s->problem) : "/residual";
+}
+
 static hid_t create_frames(const stencil_series *s, hid_t file, int array) {
     const int rank = s->problem->rank, skip = STENCIL_AXES - rank;
     hsize_t size[4] = {1}, chunk[4] = {1};
@@ -83,9 +97,8 @@ static hid_t create_frames(const stencil_series *s, hid_t file, int array) {
         H5Pset_obj_track_times(create, false) < 0 || H5Pset_fill_time(create, H5D_FILL_TIME_NEVER) < 0 ||
         (s->at.compress && H5Pset_deflate(create, 1) < 0))
         return -1;
-    return H5Dcreate2(file, stencil_series_array_name(array),
-                      stencil_h5_type(s->array[array].precision, true), space, H5P_DEFAULT, create,
-                      H5P_DEFAULT);
+    return H5Dcreate2(file, array_name(s, array), stencil_h5_type(s->array[array].precision, true), space,
+                      H5P_DEFAULT, create, H5P_DEFAULT);
 }
 
 /* Writes element `i` of a list. */
@@ -107,13 +120,27 @@ static herr_t write_coordinates(const stencil_series *s, hid_t file, int axis, c
 }
 
 /* Writes what describes the residual: its unit, axes, and the link by which the image has it. */
-static herr_t describe_residual(hid_t file, int rank, const char *const scale[]) {
+static herr_t describe_residual(const stencil_series *s, hid_t file, const char *const scale[]) {
+    char what[STENCIL_FIELD_MAX + 64];
+    snprintf(what, sizeof what, "change of %s in a plain step", stencil_series_field(s->problem) + 1);
     STENCIL_HANDLE residual = H5Dopen2(file, "residual", H5P_DEFAULT);
     return residual < 0 || stencil_text_write(residual, "units", "1") < 0 ||
-                   stencil_text_write(residual, "long_name", "change of u in a plain step") < 0 ||
-                   stencil_axes_list(file, residual, rank + 1, scale) < 0
+                   stencil_text_write(residual, "long_name", what) < 0 ||
+                   stencil_axes_list(file, residual, s->problem->rank + 1, scale) < 0
                ? -1
                : H5Lcreate_soft("/residual", file, "VTKHDF/PointData/residual", H5P_DEFAULT, H5P_DEFAULT);
+}
+
+/* Writes the attributes of the file. */
+static herr_t describe_file(const stencil_series *s, hid_t file) {
+    const char *field = stencil_series_field(s->problem);
+    char what[STENCIL_FIELD_MAX + 16];
+    snprintf(what, sizeof what, "frames of %s", field + 1);
+    return stencil_text_write(file, "format", "stencil 2") < 0 ||
+                   stencil_text_write(file, "series", what) < 0 ||
+                   (strcmp(field, "/u") != 0 && stencil_text_write(file, "field", field) < 0)
+               ? -1
+               : stencil_text_write(file, "fingerprint", s->problem->fingerprint);
 }
 
 /* Writes what describes the series: attributes of the file, coordinates, the image. */
@@ -127,16 +154,14 @@ static herr_t describe(const stencil_series *s, hid_t file, hid_t u) {
             return -1;
     }
     STENCIL_HANDLE time = H5Dopen2(file, "time", H5P_DEFAULT), step = H5Dopen2(file, "step", H5P_DEFAULT);
-    return stencil_text_write(file, "format", "stencil 2") < 0 ||
-                   stencil_text_write(file, "series", "frames of u") < 0 ||
-                   stencil_text_write(file, "fingerprint", s->problem->fingerprint) < 0 ||
-                   stencil_text_write(u, "units", "1") < 0 ||
+    return describe_file(s, file) < 0 || stencil_text_write(u, "units", "1") < 0 ||
                    stencil_axes_describe(time, "time", stencil_image_time_name(s->problem)) < 0 ||
                    stencil_axes_list(file, u, rank + 1, scale) < 0 ||
                    stencil_axes_list(file, step, 1, scale) < 0 ||
-                   stencil_image_write(file, s->problem, s->at.first, s->at.n, s->at.stride) < 0
+                   stencil_image_write(file, s->problem, stencil_series_field(s->problem), s->at.first,
+                                       s->at.n, s->at.stride) < 0
                ? -1
-           : s->arrays > 1 ? describe_residual(file, rank, scale)
+           : s->arrays > 1 ? describe_residual(s, file, scale)
                            : 0;
 }
 
@@ -229,8 +254,12 @@ stencil_status stencil_series_lay_out(stencil_series *s, int pad, uint64_t index
                                       bool *fits) {
     enum { METADATA_BLOCK = 32 << 10 };
     stencil_sink *sink = &s->sink;
-    const char *const names[OBJECTS] = {"/u",    "/residual",     "/step",
-                                        "/time", "/VTKHDF/Steps", "/VTKHDF/Steps/Values"};
+    const char *const names[OBJECTS] = {stencil_series_field(s->problem),
+                                        "/residual",
+                                        "/step",
+                                        "/time",
+                                        "/VTKHDF/Steps",
+                                        "/VTKHDF/Steps/Values"};
     uint64_t header[OBJECTS];
     stencil_h5_quiet();
     sink->eoa = sink->closed_eoa = 0;

@@ -191,8 +191,9 @@ static stencil_status create_objects(const stencil_sink *sink, const stencil_pro
     TRY(stencil_points_write(sink->file, sink->path, &problem->spec, tables->weights));
     TRY(stencil_along_write(sink->file, sink->path, &problem->spec, tables));
     TRY(stencil_tables_write(sink->file, sink->path, &problem->spec, tables->factor));
-    TRY(stencil_h5_check_written(stencil_image_write(sink->file, problem, (const int64_t[]){0, 0, 0},
-                                                     problem->extent, (const int64_t[]){1, 1, 1}) >= 0,
+    TRY(stencil_h5_check_written(stencil_image_write(sink->file, problem, stencil_spec_field(&problem->spec),
+                                                     (const int64_t[]){0, 0, 0}, problem->extent,
+                                                     (const int64_t[]){1, 1, 1}) >= 0,
                                  sink->path, "/VTKHDF"));
     STENCIL_HANDLE group = H5Gcreate2(sink->file, "provenance", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     return stencil_h5_check_written(group >= 0, sink->path, "/provenance");

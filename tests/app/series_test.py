@@ -21,19 +21,27 @@ SLOWLY = ("--sync", "grid", "--threads", 2, "--sweep", "stream", "--inject-delay
 
 
 class SeriesTest(LongRunTest):
-    def frames(self, name="p.out.series.h5", live=False, complete=True):
+    def frames(self, name="p.out.series.h5", live=False, complete=True, field="u"):
         """Steps, times and cells; `live`: None where a frame comes meanwhile; `complete`: the run has closed the file."""
         with h5py.File(self.path(name)) as file:
             count = len(file["step"])
-            if live and not count == len(file["time"]) == len(file["u"]) == file["VTKHDF/Steps"].attrs["NSteps"]:
+            if live and not count == len(file["time"]) == len(file[field]) == file["VTKHDF/Steps"].attrs["NSteps"]:
                 return None  # a frame came between two looks at the file
-            self.assertEqual(file["u"].shape[0], count)
+            self.assertEqual(file[field].shape[0], count)
             self.assertEqual(file["time"].shape, (count,))
             self.assertEqual(file["VTKHDF/Steps"].attrs["NSteps"], count)
             values = file["VTKHDF/Steps/Values"][()]  # follows, lest VTK overruns memory for NSteps numbers
             self.assertTrue(numpy.array_equal(values, file["time"][:len(values)]))
             self.assertTrue(live or not complete or len(values) == count)
-            return file["step"][()], file["time"][()], file["u"][()]
+            return file["step"][()], file["time"][()], file[field][()]
+
+    def named(self, name, field):
+        """The problem p.h5, of heat, as `name`, with its field under another name."""
+        self.ok("new", "p.h5", "--problem", "heat", "--size", "31x23", "--initial", "random", "--steps", 100, "-qf")
+        shutil.copy(self.path("p.h5"), self.path(name))
+        with h5py.File(self.path(name), "r+") as file:
+            file.move("u", field)
+            file.attrs["field"] = field
 
     def steps_of(self, problem, steps):
         """The fields after these steps, each of a run of its own."""
@@ -239,6 +247,43 @@ class Contents(SeriesTest):
                         shutil.copy(self.path("kept.h5"), self.path("p.out.series.h5"))
 
 
+    def test_named_field(self):
+        """Frames of a field of another name have this name, unless a series has something else of it."""
+        self.named("t.h5", "temperature")
+        save = ("--save-every", 20, "--save", "u,residual", "-q")
+        self.ok("p.h5", *save)
+        wanted = self.frames()
+        self.ok("t.h5", *save, "--checkpoint-every", 30, "--keep-checkpoints")
+        for resumed in False, True:
+            for found, one in zip(self.frames("t.out.series.h5", field="temperature"), wanted):
+                self.assertTrue(numpy.array_equal(found, one))
+            with h5py.File(self.path("t.out.series.h5")) as file:
+                self.assertNotIn("u", file)
+                self.assertEqual(file.attrs["field"], b"/temperature")
+                for name in "temperature", "residual":
+                    self.assertEqual(file["VTKHDF/PointData"][name], file[name])
+                self.assertEqual(sorted(file["VTKHDF/PointData"]), ["residual", "temperature"])
+                self.assertEqual(file["residual"].attrs["long_name"], b"change of temperature in a plain step")
+            shown = self.ok("info", "t.out.series.h5").stdout
+            self.assertIn("6 frames of temperature and residual", shown)
+            self.assertEqual(json.loads(self.ok("info", "t.out.series.h5", "--json", "-").stdout)["arrays"],
+                             ["temperature", "residual"])
+            for more in ("t.out.series.h5",), ("t.out.series.h5", "-d", "temperature"), ("t.out.h5", "-d", "series"):
+                drawn, alike = (json.loads(self.ok("plot", *of, "--at", "frame=1", "--json", "-").stdout)["frames"]
+                                for of in (more, ("p.out.series.h5",)))
+                self.assertEqual(drawn[0]["values"], alike[0]["values"])
+            self.ok("compare", "p.out.series.h5", "t.out.series.h5")
+            if not resumed:
+                self.ok("--resume", "t.out.ckpt.prev.h5", "-qf")
+        for name in ("x", "time", "step"):
+            self.named("t.h5", name)
+            self.ok("t.h5", *save, "-f")
+            self.assertEqual(self.read("t.out.h5", name).shape, (23, 31))
+            self.assertTrue(numpy.array_equal(self.frames("t.out.series.h5")[2], wanted[2]))
+            with h5py.File(self.path("t.out.series.h5")) as file:
+                self.assertEqual(file["VTKHDF/PointData/u"], file["u"])
+
+
 class Readers(SeriesTest):
     def test_netcdf(self):
         try:
@@ -259,6 +304,26 @@ class Readers(SeriesTest):
                     self.assertEqual(list(file["step"].values), [0, 20, 40, 60, 80, 100])
             with netCDF4.Dataset(self.path("p.out.series.h5")) as file:
                 self.assertTrue(numpy.array_equal(file["u"][:], u))
+
+    def test_netcdf_of_a_named_field(self):
+        try:
+            import netCDF4
+            import xarray
+        except ImportError:
+            self.skipTest("netCDF4 and xarray are not installed")
+        self.named("t.h5", "temperature")
+        self.ok("t.h5", "--save-every", 20, "--save", "u,residual", "-q")
+        _, times, u = self.frames("t.out.series.h5", field="temperature")
+        for engine in ("netcdf4", "h5netcdf"):
+            with xarray.open_dataset(self.path("t.out.series.h5"), engine=engine) as file:
+                self.assertEqual(file["temperature"].dims, ("time", "y", "x"))
+                self.assertTrue(numpy.array_equal(file["temperature"].values, u))
+                self.assertEqual(file["residual"].dims, ("time", "y", "x"))
+                self.assertTrue(numpy.array_equal(file["time"].values, times))
+            with xarray.open_dataset(self.path("t.out.h5"), engine=engine) as file:
+                self.assertTrue(numpy.array_equal(file["temperature"].values, u[-1]))
+        with netCDF4.Dataset(self.path("t.out.series.h5")) as file:
+            self.assertTrue(numpy.array_equal(file["temperature"][:], u))
 
     def test_result_apart_from_its_series(self):
         """netCDF refuses a file of which an external link leads nowhere: a result names its series as a text."""

@@ -66,6 +66,18 @@ class ReadByVtk(SeriesTest):
             self.ok("p.h5", "--steps", 100, "--save-every", 20, "--compress", "-qf")
             self.check("p.out.series.h5", extent, [1 / (n - 1) for n in extent], times=times)
 
+    def test_named_field(self):
+        """A field of another name has it in the image, too, of results and of series, also of resumed ones."""
+        self.named("t.h5", "temperature")
+        self.ok("t.h5", "--save-every", 20, "--save", "u,residual", "--checkpoint-every", 30, "--keep-checkpoints", "-q")
+        times = self.attribute("t.out.h5", "/", "dt") * numpy.arange(0, 101, 20)
+        for resumed in False, True:
+            self.check("t.out.h5", (31, 23), (1 / 30, 1 / 22), array="temperature")
+            for array in "temperature", "residual":
+                self.check("t.out.series.h5", (31, 23), (1 / 30, 1 / 22), array=array, times=times)
+            if not resumed:
+                self.ok("--resume", "t.out.ckpt.prev.h5", "-qf")
+
     def test_while_it_runs(self):
         """VTK reads a series that grows with every step, and one whose run was killed."""
         self.make("p.h5", "--steps", 40000, "--check-every", 40000)
