@@ -88,6 +88,23 @@ class Contents(SeriesTest):
             self.assertGreaterEqual(found, wanted * (1 - 1e-9))
             self.assertLess(found, wanted + dt)
 
+    def test_no_time_within_the_run(self):
+        """A run whose times of frames are all before or behind it says that it saves none."""
+        self.ok("new", "p.h5", "--problem", "heat", "--size", "31x23", "--initial", "random", "--dt", 1e-4, "-q")
+        says = "no time of --save-times is within the run, which"
+        for first in "5:1:10", "0.0041:1:1":
+            done = self.ok("p.h5", "--time", 0.004, "--save-times", first, "-qf")
+            self.assertEqual(done.stderr, f"stencil: p.h5: note: {says} ends at t = 0.004\n")
+        report = json.loads(self.ok("p.h5", "--time", 0.004, "--save-times", "5:1:10", "--json", "-", "-f").stdout)
+        self.assertEqual([note for note in report["notes"] if "save-times" in str(note)], [f"{says} ends at t = 0.004"])
+        self.assertFalse(os.path.exists(self.path("p.out.series.h5")))
+        self.assertIn("Note", self.ok("p.h5", "--time", 0.004, "--save-times", "5:1:10", "-f").stdout)
+        done = self.ok("p.out.h5", "--time", 0.006, "--save-times", "0:0.001:0.003", "-qf")
+        self.assertEqual(done.stderr, f"stencil: p.out.h5: note: {says} begins at t = 0.004\n")
+        for within in "0.004:1:1", "0:0.001:1", "0.0039:1:1":
+            self.assertEqual(self.ok("p.h5", "--time", 0.004, "--save-times", within, "-qf").stderr, "")
+            self.assertGreater(len(self.frames()[0]), 0)
+
     def test_accelerated(self):
         """Frames of an accelerated problem are those of ends of cycles."""
         self.ok("new", "p.h5", "--problem", "poisson", "--size", "65x65", "-q")
