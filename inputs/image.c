@@ -20,6 +20,15 @@ herr_t stencil_text_write(hid_t object, const char *name, const char *text) {
     return stencil_attribute_make(object, name, type, space, type, text);
 }
 
+/* Writes the kind of the image as a text without an end: to VTK 9.3 a 0 behind it is part of its name. */
+static herr_t write_type(hid_t image) {
+    static const char name[] = "ImageData";
+    STENCIL_HANDLE type = H5Tcopy(H5T_C_S1), space = H5Screate(H5S_SCALAR);
+    return type < 0 || H5Tset_size(type, sizeof name - 1) < 0 || H5Tset_strpad(type, H5T_STR_NULLPAD) < 0
+               ? -1
+               : stencil_attribute_make(image, "Type", type, space, type, name);
+}
+
 herr_t stencil_image_write(hid_t file, const stencil_problem *problem, const char *field,
                            const int64_t first[3], const int64_t n[3], const int64_t stride[3]) {
     const int64_t version[2] = {2, 0};
@@ -42,7 +51,7 @@ herr_t stencil_image_write(hid_t file, const stencil_problem *problem, const cha
         image < 0 ? -1 : H5Gcreate2(image, "PointData", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     return data < 0 || H5Lcreate_soft(field, data, field + 1, H5P_DEFAULT, H5P_DEFAULT) < 0 ||
                    stencil_numbers_write(image, "Version", H5T_STD_I64LE, H5T_NATIVE_INT64, 2, version) < 0 ||
-                   stencil_text_write(image, "Type", "ImageData") < 0 ||
+                   write_type(image) < 0 ||
                    stencil_numbers_write(image, "WholeExtent", H5T_STD_I64LE, H5T_NATIVE_INT64, 6, extent) <
                        0 ||
                    stencil_numbers_write(image, "Origin", H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, 3, origin) < 0 ||

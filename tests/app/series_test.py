@@ -302,6 +302,15 @@ class Contents(SeriesTest):
 
 
 class Readers(SeriesTest):
+    def test_type_of_the_image(self):
+        """VTK 9.3 knows the kind of an image by a text of just its letters."""
+        self.make("p.h5", "--steps", 10)
+        self.ok("p.h5", "--save-every", 5, "-q")
+        for name in "p.out.h5", "p.out.series.h5":
+            with h5py.File(self.path(name)) as file:
+                self.assertEqual(file["VTKHDF"].attrs["Type"], b"ImageData")
+                self.assertEqual(file["VTKHDF"].attrs.get_id("Type").get_type().get_size(), len("ImageData"))
+
     def test_netcdf(self):
         try:
             import netCDF4
