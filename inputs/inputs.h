@@ -222,7 +222,7 @@ typedef struct stencil_provenance {
     char input[4096];       /* path of the run's input; "": unknown */
     char output[4096];      /* of a checkpoint: name of its run's result; "": it is none */
     char options[4096];     /* options with which a resumed run goes on, a line each */
-    char series[512];       /* places in the file of its series, see series.h; "": it has none yet */
+    char series[640];       /* places in the file of its series, see series.h; "": it has none yet */
     char series_file[4096]; /* name of the file of its series, from the folder of this one on; "": none */
     char digest_numbers[STENCIL_DIGEST_CHARS]; /* of all that a run goes on from but arrays; "": not known */
     char less[4096]; /* of a file of differences: the file that was subtracted from `input`; "": it is none */

@@ -17,6 +17,10 @@ from harness import SLOW, STENCIL, fault
 from checkpoint_test import LongRunTest
 
 KILLS = int(os.environ.get("STENCIL_KILLS", 3 if SLOW else 40 if DRAW == "all" else 10))
+# Regions with axes of one cell, and the axes that the image of VTK has of them.
+FLAT_3D = {"8:9,:,:": "yx", ":,10:11,:": "zx", ":,:,4:5": "zyx", "8:9,10:11,:": "x", "8:9,:,4:5": "yx",
+           ":,3:4,4:5": "zx", "8:9,3:4,4:5": "x"}
+FLAT_2D = {"8:9,:": "x", ":,3:4": "yx", "2:3,3:4": "x"}
 SLOWLY = ("--sync", "grid", "--threads", 2, "--sweep", "stream", "--inject-delay", 4000000)
 
 
@@ -25,9 +29,12 @@ class SeriesTest(LongRunTest):
         """Steps, times and cells; `live`: None where a frame comes meanwhile; `complete`: the run has closed the file."""
         with h5py.File(self.path(name)) as file:
             count = len(file["step"])
-            if live and not count == len(file["time"]) == len(file[field]) == file["VTKHDF/Steps"].attrs["NSteps"]:
+            image = file["VTKHDF/PointData"][field]  # flat where axes have one cell, with the same chunks
+            if live and not (count == len(file["time"]) == len(file[field]) == len(image) ==
+                             file["VTKHDF/Steps"].attrs["NSteps"]):
                 return None  # a frame came between two looks at the file
             self.assertEqual(file[field].shape[0], count)
+            self.assertTrue(numpy.array_equal(image[()].ravel(), file[field][()].ravel()))
             self.assertEqual(file["time"].shape, (count,))
             self.assertEqual(file["VTKHDF/Steps"].attrs["NSteps"], count)
             values = file["VTKHDF/Steps/Values"][()]  # follows, lest VTK overruns memory for NSteps numbers
@@ -128,6 +135,30 @@ class Contents(SeriesTest):
         self.assertEqual(list(step), list(range(2501)))
         for one in (0, 1023, 1024, 1025, 2047, 2048, 2500):
             self.assertTrue(numpy.array_equal(u[one], self.steps_of("p.h5", [one])[0]), one)
+        row = ("--save-every", 1, "--save-region", "1:2,:", "-qf")
+        self.ok("p.h5", "--steps", 2500, *row, "--checkpoint-every", 700, "--keep-checkpoints")
+        for name in "p.out.ckpt.h5", "p.out.ckpt.prev.h5":
+            self.assertTrue(numpy.array_equal(self.frames()[2], u[:, 1:2]))
+            self.ok("--resume", name, "-qf")
+        self.assertTrue(numpy.array_equal(self.frames()[2], u[:, 1:2]))
+
+    def test_one_cell_along_an_axis(self):
+        """The flat dataset of the image has the frames without axes of one cell; the series itself has all axes."""
+        self.ok("new", "p.h5", "--problem", "heat", "--size", "31x23x11", "--initial", "random", "-q")
+        self.ok("p.h5", "--steps", 40, "--save-every", 20, "--save", "u,residual", "-q", "-o", "all.h5")
+        whole = self.frames("all.series.h5")[2]
+        for region, axes in FLAT_3D.items():
+            for extra in (), ("--compress",):
+                self.ok("p.h5", "--steps", 40, "--save-every", 20, "--save", "u,residual", "--save-region", region, "-qf",
+                        *extra)
+                at = eval(f"numpy.s_[:, {region}]")  # pylint: disable=eval-used
+                self.assertTrue(numpy.array_equal(self.frames()[2], whole[at]), region)
+                with h5py.File(self.path("p.out.series.h5")) as file:
+                    for name in "u", "residual":
+                        image = file["VTKHDF/PointData"][name]
+                        self.assertEqual([axis[0].name for axis in image.dims], ["/time", *("/" + axis for axis in axes)])
+                        self.assertTrue(numpy.array_equal(image[()].ravel(), file[name][()].ravel()))
+                        self.assertEqual(image == file[name], image.ndim == 4)
 
     def test_refused(self):
         self.make("p.h5", "--steps", 10)
@@ -331,6 +362,24 @@ class Readers(SeriesTest):
             with netCDF4.Dataset(self.path("p.out.series.h5")) as file:
                 self.assertTrue(numpy.array_equal(file["u"][:], u))
 
+    def test_netcdf_of_one_cell_along_an_axis(self):
+        try:
+            import netCDF4
+            import xarray
+        except ImportError:
+            self.skipTest("netCDF4 and xarray are not installed")
+        self.ok("new", "p.h5", "--problem", "heat", "--size", "31x23x11", "--initial", "random", "-q")
+        for region in FLAT_3D:
+            self.ok("p.h5", "--steps", 40, "--save-every", 20, "--save-region", region, "-qf")
+            u = self.frames()[2]
+            for engine in ("netcdf4", "h5netcdf"):
+                with xarray.open_dataset(self.path("p.out.series.h5"), engine=engine) as file:
+                    self.assertEqual(file["u"].dims, ("time", "z", "y", "x"))
+                    self.assertTrue(numpy.array_equal(file["u"].values, u))
+            with netCDF4.Dataset(self.path("p.out.series.h5")) as file:
+                self.assertTrue(numpy.array_equal(file["u"][:], u))
+                self.assertTrue(numpy.array_equal(file["VTKHDF/PointData/u"][:].ravel(), u.ravel()))
+
     def test_netcdf_of_a_named_field(self):
         try:
             import netCDF4
@@ -530,18 +579,19 @@ class Killed(SeriesTest):
         rng, resumed, within = random.Random(11), 0, 0
         for number in range(KILLS):
             self.clean("p.h5", "whole.h5", "whole.series.h5")
-            extra = ["--compress"] if number % 3 == 0 else []
+            extra = ["--compress"] if number % 3 == 0 else ["--save-region", "7:8,:"] if number % 3 == 1 else []
+            u_wanted = wanted[2][:, 7:8] if "--save-region" in extra else wanted[2]
             process = self.start("p.h5", "--checkpoint-every", 6, "--save-every", 2, "-q", *SLOWLY, *extra)
             within += self.kill(process, 0.05 + 0.5 * rng.random(), number % 2 == 0)
             if os.path.exists(self.path("p.out.series.h5")):
                 step, _, u = self.frames(complete=False)
                 self.assertTrue(numpy.array_equal(step, wanted[0][:len(step)]))
-                self.assertTrue(numpy.array_equal(u, wanted[2][:len(step)]))
+                self.assertTrue(numpy.array_equal(u, u_wanted[:len(step)]))
             if os.path.exists(self.path("p.out.ckpt.h5")):
                 resumed += 1
                 self.ok("--resume", "p.out.ckpt.h5", "-qf")
                 self.same("whole.h5", "p.out.h5")
-                for found, one in zip(self.frames(), wanted):
+                for found, one in zip(self.frames(), (*wanted[:2], u_wanted)):
                     self.assertTrue(numpy.array_equal(found, one))
         print(f"{resumed} of {KILLS} runs were resumed; {within} moments were within a write of a checkpoint")
         self.assertGreater(resumed, KILLS // 4)
