@@ -170,7 +170,7 @@ static stencil_status open_dataset(field *f) {
 
 /* Gives a dataset without scales those of the field, where it has the field's shape. */
 static stencil_status take_scales(field *f) {
-    const char *name = f->file->is_series ? "/u" : f->file->input.facts.field;
+    const char *name = f->file->input.facts.field;
     stencil_description of_field;
     stencil_numbers is;
     for (int axis = 0; axis < STENCIL_SCALES_MAX; axis++)
@@ -189,7 +189,7 @@ static stencil_status take_scales(field *f) {
 stencil_status field_open(field *f, field_file *file, const char *name) {
     *f = (field){.file = file, .rank = 2};
     const bool is_u = strcmp(name, "u") == 0 || strcmp(name, "/u") == 0;
-    const char *path = is_u && !file->is_series ? file->input.facts.field : name;
+    const char *path = is_u ? file->input.facts.field : name;
     CHECK(strlen(path) + 1 < sizeof f->name, BAD_DATA, "'%s' has no dataset %s: %s", file->path, name,
           advice);
     stencil_text_add(f->name, sizeof f->name, "%s%s", path[0] == '/' ? "" : "/", path);

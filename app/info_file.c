@@ -128,9 +128,9 @@ static stencil_status read_file(file_facts *f) {
 }
 
 static void print_series(const file_facts *f) {
-    PRINT("Series", "%s of u%s, %s, from step %s to step %s", TEXT_COUNTED(f->frames.count, "frame"),
-          f->frames.residual.exists ? " and residual" : "", f->frames.u.type, TEXT_COUNT(f->first_step),
-          TEXT_COUNT(f->last_step));
+    PRINT("Series", "%s of %s%s, %s, from step %s to step %s", TEXT_COUNTED(f->frames.count, "frame"),
+          f->input.facts.field + 1, f->frames.residual.exists ? " and residual" : "", f->frames.u.type,
+          TEXT_COUNT(f->first_step), TEXT_COUNT(f->last_step));
     PRINT("Cells", "%s of each frame", TEXT_EXTENT(f->frames.u.extent + 1, f->frames.u.rank - 1, " x "));
 }
 
@@ -221,10 +221,11 @@ static json_t *facts_json(const file_facts *f) {
     json_t *root = json_pack("{s:i, s:s, s:o, s:s}", "schema_version", 1, "version", STENCIL_VERSION, "file",
                              json_text(f->path), "kind", kind_of(f));
     if (f->frames.count > 0) {
+        const char *field = f->input.facts.field + 1;
         json_object_set_new(root, "frames", json_integer(f->frames.count));
         json_object_set_new(root, "arrays",
-                            f->frames.residual.exists ? json_pack("[s, s]", "u", "residual")
-                                                      : json_pack("[s]", "u"));
+                            f->frames.residual.exists ? json_pack("[o, s]", json_text(field), "residual")
+                                                      : json_pack("[o]", json_text(field)));
         json_object_set_new(root, "first_step", json_integer(f->first_step));
         json_object_set_new(root, "last_step", json_integer(f->last_step));
         return root;

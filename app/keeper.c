@@ -107,6 +107,17 @@ static stencil_status replace_series(keeper *k, stencil_status status) {
     return STENCIL_OK;
 }
 
+/* Notes that no frame will be saved, where the times of frames are all before or behind those of the run. */
+static void note_no_time(keeper *k, int64_t step) {
+    const saver *s = &k->saver;
+    const int64_t end = s->problem->stop.steps;
+    if (s->step == 0 || s->series.at.count > 0 || saver_next(s, step - 1) <= end)
+        return;
+    const bool past = s->last < saver_time(s, step);
+    stencil_notes_warn(&k->record->notes, "no time of --save-times is within the run, which %s at t = %.6g",
+                       past ? "begins" : "ends", saver_time(s, past ? step : end));
+}
+
 static stencil_status open_series(keeper *k, const stencil_provenance *made) {
     saver *s = &k->saver;
     stencil_output *output = &k->record->output;
@@ -130,6 +141,7 @@ static stencil_status open_series(keeper *k, const stencil_provenance *made) {
                            "'%s' has no frames from step %" PRId64 " to before step %" PRId64
                            ", which could not be written",
                            s->path, s->lost_step, step);
+    note_no_time(k, step);
     stencil_series_text(&s->series, k->series_places);
     if (!s->form.residual || k->inline_only)
         return STENCIL_OK;

@@ -129,8 +129,8 @@ static picture_size size_of(const plotting *s, bool colours) {
                     : (picture_size){STILL_WIDE, STILL_HIGH, POINTS, 1, 0};
 }
 
-/* Finds the series of a result or a checkpoint: the file that the link /provenance/series leads to, or, where
- * there is none, the one of the result's name. */
+/* Finds the series of a result or a checkpoint: the file that /provenance names, or, where it names none, the
+ * one of the result's name. */
 static stencil_status find_series(plotting *s) {
     stencil_provenance made;
     const char *path = s->file.path;

@@ -116,8 +116,9 @@ static stencil_status write_file(subtraction *s) {
                           stencil_sink_array_bytes(problem) + stencil_axes_bytes(problem)));
     const hid_t file = s->sink.file;
     TRY(stencil_sink_create(&s->sink, &dataset, problem));
-    TRY(stencil_h5_check_written(stencil_image_write(file, problem, (const int64_t[]){0, 0, 0},
-                                                     problem->extent, (const int64_t[]){1, 1, 1}) >= 0,
+    TRY(stencil_h5_check_written(stencil_image_write(file, problem, stencil_spec_field(&problem->spec),
+                                                     (const int64_t[]){0, 0, 0}, problem->extent,
+                                                     (const int64_t[]){1, 1, 1}) >= 0,
                                  path, "/VTKHDF"));
     TRY(stencil_axes_create(file, path, problem));
     TRY(stencil_h5_check_written(H5Ldelete(file, "time", H5P_DEFAULT) >= 0, path, "time")); /* it has none */

@@ -5,10 +5,16 @@
 
 #include "solver/problem/problem.h"
 
+/* Sets the axes that VTK expects the data of an image of n cells (z, y, x) to have, slowest first, and
+ * returns how many they are. VTK drops the second and the third axis of an image where they have one cell,
+ * and takes what is left for the first ones; so z is the second one where y has one cell. */
+int stencil_image_axes(const int64_t n[3], int axis[3]);
+
 /* Makes /VTKHDF an image of n cells of the field, every `stride`-th from `first` on (z, y, x), whose data is
- * a soft link to the field: a hard one would be copied where a result goes on. Negative on failure. */
-herr_t stencil_image_write(hid_t file, const stencil_problem *problem, const int64_t first[3],
-                           const int64_t n[3], const int64_t stride[3]);
+ * a soft link to the dataset `field`, "/u": a hard one would be copied where a result goes on. NULL: the
+ * image has data of its own. Negative on failure. */
+herr_t stencil_image_write(hid_t file, const stencil_problem *problem, const char *field,
+                           const int64_t first[3], const int64_t n[3], const int64_t stride[3]);
 
 /* Returns the coordinate of a cell along an axis: multiples of the spacing, from 0 on, but from half of it on
  * where the walls, mirrors, stand half a cell outside. */

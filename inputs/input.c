@@ -415,8 +415,13 @@ stencil_status stencil_input_load_history(stencil_input *input, stencil_problem 
  * them to one array after the other. Times are looked at last, so that no more than one can be missing; of a
  * file that has fewer, they are not used. */
 static stencil_status count_frames(stencil_input *input, stencil_frames *f) {
+    char *field = input->facts.field;
     stencil_numbers time;
-    TRY(stencil_input_numbers(input, "/u", NULL, &f->u));
+    bool holds;
+    TRY(stencil_input_field(input, NULL, field, &holds));
+    if (field[0] == '\0')
+        memcpy(field, "/u", sizeof "/u");
+    TRY(stencil_input_numbers(input, field, NULL, &f->u));
     TRY(stencil_input_numbers(input, "/residual", NULL, &f->residual));
     TRY(stencil_input_numbers(input, "/step", NULL, &f->step));
     CHECK(f->u.exists && f->u.rank >= 3 && f->u.rank <= 4 && f->step.exists && f->step.rank == 1, BAD_DATA,

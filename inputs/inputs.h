@@ -199,7 +199,8 @@ typedef struct stencil_frames {
     int64_t count;
 } stencil_frames;
 
-/* Opens a series, which a run may be writing, and its dataset /step. Errors: as stencil_input_look();
+/* Opens a series, which a run may be writing, and its dataset /step; the facts of the input name its field.
+ * Errors: as stencil_input_look();
  * BAD_DATA: the file is no series, or has no frame. */
 stencil_status stencil_input_series(stencil_input *input, const char *path,
                                     const stencil_input_options *options, stencil_frames *frames);
@@ -221,9 +222,8 @@ typedef struct stencil_provenance {
     char input[4096];       /* path of the run's input; "": unknown */
     char output[4096];      /* of a checkpoint: name of its run's result; "": it is none */
     char options[4096];     /* options with which a resumed run goes on, a line each */
-    char series[512];       /* places in the file of its series, see series.h; "": it has none yet */
-    char series_file[4096]; /* file that the link /provenance/series leads to, from the folder of this one on;
-                               "": none */
+    char series[640];       /* places in the file of its series, see series.h; "": it has none yet */
+    char series_file[4096]; /* name of the file of its series, from the folder of this one on; "": none */
     char digest_numbers[STENCIL_DIGEST_CHARS]; /* of all that a run goes on from but arrays; "": not known */
     char less[4096]; /* of a file of differences: the file that was subtracted from `input`; "": it is none */
     char gaps[256];  /* frames that the series lacks, see stencil_series_gap(); "": none */

@@ -7,12 +7,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "inputs/file.h"
+#include "inputs/image.h"
 #include "inputs/result_names.h"
 #include "inputs/series_index.h"
 #include "solver/problem/change.h"
@@ -68,9 +70,19 @@ static stencil_status set_form(stencil_series *s, const stencil_problem *problem
         s->at.n[axis] = (end - form->first[axis] + s->at.stride[axis] - 1) / s->at.stride[axis];
     }
     s->arrays = form->residual ? STENCIL_SERIES_ARRAYS : 1;
+    int axis[STENCIL_AXES];
+    const int axes = stencil_image_axes(s->at.n, axis);
+    s->flat = axes < problem->rank;
     for (int a = 0; a < s->arrays; a++) {
-        s->array[a].precision = a == STENCIL_SERIES_U ? problem->precision : STENCIL_FLOAT64;
-        set_chunks(s, &s->array[a]);
+        stencil_series_array *array = &s->array[a], *flat = &s->array[STENCIL_SERIES_ARRAYS + a];
+        array->precision = a == STENCIL_SERIES_U ? problem->precision : STENCIL_FLOAT64;
+        array->axes = problem->rank;
+        for (int k = 0; k < array->axes; k++)
+            array->axis[k] = STENCIL_AXES - problem->rank + k;
+        set_chunks(s, array);
+        *flat = *array;
+        flat->axes = axes;
+        memcpy(flat->axis, axis, sizeof axis);
     }
     return STENCIL_OK;
 }
@@ -97,7 +109,7 @@ stencil_status stencil_series_create(stencil_series *s, const char *path, bool r
     s->at.capacity = most > CAPACITY_LEAST ? stencil_smaller(most, CAPACITY_MOST) : CAPACITY_LEAST;
     TRY(stencil_sink_open(&s->sink, path, replace, NULL, STENCIL_SINK_PLAIN));
     s->fd = s->sink.fd;
-    uint64_t index[STENCIL_SERIES_ARRAYS];
+    uint64_t index[STENCIL_SERIES_DATASETS];
     bool fits = false;
     for (int i = 0; i < PADS && !fits; i++)
         TRY(stencil_series_lay_out(s, i * PAD, index, &fits));
@@ -170,7 +182,9 @@ static stencil_status write_chunk(stencil_series *s, const frame *f, int64_t num
     }
     s->at.used = (to + (uint64_t)taken + 7) / 8 * 8;
     const int64_t offset[4] = {s->at.count, z, y, 0};
-    return stencil_index_add(s, f->number, number, offset, to, taken);
+    TRY(stencil_index_add(s, f->number, number, offset, to, taken));
+    return s->flat ? stencil_index_add(s, STENCIL_SERIES_ARRAYS + f->number, number, offset, to, taken)
+                   : STENCIL_OK;
 }
 
 static stencil_status write_frame(stencil_series *s, const frame *f) {
@@ -233,31 +247,38 @@ stencil_status stencil_series_sync(const stencil_series *s) {
     return STENCIL_OK;
 }
 
-/* The text of the places is their numbers in hexadecimal, in the order of the structure. */
-enum { PLACES = sizeof(stencil_series_places) / sizeof(uint64_t) };
+/* The text of the places is their numbers in hexadecimal, in the order of the structure, without those of
+ * flat datasets where there are none. */
+enum {
+    PLACES = sizeof(stencil_series_places) / sizeof(uint64_t),
+    PLAIN_PLACES = offsetof(stencil_series_places, flat_extent) / sizeof(uint64_t)
+};
 _Static_assert(PLACES * 17 < STENCIL_SERIES_TEXT, "the text has room for all places");
 
 void stencil_series_text(const stencil_series *s, char text[STENCIL_SERIES_TEXT]) {
     uint64_t place[PLACES];
     int length = 0;
+    const int count = s->flat ? PLACES : PLAIN_PLACES;
     memcpy(place, &s->at, sizeof place);
     text[0] = '\0';
-    for (int i = 0; i < PLACES && s->named; i++)
+    for (int i = 0; i < count && s->named; i++)
         length += snprintf(text + length, STENCIL_SERIES_TEXT - (size_t)length, "%" PRIx64 "%s", place[i],
-                           i + 1 < PLACES ? " " : "");
+                           i + 1 < count ? " " : "");
 }
 
 bool stencil_series_read_places(const char *text, stencil_series_places *p) {
-    uint64_t place[PLACES];
-    for (int i = 0; i < PLACES; i++) {
+    uint64_t place[PLACES] = {0};
+    int count = 0;
+    for (bool more = true; more && count < PLACES; count++) {
         char *end;
-        place[i] = strtoull(text, &end, 16);
-        if (end == text || *end != (i + 1 < PLACES ? ' ' : '\0'))
+        place[count] = strtoull(text, &end, 16);
+        if (end == text || (*end != ' ' && *end != '\0'))
             return false;
-        text = end + 1;
+        more = *end == ' ';
+        text = end + more;
     }
     memcpy(p, place, sizeof place);
-    return true;
+    return *text == '\0' && (count == PLACES || count == PLAIN_PLACES);
 }
 
 bool stencil_series_gap(const char **text, int64_t gap[2]) {
@@ -294,6 +315,7 @@ stencil_status stencil_series_resume(stencil_series *s, const char *path, const 
           "'%s' has frames of other cells, or in another form: leave out --save-region, --save-stride and "
           "--compress",
           path);
+    s->flat = s->flat && s->at.flat_extent[0] != 0; /* older series have none */
     CHECK(read && stencil_index_restore(s), BAD_DATA, "'%s' is not the series of this run, or is damaged",
           path);
     s->named = true;

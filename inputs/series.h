@@ -4,9 +4,9 @@
  * HDF5 makes the file once. Frames are then appended to it by plain writes: what a frame consists of comes
  * behind the end that readers know of, then its entries in the index of chunks of each array, and in the end
  * one write within a page of the file raises all counts at once: the extent of /u, /residual, /step and
- * /time, and NSteps of /VTKHDF/Steps; Values, beside it, follows. Object headers of the file have no
- * checksums (versions that the oldest HDF5 reads), so that this is all that changes. docs/format.md describes
- * what readers see. */
+ * /time, of flat datasets, and NSteps of /VTKHDF/Steps; Values, beside it, follows. Object headers of the
+ * file have no checksums (versions that the oldest HDF5 reads), so that this is all that changes.
+ * docs/format.md describes what readers see. */
 #pragma once
 
 #include "inputs/inputs.h"
@@ -19,8 +19,15 @@ typedef struct stencil_series_form {
     bool residual; /* frames have the residual, too, see stencil_change_read() */
 } stencil_series_form;
 
-/* Arrays of frames. */
-enum { STENCIL_SERIES_U, STENCIL_SERIES_RESIDUAL, STENCIL_SERIES_ARRAYS };
+/* Arrays of frames. Each is a dataset; where VTK drops axes of one cell, a flat one in /VTKHDF/PointData
+ * lacks these axes, whose index leads to the same chunks. Datasets are numbered: those of the arrays, then
+ * the flat ones. */
+enum {
+    STENCIL_SERIES_U,
+    STENCIL_SERIES_RESIDUAL,
+    STENCIL_SERIES_ARRAYS,
+    STENCIL_SERIES_DATASETS = 2 * STENCIL_SERIES_ARRAYS
+};
 
 /* Places in the file of a series, and the form of its frames, which checkpoints record; a resumed run checks
  * and uses them. */
@@ -37,19 +44,22 @@ typedef struct stencil_series_places {
     uint64_t used;                        /* end of what the frames take */
     int64_t first[3], n[3], stride[3]; /* saved cells in indices of /u: from `first` on, n with that stride */
     int64_t compress;                  /* 1: frames are packed */
+    uint64_t
+        flat_extent[STENCIL_SERIES_ARRAYS];    /* as `extent` and `root`, of the flat datasets; 0: none, as */
+    uint64_t flat_root[STENCIL_SERIES_ARRAYS]; /* in series of older versions */
 } stencil_series_places;
 
-/* An array of a series: its frames, each in chunks. */
+/* A dataset of a series: frames of an array, each in chunks. */
 typedef struct stencil_series_array {
     stencil_precision precision;
-    int64_t chunk[3], chunks[3]; /* cells of a chunk, and chunks of a frame */
-    uint64_t leaf;               /* node of the index that gets the next entry; 0: none yet */
+    int axes, axis[STENCIL_AXES]; /* axes of a frame that the dataset has, slowest first */
+    int64_t chunk[3], chunks[3];  /* cells of a chunk, and chunks of a frame */
+    uint64_t leaf;                /* node of the index that gets the next entry; 0: none yet */
 } stencil_series_array;
 
-/* Returns the name of an array in the file. */
-static inline const char *stencil_series_array_name(int array) {
-    return array == STENCIL_SERIES_U ? "u" : "residual";
-}
+/* Returns the name of the frames of the field in the file: that of the field, unless the series has something
+ * else of this name, else "/u". */
+const char *stencil_series_field(const stencil_problem *problem);
 
 /* A series being written. Zero-initialised: closed. */
 typedef struct stencil_series {
@@ -57,8 +67,9 @@ typedef struct stencil_series {
     stencil_sink sink;              /* the file; its name is given with the first frame */
     int fd;                         /* descriptor of the file, which is the sink's, or owned; -1: none */
     bool named;
-    stencil_series_array array[STENCIL_SERIES_ARRAYS];
-    int arrays; /* entries of `array` that there are */
+    stencil_series_array array[STENCIL_SERIES_DATASETS];
+    int arrays; /* arrays that there are */
+    bool flat;  /* with a flat dataset each */
     stencil_series_places at;
     int64_t last_step;     /* step of the last frame; -1: none */
     void *buffer, *packed; /* owned: rows or chunks on their way */
@@ -72,7 +83,23 @@ typedef struct stencil_series {
     double write_s;        /* seconds that the last frame took */
 } stencil_series;
 
-enum { STENCIL_SERIES_TEXT = 512 };
+/* Tells whether the series has a dataset. */
+static inline bool stencil_series_has(const stencil_series *series, int dataset) {
+    return dataset % STENCIL_SERIES_ARRAYS < series->arrays &&
+           (dataset < STENCIL_SERIES_ARRAYS || series->flat);
+}
+
+/* Returns the places of a dataset's extent and root. */
+static inline uint64_t *stencil_series_extent(stencil_series_places *at, int dataset) {
+    return dataset < STENCIL_SERIES_ARRAYS ? &at->extent[dataset]
+                                           : &at->flat_extent[dataset - STENCIL_SERIES_ARRAYS];
+}
+static inline uint64_t *stencil_series_root(stencil_series_places *at, int dataset) {
+    return dataset < STENCIL_SERIES_ARRAYS ? &at->root[dataset]
+                                           : &at->flat_root[dataset - STENCIL_SERIES_ARRAYS];
+}
+
+enum { STENCIL_SERIES_TEXT = 640 };
 
 /* Checks the form against the problem, and makes the file `path` with no frame, which gets its name with the
  * first one. `most`: the number of frames that are expected; 0: unknown. The caller closes *series, also
@@ -120,5 +147,5 @@ stencil_status stencil_series_name(const char *output, char name[PATH_MAX]);
  * the indices of chunks belong. `pad` moves objects by as many bytes; false in *fits: the counts do not lie
  * within one page. Errors: IO. */
 enum { STENCIL_SERIES_NODE_CHUNKS = 1024 }; /* entries of a node of the index */
-stencil_status stencil_series_lay_out(stencil_series *series, int pad, uint64_t index[STENCIL_SERIES_ARRAYS],
-                                      bool *fits);
+stencil_status stencil_series_lay_out(stencil_series *series, int pad,
+                                      uint64_t index[STENCIL_SERIES_DATASETS], bool *fits);

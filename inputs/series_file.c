@@ -71,21 +71,51 @@ static hid_t create_list(hid_t file, const char *name, hid_t type, int64_t count
     return H5Dcreate2(file, name, type, space, H5P_DEFAULT, create, H5P_DEFAULT);
 }
 
-static hid_t create_frames(const stencil_series *s, hid_t file, int array) {
-    const int rank = s->problem->rank, skip = STENCIL_AXES - rank;
+const char *stencil_series_field(const stencil_problem *problem) {
+    static const char *const taken[] = {"/time", "/step", "/z", "/y", "/x"};
+    const char *name = stencil_spec_field(&problem->spec);
+    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+        if (strcmp(name, taken[i]) == 0)
+            return "/u";
+    return name;
+}
+
+enum { NAME_BYTES = STENCIL_FIELD_MAX + 32 };
+
+/* Makes the name of a dataset in the file. */
+static const char *name_dataset(const stencil_series *s, int dataset, char name[NAME_BYTES]) {
+    snprintf(name, NAME_BYTES, "%s%s", dataset < STENCIL_SERIES_ARRAYS ? "" : "/VTKHDF/PointData",
+             dataset % STENCIL_SERIES_ARRAYS == STENCIL_SERIES_U ? stencil_series_field(s->problem)
+                                                                 : "/residual");
+    return name;
+}
+
+static hid_t create_frames(const stencil_series *s, hid_t file, int dataset) {
+    const stencil_series_array *array = &s->array[dataset];
+    char name[NAME_BYTES];
     hsize_t size[4] = {1}, chunk[4] = {1};
-    for (int axis = skip; axis < STENCIL_AXES; axis++) {
-        size[1 + axis - skip] = (hsize_t)s->at.n[axis];
-        chunk[1 + axis - skip] = (hsize_t)s->array[array].chunk[axis];
+    for (int k = 0; k < array->axes; k++) {
+        size[1 + k] = (hsize_t)s->at.n[array->axis[k]];
+        chunk[1 + k] = (hsize_t)array->chunk[array->axis[k]];
     }
-    STENCIL_HANDLE space = H5Screate_simple(rank + 1, size, NULL), create = H5Pcreate(H5P_DATASET_CREATE);
-    if (space < 0 || create < 0 || H5Pset_chunk(create, rank + 1, chunk) < 0 ||
+    STENCIL_HANDLE space = H5Screate_simple(array->axes + 1, size, NULL),
+                   create = H5Pcreate(H5P_DATASET_CREATE);
+    if (space < 0 || create < 0 || H5Pset_chunk(create, array->axes + 1, chunk) < 0 ||
         H5Pset_obj_track_times(create, false) < 0 || H5Pset_fill_time(create, H5D_FILL_TIME_NEVER) < 0 ||
         (s->at.compress && H5Pset_deflate(create, 1) < 0))
         return -1;
-    return H5Dcreate2(file, stencil_series_array_name(array),
-                      stencil_h5_type(s->array[array].precision, true), space, H5P_DEFAULT, create,
-                      H5P_DEFAULT);
+    return H5Dcreate2(file, name_dataset(s, dataset, name), stencil_h5_type(array->precision, true), space,
+                      H5P_DEFAULT, create, H5P_DEFAULT);
+}
+
+/* Creates all datasets of frames. */
+static herr_t create_all_frames(const stencil_series *s, hid_t file) {
+    for (int d = 0; d < STENCIL_SERIES_DATASETS; d++) {
+        STENCIL_HANDLE made = stencil_series_has(s, d) ? create_frames(s, file, d) : 0;
+        if (made < 0)
+            return -1;
+    }
+    return 0;
 }
 
 /* Writes element `i` of a list. */
@@ -106,38 +136,60 @@ static herr_t write_coordinates(const stencil_series *s, hid_t file, int axis, c
                                    s->at.stride[axis]);
 }
 
-/* Writes what describes the residual: its unit, axes, and the link by which the image has it. */
-static herr_t describe_residual(hid_t file, int rank, const char *const scale[]) {
-    STENCIL_HANDLE residual = H5Dopen2(file, "residual", H5P_DEFAULT);
-    return residual < 0 || stencil_text_write(residual, "units", "1") < 0 ||
-                   stencil_text_write(residual, "long_name", "change of u in a plain step") < 0 ||
-                   stencil_axes_list(file, residual, rank + 1, scale) < 0
+/* Writes what describes a dataset of frames: its unit, and its axes. */
+static herr_t describe_frames(const stencil_series *s, hid_t file, int dataset) {
+    static const char *const names[] = {"z", "y", "x"};
+    const stencil_series_array *array = &s->array[dataset];
+    const char *scale[STENCIL_AXES + 1] = {"time"};
+    char what[NAME_BYTES], name[NAME_BYTES];
+    for (int k = 0; k < array->axes; k++)
+        scale[1 + k] = names[array->axis[k]];
+    snprintf(what, sizeof what, "change of %s in a plain step", stencil_series_field(s->problem) + 1);
+    STENCIL_HANDLE frames = H5Dopen2(file, name_dataset(s, dataset, name), H5P_DEFAULT);
+    return frames < 0 || stencil_text_write(frames, "units", "1") < 0 ||
+                   (dataset % STENCIL_SERIES_ARRAYS == STENCIL_SERIES_RESIDUAL &&
+                    stencil_text_write(frames, "long_name", what) < 0)
                ? -1
+               : stencil_axes_list(file, frames, array->axes + 1, scale);
+}
+
+/* Writes the attributes of the file. */
+static herr_t describe_file(const stencil_series *s, hid_t file) {
+    const char *field = stencil_series_field(s->problem);
+    char what[STENCIL_FIELD_MAX + 16];
+    snprintf(what, sizeof what, "frames of %s", field + 1);
+    return stencil_text_write(file, "format", "stencil 2") < 0 ||
+                   stencil_text_write(file, "series", what) < 0 ||
+                   (strcmp(field, "/u") != 0 && stencil_text_write(file, "field", field) < 0)
+               ? -1
+               : stencil_text_write(file, "fingerprint", s->problem->fingerprint);
+}
+
+/* Writes the image, whose data are the flat datasets, or links to those of the arrays. */
+static herr_t describe_image(const stencil_series *s, hid_t file) {
+    const char *field = s->flat ? NULL : stencil_series_field(s->problem);
+    if (stencil_image_write(file, s->problem, field, s->at.first, s->at.n, s->at.stride) < 0)
+        return -1;
+    return s->flat || s->arrays == 1
+               ? 0
                : H5Lcreate_soft("/residual", file, "VTKHDF/PointData/residual", H5P_DEFAULT, H5P_DEFAULT);
 }
 
 /* Writes what describes the series: attributes of the file, coordinates, the image. */
-static herr_t describe(const stencil_series *s, hid_t file, hid_t u) {
-    static const char *const names[] = {"time", "z", "y", "x"};
-    const int rank = s->problem->rank, skip = STENCIL_AXES - rank;
-    const char *scale[STENCIL_AXES + 1] = {"time"};
-    for (int axis = skip; axis < STENCIL_AXES; axis++) {
-        scale[1 + axis - skip] = names[1 + axis];
-        if (write_coordinates(s, file, axis, names[1 + axis]) < 0)
+static herr_t describe(const stencil_series *s, hid_t file) {
+    static const char *const names[] = {"z", "y", "x"}, *const by_time[] = {"time"};
+    for (int axis = STENCIL_AXES - s->problem->rank; axis < STENCIL_AXES; axis++)
+        if (write_coordinates(s, file, axis, names[axis]) < 0)
             return -1;
-    }
     STENCIL_HANDLE time = H5Dopen2(file, "time", H5P_DEFAULT), step = H5Dopen2(file, "step", H5P_DEFAULT);
-    return stencil_text_write(file, "format", "stencil 2") < 0 ||
-                   stencil_text_write(file, "series", "frames of u") < 0 ||
-                   stencil_text_write(file, "fingerprint", s->problem->fingerprint) < 0 ||
-                   stencil_text_write(u, "units", "1") < 0 ||
-                   stencil_axes_describe(time, "time", stencil_image_time_name(s->problem)) < 0 ||
-                   stencil_axes_list(file, u, rank + 1, scale) < 0 ||
-                   stencil_axes_list(file, step, 1, scale) < 0 ||
-                   stencil_image_write(file, s->problem, s->at.first, s->at.n, s->at.stride) < 0
-               ? -1
-           : s->arrays > 1 ? describe_residual(file, rank, scale)
-                           : 0;
+    if (describe_file(s, file) < 0 ||
+        stencil_axes_describe(time, "time", stencil_image_time_name(s->problem)) < 0 ||
+        stencil_axes_list(file, step, 1, by_time) < 0)
+        return -1;
+    for (int d = 0; d < STENCIL_SERIES_DATASETS; d++)
+        if (stencil_series_has(s, d) && describe_frames(s, file, d) < 0)
+            return -1;
+    return describe_image(s, file);
 }
 
 static herr_t create_objects(const stencil_series *s, hid_t file, int pad) {
@@ -145,29 +197,29 @@ static herr_t create_objects(const stencil_series *s, hid_t file, int pad) {
     char text[PAGE_BYTES] = "";
     memset(text, ' ', (size_t)pad);
     STENCIL_HANDLE image = H5Gcreate2(file, "VTKHDF", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-    if (image < 0 || (pad > 0 && stencil_text_write(image, "padding", text) < 0))
+    STENCIL_HANDLE data =
+        image < 0 ? -1 : H5Gcreate2(image, "PointData", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    if (data < 0 || (pad > 0 && stencil_text_write(image, "padding", text) < 0))
         return -1;
     STENCIL_HANDLE steps = H5Gcreate2(image, "Steps", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
-    if (steps < 0 || stencil_numbers_write(steps, "NSteps", H5T_STD_I64LE, H5T_NATIVE_INT64, 0, &none) < 0)
+    if (steps < 0 || stencil_numbers_write(steps, "NSteps", H5T_STD_I64LE, H5T_NATIVE_INT64, 0, &none) < 0 ||
+        create_all_frames(s, file) < 0)
         return -1;
-    STENCIL_HANDLE u = create_frames(s, file, STENCIL_SERIES_U),
-                   residual = s->arrays > 1 ? create_frames(s, file, STENCIL_SERIES_RESIDUAL) : 0,
-                   step =
-                       u < 0 || residual < 0 ? -1 : create_list(file, "step", H5T_STD_I64LE, s->at.capacity),
+    STENCIL_HANDLE step = create_list(file, "step", H5T_STD_I64LE, s->at.capacity),
                    time = step < 0 ? -1 : create_list(file, "time", H5T_IEEE_F64LE, s->at.capacity);
     STENCIL_HANDLE values = time < 0 ? -1 : create_list(steps, "Values", H5T_IEEE_F64LE, s->at.capacity);
     return values < 0 || write_element(step, 0, 0) < 0 || write_element(time, 0, 0) < 0 ||
                    write_element(values, 0, 0) < 0
                ? -1
-               : describe(s, file, u);
+               : describe(s, file);
 }
 
-/* Finds the places of an array by its header. */
-static bool find_array(stencil_series *s, int array, uint64_t header, uint64_t *index) {
+/* Finds the places of a dataset of frames by its header. */
+static bool find_frames(stencil_series *s, int dataset, uint64_t header, uint64_t *index) {
     const uint64_t space = find_message(s->sink.fd, header, DATASPACE),
                    layout = find_message(s->sink.fd, header, LAYOUT);
-    s->at.extent[array] = space + 8; /* behind version, rank, flags and what is reserved */
-    *index = layout + 3;             /* behind version, class and rank */
+    *stencil_series_extent(&s->at, dataset) = space + 8; /* behind version, rank, flags and reserved bytes */
+    *index = layout + 3;                                 /* behind version, class and rank */
     return space != 0 && layout != 0;
 }
 
@@ -188,50 +240,51 @@ static bool find_list(const stencil_series *s, uint64_t header, uint64_t *extent
 }
 
 /* Objects of the file whose places are found. */
-enum { STEP = STENCIL_SERIES_ARRAYS, TIME, STEPS, VALUES, OBJECTS };
+enum { STEP = STENCIL_SERIES_DATASETS, TIME, STEPS, VALUES, OBJECTS };
 
 /* Finds the places by the headers of the objects, before the file is closed. */
 static bool find_places(stencil_series *s, const uint64_t header[OBJECTS],
-                        uint64_t index[STENCIL_SERIES_ARRAYS]) {
+                        uint64_t index[STENCIL_SERIES_DATASETS]) {
     stencil_series_places *at = &s->at;
     at->steps_count = value_of(s->sink.fd, find_message(s->sink.fd, header[STEPS], ATTRIBUTE));
-    for (int a = 0; a < s->arrays; a++)
-        if (!find_array(s, a, header[a], &index[a]))
+    for (int d = 0; d < STENCIL_SERIES_DATASETS; d++)
+        if (stencil_series_has(s, d) && !find_frames(s, d, header[d], &index[d]))
             return false;
     return at->steps_count != 0 && find_list(s, header[STEP], &at->step_extent, &at->step, &at->step_bytes) &&
            find_list(s, header[TIME], &at->time_extent, &at->time, &at->time_bytes) &&
            find_list(s, header[VALUES], &at->vtk_extent, &at->vtk, &at->vtk_bytes);
 }
 
-/* Tells whether all that changes with a frame lies within a page, largest extents included. */
-static bool in_one_page(const stencil_series *s) {
-    const stencil_series_places *at = &s->at;
-    const uint64_t most = 8 * (uint64_t)(s->problem->rank + 1), last = at->extent[s->arrays - 1];
-    const uint64_t place[] = {at->extent[0],
-                              at->step_extent,
-                              at->time_extent,
-                              at->step_bytes,
-                              at->time_bytes,
-                              at->steps_count,
-                              last,
-                              last + most,
-                              at->step_extent + 8,
-                              at->time_extent + 8,
-                              at->extent[0] + most};
-    for (size_t i = 0; i < sizeof place / sizeof *place; i++)
-        if (place[i] / PAGE_BYTES != place[0] / PAGE_BYTES ||
-            (place[i] + 7) / PAGE_BYTES != place[0] / PAGE_BYTES)
-            return false;
-    return at->vtk_extent / PAGE_BYTES == (at->vtk_bytes + 7) / PAGE_BYTES && at->vtk_extent < at->vtk_bytes;
+/* Tells whether `bytes` bytes lie within the page of /step's extent. */
+static bool is_in_page(const stencil_series *s, uint64_t at, uint64_t bytes) {
+    const uint64_t page = s->at.step_extent / PAGE_BYTES;
+    return at / PAGE_BYTES == page && (at + bytes - 1) / PAGE_BYTES == page;
 }
 
-stencil_status stencil_series_lay_out(stencil_series *s, int pad, uint64_t index[STENCIL_SERIES_ARRAYS],
+/* Tells whether all that changes with a frame lies within a page, largest extents included. */
+static bool in_one_page(stencil_series *s) {
+    const stencil_series_places *at = &s->at;
+    bool fits = is_in_page(s, at->step_extent, 16) && is_in_page(s, at->time_extent, 16) &&
+                is_in_page(s, at->step_bytes, 8) && is_in_page(s, at->time_bytes, 8) &&
+                is_in_page(s, at->steps_count, 8);
+    for (int d = 0; d < STENCIL_SERIES_DATASETS; d++)
+        if (stencil_series_has(s, d))
+            fits = fits &&
+                   is_in_page(s, *stencil_series_extent(&s->at, d), 8 * (uint64_t)(s->array[d].axes + 2));
+    return fits && at->vtk_extent / PAGE_BYTES == (at->vtk_bytes + 7) / PAGE_BYTES &&
+           at->vtk_extent < at->vtk_bytes;
+}
+
+stencil_status stencil_series_lay_out(stencil_series *s, int pad, uint64_t index[STENCIL_SERIES_DATASETS],
                                       bool *fits) {
     enum { METADATA_BLOCK = 32 << 10 };
     stencil_sink *sink = &s->sink;
-    const char *const names[OBJECTS] = {"/u",    "/residual",     "/step",
-                                        "/time", "/VTKHDF/Steps", "/VTKHDF/Steps/Values"};
+    char name[STENCIL_SERIES_DATASETS][NAME_BYTES];
+    const char *names[OBJECTS] = {
+        [STEP] = "/step", [TIME] = "/time", [STEPS] = "/VTKHDF/Steps", [VALUES] = "/VTKHDF/Steps/Values"};
     uint64_t header[OBJECTS];
+    for (int d = 0; d < STENCIL_SERIES_DATASETS; d++)
+        names[d] = name_dataset(s, d, name[d]);
     stencil_h5_quiet();
     sink->eoa = sink->closed_eoa = 0;
     STENCIL_HANDLE access = stencil_h5_access(sink), create = H5Pcreate(H5P_FILE_CREATE);

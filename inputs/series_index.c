@@ -42,32 +42,37 @@ static bool get(const stencil_series *s, uint64_t at, void *to, int64_t bytes) {
 
 /* A key has the bytes of a chunk, its mask of filters, and the offset of its first cell with one of 0 for the
  * bytes of a cell. */
-static int64_t key_bytes(const stencil_series *s) {
-    return 8 + 8 * (s->problem->rank + 2);
+static int64_t key_bytes(const stencil_series *s, int dataset) {
+    return 8 + 8 * (s->array[dataset].axes + 2);
 }
 
-static uint64_t key_at(const stencil_series *s, uint64_t node, int64_t i) {
-    return node + HEAD_BYTES + (uint64_t)(i * (key_bytes(s) + 8));
+/* A node of the index of a dataset. */
+typedef struct node {
+    int dataset;
+    uint64_t at;
+} node;
+
+static uint64_t key_at(const stencil_series *s, node of, int64_t i) {
+    return of.at + HEAD_BYTES + (uint64_t)(i * (key_bytes(s, of.dataset) + 8));
 }
 
-static int64_t node_bytes(const stencil_series *s) {
-    return HEAD_BYTES + MOST * (key_bytes(s) + 8) + key_bytes(s);
+/* Returns the place of the address that belongs to key i. */
+static uint64_t address_at(const stencil_series *s, node of, int64_t i) {
+    return key_at(s, of, i) + (uint64_t)key_bytes(s, of.dataset);
 }
 
-static void make_key(const stencil_series *s, const int64_t offset[4], int64_t bytes, uint64_t key[7]) {
-    const int rank = s->problem->rank;
-    memset(key, 0, 7 * sizeof *key);
-    key[0] = (uint64_t)bytes; /* the mask, the upper half, stays 0: all filters were applied */
-    key[1] = (uint64_t)offset[0];
-    for (int axis = 0; axis < rank; axis++)
-        key[2 + axis] = (uint64_t)offset[1 + STENCIL_AXES - rank + axis];
+static int64_t node_bytes(const stencil_series *s, int dataset) {
+    return HEAD_BYTES + MOST * (key_bytes(s, dataset) + 8) + key_bytes(s, dataset);
 }
 
-static stencil_status put_key(const stencil_series *s, uint64_t node, int64_t i, const int64_t offset[4],
+static stencil_status put_key(const stencil_series *s, node of, int64_t i, const int64_t offset[4],
                               int64_t bytes) {
-    uint64_t key[7];
-    make_key(s, offset, bytes, key);
-    return stencil_series_put(s, key_at(s, node, i), key, key_bytes(s));
+    const stencil_series_array *array = &s->array[of.dataset];
+    uint64_t key[7] = {(uint64_t)bytes, /* the mask, the upper half, is 0: all filters were applied */
+                       (uint64_t)offset[0]};
+    for (int k = 0; k < array->axes; k++)
+        key[2 + k] = (uint64_t)offset[1 + array->axis[k]];
+    return stencil_series_put(s, key_at(s, of, i), key, key_bytes(s, of.dataset));
 }
 
 static stencil_status put_used(const stencil_series *s, uint64_t node, int64_t used) {
@@ -76,20 +81,21 @@ static stencil_status put_used(const stencil_series *s, uint64_t node, int64_t u
 }
 
 /* Writes a node without entries behind all else. */
-static stencil_status make_node(stencil_series *s, int level, uint64_t left, uint64_t *node) {
-    unsigned char *block = calloc(1, (size_t)node_bytes(s));
+static stencil_status make_node(stencil_series *s, int dataset, int level, uint64_t left, uint64_t *at) {
+    const int64_t bytes = node_bytes(s, dataset);
+    unsigned char *block = calloc(1, (size_t)bytes);
     CHECK(block != NULL, NO_MEMORY, "no memory to write '%s'", s->sink.path);
     const uint64_t sibling[2] = {left, NOWHERE};
     memcpy(block, "TREE", 4);
     block[4] = 1; /* of chunks */
     block[5] = (unsigned char)level;
     memcpy(block + 8, sibling, sizeof sibling);
-    *node = s->at.used;
-    const stencil_status status = stencil_series_put(s, *node, block, node_bytes(s));
+    *at = s->at.used;
+    const stencil_status status = stencil_series_put(s, *at, block, bytes);
     free(block);
     TRY(status);
-    s->at.used += (uint64_t)(node_bytes(s) + 7) / 8 * 8;
-    return put_key(s, *node, 0, (const int64_t[]){BEHIND, 0, 0, 0}, 0);
+    s->at.used += (uint64_t)(bytes + 7) / 8 * 8;
+    return put_key(s, (node){dataset, *at}, 0, (const int64_t[]){BEHIND, 0, 0, 0}, 0);
 }
 
 /* Has /VTKHDF/Steps/Values show `count` frames, in one write. */
@@ -107,24 +113,27 @@ static stencil_status put_vtk_count(stencil_series *s, int64_t count) {
     return STENCIL_OK;
 }
 
-stencil_status stencil_index_create(stencil_series *s, const uint64_t index[STENCIL_SERIES_ARRAYS]) {
+stencil_status stencil_index_create(stencil_series *s, const uint64_t index[STENCIL_SERIES_DATASETS]) {
     s->at.used = s->at.end;
-    for (int a = 0; a < s->arrays; a++) {
-        s->array[a].leaf = 0;
-        TRY(make_node(s, 1, NOWHERE, &s->at.root[a]));
-        TRY(stencil_series_put(s, index[a], &s->at.root[a], sizeof s->at.root[a]));
+    for (int d = 0; d < STENCIL_SERIES_DATASETS; d++) {
+        if (!stencil_series_has(s, d))
+            continue;
+        uint64_t *root = stencil_series_root(&s->at, d);
+        s->array[d].leaf = 0;
+        TRY(make_node(s, d, 1, NOWHERE, root));
+        TRY(stencil_series_put(s, index[d], root, sizeof *root));
     }
     return put_vtk_count(s, 0);
 }
 
 /* Enters something into a node that has `used` entries: its bound and address first, so that readers find no
  * half of it. */
-static stencil_status enter(const stencil_series *s, uint64_t node, int64_t used, const int64_t offset[4],
+static stencil_status enter(const stencil_series *s, node of, int64_t used, const int64_t offset[4],
                             int64_t bytes, uint64_t address) {
-    TRY(put_key(s, node, used + 1, (const int64_t[]){BEHIND, 0, 0, 0}, 0));
-    TRY(stencil_series_put(s, key_at(s, node, used) + (uint64_t)key_bytes(s), &address, sizeof address));
-    TRY(put_key(s, node, used, offset, bytes));
-    return put_used(s, node, used + 1);
+    TRY(put_key(s, of, used + 1, (const int64_t[]){BEHIND, 0, 0, 0}, 0));
+    TRY(stencil_series_put(s, address_at(s, of, used), &address, sizeof address));
+    TRY(put_key(s, of, used, offset, bytes));
+    return put_used(s, of.at, used + 1);
 }
 
 /* Makes the file longer, without taking space, and returns its end; 0: no file may be as long as that. */
@@ -157,21 +166,21 @@ void stencil_index_trim(stencil_series *s) {
     s->stated = s->at.used;
 }
 
-stencil_status stencil_index_add(stencil_series *s, int array, int64_t number, const int64_t offset[4],
+stencil_status stencil_index_add(stencil_series *s, int dataset, int64_t number, const int64_t offset[4],
                                  uint64_t address, int64_t bytes) {
     const int64_t used = number % MOST;
-    uint64_t *leaf = &s->array[array].leaf;
+    uint64_t *leaf = &s->array[dataset].leaf;
     if (used == 0) {
-        const uint64_t left = *leaf != 0 ? *leaf : NOWHERE;
-        TRY(make_node(s, 0, left, leaf));
-        TRY(enter(s, *leaf, 0, offset, bytes, address));
+        const uint64_t left = *leaf != 0 ? *leaf : NOWHERE, root = *stencil_series_root(&s->at, dataset);
+        TRY(make_node(s, dataset, 0, left, leaf));
+        TRY(enter(s, (node){dataset, *leaf}, 0, offset, bytes, address));
         /* Readers refuse addresses behind the end that the file states. */
         TRY(reach(s));
         if (left != NOWHERE)
             TRY(stencil_series_put(s, left + 16, leaf, sizeof *leaf));
-        return enter(s, s->at.root[array], number / MOST, offset, bytes, *leaf);
+        return enter(s, (node){dataset, root}, number / MOST, offset, bytes, *leaf);
     }
-    return enter(s, *leaf, used, offset, bytes, address);
+    return enter(s, (node){dataset, *leaf}, used, offset, bytes, address);
 }
 
 /* Seconds that a reader has between its looks at NSteps and at Values. */
@@ -209,10 +218,12 @@ stencil_status stencil_index_show(stencil_series *s, int64_t count) {
     const uint64_t first = at->extent[0] / PAGE_BYTES * PAGE_BYTES;
     const int64_t got = stencil_h5_bytes(s->fd, (int64_t)first, page, NULL, PAGE_BYTES);
     CHECK(got > 0, IO, "cannot read '%s' again", s->sink.path);
-    const uint64_t max = 8 * (uint64_t)(s->problem->rank + 1); /* largest extents follow extents */
-    for (int a = 0; a < s->arrays; a++) {
-        set(page, at->extent[a] + max, count);
-        set(page, at->extent[a], count);
+    for (int d = 0; d < STENCIL_SERIES_DATASETS; d++) {
+        if (!stencil_series_has(s, d))
+            continue;
+        const uint64_t extent = *stencil_series_extent(at, d);
+        set(page, extent + 8 * (uint64_t)(s->array[d].axes + 1), count); /* largest extents follow */
+        set(page, extent, count);
     }
     set(page, at->step_extent + 8, count);
     set(page, at->time_extent + 8, count);
@@ -228,25 +239,33 @@ stencil_status stencil_index_show(stencil_series *s, int64_t count) {
 }
 
 /* Tells whether all counts are the same number, not less than that of series->at. */
-static bool has_counts(const stencil_series *s) {
-    const stencil_series_places *at = &s->at;
-    int64_t is[7] = {0};
-    const uint64_t place[7] = {at->extent[0],  at->step_extent, at->time_extent,          at->steps_count,
-                               at->step_bytes, at->time_bytes,  at->extent[s->arrays - 1]};
-    for (int i = 0; i < 7; i++)
+static bool has_counts(stencil_series *s) {
+    stencil_series_places *at = &s->at;
+    int64_t is[6] = {0};
+    const uint64_t place[6] = {at->extent[0],   at->step_extent, at->time_extent,
+                               at->steps_count, at->step_bytes,  at->time_bytes};
+    for (int i = 0; i < 6; i++)
         if (place[i] / PAGE_BYTES != place[0] / PAGE_BYTES || !get(s, place[i], &is[i], 8))
             return false;
+    for (int d = 0; d < STENCIL_SERIES_DATASETS; d++) {
+        const uint64_t extent = *stencil_series_extent(at, d);
+        int64_t count = 0;
+        if (stencil_series_has(s, d)
+                ? extent / PAGE_BYTES != place[0] / PAGE_BYTES || !get(s, extent, &count, 8) || count != is[0]
+                : extent != 0)
+            return false;
+    }
     return is[0] >= at->count && is[1] == is[0] && is[2] == is[0] && is[3] == is[0] && is[4] == 8 * is[0] &&
-           is[5] == is[4] && is[6] == is[0];
+           is[5] == is[4];
 }
 
-/* Returns the chunks that an array's frames have, and the nodes that list them. */
-static int64_t chunk_count(const stencil_series *s, int array) {
-    const int64_t *chunks = s->array[array].chunks;
+/* Returns the chunks that a dataset's frames have, and the nodes that list them. */
+static int64_t chunk_count(const stencil_series *s, int dataset) {
+    const int64_t *chunks = s->array[dataset].chunks;
     return s->at.count * chunks[0] * chunks[1] * chunks[2];
 }
-static int64_t leaf_count(const stencil_series *s, int array) {
-    return (chunk_count(s, array) + MOST - 1) / MOST;
+static int64_t leaf_count(const stencil_series *s, int dataset) {
+    return (chunk_count(s, dataset) + MOST - 1) / MOST;
 }
 
 /* Tells whether a node of an index stands at a place behind what HDF5 made. */
@@ -255,20 +274,19 @@ static bool is_node(const stencil_series *s, uint64_t at) {
     return at >= s->at.end && at < s->at.used && get(s, at, sign, 4) && memcmp(sign, "TREE", 4) == 0;
 }
 
-/* Finds the node of an array's index that has its last chunk. */
-static bool find_leaf(stencil_series *s, int array) {
-    const uint64_t root = s->at.root[array];
-    uint64_t *leaf = &s->array[array].leaf;
-    return chunk_count(s, array) <= (int64_t)MOST * MOST && is_node(s, root) &&
-           get(s, key_at(s, root, leaf_count(s, array) - 1) + (uint64_t)key_bytes(s), leaf, sizeof *leaf) &&
-           is_node(s, *leaf);
+/* Finds the node of a dataset's index that has its last chunk. */
+static bool find_leaf(stencil_series *s, int dataset) {
+    const node root = {dataset, *stencil_series_root(&s->at, dataset)};
+    uint64_t *leaf = &s->array[dataset].leaf;
+    return chunk_count(s, dataset) <= (int64_t)MOST * MOST && is_node(s, root.at) &&
+           get(s, address_at(s, root, leaf_count(s, dataset) - 1), leaf, sizeof *leaf) && is_node(s, *leaf);
 }
 
-/* Takes the entries of later chunks out of an array's index. */
-static bool cut_index(const stencil_series *s, int array) {
-    const int64_t leaves = leaf_count(s, array), rest = chunk_count(s, array) - (leaves - 1) * MOST;
-    return put_used(s, s->at.root[array], leaves) == STENCIL_OK &&
-           put_used(s, s->array[array].leaf, rest) == STENCIL_OK;
+/* Takes the entries of later chunks out of a dataset's index. */
+static bool cut_index(stencil_series *s, int dataset) {
+    const int64_t leaves = leaf_count(s, dataset), rest = chunk_count(s, dataset) - (leaves - 1) * MOST;
+    return put_used(s, *stencil_series_root(&s->at, dataset), leaves) == STENCIL_OK &&
+           put_used(s, s->array[dataset].leaf, rest) == STENCIL_OK;
 }
 
 bool stencil_index_restore(stencil_series *s) {
@@ -279,17 +297,16 @@ bool stencil_index_restore(stencil_series *s) {
         at->count > 0 && at->count <= at->capacity && fstat(s->fd, &file) == 0 && S_ISREG(file.st_mode) &&
         at->used <= (uint64_t)file.st_size && at->step + 8 * (uint64_t)at->capacity <= at->end &&
         at->time + 8 * (uint64_t)at->capacity <= at->end && at->vtk + 8 * (uint64_t)at->capacity <= at->end &&
-        at->vtk_extent < at->end && at->extent[0] < at->end &&
-        (s->arrays > 1) == (at->extent[STENCIL_SERIES_RESIDUAL] != 0) && has_counts(s);
-    for (int a = 0; a < s->arrays && sound; a++)
-        sound = find_leaf(s, a);
+        at->vtk_extent < at->end && at->extent[0] < at->end && has_counts(s);
+    for (int d = 0; d < STENCIL_SERIES_DATASETS && sound; d++)
+        sound = !stencil_series_has(s, d) || find_leaf(s, d);
     if (!sound || !get(s, at->step + 8 * (uint64_t)(at->count - 1), &step, 8))
         return false;
     s->last_step = (int64_t)step;
     /* Readers lose the frames first, then the index, then the file. */
     sound = put_vtk_count(s, at->count) == STENCIL_OK && stencil_index_show(s, at->count) == STENCIL_OK;
-    for (int a = 0; a < s->arrays && sound; a++)
-        sound = cut_index(s, a);
+    for (int d = 0; d < STENCIL_SERIES_DATASETS && sound; d++)
+        sound = !stencil_series_has(s, d) || cut_index(s, d);
     return sound && stencil_series_put(s, FILE_END_AT, &at->used, sizeof at->used) == STENCIL_OK &&
            ftruncate(s->fd, (off_t)at->used) == 0;
 }

@@ -8,11 +8,11 @@ stencil_status stencil_series_put(const stencil_series *series, uint64_t at, con
 
 /* Writes the roots of indices without chunks, behind what HDF5 made, and their addresses at the places
  * `index`. Errors: IO. */
-stencil_status stencil_index_create(stencil_series *series, const uint64_t index[STENCIL_SERIES_ARRAYS]);
+stencil_status stencil_index_create(stencil_series *series, const uint64_t index[STENCIL_SERIES_DATASETS]);
 
-/* Enters chunk `number` of an array, counted over all frames, whose first cell is `offset` (frame, z, y, x)
+/* Enters chunk `number` of a dataset, counted over all frames, whose first cell is `offset` (frame, z, y, x)
  * and which takes `bytes` bytes at `address`. What readers know of is not changed. Errors: IO. */
-stencil_status stencil_index_add(stencil_series *series, int array, int64_t number, const int64_t offset[4],
+stencil_status stencil_index_add(stencil_series *series, int dataset, int64_t number, const int64_t offset[4],
                                  uint64_t address, int64_t bytes);
 
 /* Shows readers `count` frames, all of which are in the file. Errors: IO. */

@@ -473,8 +473,8 @@ stencil_status stencil_tables_write(hid_t file, const char *path, const stencil_
     return STENCIL_OK;
 }
 
-/* Reads the name of the file that an external link of a group leads to; "": there is no such link, or its
- * name has no room. */
+/* Reads the name of the file that an external link of a group leads to, by which results of older versions
+ * name their series; "": there is no such link, or its name has no room. */
 static void read_link(hid_t group, const char *name, char *file, size_t size) {
     char value[2 * 4096];
     const char *path, *object;
@@ -508,7 +508,8 @@ stencil_status stencil_h5_input_provenance(const stencil_h5_input *input, stenci
     TRY(stencil_attribute_read(group, input->path, &name, provenance->input, &named));
     stencil_attribute_text(group, "output", provenance->output, sizeof provenance->output);
     stencil_attribute_text(group, "series_places", provenance->series, sizeof provenance->series);
-    read_link(group, "series", provenance->series_file, sizeof provenance->series_file);
+    if (!stencil_attribute_text(group, "series", provenance->series_file, sizeof provenance->series_file))
+        read_link(group, "series", provenance->series_file, sizeof provenance->series_file);
     stencil_attribute_text(group, "series_gaps", provenance->gaps, sizeof provenance->gaps);
     stencil_attribute_text(group, "digest_numbers", provenance->digest_numbers,
                            sizeof provenance->digest_numbers);

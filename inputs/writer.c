@@ -62,6 +62,7 @@ static stencil_status write_provenance(const stencil_output *output, const stenc
                                                                 : output->input_path;
     const time_t began = (time_t)output->started_s;
     const int64_t steps_done = output->first_steps + stencil_report_steps_done(report);
+    const bool saved = output->series != NULL && output->series[0] != '\0';
     struct tm utc;
     if (input != NULL && input[0] != '\0' && realpath(input, absolute) != NULL)
         input = absolute;
@@ -81,6 +82,7 @@ static stencil_status write_provenance(const stencil_output *output, const stenc
                  {"reason", STENCIL_ATTRIBUTE_TEXT, stencil_reason_names[report->reason]},
                  {"output", STENCIL_ATTRIBUTE_TEXT, output->result},
                  {"options", STENCIL_ATTRIBUTE_TEXT, output->options},
+                 {"series", STENCIL_ATTRIBUTE_TEXT, saved ? stencil_path_last(output->series_path) : NULL},
                  {"series_places", STENCIL_ATTRIBUTE_TEXT, output->series},
                  {"digest_numbers", STENCIL_ATTRIBUTE_TEXT, numbers},
                  {"series_gaps", STENCIL_ATTRIBUTE_TEXT, output->series_gaps},
@@ -90,10 +92,6 @@ static stencil_status write_provenance(const stencil_output *output, const stenc
                  {"finish_s", STENCIL_ATTRIBUTE_REAL, &report->finish_s}};
     STENCIL_HANDLE group = H5Gopen2(sink->file, "provenance", H5P_DEFAULT);
     TRY(stencil_h5_check_written(group >= 0, sink->path, "/provenance"));
-    if (output->series != NULL && output->series[0] != '\0')
-        TRY(stencil_h5_check_written(H5Lcreate_external(stencil_path_last(output->series_path), "/", group,
-                                                        "series", H5P_DEFAULT, H5P_DEFAULT) >= 0,
-                                     sink->path, "/provenance/series"));
     for (size_t i = 0; i < sizeof entry / sizeof *entry; i++) {
         const stencil_attribute is = {.name = entry[i].name, .type = entry[i].type};
         const char *value = entry[i].value;
@@ -193,8 +191,9 @@ static stencil_status create_objects(const stencil_sink *sink, const stencil_pro
     TRY(stencil_points_write(sink->file, sink->path, &problem->spec, tables->weights));
     TRY(stencil_along_write(sink->file, sink->path, &problem->spec, tables));
     TRY(stencil_tables_write(sink->file, sink->path, &problem->spec, tables->factor));
-    TRY(stencil_h5_check_written(stencil_image_write(sink->file, problem, (const int64_t[]){0, 0, 0},
-                                                     problem->extent, (const int64_t[]){1, 1, 1}) >= 0,
+    TRY(stencil_h5_check_written(stencil_image_write(sink->file, problem, stencil_spec_field(&problem->spec),
+                                                     (const int64_t[]){0, 0, 0}, problem->extent,
+                                                     (const int64_t[]){1, 1, 1}) >= 0,
                                  sink->path, "/VTKHDF"));
     STENCIL_HANDLE group = H5Gcreate2(sink->file, "provenance", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
     return stencil_h5_check_written(group >= 0, sink->path, "/provenance");

@@ -524,13 +524,18 @@ class PlotTest(CommandTest):
         self.ok("plot", "ramp.h5", "-o", "x.png", "--force")
         self.assertFalse([name for name in os.listdir(self.directory) if name.startswith(".plot-")])
 
-    def test_series_by_the_link(self):
-        """A renamed result and a checkpoint find their series; one without a link finds it by the name."""
+    def test_series_by_its_name(self):
+        """A renamed result and a checkpoint find their series, also older ones, which name it by an external link; one
+        whose series is not there finds it by its own name."""
         result = self.solve("--save-every", 5, "--checkpoint-every", 10, "--keep-checkpoints")
         wanted = self.json(result, "-d", "series", "--at", "frame=1")["frames"][0]["values"]
         os.mkdir(self.path("other"))
         os.rename(self.path(result), self.path("renamed.h5"))
-        names = ["renamed.h5", "heat.out.ckpt.h5"]
+        shutil.copy(self.path("renamed.h5"), self.path("linked.h5"))
+        with h5py.File(self.path("linked.h5"), "r+") as file:
+            del file["provenance"].attrs["series"]
+            file["provenance/series"] = h5py.ExternalLink("heat.out.series.h5", "/")
+        names = ["renamed.h5", "heat.out.ckpt.h5", "linked.h5"]
         for name in names:
             self.assertEqual(self.json(name, "-d", "series", "--at", "frame=1")["frames"][0]["values"], wanted)
             self.assertEqual(self.json(self.path(name), "-d", "series", "--at", "frame=1")["frames"][0]["values"], wanted)

@@ -17,23 +17,38 @@ from harness import SLOW, STENCIL, fault
 from checkpoint_test import LongRunTest
 
 KILLS = int(os.environ.get("STENCIL_KILLS", 3 if SLOW else 40 if DRAW == "all" else 10))
+# Regions with axes of one cell, and the axes that the image of VTK has of them.
+FLAT_3D = {"8:9,:,:": "yx", ":,10:11,:": "zx", ":,:,4:5": "zyx", "8:9,10:11,:": "x", "8:9,:,4:5": "yx",
+           ":,3:4,4:5": "zx", "8:9,3:4,4:5": "x"}
+FLAT_2D = {"8:9,:": "x", ":,3:4": "yx", "2:3,3:4": "x"}
 SLOWLY = ("--sync", "grid", "--threads", 2, "--sweep", "stream", "--inject-delay", 4000000)
 
 
 class SeriesTest(LongRunTest):
-    def frames(self, name="p.out.series.h5", live=False, complete=True):
+    def frames(self, name="p.out.series.h5", live=False, complete=True, field="u"):
         """Steps, times and cells; `live`: None where a frame comes meanwhile; `complete`: the run has closed the file."""
         with h5py.File(self.path(name)) as file:
             count = len(file["step"])
-            if live and not count == len(file["time"]) == len(file["u"]) == file["VTKHDF/Steps"].attrs["NSteps"]:
+            image = file["VTKHDF/PointData"][field]  # flat where axes have one cell, with the same chunks
+            if live and not (count == len(file["time"]) == len(file[field]) == len(image) ==
+                             file["VTKHDF/Steps"].attrs["NSteps"]):
                 return None  # a frame came between two looks at the file
-            self.assertEqual(file["u"].shape[0], count)
+            self.assertEqual(file[field].shape[0], count)
+            self.assertTrue(numpy.array_equal(image[()].ravel(), file[field][()].ravel()))
             self.assertEqual(file["time"].shape, (count,))
             self.assertEqual(file["VTKHDF/Steps"].attrs["NSteps"], count)
             values = file["VTKHDF/Steps/Values"][()]  # follows, lest VTK overruns memory for NSteps numbers
             self.assertTrue(numpy.array_equal(values, file["time"][:len(values)]))
             self.assertTrue(live or not complete or len(values) == count)
-            return file["step"][()], file["time"][()], file["u"][()]
+            return file["step"][()], file["time"][()], file[field][()]
+
+    def named(self, name, field):
+        """The problem p.h5, of heat, as `name`, with its field under another name."""
+        self.ok("new", "p.h5", "--problem", "heat", "--size", "31x23", "--initial", "random", "--steps", 100, "-qf")
+        shutil.copy(self.path("p.h5"), self.path(name))
+        with h5py.File(self.path(name), "r+") as file:
+            file.move("u", field)
+            file.attrs["field"] = field
 
     def steps_of(self, problem, steps):
         """The fields after these steps, each of a run of its own."""
@@ -57,8 +72,7 @@ class Contents(SeriesTest):
                     dt = self.attribute("p.out.h5", "/", "dt")
                     self.assertTrue(numpy.allclose(at, step * dt, rtol=1e-14))
                     self.assertTrue(numpy.array_equal(u, self.steps_of("p.h5", step)))
-                    with h5py.File(self.path("p.out.h5")) as file:
-                        self.assertEqual(file["provenance/series/u"].shape, u.shape)  # the link
+                    self.assertEqual(self.attribute("p.out.h5", "provenance", "series"), "p.out.series.h5")
 
     def test_region_and_stride(self):
         self.ok("new", "p.h5", "--problem", "heat", "--size", "31x23x11", "--initial", "random", "-q")
@@ -80,6 +94,23 @@ class Contents(SeriesTest):
         for wanted, found in zip((0, 0.0025, 0.005, 0.0075, 0.01), at):
             self.assertGreaterEqual(found, wanted * (1 - 1e-9))
             self.assertLess(found, wanted + dt)
+
+    def test_no_time_within_the_run(self):
+        """A run whose times of frames are all before or behind it says that it saves none."""
+        self.ok("new", "p.h5", "--problem", "heat", "--size", "31x23", "--initial", "random", "--dt", 1e-4, "-q")
+        says = "no time of --save-times is within the run, which"
+        for first in "5:1:10", "0.0041:1:1":
+            done = self.ok("p.h5", "--time", 0.004, "--save-times", first, "-qf")
+            self.assertEqual(done.stderr, f"stencil: p.h5: note: {says} ends at t = 0.004\n")
+        report = json.loads(self.ok("p.h5", "--time", 0.004, "--save-times", "5:1:10", "--json", "-", "-f").stdout)
+        self.assertEqual([note for note in report["notes"] if "save-times" in str(note)], [f"{says} ends at t = 0.004"])
+        self.assertFalse(os.path.exists(self.path("p.out.series.h5")))
+        self.assertIn("Note", self.ok("p.h5", "--time", 0.004, "--save-times", "5:1:10", "-f").stdout)
+        done = self.ok("p.out.h5", "--time", 0.006, "--save-times", "0:0.001:0.003", "-qf")
+        self.assertEqual(done.stderr, f"stencil: p.out.h5: note: {says} begins at t = 0.004\n")
+        for within in "0.004:1:1", "0:0.001:1", "0.0039:1:1":
+            self.assertEqual(self.ok("p.h5", "--time", 0.004, "--save-times", within, "-qf").stderr, "")
+            self.assertGreater(len(self.frames()[0]), 0)
 
     def test_accelerated(self):
         """Frames of an accelerated problem are those of ends of cycles."""
@@ -104,6 +135,30 @@ class Contents(SeriesTest):
         self.assertEqual(list(step), list(range(2501)))
         for one in (0, 1023, 1024, 1025, 2047, 2048, 2500):
             self.assertTrue(numpy.array_equal(u[one], self.steps_of("p.h5", [one])[0]), one)
+        row = ("--save-every", 1, "--save-region", "1:2,:", "-qf")
+        self.ok("p.h5", "--steps", 2500, *row, "--checkpoint-every", 700, "--keep-checkpoints")
+        for name in "p.out.ckpt.h5", "p.out.ckpt.prev.h5":
+            self.assertTrue(numpy.array_equal(self.frames()[2], u[:, 1:2]))
+            self.ok("--resume", name, "-qf")
+        self.assertTrue(numpy.array_equal(self.frames()[2], u[:, 1:2]))
+
+    def test_one_cell_along_an_axis(self):
+        """The flat dataset of the image has the frames without axes of one cell; the series itself has all axes."""
+        self.ok("new", "p.h5", "--problem", "heat", "--size", "31x23x11", "--initial", "random", "-q")
+        self.ok("p.h5", "--steps", 40, "--save-every", 20, "--save", "u,residual", "-q", "-o", "all.h5")
+        whole = self.frames("all.series.h5")[2]
+        for region, axes in FLAT_3D.items():
+            for extra in (), ("--compress",):
+                self.ok("p.h5", "--steps", 40, "--save-every", 20, "--save", "u,residual", "--save-region", region, "-qf",
+                        *extra)
+                at = eval(f"numpy.s_[:, {region}]")  # pylint: disable=eval-used
+                self.assertTrue(numpy.array_equal(self.frames()[2], whole[at]), region)
+                with h5py.File(self.path("p.out.series.h5")) as file:
+                    for name in "u", "residual":
+                        image = file["VTKHDF/PointData"][name]
+                        self.assertEqual([axis[0].name for axis in image.dims], ["/time", *("/" + axis for axis in axes)])
+                        self.assertTrue(numpy.array_equal(image[()].ravel(), file[name][()].ravel()))
+                        self.assertEqual(image == file[name], image.ndim == 4)
 
     def test_refused(self):
         self.make("p.h5", "--steps", 10)
@@ -240,7 +295,53 @@ class Contents(SeriesTest):
                         shutil.copy(self.path("kept.h5"), self.path("p.out.series.h5"))
 
 
+    def test_named_field(self):
+        """Frames of a field of another name have this name, unless a series has something else of it."""
+        self.named("t.h5", "temperature")
+        save = ("--save-every", 20, "--save", "u,residual", "-q")
+        self.ok("p.h5", *save)
+        wanted = self.frames()
+        self.ok("t.h5", *save, "--checkpoint-every", 30, "--keep-checkpoints")
+        for resumed in False, True:
+            for found, one in zip(self.frames("t.out.series.h5", field="temperature"), wanted):
+                self.assertTrue(numpy.array_equal(found, one))
+            with h5py.File(self.path("t.out.series.h5")) as file:
+                self.assertNotIn("u", file)
+                self.assertEqual(file.attrs["field"], b"/temperature")
+                for name in "temperature", "residual":
+                    self.assertEqual(file["VTKHDF/PointData"][name], file[name])
+                self.assertEqual(sorted(file["VTKHDF/PointData"]), ["residual", "temperature"])
+                self.assertEqual(file["residual"].attrs["long_name"], b"change of temperature in a plain step")
+            shown = self.ok("info", "t.out.series.h5").stdout
+            self.assertIn("6 frames of temperature and residual", shown)
+            self.assertEqual(json.loads(self.ok("info", "t.out.series.h5", "--json", "-").stdout)["arrays"],
+                             ["temperature", "residual"])
+            for more in ("t.out.series.h5",), ("t.out.series.h5", "-d", "temperature"), ("t.out.h5", "-d", "series"):
+                drawn, alike = (json.loads(self.ok("plot", *of, "--at", "frame=1", "--json", "-").stdout)["frames"]
+                                for of in (more, ("p.out.series.h5",)))
+                self.assertEqual(drawn[0]["values"], alike[0]["values"])
+            self.ok("compare", "p.out.series.h5", "t.out.series.h5")
+            if not resumed:
+                self.ok("--resume", "t.out.ckpt.prev.h5", "-qf")
+        for name in ("x", "time", "step"):
+            self.named("t.h5", name)
+            self.ok("t.h5", *save, "-f")
+            self.assertEqual(self.read("t.out.h5", name).shape, (23, 31))
+            self.assertTrue(numpy.array_equal(self.frames("t.out.series.h5")[2], wanted[2]))
+            with h5py.File(self.path("t.out.series.h5")) as file:
+                self.assertEqual(file["VTKHDF/PointData/u"], file["u"])
+
+
 class Readers(SeriesTest):
+    def test_type_of_the_image(self):
+        """VTK 9.3 knows the kind of an image by a text of just its letters."""
+        self.make("p.h5", "--steps", 10)
+        self.ok("p.h5", "--save-every", 5, "-q")
+        for name in "p.out.h5", "p.out.series.h5":
+            with h5py.File(self.path(name)) as file:
+                self.assertEqual(file["VTKHDF"].attrs["Type"], b"ImageData")
+                self.assertEqual(file["VTKHDF"].attrs.get_id("Type").get_type().get_size(), len("ImageData"))
+
     def test_netcdf(self):
         try:
             import netCDF4
@@ -260,6 +361,65 @@ class Readers(SeriesTest):
                     self.assertEqual(list(file["step"].values), [0, 20, 40, 60, 80, 100])
             with netCDF4.Dataset(self.path("p.out.series.h5")) as file:
                 self.assertTrue(numpy.array_equal(file["u"][:], u))
+
+    def test_netcdf_of_one_cell_along_an_axis(self):
+        try:
+            import netCDF4
+            import xarray
+        except ImportError:
+            self.skipTest("netCDF4 and xarray are not installed")
+        self.ok("new", "p.h5", "--problem", "heat", "--size", "31x23x11", "--initial", "random", "-q")
+        for region in FLAT_3D:
+            self.ok("p.h5", "--steps", 40, "--save-every", 20, "--save-region", region, "-qf")
+            u = self.frames()[2]
+            for engine in ("netcdf4", "h5netcdf"):
+                with xarray.open_dataset(self.path("p.out.series.h5"), engine=engine) as file:
+                    self.assertEqual(file["u"].dims, ("time", "z", "y", "x"))
+                    self.assertTrue(numpy.array_equal(file["u"].values, u))
+            with netCDF4.Dataset(self.path("p.out.series.h5")) as file:
+                self.assertTrue(numpy.array_equal(file["u"][:], u))
+                self.assertTrue(numpy.array_equal(file["VTKHDF/PointData/u"][:].ravel(), u.ravel()))
+
+    def test_netcdf_of_a_named_field(self):
+        try:
+            import netCDF4
+            import xarray
+        except ImportError:
+            self.skipTest("netCDF4 and xarray are not installed")
+        self.named("t.h5", "temperature")
+        self.ok("t.h5", "--save-every", 20, "--save", "u,residual", "-q")
+        _, times, u = self.frames("t.out.series.h5", field="temperature")
+        for engine in ("netcdf4", "h5netcdf"):
+            with xarray.open_dataset(self.path("t.out.series.h5"), engine=engine) as file:
+                self.assertEqual(file["temperature"].dims, ("time", "y", "x"))
+                self.assertTrue(numpy.array_equal(file["temperature"].values, u))
+                self.assertEqual(file["residual"].dims, ("time", "y", "x"))
+                self.assertTrue(numpy.array_equal(file["time"].values, times))
+            with xarray.open_dataset(self.path("t.out.h5"), engine=engine) as file:
+                self.assertTrue(numpy.array_equal(file["temperature"].values, u[-1]))
+        with netCDF4.Dataset(self.path("t.out.series.h5")) as file:
+            self.assertTrue(numpy.array_equal(file["temperature"][:], u))
+
+    def test_result_apart_from_its_series(self):
+        """netCDF refuses a file of which an external link leads nowhere: a result names its series as a text."""
+        try:
+            import netCDF4
+            import xarray
+        except ImportError:
+            self.skipTest("netCDF4 and xarray are not installed")
+        self.ok("new", "p.h5", "--problem", "heat", "--size", "31x23", "--initial", "random", "-q")
+        self.ok("p.h5", "--steps", 40, "--save-every", 20, "--checkpoint-every", 15, "--keep-checkpoints", "-q")
+        os.mkdir(self.path("apart"))
+        for name in ("p.out.h5", "p.out.ckpt.h5", "p.out.ckpt.prev.h5"):
+            self.assertEqual(self.attribute(name, "provenance", "series"), "p.out.series.h5")
+            shutil.copy(self.path(name), self.path("apart/" + name))
+            for engine in ("netcdf4", "h5netcdf"):
+                with xarray.open_dataset(self.path("apart/" + name), engine=engine) as file:
+                    self.assertTrue(numpy.array_equal(file["u"].values, self.read(name)))
+            with netCDF4.Dataset(self.path("apart/" + name)) as file:
+                self.assertEqual(file["provenance"].series, "p.out.series.h5")
+        self.ok("verify", "apart/p.out.h5", "p.h5", "-q")
+        self.ok("info", "apart/p.out.h5")
 
     def check_result(self, name, spacing, first, when, long_name):
         """Names, coordinates and units of a result, as xarray and netCDF4 tell them."""
@@ -419,18 +579,19 @@ class Killed(SeriesTest):
         rng, resumed, within = random.Random(11), 0, 0
         for number in range(KILLS):
             self.clean("p.h5", "whole.h5", "whole.series.h5")
-            extra = ["--compress"] if number % 3 == 0 else []
+            extra = ["--compress"] if number % 3 == 0 else ["--save-region", "7:8,:"] if number % 3 == 1 else []
+            u_wanted = wanted[2][:, 7:8] if "--save-region" in extra else wanted[2]
             process = self.start("p.h5", "--checkpoint-every", 6, "--save-every", 2, "-q", *SLOWLY, *extra)
             within += self.kill(process, 0.05 + 0.5 * rng.random(), number % 2 == 0)
             if os.path.exists(self.path("p.out.series.h5")):
                 step, _, u = self.frames(complete=False)
                 self.assertTrue(numpy.array_equal(step, wanted[0][:len(step)]))
-                self.assertTrue(numpy.array_equal(u, wanted[2][:len(step)]))
+                self.assertTrue(numpy.array_equal(u, u_wanted[:len(step)]))
             if os.path.exists(self.path("p.out.ckpt.h5")):
                 resumed += 1
                 self.ok("--resume", "p.out.ckpt.h5", "-qf")
                 self.same("whole.h5", "p.out.h5")
-                for found, one in zip(self.frames(), wanted):
+                for found, one in zip(self.frames(), (*wanted[:2], u_wanted)):
                     self.assertTrue(numpy.array_equal(found, one))
         print(f"{resumed} of {KILLS} runs were resumed; {within} moments were within a write of a checkpoint")
         self.assertGreater(resumed, KILLS // 4)

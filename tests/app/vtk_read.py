@@ -1,10 +1,11 @@
-"""Reads a file with VTK's own reader of VTKHDF, as ParaView does: all frames of an array into found.npy,
-the rest as JSON."""
+"""Reads a file with VTK's own reader of VTKHDF, as ParaView does: all frames of an array into found.npy, the places
+(x, y, z) of its points into points.npy, the rest as JSON."""
 import json
 import sys
 
 import numpy
 from vtkmodules.util.numpy_support import vtk_to_numpy
+from vtkmodules.vtkCommonDataModel import vtkImageData
 from vtkmodules.vtkCommonExecutionModel import vtkStreamingDemandDrivenPipeline
 from vtkmodules.vtkIOHDF import vtkHDFReader
 
@@ -20,5 +21,8 @@ for step in range(max(steps, 1)):
     image = reader.GetOutput()
     frames.append(vtk_to_numpy(image.GetPointData().GetArray(array)).copy())
 numpy.save("found.npy", numpy.array(frames))
+copy = vtkImageData()
+copy.ShallowCopy(image)  # as filters and ParaView do: VTK 9.3 sets the axes' directions behind the back of `image`
+numpy.save("points.npy", numpy.array([copy.GetPoint(i) for i in range(copy.GetNumberOfPoints())]))
 print(json.dumps({"dimensions": image.GetDimensions(), "origin": image.GetOrigin(), "spacing": image.GetSpacing(),
                   "steps": steps, "times": times}))
