@@ -626,6 +626,7 @@ class Killed(SeriesTest):
         self.begin_anew(66)
         # The force that a result in place records for its checkpoints is none for a series.
         self.ok(*run[:-1], "-qf", "-o", "p.h5")
+        os.utime(self.path("p.h5"), (1e9, 1e9))  # a newer one would be no result that this force is for
         self.ok("--resume", "p.ckpt.h5", "-q")
         os.remove(self.path("p.series.h5"))
         self.refused(66, ["'p.series.h5'", "--force"], "--resume", "p.h5", "--steps", 500)
