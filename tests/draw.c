@@ -10,9 +10,9 @@
 
 /* One case of so many is made: of all cases, and of a sample. */
 #ifdef __SANITIZE_ADDRESS__
-enum { ONE_OF_ALL = 8, ONE_OF_SAMPLE = 48 };
+enum { ONE_OF_ALL = 8, ONE_OF_SAMPLE = 72 };
 #else
-enum { ONE_OF_ALL = 1, ONE_OF_SAMPLE = 2 };
+enum { ONE_OF_ALL = 1, ONE_OF_SAMPLE = 4 };
 #endif
 
 static uint64_t asked, made;

@@ -382,7 +382,7 @@ static const bool gpus_are_quick = true;
 enum { SLOW_PARTS = 4 }; /* parts of a run on emulated GPUs, at most */
 
 /* Several ranks make one of so many of the runs that one process makes, since each number of ranks does. */
-enum { RANKS_ONE_OF = 8 };
+enum { RANKS_ONE_OF = 16 };
 
 bool trial_is_drawn(const trial *t, const trial_run *r) {
     draw_names names = {0};
