@@ -81,13 +81,14 @@ static stencil_status estimate(run_record *record, const stencil_reader *cells) 
 
 stencil_status report_note_pockets(run_record *record, const stencil_reader *cells) {
     const stencil_problem *problem = &record->problem;
-    stencil_pockets found = {0};
+    stencil_pockets *of = &record->pockets;
     char at[80] = "", why[STENCIL_POCKETS_CHARS];
     if (stencil_pockets_are_possible(problem))
-        TRY(stencil_pockets_find(problem, cells, &found));
+        TRY(stencil_pockets_find(problem, cells, of));
+    const stencil_pockets found = *of;
     if (found.count == 0)
         return estimate(record, cells);
-    if (problem->origin.steps > 0)
+    if (problem->origin.steps > 0 || stencil_problem_is_separable(problem)) /* report_note_outlook() has it */
         return STENCIL_OK;
     for (int axis = STENCIL_AXES - problem->rank; axis < STENCIL_AXES; axis++)
         stencil_text_add(at, sizeof at, "[%lld]", (long long)found.first[axis]);
@@ -105,24 +106,39 @@ stencil_status report_note_pockets(run_record *record, const stencil_reader *cel
     return STENCIL_OK;
 }
 
+/* Refuses a box without a fixed axis whose source does not add up to 0, or adds a note without a criterion;
+ * not where the residual that each step leaves for that is under the limit. */
+static stencil_status check_source(run_record *record, const stencil_outlook *outlook, double limit) {
+    const stencil_problem *problem = &record->problem;
+    const stencil_pockets *pockets = &record->pockets;
+    const bool rows = problem->coefficients != STENCIL_COEFFICIENTS_NONE;
+    const double omega = problem->spec.omega,
+                 floor = fabs(rows ? pockets->gain : outlook->source_mean * omega),
+                 mean = rows ? pockets->sum / (double)pockets->cells : outlook->source_mean * omega;
+    const char *source = stencil_source_name(problem);
+    char why[STENCIL_POCKETS_CHARS];
+    if (!(rows ? pockets->unsolvable > 0 : outlook->unsolvable) || floor < 0.5 * limit)
+        return STENCIL_OK;
+    snprintf(why, sizeof why, "no axis is fixed and %s has the mean %g, not 0: there is no solution", source,
+             mean / problem->source_scale);
+    if (rows && problem->spec.source == STENCIL_SOURCE_B) /* which counts by the faces of a cell */
+        stencil_pockets_tell(problem, pockets, stencil_spec_field(&problem->spec), why);
+    CHECK(!stencil_stop_has_criterion(&problem->stop), BAD_DATA,
+          "'%s': %s; subtract the mean from it, or fix an axis", record->output.input_path, why);
+    stencil_notes_warn(&record->notes, "%s, and each step moves the whole field", why);
+    return STENCIL_OK;
+}
+
 stencil_status report_note_outlook(run_record *record, const stencil_reader *cells) {
     const stencil_problem *problem = &record->problem;
     const stencil_stop *stop = &problem->stop;
     stencil_outlook outlook;
     if (!stencil_problem_relaxes(problem) || problem->origin.steps > 0 ||
-        !stencil_problem_is_separable(problem) || problem->coefficients != STENCIL_COEFFICIENTS_NONE)
+        !stencil_problem_is_separable(problem))
         return STENCIL_OK;
     TRY(stencil_outlook_of(problem, cells, &outlook));
-    const char *source = stencil_source_name(problem);
-    const double mean = outlook.source_mean / problem->source_scale * problem->spec.omega;
-#define UNSOLVABLE "no axis is fixed and %s has the mean %g, not 0: there is no solution"
-    const double limit = fmax(stop->rtol * outlook.first, stop->atol),
-                 floor = fabs(outlook.source_mean) * problem->spec.omega; /* lower bound of all residuals */
-    CHECK(!outlook.unsolvable || !stencil_stop_has_criterion(stop) || floor < 0.5 * limit, BAD_DATA,
-          "'%s': " UNSOLVABLE "; subtract the mean from it, or fix an axis", record->output.input_path,
-          source, mean);
-    if (outlook.unsolvable && !(floor < 0.5 * limit))
-        stencil_notes_warn(&record->notes, UNSOLVABLE ", and each step moves the whole field", source, mean);
+    const double limit = fmax(stop->rtol * outlook.first, stop->atol);
+    TRY(check_source(record, &outlook, limit));
     const double resolution = stencil_resolution(problem, outlook.size);
     if (limit < resolution && outlook.first > 0)
         stencil_notes_warn(
