@@ -157,7 +157,7 @@ static void note_prediction(const stencil_problem *problem, stencil_notes *notes
     const stencil_spectrum spectrum = stencil_spectrum_of(problem);
     if (isinf(steps) && problem->spec.omega * spectrum.most > 2.0 + 1e-12)
         stencil_notes_warn(notes, "this iteration is unstable: give --omega below %.6g", 2.0 / spectrum.most);
-    else if (isinf(steps))
+    else if (isinf(steps) || stencil_keeps_checkerboard(problem))
         stencil_notes_warn(notes,
                            "with omega %g the mode with alternating signs does not shrink: try --omega 0.9",
                            problem->spec.omega);
