@@ -76,9 +76,13 @@ void report_print_notes(run_record *run, int quiet);
 void report_note_source(run_record *run, const stencil_spec *file);
 
 /* Finds pockets, cells that are joined to no fixed one, and adds a note, before the first step of laplace or
- * poisson, where insulated cells and walls leave some. Errors: BAD_DATA where one has no solution and there
+ * poisson, where insulated cells and walls leave some; estimates eigenvalues, and adds a note where the
+ * iteration grows. Errors: BAD_DATA where one has no solution and there
  * is a stopping criterion; NO_MEMORY; those of the reader, which has kinds of cells. */
 stencil_status report_note_pockets(run_record *record, const stencil_reader *cells);
+
+/* Returns an omega, of two digits, with which no mode grows if no eigenvalue is larger than `most`. */
+double report_omega(double most);
 
 /* Adds notes, before the first step of laplace or poisson, where the cells show that the residual limit is
  * below what the precision resolves, or that no solution exists. Errors: BAD_DATA where none exists and there

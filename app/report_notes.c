@@ -8,6 +8,7 @@
 #include "solver/problem/bounds.h"
 #include "solver/problem/cycle.h"
 #include "solver/problem/pockets.h"
+#include "solver/problem/spectrum.h"
 
 /* Returns the factor from the equation's source to its term in a step: dt for heat, omega / S for
  * relaxations; 0 for given weights. */
@@ -57,6 +58,10 @@ void report_note_source(run_record *run, const stencil_spec *file) {
     note_other_step(spec, file, &run->notes);
 }
 
+double report_omega(double most) {
+    return fmax(floor(100.0 * (2.0 / most) - 1e-9) / 100.0, 0.01);
+}
+
 /* Estimates the eigenvalues of a problem without pockets where no box has them. */
 static stencil_status estimate(run_record *record, const stencil_reader *cells) {
     stencil_problem *problem = &record->problem;
@@ -79,7 +84,26 @@ static stencil_status estimate(run_record *record, const stencil_reader *cells) 
     return text_name_file(stencil_cycle_take_estimate(problem), record->output.input_path);
 }
 
-stencil_status report_note_pockets(run_record *record, const stencil_reader *cells) {
+/* Adds a note where walls that exchange through cells make an iteration grow, or may do so. */
+static void note_growth(run_record *record) {
+    const stencil_problem *problem = &record->problem;
+    const stencil_estimate *estimate = &problem->estimate;
+    const double omega = problem->spec.omega, bound = stencil_spectrum_bound(problem);
+    if (!stencil_problem_relaxes(problem) || problem->cycle.length > 1)
+        return;
+    if (estimate->known && omega * estimate->seen > 2.0 + 1e-5)
+        stencil_notes_warn(
+            &record->notes,
+            "this iteration grows: an eigenvalue is %.4g or more, and omega %g times that above "
+            "2: try --omega %.2f",
+            estimate->seen, omega, report_omega(estimate->most));
+    else if (!estimate->known && bound >= 2.1 && omega * bound > 2.0)
+        stencil_notes_warn(&record->notes,
+                           "walls exchange-node may make this iteration grow: if it does, try --omega %.2f",
+                           report_omega(bound));
+}
+
+static stencil_status note_pockets(run_record *record, const stencil_reader *cells) {
     const stencil_problem *problem = &record->problem;
     stencil_pockets *of = &record->pockets;
     char at[80] = "", why[STENCIL_POCKETS_CHARS];
@@ -126,6 +150,12 @@ static stencil_status check_source(run_record *record, const stencil_outlook *ou
     CHECK(!stencil_stop_has_criterion(&problem->stop), BAD_DATA,
           "'%s': %s; subtract the mean from it, or fix an axis", record->output.input_path, why);
     stencil_notes_warn(&record->notes, "%s, and each step moves the whole field", why);
+    return STENCIL_OK;
+}
+
+stencil_status report_note_pockets(run_record *record, const stencil_reader *cells) {
+    TRY(note_pockets(record, cells));
+    note_growth(record);
     return STENCIL_OK;
 }
 

@@ -246,6 +246,7 @@ typedef struct stencil_cycle {
 typedef struct stencil_estimate {
     bool known;
     double least, most; /* estimates of the eigenvalues of I - J */
+    double seen;        /* an eigenvalue is as large as that, up to 1e-6, or larger */
     double bound;       /* no eigenvalue is larger */
     double
         stretch; /* factor from an inner product in which cells in walls count half to the sum of squares */

@@ -178,6 +178,30 @@ class Reasons(CommandTest):
         self.assertEqual(result["reason"], "stagnated")
         self.assertIn("unstable", notes)
 
+    def test_growth_beside_walls(self):
+        """Walls exchange-node add to the cells' own part: what grows is told before, with an omega that solves the problem."""
+        random = numpy.random.default_rng(1)
+        k = 1 + random.random((12, 10))
+        for rate, sides, more in ((0.5, "x+", {}), (1.0, "x-,x+,y-,y+", {}), (0.5, "x+,y-", {"k": k}), (4.0, "x+", {"k": k})):
+            walls = {}
+            for side in sides.split(","):
+                walls.update({"boundary_" + side: "exchange-node", "exchange_" + side: rate / 0.5, "ambient_" + side: 1.0})
+            self.write("p.h5", random.random((12, 10)),
+                       {"stencil": None, "problem": "laplace", "spacing": 0.5, "boundary": "mirror", "rtol": 1e-6, **walls}, more)
+            how = ("--threads", 1, "--effort", "estimate")
+            done = self.ok("p.h5", "--force", *how, "--json", "r.json", code=2)
+            with open(self.path("r.json")) as file:
+                report = json.load(file)
+            self.assertEqual(report["result"]["reason"], "diverged")
+            notes = " ".join(report["notes"])
+            self.assertIn("may make this iteration grow" if more else "this iteration grows", notes)
+            omega = notes.split("try --omega ")[1][:4]
+            self.assertIn(f"; try --omega {omega}", done.stderr)
+            result, notes = self.end("--omega", omega, *how, code=0)
+            self.assertEqual(result["reason"], "converged_rtol")
+            self.assertNotIn("grow", notes)
+            self.assertIn("may make this iteration grow", self.end("--rtol", "none", "--steps", 10, *how, code=0)[1])
+
     def test_largest_change_may_stand_still_for_long(self):
         """It does until the boundary's influence has come as far as the middle: that is no stagnation."""
         self.write("p.h5", numpy.zeros((3, 401)), {"stencil": None, "problem": "poisson", "boundary": ["periodic", "fixed"],
