@@ -49,6 +49,11 @@ void report_note_source(run_record *run, const stencil_spec *file) {
         [STENCIL_KIND_HEAT] = "dt: a rate, a value per time, is given as /q",
     };
     const stencil_spec *spec = &run->problem.spec;
+    if (spec->driven_count > 0 && run->problem.driven == 0)
+        stencil_notes_warn(
+            &run->notes,
+            "/fixed_value has no effect: no cell that keeps its value, by /fixed or the boundary, "
+            "has a number in it");
     if (spec->kind == STENCIL_KIND_POISSON && spec->source == STENCIL_SOURCE_NONE)
         stencil_notes_warn(&run->notes, "poisson without /f: this is Laplace's equation");
     if (spec->kind == STENCIL_KIND_NONE || spec->source != STENCIL_SOURCE_B)
