@@ -271,15 +271,6 @@ static int culprit(stencil_input *input, stencil_array array, const int64_t cell
     return STENCIL_DATASET_VALUE;
 }
 
-stencil_status stencil_input_refuse(stencil_input *input, int dataset, const int64_t cell[3]) {
-    const stencil_problem *problem = input->problem;
-    char index[80] = "";
-    for (int axis = STENCIL_AXES - problem->rank; axis < STENCIL_AXES; axis++)
-        stencil_text_add(index, sizeof index, "[%" PRId64 "]", cell[axis] - problem->first[axis]);
-    FAIL(BAD_DATA, "'%s': %s%s is NaN or infinite in %s: mend it, or use --allow-nonfinite", input->path,
-         stencil_array_name(&input->facts, dataset), index, stencil_precision_name(problem->precision));
-}
-
 /* Fails with a message such as "12 cells of /u have no value (_FillValue -999), the first one /u[3][4]: …".
  */
 static stencil_status tell(const finding *f, int fault) {

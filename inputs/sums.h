@@ -8,9 +8,6 @@
  */
 stencil_status stencil_sum_read(stencil_input *input, int k, const stencil_box *box, const stencil_cells *to);
 
-/* Fails since a cell of a dataset is not finite, by the names of both (cells.c). */
-stencil_status stencil_input_refuse(stencil_input *input, int dataset, const int64_t cell[3]);
-
 /* Writes the kind of driven cells among the kinds of a box: of cells that keep their values, or are of a
  * fixed side, for which /fixed_value has a number. BAD_DATA where one is infinite and has to be finite. */
 stencil_status stencil_driven_kinds(stencil_input *input, const stencil_box *box, const stencil_cells *kinds);

@@ -48,11 +48,11 @@ bool stencil_stagnated(const stencil_history *history, int64_t window, int64_t s
 /* Steps of the windows over which it is judged whether residuals repeat themselves, for any weights, a
  * multiple of check_every; INT64_MAX: never judged.
  *
- * Rounding ends in a cycle of few fields, whose residuals repeat to the last bit. Those of a pattern that is
- * carried along do so as well until it comes to a wall, and the largest change while the boundary's influence
- * travels: so the window is longer than it takes along all axes, 10 times at a cell a step, for the norm max
- * as long as it takes to spread; never for the norm max of given weights, which may spread it more slowly,
- * and where factors change in time. */
+ * Rounding ends in a cycle of few fields, whose residuals repeat to the last bit. So do those of a pattern
+ * that is carried along, until it comes to a wall, and the largest change, while the boundary's influence
+ * spreads. Hence the window is ten times as long as a pattern takes along all axes at a cell a step; for the
+ * norm max as long as the influence takes. The norm max of given weights, which may spread it more slowly, is
+ * never judged, nor are factors that change in time. */
 enum { STENCIL_CONSTANT_CHECKS = 1000 };
 int64_t stencil_constant_window(const stencil_problem *problem);
 
