@@ -199,7 +199,8 @@ bool stencil_side_note(const stencil_named *n, stencil_notes *notes) {
             name += length + 1;
         }
     }
-    if (what == NULL || n->place == STENCIL_MEMBER || side_of(name, side)[0] == '\0')
+    if (what == NULL || n->place == STENCIL_MEMBER || side_of(name, side)[0] == '\0' ||
+        (n->place == STENCIL_OBJECT && side[1] == '\0')) /* such as radiation that goes up and down */
         return false;
     const char *where = n->place == STENCIL_FIELD_ATTRIBUTE ? " of the root group" : "";
     const bool array = n->place == STENCIL_OBJECT && what != numbers[0];

@@ -102,17 +102,20 @@ static int64_t cycle_window(const stencil_problem *problem) {
 
 /* Steps after which norms of all that fades are under 1/e of what they were, by the contraction of a step in
  * the norm in which its matrix is symmetric, and by how far norms may be apart: the maximum norm by
- * sqrt(cells); with /k the root of the largest ratio of sums of faces, which is at most that of k. Of the
- * eigenvalues of -div k grad over these sums none is less than least k / most k times its place among those
- * of the box. */
+ * sqrt(cells); with /k the root of the largest ratio of sums of faces, which is at most that of k. The
+ * eigenvalues of -div k grad over these sums are as far from 0 and from 2 as least k / most k times the
+ * distance of the box's. A mode that keeps its size, at 0 or at 2, does not fade. */
 static double fading_steps(const stencil_problem *problem) {
-    const stencil_k_facts *k = &problem->spec.k;
-    const double cells = (double)stencil_problem_updated_cells(problem),
-                 apart = problem->stop.norm == STENCIL_NORM_MAX ? log(cells) : 0.0;
-    if (relaxes_beside_k(problem))
-        return (1.0 + apart + 0.5 * log(k->most / k->least)) /
-               (damping(problem) * stencil_spectrum_of_plain(problem).least * (k->least / k->most));
-    return (1.0 + apart) / (damping(problem) * stencil_spectrum_of(problem).least);
+    const bool beside_k = relaxes_beside_k(problem);
+    const stencil_spectrum s = beside_k ? stencil_spectrum_of_plain(problem) : stencil_spectrum_of(problem);
+    const double ratio = beside_k ? problem->spec.k.least / problem->spec.k.most : 1.0,
+                 apart = (problem->stop.norm == STENCIL_NORM_MAX
+                              ? log((double)stencil_problem_updated_cells(problem))
+                              : 0.0) -
+                         0.5 * log(ratio);
+    const double low = damping(problem) * ratio * s.least,
+                 high = 2.0 - damping(problem) * (2.0 - ratio * (2.0 - s.most));
+    return (1.0 + apart) / (high > 1e-13 ? fmin(low, high) : low);
 }
 
 int64_t stencil_stagnation_window(const stencil_problem *problem) {

@@ -185,6 +185,7 @@ class Physics(NotesTest):
                          ["/flux_left is not used: did you mean /flux_x-?"])
         for name in ("flux_units", "boundary_note", "ambient_noise", "exchange_rate", "flux_x_unit"):
             self.assertEqual(self.about({"problem": "laplace"}, {name: "some text"}), [])
+        self.assertEqual(self.about({"problem": "laplace"}, {}, {"flux_up": numpy.ones(9)}), [])
 
     def test_names_of_cells(self):
         """Of fixed cells, of factors over time and of coefficients that are no part of the problem."""
