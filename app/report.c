@@ -157,7 +157,7 @@ static void note_prediction(const stencil_problem *problem, stencil_notes *notes
     const stencil_spectrum spectrum = stencil_spectrum_of(problem);
     if (isinf(steps) && problem->spec.omega * spectrum.most > 2.0 + 1e-12)
         stencil_notes_warn(notes, "this iteration is unstable: give --omega below %.6g", 2.0 / spectrum.most);
-    else if (isinf(steps))
+    else if (isinf(steps) || stencil_keeps_checkerboard(problem))
         stencil_notes_warn(notes,
                            "with omega %g the mode with alternating signs does not shrink: try --omega 0.9",
                            problem->spec.omega);
@@ -283,6 +283,11 @@ void report_print_failure(const run_record *run) {
         fprintf(stderr, failure, report->steps, stencil_plural(report->steps));
     if (report->reason == STENCIL_REASON_STAGNATED)
         fputs(stagnation_text(run), stderr);
+    const stencil_estimate *estimate = &run->problem.estimate;
+    const double bound = estimate->known ? estimate->most : stencil_spectrum_bound(&run->problem);
+    if (report->reason == STENCIL_REASON_DIVERGED && stencil_problem_relaxes(&run->problem) &&
+        run->problem.cycle.length == 1 && run->problem.spec.omega * bound > 2.0)
+        fprintf(stderr, "; try --omega %.2f", report_omega(bound));
     if (report->reason == STENCIL_REASON_NOT_CONVERGED) {
         if (isnan(stencil_history_last(&report->history))) /* no residual was computed yet */
             fprintf(stderr, "no residual yet");

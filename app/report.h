@@ -6,6 +6,7 @@
 #include "app/choice.h"
 #include "inputs/claim.h"
 #include "inputs/inputs.h"
+#include "solver/problem/pockets.h"
 #include "solver/run/run.h"
 
 /* All data of a run that reports use. */
@@ -15,6 +16,7 @@ typedef struct run_record {
     stencil_problem problem;
     stencil_machine machine;
     auto_choice choice;
+    stencil_pockets pockets; /* by report_note_pockets() */
     stencil_notes notes;
     int notes_shown;
     bool done; /* false: not run yet, or a dry run; members below are not set */
@@ -73,10 +75,14 @@ void report_print_notes(run_record *run, int quiet);
  * before options were applied. */
 void report_note_source(run_record *run, const stencil_spec *file);
 
-/* Adds a note, before the first step of laplace or poisson, where insulated cells and walls leave pockets of
- * cells that are joined to no fixed one. Errors: BAD_DATA where one has no solution and there is a stopping
- * criterion; NO_MEMORY; those of the reader, which has kinds of cells. */
+/* Finds pockets, cells that are joined to no fixed one, and adds a note, before the first step of laplace or
+ * poisson, where insulated cells and walls leave some; estimates eigenvalues, and adds a note where the
+ * iteration grows. Errors: BAD_DATA where one has no solution and there
+ * is a stopping criterion; NO_MEMORY; those of the reader, which has kinds of cells. */
 stencil_status report_note_pockets(run_record *record, const stencil_reader *cells);
+
+/* Returns an omega, of two digits, with which no mode grows if no eigenvalue is larger than `most`. */
+double report_omega(double most);
 
 /* Adds notes, before the first step of laplace or poisson, where the cells show that the residual limit is
  * below what the precision resolves, or that no solution exists. Errors: BAD_DATA where none exists and there

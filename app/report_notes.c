@@ -8,6 +8,7 @@
 #include "solver/problem/bounds.h"
 #include "solver/problem/cycle.h"
 #include "solver/problem/pockets.h"
+#include "solver/problem/spectrum.h"
 
 /* Returns the factor from the equation's source to its term in a step: dt for heat, omega / S for
  * relaxations; 0 for given weights. */
@@ -48,6 +49,11 @@ void report_note_source(run_record *run, const stencil_spec *file) {
         [STENCIL_KIND_HEAT] = "dt: a rate, a value per time, is given as /q",
     };
     const stencil_spec *spec = &run->problem.spec;
+    if (spec->driven_count > 0 && run->problem.driven == 0)
+        stencil_notes_warn(
+            &run->notes,
+            "/fixed_value has no effect: no cell that keeps its value, by /fixed or the boundary, "
+            "has a number in it");
     if (spec->kind == STENCIL_KIND_POISSON && spec->source == STENCIL_SOURCE_NONE)
         stencil_notes_warn(&run->notes, "poisson without /f: this is Laplace's equation");
     if (spec->kind == STENCIL_KIND_NONE || spec->source != STENCIL_SOURCE_B)
@@ -55,6 +61,10 @@ void report_note_source(run_record *run, const stencil_spec *file) {
     stencil_notes_warn(&run->notes, "/b is added as it is in every step, whose meaning depends on %s",
                        meant[spec->kind]);
     note_other_step(spec, file, &run->notes);
+}
+
+double report_omega(double most) {
+    return fmax(floor(100.0 * (2.0 / most) - 1e-9) / 100.0, 0.01);
 }
 
 /* Estimates the eigenvalues of a problem without pockets where no box has them. */
@@ -79,15 +89,35 @@ static stencil_status estimate(run_record *record, const stencil_reader *cells) 
     return text_name_file(stencil_cycle_take_estimate(problem), record->output.input_path);
 }
 
-stencil_status report_note_pockets(run_record *record, const stencil_reader *cells) {
+/* Adds a note where walls that exchange through cells make an iteration grow, or may do so. */
+static void note_growth(run_record *record) {
     const stencil_problem *problem = &record->problem;
-    stencil_pockets found = {0};
+    const stencil_estimate *estimate = &problem->estimate;
+    const double omega = problem->spec.omega, bound = stencil_spectrum_bound(problem);
+    if (!stencil_problem_relaxes(problem) || problem->cycle.length > 1)
+        return;
+    if (estimate->known && omega * estimate->seen > 2.0 + 1e-5)
+        stencil_notes_warn(
+            &record->notes,
+            "this iteration grows: an eigenvalue is %.4g or more, and omega %g times that above "
+            "2: try --omega %.2f",
+            estimate->seen, omega, report_omega(estimate->most));
+    else if (!estimate->known && bound >= 2.1 && omega * bound > 2.0)
+        stencil_notes_warn(&record->notes,
+                           "walls exchange-node may make this iteration grow: if it does, try --omega %.2f",
+                           report_omega(bound));
+}
+
+static stencil_status note_pockets(run_record *record, const stencil_reader *cells) {
+    const stencil_problem *problem = &record->problem;
+    stencil_pockets *of = &record->pockets;
     char at[80] = "", why[STENCIL_POCKETS_CHARS];
     if (stencil_pockets_are_possible(problem))
-        TRY(stencil_pockets_find(problem, cells, &found));
+        TRY(stencil_pockets_find(problem, cells, of));
+    const stencil_pockets found = *of;
     if (found.count == 0)
         return estimate(record, cells);
-    if (problem->origin.steps > 0)
+    if (problem->origin.steps > 0 || stencil_problem_is_separable(problem)) /* report_note_outlook() has it */
         return STENCIL_OK;
     for (int axis = STENCIL_AXES - problem->rank; axis < STENCIL_AXES; axis++)
         stencil_text_add(at, sizeof at, "[%lld]", (long long)found.first[axis]);
@@ -105,24 +135,45 @@ stencil_status report_note_pockets(run_record *record, const stencil_reader *cel
     return STENCIL_OK;
 }
 
+/* Refuses a box without a fixed axis whose source does not add up to 0, or adds a note without a criterion;
+ * not where the residual that each step leaves for that is under the limit. */
+static stencil_status check_source(run_record *record, const stencil_outlook *outlook, double limit) {
+    const stencil_problem *problem = &record->problem;
+    const stencil_pockets *pockets = &record->pockets;
+    const bool rows = problem->coefficients != STENCIL_COEFFICIENTS_NONE;
+    const double omega = problem->spec.omega,
+                 floor = fabs(rows ? pockets->gain : outlook->source_mean * omega),
+                 mean = rows ? pockets->sum / (double)pockets->cells : outlook->source_mean * omega;
+    const char *source = stencil_source_name(problem);
+    char why[STENCIL_POCKETS_CHARS];
+    if (!(rows ? pockets->unsolvable > 0 : outlook->unsolvable) || floor < 0.5 * limit)
+        return STENCIL_OK;
+    snprintf(why, sizeof why, "no axis is fixed and %s has the mean %g, not 0: there is no solution", source,
+             mean / problem->source_scale);
+    if (rows && problem->spec.source == STENCIL_SOURCE_B) /* which counts by the faces of a cell */
+        stencil_pockets_tell(problem, pockets, stencil_spec_field(&problem->spec), why);
+    CHECK(!stencil_stop_has_criterion(&problem->stop), BAD_DATA,
+          "'%s': %s; subtract the mean from it, or fix an axis", record->output.input_path, why);
+    stencil_notes_warn(&record->notes, "%s, and each step moves the whole field", why);
+    return STENCIL_OK;
+}
+
+stencil_status report_note_pockets(run_record *record, const stencil_reader *cells) {
+    TRY(note_pockets(record, cells));
+    note_growth(record);
+    return STENCIL_OK;
+}
+
 stencil_status report_note_outlook(run_record *record, const stencil_reader *cells) {
     const stencil_problem *problem = &record->problem;
     const stencil_stop *stop = &problem->stop;
     stencil_outlook outlook;
     if (!stencil_problem_relaxes(problem) || problem->origin.steps > 0 ||
-        !stencil_problem_is_separable(problem) || problem->coefficients != STENCIL_COEFFICIENTS_NONE)
+        !stencil_problem_is_separable(problem))
         return STENCIL_OK;
     TRY(stencil_outlook_of(problem, cells, &outlook));
-    const char *source = stencil_source_name(problem);
-    const double mean = outlook.source_mean / problem->source_scale * problem->spec.omega;
-#define UNSOLVABLE "no axis is fixed and %s has the mean %g, not 0: there is no solution"
-    const double limit = fmax(stop->rtol * outlook.first, stop->atol),
-                 floor = fabs(outlook.source_mean) * problem->spec.omega; /* lower bound of all residuals */
-    CHECK(!outlook.unsolvable || !stencil_stop_has_criterion(stop) || floor < 0.5 * limit, BAD_DATA,
-          "'%s': " UNSOLVABLE "; subtract the mean from it, or fix an axis", record->output.input_path,
-          source, mean);
-    if (outlook.unsolvable && !(floor < 0.5 * limit))
-        stencil_notes_warn(&record->notes, UNSOLVABLE ", and each step moves the whole field", source, mean);
+    const double limit = fmax(stop->rtol * outlook.first, stop->atol);
+    TRY(check_source(record, &outlook, limit));
     const double resolution = stencil_resolution(problem, outlook.size);
     if (limit < resolution && outlook.first > 0)
         stencil_notes_warn(

@@ -209,7 +209,7 @@ enum { MISSING, LIMITED, NONFINITE, FAULTS };
 /* Number and first position of the cells with each kind of fault, among an array's stored numbers or (finite)
  * among its values. */
 typedef struct finding {
-    const stencil_input *input;
+    stencil_input *input;
     stencil_array array;
     bool finite;    /* whether to look for NONFINITE values only, else for all other faults */
     bool allow_nan; /* whether NaN is no fault of a stored number */
@@ -240,6 +240,37 @@ static int fault_of(const finding *f, const int64_t cell[3], double number) {
                : FAULTS;
 }
 
+static stencil_status store_number(void *context, const stencil_box *slab, const stencil_cells *cells) {
+    (void)slab;
+    *(double *)context = *(const double *)cells->at;
+    return STENCIL_OK;
+}
+
+/* Returns the dataset that a value of an array which is not finite comes from: of a driven cell the one with
+ * such a number, or the first of its sum; else that of the array. */
+static int culprit(stencil_input *input, stencil_array array, const int64_t cell[3]) {
+    const stencil_problem *problem = input->problem;
+    const stencil_box one = {.first = {cell[0], cell[1], cell[2]}, .n = {1, 1, 1}};
+    const int k = stencil_array_in_sum(array);
+    const bool source = array != STENCIL_ARRAY_U && problem->spec.source != STENCIL_SOURCE_NONE;
+    const int of_array = source                     ? stencil_source_dataset(problem->spec.source, k)
+                         : array == STENCIL_ARRAY_U ? STENCIL_SOURCE_NONE
+                                                    : STENCIL_DATASET_VALUE + k;
+    stencil_cell_kind kind = STENCIL_KIND_PLAIN;
+    const stencil_cells to = stencil_cells_dense(STENCIL_TWO_BYTES, &kind, &one);
+    if (problem->spec.driven_count == 0 || input->raw || read_all_kinds(input, &one, &to) != STENCIL_OK ||
+        kind != STENCIL_KIND_DRIVEN)
+        return of_array;
+    for (int i = 0; i < problem->spec.driven_count; i++) {
+        double number = 0.0;
+        const int dataset = STENCIL_DATASET_VALUE + i;
+        if (stencil_numbers_visit(input, dataset, &one, store_number, &number) == STENCIL_OK &&
+            !isfinite(problem->precision == STENCIL_FLOAT32 ? (float)number : number))
+            return dataset;
+    }
+    return STENCIL_DATASET_VALUE;
+}
+
 /* Fails with a message such as "12 cells of /u have no value (_FillValue -999), the first one /u[3][4]: …".
  */
 static stencil_status tell(const finding *f, int fault) {
@@ -251,11 +282,10 @@ static stencil_status tell(const finding *f, int fault) {
     const int marker = fault == MISSING ? marker_of(values, stored, false) : 0;
     const bool by_default = values->by_default && marker == values->marker_count - 1;
     char index[80] = "";
+    if (fault == NONFINITE)
+        return stencil_input_refuse(f->input, culprit(f->input, f->array, f->at[fault]), f->at[fault]);
     for (int axis = STENCIL_AXES - problem->rank; axis < STENCIL_AXES; axis++)
         stencil_text_add(index, sizeof index, "[%" PRId64 "]", f->at[fault][axis] - problem->first[axis]);
-    CHECK(fault != NONFINITE, BAD_DATA,
-          "'%s': %s%s is NaN or infinite in %s: mend it, or use --allow-nonfinite", path, name, index,
-          stencil_precision_name(problem->precision));
     CHECK(fault != MISSING, BAD_DATA,
           "'%s': %" PRId64 " cell%s of %s %s no value (%s %g), the first one %s%s: give %s one, or %s%s",
           path, f->count[fault], one ? "" : "s", name, one ? "has" : "have",
@@ -322,10 +352,12 @@ static stencil_status read_finite(void *context, stencil_array array, const sten
     if (!stencil_array_has_values(array) || (array < STENCIL_ARRAY_COUNT && input->judged[array]) ||
         !stencil_cells_find_nonfinite(to, box->n, found))
         return STENCIL_OK;
-    CHECK(array < STENCIL_ARRAY_COUNT &&
-              (array == STENCIL_ARRAY_U || input->problem->spec.source != STENCIL_SOURCE_NONE),
-          BAD_DATA, "'%s': a source or /fixed_value is NaN or infinite in a cell where it counts: mend it",
-          input->path);
+    if (array >= STENCIL_ARRAY_COUNT ||
+        (array != STENCIL_ARRAY_U && input->problem->spec.source == STENCIL_SOURCE_NONE)) {
+        const int64_t cell[3] = {box->first[0] + found[0], box->first[1] + found[1],
+                                 box->first[2] + found[2]};
+        return stencil_input_refuse(input, culprit(input, array, cell), cell);
+    }
     if (input->facts.values[array].has_nan)
         TRY(check_values(input, array, false, false));
     TRY(check_values(input, array, true, false));
@@ -336,6 +368,7 @@ static stencil_status read_finite(void *context, stencil_array array, const sten
 stencil_reader stencil_input_reader(stencil_input *input, const stencil_problem *problem,
                                     bool allow_nonfinite) {
     input->problem = problem;
+    input->finite = !allow_nonfinite;
     return (stencil_reader){allow_nonfinite ? read_box : read_finite, input};
 }
 

@@ -200,11 +200,14 @@ static stencil_status describe(stencil_dataset *d, const char *advice, bool trut
     const bool truth = truths && item.type_class == H5T_ENUM;
     CHECK(item.type >= 0, BAD_DATA, "'%s' is damaged: %s has no type (%s)", d->path, d->name,
           stencil_h5_reason());
+    /* Of numbers that say which row a cell has, .astype(bool) would keep two. */
+    const bool rows = strcmp(d->name, stencil_source_names[STENCIL_DATASET_CLASS]) == 0;
     d->floating = item.type_class == H5T_FLOAT;
     d->element_bytes = H5Tget_size(item.type);
     CHECK((d->floating && !truths) || truth || item.type_class == H5T_INTEGER, BAD_DATA,
           "'%s': %s holds %s; %s", d->path, d->name, stencil_h5_class_text(item.type_class),
-          truths           ? "give truth values or integers (in NumPy: .astype(bool))"
+          truths           ? (rows ? "give integers, the numbers of rows (in NumPy: .astype(int))"
+                                   : "give truth values or integers (in NumPy: .astype(bool))")
           : advice != NULL ? advice
                            : "give floating-point numbers or integers");
     CHECK(truth || stencil_h5_is_sound(item.type), BAD_DATA, "'%s' is damaged: %s has a type that cannot be",

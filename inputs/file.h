@@ -156,6 +156,11 @@ typedef struct stencil_named {
     stencil_name_place place;
 } stencil_named;
 
+/* Notes what to write instead of a name that seems to be one of a side (boundary_left, flux_x_min), or a
+ * table of factors of an array that has none (f_factor). False: it seems to be neither. */
+bool stencil_side_note(const stencil_named *named, stencil_notes *notes);
+bool stencil_factor_note(const stencil_named *named, stencil_notes *notes);
+
 /* Notes which attribute to write instead of a common alias ("alpha": diffusivity), unless the problem has the
  * same value already. False: the name is no alias. */
 bool stencil_alias_note(const stencil_named *named, const stencil_spec *spec, stencil_notes *notes);

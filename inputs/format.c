@@ -153,6 +153,9 @@ static void note_own(const own *own) {
     if (own->place != STENCIL_MEMBER && !is_known(own, STENCIL_ATTRIBUTE) &&
         stencil_alias_note(&(stencil_named){own->at, own->name, what, own->place}, own->spec, notes))
         return;
+    const stencil_named named = {own->at, own->name, what, own->place};
+    if (stencil_side_note(&named, notes) || stencil_factor_note(&named, notes))
+        return;
     if (near.name != NULL) {
         describe(own, near.place, near.name, meant, sizeof meant);
         stencil_notes_warn(

@@ -177,9 +177,7 @@ static stencil_status read_along(stencil_input *input, stencil_spec *spec, int a
         range[0] = fmin(range[0], values[i]);
         range[1] = fmax(range[1], values[i]);
     }
-    const uint64_t hash = stencil_palette_hash(values, numbers.count);
-    spec->along_hash =
-        (spec->along_hash ^ hash) * UINT64_C(0x100000001b3) + (uint64_t)(6 * axis + 3 * side + which);
+    spec->along_hash[axis][side][which] = stencil_palette_hash(values, numbers.count);
     return STENCIL_OK;
 }
 

@@ -63,7 +63,8 @@ typedef struct stencil_input {
     const stencil_problem *problem;
     stencil_precision read_as; /* precision of the boxes that are being read */
     int kind;                  /* dataset that array CLASS is read from */
-    bool raw; /* driven cells of u have what the file has, not what the sum of their arrays is */
+    bool raw;    /* driven cells of u have what the file has, not what the sum of their arrays is */
+    bool finite; /* values that are not finite are refused */
     bool judged[STENCIL_ARRAY_COUNT]; /* whether no step uses an array's non-finite values */
 } stencil_input;
 

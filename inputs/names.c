@@ -1,7 +1,9 @@
 /* Aliases that users write for names of the format, and attributes that a problem does not use. */
 #include <ctype.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/words.h"
 #include "inputs/file.h"
@@ -154,11 +156,109 @@ bool stencil_alias_note(const stencil_named *n, const stencil_spec *spec, stenci
     return true;
 }
 
+/* Words for a side of an axis, behind the axis, and for sides of any field, with the side that is meant; "y":
+ * which one it is depends on how rows are drawn. */
+static const struct {
+    const char *word, *side;
+} side_words[] = {{"minus", "-"}, {"min", "-"},      {"lo", "-"},    {"low", "-"},      {"lower", "-"},
+                  {"neg", "-"},   {"negative", "-"}, {"begin", "-"}, {"start", "-"},    {"first", "-"},
+                  {"0", "-"},     {"m", "-"},        {"plus", "+"},  {"max", "+"},      {"hi", "+"},
+                  {"high", "+"},  {"upper", "+"},    {"pos", "+"},   {"positive", "+"}, {"end", "+"},
+                  {"last", "+"},  {"1", "+"},        {"p", "+"}},
+  whole_words[] = {{"left", "x-"},  {"west", "x-"}, {"right", "x+"}, {"east", "x+"}, {"top", "y"},
+                   {"bottom", "y"}, {"north", "y"}, {"south", "y"},  {"up", "y"},    {"down", "y"},
+                   {"upper", "y"},  {"lower", "y"}, {"front", "z"},  {"back", "z"}};
+
+/* Returns the side that a word is meant for: "x-", "y" or the like; "": none. */
+static const char *side_of(const char *word, char side[3]) {
+    side[0] = '\0';
+    for (size_t i = 0; i < sizeof whole_words / sizeof *whole_words; i++)
+        if (same_name(word, whole_words[i].word))
+            return snprintf(side, 3, "%s", whole_words[i].side) > 0 ? side : "";
+    const char axis = (char)tolower((unsigned char)word[0]);
+    if (axis == '\0' || strchr("xyz", axis) == NULL)
+        return side;
+    const char *rest = word + 1;
+    while (*rest == '_' || *rest == '-' || *rest == ' ')
+        rest++;
+    for (size_t i = 0; i < sizeof side_words / sizeof *side_words; i++)
+        if (same_name(rest, side_words[i].word))
+            snprintf(side, 3, "%c%s", axis, side_words[i].side);
+    return side;
+}
+
+bool stencil_side_note(const stencil_named *n, stencil_notes *notes) {
+    static const char *const numbers[] = {"boundary", "bc", "flux", "exchange", "ambient"};
+    const char *name = n->name, *what = NULL;
+    char side[3];
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers && what == NULL; i++) {
+        const size_t length = strlen(numbers[i]);
+        if (strncasecmp(name, numbers[i], length) == 0 && strchr("_- ", name[length]) != NULL &&
+            name[length] != '\0') {
+            what = i == 1 ? numbers[0] : numbers[i];
+            name += length + 1;
+        }
+    }
+    if (what == NULL || n->place == STENCIL_MEMBER || side_of(name, side)[0] == '\0' ||
+        (n->place == STENCIL_OBJECT && side[1] == '\0')) /* such as radiation that goes up and down */
+        return false;
+    const char *where = n->place == STENCIL_FIELD_ATTRIBUTE ? " of the root group" : "";
+    const bool array = n->place == STENCIL_OBJECT && what != numbers[0];
+    if (side[1] != '\0')
+        stencil_notes_warn(notes, "%s is not used: did you mean %s%s_%s%s%s?", n->what,
+                           array ? "/" : "attribute '", what, side, array ? "" : "'", where);
+    else
+        stencil_notes_warn(
+            notes,
+            "%s is not used: sides are named by their axes, %s_%s- beside the first cells along "
+            "%s and %s_%s+ beside the last ones",
+            n->what, what, side, side, what, side);
+    return true;
+}
+
+bool stencil_factor_note(const stencil_named *n, stencil_notes *notes) {
+    static const char end[] = "_factor";
+    const size_t length = strlen(n->name), of = length - (sizeof end - 1);
+    char array[64];
+    if (n->place != STENCIL_OBJECT || length < sizeof end || length >= sizeof array ||
+        strcmp(n->name + of, end) != 0)
+        return false;
+    snprintf(array, sizeof array, "%.*s", (int)of, n->name);
+    if (H5Lexists(n->at, array, H5P_DEFAULT) <= 0)
+        return false;
+    if (strcmp(array, "fixed") == 0)
+        stencil_notes_warn(notes, "%s is not used: did you mean /fixed_value_factor?", n->what);
+    else
+        stencil_notes_warn(notes, "%s is not used: factors over time are those of /b, /q and /fixed_value",
+                           n->what);
+    return true;
+}
+
+/* Tells whether a /k that is not taken, since it has another rank than the field, may be meant for its cells:
+ * one number, as many as there are cells or lie along an axis, or an array of several axes. Other lists, of
+ * wave numbers, are the user's own. */
+static bool may_be_coefficients(hid_t file, const stencil_spec *spec) {
+    if (H5Lexists(file, "k", H5P_DEFAULT) <= 0)
+        return false;
+    STENCIL_ITEM d = stencil_item_dataset(file, "k");
+    int64_t cells = 1;
+    bool fits = d.count == 1 || (d.space >= 0 && H5Sget_simple_extent_ndims(d.space) > 1);
+    for (int i = 0; i < spec->rank; i++) {
+        cells *= spec->extent[i];
+        fits = fits || d.count == spec->extent[i];
+    }
+    return d.count > 0 && (fits || d.count == cells);
+}
+
 void stencil_effect_notes(hid_t file, stencil_kind own, const stencil_spec *spec, stencil_notes *notes) {
     const char *name;
     if (spec->has_k && spec->kind == STENCIL_KIND_NONE)
         stencil_notes_warn(notes,
                            "/k has no effect on given weights: it is for problem laplace, poisson and heat");
+    if (!spec->has_k && spec->kind != STENCIL_KIND_NONE && may_be_coefficients(file, spec))
+        stencil_notes_warn(
+            notes, "/k is not used: give a number for each cell of %s%s", stencil_spec_field(spec),
+            spec->kind == STENCIL_KIND_HEAT ? ", or one for all cells as the attribute diffusivity" : "");
     for (int i = 0; (name = stencil_format_name(i).name) != NULL; i++) {
         const char *problems = stencil_attribute_effect(name, spec->kind);
         const bool plain = strcmp(name, "accelerate") == 0 && strcmp(spec->accelerate, "none") == 0;

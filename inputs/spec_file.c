@@ -123,8 +123,8 @@ static const stencil_known others[] = {
     {"stencil", STENCIL_OBJECT, false},
     SUM_NAMES("b"),
     SUM_NAMES("q"),
-    SUM_NAMES("fixed_value"),
     {"fixed_value", STENCIL_OBJECT, false},
+    SUM_NAMES("fixed_value"),
     {"residual", STENCIL_OBJECT, true},
     {"residual_step", STENCIL_OBJECT, true},
     {"provenance", STENCIL_OBJECT, true},
@@ -239,6 +239,9 @@ static stencil_status open_table(stencil_dataset *d, hid_t file, const char *pat
           "'%s': %s has rank %d; offsets are [n][rank], weights are [n], or [classes][n] beside /class", path,
           name, d->is.rank);
     const int64_t points = d->is.extent[d->is.rank == 1 ? 0 : points_at];
+    CHECK(points_at == 0 || d->is.rank == 1 || (d->is.extent[0] > 0 && d->is.extent[0] <= STENCIL_ROWS_MAX),
+          BAD_DATA, "'%s': %s has %" PRId64 " rows; give one for each class of cells, 1 to %d", path, name,
+          d->is.extent[0], STENCIL_ROWS_MAX);
     CHECK(d->is.count > 0 && points <= STENCIL_POINTS_MAX && d->is.count <= PALETTE_MAX, BAD_DATA,
           "'%s': %s has %" PRId64 " entries; give 1 to %d points", path, name, points, STENCIL_POINTS_MAX);
     return STENCIL_OK;
@@ -272,9 +275,6 @@ static stencil_status read_weights(hid_t file, const char *path, stencil_spec *s
     TRY(open_table(&d, file, path, "/stencil/weights", 1));
     if (d.id == 0)
         return STENCIL_OK;
-    CHECK(d.is.rank == 1 || d.is.extent[0] <= STENCIL_ROWS_MAX, BAD_DATA,
-          "'%s': /stencil/weights has %" PRId64 " rows; give one for each class of cells, at most %d", path,
-          d.is.extent[0], STENCIL_ROWS_MAX);
     TRY(stencil_dataset_read(&d, 0, d.is.count, H5T_NATIVE_DOUBLE, value, &d.is.count));
     spec->weight_count = (int)d.is.extent[d.is.rank - 1];
     memcpy(spec->weight, value, (size_t)spec->weight_count * sizeof *value);

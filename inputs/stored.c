@@ -120,3 +120,12 @@ stencil_status stencil_numbers_visit(stencil_input *input, int dataset, const st
     input->kind = dataset;
     return stencil_slabs_visit(&slabs, box, visit, context);
 }
+
+stencil_status stencil_input_refuse(stencil_input *input, int dataset, const int64_t cell[3]) {
+    const stencil_problem *problem = input->problem;
+    char index[80] = "";
+    for (int axis = STENCIL_AXES - problem->rank; axis < STENCIL_AXES; axis++)
+        stencil_text_add(index, sizeof index, "[%" PRId64 "]", cell[axis] - problem->first[axis]);
+    FAIL(BAD_DATA, "'%s': %s%s is NaN or infinite in %s: mend it, or use --allow-nonfinite", input->path,
+         stencil_array_name(&input->facts, dataset), index, stencil_precision_name(problem->precision));
+}

@@ -15,3 +15,6 @@ stencil_status stencil_stored_read(void *input, stencil_array array, const stenc
  * counts from the first updated cell. */
 stencil_status stencil_numbers_visit(stencil_input *input, int dataset, const stencil_box *box,
                                      stencil_slab_visitor *visit, void *context);
+
+/* Fails since a cell of a dataset is not finite, by the names of both. */
+stencil_status stencil_input_refuse(stencil_input *input, int dataset, const int64_t cell[3]);

@@ -10,6 +10,7 @@
 
 /* The place where numbers of a slab go, and what they are multiplied by. */
 typedef struct storing {
+    stencil_input *input; /* of kinds */
     const stencil_problem *problem;
     const stencil_cells *to;
     double scale;
@@ -60,8 +61,12 @@ static stencil_status store_kinds(void *context, const stencil_box *slab, const 
                                      slab->first[STENCIL_Y] + r % slab->n[STENCIL_Y],
                                      slab->first[STENCIL_X] + x};
             const bool keeps = kind[x] == STENCIL_KIND_KEPT || stencil_cell_is_beside_fixed(s->problem, cell);
-            if (keeps && !isnan(((const double *)cells->at)[r * nx + x]))
-                kind[x] = STENCIL_KIND_DRIVEN;
+            const double number = ((const double *)cells->at)[r * nx + x];
+            if (!keeps || isnan(number))
+                continue;
+            if (isinf(number) && s->input->finite)
+                return stencil_input_refuse(s->input, STENCIL_DATASET_VALUE, cell);
+            kind[x] = STENCIL_KIND_DRIVEN;
         }
     }
     return STENCIL_OK;
@@ -70,7 +75,7 @@ static stencil_status store_kinds(void *context, const stencil_box *slab, const 
 stencil_status stencil_driven_kinds(stencil_input *input, const stencil_box *box,
                                     const stencil_cells *kinds) {
     return stencil_numbers_visit(input, STENCIL_DATASET_VALUE, box, store_kinds,
-                                 &(storing){.problem = input->problem, .to = kinds});
+                                 &(storing){.input = input, .problem = input->problem, .to = kinds});
 }
 
 /* Stores numbers in driven cells or, of u, adds their product with a factor, as a step does. */

@@ -9,7 +9,7 @@
 stencil_status stencil_sum_read(stencil_input *input, int k, const stencil_box *box, const stencil_cells *to);
 
 /* Writes the kind of driven cells among the kinds of a box: of cells that keep their values, or are of a
- * fixed side, for which /fixed_value has a number. */
+ * fixed side, for which /fixed_value has a number. BAD_DATA where one is infinite and has to be finite. */
 stencil_status stencil_driven_kinds(stencil_input *input, const stencil_box *box, const stencil_cells *kinds);
 
 /* Gives the driven cells of a box what they have in an array: of u the value at the time of the file's field,

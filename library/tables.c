@@ -54,9 +54,8 @@ void stencil_tables_free(stencil_tables *tables) {
     *tables = (stencil_tables){0};
 }
 
-/* Notes in the spec what all arrays along sides say together, in the order in which files are read. */
+/* Notes in the spec what the arrays along sides say, as the reader of files does. */
 static void summarize(stencil_spec *spec, const stencil_tables *tables) {
-    spec->along_hash = 0;
     for (int i = 0; i < 2 * STENCIL_AXES; i++)
         for (int which = 0; which < STENCIL_NUMBER_COUNT; which++) {
             const double *values = tables->along[i / 2][i % 2][which];
@@ -70,9 +69,7 @@ static void summarize(stencil_spec *spec, const stencil_tables *tables) {
                 range[0] = fmin(range[0], values[k]);
                 range[1] = fmax(range[1], values[k]);
             }
-            spec->along_hash =
-                (spec->along_hash ^ stencil_palette_hash(values, count)) * UINT64_C(0x100000001b3) +
-                (uint64_t)(6 * (i / 2) + 3 * (i % 2) + which);
+            spec->along_hash[i / 2][i % 2][which] = stencil_palette_hash(values, count);
         }
 }
 

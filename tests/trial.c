@@ -211,7 +211,7 @@ static void set_along(trial *t, int axis, int side, stencil_wall_number which, d
     for (int64_t i = 0; i < count; i++)
         values[i] = i % 7 < 3 ? *one : 1.5 * *one;
     t->spec.along[axis][side][which] = true;
-    t->spec.along_hash += stencil_palette_hash(values, count);
+    t->spec.along_hash[axis][side][which] = stencil_palette_hash(values, count);
     t->tables.along[axis][side][which] = values;
     *one = NAN;
 }

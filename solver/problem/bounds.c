@@ -204,13 +204,15 @@ static double most_of(const stencil_problem *p) {
     return most * (1.0 + 1e-12);
 }
 
-/* Estimates the largest eigenvalue in the same way: the least one of bound - T. */
-static double most_seen(const tridiagonal *t, double bound, double beta) {
+/* Estimates the largest eigenvalue in the same way: the least one of bound - T, whose own are not larger than
+ * those of the matrix. */
+static void find_most(const tridiagonal *t, double bound, double beta, stencil_estimate *estimate) {
     double last;
     for (int i = 0; i < t->count; i++)
         t->alpha[i] = bound - t->alpha[i];
     const double below = least_of(t, bound, &last);
-    return bound - fmax(0.9 * (below - beta * last), 0.0);
+    estimate->seen = bound - below;
+    estimate->most = bound - fmax(0.9 * (below - beta * last), 0.0);
 }
 
 enum { STEPS_MOST = 20000, LOOKS_FROM = 16 };
@@ -242,7 +244,7 @@ static void iterate(const matrix *m, double *v, double *w, const tridiagonal *of
         if (error <= 0.05 * theta) {
             estimate->least = 0.9 * (theta - error);
             estimate->bound = most;
-            estimate->most = most_seen(&t, most, ends ? 0.0 : beta);
+            find_most(&t, most, ends ? 0.0 : beta, estimate);
             estimate->known = true;
             return;
         }

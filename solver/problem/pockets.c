@@ -7,14 +7,16 @@
 #include "base/words.h"
 #include "kernels/sweep.h"
 #include "solver/problem/classes.h"
+#include "solver/problem/faces.h"
 
 /* A run of updated cells of a row of the array, from x = first to end - 1. */
 typedef struct run {
     int64_t first, end,
         parent;  /* parent: index of a run of the same pocket; its own: it stands for the pocket */
     int64_t row; /* number of its row in the array */
-    /* The number of the pocket's cells; the same, where cells in a wall count by their part inside; the sum
-     * of what a step adds, and that of its absolute values. */
+    /* The number of the pocket's cells; the same, where cells in a wall count by their part inside, and with
+     * /k by the sum of their faces; the sum of what a step adds to cells that count so, and that of its
+     * absolute values. */
     double cells, weight, gain, size;
     bool anchored; /* joined to a cell that keeps its value, or to a wall that exchanges */
 } run;
@@ -125,9 +127,33 @@ static void touch(search *s, int64_t row, int64_t other) {
             }
 }
 
+/* A row of cells: their kinds, stencil_classes_rows(), the source term and, with /k, the faces of those that
+ * are updated. */
+typedef struct line {
+    const stencil_cell_kind *kind;
+    const uint16_t *of;
+    stencil_cells b; /* `at` NULL: there is none */
+    const stencil_faces *faces;
+} line;
+
+/* Returns what a step adds to a cell, and by which factor it counts in sums that steps keep: the matrix of
+ * differences, which has no such factors, is symmetric. */
+static double gain_of(const stencil_problem *p, const line *l, const int64_t cell[3], int64_t x,
+                      double *factor) {
+    const bool varied = l->of[x] > 0 && l->of[x] <= p->palette_count;
+    const double *row = varied ? stencil_problem_row(p, l->of[x]) : NULL;
+    double made[STENCIL_WEIGHTS];
+    *factor = p->coefficients != STENCIL_COEFFICIENTS_NONE ? stencil_faces_sum(p, l->faces, cell) : 1.0;
+    if (row != NULL && stencil_problem_has_fields(p)) {
+        stencil_faces_row(p, l->faces, cell, row, made);
+        row = made;
+    }
+    return (row != NULL ? row[STENCIL_SOURCE_WEIGHT] : 0.0) +
+           (l->b.at != NULL ? stencil_cells_value(&l->b, x) : 0.0);
+}
+
 /* Takes a row of cells: finds its runs, and joins them to those of the rows before. */
-static stencil_status take_row(search *s, int64_t row, const stencil_cell_kind *kind, const uint16_t *of,
-                               const stencil_cells *b) {
+static stencil_status take_row(search *s, int64_t row, const line *l) {
     const stencil_problem *p = s->problem;
     const int64_t nx = p->extent[STENCIL_X], ny = p->extent[STENCIL_Y];
     int64_t cell[3] = {row / ny + p->first[0], row % ny + p->first[1], 0};
@@ -136,7 +162,7 @@ static stencil_status take_row(search *s, int64_t row, const stencil_cell_kind *
     s->row_first[row] = s->count;
     for (int64_t x = 0; x < nx; x++) {
         cell[STENCIL_X] = x + p->first[STENCIL_X];
-        const int state = state_of(p, kind[x], cell);
+        const int state = state_of(p, l->kind[x], cell);
         still[x] = state == STILL;
         if (state != FREE) {
             if (state == STILL && inside)
@@ -147,16 +173,14 @@ static stencil_status take_row(search *s, int64_t row, const stencil_cell_kind *
         if (!inside)
             TRY(add_run(s, row, x));
         run *r = &s->runs[s->count - 1];
-        double weight, gain = 0.0;
+        double weight, factor;
         if (!inside && x > 0 && still[x - 1] != 0)
             r->anchored = true;
         inside = true;
         if (exchanges(p, cell, &weight))
             r->anchored = true;
-        if (of[x] > 0 && of[x] <= p->palette_count)
-            gain += stencil_problem_row(p, of[x])[STENCIL_SOURCE_WEIGHT];
-        if (b != NULL)
-            gain += stencil_cells_value(b, x);
+        const double gain = gain_of(p, l, cell, x, &factor);
+        weight *= factor;
         r->end = x + 1;
         r->cells++;
         r->weight += weight;
@@ -201,6 +225,8 @@ static stencil_status take_band(search *s, const band *to, int64_t row, int64_t 
                         rows = stencil_cells_dense(STENCIL_TWO_BYTES, to->of, &all),
                         b = stencil_cells_dense(p->precision, to->source, &all);
     const bool has_source = stencil_problem_has_source(p);
+    stencil_faces faces = {0};
+    stencil_status status = STENCIL_OK;
     for (int64_t i = 0; i < count * nx; i++)
         to->of[i] = STENCIL_ROW_KEPT;
     TRY(s->from->read(s->from->context, STENCIL_ARRAY_KIND, &all, &kinds));
@@ -212,13 +238,19 @@ static stencil_status take_band(search *s, const band *to, int64_t row, int64_t 
         stencil_cells_copy(&to_rows, &from_rows, own.n);
         if (has_source)
             TRY(s->from->read(s->from->context, STENCIL_ARRAY_B, &own, &to_b));
+        if (p->coefficients != STENCIL_COEFFICIENTS_NONE)
+            TRY(stencil_faces_load(&faces, p, s->from, &own));
     }
-    for (int64_t i = 0; i < count; i++) {
+    for (int64_t i = 0; i < count && status == STENCIL_OK; i++) {
         const int64_t at[3] = {all.first[0], all.first[1] + i, all.first[2]};
-        const stencil_cells source = stencil_cells_from(&b, at);
-        TRY(take_row(s, row + i, to->kind + i * nx, to->of + i * nx, has_source ? &source : NULL));
+        const line l = {.kind = to->kind + i * nx,
+                        .of = to->of + i * nx,
+                        .b = has_source ? stencil_cells_from(&b, at) : (stencil_cells){0},
+                        .faces = &faces};
+        status = take_row(s, row + i, &l);
     }
-    return STENCIL_OK;
+    stencil_faces_destroy(&faces);
+    return status;
 }
 
 static void count_pockets(search *s, stencil_pockets *found) {
@@ -235,6 +267,7 @@ static void count_pockets(search *s, stencil_pockets *found) {
             found->first[1] = r->row % ny;
             found->first[2] = r->first;
             found->gain = r->gain / r->weight;
+            found->sum = r->gain;
         }
         found->count++;
         found->cells += (int64_t)r->cells;
@@ -274,8 +307,13 @@ stencil_status stencil_pockets_find(const stencil_problem *problem, const stenci
 }
 
 bool stencil_pockets_are_possible(const stencil_problem *problem) {
-    return stencil_problem_relaxes(problem) && problem->coefficients == STENCIL_COEFFICIENTS_NONE &&
-           !stencil_problem_is_separable(problem);
+    bool fixed = false;
+    for (int axis = STENCIL_AXES - problem->rank; axis < STENCIL_AXES; axis++)
+        fixed =
+            fixed || problem->boundary[axis] == STENCIL_FIXED || stencil_problem_is_half_fixed(problem, axis);
+    return stencil_problem_relaxes(problem) &&
+           (!stencil_problem_is_separable(problem) ||
+            (problem->coefficients != STENCIL_COEFFICIENTS_NONE && !fixed));
 }
 
 void stencil_pockets_tell(const stencil_problem *problem, const stencil_pockets *pockets, const char *field,

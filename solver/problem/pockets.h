@@ -10,10 +10,13 @@ typedef struct stencil_pockets {
     int64_t
         unsolvable;   /* pockets whose source and fluxes do not add up to 0, so that they have no solution */
     int64_t first[3]; /* the first cell of the first one, or of the first unsolvable one; of the array */
-    double gain;      /* what a step adds to the mean of that one */
+    double gain;      /* what a step adds to the mean of that one, in which cells in walls count by their part
+                         inside, and with /k by the sum of their faces */
+    double sum;       /* the same, to the sum in which they count so */
 } stencil_pockets;
 
-/* Tells whether a problem may have pockets, so that its cells have to be looked at. */
+/* Tells whether a problem may have pockets that its cells have to be looked at for. (A box whose eigenvalues
+ * are known, without /k, is one or is not by its axes: defect.h tells whether its source has a mean.) */
 bool stencil_pockets_are_possible(const stencil_problem *problem);
 
 /* Finds the pockets of problem laplace or poisson, whose classes have been found. `from` has kinds of cells

@@ -198,6 +198,16 @@ bool stencil_spec_has_arrays(const stencil_spec *spec) {
     return false;
 }
 
+uint64_t stencil_spec_along_hash(const stencil_spec *spec) {
+    uint64_t all = 0;
+    for (int i = 0; i < 2 * STENCIL_AXES; i++)
+        for (int k = 0; k < STENCIL_NUMBER_COUNT; k++)
+            if (spec->along[i / 2][i % 2][k])
+                all = (all ^ spec->along_hash[i / 2][i % 2][k]) * UINT64_C(0x100000001b3) +
+                      (uint64_t)(6 * (i / 2) + 3 * (i % 2) + k);
+    return all;
+}
+
 const char *stencil_spec_classes(const stencil_spec *spec) {
     if (spec->has_k)
         return spec->insulated ? "/k, /fixed or /insulated" : spec->fixed ? "/k or /fixed" : "/k";

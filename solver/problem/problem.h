@@ -114,8 +114,8 @@ typedef struct stencil_spec {
     double flux[3][2], exchange[3][2], ambient[3][2]; /* numbers of a wall; NaN: not given */
     bool along[3][2][STENCIL_NUMBER_COUNT];      /* the number is an array, of which tables have the values */
     double range[3][2][STENCIL_NUMBER_COUNT][2]; /* least and largest value of such an array */
-    uint64_t along_hash; /* stencil_palette_hash() of all such arrays; 0: there are none */
-    int spacing_count;   /* 0 (1.0 on all axes), 1 (one spacing for all axes) or rank */
+    uint64_t along_hash[3][2][STENCIL_NUMBER_COUNT]; /* stencil_palette_hash() of it */
+    int spacing_count; /* 0 (1.0 on all axes), 1 (one spacing for all axes) or rank */
     double spacing[3];
     double omega;          /* NaN: not given (1) */
     char accelerate[24];   /* "none", "chebyshev", "chebyshev:M", see cycle.h; "" not given (none) */
@@ -246,6 +246,7 @@ typedef struct stencil_cycle {
 typedef struct stencil_estimate {
     bool known;
     double least, most; /* estimates of the eigenvalues of I - J */
+    double seen;        /* an eigenvalue is as large as that, up to 1e-6, or larger */
     double bound;       /* no eigenvalue is larger */
     double
         stretch; /* factor from an inner product in which cells in walls count half to the sum of squares */
@@ -353,8 +354,10 @@ bool stencil_problem_derives_classes(const stencil_problem *problem);
 bool stencil_problem_is_half_fixed(const stencil_problem *problem, int axis);
 bool stencil_problem_is_separable(const stencil_problem *problem);
 
-/* Tells whether some side has numbers that differ along it. */
+/* Tells whether some side has numbers that differ along it; a hash of all of them, of which sides they are
+ * included. */
 bool stencil_spec_has_arrays(const stencil_spec *spec);
+uint64_t stencil_spec_along_hash(const stencil_spec *spec);
 
 /* Tells whether a side needs more than what boundary[axis] says. */
 bool stencil_problem_wall_is_own(const stencil_problem *problem, int axis, int side);

@@ -389,8 +389,9 @@ static void make_fingerprint(stencil_problem *problem) {
     if (problem->spec.insulated)
         mix(&hash, "insulated", sizeof "insulated");
     mix_walls(&hash, problem);
+    const uint64_t along = stencil_spec_along_hash(&problem->spec);
     if (stencil_spec_has_arrays(&problem->spec))
-        mix(&hash, &problem->spec.along_hash, sizeof problem->spec.along_hash);
+        mix(&hash, &along, sizeof along);
     if (problem->coefficients != STENCIL_COEFFICIENTS_NONE)
         mix(&hash, problem->spec.k.digest, sizeof problem->spec.k.digest);
     if (problem->spec.classed)

@@ -52,3 +52,20 @@ stencil_spectrum stencil_spectrum_of_plain(const stencil_problem *problem) {
         s.least = first;
     return s;
 }
+
+double stencil_spectrum_bound(const stencil_problem *problem) {
+    const stencil_spec *spec = &problem->spec;
+    double sum = 0.0, largest = 0.0;
+    for (int axis = STENCIL_AXES - problem->rank; axis < STENCIL_AXES; axis++) {
+        double rate = 0.0;
+        for (int side = 0; side < 2; side++)
+            if (problem->wall[axis][side] == STENCIL_WALL_EXCHANGE_NODE)
+                rate = fmax(rate, stencil_spec_exchange_most(spec, axis, side));
+        rate *= stencil_spec_spacing(spec, axis);
+        sum += 2.0 * stencil_neighbour_weight(problem, axis) * rate;
+        largest = fmax(largest, rate);
+    }
+    /* With /k both faces of an axis are alike in such a wall, and may be nearly all of the sum of the faces.
+     */
+    return 2.0 + (problem->coefficients != STENCIL_COEFFICIENTS_NONE ? largest : sum);
+}

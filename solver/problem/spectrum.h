@@ -24,5 +24,10 @@ stencil_spectrum stencil_spectrum_of(const stencil_problem *problem);
 /* The same as if there was no /k, which only its k.least and k.most say more about (cycle.c). */
 stencil_spectrum stencil_spectrum_of_plain(const stencil_problem *problem);
 
+/* Bound of all eigenvalues of I - J by Gershgorin's discs, without /class: 2, and more where walls through
+ * cells exchange, which add to the cells' own part and nothing to that of their neighbours. Without an
+ * estimate, or beside /k, all that is known. */
+double stencil_spectrum_bound(const stencil_problem *problem);
+
 /* 1/h^2 of an axis over S: the weight of its two neighbours at omega = 1. */
 double stencil_neighbour_weight(const stencil_problem *problem, int axis);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "solver/problem/cycle.h"
+#include "solver/problem/factors.h"
 #include "solver/problem/spectrum.h"
 
 const char *const stencil_reason_names[STENCIL_REASON_COUNT] = {
@@ -55,9 +56,14 @@ double stencil_predicted_steps(const stencil_problem *problem) {
     return contraction < 1.0 ? 1.0 + ceil(log(problem->stop.rtol) / log(contraction)) : INFINITY;
 }
 
+static bool relaxes_beside_k(const stencil_problem *problem) {
+    return problem->coefficients != STENCIL_COEFFICIENTS_NONE && stencil_problem_relaxes(problem);
+}
+
 /* Tells whether the matrix of a step is symmetric: whether w(k) = w(-k) for all points k, whose ascending
  * order is its own mirror image, and no cell has a row that breaks the symmetry, as rows of /class and walls
- * through cells do. */
+ * through cells do. Beside /k that of a relaxation is symmetric where each cell counts by the sum of its
+ * faces, which says something of norms where eigenvalues are known: fading_steps(). */
 static bool is_symmetric(const stencil_problem *problem) {
     const int count = problem->shape->point_count;
     bool nodes = false;
@@ -65,12 +71,20 @@ static bool is_symmetric(const stencil_problem *problem) {
         nodes = nodes || stencil_wall_is_node(problem->wall[i / 2][i % 2]);
     if (problem->varied > 0 && (problem->spec.classed || nodes))
         return false;
-    if (problem->coefficients != STENCIL_COEFFICIENTS_NONE && stencil_problem_relaxes(problem))
-        return false;
+    if (relaxes_beside_k(problem))
+        return stencil_problem_is_separable(problem);
     for (int k = 0; k < count; k++)
         if (problem->weight[k] != problem->weight[count - 1 - k])
             return false;
     return true;
+}
+
+/* Returns the number of steps as a multiple of check_every; INT64_MAX: more than any run makes. */
+static int64_t whole_checks(const stencil_problem *problem, double steps) {
+    const int64_t every = problem->stop.check_every;
+    if (!(steps < (double)STENCIL_STEPS_DEFAULT_CRITERION * 1e5))
+        return INT64_MAX;
+    return ((int64_t)steps + every - 1) / every * every;
 }
 
 /* Stagnation window of accelerated problems: some cycles; in the norm max as many as take sqrt(cells) and
@@ -86,6 +100,24 @@ static int64_t cycle_window(const stencil_problem *problem) {
     return least < 1e15 ? (int64_t)(every * ceil(least / every)) : INT64_MAX;
 }
 
+/* Steps after which norms of all that fades are under 1/e of what they were, by the contraction of a step in
+ * the norm in which its matrix is symmetric, and by how far norms may be apart: the maximum norm by
+ * sqrt(cells); with /k the root of the largest ratio of sums of faces, which is at most that of k. The
+ * eigenvalues of -div k grad over these sums are as far from 0 and from 2 as least k / most k times the
+ * distance of the box's. A mode that keeps its size, at 0 or at 2, does not fade. */
+static double fading_steps(const stencil_problem *problem) {
+    const bool beside_k = relaxes_beside_k(problem);
+    const stencil_spectrum s = beside_k ? stencil_spectrum_of_plain(problem) : stencil_spectrum_of(problem);
+    const double ratio = beside_k ? problem->spec.k.least / problem->spec.k.most : 1.0,
+                 apart = (problem->stop.norm == STENCIL_NORM_MAX
+                              ? log((double)stencil_problem_updated_cells(problem))
+                              : 0.0) -
+                         0.5 * log(ratio);
+    const double low = damping(problem) * ratio * s.least,
+                 high = 2.0 - damping(problem) * (2.0 - ratio * (2.0 - s.most));
+    return (1.0 + apart) / (high > 1e-13 ? fmin(low, high) : low);
+}
+
 int64_t stencil_stagnation_window(const stencil_problem *problem) {
     const int64_t every = problem->stop.check_every;
     if (problem->cycle.length > 1)
@@ -94,13 +126,42 @@ int64_t stencil_stagnation_window(const stencil_problem *problem) {
     if (!is_symmetric(problem) ||
         (problem->stop.norm == STENCIL_NORM_MAX && problem->spec.kind == STENCIL_KIND_NONE))
         return INT64_MAX;
-    if (problem->stop.norm == STENCIL_NORM_MAX) {
-        const double cells = (double)stencil_problem_updated_cells(problem);
-        least = fmax(least, (1.0 + log(cells)) / (damping(problem) * stencil_spectrum_of(problem).least));
-    }
-    if (!(least < (double)STENCIL_STEPS_DEFAULT_CRITERION * 1e5))
+    if (problem->stop.norm == STENCIL_NORM_MAX || relaxes_beside_k(problem))
+        least = fmax(least, fading_steps(problem));
+    return whole_checks(problem, least);
+}
+
+int64_t stencil_constant_window(const stencil_problem *problem) {
+    const bool largest = problem->stop.norm == STENCIL_NORM_MAX;
+    const int64_t every = problem->stop.check_every;
+    double least = fmax(STENCIL_CONSTANT_CHECKS * (double)every, 100000.0), cells = 0.0, squares = 0.0;
+    if (problem->cycle.length > 1 || stencil_problem_in_time(problem) ||
+        (largest && problem->spec.kind == STENCIL_KIND_NONE))
         return INT64_MAX;
-    return ((int64_t)least + every - 1) / every * every;
+    for (int axis = 0; axis < STENCIL_AXES; axis++) {
+        cells += (double)problem->n[axis];
+        squares += (double)problem->n[axis] * (double)problem->n[axis];
+    }
+    return whole_checks(problem, fmax(least, largest ? squares / damping(problem) : 10.0 * cells));
+}
+
+bool stencil_is_constant(const stencil_history *history, int64_t window, int64_t step) {
+    const int64_t end = history->count;
+    int64_t first = end;
+    if (window > step)
+        return false;
+    while (first > 0 && history->step[first - 1] > step - window)
+        first--;
+    const double *seen = history->residual + first;
+    const int64_t count = end - first;
+    for (int64_t period = 1; period <= count / 10 && count >= STENCIL_CONSTANT_CHECKS; period++) {
+        int64_t same = period;
+        while (same < count && seen[same] == seen[same - period])
+            same++;
+        if (same == count)
+            return true;
+    }
+    return false;
 }
 
 bool stencil_stagnated(const stencil_history *history, int64_t window, int64_t step) {
@@ -164,21 +225,40 @@ bool stencil_turns_plain(const stencil_problem *problem, const stencil_history *
            (step % window == 0 && stencil_stagnated(history, window, step));
 }
 
-/* Factor of the mode with alternating signs in a step; 0 where the boundary excludes that mode. */
+/* Tells whether a field of alternating signs goes on so beyond both sides of an axis: periodic with an even
+ * number of cells, or mirrored in walls through cells of the star of an equation. */
+static bool alternates_along(const stencil_problem *problem, int axis) {
+    const stencil_wall_kind *wall = problem->wall[axis];
+    if (problem->boundary[axis] == STENCIL_PERIODIC)
+        return problem->n[axis] % 2 == 0;
+    return problem->spec.kind != STENCIL_KIND_NONE && stencil_wall_is_node(wall[0]) &&
+           stencil_wall_is_node(wall[1]) && !stencil_wall_exchanges(wall[0]) &&
+           !stencil_wall_exchanges(wall[1]);
+}
+
+/* Factor of the mode with alternating signs in a step; 0 where the boundary, or a cell, excludes that mode.
+ */
 static double checkerboard_factor(const stencil_problem *problem) {
     int32_t offset[STENCIL_POINTS_MAX][3];
     double factor = 0.0;
-    if (problem->cycle.length > 1 || stencil_problem_has_classes(problem) ||
-        problem->coefficients != STENCIL_COEFFICIENTS_NONE)
+    const bool rows = problem->coefficients != STENCIL_COEFFICIENTS_NONE;
+    if (problem->cycle.length > 1 || problem->kept > 0 || problem->spec.insulated || problem->spec.classed ||
+        (rows && !stencil_problem_relaxes(problem)))
         return 0.0;
     for (int axis = STENCIL_AXES - problem->rank; axis < STENCIL_AXES; axis++)
-        if (problem->boundary[axis] != STENCIL_PERIODIC || problem->n[axis] % 2 != 0)
+        if (!alternates_along(problem, axis))
             return 0.0;
+    if (rows) /* neighbours have omega in all, however they share it */
+        return fabs(1.0 - 2.0 * problem->spec.omega);
     const int count = stencil_shape_offsets(problem->shape, offset);
     for (int k = 0; k < count; k++)
         factor +=
             (offset[k][0] + offset[k][1] + offset[k][2]) % 2 == 0 ? problem->weight[k] : -problem->weight[k];
     return fabs(factor);
+}
+
+bool stencil_keeps_checkerboard(const stencil_problem *problem) {
+    return checkerboard_factor(problem) > 1.0 - 1e-6;
 }
 
 stencil_stagnation stencil_stagnation_of(const stencil_problem *problem, const stencil_defect *defect,
@@ -193,7 +273,7 @@ stencil_stagnation stencil_stagnation_of(const stencil_problem *problem, const s
         return STENCIL_STAGNATION_GROWTH;
     if (no_solution)
         return STENCIL_STAGNATION_SOURCE;
-    if (checkerboard_factor(problem) > 1.0 - 1e-6)
+    if (stencil_keeps_checkerboard(problem))
         return STENCIL_STAGNATION_CHECKERBOARD;
     return residual <= 100.0 * problem->shape->point_count * unit * largest ? STENCIL_STAGNATION_ROUNDING
                                                                             : STENCIL_STAGNATION_MODE;

@@ -18,6 +18,9 @@ double stencil_contraction(const stencil_problem *problem);
  * known (problems other than laplace and poisson, no rtol). */
 double stencil_predicted_steps(const stencil_problem *problem);
 
+/* Tells whether the mode with alternating signs keeps its size, or grows, in each step. */
+bool stencil_keeps_checkerboard(const stencil_problem *problem);
+
 /* Why a residual no longer falls. */
 typedef enum stencil_stagnation {
     STENCIL_STAGNATION_NONE,
@@ -33,13 +36,29 @@ typedef enum stencil_stagnation {
  * Symmetric weights make the l2 norms of residuals log-convex in the step: norms that have stopped falling
  * never fall again; in accelerated problems this holds at the ends of cycles. The maximum norm may stand
  * still while the boundary's influence travels, but after k steps it is at most sqrt(cells) * contraction^k
- * times its value before, for laplace, poisson and heat, whose spectrum is known. Residuals of other weights
+ * times its value before, for laplace, poisson and heat, whose spectrum is known. So may the l2 norm beside
+ * /k, where log-convex are norms in which cells count by the sum of their faces. Residuals of other weights
  * may rise first, for an unknown number of steps. */
 int64_t stencil_stagnation_window(const stencil_problem *problem);
 
 /* Tells whether the residuals of checked steps up to `step`, the end of a window, have stopped falling: the
  * least one of the last window is not below that of the window before by one part in 2^30. */
 bool stencil_stagnated(const stencil_history *history, int64_t window, int64_t step);
+
+/* Steps of the windows over which it is judged whether residuals repeat themselves, for any weights, a
+ * multiple of check_every; INT64_MAX: never judged.
+ *
+ * Rounding ends in a cycle of few fields, whose residuals repeat to the last bit. So do those of a pattern
+ * that is carried along, until it comes to a wall, and the largest change, while the boundary's influence
+ * spreads. Hence the window is ten times as long as a pattern takes along all axes at a cell a step; for the
+ * norm max as long as the influence takes. The norm max of given weights, which may spread it more slowly, is
+ * never judged, nor are factors that change in time. */
+enum { STENCIL_CONSTANT_CHECKS = 1000 };
+int64_t stencil_constant_window(const stencil_problem *problem);
+
+/* Tells whether the residuals of the last window up to `step`, 1000 or more, are equal to the last bit, or
+ * repeat themselves ten times or more. */
+bool stencil_is_constant(const stencil_history *history, int64_t window, int64_t step);
 
 /* Tells whether an accelerated problem switches to its last phase, a cycle of plain steps, at the last entry
  * of the history. The answer depends on the history, its first residual and the threshold alone, so that

@@ -25,13 +25,14 @@ struct stencil_run {
     int exponent;          /* the parts store the cells times 2^exponent, see stencil_norm_exponent() */
     stencil_problem plain; /* problem of the final plain steps (omega = 1) of an accelerated problem */
     stencil_step_weights plain_step[2];
-    int64_t window;     /* steps in a window of stagnation */
-    int64_t steps;      /* number of steps that the cells have gone through */
-    int from;           /* index of the buffer that holds the current cells */
-    double last_omega;  /* omega of all checked steps except the first step */
-    int64_t turn_first; /* see stencil_turn_first() */
-    bool accelerated;   /* the problem has cycles of steps, within which a run must not end */
-    bool keeps;         /* cycles take long: the cells at the begin of each are kept for interruptions */
+    int64_t window;          /* steps in a window of stagnation */
+    int64_t constant_window; /* the same, of residuals that repeat themselves */
+    int64_t steps;           /* number of steps that the cells have gone through */
+    int from;                /* index of the buffer that holds the current cells */
+    double last_omega;       /* omega of all checked steps except the first step */
+    int64_t turn_first;      /* see stencil_turn_first() */
+    bool accelerated;        /* the problem has cycles of steps, within which a run must not end */
+    bool keeps;              /* cycles take long: the cells at the begin of each are kept for interruptions */
     stencil_field kept;
     int64_t kept_steps; /* number of steps that the kept cells have gone through; -1: no cells are kept */
     double kept_s;      /* clock when the kept cells were stored */

@@ -42,16 +42,20 @@ static void start_schedule(stencil_run *r) {
     r->report->plain_from = -1;
     r->turn_first = INT64_MAX;
     r->window = stencil_stagnation_window(r->problem);
+    r->constant_window = stencil_constant_window(r->problem);
     r->last_omega = stencil_cycle_omega(r->problem, r->problem->cycle.length - 1);
 }
 
 /* Tells whether the residuals have stagnated if `step` ends a window of stagnation; never in accelerated
  * problems, which change to plain steps first, see turns_plain(). */
 static stencil_reason judge_window(const stencil_run *r, int64_t step) {
-    return stencil_schedule_has_criterion(&r->schedule) && step > 0 && step % r->window == 0 &&
-                   !r->accelerated && stencil_stagnated(&r->report->history, r->window, step)
-               ? STENCIL_REASON_STAGNATED
-               : STENCIL_REASON_NONE;
+    const stencil_history *history = &r->report->history;
+    if (!stencil_schedule_has_criterion(&r->schedule) || step <= 0 || r->accelerated)
+        return STENCIL_REASON_NONE;
+    const bool still = step % r->window == 0 && stencil_stagnated(history, r->window, step),
+               repeats =
+                   step % r->constant_window == 0 && stencil_is_constant(history, r->constant_window, step);
+    return still || repeats ? STENCIL_REASON_STAGNATED : STENCIL_REASON_NONE;
 }
 
 /* Continues the step count and the residuals of earlier runs, which may leave no step to this run. */
@@ -185,7 +189,8 @@ int64_t stencil_run_batch_most(const stencil_run *r, const stencil_schedule *sch
     if (stencil_problem_in_time(r->problem))
         count = stencil_smaller(count, STENCIL_FACTOR_STEPS);
     if (stencil_stop_has_criterion(&r->problem->stop))
-        count = stencil_smaller(count, r->window - step % r->window);
+        count = stencil_smaller(stencil_smaller(count, r->window - step % r->window),
+                                r->constant_window - step % r->constant_window);
     if (r->accelerated)
         count = stencil_smaller(count, stencil_cycle_end(r->problem, step + r->on.plan->poll_every) - step);
     return count;

@@ -96,10 +96,11 @@ class Class(CommandTest):
         strange = kinds.copy()
         strange[7, 9] = 3
         for weights, given, attributes, wanted in (
-                (rows, kinds + 0.5, {}, "truth values or integers"), (rows, kinds[:, 1:], {}, "another shape"),
+                (rows, kinds + 0.5, {}, "give integers, the numbers of rows (in NumPy: .astype(int))"), (rows, kinds[:, 1:], {}, "another shape"),
                 (rows, strange, {}, "/class[7, 9] names no row"), (rows, -strange, {}, "names no row"),
                 (rows[0], kinds, {}, "is a list"), (rows, None, {}, "give /class"),
-                (numpy.full((257, 5), 0.2), kinds, {}, "257 rows"), (rows[:, :4], kinds, {}, "has 5 points"),
+                (numpy.full((257, 5), 0.2), kinds, {}, "257 rows"), (numpy.zeros((0, 5)), kinds, {}, "has 0 rows; give one"),
+                (numpy.zeros((3, 0)), kinds, {}, "has 0 entries"), (rows[:, :4], kinds, {}, "has 5 points"),
                 (numpy.full((3, 5), numpy.inf), kinds, {}, "finite"),
                 (rows, kinds, {"problem": "laplace", "stencil": None}, "derives its weights itself")):
             extra = {"stencil/weights": weights, **({} if given is None else {"class": given})}

@@ -258,6 +258,55 @@ class Coefficients(CommandTest):
                          problem="heat", steps=3, rtol=None, **{"boundary_x-": "flux"})
             self.solved()
 
+    def notes(self, *arguments, code=0):
+        done = self.ok("p.h5", *RUN, "--json", "-", "-o", "j.h5", *arguments, code=code)
+        return " ".join(json.loads(done.stdout)["notes"])
+
+    def test_no_solution(self):
+        """Where nothing is fixed source and fluxes add up to 0 over the cells, whatever their k, or there is no solution,
+        which is known before the first step; a balanced pocket is noted."""
+        n = (16, 20)
+        two = numpy.ones(n)
+        two[:, 10:] = 5.0
+        pair = numpy.zeros(n)
+        pair[3, 2], pair[9, 17] = 1.0, -1.0
+        for k in (1 + field(*n), two):
+            for u in (numpy.zeros(n), numpy.zeros(n, "f4")):
+                some = {"boundary": "mirror", "problem": "poisson", "spacing": 0.1, "steps": 50, "check_every": 10}
+                self.problem(u, k, extra={"f": numpy.ones(n)}, rtol=1e-6, **some)
+                self.refused(BAD_DATA, ["no axis is fixed and /f has the mean 1, not 0", "no solution"], "p.h5", *RUN)
+                self.assertIn("/f has the mean 1, not 0", self.notes("--rtol", "none"))
+                self.problem(u, k, extra={"f": pair}, rtol=1e-6, **some)
+                self.assertNotIn("mean", self.notes(code=2))
+                self.problem(u, k, extra={"f": pair, "fixed": pair > 0}, rtol=1e-6, **some)
+                self.assertNotIn("mean", self.notes(code=2))
+                room = numpy.zeros(n, bool)
+                room[2:12, 1] = room[2:12, 18] = room[2, 1:19] = room[11, 1:19] = True
+                fixed = numpy.zeros(n, bool)
+                fixed[0, 0] = True
+                for f in (pair, abs(pair)):
+                    self.problem(u, k, extra={"f": f, "insulated": room, "fixed": fixed}, rtol=1e-6, **some)
+                    if f is pair:
+                        self.assertIn("128 cells, in 1 pocket (the first one around /u[3][2])", self.notes(code=2))
+                    else:
+                        self.refused(BAD_DATA, ["/u[3][2] are joined to no fixed", "no solution"], "p.h5", *RUN)
+                        self.assertIn("no solution", self.notes("--rtol", "none"))
+
+    def test_fluxes_balance(self):
+        """What flows in through a wall is k times its slope: 2 through k = 1 is 0.4 through k = 5."""
+        n = (16, 20)
+        k = numpy.ones(n)
+        k[:, 10:] = 5.0
+        rough = k * numpy.linspace(1, 2, 20)
+        for k in (k, rough):
+            for suffix in ("", "-node"):
+                beyond = k[0, [0, -1]] if not suffix else (harmonic(k[0, 0], k[0, 1]), harmonic(k[0, -1], k[0, -2]))
+                for flux, balanced in ((2.0 * beyond[0] / beyond[1], True), (2.0, False)):
+                    walls = {"boundary_x-": "flux" + suffix, "boundary_x+": "flux" + suffix, "flux_x-": 2.0, "flux_x+": -flux,
+                             "boundary_y-": "mirror" + suffix, "boundary_y+": "mirror" + suffix}
+                    self.problem(numpy.zeros(n), k, boundary="mirror", spacing=0.1, steps=50, rtol=None, **walls)
+                    self.assertIn("their mean stays" if balanced else "no solution", self.notes())
+
     def test_format(self):
         """Programs that would take /k, or one of several diffusivities, for something else refuse such files."""
         self.problem(field(8, 9), numpy.ones((8, 9)), problem="heat", rtol=None, steps=2)

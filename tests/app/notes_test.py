@@ -171,6 +171,45 @@ class Physics(NotesTest):
         self.write(u=field(9, 11), attributes={"stencil": None, "omega": 0.1})
         self.assertIn("attribute 'omega' has no effect on heat", self.ok("p.h5", *RUN, "--problem", "heat").stdout)
 
+    def test_sides(self):
+        """Names that may be meant for a side, as an attribute, one of /u or numbers along it."""
+        for wrong, right in (("boundary_left", "boundary_x-"), ("boundary_x_minus", "boundary_x-"), ("Boundary_Xmax", "boundary_x+"),
+                             ("bc_right", "boundary_x+"), ("flux_y_lo", "flux_y-"), ("ambient_z1", "ambient_z+"),
+                             ("exchange_xplus", "exchange_x+")):
+            self.assertEqual(self.about({"problem": "laplace"}, {wrong: 1.0}),
+                             [f"attribute '{wrong}' is not used: did you mean attribute '{right}'?"])
+        self.assertEqual(self.about({"problem": "laplace"}, {"boundary_top": "mirror"}),
+                         ["attribute 'boundary_top' is not used: sides are named by their axes, boundary_y- beside the first cells "
+                          "along y and boundary_y+ beside the last ones"])
+        self.assertEqual(self.about({"problem": "laplace"}, {}, {"flux_left": numpy.ones(9)}),
+                         ["/flux_left is not used: did you mean /flux_x-?"])
+        for name in ("flux_units", "boundary_note", "ambient_noise", "exchange_rate", "flux_x_unit"):
+            self.assertEqual(self.about({"problem": "laplace"}, {name: "some text"}), [])
+        self.assertEqual(self.about({"problem": "laplace"}, {}, {"flux_up": numpy.ones(9)}), [])
+
+    def test_names_of_cells(self):
+        """Of fixed cells, of factors over time and of coefficients that are no part of the problem."""
+        u, table, fixed = field(9, 11), [[0.0, 1.0], [1.0, 2.0]], numpy.zeros((9, 11), bool)
+        fixed[3, 4] = True
+        of_factors = "is not used: factors over time are those of /b, /q and /fixed_value"
+        for problem, datasets, wanted in (
+                ("poisson", {"f": u, "f_factor": table}, [f"/f_factor {of_factors}"]),
+                ("heat", {"k": 1 + u, "k_factor": table}, [f"/k_factor {of_factors}"]),
+                ("heat", {"fixed": fixed, "fixed_factor": table}, ["/fixed_factor is not used: did you mean /fixed_value_factor?"]),
+                ("heat", {"fixed": fixed, "fixed_values": u}, ["/fixed_values is not used: did you mean /fixed_value?"]),
+                ("laplace", {"growth_factor": 3.0}, []),
+                ("laplace", {"k": 1 + field(11)}, ["/k is not used: give a number for each cell of /u"]),
+                ("laplace", {"k": 1 + field(3, 9, 11)}, ["/k is not used: give a number for each cell of /u"]),
+                ("heat", {"k": 3.0}, ["/k is not used: give a number for each cell of /u, or one for all cells as the attribute "
+                                      "diffusivity"]),
+                ("heat", {"k": field(30)}, [])):
+            self.assertEqual(self.about({"problem": problem}, {}, datasets), wanted)
+        number = numpy.full((9, 11), numpy.nan)
+        number[4, 4] = 1.0
+        for more, wanted in (({}, ["/fixed_value has no effect: no cell that keeps its value, by /fixed or the boundary, has a "
+                                   "number in it"]), ({"fixed": fixed | (number == 1)}, [])):
+            self.assertEqual(self.about({"problem": "heat"}, {}, {"fixed_value": number, **more}), wanted)
+
     def test_no_false_alarms(self):
         """Common attributes and coordinates of netCDF, xarray and simulations."""
         texts = """Conventions title institution source history references comment summary keywords license id project platform

@@ -98,6 +98,61 @@ class Reasons(CommandTest):
         result, notes = self.end("--omega", 0.9, code=0)
         self.assertEqual(result["reason"], "converged_rtol")
 
+    def test_checkerboard_of_others(self):
+        """Beside /k neighbours share the same weight in all, whatever their materials; walls through cells mirror the
+        pattern. One fixed cell, or an odd number of cells, takes it away."""
+        k, nodes = 1 + numpy.random.default_rng(2).random((12, 10)), {}
+        for side in ("x-", "x+", "y-", "y+"):
+            nodes["boundary_" + side] = "mirror-node"
+        one = numpy.zeros((12, 10), bool)
+        one[4, 4] = True
+        for walls in ({"boundary": "periodic"}, {"boundary": "mirror", **nodes}):
+            for more in ({"k": k}, {"k": numpy.where(k < 1.5, 1.0, 3.0)}, {}):
+                u = numpy.random.default_rng(1).random((12, 10))
+                self.write("p.h5", u, {"stencil": None, "problem": "laplace", "rtol": 1e-9, "steps": 500000, **walls}, more)
+                result, notes = self.end("--threads", 1, "--effort", "estimate", code=2)
+                self.assertEqual(result["reason"], "stagnated")
+                self.assertIn("omega 1 the mode with alternating signs does not shrink: try --omega 0.9", notes)
+                self.end("--threads", 1, "--effort", "estimate", "--omega", 0.9, code=0)
+                self.write("p.h5", u, {"stencil": None, "problem": "laplace", "rtol": 1e-9, **walls}, {**more, "fixed": one})
+                self.assertNotIn("alternating", self.end("--threads", 1, "--effort", "estimate", code=0)[1])
+
+    def test_residuals_that_repeat(self):
+        """Where every check has found the same residuals for long, whatever the weights, the run ends; at the same step
+        whatever makes the steps, and where it is continued."""
+        self.ok("new", "p.h5", "--example", "two-materials", "--size", "13x11", "--precision", "float32", "--rtol", "1e-9")
+        steps = set()
+        for how in (("--threads", 1), ("--sync", "relaunch", "--threads", 2), ("--sweep", "naive", "--threads", 1)):
+            result, notes = self.end(*how, "--effort", "estimate", code=2)
+            self.assertEqual(result["reason"], "stagnated")
+            self.assertIn("float32 resolves no less", notes)
+            steps.add(result["steps"])
+        self.assertEqual(steps, {200000})
+        whole = self.read("p.out.h5", "residual")
+        self.assertEqual(len(set(whole[-1000:])), 1)
+        self.ok("p.h5", "--force", "--threads", 1, "--steps", 150050, "-o", "half.h5", code=2)
+        self.ok("half.h5", "--force", "--threads", 1, "--steps", 10000000, "-o", "r.h5", code=2)
+        self.assertEqual(self.read("r.h5", "residual").tobytes(), whole.tobytes())
+        self.assertIn("stagnated", self.ok("r.h5", "--force", "--threads", 1, "-o", "s.h5", code=2).stdout)
+
+    def test_example_in_float32(self):
+        """`new --example two-materials` asks for what float32 resolves."""
+        for size in ("9x9", "33x33"):
+            self.ok("new", "p.h5", "--force", "--example", "two-materials", "--size", size, "--precision", "float32")
+            self.assertEqual(self.end("--threads", 1, "--effort", "estimate", code=0)[0]["reason"], "converged_rtol")
+
+    def test_walls_through_cells_beside_k(self):
+        """float32 ends in a cycle of fields there, and the run with it."""
+        random = numpy.random.default_rng(1)
+        walls = {"boundary": "mirror"}
+        for side in ("x-", "x+", "y-", "y+"):
+            walls.update({"boundary_" + side: "exchange-node", "exchange_" + side: 0.2, "ambient_" + side: 1.0 * (side[0] == "x")})
+        self.write("p.h5", random.random((24, 30)).astype("f4"),
+                   {"stencil": None, "problem": "laplace", "omega": 0.9, "rtol": 1e-9, **walls}, {"k": 1 + random.random((24, 30))})
+        result, notes = self.end("--threads", 1, "--effort", "estimate", code=2)
+        self.assertEqual(result["reason"], "stagnated")
+        self.assertIn("float32 resolves no less", notes)
+
     def test_source_with_a_mean(self):
         ones = numpy.ones((16, 16))
         self.write("p.h5", numpy.zeros((16, 16)), {"stencil": None, "problem": "poisson", "boundary": "periodic", "omega": 0.9,
@@ -122,6 +177,30 @@ class Reasons(CommandTest):
         result, notes = self.end(code=2)
         self.assertEqual(result["reason"], "stagnated")
         self.assertIn("unstable", notes)
+
+    def test_growth_beside_walls(self):
+        """Walls exchange-node add to the cells' own part: what grows is told before, with an omega that solves the problem."""
+        random = numpy.random.default_rng(1)
+        k = 1 + random.random((12, 10))
+        for rate, sides, more in ((0.5, "x+", {}), (1.0, "x-,x+,y-,y+", {}), (0.5, "x+,y-", {"k": k}), (4.0, "x+", {"k": k})):
+            walls = {}
+            for side in sides.split(","):
+                walls.update({"boundary_" + side: "exchange-node", "exchange_" + side: rate / 0.5, "ambient_" + side: 1.0})
+            self.write("p.h5", random.random((12, 10)),
+                       {"stencil": None, "problem": "laplace", "spacing": 0.5, "boundary": "mirror", "rtol": 1e-6, **walls}, more)
+            how = ("--threads", 1, "--effort", "estimate")
+            done = self.ok("p.h5", "--force", *how, "--json", "r.json", code=2)
+            with open(self.path("r.json")) as file:
+                report = json.load(file)
+            self.assertEqual(report["result"]["reason"], "diverged")
+            notes = " ".join(report["notes"])
+            self.assertIn("may make this iteration grow" if more else "this iteration grows", notes)
+            omega = notes.split("try --omega ")[1][:4]
+            self.assertIn(f"; try --omega {omega}", done.stderr)
+            result, notes = self.end("--omega", omega, *how, code=0)
+            self.assertEqual(result["reason"], "converged_rtol")
+            self.assertNotIn("grow", notes)
+            self.assertIn("may make this iteration grow", self.end("--rtol", "none", "--steps", 10, *how, code=0)[1])
 
     def test_largest_change_may_stand_still_for_long(self):
         """It does until the boundary's influence has come as far as the middle: that is no stagnation."""

@@ -195,6 +195,34 @@ class Times(CommandTest):
             self.heat(u, datasets, dt=0.1, steps=5, **more)
             self.refused(BAD_DATA, [wanted], "p.h5", *RUN)
 
+    def test_refused_by_name(self):
+        """A value that is not finite is named by the dataset that has it; one of /fixed_value by a dry run, too."""
+        u, q, one, nan = field(8, 9), field(8, 9), numpy.full((8, 9), numpy.nan), numpy.zeros((8, 9))
+        one[:, 0] = 1.0
+        nan[3, 0] = numpy.nan
+        inf, large = one.copy(), one.copy()
+        inf[0, 3], large[2, 0] = numpy.inf, 1e39
+        more = q.copy()
+        more[4, 5] = numpy.inf
+        fixed = numpy.zeros((8, 9), bool)
+        fixed[4, 4] = True
+        inside = numpy.where(fixed, -numpy.inf, numpy.nan)
+        for values, datasets, wanted, dry in (
+                (u, {"fixed_value": inf}, "/fixed_value[0][3] is NaN or infinite in float64", True),
+                (u, {"fixed_value": inf, "q": q}, "/fixed_value[0][3] is", True),
+                (u, {"fixed_value": inside, "fixed": fixed}, "/fixed_value[4][4] is", True),
+                (u, {"fixed_value": one, "fixed_value2": nan}, "/fixed_value2[3][0] is", False),
+                (u, {"fixed_value": one, "fixed_value2": nan, "q": q, "q2": q}, "/fixed_value2[3][0] is", False),
+                (u.astype("f4"), {"fixed_value": large}, "/fixed_value[2][0] is NaN or infinite in float32", False),
+                (u, {"fixed_value": one, "q": more}, "/q[4][5] is", False),
+                (u, {"q": q, "q2": more}, "/q2[4][5] is", False),
+                (more, {"q": q, "fixed_value": one}, "/u[4][5] is", False)):
+            self.write("p.h5", values, {"problem": "heat", "stencil": None, "dt": 0.1, "steps": 5}, datasets)
+            self.refused(BAD_DATA, [wanted], "p.h5", *RUN)
+            if dry:
+                self.refused(BAD_DATA, [wanted], "p.h5", *RUN, "--dry-run")
+            self.assertNotIn("infinite in", self.call("p.h5", *RUN, "--allow-nonfinite", "-o", "r.h5").stderr)
+
     def test_report(self):
         self.everything()
         text = self.ok("p.h5", *RUN[:-1], "--dry-run").stdout

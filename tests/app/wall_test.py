@@ -347,6 +347,29 @@ class Wall(CommandTest):
                      boundary="mirror", **walls)
         return exact
 
+    def test_along_without(self):
+        """An option that makes a side another one leaves its numbers out, and those of other sides in: the result is verified
+        against the file, and goes on."""
+        u = field(16, 20)
+        fixed = numpy.zeros(u.shape, bool)
+        fixed[5:8, 9:12] = True
+        kinds = {"boundary_x-": "flux", "boundary_x+": "exchange", "boundary_y-": "flux"}
+        data = {"flux_x-": field(16), "exchange_x+": 1 + field(16), "ambient_x+": field(16), "flux_y-": field(20), "fixed": fixed}
+        for problem in ("laplace", "heat"):
+            self.problem(u, stencil=None, problem=problem, boundary="mirror", data=data, **kinds)
+            for option in ("x-=flux:3", "x-=mirror", "x-=exchange:3:1", "x+=flux:3", "y-=fixed", "mirror", "fixed", "x=periodic",
+                           "x-=flux:1,x+=exchange:2:0,y-=mirror"):
+                self.solved("p.h5", "--boundary", option)
+                self.ok("r.h5", *RUN, "--steps", 60, "-o", "s.h5")
+                self.ok("verify", "s.h5", "r.h5")
+                self.assertNotIn("from 0 again", self.ok("r.h5", *RUN, "--steps", 60, "-o", "s.h5").stdout)
+        self.problem(u, stencil=None, problem="laplace", boundary="mirror", name="q.h5", data={**data, "flux_y-": 2 + field(20)}, **kinds)
+        self.solved("p.h5", "--boundary", "x-=flux:3")
+        self.refused(BAD_DATA, ["other numbers along sides"], "verify", "r.h5", "q.h5")
+        self.solved("p.h5", "--boundary", "y-=flux:3")
+        self.problem(u, stencil=None, problem="laplace", boundary="mirror", name="q.h5", data={"fixed": fixed})
+        self.refused(BAD_DATA, ["other numbers along sides"], "verify", "r.h5", "q.h5")
+
     def test_along_orders(self):
         """Slopes and air that differ along walls, against a solution that is known: second order."""
         for exchange in (False, True):

@@ -297,6 +297,30 @@ static void stagnation_is_judged_by_windows(void **state) {
     assert_false(stagnated(&h, 0, 2000)); /* no residual, no word */
 }
 
+/* Residuals that repeat themselves to the last bit over a whole window of 1000 checks or more. */
+static void constant_residuals_are_judged(void **state) {
+    (void)state;
+    enum { MOST = 2400 };
+    static double residual[MOST];
+    static int64_t step[MOST];
+    stencil_history h = {.step = step, .residual = residual, .count = 2000};
+    for (int i = 0; i < MOST; i++) {
+        step[i] = (int64_t)100 * (i + 1);
+        residual[i] = i < 700 ? exp(-0.01 * i) : exp(-7.0) + 1e-9 * (i % 3);
+    }
+    assert_true(stencil_is_constant(&h, 100000, 200000));
+    assert_true(stencil_is_constant(&h, 130000, 200000));
+    assert_false(stencil_is_constant(&h, 140000, 200000)); /* they have fallen in that one */
+    assert_false(stencil_is_constant(&h, 99900, 200000));  /* too few checks */
+    assert_false(stencil_is_constant(&h, 210000, 200000)); /* before the first step */
+    for (int i = 700; i < MOST; i++)
+        residual[i] = exp(-7.0) + 1e-9 * (i % 250);
+    assert_false(stencil_is_constant(&h, 100000, 200000)); /* seen only 4 times */
+    for (int i = 700; i < MOST; i++)
+        residual[i] = i == 1990 ? nextafter(exp(-7.0), 0.0) : exp(-7.0);
+    assert_false(stencil_is_constant(&h, 100000, 200000));
+}
+
 static int64_t window_of(stencil_spec *spec) {
     stencil_problem p;
     assert_int_equal(stencil_problem_resolve(&p, spec), STENCIL_OK);
@@ -330,6 +354,30 @@ static void windows_suit_weights_and_norm(void **state) {
     }
     spec.check_every = INT64_MAX / 2;
     assert_int_equal(window_of(&spec), INT64_MAX);
+}
+
+/* Longer than it takes along the axes, at a cell a step, or to spread where one cell's change is the norm. */
+static void windows_of_constants_suit_weights_and_norm(void **state) {
+    (void)state;
+    stencil_problem p;
+    stencil_spec spec;
+    stencil_spec_init(&spec);
+    spec.rank = 2;
+    spec.extent[0] = spec.extent[1] = 20002;
+    snprintf(spec.stencil, sizeof spec.stencil, "j2d5pt");
+    spec.rtol = 1e-3;
+    assert_int_equal(stencil_problem_resolve(&p, &spec), STENCIL_OK);
+    assert_int_equal(stencil_constant_window(&p), 400100); /* 10 x 40 001 cells in whole checks */
+    spec.check_every = 1000;
+    assert_int_equal(stencil_problem_resolve(&p, &spec), STENCIL_OK);
+    assert_int_equal(stencil_constant_window(&p), 1000000);
+    spec.norm = STENCIL_NORM_MAX;
+    assert_int_equal(stencil_problem_resolve(&p, &spec), STENCIL_OK);
+    assert_int_equal(stencil_constant_window(&p), INT64_MAX);
+    spec.stencil[0] = '\0';
+    spec.kind = STENCIL_KIND_LAPLACE;
+    assert_int_equal(stencil_problem_resolve(&p, &spec), STENCIL_OK);
+    assert_int_equal(stencil_constant_window(&p), 800001000);
 }
 
 /* Every pass as deep as the next check and the end allow, or the step before where those are apart, from one
@@ -426,6 +474,8 @@ int main(void) {
         cmocka_unit_test(the_bound_is_never_below_the_error),
         cmocka_unit_test(the_spectrum_is_that_of_the_step),
         cmocka_unit_test(stagnation_is_judged_by_windows),
+        cmocka_unit_test(constant_residuals_are_judged),
+        cmocka_unit_test(windows_of_constants_suit_weights_and_norm),
         cmocka_unit_test(windows_suit_weights_and_norm),
         cmocka_unit_test(passes_end_where_steps_are_checked),
         cmocka_unit_test(passes_go_on_over_checked_steps),
