@@ -153,7 +153,8 @@ struct resident_tile : resident_layout<P, T_, General, Shape, Classed> {
                 else if constexpr (Dy == radius)
                     close_row<O>(sum, rows, w);
                 if constexpr (Dy == radius)
-                    seen.template made<O>(in_memory(O) ? sum : c[register_of(O)], kept_bits(w, O));
+                    seen.template made<O>(base::in_memory(O) ? sum : this->c[base::register_of(O)],
+                                          kept_bits(w, O));
             }
         });
         if constexpr (M >= 0 && M < R)
