@@ -29,7 +29,7 @@ struct resident_nodes : resident_exchange<P, T_, General, Shape, Classed> {
         return static_cast<T *>(r.kept) + warps_before * (R * K * 32) + lane();
     }
 
-    /* What a lane needs to sum nodes, and to copy its rows, in a step. */
+    /* The data with which a lane sums nodes, and copies its rows, in a step. */
     struct summing {
         T was[radius][K]; /* the last rows before the step, if it is seen by an observer */
         stencil_norm norm;
