@@ -384,6 +384,7 @@ static json_t *inside_json(const stencil_attribution *a) {
         json_object_set_new(json, value[i].key, json_number(1e6 * value[i].s));
     json_object_set_new(json, "sum", json_number(a->covered));
     json_object_set_new(json, "samples", json_integer(in->samples));
+    json_object_set_new(json, "check_every", json_integer(a->check_every));
     json_object_set_new(json, "participants", json_integer(in->blame_count));
     json_object_set_new(json, "waits_by_power_of_2_ns", json_integers(in->wait.bin, STENCIL_WAIT_BINS));
     json_object_set_new(json, "blame", blame_json(a));

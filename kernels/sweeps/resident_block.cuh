@@ -238,13 +238,19 @@ struct resident_block : resident_nodes<P, T_, General, Shape, Classed> {
     /* Makes the next steps of a pass: all of them, or those up to a checked step, or those after it. If
      * registers are few, row offsets are loaded again for each step. The number of steps comes from a
      * shuffle, and whether another pass follows from a vote: when ptxas sees that a warp does not diverge it
-     * keeps weights in uniform registers, and an fma reads two registers instead of three. */
+     * keeps weights in uniform registers, and an fma reads two registers instead of three. Whether there is a
+     * source term is asked once, not in each row, as ptxas moves no load across a branch. */
     __device__ __forceinline__ void make_steps(const stencil_kernel_args &s) {
-        const bool source = General && s.domain.b != nullptr;
+        if (General && s.domain.b != nullptr)
+            loop_steps<true>(s);
+        else
+            loop_steps<false>(s);
+    }
+    template <bool Source> __device__ __forceinline__ void loop_steps(const stencil_kernel_args &s) {
         const int steps = __shfl_sync(~0u, place().check.count, 0);
         const auto element = elements(s.domain);
         step_weights weights = weights_after(s, place().check.made);
-        const ways even = find_ways(source, 0), odd = find_ways(source, 1);
+        const ways even = find_ways(Source, 0), odd = find_ways(Source, 1);
         typename base::unseen unseen;
 #pragma unroll 1
         for (int l = 0; l < steps; l++) {
@@ -252,7 +258,9 @@ struct resident_block : resident_nodes<P, T_, General, Shape, Classed> {
                 __syncthreads();
             ways w = buffer ? odd : even;
             if (base::full)
-                w = find_ways(source, buffer);
+                w = find_ways(Source, buffer);
+            if (Source && w.source < 0)
+                __builtin_unreachable();
             w.weights = weights;
             if (General && Classed)
                 w.classes = &s.classes;

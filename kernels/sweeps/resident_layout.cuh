@@ -42,6 +42,28 @@ struct resident_place {
 };
 static_assert(sizeof(resident_place) <= STENCIL_RESIDENT_PLACE - STENCIL_RESIDENT_TABLES, "");
 
+/* The weights of a step in a cycle, loaded into registers, for tiles that leave some: from shared memory an
+ * fma would load them again behind each store. */
+template <class T, int Points> struct held_weights {
+    static constexpr int count = Points + 1;
+    T weight[count];
+    const stencil_domain *domain;
+    __device__ __forceinline__ held_weights() {}
+    template <class Address>
+    __device__ __forceinline__ held_weights(const cycle_weights<T, Points, Address> &step)
+        : domain(step.domain) {
+#pragma unroll
+        for (int k = 0; k < count; k++)
+            weight[k] = step.point(k).value;
+    }
+    __device__ __forceinline__ point_weight<T> point(int k) const {
+        return {weight[k], domain};
+    }
+    __device__ __forceinline__ point_weight<T> source() const {
+        return point(Points);
+    }
+};
+
 template <class P, class T_, bool General, int Shape, bool Classed> struct resident_layout {
     using T = T_;
     static constexpr stencil_resident_shape shape =
@@ -110,6 +132,7 @@ template <class P, class T_, bool General, int Shape, bool Classed> struct resid
     }
 
     using step_weights = step_weights_of<T, P::count, General>;
+    using ways_weights = std::conditional_t<General && !mixed, held_weights<T, P::count>, step_weights>;
 
     /* Offsets in shared memory, in cells, of the rows that a warp reads and writes in a step. */
     struct ways {
@@ -120,7 +143,7 @@ template <class P, class T_, bool General, int Shape, bool Classed> struct resid
         bool kept[2], mirrored[2]; /* the lane has boundary or mirrored cells at the left, right */
         int over_row,
             under_row; /* distance from row to row above and below the warp; negative for mirrored rows */
-        step_weights weights;
+        ways_weights weights;
         int source;             /* where the source term lies; < 0: there is none */
         uint32_t marks, varied; /* a bit for each row of the warp that has cells that keep their values, or
                                    that have weights of their own */

@@ -14,7 +14,7 @@ struct resident_tile : resident_layout<P, T_, General, Shape, Classed> {
     using base::cells, base::lane, base::buffer_cells, base::edge_of, base::mixed_of, base::kept_at,
         base::to_varied;
     using base::in_memory, base::is_outer, base::reads_beside, base::mixed_before, base::register_of;
-    using typename base::ways, typename base::step_weights;
+    using typename base::ways, typename base::ways_weights;
     static constexpr int K = base::K, R = base::R, radius = base::radius, width = base::width;
     static constexpr bool mixed = base::mixed;
 
@@ -28,7 +28,7 @@ struct resident_tile : resident_layout<P, T_, General, Shape, Classed> {
      * lane) returns an element index. */
     template <int Dy, class At>
     __device__ __forceinline__ static void add(T (&sum)[K], const T (&row)[K + 2 * radius],
-                                               const step_weights &weights, int to, At at) {
+                                               const ways_weights &weights, int to, At at) {
         for_constants<-radius, radius + 1>([&](auto dx) {
             constexpr int X = decltype(dx)::value;
             if constexpr (P::contains(Dy, 0, X)) {

@@ -11,7 +11,8 @@ enum {
     TRIES = 3,
     STEPS_MIN = 16,
     STEPS_MAX = 8192,
-    CHECKED_SAMPLES = 8,
+    CHECKED_SAMPLES = 8, /* of all rounds; CHECKED_ROUND: of one */
+    CHECKED_ROUND = 3,
     CYCLES_BUDGETS = 4
 };
 /* Numbers of sampled steps in a batch: SAMPLES_MIN to SAMPLES_MAX, on a CPU at least steps / SPARSE_CPU. The
@@ -39,7 +40,6 @@ typedef struct experiment {
     stencil_trial trial;
     int64_t steps;           /* passes in a batch */
     int64_t check_every;     /* steps from check to check in CHECKED and TRACED batches */
-    bool exits;              /* a persistent loop ends its launch for each check */
     uint32_t every, samples; /* distance and number of samples in TRACED batches */
     double noting_s, note_s; /* see stencil_attribution; noting_s: the largest value so far */
     stencil_timeline timeline[ROUNDS];
@@ -69,7 +69,7 @@ static stencil_status time_kind(experiment *e, kind k, int round) {
                                  &e->timeline[round], time_s));
     }
     e->made[k][round] = e->trial.made;
-    e->exits = k == CHECKED ? e->trial.made.exits > 0 : e->exits;
+    e->trial.exits = k == CHECKED ? e->trial.made.exits > 0 : e->trial.exits;
     return STENCIL_OK;
 }
 
@@ -82,9 +82,22 @@ static int64_t common(int64_t a, int64_t b) {
     return a;
 }
 
-/* Chooses which passes of a traced batch have time stamps (at most `most`) and which steps are checked: as in
- * the run, if some passes with a check and some without are sampled then. The distance of samples is coprime
- * to those of checks and polls, so that they include both in proportion. */
+/* Returns the distance between samples, `noted` in a batch, with which some of them are passes with a check
+ * and some are not, where checks are `passes` apart, and changes that distance to a multiple of it. What a
+ * checked pass takes depends on the distance where blocks wait for neighbours alone: all wait there for the
+ * slowest. */
+static int64_t place_at_checks(const experiment *e, int64_t every, int64_t noted, int64_t *passes) {
+    const int64_t wanted = CHECKED_ROUND * *passes / noted, most = *passes / 2;
+    if (e->trial.run->on.cpu == NULL)
+        every = stencil_smaller(wanted > every ? wanted : every, most) | 1;
+    const int64_t turn = (*passes + every / 2) / every;
+    *passes = (turn > 2 ? turn : 2) * every;
+    return every;
+}
+
+/* Chooses which passes of a traced batch have time stamps (at most `most`) and which steps are checked: about
+ * as in the run. Where samples are many, their distance is coprime to those of checks and polls, so that they
+ * include both in proportion. */
 static void set_samples(experiment *e, int64_t most) {
     const int64_t depth = e->trial.depth, quarter = e->steps / 4;
     e->check_every = stencil_smaller(e->trial.run->schedule.check_every, (quarter > 0 ? quarter : 1) * depth);
@@ -97,12 +110,17 @@ static void set_samples(experiment *e, int64_t most) {
     int64_t every = all ? ((e->steps + most - 1) / most) | 1 : KERNEL_EVERY;
     const int64_t noted = all ? e->steps / every : stencil_smaller(most, e->steps / every),
                   polls = (e->trial.run->on.plan->poll_every + e->trial.depth - 1) / e->trial.depth;
-    if (!e->exits)
-        e->check_every = stencil_smaller(e->check_every, (ROUNDS * noted + 7) / CHECKED_SAMPLES * depth);
-    const int64_t passes = stencil_trial_passes(&e->trial, e->check_every);
-    while (common(every, passes) > 1 || common(every, polls) > 1)
-        every += 2;
-    const int64_t fit = (e->steps - 1) / every + 1;
+    int64_t passes = stencil_trial_passes(&e->trial, e->check_every);
+    /* On chip the stages of a check are in the passes behind it: these must be sampled as they come. */
+    const bool in_stages = e->trial.run->on.plan->layout.kind == STENCIL_PASS_ON_CHIP;
+    if (!e->trial.exits && !in_stages && ROUNDS * noted < CHECKED_SAMPLES * passes) {
+        every = place_at_checks(e, every, noted, &passes);
+        e->check_every = passes * depth;
+    } else {
+        while (common(every, passes) > 1 || common(every, polls) > 1)
+            every += 2;
+    }
+    const int64_t fit = every < e->steps ? e->steps / every : 1;
     e->every = (uint32_t)every;
     e->samples = (uint32_t)(all ? fit : stencil_smaller(most, fit));
 }
@@ -118,34 +136,40 @@ static int64_t whole(const experiment *e, int64_t passes) {
     return (passes + unit - 1) / unit * unit;
 }
 
-/* Measures the relative cost of time stamps in a batch, and the seconds that they add to a sampled step. */
+/* Measures the relative cost of time stamps in a batch, as far as equal batches do not differ as much, and
+ * the seconds that they add to a sampled step. */
 static stencil_status measure_cost(experiment *e, double *cost) {
-    double plain_s = INFINITY, traced_s = INFINITY;
+    double plain_s = INFINITY, slowest_s = 0, traced_s = INFINITY;
     for (int try = 0; try < TRIES; try++) {
         TRY(time_kind(e, untraced(e), 0));
         TRY(time_kind(e, TRACED, 0));
-        plain_s = fmin(plain_s, e->time_s[untraced(e)][0] / (double)e->steps);
+        const double step_s = e->time_s[untraced(e)][0] / (double)e->steps;
+        plain_s = fmin(plain_s, step_s), slowest_s = fmax(slowest_s, step_s);
         traced_s = fmin(traced_s, e->time_s[TRACED][0] / (double)e->count[TRACED]);
     }
     const int noted = e->timeline[0].samples + e->trial.launches;
-    *cost = traced_s / plain_s - 1;
+    *cost = traced_s / slowest_s - 1;
     e->noting_s = fmax((traced_s - plain_s) * (double)e->count[TRACED] / noted, e->noting_s);
     return STENCIL_OK;
 }
 
 /* Returns what to take off between two moments of a persistent loop, after a batch that notes each step: what
- * two notes take by themselves, or on a GPU, where batches alike take the same time, what a note made steps
- * longer by, within twice as much. A step has a note more than there are times between its moments. */
+ * a note takes by itself, or on a GPU, where batches alike take the same time, what a note made steps longer
+ * by, within a third more. A step has a note more than there are times between its moments. In loops on chip
+ * notes lengthen what is between steps, too, which is not taken off. */
 static double note_of(const experiment *e) {
     enum { NOTES = STENCIL_MARK_END - STENCIL_MARK_BEGIN + 1 };
     const bool loop = e->trial.run->on.plan->barrier != STENCIL_BARRIER_none;
     const double pair_s = loop ? stencil_timeline_note_s(&e->timeline[0]) : 0;
-    return loop && e->trial.run->on.gpu != NULL ? fmin(fmax(pair_s, e->noting_s / NOTES), 2 * pair_s)
-                                                : pair_s;
+    const bool on_chip = e->trial.run->on.plan->layout.kind == STENCIL_PASS_ON_CHIP;
+    return loop && e->trial.run->on.gpu != NULL && !on_chip
+               ? fmin(fmax(pair_s, e->noting_s / NOTES), 4 * pair_s / 3)
+               : pair_s;
 }
 
 /* Chooses the number of sampled steps so that time stamps cost little: first from the cost in consecutive
- * steps, then from the cost in the steps chosen. */
+ * steps, then on a CPU from the cost in the steps chosen. On a GPU, what a batch with samples takes besides
+ * them, a launch more, does not depend on their number. */
 static stencil_status choose_samples(experiment *e) {
     const int64_t steps = e->steps, sparse = e->trial.run->on.cpu != NULL ? steps / SPARSE_CPU : 0,
                   least = sparse > SAMPLES_MIN ? sparse : SAMPLES_MIN;
@@ -160,7 +184,7 @@ static stencil_status choose_samples(experiment *e) {
     for (int try = 0; try < TRIES && (try == 0 || cost > cost_most); try++) {
         const double most = fmin(cost_wanted * step_s * (double)steps / e->noting_s, SAMPLES_MAX);
         set_samples(e, most > (double)least ? (int64_t)most : stencil_smaller(least, SAMPLES_MAX));
-        if (e->samples <= least)
+        if (e->samples <= least || e->trial.run->on.gpu != NULL)
             break;
         TRY(measure_cost(e, &cost));
     }
@@ -259,7 +283,7 @@ static void time_launch(const experiment *e, stencil_inside *inside) {
                  step_s = (quantile(e, WHOLE, quiet_middle) - launch_of(e)) / (double)e->steps;
     inside->launch_s = fmax(step_s - within_s, 0);
     inside->step_s = within_s + inside->launch_s;
-    inside->unweighted_s *= inside->step_s / noted_s;
+    inside->batch_step_s *= inside->step_s / noted_s;
 }
 
 /* Moves the host's halo copies between launches, measured by batches without them, from the launch. */
@@ -296,19 +320,19 @@ static void make_account(const experiment *e, stencil_attribution *a) {
     stencil_account_add_spans(&a->account, &spans, &traced);
     if (spans.batches == 0)
         a->account.batch_s[STENCIL_CAUSE_LAUNCH] = a->removal.launch_s;
-    if (e->trial.launches || (e->exits && spans.launches <= spans.batches))
+    if (e->trial.launches || (e->trial.exits && spans.launches <= spans.batches))
         account_by_difference(e, a);
 }
 
 /* Sets cause_s and covered from the account and the makeup of CHECKED batches. */
 static void close_account(const experiment *e, stencil_attribution *a) {
-    const double passes = (double)e->steps, unweighted = a->inside.unweighted_s / a->inside.step_s;
+    const double passes = (double)e->steps, in_batches = a->inside.batch_step_s / a->inside.step_s;
     stencil_makeup m = a->made;
     stencil_account whole = a->account;
     double ignored_s[STENCIL_CAUSES];
     for (int c = 0; c < STENCIL_CAUSES; c++) {
-        whole.pass_s[c] *= unweighted;
-        whole.step_s[c] *= unweighted;
+        whole.pass_s[c] *= in_batches;
+        whole.step_s[c] *= in_batches;
     }
     a->covered = stencil_account_of(&whole, &m, ignored_s) / quantile(e, CHECKED, quiet_middle);
     m.exits *= (double)a->check_every / (double)a->run_check_every;
@@ -323,8 +347,8 @@ static stencil_status look_inside(experiment *e, stencil_attribution *a) {
     sort_traced(e);
     TRY(stencil_timeline_join(e->timeline, QUIET, &a->timeline));
     stencil_timeline_take_off(&a->timeline, e->note_s);
-    if (!e->exits)
-        stencil_trial_weigh(&e->trial, &a->timeline);
+    if (!e->trial.exits)
+        stencil_trial_weigh(&e->trial, e->check_every, &a->timeline);
     TRY(stencil_timeline_analyse(&a->timeline, &a->inside));
     if (e->trial.launches)
         time_launch(e, &a->inside);

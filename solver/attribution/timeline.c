@@ -14,7 +14,7 @@ stencil_status stencil_timeline_create(stencil_timeline *t, int participants, in
     CHECK(t->moment != NULL && t->sample != NULL && t->who != NULL, NO_MEMORY,
           "no memory for the moments of %d steps", samples);
     for (int i = 0; i < samples; i++)
-        t->sample[i].weight = 1;
+        t->sample[i].weight = t->sample[i].in_batches = 1;
     return STENCIL_OK;
 }
 
@@ -79,8 +79,11 @@ double stencil_timeline_note_s(const stencil_timeline *t) {
     for (int i = 0; i + 1 < t->samples; i++)
         for (int p = 0; p < t->participants && t->sample[i + 1].step == t->sample[i].step + 1; p++) {
             const stencil_moments *m = &t->moment[i * t->participants + p], *next = m + t->participants;
-            if (!absent(m) && !absent(next))
-                note_s = fmin(note_s, next->at_s[STENCIL_MARK_BEGIN] - m->at_s[STENCIL_MARK_END]);
+            if (absent(m) || absent(next))
+                continue;
+            const double left_s = m->at_s[STENCIL_MARK_LEFT], end_s = m->at_s[STENCIL_MARK_END];
+            note_s = fmin(note_s, next->at_s[STENCIL_MARK_BEGIN] - end_s);
+            note_s = end_s > left_s ? fmin(note_s, end_s - left_s) : note_s;
         }
     return isinf(note_s) ? 0 : fmax(note_s, 0);
 }
@@ -105,7 +108,7 @@ typedef struct sums {
     double *compute_s; /* [participants]: weighted sum of compute times */
     double *weight;    /* [participants]: sum of weights */
     double latency_s[STENCIL_PARTS_MAX], group_weight[STENCIL_PARTS_MAX];
-    double all_weight;
+    double all_weight, all_in_batches;
     size_t waits;
 } sums;
 
@@ -137,8 +140,10 @@ static int bin_of(double wait_s) {
 }
 
 /* Adds the time stamps of participant p in a step where it waited for participant `last`. */
-static void add_moments(sums *s, const stencil_moments *step, int group, int p, int last, double weight) {
+static void add_moments(sums *s, const stencil_moments *step, int group, int p, int last,
+                        const stencil_sample *sample) {
     stencil_inside *inside = s->inside;
+    const double weight = sample->weight;
     const double *at = step[p].at_s, *spent = step[p].spent_s;
     const double swept_s = at[STENCIL_MARK_SWEPT] - at[STENCIL_MARK_BEGIN],
                  kept_s = fmin(spent[STENCIL_SPENT_KEPT], swept_s),
@@ -153,7 +158,7 @@ static void add_moments(sums *s, const stencil_moments *step, int group, int p, 
     inside->imbalance_s += weight * imbalance_s;
     inside->latency_s += weight * (wait_s - imbalance_s);
     inside->after_s += weight * (at[STENCIL_MARK_END] - at[STENCIL_MARK_LEFT] + kept_s + check_s);
-    inside->unweighted_s += at[STENCIL_MARK_END] - at[STENCIL_MARK_LAUNCHED];
+    inside->batch_step_s += sample->in_batches * (at[STENCIL_MARK_END] - at[STENCIL_MARK_LAUNCHED]);
     inside->wait.bin[bin_of(wait_s)]++;
     inside->blame[last].caused_s += weight * imbalance_s;
     s->wait_s[s->waits++] = wait_s;
@@ -163,6 +168,7 @@ static void add_moments(sums *s, const stencil_moments *step, int group, int p, 
     s->latency_s[group] += weight * (wait_s - imbalance_s);
     s->group_weight[group] += weight;
     s->all_weight += weight;
+    s->all_in_batches += sample->in_batches;
 }
 
 static bool in_order(const stencil_moments *m) {
@@ -186,7 +192,7 @@ static stencil_status add_sample(sums *s, int group, int i) {
         CHECK(in_order(&step[p]), BAD_DATA, "%s %d noted moments of a step that are not in order", t->unit,
               p);
         const int last = t->neighbor_first != NULL && !sample->all ? last_of_list(t, step, group, p) : all;
-        add_moments(s, step, group, p, last, sample->weight);
+        add_moments(s, step, group, p, last, sample);
         if (last != p)
             waited_for = later(step, waited_for, last);
     }
@@ -208,7 +214,7 @@ static void finish(sums *s) {
                             &inside->imbalance_s, &inside->latency_s, &inside->after_s};
     for (size_t i = 0; i < sizeof mean / sizeof *mean; i++)
         inside->step_s += *mean[i] /= s->all_weight;
-    inside->unweighted_s /= (double)s->waits;
+    inside->batch_step_s /= s->all_in_batches;
     double longest_s = -1;
     for (int p = 0; p < s->t->participants; p++) {
         inside->blame[p].caused_s /= s->all_weight;

@@ -27,7 +27,8 @@ typedef struct stencil_sample {
     bool checked; /* the residual of the step was computed */
     bool all; /* in this step every participant waited for all others, also where the barrier is one between
              neighbours */
-    double weight;
+    double weight;     /* relative to other samples: as many such steps as the run has */
+    double in_batches; /* the same for the batches */
 } stencil_sample;
 
 typedef struct stencil_who {
@@ -53,7 +54,7 @@ typedef struct stencil_timeline {
     const uint32_t *neighbor_first, *neighbor;
 } stencil_timeline;
 
-/* Allocates a timeline whose samples have the weight 1. Errors: NO_MEMORY. After success and failure the
+/* Allocates a timeline whose samples have the weights 1. Errors: NO_MEMORY. After success and failure the
  * caller must call stencil_timeline_destroy(). */
 stencil_status stencil_timeline_create(stencil_timeline *timeline, int participants, int samples);
 void stencil_timeline_destroy(stencil_timeline *timeline);
@@ -64,8 +65,9 @@ stencil_status stencil_timeline_create_launches(stencil_timeline *timeline, int 
 /* Concatenates timelines of the same participants. Errors: NO_MEMORY; destroy *whole even then. */
 stencil_status stencil_timeline_join(const stencil_timeline *piece, int pieces, stencil_timeline *whole);
 
-/* Returns the seconds that recording takes between consecutive steps: the shortest interval from the end of a
- * step to the begin of the next; 0 if no two consecutive steps were sampled. */
+/* Returns the seconds that recording a moment takes: the shortest interval from the end of a step to the
+ * begin of the next, or from leaving the barrier to the end of a step, where nothing is in between; 0 if no
+ * two consecutive steps were sampled. */
 double stencil_timeline_note_s(const stencil_timeline *timeline);
 
 /* Subtracts note_s from the interval between any two time stamps recorded in a step. */
@@ -97,7 +99,7 @@ typedef struct stencil_inside {
     double imbalance_s;       /* seconds from the arrival at the barrier to the last arrival */
     double latency_s;         /* seconds from the last arrival to leaving the barrier */
     double after_s;           /* seconds of residual, stopping decision and polls, also within a pass */
-    double unweighted_s;      /* step time with the weight 1 for all samples */
+    double batch_step_s;      /* step time with as many steps of each kind as the batches have */
     double slowest_compute_s; /* compute time of the participant with the longest one */
     double between_s;         /* part of imbalance_s in which a group waited for the slowest group */
     int slow_group;           /* slowest group of participants; -1: there is only one group */

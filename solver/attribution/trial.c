@@ -218,16 +218,47 @@ static void name_samples(stencil_trial *t, int64_t first, int64_t end, const ste
     }
 }
 
-void stencil_trial_weigh(const stencil_trial *t, stencil_timeline *timeline) {
+/* Returns the weight of samples that are checked, or of the others, of which there are `alike` among all
+ * samples, where steps are checked at this distance. */
+static double weight_of(const stencil_trial *t, int64_t check_every, bool checked, double alike,
+                        double samples) {
+    const double share = 1.0 / (double)stencil_trial_passes(t, check_every);
+    return samples * (checked ? share : 1 - share) / alike;
+}
+
+void stencil_trial_weigh(const stencil_trial *t, int64_t check_every, stencil_timeline *timeline) {
     int checked = 0;
     for (int i = 0; i < timeline->samples; i++)
         checked += timeline->sample[i].checked;
-    const double samples = timeline->samples,
-                 share = 1.0 / (double)stencil_trial_passes(t, t->run->schedule.check_every);
-    for (int i = 0; i < timeline->samples && checked > 0 && checked < samples; i++)
-        timeline->sample[i].weight = timeline->sample[i].checked
-                                         ? samples * share / checked
-                                         : samples * (1 - share) / (samples - checked);
+    for (int i = 0; i < timeline->samples && checked > 0 && checked < timeline->samples; i++) {
+        stencil_sample *const sample = &timeline->sample[i];
+        const int alike = sample->checked ? checked : timeline->samples - checked;
+        sample->weight =
+            weight_of(t, t->run->schedule.check_every, sample->checked, alike, timeline->samples);
+        sample->in_batches = weight_of(t, check_every, sample->checked, alike, timeline->samples);
+    }
+}
+
+/* Returns by how many passes, fewer than `every`, to put off the first of samples at this distance, which was
+ * pass `number` from step `first` on, so that the most of those up to step `end` are checked. */
+static int64_t shift_to_checks(const stencil_trial *t, const stencil_schedule *schedule, int64_t first,
+                               int64_t end, int64_t number, uint32_t every) {
+    enum { PLACES = STENCIL_TRIAL_EVERY };
+    int checked[PLACES] = {0};
+    int64_t best = 0;
+    const bool cpu = t->run->on.cpu != NULL;
+    int64_t count = 0;
+    stencil_pass pass = {first, 0, 0};
+    for (pass = stencil_pass_next(&pass, schedule, t->depth, end); pass.steps > 0 && every <= PLACES;
+         pass = stencil_pass_next(&pass, schedule, t->depth, end)) {
+        const int64_t at = (cpu ? ++count : pass.first / t->depth + 1) - number;
+        if (at >= 0 && stencil_pass_check(schedule, &pass) > 0 && (cpu || pass.steps == t->depth))
+            checked[at % every]++;
+    }
+    for (uint32_t i = 1; i < every && every <= PLACES; i++)
+        if (checked[i] > checked[best])
+            best = i;
+    return best;
 }
 
 /* Gives a timeline the batches of the trial, whose launches it may hold. */
@@ -338,6 +369,9 @@ stencil_status stencil_trial_record(stencil_trial *t, int64_t *count, int64_t ch
     }
     /* a graph replays the step numbers of its capture, and threads count the passes of the trial */
     const int64_t first = t->next, numbered = replayed > 0 || t->run->on.cpu != NULL ? 0 : first / t->depth;
+    if (!t->launches && !t->exits)
+        before +=
+            shift_to_checks(t, &schedule, first, first + noted * t->depth, numbered + before + 1, every);
     stencil_trace_set(&trace, numbered + before + 1, every, samples);
 #ifdef STENCIL_HAVE_CUDA
     if (t->run->on.gpu != NULL)

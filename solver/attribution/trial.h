@@ -6,6 +6,8 @@
 
 /* Launches, and batches of the run's kind, that a timeline has at most. */
 enum { STENCIL_TRIAL_LAUNCHES = 256 };
+/* Largest distance between samples that are placed at checked passes. */
+enum { STENCIL_TRIAL_EVERY = 4096 };
 
 typedef struct stencil_trial {
     stencil_run *run;
@@ -15,6 +17,7 @@ typedef struct stencil_trial {
     bool whole;          /* no cycle of weights is left unfinished in the cells, whatever `next` says */
     int depth;           /* steps in a pass; `count` of the functions below counts as many steps */
     int64_t whole_count; /* batches with this multiple of passes are whole cycles of weights */
+    bool exits;          /* a persistent loop ends its launch for each check: checked passes are no samples */
     bool launches;       /* GPU strategies with launches: multiprocessors record unchecked steps */
     const struct stencil_gpu_marks *marks; /* [parts], borrowed: receive time stamps; NULL: none */
     stencil_makeup
@@ -32,7 +35,8 @@ stencil_status stencil_trial_time(stencil_trial *trial, int64_t count, int64_t c
                                   const stencil_trace *without, double *time_s);
 
 /* Makes *count * depth steps, checked every `check_every` steps, and records time stamps of `samples` passes,
- * at a distance of `every` (odd). With a launch per pass the samples are consecutive passes in mid-batch
+ * at a distance of `every` (odd), placed so that as many as possible are checked. With a launch per pass the
+ * samples are consecutive passes in mid-batch
  * (`every` is 1), and the timeline has one sample fewer, as only the end of the first is known. A strategy
  * that replays graphs records one replay, and raises *count to at least that and one more pass. Elsewhere the
  * launches are recorded, too, and a persistent loop on GPUs records no pass of fewer steps than `depth`. The
@@ -49,8 +53,9 @@ static inline int64_t stencil_trial_passes(const stencil_trial *t, int64_t check
                                     t->depth, 0, check_every);
 }
 
-/* Weights the samples so that checked passes have the share that they have in the run. */
-void stencil_trial_weigh(const stencil_trial *trial, stencil_timeline *timeline);
+/* Weights the samples so that checked passes have the share that they have in the run, and the share that
+ * they have in batches that are checked every `check_every` steps. */
+void stencil_trial_weigh(const stencil_trial *trial, int64_t check_every, stencil_timeline *timeline);
 
 /* Returns the fault that a trial simulates: the plan's delays, unless computation is left out; no absence. */
 static inline stencil_fault stencil_trial_fault(const stencil_plan *plan, const stencil_trace *trace) {

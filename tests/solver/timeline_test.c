@@ -150,13 +150,14 @@ static void weights_and_absence_count(void **state) {
         t.moment[2 * i] = moments(0, 1, 0, 1, i == 0 ? 8 : 0);
         t.moment[2 * i + 1] = t.moment[2 * i];
         t.sample[i].weight = i == 0 ? 0.04 : 1.32;
+        t.sample[i].in_batches = i == 0 ? 0.4 : 1.2;
         t.sample[i].step = 3 * i + 1;
     }
     t.moment[7].at_s[0] = NAN;
     assert_int_equal(stencil_timeline_analyse(&t, &inside), STENCIL_OK);
     assert_close(inside.after_s, 2 * 0.04 * 8 / (2 * 0.04 + 5 * 1.32));
     assert_close(inside.step_s, 1.5 + inside.after_s);
-    assert_close(inside.unweighted_s, (7 * 1.5 + 2 * 8) / 7);
+    assert_close(inside.batch_step_s, 1.5 + 2 * 0.4 * 8 / (2 * 0.4 + 5 * 1.2));
     stencil_inside_destroy(&inside);
     stencil_timeline_destroy(&t);
 }
