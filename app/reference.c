@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHUNK = 64, GROUP = 1024, LANES = 256, PARALLEL_CELLS = 1 << 14 };
+enum { PARALLEL_CELLS = 1 << 14 };
 
 /* Compiles a function twice, with and without fma instructions, with equal results: fma() as a library
  * call is slow. Builds with ThreadSanitizer have one version: the loader would choose before it is loaded. */
@@ -204,6 +204,8 @@ void reference_init(reference *r, const stencil_spec *spec, const stencil_shape 
         r->low[axis] = r->boundary[axis] == STENCIL_FIXED ? r->reach[axis] : 0;
         r->high[axis] = r->extent[axis] - r->low[axis];
     }
+    r->axis = spec->rank == 2 ? STENCIL_Y : STENCIL_Z;
+    reference_window(r, 0, r->extent[r->axis], 1);
     memcpy(r->plain, r->weight, sizeof r->plain);
     if (strncmp(spec->accelerate, "chebyshev", 9) == 0)
         derive_cycle(r, spec);
@@ -226,6 +228,8 @@ void reference_destroy(reference *r) {
     free(r->own);
     free(r->made);
     free(r->still);
+    free(r->needed);
+    r->needed = NULL;
     free(r->face);
     r->face = NULL;
     r->row_weights = NULL;
@@ -350,35 +354,27 @@ void reference_face_weights(const reference *r, int64_t i, double weight[7]) {
     (r->precision == STENCIL_FLOAT32 ? face_weights_float32 : face_weights_float64)(r, r->face[i], weight);
 }
 
-/* Returns the number of cell (z, y, 0) in an array, and its offset in bytes. */
-static int64_t cells_before(const reference *r, int64_t z, int64_t y) {
-    return (z * r->extent[STENCIL_Y] + y) * r->extent[STENCIL_X];
-}
+/* Returns the offset in bytes of cell (z, y, 0) in an array of the field's precision. */
 static int64_t bytes_before(const reference *r, int64_t z, int64_t y) {
-    return cells_before(r, z, y) * (int64_t)stencil_precision_bytes(r->precision);
-}
-
-/* Tells whether cell number i of the arrays is one of /fixed. */
-static bool is_fixed(const reference *r, int64_t i) {
-    return r->fixed != NULL && r->fixed[i] != 0;
+    return reference_number(r, z, y, 0) * (int64_t)stencil_precision_bytes(r->precision);
 }
 
 void reference_step(const reference *r, const void *u, const void *b, void *next) {
-    const int64_t nx = r->extent[STENCIL_X], ny = r->extent[STENCIL_Y], lines = r->extent[STENCIL_Z] * ny;
-    memcpy(next, u, (size_t)(lines * nx) * stencil_precision_bytes(r->precision));
-#pragma omp parallel for schedule(static) if (lines * nx > PARALLEL_CELLS)
-    for (int64_t line = 0; line < lines; line++) {
-        const int64_t z = line / ny, y = line % ny;
-        if (z < r->low[STENCIL_Z] || z >= r->high[STENCIL_Z] || y < r->low[STENCIL_Y] ||
-            y >= r->high[STENCIL_Y])
+    const int64_t nx = r->extent[STENCIL_X], rows = reference_own_rows(r);
+    memcpy(next, u, (size_t)reference_cells(r) * stencil_precision_bytes(r->precision));
+#pragma omp parallel for schedule(static) if (rows * nx > PARALLEL_CELLS)
+    for (int64_t own = 0; own < rows; own++) {
+        int64_t z, y;
+        if (!reference_own_row(r, own, &z, &y))
             continue;
         const int64_t here = bytes_before(r, z, y);
         row row = {.r = r,
                    .b = b == NULL ? NULL : (const char *)b + here,
-                   .fixed = r->fixed == NULL ? NULL : r->fixed + cells_before(r, z, y),
-                   .kind = r->row == NULL ? NULL : r->row + cells_before(r, z, y),
-                   .own = r->own == NULL ? NULL : r->own + cells_before(r, z, y),
-                   .face = r->face == NULL ? NULL : (const double(*)[6])r->face + cells_before(r, z, y)};
+                   .fixed = r->fixed == NULL ? NULL : r->fixed + reference_number(r, z, y, 0),
+                   .kind = r->row == NULL ? NULL : r->row + reference_number(r, z, y, 0),
+                   .own = r->own == NULL ? NULL : r->own + reference_number(r, z, y, 0),
+                   .face =
+                       r->face == NULL ? NULL : (const double(*)[6])r->face + reference_number(r, z, y, 0)};
         for (int k = 1; k < r->sources; k++)
             row.more[k] = (const char *)r->more[k] + here;
         for (int k = 0; k < r->point_count; k++) {
@@ -394,31 +390,6 @@ void reference_step(const reference *r, const void *u, const void *b, void *next
     }
 }
 
-static double join(double a, double b, stencil_norm norm) {
-    if (norm == STENCIL_NORM_L2)
-        return a + b;
-    return isnan(a) || isnan(b) ? NAN : fmax(a, b);
-}
-
-/* Reduces `count` values, a power of two, by a balanced binary tree that combines adjacent values first. */
-static double tree(const double *value, int count, stencil_norm norm) {
-    if (count == 1)
-        return value[0];
-    return join(tree(value, count / 2, norm), tree(value + count / 2, count / 2, norm), norm);
-}
-
-/* Reduces `size` values, zeros from `count` on, to one: each of `lanes` lanes sums every lanes-th value, then
- * tree() combines the lanes. */
-static double fold(const double *value, int64_t count, int size, int lanes, stencil_norm norm) {
-    double lane[LANES];
-    for (int t = 0; t < lanes; t++) {
-        lane[t] = t < count ? value[t] : 0.0;
-        for (int at = t + lanes; at < size; at += lanes)
-            lane[t] = join(lane[t], at < count ? value[at] : 0.0, norm);
-    }
-    return tree(lane, lanes, norm);
-}
-
 double reference_value(const reference *r, const void *array, int64_t i) {
     if (array == NULL)
         return 0.0;
@@ -426,24 +397,27 @@ double reference_value(const reference *r, const void *array, int64_t i) {
 }
 
 /* Multiplies an array by r->scale; only float64 arrays are scaled. */
-static void multiply(const reference *r, void *array, int64_t cells) {
+static void multiply(const reference *r, void *array) {
     double *value = array;
-    for (int64_t i = 0; i < cells && value != NULL && r->scale != 1.0; i++)
+    for (int64_t i = 0; i < reference_cells(r) && value != NULL && r->scale != 1.0; i++)
         value[i] *= r->scale;
 }
 
-void reference_scale(reference *r, void *u, void *b) {
-    const int64_t nx = r->extent[STENCIL_X], ny = r->extent[STENCIL_Y],
-                  cells = r->extent[STENCIL_Z] * ny * nx;
+double reference_largest(const reference *r, const void *u, const void *b) {
     double largest = 0.0;
-    for (int64_t i = 0; i < cells; i++) {
-        const int64_t at[3] = {i / nx / ny, i / nx % ny, i % nx};
-        bool updated = !is_fixed(r, i);
-        for (int axis = 0; axis < STENCIL_AXES; axis++)
-            updated = updated && at[axis] >= r->low[axis] && at[axis] < r->high[axis];
-        largest = fmax(largest, fabs(reference_value(r, u, i)));
-        largest = updated ? fmax(largest, fabs(reference_value(r, b, i))) : largest;
+    for (int64_t own = 0; own < reference_own_rows(r); own++) {
+        int64_t z, y;
+        const bool updated = reference_own_row(r, own, &z, &y);
+        for (int64_t x = 0, i = reference_number(r, z, y, 0); x < r->extent[STENCIL_X]; x++, i++) {
+            largest = fmax(largest, fabs(reference_value(r, u, i)));
+            if (updated && x >= r->low[STENCIL_X] && x < r->high[STENCIL_X] && !reference_is_fixed(r, i))
+                largest = fmax(largest, fabs(reference_value(r, b, i)));
+        }
     }
+    return largest;
+}
+
+void reference_scale(reference *r, double largest, void *u, void *b) {
     r->scale = 1.0;
     /* Steps that add constants, or arrays of sums, are not linear in the cells. */
     const bool constant = r->adds_constants || r->sources > 1 || r->values > 0;
@@ -453,57 +427,6 @@ void reference_scale(reference *r, void *u, void *b) {
         r->scale = 0x1p-512;
     else if (largest <= 1e-130)
         r->scale = ldexp(1.0, -ilogb(largest) < 1000 ? -ilogb(largest) : 1000);
-    multiply(r, u, cells);
-    multiply(r, b, cells);
-}
-
-/* Returns the norm's partial sum (or maximum) over cells [first, end), at most 64 cells. */
-static double chunk_value(const reference *r, stencil_norm norm, const void *u, const void *next,
-                          int64_t first, int64_t end) {
-    double term[CHUNK];
-    const int64_t count = stencil_smaller(end - first, CHUNK);
-    for (int64_t i = 0; i < count; i++) {
-        const double d = reference_value(r, next, first + i) - reference_value(r, u, first + i);
-        term[i] = is_fixed(r, first + i) ? 0 : norm == STENCIL_NORM_L2 ? d * d : fabs(d);
-    }
-    return fold(term, count, CHUNK, CHUNK, norm);
-}
-
-/* Counts the updated cells of a row of cells, which begins with cell number `first`. */
-static int64_t updated_in(const reference *r, int64_t first) {
-    int64_t updated = 0;
-    for (int64_t x = r->low[STENCIL_X]; x < r->high[STENCIL_X]; x++)
-        updated += !is_fixed(r, first + x);
-    return updated;
-}
-
-stencil_status reference_residual(const reference *r, stencil_norm norm, const void *u, const void *next,
-                                  double *residual) {
-    int64_t n[3];
-    for (int axis = 0; axis < STENCIL_AXES; axis++)
-        n[axis] = r->high[axis] - r->low[axis];
-    const int64_t lines = n[STENCIL_Z] * n[STENCIL_Y], chunks = (n[STENCIL_X] + CHUNK - 1) / CHUNK;
-    void *memory = NULL;
-    TRY(stencil_memory_alloc(&memory, lines * chunks * (int64_t)sizeof(double), "the reference's residual"));
-    double *value = memory;
-    int64_t updated = 0;
-#pragma omp parallel for schedule(static) reduction(+ : updated) if (lines * n[STENCIL_X] > PARALLEL_CELLS)
-    for (int64_t line = 0; line < lines; line++) {
-        const int64_t z = r->low[STENCIL_Z] + line / n[STENCIL_Y],
-                      y = r->low[STENCIL_Y] + line % n[STENCIL_Y],
-                      start = (z * r->extent[STENCIL_Y] + y) * r->extent[STENCIL_X];
-        updated += updated_in(r, start);
-        for (int64_t c = 0; c < chunks; c++)
-            value[line * chunks + c] = chunk_value(r, norm, u, next, start + r->low[STENCIL_X] + c * CHUNK,
-                                                   start + r->high[STENCIL_X]);
-    }
-    /* Values are folded in place: group g is read before value g is written, which never lies after the
-     * group. */
-    for (int64_t count = lines * chunks; count > 1; count = (count + GROUP - 1) / GROUP)
-        for (int64_t first = 0; first < count; first += GROUP)
-            value[first / GROUP] = fold(value + first, count - first, GROUP, LANES, norm);
-    *residual = isnan(value[0]) ? NAN : norm == STENCIL_NORM_L2 ? sqrt(value[0] / (double)updated) : value[0];
-    *residual /= r->scale;
-    free(memory);
-    return STENCIL_OK;
+    multiply(r, u);
+    multiply(r, b);
 }

@@ -58,10 +58,54 @@ typedef struct reference {
     /* Coefficients are fields: a row of `made` then says for each point k what is read, in [4 k]: 1 for its
      * cell; else factors of the opposite point's cell, of the cell itself, and a constant. */
     bool by_value;
+    /* The lines that arrays hold, planes (in 2D rows) along `axis`: `held` of them from `begin` on, which on
+     * a periodic axis may be below 0. Arrays are [held][ny][nx], in 2D [held][nx]. Steps make those in
+     * [first, end), the own ones, of which residuals are; others are there to be read. */
+    int axis;
+    int64_t begin, held, first, end;
+    uint8_t *needed; /* of rows of `made`: own cells have it, and the file does not; owned */
 } reference;
+
+/* Partial sums of a residual, added in the order of cells; zeroed: none. value[level][i]: those of the last
+ * group of a level, which is not full yet, of count[level] values in all. */
+enum { REFERENCE_GROUP = 1024, REFERENCE_LEVELS = 6 };
+typedef struct reference_sum {
+    int64_t updated, count[REFERENCE_LEVELS];
+    double value[REFERENCE_LEVELS][REFERENCE_GROUP];
+} reference_sum;
+
+/* Rows of weights that differ, and their number; more than 253 are as good as 253. */
+enum { REFERENCE_ROWS = 253 };
+typedef struct reference_rows {
+    int count;
+    double row[REFERENCE_ROWS][STENCIL_POINTS_MAX + 1];
+} reference_rows;
 
 /* Derives all members of *r from the stated problem, and from the point set that the solver uses. */
 void reference_init(reference *r, const stencil_spec *spec, const stencil_shape *shape);
+
+/* Makes lines [first, end) the own ones, beside which arrays hold as many as so many steps read: right after
+ * reference_init(), which makes all lines own ones. */
+void reference_window(reference *r, int64_t first, int64_t end, int64_t steps);
+
+/* Returns the number of cells of an array; the number of cell (z, y, x) of the field in it; and sets `at` to
+ * the cell (z, y, x) that number i stands for. */
+int64_t reference_cells(const reference *r);
+int64_t reference_number(const reference *r, int64_t z, int64_t y, int64_t x);
+void reference_position(const reference *r, int64_t i, int64_t at[3]);
+
+/* Tells whether steps may make number i: it is no boundary cell, and arrays hold what it is made from. Sets
+ * `at` as reference_position() does. */
+bool reference_is_inner(const reference *r, int64_t i, int64_t at[3]);
+
+/* Returns the number of own rows of cells, and sets z and y of one of them; returns whether steps make it. */
+int64_t reference_own_rows(const reference *r);
+bool reference_own_row(const reference *r, int64_t own, int64_t *z, int64_t *y);
+
+/* Tells whether number i is a cell of /fixed. */
+static inline bool reference_is_fixed(const reference *r, int64_t i) {
+    return r->fixed != NULL && r->fixed[i] != 0;
+}
 
 /* Takes over the tables of a spec's factors over time; table[k] is borrowed, NULL where there is none. */
 void reference_set_tables(reference *r, const stencil_spec *spec, double *const table[STENCIL_STEP_FACTORS]);
@@ -78,11 +122,16 @@ int64_t reference_image(int64_t i, int64_t n, stencil_boundary boundary);
 /* Gives driven cells of u the values that they have after the step that follows `step` steps. */
 void reference_drive(const reference *r, void *u, int64_t step);
 
-/* Takes over the coefficients k[z][y][x] (borrowed for the call): faces of all updated cells and, where the
- * problem is accelerated, the bounds of its eigenvalues. spec->dt of heat must be known. by_value: see above.
- * Before reference_walls(). Errors: NO_MEMORY. */
+/* Widens `range` by the smallest and the largest k[z][y][x] of own cells that are there; it begins as
+ * {INFINITY, 0}. */
+void reference_range(const reference *r, const double *k, const uint8_t *insulated, double range[2]);
+
+/* Takes over the coefficients k[z][y][x] (borrowed for the call), of which `range` has the smallest and the
+ * largest in all of the field: faces of the cells that steps make and, where the problem is accelerated, the
+ * bounds of its eigenvalues. spec->dt of heat must be known. by_value: see above. Before reference_walls().
+ * Errors: NO_MEMORY. */
 stencil_status reference_coefficients(reference *r, const stencil_spec *spec, const double *k,
-                                      const uint8_t *insulated, bool by_value);
+                                      const uint8_t *insulated, const double range[2], bool by_value);
 
 /* Computes the weights of the points of cell number i, which has faces, in the arithmetic of the precision.
  */
@@ -91,25 +140,33 @@ void reference_face_weights(const reference *r, int64_t i, double weight[7]);
 /* Makes the source term b[z][y][x], in the precision, of f[z][y][x] where there are coefficients. */
 void reference_source(const reference *r, const double *f, void *b);
 
-/* Makes a step from u to next; cells that are not updated are copied. b (NULL: none) is read at updated
- * cells. */
+/* Makes a step of the own lines from u to next; cells that are not updated are copied, as all other lines
+ * are. b (NULL: none) is read at updated cells. */
 void reference_step(const reference *r, const void *u, const void *b, void *next);
 
 /* Returns element i of an array as a double; NULL is an array of zeros. */
 double reference_value(const reference *r, const void *array, int64_t i);
 
-/* Chooses r->scale by the largest value of u and b (NULL: zeros) before the first step, as docs/format.md
- * says, and multiplies both arrays by it. */
-void reference_scale(reference *r, void *u, void *b);
+/* Returns the largest absolute value of u in own lines, and of b (NULL: zeros) where they are updated. */
+double reference_largest(const reference *r, const void *u, const void *b);
+
+/* Chooses r->scale by the largest value of all lines before the first step, as docs/format.md says, and
+ * multiplies both arrays by it. */
+void reference_scale(reference *r, double largest, void *u, void *b);
 
 /* Makes what follows from walls, and from insulated[z][y][x] (borrowed for the call; NULL: no cell is): rows
  * of weights for the cells beside these, and cells that keep their values. To be called last, when `fixed`,
  * `row` and the weights are set. Errors: NO_MEMORY. */
 stencil_status reference_walls(reference *r, const stencil_spec *spec, const uint8_t *insulated);
 
-/* Tells whether what walls add is part of the source term: there are more than 252 different rows, numbers
- * along a side, and no table of factors for the first source. reference_move_constants() makes it so: it adds
- * what belongs to each cell to b[z][y][x], in double, rounded again. */
+/* Adds the rows that own cells have beside those of the file to `rows`, and those of `more`, each once. */
+void reference_add_rows(const reference *r, reference_rows *rows);
+void reference_join_rows(reference_rows *rows, const reference_rows *more);
+
+/* Tells whether what walls add is part of the source term: there are more than 252 different rows, `count`
+ * made ones (r->row_count for a window of all lines) beside those of the file, numbers along a side, and no
+ * table of factors for the first source. reference_move_constants() makes it so: it adds what belongs to each
+ * cell to b[z][y][x], in double, rounded again. */
 bool reference_walls_in_source(const reference *r);
 void reference_move_constants(reference *r, void *b);
 
@@ -118,7 +175,16 @@ void reference_move_constants(reference *r, void *b);
 stencil_status reference_set_rows(reference *r, const stencil_spec *spec, const double *weights);
 void reference_destroy(reference *r);
 
-/* Computes the norm of next - u over updated cells, to which cells of /fixed do not belong; u NULL: zeros.
- * Errors: NO_MEMORY. */
+/* Computes the norm of next - u over updated cells of own lines, to which cells of /fixed do not belong; u
+ * NULL: zeros. Errors: NO_MEMORY. */
 stencil_status reference_residual(const reference *r, stencil_norm norm, const void *u, const void *next,
                                   double *residual);
+
+/* The same of lines in several windows: begin makes the partial sums *value of a window's own lines, owned by
+ * the caller, and counts their cells; add adds them behind those of the lines before; end returns the norm.
+ * Errors: NO_MEMORY. */
+stencil_status reference_sum_begin(const reference *r, stencil_norm norm, const void *u, const void *next,
+                                   double **value, int64_t *updated);
+void reference_sum_add(const reference *r, stencil_norm norm, const double *value, int64_t updated,
+                       reference_sum *sum);
+double reference_sum_end(const reference *r, stencil_norm norm, reference_sum *sum);

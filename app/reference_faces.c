@@ -35,29 +35,29 @@ static double coefficient_of(const reference *r, const stencil_spec *spec, const
                       : goes_through_cells(wall)            ? at[axis] - direction
                                                             : at[axis];
     }
-    const int64_t here = (at[0] * n[1] + at[1]) * n[2] + at[2],
-                  there = (other[0] * n[1] + other[1]) * n[2] + other[2];
+    const int64_t here = reference_number(r, at[0], at[1], at[2]),
+                  there = reference_number(r, other[0], other[1], other[2]);
     return insulated != NULL && insulated[there] != 0 ? k[here] : harmonic(k[here], k[there]);
 }
 
-/* Notes the smallest and the largest k of cells that are there. */
-static void find_range(const reference *r, const double *k, const uint8_t *insulated, double range[2]) {
-    range[0] = INFINITY;
-    range[1] = 0;
-    for (int64_t i = 0; i < r->extent[0] * r->extent[1] * r->extent[2]; i++)
-        if (insulated == NULL || insulated[i] == 0) {
-            range[0] = k[i] < range[0] ? k[i] : range[0];
-            range[1] = k[i] > range[1] ? k[i] : range[1];
-        }
+void reference_range(const reference *r, const double *k, const uint8_t *insulated, double range[2]) {
+    for (int64_t own = 0; own < reference_own_rows(r); own++) {
+        int64_t z, y;
+        reference_own_row(r, own, &z, &y);
+        for (int64_t x = 0, i = reference_number(r, z, y, 0); x < r->extent[STENCIL_X]; x++, i++)
+            if (insulated == NULL || insulated[i] == 0) {
+                range[0] = k[i] < range[0] ? k[i] : range[0];
+                range[1] = k[i] > range[1] ? k[i] : range[1];
+            }
+    }
 }
 
 stencil_status reference_coefficients(reference *r, const stencil_spec *spec, const double *k,
-                                      const uint8_t *insulated, bool by_value) {
-    const int64_t *n = r->extent, cells = n[0] * n[1] * n[2];
+                                      const uint8_t *insulated, const double range[2], bool by_value) {
+    const int64_t cells = reference_cells(r);
     const bool heat = spec->kind == STENCIL_KIND_HEAT;
     const int rank = spec->rank;
-    double range[2], sum = 0;
-    find_range(r, k, insulated, range);
+    double sum = 0;
     for (int axis = 3 - rank; axis < 3; axis++)
         sum += 2.0 / square_of(spec, axis);
     if (!heat)
@@ -72,10 +72,8 @@ stencil_status reference_coefficients(reference *r, const stencil_spec *spec, co
     r->face = calloc((size_t)cells, sizeof *r->face);
     CHECK(r->face != NULL, NO_MEMORY, "no memory for the reference's faces");
     for (int64_t i = 0; i < cells; i++) {
-        const int64_t at[3] = {i / n[2] / n[1], i / n[2] % n[1], i % n[2]};
-        bool updated = insulated == NULL || insulated[i] == 0;
-        for (int axis = 0; axis < 3; axis++)
-            updated = updated && at[axis] >= r->low[axis] && at[axis] < r->high[axis];
+        int64_t at[3];
+        const bool updated = reference_is_inner(r, i, at) && (insulated == NULL || insulated[i] == 0);
         for (int f = 0; f < 2 * rank && updated; f++) {
             const int axis = 3 - rank + (f < rank ? f : 2 * rank - 1 - f);
             const double of = coefficient_of(r, spec, k, insulated, at, axis, f < rank ? -1 : 1),
@@ -88,7 +86,7 @@ stencil_status reference_coefficients(reference *r, const stencil_spec *spec, co
 }
 
 void reference_source(const reference *r, const double *f, void *b) {
-    for (int64_t i = 0; i < r->extent[0] * r->extent[1] * r->extent[2]; i++) {
+    for (int64_t i = 0; i < reference_cells(r); i++) {
         double sum = 0;
         for (int k = 0; k < r->point_count - 1; k++)
             sum += r->face[i][k];

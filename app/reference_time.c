@@ -38,7 +38,7 @@ double reference_factor(const reference *r, int k, int64_t step) {
 }
 
 void reference_drive(const reference *r, void *u, int64_t step) {
-    const int64_t cells = r->extent[0] * r->extent[1] * r->extent[2];
+    const int64_t cells = reference_cells(r);
     double factor[STENCIL_SUM_ARRAYS];
     for (int k = 0; k < r->values; k++)
         factor[k] = reference_factor(r, STENCIL_SUM_ARRAYS + k, step);

@@ -40,7 +40,7 @@ static int64_t wrapped(int64_t i, int64_t n) {
 /* Number of a cell in the arrays; periodic axes wrap around. */
 static int64_t number_of(const scene *s, const int64_t at[3]) {
     const int64_t *n = s->r->extent;
-    return (wrapped(at[0], n[0]) * n[1] + wrapped(at[1], n[1])) * n[2] + wrapped(at[2], n[2]);
+    return reference_number(s->r, wrapped(at[0], n[0]), wrapped(at[1], n[1]), wrapped(at[2], n[2]));
 }
 
 /* Returns what stands between a cell of a way and the next one on it. */
@@ -233,32 +233,59 @@ static bool adds_constant(const reference *r, const double *made) {
     return adds;
 }
 
-/* Counts the rows that cells have beside row 0: those of the file, and those made that are neither one of
- * these nor what the cell has without walls. */
+/* Finds which of the rows made own cells have beside those of the file, other than what the cell has without
+ * walls. */
+static void find_needed(reference *r, const stencil_spec *spec) {
+    for (int64_t own = 0; own < reference_own_rows(r); own++) {
+        int64_t z, y;
+        reference_own_row(r, own, &z, &y);
+        for (int64_t x = 0, i = reference_number(r, z, y, 0); x < r->extent[STENCIL_X]; x++, i++) {
+            const double *row = r->own[i] < 0 ? NULL : r->made[r->own[i]];
+            if (row != NULL && (row[STENCIL_POINTS_MAX] != 0 ||
+                                memcmp(row_before(r, i), row, (size_t)r->point_count * sizeof *row) != 0))
+                r->needed[r->own[i]] = !is_given(r, spec->class_count, row);
+        }
+    }
+}
+
+/* Counts the rows that cells have beside row 0: those of the file, and those made that are needed. */
 static stencil_status count_rows(reference *r, const stencil_spec *spec) {
-    const int64_t cells = r->extent[0] * r->extent[1] * r->extent[2];
     for (int m = 0; m < r->made_count; m++)
         r->adds_constants = r->adds_constants || adds_constant(r, r->made[m]);
+    r->needed = calloc((size_t)r->made_count + 1, 1);
+    CHECK(r->needed != NULL, NO_MEMORY, "no memory for the reference's rows of weights");
     if (r->face != NULL) /* beside coefficients nothing becomes a part of the source */
         return STENCIL_OK;
-    uint8_t *needed = calloc((size_t)r->made_count + 1, 1);
-    CHECK(needed != NULL, NO_MEMORY, "no memory for the reference's rows of weights");
-    for (int64_t i = 0; i < cells; i++) {
-        const double *row = r->own[i] < 0 ? NULL : r->made[r->own[i]];
-        if (row != NULL && (row[STENCIL_POINTS_MAX] != 0 ||
-                            memcmp(row_before(r, i), row, (size_t)r->point_count * sizeof *row) != 0))
-            needed[r->own[i]] = !is_given(r, spec->class_count, row);
-    }
+    find_needed(r, spec);
     r->row_count = spec->class_count > 0 ? spec->class_count - 1 : 0;
     for (int m = 0; m < r->made_count; m++)
-        r->row_count += needed[m];
-    free(needed);
+        r->row_count += r->needed[m];
     return STENCIL_OK;
+}
+
+/* Adds a row unless it is there, or there is no room. */
+static void add_row(reference_rows *rows, const double *row) {
+    for (int i = 0; i < rows->count; i++)
+        if (memcmp(rows->row[i], row, sizeof rows->row[i]) == 0)
+            return;
+    if (rows->count < REFERENCE_ROWS)
+        memcpy(rows->row[rows->count++], row, sizeof *rows->row);
+}
+
+void reference_add_rows(const reference *r, reference_rows *rows) {
+    for (int m = 0; m < r->made_count; m++)
+        if (r->needed[m])
+            add_row(rows, r->made[m]);
+}
+
+void reference_join_rows(reference_rows *rows, const reference_rows *more) {
+    for (int i = 0; i < more->count; i++)
+        add_row(rows, more->row[i]);
 }
 
 stencil_status reference_walls(reference *r, const stencil_spec *spec, const uint8_t *insulated) {
     scene s = {.r = r, .spec = spec, .insulated = insulated};
-    const int64_t *n = r->extent, cells = n[0] * n[1] * n[2];
+    const int64_t cells = reference_cells(r);
     bool any = insulated != NULL;
     for (int i = 0; i < 6; i++) {
         const stencil_wall_kind given = spec->wall[i / 2][i % 2];
@@ -275,12 +302,11 @@ stencil_status reference_walls(reference *r, const stencil_spec *spec, const uin
     r->own = malloc((size_t)cells * sizeof *r->own);
     CHECK(r->still != NULL && r->own != NULL, NO_MEMORY, "no memory for the reference's walls");
     for (int64_t i = 0; i < cells; i++) {
-        const int64_t at[3] = {i / n[2] / n[1], i / n[2] % n[1], i % n[2]};
+        int64_t at[3];
         const double *base = row_before(r, i);
         double row[STENCIL_POINTS_MAX + 1] = {0};
-        bool more = false, updated = true;
-        for (int axis = 0; axis < 3; axis++)
-            updated = updated && at[axis] >= r->low[axis] && at[axis] < r->high[axis];
+        const bool updated = reference_is_inner(r, i, at);
+        bool more = false;
         r->own[i] = -1;
         r->still[i] = (r->fixed != NULL && r->fixed[i] != 0) || (insulated != NULL && insulated[i] != 0) ||
                       is_fixed_side(&s, at);
@@ -310,7 +336,7 @@ bool reference_walls_in_source(const reference *r) {
 }
 
 void reference_move_constants(reference *r, void *b) {
-    for (int64_t i = 0; i < r->extent[0] * r->extent[1] * r->extent[2]; i++) {
+    for (int64_t i = 0; i < reference_cells(r); i++) {
         const double constant =
                          r->own[i] < 0 || r->still[i] != 0 ? 0.0 : r->made[r->own[i]][STENCIL_POINTS_MAX],
                      sum = reference_value(r, b, i) + constant;

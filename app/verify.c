@@ -7,9 +7,10 @@
 #include "app/options.h"
 #include "app/json.h"
 #include "app/progress.h"
-#include "app/reference.h"
+#include "app/ranks.h"
 #include "app/signals.h"
 #include "app/text.h"
+#include "app/verify_slab.h"
 #include "solver/problem/classes.h"
 #include "solver/problem/coefficients.h"
 #include "solver/problem/cycle.h"
@@ -59,13 +60,11 @@ typedef struct verification {
     stencil_problem problem; /* problem as the result file states it, with all residuals */
     stencil_problem before;  /* problem as the input file states it, where it holds earlier steps */
     int64_t first, steps;    /* number of steps before and after the run */
-    reference reference;
-    void *more[STENCIL_SUM_ARRAYS], *value[STENCIL_SUM_ARRAYS]; /* see reference.h */
-    uint8_t *driven;
-    void *field[2], *b; /* field[s % 2] is the field after s steps */
-    /* Cells of /fixed; the row of weights of each cell; cells of /insulated. NULL: none of these is there */
-    uint8_t *fixed, *row, *insulated;
-    double *k;            /* NULL: there is no /k */
+    stencil_world *world;
+    reference reference; /* of the whole field, without arrays */
+    slab slab;           /* the lines of this rank */
+    slab_facts facts;
+    stencil_exchange *exchange[2];
     int64_t looked;       /* number of residuals that were compared */
     bool criterion_known; /* the input file has the first residual, of an earlier run */
     bool turned_wrong;    /* the residual history does not explain where plain steps begin */
@@ -103,17 +102,6 @@ static stencil_status read_output(verification *v) {
     TRY(stencil_input_load_history(&v->result, &v->problem));
     v->residuals.of = v->problem.origin.history.count;
     return stencil_input_same_numbers(&spec, &v->problem.origin.history, &v->made, &v->same_numbers);
-}
-
-/* Reads all cells of an array, in the precision and layout of the problem. */
-static stencil_status read_array(stencil_input *from, const stencil_problem *problem, stencil_array array,
-                                 void *values) {
-    const stencil_mesh mesh = stencil_problem_mesh(problem, 1);
-    const stencil_box all = stencil_mesh_array(&mesh);
-    const stencil_cells cells =
-        stencil_cells_dense(stencil_array_precision(array, problem->precision), values, &all);
-    const stencil_reader reader = stencil_input_reader(from, problem, true);
-    return reader.read(reader.context, array, &all, &cells);
 }
 
 /* Tells whether an input has all numbers along sides that a result has. It may have others, of sides that
@@ -165,118 +153,27 @@ static stencil_status check_input(const verification *v, const stencil_spec *spe
     return STENCIL_OK;
 }
 
-/* Reads which cells keep their values, and the rows of weights of the others. */
-static stencil_status read_kinds(verification *v, const stencil_problem *problem) {
-    const stencil_spec *spec = &v->problem.spec;
-    void *memory = NULL;
-    if (!spec->fixed && !spec->classed && !spec->insulated && spec->driven_count == 0)
-        return STENCIL_OK;
-    TRY(stencil_memory_alloc(&memory, v->cells.of, "the reference's driven cells"));
-    v->driven = memory;
-    TRY(stencil_memory_alloc(&memory, v->cells.of, "the reference's fixed cells"));
-    v->fixed = memory;
-    TRY(stencil_memory_alloc(&memory, v->cells.of, "the reference's rows of weights"));
-    v->row = memory;
-    TRY(stencil_memory_alloc(&memory, v->cells.of, "the reference's insulated cells"));
-    v->insulated = memory;
-    TRY(stencil_memory_alloc(&memory, v->cells.of * (int64_t)sizeof(stencil_cell_kind),
-                             "the reference's kinds of cells"));
-    const stencil_cell_kind *kind = memory;
-    const stencil_status status = read_array(&v->start, problem, STENCIL_ARRAY_KIND, memory);
-    for (int64_t i = 0; i < v->cells.of && status == STENCIL_OK; i++) {
-        v->driven[i] = kind[i] == STENCIL_KIND_DRIVEN;
-        v->fixed[i] = kind[i] == STENCIL_KIND_KEPT || v->driven[i];
-        v->insulated[i] = kind[i] == STENCIL_KIND_INSULATED;
-        v->row[i] = kind[i] < STENCIL_ROWS_MAX ? (uint8_t)kind[i] : 0;
-    }
-    free(memory);
-    TRY(status);
-    v->reference.fixed = v->fixed;
-    v->reference.row = v->row;
-    v->reference.driven = v->driven;
-    return spec->class_count > 0 ? reference_set_rows(&v->reference, &v->start_spec, v->start.tables.weights)
-                                 : STENCIL_OK;
-}
-
-/* Reads further arrays of the source, and those of the values of driven cells. */
-static stencil_status read_sums(verification *v, const stencil_problem *scaled, int64_t bytes) {
-    reference *r = &v->reference;
-    r->sources = stencil_problem_sources(scaled);
-    r->values = scaled->spec.driven_count;
-    for (int k = 1; k < r->sources; k++) {
-        TRY(stencil_memory_alloc(&v->more[k], bytes, "the reference's source term"));
-        TRY(read_array(&v->start, scaled, stencil_array_of_sum(k), v->more[k]));
-        r->more[k] = v->more[k];
-    }
-    for (int k = 0; k < r->values; k++) {
-        TRY(stencil_memory_alloc(&v->value[k], bytes, "the reference's driven cells"));
-        TRY(read_array(&v->start, &v->problem, stencil_array_of_sum(k), v->value[k]));
-        r->value[k] = v->value[k];
-    }
-    reference_drive(r, v->field[v->first % 2], v->first - 1);
+/* Ends a stage of reading in all ranks, which then know what it has found. */
+static stencil_status join(verification *v, slab_facts *facts, stencil_status status) {
+    TRY(stencil_world_agree(v->world, status));
+    slab_facts_join(facts, v->world);
     return STENCIL_OK;
 }
 
-/* Reads /k. */
-static stencil_status read_coefficients(verification *v, const stencil_problem *problem) {
-    void *memory = NULL;
-    stencil_problem doubles = *problem;
-    doubles.precision = STENCIL_FLOAT64;
-    if (!v->problem.spec.has_k)
-        return STENCIL_OK;
-    TRY(stencil_memory_alloc(&memory, v->cells.of * (int64_t)sizeof(double), "the reference's coefficients"));
-    v->k = memory;
-    TRY(read_array(&v->start, &doubles, STENCIL_ARRAY_K, v->k));
-    return reference_coefficients(&v->reference, &v->problem.spec, v->k, v->insulated,
-                                  v->problem.coefficients == STENCIL_COEFFICIENTS_FIELDS);
-}
-
-/* Reads /f or /q and makes the source term of it that cells with coefficients have. */
-static stencil_status read_source(verification *v, const stencil_problem *problem) {
-    void *memory = NULL;
-    stencil_problem doubles = *problem;
-    doubles.precision = STENCIL_FLOAT64;
-    doubles.source_scale = 1.0;
-    TRY(stencil_memory_alloc(&memory, v->cells.of * (int64_t)sizeof(double), "the reference's source"));
-    const stencil_status status = read_array(&v->start, &doubles, STENCIL_ARRAY_B, memory);
-    if (status == STENCIL_OK)
-        reference_source(&v->reference, memory, v->b);
-    free(memory);
-    return status;
-}
-
-/* Reads the fields before the first step. */
-static stencil_status read_fields(verification *v) {
-    const stencil_source source = v->problem.spec.source;
-    stencil_problem scaled = v->problem;
-    scaled.source_scale = v->reference.source_scale;
-    scaled.kept = scaled.varied = scaled.driven = 0; /* the reference leaves kept cells out by itself */
-    scaled.walls_in_source = false;                  /* and adds what walls add */
-    scaled.coefficients = STENCIL_COEFFICIENTS_NONE;
-    const int64_t bytes = v->cells.of * (int64_t)stencil_precision_bytes(v->reference.precision);
-    TRY(stencil_memory_alloc(&v->field[0], bytes, "the reference's field"));
-    TRY(stencil_memory_alloc(&v->field[1], bytes, "the reference's second field"));
-    TRY(read_array(&v->start, &scaled, STENCIL_ARRAY_U, v->field[v->first % 2]));
-    TRY(read_kinds(v, &scaled));
-    for (int i = 0; i < 2 * STENCIL_AXES; i++)
-        for (int which = 0; which < STENCIL_NUMBER_COUNT; which++)
-            if (v->problem.spec.along[i / 2][i % 2][which])
-                v->reference.along[i / 2][i % 2][which] = v->start.tables.along[i / 2][i % 2][which];
-    TRY(read_coefficients(v, &scaled));
-    TRY(reference_walls(&v->reference, &v->problem.spec, v->insulated));
-    TRY(read_sums(v, &scaled, bytes));
-    const bool moves = reference_walls_in_source(&v->reference);
-    if (source == STENCIL_SOURCE_NONE && !moves)
-        return STENCIL_OK;
-    TRY(stencil_memory_alloc(&v->b, bytes, "the reference's source term"));
-    memset(v->b, 0, (size_t)bytes);
-    if (source != STENCIL_SOURCE_NONE)
-        TRY(v->k != NULL && source != STENCIL_SOURCE_B
-                ? read_source(v, &scaled)
-                : read_array(&v->start, &scaled, STENCIL_ARRAY_B, v->b));
-    if (moves)
-        reference_move_constants(&v->reference, v->b);
-    return STENCIL_OK;
+/* Reads the lines of this rank before the first step. */
+static stencil_status read_lines(verification *v) {
+    const slab_source from = {&v->start, &v->start_spec, &v->problem, v->first};
+    const int ranks = v->world == NULL ? 1 : v->world->ranks, rank = v->world == NULL ? 0 : v->world->rank;
+    const int64_t lines[2] = {slab_first_line(&v->reference, ranks, rank),
+                              slab_first_line(&v->reference, ranks, rank + 1)};
+    slab_facts *facts = &v->facts;
+    slab_facts_begin(facts);
+    TRY(join(v, facts, slab_begin(&v->slab, &from, &v->reference, lines, 1, facts)));
+    TRY(join(v, facts, slab_shape(&v->slab, &from, facts)));
+    TRY(join(v, facts, slab_fill(&v->slab, &from, facts)));
+    slab_scale(&v->slab, &from, facts);
+    return stencil_world_agree(
+        v->world, stencil_world_alone(v->world) ? STENCIL_OK : slab_connect(&v->slab, v->world, v->exchange));
 }
 
 /* Reads cells of the output as its run had them: multiplied by a power of two and back, which rounds the
@@ -285,7 +182,7 @@ static stencil_status read_as_run(void *context, stencil_array array, const sten
                                   const stencil_cells *to) {
     verification *v = context;
     const stencil_reader reader = stencil_input_reader(&v->result, &v->problem, true);
-    const double scale = v->reference.scale;
+    const double scale = v->slab.reference.scale;
     TRY(reader.read(reader.context, array, box, to));
     if (scale != 1 && stencil_array_has_values(array)) {
         stencil_cells_scale(to, box->n, ilogb(scale));
@@ -384,11 +281,39 @@ static stencil_status compare_origin(verification *v, const stencil_spec *spec) 
     return STENCIL_OK;
 }
 
+/* Computes the norm of next - u in all lines, for all ranks: each adds its partial sums to those of the ranks
+ * before it. */
+static stencil_status norm_of(const verification *v, const void *u, const void *next, double *norm) {
+    const reference *r = &v->slab.reference;
+    const stencil_norm kind = v->problem.stop.norm;
+    stencil_world *world = v->world;
+    double *value = NULL;
+    int64_t updated = 0;
+    if (stencil_world_alone(world))
+        return reference_residual(r, kind, u, next, norm);
+    reference_sum *sum = calloc(1, sizeof *sum);
+    stencil_status status = sum == NULL ? ERROR(NO_MEMORY, "no memory for the reference's residual")
+                                        : reference_sum_begin(r, kind, u, next, &value, &updated);
+    if (status == STENCIL_OK) {
+        const int last = world->ranks - 1;
+        if (world->rank > 0)
+            stencil_world_receive(world, world->rank - 1, sum, sizeof *sum);
+        reference_sum_add(r, kind, value, updated, sum);
+        if (world->rank < last)
+            stencil_world_send(world, world->rank + 1, sum, sizeof *sum);
+        else
+            *norm = reference_sum_end(r, kind, sum);
+        stencil_world_tell(world, last, norm, sizeof *norm);
+    }
+    free(value);
+    free(sum);
+    return status;
+}
+
 /* Computes the residual of step number `step`, the last step that was made. */
 static stencil_status residual_of(const verification *v, int64_t step, double *residual) {
-    TRY(reference_residual(&v->reference, v->problem.stop.norm, v->field[(step + 1) % 2], v->field[step % 2],
-                           residual));
-    *residual /= v->reference.omega;
+    TRY(norm_of(v, v->slab.field[(step + 1) % 2], v->slab.field[step % 2], residual));
+    *residual /= v->slab.reference.omega;
     return STENCIL_OK;
 }
 
@@ -396,17 +321,22 @@ static stencil_status residual_of(const verification *v, int64_t step, double *r
 static stencil_status check_first(verification *v) {
     double first = 0, source = 0;
     TRY(residual_of(v, v->first + 1, &first));
-    if (v->problem.spec.kind == STENCIL_KIND_POISSON && v->b != NULL)
-        TRY(reference_residual(&v->reference, v->problem.stop.norm, NULL, v->b, &source));
+    if (v->problem.spec.kind == STENCIL_KIND_POISSON && v->slab.b != NULL)
+        TRY(norm_of(v, NULL, v->slab.b, &source));
     check_value(&v->first_residual, 0, first < source ? source : first, v->problem.spec.residual_first);
     return STENCIL_OK;
 }
 
 /* Makes a step of the reference and compares its residual with that in the file. */
 static stencil_status make_step(verification *v, int64_t step) {
-    reference_begin_step(&v->reference, step - 1);
-    reference_step(&v->reference, v->field[(step + 1) % 2], v->b, v->field[step % 2]);
-    reference_drive(&v->reference, v->field[step % 2], step - 1);
+    slab *s = &v->slab;
+    reference_begin_step(&s->reference, step - 1);
+    reference_step(&s->reference, s->field[(step + 1) % 2], s->b, s->field[step % 2]);
+    reference_drive(&s->reference, s->field[step % 2], step - 1);
+    if (!stencil_world_alone(v->world)) {
+        stencil_exchange_start(v->world, v->exchange[step % 2]);
+        stencil_exchange_finish(v->world, v->exchange[step % 2]);
+    }
     if (step == v->first + 1 && !isnan(v->problem.spec.residual_first) && !v->criterion_known)
         TRY(check_first(v));
     const stencil_origin *found = &v->problem.origin;
@@ -424,7 +354,7 @@ static stencil_status make_step(verification *v, int64_t step) {
 static void check_turn(verification *v) {
     const stencil_spec *spec = &v->problem.spec;
     stencil_history until = v->problem.origin.history;
-    v->reference.plain_from = spec->plain_from;
+    v->slab.reference.plain_from = spec->plain_from;
     if (spec->plain_from < 0)
         return;
     while (until.count > 0 && until.step[until.count - 1] > spec->plain_from)
@@ -444,7 +374,10 @@ static stencil_status make_steps(verification *v, bool quiet) {
     shown.origin.steps = v->first;
     progress_start(&progress, &shown, quiet);
     signals_catch();
-    while (step < v->steps && signals_caught == 0 && status == STENCIL_OK) {
+    while (step < v->steps && status == STENCIL_OK) {
+        ranks_hear(v->world, stencil_world_any(v->world, ranks_say(v->world)));
+        if (signals_caught != 0)
+            break;
         status = make_step(v, ++step);
         progress_poll(&progress, step, NAN);
     }
@@ -458,13 +391,35 @@ static stencil_status make_steps(verification *v, bool quiet) {
 
 /* Compares the output's /u, read over the reference's older field, with the reference's last field. */
 static stencil_status compare_fields(verification *v) {
-    const void *expected = v->field[v->steps % 2];
-    void *found = v->field[(v->steps + 1) % 2];
-    TRY(read_array(&v->result, &v->problem, STENCIL_ARRAY_U, found));
-    for (int64_t i = 0; i < v->cells.of; i++)
-        check_value(&v->cells, i, reference_value(&v->reference, expected, i) / v->reference.scale,
-                    reference_value(&v->reference, found, i));
+    const reference *r = &v->slab.reference;
+    const void *expected = v->slab.field[v->steps % 2];
+    void *found = v->slab.field[(v->steps + 1) % 2];
+    TRY(slab_read(&v->slab, &v->result, &v->problem, STENCIL_ARRAY_U, found));
+    for (int64_t own = 0; own < reference_own_rows(r); own++) {
+        int64_t z, y;
+        reference_own_row(r, own, &z, &y);
+        const int64_t before = (z * r->extent[STENCIL_Y] + y) * r->extent[STENCIL_X],
+                      here = reference_number(r, z, y, 0);
+        for (int64_t x = 0; x < r->extent[STENCIL_X]; x++)
+            check_value(&v->cells, before + x, reference_value(r, expected, here + x) / r->scale,
+                        reference_value(r, found, here + x));
+    }
     return STENCIL_OK;
+}
+
+/* Gives rank 0 the cells that differ in all lines. */
+static void join_cells(verification *v) {
+    for (int rank = 1; !stencil_world_alone(v->world) && rank < v->world->ranks; rank++) {
+        mismatch *all = &v->cells, some = *all;
+        if (v->world->rank == rank)
+            stencil_world_send(v->world, 0, &some, sizeof some);
+        if (v->world->rank != 0)
+            continue;
+        stencil_world_receive(v->world, rank, &some, sizeof some);
+        some.count += all->count;
+        *all =
+            all->count == 0 ? some : (mismatch){some.count, all->of, all->first, all->expected, all->found};
+    }
 }
 
 static void print_mismatch(const mismatch *m, const char *name, const char *where, const char *unit) {
@@ -525,27 +480,30 @@ static json_t *result_json(const verification *v) {
                      mismatch_json(&v->cells), "residual", mismatch_json(&v->residuals));
 }
 
-static stencil_status verify_stages(verification *v) {
+/* Opens both files, and checks that they belong together. */
+static stencil_status open_files(verification *v) {
     const verify_options *options = &v->options;
-    stencil_spec spec;
-    TRY(threads_start(options->threads));
+    TRY(threads_start(ranks_threads(v->world, options->threads)));
     TRY(target_check("--json", options->json, options->force, v->output));
     TRY(read_output(v));
     TRY(target_check("--json", options->json, options->force, v->input));
     reference_init(&v->reference, &v->problem.spec, v->problem.shape);
     v->cells.of = v->problem.extent[STENCIL_Z] * v->problem.extent[STENCIL_Y] * v->problem.extent[STENCIL_X];
     const stencil_input_options how = reading_options_of(&options->reading, v->result.facts.field);
-    TRY(stencil_input_open(&v->start, v->input, &how, &spec));
-    TRY(check_input(v, &spec));
-    v->start_spec = spec;
+    TRY(stencil_input_open(&v->start, v->input, &how, &v->start_spec));
+    TRY(check_input(v, &v->start_spec));
     reference_set_tables(&v->reference, &v->problem.spec, v->start.tables.factor);
-    TRY(read_fields(v));
+    return STENCIL_OK;
+}
+
+static stencil_status check_start(verification *v) {
     stencil_input_rest(&v->start);
     TRY(stencil_input_check_unchanged(&v->start));
-    if (v->first > 0)
-        TRY(compare_origin(v, &spec));
-    if (v->problem.stop.norm == STENCIL_NORM_L2)
-        reference_scale(&v->reference, v->field[v->first % 2], v->b);
+    return v->first > 0 ? compare_origin(v, &v->start_spec) : STENCIL_OK;
+}
+
+/* Finds out what was changed in the output after its run. */
+static stencil_status check_edits(verification *v) {
     TRY(check_digests(v));
     TRY(check_classes(v));
     if (v->edit[STENCIL_ARRAY_CLASS].how != NULL) /* the source term is 0 in cells of /fixed */
@@ -556,39 +514,48 @@ static stencil_status verify_stages(verification *v) {
         v->edit[EDIT_NUMBERS] =
             (edit){"its numbers", "are not those that the run has written: attributes, or "
                                   "/residual (digest_numbers)"};
-    stencil_input_rest(&v->result);
-    check_turn(v);
-    TRY(make_steps(v, options->quiet));
-    TRY(compare_fields(v));
-    TRY(stencil_input_check_unchanged(&v->result));
+    return STENCIL_OK;
+}
+
+/* Prints and writes what was found. */
+static stencil_status tell(const verification *v) {
+    const verify_options *options = &v->options;
     if (!options->quiet && !target_is_stdout(options->json))
         print_result(v);
     return json_write("--json", options->json, options->force, options->json != NULL ? result_json(v) : NULL);
+}
+
+static stencil_status verify_stages(verification *v) {
+    const bool leads = stencil_world_leads(v->world);
+    TRY(stencil_world_agree(v->world, open_files(v)));
+    TRY(read_lines(v));
+    TRY(stencil_world_agree(v->world, check_start(v)));
+    TRY(stencil_world_heed(v->world, leads ? check_edits(v) : STENCIL_OK));
+    stencil_input_rest(&v->result);
+    check_turn(v);
+    TRY(stencil_world_agree(v->world, make_steps(v, v->options.quiet || !leads)));
+    TRY(stencil_world_agree(v->world, compare_fields(v)));
+    join_cells(v);
+    TRY(stencil_world_heed(v->world, stencil_input_check_unchanged(&v->result)));
+    return stencil_world_heed(v->world, leads ? tell(v) : STENCIL_OK);
 }
 
 static stencil_status verify_run(invocation *call) {
     verification *v = call->values;
     v->output = call->operand[0];
     v->input = call->operand[1];
+    v->world = call->world;
     const stencil_status status = text_name_out_of_memory(verify_stages(v), v->output);
     call->exit_code = is_verified(v) ? 0 : stencil_status_exit_code(STENCIL_DIFFERENT);
+    if (status == STENCIL_OK)
+        stencil_world_tell(v->world, 0, &call->exit_code, sizeof call->exit_code);
+    for (int f = 0; f < 2; f++)
+        stencil_exchange_close(v->world, v->exchange[f]);
     stencil_input_close(&v->result);
     stencil_input_close(&v->start);
     stencil_problem_destroy(&v->problem);
     stencil_problem_destroy(&v->before);
-    free(v->field[0]);
-    free(v->field[1]);
-    free(v->b);
-    for (int k = 0; k < STENCIL_SUM_ARRAYS; k++) {
-        free(v->more[k]);
-        free(v->value[k]);
-    }
-    free(v->driven);
-    free(v->fixed);
-    free(v->row);
-    free(v->insulated);
-    free(v->k);
-    reference_destroy(&v->reference);
+    slab_free(&v->slab);
     return status;
 }
 
@@ -605,5 +572,6 @@ const command command_verify = {
     .values_size = sizeof(verification),
     .operand_min = 1,
     .operand_max = 2,
+    .ranks = RANKS_ALL,
     .run = verify_run,
 };

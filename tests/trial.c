@@ -354,8 +354,10 @@ void trial_coefficients(trial *t, uint64_t seed, bool random) {
         if (t->insulated != NULL && t->insulated[i] != 0)
             t->k[i] = i % 2 == 0 ? NAN : -1.0;
     }
+    double range[2] = {INFINITY, 0};
+    reference_range(&t->reference, t->k, t->insulated, range);
     assert_int_equal(
-        reference_coefficients(&t->reference, &t->spec, t->k, t->insulated, trial_takes_fields(t)),
+        reference_coefficients(&t->reference, &t->spec, t->k, t->insulated, range, trial_takes_fields(t)),
         STENCIL_OK);
     for (int64_t i = 0; i < cells && t->source != NULL; i++)
         f[i] = trial_load(t->spec.precision, t->source, i);

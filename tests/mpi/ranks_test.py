@@ -1,4 +1,5 @@
 """Runs as several ranks of mpirun: the bits, the history and the file of one process, whatever ends the run."""
+import json
 import os
 import pathlib
 import random
@@ -168,6 +169,7 @@ class Results(RanksTest):
                 done = self.ranks(ranks, "p.h5", "-qq", "-o", "many.h5", "--force", *run, *way, code=None)
                 self.assertEqual(done.returncode, one.returncode, f"{kind}, {ranks} ranks, {way}: {done.stderr}")
                 self.same("one.h5", "many.h5", kind, ranks, way)
+            self.ranks(ranks, "verify", "many.h5", "-q")
 
     def test_cuts(self):
         self.make("p.h5", "--size", "200x64")
@@ -312,9 +314,47 @@ class Memory(RanksTest):
         limited("p.h5", "-qq", "-o", "o.h5", "--threads", 1, "--steps", 2)
         self.assertIn("8200 x 8200", limited("info", "o.h5").stdout)
         limited("compare", "o.h5", "o.h5")
-        done = limited("verify", "o.h5", code=71)  # the reference has two fields, in rank 0
-        self.assertIn("the reference's field", done.stderr)
-        self.ok("verify", "o.h5", "-q")
+        limited("verify", "o.h5", "-q")
+
+
+class Verify(RanksTest):
+    """Each rank has the reference's lines of its own: what differs is the same, and the residual."""
+
+    def found(self, name, ranks):
+        """What `verify` writes about a file, by so many ranks; 1: by one process."""
+        if ranks == 1:
+            self.call("verify", name, "p.h5", "-q", "-f", "--json", "v.json")
+        else:
+            self.ranks(ranks, "verify", name, "p.h5", "-q", "-f", "--json", "v.json", code=1)
+        with open(self.path("v.json"), encoding="utf-8") as file:
+            return json.load(file)
+
+    def test_what_differs(self):
+        self.ok("new", "p.h5", *POISSON, "--size", "70x45", "--quiet")
+        self.ok("p.h5", "-q", "--rtol", "1e-4", "-o", "o.h5")
+        with h5py.File(self.path("o.h5"), "r+") as file:
+            file["u"][40, 69] += 1
+            file["u"][11, 3] += 1
+            file["residual"][0] *= 1.5
+        one = self.found("o.h5", 1)
+        self.assertEqual((one["verified"], one["u"]["differing"], one["u"]["first"], one["residual"]["differing"]),
+                         (False, 2, 11 * 70 + 3, 1))
+        for ranks in (2, 5):
+            self.assertEqual(self.found("o.h5", ranks), one, ranks)
+
+    def test_examples(self):
+        """Walls, cells that are not there, coefficients, and sources in time; more ranks than rows of some."""
+        r = random.Random(53)
+        examples = ["plate-with-hole", "heated-wall", "chip", "two-materials", "switched-source", "masonry"]
+        for example in examples if DRAW == "all" else r.sample(examples, 2):
+            self.ok("new", "p.h5", "--example", example, "--size", "20x13", "--force", "--quiet")
+            self.call("p.h5", "-qq", "--steps", 40, "-o", "o.h5", "--force")
+            self.ranks(r.choice((2, 3, 8)), "verify", "o.h5")
+
+    def test_one_error_of_all(self):
+        self.refused_ranks(66, ["missing.h5"], 3, "verify", "missing.h5")
+        self.make()
+        self.refused_ranks(65, ["p.h5"], 2, "verify", "p.h5")
 
 
 class Commands(RanksTest):
