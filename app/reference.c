@@ -205,6 +205,9 @@ void reference_init(reference *r, const stencil_spec *spec, const stencil_shape 
         r->high[axis] = r->extent[axis] - r->low[axis];
     }
     r->axis = spec->rank == 2 ? STENCIL_Y : STENCIL_Z;
+    for (int k = 0; k < r->point_count; k++)
+        if (llabs(r->offset[k][r->axis]) > r->around)
+            r->around = llabs(r->offset[k][r->axis]);
     reference_window(r, 0, r->extent[r->axis], 1);
     memcpy(r->plain, r->weight, sizeof r->plain);
     if (strncmp(spec->accelerate, "chebyshev", 9) == 0)

@@ -62,6 +62,7 @@ typedef struct reference {
      * a periodic axis may be below 0. Arrays are [held][ny][nx], in 2D [held][nx]. Steps make those in
      * [first, end), the own ones, of which residuals are; others are there to be read. */
     int axis;
+    int64_t around; /* largest offset along it, of all points of the set: those of weight 0 are read, too */
     int64_t begin, held, first, end;
     uint8_t *needed; /* of rows of `made`: own cells have it, and the file does not; owned */
 } reference;
@@ -87,6 +88,10 @@ void reference_init(reference *r, const stencil_spec *spec, const stencil_shape 
 /* Makes lines [first, end) the own ones, beside which arrays hold as many as so many steps read: right after
  * reference_init(), which makes all lines own ones. */
 void reference_window(reference *r, int64_t first, int64_t end, int64_t steps);
+
+/* Makes `lines` and so many more on each side, where the field has them, the own ones of a window that holds
+ * these and what they are made from. */
+void reference_own(reference *r, const int64_t lines[2], int64_t more);
 
 /* Returns the number of cells of an array; the number of cell (z, y, x) of the field in it; and sets `at` to
  * the cell (z, y, x) that number i stands for. */

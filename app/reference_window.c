@@ -7,13 +7,21 @@ static int64_t wrapped(int64_t x, int64_t n) {
 }
 
 void reference_window(reference *r, int64_t first, int64_t end, int64_t steps) {
-    const int64_t n = r->extent[r->axis], around = steps * r->reach[r->axis], low = first - around,
+    const int64_t n = r->extent[r->axis], around = steps * r->around, low = first - around,
                   high = end + around;
     const bool periodic = r->boundary[r->axis] == STENCIL_PERIODIC, round = periodic && high - low < n;
     r->begin = round ? low : periodic || low < 0 ? 0 : low;
     r->held = (round ? high : periodic || high > n ? n : high) - r->begin;
     r->first = first;
     r->end = end;
+}
+
+void reference_own(reference *r, const int64_t lines[2], int64_t more) {
+    const int64_t n = r->extent[r->axis], low = lines[0] - more, high = lines[1] + more;
+    const bool periodic = r->boundary[r->axis] == STENCIL_PERIODIC,
+               all = periodic && r->held == n && more > 0;
+    r->first = all || (!periodic && low < 0) ? 0 : low;
+    r->end = all || (!periodic && high > n) ? n : high;
 }
 
 int64_t reference_cells(const reference *r) {
@@ -34,11 +42,10 @@ void reference_position(const reference *r, int64_t i, int64_t at[3]) {
 }
 
 bool reference_is_inner(const reference *r, int64_t i, int64_t at[3]) {
-    const int64_t n = r->extent[r->axis], reach = r->reach[r->axis],
-                  line = i / (reference_cells(r) / r->held);
+    const int64_t n = r->extent[r->axis], around = r->around, line = i / (reference_cells(r) / r->held);
     const bool ends = r->boundary[r->axis] != STENCIL_PERIODIC;
-    bool inner = r->held == n || ((line >= reach || (ends && r->begin == 0)) &&
-                                  (line < r->held - reach || (ends && r->begin + r->held == n)));
+    bool inner = r->held == n || ((line >= around || (ends && r->begin == 0)) &&
+                                  (line < r->held - around || (ends && r->begin + r->held == n)));
     reference_position(r, i, at);
     for (int axis = 0; axis < STENCIL_AXES; axis++)
         inner = inner && at[axis] >= r->low[axis] && at[axis] < r->high[axis];

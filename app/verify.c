@@ -10,7 +10,7 @@
 #include "app/ranks.h"
 #include "app/signals.h"
 #include "app/text.h"
-#include "app/verify_slab.h"
+#include "app/verify_store.h"
 #include "solver/problem/classes.h"
 #include "solver/problem/coefficients.h"
 #include "solver/problem/cycle.h"
@@ -19,7 +19,7 @@
 #include "solver/problem/stop.h"
 
 typedef struct verify_options {
-    int64_t threads;
+    int64_t threads, memory_mib;
     const char *json;
     bool force, quiet;
     reading_options reading;
@@ -29,6 +29,14 @@ typedef struct verify_options {
 static const option verify_table[] = {
     {.heading = "Options"},
     {THREADS_OPTION(verify_options, threads)},
+    {.name = "memory",
+     .type = OPTION_INTEGER,
+     OPTION_IN(verify_options, memory_mib),
+     .argument = "MIB",
+     .help = "memory for the reference; where it is too little for all lines of the field, these wait in a "
+             "temporary file (default: half of what is left, if that is too little)",
+     .minimum = 1,
+     .maximum = INT64_C(1) << 40},
     {"json", 0, OPTION_TEXT, AT(json), "FILE", .help = "write the result as JSON; - is standard output"},
     {"force", 'f', OPTION_FLAG, AT(force), NULL, .help = "replace an existing file", .needs = "json"},
     {"quiet", 'q', OPTION_FLAG, AT(quiet), NULL, .help = "print nothing, only set the exit code"},
@@ -62,7 +70,10 @@ typedef struct verification {
     int64_t first, steps;    /* number of steps before and after the run */
     stencil_world *world;
     reference reference; /* of the whole field, without arrays */
-    slab slab;           /* the lines of this rank */
+    slab_plan plan;      /* of one process: how lines are divided */
+    slab_store store;    /* lines between passes, where there are several slabs; those after the last pass */
+    int64_t passes;      /* are in file passes % 2 */
+    slab slab;           /* the lines of this rank, or those of the slab that a pass is at */
     slab_facts facts;
     stencil_exchange *exchange[2];
     int64_t looked;       /* number of residuals that were compared */
@@ -153,27 +164,58 @@ static stencil_status check_input(const verification *v, const stencil_spec *spe
     return STENCIL_OK;
 }
 
-/* Ends a stage of reading in all ranks, which then know what it has found. */
-static stencil_status join(verification *v, slab_facts *facts, stencil_status status) {
-    TRY(stencil_world_agree(v->world, status));
-    slab_facts_join(facts, v->world);
+/* Reads a slab up to a stage; facts about all lines are known up to the stage before. */
+typedef enum stage { CELLS, WALLS, SOURCE, STAGES } stage;
+static stencil_status read_slab(verification *v, int64_t number, stage last) {
+    const slab_source from = {&v->start, &v->start_spec, &v->problem, v->first};
+    const bool alone = stencil_world_alone(v->world);
+    const int64_t n = v->reference.extent[v->reference.axis], first = number * v->plan.lines;
+    const int64_t lines[2] = {alone ? first : slab_first_line(&v->reference, v->world->ranks, v->world->rank),
+                              alone ? stencil_smaller(first + v->plan.lines, n)
+                                    : slab_first_line(&v->reference, v->world->ranks, v->world->rank + 1)};
+    TRY(slab_begin(&v->slab, &from, &v->reference, lines, v->plan.steps, &v->facts));
+    if (last >= WALLS)
+        TRY(slab_shape(&v->slab, &from, &v->facts));
+    if (last >= SOURCE)
+        TRY(slab_fill(&v->slab, &from, &v->facts));
+    if (last >= STAGES)
+        slab_scale(&v->slab, &from, &v->facts);
     return STENCIL_OK;
 }
 
-/* Reads the lines of this rank before the first step. */
+/* Finds the facts about all lines of several slabs, one after the other. */
+static stencil_status survey_slabs(verification *v) {
+    for (stage last = CELLS; last <= STAGES; last++)
+        for (int64_t k = 0; k < (last < STAGES ? v->plan.slabs : 1); k++) {
+            slab_free(&v->slab);
+            TRY(read_slab(v, k, last));
+            CHECK(signals_caught == 0, INTERRUPTED, "interrupted before the first step: '%s' is not verified",
+                  v->output);
+        }
+    return slab_store_open(&v->store);
+}
+
+/* Ends a stage of reading in all ranks, which then know what it has found. */
+static stencil_status join(verification *v, stencil_status status) {
+    TRY(stencil_world_agree(v->world, status));
+    slab_facts_join(&v->facts, v->world);
+    return STENCIL_OK;
+}
+
+/* Reads the lines before the first step. */
 static stencil_status read_lines(verification *v) {
     const slab_source from = {&v->start, &v->start_spec, &v->problem, v->first};
-    const int ranks = v->world == NULL ? 1 : v->world->ranks, rank = v->world == NULL ? 0 : v->world->rank;
-    const int64_t lines[2] = {slab_first_line(&v->reference, ranks, rank),
-                              slab_first_line(&v->reference, ranks, rank + 1)};
-    slab_facts *facts = &v->facts;
-    slab_facts_begin(facts);
-    TRY(join(v, facts, slab_begin(&v->slab, &from, &v->reference, lines, 1, facts)));
-    TRY(join(v, facts, slab_shape(&v->slab, &from, facts)));
-    TRY(join(v, facts, slab_fill(&v->slab, &from, facts)));
-    slab_scale(&v->slab, &from, facts);
-    return stencil_world_agree(
-        v->world, stencil_world_alone(v->world) ? STENCIL_OK : slab_connect(&v->slab, v->world, v->exchange));
+    const bool alone = stencil_world_alone(v->world);
+    v->plan = alone ? slab_plan_make(&v->reference, &v->problem, v->options.memory_mib << 20)
+                    : (slab_plan){.slabs = 1, .steps = 1};
+    slab_facts_begin(&v->facts);
+    if (v->plan.slabs > 1)
+        return survey_slabs(v);
+    TRY(join(v, read_slab(v, 0, CELLS)));
+    TRY(join(v, slab_shape(&v->slab, &from, &v->facts)));
+    TRY(join(v, slab_fill(&v->slab, &from, &v->facts)));
+    slab_scale(&v->slab, &from, &v->facts);
+    return stencil_world_agree(v->world, alone ? STENCIL_OK : slab_connect(&v->slab, v->world, v->exchange));
 }
 
 /* Reads cells of the output as its run had them: multiplied by a power of two and back, which rounds the
@@ -310,26 +352,37 @@ static stencil_status norm_of(const verification *v, const void *u, const void *
     return status;
 }
 
-/* Computes the residual of step number `step`, the last step that was made. */
-static stencil_status residual_of(const verification *v, int64_t step, double *residual) {
-    TRY(norm_of(v, v->slab.field[(step + 1) % 2], v->slab.field[step % 2], residual));
-    *residual /= v->slab.reference.omega;
-    return STENCIL_OK;
+/* Tells whether the file has what rtol is relative to, of this run: the larger of the first residual and the
+ * norm of poisson's source, which follows from its first step. */
+static bool wants_first(const verification *v, int64_t step) {
+    return step == v->first + 1 && !isnan(v->problem.spec.residual_first) && !v->criterion_known;
+}
+static bool wants_source(const verification *v) {
+    return v->problem.spec.kind == STENCIL_KIND_POISSON && v->slab.b != NULL;
 }
 
-/* Checks what rtol is relative to: the larger of the first residual and the norm of poisson's source. */
-static stencil_status check_first(verification *v) {
-    double first = 0, source = 0;
-    TRY(residual_of(v, v->first + 1, &first));
-    if (v->problem.spec.kind == STENCIL_KIND_POISSON && v->slab.b != NULL)
-        TRY(norm_of(v, NULL, v->slab.b, &source));
-    check_value(&v->first_residual, 0, first < source ? source : first, v->problem.spec.residual_first);
-    return STENCIL_OK;
+/* Tells whether the file has the residual of a step. */
+static bool wants_residual(const verification *v, int64_t step, int64_t entry) {
+    const stencil_history *found = &v->problem.origin.history;
+    return entry < found->count && found->step[entry] == step;
+}
+
+/* Compares the residual of a step with that in the file, and, where the step is the first one, what rtol is
+ * relative to; `source` is the norm of the source term. */
+static void check_residual(verification *v, int64_t step, double residual, double source) {
+    if (wants_first(v, step))
+        check_value(&v->first_residual, 0, residual < source ? source : residual,
+                    v->problem.spec.residual_first);
+    if (wants_residual(v, step, v->looked)) {
+        check_value(&v->residuals, v->looked, residual, v->problem.origin.history.residual[v->looked]);
+        v->looked++;
+    }
 }
 
 /* Makes a step of the reference and compares its residual with that in the file. */
 static stencil_status make_step(verification *v, int64_t step) {
     slab *s = &v->slab;
+    double residual = 0, source = 0;
     reference_begin_step(&s->reference, step - 1);
     reference_step(&s->reference, s->field[(step + 1) % 2], s->b, s->field[step % 2]);
     reference_drive(&s->reference, s->field[step % 2], step - 1);
@@ -337,16 +390,97 @@ static stencil_status make_step(verification *v, int64_t step) {
         stencil_exchange_start(v->world, v->exchange[step % 2]);
         stencil_exchange_finish(v->world, v->exchange[step % 2]);
     }
-    if (step == v->first + 1 && !isnan(v->problem.spec.residual_first) && !v->criterion_known)
-        TRY(check_first(v));
-    const stencil_origin *found = &v->problem.origin;
-    if (v->looked < found->history.count && found->history.step[v->looked] == step) {
-        double residual = 0;
-        TRY(residual_of(v, step, &residual));
-        check_value(&v->residuals, v->looked, residual, found->history.residual[v->looked]);
-        v->looked++;
+    if (wants_first(v, step) || wants_residual(v, step, v->looked))
+        TRY(norm_of(v, s->field[(step + 1) % 2], s->field[step % 2], &residual));
+    if (wants_first(v, step) && wants_source(v))
+        TRY(norm_of(v, NULL, s->b, &source));
+    check_residual(v, step, residual / s->reference.omega, source);
+    return STENCIL_OK;
+}
+
+/* A pass over all slabs: its steps, and for each of them, and for the source term, partial sums; omega of
+ * each step. */
+typedef struct pass {
+    int64_t before, steps;
+    reference_sum *sum; /* [steps + 1], owned */
+    double *omega;      /* [steps], owned */
+} pass;
+
+/* Adds the partial sums of the slab's own lines to others. */
+static stencil_status add_sums(const verification *v, const void *u, const void *next, reference_sum *sum) {
+    double *value = NULL;
+    int64_t updated = 0;
+    TRY(reference_sum_begin(&v->slab.reference, v->problem.stop.norm, u, next, &value, &updated));
+    reference_sum_add(&v->slab.reference, v->problem.stop.norm, value, updated, sum);
+    free(value);
+    return STENCIL_OK;
+}
+
+/* Makes the steps of a pass in a slab that has been read. */
+static stencil_status make_slab(verification *v, const pass *p) {
+    slab *s = &v->slab;
+    reference *r = &s->reference;
+    const int64_t lines[2] = {r->first, r->end};
+    int64_t entry = v->looked;
+    for (int64_t i = 1; i <= p->steps; i++) {
+        const int64_t step = p->before + i;
+        const void *u = s->field[(step + 1) % 2];
+        void *next = s->field[step % 2];
+        reference_own(r, lines, (p->steps - i) * r->around);
+        reference_begin_step(r, step - 1);
+        reference_step(r, u, s->b, next);
+        reference_drive(r, next, step - 1);
+        reference_own(r, lines, 0);
+        p->omega[i - 1] = r->omega;
+        if (wants_first(v, step) || wants_residual(v, step, entry))
+            TRY(add_sums(v, u, next, &p->sum[i - 1]));
+        entry += wants_residual(v, step, entry);
+        if (wants_first(v, step) && wants_source(v))
+            TRY(add_sums(v, NULL, s->b, &p->sum[p->steps]));
     }
     return STENCIL_OK;
+}
+
+static stencil_status compare_lines(verification *v);
+
+/* Makes a pass over all slabs; the last pass compares the field instead of writing it. Errors: INTERRUPTED.
+ */
+static stencil_status make_slabs(verification *v, const pass *p) {
+    const int64_t after = p->before + p->steps;
+    for (int64_t k = 0; k < v->plan.slabs; k++) {
+        CHECK(signals_caught == 0, INTERRUPTED,
+              "interrupted after step %" PRId64 " of %" PRId64 ": '%s' is not verified", p->before, v->steps,
+              v->output);
+        slab_free(&v->slab);
+        TRY(read_slab(v, k, STAGES));
+        if (p->before > v->first)
+            TRY(slab_store_get(&v->store, v->passes % 2, &v->slab, v->slab.field[p->before % 2]));
+        TRY(make_slab(v, p));
+        TRY(after == v->steps
+                ? compare_lines(v)
+                : slab_store_put(&v->store, (v->passes + 1) % 2, &v->slab, v->slab.field[after % 2]));
+    }
+    return STENCIL_OK;
+}
+
+/* Makes a pass, and compares its residuals. */
+static stencil_status make_pass(verification *v, int64_t before, int64_t steps) {
+    const stencil_norm norm = v->problem.stop.norm;
+    pass p = {before, steps, calloc((size_t)steps + 1, sizeof *p.sum),
+              calloc((size_t)steps + 1, sizeof *p.omega)};
+    stencil_status status = p.sum == NULL || p.omega == NULL
+                                ? ERROR(NO_MEMORY, "no memory for the reference's residuals")
+                                : make_slabs(v, &p);
+    for (int64_t i = 0; i < steps && status == STENCIL_OK; i++) {
+        const bool any = p.sum[i].count[0] > 0, source = i == 0 && p.sum[steps].count[0] > 0;
+        check_residual(v, before + i + 1,
+                       any ? reference_sum_end(&v->slab.reference, norm, &p.sum[i]) / p.omega[i] : 0,
+                       source ? reference_sum_end(&v->slab.reference, norm, &p.sum[steps]) : 0);
+    }
+    v->passes++;
+    free(p.sum);
+    free(p.omega);
+    return status;
 }
 
 /* Checks that plain steps of an accelerated problem begin where its residual history says
@@ -354,7 +488,7 @@ static stencil_status make_step(verification *v, int64_t step) {
 static void check_turn(verification *v) {
     const stencil_spec *spec = &v->problem.spec;
     stencil_history until = v->problem.origin.history;
-    v->slab.reference.plain_from = spec->plain_from;
+    v->slab.reference.plain_from = v->reference.plain_from = spec->plain_from;
     if (spec->plain_from < 0)
         return;
     while (until.count > 0 && until.step[until.count - 1] > spec->plain_from)
@@ -374,13 +508,18 @@ static stencil_status make_steps(verification *v, bool quiet) {
     shown.origin.steps = v->first;
     progress_start(&progress, &shown, quiet);
     signals_catch();
-    while (step < v->steps && status == STENCIL_OK) {
+    do {
         ranks_hear(v->world, stencil_world_any(v->world, ranks_say(v->world)));
         if (signals_caught != 0)
             break;
-        status = make_step(v, ++step);
+        const int64_t steps = stencil_smaller(v->steps - step, v->plan.steps);
+        if (v->plan.slabs > 1)
+            status = make_pass(v, step, steps);
+        else if (steps > 0)
+            status = make_step(v, step + 1);
+        step += steps;
         progress_poll(&progress, step, NAN);
-    }
+    } while (step < v->steps && status == STENCIL_OK);
     progress_end(&progress);
     TRY(status);
     CHECK(step == v->steps, INTERRUPTED,
@@ -389,8 +528,8 @@ static stencil_status make_steps(verification *v, bool quiet) {
     return STENCIL_OK;
 }
 
-/* Compares the output's /u, read over the reference's older field, with the reference's last field. */
-static stencil_status compare_fields(verification *v) {
+/* Compares own lines of the output's /u, read over the reference's older field, with its last field. */
+static stencil_status compare_lines(verification *v) {
     const reference *r = &v->slab.reference;
     const void *expected = v->slab.field[v->steps % 2];
     void *found = v->slab.field[(v->steps + 1) % 2];
@@ -483,6 +622,8 @@ static json_t *result_json(const verification *v) {
 /* Opens both files, and checks that they belong together. */
 static stencil_status open_files(verification *v) {
     const verify_options *options = &v->options;
+    CHECK(options->memory_mib == 0 || stencil_world_alone(v->world), USAGE,
+          "--memory is for one process: of several ranks each has its share of the lines in memory");
     TRY(threads_start(ranks_threads(v->world, options->threads)));
     TRY(target_check("--json", options->json, options->force, v->output));
     TRY(read_output(v));
@@ -534,7 +675,7 @@ static stencil_status verify_stages(verification *v) {
     stencil_input_rest(&v->result);
     check_turn(v);
     TRY(stencil_world_agree(v->world, make_steps(v, v->options.quiet || !leads)));
-    TRY(stencil_world_agree(v->world, compare_fields(v)));
+    TRY(stencil_world_agree(v->world, v->plan.slabs > 1 ? STENCIL_OK : compare_lines(v)));
     join_cells(v);
     TRY(stencil_world_heed(v->world, stencil_input_check_unchanged(&v->result)));
     return stencil_world_heed(v->world, leads ? tell(v) : STENCIL_OK);
@@ -556,6 +697,7 @@ static stencil_status verify_run(invocation *call) {
     stencil_problem_destroy(&v->problem);
     stencil_problem_destroy(&v->before);
     slab_free(&v->slab);
+    slab_store_close(&v->store);
     return status;
 }
 
@@ -567,7 +709,9 @@ const command command_verify = {
         "OUT is a result of 'stencil run', INPUT the file that it was made from (default: the one named "
         "in /provenance of OUT). Every cell of /u and every entry of /residual has to have the same "
         "bits (any NaN equals any other), and digests have to say that nobody changed /u, /b or /f since: "
-        "exit code 0, else 1. The reference is slow: it is meant for problems of moderate size.",
+        "exit code 0, else 1. The reference is slow: it is meant for problems of moderate size. Ranks of "
+        "mpirun share its lines; alone, where memory is short, it takes them from a temporary file (TMPDIR, "
+        "else /var/tmp).",
     .options = verify_table,
     .values_size = sizeof(verification),
     .operand_min = 1,

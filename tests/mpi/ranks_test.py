@@ -355,6 +355,7 @@ class Verify(RanksTest):
         self.refused_ranks(66, ["missing.h5"], 3, "verify", "missing.h5")
         self.make()
         self.refused_ranks(65, ["p.h5"], 2, "verify", "p.h5")
+        self.refused_ranks(64, ["--memory"], 2, "verify", "p.h5", "--memory", 1)
 
 
 class Commands(RanksTest):
