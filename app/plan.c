@@ -48,6 +48,8 @@ static const option plan_table[] = {
     {.heading = "Cluster, that --machine describes"},
     {"nodes", 0, OPTION_INTEGER, AT(scaling.nodes), "N", .help = "so many nodes, not those of the file",
      .minimum = 1, .maximum = SCALING_DEVICES_MAX},
+    {"overlap", 0, OPTION_FLAG, AT(run.overlap), NULL,
+     .help = "on CPUs: rows that others need are computed first and travel while the rest is computed"},
     {"noise", 0, OPTION_REAL, AT(scaling.noise), "P",
      .help = "simulate passes whose times vary by P % (standard deviation), which neighbours wait for",
      .maximum = 100},
@@ -241,7 +243,8 @@ static stencil_status check_cluster(const invocation *call, bool is) {
     static const char *const others[] = {"gpus", "device", "threads", "sizes", NULL}, *const own[] = {
                                                                                           "nodes",  "noise",
                                                                                           "late",   "seed",
-                                                                                          "output", NULL};
+                                                                                          "output", "overlap",
+                                                                                          NULL};
     for (const char *const *name = is ? others : own; *name != NULL; name++)
         CHECK(!options_given(call, *name), USAGE,
               is ? "--%s has no effect on a cluster: leave it out"
@@ -251,6 +254,8 @@ static stencil_status check_cluster(const invocation *call, bool is) {
 }
 
 static stencil_status plan_cluster(plan_state *state) {
+    CHECK(!state->options.run.overlap || !state->cluster.gpu, USAGE,
+          "--overlap is for ranks on CPUs, and this cluster has GPUs: leave it out");
     const plan_options *o = &state->options;
     stencil_problem problem;
     TRY(scaling_check(&state->cluster, &o->scaling, o->json, o->force));

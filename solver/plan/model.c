@@ -198,28 +198,44 @@ static double halo_s(const stencil_calibration *c, const stencil_plan *plan, con
     return words * bytes / c->peer_bytes_per_s + (plan->halo == STENCIL_HALO_COPY ? copies * c->copy_s : 0);
 }
 
+/* Sides of a part in the middle that other ranks are beyond, along an axis. */
+static int sides_of(const stencil_cut *cut, int axis) {
+    const bool periodic = cut->mesh.boundary[axis] == STENCIL_PERIODIC;
+    return cut->count[axis] == 1 ? 0 : cut->count[axis] > 2 || periodic ? 2 : 1;
+}
+
 /* Bytes of ghost cells that a rank sends after a pass, one that has a neighbour on each side that is cut. */
 static double sent_bytes(const stencil_plan *plan) {
     const stencil_cut *cut = &plan->cut;
     const stencil_box *box = &plan->part[0].box;
     double cells = 0;
     for (int axis = 0; axis < STENCIL_AXES; axis++) {
-        const bool periodic = cut->mesh.boundary[axis] == STENCIL_PERIODIC;
-        const int sides = cut->count[axis] == 1 ? 0 : cut->count[axis] > 2 || periodic ? 2 : 1;
-        cells +=
-            sides * (double)cut->layout.ghost[axis] * (double)stencil_box_cells(box) / (double)box->n[axis];
+        cells += sides_of(cut, axis) * (double)cut->layout.ghost[axis] * (double)stencil_box_cells(box) /
+                 (double)box->n[axis];
     }
     return cells * (double)stencil_precision_bytes(cut->mesh.precision);
 }
 
+/* With --overlap between ranks: the share of a part's rows that no other rank needs. */
+static double inner_share(const stencil_plan *plan) {
+    const stencil_cut *cut = &plan->cut;
+    double share =
+        cut->count[STENCIL_X] > 1 ? 0 : 1; /* where rows are cut, each has cells that others need */
+    for (int axis = STENCIL_Z; axis <= STENCIL_Y; axis++)
+        share *= fmax(
+            1 - sides_of(cut, axis) * (double)cut->layout.ghost[axis] / (double)plan->part[0].box.n[axis], 0);
+    return share;
+}
+
 /* Seconds of the messages after a pass of `steps` steps, each of compute_s: all travel at once. With
- * --overlap they do so while rows that no other rank needs are computed. */
+ * --overlap they do so while rows that no other rank needs are computed; processors have their overhead. */
 static double messages_s(const stencil_plan *plan, const stencil_machine *machine, double steps,
                          double compute_s) {
     if (plan->halo != STENCIL_HALO_MESSAGE)
         return 0;
-    const double travel_s = stencil_link_message_s(&machine->link, sent_bytes(plan));
-    return plan->overlap ? fmax(travel_s - steps * compute_s, 0) : travel_s;
+    const double message_s = stencil_link_message_s(&machine->link, sent_bytes(plan)),
+                 travel_s = message_s - 2 * machine->link.overhead_s;
+    return message_s - (plan->overlap ? fmin(travel_s, inner_share(plan) * steps * compute_s) : 0);
 }
 
 /* Seconds of the messages of a residual: a round for each of its levels, and one for its value. */

@@ -115,23 +115,51 @@ static void predict_exchange(const guess *g, const stencil_rank_grid *grid, sten
     double most_s = -1;
     for (int rank = 0; rank < g->devices; rank++) {
         stencil_rank_peers peers;
-        double time_s = 0, bytes = 0;
+        double time_s = 0, bytes = 0, busy_s = 0;
         stencil_rank_peers_find(grid, rank, &peers);
         for (int i = 0; i < peers.count; i++) {
             const bool leaves = peers.peer[i] / c->devices != rank / c->devices;
             stencil_link link = leaves ? c->between : c->inside;
             link.both_byte_s *= leaves ? shared : 1;
             time_s += stencil_link_further_s(&link, peers.bytes[i]);
+            busy_s += 2 * link.overhead_s;
             bytes += peers.bytes[i];
         }
         time_s += 4 * bytes / packs; /* packed and unpacked: read and written each time */
+        busy_s += 4 * bytes / packs;
         if (time_s <= most_s)
             continue;
         most_s = time_s;
         p->messages = peers.count;
         p->message_bytes = bytes;
+        p->travel_s = most_s - busy_s;
     }
-    p->exchange_s = (g->nodes > 1 ? c->between.latency_s : c->inside.latency_s) + most_s;
+    const double latency_s = g->nodes > 1 ? c->between.latency_s : c->inside.latency_s;
+    p->exchange_s = latency_s + most_s;
+    p->travel_s += latency_s;
+}
+
+/* Sides of the largest part that other parts are beyond, along an axis. */
+static int sides_of(const stencil_rank_grid *grid, int axis) {
+    return grid->count[axis] > 2 || (grid->count[axis] == 2 && grid->periodic[axis]) ? 2
+                                                                                     : grid->count[axis] - 1;
+}
+
+/* With --overlap: the share of a part's rows that no other part needs, which are computed while messages
+ * travel; and the rows that a pass of `depth` steps computes twice, as it makes edge rows and the others
+ * apart. */
+static double inner_share(const stencil_rank_grid *grid, int64_t radius, int depth, double *twice) {
+    double share = 1;
+    *twice = 0;
+    for (int axis = STENCIL_Z; axis <= STENCIL_Y; axis++) {
+        const double sides = sides_of(grid, axis), n = (double)grid->n[axis];
+        share *= fmax(1 - sides * (double)grid->ghosts[axis] / n, 0);
+        *twice += sides * (double)radius * (depth - 1) / n;
+    }
+    if (grid->count[STENCIL_X] > 1) /* each row has cells that others need */
+        share = 0;
+    *twice = share > 0 ? *twice : 0;
+    return share;
 }
 
 /* Cells that a part computes for a cell of its own in a pass, the mean over its steps: step k of d updates
@@ -141,9 +169,7 @@ static double grown(const stencil_rank_grid *grid, int64_t radius, int depth) {
     for (int later = 0; later < depth; later++) {
         double cells = 1;
         for (int axis = 0; axis < STENCIL_AXES; axis++) {
-            const int sides = grid->count[axis] > 2 || (grid->count[axis] == 2 && grid->periodic[axis])
-                                  ? 2
-                                  : grid->count[axis] - 1;
+            const int sides = sides_of(grid, axis);
             cells *= (double)(grid->n[axis] + sides * radius * later);
         }
         own = later == 0 ? cells : own;
@@ -182,6 +208,7 @@ static stencil_run_options device_options(const guess *g, int depth) {
     options.backend = g->cluster->gpu ? STENCIL_BACKEND_GPU : STENCIL_BACKEND_CPU;
     options.gpu_count = g->cluster->gpu ? 1 : 0;
     options.gpu[0] = 0;
+    options.overlap = options.overlap && depth > 0 && !g->cluster->gpu;
     return options;
 }
 
@@ -255,6 +282,12 @@ static bool predict_depth(const guess *g, const stencil_rank_grid *grid, int dep
     /* Whole passes lie between two checks, and between polls. */
     const double checks = (double)time.check_every, polls = (double)time.poll_every;
     p->pass_steps = checks / ceil(checks / depth);
+    if (g->options->overlap) {
+        double twice;
+        const double inner = inner_share(grid, g->problem->shape->radius, depth, &twice);
+        p->again_s += twice * time.compute_s;
+        p->exchange_s -= fmin(p->travel_s, inner * p->pass_steps * time.compute_s);
+    }
     p->message_s = p->exchange_s / p->pass_steps;
     p->reduction_s = reduction_s(g);
     p->reduce_every = fmax(fmin(checks, polls), p->pass_steps);

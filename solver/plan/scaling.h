@@ -36,10 +36,12 @@ typedef struct stencil_prediction {
     double message_bytes;     /* of the rank for which they take longest */
     double own_s;             /* the device's time for its own cells */
     double again_s;           /* cells that other devices update, too */
-    double message_s;         /* messages, packed and unpacked, as none travels while cells are updated */
-    double reduce_s;          /* reductions at checks and polls */
+    double message_s; /* messages, packed and unpacked; with options->overlap what inner rows do not hide */
+    double reduce_s;  /* reductions at checks and polls */
     double step_s;
-    double exchange_s;   /* of a pass: from the end of its steps until the ghost cells are there */
+    double exchange_s;   /* of a pass: from the end of its steps until the ghost cells are there; with overlap
+                            likewise */
+    double travel_s;     /* the share of an exchange in which no processor has to do anything */
     double reduction_s;  /* of a reduction, */
     double reduce_every; /* steps from one to the next */
 } stencil_prediction;

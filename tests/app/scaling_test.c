@@ -102,6 +102,17 @@ static void by_hand(void **state) {
     assert_near(p.again_s, 1000.0 * (0 + 2 + 4) / 3 / 1e11);
     assert_near(p.reduce_s, 2 * (1e-6 + 2 * 0.5e-6 + 7 * 5e-12) / 50);
     assert_near(p.step_s, p.own_s + p.again_s + p.message_s + p.reduce_s);
+    /* With overlap processors have their part of the messages; 594 rows of 600 are computed while these
+     * travel, and rows at two ends twice, as those at edges are made apart. */
+    stencil_run_options apart = options;
+    apart.overlap = true;
+    assert_int_equal(stencil_cluster_predict(c, &problem, &apart, 4, false, &p), STENCIL_OK);
+    assert_near(p.exchange_s, 4 * 0.5e-6);
+    assert_near(p.again_s, 1000.0 * ((0 + 2 + 4) / 3 + 2 * 2) / 1e11);
+    c->inside.latency_s = 1e-3; /* messages take longer than these rows */
+    assert_int_equal(stencil_cluster_predict(c, &problem, &apart, 4, false, &p), STENCIL_OK);
+    assert_near(p.exchange_s, 1e-3 + 2 * further_s - 50.0 / 17 * 594 * 1000 / 1e11);
+    c->inside.latency_s = 1e-6;
     /* Eight devices on two nodes: the latency is the network's, whose lanes the devices of a node share. */
     const stencil_run_options eight = {.depth = 1, .cut = {1, 8, 1}};
     assert_int_equal(stencil_cluster_predict(c, &problem, &eight, 8, false, &p), STENCIL_OK);
