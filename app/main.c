@@ -132,7 +132,8 @@ static stencil_status check_alone(const start *s) {
 static void lose(stencil_world *world, int rank, double s) {
     const int exit_code = stencil_status_exit_code(STENCIL_INTERNAL);
     if (rank < 0) {
-        fprintf(stderr, "stencil: a rank stands still as all end, for more than %g s\n", s);
+        fprintf(stderr, "stencil: a rank stands still as all %s, for more than %g s\n",
+                world == NULL ? "begin" : "end", s);
         _Exit(exit_code);
     }
     fprintf(stderr, "stencil: rank %d has given no sign of life for more than %g s: all ranks end\n", rank,
@@ -141,12 +142,27 @@ static void lose(stencil_world *world, int rank, double s) {
 }
 #endif
 
+/* Returns the seconds within which all ranks have to begin: those that --rank-timeout gives, before options
+ * are read in earnest, else more than launchers take to start thousands of processes. */
+static double begin_seconds(char *const *argv) {
+    static const char name[] = "--rank-timeout";
+    enum { USUAL_S = 300, LENGTH = sizeof name - 1 };
+    double s = USUAL_S;
+    for (; *argv != NULL; argv++)
+        if (strncmp(*argv, name, LENGTH) == 0) {
+            const char *text = (*argv)[LENGTH] == '=' ? *argv + LENGTH + 1 : argv[1];
+            const double given = text != NULL ? strtod(text, NULL) : 0;
+            s = given > 0 ? given : s;
+        }
+    return s;
+}
+
 /* Makes the processes of a launcher ranks of a world, of which rank 0 alone prints to standard output. */
-static void join_world(start *s) {
+static void join_world(start *s, char *const *argv) {
 #ifdef STENCIL_HAVE_MPI
     if (s->count == 1)
         return;
-    s->world = stencil_mpi_begin(lose);
+    s->world = stencil_mpi_begin(lose, begin_seconds(argv));
     if (s->world != NULL && s->world->ranks == 1) { /* another launcher's processes, each alone */
         stencil_mpi_end(s->world);
         s->world = NULL;
@@ -155,6 +171,7 @@ static void join_world(start *s) {
         fclose(stdout);
 #else
     (void)s;
+    (void)argv;
 #endif
 }
 
@@ -267,7 +284,7 @@ int main(int argc, char **argv) {
     if (stencil_reading_is_asked(argc, argv))
         stencil_reading_answer(argv);
     look_around(&s);
-    join_world(&s);
+    join_world(&s, argv);
     output_start();
     signals_start();
     int exit_code = 0;

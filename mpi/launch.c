@@ -24,18 +24,25 @@ static bool sends_device_memory(void) {
 #endif
 }
 
-stencil_world *stencil_mpi_begin(stencil_mpi_lost *lost) {
+/* Makes the world's members, and begins the watch. */
+static bool make_world(stencil_world *world) {
+    *world = (stencil_world){.call = &stencil_mpi_functions, .rank_timeout_s = STENCIL_RANK_TIMEOUT_S};
+    MPI_Comm_rank(MPI_COMM_WORLD, &world->rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &world->ranks);
+    world->local_ranks = local_ranks();
+    world->sends_device_memory = sends_device_memory();
+    return stencil_watch_begin(world);
+}
+
+stencil_world *stencil_mpi_begin(stencil_mpi_lost *lost, double begin_s) {
     static stencil_world world;
     int provided;
-    if (MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &provided) != MPI_SUCCESS ||
-        provided < MPI_THREAD_SERIALIZED)
+    if (!stencil_watch_init(lost, begin_s))
         return NULL;
-    world = (stencil_world){.call = &stencil_mpi_functions, .rank_timeout_s = STENCIL_RANK_TIMEOUT_S};
-    MPI_Comm_rank(MPI_COMM_WORLD, &world.rank);
-    MPI_Comm_size(MPI_COMM_WORLD, &world.ranks);
-    world.local_ranks = local_ranks();
-    world.sends_device_memory = sends_device_memory();
-    return stencil_watch_begin(&world, lost) ? &world : NULL;
+    const bool made = MPI_Init_thread(NULL, NULL, MPI_THREAD_SERIALIZED, &provided) == MPI_SUCCESS &&
+                      provided >= MPI_THREAD_SERIALIZED && make_world(&world);
+    stencil_watch_begun();
+    return made ? &world : NULL;
 }
 
 void stencil_mpi_end(stencil_world *world) {

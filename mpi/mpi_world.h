@@ -4,12 +4,14 @@
 #include "base/world.h"
 
 /* Called, by any thread, where a rank has given no sign of life for more than s seconds: ends all ranks by
- * stencil_mpi_abort(); -1: some rank while MPI ends, of which it only ends this one. */
+ * stencil_mpi_abort(); -1: some rank while MPI begins (`world` is NULL) or ends, of which it only ends this
+ * one, and the launcher the others. */
 typedef void stencil_mpi_lost(stencil_world *world, int rank, double s);
 
 /* Initialises MPI, which the calling thread alone will use, and returns the world; NULL: MPI cannot be
- * initialised as is needed. Called once; MPI ends the process where it fails. */
-stencil_world *stencil_mpi_begin(stencil_mpi_lost *lost);
+ * initialised as is needed. Called once; MPI ends the process where it fails, and `lost` is called where not
+ * all ranks have begun after begin_s seconds. */
+stencil_world *stencil_mpi_begin(stencil_mpi_lost *lost, double begin_s);
 
 /* Ends MPI, when all ranks have come here. */
 void stencil_mpi_end(stencil_world *world);

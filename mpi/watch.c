@@ -16,7 +16,9 @@ static struct {
     stencil_world *world;
     stencil_mpi_lost *lost;
     int before, next; /* the rank that is told, and the one that is heard */
-    pthread_t thread;
+    pthread_t beginning,
+        thread;     /* the thread that watches the begin, and the one that does so from then on */
+    double begin_s; /* for which the former is patient */
     pthread_mutex_t
         use;  /* held by the thread that calls MPI; guards what is neither atomic nor guarded by `sleep` */
     bool due; /* it is time to tell and to listen; atomic */
@@ -27,7 +29,7 @@ static struct {
     bool next_ends, gives_up;
     pthread_mutex_t sleep; /* guards what follows */
     pthread_cond_t woken;
-    bool ending, ended;
+    bool begun, ending, ended;
 } watch = {.use = PTHREAD_MUTEX_INITIALIZER, .sleep = PTHREAD_MUTEX_INITIALIZER};
 
 static double timeout(void) {
@@ -126,9 +128,38 @@ static void *keep_watch(void *unused) {
     return unused;
 }
 
-bool stencil_watch_begin(stencil_world *world, stencil_mpi_lost *lost) {
-    watch.world = world;
+static void *watch_begin(void *unused) {
+    if (!sleep_until(&watch.begun, watch.begin_s))
+        watch.lost(NULL, -1, watch.begin_s);
+    return unused;
+}
+
+bool stencil_watch_init(stencil_mpi_lost *lost, double begin_s) {
     watch.lost = lost;
+    watch.begin_s = begin_s;
+    pthread_condattr_t monotonic;
+    pthread_condattr_init(&monotonic);
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    pthread_cond_init(&watch.woken, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    return stencil_thread_start(&watch.beginning, STACK_BYTES, watch_begin, NULL) == 0;
+}
+
+/* Sets a flag that a thread sleeps until. */
+static void wake(bool *flag) {
+    pthread_mutex_lock(&watch.sleep);
+    *flag = true;
+    pthread_cond_broadcast(&watch.woken);
+    pthread_mutex_unlock(&watch.sleep);
+}
+
+void stencil_watch_begun(void) {
+    wake(&watch.begun);
+    pthread_join(watch.beginning, NULL);
+}
+
+bool stencil_watch_begin(stencil_world *world) {
+    watch.world = world;
     watch.timeout_s = world->rank_timeout_s;
     watch.before = (world->rank + world->ranks - 1) % world->ranks;
     watch.next = (world->rank + 1) % world->ranks;
@@ -136,11 +167,6 @@ bool stencil_watch_begin(stencil_world *world, stencil_mpi_lost *lost) {
     watch.telling = watch.hearing = MPI_REQUEST_NULL;
     if (world->ranks == 1)
         return true;
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&watch.woken, &monotonic);
-    pthread_condattr_destroy(&monotonic);
     hear();
     return stencil_thread_start(&watch.thread, STACK_BYTES, keep_watch, NULL) == 0;
 }
@@ -191,19 +217,13 @@ void stencil_watch_end(void) {
         sched_yield();
     }
     stencil_watch_leave();
-    pthread_mutex_lock(&watch.sleep);
-    watch.ending = true;
-    pthread_cond_broadcast(&watch.woken);
-    pthread_mutex_unlock(&watch.sleep);
+    wake(&watch.ending);
 }
 
 void stencil_watch_ended(void) {
     if (watch.world->ranks == 1)
         return;
-    pthread_mutex_lock(&watch.sleep);
-    watch.ended = true;
-    pthread_cond_broadcast(&watch.woken);
-    pthread_mutex_unlock(&watch.sleep);
+    wake(&watch.ended);
     pthread_join(watch.thread, NULL);
 }
 

@@ -8,10 +8,15 @@
 
 #include "mpi/mpi_world.h"
 
+/* Watches MPI_Init_thread() and what follows, until stencil_watch_begun(): calls `lost` after
+ * begin_s seconds. false where the system starts no thread. */
+bool stencil_watch_init(stencil_mpi_lost *lost, double begin_s);
+void stencil_watch_begun(void);
+
 /* Begins and ends the watch, between MPI_Init_thread() and MPI_Finalize(). begin: false where the system
  * starts no thread. end: returns when the other ranks have come there; MPI_Finalize() is then watched until
  * stencil_watch_ended(). */
-bool stencil_watch_begin(stencil_world *world, stencil_mpi_lost *lost);
+bool stencil_watch_begin(stencil_world *world);
 void stencil_watch_end(void);
 void stencil_watch_ended(void);
 

@@ -90,6 +90,15 @@ class Lost(RanksTest):
             self.assertLess(took, 30)
             self.goes_on()
 
+    def test_a_rank_that_never_begins(self):
+        """It stands still before MPI knows of it, and the others in MPI_Init()."""
+        with open(self.path("still.sh"), "w") as file:
+            file.write(f'#!/bin/bash\n[ "${ranks_test.RANK}" != 1 ] || kill -STOP $$\nexec "$@"\n')
+        os.chmod(self.path("still.sh"), 0o755)
+        done = self.ranks(3, "p.h5", "--no-output", "--rank-timeout", 2, code=70, wrapper=self.path("still.sh"))
+        self.assertIn("a rank stands still as all begin, for more than 2 s", done.stderr)
+        self.nothing_runs()
+
     def test_a_rank_that_stands_still_for_less(self):
         process, ranks = self.begin_long(3, "--rank-timeout", 12, "--steps", 10**9, wait=0)
         self.begun(process)

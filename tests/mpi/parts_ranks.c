@@ -13,7 +13,7 @@ static void lose(stencil_world *lost_by, int rank, double s) {
 
 stencil_world *parts_world(void) {
     if (world == NULL)
-        world = stencil_mpi_begin(lose);
+        world = stencil_mpi_begin(lose, 300);
     return world;
 }
 
