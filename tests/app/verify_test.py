@@ -19,7 +19,8 @@ class Slabs(CommandTest):
 
     def test_what_differs(self):
         """Passes of 11 and 9 steps, of lines that go round; the residuals of three of these."""
-        self.ok("new", "p.h5", "--stencil", "j2d5pt", "--boundary", "periodic", "--initial", "random", "--size", SIZE, "-q")
+        self.ok("new", "p.h5", "--stencil", "j2d5pt", "--boundary", "periodic", "--initial", "random", "--size", SIZE,
+                "-q")
         self.ok("p.h5", *PLAIN, "--steps", 31, "--rtol", 1e-9, "--check-every", 10, "-o", "o.h5", code=2)
         self.ok("verify", "o.h5", "--memory", 1, "--threads", 1)
         with h5py.File(self.path("o.h5"), "r+") as file:
@@ -45,7 +46,8 @@ class Slabs(CommandTest):
     def test_no_room_for_a_file(self):
         self.ok("new", "p.h5", "--problem", "heat", "--initial", "random", "--size", SIZE, "-q")
         self.ok("p.h5", *PLAIN, "--steps", 2, "-o", "o.h5")
-        self.refused(73, ["TMPDIR"], "verify", "o.h5", "--memory", 1, env={**os.environ, "TMPDIR": self.path("nowhere")})
+        self.refused(73, ["TMPDIR"], "verify", "o.h5", "--memory", 1,
+                     env={**os.environ, "TMPDIR": self.path("nowhere")})
 
 
 if __name__ == "__main__":
