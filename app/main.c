@@ -140,7 +140,6 @@ static void lose(stencil_world *world, int rank, double s) {
             s);
     stencil_mpi_abort(world, exit_code);
 }
-#endif
 
 /* Returns the seconds within which all ranks have to begin: those that --rank-timeout gives, before options
  * are read in earnest, else more than launchers take to start thousands of processes. */
@@ -156,6 +155,7 @@ static double begin_seconds(char *const *argv) {
         }
     return s;
 }
+#endif
 
 /* Makes the processes of a launcher ranks of a world, of which rank 0 alone prints to standard output. */
 static void join_world(start *s, char *const *argv) {

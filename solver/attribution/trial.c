@@ -317,8 +317,11 @@ static stencil_status record_gpu(stencil_trial *t, int64_t count, int64_t check_
     timeline->unit = t->launches ? "SM" : "block";
     timeline->groups = run->parts;
     memcpy(timeline->group_first, first, sizeof first);
-    timeline->neighbor_first = run->neighbors.first;
-    timeline->neighbor = run->neighbors.list;
+    const stencil_plan *plan = run->plan; /* behind a pass of several steps all blocks wait for all */
+    if (t->depth == 1 || plan->layout.kind == STENCIL_PASS_ON_CHIP) {
+        timeline->neighbor_first = run->neighbors.first;
+        timeline->neighbor = run->neighbors.list;
+    }
     t->marks = marks;
     if (status == STENCIL_OK)
         status = stencil_trial_time(t, count, check_every, trace, time_s);

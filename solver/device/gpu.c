@@ -309,6 +309,17 @@ static stencil_status create_ll(stencil_gpu_run *run, const stencil_workers *wor
     return status;
 }
 
+/* Finds the blocks with whose tiles on chip those of each block exchange cells: these wait for no others. */
+static stencil_status find_tiles_beside(stencil_gpu_run *run, const uint32_t *first) {
+    const stencil_resident *r = &run->plan->layout.resident;
+    const int64_t tiles[3] = {r->tiles_z, r->tiles[0], r->tiles[1]};
+    bool periodic[3];
+    for (int axis = 0; axis < STENCIL_AXES; axis++)
+        periodic[axis] = run->plan->cut.mesh.boundary[axis] == STENCIL_PERIODIC;
+    stencil_neighbors_destroy(&run->neighbors);
+    return stencil_neighbors_of_grid(&run->neighbors, run->parts, first, tiles, periodic);
+}
+
 /* Finds the blocks that each block waits for and, with halo LL, creates the slots for ghost cells. */
 static stencil_status create_neighbors(stencil_gpu_run *run) {
     const stencil_plan *plan = run->plan;
@@ -319,6 +330,8 @@ static stencil_status create_neighbors(stencil_gpu_run *run) {
     TRY(stencil_neighbors_find(&run->neighbors, &plan->cut, &workers));
     /* LL words carry their own flags, so blocks need not wait for blocks of other parts */
     TRY(stencil_barrier_set_neighbors(&run->barrier, run->neighbors.first, run->neighbors.list, ll));
+    if (plan->layout.kind == STENCIL_PASS_ON_CHIP)
+        TRY(find_tiles_beside(run, workers.first));
     return ll ? create_ll(run, &workers) : STENCIL_OK;
 }
 

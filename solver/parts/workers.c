@@ -126,6 +126,48 @@ stencil_status stencil_neighbors_find(stencil_neighbors *neighbors, const stenci
     return STENCIL_OK;
 }
 
+/* Appends the neighbours of the tile at `place` in the grid of all parts, of extent `all`, to a list; returns
+ * their number. */
+static uint32_t add_around(uint32_t *list, const uint32_t *first, const int64_t tiles[3],
+                           const int64_t all[3], const bool periodic[3], const int64_t place[3]) {
+    uint32_t count = 0;
+    for (int direction = 0; direction < 27; direction++) {
+        int64_t at[3] = {place[0] + direction / 9 - 1, place[1] + direction / 3 % 3 - 1,
+                         place[2] + direction % 3 - 1};
+        bool exists = true;
+        for (int axis = 0; axis < 3; axis++) {
+            exists = exists && (periodic[axis] || (at[axis] >= 0 && at[axis] < all[axis]));
+            at[axis] = (at[axis] + all[axis]) % all[axis];
+        }
+        if (exists && memcmp(at, place, sizeof at) != 0)
+            list[count++] = first[at[1] / tiles[1]] +
+                            (uint32_t)((at[0] * tiles[1] + at[1] % tiles[1]) * tiles[2] + at[2]);
+    }
+    return count;
+}
+
+stencil_status stencil_neighbors_of_grid(stencil_neighbors *neighbors, int parts, const uint32_t *first,
+                                         const int64_t tiles[3], const bool periodic[3]) {
+    const uint32_t blocks = first[parts];
+    const int64_t all[3] = {tiles[0], tiles[1] * parts, tiles[2]}, of_part = tiles[0] * tiles[1] * tiles[2];
+    uint32_t count = 0;
+    neighbors->first = malloc((blocks + (size_t)1) * sizeof *neighbors->first);
+    neighbors->list = malloc((26 * (size_t)blocks + 1) * sizeof *neighbors->list);
+    CHECK(neighbors->first != NULL && neighbors->list != NULL, NO_MEMORY,
+          "no memory for the neighbours of %u blocks", (unsigned)blocks);
+    for (int part = 0; part < parts; part++)
+        for (uint32_t block = first[part]; block < first[part + 1]; block++) {
+            const int64_t tile = block - first[part],
+                          place[3] = {tile / tiles[2] / tiles[1],
+                                      tile / tiles[2] % tiles[1] + part * tiles[1], tile % tiles[2]};
+            neighbors->first[block] = count;
+            if (tile < of_part)
+                count += add_around(neighbors->list + count, first, tiles, all, periodic, place);
+        }
+    neighbors->first[blocks] = count;
+    return STENCIL_OK;
+}
+
 void stencil_neighbors_destroy(stencil_neighbors *neighbors) {
     free(neighbors->first);
     free(neighbors->list);

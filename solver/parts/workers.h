@@ -28,6 +28,13 @@ typedef struct stencil_neighbors {
  * owner here. Errors: NO_MEMORY. */
 stencil_status stencil_neighbors_find(stencil_neighbors *neighbors, const stencil_cut *cut,
                                       const stencil_workers *workers);
+
+/* Finds the neighbours of blocks that have one tile each of a grid of tiles[3] (z, y, x) for each part,
+ * numbered with x fastest: the blocks of all tiles around it. Parts lie one above the other along y; part p
+ * has the blocks from first[p] on, of which those without a tile have no neighbours. periodic: the grid of
+ * all parts has no ends along an axis. Errors: NO_MEMORY. */
+stencil_status stencil_neighbors_of_grid(stencil_neighbors *neighbors, int parts, const uint32_t *first,
+                                         const int64_t tiles[3], const bool periodic[3]);
 void stencil_neighbors_destroy(stencil_neighbors *neighbors);
 
 /* LL entries of all participants in one array: participant p has item[first[p]] … item[first[p + 1] - 1]. */

@@ -146,8 +146,9 @@ class Matrix(CommandTest):
         for sweep, sync in itertools.product(("stream", "pipeline", "resident"), ("grid", "neighbor")):
             with self.subTest(sweep=sweep, sync=sync):
                 delay_us = {"stream": 20, "pipeline": 200, "resident": 100}[sweep]  # several passes
+                check_every = {"stream": 100, "pipeline": 1600, "resident": 800}[sweep]  # what waits in a check is a part of it
                 self.late(self.problem("heat", "1024x1024"), delay_us, 5, "--steps", 20000, "--device", "gpu", "--gpus", 1,
-                          "--sweep", sweep, "--sync", sync)
+                          "--sweep", sweep, "--sync", sync, "--check-every", check_every)
 
 
 if __name__ == "__main__":

@@ -412,10 +412,11 @@ static void slow_links(void **state) {
         const stencil_cost cost = stencil_model_step(&plan, &problem, &machine);
         assert_near(cost.halo_s * stencil_sweep_pass_steps(&plan, &problem),
                     latency_s[i] + byte_s * (bytes - 1));
-        options.overlap = true; /* it travels while the steps are made */
+        options.overlap =
+            true; /* it travels while planes are made, but for the 4 of 31 that the other needs */
         assert_int_equal(stencil_plan_make(&plan, &problem, &options, &machine), STENCIL_OK);
         assert_near(stencil_model_step(&plan, &problem, &machine).halo_s,
-                    fmax(cost.halo_s - cost.compute_s, 0));
+                    fmax(cost.halo_s - 27.0 / 31 * cost.compute_s, 0));
         options.overlap = false;
     }
     print_message("passes of %d steps where messages take no time, of %d where they take 1 ms\n", first,

@@ -313,8 +313,51 @@ static void ll_exchange(void **state) {
     with_all(expect_ll, false, 1);
 }
 
+/* Tiles that touch, also by a corner, also in another part and around periodic axes, are neighbours; blocks
+ * without a tile have none. */
+static void grids_of_tiles(void **state) {
+    (void)state;
+    static const struct {
+        int parts;
+        int64_t tiles[3];
+        bool periodic[3];
+    } grid[] = {{1, {1, 9, 14}, {false, false, false}}, {2, {1, 3, 4}, {false, true, false}},
+                {3, {1, 2, 3}, {false, false, true}},   {1, {3, 4, 5}, {true, false, true}},
+                {1, {1, 1, 1}, {false, true, true}},    {2, {1, 1, 2}, {false, true, true}}};
+    for (size_t i = 0; i < sizeof grid / sizeof *grid; i++) {
+        const int64_t *n = grid[i].tiles, of_part = n[0] * n[1] * n[2],
+                      extent[3] = {n[0], n[1] * grid[i].parts, n[2]};
+        uint32_t first[STENCIL_PARTS_MAX + 1] = {0};
+        for (int p = 0; p < grid[i].parts; p++)
+            first[p + 1] = first[p] + (uint32_t)of_part + 2; /* two blocks without a tile */
+        stencil_neighbors found;
+        assert_int_equal(stencil_neighbors_of_grid(&found, grid[i].parts, first, n, grid[i].periodic),
+                         STENCIL_OK);
+        for (uint32_t a = 0; a < first[grid[i].parts]; a++)
+            for (uint32_t b = 0; b < first[grid[i].parts]; b++) {
+                bool beside = a != b;
+                int64_t place[2][3];
+                for (int k = 0; k < 2; k++) {
+                    const uint32_t block = k == 0 ? a : b;
+                    const int64_t part = block / (of_part + 2), tile = block % (of_part + 2);
+                    beside = beside && tile < of_part;
+                    place[k][0] = tile / (n[1] * n[2]), place[k][2] = tile % n[2];
+                    place[k][1] = tile / n[2] % n[1] + part * n[1];
+                }
+                for (int axis = 0; axis < 3; axis++) {
+                    const int64_t apart = llabs(place[0][axis] - place[1][axis]);
+                    beside = beside && (apart <= 1 || (grid[i].periodic[axis] && apart == extent[axis] - 1));
+                }
+                if (listed(&found, a, b) != beside)
+                    fail_msg("grid %zu: %u %s %u", i, a, beside ? "misses" : "waits in vain for", b);
+            }
+        stencil_neighbors_destroy(&found);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(grids_of_tiles),
         cmocka_unit_test(neighbors),
         cmocka_unit_test(ll_exchange),
         cmocka_unit_test(thin_points),
