@@ -163,10 +163,11 @@ STENCIL_ANYWHERE int32_t stencil_resident_places(int32_t rows, int32_t reach) {
 
 /* Returns the bytes of shared memory that a tile has more where cells have classes: for each row a byte for
  * each lane, with a bit for each of its cells that keeps its value; for each warp a word, with a bit for each
- * row that has such cells; in general kernels as much again for cells that have weights of their own. They
- * come before the lists of positions. */
+ * row that has such cells. In general kernels there is as much again for cells that have weights of their
+ * own, and for the class of the lane's first one of them, with a bit for each row in which a lane has several
+ * classes. They come before the lists of positions. */
 STENCIL_ANYWHERE int32_t stencil_resident_kept_bytes(stencil_resident_shape shape, int warps, bool general) {
-    return (warps * (shape.rows * 32 + (int32_t)sizeof(uint32_t)) * (general ? 2 : 1) + 15) / 16 * 16;
+    return (warps * (shape.rows * 32 + (int32_t)sizeof(uint32_t)) * (general ? 3 : 1) + 15) / 16 * 16;
 }
 
 STENCIL_ANYWHERE stencil_resident_memory stencil_resident_memory_of(stencil_resident_shape shape, int radius,

@@ -101,25 +101,31 @@ struct resident_block : resident_nodes<P, T_, General, Shape, Classed> {
     /* Finds the cells of the warp's rows that keep their values, for the whole launch. */
     __device__ __forceinline__ static void find_fixed(const stencil_kernel_args &s, const int (&column)[K]) {
         const stencil_classes &c = s.classes;
-        uint32_t marks[2] = {0, 0};
+        uint32_t marks[3] = {0, 0, 0};
 #pragma unroll 1
         for (int j = 0; j < R; j++) {
             const int at = base::first_kept() + (warp() * R + j) * 32 + lane();
             const uint8_t *const row = c.of + in_field(s.domain, 0, radius + warp() * R + j) * s.domain.row;
-            uint32_t bits[2] = {0, 0};
+            uint32_t bits[3] = {
+                0, 0, 1}; /* kept cells; those with weights of their own; class of the first of these */
+            bool several = false;
 #pragma unroll
             for (int v = 0; v < K; v++) {
                 const uint32_t of = __ldg(row + column[v]);
+                const bool has_row = stencil_class_has_row(of);
                 bits[0] |= (uint32_t)(of == STENCIL_CLASS_KEPT) << v;
-                bits[1] |= (uint32_t)stencil_class_has_row(of) << v;
+                bits[2] = has_row && bits[1] == 0 ? of : bits[2];
+                several = several || (has_row && of != bits[2]);
+                bits[1] |= (uint32_t)has_row << v;
             }
-            for (int kind = 0; kind <= General; kind++) {
+            const bool has[3] = {bits[0] != 0, bits[1] != 0, several};
+            for (int kind = 0; kind < (General ? 3 : 1); kind++) {
                 base::kept_at(at + kind * base::to_varied()) = (uint8_t)bits[kind];
-                marks[kind] |= __any_sync(~0u, bits[kind] != 0) ? 1u << j : 0;
+                marks[kind] |= __any_sync(~0u, has[kind]) ? 1u << j : 0;
             }
         }
         if (lane() == 0)
-            for (int kind = 0; kind <= General; kind++)
+            for (int kind = 0; kind < (General ? 3 : 1); kind++)
                 base::marks_of(warp(), kind * base::to_varied()) = marks[kind];
         __syncwarp();
     }
@@ -241,16 +247,27 @@ struct resident_block : resident_nodes<P, T_, General, Shape, Classed> {
      * keeps weights in uniform registers, and an fma reads two registers instead of three. Whether there is a
      * source term is asked once, not in each row, as ptxas moves no load across a branch. */
     __device__ __forceinline__ void make_steps(const stencil_kernel_args &s) {
-        if (General && s.domain.b != nullptr)
-            loop_steps<true>(s);
+        if constexpr (!General)
+            loop_steps(s, std::false_type());
+        else if constexpr (Classed) /* rows have branches as it is */
+            loop_steps(s, s.domain.b != nullptr);
+        else if (s.domain.b != nullptr)
+            loop_steps(s, std::true_type());
         else
-            loop_steps<false>(s);
+            loop_steps(s, std::false_type());
     }
-    template <bool Source> __device__ __forceinline__ void loop_steps(const stencil_kernel_args &s) {
+    template <class Source>
+    __device__ __forceinline__ void loop_steps(const stencil_kernel_args &s, Source has_source) {
+        constexpr bool known = !std::is_same_v<Source, bool>;
+        bool source;
+        if constexpr (known)
+            source = Source::value;
+        else
+            source = has_source;
         const int steps = __shfl_sync(~0u, place().check.count, 0);
         const auto element = elements(s.domain);
         step_weights weights = weights_after(s, place().check.made);
-        const ways even = find_ways(Source, 0), odd = find_ways(Source, 1);
+        const ways even = find_ways(source, 0), odd = find_ways(source, 1);
         typename base::unseen unseen;
 #pragma unroll 1
         for (int l = 0; l < steps; l++) {
@@ -258,8 +275,8 @@ struct resident_block : resident_nodes<P, T_, General, Shape, Classed> {
                 __syncthreads();
             ways w = buffer ? odd : even;
             if (base::full)
-                w = find_ways(Source, buffer);
-            if (Source && w.source < 0)
+                w = find_ways(source, buffer);
+            if (known && source && w.source < 0)
                 __builtin_unreachable();
             w.weights = weights;
             if (General && Classed)

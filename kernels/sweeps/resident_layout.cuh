@@ -147,6 +147,7 @@ template <class P, class T_, bool General, int Shape, bool Classed> struct resid
         int source;             /* where the source term lies; < 0: there is none */
         uint32_t marks, varied; /* a bit for each row of the warp that has cells that keep their values, or
                                    that have weights of their own */
+        uint32_t several;       /* a bit for each row in which a lane has several classes of the latter */
         const stencil_classes *classes;
         int of_kept; /* where the lane's bits of such cells lie, in bytes */
     };
@@ -194,7 +195,12 @@ template <class P, class T_, bool General, int Shape, bool Classed> struct resid
     __device__ __forceinline__ static int to_varied() {
         return warps() * (R * 32 + 4);
     }
-    /* Returns the bits of a warp's rows that have cells of a kind (0, or to_varied()). */
+    /* Returns where the classes of such cells lie, seen from the bits of cells that keep their values. */
+    __device__ __forceinline__ static int to_class() {
+        return 2 * to_varied();
+    }
+    /* Returns the bits of a warp's rows that have cells of a kind (0, or to_varied()), or several classes of
+     * cells in a lane (to_class()). */
     __device__ __forceinline__ static uint32_t &marks_of(int warp, int kind) {
         extern __shared__ __align__(128) char shared[];
         return *reinterpret_cast<uint32_t *>(shared + first_kept() + kind + warps() * R * 32 + warp * 4);
@@ -242,11 +248,13 @@ template <class P, class T_, bool General, int Shape, bool Classed> struct resid
         w.over_row = flags & over_is_mirror ? -width : width;
         w.under_row = flags & under_is_mirror ? -width : width;
         w.source = source ? place().memory.source + warp() * R * width + at : -1;
-        w.marks = w.varied = 0, w.of_kept = 0, w.classes = nullptr;
+        w.marks = w.varied = w.several = 0, w.of_kept = 0, w.classes = nullptr;
         if constexpr (Classed) {
             w.marks = __shfl_sync(~0u, marks_of(warp(), 0), 0);
-            if (General)
+            if (General) {
                 w.varied = __shfl_sync(~0u, marks_of(warp(), to_varied()), 0);
+                w.several = __shfl_sync(~0u, marks_of(warp(), to_class()), 0);
+            }
             w.of_kept = first_kept() + warp() * R * 32 + at;
         }
         return w;

@@ -195,16 +195,13 @@ struct resident_nodes : resident_exchange<P, T_, General, Shape, Classed> {
     template <int Dy, class At>
     __device__ __forceinline__ static void add_to(T (&sum)[K], const T (&row)[K + 2 * radius], const ways &w,
                                                   int to, At at) {
-        const bool inside = (unsigned)to < (unsigned)R,
-                   varied = General && Classed && inside && (w.varied >> (to & 31) & 1) != 0;
-        T before[K];
-        if (varied)
-            unrolled<K>([&](int v) { before[v] = Dy == -radius ? T(0) : sum[v]; });
+        const bool inside = (unsigned)to < (unsigned)R;
+        if constexpr (General && Classed)
+            if (inside && (w.varied >> (to & 31) & 1) != 0)
+                return base::template add_varied<Dy>(sum, row, w, to, at);
         base::template add<Dy>(sum, row, w.weights, to, at);
         if (General && Dy == radius && inside)
             base::add_source(sum, w, to, at);
-        if (varied)
-            base::template add_varied<Dy>(sum, before, row, w, to, at);
     }
     /* Gives cells of a row that keep their values, and those beyond a side, their values. */
     __device__ __forceinline__ static void finish_row(T (&now)[K], const T (&was)[K],
