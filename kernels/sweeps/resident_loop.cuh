@@ -61,7 +61,7 @@ __device__ __forceinline__ bool end_steps(const stencil_kernel_args &s, Block &b
                poll = ends && place.to_poll <= made;
     const bool busy = Block::each_step ? Checked : place.check.busy != 0;
     int at = 0, pending = check_none; /* the checked step of the pass; the stage of the check before */
-    bool rests = false;
+    bool rests = false, hurries = busy && (Block::each_step || last || place.check.hurries);
     if (busy && Block::each_step)
         at = made;
     else if (busy)
@@ -83,7 +83,6 @@ __device__ __forceinline__ bool end_steps(const stencil_kernel_args &s, Block &b
         block.send(s.resident, number);
     if (!Block::each_step) /* in 3D a call more would take registers from the steps */
         note_pass(s, pass, STENCIL_MARK_EXCHANGED);
-    bool hurries = busy && (Block::each_step || last || place.check.hurries);
     if (at != 0)
         begin_check<Block>(s, pass.first + at, works);
     if (meets && !s.trace.without_barrier)
