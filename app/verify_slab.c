@@ -237,6 +237,11 @@ static int rank_of_line(const reference *base, int ranks, int64_t line) {
     return low;
 }
 
+int64_t slab_line_bytes(const slab *s) {
+    return reference_cells(&s->reference) / s->reference.held *
+           (int64_t)stencil_precision_bytes(s->reference.precision);
+}
+
 /* The messages of a rank, of both fields. */
 typedef struct messages {
     int count, room;
@@ -246,8 +251,7 @@ typedef struct messages {
 /* Adds a message of lines [at, at + lines) that the arrays hold. */
 static stencil_status add_message(messages *m, const slab *s, int peer, bool sent, int64_t at,
                                   int64_t lines) {
-    const int64_t line_bytes = reference_cells(&s->reference) / s->reference.held *
-                               (int64_t)stencil_precision_bytes(s->reference.precision);
+    const int64_t line_bytes = slab_line_bytes(s);
     if (m->count == m->room) {
         m->room = 2 * m->room + 8;
         for (int f = 0; f < 2; f++) {

@@ -5,8 +5,8 @@
 #include "app/reference.h"
 #include "inputs/inputs.h"
 
-/* What slabs are read from: the input of a run, what it states, the problem of the run's result, and the
- * number of steps before that run. All borrowed. */
+/* The origin of slabs: the input of a run, the problem that it states, the problem of the run's result, and
+ * the number of steps before that run. All borrowed. */
 typedef struct slab_source {
     stencil_input *input;
     const stencil_spec *spec;
@@ -46,6 +46,9 @@ void slab_free(slab *s);
 /* Facts about no line; and those that ranks have found together. */
 void slab_facts_begin(slab_facts *facts);
 void slab_facts_join(slab_facts *facts, stencil_world *world);
+
+/* Returns the bytes of a line of a field. */
+int64_t slab_line_bytes(const slab *s);
 
 /* Reads the cells of an array in the lines that the slab's arrays hold. Errors: those of the input. */
 stencil_status slab_read(const slab *s, stencil_input *from, const stencil_problem *problem,

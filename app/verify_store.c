@@ -70,11 +70,6 @@ void slab_store_close(slab_store *store) {
     *store = (slab_store){0};
 }
 
-static int64_t line_bytes(const slab *s) {
-    return reference_cells(&s->reference) / s->reference.held *
-           (int64_t)stencil_precision_bytes(s->reference.precision);
-}
-
 /* Moves bytes of a file, all of them. */
 static stencil_status move(int file, bool writes, char *data, int64_t bytes, int64_t at) {
     while (bytes > 0) {
@@ -93,14 +88,14 @@ static stencil_status move(int file, bool writes, char *data, int64_t bytes, int
 
 stencil_status slab_store_put(const slab_store *store, int which, const slab *s, const void *field) {
     const reference *r = &s->reference;
-    const int64_t line = line_bytes(s);
+    const int64_t line = slab_line_bytes(s);
     return move(store->file[which], true, (char *)field + (r->first - r->begin) * line,
                 (r->end - r->first) * line, r->first * line);
 }
 
 stencil_status slab_store_get(const slab_store *store, int which, const slab *s, void *field) {
     const reference *r = &s->reference;
-    const int64_t n = r->extent[r->axis], line = line_bytes(s);
+    const int64_t n = r->extent[r->axis], line = slab_line_bytes(s);
     for (int64_t at = 0, count; at < r->held; at += count) { /* a periodic axis goes round */
         const int64_t from = (r->begin + at + n) % n;
         count = stencil_smaller(r->held - at, n - from);

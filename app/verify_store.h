@@ -10,7 +10,7 @@
 
 #include "app/verify_slab.h"
 
-/* How lines are divided: slabs of so many own lines each, and steps of a pass. A single slab: no file is
+/* A division of lines: slabs of so many own lines each, and steps of a pass. A single slab: no file is
  * used. */
 typedef struct slab_plan {
     int64_t slabs, lines, steps;

@@ -156,15 +156,24 @@ template <int Batch> struct sum_share_of {
     }
 };
 
+/* Returns which of two sets of partial sums check `number` writes and reads in 2D. A part that has decided
+ * may begin the next check while another part still reads the partial sums of this one; it comes to the one
+ * after that only when all blocks of all parts have summed their share of the next one, and so have obeyed
+ * this one. */
+__device__ __forceinline__ uint32_t set_of_check(uint32_t number) {
+    return number & 1;
+}
+
 /* Computes partial sums of the part from the nodes of the checked step: of the block's share, up to `most`
  * batches of each warp. Nodes beyond the end of a row count as 0. Returns whether the share is complete. */
 template <int Batch>
 __device__ __forceinline__ bool sum_share(const stencil_kernel_args &s, volatile check_place &check,
-                                          int most) {
+                                          uint32_t check_number, int most) {
     constexpr int lanes = sum_share_of<Batch>::lanes, at_once = sum_share_of<Batch>::at_once;
     const sum_share_of<Batch> share(s.domain);
     const stencil_domain &d = s.domain;
     const stencil_norm norm = s.schedule.norm;
+    double *const partial = d.partial + set_of_check(check_number) * d.partial_set;
     const int x_count = (int)d.n[STENCIL_X], lane = (int)threadIdx.x % lanes,
               sub = (int)threadIdx.x % 32 / lanes, warp = (int)threadIdx.x / 32 * share.of_warp,
               last = min(check.sums + most, share.batches());
@@ -194,7 +203,7 @@ __device__ __forceinline__ bool sum_share(const stencil_kernel_args &s, volatile
 #pragma unroll
         for (int b = 0; b < Batch; b++)
             if (lane == 0)
-                d.partial[number[b]] = sum[b];
+                partial[number[b]] = sum[b];
     }
     __syncthreads(); /* waits until all threads have read check.sums */
     if (threadIdx.x == 0)
@@ -208,6 +217,7 @@ template <bool Halves> struct read_level {
     const stencil_kernel_args &s;
     const double *v;
     bool partials;
+    uint32_t set;
     __device__ __forceinline__ double operator()(int64_t i) const {
         const stencil_domain &d = s.domain;
         if (Halves && partials) {
@@ -217,7 +227,7 @@ template <bool Halves> struct read_level {
                          high = middle < d.n[STENCIL_X] ? __ldcg(v + i + d.partial_set) : 0;
             return combine(low, high, s.schedule.norm);
         }
-        return v != nullptr ? __ldcg(v + i) : partial_of_peer(d, *s.peers, i, 0);
+        return v != nullptr ? __ldcg(v + i) : partial_of_peer(d, *s.peers, i, set);
     }
 };
 
@@ -278,7 +288,8 @@ __device__ __forceinline__ void combine_level(const stencil_kernel_args &s, vola
     int64_t g = partials ? s.result_first + block : block, end = partials ? s.result_end : 1;
     if (g >= end || (partials && one_level))
         return;
-    const double *const own = s.peers == nullptr ? s.domain.partial : nullptr;
+    const uint32_t set = Halves ? 0 : set_of_check(goals.number);
+    const double *const own = s.peers == nullptr ? s.domain.partial + set * s.domain.partial_set : nullptr;
     stencil_level level = stencil_level_first(s.level, groups, s.level + groups);
     await_check(s, from_partials ? STENCIL_CHECK_SUMMED : STENCIL_CHECK_COMBINED,
                 from_partials ? goals.summed : goals.combined, check.step);
@@ -287,8 +298,8 @@ __device__ __forceinline__ void combine_level(const stencil_kernel_args &s, vola
     for (;;) {
         const int64_t count = from_partials ? all : level.count;
         const double value =
-            combine_by_block(read_level<Halves>{s, from_partials ? own : level.from, from_partials}, check,
-                             count, g, s.schedule.norm);
+            combine_by_block(read_level<Halves>{s, from_partials ? own : level.from, from_partials, set},
+                             check, count, g, s.schedule.norm);
         if (!partials && count <= STENCIL_COMBINE_VALUES) {
             if (leads)
                 decide_check(s, goals.number, value);
@@ -343,7 +354,7 @@ __device__ __forceinline__ uint32_t make_check(const stencil_kernel_args &s, vol
             if constexpr (Batch > 0) {
                 if (check.sums == 0)
                     await_check(s, STENCIL_CHECK_KEPT, goals.kept, step);
-                if (!sum_share<Batch>(s, check, all ? INT32_MAX >> 8 : check.sums_most))
+                if (!sum_share<Batch>(s, check, goals.number, all ? INT32_MAX >> 8 : check.sums_most))
                     break; /* goes on with its share after the next exchange */
             }
             if (threadIdx.x == 0)

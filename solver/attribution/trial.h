@@ -36,11 +36,10 @@ stencil_status stencil_trial_time(stencil_trial *trial, int64_t count, int64_t c
 
 /* Makes *count * depth steps, checked every `check_every` steps, and records time stamps of `samples` passes,
  * at a distance of `every` (odd), placed so that as many as possible are checked. With a launch per pass the
- * samples are consecutive passes in mid-batch
- * (`every` is 1), and the timeline has one sample fewer, as only the end of the first is known. A strategy
- * that replays graphs records one replay, and raises *count to at least that and one more pass. Elsewhere the
- * launches are recorded, too, and a persistent loop on GPUs records no pass of fewer steps than `depth`. The
- * caller must destroy *timeline even on failure. */
+ * samples are consecutive passes in mid-batch (`every` is 1), and the timeline has one sample fewer, as only
+ * the end of the first is known. A strategy that replays graphs records one replay, and raises *count to at
+ * least that and one more pass. Elsewhere the launches are recorded, too, and a persistent loop on GPUs
+ * records no pass of fewer steps than `depth`. The caller must destroy *timeline even on failure. */
 stencil_status stencil_trial_record(stencil_trial *trial, int64_t *count, int64_t check_every, uint32_t every,
                                     uint32_t samples, stencil_timeline *timeline, double *time_s);
 

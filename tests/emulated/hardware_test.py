@@ -1,5 +1,6 @@
 """Faults of the hardware that are planted in the emulated GPU are found: wrong bits in copies between GPUs, by the probe
-and by `--scrub`, in memory and on chip."""
+and by `--scrub`, in memory and on chip. And checks of tiles on chip, which wait for each other alone, are right in
+whatever order the blocks and warps of one GPU or of several go on."""
 import json
 import os
 import pathlib
@@ -72,6 +73,22 @@ class HardwareTest(CommandTest):
         self.found(worn, "r2.h5", *resident, where="GPU 0")
         self.found(worn, "r3.h5", *resident, where="GPU 0", runs=max(RUNS // 10, 1))
         self.found(worn, "p3.h5", "--gpus", 1, "--sweep", "pipeline", where="GPU 0", runs=max(RUNS // 10, 1))
+
+    def test_checks_of_tiles_that_wait_for_neighbours(self):
+        """A part that has decided a check goes on to the next one while another part still reads its partial sums; and
+        where check-every is 8 to 10 passes, a pass without a stage of the check comes before one that must end it."""
+        self.ok("new", "c.h5", "--stencil", "j2d5pt", "--size", "96x80", "--initial", "random", "--quiet")
+        resident = ("c.h5", "-f", "-q", "--sync", "neighbor", "--sweep", "resident", "--wisdom", "off", "-o", "c.out.h5")
+        for steps, ways in ((100, (("--check-every", 7, "--gpus", "0,0"), ("--check-every", 7, "--gpus", "0,1"),
+                                   ("--check-every", 8, "--gpus", "0,1", "--norm", "max"))),
+                            (140, (("--check-every", 60, "--depth", 7, "--gpus", 1),))):
+            for seed in range(1, RUNS // 3 + 2):
+                for way in ways:
+                    with self.subTest(seed=seed, way=way):
+                        self.run_with({}, *resident, "--steps", steps, *way, seed=seed)
+                        self.ok("verify", "c.out.h5", "-q")
+        self.run_with({}, *resident, "--check-every", 7, "--rtol", 0.0073, "--gpus", "0,0")
+        self.assertEqual(self.attribute("c.out.h5", "/", "steps_total"), 21)
 
     def test_nothing_is_found_where_there_is_nothing(self):
         for name in ("p2.h5", "p3.h5"):
