@@ -80,6 +80,12 @@ stencil_box stencil_cut_window(const stencil_cut *cut, int part);
 enum { STENCIL_FRAME_BOXES = 6 };
 int stencil_cut_frame(const stencil_cut *cut, int part, stencil_box box[STENCIL_FRAME_BOXES]);
 
+/* Returns on how many sides along an axis that is cut into `count` parts the part in the middle adjoins
+ * others. */
+static inline int stencil_cut_sides(int count, bool periodic) {
+    return count == 1 ? 0 : count > 2 || periodic ? 2 : 1;
+}
+
 /* The part next to `part` in a direction (-1, 0, 1 per axis), wrapped at periodic ends; at a mirrored end the
  * part itself; -1: no part, since the boundary is fixed or no point reaches across. */
 int stencil_cut_beyond(const stencil_cut *cut, int part, const int direction[3]);

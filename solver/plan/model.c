@@ -198,10 +198,8 @@ static double halo_s(const stencil_calibration *c, const stencil_plan *plan, con
     return words * bytes / c->peer_bytes_per_s + (plan->halo == STENCIL_HALO_COPY ? copies * c->copy_s : 0);
 }
 
-/* Sides of a part in the middle that other ranks are beyond, along an axis. */
 static int sides_of(const stencil_cut *cut, int axis) {
-    const bool periodic = cut->mesh.boundary[axis] == STENCIL_PERIODIC;
-    return cut->count[axis] == 1 ? 0 : cut->count[axis] > 2 || periodic ? 2 : 1;
+    return stencil_cut_sides(cut->count[axis], cut->mesh.boundary[axis] == STENCIL_PERIODIC);
 }
 
 /* Bytes of ghost cells that a rank sends after a pass, one that has a neighbour on each side that is cut. */

@@ -139,10 +139,8 @@ static void predict_exchange(const guess *g, const stencil_rank_grid *grid, sten
     p->travel_s += latency_s;
 }
 
-/* Sides of the largest part that other parts are beyond, along an axis. */
 static int sides_of(const stencil_rank_grid *grid, int axis) {
-    return grid->count[axis] > 2 || (grid->count[axis] == 2 && grid->periodic[axis]) ? 2
-                                                                                     : grid->count[axis] - 1;
+    return stencil_cut_sides(grid->count[axis], grid->periodic[axis]);
 }
 
 /* With --overlap: the share of a part's rows that no other part needs, which are computed while messages
