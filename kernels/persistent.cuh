@@ -73,6 +73,11 @@ static __device__ __noinline__ void inject_fault(const stencil_kernel_args &s, i
         note_moment(s, (step - steps) / s.depth + 1, STENCIL_MARK_SWEPT);
 }
 
+/* Tells whether a check before this launch, which the host did not know yet, has ended the run. */
+__device__ __forceinline__ bool is_over(const stencil_kernel_args &s) {
+    return s.undecided != nullptr && __ldcg(s.undecided) != STENCIL_REASON_NONE;
+}
+
 /* Tells whether any block has given up waiting at the barrier; all threads of a block get the same answer. */
 __device__ __forceinline__ bool alarmed(const stencil_kernel_args &s) {
     return __syncthreads_or(thread_in_block() == 0 && alarm_raised(s.barrier));

@@ -252,6 +252,9 @@ typedef struct stencil_kernel_args {
     stencil_classes classes; /* read by kernels that are compiled for classes of cells, and by no others */
     stencil_sums sums;
     stencil_class_passes class_passes;
+    /* The stencil_reason that a check leaves on the device, where the launch was queued before the host knew
+     * it: if it ends the run, the launch makes nothing. Passes of several steps read it. NULL: none. */
+    const uint32_t *undecided;
 } stencil_kernel_args;
 
 /* Tells whether step `step` (1, 2, …) is checked: its residual is computed. */

@@ -179,7 +179,9 @@ STENCIL_ANYWHERE stencil_pipeline_strips stencil_pipeline_strips_of(int nx, int 
 /* Finds rows[0] … rows[1] - 1, the share of line `line` of `lines` in the rows of all strips. */
 STENCIL_ANYWHERE void stencil_pipeline_share_rows(const stencil_pipeline_strips *s, int64_t lines,
                                                   int64_t line, int64_t rows[2]) {
-    const int64_t all = (int64_t)s->count * (s->ny + s->reach), share = all / lines, more = all % lines;
+    const int64_t all = (int64_t)s->count * (s->ny + s->reach); /* a GPU divides 32 bits much quicker */
+    const int64_t share = all <= INT32_MAX ? (int64_t)((uint32_t)all / (uint32_t)lines) : all / lines,
+                  more = all - share * lines;
     rows[0] = share * line + (line < more ? line : more);
     rows[1] = rows[0] + share + (line < more);
 }

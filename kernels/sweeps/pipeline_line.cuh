@@ -101,6 +101,12 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_line {
         bool closed[2][2];     /* [axis y, x][side]: the part has no ghost cells there */
         stencil_pipeline_strips strips;
         int64_t own[2]; /* the line's share of the rows of all strips */
+        int strip;      /* the first strip of which it has rows */
+        /* Makes this the line of the next pass, which has as many steps. */
+        __device__ void turn() {
+            T *const next = const_cast<T *>(in);
+            in = out, out = next;
+        }
     };
     struct piece {
         int strip, k0, k1, x; /* strip number; columns that are stored; first column that is read */
@@ -137,16 +143,15 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_line {
         } else {
             stencil_pipeline_share_rows(&l.strips, all, line, l.own);
         }
+        for (l.strip = 0; (int64_t)(l.strip + 1) * (l.ny + l.reach) <= l.own[0];)
+            l.strip++;
     }
     /* Calls each(piece) for the line's piece of each strip; everything is computed again for each strip.
      * Warp: all lanes call, and shuffles tell the compiler that they take the same branches, or it would keep
      * weights in registers of each lane. */
     template <bool Warp, class Each> __device__ __forceinline__ static void walk(const line &l, Each each) {
         auto same = [](int n) { return Warp ? __shfl_sync(~0u, n, 0) : n; };
-        int strip = 0;
-        while (same((int64_t)(strip + 1) * (l.ny + l.reach) <= l.own[0]))
-            strip++;
-        for (;; strip++) {
+        for (int strip = same(l.strip);; strip++) {
             const line &m = *opaque(&l);
             const stencil_pipeline_strips &s = m.strips;
             piece p;

@@ -8,26 +8,30 @@
 
 namespace stencil {
 
-/* Waits for all blocks, since which rows a line reads changes with the steps of a pass. Afterwards all
- * threads see data of copy engines, and copy engines see data of threads. */
+/* Waits for all blocks, since which rows a line reads changes with the steps of a pass. Afterwards copy
+ * engines see what other copy engines have stored and, if `all`, what threads have, and these see both. */
+template <class Sweep>
 __device__ __forceinline__ void meet_copied(const stencil_kernel_args &s, const stencil_pass &pass,
-                                            bool first) {
-    publish_all_to_bulk_copies();
+                                            bool first, bool all) {
+    const bool publishes = all || threadIdx.x >= Sweep::copying;
+    if (publishes)
+        publish_all_to_bulk_copies();
     meet_all(s, pass, first);
-    publish_all_to_bulk_copies();
+    if (publishes)
+        publish_all_to_bulk_copies();
 }
 
 /* Ends a pass, before the next one reads cells. If edge cells have copies, these are made after all cells,
  * and all blocks wait a second time. */
-template <class T>
+template <class Sweep>
 __device__ __forceinline__ void end_pass(const stencil_kernel_args &s, const stencil_pass &pass) {
-    const bool copied = stencil_has_copies(&s.domain);
+    const bool copied = stencil_has_copies(&s.domain), all = copied || s.mirrors_rows;
 #pragma unroll 1
     for (int round = 0; round <= copied; round++) {
         if (round > 0)
-            copy_edges<T>(s.domain, !pass.from);
+            copy_edges<typename Sweep::cell>(s.domain, !pass.from);
         if (!s.trace.without_barrier)
-            meet_copied(s, pass, round == 0);
+            meet_copied<Sweep>(s, pass, round == 0, all);
     }
 }
 
@@ -38,11 +42,13 @@ template <class Sweep>
 __global__ void __launch_bounds__(Sweep::threads, 1)
     pipeline_loop(const __grid_constant__ stencil_kernel_args s) {
 #if STENCIL_HAS_BULK_COPIES
-    __shared__ stencil_pass pass; /* the current pass, in shared memory to leave registers free */
-    __shared__ int32_t to_poll;
+    __shared__ stencil_pass pass;       /* the current pass, in shared memory to leave registers free */
+    __shared__ int32_t to_poll, before; /* steps until the host is polled, and of the pass before */
+    if (is_over(s))
+        return;
     if (threadIdx.x == 0) {
         pass = {s.step_first, (int32_t)min(s.step_count, (int64_t)s.depth), (int32_t)(s.step_first & 1)};
-        to_poll = s.poll_every;
+        to_poll = s.poll_every, before = 0;
     }
     note_launch(s, STENCIL_LAUNCH_ENTERED);
     for (;;) {
@@ -51,10 +57,10 @@ __global__ void __launch_bounds__(Sweep::threads, 1)
         if (Sweep::needs_rows(s, pass)) {
             Sweep::prepare(s, pass);
             if (!s.trace.without_barrier)
-                meet_copied(s, pass, false);
+                meet_copied<Sweep>(s, pass, false, true);
         }
         if (!s.trace.without_compute) {
-            Sweep::run(s, pass);
+            Sweep::template run<true>(s, pass, before == pass.steps);
             Sweep::end();
         }
         const int64_t step = pass.first + pass.steps, left = s.step_first + s.step_count - step;
@@ -62,7 +68,7 @@ __global__ void __launch_bounds__(Sweep::threads, 1)
         if (poll && is_leader())
             relay_interrupt(s, step);
         note_pass(s, pass, STENCIL_MARK_SWEPT);
-        end_pass<typename Sweep::cell>(s, pass);
+        end_pass<Sweep>(s, pass);
         note_pass(s, pass, STENCIL_MARK_LEFT);
         note_pass(s, pass, STENCIL_MARK_END);
         if (poll && alarmed(s))
@@ -75,7 +81,7 @@ __global__ void __launch_bounds__(Sweep::threads, 1)
         }
         __syncthreads();
         if (threadIdx.x == 0) {
-            to_poll = poll ? s.poll_every : to_poll - pass.steps;
+            to_poll = poll ? s.poll_every : to_poll - pass.steps, before = pass.steps;
             pass = {step, (int32_t)min(left, (int64_t)s.depth), !pass.from};
         }
     }

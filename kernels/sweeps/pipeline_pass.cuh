@@ -25,6 +25,8 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline : pipeli
     static constexpr bool sums_apart = checked && lines == 2;
     static constexpr int threads = 32 * (STENCIL_PIPELINE_WARPS + 4 + 4 * sums_apart);
     static constexpr bool has_loop = Kind != STENCIL_PIPELINE_CHECKED;
+    /* Threads from this one on start bulk copies. */
+    static constexpr unsigned copying = 32 * STENCIL_PIPELINE_WARPS;
 
     /* Tells whether prepare() has to be called, by all blocks, before a pass starts. All parts get the same
      * answer, also those without a mirrored side, since their blocks wait for each other afterwards. */
@@ -46,6 +48,12 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline : pipeli
         const bool around = u.left > slots - old_slots; /* the slot waited for is at the end of the ring */
         wait_warp(u.barrier + 2 * to_next + ((around ? slots : 0) - old_slots) * 8, u.parity ^ around);
     }
+    /* Returns the first row that a stage needs: the stages before it have made fewer rows than were loaded,
+     * but where the rows begin with the part and its boundary. */
+    __device__ __forceinline__ static int first_needed(const line &l, const piece &p, int stage) {
+        const int made = levels * stage - (checked && stage > l.check_stage ? l.idle : 0);
+        return l.closed[0][0] && p.from == -radius ? p.from : p.from + radius * made;
+    }
     /* Makes a stage's steps of the line's rows; called by a warp. weights_at: weights of the first step in
      * shared memory. */
     __device__ __forceinline__ static void make_plain_steps(const stencil_kernel_args &s, const line &l,
@@ -64,8 +72,11 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline : pipeli
         beside_turn f(ring, general ? -radius * levels * stage : 0);
         warp.clear();
         base::template walk<true>(l, [&](const piece &p) {
-            const bool left = lane() == 0 && l.closed[1][0] && p.strip == 0,
-                       right = lane() == 31 && l.closed[1][1] && p.last;
+            /* Whether the lane's outer cells are boundary cells: where registers are short, bits of one. */
+            const bool ends[2] = {lane() == 0 && l.closed[1][0] && p.strip == 0,
+                                  lane() == 31 && l.closed[1][1] && p.last};
+            const int sides = checked ? 0 : opaque(ends[0] + 2 * ends[1]);
+            const bool left = checked ? ends[0] : sides & 1, right = checked ? ends[1] : sides & 2;
             pipeline_level<step_weights> own = {{0, &s.domain}, 0, {0, 0}};
             if (general) {
                 own.mirrored[0] = left ? mirrored(s, STENCIL_X, 0) : 0;
@@ -83,10 +94,24 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline : pipeli
                       high = __shfl_sync(~0u, l.closed[0][1] ? l.ny : INT_MAX / 2, 0);
             int y = p.from - radius * levels * stage;
             const int end = y + p.count;
+            /* Rows of whole slots from the first row on that the stage needs, and up to the last one. */
+            const int first = y + max(first_needed(l, p, stage) - y, 0) / rows * rows,
+                      last = y + min((high - y + radius * (levels + 1) + rows - 1) / rows * rows, p.count);
             /* Rows of whole slots that contain no boundary row at any level. */
             const int plain = !whole ? INT_MAX / 2 : low == 0 ? radius * levels : INT_MIN / 2;
-            const int begin = max(y, min(y + (plain - y + rows - 1) / rows * rows, end)),
-                      stop = max(begin, min(y + (high - y) / rows * rows, end));
+            const int begin = max(first, min(y + (plain - y + rows - 1) / rows * rows, last)),
+                      stop = max(begin, min(y + (high - y) / rows * rows, last));
+            auto skip = [&](int to) {
+#pragma unroll 1
+                for (; y < to; y += rows) {
+                    wait_warp(u.barrier, u.parity);
+                    if (general || checked)
+                        for (int b = 0; b < rows; b++)
+                            f.next();
+                    arrive(u.barrier + to_next);
+                    u.next();
+                }
+            };
             auto pass = [&](auto edge, int to) {
                 /* The loops for edge rows and for inner rows together have to fit into the instruction cache.
                  */
@@ -132,11 +157,13 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline : pipeli
                 }
             };
 #pragma unroll 1
-            for (int part = 0; part < 3; part++)
-                if (part == 1)
+            for (int part = 0; part < 5; part++)
+                if (part % 4 == 0)
+                    skip(part == 0 ? first : end);
+                else if (part == 2)
                     pass(std::false_type(), stop);
                 else
-                    pass(std::true_type(), part == 0 ? begin : end);
+                    pass(std::true_type(), part == 1 ? begin : last);
         });
     }
 
@@ -162,11 +189,19 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline : pipeli
                           4 * sums_apart * sum_registers <=
                       threads / 32 * registers,
                   "");
+    /* The registers of a warp that makes steps in a loop: with more of them ptxas 13.0 spills more sums of
+     * the star of 5 points in float32, three times as many. */
+    static constexpr int loop_registers =
+        P::rule == STENCIL_STAR && radius == 1 && sizeof(T) == 4 && !general && !classed ? 232
+                                                                                         : step_registers;
 
-    /* Makes a pass. A scheduler runs every fourth warp and prefers the oldest, so each of two lines has two
-     * stages that are the oldest of their scheduler: a line with four would finish early, and the other line
-     * alone cannot keep the multiprocessor busy. */
-    __device__ __forceinline__ static void run(const stencil_kernel_args &s, const stencil_pass &pass) {
+    /* Makes a pass, in a loop of passes or by itself. again: the pass before it had as many steps, and went
+     * from the other buffer to this one. A scheduler runs every fourth warp and prefers the oldest, so each
+     * of two lines has two stages that are the oldest of their scheduler: a line with four would finish
+     * early, and the other line alone cannot keep the multiprocessor busy. */
+    template <bool Loop = false>
+    __device__ __forceinline__ static void run(const stencil_kernel_args &s, const stencil_pass &pass,
+                                               bool again = false) {
         extern __shared__ __align__(128) char shared[];
         static_assert((stages == 4 && lines == 2) || (stages == 8 && lines == 1), "");
         __shared__ line l[lines];
@@ -176,7 +211,9 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline : pipeli
         constexpr int before = checked ? STENCIL_PIPELINE_WARPS : 0;
         const int warp = __shfl_sync(~0u, (threadIdx.x / 32 + before) % (threads / 32), 0),
                   scheduler = warp % 4;
-        if (threadIdx.x < lines)
+        if (threadIdx.x < lines && Loop && again)
+            l[threadIdx.x].turn();
+        else if (threadIdx.x < lines)
             start(s, pass, l[threadIdx.x], (int)threadIdx.x);
         const uint32_t weights_at = rings + lines * ring_bytes;
         if constexpr (general)
@@ -189,7 +226,7 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline : pipeli
         __syncthreads();
         if (warp < STENCIL_PIPELINE_WARPS) { /* the order of these branches makes the compiler reallocate
                                                 registers */
-            more_registers<step_registers>();
+            more_registers<Loop ? loop_registers : step_registers>();
             const int number = lines == 2 ? warp / 4 ^ scheduler / 2 : 0,
                       stage = lines == 2 ? scheduler : warp;
             if constexpr (classed)
@@ -238,7 +275,7 @@ __global__ void __launch_bounds__(Pass::threads, 1)
 #if STENCIL_HAS_BULK_COPIES
     const int64_t sample =
         s.step_count == s.depth ? stencil_trace_sample(&s.trace, s.step_first / s.depth + 1) : -1;
-    if (s.trace.without_compute)
+    if (s.trace.without_compute || is_over(s))
         return;
     if (sample >= 0)
         put_launched(s, sample,

@@ -16,13 +16,16 @@ struct pipeline_solid : pipeline_solid_base<P, T, General, Classed> {
     using base::depth, base::threads, base::weights_at;
     using typename base::place, typename base::piece;
     static constexpr bool has_loop = true;
+    static constexpr unsigned copying = 0; /* all threads copy rows */
 
     __device__ __forceinline__ static bool needs_rows(const stencil_kernel_args &, const stencil_pass &) {
         return false;
     }
     __device__ __forceinline__ static void prepare(const stencil_kernel_args &, const stencil_pass &) {}
 
-    __device__ __forceinline__ static void run(const stencil_kernel_args &s, const stencil_pass &pass) {
+    template <bool Loop = false>
+    __device__ __forceinline__ static void run(const stencil_kernel_args &s, const stencil_pass &pass,
+                                               bool = false) {
         extern __shared__ __align__(128) char shared[];
         place l;
         base::start(s, pass, l);
