@@ -108,6 +108,11 @@ stencil_status stencil_code_loaded(int *capability);
  * group, any grid. Only with CUDA. */
 const void *stencil_combine_kernel(void);
 
+/* Returns the kernel judge(stencil_kernel_args by value), for one block of STENCIL_BLOCK_THREADS threads
+ * after the kernel combine of the only part: it writes the residual of the last check to the mailbox, and the
+ * stencil_reason that it gives to control->reason. Only with CUDA. */
+const void *stencil_judge_kernel(void);
+
 /* Returns the kernel copies(stencil_kernel_args by value), which copies the edge cells of a 2D part after a
  * pass, in any number of blocks of STENCIL_BLOCK_THREADS threads. Only with CUDA. */
 const void *stencil_copies_kernel(stencil_precision precision);

@@ -204,8 +204,10 @@ static stencil_status load_kernels(const stencil_plan *plan) {
     const stencil_kernel *kernel = &plan->kernel;
     TRY(load_kernel(kernel->function, kernel->step_bytes));
     TRY(load_kernel(kernel->traced, kernel->step_bytes));
-    if (plan->barrier == STENCIL_BARRIER_none || plan->depth > 1)
+    if (plan->barrier == STENCIL_BARRIER_none || plan->depth > 1) {
         TRY(load_kernel(stencil_combine_kernel(), 0));
+        TRY(load_kernel(stencil_judge_kernel(), 0));
+    }
     if (plan->depth == 1)
         return STENCIL_OK;
     TRY(load_kernel(kernel->deep, kernel->deep_bytes));

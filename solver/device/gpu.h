@@ -57,7 +57,8 @@ struct stencil_gpu_run {
     stencil_barrier barrier;
     stencil_neighbors neighbors; /* blocks that each block waits for with barrier neighbor; owned */
     const struct stencil_strategy *strategy; /* time loop that makes the steps of this run */
-    void *loop;           /* state of `strategy` between batches, made by open_gpu, freed by close_gpu */
+    bool ends;  /* event `end` of all parts is recorded behind the last launch of the batch so far */
+    void *loop; /* state of `strategy` between batches, made by open_gpu, freed by close_gpu */
     bool combine_on_host; /* several parts without peer access: the host combines all sums */
     double *values;       /* pinned: partial sums, or sums of their groups; then scratch space */
     void *staging; /* pinned: staging memory for a slab of a part, including the gaps between its rows */
@@ -137,6 +138,9 @@ stencil_status stencil_gpu_advance(stencil_gpu_part *gpu, const stencil_pass *pa
 stencil_status stencil_gpu_start_combine(stencil_gpu_part *gpu);
 stencil_status stencil_gpu_wait(stencil_gpu_part *gpu);
 double stencil_gpu_residual(stencil_gpu_run *run);
+/* Queues the residual of a checked step of a run of one part: once the stream is there, it is in the mailbox,
+ * and control->reason is what it decides. */
+stencil_status stencil_gpu_start_judge(stencil_gpu_run *run);
 
 /* Queues a kernel on the first GPU that writes to an unmapped address, for tests. */
 stencil_status stencil_gpu_break(stencil_gpu_run *run);

@@ -262,6 +262,17 @@ stencil_status stencil_gpu_start_combine(stencil_gpu_part *gpu) {
     return STENCIL_OK;
 }
 
+stencil_status stencil_gpu_start_judge(stencil_gpu_run *run) {
+    stencil_gpu_part *gpu = &run->part[0];
+    const int64_t results = gpu->args.result_end;
+    void *arguments[] = {&gpu->args};
+    const dim3 grid = {results < 65535 ? (unsigned)results : 65535, 1, 1},
+               block = {STENCIL_BLOCK_THREADS, 1, 1};
+    TRY_CUDA(cudaLaunchKernel(stencil_combine_kernel(), grid, block, arguments, 0, gpu->stream));
+    TRY_CUDA(cudaLaunchKernel(stencil_judge_kernel(), (dim3){1, 1, 1}, block, arguments, 0, gpu->stream));
+    return STENCIL_OK;
+}
+
 stencil_status stencil_gpu_break(stencil_gpu_run *run) {
     stencil_gpu_part *gpu = &run->part[0];
     stencil_kernel_args args = gpu->args;

@@ -97,19 +97,45 @@ static stencil_status wait_for_all(stencil_gpu_run *run) {
     return STENCIL_OK;
 }
 
-/* Waits for residuals on their way to the host. Meanwhile the GPU makes the next pass, if the strategy has
- * queue_ahead and the last step of this pass is checked: if the check ends the run, the buffer that the next
- * pass writes is not read any more. */
-static stencil_status wait_for_residual(stencil_gpu_run *run, const stencil_batch *batch,
-                                        const stencil_pass *pass, stencil_pass *ahead) {
-    const stencil_gpu_part *gpu = &run->part[0];
-    if (run->strategy->queue_ahead == NULL || stencil_pass_check(&run->schedule, pass) < pass->steps)
-        return wait_for_all(run);
-    *ahead = stencil_pass_next(pass, &run->schedule, run->plan->depth, batch->first + batch->count);
+/* Queues *pass, or several passes, and sets *pass to the last one. */
+static stencil_status queue(stencil_gpu_run *run, const stencil_batch *batch, stencil_pass *pass) {
+    run->ends = false;
+    return run->strategy->queue_gpu(run, batch, pass);
+}
+
+/* Finds the residual of a checked pass of a run of one part. Meanwhile the GPU makes the pass after it, where
+ * the strategy has queue_ahead: it is queued before the host knows the residual, and makes nothing where the
+ * residual ends the run before the end of its pass, which is then made again from the buffer that the next
+ * pass would write. */
+static stencil_status judge(stencil_gpu_run *run, const stencil_batch *batch, const stencil_pass *pass,
+                            stencil_pass *ahead, double *residual) {
+    stencil_gpu_part *gpu = &run->part[0];
+    run->ends = false;
+    TRY(stencil_gpu_start_judge(run));
     TRY_CUDA(cudaEventRecord(gpu->step_done, gpu->stream));
-    if (ahead->steps > 0)
-        TRY(run->strategy->queue_ahead(run, batch, ahead));
+    if (run->strategy->queue_ahead != NULL) {
+        *ahead = stencil_pass_next(pass, &run->schedule, run->plan->depth, batch->first + batch->count);
+        if (ahead->steps == 1 && stencil_pass_check(&run->schedule, pass) < pass->steps)
+            ahead->steps = 0; /* a launch of a single step does not look at the verdict */
+        gpu->args.undecided = &gpu->args.control->reason;
+        const stencil_status queued =
+            ahead->steps > 0 ? run->strategy->queue_ahead(run, batch, ahead) : STENCIL_OK;
+        gpu->args.undecided = NULL;
+        TRY(queued);
+    }
     TRY_CUDA(cudaEventSynchronize(gpu->step_done));
+    *residual = gpu->args.mailbox->residual;
+    return STENCIL_OK;
+}
+
+/* Finds the residual of a checked pass of a run of several parts. */
+static stencil_status judge_parts(stencil_gpu_run *run, double *residual) {
+    TRY(wait_for_all(run)); /* another part's partial sums may be in another stream */
+    for (int p = 0; p < run->parts; p++)
+        TRY(stencil_gpu_start_combine(&run->part[p]));
+    TRY(wait_for_all(run));
+    *residual = stencil_gpu_residual(run);
+    run->part[0].args.mailbox->residual = *residual;
     return STENCIL_OK;
 }
 
@@ -127,24 +153,17 @@ static stencil_status keep_close(stencil_gpu_run *run, const stencil_batch *batc
 }
 
 /* Ends a queued pass, with the residual of all parts if one is due, and makes it again where the run ends
- * inside. *ahead: the next pass, if queued. */
+ * inside. *ahead: the last one of the next passes, if queued. */
 static stencil_status end_queued(stencil_gpu_run *run, const stencil_batch *batch, const stencil_pass *pass,
                                  stencil_pass *ahead, stencil_outcome *outcome) {
     double residual = NAN;
     *ahead = (stencil_pass){0};
-    if (stencil_pass_check(&run->schedule, pass) > 0) {
-        if (run->parts > 1) /* another part's partial sums may be in another stream */
-            TRY(wait_for_all(run));
-        for (int p = 0; p < run->parts; p++)
-            TRY(stencil_gpu_start_combine(&run->part[p]));
-        TRY(wait_for_residual(run, batch, pass, ahead));
-        residual = stencil_gpu_residual(run);
-        run->part[0].args.mailbox->residual = residual;
-    }
+    if (stencil_pass_check(&run->schedule, pass) > 0)
+        TRY(run->parts == 1 ? judge(run, batch, pass, ahead, &residual) : judge_parts(run, &residual));
     TRY(keep_close(run, batch, pass, outcome));
     stencil_host_loop_end(&run->schedule, run->plan, batch, pass, residual, outcome);
     stencil_pass again = stencil_pass_again(pass, batch, outcome);
-    return again.steps > 0 ? run->strategy->queue_gpu(run, batch, &again) : STENCIL_OK;
+    return again.steps > 0 ? queue(run, batch, &again) : STENCIL_OK;
 }
 
 stencil_status stencil_host_loop_gpu(stencil_gpu_run *run, const stencil_batch *batch,
@@ -155,11 +174,14 @@ stencil_status stencil_host_loop_gpu(stencil_gpu_run *run, const stencil_batch *
     stencil_pass pass = stencil_batch_pass(batch, &run->schedule, depth), ahead = {0};
     for (; pass.steps > 0 && outcome->reason == STENCIL_REASON_NONE;
          pass = stencil_pass_next(&pass, &run->schedule, depth, end)) {
-        if (ahead.steps == 0)
-            TRY(run->strategy->queue_gpu(run, batch, &pass));
+        if (ahead.steps > 0)
+            pass = ahead;
+        else
+            TRY(queue(run, batch, &pass));
         TRY(end_queued(run, batch, &pass, &ahead, outcome));
     }
-    TRY(mark(run, false));
+    if (!run->ends)
+        TRY(mark(run, false));
     return wait_for_all(run);
 }
 #endif

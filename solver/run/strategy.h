@@ -53,8 +53,9 @@ typedef struct stencil_strategy {
      * records the events `begin` and `end` of each part. NULL: stencil_host_loop_gpu() is used. */
     stencil_status (*batch_gpu)(stencil_gpu_run *run, const stencil_batch *batch, stencil_outcome *outcome);
     stencil_gpu_queue *queue_gpu; /* called by stencil_host_loop_gpu() to queue a pass */
-    /* Queues the pass after a checked pass while the host waits for the residual, which may end the run: one
-     * pass, or none (sets pass->steps to 0). For runs of one part only. NULL: nothing is queued. */
+    /* Queues what follows a checked pass while the host waits for the residual, which may end the run, as
+     * queue_gpu does, or nothing (sets pass->steps to 0). Launches of several passes must look at
+     * args.undecided. For runs of one part only. NULL: nothing is queued. */
     stencil_gpu_queue *queue_ahead;
     int replayed; /* passes in each graph of open_gpu, which has one to start from each buffer; 0: none */
     /* Allocate and free run->loop, which lasts from batch to batch and may be NULL; or NULL. */

@@ -24,8 +24,9 @@ static stencil_status launch(stencil_gpu_part *gpu, const stencil_batch *batch) 
     return stencil_grid_launch(launch.function, &grid, s, gpu->stream);
 }
 
-/* Waits for the launch, and polls the observers with the progress in its mailbox. The host sleeps only during
- * long launches, for a small fraction of the time waited so far. */
+/* Waits for the launch, and polls the observers with the progress in its mailbox. The host sleeps during long
+ * launches, for a small fraction of the time waited so far: a thread that polls on and on is made to wait
+ * for milliseconds where others want its processor, one that slept is not. */
 static stencil_status wait(stencil_gpu_part *gpu, const stencil_batch *batch) {
     const double start_s = stencil_clock_s();
     for (;;) {
@@ -38,7 +39,7 @@ static stencil_status wait(stencil_gpu_part *gpu, const stencil_batch *batch) {
         if (gpu->part == 0 &&
             !stencil_observers_poll(batch->observers, gpu->args.mailbox->step, gpu->args.mailbox->residual))
             gpu->args.mailbox->interrupt = 1;
-        if (waited_s > 0.01)
+        if (waited_s > 0.001)
             nanosleep(&(struct timespec){.tv_nsec = waited_s > 0.2 ? 1000000 : (long)(5e6 * waited_s)}, NULL);
     }
 }
@@ -107,19 +108,53 @@ static stencil_status launch_checked(stencil_gpu_run *run, const stencil_pass *p
     return STENCIL_OK;
 }
 
+/* Returns the steps from a pass on up to the next checked pass or the end of the batch, which one launch
+ * makes. */
+static stencil_batch plain_steps(const stencil_gpu_run *run, const stencil_batch *batch,
+                                 const stencil_pass *pass) {
+    const int64_t plain_end =
+        stencil_passes_plain(&run->schedule, run->plan->depth, pass->first, batch->first + batch->count);
+    return (stencil_batch){.first = pass->first,
+                           .count = plain_end - pass->first,
+                           .observers = batch->observers,
+                           .from = pass->from};
+}
+
+/* Returns the last pass of a launch that has made `made` steps; on chip a launch goes from one buffer to the
+ * other, like a pass. */
+static stencil_pass last_pass(const stencil_plan *plan, const stencil_batch *some, int64_t made) {
+    const int64_t before = (made - 1) / plan->depth;
+    if (plan->layout.kind == STENCIL_PASS_ON_CHIP)
+        return (stencil_pass){some->first + made - 1, 1, some->from};
+    return (stencil_pass){some->first + before * plan->depth, (int32_t)(made - before * plan->depth),
+                          some->from ^ (int32_t)(before % 2)};
+}
+
+/* Tells whether a launch is so short that nobody needs to ask it to leave, so that the host can queue what
+ * follows before the launch has ended. */
+static bool is_brief(const stencil_gpu_run *run, const stencil_batch *some) {
+    enum { POLLS = 8 };
+    return run->parts == 1 && run->plan->layout.kind != STENCIL_PASS_ON_CHIP &&
+           some->count <= (int64_t)POLLS * run->plan->poll_every;
+}
+
 /* Makes passes of several steps: one launch up to the next checked pass, which is a separate launch. A launch
  * that ends early was interrupted, or its barrier timed out. */
 static stencil_status queue_gpu(stencil_gpu_run *run, const stencil_batch *batch, stencil_pass *pass) {
-    const int64_t depth = run->plan->depth, end = batch->first + batch->count,
-                  plain_end = stencil_passes_plain(&run->schedule, depth, pass->first, end);
     if (stencil_pass_check(&run->schedule, pass) > 0)
         return launch_checked(run, pass);
-    const stencil_batch some = {.first = pass->first,
-                                .count = plain_end - pass->first,
-                                .observers = batch->observers,
-                                .from = pass->from};
+    const stencil_batch some = plain_steps(run, batch, pass);
     for (int p = 0; p < run->parts; p++)
         TRY(launch_passes(&run->part[p], &some));
+    if (is_brief(run, &some)) {
+        *pass = last_pass(run->plan, &some, some.count);
+        return STENCIL_OK;
+    }
+    for (int p = 0; p < run->parts; p++) { /* the host may notice the end milliseconds late */
+        TRY_CUDA(cudaSetDevice(run->part[p].device));
+        TRY_CUDA(cudaEventRecord(run->part[p].end, run->part[p].stream));
+    }
+    run->ends = true;
     TRY(wait(&run->part[0], &some));
     for (int p = 1; p < run->parts; p++)
         TRY(stencil_gpu_wait(&run->part[p]));
@@ -129,14 +164,20 @@ static stencil_status queue_gpu(stencil_gpu_run *run, const stencil_batch *batch
             TRY(stencil_barrier_check(&run->barrier));
     CHECK(made > 0 && made <= some.count, INTERNAL, "a launch of %lld steps made %lld", (long long)some.count,
           (long long)made);
-    const int64_t before = (made - 1) / depth;
-    if (run->plan->layout.kind ==
-        STENCIL_PASS_ON_CHIP) /* a launch goes from one buffer to the other, like a pass */
-        *pass = (stencil_pass){some.first + made - 1, 1, some.from};
-    else
-        *pass = (stencil_pass){some.first + before * depth, (int32_t)(made - before * depth),
-                               some.from ^ (int32_t)(before % 2)};
+    *pass = last_pass(run->plan, &some, made);
     return STENCIL_OK;
+}
+
+/* Queues the launch after a checked pass, where it is brief. */
+static stencil_status queue_ahead(stencil_gpu_run *run, const stencil_batch *batch, stencil_pass *pass) {
+    if (stencil_pass_check(&run->schedule, pass) > 0)
+        return launch_checked(run, pass);
+    const stencil_batch some = plain_steps(run, batch, pass);
+    if (!is_brief(run, &some)) {
+        pass->steps = 0;
+        return STENCIL_OK;
+    }
+    return queue_gpu(run, batch, pass);
 }
 
 static stencil_status batch_gpu(stencil_gpu_run *run, const stencil_batch *batch, stencil_outcome *outcome) {
@@ -153,4 +194,5 @@ static stencil_status batch_gpu(stencil_gpu_run *run, const stencil_batch *batch
 #endif
 
 const stencil_strategy stencil_strategy_persistent = {.batch_gpu = STENCIL_ON_GPU(batch_gpu),
-                                                      .queue_gpu = STENCIL_ON_GPU(queue_gpu)};
+                                                      .queue_gpu = STENCIL_ON_GPU(queue_gpu),
+                                                      .queue_ahead = STENCIL_ON_GPU(queue_ahead)};
