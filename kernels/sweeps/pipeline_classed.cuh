@@ -43,9 +43,14 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_classed 
     struct strip_place {
         int x;         /* first column of the strip */
         uint32_t look; /* word of bits that this lane looks at, in bytes; all lanes see the strip's words */
-        __device__ __forceinline__ explicit strip_place(int x) : x(x) {
-            const int first = x & 127, last = first + width - 1;
-            look = (uint32_t)min(max((int)lane(), first / 32), last / 32) * (uint32_t)sizeof(uint32_t);
+        uint32_t mask; /* its bits of the strip's columns that are not beyond a closed side */
+        __device__ __forceinline__ strip_place(int x, bool left, bool right) : x(x) {
+            const int first = x & 127, last = first + width - 1,
+                      word = min(max((int)lane(), first / 32), last / 32),
+                      begin = max(first + (left ? radius : 0) - 32 * word, 0),
+                      end = min(last + 1 - (right ? radius : 0) - 32 * word, 32);
+            look = (uint32_t)word * (uint32_t)sizeof(uint32_t);
+            mask = begin < end ? ~0u >> (32 - (end - begin)) << begin : 0;
         }
         /* Returns the bits of the lane's cells; `row` is the address of a row. */
         __device__ __forceinline__ uint32_t bits(uint32_t row) const {
@@ -160,18 +165,32 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_classed 
         /* Looks at the rows that come in with a slot, the first of which is row y, and returns how they are
          * made. */
         __device__ __forceinline__ row_way look(const stage_strip &a, int y) {
-            uint32_t bits = 0;
+            uint32_t word[rows], bits = 0;
 #pragma unroll
-            for (int b = 0; b < rows; b++, next.next())
-                bits |= load_shared_word(next.at + a.strip.look);
-            const bool plain = a.has_bits(y) && a.has_bits(y + rows - 1) && last.code == row_plain;
-            if (!plain || __any_sync(~0u, bits != 0))
+            for (int b = 0; b < rows; b++, next.next()) {
+                word[b] = load_shared_word(next.at + a.strip.look) & a.strip.mask;
+                bits |= word[b];
+            }
+            const bool inner = a.has_bits(y) && a.has_bits(y + rows - 1);
+            if (!inner || last.code != row_plain || __any_sync(~0u, bits != 0)) {
+                if (!varied && inner)
+#pragma unroll
+                    for (int b = 0; b < rows; b++)
+                        add(kind_of_bits(a, word[b]), y + b);
+                else
 #pragma unroll 1
-                for (int b = 0; b < rows; b++)
-                    add(kind_of(a, y + b, next.before(rows - b)), y + b);
+                    for (int b = 0; b < rows; b++)
+                        add(kind_of(a, y + b, next.before(rows - b)), y + b);
+            }
             if (since > y - radius * levels)
                 return mixed;
             return last.code == row_kept ? kept : alike;
+        }
+        /* Returns the kind of an inner row by the bits that each lane looks at, where cells either keep their
+         * values or are plain. */
+        __device__ __forceinline__ static row_kind kind_of_bits(const stage_strip &a, uint32_t word) {
+            const bool some = __any_sync(~0u, word != 0), all = __all_sync(~0u, word == a.strip.mask);
+            return {!some ? row_plain : all ? row_kept : row_some, 0};
         }
         __device__ __forceinline__ void add(const row_kind &kind, int y) {
             const uint32_t code = __shfl_sync(~0u, kind.code, 0);
@@ -422,7 +441,9 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_classed 
     __device__ __forceinline__ static void make_rows(stage_strip &a, stage_warp &warp, uint32_t slot, int y,
                                                      int made, beside_turn &source, const rows_seen &seen,
                                                      mixed_rows &of_rows, const rows_alike &all) {
-#pragma unroll
+        /* All loops together have to fit into the instruction cache. */
+        constexpr int unrolled = Way == mixed ? 1 : rows;
+#pragma unroll unrolled
         for (int b = 0; b < rows; b++) {
             T c[cells];
             warp.load(c, slot + b * row_bytes + a.mine);
@@ -464,9 +485,9 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_classed 
         rows_seen seen(class_turn(ring, -radius * levels * stage));
         warp.clear();
         base::template walk<true>(l, [&](const piece &p) {
-            stage_strip a = {s, l, strip_place(p.x), stage * levels, 0, weights_at};
-            a.left = lane() == 0 && l.closed[1][0] && p.strip == 0;
-            a.right = lane() == 31 && l.closed[1][1] && p.last;
+            const bool ends[2] = {l.closed[1][0] && p.strip == 0, l.closed[1][1] && p.last};
+            stage_strip a = {s, l, strip_place(p.x, ends[0], ends[1]), stage * levels, 0, weights_at};
+            a.left = lane() == 0 && ends[0], a.right = lane() == 31 && ends[1];
             a.begin = p.from;
             a.count = __shfl_sync(~0u, l.closed[0][1] ? l.ny - classes_ahead - p.from : INT_MAX / 2, 0);
             a.own = {{0, &s.domain}, 0, {0, 0}};

@@ -33,9 +33,9 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_kinds : 
                                             bool simple, char *entry) {
         const int x = first_column(l.strips, strip), low = l.closed[0][0] ? 0 : -l.reach,
                   high = l.ny + (l.closed[0][1] ? 0 : l.reach);
-        stage_strip a = {s, l, strip_place(x), 0, 0, 0};
-        a.left = lane() == 0 && l.closed[1][0] && strip == 0;
-        a.right = lane() == 31 && l.closed[1][1] && strip == l.strips.count - 1;
+        const bool ends[2] = {l.closed[1][0] && strip == 0, l.closed[1][1] && strip == l.strips.count - 1};
+        stage_strip a = {s, l, strip_place(x, ends[0], ends[1]), 0, 0, 0};
+        a.left = lane() == 0 && ends[0], a.right = lane() == 31 && ends[1];
         a.begin = low - base::classes_ahead, a.count = high - low;
         __syncwarp();
         if (y >= low && y < high)
