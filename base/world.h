@@ -41,11 +41,12 @@ typedef struct stencil_world_functions {
 
 struct stencil_world {
     const stencil_world_functions *call;
-    int rank, ranks;          /* this one, of so many */
-    int local_ranks;          /* ranks on this host, this one included */
-    bool sends_device_memory; /* messages may lie in the memory of a GPU */
-    double rank_timeout_s;    /* a rank that gives no sign of life for longer is given up, and all end */
-    double delay_s;           /* for tests: messages of exchanges opened from now on arrive so much later */
+    int rank, ranks;             /* this one, of so many */
+    int local_rank, local_ranks; /* this one among those on its host, and how many these are */
+    int host;                    /* the first rank on this host */
+    bool sends_device_memory;    /* messages may lie in the memory of a GPU */
+    double rank_timeout_s;       /* a rank that gives no sign of life for longer is given up, and all end */
+    double delay_s;   /* for tests: messages of exchanges opened from now on arrive so much later */
     bool knows_error; /* all ranks know of an error, which each returns: of the last stage that they ended */
 };
 

@@ -6,13 +6,15 @@
 #include <mpi-ext.h>
 #endif
 
-static int local_ranks(void) {
+/* Finds the ranks of this host, which MPI knows whatever the launcher. */
+static void find_host(stencil_world *world) {
     MPI_Comm host;
-    int count = 1;
-    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &host);
-    MPI_Comm_size(host, &count);
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, world->rank, MPI_INFO_NULL, &host);
+    MPI_Comm_rank(host, &world->local_rank);
+    MPI_Comm_size(host, &world->local_ranks);
+    world->host = world->rank;
+    MPI_Bcast(&world->host, 1, MPI_INT, 0, host);
     MPI_Comm_free(&host);
-    return count;
 }
 
 /* Tells whether this MPI says that it takes messages from the memory of NVIDIA GPUs. */
@@ -29,7 +31,7 @@ static bool make_world(stencil_world *world) {
     *world = (stencil_world){.call = &stencil_mpi_functions, .rank_timeout_s = STENCIL_RANK_TIMEOUT_S};
     MPI_Comm_rank(MPI_COMM_WORLD, &world->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &world->ranks);
-    world->local_ranks = local_ranks();
+    find_host(world);
     world->sends_device_memory = sends_device_memory();
     return stencil_watch_begin(world);
 }
