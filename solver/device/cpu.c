@@ -110,6 +110,15 @@ static stencil_status create_threads(stencil_cpu *cpu, const stencil_problem *pr
     return STENCIL_OK;
 }
 
+/* Sets up the messages to other ranks, and from there. */
+static stencil_status create_messages(stencil_cpu *cpu) {
+    stencil_messages *m = &cpu->messages;
+    TRY(stencil_messages_find(m, &cpu->plan->cut, &cpu->transfers, cpu->plan->world));
+    TRY(stencil_memory_alloc(&cpu->message_memory, m->sent.bytes + m->received.bytes + 1,
+                             "the messages between ranks"));
+    return stencil_messages_open(m, cpu->message_memory);
+}
+
 stencil_status stencil_cpu_create(stencil_cpu *cpu, const stencil_plan *plan, const stencil_problem *problem,
                                   const stencil_buffers *lent) {
     const stencil_cut *cut = &plan->cut;
@@ -135,7 +144,7 @@ stencil_status stencil_cpu_create(stencil_cpu *cpu, const stencil_plan *plan, co
     if (!store)
         TRY(stencil_halo_transfers_find(&cpu->transfers, cut));
     if (plan->halo == STENCIL_HALO_MESSAGE)
-        TRY(stencil_messages_create(&cpu->messages, cut, &cpu->transfers, plan->world));
+        TRY(create_messages(cpu));
     TRY(create_threads(cpu, problem));
     TRY(create_factors(cpu, problem));
     return cpu->plan->barrier != STENCIL_BARRIER_none ? create_barrier(cpu, problem) : STENCIL_OK;
@@ -194,6 +203,7 @@ void stencil_cpu_destroy(stencil_cpu *cpu) {
     stencil_reduction_destroy(&cpu->reduction);
     stencil_halo_transfers_destroy(&cpu->transfers);
     stencil_messages_destroy(&cpu->messages);
+    free(cpu->message_memory);
     free(cpu->state.words);
     free(cpu->trial);
     free(cpu->notes);
@@ -340,7 +350,7 @@ static bool meet(const stencil_cpu *cpu, int thread) {
 enum { SPREAD_BYTES = 1 << 16 };
 
 static bool spreads(const stencil_cpu *cpu, int threads) {
-    return threads > 1 && cpu->messages.bytes >= SPREAD_BYTES;
+    return threads > 1 && cpu->messages.sent.bytes >= SPREAD_BYTES;
 }
 
 /* Makes the halo copies of a pass, and begins to send messages. */

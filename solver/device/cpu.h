@@ -48,6 +48,7 @@ typedef struct stencil_cpu {
     int64_t scratch_bytes;
     stencil_halo_transfers transfers; /* halo copies after each pass; empty if the sweep stores ghost cells */
     stencil_messages messages;        /* ghost cells that other ranks update */
+    void *message_memory;             /* of the messages, owned */
 } stencil_cpu;
 
 /* Creates the CPU state of a run; the caller must call stencil_cpu_destroy() even on failure. lent: arrays of

@@ -2,8 +2,8 @@
 
 #include <stdlib.h>
 
-/* The box of cells of a transfer at its sender, or of ghost cells at its receiver. */
-static stencil_box box_of(const stencil_halo_transfer *t, bool sent) {
+stencil_box stencil_message_cells(const stencil_message_box *box, bool sent) {
+    const stencil_halo_transfer *t = &box->transfer;
     const int64_t *first = sent ? t->from_first : t->to_first;
     return (stencil_box){{first[0], first[1], first[2]}, {t->n[0], t->n[1], t->n[2]}};
 }
@@ -19,29 +19,28 @@ static void sort(stencil_message_boxes *list) {
     }
 }
 
-/* Gives boxes their places in messages, and lists these. */
-static stencil_status lay_out(stencil_message_boxes *list, const stencil_cut *cut, bool sent,
-                              stencil_message *message, int *count, int64_t *bytes) {
-    const int64_t cell = (int64_t)stencil_precision_bytes(cut->mesh.precision);
-    void *memory = NULL;
-    *bytes = 0;
+/* Sorts boxes, and adds up the bytes of their cells. */
+static void measure(stencil_message_boxes *list, const stencil_cut *cut) {
     sort(list);
     for (int i = 0; i < list->count; i++) {
-        const stencil_box box = box_of(&list->item[i].transfer, sent);
-        *bytes += cell * stencil_box_cells(&box);
+        list->item[i].bytes =
+            (int64_t)stencil_precision_bytes(cut->mesh.precision) *
+            stencil_box_cells(&(stencil_box){.n = {list->item[i].transfer.n[0], list->item[i].transfer.n[1],
+                                                   list->item[i].transfer.n[2]}});
+        list->bytes += list->item[i].bytes;
     }
-    TRY(stencil_memory_alloc(&memory, *bytes + 1, "the messages between ranks"));
-    char *at = list->buffer = memory;
+}
+
+/* Gives boxes their places in messages, from `at` on, and lists these. */
+static void lay_out(stencil_message_boxes *list, char *at, bool sent, stencil_message *message, int *count) {
     for (int i = 0; i < list->count; i++) {
         stencil_message_box *b = &list->item[i];
-        const stencil_box box = box_of(&b->transfer, sent);
         if (i == 0 || b[-1].peer != b->peer)
             message[(*count)++] = (stencil_message){.peer = b->peer, .sent = sent, .data = at};
         b->at = at;
-        at += cell * stencil_box_cells(&box);
-        message[*count - 1].bytes += (size_t)(cell * stencil_box_cells(&box));
+        at += b->bytes;
+        message[*count - 1].bytes += (size_t)b->bytes;
     }
-    return STENCIL_OK;
 }
 
 /* Moves the transfers that cross between ranks to the lists of messages. */
@@ -55,43 +54,40 @@ static void take(stencil_messages *m, const stencil_cut *cut, stencil_halo_trans
             continue;
         }
         stencil_message_boxes *list = sends ? &m->sent : &m->received;
-        list->item[list->count++] = (stencil_message_box){*t, (sends ? t->to : t->from) / cut->owned, NULL};
+        list->item[list->count++] =
+            (stencil_message_box){.transfer = *t, .peer = (sends ? t->to : t->from) / cut->owned};
     }
     transfers->count = kept;
 }
 
-stencil_status stencil_messages_create(stencil_messages *m, const stencil_cut *cut,
-                                       stencil_halo_transfers *transfers, stencil_world *world) {
-    int count = 0;
-    int64_t received;
+stencil_status stencil_messages_find(stencil_messages *m, const stencil_cut *cut,
+                                     stencil_halo_transfers *transfers, stencil_world *world) {
     *m = (stencil_messages){.world = world};
     m->sent.item = calloc((size_t)transfers->count + 1, sizeof *m->sent.item);
     m->received.item = calloc((size_t)transfers->count + 1, sizeof *m->received.item);
-    stencil_message *message = calloc(2 * (size_t)transfers->count + 1, sizeof *message);
-    stencil_status status = m->sent.item == NULL || m->received.item == NULL || message == NULL
-                                ? ERROR(NO_MEMORY, "no memory for the messages between ranks")
-                                : STENCIL_OK;
-    if (status == STENCIL_OK) {
-        take(m, cut, transfers);
-        status = lay_out(&m->received, cut, false, message, &count, &received);
-    }
-    if (status == STENCIL_OK)
-        status = lay_out(&m->sent, cut, true, message, &count, &m->bytes);
-    if (status == STENCIL_OK)
-        status = stencil_exchange_open(world, message, count, &m->exchange);
+    CHECK(m->sent.item != NULL && m->received.item != NULL, NO_MEMORY,
+          "no memory for the messages between ranks");
+    take(m, cut, transfers);
+    measure(&m->sent, cut);
+    measure(&m->received, cut);
+    return STENCIL_OK;
+}
+
+stencil_status stencil_messages_open(stencil_messages *m, void *memory) {
+    int count = 0;
+    stencil_message *message = calloc((size_t)(m->sent.count + m->received.count) + 1, sizeof *message);
+    CHECK(message != NULL, NO_MEMORY, "no memory for the messages between ranks");
+    lay_out(&m->received, (char *)memory + m->sent.bytes, false, message, &count);
+    lay_out(&m->sent, memory, true, message, &count);
+    const stencil_status status = stencil_exchange_open(m->world, message, count, &m->exchange);
     free(message);
     return status;
 }
 
-static void destroy_boxes(stencil_message_boxes *list) {
-    free(list->item);
-    free(list->buffer);
-}
-
 void stencil_messages_destroy(stencil_messages *m) {
     stencil_exchange_close(m->world, m->exchange);
-    destroy_boxes(&m->sent);
-    destroy_boxes(&m->received);
+    free(m->sent.item);
+    free(m->received.item);
     *m = (stencil_messages){0};
 }
 
@@ -110,7 +106,7 @@ static void copy(const stencil_message_boxes *list, const stencil_buffers *buffe
                  int thread, int threads) {
     for (int i = 0; i < list->count; i++) {
         const stencil_message_box *b = &list->item[i];
-        const stencil_box box = box_of(&b->transfer, sent), share = share_of(&box, thread, threads);
+        const stencil_box box = stencil_message_cells(b, sent), share = share_of(&box, thread, threads);
         const int part = sent ? b->transfer.from : b->transfer.to;
         if (stencil_box_cells(&share) == 0)
             continue;

@@ -9,6 +9,7 @@
 typedef struct stencil_message_box {
     stencil_halo_transfer transfer;
     int peer;
+    int64_t bytes;
     void *at;
 } stencil_message_box;
 
@@ -16,21 +17,26 @@ typedef struct stencil_message_box {
 typedef struct stencil_message_boxes {
     int count;
     stencil_message_box *item; /* [count], owned, those of a rank behind each other */
-    char *buffer;              /* messages, owned */
+    int64_t bytes;             /* of all cells */
 } stencil_message_boxes;
 
 typedef struct stencil_messages {
     stencil_world *world; /* borrowed; NULL: there are no messages */
     stencil_message_boxes sent, received;
     stencil_exchange *exchange;
-    int64_t bytes; /* of the messages that this rank sends after a pass */
 } stencil_messages;
 
-/* Takes those of the transfers that cross between ranks out of the list, and sets up their messages; part p
- * is in rank p / cut->owned. The caller destroys them, also after a failure. Errors: NO_MEMORY. */
-stencil_status stencil_messages_create(stencil_messages *messages, const stencil_cut *cut,
-                                       stencil_halo_transfers *transfers, stencil_world *world);
+/* find: takes those of the transfers that cross between ranks out of the list; part p is in rank
+ * p / cut->owned. open: sets up their messages in memory of sent.bytes + received.bytes bytes, which is
+ * borrowed, those that are sent first. The caller destroys them, also after a failure. Errors: NO_MEMORY. */
+stencil_status stencil_messages_find(stencil_messages *messages, const stencil_cut *cut,
+                                     stencil_halo_transfers *transfers, stencil_world *world);
+stencil_status stencil_messages_open(stencil_messages *messages, void *memory);
 void stencil_messages_destroy(stencil_messages *messages);
+
+/* The cells of a box of a message at their sender, or the ghost cells at their receiver, in indices of the
+ * whole problem. */
+stencil_box stencil_message_cells(const stencil_message_box *box, bool sent);
 
 /* Share `thread` of `threads` of copying cells of a buffer of u into messages, or from there. */
 void stencil_messages_pack(const stencil_messages *messages, const stencil_buffers *buffers, int buffer,
