@@ -1,6 +1,7 @@
 /* Runs of several ranks: what each of them does for itself, and what rank 0 does for all. */
 #pragma once
 
+#include "app/report.h"
 #include "app/run_options.h"
 
 /* Refuses options that several ranks do not have yet, and tells the world how long it is patient. Errors:
@@ -12,8 +13,12 @@ stencil_status ranks_check(const invocation *call, const run_options *options);
 int64_t ranks_threads(stencil_world *world, int64_t asked);
 
 /* Gives all ranks the machine of rank 0, with the memory that the poorest of them has, and what messages
- * between them cost, which is measured. Errors: NO_MEMORY. */
-stencil_status ranks_share_machine(stencil_world *world, stencil_machine *machine);
+ * between them cost, which is measured. The ranks of a host share out the GPUs that they see; those of the
+ * machine are none where some rank sees none, or one of another kind than rank 0. Errors: NO_MEMORY. */
+stencil_status ranks_share_machine(stencil_world *world, stencil_machine *machine, ranks_gpus *gpus);
+
+/* Checks that this rank has the plan that rank 0 has. By all ranks. Errors: UNAVAILABLE. */
+stencil_status ranks_check_plan(stencil_world *world, const stencil_plan *plan);
 
 /* Bits that ranks tell each other at polls: the signals that came. */
 uint64_t ranks_say(void *context);

@@ -9,12 +9,20 @@
 #include "solver/problem/pockets.h"
 #include "solver/run/run.h"
 
+/* The GPUs of several ranks, each by its number among those that the rank sees. */
+typedef struct ranks_gpus {
+    int own;                   /* that of this rank */
+    int sharing;               /* the most ranks that share a GPU */
+    int of[STENCIL_PARTS_MAX]; /* those of the first ranks; known to rank 0 */
+} ranks_gpus;
+
 /* All data of a run that reports use. */
 typedef struct run_record {
     stencil_output output;            /* result file, with its provenance; its path NULL: none is written */
     char output_name[TEXT_NAME_SIZE]; /* path of the result where the options give none */
     stencil_problem problem;
     stencil_machine machine;
+    ranks_gpus gpus;
     auto_choice choice;
     stencil_pockets pockets; /* by report_note_pockets() */
     stencil_notes notes;

@@ -72,16 +72,24 @@ static json_t *stop_json(const run_record *run) {
                      "predicted_steps", json_number(stencil_predicted_steps(&run->problem)));
 }
 
-static json_t *parts_json(const stencil_plan *plan, int rank) {
+/* The GPU of a part; null on a CPU, and of ranks beyond the first ones. */
+static json_t *part_gpu_json(const run_record *run, int part) {
+    const stencil_plan *plan = run_record_plan(run);
+    if (plan->backend != STENCIL_BACKEND_GPU || part >= STENCIL_PARTS_MAX)
+        return json_null();
+    return json_integer(part < plan->cut.owned ? plan->part[part].gpu : run->gpus.of[part]);
+}
+
+static json_t *parts_json(const run_record *run) {
+    const stencil_plan *plan = run_record_plan(run);
+    const int rank = run->problem.rank;
     json_t *array = json_array();
     const int first = STENCIL_AXES - rank;
     for (int p = 0; p < plan->cut.parts; p++) {
         const stencil_part_plan *part = &plan->part[p < plan->cut.owned ? p : 0];
         const stencil_box box = stencil_cut_box(&plan->cut, p);
-        const bool gpu = plan->backend == STENCIL_BACKEND_GPU;
-        json_array_append_new(array, json_pack("{s:o, s:o, s:o, s:I, s:i}", "gpu",
-                                               gpu ? json_integer(part->gpu) : json_null(), "first",
-                                               json_integers(box.first + first, rank), "cells",
+        json_array_append_new(array, json_pack("{s:o, s:o, s:o, s:I, s:i}", "gpu", part_gpu_json(run, p),
+                                               "first", json_integers(box.first + first, rank), "cells",
                                                json_integers(box.n + first, rank), "tile_count",
                                                (json_int_t)part->tile_count, "blocks", part->grid_blocks));
     }
@@ -100,13 +108,12 @@ static json_t *plan_json(const run_record *run) {
         "depth", plan->depth, "pass_steps", stencil_sweep_pass_steps(plan, &run->problem), "computed_twice",
         stencil_sweep_again(plan, &run->problem), "backend", gpu ? "gpu" : "cpu", "kernel",
         stencil_kernel_text(&plan->kernel, kernel), "threads", plan->threads, "stores",
-        gpu ? json_null() : json_string(stencil_stores_names[plan->stores]), "parts",
-        parts_json(plan, run->problem.rank), "ranks", stencil_plan_ranks(plan), "halo",
-        stencil_halo_names[plan->halo], "overlap", plan->overlap, "block", plan->block_x, plan->block_y,
-        "tile", json_integers(plan->tile + first, run->problem.rank), "registers", plan->registers,
-        "blocks_per_sm", plan->blocks_per_sm, "memory_bytes", "host_need", (json_int_t)plan->host_bytes,
-        "host_have", (json_int_t)plan->host_available_bytes, "device_need", (json_int_t)plan->device_bytes,
-        "device_have", (json_int_t)plan->device_available_bytes);
+        gpu ? json_null() : json_string(stencil_stores_names[plan->stores]), "parts", parts_json(run),
+        "ranks", stencil_plan_ranks(plan), "halo", stencil_halo_names[plan->halo], "overlap", plan->overlap,
+        "block", plan->block_x, plan->block_y, "tile", json_integers(plan->tile + first, run->problem.rank),
+        "registers", plan->registers, "blocks_per_sm", plan->blocks_per_sm, "memory_bytes", "host_need",
+        (json_int_t)plan->host_bytes, "host_have", (json_int_t)plan->host_available_bytes, "device_need",
+        (json_int_t)plan->device_bytes, "device_have", (json_int_t)plan->device_available_bytes);
 }
 
 static json_t *stores_json(const stencil_report *report) {

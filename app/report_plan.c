@@ -130,7 +130,9 @@ static void print_parts(const run_record *run) {
             stencil_text_add(begin, sizeof begin, "%s %c %" PRId64, axis < STENCIL_X ? "," : " from",
                              "zyx"[axis], box.first[axis]);
         PRINT(p == 0 ? "Partition" : "", "%d of %d%s: %s updated cell%s%s", p + 1, plan->cut.parts,
-              plan->backend == STENCIL_BACKEND_GPU ? TEXT(" on GPU %d", part->gpu) : "",
+              plan->backend == STENCIL_BACKEND_GPU
+                  ? TEXT(" on GPU %d", p < plan->cut.owned ? part->gpu : run->gpus.of[p])
+                  : "",
               TEXT_EXTENT(box.n + first, rank, " x "), stencil_plural(stencil_box_cells(&box)), begin);
     }
     if (plan->cut.parts > STENCIL_PARTS_MAX)

@@ -168,6 +168,13 @@ static const char *device_text(const run_record *run, char text[256]) {
     const stencil_plan *plan = run_record_plan(run);
     if (plan->backend != STENCIL_BACKEND_GPU)
         return plan->device;
+    if (stencil_plan_ranks(plan) > 1) {
+        const int ranks = stencil_plan_ranks(plan);
+        snprintf(text, 256, "%s (GPU%s ", plan->device, stencil_plural(ranks));
+        for (int rank = 0; rank < ranks && rank < STENCIL_PARTS_MAX; rank++)
+            stencil_text_add(text, 256, "%s%d", rank > 0 ? "," : "", run->gpus.of[rank]);
+        return stencil_text_add(text, 256, ranks > STENCIL_PARTS_MAX ? ",…)" : ")");
+    }
     snprintf(text, 256, "%s (device%s ", run->machine.gpu[plan->part[0].gpu].name,
              stencil_plural(plan->cut.parts));
     for (int p = 0; p < plan->cut.parts; p++)

@@ -53,6 +53,8 @@ static stencil_status make_plan(run_state *state) {
     stencil_run_options run;
     TRY(run_options_complete(state->call, record->problem.rank, &run));
     run.world = run_world(state);
+    run.rank_gpu = record->gpus.own;
+    run.rank_sharing = record->gpus.sharing;
     stencil_choice *choice = &record->choice.choice;
     const stencil_status status = stencil_choice_make(choice, &record->problem, &run, &record->machine);
     /* The message names the input file: the size of its problem takes the memory. */
@@ -98,11 +100,12 @@ static stencil_status decide(run_state *state) {
     auto_choice *choice = &record->choice;
     const auto_options *open = &state->options.open;
     choice->tune.choice = &choice->choice;
-    if (!stencil_world_alone(run_world(state))) /* which choose alike, by what is predicted */
-        TRY(text_name_out_of_memory(stencil_tune_start(&choice->tune, &choice->choice, &record->problem,
-                                                       &record->machine, STENCIL_EFFORT_ESTIMATE),
-                                    record->output.input_path));
-    else if (state->options.machine == NULL)
+    if (!stencil_world_alone(run_world(state))) { /* which choose alike, by what is predicted */
+        const stencil_status status = stencil_tune_start(&choice->tune, &choice->choice, &record->problem,
+                                                         &record->machine, STENCIL_EFFORT_ESTIMATE);
+        TRY(run_by_all(state, text_name_out_of_memory(status, record->output.input_path)));
+        TRY(ranks_check_plan(run_world(state), run_record_plan(record)));
+    } else if (state->options.machine == NULL)
         TRY(text_name_out_of_memory(
             auto_choose(choice, &record->problem, &record->machine, open, &record->notes),
             record->output.input_path));
@@ -227,7 +230,7 @@ stencil_status run_plan(run_state *state) {
     TRY(run_by_all(state,
                    machine_find(&record->machine, options->machine, threads,
                                 shared ? STENCIL_STREAMS_SHARED : STENCIL_STREAMS_PART, &record->notes)));
-    TRY(ranks_share_machine(run_world(state), &record->machine));
+    TRY(ranks_share_machine(run_world(state), &record->machine, &record->gpus));
     TRY(run_by_all(state, make_plan(state)));
     TRY(run_by_all(state, check_effect(state)));
     TRY(run_by_first(state, run_leads(state)

@@ -60,11 +60,13 @@ static stencil_status allocate_shares(stencil_gpu_part *gpu, const stencil_probl
 static stencil_status allocate(stencil_gpu_part *gpu) {
     const stencil_gpu_run *run = gpu->run;
     stencil_kernel_args *s = &gpu->args;
-    const size_t levels = (size_t)stencil_levels_count(stencil_partial_count(run->plan->cut.mesh.n));
+    const bool alone = stencil_world_alone(run->plan->world);
+    const size_t levels =
+        alone ? (size_t)stencil_levels_count(stencil_partial_count(run->plan->cut.mesh.n)) : 1;
     int64_t partials[2];
     stencil_gpu_partials(&run->plan->cut, gpu->part, partials);
     TRY(own(gpu, &s->domain.partial, NULL, 2 * (size_t)s->domain.partial_set * sizeof *s->domain.partial));
-    s->domain.partial -= partials[0];
+    s->domain.partial -= alone ? partials[0] : 0;
     TRY(own(gpu, &s->level, NULL, levels * sizeof *s->level));
     TRY(own(gpu, &s->history, NULL, STENCIL_CHECKS_MAX * sizeof *s->history));
     TRY(own(gpu, &s->control, NULL, sizeof *s->control));
@@ -119,7 +121,7 @@ stencil_status stencil_gpu_move(const stencil_gpu_run *run, int part, int buffer
     gaps.n[STENCIL_X] = l->row;
     gaps.n[STENCIL_Y] = l->plane / l->row;
     slab = stencil_slab_first(&gaps, cells_max);
-    TRY_CUDA(cudaSetDevice(run->part[part].device));
+    TRY_CUDA(cudaSetDevice(stencil_gpu_part_of(run, part)->device));
     do {
         const stencil_box cells = stencil_box_common(&slab, box);
         const stencil_cells there = stencil_buffer_cells(b, part, buffer, cells.first);
@@ -148,12 +150,26 @@ stencil_status stencil_gpu_load(const stencil_gpu_run *run, int part, stencil_ar
                                 const stencil_box *box, const stencil_reader *from) {
     const int buffer = stencil_buffer_of(array, 0);
     const size_t bytes = (size_t)stencil_layout_bytes(&run->plan->cut.layout);
-    void *const *at = run->buffers.at[part];
+    void *const *at = stencil_buffers_part(&run->buffers, part);
     memset(run->staging, 0, (size_t)run->staging_bytes);
     TRY(stencil_gpu_move(run, part, buffer, box, from, NULL));
     if (array == STENCIL_ARRAY_U)
         TRY_CUDA(cudaMemcpy(at[stencil_buffer_of(array, 1)], at[buffer], bytes, cudaMemcpyDeviceToDevice));
     TRY_CUDA(cudaDeviceSynchronize()); /* the streams that launch kernels do not wait for this copy */
+    return STENCIL_OK;
+}
+
+stencil_status stencil_gpu_keep(const stencil_gpu_run *run, int buffer, void *to) {
+    TRY_CUDA(cudaMemcpy(to, run->buffers.at[0][buffer], (size_t)stencil_layout_bytes(&run->plan->cut.layout),
+                        cudaMemcpyDeviceToHost));
+    return STENCIL_OK;
+}
+
+stencil_status stencil_gpu_restore(const stencil_gpu_run *run, const void *from) {
+    for (int k = 0; k < 2; k++)
+        TRY_CUDA(cudaMemcpy(run->buffers.at[0][STENCIL_BUFFER_U + k], from,
+                            (size_t)stencil_layout_bytes(&run->plan->cut.layout), cudaMemcpyHostToDevice));
+    TRY_CUDA(cudaDeviceSynchronize()); /* the streams that launch kernels do not wait for these copies */
     return STENCIL_OK;
 }
 
@@ -169,12 +185,17 @@ static void init_args(stencil_gpu_part *gpu, const stencil_problem *problem) {
     s->sync = plan->barrier;
     s->cycle_length = gpu->run->cycle_length;
     s->domain.partial_set = stencil_gpu_partials_most(&plan->cut);
+    if (!stencil_world_alone(plan->world)) { /* numbered within the part */
+        s->domain.partial_first = 0;
+        s->domain.partial_row = gpu->run->reduction.row;
+        s->domain.partial_plane = gpu->run->reduction.plane;
+    }
     /* Each part combines a share of the groups of partial sums; with slabs nearly all of them are its own. A
      * single group belongs to part 0; persistent kernels combine it in every block. */
     s->result_first = stencil_share(results, plan->cut.parts, gpu->part);
     s->result_end = stencil_share(results, plan->cut.parts, gpu->part + 1);
     s->poll_every = plan->poll_every;
-    s->past_l2 = plan->part[gpu->part].past_l2;
+    s->past_l2 = stencil_plan_part(plan, gpu->part)->past_l2;
     s->mirrors_rows = plan->cut.mesh.boundary[STENCIL_Y] == STENCIL_MIRROR;
     s->tile_stream = plan->stream;
     for (int axis = 0; axis < STENCIL_AXES; axis++)
@@ -204,6 +225,8 @@ static stencil_status load_kernels(const stencil_plan *plan) {
     const stencil_kernel *kernel = &plan->kernel;
     TRY(load_kernel(kernel->function, kernel->step_bytes));
     TRY(load_kernel(kernel->traced, kernel->step_bytes));
+    if (plan->halo == STENCIL_HALO_MESSAGE)
+        TRY(load_kernel(stencil_pack_kernel(kernel->precision), 0));
     if (plan->barrier == STENCIL_BARRIER_none || plan->depth > 1) {
         TRY(load_kernel(stencil_combine_kernel(), 0));
         TRY(load_kernel(stencil_judge_kernel(), 0));
@@ -243,7 +266,7 @@ static stencil_status start_part(stencil_gpu_part *gpu, const stencil_gpu_run *l
     gpu->lent = lender != NULL && (!gpu->shared || gpu->plan->barrier == STENCIL_BARRIER_none ||
                                    lender->plan->barrier != STENCIL_BARRIER_none);
     if (gpu->lent)
-        gpu->stream = lender->part[gpu->part].stream;
+        gpu->stream = stencil_gpu_part_of(lender, gpu->part)->stream;
     else
         TRY_CUDA(cudaStreamCreateWithFlags(&gpu->stream, cudaStreamNonBlocking));
     if (gpu->plan->overlap)
@@ -373,6 +396,50 @@ static stencil_status create_barriers(stencil_gpu_run *run) {
     return share_gpus(run);
 }
 
+/* Lists the boxes of messages for a kernel. Messages lie at `at`. */
+static stencil_status create_packing(stencil_gpu_part *gpu, const stencil_message_boxes *list, bool sent,
+                                     char *at, stencil_packing *packing) {
+    const stencil_layout *l = &gpu->plan->cut.layout;
+    const stencil_box own_cells = stencil_cut_box(&gpu->plan->cut, gpu->part);
+    const int64_t cell_bytes = (int64_t)stencil_precision_bytes(l->precision);
+    stencil_packed_box *box = calloc((size_t)list->count + 1, sizeof *box);
+    CHECK(box != NULL, NO_MEMORY, "no memory for the messages between ranks");
+    for (int i = 0; i < list->count; i++) {
+        const stencil_box cells = stencil_message_cells(&list->item[i], sent),
+                          in_part = stencil_box_from(&cells, own_cells.first);
+        box[i].cell = stencil_layout_offset(l, in_part.first);
+        memcpy(box[i].n, in_part.n, sizeof box[i].n);
+        box[i].before = ((char *)list->item[i].at - at) / cell_bytes;
+    }
+    *packing = (stencil_packing){.count = list->count,
+                                 .unpacks = !sent,
+                                 .cells = list->bytes / cell_bytes,
+                                 .row = l->row,
+                                 .plane = l->plane,
+                                 .messages = at};
+    const stencil_status status =
+        own(gpu, &packing->box, box, (size_t)(list->count + 1) * sizeof *packing->box);
+    free(box);
+    return status;
+}
+
+/* Sets up what a rank exchanges with others: partial sums, and ghost cells by messages in pinned memory. */
+static stencil_status create_messages(stencil_gpu_run *run) {
+    const stencil_plan *plan = run->plan;
+    stencil_messages *m = &run->messages;
+    stencil_gpu_part *gpu = &run->part[0];
+    TRY(stencil_reduction_create(&run->reduction, &plan->cut, plan->world));
+    TRY(stencil_halo_transfers_find(&run->transfers, &plan->cut));
+    TRY(stencil_messages_find(m, &plan->cut, &run->transfers, plan->world));
+    TRY_CUDA(cudaSetDevice(gpu->device));
+    TRY_CUDA(cudaHostAlloc(&run->message_memory, (size_t)(m->sent.bytes + m->received.bytes + 1),
+                           cudaHostAllocMapped));
+    char *const at = run->message_memory;
+    TRY(stencil_messages_open(m, at));
+    TRY(create_packing(gpu, &m->sent, true, at, &gpu->sent));
+    return create_packing(gpu, &m->received, false, at + m->sent.bytes, &gpu->received);
+}
+
 /* Allocates memory, kernels and streams of each part, without connections to other parts. */
 static stencil_status create_parts(stencil_gpu_run *run, const stencil_problem *problem,
                                    const stencil_gpu_run *lender) {
@@ -383,6 +450,8 @@ static stencil_status create_parts(stencil_gpu_run *run, const stencil_problem *
         device[p] = run->part[p].device;
     if (run->plan->halo == STENCIL_HALO_COPY)
         TRY(stencil_halo_transfers_find(&run->transfers, &run->plan->cut));
+    if (run->plan->halo == STENCIL_HALO_MESSAGE)
+        TRY(create_messages(run));
     for (int p = 0; p < run->parts; p++) {
         stencil_gpu_part *gpu = &run->part[p];
         TRY_CUDA(cudaSetDevice(gpu->device));
@@ -417,12 +486,13 @@ static stencil_status create_parts(stencil_gpu_run *run, const stencil_problem *
 
 stencil_status stencil_gpu_create(stencil_gpu_run *run, const stencil_plan *plan,
                                   const stencil_problem *problem, const stencil_gpu_run *lender) {
-    *run = (stencil_gpu_run){.plan = plan, .parts = plan->cut.parts};
+    *run = (stencil_gpu_run){.plan = plan, .parts = plan->cut.owned};
     run->buffers = (stencil_buffers){.cut = &plan->cut};
     if (lender != NULL)
         memcpy(run->buffers.at, lender->buffers.at, sizeof run->buffers.at);
     run->staging_bytes = stencil_gpu_staging_bytes(&plan->cut.layout);
-    run->combine_on_host = run->parts > 1 && plan->halo == STENCIL_HALO_COPY;
+    run->combine_on_host =
+        (run->parts > 1 && plan->halo == STENCIL_HALO_COPY) || plan->halo == STENCIL_HALO_MESSAGE;
     TRY(stencil_weights_make(&run->cycle, &run->cycle_length, problem));
     TRY(stencil_factors_create(&run->factors, problem));
     run->factors_bytes = stencil_factors_bytes(problem);
@@ -431,13 +501,13 @@ stencil_status stencil_gpu_create(stencil_gpu_run *run, const stencil_plan *plan
     run->palette_count = stencil_weights_rows(problem);
     for (int p = 0; p < run->parts; p++)
         run->part[p] = (stencil_gpu_part){.run = run,
-                                          .part = p,
+                                          .part = plan->cut.own + p,
                                           .device = plan->part[p].gpu,
                                           .shared = plan->part[p].sharing > 1,
                                           .plan = plan};
     TRY(create_parts(run, problem, lender));
     for (int p = 0; p < run->parts && lender != NULL; p++)
-        TRY(stencil_gpu_share(run, problem, p));
+        TRY(stencil_gpu_share(run, problem, plan->cut.own + p));
     return STENCIL_OK;
 }
 
@@ -467,6 +537,9 @@ void stencil_gpu_destroy(stencil_gpu_run *run) {
     cudaFreeHost(run->staging);
     cudaFree(run->taken);
     cudaFree(run->partials);
+    stencil_messages_destroy(&run->messages);
+    cudaFreeHost(run->message_memory);
+    stencil_reduction_destroy(&run->reduction);
     free(run->rounded);
     free(run->cycle);
     stencil_factors_destroy(&run->factors);

@@ -4,7 +4,10 @@
 
 #include "base/cuda.h"
 #include "kernels/arrays.h"
+#include "kernels/packing.h"
 #include "kernels/table.h"
+#include "solver/device/messages.h"
+#include "solver/parts/reduction.h"
 #include "solver/parts/workers.h"
 #include "solver/problem/domain.h"
 #include "solver/problem/factors.h"
@@ -21,7 +24,7 @@ enum { STENCIL_GPU_ARRAYS_MAX = 32 };
 /* One part of a run, on one GPU. Functions that take a part expect its device to be the calling thread's. */
 struct stencil_gpu_part {
     stencil_gpu_run *run;
-    int part, device;
+    int part, device; /* number of the part in the cut, and its GPU */
     const stencil_plan *plan;
     stencil_kernel_args args; /* arguments that every kernel launch of this part is copied from */
     void *u[2];               /* device addresses of updated cell (0, 0, 0) in buffers 0 and 1 */
@@ -38,13 +41,15 @@ struct stencil_gpu_part {
     int memory_count;
     stencil_control *control_host; /* pinned, owned; args.mailbox is owned, too, and mapped into the device */
     uint32_t partners; /* strategy single-thread: set of parts that exchange cells with this part */
+    stencil_packing sent,
+        received; /* boxes of messages to other ranks, and from there; their boxes are owned */
 };
 
-/* Run of a plan on its GPUs, divided into one or more parts. */
+/* Run of a plan on its GPUs, divided into one or more parts: all of the cut, or this rank's. */
 struct stencil_gpu_run {
     const stencil_plan *plan;
     int parts;
-    stencil_gpu_part part[STENCIL_PARTS_MAX];
+    stencil_gpu_part part[STENCIL_PARTS_MAX]; /* [parts], see stencil_gpu_part_of() */
     stencil_buffers buffers;          /* addresses of the cell arrays on the devices, owned or borrowed */
     stencil_halo_transfers transfers; /* halo copies to make after each step with STENCIL_HALO_COPY */
     stencil_schedule schedule;
@@ -59,13 +64,23 @@ struct stencil_gpu_run {
     const struct stencil_strategy *strategy; /* time loop that makes the steps of this run */
     bool ends;  /* event `end` of all parts is recorded behind the last launch of the batch so far */
     void *loop; /* state of `strategy` between batches, made by open_gpu, freed by close_gpu */
-    bool combine_on_host; /* several parts without peer access: the host combines all sums */
-    double *values;       /* pinned: partial sums, or sums of their groups; then scratch space */
+    bool
+        combine_on_host; /* several parts without peer access, or several ranks: the host combines all sums */
+    double *values;      /* pinned: partial sums, or sums of their groups; then scratch space */
     void *staging; /* pinned: staging memory for a slab of a part, including the gaps between its rows */
     int64_t staging_bytes;
     stencil_taken *taken; /* device memory, owned, of the first part; NULL: no array was taken */
     double *partials;     /* likewise: partial sums of a source that was taken */
+    /* One of several ranks has one part, and: */
+    stencil_messages messages;   /* ghost cells that other ranks update */
+    void *message_memory;        /* pinned, owned: of the messages */
+    stencil_reduction reduction; /* the partial sums of this rank, and what of them travels */
 };
+
+/* A part of this process, by its number in the cut. */
+static inline const stencil_gpu_part *stencil_gpu_part_of(const stencil_gpu_run *run, int part) {
+    return &run->part[part - run->plan->cut.own];
+}
 
 /* Selects the devices, loads the kernels and allocates memory; after success and failure the caller must call
  * stencil_gpu_destroy(). lender: a run with the same cut on the same devices, which outlives the new run and
@@ -98,6 +113,10 @@ stencil_status stencil_gpu_give(stencil_gpu_run *run, int part, int buffer, cons
  * `from` is NULL, from the device to the host cells `to`. */
 stencil_status stencil_gpu_move(const stencil_gpu_run *run, int part, int buffer, const stencil_box *box,
                                 const stencil_reader *from, const stencil_cells *to);
+/* keep: copies all cells of a buffer of the only part of this rank to host memory of the same layout;
+ * restore: copies them from there to both buffers. While the device is idle. */
+stencil_status stencil_gpu_keep(const stencil_gpu_run *run, int buffer, void *to);
+stencil_status stencil_gpu_restore(const stencil_gpu_run *run, const void *from);
 /* Marks the groups and the bits of a part's cells, where cells have classes; to be called once all classes of
  * the part are loaded, those of ghost cells included. */
 stencil_status stencil_gpu_mark(const stencil_gpu_run *run, int part);
@@ -130,7 +149,8 @@ stencil_status stencil_gpu_launch(const stencil_gpu_part *gpu, stencil_kernel_ar
                                   const stencil_pass *pass, bool programmatic, cudaStream_t stream);
 /* Launches a pass with the part's own arguments; a pass whose last step is checked sums partial residuals. */
 stencil_status stencil_gpu_launch_pass(stencil_gpu_part *gpu, const stencil_pass *pass);
-/* Queues a pass with the part's own arguments and its halo copies; later work in `stream` follows both. */
+/* Queues a pass with the part's own arguments and its halo copies; later work in `stream` follows both.
+ * Messages to other ranks are sent, and those from there have come, when it returns. */
 stencil_status stencil_gpu_advance(stencil_gpu_part *gpu, const stencil_pass *pass);
 
 /* Residual of a checked step, in three calls: start_combine queues the combination of a part's partial sums

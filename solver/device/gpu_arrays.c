@@ -59,9 +59,9 @@ static stencil_status queue_sums(const stencil_gpu_part *gpu, stencil_array_move
 stencil_status stencil_gpu_take(stencil_gpu_run *run, int part, stencil_array array, const stencil_box *box,
                                 const stencil_gpu_array *from, stencil_taken *taken) {
     const int buffer = stencil_buffer_of(array, 0);
-    const stencil_gpu_part *gpu = &run->part[part];
+    const stencil_gpu_part *gpu = stencil_gpu_part_of(run, part);
     const size_t bytes = (size_t)stencil_layout_bytes(&run->plan->cut.layout);
-    void *const *at = run->buffers.at[part];
+    void *const *at = stencil_buffers_part(&run->buffers, part);
     stencil_taken *const here = run->staging; /* pinned */
     stencil_array_move m = move_of(run, part, buffer, box, from);
     *taken = (stencil_taken){0, UINT64_MAX};
@@ -87,7 +87,7 @@ stencil_status stencil_gpu_take(stencil_gpu_run *run, int part, stencil_array ar
 
 stencil_status stencil_gpu_give(stencil_gpu_run *run, int part, int buffer, const stencil_box *box,
                                 const stencil_gpu_array *to) {
-    const stencil_gpu_part *gpu = &run->part[part];
+    const stencil_gpu_part *gpu = stencil_gpu_part_of(run, part);
     stencil_array_move m = move_of(run, part, buffer, box, to);
     m.writes = true;
     TRY_CUDA(cudaSetDevice(gpu->device));

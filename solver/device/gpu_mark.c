@@ -6,7 +6,7 @@
 
 stencil_status stencil_gpu_mark(const stencil_gpu_run *run, int part) {
     enum { BLOCKS_MOST = 4096, GROUPS = STENCIL_BLOCK_THREADS / 32 };
-    const stencil_gpu_part *gpu = &run->part[part];
+    const stencil_gpu_part *gpu = stencil_gpu_part_of(run, part);
     const stencil_marks marks = stencil_marks_of(run->buffers.cut);
     stencil_marking m = {.classes = stencil_classes_of(&run->buffers, part),
                          .row = gpu->args.domain.row,

@@ -84,7 +84,7 @@ static stencil_status share_part(const stencil_gpu_part *gpu, const stencil_prob
 }
 
 stencil_status stencil_gpu_share(const stencil_gpu_run *run, const stencil_problem *problem, int part) {
-    const stencil_gpu_part *gpu = &run->part[part];
+    const stencil_gpu_part *gpu = stencil_gpu_part_of(run, part);
     if (gpu->args.class_passes.share == NULL)
         return STENCIL_OK;
     TRY_CUDA(cudaSetDevice(gpu->device));

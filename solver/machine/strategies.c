@@ -1,12 +1,19 @@
 /* The table of time loops, made of strategies.def and, for the persistent ones, sync/barriers.def. */
 #include "solver/machine/strategies.h"
 
-enum { ONE, SEVERAL, TEAM };
+enum { ONE, SEVERAL, TEAM, REPLAYED };
 
-/* The members after the barrier: spans, copies, ll, team of stencil_strategy_info. */
+/* The members after the barrier: spans, copies, ll, team, sends of stencil_strategy_info. */
 static const stencil_strategy_info rows[] = {
 #define STENCIL_STRATEGY(id, name, parts, text)                                                              \
-    {name, text, STENCIL_BARRIER_none, (parts) != ONE, (parts) != ONE, false, (parts) == TEAM},
+    {name,                                                                                                   \
+     text,                                                                                                   \
+     STENCIL_BARRIER_none,                                                                                   \
+     (parts) == SEVERAL || (parts) == TEAM,                                                                  \
+     (parts) == SEVERAL || (parts) == TEAM,                                                                  \
+     false,                                                                                                  \
+     (parts) == TEAM,                                                                                        \
+     (parts) == ONE || (parts) == SEVERAL},
 #include "solver/machine/strategies.def"
 #define STENCIL_BARRIER(id, name, capability, needs, text)                                                   \
     {name,                                                                                                   \
@@ -15,7 +22,8 @@ static const stencil_strategy_info rows[] = {
      STENCIL_NEEDS_##needs == STENCIL_NEEDS_NEIGHBORS || STENCIL_NEEDS_##needs == STENCIL_NEEDS_PEERS,       \
      false,                                                                                                  \
      STENCIL_NEEDS_##needs == STENCIL_NEEDS_NEIGHBORS,                                                       \
-     true},
+     true,                                                                                                   \
+     false},
 #include "sync/barriers.def"
 };
 

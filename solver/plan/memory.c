@@ -27,6 +27,12 @@ static int64_t rank_bytes(const stencil_cut *cut) {
            stencil_reduction_bytes(cut);
 }
 
+/* Number of partial sums of the largest part of several ranks. */
+static int64_t rank_partials(const stencil_cut *cut) {
+    const stencil_box own = stencil_cut_box(cut, 0);
+    return stencil_partial_count(own.n);
+}
+
 int64_t stencil_cpu_bytes(const stencil_problem *problem, const stencil_cut *cut) {
     int64_t bytes = 0;
     if (!stencil_multiply(cut->owned, stencil_buffers_bytes(problem, cut, false), &bytes) ||
@@ -74,6 +80,8 @@ void stencil_gpu_partials(const stencil_cut *cut, int part, int64_t range[2]) {
 
 int64_t stencil_gpu_partials_most(const stencil_cut *cut) {
     int64_t most = 1;
+    if (cut->owned < cut->parts) /* numbered within each rank */
+        return rank_partials(cut);
     for (int part = 0; part < cut->parts; part++) {
         int64_t range[2];
         stencil_gpu_partials(cut, part, range);
@@ -83,7 +91,8 @@ int64_t stencil_gpu_partials_most(const stencil_cut *cut) {
 }
 
 int64_t stencil_gpu_bytes(const stencil_problem *problem, const stencil_cut *cut, stencil_halo_mode halo) {
-    const int64_t levels = stencil_levels_count(stencil_partial_count(problem->n));
+    const int64_t levels =
+        halo == STENCIL_HALO_MESSAGE ? 1 : stencil_levels_count(stencil_partial_count(problem->n));
     return stencil_buffers_bytes(problem, cut, true) +
            (halo == STENCIL_HALO_LL ? ll_bytes(problem, cut) : 0) +
            (2 * stencil_gpu_partials_most(cut) + levels + STENCIL_CHECKS_MAX + 2 * STENCIL_COMBINE_VALUES) *
@@ -100,10 +109,13 @@ int64_t stencil_gpu_staging_bytes(const stencil_layout *layout) {
 
 int64_t stencil_gpu_values(const stencil_cut *cut, stencil_halo_mode halo) {
     const int64_t partials = stencil_partial_count(cut->mesh.n);
+    if (halo == STENCIL_HALO_MESSAGE)
+        return rank_partials(cut);
     return cut->parts > 1 && halo == STENCIL_HALO_COPY ? partials : stencil_level_count(partials);
 }
 
 int64_t stencil_gpu_host_bytes(const stencil_cut *cut, stencil_halo_mode halo) {
     return stencil_gpu_staging_bytes(&cut->layout) + stencil_values_bytes(stencil_gpu_values(cut, halo)) +
+           (halo == STENCIL_HALO_MESSAGE ? rank_bytes(cut) : 0) +
            STENCIL_CHECKS_MAX * (int64_t)sizeof(double);
 }

@@ -20,10 +20,12 @@ int64_t stencil_gpu_bytes(const stencil_problem *problem, const stencil_cut *cut
 /* Host memory of all parts of a run on GPUs, in bytes. */
 int64_t stencil_gpu_host_bytes(const stencil_cut *cut, stencil_halo_mode halo);
 
-/* The numbers range[0] … range[1] - 1 of the partial sums with cells of a part; the most of any part. */
+/* The numbers range[0] … range[1] - 1 of the partial sums with cells of a part; the most of any part, where
+ * several ranks have them without those of other parts in between. */
 void stencil_gpu_partials(const stencil_cut *cut, int part, int64_t range[2]);
 int64_t stencil_gpu_partials_most(const stencil_cut *cut);
-/* Number of values that the host gets in a residual check: partial sums, or the sums of their groups. */
+/* Number of values that the host gets in a residual check: partial sums, or the sums of their groups; of one
+ * of several ranks its partial sums, at most. */
 int64_t stencil_gpu_values(const stencil_cut *cut, stencil_halo_mode halo);
 /* Bytes of the staging buffer for a slab copied between host and device; at least one row. */
 int64_t stencil_gpu_staging_bytes(const stencil_layout *layout);

@@ -163,14 +163,20 @@ static double sync_s(const stencil_calibration *c, const stencil_plan *plan, con
     }
     if (plan->backend == STENCIL_BACKEND_CPU)
         return cost->few_s; /* all CPU threads take part in every step */
-    return stencil_model_sync(c, plan->strategy, fmin(stencil_model_rounds(plan, machine), 1));
+    const double share = fmin(stencil_model_rounds(plan, machine), 1),
+                 own_s = stencil_model_sync(c, plan->strategy, share);
+    /* Before a rank sends its messages, the host waits for the stream. */
+    return plan->halo != STENCIL_HALO_MESSAGE
+               ? own_s
+               : fmax(own_s,
+                      stencil_model_sync(c, stencil_name_find("stream-sync", stencil_strategy_names), share));
 }
 
 /* Bytes of ghost cells, in *copies boxes, that a part sends to other devices: the most of any part. */
 static double halo_bytes(const stencil_plan *plan, const stencil_problem *problem, int *copies) {
     const stencil_cut *cut = &plan->cut;
     double most = 0;
-    for (int p = 0; p < cut->parts; p++) {
+    for (int p = 0; p < cut->owned; p++) {
         const int64_t *n = plan->part[p].box.n;
         double bytes = 0;
         int boxes = 0;
@@ -191,8 +197,8 @@ static double halo_bytes(const stencil_plan *plan, const stencil_problem *proble
 
 static double halo_s(const stencil_calibration *c, const stencil_plan *plan, const stencil_problem *problem) {
     int copies = 0;
-    if (plan->backend == STENCIL_BACKEND_CPU || plan->cut.parts == 1)
-        return 0;
+    if (plan->backend == STENCIL_BACKEND_CPU || plan->cut.owned == 1)
+        return 0; /* ranks have messages */
     const double bytes = halo_bytes(plan, problem, &copies);
     const double words = plan->halo == STENCIL_HALO_LL ? 2 : 1; /* half of each LL word is its flag */
     return words * bytes / c->peer_bytes_per_s + (plan->halo == STENCIL_HALO_COPY ? copies * c->copy_s : 0);
@@ -341,6 +347,8 @@ stencil_bound stencil_model_bound(const stencil_plan *plan, const stencil_proble
         int gpus = 0;
         for (int p = 0; p < plan->cut.owned; p++)
             gpus += plan->part[p].leads;
+        if (stencil_plan_ranks(plan) > 1)
+            gpus = (stencil_plan_ranks(plan) + plan->part[0].sharing - 1) / plan->part[0].sharing;
         bound.peak[STENCIL_RESOURCE_MEMORY] *= gpus;
         bound.peak[STENCIL_RESOURCE_SHARED] = gpus * clocks;
         bound.peak[STENCIL_RESOURCE_ARITHMETIC] =

@@ -18,17 +18,13 @@ const char *const stencil_backend_names[] = {"auto", "cpu", "gpu", NULL};
 const char *const stencil_halo_names[] = {"auto", "store", "copy", "ll", "message", NULL};
 const char *const stencil_stores_names[STENCIL_STORES_COUNT] = {"cached", "streaming", "tried"};
 
-/* Chooses the CPU for several ranks, the only back-end that they have. */
-static stencil_status choose_for_ranks(stencil_plan *plan, const stencil_run_options *options,
-                                       const stencil_machine *machine) {
-    CHECK(options->gpu_count == 0 && options->backend != STENCIL_BACKEND_GPU, UNAVAILABLE,
-          "several ranks run on CPUs only: leave %s out, or start the program once, without mpirun",
-          options->gpu_count > 0 ? "--gpus" : "--device gpu");
+/* Refuses options about devices that are for one process. */
+static stencil_status check_ranks(const stencil_run_options *options) {
+    CHECK(options->gpu_count == 0, USAGE,
+          "--gpus is for one process, and each rank takes one of its host's GPUs: leave it out "
+          "(CUDA_VISIBLE_DEVICES says which GPUs there are)");
     CHECK(options->parts == 0, USAGE,
           "--parts cuts a run of one process, and each rank has one part: leave it out");
-    plan->backend = STENCIL_BACKEND_CPU;
-    if (options->backend == STENCIL_BACKEND_AUTO && machine->gpu_count > 0)
-        stencil_notes_add(&plan->notes, "several ranks run on CPUs only: the GPUs are not used");
     return STENCIL_OK;
 }
 
@@ -36,7 +32,7 @@ static stencil_status choose_backend(stencil_plan *plan, const stencil_run_optio
                                      const stencil_machine *machine) {
     const bool asked = options->gpu_count > 0 || options->backend == STENCIL_BACKEND_GPU;
     if (!stencil_world_alone(plan->world))
-        return choose_for_ranks(plan, options, machine);
+        TRY(check_ranks(options));
     CHECK(!(asked && options->backend == STENCIL_BACKEND_CPU), USAGE,
           "--gpus and --device cpu contradict each other: give one of the two");
     CHECK(!(asked && options->parts > 0), USAGE,
@@ -57,6 +53,7 @@ static stencil_status choose_backend(stencil_plan *plan, const stencil_run_optio
     CHECK(machine->gpu_count > 0, UNAVAILABLE, "no GPU here (%s): leave %s out", machine->no_gpu_reason,
           options->gpu_count > 0 ? "--gpus" : "--device gpu");
     TRY(stencil_gpus_check(machine, options->gpu, options->gpu_count));
+    plan->part[0].gpu = options->rank_gpu;
     for (int i = 0; i < options->gpu_count; i++)
         plan->part[i].gpu = options->gpu[i];
     return STENCIL_OK;
@@ -93,6 +90,8 @@ static stencil_status choose_strategy(stencil_plan *plan, const stencil_run_opti
     const stencil_strategy_info strategy = stencil_strategy_at(plan->strategy);
     CHECK(parts == 1 || strategy.spans, USAGE, "--sync %s runs in one part, on one GPU; in several: %s", sync,
           spanning_names(names, sizeof names));
+    CHECK(stencil_world_alone(plan->world) || plan->backend == STENCIL_BACKEND_CPU || strategy.sends, USAGE,
+          "--sync %s sends no messages, as ranks on GPUs do: give --sync relaunch, or --device cpu", sync);
     TRY(check_halo(plan, options));
     plan->barrier = strategy.barrier;
     if (!stencil_world_alone(plan->world))
@@ -118,6 +117,12 @@ static stencil_status choose_sweep(stencil_plan *plan, const stencil_problem *pr
     const char *why = stencil_sweep_unavailable(plan->sweep, problem, plan->backend);
     CHECK(why[0] == '\0', UNAVAILABLE, "--sweep %s is not available here: %s",
           stencil_sweep_infos[sweep].name, why);
+    CHECK(
+        stencil_world_alone(plan->world) || stencil_sweep_can(plan->sweep, problem, STENCIL_NEED_LAUNCHES),
+        UNAVAILABLE,
+        "--sweep %s is not available here: it is a persistent loop, and ranks on GPUs send messages between "
+        "launches: give --sweep pipeline",
+        stencil_sweep_infos[sweep].name);
     CHECK(options->halo != STENCIL_HALO_LL ||
               stencil_kernel_is_compiled(plan->sweep, STENCIL_EXCHANGE_LL, plan->barrier),
           USAGE, "--halo ll is not for --sweep %s: leave one of them out", stencil_sweep_infos[sweep].name);
@@ -141,11 +146,16 @@ static void name_device(stencil_plan *plan, const stencil_machine *machine) {
             stencil_text_add(text, size, ", %d parts", plan->cut.owned);
         return;
     }
+    const int sharing = plan->part[0].sharing;
+    if (!stencil_world_alone(plan->world))
+        stencil_text_add(text, size, "%d ranks of ", plan->world->ranks);
     if (gpus > 1)
         stencil_text_add(text, size, "%d x ", gpus);
     stencil_text_add(text, size, "%.100s", machine->gpu[plan->part[0].gpu].name);
-    if (gpus < plan->cut.parts)
-        stencil_text_add(text, size, " in %d parts", plan->cut.parts);
+    if (!stencil_world_alone(plan->world) && sharing > 1)
+        stencil_text_add(text, size, ", up to %d on a GPU", sharing);
+    if (gpus < plan->cut.owned)
+        stencil_text_add(text, size, " in %d parts", plan->cut.owned);
 }
 
 /* Tells whether the LL exchange is faster than stores: for few words, and fields that fit a GPU's L2, since
@@ -168,6 +178,8 @@ static stencil_status choose_halo(stencil_plan *plan, const stencil_problem *pro
     plan->overlap = options->overlap;
     if (!stencil_world_alone(plan->world)) {
         plan->halo = STENCIL_HALO_MESSAGE;
+        CHECK(plan->backend == STENCIL_BACKEND_CPU || !plan->overlap || plan->depth == 1, USAGE,
+              "--overlap is for passes of one step where ranks have GPUs: leave it out, or give --depth 1");
         return STENCIL_OK;
     }
     for (int i = 0; i < plan->cut.parts && plan->backend == STENCIL_BACKEND_GPU; i++)
@@ -235,7 +247,7 @@ static stencil_status choose_depth(stencil_plan *plan, const stencil_problem *pr
           "--depth %d is not for --sweep %s, which makes one step at a time", options->depth, name);
     CHECK(options->depth <= sweep->depth, USAGE, "--depth %d: --sweep %s makes up to %d steps at once",
           options->depth, name, sweep->depth);
-    for (int p = 0; p < plan->cut.parts && plan->backend == STENCIL_BACKEND_GPU; p++)
+    for (int p = 0; p < plan->cut.owned && plan->backend == STENCIL_BACKEND_GPU; p++)
         if (options->depth != 1 && options->halo != STENCIL_HALO_LL && sweep->depth > 1)
             TRY(stencil_sweep_has_kernels(plan->sweep, machine, plan->part[p].gpu));
     const int most = stencil_sweep_limits(plan, problem).depth;
@@ -419,6 +431,8 @@ static stencil_status choose(stencil_plan *plan, const stencil_problem *problem,
           stencil_strategy_at(plan->strategy).name, why);
     TRY(choose_sweep(plan, problem, options));
     share_devices(plan, parts);
+    if (!stencil_world_alone(plan->world) && options->rank_sharing > 1)
+        plan->part[0].sharing = options->rank_sharing;
     TRY(choose_depth(plan, problem, options, machine));
     TRY(cut_deep(plan, problem, options, parts * stencil_plan_ranks(plan)));
     own_parts(plan, 0, parts);
@@ -477,7 +491,7 @@ stencil_status stencil_plan_make(stencil_plan *plan, const stencil_problem *prob
 static stencil_status ask_driver(const stencil_plan *plan, stencil_machine *machine, bool *news) {
     const bool clusters = stencil_barriers[plan->barrier].needs == STENCIL_NEEDS_CLUSTERS;
     int gpu[STENCIL_PARTS_MAX], code[STENCIL_PARTS_MAX], count = 0;
-    for (int p = 0; p < plan->cut.parts; p++)
+    for (int p = 0; p < plan->cut.owned; p++)
         if (plan->part[p].leads) {
             gpu[count] = plan->part[p].gpu;
             code[count++] = stencil_gpu_code(&machine->gpu[plan->part[p].gpu]);
@@ -513,7 +527,7 @@ bool stencil_plans_share_cells(const stencil_plan *a, const stencil_plan *b) {
                 memcmp(a->cut.count, b->cut.count, sizeof a->cut.count) == 0 &&
                 memcmp(a->cut.layout.n, b->cut.layout.n, sizeof a->cut.layout.n) == 0 &&
                 memcmp(a->cut.layout.ghost, b->cut.layout.ghost, sizeof a->cut.layout.ghost) == 0;
-    for (int p = 0; p < a->cut.parts && a->backend == STENCIL_BACKEND_GPU; p++)
+    for (int p = 0; p < a->cut.owned && a->backend == STENCIL_BACKEND_GPU; p++)
         same = same && a->part[p].gpu == b->part[p].gpu;
     return same;
 }

@@ -61,6 +61,7 @@ typedef struct stencil_run_options {
     stencil_wait_policy wait;
     stencil_world
         *world; /* ranks that make the run together, a part each; borrowed; NULL: this process alone */
+    int rank_gpu, rank_sharing; /* several ranks: the GPU of this one, and the most ranks that share a GPU */
 } stencil_run_options;
 
 /* Returns "" where strategy `index` can run on `backend` of `machine`, else the reason why it cannot. */
@@ -77,7 +78,7 @@ extern const stencil_sweep_info stencil_sweep_infos[];
 /* The device, cells and blocks of one part of a run. */
 typedef struct stencil_part_plan {
     int gpu;      /* device ordinal */
-    int sharing;  /* parts on that device, this one included */
+    int sharing;  /* parts on that device, this one included; of several ranks: the most on any */
     bool past_l2; /* the fields of all parts on the device are so large that L2 keeps little between steps */
     bool leads;   /* the first of the parts on its device */
     stencil_box box; /* the part's updated cells */
@@ -187,6 +188,11 @@ stencil_status stencil_plan_here(stencil_plan *plan, const stencil_problem *prob
 /* Ranks that a plan is for; 1: this process alone. */
 static inline int stencil_plan_ranks(const stencil_plan *plan) {
     return stencil_world_alone(plan->world) ? 1 : plan->world->ranks;
+}
+
+/* The plan of a part of this process, by its number in the cut. */
+static inline const stencil_part_plan *stencil_plan_part(const stencil_plan *plan, int part) {
+    return &plan->part[part - plan->cut.own];
 }
 
 /* Tells whether two plans for a problem have the same memory layout of cells. */

@@ -197,7 +197,7 @@ static stencil_status part_problem(const guess *g, const stencil_rank_grid *grid
 
 /* Tells whether a plan can be one of several ranks: on GPUs the host launches each pass, and sends then. */
 static bool sends(const stencil_candidate *c) {
-    return c->plan.backend == STENCIL_BACKEND_CPU || c->plan.barrier == STENCIL_BARRIER_none;
+    return c->plan.backend == STENCIL_BACKEND_CPU || stencil_strategy_at(c->plan.strategy).sends;
 }
 
 static stencil_run_options device_options(const guess *g, int depth) {

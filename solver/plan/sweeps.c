@@ -129,7 +129,8 @@ stencil_pass_work stencil_sweep_work(const stencil_plan *plan, const stencil_pro
     stencil_pass_work all = {0};
     const double ranks = stencil_plan_ranks(plan); /* with as much work each */
     for (int p = 0; p < plan->cut.owned; p++) {
-        const stencil_pass_work work = plan->variant->by->work(plan, problem, p, steps, checked);
+        const stencil_pass_work work =
+            plan->variant->by->work(plan, problem, plan->cut.own + p, steps, checked);
         all.cells += ranks * work.cells;
         all.longest += ranks * work.longest;
         all.wavefronts += ranks * work.wavefronts;

@@ -159,7 +159,8 @@ static stencil_status end_queued(stencil_gpu_run *run, const stencil_batch *batc
     double residual = NAN;
     *ahead = (stencil_pass){0};
     if (stencil_pass_check(&run->schedule, pass) > 0)
-        TRY(run->parts == 1 ? judge(run, batch, pass, ahead, &residual) : judge_parts(run, &residual));
+        TRY(run->plan->cut.parts == 1 ? judge(run, batch, pass, ahead, &residual)
+                                      : judge_parts(run, &residual));
     TRY(keep_close(run, batch, pass, outcome));
     stencil_host_loop_end(&run->schedule, run->plan, batch, pass, residual, outcome);
     stencil_pass again = stencil_pass_again(pass, batch, outcome);

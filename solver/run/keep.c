@@ -9,6 +9,10 @@ static stencil_status keep_own(stencil_run *r) {
     const stencil_cut *cut = &r->on.plan->cut;
     if (r->kept.data == NULL)
         TRY(stencil_field_create(&r->kept, &cut->layout, "the field at the last end of a cycle"));
+#ifdef STENCIL_HAVE_CUDA
+    if (r->on.gpu != NULL)
+        return stencil_gpu_keep(r->on.gpu, STENCIL_BUFFER_U + r->from, r->kept.data);
+#endif
     memcpy(r->kept.data, stencil_buffers_part(&r->on.cpu->buffers, cut->own)[r->from],
            (size_t)stencil_layout_bytes(&cut->layout));
     return STENCIL_OK;
@@ -30,6 +34,10 @@ stencil_status stencil_run_restore(stencil_run *r) {
     const stencil_reader kept = {stencil_fields_read, &fields};
     if (stencil_world_alone(r->on.plan->world))
         return stencil_run_load_u(r, &kept);
+#ifdef STENCIL_HAVE_CUDA
+    if (r->on.gpu != NULL)
+        return stencil_gpu_restore(r->on.gpu, r->kept.data);
+#endif
     for (int k = 0; k < 2; k++)
         memcpy(stencil_buffers_part(&r->on.cpu->buffers, cut->own)[STENCIL_BUFFER_U + k], r->kept.data,
                (size_t)stencil_layout_bytes(&cut->layout));

@@ -63,7 +63,7 @@ static int64_t rows_of(const stencil_pipeline_strips *strips, const int64_t own[
 static stencil_pipeline_strips strips_of(const stencil_plan *plan, const stencil_problem *problem, int part,
                                          int steps, int64_t width, int64_t unit, int above[2]) {
     const int radius = problem->shape->radius, reach = radius * steps;
-    const int64_t *n = plan->part[part].box.n;
+    const int64_t *n = stencil_plan_part(plan, part)->box.n;
     int beside[STENCIL_AXES][2];
     for (int axis = 0; axis < STENCIL_AXES; axis++)
         for (int side = 0; side < 2; side++)

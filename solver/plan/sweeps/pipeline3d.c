@@ -35,10 +35,10 @@ static stencil_pipeline_tiles tiles_along(const stencil_plan *plan, const stenci
     for (int side = 0; side < 2; side++)
         beside[side] = stencil_cut_side(&plan->cut, part, axis, side).ghosts > radius ? reach : radius;
     return axis == STENCIL_X
-               ? stencil_pipeline_tiles_of(plan->part[part].box.n[axis], beside, reach, 32 * tile.cells,
-                                           STENCIL_PIPELINE_VECTOR_BYTES / cell,
+               ? stencil_pipeline_tiles_of(stencil_plan_part(plan, part)->box.n[axis], beside, reach,
+                                           32 * tile.cells, STENCIL_PIPELINE_VECTOR_BYTES / cell,
                                            STENCIL_PIPELINE_SECTOR_BYTES / cell)
-               : stencil_pipeline_tiles_of(plan->part[part].box.n[axis], beside, reach,
+               : stencil_pipeline_tiles_of(stencil_plan_part(plan, part)->box.n[axis], beside, reach,
                                            tile.warps * tile.rows, 1, 1);
 }
 
@@ -65,7 +65,7 @@ static stencil_pass_work work(const stencil_plan *plan, const stencil_problem *p
     const stencil_pipeline_shares shares =
         stencil_pipeline_share((int)(tiles_along(plan, problem, part, STENCIL_Y, steps).count *
                                      tiles_along(plan, problem, part, STENCIL_X, steps).count),
-                               plan->part[part].box.n[STENCIL_Z], more, plan->layout.blocks);
+                               stencil_plan_part(plan, part)->box.n[STENCIL_Z], more, plan->layout.blocks);
     int64_t turns = 0, longest = 0;
     (void)checked;
     for (int block = 0; block < shares.blocks; block++) {

@@ -109,7 +109,7 @@ double stencil_sweep_beside(const stencil_plan *plan, const stencil_problem *pro
  * tile has another tile or part next to it; none where tiles along y continue where the last tile ended. */
 static stencil_pass_work work(const stencil_plan *plan, const stencil_problem *problem, int part, int steps,
                               bool checked) {
-    const int64_t *n = plan->part[part].box.n;
+    const int64_t *n = stencil_plan_part(plan, part)->box.n;
     double made = 0;
     (void)checked;
     for (int64_t left = steps - 1; left >= 0; left--) {

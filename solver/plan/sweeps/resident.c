@@ -23,7 +23,7 @@ static subject subject_of(const stencil_plan *plan, const stencil_problem *probl
                  .general = plan->variant->general,
                  .source = stencil_problem_has_source(problem),
                  .classed = stencil_problem_has_classes(problem)};
-    for (int p = 1; p < s.parts; p++) {
+    for (int p = 1; p < plan->cut.owned; p++) {
         const stencil_part_plan *part = &plan->part[p];
         s.slots = (int)stencil_smaller(s.slots, machine->gpu[part->gpu].sm_count / part->sharing);
         s.linked = s.linked || part->gpu != plan->part[0].gpu;

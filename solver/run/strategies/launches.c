@@ -4,7 +4,7 @@
 #ifdef STENCIL_HAVE_CUDA
 static stencil_status queue_launch(stencil_gpu_run *run, const stencil_batch *batch, stencil_pass *pass) {
     (void)batch;
-    return stencil_gpu_launch_pass(&run->part[0], pass);
+    return stencil_gpu_advance(&run->part[0], pass);
 }
 
 static stencil_status queue_stream_sync(stencil_gpu_run *run, const stencil_batch *batch,
