@@ -1,7 +1,7 @@
 /* Runs in several parts give the bits of the plain reference, as one part does.
  *
  *   test_parts cpu|gpu [GPUS [PATTERN [REPEATS]]]
- *   mpirun -np N test_ranks cpu [1 [PATTERN]]
+ *   mpirun -np N test_ranks cpu|gpu [GPUS [PATTERN]]
  *
  * test_ranks: each part is in a process of its own, N in all, whatever the cases say.
  * GPUS: how many GPUs take part, 1 (default), 2, 3, 4, …; with 1 all parts share it. Every strategy that runs
@@ -47,6 +47,8 @@ typedef struct subject {
 
 bool spans(int strategy) {
     const stencil_strategy_info info = stencil_strategy_at(strategy);
+    if (here.world != NULL && here.backend == STENCIL_BACKEND_GPU)
+        return info.sends;
     return (info.spans || strcmp(info.name, "grid") == 0 || here.world != NULL) &&
            stencil_strategy_unavailable(strategy, here.backend, &here.machine)[0] == '\0';
 }
@@ -82,6 +84,8 @@ static void share_among_ranks(trial_run *r, int turn, bool solid) {
     r->threads = 1 + turn / 2 % 2;
     r->halo = STENCIL_HALO_AUTO;
     r->overlap = turn % 3 == 1 && r->parts > 1;
+    for (int rank = 0; rank < r->parts; rank++)
+        r->gpu[rank] = rank * here.gpus / r->parts;
 }
 
 trial_run run_of(int strategy, const division *d, const exchange *e, int64_t steps) {
@@ -130,6 +134,7 @@ static void run_with(const trial *t, trace *trace, int strategy, int sweep) {
             static const int depth[] = {2, 3, 7, 4, 64};
             r.depth = depth[here.turn % 5];
             r.check_every = here.turn % 2 == 0 ? 100 : r.check_every;
+            r.overlap = r.overlap && (here.world == NULL || here.backend == STENCIL_BACKEND_CPU);
         }
         trial_expect(t, trace, &r);
     }

@@ -434,8 +434,9 @@ static stencil_machine machine_of(const trial_run *r) {
     if (r->small)
         machine.cpu_cache_bytes = 1;
     for (int i = 0; i < machine.gpu_count && r->small; i++) {
-        machine.gpu[i].sm_count = r->parts > 1 ? 0 : 1; /* one for each part */
-        for (int p = 0; p < r->parts && r->parts > 1; p++)
+        const bool several = r->parts > 1 && r->world == NULL; /* ranks have GPUs of one kind */
+        machine.gpu[i].sm_count = several ? 0 : 1;             /* one for each part */
+        for (int p = 0; p < r->parts && several; p++)
             machine.gpu[i].sm_count += r->gpu[p] == i;
     }
     for (int i = 0; i < machine.gpu_count && r->multiprocessors > 0; i++)
@@ -475,13 +476,14 @@ static void expect_code(const trial *t, const trial_run *r, const stencil_machin
 #endif
 }
 
-/* Leaves the cut to the product where the field is too narrow for one among so many ranks. */
+/* Leaves the cut to the product where the field is too narrow for one among so many ranks, or has no z. */
 static void suit_ranks(const stencil_problem *problem, stencil_run_options *options,
                        stencil_machine *machine) {
     stencil_run_options single = *options;
     stencil_plan plan;
     single.depth = 1;
-    if (options->world != NULL && stencil_plan_here(&plan, problem, &single, machine) == STENCIL_USAGE)
+    if (options->world != NULL && ((problem->rank == 2 && options->cut[0] > 1) ||
+                                   stencil_plan_here(&plan, problem, &single, machine) == STENCIL_USAGE))
         memset(options->cut, 0, sizeof options->cut);
 }
 
@@ -502,7 +504,12 @@ static bool make_plan(const trial *t, const trial_run *r, const stencil_problem 
     if (r->backend == STENCIL_BACKEND_CPU)
         options.parts = r->world != NULL ? 0 : r->parts;
     else
-        options.gpu_count = r->parts;
+        options.gpu_count = r->world != NULL ? 0 : r->parts;
+    if (r->world != NULL) {
+        options.rank_gpu = r->gpu[r->world->rank];
+        for (int p = 0; p < r->parts; p++)
+            options.rank_sharing += r->gpu[p] == r->gpu[0];
+    }
     memcpy(options.gpu, r->gpu, sizeof options.gpu);
     suit_ranks(problem, &options, &machine);
     while (options.depth > 1 && stencil_plan_here(plan, problem, &options, &machine) != STENCIL_OK &&

@@ -34,6 +34,9 @@ foreach(precision float32 float64)
     stencil_emulated_test(parts_wide_rows_${precision} test_parts gpu 2 "wide rows ${precision}")
 endforeach()
 
+# Parts in processes of their own, where MPI is.
+add_subdirectory(mpi)
+
 # Arrays in the memory of a GPU, through the library.
 add_executable(test_library_device library/device_test.c)
 target_link_libraries(test_library_device PRIVATE stencil_library PkgConfig::CMOCKA stencil_options)

@@ -13,6 +13,7 @@ QUICK = ("bench", "message", "--iterations", 5, "--size", "300x200")
 
 
 class Message(RanksTest):
+    hidden = {}
     @classmethod
     def setUpClass(cls):
         super().setUpClass()

@@ -28,6 +28,8 @@ POISSON = ("--problem", "poisson", "--initial", "random")
 
 
 class RanksTest(CommandTest):
+    hidden = {"CUDA_VISIBLE_DEVICES": ""}  # ranks see no GPU, where there are some
+
     def launched(self, ranks, *arguments):
         return [*MPIRUN, "-np", str(ranks), STENCIL, *map(str, arguments)]
 
@@ -37,7 +39,7 @@ class RanksTest(CommandTest):
         if wrapper:
             command.insert(len(command) - len(arguments) - 1, wrapper)
         done = subprocess.run(command, cwd=self.directory, stdin=subprocess.DEVNULL, capture_output=True, encoding="utf-8",
-                              timeout=timeout, env=ENVIRONMENT)
+                              timeout=timeout, env={**ENVIRONMENT, **self.hidden})
         self.codes.add(done.returncode)
         done.lines = [line for line in done.stderr.splitlines() if line.startswith("stencil: ")]
         if code is not None:
@@ -64,8 +66,8 @@ class RanksTest(CommandTest):
     def begin(self, ranks, *arguments, wait=1.0 + SLOW):
         """Starts ranks; gives the process of mpirun and, once all have begun and some seconds later, those of the ranks."""
         process = subprocess.Popen(self.launched(ranks, *arguments), cwd=self.directory, stdin=subprocess.DEVNULL,
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8", env=ENVIRONMENT,
-                                   start_new_session=True)
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, encoding="utf-8",
+                                   env={**ENVIRONMENT, **self.hidden}, start_new_session=True)
         self.addCleanup(process.kill)
         found = {}
         for _ in range(1200):
@@ -275,7 +277,8 @@ class Errors(RanksTest):
                                  (("--attribute",), "--attribute"), (("--scrub", "1%"), "--scrub")):
             line = self.refused_ranks(64, [words], 2, "p.h5", "--no-output", *arguments).lines[0]
             self.assertNotIn("rank 0", line)
-        self.refused_ranks(69, ["CPUs only"], 2, "p.h5", "--device", "gpu")
+        self.refused_ranks(69, ["no GPU here", "--device gpu"], 2, "p.h5", "--device", "gpu")
+        self.refused_ranks(64, ["--gpus is for one process"], 2, "p.h5", "--gpus", "2,")
         self.refused_ranks(64, ["use fewer"], 8, "p.h5", "--cut", "1,8")
         self.refused(64, ["--halo message"], "p.h5", "--halo", "message")
 

@@ -1,0 +1,140 @@
+"""Ranks that have GPUs: the bits, the history and the file of one process, whichever GPUs the ranks of a host share."""
+import json
+import os
+import random
+import unittest
+
+import numpy
+from ranks_test import RanksTest
+from harness import DRAW
+
+GPU = ("--device", "gpu")
+
+
+class GpusTest(RanksTest):
+    hidden = {}
+
+    def setUp(self):
+        super().setUp()
+        if "no GPU" in self.call("info").stdout:
+            self.skipTest("no GPU")
+
+    def report(self, ranks, *arguments, **keywords):
+        """The JSON report of a run of so many ranks."""
+        self.ranks(ranks, *arguments, "-q", "--force", "--json", "r.json", **keywords)
+        with open(self.path("r.json"), encoding="utf-8") as file:
+            return json.load(file)
+
+
+class Results(GpusTest):
+    """Files of problems of all kinds, against one process on a CPU."""
+
+    def problem(self, kind, numbers):
+        """Writes p.h5, a problem of some kind; gives options of its run."""
+        shape = (12, 21, 140) if kind == "heat3" else (29, 950)  # as wide as strips of deep passes
+        u = numbers.uniform(-1, 1, shape)
+        if kind == "poisson":
+            self.write("p.h5", u, {"stencil": None, "problem": "poisson"}, {"f": numbers.uniform(-1, 1, shape)})
+            return ("--rtol", "1e-3", "--steps", 64, "--accelerate", "chebyshev:16")
+        if kind == "classes":
+            self.write("p.h5", u, {"stencil": "j2d5pt", "boundary": ["periodic", "fixed"]},
+                       {"stencil/weights": numbers.uniform(-0.2, 0.2, (5, 5)), "class": numbers.integers(0, 5, shape),
+                        "insulated": (numbers.uniform(0, 1, shape) < 0.05).astype("u1")})
+            return ("--steps", 24)
+        if kind == "periodic":
+            self.write("p.h5", u.astype(numpy.float32), {"boundary": ["periodic", "periodic"]})
+            return ("--steps", 31, "--check-every", 10, "--rtol", "1e-9")
+        self.write("p.h5", u, {"stencil": None, "problem": "heat", "boundary": ["mirror"] * (len(shape) - 1) + ["fixed"]},
+                   {"q": numbers.uniform(-1, 1, shape)})
+        return ("--steps", 30, "--check-every", 8)
+
+    def test_the_file_of_one_process(self):
+        r = random.Random(16 if not DRAW.isdigit() else int(DRAW))
+        numbers = numpy.random.default_rng(r.randint(0, 1 << 30))
+        steps = [("--sync", "relaunch", "--overlap", "--depth", 1), ("--sync", "stream-sync", "--sweep", "naive"),
+                 ("--sync", "event-sync", "--sweep", "stream")]
+        passes = [("--sweep", "pipeline", "--depth", 4), ("--sync", "single-thread", "--sweep", "pipeline", "--depth", 3)]
+        for kind in ("periodic", "poisson", "classes", "heat", "heat3"):
+            run = self.problem(kind, numbers)
+            one = self.call("p.h5", "--device", "cpu", "-q", "-o", "one.h5", "--force", *run)
+            self.assertIn(one.returncode, (0, 2), f"{kind}: {one.stderr}")
+            more = "1," if kind == "heat3" else ""
+            cases = ((2, more + "2,1", passes), (3, more + "3,1", steps + passes), (2, more + "1,2", steps))
+            for ranks, cut, ways in cases if DRAW == "all" else r.sample(cases, 2):
+                way = (*r.choice(ways), "--cut", cut)
+                done = self.ranks(ranks, "p.h5", "-qq", "-o", "many.h5", "--force", *GPU, *run, *way, code=None)
+                self.assertEqual(done.returncode, one.returncode, f"{kind}, {ranks} ranks, {way}: {done.stderr}")
+                self.same("one.h5", "many.h5", kind, ranks, way)
+
+    def test_cuts_along_two_axes(self):
+        self.ok("new", "p.h5", "--problem", "heat", "--initial", "random", "--size", "1900x24", "--quiet")
+        self.ok("p.h5", "--device", "cpu", "-q", "--steps", 40, "-o", "one.h5")
+        for depth in (1, 4):
+            run = ("p.h5", *GPU, "--steps", 40, "--cut", "2,2", "--sweep", "pipeline", "--depth", depth, "-o", "many.h5")
+            report = self.report(4, *run)
+            self.assertEqual((report["plan"]["ranks"], report["plan"]["halo"], report["plan"]["depth"]), (4, "message", depth))
+            self.same("one.h5", "many.h5", depth)
+
+    def test_a_run_goes_on_elsewhere(self):
+        """A checkpoint of ranks on GPUs, read box by box from their memory, goes on with ranks on CPUs."""
+        self.ok("new", "p.h5", "--problem", "heat", "--initial", "random", "--size", "65x70", "--quiet")
+        files = ("--save-every", 20, "--save", "u,residual", "--checkpoint-every", 50, "--keep-checkpoints", "--steps", 90)
+        self.ok("p.h5", "--device", "cpu", "-q", "-o", "one.h5", *files)
+        self.ranks(3, "p.h5", *GPU, "-q", "-o", "many.h5", *files)
+        self.same("one.h5", "many.h5")
+        self.same("one.ckpt.h5", "many.ckpt.h5")
+        self.ranks(2, "many.ckpt.h5", "--device", "cpu", "-q", "--steps", 90, "-o", "on.h5")
+        self.assertEqual(self.result("one.h5")[0], self.result("on.h5")[0])
+
+
+class Gpus(GpusTest):
+    """Which GPU a rank takes."""
+
+    def taken(self, ranks, count):
+        """The GPUs of the ranks, of `count` emulated ones."""
+        self.hidden = {"STENCIL_EMULATED_GPUS": str(count)}
+        report = self.report(ranks, "p.h5", *GPU, "--no-output", "--steps", 2)
+        self.hidden = {}
+        return [part["gpu"] for part in report["plan"]["parts"]]
+
+    def test_ranks_share_out_gpus(self):
+        if "mulated" not in self.call("--version").stdout:
+            self.skipTest("as many GPUs as are asked for are emulated")
+        self.make("p.h5", "--size", "64x40")
+        self.assertEqual(self.taken(2, 4), [0, 1])
+        self.assertEqual(self.taken(4, 2), [0, 0, 1, 1])
+        self.assertEqual(self.taken(3, 1), [0, 0, 0])
+        done = self.ranks(3, "p.h5", *GPU, "--no-output", "--steps", 2)
+        self.assertIn("3 ranks of", done.stdout)
+        self.assertIn("(GPUs 0,1,2)", " ".join(done.stdout.split()))
+
+    def test_what_ranks_see(self):
+        """A rank that sees one GPU takes it, as Slurm binds them; one that sees none leaves all of them on CPUs."""
+        if "mulated" not in self.call("--version").stdout:
+            self.skipTest("as many GPUs as are asked for are emulated")
+        self.make("p.h5", "--size", "64x40")
+        rank = "${PMI_RANK:-$OMPI_COMM_WORLD_RANK}"
+        for seen, code, words in (("1", 0, []), (f"$(( {rank} == 1 ? 0 : 2 ))", 69, ["rank 1: ", "--device gpu"])):
+            with open(self.path("see.sh"), "w", encoding="utf-8") as file:
+                file.write(f'#!/bin/bash\nexport STENCIL_EMULATED_GPUS={seen}\nexec "$@"\n')
+            os.chmod(self.path("see.sh"), 0o755)
+            done = self.ranks(2, "p.h5", *GPU, "--no-output", "--steps", 2, wrapper=self.path("see.sh"), code=code)
+            for word in words:
+                self.assertIn(word, done.stderr)
+        done = self.ranks(2, "p.h5", "--no-output", "--steps", 2, wrapper=self.path("see.sh"))
+        self.assertIn("using the CPU", done.stdout + done.stderr)
+
+    def test_refused(self):
+        self.make("p.h5", "--size", "950x16")
+        for arguments, code, words in ((("--sync", "neighbor"), 64, ["--sync neighbor", "give --sync relaunch"]),
+                                       (("--sync", "graph"), 64, ["--sync graph", "give --sync relaunch"]),
+                                       (("--gpus", "2"), 64, ["--gpus", "leave it out"]),
+                                       (("--halo", "copy"), 64, ["--halo copy"]),
+                                       (("--sweep", "resident"), 69, ["--sweep resident", "give --sweep pipeline"]),
+                                       (("--overlap", "--sweep", "pipeline", "--depth", "2", "--cut", "2,1"), 64, ["--overlap", "--depth 1"])):
+            self.refused_ranks(code, words, 2, "p.h5", "--device", "gpu" if arguments[0] != "--gpus" else "auto",
+                               "--no-output", "--steps", 40, *arguments)
+
+
+if __name__ == "__main__":
+    unittest.main()
