@@ -38,6 +38,21 @@ static __global__ void __launch_bounds__(stencil::block_threads)
     }
 }
 
+static __global__ void __launch_bounds__(stencil::block_threads)
+    combine_groups(const __grid_constant__ stencil_group_sums s) {
+    for (int64_t g = blockIdx.x; g < s.groups; g += gridDim.x) {
+        if (s.first[g] < 0)
+            continue;
+        const double value =
+            stencil::combine_values(stencil::read_values{s.value + s.first[g]}, s.count[g], 0, s.norm);
+        if (threadIdx.x + threadIdx.y == 0)
+            s.to[g] = value;
+    }
+}
+
+extern "C" const void *stencil_groups_kernel(void) {
+    return stencil::kernel_address(&combine_groups);
+}
 extern "C" const void *stencil_judge_kernel(void) {
     return stencil::kernel_address(&judge);
 }

@@ -16,7 +16,8 @@ static __global__ void __launch_bounds__(STENCIL_BLOCK_THREADS)
         const int64_t at = i - box->before, row = at / box->n[2], z = row / box->n[1];
         W *const cell = static_cast<W *>(m.part) + box->cell + z * m.plane + (row - z * box->n[1]) * m.row +
                         (at - row * box->n[2]),
-                 *const packed = static_cast<W *>(m.messages) + i;
+                 *const packed =
+                     reinterpret_cast<W *>(static_cast<char *>(box->message) + (m.odd ? box->odd : 0)) + at;
         if (m.unpacks)
             *cell = *packed;
         else

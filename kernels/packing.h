@@ -7,10 +7,14 @@
 extern "C" {
 #endif
 
-/* A box of n cells (z, y, x): elements from the part's updated cell (0, 0, 0) to its first cell, and cells
- * that stand before it in the messages, where its own have no gaps. */
+/* A box of n cells (z, y, x): elements from the part's updated cell (0, 0, 0) to its first cell, and where
+ * its cells stand in a message, without gaps: in pinned memory of the host, which the device reaches at the
+ * same address, or in the memory of a device. */
 typedef struct stencil_packed_box {
-    int64_t cell, n[3], before;
+    int64_t cell, n[3];
+    int64_t before; /* cells of the boxes before it */
+    void *message;
+    int64_t odd; /* bytes from there to the message that odd exchanges have */
 } stencil_packed_box;
 
 /* The boxes that go one way, one behind the other in the messages. */
@@ -20,7 +24,7 @@ typedef struct stencil_packing {
     int64_t cells;                 /* of all boxes */
     int64_t row, plane;            /* elements of the part from row to row and from plane to plane */
     void *part;                    /* updated cell (0, 0, 0) */
-    void *messages; /* pinned memory of the host, which the device reaches at the same address */
+    int32_t odd;                   /* the exchange has an odd number */
 } stencil_packing;
 
 /* Returns the kernel pack(stencil_packing by value), in any number of blocks of STENCIL_BLOCK_THREADS

@@ -113,6 +113,19 @@ const void *stencil_combine_kernel(void);
  * stencil_reason that it gives to control->reason. Only with CUDA. */
 const void *stencil_judge_kernel(void);
 
+/* Groups of values to combine: group g is value[first[g]] … and has count[g] values; -1: it is left out.
+ * Arrays of the device but `to`, which the host may read. */
+typedef struct stencil_group_sums {
+    const double *value;
+    const int64_t *first, *count;
+    int64_t groups;
+    double *to;
+    stencil_norm norm;
+} stencil_group_sums;
+/* Returns the kernel combine_groups(stencil_group_sums by value), in any number of blocks of
+ * STENCIL_BLOCK_THREADS threads. Only with CUDA. */
+const void *stencil_groups_kernel(void);
+
 /* Returns the kernel copies(stencil_kernel_args by value), which copies the edge cells of a 2D part after a
  * pass, in any number of blocks of STENCIL_BLOCK_THREADS threads. Only with CUDA. */
 const void *stencil_copies_kernel(stencil_precision precision);

@@ -9,8 +9,7 @@
 #include "solver/plan/memory.h"
 #include "solver/plan/sweeps/pipeline_share.h"
 
-/* Allocates device memory that the part owns: a copy of `from`, or zeros if `from` is NULL. */
-static stencil_status own(stencil_gpu_part *gpu, void *to, const void *from, size_t bytes) {
+stencil_status stencil_gpu_own(stencil_gpu_part *gpu, void *to, const void *from, size_t bytes) {
     const stencil_status status = stencil_to_device(to, from, bytes);
     gpu->memory[gpu->memory_count++] = *(void **)to;
     return status;
@@ -25,15 +24,16 @@ static stencil_status allocate_tiles(stencil_gpu_part *gpu) {
     CHECK(made != NULL, NO_MEMORY, "no memory for the numbers of %zu tiles", tiles);
     for (size_t i = 0; i < tiles; i++)
         made[i] = plan->wait.epoch;
-    const stencil_status status = own(gpu, &gpu->args.resident.exchanges, made, tiles * sizeof *made);
+    const stencil_status status =
+        stencil_gpu_own(gpu, &gpu->args.resident.exchanges, made, tiles * sizeof *made);
     free(made);
     TRY(status);
-    TRY(own(gpu, &gpu->args.resident.words, NULL, (size_t)plan->layout.resident_bytes));
+    TRY(stencil_gpu_own(gpu, &gpu->args.resident.words, NULL, (size_t)plan->layout.resident_bytes));
     if (plan->layout.kept_bytes == 0)
         return STENCIL_OK;
-    TRY(own(gpu, &gpu->args.resident.kept, NULL, (size_t)plan->layout.kept_bytes));
-    return own(gpu, &gpu->args.resident.nodes, NULL,
-               (size_t)plan->layout.node_count * sizeof *gpu->args.resident.nodes);
+    TRY(stencil_gpu_own(gpu, &gpu->args.resident.kept, NULL, (size_t)plan->layout.kept_bytes));
+    return stencil_gpu_own(gpu, &gpu->args.resident.nodes, NULL,
+                           (size_t)plan->layout.node_count * sizeof *gpu->args.resident.nodes);
 }
 
 /* Connects resident tiles at a cut to the words of the part on the other side, to which they send rows. */
@@ -52,8 +52,8 @@ static stencil_status allocate_shares(stencil_gpu_part *gpu, const stencil_probl
     if (plan->depth == 1 || plan->kernel.kinds == NULL)
         return STENCIL_OK;
     gpu->args.class_passes.lines = (int32_t)stencil_share_line_count(plan, problem);
-    return own(gpu, &gpu->args.class_passes.share, NULL,
-               (size_t)stencil_share_numbers(plan, problem) * sizeof(int64_t));
+    return stencil_gpu_own(gpu, &gpu->args.class_passes.share, NULL,
+                           (size_t)stencil_share_numbers(plan, problem) * sizeof(int64_t));
 }
 
 /* Allocates all device memory of a part but its fields, and sets the kernel arguments that point to it. */
@@ -65,16 +65,18 @@ static stencil_status allocate(stencil_gpu_part *gpu) {
         alone ? (size_t)stencil_levels_count(stencil_partial_count(run->plan->cut.mesh.n)) : 1;
     int64_t partials[2];
     stencil_gpu_partials(&run->plan->cut, gpu->part, partials);
-    TRY(own(gpu, &s->domain.partial, NULL, 2 * (size_t)s->domain.partial_set * sizeof *s->domain.partial));
+    TRY(stencil_gpu_own(gpu, &s->domain.partial, NULL,
+                        2 * (size_t)s->domain.partial_set * sizeof *s->domain.partial));
     s->domain.partial -= alone ? partials[0] : 0;
-    TRY(own(gpu, &s->level, NULL, levels * sizeof *s->level));
-    TRY(own(gpu, &s->history, NULL, STENCIL_CHECKS_MAX * sizeof *s->history));
-    TRY(own(gpu, &s->control, NULL, sizeof *s->control));
-    TRY(own(gpu, &s->cycle, run->cycle, (size_t)(run->cycle_length + run->palette_count) * sizeof *s->cycle));
+    TRY(stencil_gpu_own(gpu, &s->level, NULL, levels * sizeof *s->level));
+    TRY(stencil_gpu_own(gpu, &s->history, NULL, STENCIL_CHECKS_MAX * sizeof *s->history));
+    TRY(stencil_gpu_own(gpu, &s->control, NULL, sizeof *s->control));
+    TRY(stencil_gpu_own(gpu, &s->cycle, run->cycle,
+                        (size_t)(run->cycle_length + run->palette_count) * sizeof *s->cycle));
     s->classes.palette = run->palette_count > 0 ? s->cycle + run->cycle_length : NULL;
     s->class_passes.palette_count = run->palette_count;
     if (run->factors.factor != NULL)
-        TRY(own(gpu, &s->sums.factor, NULL, (size_t)run->factors_bytes));
+        TRY(stencil_gpu_own(gpu, &s->sums.factor, NULL, (size_t)run->factors_bytes));
     if (run->plan->layout.kind == STENCIL_PASS_ON_CHIP)
         TRY(allocate_tiles(gpu));
     TRY_CUDA(cudaHostAlloc((void **)&s->mailbox, sizeof *s->mailbox, cudaHostAllocMapped));
@@ -225,8 +227,10 @@ static stencil_status load_kernels(const stencil_plan *plan) {
     const stencil_kernel *kernel = &plan->kernel;
     TRY(load_kernel(kernel->function, kernel->step_bytes));
     TRY(load_kernel(kernel->traced, kernel->step_bytes));
-    if (plan->halo == STENCIL_HALO_MESSAGE)
+    if (plan->halo == STENCIL_HALO_MESSAGE) {
         TRY(load_kernel(stencil_pack_kernel(kernel->precision), 0));
+        TRY(load_kernel(stencil_groups_kernel(), 0));
+    }
     if (plan->barrier == STENCIL_BARRIER_none || plan->depth > 1) {
         TRY(load_kernel(stencil_combine_kernel(), 0));
         TRY(load_kernel(stencil_judge_kernel(), 0));
@@ -295,7 +299,7 @@ static stencil_status create_peers(stencil_gpu_part *gpu) {
         for (int k = 0; k <= run->plan->cut.count[axis]; k++)
             peers.first[axis][k] = stencil_cut_first(&run->plan->cut, axis, k);
     TRY_CUDA(cudaSetDevice(gpu->device));
-    return own(gpu, &gpu->args.peers, &peers, sizeof peers);
+    return stencil_gpu_own(gpu, &gpu->args.peers, &peers, sizeof peers);
 }
 
 /* Copies a part's share of an LL list to its device; the entries keep their indices of the whole list. */
@@ -304,8 +308,8 @@ static stencil_status hand_out(stencil_gpu_part *gpu, const stencil_ll_list *lis
     const stencil_part_plan *part = &gpu->plan->part[gpu->part];
     const uint32_t *own_first = list->first + part->first_block;
     const size_t blocks = (size_t)part->grid_blocks, count = own_first[blocks] - own_first[0];
-    TRY(own(gpu, first, own_first, (blocks + 1) * sizeof *own_first));
-    TRY(own(gpu, item, list->item + own_first[0], count * sizeof *list->item));
+    TRY(stencil_gpu_own(gpu, first, own_first, (blocks + 1) * sizeof *own_first));
+    TRY(stencil_gpu_own(gpu, item, list->item + own_first[0], count * sizeof *list->item));
     *item -= own_first[0];
     return STENCIL_OK;
 }
@@ -318,7 +322,7 @@ static stencil_status create_ll(stencil_gpu_run *run, const stencil_workers *wor
     stencil_ll_lists found;
     for (int p = 0; p < run->parts; p++) {
         TRY_CUDA(cudaSetDevice(run->part[p].device));
-        TRY(own(&run->part[p], &slots[p], NULL, 2 * (size_t)set * sizeof(uint64_t)));
+        TRY(stencil_gpu_own(&run->part[p], &slots[p], NULL, 2 * (size_t)set * sizeof(uint64_t)));
     }
     stencil_status status = stencil_ll_find(&found, cut, workers, slots);
     for (int p = 0; p < run->parts && status == STENCIL_OK; p++) {
@@ -396,50 +400,6 @@ static stencil_status create_barriers(stencil_gpu_run *run) {
     return share_gpus(run);
 }
 
-/* Lists the boxes of messages for a kernel. Messages lie at `at`. */
-static stencil_status create_packing(stencil_gpu_part *gpu, const stencil_message_boxes *list, bool sent,
-                                     char *at, stencil_packing *packing) {
-    const stencil_layout *l = &gpu->plan->cut.layout;
-    const stencil_box own_cells = stencil_cut_box(&gpu->plan->cut, gpu->part);
-    const int64_t cell_bytes = (int64_t)stencil_precision_bytes(l->precision);
-    stencil_packed_box *box = calloc((size_t)list->count + 1, sizeof *box);
-    CHECK(box != NULL, NO_MEMORY, "no memory for the messages between ranks");
-    for (int i = 0; i < list->count; i++) {
-        const stencil_box cells = stencil_message_cells(&list->item[i], sent),
-                          in_part = stencil_box_from(&cells, own_cells.first);
-        box[i].cell = stencil_layout_offset(l, in_part.first);
-        memcpy(box[i].n, in_part.n, sizeof box[i].n);
-        box[i].before = ((char *)list->item[i].at - at) / cell_bytes;
-    }
-    *packing = (stencil_packing){.count = list->count,
-                                 .unpacks = !sent,
-                                 .cells = list->bytes / cell_bytes,
-                                 .row = l->row,
-                                 .plane = l->plane,
-                                 .messages = at};
-    const stencil_status status =
-        own(gpu, &packing->box, box, (size_t)(list->count + 1) * sizeof *packing->box);
-    free(box);
-    return status;
-}
-
-/* Sets up what a rank exchanges with others: partial sums, and ghost cells by messages in pinned memory. */
-static stencil_status create_messages(stencil_gpu_run *run) {
-    const stencil_plan *plan = run->plan;
-    stencil_messages *m = &run->messages;
-    stencil_gpu_part *gpu = &run->part[0];
-    TRY(stencil_reduction_create(&run->reduction, &plan->cut, plan->world));
-    TRY(stencil_halo_transfers_find(&run->transfers, &plan->cut));
-    TRY(stencil_messages_find(m, &plan->cut, &run->transfers, plan->world));
-    TRY_CUDA(cudaSetDevice(gpu->device));
-    TRY_CUDA(cudaHostAlloc(&run->message_memory, (size_t)(m->sent.bytes + m->received.bytes + 1),
-                           cudaHostAllocMapped));
-    char *const at = run->message_memory;
-    TRY(stencil_messages_open(m, at));
-    TRY(create_packing(gpu, &m->sent, true, at, &gpu->sent));
-    return create_packing(gpu, &m->received, false, at + m->sent.bytes, &gpu->received);
-}
-
 /* Allocates memory, kernels and streams of each part, without connections to other parts. */
 static stencil_status create_parts(stencil_gpu_run *run, const stencil_problem *problem,
                                    const stencil_gpu_run *lender) {
@@ -451,7 +411,7 @@ static stencil_status create_parts(stencil_gpu_run *run, const stencil_problem *
     if (run->plan->halo == STENCIL_HALO_COPY)
         TRY(stencil_halo_transfers_find(&run->transfers, &run->plan->cut));
     if (run->plan->halo == STENCIL_HALO_MESSAGE)
-        TRY(create_messages(run));
+        TRY(stencil_gpu_messages_create(run));
     for (int p = 0; p < run->parts; p++) {
         stencil_gpu_part *gpu = &run->part[p];
         TRY_CUDA(cudaSetDevice(gpu->device));
@@ -460,7 +420,8 @@ static stencil_status create_parts(stencil_gpu_run *run, const stencil_problem *
             TRY(stencil_peers_reach(gpu->device, device, run->parts));
         for (int k = 0; k < STENCIL_BUFFERS; k++)
             if ((buffers >> k & 1) != 0)
-                TRY(own(gpu, &run->buffers.at[p][k], NULL, (size_t)stencil_buffer_bytes(&run->plan->cut, k)));
+                TRY(stencil_gpu_own(gpu, &run->buffers.at[p][k], NULL,
+                                    (size_t)stencil_buffer_bytes(&run->plan->cut, k)));
     }
     TRY_CUDA(cudaHostAlloc(&run->staging, (size_t)run->staging_bytes, cudaHostAllocPortable));
     TRY_CUDA(
@@ -531,15 +492,13 @@ static void destroy_part(stencil_gpu_part *gpu) {
 void stencil_gpu_destroy(stencil_gpu_run *run) {
     if (run == NULL)
         return;
+    stencil_gpu_messages_destroy(run);
     for (int p = 0; p < run->parts; p++)
         destroy_part(&run->part[p]);
     cudaFreeHost(run->values);
     cudaFreeHost(run->staging);
     cudaFree(run->taken);
     cudaFree(run->partials);
-    stencil_messages_destroy(&run->messages);
-    cudaFreeHost(run->message_memory);
-    stencil_reduction_destroy(&run->reduction);
     free(run->rounded);
     free(run->cycle);
     stencil_factors_destroy(&run->factors);

@@ -72,9 +72,13 @@ struct stencil_gpu_run {
     stencil_taken *taken; /* device memory, owned, of the first part; NULL: no array was taken */
     double *partials;     /* likewise: partial sums of a source that was taken */
     /* One of several ranks has one part, and: */
-    stencil_messages messages;   /* ghost cells that other ranks update */
-    void *message_memory;        /* pinned, owned: of the messages */
+    stencil_messages messages; /* ghost cells that other ranks update */
+    void *message_memory;      /* pinned, owned: of the messages */
+    void **mapped;             /* [mapped_count], owned: memory of other ranks on this host */
+    int mapped_count;
+    uint32_t exchanges;          /* made so far */
     stencil_reduction reduction; /* the partial sums of this rank, and what of them travels */
+    stencil_group_sums groups;   /* of the reduction's level 0: what the device combines; `to` is owned */
 };
 
 /* A part of this process, by its number in the cut. */
@@ -152,6 +156,21 @@ stencil_status stencil_gpu_launch_pass(stencil_gpu_part *gpu, const stencil_pass
 /* Queues a pass with the part's own arguments and its halo copies; later work in `stream` follows both.
  * Messages to other ranks are sent, and those from there have come, when it returns. */
 stencil_status stencil_gpu_advance(stencil_gpu_part *gpu, const stencil_pass *pass);
+
+/* Allocates device memory that the part owns: a copy of `from`, or zeros if `from` is NULL. */
+stencil_status stencil_gpu_own(stencil_gpu_part *gpu, void *to, const void *from, size_t bytes);
+
+/* What a rank exchanges with others (solver/device/gpu_messages.c). create: before the memory of its part.
+ * send: queues what packs the ghost cells of others after a pass. exchange: sends them once `packed` has
+ * come, waits for those of this rank, and queues what unpacks them. start_reduction and reduce: the residual,
+ * as stencil_gpu_start_combine() and stencil_gpu_residual(). */
+stencil_status stencil_gpu_messages_create(stencil_gpu_run *run);
+void stencil_gpu_messages_destroy(stencil_gpu_run *run);
+stencil_status stencil_gpu_send(const stencil_gpu_part *gpu, const stencil_pass *pass, cudaStream_t stream);
+stencil_status stencil_gpu_exchange(const stencil_gpu_part *gpu, const stencil_pass *pass,
+                                    cudaEvent_t packed);
+stencil_status stencil_gpu_start_reduction(stencil_gpu_part *gpu);
+double stencil_gpu_reduce(stencil_gpu_run *run);
 
 /* Residual of a checked step, in three calls: start_combine queues the combination of a part's partial sums
  * and its copy to the host; wait synchronises with the part's stream; residual returns the value at last. */

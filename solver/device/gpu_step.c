@@ -3,7 +3,6 @@
 
 #ifdef STENCIL_HAVE_CUDA
 #include <omp.h>
-#include <string.h>
 
 #include "solver/plan/memory.h"
 
@@ -181,32 +180,6 @@ static stencil_status copy_halos(const stencil_gpu_part *gpu, const stencil_pass
     return STENCIL_OK;
 }
 
-/* Queues the kernel that packs messages after a pass, or unpacks them. */
-static stencil_status pack(const stencil_gpu_part *gpu, const stencil_pass *pass,
-                           const stencil_packing *packing, cudaStream_t stream) {
-    enum { BLOCKS_MOST = 1024 };
-    const int64_t blocks = (packing->cells + STENCIL_BLOCK_THREADS - 1) / STENCIL_BLOCK_THREADS;
-    stencil_packing p = *packing;
-    void *arguments[] = {&p};
-    p.part = gpu->u[!pass->from];
-    if (blocks > 0)
-        TRY_CUDA(cudaLaunchKernel(stencil_pack_kernel(gpu->plan->cut.mesh.precision),
-                                  (dim3){(unsigned)stencil_smaller(blocks, BLOCKS_MOST), 1, 1},
-                                  (dim3){STENCIL_BLOCK_THREADS, 1, 1}, arguments, 0, stream));
-    return STENCIL_OK;
-}
-
-/* Sends messages to other ranks once they are packed, waits for theirs, and queues what unpacks these. */
-static stencil_status exchange_messages(const stencil_gpu_part *gpu, const stencil_pass *pass,
-                                        cudaEvent_t packed) {
-    const stencil_messages *m = &gpu->run->messages;
-    /* What was queued before has also read the last messages, whose memory the next ones come to. */
-    TRY_CUDA(cudaEventSynchronize(packed));
-    stencil_messages_start(m);
-    stencil_messages_finish(m);
-    return pack(gpu, pass, &gpu->received, gpu->stream);
-}
-
 static stencil_status launch_range(stencil_gpu_part *gpu, const stencil_pass *pass, const uint32_t low[3],
                                    const uint32_t high[3], cudaStream_t stream) {
     stencil_kernel_args args = gpu->args;
@@ -242,7 +215,7 @@ static stencil_status advance_overlapped(stencil_gpu_part *gpu, const stencil_pa
         high[axis] = edge_low[axis];
     }
     TRY(copy_halos(gpu, pass, gpu->edge_stream));
-    TRY(pack(gpu, pass, &gpu->sent, gpu->edge_stream));
+    TRY(stencil_gpu_send(gpu, pass, gpu->edge_stream));
     TRY_CUDA(cudaEventRecord(gpu->edges_done, gpu->edge_stream));
     TRY(launch_range(gpu, pass, low, high, gpu->stream));
     TRY_CUDA(cudaStreamWaitEvent(gpu->stream, gpu->edges_done, 0));
@@ -253,15 +226,15 @@ stencil_status stencil_gpu_advance(stencil_gpu_part *gpu, const stencil_pass *pa
     const bool messages = gpu->run->messages.world != NULL;
     if (gpu->plan->overlap && (gpu->run->transfers.count > 0 || messages) && pass->steps == 1) {
         TRY(advance_overlapped(gpu, pass));
-        return messages ? exchange_messages(gpu, pass, gpu->edges_done) : STENCIL_OK;
+        return messages ? stencil_gpu_exchange(gpu, pass, gpu->edges_done) : STENCIL_OK;
     }
     TRY(stencil_gpu_launch_pass(gpu, pass));
     TRY(copy_halos(gpu, pass, gpu->stream));
     if (!messages)
         return STENCIL_OK;
-    TRY(pack(gpu, pass, &gpu->sent, gpu->stream));
+    TRY(stencil_gpu_send(gpu, pass, gpu->stream));
     TRY_CUDA(cudaEventRecord(gpu->edges_done, gpu->stream));
-    return exchange_messages(gpu, pass, gpu->edges_done);
+    return stencil_gpu_exchange(gpu, pass, gpu->edges_done);
 }
 
 /* Copies the uncombined partial sums of a part to their positions among those of the whole problem. */
@@ -284,12 +257,8 @@ stencil_status stencil_gpu_start_combine(stencil_gpu_part *gpu) {
     const stencil_kernel_args *s = &gpu->args;
     if (gpu->run->parts > 1)
         TRY_CUDA(cudaSetDevice(gpu->device));
-    if (gpu->plan->halo == STENCIL_HALO_MESSAGE) {
-        TRY_CUDA(cudaMemcpyAsync(gpu->run->values, s->domain.partial,
-                                 (size_t)gpu->run->reduction.level[0].count * sizeof *gpu->run->values,
-                                 cudaMemcpyDeviceToHost, gpu->stream));
-        return STENCIL_OK;
-    }
+    if (gpu->plan->halo == STENCIL_HALO_MESSAGE)
+        return stencil_gpu_start_reduction(gpu);
     if (gpu->run->combine_on_host)
         return fetch_partials(gpu);
     const int64_t results = s->result_end - s->result_first;
@@ -335,11 +304,8 @@ stencil_status stencil_gpu_wait(stencil_gpu_part *gpu) {
 
 double stencil_gpu_residual(stencil_gpu_run *run) {
     const stencil_norm norm = run->schedule.norm;
-    if (run->plan->halo == STENCIL_HALO_MESSAGE) {
-        stencil_reduction *r = &run->reduction;
-        memcpy(r->level[0].value, run->values, (size_t)r->level[0].count * sizeof *run->values);
-        return stencil_residual_finish(stencil_reduction_all(r, norm), run->schedule.updated_cells, norm);
-    }
+    if (run->plan->halo == STENCIL_HALO_MESSAGE)
+        return stencil_gpu_reduce(run);
     const int64_t count = stencil_gpu_values(&run->plan->cut, run->plan->halo);
     const double value = stencil_combine_all(run->values, count, run->values + count, norm);
     return stencil_residual_finish(value, run->schedule.updated_cells, norm);

@@ -73,15 +73,26 @@ stencil_status stencil_messages_find(stencil_messages *m, const stencil_cut *cut
     return STENCIL_OK;
 }
 
-stencil_status stencil_messages_open(stencil_messages *m, void *memory) {
+/* tokens: memory of messages of one byte; NULL: they are those at `memory`. */
+static stencil_status open_exchange(stencil_messages *m, void *memory, char *tokens) {
     int count = 0;
     stencil_message *message = calloc((size_t)(m->sent.count + m->received.count) + 1, sizeof *message);
     CHECK(message != NULL, NO_MEMORY, "no memory for the messages between ranks");
     lay_out(&m->received, (char *)memory + m->sent.bytes, false, message, &count);
     lay_out(&m->sent, memory, true, message, &count);
+    for (int i = 0; i < count && tokens != NULL; i++)
+        message[i].data = tokens + i, message[i].bytes = 1;
     const stencil_status status = stencil_exchange_open(m->world, message, count, &m->exchange);
     free(message);
     return status;
+}
+
+stencil_status stencil_messages_open(stencil_messages *m, void *memory) {
+    return open_exchange(m, memory, NULL);
+}
+
+stencil_status stencil_messages_open_tokens(stencil_messages *m, char *memory) {
+    return open_exchange(m, memory, memory); /* places of cells are not used */
 }
 
 void stencil_messages_destroy(stencil_messages *m) {

@@ -32,6 +32,9 @@ typedef struct stencil_messages {
 stencil_status stencil_messages_find(stencil_messages *messages, const stencil_cut *cut,
                                      stencil_halo_transfers *transfers, stencil_world *world);
 stencil_status stencil_messages_open(stencil_messages *messages, void *memory);
+/* Sets up messages of one byte each, which say that cells have been stored at their receivers, in memory of
+ * sent.count + received.count bytes, in place of open. Errors: NO_MEMORY. */
+stencil_status stencil_messages_open_tokens(stencil_messages *messages, char *memory);
 void stencil_messages_destroy(stencil_messages *messages);
 
 /* The cells of a box of a message at their sender, or the ghost cells at their receiver, in indices of the

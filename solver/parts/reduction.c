@@ -265,12 +265,16 @@ void stencil_reduction_gather(stencil_reduction *r, int level) {
         memcpy(l->gathered + l->received.item[i].to, at, (size_t)l->received.item[i].count * sizeof *at);
 }
 
+/* Returns where the value of a group goes. */
+static double *result(stencil_reduction *r, int level, int64_t group) {
+    return level + 1 < r->levels ? &r->level[level + 1].value[group] : &r->last;
+}
+
 void stencil_reduction_combine(stencil_reduction *r, int level, int64_t first, int64_t end,
                                stencil_norm norm) {
     const stencil_reduction_level *l = &r->level[level];
-    double *const to = level + 1 < r->levels ? r->level[level + 1].value : &r->last;
     for (int64_t g = first; g < end; g++)
-        to[g] = stencil_combine(l->group[g].from, l->group[g].count, 0, norm);
+        *result(r, level, g) = stencil_combine(l->group[g].from, l->group[g].count, 0, norm);
 }
 
 double stencil_reduction_finish(stencil_reduction *r) {
@@ -278,13 +282,17 @@ double stencil_reduction_finish(stencil_reduction *r) {
     return r->last;
 }
 
-double stencil_reduction_all(stencil_reduction *r, stencil_norm norm) {
+double stencil_reduction_all(stencil_reduction *r, stencil_norm norm, const double *whole) {
     for (int level = 0; level < r->levels; level++) {
         const int64_t groups = r->level[level].groups;
+        const double *known = level == 0 ? whole : NULL;
         stencil_reduction_gather(r, level);
-#pragma omp parallel for schedule(static) if (groups > 64)
+#pragma omp parallel for schedule(static) if (groups > 64 && known == NULL)
         for (int64_t g = 0; g < groups; g++)
-            stencil_reduction_combine(r, level, g, g + 1, norm);
+            if (known == NULL || stencil_reduction_place(r, g) < 0)
+                stencil_reduction_combine(r, level, g, g + 1, norm);
+            else
+                *result(r, level, g) = known[g];
     }
     return stencil_reduction_finish(r);
 }

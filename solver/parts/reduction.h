@@ -80,5 +80,14 @@ void stencil_reduction_combine(stencil_reduction *reduction, int level, int64_t 
 /* Returns the last value, in all ranks. By one thread of each rank, the world's own. */
 double stencil_reduction_finish(stencil_reduction *reduction);
 
-/* Does all of it, with the threads of the caller. */
-double stencil_reduction_all(stencil_reduction *reduction, stencil_norm norm);
+/* Does all of it, with the threads of the caller. whole: what combining those groups of level 0 gives that
+ * stand in a row among the values; NULL: it is not known. */
+double stencil_reduction_all(stencil_reduction *reduction, stencil_norm norm, const double *whole);
+
+/* Returns the place of the first value of a group of level 0 where its values stand in a row; -1: they are
+ * gathered. */
+static inline int64_t stencil_reduction_place(const stencil_reduction *r, int64_t group) {
+    const stencil_reduction_level *l = &r->level[0];
+    const double *from = l->group[group].from;
+    return from >= l->value && from < l->value + l->count ? from - l->value : -1;
+}

@@ -178,6 +178,8 @@ static stencil_status choose_halo(stencil_plan *plan, const stencil_problem *pro
     plan->overlap = options->overlap;
     if (!stencil_world_alone(plan->world)) {
         plan->halo = STENCIL_HALO_MESSAGE;
+        plan->maps = plan->backend == STENCIL_BACKEND_GPU && options->halo == STENCIL_HALO_AUTO &&
+                     plan->world->local_ranks == plan->world->ranks;
         CHECK(plan->backend == STENCIL_BACKEND_CPU || !plan->overlap || plan->depth == 1, USAGE,
               "--overlap is for passes of one step where ranks have GPUs: leave it out, or give --depth 1");
         return STENCIL_OK;

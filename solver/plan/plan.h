@@ -141,6 +141,8 @@ typedef struct stencil_plan {
     int cluster_blocks;                    /* blocks of a thread-block cluster; 1: no clusters */
     stencil_wait_policy wait;
     stencil_world *world; /* of the options; all ranks have the same plan but for their own part */
+    bool maps; /* ranks with GPUs of one host store ghost cells in each other's memory, where that can be
+                  mapped */
     stencil_cut cut;
     stencil_part_plan part[STENCIL_PARTS_MAX]; /* [cut.owned]: this process's parts */
     stencil_halo_mode halo;                    /* chosen mode, never AUTO */

@@ -347,7 +347,7 @@ double stencil_intake_finish(const stencil_intake *intake) {
     const int64_t count = stencil_partial_count(problem->n);
     const stencil_norm norm = problem->stop.norm;
     if (intake->sums != NULL)
-        return stencil_residual_finish(stencil_reduction_all(intake->sums, norm),
+        return stencil_residual_finish(stencil_reduction_all(intake->sums, norm, NULL),
                                        stencil_problem_updated_cells(problem), norm);
     if (intake->partial == NULL)
         return 0;

@@ -1,6 +1,8 @@
 /* Memory of the emulated devices: of the host, filled with NaN. Its end, rounded up to what CUDA aligns to,
  * is the end of a page, with none behind it; bytes beside it are guards that nobody may change. */
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <climits>
 #include <memory>
@@ -19,8 +21,10 @@ struct allocation {
     bool on_device;
     char *low; /* of the pages that exist, with one before and one behind that do not */
     size_t pages_bytes;
+    int shared = -1; /* a file that has the pages, which other processes map; -1: there is none */
 };
 static std::map<char *, allocation> allocations;
+static std::map<char *, std::pair<char *, size_t>> mapped; /* memory of others: pages and their bytes */
 
 static size_t up(size_t bytes, size_t unit) {
     return (bytes + unit - 1) / unit * unit;
@@ -41,7 +45,7 @@ static cudaError_t allocate(void **memory, size_t bytes, bool on_device) {
         fail("no memory for an allocation of %zu bytes", bytes);
     memset(low, GUARD, pages);
     memset(at, UNWRITTEN, bytes);
-    allocations[at] = {bytes, current_device, on_device, low, pages};
+    allocations[at] = {bytes, current_device, on_device, low, pages, -1};
     used += on_device ? bytes : 0;
     *memory = at;
     return cudaSuccess;
@@ -93,7 +97,63 @@ static cudaError_t release(void *memory, const char *what) {
     check_guards(found->first, a, "somebody");
     machine().device[(size_t)device].used_bytes -= a.on_device ? a.bytes : 0;
     munmap(a.low - PAGE_BYTES, a.pages_bytes + 2 * PAGE_BYTES);
+    if (a.shared >= 0)
+        close(a.shared);
     allocations.erase(found);
+    return cudaSuccess;
+}
+
+/* What another process needs to map an allocation. */
+struct memory_handle {
+    long process;
+    int file;
+    size_t bytes, at;
+};
+static_assert(sizeof(memory_handle) <= sizeof(cudaIpcMemHandle_t), "");
+
+/* Moves the pages of an allocation to a file that other processes can open. */
+static cudaError_t share(cudaIpcMemHandle_t *handle, void *memory) {
+    locked lock;
+    const auto found = allocations.find(static_cast<char *>(memory));
+    if (found == allocations.end() || !found->second.on_device)
+        return note(cudaErrorInvalidValue);
+    allocation &a = found->second;
+    if (a.shared < 0) {
+        const int file = memfd_create("device memory", 0);
+        if (file < 0 || write(file, a.low, a.pages_bytes) != (ssize_t)a.pages_bytes ||
+            mmap(a.low, a.pages_bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, file, 0) != a.low)
+            fail("an allocation of %zu bytes cannot be shared", a.bytes);
+        a.shared = file;
+    }
+    const memory_handle all = {(long)getpid(), a.shared, a.pages_bytes, (size_t)(found->first - a.low)};
+    memset(handle, 0, sizeof *handle);
+    memcpy(handle, &all, sizeof all);
+    return cudaSuccess;
+}
+static cudaError_t map_shared(void **memory, const cudaIpcMemHandle_t &handle) {
+    locked lock;
+    memory_handle all;
+    memcpy(&all, &handle, sizeof all);
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%ld/fd/%d", all.process, all.file);
+    const int file = open(path, O_RDWR);
+    void *pages =
+        file < 0 ? MAP_FAILED : mmap(nullptr, all.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    if (file >= 0)
+        close(file);
+    if (pages == MAP_FAILED)
+        return note(cudaErrorInvalidValue);
+    *memory = static_cast<char *>(pages) + all.at;
+    mapped[static_cast<char *>(*memory)] = {static_cast<char *>(pages), all.bytes};
+    return cudaSuccess;
+}
+static cudaError_t unmap_shared(void *memory) {
+    locked lock;
+    const auto found = mapped.find(static_cast<char *>(memory));
+    if (found == mapped.end())
+        return note(cudaErrorInvalidValue);
+    munmap(found->second.first, found->second.second);
+    mapped.erase(found);
     return cudaSuccess;
 }
 
@@ -171,6 +231,15 @@ using namespace emulated;
 
 cudaError_t cudaMalloc(void **memory, size_t bytes) {
     return allocate(memory, bytes, true);
+}
+cudaError_t cudaIpcGetMemHandle(cudaIpcMemHandle_t *handle, void *memory) {
+    return share(handle, memory);
+}
+cudaError_t cudaIpcOpenMemHandle(void **memory, cudaIpcMemHandle_t handle, unsigned) {
+    return map_shared(memory, handle);
+}
+cudaError_t cudaIpcCloseMemHandle(void *memory) {
+    return unmap_shared(memory);
 }
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes *attributes, const void *memory) {
     return describe(attributes, memory);
