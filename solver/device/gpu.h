@@ -62,8 +62,9 @@ struct stencil_gpu_run {
     stencil_barrier barrier;
     stencil_neighbors neighbors; /* blocks that each block waits for with barrier neighbor; owned */
     const struct stencil_strategy *strategy; /* time loop that makes the steps of this run */
-    bool ends;  /* event `end` of all parts is recorded behind the last launch of the batch so far */
-    void *loop; /* state of `strategy` between batches, made by open_gpu, freed by close_gpu */
+    bool ends;   /* event `end` of all parts is recorded behind the last launch of the batch so far */
+    bool leaves; /* an observer wants the end of the batch: nothing more is queued ahead */
+    void *loop;  /* state of `strategy` between batches, made by open_gpu, freed by close_gpu */
     bool
         combine_on_host; /* several parts without peer access, or several ranks: the host combines all sums */
     double *values;      /* pinned: partial sums, or sums of their groups; then scratch space */

@@ -113,7 +113,7 @@ static stencil_status judge(stencil_gpu_run *run, const stencil_batch *batch, co
     run->ends = false;
     TRY(stencil_gpu_start_judge(run));
     TRY_CUDA(cudaEventRecord(gpu->step_done, gpu->stream));
-    if (run->strategy->queue_ahead != NULL) {
+    if (run->strategy->queue_ahead != NULL && !run->leaves) {
         *ahead = stencil_pass_next(pass, &run->schedule, run->plan->depth, batch->first + batch->count);
         if (ahead->steps == 1 && stencil_pass_check(&run->schedule, pass) < pass->steps)
             ahead->steps = 0; /* a launch of a single step does not look at the verdict */
@@ -152,6 +152,16 @@ static stencil_status keep_close(stencil_gpu_run *run, const stencil_batch *batc
     return STENCIL_OK;
 }
 
+/* Ends the run as an observer wants it, but after the passes that are queued ahead, which overwrite the cells
+ * of the pass before. */
+static void leave_behind(stencil_gpu_run *run, const stencil_pass *ahead, stencil_outcome *outcome) {
+    if (outcome->reason == STENCIL_REASON_INTERRUPTED)
+        run->leaves = true;
+    if (run->leaves &&
+        (outcome->reason == STENCIL_REASON_NONE || outcome->reason == STENCIL_REASON_INTERRUPTED))
+        outcome->reason = ahead->steps > 0 ? STENCIL_REASON_NONE : STENCIL_REASON_INTERRUPTED;
+}
+
 /* Ends a queued pass, with the residual of all parts if one is due, and makes it again where the run ends
  * inside. *ahead: the last one of the next passes, if queued. */
 static stencil_status end_queued(stencil_gpu_run *run, const stencil_batch *batch, const stencil_pass *pass,
@@ -163,6 +173,7 @@ static stencil_status end_queued(stencil_gpu_run *run, const stencil_batch *batc
                                       : judge_parts(run, &residual));
     TRY(keep_close(run, batch, pass, outcome));
     stencil_host_loop_end(&run->schedule, run->plan, batch, pass, residual, outcome);
+    leave_behind(run, ahead, outcome);
     stencil_pass again = stencil_pass_again(pass, batch, outcome);
     return again.steps > 0 ? queue(run, batch, &again) : STENCIL_OK;
 }
@@ -171,6 +182,7 @@ stencil_status stencil_host_loop_gpu(stencil_gpu_run *run, const stencil_batch *
                                      stencil_outcome *outcome) {
     const int64_t end = batch->first + batch->count;
     const int depth = run->plan->depth;
+    run->leaves = false;
     TRY(mark(run, true));
     stencil_pass pass = stencil_batch_pass(batch, &run->schedule, depth), ahead = {0};
     for (; pass.steps > 0 && outcome->reason == STENCIL_REASON_NONE;
