@@ -24,9 +24,9 @@ static stencil_status launch(stencil_gpu_part *gpu, const stencil_batch *batch) 
     return stencil_grid_launch(launch.function, &grid, s, gpu->stream);
 }
 
-/* Waits for the launch, and polls the observers with the progress in its mailbox. The host sleeps during long
- * launches, for a small fraction of the time waited so far: a thread that polls on and on is made to wait
- * for milliseconds where others want its processor, one that slept is not. */
+/* Waits for the launch, and polls the observers with the progress in its mailbox. The host sleeps only during
+ * long launches, for a small fraction of the time waited so far: where it is a virtual machine it may sleep
+ * for milliseconds. */
 static stencil_status wait(stencil_gpu_part *gpu, const stencil_batch *batch) {
     const double start_s = stencil_clock_s();
     for (;;) {
@@ -39,7 +39,7 @@ static stencil_status wait(stencil_gpu_part *gpu, const stencil_batch *batch) {
         if (gpu->part == 0 &&
             !stencil_observers_poll(batch->observers, gpu->args.mailbox->step, gpu->args.mailbox->residual))
             gpu->args.mailbox->interrupt = 1;
-        if (waited_s > 0.001)
+        if (waited_s > 0.01)
             nanosleep(&(struct timespec){.tv_nsec = waited_s > 0.2 ? 1000000 : (long)(5e6 * waited_s)}, NULL);
     }
 }
