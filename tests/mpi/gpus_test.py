@@ -69,11 +69,11 @@ class Results(GpusTest):
     def test_cuts_along_two_axes(self):
         self.ok("new", "p.h5", "--problem", "heat", "--initial", "random", "--size", "1900x24", "--quiet")
         self.ok("p.h5", "--device", "cpu", "-q", "--steps", 40, "-o", "one.h5")
-        for depth in (1, 4):
-            run = ("p.h5", *GPU, "--steps", 40, "--cut", "2,2", "--sweep", "pipeline", "--depth", depth, "-o", "many.h5")
+        for depth, halo in ((1, ()), (4, ()), (4, ("--halo", "message"))):  # the last one through the hosts
+            run = ("p.h5", *GPU, "--steps", 40, "--cut", "2,2", "--sweep", "pipeline", "--depth", depth, "-o", "many.h5", *halo)
             report = self.report(4, *run)
             self.assertEqual((report["plan"]["ranks"], report["plan"]["halo"], report["plan"]["depth"]), (4, "message", depth))
-            self.same("one.h5", "many.h5", depth)
+            self.same("one.h5", "many.h5", depth, halo)
 
     def test_a_run_goes_on_elsewhere(self):
         """A checkpoint of ranks on GPUs, read box by box from their memory, goes on with ranks on CPUs."""
