@@ -72,7 +72,8 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline : pipeli
         beside_turn f(ring, general ? -radius * levels * stage : 0);
         warp.clear();
         base::template walk<true>(l, [&](const piece &p) {
-            /* Whether the lane's outer cells are boundary cells: where registers are short, bits of one. */
+            /* Two bits of a register tell which outer cells of the lane are boundary cells; in checked
+             * passes, whose warps have registers left, two values do. */
             const bool ends[2] = {lane() == 0 && l.closed[1][0] && p.strip == 0,
                                   lane() == 31 && l.closed[1][1] && p.last};
             const int sides = checked ? 0 : opaque(ends[0] + 2 * ends[1]);

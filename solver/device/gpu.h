@@ -161,7 +161,7 @@ stencil_status stencil_gpu_advance(stencil_gpu_part *gpu, const stencil_pass *pa
 /* Allocates device memory that the part owns: a copy of `from`, or zeros if `from` is NULL. */
 stencil_status stencil_gpu_own(stencil_gpu_part *gpu, void *to, const void *from, size_t bytes);
 
-/* What a rank exchanges with others (solver/device/gpu_messages.c). create: before the memory of its part.
+/* Exchanges of a rank with others (solver/device/gpu_messages.c). create: before the memory of its part.
  * send: queues what packs the ghost cells of others after a pass. exchange: sends them once `packed` has
  * come, waits for those of this rank, and queues what unpacks them. start_reduction and reduce: the residual,
  * as stencil_gpu_start_combine() and stencil_gpu_residual(). */

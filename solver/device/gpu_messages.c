@@ -1,14 +1,14 @@
-/* What a rank with a GPU exchanges with other ranks. Ghost cells: kernels pack them into messages and unpack
- * them, in pinned memory of the host, or, where all ranks are on one host and their GPUs can map each other's
- * memory (CUDA IPC), the sender's kernel stores them at the receiver, and a message of one byte says so.
- * Partial sums: the device combines the groups that it has whole, and the others travel between hosts. */
+/* Exchanges of a rank that has a GPU with other ranks. Ghost cells: kernels pack them into messages and
+ * unpack them, in pinned memory of the host, or, where all ranks are on one host and their GPUs can map each
+ * other's memory (CUDA IPC), the sender's kernel stores them at the receiver, and a message of one byte says
+ * so. Partial sums: the device combines the groups that it has whole, and the others travel between hosts. */
 #include "solver/device/gpu.h"
 
 #ifdef STENCIL_HAVE_CUDA
 #include <stdlib.h>
 #include <string.h>
 
-/* Where a rank stores its messages at another one: in memory whose copies for even and for odd exchanges are
+/* The place of a rank's messages at another one, in memory whose copies for even and for odd exchanges are
  * `stride` bytes apart. */
 typedef struct mapped_end {
     cudaIpcMemHandle_t memory;
@@ -80,7 +80,7 @@ static int number_peers(const stencil_message_boxes *list, int *number) {
     return count;
 }
 
-/* What ranks tell each other before they map memory. */
+/* Data that ranks send each other before they map memory. */
 typedef struct mapping {
     int *sent, *received; /* numbers of ranks, of each box */
     int sent_count, received_count;
@@ -104,11 +104,10 @@ static void free_mapping(mapping *g) {
     free(g->sent), free(g->received), free(g->there), free(g->here), free(g->first), free(g->odd);
 }
 
-/* Tells the senders where their messages go in `memory`, of `stride` bytes twice. */
-static stencil_status tell_places(stencil_gpu_run *run, mapping *g, const cudaIpcMemHandle_t *memory,
-                                  int64_t stride) {
-    const stencil_messages *m = &run->messages;
-    stencil_exchange *exchange = NULL;
+/* Opens the exchange in which the senders get to know where their messages go in `memory`, of `stride` bytes
+ * twice. */
+static stencil_status open_places(const stencil_messages *m, mapping *g, const cudaIpcMemHandle_t *memory,
+                                  int64_t stride, stencil_exchange **exchange) {
     stencil_message *message = calloc((size_t)(g->sent_count + g->received_count) + 1, sizeof *message);
     CHECK(message != NULL, NO_MEMORY, "no memory for the messages between ranks");
     int count = 0;
@@ -123,13 +122,21 @@ static stencil_status tell_places(stencil_gpu_run *run, mapping *g, const cudaIp
         if (i == 0 || g->sent[i] != g->sent[i - 1])
             message[count++] =
                 (stencil_message){m->sent.item[i].peer, false, &g->there[g->sent[i]], sizeof g->there[0]};
-    const stencil_status status = stencil_exchange_open(m->world, message, count, &exchange);
+    const stencil_status status = stencil_exchange_open(m->world, message, count, exchange);
+    free(message);
+    return status;
+}
+
+/* Makes that exchange, once all ranks have opened it. */
+static stencil_status tell_places(const stencil_messages *m, mapping *g, const cudaIpcMemHandle_t *memory,
+                                  int64_t stride) {
+    stencil_exchange *exchange = NULL;
+    const stencil_status status = stencil_world_agree(m->world, open_places(m, g, memory, stride, &exchange));
     if (status == STENCIL_OK) {
         stencil_exchange_start(m->world, exchange);
         stencil_exchange_finish(m->world, exchange);
     }
     stencil_exchange_close(m->world, exchange);
-    free(message);
     return status;
 }
 
@@ -167,7 +174,8 @@ static stencil_status list_mapped(stencil_gpu_run *run, mapping *g, char *memory
     return create_packing(gpu, &m->received, false, g->first, g->odd, &gpu->received);
 }
 
-/* Sets up messages that are stored at their receivers. *maps: all ranks can; else nothing is set up. */
+/* Sets up messages that are stored at their receivers. *maps: all ranks can; else nothing is set up. A rank
+ * that fails tells the others before they wait for it. */
 static stencil_status create_mapped(stencil_gpu_run *run, mapping *g, bool *maps) {
     stencil_messages *m = &run->messages;
     stencil_gpu_part *gpu = &run->part[0];
@@ -176,7 +184,7 @@ static stencil_status create_mapped(stencil_gpu_run *run, mapping *g, bool *maps
     cudaIpcMemHandle_t handle;
     g->sent_count = number_peers(&m->sent, g->sent);
     g->received_count = number_peers(&m->received, g->received);
-    TRY(stencil_gpu_own(gpu, &memory, NULL, (size_t)(2 * stride)));
+    TRY(stencil_world_agree(m->world, stencil_gpu_own(gpu, &memory, NULL, (size_t)(2 * stride))));
     memset(&handle, 0, sizeof handle);
     bool can = cudaIpcGetMemHandle(&handle, memory) == cudaSuccess;
     if (!can)
@@ -184,7 +192,7 @@ static stencil_status create_mapped(stencil_gpu_run *run, mapping *g, bool *maps
     *maps = stencil_world_any(m->world, !can) == 0;
     if (!*maps)
         return STENCIL_OK;
-    TRY(tell_places(run, g, &handle, stride));
+    TRY(tell_places(m, g, &handle, stride));
     can = map_others(run, g);
     *maps = stencil_world_any(m->world, !can) == 0;
     if (!*maps) {
@@ -219,25 +227,26 @@ static stencil_status create_groups(stencil_gpu_run *run) {
     return STENCIL_OK;
 }
 
-stencil_status stencil_gpu_messages_create(stencil_gpu_run *run) {
+/* Finds what the rank exchanges, and allocates what that needs wherever messages lie. */
+static stencil_status find_exchanges(stencil_gpu_run *run, mapping *g) {
     const stencil_plan *plan = run->plan;
-    stencil_messages *m = &run->messages;
-    mapping g;
-    bool maps = plan->maps;
     TRY(stencil_reduction_create(&run->reduction, &plan->cut, plan->world));
     TRY(stencil_halo_transfers_find(&run->transfers, &plan->cut));
-    TRY(stencil_messages_find(m, &plan->cut, &run->transfers, plan->world));
+    TRY(stencil_messages_find(&run->messages, &plan->cut, &run->transfers, plan->world));
     TRY_CUDA(cudaSetDevice(run->part[0].device));
     TRY(create_groups(run));
-    if (maps) {
-        const bool allocated = allocate_mapping(&g, m);
-        stencil_status status = stencil_world_agree(
-            m->world, allocated ? STENCIL_OK : ERROR(NO_MEMORY, "no memory for the messages between ranks"));
-        if (status == STENCIL_OK)
-            status = create_mapped(run, &g, &maps);
-        free_mapping(&g);
-        TRY(status);
-    }
+    CHECK(allocate_mapping(g, &run->messages), NO_MEMORY, "no memory for the messages between ranks");
+    return STENCIL_OK;
+}
+
+stencil_status stencil_gpu_messages_create(stencil_gpu_run *run) {
+    mapping g = {0};
+    bool maps = run->plan->maps;
+    stencil_status status = stencil_world_agree(run->plan->world, find_exchanges(run, &g));
+    if (status == STENCIL_OK && maps)
+        status = create_mapped(run, &g, &maps);
+    free_mapping(&g);
+    TRY(status);
     return maps ? STENCIL_OK : create_on_host(run);
 }
 
@@ -274,7 +283,8 @@ stencil_status stencil_gpu_send(const stencil_gpu_part *gpu, const stencil_pass 
 stencil_status stencil_gpu_exchange(const stencil_gpu_part *gpu, const stencil_pass *pass,
                                     cudaEvent_t packed) {
     stencil_gpu_run *run = gpu->run;
-    /* What was queued before has also read the last messages, whose memory the next ones come to. */
+    /* The stream has also unpacked the messages of the last exchange by then, whose memory on the host the
+     * next ones come to. */
     TRY_CUDA(cudaEventSynchronize(packed));
     stencil_messages_start(&run->messages);
     stencil_messages_finish(&run->messages);

@@ -18,13 +18,18 @@ stencil_stores stencil_stores_choose(const stencil_problem *problem, int threads
     return share <= own_bytes ? STENCIL_STORES_CACHED : STENCIL_STORES_TRIED;
 }
 
+/* Upper bound on the bytes of the messages that a rank sends after a pass and receives: twice as many as its
+ * ghost cells have. */
+static int64_t message_bytes(const stencil_cut *cut) {
+    const stencil_box own = stencil_cut_box(cut, 0), all = stencil_box_grow(&own, cut->mesh.ghosts);
+    return 2 * (stencil_box_cells(&all) - stencil_box_cells(&own)) *
+           (int64_t)stencil_precision_bytes(cut->mesh.precision);
+}
+
 /* Upper bound on the bytes that a rank has for the exchange with others: its messages and its partial sums.
  */
 static int64_t rank_bytes(const stencil_cut *cut) {
-    const stencil_box own = stencil_cut_box(cut, 0), all = stencil_box_grow(&own, cut->mesh.ghosts);
-    return 2 * (stencil_box_cells(&all) - stencil_box_cells(&own)) *
-               (int64_t)stencil_precision_bytes(cut->mesh.precision) +
-           stencil_reduction_bytes(cut);
+    return message_bytes(cut) + stencil_reduction_bytes(cut);
 }
 
 /* Number of partial sums of the largest part of several ranks. */
@@ -95,6 +100,7 @@ int64_t stencil_gpu_bytes(const stencil_problem *problem, const stencil_cut *cut
         halo == STENCIL_HALO_MESSAGE ? 1 : stencil_levels_count(stencil_partial_count(problem->n));
     return stencil_buffers_bytes(problem, cut, true) +
            (halo == STENCIL_HALO_LL ? ll_bytes(problem, cut) : 0) +
+           (halo == STENCIL_HALO_MESSAGE ? message_bytes(cut) : 0) + /* those that arrive, two copies */
            (2 * stencil_gpu_partials_most(cut) + levels + STENCIL_CHECKS_MAX + 2 * STENCIL_COMBINE_VALUES) *
                (int64_t)sizeof(double) +
            stencil_weights_bytes(problem) + stencil_factors_bytes(problem);

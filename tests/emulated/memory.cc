@@ -103,7 +103,7 @@ static cudaError_t release(void *memory, const char *what) {
     return cudaSuccess;
 }
 
-/* What another process needs to map an allocation. */
+/* Data by which another process maps an allocation. */
 struct memory_handle {
     long process;
     int file;

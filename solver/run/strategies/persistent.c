@@ -168,16 +168,13 @@ static stencil_status queue_gpu(stencil_gpu_run *run, const stencil_batch *batch
     return STENCIL_OK;
 }
 
-/* Queues the launch after a checked pass, where it is brief. */
+/* Queues the launch after a checked pass, unless it is a long loop. */
 static stencil_status queue_ahead(stencil_gpu_run *run, const stencil_batch *batch, stencil_pass *pass) {
-    if (stencil_pass_check(&run->schedule, pass) > 0)
-        return launch_checked(run, pass);
     const stencil_batch some = plain_steps(run, batch, pass);
-    if (!is_brief(run, &some)) {
-        pass->steps = 0;
-        return STENCIL_OK;
-    }
-    return queue_gpu(run, batch, pass);
+    if (stencil_pass_check(&run->schedule, pass) > 0 || is_brief(run, &some))
+        return queue_gpu(run, batch, pass);
+    pass->steps = 0;
+    return STENCIL_OK;
 }
 
 static stencil_status batch_gpu(stencil_gpu_run *run, const stencil_batch *batch, stencil_outcome *outcome) {
