@@ -2,6 +2,7 @@
 import json
 import os
 import random
+import re
 import unittest
 
 import numpy
@@ -16,7 +17,7 @@ class GpusTest(RanksTest):
 
     def setUp(self):
         super().setUp()
-        if "no GPU" in self.call("info").stdout:
+        if re.search(r"^GPUs +none", self.call("info").stdout, re.MULTILINE):
             self.skipTest("no GPU")
 
     def report(self, ranks, *arguments, **keywords):
