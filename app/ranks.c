@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "app/signals.h"
+#include "solver/device/mapping.h"
 
 stencil_status ranks_check(const invocation *call, const run_options *options) {
     stencil_world *world = call->world;
@@ -148,6 +149,20 @@ stencil_status ranks_share_machine(stencil_world *world, stencil_machine *machin
     const stencil_status status = share_gpus(world, machine, mine, gpus);
     free(mine);
     return status;
+}
+
+stencil_status ranks_find_reach(stencil_world *world, const stencil_machine *machine,
+                                const stencil_run_options *options, ranks_gpus *gpus) {
+    gpus->reach = false;
+#ifdef STENCIL_HAVE_CUDA
+    if (!stencil_world_alone(world) && world->local_ranks == world->ranks && machine->gpu_count > 0 &&
+        gpus->sharing == 1 && options->backend != STENCIL_BACKEND_CPU &&
+        options->halo != STENCIL_HALO_MESSAGE && world->ranks <= STENCIL_PARTS_MAX)
+        return stencil_ranks_reach(world, gpus->own, &gpus->reach);
+#else
+    (void)world, (void)machine, (void)options;
+#endif
+    return STENCIL_OK;
 }
 
 stencil_status ranks_check_plan(stencil_world *world, const stencil_plan *plan) {

@@ -17,6 +17,11 @@ int64_t ranks_threads(stencil_world *world, int64_t asked);
  * machine are none where some rank sees none, or one of another kind than rank 0. Errors: NO_MEMORY. */
 stencil_status ranks_share_machine(stencil_world *world, stencil_machine *machine, ranks_gpus *gpus);
 
+/* Finds out whether the GPUs that the ranks take, one for each, reach each other's memory, unless options
+ * speak against GPUs or for messages. By all ranks. Errors: NO_MEMORY, INTERNAL. */
+stencil_status ranks_find_reach(stencil_world *world, const stencil_machine *machine,
+                                const stencil_run_options *options, ranks_gpus *gpus);
+
 /* Checks that this rank has the plan that rank 0 has. By all ranks. Errors: UNAVAILABLE. */
 stencil_status ranks_check_plan(stencil_world *world, const stencil_plan *plan);
 

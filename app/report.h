@@ -14,6 +14,7 @@ typedef struct ranks_gpus {
     int own;                   /* that of this rank */
     int sharing;               /* the most ranks that share a GPU */
     int of[STENCIL_PARTS_MAX]; /* those of the first ranks; known to rank 0 */
+    bool reach;                /* the GPUs, one for each rank, reach each other's memory */
 } ranks_gpus;
 
 /* All data of a run that reports use. */

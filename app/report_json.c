@@ -77,7 +77,7 @@ static json_t *part_gpu_json(const run_record *run, int part) {
     const stencil_plan *plan = run_record_plan(run);
     if (plan->backend != STENCIL_BACKEND_GPU || part >= STENCIL_PARTS_MAX)
         return json_null();
-    return json_integer(part < plan->cut.owned ? plan->part[part].gpu : run->gpus.of[part]);
+    return json_integer(stencil_plan_ranks(plan) == 1 ? plan->part[part].gpu : run->gpus.of[part]);
 }
 
 static json_t *parts_json(const run_record *run) {
@@ -86,7 +86,7 @@ static json_t *parts_json(const run_record *run) {
     json_t *array = json_array();
     const int first = STENCIL_AXES - rank;
     for (int p = 0; p < plan->cut.parts; p++) {
-        const stencil_part_plan *part = &plan->part[p < plan->cut.owned ? p : 0];
+        const stencil_part_plan *part = &plan->part[p < stencil_plan_parts(plan) ? p : 0];
         const stencil_box box = stencil_cut_box(&plan->cut, p);
         json_array_append_new(array, json_pack("{s:o, s:o, s:o, s:I, s:i}", "gpu", part_gpu_json(run, p),
                                                "first", json_integers(box.first + first, rank), "cells",

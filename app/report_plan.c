@@ -123,7 +123,7 @@ static void print_parts(const run_record *run) {
     const stencil_plan *plan = run_record_plan(run);
     const int rank = run->problem.rank, first = STENCIL_AXES - rank;
     for (int p = 0; p < plan->cut.parts && p < STENCIL_PARTS_MAX; p++) {
-        const stencil_part_plan *part = &plan->part[p < plan->cut.owned ? p : 0];
+        const stencil_part_plan *part = &plan->part[p < stencil_plan_parts(plan) ? p : 0];
         const stencil_box box = stencil_cut_box(&plan->cut, p);
         char begin[96] = "";
         for (int axis = STENCIL_X; axis >= first && plan->cut.parts > 1; axis--)
@@ -131,7 +131,7 @@ static void print_parts(const run_record *run) {
                              "zyx"[axis], box.first[axis]);
         PRINT(p == 0 ? "Partition" : "", "%d of %d%s: %s updated cell%s%s", p + 1, plan->cut.parts,
               plan->backend == STENCIL_BACKEND_GPU
-                  ? TEXT(" on GPU %d", p < plan->cut.owned ? part->gpu : run->gpus.of[p])
+                  ? TEXT(" on GPU %d", stencil_plan_ranks(plan) == 1 ? part->gpu : run->gpus.of[p])
                   : "",
               TEXT_EXTENT(box.n + first, rank, " x "), stencil_plural(stencil_box_cells(&box)), begin);
     }

@@ -39,7 +39,7 @@ static stencil_status describe_problem(run_state *state) {
 /* Checks that the participant that options make late exists in the plan. */
 static stencil_status check_late(const run_state *state) {
     const stencil_plan *plan = run_record_plan(&state->record);
-    const stencil_part_plan *last = &plan->part[plan->cut.owned - 1];
+    const stencil_part_plan *last = &plan->part[stencil_plan_parts(plan) - 1];
     const bool gpu = plan->backend == STENCIL_BACKEND_GPU;
     const int64_t count = gpu ? (int64_t)last->first_block + last->grid_blocks : plan->threads;
     CHECK(!options_given(state->call, "inject-late") || state->options.late < count, USAGE,
@@ -55,6 +55,7 @@ static stencil_status make_plan(run_state *state) {
     run.world = run_world(state);
     run.rank_gpu = record->gpus.own;
     run.rank_sharing = record->gpus.sharing;
+    run.ranks_reach = record->gpus.reach;
     stencil_choice *choice = &record->choice.choice;
     const stencil_status status = stencil_choice_make(choice, &record->problem, &run, &record->machine);
     /* The message names the input file: the size of its problem takes the memory. */
@@ -231,6 +232,7 @@ stencil_status run_plan(run_state *state) {
                    machine_find(&record->machine, options->machine, threads,
                                 shared ? STENCIL_STREAMS_SHARED : STENCIL_STREAMS_PART, &record->notes)));
     TRY(ranks_share_machine(run_world(state), &record->machine, &record->gpus));
+    TRY(ranks_find_reach(run_world(state), &record->machine, &options->run, &record->gpus));
     TRY(run_by_all(state, make_plan(state)));
     TRY(run_by_all(state, check_effect(state)));
     TRY(run_by_first(state, run_leads(state)

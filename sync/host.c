@@ -158,14 +158,42 @@ static size_t device_words(const stencil_barrier_shape *shape) {
     return stencil_barrier_word_count(shape->first[shape->parts]) + STENCIL_LINE_WORDS;
 }
 
+size_t stencil_barrier_bytes(const stencil_barrier_shape *shape) {
+    return device_words(shape) * sizeof(uint32_t);
+}
+
+/* The end of this process's parts, which begin with shape->own. */
+static int own_end(const stencil_barrier_shape *shape) {
+    return shape->owned > 0 ? shape->own + shape->owned : shape->parts;
+}
+
 stencil_status stencil_barrier_restart(const stencil_barrier *barrier) {
     const stencil_barrier_shape *shape = &barrier->shape;
-    for (int p = 0; p < shape->parts; p++) {
+    for (int p = shape->own; p < own_end(shape); p++) {
         TRY_CUDA(cudaSetDevice(shape->device[p]));
-        TRY_CUDA(cudaMemcpy(barrier->state[p].words, barrier->start,
-                            device_words(shape) * sizeof *barrier->start, cudaMemcpyHostToDevice));
+        TRY_CUDA(cudaMemcpy(barrier->state[p].words, barrier->start, stencil_barrier_bytes(shape),
+                            cudaMemcpyHostToDevice));
         TRY_CUDA(cudaDeviceSynchronize());
     }
+    return STENCIL_OK;
+}
+
+/* Sets the state of a part, whose words are allocated unless the caller has them. */
+static stencil_status create_state(stencil_barrier *barrier, int part) {
+    const stencil_barrier_shape *shape = &barrier->shape;
+    stencil_barrier_state *s = &barrier->state[part];
+    *s = (stencil_barrier_state){.participants = shape->first[shape->parts],
+                                 .first = shape->first[part],
+                                 .parts = (uint32_t)shape->parts,
+                                 .part = (uint32_t)part,
+                                 .words = shape->words[part],
+                                 .timeout_ns = (uint64_t)(1e9 * shape->timeout_s)};
+    if (s->words == NULL) {
+        TRY_CUDA(cudaSetDevice(shape->device[part]));
+        TRY_CUDA(cudaMalloc((void **)&s->words, stencil_barrier_bytes(shape)));
+    }
+    s->alarm =
+        shape->alarm[part] != NULL ? shape->alarm[part] : s->words + device_words(shape) - STENCIL_LINE_WORDS;
     return STENCIL_OK;
 }
 
@@ -180,20 +208,11 @@ stencil_status stencil_barrier_create(stencil_barrier *barrier, const stencil_ba
     for (size_t i = 0; i < stencil_barrier_word_count(participants); i++)
         barrier->start[i] = shape->epoch;
     for (int p = 0; p < parts; p++) {
-        stencil_barrier_state *s = &barrier->state[p];
-        *s = (stencil_barrier_state){.participants = participants,
-                                     .first = shape->first[p],
-                                     .parts = (uint32_t)parts,
-                                     .part = (uint32_t)p,
-                                     .timeout_ns = (uint64_t)(1e9 * shape->timeout_s)};
-        TRY_CUDA(cudaSetDevice(shape->device[p]));
-        TRY_CUDA(cudaMalloc((void **)&s->words, device_words(shape) * sizeof *s->words));
-        s->alarm =
-            shape->alarm[p] != NULL ? shape->alarm[p] : s->words + device_words(shape) - STENCIL_LINE_WORDS;
-        peers[p] = s->words;
-        peers[parts + p] = s->alarm;
+        TRY(create_state(barrier, p));
+        peers[p] = barrier->state[p].words;
+        peers[parts + p] = barrier->state[p].alarm;
     }
-    for (int p = 0; p < parts && parts > 1; p++) {
+    for (int p = shape->own; p < own_end(shape) && parts > 1; p++) {
         TRY_CUDA(cudaSetDevice(shape->device[p]));
         TRY(stencil_to_device(&barrier->peers[p], peers, 2 * (size_t)parts * sizeof *peers));
         barrier->state[p].peer_words = barrier->peers[p];
@@ -205,7 +224,7 @@ stencil_status stencil_barrier_create(stencil_barrier *barrier, const stencil_ba
 stencil_status stencil_barrier_set_neighbors(stencil_barrier *barrier, const uint32_t *first,
                                              const uint32_t *list, bool own_only) {
     const stencil_barrier_shape *shape = &barrier->shape;
-    for (int p = 0; p < shape->parts; p++) {
+    for (int p = shape->own; p < own_end(shape); p++) {
         const uint32_t own = shape->first[p + 1] - shape->first[p];
         stencil_barrier_state *s = &barrier->state[p];
         TRY_CUDA(cudaSetDevice(shape->device[p]));
@@ -246,7 +265,9 @@ stencil_status stencil_barrier_check(stencil_barrier *barrier) {
     char waiter[64];
     const int length =
         snprintf(waiter, sizeof waiter, "block %u", (unsigned)stencil_alarm_participant(earliest));
-    if (shape->parts > 1)
+    if (shape->owned > 0)
+        snprintf(waiter + length, sizeof waiter - (size_t)length, " of part %d", part);
+    else if (shape->parts > 1)
         snprintf(waiter + length, sizeof waiter - (size_t)length, " of part %d on GPU %d", part,
                  shape->device[part]);
     return stencil_alarm_fail(shape->info->name, waiter, stencil_alarm_step(earliest), shape->timeout_s);
@@ -255,14 +276,15 @@ stencil_status stencil_barrier_check(stencil_barrier *barrier) {
 void stencil_barrier_destroy(stencil_barrier *barrier) {
     const stencil_barrier_shape *shape = &barrier->shape;
     free(barrier->start);
-    for (int p = 0; p < shape->parts; p++) {
+    for (int p = shape->own; p < own_end(shape); p++) {
         cudaSetDevice(shape->device[p]);
-        cudaFree(barrier->state[p].words);
+        if (shape->words[p] == NULL)
+            cudaFree(barrier->state[p].words);
         cudaFree(barrier->lists[p]);
         cudaFree(barrier->peers[p]);
     }
     if (barrier->alarmed && shape->info->needs == STENCIL_NEEDS_RESET)
-        for (int p = 0; p < shape->parts; p++) {
+        for (int p = shape->own; p < own_end(shape); p++) {
             cudaSetDevice(shape->device[p]);
             cudaDeviceReset();
         }

@@ -61,7 +61,12 @@ typedef struct stencil_barrier_shape {
     int device[STENCIL_PARTS_MAX];         /* device of each part; peer access is enabled among them */
     uint32_t first[STENCIL_PARTS_MAX + 1]; /* participants first[p] … first[p + 1] - 1 are part p's blocks */
     uint32_t *alarm[STENCIL_PARTS_MAX];    /* zeroed alarm of part p; NULL: it follows the part's words */
-    uint32_t epoch;                        /* value that all barrier words start from */
+    /* Where other processes have other parts: this one has `owned` from `own` on (0, 0: it has all), and
+     * words[p], stencil_barrier_bytes() of device memory that the caller owns, are those of part p, here or
+     * there (NULL: they are allocated). */
+    int own, owned;
+    uint32_t *words[STENCIL_PARTS_MAX];
+    uint32_t epoch; /* value that all barrier words start from */
     double timeout_s;
 } stencil_barrier_shape;
 
@@ -70,8 +75,8 @@ typedef struct stencil_barrier {
     stencil_barrier_state state[STENCIL_PARTS_MAX]; /* for the kernel of each part */
     bool alarmed;                                   /* a participant gave up waiting */
     uint32_t *start;                                /* initial barrier words of any part; owned */
-    /* Device memory of each part, owned: neighbour lists, and a peer table, [2 * parts], that points to the
-     * barrier words of all parts, then to their alarms. */
+    /* Device memory of each own part, owned: neighbour lists, and a peer table, [2 * parts], that points to
+     * the barrier words of all parts, then to their alarms. */
     uint32_t *lists[STENCIL_PARTS_MAX], **peers[STENCIL_PARTS_MAX];
 } stencil_barrier;
 
@@ -81,16 +86,20 @@ static inline uint32_t *stencil_barrier_spare(const stencil_barrier *barrier, in
     return barrier->state[part].alarm + STENCIL_ALARM_WORDS;
 }
 
-/* Allocates the barrier words of every part and, with several parts, the peer tables. Leaves the last part's
- * device current. Errors: NO_MEMORY, INTERNAL. */
+/* Bytes of the barrier words of a part. */
+size_t stencil_barrier_bytes(const stencil_barrier_shape *shape);
+
+/* Allocates the barrier words of every part and, with several parts, the peer tables. Of several processes
+ * each does so for its own parts, and no kernel may start before all have. Leaves the last part's device
+ * current. Errors: NO_MEMORY, INTERNAL. */
 stencil_status stencil_barrier_create(stencil_barrier *barrier, const stencil_barrier_shape *shape);
 
-/* Resets the barrier words, the alarms that follow them and the spare words to their initial values. No
- * kernel that uses the barrier may be running. Leaves the last part's device current. */
+/* Resets the barrier words of this process's parts, the alarms that follow them and the spare words to their
+ * initial values. No kernel that uses the barrier may be running. Leaves the last part's device current. */
 stencil_status stencil_barrier_restart(const stencil_barrier *barrier);
 
-/* Makes the neighbour lists of every part on its device, as stencil_neighbors_share() does, and leaves the
- * last part's device current. */
+/* Makes the neighbour lists of every own part on its device, as stencil_neighbors_share() does, and leaves
+ * the last part's device current. */
 stencil_status stencil_barrier_set_neighbors(stencil_barrier *barrier, const uint32_t *first,
                                              const uint32_t *list, bool own_only);
 

@@ -23,6 +23,7 @@
 #include "kernels/sweeps/stream.h"
 #include "parts.h"
 #include "parts_world.h"
+#include "solver/device/mapping.h"
 #include "solver/plan/sweep.h"
 
 enum { MATRIX_STEPS = 7 };
@@ -47,18 +48,21 @@ typedef struct subject {
 
 bool spans(int strategy) {
     const stencil_strategy_info info = stencil_strategy_at(strategy);
-    if (here.world != NULL && here.backend == STENCIL_BACKEND_GPU)
-        return info.sends;
-    return (info.spans || strcmp(info.name, "grid") == 0 || here.world != NULL) &&
+    const bool several = info.spans || strcmp(info.name, "grid") == 0,
+               gpu = here.backend == STENCIL_BACKEND_GPU,
+               loops = several && info.barrier != STENCIL_BARRIER_none;
+    if (here.world != NULL && gpu && info.sends)
+        return true;
+    return (here.world == NULL ? several : !gpu || (here.reach && loops)) &&
            stencil_strategy_unavailable(strategy, here.backend, &here.machine)[0] == '\0';
 }
 
 bool exchanges_so(int strategy, int e) {
     const stencil_strategy_info info = stencil_strategy_at(strategy);
-    if (here.world != NULL)
+    if (here.world != NULL && !here.reach)
         return e == 0;
     return e == 0 ||
-           (exchanges[e].halo == STENCIL_HALO_COPY ? info.copies
+           (exchanges[e].halo == STENCIL_HALO_COPY ? info.copies && here.world == NULL
                                                    : info.ll && here.backend == STENCIL_BACKEND_GPU);
 }
 
@@ -82,8 +86,11 @@ static void share_among_ranks(trial_run *r, int turn, bool solid) {
     r->world = here.world;
     r->parts = here.world->ranks;
     r->threads = 1 + turn / 2 % 2;
-    r->halo = STENCIL_HALO_AUTO;
-    r->overlap = turn % 3 == 1 && r->parts > 1;
+    const bool loops =
+        here.reach && stencil_strategy_at(r->strategy).barrier != STENCIL_BARRIER_none; /* across ranks */
+    r->halo = loops ? r->halo : STENCIL_HALO_AUTO;
+    r->overlap = turn % 3 == 1 && r->parts > 1 && !loops;
+    r->ranks_reach = here.reach;
     for (int rank = 0; rank < r->parts; rank++)
         r->gpu[rank] = rank * here.gpus / r->parts;
 }
@@ -441,7 +448,7 @@ static void long_streams(void **state) {
                 const division *d = &some[(i + strategy + e + f64) % (flat ? 4 : 6)];
                 trial_run r = run_of(strategy, d, &exchanges[e], STEPS);
                 r.small = true;
-                r.stream = STENCIL_STREAM_LONG;
+                r.stream = r.parts > 2 && here.world != NULL ? 0 : STENCIL_STREAM_LONG; /* parts are thin */
                 trial_expect(&t, &trace, &r);
             }
         trace_destroy(&trace);
@@ -461,7 +468,8 @@ static void on_chip(void **state) {
                                               (stencil_boundary)(k / 3 % 3)};
         const division *d = &some[k % 4];
         const stencil_shape *shape = &stencil_shapes[k % 5];
-        const int64_t extent[3] = {1, d->parts * (shape->radius == 1 ? 67 : 101) + 3 * k + 1,
+        const int parts = here.world != NULL ? here.world->ranks : d->parts;
+        const int64_t extent[3] = {1, parts * (shape->radius == 1 ? 67 : 101) + 3 * k + 1,
                                    (shape->radius == 1 ? 141 : 411) + 5 * k};
         trial t;
         trace trace;
@@ -480,7 +488,8 @@ static void on_chip(void **state) {
                 r.sweep = STENCIL_SWEEP_resident;
                 r.depth = depth[here.turn % 5];
                 r.check_every = every[here.turn / 5 % 4];
-                r.must_fit = (r.depth == 0 || r.depth == (shape->radius == 1 ? 3 : 2)) && d->parts < 4;
+                r.must_fit = (r.depth == 0 || r.depth == (shape->radius == 1 ? 3 : 2)) && d->parts < 4 &&
+                             here.machine.gpu[0].sm_count > 16; /* emulated ones have few */
                 if (here.turn % 5 == 0)
                     memcpy(r.pieces, (const int64_t[]){13, 29}, sizeof r.pieces);
                 trial_expect(&t, &trace, &r);
@@ -575,6 +584,18 @@ static int look_around(const char *backend) {
     return 0;
 }
 
+/* Finds out whether ranks with a GPU each reach each other's memory. */
+static bool find_reach(void) {
+    bool reach = false;
+#ifdef STENCIL_HAVE_CUDA
+    const int ranks = here.world != NULL ? here.world->ranks : 0;
+    if (here.backend == STENCIL_BACKEND_GPU && ranks > 1 && here.gpus >= ranks &&
+        stencil_ranks_reach(here.world, here.world->rank * here.gpus / ranks, &reach) != STENCIL_OK)
+        fprintf(stderr, "%s\n", stencil_error_last()->message);
+#endif
+    return reach;
+}
+
 int main(int argument_count, char **argument) {
     static const struct {
         const char *name;
@@ -618,6 +639,7 @@ int main(int argument_count, char **argument) {
                 &subjects[count]};
         }
     here.world = parts_world();
+    here.reach = find_reach();
     if (here.world == NULL) { /* ranks have no blocks that stop, nor plans that take turns */
         memcpy(&tests[count], stress_tests, sizeof stress_tests);
         count += STRESS_TESTS;
@@ -637,7 +659,7 @@ int main(int argument_count, char **argument) {
     if (!stencil_world_leads(here.world))
         return failed != 0;
     draw_report();
-    printf("%d cases in parts\n", here.runs);
+    printf("%d cases in parts%s\n", here.runs, here.reach ? ", of ranks whose GPUs reach each other" : "");
     if (trial_lacking > 0)
         printf("SKIPPED: %d runs of sweeps that these GPUs, or this build's code for them, have no kernels "
                "for\n",

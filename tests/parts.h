@@ -6,6 +6,7 @@
 typedef struct parts_tests {
     stencil_machine machine;
     stencil_world *world; /* ranks whose parts they are; NULL: one process has all */
+    bool reach;           /* their GPUs, one for each, reach each other's memory */
     stencil_backend backend;
     int gpus, repeats;
     stencil_sweep_id sweep; /* of the problem at hand, and the depth of its passes, where it has some */

@@ -42,6 +42,7 @@ typedef struct trial_run {
     int multiprocessors;        /* as on a GPU of so many, where they hold more each; 0: all */
     bool tries;                 /* stores through the cache and past it round-robin, on the CPU back-end */
     stencil_world *world;       /* ranks that make the run together, a part each; NULL: this process */
+    bool ranks_reach;           /* their GPUs reach each other's memory */
     int parts;                  /* 0: one; of all ranks */
     int gpu[STENCIL_PARTS_MAX]; /* of each part, on the GPU back-end */
     int cut[3];

@@ -507,6 +507,7 @@ static bool make_plan(const trial *t, const trial_run *r, const stencil_problem 
         options.gpu_count = r->world != NULL ? 0 : r->parts;
     if (r->world != NULL) {
         options.rank_gpu = r->gpu[r->world->rank];
+        options.ranks_reach = r->ranks_reach;
         for (int p = 0; p < r->parts; p++)
             options.rank_sharing += r->gpu[p] == r->gpu[0];
     }

@@ -22,7 +22,7 @@ static stencil_status allocate_tiles(stencil_gpu_part *gpu) {
         stencil_gpu_own(gpu, &gpu->args.resident.exchanges, made, tiles * sizeof *made);
     free(made);
     TRY(status);
-    TRY(stencil_gpu_own(gpu, &gpu->args.resident.words, NULL, (size_t)plan->layout.resident_bytes));
+    TRY(stencil_gpu_own_reached(gpu, &gpu->args.resident.words, (size_t)plan->layout.resident_bytes));
     if (plan->layout.kept_bytes == 0)
         return STENCIL_OK;
     TRY(stencil_gpu_own(gpu, &gpu->args.resident.kept, NULL, (size_t)plan->layout.kept_bytes));
@@ -34,10 +34,43 @@ static stencil_status allocate_tiles(stencil_gpu_part *gpu) {
 static void connect_tiles(stencil_gpu_run *run) {
     for (int p = 0; p < run->parts; p++)
         for (int side = 0; side < 2; side++) {
-            const int beyond = stencil_cut_side(&run->plan->cut, p, STENCIL_Y, side).beyond;
-            if (beyond >= 0 && beyond != p)
-                run->part[p].args.resident.beyond[side] = run->part[beyond].args.resident.words;
+            const int part = run->part[p].part,
+                      beyond = stencil_cut_side(&run->plan->cut, part, STENCIL_Y, side).beyond;
+            if (beyond >= 0 && beyond != part)
+                run->part[p].args.resident.beyond[side] = run->reach[beyond].words;
         }
+}
+
+/* The participants of the barrier: first[p] is the first block of part p, of all whose kernels wait for each
+ * other. */
+static void find_participants(const stencil_plan *plan, uint32_t first[STENCIL_PARTS_MAX + 1]) {
+    first[0] = 0;
+    for (int p = 0; p < stencil_plan_parts(plan); p++)
+        first[p + 1] = plan->part[p].first_block + (uint32_t)plan->part[p].grid_blocks;
+}
+
+/* Allocates the barrier words and LL slots of this rank's part, which those of others reach. */
+static stencil_status allocate_for_others(stencil_gpu_run *run) {
+    stencil_gpu_part *gpu = &run->part[0];
+    stencil_barrier_shape shape = {.parts = stencil_plan_parts(run->plan)};
+    find_participants(run->plan, shape.first);
+    return stencil_gpu_own_reached(gpu, &run->reach[gpu->part].barrier, stencil_barrier_bytes(&shape));
+}
+
+/* Words in each of the two sets of LL slots of a part. */
+static int64_t ll_set(const stencil_cut *cut) {
+    return stencil_ll_words(cut->layout.precision) * stencil_ll_slots_most(cut);
+}
+
+/* Allocates the LL slots of all own parts, all of one size; zeroed slots match the number of no later step.
+ */
+static stencil_status allocate_slots(stencil_gpu_run *run) {
+    const size_t bytes = 2 * (size_t)ll_set(&run->plan->cut) * sizeof(uint64_t);
+    for (int p = 0; p < run->parts; p++) {
+        TRY_CUDA(cudaSetDevice(run->part[p].device));
+        TRY(stencil_gpu_own_reached(&run->part[p], &run->reach[run->part[p].part].slots, bytes));
+    }
+    return STENCIL_OK;
 }
 
 /* Allocates the shares of lines of warps in the rows of passes, which stencil_gpu_share() makes. */
@@ -54,17 +87,17 @@ static stencil_status allocate_shares(stencil_gpu_part *gpu, const stencil_probl
 static stencil_status allocate(stencil_gpu_part *gpu) {
     const stencil_gpu_run *run = gpu->run;
     stencil_kernel_args *s = &gpu->args;
-    const bool alone = stencil_world_alone(run->plan->world);
+    const bool sends = run->plan->halo == STENCIL_HALO_MESSAGE;
     const size_t levels =
-        alone ? (size_t)stencil_levels_count(stencil_partial_count(run->plan->cut.mesh.n)) : 1;
+        sends ? 1 : (size_t)stencil_levels_count(stencil_partial_count(run->plan->cut.mesh.n));
     int64_t partials[2];
     stencil_gpu_partials(&run->plan->cut, gpu->part, partials);
-    TRY(stencil_gpu_own(gpu, &s->domain.partial, NULL,
-                        2 * (size_t)s->domain.partial_set * sizeof *s->domain.partial));
-    s->domain.partial -= alone ? partials[0] : 0;
-    TRY(stencil_gpu_own(gpu, &s->level, NULL, levels * sizeof *s->level));
+    TRY(stencil_gpu_own_reached(gpu, &s->domain.partial,
+                                2 * (size_t)s->domain.partial_set * sizeof *s->domain.partial));
+    s->domain.partial -= sends ? 0 : partials[0];
+    TRY(stencil_gpu_own_reached(gpu, &s->level, levels * sizeof *s->level));
     TRY(stencil_gpu_own(gpu, &s->history, NULL, STENCIL_CHECKS_MAX * sizeof *s->history));
-    TRY(stencil_gpu_own(gpu, &s->control, NULL, sizeof *s->control));
+    TRY(stencil_gpu_own_reached(gpu, &s->control, sizeof *s->control));
     TRY(stencil_gpu_own(gpu, &s->cycle, run->cycle,
                         (size_t)(run->cycle_length + run->palette_count) * sizeof *s->cycle));
     s->classes.palette = run->palette_count > 0 ? s->cycle + run->cycle_length : NULL;
@@ -84,14 +117,14 @@ static void init_args(stencil_gpu_part *gpu, const stencil_problem *problem) {
     const stencil_plan *plan = gpu->plan;
     const int64_t results = stencil_level_count(stencil_partial_count(problem->n));
     stencil_kernel_args *s = &gpu->args;
-    stencil_domain_init(&s->domain, problem, gpu->part, &gpu->run->buffers, plan->halo == STENCIL_HALO_STORE);
+    stencil_domain_init(&s->domain, problem, gpu->part, &gpu->run->reached, plan->halo == STENCIL_HALO_STORE);
     memcpy(gpu->u, s->domain.u, sizeof gpu->u);
     s->domain.weights = gpu->run->cycle[0];
     s->depth = plan->depth;
     s->sync = plan->barrier;
     s->cycle_length = gpu->run->cycle_length;
-    s->domain.partial_set = stencil_gpu_partials_most(&plan->cut);
-    if (!stencil_world_alone(plan->world)) { /* numbered within the part */
+    s->domain.partial_set = stencil_gpu_partials_most(&plan->cut, plan->halo);
+    if (plan->halo == STENCIL_HALO_MESSAGE) { /* numbered within the part */
         s->domain.partial_first = 0;
         s->domain.partial_row = gpu->run->reduction.row;
         s->domain.partial_plane = gpu->run->reduction.plane;
@@ -192,11 +225,10 @@ static stencil_status start_part(stencil_gpu_part *gpu, const stencil_gpu_run *l
 static stencil_status create_peers(stencil_gpu_part *gpu) {
     const stencil_gpu_run *run = gpu->run;
     stencil_peers peers = {0};
-    for (int p = 0; p < run->parts; p++) {
-        const stencil_kernel_args *other = &run->part[p].args;
-        peers.control[p] = other->control;
-        peers.partial[p] = other->domain.partial;
-        peers.level[p] = other->level;
+    for (int p = 0; p < run->whole.parts; p++) {
+        peers.control[p] = run->reach[p].control;
+        peers.partial[p] = run->reach[p].partial;
+        peers.level[p] = run->reach[p].level;
     }
     memcpy(peers.count, run->plan->cut.count, sizeof peers.count);
     for (int axis = 0; axis < STENCIL_AXES; axis++)
@@ -209,7 +241,7 @@ static stencil_status create_peers(stencil_gpu_part *gpu) {
 /* Copies a part's share of an LL list to its device; the entries keep their indices of the whole list. */
 static stencil_status hand_out(stencil_gpu_part *gpu, const stencil_ll_list *list, const uint32_t **first,
                                const stencil_ll_entry **item) {
-    const stencil_part_plan *part = &gpu->plan->part[gpu->part];
+    const stencil_part_plan *part = stencil_plan_part(gpu->plan, gpu->part);
     const uint32_t *own_first = list->first + part->first_block;
     const size_t blocks = (size_t)part->grid_blocks, count = own_first[blocks] - own_first[0];
     TRY(stencil_gpu_own(gpu, first, own_first, (blocks + 1) * sizeof *own_first));
@@ -218,21 +250,17 @@ static stencil_status hand_out(stencil_gpu_part *gpu, const stencil_ll_list *lis
     return STENCIL_OK;
 }
 
-/* Creates the LL slots of all parts, all of one size; zeroed slots match the number of no later step. */
+/* Tells the blocks of all parts in which LL slots they find and store which cells. */
 static stencil_status create_ll(stencil_gpu_run *run, const stencil_workers *workers) {
-    const stencil_cut *cut = &run->plan->cut;
-    const int64_t set = stencil_ll_words(cut->layout.precision) * stencil_ll_slots_most(cut);
     uint64_t *slots[STENCIL_PARTS_MAX] = {0};
     stencil_ll_lists found;
-    for (int p = 0; p < run->parts; p++) {
-        TRY_CUDA(cudaSetDevice(run->part[p].device));
-        TRY(stencil_gpu_own(&run->part[p], &slots[p], NULL, 2 * (size_t)set * sizeof(uint64_t)));
-    }
-    stencil_status status = stencil_ll_find(&found, cut, workers, slots);
+    for (int p = 0; p < run->whole.parts; p++)
+        slots[p] = run->reach[p].slots;
+    stencil_status status = stencil_ll_find(&found, &run->whole, workers, slots);
     for (int p = 0; p < run->parts && status == STENCIL_OK; p++) {
         stencil_gpu_part *gpu = &run->part[p];
         stencil_ll *ll = &gpu->args.ll;
-        ll->set = set;
+        ll->set = ll_set(&run->plan->cut);
         cudaSetDevice(gpu->device);
         status = hand_out(gpu, &found.send, &ll->send_first, &ll->send);
         if (status == STENCIL_OK)
@@ -250,7 +278,7 @@ static stencil_status find_tiles_beside(stencil_gpu_run *run, const uint32_t *fi
     for (int axis = 0; axis < STENCIL_AXES; axis++)
         periodic[axis] = run->plan->cut.mesh.boundary[axis] == STENCIL_PERIODIC;
     stencil_neighbors_destroy(&run->neighbors);
-    return stencil_neighbors_of_grid(&run->neighbors, run->parts, first, tiles, periodic);
+    return stencil_neighbors_of_grid(&run->neighbors, run->whole.parts, first, tiles, periodic);
 }
 
 /* Finds the blocks that each block waits for and, with halo LL, creates the slots for ghost cells. */
@@ -258,9 +286,8 @@ static stencil_status create_neighbors(stencil_gpu_run *run) {
     const stencil_plan *plan = run->plan;
     const bool ll = plan->halo == STENCIL_HALO_LL;
     stencil_workers workers = {.tile = {plan->tile[0], plan->tile[1], plan->tile[2]}};
-    for (int p = 0; p <= run->parts; p++)
-        workers.first[p] = run->barrier.shape.first[p];
-    TRY(stencil_neighbors_find(&run->neighbors, &plan->cut, &workers));
+    find_participants(plan, workers.first);
+    TRY(stencil_neighbors_find(&run->neighbors, &run->whole, &workers));
     /* LL words carry their own flags, so blocks need not wait for blocks of other parts */
     TRY(stencil_barrier_set_neighbors(&run->barrier, run->neighbors.first, run->neighbors.list, ll));
     if (plan->layout.kind == STENCIL_PASS_ON_CHIP)
@@ -287,35 +314,35 @@ static stencil_status share_gpus(stencil_gpu_run *run) {
 static stencil_status create_barriers(stencil_gpu_run *run) {
     const stencil_plan *plan = run->plan;
     stencil_barrier_shape shape = {.info = &stencil_barriers[plan->barrier],
-                                   .parts = run->parts,
+                                   .parts = stencil_plan_parts(plan),
                                    .epoch = plan->wait.epoch,
                                    .timeout_s = plan->wait.timeout_s};
-    for (int p = 0; p < run->parts; p++) {
-        shape.device[p] = run->part[p].device;
-        shape.alarm[p] = run->part[p].args.control->alarm;
-        shape.first[p + 1] = plan->part[p].first_block + (uint32_t)plan->part[p].grid_blocks;
+    find_participants(plan, shape.first);
+    for (int p = 0; p < shape.parts; p++) {
+        shape.device[p] = plan->part[p].gpu;
+        shape.alarm[p] = run->reach[p].control->alarm;
+        shape.words[p] = run->reach[p].barrier;
     }
+    if (plan->spans_ranks)
+        shape.own = plan->cut.own, shape.owned = run->parts;
     TRY(stencil_barrier_create(&run->barrier, &shape));
     if (shape.info->needs == STENCIL_NEEDS_NEIGHBORS &&
         plan->depth == 1) /* passes of several steps have a full barrier */
         TRY(create_neighbors(run));
     for (int p = 0; p < run->parts; p++)
-        run->part[p].args.barrier = run->barrier.state[p];
+        run->part[p].args.barrier = run->barrier.state[run->part[p].part];
     return share_gpus(run);
 }
 
-/* Allocates memory, kernels and streams of each part, without connections to other parts. */
-static stencil_status create_parts(stencil_gpu_run *run, const stencil_problem *problem,
-                                   const stencil_gpu_run *lender) {
+/* Creates kernels, streams and buffers of each part. */
+static stencil_status start_parts(stencil_gpu_run *run, const stencil_problem *problem,
+                                  const stencil_gpu_run *lender) {
     int device[STENCIL_PARTS_MAX];
-    const int64_t values = stencil_gpu_values(&run->plan->cut, run->plan->halo);
     const unsigned buffers = lender == NULL ? stencil_buffers_of(problem, true) : 0;
     for (int p = 0; p < run->parts; p++)
         device[p] = run->part[p].device;
     if (run->plan->halo == STENCIL_HALO_COPY)
         TRY(stencil_halo_transfers_find(&run->transfers, &run->plan->cut));
-    if (run->plan->halo == STENCIL_HALO_MESSAGE)
-        TRY(stencil_gpu_messages_create(run));
     for (int p = 0; p < run->parts; p++) {
         stencil_gpu_part *gpu = &run->part[p];
         TRY_CUDA(cudaSetDevice(gpu->device));
@@ -324,9 +351,15 @@ static stencil_status create_parts(stencil_gpu_run *run, const stencil_problem *
             TRY(stencil_peers_reach(gpu->device, device, run->parts));
         for (int k = 0; k < STENCIL_BUFFERS; k++)
             if ((buffers >> k & 1) != 0)
-                TRY(stencil_gpu_own(gpu, &run->buffers.at[p][k], NULL,
-                                    (size_t)stencil_buffer_bytes(&run->plan->cut, k)));
+                TRY(stencil_gpu_own_reached(gpu, &run->buffers.at[p][k],
+                                            (size_t)stencil_buffer_bytes(&run->plan->cut, k)));
     }
+    return STENCIL_OK;
+}
+
+/* Allocates all other memory of each part, and sets the arguments that do not point to that of others. */
+static stencil_status allocate_parts(stencil_gpu_run *run, const stencil_problem *problem) {
+    const int64_t values = stencil_gpu_values(&run->plan->cut, run->plan->halo);
     TRY_CUDA(cudaHostAlloc(&run->staging, (size_t)run->staging_bytes, cudaHostAllocPortable));
     TRY_CUDA(
         cudaHostAlloc((void **)&run->values, (size_t)stencil_values_bytes(values), cudaHostAllocPortable));
@@ -336,7 +369,14 @@ static stencil_status create_parts(stencil_gpu_run *run, const stencil_problem *
         TRY(allocate(&run->part[p]));
         TRY(allocate_shares(&run->part[p], problem));
     }
-    for (int p = 0; p < run->parts && run->parts > 1 && !run->combine_on_host; p++)
+    if (run->plan->spans_ranks)
+        TRY(allocate_for_others(run));
+    return run->plan->halo == STENCIL_HALO_LL ? allocate_slots(run) : STENCIL_OK;
+}
+
+/* Connects each part to the others. */
+static stencil_status connect_parts(stencil_gpu_run *run) {
+    for (int p = 0; p < run->parts && run->whole.parts > 1 && !run->combine_on_host; p++)
         TRY(create_peers(&run->part[p]));
     if (run->plan->layout.kind == STENCIL_PASS_ON_CHIP)
         connect_tiles(run);
@@ -347,6 +387,18 @@ static stencil_status create_parts(stencil_gpu_run *run, const stencil_problem *
         TRY_CUDA(cudaDeviceSynchronize());
     }
     return STENCIL_OK;
+}
+
+/* Creates the parts: in stages where ranks reach each other's, so that each has what the others map. */
+static stencil_status create_parts(stencil_gpu_run *run, const stencil_problem *problem,
+                                   const stencil_gpu_run *lender) {
+    if (run->plan->halo == STENCIL_HALO_MESSAGE)
+        TRY(stencil_gpu_messages_create(run));
+    TRY(stencil_gpu_agree(run, start_parts(run, problem, lender)));
+    TRY(stencil_gpu_reach_fields(run, lender));
+    TRY(stencil_gpu_agree(run, allocate_parts(run, problem)));
+    TRY(stencil_gpu_reach_others(run));
+    return stencil_gpu_agree(run, connect_parts(run));
 }
 
 stencil_status stencil_gpu_create(stencil_gpu_run *run, const stencil_plan *plan,
@@ -367,8 +419,8 @@ stencil_status stencil_gpu_create(stencil_gpu_run *run, const stencil_plan *plan
     for (int p = 0; p < run->parts; p++)
         run->part[p] = (stencil_gpu_part){.run = run,
                                           .part = plan->cut.own + p,
-                                          .device = plan->part[p].gpu,
-                                          .shared = plan->part[p].sharing > 1,
+                                          .device = stencil_plan_part(plan, plan->cut.own + p)->gpu,
+                                          .shared = stencil_plan_part(plan, plan->cut.own + p)->sharing > 1,
                                           .plan = plan};
     TRY(create_parts(run, problem, lender));
     for (int p = 0; p < run->parts && lender != NULL; p++)
@@ -397,6 +449,7 @@ void stencil_gpu_destroy(stencil_gpu_run *run) {
     if (run == NULL)
         return;
     stencil_gpu_messages_destroy(run);
+    stencil_gpu_reach_close(run);
     for (int p = 0; p < run->parts; p++)
         destroy_part(&run->part[p]);
     cudaFreeHost(run->values);

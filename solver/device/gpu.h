@@ -6,6 +6,7 @@
 #include "kernels/arrays.h"
 #include "kernels/packing.h"
 #include "kernels/table.h"
+#include "solver/device/mapping.h"
 #include "solver/device/messages.h"
 #include "solver/parts/reduction.h"
 #include "solver/parts/workers.h"
@@ -45,12 +46,28 @@ struct stencil_gpu_part {
         received; /* boxes of messages to other ranks, and from there; their boxes are owned */
 };
 
+/* Memory of a part, in this process or another one, that kernels of other parts reach; its fields are in
+ * run->reached. */
+typedef struct stencil_gpu_reach {
+    stencil_control *control;
+    double *partial, *level; /* partial: of number 0, which may be another part's */
+    uint64_t *words;         /* in which resident tiles exchange rows */
+    uint64_t *slots;         /* of the exchange LL */
+    uint32_t *barrier;       /* words; NULL: the barrier allocates them */
+} stencil_gpu_reach;
+
 /* Run of a plan on its GPUs, divided into one or more parts: all of the cut, or this rank's. */
 struct stencil_gpu_run {
     const stencil_plan *plan;
     int parts;
     stencil_gpu_part part[STENCIL_PARTS_MAX]; /* [parts], see stencil_gpu_part_of() */
-    stencil_buffers buffers;          /* addresses of the cell arrays on the devices, owned or borrowed */
+    stencil_buffers buffers; /* addresses of the cell arrays on the devices, owned or borrowed */
+    /* Parts whose memory kernels of this process reach: its own, or those of all ranks. */
+    stencil_cut whole;       /* the cut, as if this process had all of them */
+    stencil_buffers reached; /* their cell arrays; of parts of other ranks the field only */
+    stencil_gpu_reach reach[STENCIL_PARTS_MAX];
+    stencil_mapping fields, beside;   /* where the plan spans ranks: both buffers of the field; the rest */
+    stencil_exchange *results;        /* likewise: sums of groups that the ranks have combined, in `values` */
     stencil_halo_transfers transfers; /* halo copies to make after each step with STENCIL_HALO_COPY */
     stencil_schedule schedule;
     stencil_weights *cycle; /* [cycle_length], owned: weights of the step after s steps at s % cycle_length */
@@ -73,10 +90,9 @@ struct stencil_gpu_run {
     stencil_taken *taken; /* device memory, owned, of the first part; NULL: no array was taken */
     double *partials;     /* likewise: partial sums of a source that was taken */
     /* One of several ranks has one part, and: */
-    stencil_messages messages; /* ghost cells that other ranks update */
-    void *message_memory;      /* pinned, owned: of the messages */
-    void **mapped;             /* [mapped_count], owned: memory of other ranks on this host */
-    int mapped_count;
+    stencil_messages messages;   /* ghost cells that other ranks update */
+    void *message_memory;        /* pinned, owned: of the messages */
+    stencil_mapping mapped;      /* memory in which ranks store each other's messages, where they can */
     uint32_t exchanges;          /* made so far */
     stencil_reduction reduction; /* the partial sums of this rank, and what of them travels */
     stencil_group_sums groups;   /* of the reduction's level 0: what the device combines; `to` is owned */
@@ -158,8 +174,21 @@ stencil_status stencil_gpu_launch_pass(stencil_gpu_part *gpu, const stencil_pass
  * Messages to other ranks are sent, and those from there have come, when it returns. */
 stencil_status stencil_gpu_advance(stencil_gpu_part *gpu, const stencil_pass *pass);
 
-/* Allocates device memory that the part owns: a copy of `from`, or zeros if `from` is NULL. */
+/* Allocates device memory that the part owns: a copy of `from`, or zeros if `from` is NULL. reached: zeros
+ * that other parts reach, those of other ranks, too. */
 stencil_status stencil_gpu_own(stencil_gpu_part *gpu, void *to, const void *from, size_t bytes);
+stencil_status stencil_gpu_own_reached(stencil_gpu_part *gpu, void *to, size_t bytes);
+
+/* Fill in run->reached, once the parts of this process have their buffers, and run->reach, once they have all
+ * their memory, unless it is lent; both are collective where the plan spans ranks. Errors: INTERNAL: a rank
+ * cannot map what it could before. close: ends the mappings. */
+stencil_status stencil_gpu_reach_fields(stencil_gpu_run *run, const stencil_gpu_run *lender);
+stencil_status stencil_gpu_reach_others(stencil_gpu_run *run);
+void stencil_gpu_reach_close(stencil_gpu_run *run);
+/* Where the plan spans ranks: ends a stage of all ranks, see stencil_world_agree(). exchange_results: all
+ * ranks get the sums of groups that the others have in run->values. */
+stencil_status stencil_gpu_agree(const stencil_gpu_run *run, stencil_status status);
+void stencil_gpu_exchange_results(const stencil_gpu_run *run);
 
 /* Exchanges of a rank with others (solver/device/gpu_messages.c). create: before the memory of its part.
  * send: queues what packs the ghost cells of others after a pass. exchange: sends them once `packed` has

@@ -8,10 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The place of a rank's messages at another one, in memory whose copies for even and for odd exchanges are
+/* The place of a rank's messages in memory of another one, whose copies for even and for odd exchanges are
  * `stride` bytes apart. */
 typedef struct mapped_end {
-    cudaIpcMemHandle_t memory;
     int64_t at, stride;
 } mapped_end;
 
@@ -104,10 +103,10 @@ static void free_mapping(mapping *g) {
     free(g->sent), free(g->received), free(g->there), free(g->here), free(g->first), free(g->odd);
 }
 
-/* Opens the exchange in which the senders get to know where their messages go in `memory`, of `stride` bytes
+/* Opens the exchange in which the senders get to know where their messages go in memory of `stride` bytes
  * twice. */
-static stencil_status open_places(const stencil_messages *m, mapping *g, const cudaIpcMemHandle_t *memory,
-                                  int64_t stride, stencil_exchange **exchange) {
+static stencil_status open_places(const stencil_messages *m, mapping *g, int64_t stride,
+                                  stencil_exchange **exchange) {
     stencil_message *message = calloc((size_t)(g->sent_count + g->received_count) + 1, sizeof *message);
     CHECK(message != NULL, NO_MEMORY, "no memory for the messages between ranks");
     int count = 0;
@@ -115,7 +114,7 @@ static stencil_status open_places(const stencil_messages *m, mapping *g, const c
     for (int i = 0; i < m->received.count; at += m->received.item[i++].bytes)
         if (i == 0 || g->received[i] != g->received[i - 1]) {
             mapped_end *end = &g->here[g->received[i]];
-            *end = (mapped_end){*memory, at, stride};
+            *end = (mapped_end){at, stride};
             message[count++] = (stencil_message){m->received.item[i].peer, true, end, sizeof *end};
         }
     for (int i = 0; i < m->sent.count; i++)
@@ -128,10 +127,9 @@ static stencil_status open_places(const stencil_messages *m, mapping *g, const c
 }
 
 /* Makes that exchange, once all ranks have opened it. */
-static stencil_status tell_places(const stencil_messages *m, mapping *g, const cudaIpcMemHandle_t *memory,
-                                  int64_t stride) {
+static stencil_status tell_places(const stencil_messages *m, mapping *g, int64_t stride) {
     stencil_exchange *exchange = NULL;
-    const stencil_status status = stencil_world_agree(m->world, open_places(m, g, memory, stride, &exchange));
+    const stencil_status status = stencil_world_agree(m->world, open_places(m, g, stride, &exchange));
     if (status == STENCIL_OK) {
         stencil_exchange_start(m->world, exchange);
         stencil_exchange_finish(m->world, exchange);
@@ -140,33 +138,13 @@ static stencil_status tell_places(const stencil_messages *m, mapping *g, const c
     return status;
 }
 
-/* Maps the memory of all ranks that this one sends to. */
-static bool map_others(stencil_gpu_run *run, const mapping *g) {
-    run->mapped = calloc((size_t)g->sent_count + 1, sizeof *run->mapped);
-    for (int i = 0; i < g->sent_count && run->mapped != NULL; i++) {
-        if (cudaIpcOpenMemHandle(&run->mapped[i], g->there[i].memory, cudaIpcMemLazyEnablePeerAccess) !=
-            cudaSuccess) {
-            (void)cudaGetLastError(); /* clears the error */
-            return false;
-        }
-        run->mapped_count++;
-    }
-    return run->mapped != NULL;
-}
-static void unmap_others(stencil_gpu_run *run) {
-    for (int i = 0; i < run->mapped_count; i++)
-        cudaIpcCloseMemHandle(run->mapped[i]);
-    free(run->mapped);
-    run->mapped = NULL, run->mapped_count = 0;
-}
-
 /* Lists the boxes of messages that are stored at their receivers: `memory` at this rank. */
 static stencil_status list_mapped(stencil_gpu_run *run, mapping *g, char *memory, int64_t stride) {
     const stencil_messages *m = &run->messages;
     stencil_gpu_part *gpu = &run->part[0];
     for (int i = 0; i < m->sent.count; i++) {
         const mapped_end *end = &g->there[g->sent[i]];
-        g->first[i] = (char *)run->mapped[g->sent[i]] + end->at, g->odd[i] = end->stride;
+        g->first[i] = (char *)run->mapped.at[m->sent.item[i].peer] + end->at, g->odd[i] = end->stride;
     }
     TRY(create_packing(gpu, &m->sent, true, g->first, g->odd, &gpu->sent));
     for (int i = 0; i < m->received.count; i++)
@@ -181,24 +159,13 @@ static stencil_status create_mapped(stencil_gpu_run *run, mapping *g, bool *maps
     stencil_gpu_part *gpu = &run->part[0];
     const int64_t stride = (m->received.bytes + 255) / 256 * 256 + 256;
     char *memory = NULL;
-    cudaIpcMemHandle_t handle;
     g->sent_count = number_peers(&m->sent, g->sent);
     g->received_count = number_peers(&m->received, g->received);
-    TRY(stencil_world_agree(m->world, stencil_gpu_own(gpu, &memory, NULL, (size_t)(2 * stride))));
-    memset(&handle, 0, sizeof handle);
-    bool can = cudaIpcGetMemHandle(&handle, memory) == cudaSuccess;
-    if (!can)
-        (void)cudaGetLastError(); /* clears the error */
-    *maps = stencil_world_any(m->world, !can) == 0;
+    TRY(stencil_world_agree(m->world, stencil_gpu_own_reached(gpu, &memory, (size_t)(2 * stride))));
+    TRY(stencil_mapping_open(&run->mapped, m->world, (void *[]){memory}, 1, maps));
     if (!*maps)
         return STENCIL_OK;
-    TRY(tell_places(m, g, &handle, stride));
-    can = map_others(run, g);
-    *maps = stencil_world_any(m->world, !can) == 0;
-    if (!*maps) {
-        unmap_others(run);
-        return STENCIL_OK;
-    }
+    TRY(tell_places(m, g, stride));
     TRY_CUDA(cudaHostAlloc(&run->message_memory, (size_t)(m->sent.count + m->received.count + 1),
                            cudaHostAllocDefault));
     TRY(stencil_messages_open_tokens(m, run->message_memory));
@@ -251,7 +218,7 @@ stencil_status stencil_gpu_messages_create(stencil_gpu_run *run) {
 }
 
 void stencil_gpu_messages_destroy(stencil_gpu_run *run) {
-    unmap_others(run);
+    stencil_mapping_close(&run->mapped);
     stencil_messages_destroy(&run->messages);
     cudaFreeHost(run->message_memory);
     cudaFreeHost(run->groups.to);

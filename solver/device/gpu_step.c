@@ -306,6 +306,7 @@ double stencil_gpu_residual(stencil_gpu_run *run) {
     const stencil_norm norm = run->schedule.norm;
     if (run->plan->halo == STENCIL_HALO_MESSAGE)
         return stencil_gpu_reduce(run);
+    stencil_gpu_exchange_results(run);
     const int64_t count = stencil_gpu_values(&run->plan->cut, run->plan->halo);
     const double value = stencil_combine_all(run->values, count, run->values + count, norm);
     return stencil_residual_finish(value, run->schedule.updated_cells, norm);

@@ -99,7 +99,8 @@ static int find_best(const stencil_choice *choice, const devices *usual) {
 /* Returns the options, with sync "neighbor" where they name a persistent loop as sweep and no sync. */
 static stencil_run_options with_barrier(const stencil_run_options *options, const stencil_problem *problem) {
     stencil_run_options first = *options;
-    const int sweep = options->sweep != NULL && options->sync == NULL && stencil_world_alone(options->world)
+    const bool loops = stencil_world_alone(options->world) || options->ranks_reach;
+    const int sweep = options->sweep != NULL && options->sync == NULL && loops
                           ? stencil_name_find(options->sweep, stencil_sweep_names)
                           : -1;
     if (sweep >= 0 && !stencil_sweep_can((stencil_sweep_id)sweep, problem, STENCIL_NEED_LAUNCHES))

@@ -15,7 +15,7 @@ static stencil_status check_tiles(stencil_plan *plan, const int64_t n[3]) {
               "axis %c has %lld cells, the GPU kernels take up to %lld along an axis: use --device cpu",
               "zyx"[axis], (long long)n[axis], (long long)most);
     }
-    for (int p = 0; p < plan->cut.owned; p++) {
+    for (int p = 0; p < stencil_plan_parts(plan); p++) {
         int64_t tiles[3];
         stencil_part_plan *part = &plan->part[p];
         part->tile_count = stencil_tiles(part->box.n, plan->tile, tiles);
@@ -99,7 +99,7 @@ stencil_kernel_launch stencil_plan_launch(const stencil_plan *plan, int steps, b
  * where a GPU has no code of the kernel, or cannot hold a block. */
 static stencil_status check_kernel(stencil_plan *plan, const stencil_machine *machine) {
     char text[STENCIL_KERNEL_CHARS];
-    for (int p = 0; p < plan->cut.owned; p++) {
+    for (int p = 0; p < stencil_plan_parts(plan); p++) {
         const int id = plan->part[p].gpu, capability = machine->gpu[id].capability;
         const stencil_kernel_attributes attributes = stencil_plan_attributes(plan, machine, id);
         CHECK(attributes.image, UNAVAILABLE,
@@ -136,7 +136,7 @@ static stencil_status choose_grids(stencil_plan *plan, const stencil_machine *ma
     const bool cooperative = plan->barrier != STENCIL_BARRIER_none; /* all blocks must be resident */
     char text[STENCIL_KERNEL_CHARS];
     uint32_t first = 0;
-    for (int p = 0; p < plan->cut.owned; p++) {
+    for (int p = 0; p < stencil_plan_parts(plan); p++) {
         stencil_part_plan *part = &plan->part[p];
         const int64_t per_sm = loops_deep(plan) ? 1 : plan->blocks_per_sm,
                       slots = per_sm * machine->gpu[part->gpu].sm_count / part->sharing;
@@ -171,7 +171,7 @@ enum { SHARING_MAX = 8 };
 
 static stencil_status check_device_memory(stencil_plan *plan, const stencil_problem *problem,
                                           const stencil_machine *machine) {
-    for (int p = 0; p < plan->cut.owned; p++) {
+    for (int p = 0; p < stencil_plan_parts(plan); p++) {
         const int id = plan->part[p].gpu, sharing = plan->part[p].sharing;
         const stencil_gpu *gpu = &machine->gpu[id];
         const int64_t free_bytes = gpu->free_bytes > 0 ? gpu->free_bytes : gpu->memory_bytes;
@@ -205,7 +205,7 @@ stencil_status stencil_plan_gpu(stencil_plan *plan, const stencil_problem *probl
     TRY(check_tiles(plan, n));
     TRY(choose_grids(plan, machine));
     TRY(check_device_memory(plan, problem, machine));
-    for (int p = 0; p < plan->cut.owned; p++)
+    for (int p = 0; p < stencil_plan_parts(plan); p++)
         plan->part[p].past_l2 = stencil_plan_l2_fill(plan, p, problem, machine) > plan->tuning.past_l2;
     const double cells = (double)n[0] * (double)n[1] * (double)n[2];
     plan->poll_every = stencil_plan_poll_every(plan, cells);

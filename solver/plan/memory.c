@@ -83,9 +83,9 @@ void stencil_gpu_partials(const stencil_cut *cut, int part, int64_t range[2]) {
         1 + stencil_partial_at(cut->mesh.n, first[0] + n[0] - 1, first[1] + n[1] - 1, first[2] + n[2] - 1);
 }
 
-int64_t stencil_gpu_partials_most(const stencil_cut *cut) {
+int64_t stencil_gpu_partials_most(const stencil_cut *cut, stencil_halo_mode halo) {
     int64_t most = 1;
-    if (cut->owned < cut->parts) /* numbered within each rank */
+    if (halo == STENCIL_HALO_MESSAGE) /* numbered within each rank */
         return rank_partials(cut);
     for (int part = 0; part < cut->parts; part++) {
         int64_t range[2];
@@ -101,7 +101,8 @@ int64_t stencil_gpu_bytes(const stencil_problem *problem, const stencil_cut *cut
     return stencil_buffers_bytes(problem, cut, true) +
            (halo == STENCIL_HALO_LL ? ll_bytes(problem, cut) : 0) +
            (halo == STENCIL_HALO_MESSAGE ? message_bytes(cut) : 0) + /* those that arrive, two copies */
-           (2 * stencil_gpu_partials_most(cut) + levels + STENCIL_CHECKS_MAX + 2 * STENCIL_COMBINE_VALUES) *
+           (2 * stencil_gpu_partials_most(cut, halo) + levels + STENCIL_CHECKS_MAX +
+            2 * STENCIL_COMBINE_VALUES) *
                (int64_t)sizeof(double) +
            stencil_weights_bytes(problem) + stencil_factors_bytes(problem);
 }

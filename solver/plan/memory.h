@@ -23,7 +23,7 @@ int64_t stencil_gpu_host_bytes(const stencil_cut *cut, stencil_halo_mode halo);
 /* The numbers range[0] … range[1] - 1 of the partial sums with cells of a part; the most of any part, where
  * several ranks have them without those of other parts in between. */
 void stencil_gpu_partials(const stencil_cut *cut, int part, int64_t range[2]);
-int64_t stencil_gpu_partials_most(const stencil_cut *cut);
+int64_t stencil_gpu_partials_most(const stencil_cut *cut, stencil_halo_mode halo);
 /* Number of values that the host gets in a residual check: partial sums, or the sums of their groups; of one
  * of several ranks its partial sums, at most. */
 int64_t stencil_gpu_values(const stencil_cut *cut, stencil_halo_mode halo);

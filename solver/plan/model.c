@@ -104,7 +104,7 @@ static double cell_s(const stencil_calibration *c, const stencil_plan *plan, con
 
 /* Bytes of the arrays of all parts on a device. */
 static double set_bytes_of(const stencil_plan *plan, const stencil_problem *problem) {
-    const int parts = plan->backend == STENCIL_BACKEND_GPU ? plan->part[0].sharing : plan->cut.owned;
+    const int parts = plan->backend == STENCIL_BACKEND_GPU ? plan->part[0].sharing : stencil_plan_parts(plan);
     return stencil_problem_arrays(problem) * (double)stencil_layout_bytes(&plan->cut.layout) * parts;
 }
 
@@ -156,7 +156,7 @@ double stencil_model_sync(const stencil_calibration *c, int index, double share)
 /* Seconds of a step without cells; for several parts interpolated in the logarithm of their number. */
 static double sync_s(const stencil_calibration *c, const stencil_plan *plan, const stencil_machine *machine) {
     const stencil_sync_cost *cost = &c->sync[plan->strategy];
-    const int parts = plan->cut.owned;
+    const int parts = stencil_plan_parts(plan);
     if (parts > 1) {
         const double most = c->most_parts > 2 ? log2((double)parts / 2) / log2(c->most_parts / 2.0) : 0;
         return cost->two_s + fmax(most, 0) * (cost->most_s - cost->two_s);
@@ -176,14 +176,14 @@ static double sync_s(const stencil_calibration *c, const stencil_plan *plan, con
 static double halo_bytes(const stencil_plan *plan, const stencil_problem *problem, int *copies) {
     const stencil_cut *cut = &plan->cut;
     double most = 0;
-    for (int p = 0; p < cut->owned; p++) {
+    for (int p = 0; p < stencil_plan_parts(plan); p++) {
         const int64_t *n = plan->part[p].box.n;
         double bytes = 0;
         int boxes = 0;
         for (int axis = 0; axis < STENCIL_AXES; axis++)
             for (int side = 0; side < 2; side++) {
                 const stencil_side at = stencil_cut_side(cut, p, axis, side);
-                if (at.beyond < 0 || at.beyond == p || plan->part[at.beyond].gpu == plan->part[p].gpu)
+                if (at.beyond < 0 || stencil_plan_on_one_gpu(plan, at.beyond, p))
                     continue;
                 bytes += (double)at.ghosts * (double)stencil_box_cells(&plan->part[p].box) / (double)n[axis];
                 boxes++;
@@ -197,7 +197,7 @@ static double halo_bytes(const stencil_plan *plan, const stencil_problem *proble
 
 static double halo_s(const stencil_calibration *c, const stencil_plan *plan, const stencil_problem *problem) {
     int copies = 0;
-    if (plan->backend == STENCIL_BACKEND_CPU || plan->cut.owned == 1)
+    if (plan->backend == STENCIL_BACKEND_CPU || stencil_plan_parts(plan) == 1)
         return 0; /* ranks have messages */
     const double bytes = halo_bytes(plan, problem, &copies);
     const double words = plan->halo == STENCIL_HALO_LL ? 2 : 1; /* half of each LL word is its flag */
@@ -242,9 +242,12 @@ static double messages_s(const stencil_plan *plan, const stencil_machine *machin
     return message_s - (plan->overlap ? fmin(travel_s, inner_share(plan) * steps * compute_s) : 0);
 }
 
-/* Seconds of the messages of a residual: a round for each of its levels, and one for its value. */
+/* Seconds of the messages of a residual: a round for each of its levels, and one for its value. A loop across
+ * ranks that leaves for a check meets twice, and its hosts exchange what the GPUs have combined. */
 static double reduction_s(const stencil_plan *plan, const stencil_problem *problem,
                           const stencil_machine *machine) {
+    if (plan->spans_ranks && plan->depth > 1 && !stencil_plan_checks_inside(plan))
+        return 3 * stencil_link_message_s(&machine->link, sizeof(double));
     if (plan->halo != STENCIL_HALO_MESSAGE)
         return 0;
     const double partials = (double)stencil_partial_count(problem->n);
@@ -345,7 +348,7 @@ stencil_bound stencil_model_bound(const stencil_plan *plan, const stencil_proble
         const stencil_gpu *on = &machine->gpu[plan->part[0].gpu];
         const double clocks = on->sm_count * 1e3 * on->clock_khz;
         int gpus = 0;
-        for (int p = 0; p < plan->cut.owned; p++)
+        for (int p = 0; p < stencil_plan_parts(plan); p++)
             gpus += plan->part[p].leads;
         if (stencil_plan_ranks(plan) > 1)
             gpus = (stencil_plan_ranks(plan) + plan->part[0].sharing - 1) / plan->part[0].sharing;

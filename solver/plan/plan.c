@@ -68,13 +68,24 @@ static const char *spanning_names(char *text, size_t size) {
     return text;
 }
 
+/* Tells whether the options ask for a persistent loop that goes across ranks. */
+static bool spans_ranks(const stencil_plan *plan, const stencil_run_options *options) {
+    const int strategy =
+        options->sync != NULL ? stencil_name_find(options->sync, stencil_strategy_names) : -1;
+    return !stencil_world_alone(plan->world) && plan->backend == STENCIL_BACKEND_GPU &&
+           options->ranks_reach && plan->world->ranks <= STENCIL_PARTS_MAX &&
+           options->halo != STENCIL_HALO_MESSAGE && strategy >= 0 &&
+           stencil_strategy_at(strategy).barrier != STENCIL_BARRIER_none;
+}
+
 /* Refuses exchanges that ranks have not, or that are for ranks only. */
 static stencil_status check_halo(const stencil_plan *plan, const stencil_run_options *options) {
     const bool message = options->halo == STENCIL_HALO_MESSAGE, alone = stencil_world_alone(plan->world);
     CHECK(!message || !alone, USAGE,
           "--halo message is for several ranks, which mpirun starts: leave it out");
-    CHECK(message || alone || options->halo == STENCIL_HALO_AUTO, USAGE,
-          "--halo %s is for parts of one process, and ranks send each other messages: leave it out",
+    CHECK(message || alone || plan->spans_ranks || options->halo == STENCIL_HALO_AUTO, USAGE,
+          "--halo %s is for persistent loops on GPUs that reach each other's memory, and these ranks send "
+          "messages: leave it out",
           stencil_halo_names[options->halo]);
     return STENCIL_OK;
 }
@@ -90,11 +101,15 @@ static stencil_status choose_strategy(stencil_plan *plan, const stencil_run_opti
     const stencil_strategy_info strategy = stencil_strategy_at(plan->strategy);
     CHECK(parts == 1 || strategy.spans, USAGE, "--sync %s runs in one part, on one GPU; in several: %s", sync,
           spanning_names(names, sizeof names));
-    CHECK(stencil_world_alone(plan->world) || plan->backend == STENCIL_BACKEND_CPU || strategy.sends, USAGE,
-          "--sync %s sends no messages, as ranks on GPUs do: give --sync relaunch, or --device cpu", sync);
+    CHECK(stencil_world_alone(plan->world) || plan->backend == STENCIL_BACKEND_CPU || plan->spans_ranks ||
+              strategy.sends,
+          USAGE, "--sync %s %s: give --sync relaunch, or --device cpu", sync,
+          strategy.barrier == STENCIL_BARRIER_none || options->ranks_reach
+              ? "sends no messages, as ranks on GPUs do"
+              : "goes across ranks of one host only, whose GPUs, one for each, reach each other's memory");
     TRY(check_halo(plan, options));
     plan->barrier = strategy.barrier;
-    if (!stencil_world_alone(plan->world))
+    if (!stencil_world_alone(plan->world) && !plan->spans_ranks)
         return STENCIL_OK;
     CHECK(strategy.copies || (options->halo != STENCIL_HALO_COPY && !options->overlap), USAGE,
           "--halo copy and --overlap are for openmp and single-thread; %s %s", sync,
@@ -117,12 +132,12 @@ static stencil_status choose_sweep(stencil_plan *plan, const stencil_problem *pr
     const char *why = stencil_sweep_unavailable(plan->sweep, problem, plan->backend);
     CHECK(why[0] == '\0', UNAVAILABLE, "--sweep %s is not available here: %s",
           stencil_sweep_infos[sweep].name, why);
-    CHECK(
-        stencil_world_alone(plan->world) || stencil_sweep_can(plan->sweep, problem, STENCIL_NEED_LAUNCHES),
-        UNAVAILABLE,
-        "--sweep %s is not available here: it is a persistent loop, and ranks on GPUs send messages between "
-        "launches: give --sweep pipeline",
-        stencil_sweep_infos[sweep].name);
+    CHECK(stencil_world_alone(plan->world) || plan->spans_ranks ||
+              stencil_sweep_can(plan->sweep, problem, STENCIL_NEED_LAUNCHES),
+          UNAVAILABLE,
+          "--sweep %s is not available here: it is a persistent loop, and these ranks send messages between "
+          "launches: give --sweep pipeline",
+          stencil_sweep_infos[sweep].name);
     CHECK(options->halo != STENCIL_HALO_LL ||
               stencil_kernel_is_compiled(plan->sweep, STENCIL_EXCHANGE_LL, plan->barrier),
           USAGE, "--halo ll is not for --sweep %s: leave one of them out", stencil_sweep_infos[sweep].name);
@@ -149,7 +164,7 @@ static void name_device(stencil_plan *plan, const stencil_machine *machine) {
     const int sharing = plan->part[0].sharing;
     if (!stencil_world_alone(plan->world))
         stencil_text_add(text, size, "%d ranks of ", plan->world->ranks);
-    if (gpus > 1)
+    if (gpus > 1 && !plan->spans_ranks)
         stencil_text_add(text, size, "%d x ", gpus);
     stencil_text_add(text, size, "%.100s", machine->gpu[plan->part[0].gpu].name);
     if (!stencil_world_alone(plan->world) && sharing > 1)
@@ -176,7 +191,7 @@ static stencil_status choose_halo(stencil_plan *plan, const stencil_problem *pro
     const stencil_strategy_info strategy = stencil_strategy_at(plan->strategy);
     int from = -1, to = -1;
     plan->overlap = options->overlap;
-    if (!stencil_world_alone(plan->world)) {
+    if (!stencil_world_alone(plan->world) && !plan->spans_ranks) {
         plan->halo = STENCIL_HALO_MESSAGE;
         plan->maps = plan->backend == STENCIL_BACKEND_GPU && options->halo == STENCIL_HALO_AUTO &&
                      plan->world->local_ranks == plan->world->ranks;
@@ -186,7 +201,7 @@ static stencil_status choose_halo(stencil_plan *plan, const stencil_problem *pro
     }
     for (int i = 0; i < plan->cut.parts && plan->backend == STENCIL_BACKEND_GPU; i++)
         for (int j = 0; j < plan->cut.parts; j++)
-            if (plan->part[i].gpu != plan->part[j].gpu &&
+            if (!stencil_plan_on_one_gpu(plan, i, j) && !plan->spans_ranks && /* which were probed */
                 !machine->peer[plan->part[i].gpu][plan->part[j].gpu]) {
                 from = plan->part[i].gpu;
                 to = plan->part[j].gpu;
@@ -305,15 +320,16 @@ static stencil_status place_passes(stencil_plan *plan, const stencil_problem *pr
     return STENCIL_OK;
 }
 
-/* Notes how many parts there are, `parts` of them in this process, and which of these have the same GPU. */
+/* Notes how many parts there are, `parts` of them planned here, and which of these have the same GPU. */
 static void share_devices(stencil_plan *plan, int parts) {
-    plan->cut.parts = parts * stencil_plan_ranks(plan);
+    plan->cut.parts = plan->spans_ranks ? parts : parts * stencil_plan_ranks(plan);
     plan->cut.owned = parts;
     for (int p = 0; p < parts; p++) {
         stencil_part_plan *part = &plan->part[p];
         part->leads = true;
+        part->gpu = plan->spans_ranks ? plan->part[0].gpu : part->gpu;
         for (int other = 0; other < parts; other++) {
-            const bool same = plan->part[other].gpu == part->gpu;
+            const bool same = stencil_plan_on_one_gpu(plan, other, p);
             part->sharing += same;
             part->leads = part->leads && !(same && other < p);
         }
@@ -407,8 +423,8 @@ static void choose_tuning(stencil_plan *plan, const stencil_machine *machine) {
 static void own_parts(stencil_plan *plan, int own, int owned) {
     plan->cut.own = own;
     plan->cut.owned = owned;
-    for (int p = 0; p < owned; p++)
-        plan->part[p].box = stencil_cut_box(&plan->cut, own + p);
+    for (int p = 0; p < stencil_plan_parts(plan); p++)
+        plan->part[p].box = stencil_cut_box(&plan->cut, stencil_plan_first_part(plan) + p);
 }
 
 /* Makes the first half of a plan: up to plan->kernel, about which the driver is asked next. */
@@ -423,7 +439,10 @@ static stencil_status choose(stencil_plan *plan, const stencil_problem *problem,
     TRY(choose_backend(plan, options, machine));
     choose_tuning(plan, machine);
     choose_threads(plan, problem, machine);
-    const int asked = plan->backend == STENCIL_BACKEND_CPU ? options->parts : options->gpu_count;
+    plan->spans_ranks = spans_ranks(plan, options);
+    const int asked = plan->backend == STENCIL_BACKEND_CPU ? options->parts
+                      : plan->spans_ranks                  ? plan->world->ranks
+                                                           : options->gpu_count;
     const int parts = asked > 0 ? asked : 1;
     CHECK(parts <= STENCIL_PARTS_MAX, USAGE, "the field can be cut into 1 to %d parts, not %d",
           STENCIL_PARTS_MAX, parts);
@@ -436,7 +455,7 @@ static stencil_status choose(stencil_plan *plan, const stencil_problem *problem,
     if (!stencil_world_alone(plan->world) && options->rank_sharing > 1)
         plan->part[0].sharing = options->rank_sharing;
     TRY(choose_depth(plan, problem, options, machine));
-    TRY(cut_deep(plan, problem, options, parts * stencil_plan_ranks(plan)));
+    TRY(cut_deep(plan, problem, options, plan->cut.parts));
     own_parts(plan, 0, parts);
     TRY(place_passes(plan, problem, machine));
     TRY(check_fault(plan, problem, options));
@@ -515,8 +534,9 @@ stencil_status stencil_plan_here(stencil_plan *plan, const stencil_problem *prob
                                  const stencil_run_options *options, stencil_machine *machine) {
     for (bool news = true; news;) {
         TRY(choose_all(plan, problem, options, machine));
+        const int owned = plan->cut.parts / stencil_plan_ranks(plan);
         if (!stencil_world_alone(plan->world))
-            own_parts(plan, plan->world->rank * plan->cut.owned, plan->cut.owned);
+            own_parts(plan, plan->world->rank * owned, owned);
         if (plan->backend == STENCIL_BACKEND_CPU)
             return STENCIL_OK;
         TRY(ask_driver(plan, machine, &news));

@@ -62,6 +62,7 @@ typedef struct stencil_run_options {
     stencil_world
         *world; /* ranks that make the run together, a part each; borrowed; NULL: this process alone */
     int rank_gpu, rank_sharing; /* several ranks: the GPU of this one, and the most ranks that share a GPU */
+    bool ranks_reach;           /* their GPUs, one for each, reach each other's memory */
 } stencil_run_options;
 
 /* Returns "" where strategy `index` can run on `backend` of `machine`, else the reason why it cannot. */
@@ -143,8 +144,11 @@ typedef struct stencil_plan {
     stencil_world *world; /* of the options; all ranks have the same plan but for their own part */
     bool maps; /* ranks with GPUs of one host store ghost cells in each other's memory, where that can be
                   mapped */
+    /* A persistent loop goes across ranks, whose GPUs reach each other's memory: but for who launches which
+     * part it is planned and runs as in one process. */
+    bool spans_ranks;
     stencil_cut cut;
-    stencil_part_plan part[STENCIL_PARTS_MAX]; /* [cut.owned]: this process's parts */
+    stencil_part_plan part[STENCIL_PARTS_MAX]; /* see stencil_plan_part() */
     stencil_halo_mode halo;                    /* chosen mode, never AUTO */
     bool overlap;
     bool apart;                 /* some GPUs lose data that they send each other: none reaches another one */
@@ -192,9 +196,22 @@ static inline int stencil_plan_ranks(const stencil_plan *plan) {
     return stencil_world_alone(plan->world) ? 1 : plan->world->ranks;
 }
 
-/* The plan of a part of this process, by its number in the cut. */
+/* The parts that plan->part[] describes, from `first_part` on: those of this process, or those of all ranks
+ * where the plan spans them. Others are planned like this process's. */
+static inline int stencil_plan_parts(const stencil_plan *plan) {
+    return plan->spans_ranks ? plan->cut.parts : plan->cut.owned;
+}
+static inline int stencil_plan_first_part(const stencil_plan *plan) {
+    return plan->spans_ranks ? 0 : plan->cut.own;
+}
+/* The plan of one of them, by its number in the cut. */
 static inline const stencil_part_plan *stencil_plan_part(const stencil_plan *plan, int part) {
-    return &plan->part[part - plan->cut.own];
+    return &plan->part[part - stencil_plan_first_part(plan)];
+}
+/* Tells whether two of them, by their index, are on one GPU: ranks that reach each other have one each, which
+ * is the same one of those that they see. */
+static inline bool stencil_plan_on_one_gpu(const stencil_plan *plan, int a, int b) {
+    return a == b || (!plan->spans_ranks && plan->part[a].gpu == plan->part[b].gpu);
 }
 
 /* Tells whether two plans for a problem have the same memory layout of cells. */

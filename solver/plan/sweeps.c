@@ -127,13 +127,14 @@ void stencil_sweep_tile(const stencil_plan *plan, const stencil_problem *problem
 stencil_pass_work stencil_sweep_work(const stencil_plan *plan, const stencil_problem *problem, int steps,
                                      bool checked) {
     stencil_pass_work all = {0};
-    const double ranks = stencil_plan_ranks(plan); /* with as much work each */
-    for (int p = 0; p < plan->cut.owned; p++) {
+    const int parts = stencil_plan_parts(plan);
+    const double times = plan->cut.parts / parts; /* other ranks have as much work each */
+    for (int p = 0; p < parts; p++) {
         const stencil_pass_work work =
-            plan->variant->by->work(plan, problem, plan->cut.own + p, steps, checked);
-        all.cells += ranks * work.cells;
-        all.longest += ranks * work.longest;
-        all.wavefronts += ranks * work.wavefronts;
+            plan->variant->by->work(plan, problem, stencil_plan_first_part(plan) + p, steps, checked);
+        all.cells += times * work.cells;
+        all.longest += times * work.longest;
+        all.wavefronts += times * work.wavefronts;
     }
     return all;
 }

@@ -130,7 +130,7 @@ static stencil_status judge(stencil_gpu_run *run, const stencil_batch *batch, co
 
 /* Finds the residual of a checked pass of a run of several parts. */
 static stencil_status judge_parts(stencil_gpu_run *run, double *residual) {
-    TRY(wait_for_all(run)); /* another part's partial sums may be in another stream */
+    TRY(stencil_gpu_agree(run, wait_for_all(run))); /* another part's partial sums may be in another stream */
     for (int p = 0; p < run->parts; p++)
         TRY(stencil_gpu_start_combine(&run->part[p]));
     TRY(wait_for_all(run));

@@ -196,9 +196,22 @@ int64_t stencil_run_batch_most(const stencil_run *r, const stencil_schedule *sch
     return count;
 }
 
+/* Returns the most steps of a batch of a loop across ranks, which look at their observers between batches
+ * only: as many as take a quarter of a second, by the batches so far. */
+static int64_t patient_steps(const stencil_run *r) {
+    static const double patience_s = 0.25;
+    const stencil_report *report = r->report;
+    if (!r->on.plan->spans_ranks)
+        return INT64_MAX;
+    if (report->made.steps == 0 || !(report->compute_s > 0))
+        return r->on.plan->poll_every;
+    const double steps = patience_s * (double)report->made.steps / report->compute_s;
+    return steps > 1 ? (int64_t)fmin(steps, 1e15) : 1;
+}
+
 /* Returns the next batch. It ends at the first of: the last step of the run; the next call of an observer; a
  * full history; a launch limit of a test or of changing weights; the end of a window of stagnation; the next
- * checked step from turn_first on; the first end of a cycle after poll_every steps. */
+ * checked step from turn_first on; the first end of a cycle after poll_every steps; the patience of ranks. */
 static stencil_batch next_batch(const stencil_run *r) {
     const int64_t step = r->report->steps;
     int64_t count =
@@ -212,6 +225,7 @@ static stencil_batch next_batch(const stencil_run *r) {
         if (o->next != NULL)
             count = stencil_smaller(count, next_of(r, o, step) - step);
     }
+    count = stencil_smaller(count, patient_steps(r));
     stencil_world_tell(world_of(r), 0, &count, sizeof count);
     return (stencil_batch){step, count, &r->own, r->from};
 }

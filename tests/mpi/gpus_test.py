@@ -3,13 +3,16 @@ import json
 import os
 import random
 import re
+import signal
 import unittest
 
+import h5py
 import numpy
-from ranks_test import RanksTest
+from ranks_test import POISSON, RanksTest
 from harness import DRAW
 
 GPU = ("--device", "gpu")
+HEAT = ("--problem", "heat", "--initial", "random")
 
 
 class GpusTest(RanksTest):
@@ -19,6 +22,9 @@ class GpusTest(RanksTest):
         super().setUp()
         if re.search(r"^GPUs +none", self.call("info").stdout, re.MULTILINE):
             self.skipTest("no GPU")
+
+    def emulated(self):
+        return "mulated" in self.call("--version").stdout
 
     def report(self, ranks, *arguments, **keywords):
         """The JSON report of a run of so many ranks."""
@@ -71,7 +77,8 @@ class Results(GpusTest):
         self.ok("new", "p.h5", "--problem", "heat", "--initial", "random", "--size", "1900x24", "--quiet")
         self.ok("p.h5", "--device", "cpu", "-q", "--steps", 40, "-o", "one.h5")
         for depth, halo in ((1, ()), (4, ()), (4, ("--halo", "message"))):  # the last one through the hosts
-            run = ("p.h5", *GPU, "--steps", 40, "--cut", "2,2", "--sweep", "pipeline", "--depth", depth, "-o", "many.h5", *halo)
+            run = ("p.h5", *GPU, "--steps", 40, "--cut", "2,2", "--sync", "relaunch", "--sweep", "pipeline", "--depth", depth,
+                   "-o", "many.h5", *halo)
             report = self.report(4, *run)
             self.assertEqual((report["plan"]["ranks"], report["plan"]["halo"], report["plan"]["depth"]), (4, "message", depth))
             self.same("one.h5", "many.h5", depth, halo)
@@ -99,7 +106,7 @@ class Gpus(GpusTest):
         return [part["gpu"] for part in report["plan"]["parts"]]
 
     def test_ranks_share_out_gpus(self):
-        if "mulated" not in self.call("--version").stdout:
+        if not self.emulated():
             self.skipTest("as many GPUs as are asked for are emulated")
         self.make("p.h5", "--size", "64x40")
         self.assertEqual(self.taken(2, 4), [0, 1])
@@ -111,7 +118,7 @@ class Gpus(GpusTest):
 
     def test_what_ranks_see(self):
         """A rank that sees one GPU takes it, as Slurm binds them; one that sees none leaves all of them on CPUs."""
-        if "mulated" not in self.call("--version").stdout:
+        if not self.emulated():
             self.skipTest("as many GPUs as are asked for are emulated")
         self.make("p.h5", "--size", "64x40")
         rank = "${PMI_RANK:-$OMPI_COMM_WORLD_RANK}"
@@ -127,14 +134,70 @@ class Gpus(GpusTest):
 
     def test_refused(self):
         self.make("p.h5", "--size", "950x16")
-        for arguments, code, words in ((("--sync", "neighbor"), 64, ["--sync neighbor", "give --sync relaunch"]),
-                                       (("--sync", "graph"), 64, ["--sync graph", "give --sync relaunch"]),
-                                       (("--gpus", "2"), 64, ["--gpus", "leave it out"]),
-                                       (("--halo", "copy"), 64, ["--halo copy"]),
-                                       (("--sweep", "resident"), 69, ["--sweep resident", "give --sweep pipeline"]),
-                                       (("--overlap", "--sweep", "pipeline", "--depth", "2", "--cut", "2,1"), 64, ["--overlap", "--depth 1"])):
-            self.refused_ranks(code, words, 2, "p.h5", "--device", "gpu" if arguments[0] != "--gpus" else "auto",
-                               "--no-output", "--steps", 40, *arguments)
+        for gpus, arguments, code, words in ((1, ("--sync", "neighbor"), 64, ["--sync neighbor", "one for each", "give --sync relaunch"]),
+                                             (2, ("--sync", "graph"), 64, ["--sync graph", "give --sync relaunch"]),
+                                             (2, ("--gpus", "2"), 64, ["--gpus", "leave it out"]),
+                                             (2, ("--halo", "copy", "--sync", "relaunch"), 64, ["--halo copy"]),
+                                             (2, ("--halo", "copy", "--sync", "neighbor"), 64, ["--halo copy"]),
+                                             (1, ("--halo", "store"), 64, ["--halo store"]),
+                                             (1, ("--sweep", "resident"), 69, ["--sweep resident", "give --sweep pipeline"]),
+                                             (2, ("--overlap", "--sweep", "pipeline", "--depth", "2", "--cut", "2,1"), 64,
+                                              ["--overlap", "--depth 1"])):
+            self.hidden = {"STENCIL_EMULATED_GPUS": str(gpus)}
+            if gpus > 1 or self.emulated():
+                self.refused_ranks(code, words, 2, "p.h5", "--device", "gpu" if arguments[0] != "--gpus" else "auto",
+                                   "--no-output", "--steps", 40, *arguments)
+
+
+class Loops(GpusTest):
+    """Persistent loops that go across ranks, whose GPUs reach each other's memory."""
+
+    def setUp(self):
+        super().setUp()
+        self.ok("new", "p.h5", *HEAT, "--size", "133x61", "--quiet")
+        if self.ranks(2, "p.h5", *GPU, "--no-output", "--steps", 2, "--sync", "multi-grid", code=None).returncode == 64:
+            self.skipTest("no two GPUs that reach each other")
+
+    def test_the_file_of_one_process(self):
+        chebyshev = ("--accelerate", "chebyshev:16", "--rtol", "1e-2")
+        loops = (("heat", 2, ("--sync", "grid", "--sweep", "stream", "--check-every", 10), "store", 1),
+                 ("heat", 3, ("--sync", "neighbor", "--sweep", "stream", "--halo", "ll"), "ll", 1),
+                 ("heat", 2, ("--sync", "neighbor", "--sweep", "naive", "--cut", "1,2"), "store", 1),
+                 ("heat", 2, ("--sync", "multi-grid", "--sweep", "pipeline", "--depth", 4, "--check-every", 10), "store", 4),
+                 ("heat", 2, ("--sync", "neighbor", "--sweep", "resident", "--depth", 3, "--check-every", 9), "store", 3),
+                 ("poisson", 2, ("--sync", "multi-grid", "--sweep", "pipeline", "--depth", 4), "store", 4))
+        for kind, ranks, loop, halo, depth in loops:
+            run = ("--steps", 64, *(chebyshev if kind == "poisson" else ()))
+            self.ok("new", "p.h5", *(POISSON if kind == "poisson" else HEAT), "--size",
+                    "1900x34" if "pipeline" in loop else "133x61", "--quiet", "--force")
+            every = loop[loop.index("--check-every"):] if "--check-every" in loop else ()
+            one = self.call("p.h5", "--device", "cpu", "-q", "-o", "one.h5", "--force", *run, *every)
+            report = self.report(ranks, "p.h5", *GPU, "-o", "many.h5", *run, *loop, code=one.returncode)
+            plan = report["plan"]
+            self.assertEqual((plan["ranks"], plan["halo"], plan["depth"]), (ranks, halo, depth), loop)
+            self.assertEqual(len(plan["parts"]), ranks)
+            self.same("one.h5", "many.h5", loop)
+
+    def test_a_signal_to_any_rank(self):
+        """A loop ends so often that all hear of it, and the result is that of the step where it ended."""
+        process, ranks = self.begin(2, "p.h5", *GPU, "-q", "-o", "out.h5", "--steps", 10**9, "--check-every", 10**6, "--sync",
+                                    "multi-grid", "--sweep", "stream", wait=3)
+        os.kill(ranks[1], signal.SIGTERM)
+        _, err = process.communicate(timeout=100)
+        self.assertEqual(process.returncode, 128 + signal.SIGTERM, err)
+        with h5py.File(self.path("out.h5")) as file:
+            steps = int(file.attrs["steps_total"])
+        self.ok("p.h5", "--device", "cpu", "-q", "-o", "one.h5", "--steps", steps, "--check-every", 10**6)
+        self.assertEqual(self.result("one.h5")[0], self.result("out.h5")[0])
+
+    def test_a_block_that_stops(self):
+        """All ranks end, and one line names the block that waits."""
+        if self.emulated() and DRAW != "all":
+            self.skipTest("a second of an emulated GPU takes minutes")
+        done = self.ranks(2, "p.h5", *GPU, "--no-output", "--steps", 40, "--sync", "multi-grid", "--sweep", "stream",
+                          "--barrier-timeout", "1e-4", "--rank-timeout", "1", "--inject-absent", 20, code=70)
+        self.assertEqual(len(done.lines), 1, done.stderr)
+        self.assertRegex(done.lines[0], r"barrier multi-grid: in step 20 block \d+ of part \d waited")
 
 
 if __name__ == "__main__":

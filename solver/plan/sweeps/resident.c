@@ -23,10 +23,10 @@ static subject subject_of(const stencil_plan *plan, const stencil_problem *probl
                  .general = plan->variant->general,
                  .source = stencil_problem_has_source(problem),
                  .classed = stencil_problem_has_classes(problem)};
-    for (int p = 1; p < plan->cut.owned; p++) {
+    for (int p = 1; p < stencil_plan_parts(plan); p++) {
         const stencil_part_plan *part = &plan->part[p];
         s.slots = (int)stencil_smaller(s.slots, machine->gpu[part->gpu].sm_count / part->sharing);
-        s.linked = s.linked || part->gpu != plan->part[0].gpu;
+        s.linked = s.linked || !stencil_plan_on_one_gpu(plan, p, 0);
     }
     if (stencil_barriers[plan->barrier].needs == STENCIL_NEEDS_CLUSTERS)
         s.slots = stencil_plan_clusters(plan, gpu) * plan->tuning.cluster_blocks;

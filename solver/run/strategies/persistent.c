@@ -15,7 +15,7 @@ static stencil_status launch(stencil_gpu_part *gpu, const stencil_batch *batch) 
     gpu->args.mailbox->step = batch->first;
     /* Kernels that share a GPU are resident together because the plan divides its multiprocessors among them.
      */
-    const stencil_grid grid = {.blocks = (unsigned)plan->part[gpu->part].grid_blocks,
+    const stencil_grid grid = {.blocks = (unsigned)stencil_plan_part(plan, gpu->part)->grid_blocks,
                                .block_x = (unsigned)launch.block_x,
                                .block_y = (unsigned)launch.block_y,
                                .cluster_blocks = (unsigned)plan->cluster_blocks,
@@ -24,7 +24,8 @@ static stencil_status launch(stencil_gpu_part *gpu, const stencil_batch *batch) 
     return stencil_grid_launch(launch.function, &grid, s, gpu->stream);
 }
 
-/* Waits for the launch, and polls the observers with the progress in its mailbox. The host sleeps only during
+/* Waits for the launch, and polls the observers with the progress in its mailbox; ranks poll them between
+ * batches, together. The host sleeps only during
  * long launches, for a small fraction of the time waited so far: where it is a virtual machine it may sleep
  * for milliseconds. */
 static stencil_status wait(stencil_gpu_part *gpu, const stencil_batch *batch) {
@@ -36,7 +37,7 @@ static stencil_status wait(stencil_gpu_part *gpu, const stencil_batch *batch) {
             return STENCIL_OK;
         if (state != cudaErrorNotReady)
             TRY_CUDA_STATE(state, "cudaStreamQuery(gpu->stream), a persistent loop");
-        if (gpu->part == 0 &&
+        if (gpu->part == 0 && !gpu->plan->spans_ranks &&
             !stencil_observers_poll(batch->observers, gpu->args.mailbox->step, gpu->args.mailbox->residual))
             gpu->args.mailbox->interrupt = 1;
         if (waited_s > 0.01)
@@ -134,8 +135,24 @@ static stencil_pass last_pass(const stencil_plan *plan, const stencil_batch *som
  * follows before the launch has ended. */
 static bool is_brief(const stencil_gpu_run *run, const stencil_batch *some) {
     enum { POLLS = 8 };
-    return run->parts == 1 && run->plan->layout.kind != STENCIL_PASS_ON_CHIP &&
+    return run->plan->cut.parts == 1 && run->plan->layout.kind != STENCIL_PASS_ON_CHIP &&
            some->count <= (int64_t)POLLS * run->plan->poll_every;
+}
+
+/* Waits for a launch of several passes that all parts make. */
+static stencil_status wait_for_passes(stencil_gpu_run *run, const stencil_batch *some) {
+    for (int p = 0; p < run->parts; p++) { /* the host may notice the end milliseconds late */
+        TRY_CUDA(cudaSetDevice(run->part[p].device));
+        TRY_CUDA(cudaEventRecord(run->part[p].end, run->part[p].stream));
+    }
+    run->ends = true;
+    TRY(wait(&run->part[0], some));
+    for (int p = 1; p < run->parts; p++)
+        TRY(stencil_gpu_wait(&run->part[p]));
+    for (int p = 0; p < run->parts; p++)
+        if (run->part[p].args.mailbox->step != some->first + some->count)
+            TRY(stencil_barrier_check(&run->barrier));
+    return STENCIL_OK;
 }
 
 /* Makes passes of several steps: one launch up to the next checked pass, which is a separate launch. A launch
@@ -144,24 +161,17 @@ static stencil_status queue_gpu(stencil_gpu_run *run, const stencil_batch *batch
     if (stencil_pass_check(&run->schedule, pass) > 0)
         return launch_checked(run, pass);
     const stencil_batch some = plain_steps(run, batch, pass);
-    for (int p = 0; p < run->parts; p++)
-        TRY(launch_passes(&run->part[p], &some));
-    if (is_brief(run, &some)) {
+    stencil_status status = STENCIL_OK;
+    for (int p = 0; p < run->parts && status == STENCIL_OK; p++)
+        status = launch_passes(&run->part[p], &some);
+    if (status == STENCIL_OK && is_brief(run, &some)) {
         *pass = last_pass(run->plan, &some, some.count);
         return STENCIL_OK;
     }
-    for (int p = 0; p < run->parts; p++) { /* the host may notice the end milliseconds late */
-        TRY_CUDA(cudaSetDevice(run->part[p].device));
-        TRY_CUDA(cudaEventRecord(run->part[p].end, run->part[p].stream));
-    }
-    run->ends = true;
-    TRY(wait(&run->part[0], &some));
-    for (int p = 1; p < run->parts; p++)
-        TRY(stencil_gpu_wait(&run->part[p]));
+    if (status == STENCIL_OK)
+        status = wait_for_passes(run, &some);
+    TRY(stencil_gpu_agree(run, status));
     const int64_t made = run->part[0].args.mailbox->step - some.first;
-    for (int p = 0; p < run->parts; p++)
-        if (run->part[p].args.mailbox->step != some.first + some.count)
-            TRY(stencil_barrier_check(&run->barrier));
     CHECK(made > 0 && made <= some.count, INTERNAL, "a launch of %lld steps made %lld", (long long)some.count,
           (long long)made);
     *pass = last_pass(run->plan, &some, made);
@@ -182,10 +192,12 @@ static stencil_status batch_gpu(stencil_gpu_run *run, const stencil_batch *batch
      * itself. */
     if (run->plan->depth > 1 && (!stencil_plan_checks_inside(run->plan) || batch->count == 1)) {
         TRY(stencil_host_loop_gpu(run, batch, outcome));
-        return stencil_barrier_check(&run->barrier);
+        return stencil_gpu_agree(run, stencil_barrier_check(&run->barrier));
     }
-    TRY(stencil_gpu_each(run, launch_and_wait, &batch));
-    TRY(stencil_barrier_check(&run->barrier));
+    stencil_status status = stencil_gpu_each(run, launch_and_wait, &batch);
+    if (status == STENCIL_OK)
+        status = stencil_barrier_check(&run->barrier);
+    TRY(stencil_gpu_agree(run, status));
     return collect(run, batch, outcome);
 }
 #endif
