@@ -209,7 +209,7 @@ class Ends(RanksTest):
 
     def setUp(self):
         super().setUp()
-        self.ok("new", "p.h5", *POISSON, "--size", "257x257", "--quiet")
+        self.ok("new", "p.h5", *POISSON, "--size", "321x321", "--quiet")
         self.long = ("p.h5", "-o", "out.h5", "--accelerate", "none", "--atol", "1e-300", "--steps", 10**9)
 
     def check_result(self, name="out.h5"):
@@ -244,7 +244,7 @@ class Ends(RanksTest):
         self.check_result()
 
     def test_a_limit_of_time(self):
-        done = self.ranks(2, *self.long, "--time-limit", "3s", code=75)
+        done = self.ranks(2, *self.long, "--time-limit", "1s", code=75)
         self.assertEqual(len(done.lines), 1, done.stderr)
         self.check_result()
 
