@@ -157,7 +157,8 @@ stencil_status ranks_find_reach(stencil_world *world, const stencil_machine *mac
 #ifdef STENCIL_HAVE_CUDA
     if (!stencil_world_alone(world) && world->local_ranks == world->ranks && machine->gpu_count > 0 &&
         gpus->sharing == 1 && options->backend != STENCIL_BACKEND_CPU &&
-        options->halo != STENCIL_HALO_MESSAGE && world->ranks <= STENCIL_PARTS_MAX)
+        options->halo != STENCIL_HALO_MESSAGE && options->halo != STENCIL_HALO_NCCL &&
+        world->ranks <= STENCIL_PARTS_MAX)
         return stencil_ranks_reach(world, gpus->own, &gpus->reach);
 #else
     (void)world, (void)machine, (void)options;

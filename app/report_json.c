@@ -109,8 +109,9 @@ static json_t *plan_json(const run_record *run) {
         stencil_sweep_again(plan, &run->problem), "backend", gpu ? "gpu" : "cpu", "kernel",
         stencil_kernel_text(&plan->kernel, kernel), "threads", plan->threads, "stores",
         gpu ? json_null() : json_string(stencil_stores_names[plan->stores]), "parts", parts_json(run),
-        "ranks", stencil_plan_ranks(plan), "halo", stencil_halo_names[plan->halo], "overlap", plan->overlap,
-        "block", plan->block_x, plan->block_y, "tile", json_integers(plan->tile + first, run->problem.rank),
+        "ranks", stencil_plan_ranks(plan), "halo",
+        stencil_halo_names[plan->nccl ? STENCIL_HALO_NCCL : plan->halo], "overlap", plan->overlap, "block",
+        plan->block_x, plan->block_y, "tile", json_integers(plan->tile + first, run->problem.rank),
         "registers", plan->registers, "blocks_per_sm", plan->blocks_per_sm, "memory_bytes", "host_need",
         (json_int_t)plan->host_bytes, "host_have", (json_int_t)plan->host_available_bytes, "device_need",
         (json_int_t)plan->device_bytes, "device_have", (json_int_t)plan->device_available_bytes);

@@ -141,6 +141,7 @@ static void print_parts(const run_record *run) {
         PRINT("Halo", "%s%s",
               plan->halo == STENCIL_HALO_STORE  ? "stored by the sweep into the ghost cells of other parts"
               : plan->halo == STENCIL_HALO_COPY ? "copied after each step"
+              : plan->nccl                      ? "sent by NCCL after each pass"
               : plan->halo == STENCIL_HALO_MESSAGE && plan->depth > 1 ? "sent in messages after each pass"
               : plan->halo == STENCIL_HALO_MESSAGE                    ? "sent in messages after each step"
                                                    : "sent after each step, in words that carry its number",

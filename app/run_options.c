@@ -44,7 +44,7 @@ const option run_option_table[] = {
     {"halo", 0, OPTION_CHOICE, AT(run.halo), "HOW",
      .help = "how ghost cells get to other parts: stored by the kernel, copied (openmp, single-thread), or "
              "sent in words that carry their step (ll; neighbor on GPUs); ranks of mpirun send messages "
-             "(message)",
+             "(message), with a GPU each by NCCL, too (nccl)",
      .preset = "auto", .names = stencil_halo_names,
      .renamed = (const char *const[]){"peer", "store", "stamped", "ll", NULL}},
     {"overlap", 0, OPTION_FLAG, AT(run.overlap), NULL,

@@ -6,6 +6,7 @@
 #include "kernels/arrays.h"
 #include "kernels/packing.h"
 #include "kernels/table.h"
+#include "solver/machine/nccl.h"
 #include "solver/device/mapping.h"
 #include "solver/device/messages.h"
 #include "solver/parts/reduction.h"
@@ -90,9 +91,12 @@ struct stencil_gpu_run {
     stencil_taken *taken; /* device memory, owned, of the first part; NULL: no array was taken */
     double *partials;     /* likewise: partial sums of a source that was taken */
     /* One of several ranks has one part, and: */
-    stencil_messages messages;   /* ghost cells that other ranks update */
-    void *message_memory;        /* pinned, owned: of the messages */
-    stencil_mapping mapped;      /* memory in which ranks store each other's messages, where they can */
+    stencil_messages messages; /* ghost cells that other ranks update */
+    void *message_memory;      /* pinned, owned: of the messages */
+    stencil_mapping mapped;    /* memory in which ranks store each other's messages, where they can */
+    stencil_nccl *nccl; /* owned: makes the exchange of by_nccl[by_nccl_count], in memory of the device */
+    stencil_message *by_nccl;
+    int by_nccl_count;
     uint32_t exchanges;          /* made so far */
     stencil_reduction reduction; /* the partial sums of this rank, and what of them travels */
     stencil_group_sums groups;   /* of the reduction's level 0: what the device combines; `to` is owned */
@@ -191,8 +195,9 @@ stencil_status stencil_gpu_agree(const stencil_gpu_run *run, stencil_status stat
 void stencil_gpu_exchange_results(const stencil_gpu_run *run);
 
 /* Exchanges of a rank with others (solver/device/gpu_messages.c). create: before the memory of its part.
- * send: queues what packs the ghost cells of others after a pass. exchange: sends them once `packed` has
- * come, waits for those of this rank, and queues what unpacks them. start_reduction and reduce: the residual,
+ * send: queues what packs the ghost cells of others after a pass and, by NCCL, what sends them and waits for
+ * those of this rank. exchange: else does both once `packed` has come; and queues what unpacks them, where
+ * `packed` is before. start_reduction and reduce: the residual,
  * as stencil_gpu_start_combine() and stencil_gpu_residual(). */
 stencil_status stencil_gpu_messages_create(stencil_gpu_run *run);
 void stencil_gpu_messages_destroy(stencil_gpu_run *run);

@@ -1,7 +1,8 @@
 /* Exchanges of a rank that has a GPU with other ranks. Ghost cells: kernels pack them into messages and
  * unpack them, in pinned memory of the host, or, where all ranks are on one host and their GPUs can map each
  * other's memory (CUDA IPC), the sender's kernel stores them at the receiver, and a message of one byte says
- * so. Partial sums: the device combines the groups that it has whole, and the others travel between hosts. */
+ * so. By NCCL they go from device to device in the stream. Partial sums: the device combines the groups that
+ * it has whole, and the others travel between hosts. */
 #include "solver/device/gpu.h"
 
 #ifdef STENCIL_HAVE_CUDA
@@ -69,6 +70,46 @@ static stencil_status create_on_host(stencil_gpu_run *run) {
         TRY(status);
     }
     return STENCIL_OK;
+}
+
+/* Adds the messages of a list, whose boxes lie one behind the other from `memory` on, to run->by_nccl;
+ * first[i]: where that of box i begins. */
+static void add_messages(stencil_gpu_run *run, const stencil_message_boxes *list, bool sent, char *memory,
+                         char **first) {
+    for (int i = 0; i < list->count; memory += list->item[i++].bytes) {
+        const bool begins = i == 0 || list->item[i - 1].peer != list->item[i].peer;
+        first[i] = begins ? memory : first[i - 1];
+        if (begins)
+            run->by_nccl[run->by_nccl_count++] = (stencil_message){list->item[i].peer, sent, memory, 0};
+        run->by_nccl[run->by_nccl_count - 1].bytes += (size_t)list->item[i].bytes;
+    }
+}
+
+/* Allocates memory on the device for messages by NCCL, and lists them. */
+static stencil_status allocate_by_nccl(stencil_gpu_run *run) {
+    stencil_messages *m = &run->messages;
+    stencil_gpu_part *gpu = &run->part[0];
+    const stencil_message_boxes *list[2] = {&m->sent, &m->received};
+    run->by_nccl = calloc((size_t)(m->sent.count + m->received.count) + 1, sizeof *run->by_nccl);
+    CHECK(run->by_nccl != NULL, NO_MEMORY, "no memory for the messages between ranks");
+    for (int k = 0; k < 2; k++) {
+        char *memory = NULL, **first = calloc((size_t)list[k]->count + 1, sizeof *first);
+        stencil_status status = first != NULL
+                                    ? stencil_gpu_own(gpu, &memory, NULL, (size_t)list[k]->bytes + 1)
+                                    : ERROR(NO_MEMORY, "no memory for the messages between ranks");
+        if (status == STENCIL_OK) {
+            add_messages(run, list[k], k == 0, memory, first);
+            status = create_packing(gpu, list[k], k == 0, first, NULL, k == 0 ? &gpu->sent : &gpu->received);
+        }
+        free(first);
+        TRY(status);
+    }
+    return STENCIL_OK;
+}
+
+static stencil_status create_by_nccl(stencil_gpu_run *run) {
+    TRY(stencil_world_agree(run->plan->world, allocate_by_nccl(run)));
+    return stencil_nccl_open(&run->nccl, run->plan->world);
 }
 
 /* Numbers the ranks of a list in their order; number[i]: that of box i. Returns how many they are. */
@@ -214,11 +255,15 @@ stencil_status stencil_gpu_messages_create(stencil_gpu_run *run) {
         status = create_mapped(run, &g, &maps);
     free_mapping(&g);
     TRY(status);
+    if (run->plan->nccl)
+        return create_by_nccl(run);
     return maps ? STENCIL_OK : create_on_host(run);
 }
 
 void stencil_gpu_messages_destroy(stencil_gpu_run *run) {
     stencil_mapping_close(&run->mapped);
+    stencil_nccl_close(run->nccl);
+    free(run->by_nccl);
     stencil_messages_destroy(&run->messages);
     cudaFreeHost(run->message_memory);
     cudaFreeHost(run->groups.to);
@@ -242,7 +287,10 @@ static stencil_status pack(const stencil_gpu_part *gpu, const stencil_pass *pass
 }
 
 stencil_status stencil_gpu_send(const stencil_gpu_part *gpu, const stencil_pass *pass, cudaStream_t stream) {
-    return pack(gpu, pass, &gpu->sent, stream);
+    TRY(pack(gpu, pass, &gpu->sent, stream));
+    return gpu->run->nccl == NULL
+               ? STENCIL_OK
+               : stencil_nccl_exchange(gpu->run->nccl, gpu->run->by_nccl, gpu->run->by_nccl_count, stream);
 }
 
 /* A rank that packs messages into the memory that those of two exchanges ago were in has those of the last
@@ -250,6 +298,8 @@ stencil_status stencil_gpu_send(const stencil_gpu_part *gpu, const stencil_pass 
 stencil_status stencil_gpu_exchange(const stencil_gpu_part *gpu, const stencil_pass *pass,
                                     cudaEvent_t packed) {
     stencil_gpu_run *run = gpu->run;
+    if (run->nccl != NULL)
+        return pack(gpu, pass, &gpu->received, gpu->stream);
     /* The stream has also unpacked the messages of the last exchange by then, whose memory on the host the
      * next ones come to. */
     TRY_CUDA(cudaEventSynchronize(packed));

@@ -3,7 +3,7 @@
 
 enum { ONE, SEVERAL, TEAM, REPLAYED };
 
-/* The members after the barrier: spans, copies, ll, team, sends of stencil_strategy_info. */
+/* The members after the barrier: spans, copies, ll, team, sends, replayed of stencil_strategy_info. */
 static const stencil_strategy_info rows[] = {
 #define STENCIL_STRATEGY(id, name, parts, text)                                                              \
     {name,                                                                                                   \
@@ -13,7 +13,8 @@ static const stencil_strategy_info rows[] = {
      (parts) == SEVERAL || (parts) == TEAM,                                                                  \
      false,                                                                                                  \
      (parts) == TEAM,                                                                                        \
-     (parts) == ONE || (parts) == SEVERAL},
+     (parts) == ONE || (parts) == SEVERAL,                                                                   \
+     (parts) == REPLAYED},
 #include "solver/machine/strategies.def"
 #define STENCIL_BARRIER(id, name, capability, needs, text)                                                   \
     {name,                                                                                                   \
@@ -23,6 +24,7 @@ static const stencil_strategy_info rows[] = {
      false,                                                                                                  \
      STENCIL_NEEDS_##needs == STENCIL_NEEDS_NEIGHBORS,                                                       \
      true,                                                                                                   \
+     false,                                                                                                  \
      false},
 #include "sync/barriers.def"
 };

@@ -19,10 +19,11 @@ typedef struct stencil_strategy_info {
     const char *summary;
     stencil_barrier_id barrier; /* barrier of a persistent loop; none: the host leads */
     bool spans;                 /* the strategy can run several parts */
-    bool copies; /* the strategy can copy halos, and overlap the copies (--halo copy, --overlap) */
-    bool ll;     /* the strategy can send halos in flagged words on GPUs (--halo ll) */
-    bool team;   /* a team of CPU threads makes all steps of a batch, not a parallel loop for each */
-    bool sends;  /* ranks on GPUs can send messages between its launches */
+    bool copies;   /* the strategy can copy halos, and overlap the copies (--halo copy, --overlap) */
+    bool ll;       /* the strategy can send halos in flagged words on GPUs (--halo ll) */
+    bool team;     /* a team of CPU threads makes all steps of a batch, not a parallel loop for each */
+    bool sends;    /* ranks on GPUs can send messages between its launches */
+    bool replayed; /* its launches are replayed: messages have to be in the stream, too (--halo nccl) */
 } stencil_strategy_info;
 int stencil_strategy_count(void);
 extern const char *const stencil_strategy_names[]; /* NULL after the last name */

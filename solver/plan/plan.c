@@ -10,12 +10,13 @@
 #include "solver/plan/model.h"
 #include "solver/parts/reduction.h"
 #include "solver/parts/workers.h"
+#include "solver/machine/nccl.h"
 #include "solver/plan/halves.h"
 #include "solver/plan/memory.h"
 #include "solver/plan/sweep.h"
 
 const char *const stencil_backend_names[] = {"auto", "cpu", "gpu", NULL};
-const char *const stencil_halo_names[] = {"auto", "store", "copy", "ll", "message", NULL};
+const char *const stencil_halo_names[] = {"auto", "store", "copy", "ll", "message", "nccl", NULL};
 const char *const stencil_stores_names[STENCIL_STORES_COUNT] = {"cached", "streaming", "tried"};
 
 /* Refuses options about devices that are for one process. */
@@ -74,15 +75,22 @@ static bool spans_ranks(const stencil_plan *plan, const stencil_run_options *opt
         options->sync != NULL ? stencil_name_find(options->sync, stencil_strategy_names) : -1;
     return !stencil_world_alone(plan->world) && plan->backend == STENCIL_BACKEND_GPU &&
            options->ranks_reach && plan->world->ranks <= STENCIL_PARTS_MAX &&
-           options->halo != STENCIL_HALO_MESSAGE && strategy >= 0 &&
+           options->halo != STENCIL_HALO_MESSAGE && options->halo != STENCIL_HALO_NCCL && strategy >= 0 &&
            stencil_strategy_at(strategy).barrier != STENCIL_BARRIER_none;
 }
 
 /* Refuses exchanges that ranks have not, or that are for ranks only. */
-static stencil_status check_halo(const stencil_plan *plan, const stencil_run_options *options) {
-    const bool message = options->halo == STENCIL_HALO_MESSAGE, alone = stencil_world_alone(plan->world);
-    CHECK(!message || !alone, USAGE,
-          "--halo message is for several ranks, which mpirun starts: leave it out");
+static stencil_status check_halo(stencil_plan *plan, const stencil_run_options *options) {
+    const bool nccl = options->halo == STENCIL_HALO_NCCL,
+               message = nccl || options->halo == STENCIL_HALO_MESSAGE,
+               alone = stencil_world_alone(plan->world);
+    CHECK(!message || !alone, USAGE, "--halo %s is for several ranks, which mpirun starts: leave it out",
+          stencil_halo_names[options->halo]);
+    CHECK(!nccl || (plan->backend == STENCIL_BACKEND_GPU && options->rank_sharing <= 1), USAGE,
+          "--halo nccl is for ranks with a GPU each: leave it out, or start as many ranks as there are GPUs");
+    CHECK(!nccl || stencil_nccl_unavailable()[0] == '\0', UNAVAILABLE,
+          "--halo nccl is not available here: %s", stencil_nccl_unavailable());
+    plan->nccl = nccl;
     CHECK(message || alone || plan->spans_ranks || options->halo == STENCIL_HALO_AUTO, USAGE,
           "--halo %s is for persistent loops on GPUs that reach each other's memory, and these ranks send "
           "messages: leave it out",
@@ -102,7 +110,7 @@ static stencil_status choose_strategy(stencil_plan *plan, const stencil_run_opti
     CHECK(parts == 1 || strategy.spans, USAGE, "--sync %s runs in one part, on one GPU; in several: %s", sync,
           spanning_names(names, sizeof names));
     CHECK(stencil_world_alone(plan->world) || plan->backend == STENCIL_BACKEND_CPU || plan->spans_ranks ||
-              strategy.sends,
+              strategy.sends || (strategy.replayed && options->halo == STENCIL_HALO_NCCL),
           USAGE, "--sync %s %s: give --sync relaunch, or --device cpu", sync,
           strategy.barrier == STENCIL_BARRIER_none || options->ranks_reach
               ? "sends no messages, as ranks on GPUs do"

@@ -34,9 +34,10 @@ typedef enum stencil_halo_mode {
     STENCIL_HALO_COPY,  /* edge cells are copied after the sweep, via the host where GPUs lack peer access */
     STENCIL_HALO_LL, /* edge cells are sent in words flagged with their step; barrier neighbor on GPUs only */
     STENCIL_HALO_MESSAGE, /* edge cells are sent in a message to each rank that has copies, after each pass */
+    STENCIL_HALO_NCCL,    /* an option only: messages by NCCL, see stencil_plan.nccl */
     STENCIL_HALO_COUNT
 } stencil_halo_mode;
-extern const char *const stencil_halo_names[STENCIL_HALO_COUNT + 1]; /* "auto", …, "message", NULL */
+extern const char *const stencil_halo_names[STENCIL_HALO_COUNT + 1]; /* "auto", …, "nccl", NULL */
 
 /* The ways in which a CPU sweep stores its results. */
 typedef enum stencil_stores {
@@ -142,6 +143,7 @@ typedef struct stencil_plan {
     int cluster_blocks;                    /* blocks of a thread-block cluster; 1: no clusters */
     stencil_wait_policy wait;
     stencil_world *world; /* of the options; all ranks have the same plan but for their own part */
+    bool nccl;            /* ranks with GPUs send messages by NCCL, in the stream; halo is MESSAGE */
     bool maps; /* ranks with GPUs of one host store ghost cells in each other's memory, where that can be
                   mapped */
     /* A persistent loop goes across ranks, whose GPUs reach each other's memory: but for who launches which

@@ -15,6 +15,11 @@ GPU = ("--device", "gpu")
 HEAT = ("--problem", "heat", "--initial", "random")
 
 
+def sample(cases, count):
+    """So many of the cases, or all of them."""
+    return cases if DRAW == "all" else random.Random(16 if not DRAW.isdigit() else int(DRAW)).sample(cases, count)
+
+
 class GpusTest(RanksTest):
     hidden = {}
 
@@ -137,6 +142,7 @@ class Gpus(GpusTest):
         for gpus, arguments, code, words in ((1, ("--sync", "neighbor"), 64, ["--sync neighbor", "one for each", "give --sync relaunch"]),
                                              (2, ("--sync", "graph"), 64, ["--sync graph", "give --sync relaunch"]),
                                              (2, ("--gpus", "2"), 64, ["--gpus", "leave it out"]),
+                                             (1, ("--halo", "nccl"), 64, ["--halo nccl", "a GPU each"]),
                                              (2, ("--halo", "copy", "--sync", "relaunch"), 64, ["--halo copy"]),
                                              (2, ("--halo", "copy", "--sync", "neighbor"), 64, ["--halo copy"]),
                                              (1, ("--halo", "store"), 64, ["--halo store"]),
@@ -147,6 +153,31 @@ class Gpus(GpusTest):
             if gpus > 1 or self.emulated():
                 self.refused_ranks(code, words, 2, "p.h5", "--device", "gpu" if arguments[0] != "--gpus" else "auto",
                                    "--no-output", "--steps", 40, *arguments)
+
+
+class Nccl(GpusTest):
+    """Messages by NCCL, in the stream or in a graph."""
+
+    def test_the_file_of_one_process(self):
+        ways = (("heat", 2, 150, ("--sync", "graph", "--sweep", "stream", "--check-every", 140), 1),
+                ("heat", 3, 40, ("--sync", "relaunch", "--sweep", "naive", "--overlap", "--cut", "1,3"), 1),
+                ("poisson", 2, 64, ("--sync", "relaunch", "--sweep", "pipeline", "--depth", 4), 4),
+                ("heat", 2, 210, ("--sync", "graph", "--sweep", "pipeline", "--depth", 3, "--cut", "2,1", "--check-every", 220), 3))
+        for kind, ranks, steps, way, depth in sample(ways, 2):
+            run = ("--steps", steps, *(("--accelerate", "chebyshev:16", "--rtol", "1e-2") if kind == "poisson" else ()))
+            self.ok("new", "p.h5", *(POISSON if kind == "poisson" else HEAT), "--size", "1900x34" if depth > 1 else "190x40",
+                    "--quiet", "--force")
+            every = way[way.index("--check-every"):] if "--check-every" in way else ()
+            one = self.call("p.h5", "--device", "cpu", "-q", "-o", "one.h5", "--force", *run, *every)
+            done = self.ranks(ranks, "p.h5", *GPU, "--halo", "nccl", "-o", "many.h5", "-q", "--force", "--json", "r.json", *run, *way,
+                              code=None)
+            if done.returncode == 69 and not self.emulated():
+                self.skipTest(done.lines[0])
+            self.assertEqual(done.returncode, one.returncode, done.stderr)
+            with open(self.path("r.json"), encoding="utf-8") as file:
+                plan = json.load(file)["plan"]
+            self.assertEqual((plan["ranks"], plan["halo"], plan["depth"]), (ranks, "nccl", depth), way)
+            self.same("one.h5", "many.h5", way)
 
 
 class Loops(GpusTest):
@@ -166,7 +197,7 @@ class Loops(GpusTest):
                  ("heat", 2, ("--sync", "multi-grid", "--sweep", "pipeline", "--depth", 4, "--check-every", 10), "store", 4),
                  ("heat", 2, ("--sync", "neighbor", "--sweep", "resident", "--depth", 3, "--check-every", 9), "store", 3),
                  ("poisson", 2, ("--sync", "multi-grid", "--sweep", "pipeline", "--depth", 4), "store", 4))
-        for kind, ranks, loop, halo, depth in loops:
+        for kind, ranks, loop, halo, depth in sample(loops, 4):
             run = ("--steps", 64, *(chebyshev if kind == "poisson" else ()))
             self.ok("new", "p.h5", *(POISSON if kind == "poisson" else HEAT), "--size",
                     "1900x34" if "pipeline" in loop else "133x61", "--quiet", "--force")

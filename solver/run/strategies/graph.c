@@ -19,7 +19,12 @@ static stencil_status launch_passes(const stencil_gpu_part *gpu, int from) {
     const int32_t depth = gpu->plan->depth;
     for (int k = 0; k < GRAPH_PASSES; k++) {
         const stencil_pass pass = {from + (int64_t)k * depth, depth, k % 2 == 0 ? from : !from};
-        TRY(stencil_gpu_launch(gpu, &args, &pass, gpu->programmatic && k > 0, gpu->stream));
+        const bool alone = gpu->run->nccl == NULL; /* else a message is between two launches */
+        TRY(stencil_gpu_launch(gpu, &args, &pass, gpu->programmatic && alone && k > 0, gpu->stream));
+        if (!alone) {
+            TRY(stencil_gpu_send(gpu, &pass, gpu->stream));
+            TRY(stencil_gpu_exchange(gpu, &pass, gpu->edges_done));
+        }
     }
     return STENCIL_OK;
 }
@@ -68,7 +73,7 @@ static stencil_status queue_gpu(stencil_gpu_run *run, const stencil_batch *batch
     const cudaGraphExec_t *graph = run->loop;
     const int depth = run->plan->depth;
     if (!replays(run, batch, pass))
-        return stencil_gpu_launch_pass(gpu, pass);
+        return stencil_gpu_advance(gpu, pass);
     TRY_CUDA(cudaGraphLaunch(graph[pass->from], gpu->stream));
     *pass = (stencil_pass){pass->first + (int64_t)(GRAPH_PASSES - 1) * depth, depth, !pass->from};
     return STENCIL_OK;
