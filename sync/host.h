@@ -61,7 +61,7 @@ typedef struct stencil_barrier_shape {
     int device[STENCIL_PARTS_MAX];         /* device of each part; peer access is enabled among them */
     uint32_t first[STENCIL_PARTS_MAX + 1]; /* participants first[p] … first[p + 1] - 1 are part p's blocks */
     uint32_t *alarm[STENCIL_PARTS_MAX];    /* zeroed alarm of part p; NULL: it follows the part's words */
-    /* Where other processes have other parts: this one has `owned` from `own` on (0, 0: it has all), and
+    /* Other processes may have other parts. This one has `owned` from `own` on (0, 0: it has all), and
      * words[p], stencil_barrier_bytes() of device memory that the caller owns, are those of part p, here or
      * there (NULL: they are allocated). */
     int own, owned;

@@ -189,8 +189,9 @@ stencil_status stencil_gpu_own_reached(stencil_gpu_part *gpu, void *to, size_t b
 stencil_status stencil_gpu_reach_fields(stencil_gpu_run *run, const stencil_gpu_run *lender);
 stencil_status stencil_gpu_reach_others(stencil_gpu_run *run);
 void stencil_gpu_reach_close(stencil_gpu_run *run);
-/* Where the plan spans ranks: ends a stage of all ranks, see stencil_world_agree(). exchange_results: all
- * ranks get the sums of groups that the others have in run->values. */
+/* Both are for plans that span ranks; for others agree returns `status`, and exchange_results does nothing.
+ * agree: ends a stage of all ranks, see stencil_world_agree(). exchange_results: all ranks get the sums of
+ * groups that the others have in run->values. */
 stencil_status stencil_gpu_agree(const stencil_gpu_run *run, stencil_status status);
 void stencil_gpu_exchange_results(const stencil_gpu_run *run);
 

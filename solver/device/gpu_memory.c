@@ -11,9 +11,7 @@ stencil_status stencil_gpu_own(stencil_gpu_part *gpu, void *to, const void *from
 }
 
 stencil_status stencil_gpu_own_reached(stencil_gpu_part *gpu, void *to, size_t bytes) {
-    const size_t page = STENCIL_MAPPING_BYTES;
-    const bool maps = gpu->plan->spans_ranks || gpu->plan->maps;
-    return stencil_gpu_own(gpu, to, NULL, maps ? (bytes + page - 1) / page * page : bytes);
+    return stencil_gpu_own(gpu, to, NULL, gpu->plan->spans_ranks ? stencil_mapping_bytes(bytes) : bytes);
 }
 
 /* Tells whether the gaps between the rows, or planes, of the box hold no cells that the part updates. */

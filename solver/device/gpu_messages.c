@@ -202,7 +202,8 @@ static stencil_status create_mapped(stencil_gpu_run *run, mapping *g, bool *maps
     char *memory = NULL;
     g->sent_count = number_peers(&m->sent, g->sent);
     g->received_count = number_peers(&m->received, g->received);
-    TRY(stencil_world_agree(m->world, stencil_gpu_own_reached(gpu, &memory, (size_t)(2 * stride))));
+    TRY(stencil_world_agree(
+        m->world, stencil_gpu_own(gpu, &memory, NULL, stencil_mapping_bytes((size_t)(2 * stride)))));
     TRY(stencil_mapping_open(&run->mapped, m->world, (void *[]){memory}, 1, maps));
     if (!*maps)
         return STENCIL_OK;

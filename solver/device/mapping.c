@@ -86,8 +86,7 @@ typedef struct trial {
 } trial;
 
 static stencil_status open_trial(trial *t, int gpu) {
-    const size_t bytes = (size_t)t->world->ranks * PATTERN_BYTES,
-                 pages = (bytes + STENCIL_MAPPING_BYTES - 1) / STENCIL_MAPPING_BYTES * STENCIL_MAPPING_BYTES;
+    const size_t pages = stencil_mapping_bytes((size_t)t->world->ranks * PATTERN_BYTES);
     t->sent = malloc(PATTERN_BYTES);
     t->arrived = malloc(PATTERN_BYTES);
     CHECK(t->sent != NULL && t->arrived != NULL, NO_MEMORY, "no memory for the probe of the ranks' GPUs");

@@ -12,9 +12,11 @@ typedef struct stencil_mapping {
     void **at; /* [ranks * count]; those of other ranks are owned */
 } stencil_mapping;
 
-/* Bytes of an allocation that others map are a multiple of this: a driver maps whole pages, and an address
- * twice only under conditions. */
-enum { STENCIL_MAPPING_BYTES = 1 << 21 };
+/* Returns the bytes of an allocation for `bytes` that others map: drivers map whole pages. */
+static inline size_t stencil_mapping_bytes(size_t bytes) {
+    const size_t page = 1 << 21;
+    return (bytes + page - 1) / page * page;
+}
 
 /* Maps the `count` arrays that each rank has, own[i] of this one, each the begin of an allocation on its
  * current device; NULL in all ranks: none. All ranks of `world` call it. *can: it is possible in all of them,

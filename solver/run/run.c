@@ -211,7 +211,8 @@ static int64_t patient_steps(const stencil_run *r) {
 
 /* Returns the next batch. It ends at the first of: the last step of the run; the next call of an observer; a
  * full history; a launch limit of a test or of changing weights; the end of a window of stagnation; the next
- * checked step from turn_first on; the first end of a cycle after poll_every steps; the patience of ranks. */
+ * checked step from turn_first on; the first end of a cycle after poll_every steps; the limit of a loop
+ * across ranks. */
 static stencil_batch next_batch(const stencil_run *r) {
     const int64_t step = r->report->steps;
     int64_t count =
