@@ -12,7 +12,7 @@ Groups:
   poisson       accelerated Poisson problems as `stencil new` writes them
   classes       cells of several kinds beside plain ones
   coefficients  /k in each cell beside plain heat; the ratio is that of what
-                memory allows
+                memory allows; and /k of two materials, a palette
   times         a source that changes in time beside a constant one
   scrub         --scrub on beside off
 
@@ -121,6 +121,10 @@ def exchange_walls(file):
 def random_k(file):
     shape = file["u"].shape
     file["k"] = numpy.exp(numpy.random.default_rng(1).standard_normal(shape, "f4"))
+
+
+def two_ks(file):
+    file["k"] = numpy.where(outside(file["u"].shape), 1, 4).astype(file["u"].dtype)
 
 
 def constant_source(file):
@@ -246,6 +250,11 @@ def coefficients(shrink):
         yield Case(f"{sweep} {size_text(size)} {precision}",
                    [("plain", Problem.of(size, precision, "--problem", "heat"), options),
                     ("k", Problem.of(size, precision, "--problem", "heat", add=random_k), options)], fair=2 / (2 + rank))
+    for rank, size, precision, sweep in sweeps(shrink):
+        options = ["--sweep", sweep, "--check-every", NEVER]
+        yield Case(f"{sweep} materials {size_text(size)} {precision}",
+                   [("plain", Problem.of(size, precision, "--problem", "heat"), options),
+                    ("materials", Problem.of(size, precision, "--problem", "heat", add=two_ks), options)])
 
 
 def times(shrink):

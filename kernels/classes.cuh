@@ -52,11 +52,14 @@ template <int V> struct vector_classes {
     __device__ __forceinline__ bool keeps(int v) const {
         return !stencil_class_is_updated(of_cell(v));
     }
+    /* Tells whether all cells have a class. */
+    __device__ __forceinline__ bool all_are(uint32_t class_of) const {
+        constexpr uint32_t all = V == 4 ? ~0u : (1u << (8 * V)) - 1;
+        return ((of ^ class_of * 0x01010101u) & all) == 0;
+    }
     /* Tells whether all cells keep their values. */
     __device__ __forceinline__ bool all_kept() const {
-        constexpr uint32_t all = V == 4 ? ~0u : (1u << (8 * V)) - 1;
-        static_assert(STENCIL_CLASS_KEPT == 0xff, "kept cells have all bits");
-        return (of & all) == all;
+        return all_are(STENCIL_CLASS_KEPT);
     }
     /* Tells whether any of the first `count` cells keeps its value; any cell has a row, or is driven. */
     __device__ __forceinline__ bool any_kept(int count) const {

@@ -143,26 +143,34 @@ struct box_block : box_sums<P, T_, General, Shape, Classed> {
     /* Finds the cells of the lane that keep their values or have weights of their own, for the whole launch.
      */
     __device__ __forceinline__ static void find_classes(const stencil_kernel_args &s) {
-        uint32_t planes[2] = {0, 0};
+        uint32_t planes[STENCIL_BOX_MARKS] = {0};
 #pragma unroll 1
         for (int z = 0; z < RZ; z++) {
-            uint32_t bits[2] = {0, 0};
+            uint32_t kept = 0, own = 0, first = 1;
+            bool several = false;
 #pragma unroll 1
             for (int i = 0; i < RY * K; i++) {
                 const uint32_t of = __ldg(s.classes.of + element_of(s.domain, z, i));
-                bits[0] |= (of == STENCIL_CLASS_KEPT) << i;
-                bits[1] |= stencil_class_has_row(of) << i;
+                kept |= (uint32_t)(of == STENCIL_CLASS_KEPT) << i;
+                if (stencil_class_has_row(of)) {
+                    first = own == 0 ? of : first;
+                    several = several || of != first;
+                    own |= 1u << i;
+                }
             }
-            base::bits_of(z) = (uint8_t)bits[0];
-            planes[0] |= __any_sync(~0u, bits[0] != 0) << z;
+            base::bits_of(z) = (uint8_t)kept;
+            planes[base::kept_cells] |= (uint32_t)__any_sync(~0u, kept != 0) << z;
             if constexpr (General) {
-                base::template bits_of<true>(z) = (uint8_t)bits[1];
-                planes[1] |= __any_sync(~0u, bits[1] != 0) << z;
+                base::template bits_of<base::own_cells>(z) = (uint8_t)own;
+                base::template bits_of<base::own_class>(z) = (uint8_t)first;
+                planes[base::own_cells] |= (uint32_t)__any_sync(~0u, own != 0) << z;
+                planes[base::own_class] |= (uint32_t)__any_sync(~0u, several) << z;
             }
         }
         if (threadIdx.x % 32 == 0) {
-            base::planes_of() = planes[0];
-            base::template planes_of<true>() = planes[1];
+            base::planes_of() = planes[base::kept_cells];
+            base::template planes_of<base::own_cells>() = planes[base::own_cells];
+            base::template planes_of<base::own_class>() = planes[base::own_class];
         }
         __syncwarp();
     }
@@ -171,12 +179,51 @@ struct box_block : box_sums<P, T_, General, Shape, Classed> {
         const int at[3] = {lane_z() + z, lane_y() + i / K, lane_x() * K + i % K};
         return element(d, at);
     }
+    /* Returns the class of the lane's first cell of plane z that is left, and the bits of all that are left
+     * and have it: bits | class << 8; bits 0: none is left. It is not inlined, as few planes have several
+     * classes in a lane. */
+    static __device__ __noinline__ uint32_t next_class(const stencil_kernel_args *s, uint32_t left, int z) {
+        uint32_t of = 0, bits = 0;
+#pragma unroll 1
+        for (int i = 0; i < RY * K; i++)
+            if (left >> i & 1) {
+                const uint32_t one = __ldg(s->classes.of + element_of(s->domain, z, i));
+                of = bits == 0 ? one : of;
+                bits |= (uint32_t)(one == of) << i;
+            }
+        return bits | max(of, 1u) << 8;
+    }
+    /* Makes all cells of plane Z of the lane with the weights of class `of`, and takes the cells `mine`. */
+    template <int Z>
+    __device__ __forceinline__ void make_of_class(const stencil_kernel_args &s, uint32_t of, uint32_t mine) {
+        const T *const row = row_of_class<T>(s.classes, of), *const from = this->row_at(number, Z);
+        T sum[RY][K];
+        unrolled<RY, K>([&](int y, int v) { sum[y][v] = 0; });
+        P::each([&](int k, int dz, int dy, int dx) {
+            const T weight = __ldg(row + k);
+            const T *const plane = from + dz * this->plane;
+            unrolled<RY, K>([&](int y, int v) {
+                const T cell = plane[(y + dy) * base::row_cells + base::slot(v + dx)];
+                sum[y][v] = term(
+                    k, point_weight<T>{weight, &s.domain}, [] { return 0; }, weight == T(0) ? T(0) : cell,
+                    sum[y][v]);
+            });
+        });
+        const T *const b = static_cast<const T *>(s.domain.b);
+        unrolled<RY, K>([&](int y, int v) {
+            const int i = y * K + v;
+            const bool here = mine >> i & 1;
+            const T source = b != nullptr && here ? b[element_of(s.domain, Z, i)] : T(0);
+            const T value = end_of_class(row, b != nullptr, source, sum[y][v]);
+            this->c[Z][y][v] = here ? value : this->c[Z][y][v];
+        });
+    }
     /* Gives the lane's cells that have classes what these ask for, in a general kernel, while old cells are
-     * in shared memory. */
+     * in shared memory: a lane makes the cells of a plane once more for each class that some have. */
     __device__ __forceinline__ void give_classes(const stencil_kernel_args &s) {
         const uint32_t kept = __shfl_sync(~0u, base::planes_of(), 0),
-                       rows = __shfl_sync(~0u, base::template planes_of<true>(), 0);
-        const T *const old = this->cells_of(number);
+                       rows = __shfl_sync(~0u, base::template planes_of<base::own_cells>(), 0),
+                       several = __shfl_sync(~0u, base::template planes_of<base::own_class>(), 0);
         for_constants<0, RZ>([&](auto plane) {
             constexpr int Z = decltype(plane)::value;
             if ((kept >> Z & 1) != 0) {
@@ -189,19 +236,16 @@ struct box_block : box_sums<P, T_, General, Shape, Classed> {
             }
             if ((rows >> Z & 1) == 0)
                 return;
+            const bool many = (several >> Z & 1) != 0;
+            uint32_t left = base::template bits_of<base::own_cells>(Z),
+                     next = left | (uint32_t)base::template bits_of<base::own_class>(Z) << 8;
 #pragma unroll 1
-            for (uint32_t bits = base::template bits_of<true>(Z); bits != 0; bits &= bits - 1) {
-                const int i = __ffs((int)bits) - 1, y = lane_y() + i / K, x = lane_x() * K + i % K;
-                const int64_t at = element_of(s.domain, Z, i);
-                const T one =
-                    value_of_class<P, T>(s, at, __ldg(s.classes.of + at), [&](int dz, int dy, int dx) {
-                        return old[cell_at(lane_z() + Z + dz, y + dy, x + dx)];
-                    });
-                unrolled<RY, K>([&](int row, int v) {
-                    this->c[Z][row][v] = i == row * K + v ? one : this->c[Z][row][v];
-                });
-            }
-            __syncwarp();
+            do {
+                if (many)
+                    next = next_class(&s, left, Z);
+                make_of_class<Z>(s, next >> 8, next & 0xffu);
+                left &= ~next;
+            } while (many && __any_sync(~0u, left != 0));
         });
     }
     /* Adds the source term to the lane's cells. It is loaded from L2, since shared memory is full. */

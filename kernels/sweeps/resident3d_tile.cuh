@@ -97,16 +97,19 @@ template <class P, class T_, bool General, int Shape, bool Classed> struct box_t
             }
         });
     }
-    /* Returns the thread's bits of plane z of its cells: of those that keep their values, or in general
-     * kernels (Rows) that have weights of their own; row y has bits K y and on. */
-    template <bool Rows = false> __device__ __forceinline__ static uint8_t &bits_of(int z) {
-        return *reinterpret_cast<uint8_t *>(bytes(place().classes) + ((Rows ? RZ : 0) + z) * blockDim.x +
+    /* What there is of each plane of a thread's cells, and a bit for each plane of a warp: cells that keep
+     * their values; in general kernels cells that have weights of their own, and the class of the first one
+     * or, of a warp, whether a lane has several. */
+    enum kind { kept_cells, own_cells, own_class };
+    /* Returns the thread's byte of plane z; of cells, row y has bits K y and on. */
+    template <kind Kind = kept_cells> __device__ __forceinline__ static uint8_t &bits_of(int z) {
+        return *reinterpret_cast<uint8_t *>(bytes(place().classes) + (Kind * RZ + z) * blockDim.x +
                                             threadIdx.x);
     }
-    /* Returns the bits of the warp's planes that have such cells. */
-    template <bool Rows = false> __device__ __forceinline__ static uint32_t &planes_of() {
-        return reinterpret_cast<uint32_t *>(bytes(place().classes) + (General ? 2 : 1) * RZ * blockDim.x +
-                                            threadIdx.x / 32 * 8)[Rows];
+    /* Returns the bits of the warp's planes. */
+    template <kind Kind = kept_cells> __device__ __forceinline__ static uint32_t &planes_of() {
+        return reinterpret_cast<uint32_t *>(bytes(place().classes) + (General ? 3 : 1) * RZ * blockDim.x +
+                                            threadIdx.x / 32 * (STENCIL_BOX_MARKS * 4))[Kind];
     }
     int first, plane; /* offset of the lane's first cell in shared memory; distance from plane to plane */
     int other;        /* distance to the second buffer of cells, if there is one */

@@ -5,8 +5,9 @@
  *      all plain       made by the window for plain problems (stream.cuh)
  *      all kept        not made: both buffers have held these cells since they were loaded
  *      all of a class  made with the weights of its row
- *      mixed           classes are loaded with the rows. All cells are made with the weights of the step,
- *                      those of a row again, from the same registers; a vector of kept cells is not stored
+ *      mixed           classes are loaded with the rows. A vector whose cells all have the same row is made
+ *                      with its weights, all others with those of the step, and then their cells of a row
+ *                      again, from the same registers; a vector of kept cells is not stored
  */
 #pragma once
 
@@ -100,9 +101,14 @@ template <class P, class T, int Batch, bool Fields> struct classed_window : stre
         if constexpr (One) {
             make_of_class(c, at, k, value);
         } else {
-            sum_points(s.domain, f, at, k, value);
-            cells::add_sources(s, c.from, at, value, weights_of<T>(s.domain).source());
-            give(c, at, k, classes, value);
+            const uint32_t of_all = Fields ? (uint32_t)STENCIL_CLASS_PLAIN : row_of_all(s, classes);
+            if (!Fields && __any_sync(~0u, of_all != STENCIL_CLASS_PLAIN)) {
+                make_of_rows(c, at, k, of_all, value);
+            } else {
+                sum_points(s.domain, f, at, k, value);
+                cells::add_sources(s, c.from, at, value, weights_of<T>(s.domain).source());
+            }
+            give(c, at, k, classes, of_all, value);
         }
         if (One || !classes.all_kept())
             cells::store(point_weight<T>{T(1), &s.domain}, nullptr, c.next(), p, value);
@@ -138,6 +144,39 @@ template <class P, class T, int Batch, bool Fields> struct classed_window : stre
         unrolled<V>([&](int v) { value[v] = end_of_class(row, false, T(0), value[v]); });
     }
 
+    /* Returns the class of all cells of a vector, if it names a row of the palette; else PLAIN. */
+    __device__ __forceinline__ static uint32_t row_of_all(const stencil_kernel_args &s,
+                                                          const vector_classes<V> &classes) {
+        const uint32_t first = classes.of_cell(0);
+        return s.classes.palette != nullptr && stencil_class_has_row(first) && classes.all_are(first)
+                   ? first
+                   : (uint32_t)STENCIL_CLASS_PLAIN;
+    }
+    /* Makes a vector with the weights of the row of class `of` or, if that is PLAIN, of the step: each lane
+     * its own. Points of weight 0 of a row are not read. */
+    __device__ __forceinline__ void make_of_rows(const course &c, int64_t at, int k, uint32_t of,
+                                                 T *value) const {
+        const stencil_domain &d = c.s.domain;
+        const auto step = weights_of<T>(d);
+        const bool own = of != STENCIL_CLASS_PLAIN;
+        const T *const row = row_of_class<T>(c.s.classes, own ? of : 1u);
+        unrolled<V>([&](int v) { value[v] = 0; });
+        P::each([&](int point, int dz, int dy, int dx) {
+            const int m = P::rank == 3 ? dz : dy, o = P::rank == 3 ? dy : 0;
+            const T of_row = __ldg(row + point);
+            const point_weight<T> weight = {own ? of_row : step.point(point).value, &d};
+            const bool unread = own && of_row == T(0);
+            unrolled<V>([&](int v) {
+                const T cell = window[o + P::cross][k + m + R][v + dx + R];
+                value[v] = term(
+                    point, weight, [&] { return at + v; }, unread ? T(0) : cell, value[v]);
+            });
+        });
+        cells::add_sources(c.s, c.from, at, value, point_weight<T>{own ? T(1) : step.source().value, &d});
+        const T constant = own ? __ldg(row + STENCIL_SOURCE_WEIGHT) : T(0);
+        unrolled<V>([&](int v) { value[v] = constant == T(0) ? value[v] : value[v] + constant; });
+    }
+
     /* Returns the sum of the points of cell v with the weights of a row of the palette. */
     __device__ __forceinline__ T sum_of_class(const stencil_domain &d, const T *row, int64_t at, int k,
                                               int v) const {
@@ -150,9 +189,10 @@ template <class P, class T, int Batch, bool Fields> struct classed_window : stre
         return sum;
     }
 
-    /* Gives the cells of a vector in a mixed march, or of classes without a row, what these ask for. */
+    /* Gives the cells of a vector in a mixed march, or of classes without a row, what these ask for. of_all:
+     * the row with which all of them are made already, or PLAIN. */
     __device__ __forceinline__ void give(const course &c, int64_t at, int k, const vector_classes<V> &classes,
-                                         T *value) const {
+                                         uint32_t of_all, T *value) const {
         const stencil_kernel_args &s = c.s;
         unrolled<V>([&](int v) { value[v] = classes.keeps(v) ? centre(k, v) : value[v]; });
         if constexpr (Fields) {
@@ -160,7 +200,8 @@ template <class P, class T, int Batch, bool Fields> struct classed_window : stre
                           value);
         } else {
             give_driven(s, c.from, at, c.left_x(), classes, value);
-            if (s.classes.palette == nullptr || classes.of == STENCIL_CLASS_PLAIN)
+            if (s.classes.palette == nullptr || classes.of == STENCIL_CLASS_PLAIN ||
+                of_all != STENCIL_CLASS_PLAIN)
                 return;
 #pragma unroll
             for (int v = 0; v < V; v++)

@@ -84,7 +84,8 @@ void stencil_share_lay_out(stencil_share_rows *rows, const stencil_plan *plan, c
         .strips = strips_of(plan, problem, part, steps, 32 * (int64_t)shape.cells, unit, above),
         .lag = radius * levels,
         .before = radius * shape.levels,
-        .ahead = radius + shape.rows - 1};
+        .ahead = radius + shape.rows - 1,
+        .f64 = problem->precision == STENCIL_FLOAT64};
     rows->above = above[0];
 }
 

@@ -1,9 +1,10 @@
 #include "solver/plan/sweeps/pipeline_share.h"
 
 /* Returns the cost of a row that is made as part of rows that are alike, or not. */
-static uint32_t cost_of(const stencil_tuning *tuning, stencil_row_kind kind, bool alike) {
-    const double row = !alike                                          ? tuning->row_fixed
-                       : stencil_row_code(kind) == STENCIL_CLASS_KEPT  ? tuning->row_kept
+static uint32_t cost_of(const stencil_tuning *tuning, bool f64, stencil_row_kind kind, bool alike) {
+    const double kept = f64 ? tuning->row_kept_f64 : tuning->row_kept_f32,
+                 row = !alike                                          ? tuning->row_fixed
+                       : stencil_row_code(kind) == STENCIL_CLASS_KEPT  ? kept
                        : stencil_row_code(kind) != STENCIL_CLASS_PLAIN ? tuning->row_class
                                                                        : 1,
                  cost = row + tuning->row_mixed * stencil_row_groups(kind);
@@ -27,7 +28,7 @@ void stencil_share_costs(const stencil_share_rows *rows, const stencil_tuning *t
                     since = looked;
             }
             const int first = i < rows->before ? 0 : i - rows->before;
-            sum[i + 1] = sum[i] + cost_of(tuning, kind[i], since <= first);
+            sum[i + 1] = sum[i] + cost_of(tuning, rows->f64, kind[i], since <= first);
         }
     }
 }

@@ -12,6 +12,7 @@ typedef struct stencil_share_rows {
     int above;                    /* rows before the part that a line loads at most */
     int lag;                      /* rows that a line makes after those that it stores */
     int before, ahead;            /* rows before and after a row that decide how the row is made */
+    bool f64;                     /* cells are float64 */
     const stencil_row_kind *kind; /* kind[strip * stencil_share_count(rows) + y + reach] */
 } stencil_share_rows;
 
