@@ -127,7 +127,17 @@ template <class T> __device__ __forceinline__ const T *row_of_class(const stenci
     else
         return weights.f64;
 }
-/* The same of the cell at an element, whose class may be WIDE. */
+/* Tells whether a class has a weight of 0, or a constant, so that an update has to test for them. */
+template <class P, class T>
+__device__ __forceinline__ bool is_tested_class(const stencil_classes &c, uint32_t of) {
+    const T *const row = row_of_class<T>(c, of);
+    bool tested = __ldg(row + STENCIL_SOURCE_WEIGHT) != T(0);
+#pragma unroll 1
+    for (int k = 0; k < P::count; k++)
+        tested = tested || __ldg(row + k) == T(0);
+    return tested;
+}
+/* Returns the row of the cell at an element, whose class may be WIDE. */
 template <class T>
 __device__ __forceinline__ const T *row_of_cell(const stencil_classes &c, uint32_t of, int64_t at) {
     return row_of_class<T>(c, of == STENCIL_CLASS_WIDE ? STENCIL_BYTE_ROWS + __ldg(c.row + at) : of);

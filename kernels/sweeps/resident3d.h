@@ -117,11 +117,9 @@ STENCIL_ANYWHERE stencil_box_memory stencil_box_memory_of(const stencil_box_exte
 /* Returns where a tile's data on cells that have classes begin, in bytes, after the memory of all tiles. For
  * each plane of a lane there is a byte for each thread, with a bit for each cell that keeps its value; in
  * general kernels as many bytes follow for cells that have weights of their own, and as many with the class
- * of the first one of these; then three words for each warp, with a bit for each of its planes that has cells
- * of the first kind, or of the second one, or in which a lane has several classes of the latter.
- * stencil_box_classes_bytes(): how many bytes.
- */
-enum { STENCIL_BOX_MARKS = 3 };
+ * of the first one of these; then words for each warp, with a bit for each of its planes
+ * (resident3d_tile.cuh). stencil_box_classes_bytes(): how many bytes. */
+enum { STENCIL_BOX_MARKS = 4 };
 STENCIL_ANYWHERE int32_t stencil_box_classes_at(const stencil_box_memory *m) {
     return (m->bytes + 15) / 16 * 16;
 }

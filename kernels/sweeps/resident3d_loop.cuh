@@ -147,7 +147,7 @@ struct box_block : box_sums<P, T_, General, Shape, Classed> {
 #pragma unroll 1
         for (int z = 0; z < RZ; z++) {
             uint32_t kept = 0, own = 0, first = 1;
-            bool several = false;
+            bool several = false, tested = false;
 #pragma unroll 1
             for (int i = 0; i < RY * K; i++) {
                 const uint32_t of = __ldg(s.classes.of + element_of(s.domain, z, i));
@@ -155,6 +155,7 @@ struct box_block : box_sums<P, T_, General, Shape, Classed> {
                 if (stencil_class_has_row(of)) {
                     first = own == 0 ? of : first;
                     several = several || of != first;
+                    tested = tested || is_tested_class<P, T>(s.classes, of);
                     own |= 1u << i;
                 }
             }
@@ -165,12 +166,14 @@ struct box_block : box_sums<P, T_, General, Shape, Classed> {
                 base::template bits_of<base::own_class>(z) = (uint8_t)first;
                 planes[base::own_cells] |= (uint32_t)__any_sync(~0u, own != 0) << z;
                 planes[base::own_class] |= (uint32_t)__any_sync(~0u, several) << z;
+                planes[base::own_tested] |= (uint32_t)__any_sync(~0u, tested) << z;
             }
         }
         if (threadIdx.x % 32 == 0) {
             base::planes_of() = planes[base::kept_cells];
             base::template planes_of<base::own_cells>() = planes[base::own_cells];
             base::template planes_of<base::own_class>() = planes[base::own_class];
+            base::template planes_of<base::own_tested>() = planes[base::own_tested];
         }
         __syncwarp();
     }
@@ -193,60 +196,78 @@ struct box_block : box_sums<P, T_, General, Shape, Classed> {
             }
         return bits | max(of, 1u) << 8;
     }
-    /* Makes all cells of plane Z of the lane with the weights of class `of`, and takes the cells `mine`. */
-    template <int Z>
-    __device__ __forceinline__ void make_of_class(const stencil_kernel_args &s, uint32_t of, uint32_t mine) {
-        const T *const row = row_of_class<T>(s.classes, of), *const from = this->row_at(number, Z);
-        T sum[RY][K];
+    /* Makes all cells of plane z of the lane with the weights of class `of`. Tested: points of weight 0 are
+     * not read. */
+    template <bool Tested>
+    __device__ __forceinline__ void make_of_class(const stencil_kernel_args &s, uint32_t of, int z,
+                                                  T (&sum)[RY][K]) const {
+        const T *const row = row_of_class<T>(s.classes, of), *const from = this->row_at(number, z);
+        T weight[P::count];
+#pragma unroll
+        for (int k = 0; k < P::count; k++)
+            weight[k] = __ldg(row + k);
         unrolled<RY, K>([&](int y, int v) { sum[y][v] = 0; });
         P::each([&](int k, int dz, int dy, int dx) {
-            const T weight = __ldg(row + k);
             const T *const plane = from + dz * this->plane;
             unrolled<RY, K>([&](int y, int v) {
                 const T cell = plane[(y + dy) * base::row_cells + base::slot(v + dx)];
                 sum[y][v] = term(
-                    k, point_weight<T>{weight, &s.domain}, [] { return 0; }, weight == T(0) ? T(0) : cell,
-                    sum[y][v]);
+                    k, point_weight<T>{weight[k], &s.domain}, [] { return 0; },
+                    Tested && weight[k] == T(0) ? T(0) : cell, sum[y][v]);
             });
         });
         const T *const b = static_cast<const T *>(s.domain.b);
-        unrolled<RY, K>([&](int y, int v) {
-            const int i = y * K + v;
-            const bool here = mine >> i & 1;
-            const T source = b != nullptr && here ? b[element_of(s.domain, Z, i)] : T(0);
-            const T value = end_of_class(row, b != nullptr, source, sum[y][v]);
-            this->c[Z][y][v] = here ? value : this->c[Z][y][v];
-        });
+        if (b != nullptr)
+            unrolled<RY, K>([&](int y, int v) { sum[y][v] += b[element_of(s.domain, z, y * K + v)]; });
+        const T constant = Tested ? __ldg(row + STENCIL_SOURCE_WEIGHT) : T(0);
+        if (Tested)
+            unrolled<RY, K>(
+                [&](int y, int v) { sum[y][v] = constant == T(0) ? sum[y][v] : sum[y][v] + constant; });
     }
     /* Gives the lane's cells that have classes what these ask for, in a general kernel, while old cells are
-     * in shared memory: a lane makes the cells of a plane once more for each class that some have. */
+     * in shared memory: a lane makes the cells of a plane once more for each class that some have. The loop
+     * over planes is not unrolled, as the instruction cache has no room for that. */
     __device__ __forceinline__ void give_classes(const stencil_kernel_args &s) {
         const uint32_t kept = __shfl_sync(~0u, base::planes_of(), 0),
                        rows = __shfl_sync(~0u, base::template planes_of<base::own_cells>(), 0),
-                       several = __shfl_sync(~0u, base::template planes_of<base::own_class>(), 0);
+                       several = __shfl_sync(~0u, base::template planes_of<base::own_class>(), 0),
+                       tested = __shfl_sync(~0u, base::template planes_of<base::own_tested>(), 0);
         for_constants<0, RZ>([&](auto plane) {
             constexpr int Z = decltype(plane)::value;
-            if ((kept >> Z & 1) != 0) {
-                const uint32_t bits = base::bits_of(Z);
-                const T *const from = this->row_at(number, Z);
-                unrolled<RY, K>([&](int y, int v) {
-                    T &own = this->c[Z][y][v];
-                    own = bits >> (y * K + v) & 1 ? from[y * base::row_cells + base::slot(v)] : own;
-                });
-            }
-            if ((rows >> Z & 1) == 0)
+            if ((kept >> Z & 1) == 0)
                 return;
-            const bool many = (several >> Z & 1) != 0;
-            uint32_t left = base::template bits_of<base::own_cells>(Z),
-                     next = left | (uint32_t)base::template bits_of<base::own_class>(Z) << 8;
+            const uint32_t bits = base::bits_of(Z);
+            const T *const from = this->row_at(number, Z);
+            unrolled<RY, K>([&](int y, int v) {
+                T &own = this->c[Z][y][v];
+                own = bits >> (y * K + v) & 1 ? from[y * base::row_cells + base::slot(v)] : own;
+            });
+        });
+#pragma unroll 1
+        for (uint32_t planes = rows; planes != 0; planes &= planes - 1) {
+            const int z = __ffs((int)planes) - 1;
+            const bool many = (several >> z & 1) != 0;
+            uint32_t left = base::template bits_of<base::own_cells>(z),
+                     next = left | (uint32_t)base::template bits_of<base::own_class>(z) << 8;
 #pragma unroll 1
             do {
+                T value[RY][K];
                 if (many)
-                    next = next_class(&s, left, Z);
-                make_of_class<Z>(s, next >> 8, next & 0xffu);
+                    next = next_class(&s, left, z);
+                if ((tested >> z & 1) != 0)
+                    make_of_class<true>(s, next >> 8, z, value);
+                else
+                    make_of_class<false>(s, next >> 8, z, value);
                 left &= ~next;
+                unrolled<RZ>([&](int plane) {
+                    const uint32_t mine = plane == z ? next : 0;
+                    unrolled<RY, K>([&](int y, int v) {
+                        T &own = this->c[plane][y][v];
+                        own = mine >> (y * K + v) & 1 ? value[y][v] : own;
+                    });
+                });
             } while (many && __any_sync(~0u, left != 0));
-        });
+        }
     }
     /* Adds the source term to the lane's cells. It is loaded from L2, since shared memory is full. */
     __device__ __forceinline__ void add_source(const stencil_domain &d, const point_weight<T> &factor) {

@@ -99,8 +99,8 @@ template <class P, class T_, bool General, int Shape, bool Classed> struct box_t
     }
     /* What there is of each plane of a thread's cells, and a bit for each plane of a warp: cells that keep
      * their values; in general kernels cells that have weights of their own, and the class of the first one
-     * or, of a warp, whether a lane has several. */
-    enum kind { kept_cells, own_cells, own_class };
+     * or, of a warp, whether a lane has several; whether one has a weight of 0 or a constant. */
+    enum kind { kept_cells, own_cells, own_class, own_tested };
     /* Returns the thread's byte of plane z; of cells, row y has bits K y and on. */
     template <kind Kind = kept_cells> __device__ __forceinline__ static uint8_t &bits_of(int z) {
         return *reinterpret_cast<uint8_t *>(bytes(place().classes) + (Kind * RZ + z) * blockDim.x +
