@@ -48,6 +48,8 @@ STENCIL_CONSTANT stencil_pipeline_shape stencil_pipeline_shape_of(stencil_rule r
     stencil_pipeline_shape shape = rule == STENCIL_STAR ? star[radius - 1][f64] : box[radius - 1][f64];
     if (kind == STENCIL_PIPELINE_GENERAL || kind == STENCIL_PIPELINE_CLASSED)
         shape.rows = 1;
+    if (kind == STENCIL_PIPELINE_CLASSED && shape.levels == 4) /* the instruction cache holds two levels */
+        shape.stages = 8, shape.levels = 2;
     if (kind == STENCIL_PIPELINE_CHECKED && shape.rows > 2) /* slots are fewer and wait for more warps */
         shape.rows = 2;
     if (kind == STENCIL_PIPELINE_CHECKED && shape.cells > 20) /* registers are fewer, or hold more */

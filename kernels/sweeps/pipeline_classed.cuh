@@ -2,7 +2,6 @@
 #pragma once
 
 #include "kernels/sweeps/pipeline_sums.cuh"
-#include "kernels/sweeps/pipeline_table.cuh"
 
 namespace stencil {
 
@@ -13,18 +12,19 @@ namespace stencil {
  *                the weights of that class
  *      kept      all cells of all of these rows keep their values: rows move on, and nothing is computed
  *      mixed     all others, and rows at edges: cells that keep their values do so by a select, from a bit
- *                for each cell of the lane; in groups of eight cells where some lane has a class with
- *                weights of its own, each lane reads weights from a table
- */
+ *                for each cell of the lane; where cells have weights of their own, each reads its weights
+ * from a table
+ *
+ * Each of these loops has to fit into the instruction cache, so there is one way to make a mixed row. */
 template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_classed : pipeline_sums<P, T, Kind> {
     using base = pipeline_sums<P, T, Kind>;
     using base::general, base::varied, base::radius, base::levels, base::cells, base::rows, base::vector,
         base::width, base::row_bytes, base::bits_bytes, base::classes_ahead, base::weights, base::to_next,
-        base::mirrored, base::mirror_row, base::class_weights, base::table_classes;
+        base::header_bytes, base::mirrored, base::mirror_row, base::class_weights;
     using typename base::line, typename base::piece, typename base::turn, typename base::beside_turn,
-        typename base::class_turn, typename base::stage_warp;
+        typename base::class_turn, typename base::stage_warp, typename base::table,
+        typename base::lane_classes;
     using step_weights = cycle_weights<T, P::count, uint32_t>;
-    using table = pipeline_table<P, T, base::class_weights, base::table_classes>;
 
     /* The code of a row: PLAIN, the class of all its cells (if they have weights without 0 that are in the
      * table), SOME: some cells keep their values and all others are plain, MIXED, or KEPT: all of them. */
@@ -38,6 +38,9 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_classed 
     static constexpr int seen = rows + radius * levels + classes_ahead;
     static constexpr uint32_t all_cells = (1u << cells) - 1;
     enum row_way { alike, kept, mixed };
+    /* What cells of mixed rows have: all the weights of the step; weights of classes, by the table in shared
+     * memory; and some of these are 0, or there are constants or a source; or the table is too small. */
+    enum row_weights { of_step, of_classes, of_special, of_many };
 
     /* Where the columns of a strip are in rows of the third ring. */
     struct strip_place {
@@ -60,52 +63,52 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_classed 
                 load_shared_word(at) | (uint64_t)load_shared_word(at + (uint32_t)sizeof(uint32_t)) << 32;
             return (uint32_t)(two >> first % 32) & all_cells;
         }
-        /* Returns the address of the class of the lane's first cell. */
+        /* Returns where the header (pipeline_row) and the class of the lane's first cell of a row are. */
+        __device__ __forceinline__ static uint32_t header(uint32_t row) {
+            return row + bits_bytes;
+        }
         __device__ __forceinline__ uint32_t classes(uint32_t row) const {
-            return row + bits_bytes + (uint32_t)(x & 15) + lane() * cells;
+            return row + bits_bytes + header_bytes + (uint32_t)(x & 15) + lane() * cells;
         }
     };
 
-    /* Tells which groups of cells have, in any lane, a cell with weights of its own: a bit for each. */
-    static constexpr int group = stage_warp::group, groups = (cells + group - 1) / group;
-    static_assert(groups <= 4, "");
-    struct row_kind {
-        uint32_t code, groups;
-    };
-    /* Returns the kind of a row that is not plain; classes: address of the class of the lane's first cell;
-     * sides: bits of the lane's cells beyond a closed side, whatever their classes are. */
-    static __device__ __noinline__ row_kind kind_of_classes(const stencil_kernel_args *s, uint32_t classes,
-                                                            uint32_t sides) {
-        const uint32_t some = __shfl_sync(~0u, load_shared_byte(classes), 1);
-        bool same = true, all_kept = true;
-        uint32_t own = 0;
-#pragma unroll
-        for (int v = 0; v < cells; v++) {
-            const uint32_t of = load_shared_byte(classes + v);
-            const bool side = sides >> v & 1;
-            same = same && (side || of == some);
-            all_kept = all_kept && (side || of == STENCIL_CLASS_KEPT);
-            own |= !side && stencil_class_has_row(of) ? 1u << v / group : 0;
-        }
-        if (__all_sync(~0u, all_kept))
-            return {row_kept, 0};
-        uint32_t has = 0;
-#pragma unroll
-        for (int g = 0; g < groups; g++)
-            has |= __any_sync(~0u, own >> g & 1) ? 1u << g : 0;
-        if (has == 0)
-            return {row_some, 0};
-        if (__all_sync(~0u, same) && table::is_uniform(*s, some))
-            return {some, 0};
-        return {row_mixed, has};
-    }
     /* Returns the bits of the lane's cells that keep their values, in a mixed row. */
-    static __device__ __noinline__ uint32_t kept_of_classes(uint32_t classes) {
-        uint32_t kept = 0;
-#pragma unroll
-        for (int v = 0; v < cells; v++)
-            kept |= load_shared_byte(classes + v) == STENCIL_CLASS_KEPT ? 1u << v : 0;
-        return kept;
+    static __device__ __noinline__ uint32_t kept_of_mixed(uint32_t classes) {
+        lane_classes of;
+        of.load(classes);
+        return of.cells_of(STENCIL_CLASS_KEPT);
+    }
+    /* Finds out what there is to know of a row that is not plain; classes: address of the class of the lane's
+     * first cell; sides: the lane's cells beyond a closed side, which keep their values whatever their
+     * classes are; before: the code of the row before. Most rows are of one class, and need few instructions.
+     */
+    static __device__ __noinline__ pipeline_row find_row(const stencil_kernel_args *s, uint32_t classes,
+                                                         uint32_t sides, uint32_t before) {
+        lane_classes of;
+        of.load(classes);
+        const uint32_t some = __shfl_sync(~0u, of.of_cell(radius), 1);
+        if ((some == row_kept || (some == before && stencil_class_has_row(some))) &&
+            __all_sync(~0u, of.all_are(some)))
+            return {some};
+        const uint32_t kept = of.cells_of(STENCIL_CLASS_KEPT), keep = kept | sides,
+                       own = all_cells & ~keep & ~of.cells_of(STENCIL_CLASS_PLAIN);
+        if (__all_sync(~0u, keep == all_cells))
+            return {row_kept};
+        if (!__any_sync(~0u, own != 0))
+            return {row_some};
+        if (stencil_class_has_row(some) && __all_sync(~0u, (of.cells_of(some) | sides) == all_cells) &&
+            table::is_uniform(*s, some))
+            return {some};
+        bool special = false;
+        if (!table::here().simple)
+#pragma unroll 1
+            for (uint32_t left = own; left != 0;
+                 left &= ~of.cells_of(load_shared_byte(classes + __ffs((int)left) - 1)))
+                special =
+                    special || table::here().is_special(load_shared_byte(classes + __ffs((int)left) - 1));
+        __syncwarp();
+        return {row_mixed | (__any_sync(~0u, kept != 0) ? pipeline_row::has_kept : 0) |
+                (__any_sync(~0u, special) ? pipeline_row::has_special : 0)};
     }
 
     /* The state of a stage within a strip, the same for all rows. */
@@ -136,22 +139,32 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_classed 
                    y >= __shfl_sync(~0u, m.closed[0][1] ? m.ny : INT_MAX / 2, 0);
         }
     };
-    /* Returns the kind of the row that is ahead of row y of the slots; entry: its address in the third ring.
-     */
-    __device__ __forceinline__ static row_kind kind_of(const stage_strip &a, int y, uint32_t entry) {
+    /* Returns the code of the row that is ahead of row y of the slots; entry: its address in the third ring.
+     * comes_in: the first stage has not seen it yet; before: the code of the row before. */
+    __device__ __forceinline__ static uint32_t code_of(const stage_strip &a, int y, uint32_t entry,
+                                                       bool comes_in, uint32_t before) {
         if (!a.has_bits(y))
-            return {a.is_outside(y + classes_ahead) ? row_some : row_plain, 0};
+            return a.is_outside(y + classes_ahead) ? row_some : row_plain;
         const uint32_t bits = a.strip.bits(entry);
         if (!__any_sync(~0u, bits != 0))
-            return {row_plain, 0};
-        if (varied && a.s.class_passes.palette_count > 0)
-            return kind_of_classes(&a.s, a.strip.classes(entry), a.sides());
-        return {__all_sync(~0u, (bits | a.sides()) == all_cells) ? row_kept : row_some, 0};
+            return row_plain;
+        if constexpr (varied)
+            if (a.s.class_passes.palette_count > 0) {
+                pipeline_row row;
+                if (comes_in && __shfl_sync(~0u, a.first_level == 0, 0)) {
+                    row = find_row(&a.s, a.strip.classes(entry), a.sides(), before);
+                    row.store(a.strip.header(entry));
+                } else {
+                    row = pipeline_row::load(a.strip.header(entry));
+                }
+                return row.code();
+            }
+        return __all_sync(~0u, (bits | a.sides()) == all_cells) ? row_kept : row_some;
     }
-    /* The rows that have come in, as a stage remembers them: the kind of the last one, and the first one of
+    /* The rows that have come in, as a stage remembers them: the code of the last one, and the first one of
      * all those before it that are alike. */
     struct rows_seen {
-        row_kind last;
+        uint32_t last;
         int since;
         class_turn next; /* the row of the third ring that comes in next */
 
@@ -159,7 +172,7 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_classed 
         /* Begins a strip, before whose first row in the third ring there are `classes_ahead` rows. */
         __device__ __forceinline__ void begin(const stage_strip &a) {
             const bool outside = __shfl_sync(~0u, a.is_outside(a.begin), 0);
-            last = {outside ? row_some : row_plain, 0};
+            last = outside ? row_some : row_plain;
             since = outside ? a.begin + classes_ahead - 1 : INT_MIN / 2;
         }
         /* Looks at the rows that come in with a slot, the first of which is row y, and returns how they are
@@ -172,49 +185,45 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_classed 
                 bits |= word[b];
             }
             const bool inner = a.has_bits(y) && a.has_bits(y + rows - 1);
-            if (!inner || last.code != row_plain || __any_sync(~0u, bits != 0)) {
+            if (!inner || last != row_plain || __any_sync(~0u, bits != 0)) {
                 if (!varied && inner)
 #pragma unroll
                     for (int b = 0; b < rows; b++)
-                        add(kind_of_bits(a, word[b]), y + b);
+                        add(code_of_bits(a, word[b]), y + b);
                 else
 #pragma unroll 1
                     for (int b = 0; b < rows; b++)
-                        add(kind_of(a, y + b, next.before(rows - b)), y + b);
+                        add(code_of(a, y + b, next.before(rows - b), true, last), y + b);
             }
             if (since > y - radius * levels)
                 return mixed;
-            return last.code == row_kept ? kept : alike;
+            return last == row_kept ? kept : alike;
         }
-        /* Returns the kind of an inner row by the bits that each lane looks at, where cells either keep their
+        /* Returns the code of an inner row by the bits that each lane looks at, where cells either keep their
          * values or are plain. */
-        __device__ __forceinline__ static row_kind kind_of_bits(const stage_strip &a, uint32_t word) {
+        __device__ __forceinline__ static uint32_t code_of_bits(const stage_strip &a, uint32_t word) {
             const bool some = __any_sync(~0u, word != 0), all = __all_sync(~0u, word == a.strip.mask);
-            return {!some ? row_plain : all ? row_kept : row_some, 0};
+            return !some ? row_plain : all ? row_kept : row_some;
         }
-        __device__ __forceinline__ void add(const row_kind &kind, int y) {
-            const uint32_t code = __shfl_sync(~0u, kind.code, 0);
-            if (code != last.code || code == row_some || code == row_mixed)
+        __device__ __forceinline__ void add(uint32_t code, int y) {
+            code = __shfl_sync(~0u, code, 0);
+            if (code != last || code == row_some || code == row_mixed)
                 since = y + classes_ahead;
-            last = {code, kind.groups};
+            last = code;
         }
     };
-    /* The kept cells and the kinds of the rows that levels read in a mixed slot. */
+    /* The kept cells and the codes of the rows that levels read in a mixed slot. */
     struct mixed_rows {
         /* Bits of the lane's cells that keep their values, of the row of the first level and of rows before.
          */
         uint32_t kept[radius * levels + 1];
-        /* The kinds of these rows and of those ahead, where cells have weights of their own: codes, a byte
-         * for each row, that of the last one lowest, and groups, four bits for each. */
+        /* The codes of these rows and of those ahead, where cells have weights of their own: a byte for each
+         * row, that of the last one lowest. */
         uint64_t codes;
-        uint32_t groups;
         static_assert(!varied || (seen <= 8 && rows == 1), "");
 
         __device__ __forceinline__ uint32_t code(int before) const {
             return (uint32_t)(codes >> 8 * before) & 0xffu;
-        }
-        __device__ __forceinline__ uint32_t groups_of(int before) const {
-            return groups >> 4 * before & 0xfu;
         }
         /* Returns the bits of the lane's cells in row y that keep their values; entry: the row's address in
          * the third ring. */
@@ -223,13 +232,14 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_classed 
             const uint32_t sides = a.sides();
             if (!a.has_bits(y - classes_ahead))
                 return a.is_outside(y) ? all_cells : sides;
-            if (varied && code == row_mixed)
-                return sides | kept_of_classes(a.strip.classes(entry));
+            if constexpr (varied)
+                if (code == row_mixed)
+                    return sides | kept_of_mixed(a.strip.classes(entry));
             return sides | (varied && code < row_some ? 0 : a.strip.bits(entry));
         }
-        __device__ __forceinline__ void add_kind(const row_kind &kind) {
+        __device__ __forceinline__ void add_code(uint32_t code) {
             if constexpr (varied)
-                codes = codes << 8 | kind.code, groups = groups << 4 | kind.groups;
+                codes = codes << 8 | code;
         }
         __device__ __forceinline__ void add_kept(uint32_t bits) {
 #pragma unroll
@@ -239,17 +249,16 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_classed 
         }
         /* Adds row y of a slot, the rest of whose rows, from it on, are `left`. */
         __device__ __forceinline__ void add(const stage_strip &a, const rows_seen &seen, int y, int left) {
-            if constexpr (varied)
-                add_kind(seen.last);
+            add_code(seen.last);
             add_kept(kept_of(a, varied ? code(classes_ahead) : 0, y, seen.next.before(left + classes_ahead)));
         }
         /* Loads what is known of the rows before row y, the first one of a slot. */
         __device__ __forceinline__ void load(const stage_strip &a, const rows_seen &seen, int y) {
-            codes = 0, groups = 0;
+            codes = 0;
             if constexpr (varied)
 #pragma unroll 1
                 for (int k = seen_before; k > 0; k--)
-                    add_kind(kind_of(a, y - k, seen.next.before(rows + k)));
+                    add_code(code_of(a, y - k, seen.next.before(rows + k), false, row_plain));
 #pragma unroll
             for (int k = 0; k < radius * levels; k++)
                 kept[k] = kept_of(a, varied ? code(classes_ahead + k) : 0, y - 1 - k,
@@ -283,120 +292,90 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_classed 
         }
     };
 
-    /* A level of a mixed row: what the stage has seen of it. Rows are those of sums j. */
-    struct mixed_level {
-        const stage_strip &a;
-        const stage_warp &warp;
-        const mixed_rows &rows;
-        const rows_seen &seen;
-        int t;
-
-        /* Makes sums j of a group of cells that all have the weights of the step, or of one class. */
-        template <class Row>
-        __device__ __forceinline__ void make_alike(int first, int j, const Row &in, T (&sum)[group]) const {
-            const rows_alike alike(a, rows.code(radius * t + j));
-            const step_weights w = {alike.weights + t * alike.step, &a.s.domain};
-            point_weight<T> weight[2 * radius + 1];
-#pragma unroll
-            for (int dx = -radius; dx <= radius; dx++)
-                if (P::contains(j - radius, 0, dx))
-                    weight[dx + radius] = w.point(P::number(0, j - radius, dx));
-#pragma unroll
-            for (int i = 0; i < group && first + i < cells; i++)
-                sum[i] = warp.add(
-                    t, j, first + i, in, [&](int, int dx) { return weight[dx + radius]; }, [] { return 0; });
-            if (j == 2 * radius && a.own.source != 0) {
-                const auto factor = w.source();
-#pragma unroll
-                for (int i = 0; i < group && first + i < cells; i++)
-                    sum[i] = source_term(
-                        factor, [] { return 0; }, source_of(first + i), sum[i]);
-            }
-            alike.give(j, in, sum);
+    /* The weights of a class, as a lane reads them: from the table in shared memory, in device memory, or, if
+     * all cells have those of the step, from there. */
+    template <row_weights Own> struct lane_weights {
+        const T *row;
+        __device__ __forceinline__ lane_weights(const stage_strip &a, uint32_t of) {
+            extern __shared__ __align__(128) char shared[];
+            if (Own == of_many)
+                row = table::here().row_of(of);
+            else if (Own != of_step)
+                row = reinterpret_cast<const T *>(shared + (base::bytes - base::table_bytes)) +
+                      of * class_weights;
+            else
+                row = reinterpret_cast<const T *>(shared + (a.own.weights.at - shared_address(shared)));
         }
-        /* Makes sums j of a group of cells that have weights of their own. Simple: none of these is 0, and
-         * there are no constants. */
-        template <bool Simple, class Row>
-        __device__ __forceinline__ void make_own(int first, int j, const Row &in, T (&sum)[group]) const {
-            const table &all = table::here();
-            const auto classes = classes_of(a.strip.classes(seen.next.before(1 + radius * t + j)) + first);
-            T constant[group];
-#pragma unroll
-            for (int i = 0; i < group && first + i < cells; i++) {
-                const uint32_t of = classes.of(i);
-                const T *const row = all.row(a.s, of);
-                sum[i] = warp.sum[t][j == 0 ? 0 : j - 1][first + i];
-#pragma unroll
-                for (int dx = -radius; dx <= radius; dx++)
-                    if (P::contains(j - radius, 0, dx)) {
-                        const int k = P::number(0, j - radius, dx);
-                        const T weight = row[k];
-                        const bool unread = !Simple && of != STENCIL_CLASS_PLAIN && weight == T(0);
-                        sum[i] = term(
-                            k, point_weight<T>{weight, &a.s.domain}, [] { return 0; },
-                            unread ? T(0) : in[first + i + dx], sum[i]);
-                    }
-                if (!Simple && j == 2 * radius)
-                    constant[i] = of == STENCIL_CLASS_PLAIN ? T(0) : row[all.constant];
-            }
-            if (j == 2 * radius && a.own.source != 0) {
-                const T factor = a.own.weights.source().value;
-#pragma unroll
-                for (int i = 0; i < group && first + i < cells; i++)
-                    sum[i] = source_term(
-                        point_weight<T>{classes.of(i) == STENCIL_CLASS_PLAIN ? factor : T(1), &a.s.domain},
-                        [] { return 0; }, source_of(first + i), sum[i]);
-            }
-            if (!Simple && j == 2 * radius)
-#pragma unroll
-                for (int i = 0; i < group && first + i < cells; i++)
-                    sum[i] = constant[i] == T(0) ? sum[i] : sum[i] + constant[i];
+        __device__ __forceinline__ T number(int k) const {
+            return row[k];
         }
-        __device__ __forceinline__ T source_of(int v) const {
-            return load_shared<T>(a.own.source + v * (uint32_t)sizeof(T));
+        __device__ __forceinline__ T constant() const {
+            return Own == of_many ? row[table::here().constant] : number(P::count + 1);
         }
-        /* The classes of the cells of a group, from the address of the first one. */
-        struct classes_of {
-            uint32_t low, high;
-            __device__ __forceinline__ explicit classes_of(uint32_t at) {
-                const uint32_t from = at & ~3u, bits = (at & 3) * 8, middle = load_shared_word(from + 4);
-                low = (uint32_t)((load_shared_word(from) | (uint64_t)middle << 32) >> bits);
-                high = (uint32_t)((middle | (uint64_t)load_shared_word(from + 8) << 32) >> bits);
-            }
-            __device__ __forceinline__ uint32_t of(int i) const {
-                return __byte_perm(i < 4 ? low : high, 0,
-                                   0x4440 + i % 4); /* one instruction, where a shift takes two */
-            }
-        };
     };
-    /* Makes level t of a row in which cells have several classes: c is row y of the step before on entry. */
+    /* Returns the complete sum of cell v, of class `of`, with what it has besides points. */
+    template <row_weights Own>
+    __device__ __forceinline__ static T finish(const stage_strip &a, uint32_t of, int v, T sum) {
+        if (a.own.source != 0) {
+            const T factor =
+                Own != of_step && of != STENCIL_CLASS_PLAIN ? T(1) : a.own.weights.source().value;
+            sum = source_term(
+                point_weight<T>{factor, &a.s.domain}, [] { return 0; },
+                load_shared<T>(a.own.source + v * (uint32_t)sizeof(T)), sum);
+        }
+        if (Own >= of_special) {
+            const T constant = of == STENCIL_CLASS_PLAIN ? T(0) : lane_weights<Own>(a, of).constant();
+            sum = constant == T(0) ? sum : sum + constant;
+        }
+        return sum;
+    }
+    /* Makes level t of a mixed row: c is row y of the step before on entry. */
+    template <row_weights Own>
     __device__ __forceinline__ static void make_mixed(const stage_strip &a, stage_warp &warp, int t, T *c,
                                                       const mixed_rows &rows, const rows_seen &seen,
                                                       const uint32_t *fixed) {
         const typename stage_warp::row in(c);
-        const mixed_level level = {a, warp, rows, seen, t};
+        lane_classes classes[2 * radius + 1];
+#pragma unroll
+        for (int j = 2 * radius; j >= 0; j--) {
+            const uint32_t entry = seen.next.before(1 + radius * t + j), code = rows.code(radius * t + j);
+            if (Own == of_step) {
+                classes[j].set(STENCIL_CLASS_PLAIN);
+            } else if (code == row_mixed) {
+                classes[j].load(a.strip.classes(entry));
+                if ((pipeline_row::load(a.strip.header(entry)).word & pipeline_row::has_kept) != 0)
+                    classes[j].drop_kept();
+            } else {
+                classes[j].set(stencil_class_has_row(code) ? code : (uint32_t)STENCIL_CLASS_PLAIN);
+            }
+        }
         T out[cells];
 #pragma unroll
-        for (int g = 0; g < groups; g++)
+        for (int v = 0; v < cells; v++)
 #pragma unroll
             for (int j = 2 * radius; j >= 0; j--) {
-                T sum[group];
-                if (!(rows.groups_of(radius * t + j) >> g & 1))
-                    level.make_alike(g * group, j, in, sum);
-                else if (table::here().simple)
-                    level.template make_own<true>(g * group, j, in, sum);
-                else
-                    level.template make_own<false>(g * group, j, in, sum);
+                const uint32_t of = classes[j].of_cell(v);
+                const lane_weights<Own> row(a, of);
+                T sum = warp.sum[t][j == 0 ? 0 : j - 1][v];
 #pragma unroll
-                for (int i = 0; i < group && g * group + i < cells; i++) {
-                    const int v = g * group + i;
-                    if (j >= radius)
-                        sum[i] = fixed[j - radius] & 1u << v ? warp.kept(t, j, v, c) : sum[i];
-                    if (j == 2 * radius)
-                        out[v] = sum[i];
-                    else
-                        warp.sum[t][j][v] = sum[i];
-                }
+                for (int dx = -radius; dx <= radius; dx++)
+                    if (P::contains(j - radius, 0, dx)) {
+                        const int k = P::number(0, j - radius, dx);
+                        const T weight = row.number(k);
+                        sum = term(
+                            k, point_weight<T>{weight, &a.s.domain}, [] { return 0; },
+                            Own >= of_special && of != STENCIL_CLASS_PLAIN && weight == T(0) ? T(0)
+                                                                                             : in[v + dx],
+                            sum);
+                    }
+                if (Own != of_classes && j == 2 * radius)
+                    sum = finish<Own>(a, of, v, sum);
+                if (j >= radius)
+                    sum = fixed[j - radius] & 1u << v ? warp.kept(t, j, v, c) : sum;
+                if (j == 2 * radius)
+                    out[v] = sum;
+                else
+                    warp.sum[t][j][v] = sum;
             }
         stage_warp::mirror_ends(a.own.mirrored, out);
         unrolled<cells>([&](int v) { c[v] = out[v]; });
@@ -417,6 +396,7 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_classed 
         }
     }
     /* The same in rows that are mixed. made: levels of the stage that make a step in this pass. */
+    template <row_weights Own>
     __device__ __forceinline__ static void make_mixed_level(stage_strip &a, stage_warp &warp, int t, T *c,
                                                             int row, const beside_turn &source, int made,
                                                             const mixed_rows &rows, const rows_seen &seen) {
@@ -429,7 +409,7 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_classed 
                 mirror_row(a.s, a.l, a.first_level + t, row, a.strip.x + lane() * cells, c);
             a.own.weights.at = a.weights_at + (a.first_level + t) * weights * (uint32_t)sizeof(T);
             a.own.source = a.s.domain.b != nullptr ? source.before(radius * t) + a.mine : 0;
-            make_mixed(a, warp, t, c, rows, seen, fixed);
+            make_mixed<Own>(a, warp, t, c, rows, seen, fixed);
         } else {
             const auto at = [&](int to, int v) { return to * a.l.row + a.strip.x + (int)lane() * cells + v; };
             warp.level_of_fixed(t, c, weights_of<T>(a.s.domain), fixed, row, at);
@@ -437,7 +417,7 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_classed 
     }
 
     /* Makes the rows of a slot. */
-    template <row_way Way>
+    template <row_way Way, row_weights Own>
     __device__ __forceinline__ static void make_rows(stage_strip &a, stage_warp &warp, uint32_t slot, int y,
                                                      int made, beside_turn &source, const rows_seen &seen,
                                                      mixed_rows &of_rows, const rows_alike &all) {
@@ -454,7 +434,7 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_classed 
                 if constexpr (Way == alike)
                     make_alike_level(a, warp, t, c, y + b - radius * t, source, all);
                 else if constexpr (Way == mixed)
-                    make_mixed_level(a, warp, t, c, y + b - radius * t, source, made, of_rows, seen);
+                    make_mixed_level<Own>(a, warp, t, c, y + b - radius * t, source, made, of_rows, seen);
                 else
                     warp.move(t, c);
                 /* A test of another number is one more barrier for the compiler: sums stay in registers. */
@@ -483,6 +463,12 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_classed 
         }
         beside_turn f(ring, general ? -radius * levels * stage : 0);
         rows_seen seen(class_turn(ring, -radius * levels * stage));
+        row_weights own = of_step;
+        if constexpr (varied)
+            if (__shfl_sync(~0u, s.class_passes.palette_count > 0, 0))
+                own = !__shfl_sync(~0u, table::fits(s), 0)                                 ? of_many
+                      : __shfl_sync(~0u, table::here().simple && s.domain.b == nullptr, 0) ? of_classes
+                                                                                           : of_special;
         warp.clear();
         base::template walk<true>(l, [&](const piece &p) {
             const bool ends[2] = {l.closed[1][0] && p.strip == 0, l.closed[1][1] && p.last};
@@ -507,15 +493,16 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_classed 
             };
             row_way way = begin_slot();
             /* Makes slots for as long as their rows are made in this way. */
-            const auto make_slots = [&](auto this_way) {
+            const auto make_slots = [&](auto this_way, auto these_weights) {
                 constexpr row_way Way = decltype(this_way)::value;
+                constexpr row_weights Own = decltype(these_weights)::value;
                 mixed_rows of_rows;
-                const rows_alike all(a, seen.last.code);
+                const rows_alike all(a, seen.last);
                 if (Way == mixed && way == mixed && y < end)
                     of_rows.load(a, seen, y);
 #pragma unroll 1
                 while (y < end && way == Way) {
-                    make_rows<Way>(a, warp, u.slot, y, made, f, seen, of_rows, all);
+                    make_rows<Way, Own>(a, warp, u.slot, y, made, f, seen, of_rows, all);
                     arrive(u.barrier + to_next);
                     u.next();
                     y += rows;
@@ -525,9 +512,22 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_classed 
             };
 #pragma unroll 1
             while (y < end) {
-                make_slots(std::integral_constant<row_way, mixed>());
-                make_slots(std::integral_constant<row_way, kept>());
-                make_slots(std::integral_constant<row_way, alike>());
+                constexpr std::integral_constant<row_weights, of_step> step;
+                constexpr std::integral_constant<row_way, mixed> mixes;
+                if constexpr (varied) {
+                    if (own == of_classes)
+                        make_slots(mixes, std::integral_constant<row_weights, of_classes>());
+                    else if (own == of_special)
+                        make_slots(mixes, std::integral_constant<row_weights, of_special>());
+                    else if (own == of_many)
+                        make_slots(mixes, std::integral_constant<row_weights, of_many>());
+                    else
+                        make_slots(mixes, step);
+                } else {
+                    make_slots(mixes, step);
+                }
+                make_slots(std::integral_constant<row_way, kept>(), step);
+                make_slots(std::integral_constant<row_way, alike>(), step);
             }
         });
     }

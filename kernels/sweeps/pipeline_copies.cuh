@@ -9,7 +9,7 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_copies :
     using base = pipeline_line<P, T, Kind>;
     using base::vector, base::rows, base::radius, base::general, base::hands, base::row_bytes,
         base::slot_bytes, base::to_next, base::back_to_first, base::classed, base::varied, base::bits_bytes,
-        base::classes_bytes, base::class_row_bytes, base::classes_ahead;
+        base::header_bytes, base::classes_bytes, base::classes_ahead;
     using typename base::line, typename base::piece, typename base::turn, typename base::beside_turn,
         typename base::class_turn;
 
@@ -21,7 +21,8 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_copies :
         bulk_copy_in(to, s.classes.bits + y * s.classes.bits_row + bits / STENCIL_WORD_CELLS, bits_bytes,
                      loaded);
         if (varied)
-            bulk_copy_in(to + bits_bytes, s.classes.of + y * l.row + bytes, classes_bytes, loaded);
+            bulk_copy_in(to + bits_bytes + header_bytes, s.classes.of + y * l.row + bytes, classes_bytes,
+                         loaded);
     }
 
     /* Loads the line's rows into slots; called by one lane. Beyond the last row to be read it loads that row
@@ -44,7 +45,7 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_copies :
                 const uint32_t loaded = t.barrier - back_to_first;
                 wait_thread(t.barrier, t.parity);
                 expect_bytes(loaded, (source != nullptr ? 2 * slot_bytes : slot_bytes) +
-                                         (classed ? rows * class_row_bytes : 0));
+                                         (classed ? rows * (bits_bytes + classes_bytes) : 0));
 #pragma unroll
                 for (int b = 0; b < rows; b++, y++) {
                     bulk_copy_in(t.slot + b * row_bytes, from, row_bytes, loaded);

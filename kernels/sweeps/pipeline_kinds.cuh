@@ -24,13 +24,12 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_kinds : 
             s.classes.bits + y * s.classes.bits_row + (x & -128) / STENCIL_WORD_CELLS;
         reinterpret_cast<uint32_t *>(entry)[lane()] = bits[lane()];
         for (int i = (int)lane(); i < base::classes_bytes; i += 32)
-            entry[base::bits_bytes + i] = (char)s.classes.of[y * row + (x & -16) + i];
+            entry[base::bits_bytes + base::header_bytes + i] = (char)s.classes.of[y * row + (x & -16) + i];
         __syncwarp();
     }
-    /* Finds the kind of row y of a strip; called by a warp. Groups count twice where weights are tested for
-     * 0. */
+    /* Finds the kind of row y of a strip; called by a warp. */
     __device__ static stencil_row_kind find(const stencil_kernel_args &s, const line &l, int strip, int y,
-                                            bool simple, char *entry) {
+                                            char *entry) {
         const int x = first_column(l.strips, strip), low = l.closed[0][0] ? 0 : -l.reach,
                   high = l.ny + (l.closed[0][1] ? 0 : l.reach);
         const bool ends[2] = {l.closed[1][0] && strip == 0, l.closed[1][1] && strip == l.strips.count - 1};
@@ -40,8 +39,13 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_kinds : 
         __syncwarp();
         if (y >= low && y < high)
             load(s, l.row, y, x, entry);
-        const auto kind = base::kind_of(a, y - base::classes_ahead, shared_address(entry));
-        return (stencil_row_kind)(kind.code | (uint32_t)(__popc(kind.groups) << !simple) << 8);
+        const uint32_t at = shared_address(entry),
+                       code = base::code_of(a, y - base::classes_ahead, at, true, base::row_plain);
+        if (code != base::row_mixed)
+            return (stencil_row_kind)code;
+        const bool special =
+            (pipeline_row::load(at + base::bits_bytes).word & pipeline_row::has_special) != 0;
+        return (stencil_row_kind)(code | (special ? 2u : 1u) << 8);
     }
     __device__ static void run(const stencil_kernel_args &s) {
         enum { WARPS = STENCIL_BLOCK_THREADS / 32 };
@@ -49,15 +53,16 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_kinds : 
         __shared__ __align__(16) char entry[WARPS][base::class_row_bytes];
         if (threadIdx.x == 0)
             base::start(s, {0, s.class_passes.steps, 0}, l, 0);
-        bool simple = true;
-        if constexpr (base::varied)
-            simple = base::table::is_simple(s);
+        if constexpr (base::varied) {
+            const bool simple = base::table::is_simple(s);
+            if (threadIdx.x == 0 && s.class_passes.palette_count > 0)
+                base::table::here() = base::table::outside(s, simple);
+        }
         __syncthreads();
         const int rows = l.ny + 2 * l.reach, warp = (int)threadIdx.x / 32;
         const int64_t count = (int64_t)l.strips.count * rows;
         for (int64_t i = (int64_t)blockIdx.x * WARPS + warp; i < count; i += (int64_t)gridDim.x * WARPS) {
-            const stencil_row_kind kind =
-                find(s, l, (int)(i / rows), (int)(i % rows) - l.reach, simple, entry[warp]);
+            const stencil_row_kind kind = find(s, l, (int)(i / rows), (int)(i % rows) - l.reach, entry[warp]);
             if (lane() == 0)
                 s.class_passes.kind[i] = kind;
         }

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "kernels/persistent.cuh"
+#include "kernels/sweeps/pipeline_lanes.cuh"
 #include "kernels/sweeps/pipeline_warp.cuh"
 
 namespace stencil {
@@ -59,21 +60,24 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_line {
                                                  : 0,
                          weights = general ? P::count + 1 : 0,
                          weights_bytes = (depth * weights * (int)sizeof(T) + 15) / 16 * 16;
-    /* The third ring, in passes for classes of cells: a row of bits of the cells that are not plain, and
-     * where cells have weights of their own a row of classes. Their number beside those of all slots, since
-     * all levels of the last stage read them; rows that they are ahead of the rows of the slots, since a row
-     * of the first level is added to sums of rows that are behind it. */
-    static constexpr int bits_bytes = 32 * (int)sizeof(uint32_t),
-                         classes_bytes = varied ? (width + 16 + 15) / 16 * 16 : 0,
-                         class_row_bytes = classed ? bits_bytes + classes_bytes : 0,
-                         classes_ahead = classed ? radius : 0,
-                         classes_behind = classed ? radius * depth + classes_ahead : 0;
     /* The table of the weights of classes, class 0 included, in shared memory if the problem has no more
      * classes than fit: for each its weights, source factor and constant. Their number is odd, so that lanes
      * with different classes read different banks. */
     static constexpr int class_weights = (P::count + 2) | 1,
                          table_bytes = varied ? STENCIL_PIPELINE_TABLE_BYTES : 0,
                          table_classes = table_bytes / (class_weights * (int)sizeof(T));
+    using table = pipeline_table<P, T, class_weights, table_classes>;
+    using lane_classes = pipeline_lane<cells>;
+    /* The third ring, in passes for classes of cells: a row of bits of the cells that are not plain, and
+     * where cells have weights of their own a header (pipeline_row) and a row of classes. Their number beside
+     * those of all slots, since all levels of the last stage read them; rows that they are ahead of the rows
+     * of the slots, since a row of the first level is added to sums of rows that are behind it. */
+    static constexpr int bits_bytes = 32 * (int)sizeof(uint32_t),
+                         header_bytes = varied ? (int)pipeline_row::bytes : 0,
+                         classes_bytes = varied ? (width + 16 + 15) / 16 * 16 : 0,
+                         class_row_bytes = classed ? bits_bytes + header_bytes + classes_bytes : 0,
+                         classes_ahead = classed ? radius : 0,
+                         classes_behind = classed ? radius * depth + classes_ahead : 0;
     static_assert(width + 127 + 32 <= 8 * bits_bytes, "the lane's cells are in two of the words");
     /* Slots of a line's ring; the lines of a block have equal shares of its shared memory. */
     static constexpr int slots = ((STENCIL_PIPELINE_SHARED_BYTES - weights_bytes - table_bytes) / lines - 16 -

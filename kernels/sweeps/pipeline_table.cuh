@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/classes.cuh"
+#include "kernels/sweeps/pipeline_warp.cuh"
 
 namespace stencil {
 
@@ -49,11 +50,13 @@ template <class P, class T, int Stride, int Classes> struct pipeline_table {
         }
         const bool simple = is_simple(s);
         if (threadIdx.x == 0)
-            here() =
-                fits(s)
-                    ? pipeline_table{place, Stride * (int)sizeof(T), P::count + 1, simple}
-                    : pipeline_table{reinterpret_cast<const char *>(weights_of<T>(s.domain, *s.cycle).weight),
-                                     (int)sizeof(stencil_weights), STENCIL_SOURCE_WEIGHT, simple};
+            here() = fits(s) ? pipeline_table{place, Stride * (int)sizeof(T), P::count + 1, simple}
+                             : outside(s, simple);
+    }
+    /* Returns the table of the launch in device memory. */
+    __device__ __forceinline__ static pipeline_table outside(const stencil_kernel_args &s, bool simple) {
+        return {reinterpret_cast<const char *>(weights_of<T>(s.domain, *s.cycle).weight),
+                (int)sizeof(stencil_weights), STENCIL_SOURCE_WEIGHT, simple};
     }
     /* Tells whether rows of a class are made like plain ones, from the table in shared memory; called by a
      * warp. Points of weight 0, which are not read, keep them from it. */
@@ -63,10 +66,18 @@ template <class P, class T, int Stride, int Classes> struct pipeline_table {
             zero = zero || __ldg(row_of_class<T>(s.classes, of) + k) == T(0);
         return !__any_sync(~0u, zero);
     }
-    /* Returns the row of a class; kept cells get one that is not used. */
-    __device__ __forceinline__ const T *row(const stencil_kernel_args &s, uint32_t of) const {
-        return reinterpret_cast<const T *>(rows +
-                                           (int64_t)min((int)of, s.class_passes.palette_count) * row_bytes);
+    /* Returns the row of a class. */
+    __device__ __forceinline__ const T *row_of(uint32_t of) const {
+        return reinterpret_cast<const T *>(rows + (uint64_t)of * (uint32_t)row_bytes);
+    }
+    /* Tells whether a class has a weight of 0 or a constant. */
+    __device__ __forceinline__ bool is_special(uint32_t of) const {
+        const T *const row = row_of(of);
+        bool special = row[constant] != T(0);
+#pragma unroll 1
+        for (int k = 0; k < P::count; k++)
+            special = special || row[k] == T(0);
+        return special;
     }
 };
 

@@ -138,6 +138,8 @@ typedef struct stencil_resident_memory {
                       wait there, too */
     int32_t weights; /* weights of all steps; in the general kernel, weights of each step of a pass */
     int32_t source;  /* source term of all cells, if there is one */
+    int32_t rows;    /* all rows, if warps make some of them there (resident_rows.cuh); */
+    int32_t table;   /* then also the weights of classes */
     int32_t ghosts;  /* number of ghost cells in the stage */
     int32_t bytes;   /* bytes in all, with the list of where ghost rows come from, which is last */
 } stencil_resident_memory;
@@ -170,17 +172,25 @@ STENCIL_ANYWHERE int32_t stencil_resident_kept_bytes(stencil_resident_shape shap
     return (warps * (shape.rows * 32 + (int32_t)sizeof(uint32_t)) * (general ? 3 : 1) + 15) / 16 * 16;
 }
 
+/* Returns the cells of a class in the table of the weights of classes. */
+STENCIL_CONSTANT int stencil_resident_of_class(int points) {
+    return (points + 1) | 1;
+}
+
+/* classes: cells of the table of the weights of classes; 0: no cells have weights of their own. */
 STENCIL_ANYWHERE stencil_resident_memory stencil_resident_memory_of(stencil_resident_shape shape, int radius,
                                                                     bool f64, int warps, int reach,
-                                                                    int weights, bool source) {
-    stencil_resident_memory m = {0, 0, 0, 0, 0, 0, 0};
+                                                                    int weights, bool source, int classes) {
+    stencil_resident_memory m = {0, 0, 0, 0, 0, 0, 0, 0, 0};
     const int width = 32 * shape.cells, rows = warps * shape.rows;
     m.ghosts = 2 * reach * (width + rows);
     m.mixed = 2 * warps * 2 * radius * width;
     m.stage = m.mixed + warps * shape.mixed * width;
     m.weights = m.stage + 2 * reach * (width + stencil_resident_stage_column(rows));
     m.source = m.weights + weights;
-    const int cells = m.source + (source ? rows * width : 0);
+    m.rows = m.source + (source ? rows * width : 0);
+    m.table = m.rows + (classes > 0 ? rows * width : 0);
+    const int cells = m.table + classes;
     m.bytes = STENCIL_RESIDENT_PLACE + cells * (f64 ? 8 : 4) +
               (2 * width + stencil_resident_places(rows, reach)) * (int32_t)sizeof(uint32_t);
     return m;

@@ -2,13 +2,13 @@
  * persistent loop (kernels/sweeps/resident_loop.cuh) calls. */
 #pragma once
 
-#include "kernels/sweeps/resident_nodes.cuh"
+#include "kernels/sweeps/resident_rows.cuh"
 
 namespace stencil {
 
 template <class P, class T_, bool General, int Shape, bool Classed>
-struct resident_block : resident_nodes<P, T_, General, Shape, Classed> {
-    using base = resident_nodes<P, T_, General, Shape, Classed>;
+struct resident_block : resident_rows<P, T_, General, Shape, Classed> {
+    using base = resident_rows<P, T_, General, Shape, Classed>;
     using T = T_;
     using base::K, base::R, base::radius, base::width, base::place, base::cells, base::lane, base::warp,
         base::stage_row, base::find_ways, base::edge_of, base::in_field, base::elements, base::weights_after;
@@ -29,6 +29,8 @@ struct resident_block : resident_nodes<P, T_, General, Shape, Classed> {
         base::find_places();
         load_weights(s, s.step_first);
         load(s);
+        if constexpr (base::has_rows)
+            base::put_table(s);
     }
     __device__ __forceinline__ static void end_step() {}
     __device__ __forceinline__ void send(const stencil_resident &r, uint32_t number) {
@@ -65,11 +67,14 @@ struct resident_block : resident_nodes<P, T_, General, Shape, Classed> {
         const int warps = blockDim.x / 32;
         const stencil_resident_memory m = stencil_resident_memory_of(
             base::shape, radius, sizeof(T) == 8, warps, stencil_resident_reach(radius, s.depth),
-            weight_sets(s) * (P::count + 1), General && s.domain.b != nullptr);
+            weight_sets(s) * (P::count + 1), General && s.domain.b != nullptr,
+            base::has_rows && s.classes.palette != nullptr
+                ? (s.class_passes.palette_count + 1) * base::of_class
+                : 0);
         const int kept = Classed ? stencil_resident_kept_bytes(base::shape, warps, General) : 0;
         volatile stencil_resident_memory &to = place().memory;
         to.edge = m.edge, to.mixed = m.mixed, to.stage = m.stage;
-        to.weights = m.weights, to.source = m.source;
+        to.weights = m.weights, to.source = m.source, to.rows = m.rows, to.table = m.table;
         to.ghosts = m.ghosts, to.bytes = m.bytes + kept;
         place().rows = warps * R, place().reach = stencil_resident_reach(radius, s.depth);
         place().shares = max(1, (int)blockDim.x / place().rows);
@@ -269,6 +274,11 @@ struct resident_block : resident_nodes<P, T_, General, Shape, Classed> {
         step_weights weights = weights_after(s, place().check.made);
         const ways even = find_ways(source, 0), odd = find_ways(source, 1);
         typename base::unseen unseen;
+        const bool in_rows = base::in_rows();
+        int column[K];
+        if constexpr (base::has_rows)
+            if (in_rows)
+                find_columns(s.domain, column), this->put_rows();
 #pragma unroll 1
         for (int l = 0; l < steps; l++) {
             if (l > 0)
@@ -281,13 +291,22 @@ struct resident_block : resident_nodes<P, T_, General, Shape, Classed> {
             w.weights = weights;
             if (General && Classed)
                 w.classes = &s.classes;
-            this->step(w, element, unseen);
-            if constexpr (!base::mixed)
-                base::publish(w.next);
+            bool made = false;
+            if constexpr (base::has_rows)
+                if (in_rows)
+                    base::step_of_rows(s, w, column, element), made = true;
+            if (!made) {
+                this->step(w, element, unseen);
+                if constexpr (!base::mixed)
+                    base::publish(w.next);
+            }
             buffer ^= 1;
             if constexpr (General)
                 weights.at += step_weights::count;
         }
+        if constexpr (base::has_rows)
+            if (in_rows)
+                this->get_rows();
     }
     /* Makes the checked step of a pass, sums its residual and keeps its cells. */
     __device__ __forceinline__ void make_checked_step(const stencil_kernel_args &s) {

@@ -38,6 +38,7 @@ struct resident_place {
         beside[2]; /* first word of this tile, and of the columns sent by its left and right neighbours */
     int32_t shares,
         row_share; /* threads that share a row of the tile; 1 / rows, in units of 2^-STENCIL_SHARE_BITS */
+    int32_t tests; /* a class has a weight of 0 or a constant */
     check_place check;
 };
 static_assert(sizeof(resident_place) <= STENCIL_RESIDENT_PLACE - STENCIL_RESIDENT_TABLES, "");

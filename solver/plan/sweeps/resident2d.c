@@ -93,7 +93,8 @@ static bool lay(const subject *s, stencil_pass_layout *l, int depth) {
     const stencil_resident_shape shape = shape_of(s->problem, tiles->shape);
     const int reach = stencil_resident_reach(s->radius, depth),
               weights = (s->general ? depth : 1) * (s->problem->shape->point_count + 1);
-    if (tiles->warps < 2 || tiles->warps_z > 1 || (s->general && shape.plain))
+    const bool in_rows = s->general && s->problem->palette_count > 0;
+    if (tiles->warps < 2 || tiles->warps_z > 1 || (s->general && shape.plain) || (in_rows && shape.mixed > 0))
         return false;
     if (s->parts > 1 && reach > s->radius * depth) /* a part has no more ghost cells */
         return false;
@@ -104,8 +105,10 @@ static bool lay(const subject *s, stencil_pass_layout *l, int depth) {
             return false;
         tiles->tiles[axis] = (int32_t)count;
     }
-    const stencil_resident_memory memory =
-        stencil_resident_memory_of(shape, s->radius, s->f64, tiles->warps, reach, weights, s->source);
+    const stencil_resident_memory memory = stencil_resident_memory_of(
+        shape, s->radius, s->f64, tiles->warps, reach, weights, s->source,
+        in_rows ? (s->problem->palette_count + 1) * stencil_resident_of_class(s->problem->shape->point_count)
+                : 0);
     const int64_t rows = stencil_resident_rows_of_words(tiles->tiles[0], s->parts > 1),
                   words = 2 * memory.ghosts * stencil_ll_words(s->problem->precision);
     tiles->tiles_z = 1;
