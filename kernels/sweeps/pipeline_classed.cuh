@@ -38,8 +38,9 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_classed 
     static constexpr int seen = rows + radius * levels + classes_ahead;
     static constexpr uint32_t all_cells = (1u << cells) - 1;
     enum row_way { alike, kept, mixed };
-    /* What cells of mixed rows have: all the weights of the step; weights of classes, by the table in shared
-     * memory; and some of these are 0, or there are constants or a source; or the table is too small. */
+    /* The weights of cells in mixed rows: all those of the step; those of classes, by the table in shared memory;
+     * the same where some are 0, or there are constants or a source; by device memory, as the table is too
+     * small. */
     enum row_weights { of_step, of_classes, of_special, of_many };
 
     /* Where the columns of a strip are in rows of the third ring. */

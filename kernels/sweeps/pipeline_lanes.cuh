@@ -6,8 +6,8 @@
 
 namespace stencil {
 
-/* What there is to know of a row whose cells are not all plain. The first stage that sees the row finds it
- * out from the row's classes, and leaves it before these, for the stages after it. */
+/* The kind of a row whose cells are not all plain. The first stage that sees the row finds it out from the
+ * row's classes, and leaves it before these, for the stages after it. */
 struct pipeline_row {
     static constexpr uint32_t bytes = 16, has_kept = 0x100, has_special = 0x200;
     uint32_t word; /* a code (stencil_row_kind), and flags: some cells keep their values; some have a class

@@ -97,7 +97,7 @@ template <class P, class T_, bool General, int Shape, bool Classed> struct box_t
             }
         });
     }
-    /* What there is of each plane of a thread's cells, and a bit for each plane of a warp: cells that keep
+    /* The bytes of each plane of a thread's cells, and the bits for each plane of a warp: of cells that keep
      * their values; in general kernels cells that have weights of their own, and the class of the first one
      * or, of a warp, whether a lane has several; whether one has a weight of 0 or a constant. */
     enum kind { kept_cells, own_cells, own_class, own_tested };
