@@ -137,6 +137,13 @@ __device__ __forceinline__ bool is_tested_class(const stencil_classes &c, uint32
         tested = tested || __ldg(row + k) == T(0);
     return tested;
 }
+/* Tells, to all threads of the block, whether any class of the palette has to be tested. */
+template <class P, class T> __device__ __forceinline__ bool any_tested_class(const stencil_kernel_args &s) {
+    bool tested = false;
+    for (int of = 1 + (int)threadIdx.x; of <= s.class_passes.palette_count; of += (int)blockDim.x)
+        tested = tested || is_tested_class<P, T>(s.classes, (uint32_t)of);
+    return __syncthreads_or(tested);
+}
 /* Returns the row of the cell at an element, whose class may be WIDE. */
 template <class T>
 __device__ __forceinline__ const T *row_of_cell(const stencil_classes &c, uint32_t of, int64_t at) {

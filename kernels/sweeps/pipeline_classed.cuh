@@ -38,9 +38,9 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_classed 
     static constexpr int seen = rows + radius * levels + classes_ahead;
     static constexpr uint32_t all_cells = (1u << cells) - 1;
     enum row_way { alike, kept, mixed };
-    /* The weights of cells in mixed rows: all those of the step; those of classes, by the table in shared memory;
-     * the same where some are 0, or there are constants or a source; by device memory, as the table is too
-     * small. */
+    /* The weights of cells in mixed rows: all those of the step; those of classes, by the table in shared
+     * memory; the same where some are 0, or there are constants or a source; by device memory, as the table
+     * is too small. */
     enum row_weights { of_step, of_classes, of_special, of_many };
 
     /* Where the columns of a strip are in rows of the third ring. */
@@ -105,8 +105,8 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_classed 
 #pragma unroll 1
             for (uint32_t left = own; left != 0;
                  left &= ~of.cells_of(load_shared_byte(classes + __ffs((int)left) - 1)))
-                special =
-                    special || table::here().is_special(load_shared_byte(classes + __ffs((int)left) - 1));
+                special = special ||
+                          is_tested_class<P, T>(s->classes, load_shared_byte(classes + __ffs((int)left) - 1));
         __syncwarp();
         return {row_mixed | (__any_sync(~0u, kept != 0) ? pipeline_row::has_kept : 0) |
                 (__any_sync(~0u, special) ? pipeline_row::has_special : 0)};

@@ -54,7 +54,7 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_kinds : 
         if (threadIdx.x == 0)
             base::start(s, {0, s.class_passes.steps, 0}, l, 0);
         if constexpr (base::varied) {
-            const bool simple = base::table::is_simple(s);
+            const bool simple = !any_tested_class<P, T>(s);
             if (threadIdx.x == 0 && s.class_passes.palette_count > 0)
                 base::table::here() = base::table::outside(s, simple);
         }

@@ -22,17 +22,6 @@ template <class P, class T, int Stride, int Classes> struct pipeline_table {
         __shared__ pipeline_table table;
         return table;
     }
-    /* Tells, to all threads of the block, whether no class of the palette has a weight of 0 or a constant. */
-    __device__ static bool is_simple(const stencil_kernel_args &s) {
-        bool simple = true;
-        for (int i = threadIdx.x; i < s.class_passes.palette_count * (P::count + 1); i += blockDim.x) {
-            const int k = i % (P::count + 1);
-            const T value = __ldg(row_of_class<T>(s.classes, 1 + i / (P::count + 1)) +
-                                  (k < P::count ? k : STENCIL_SOURCE_WEIGHT));
-            simple = simple && (value == T(0)) == (k == P::count);
-        }
-        return __syncthreads_and(simple);
-    }
     /* Writes the table, with all threads of the block, to a place in shared memory, with address `at`. */
     __device__ __forceinline__ static void put(const stencil_kernel_args &s, const char *place, uint32_t at) {
         constexpr int numbers = P::count + 2;
@@ -48,7 +37,7 @@ template <class P, class T, int Stride, int Classes> struct pipeline_table {
                                                                            ? last
                                                                            : T(k == P::count));
         }
-        const bool simple = is_simple(s);
+        const bool simple = !any_tested_class<P, T>(s);
         if (threadIdx.x == 0)
             here() = fits(s) ? pipeline_table{place, Stride * (int)sizeof(T), P::count + 1, simple}
                              : outside(s, simple);
@@ -69,15 +58,6 @@ template <class P, class T, int Stride, int Classes> struct pipeline_table {
     /* Returns the row of a class. */
     __device__ __forceinline__ const T *row_of(uint32_t of) const {
         return reinterpret_cast<const T *>(rows + (uint64_t)of * (uint32_t)row_bytes);
-    }
-    /* Tells whether a class has a weight of 0 or a constant. */
-    __device__ __forceinline__ bool is_special(uint32_t of) const {
-        const T *const row = row_of(of);
-        bool special = row[constant] != T(0);
-#pragma unroll 1
-        for (int k = 0; k < P::count; k++)
-            special = special || row[k] == T(0);
-        return special;
     }
 };
 

@@ -82,7 +82,6 @@ struct resident_rows : resident_nodes<P, T_, General, Shape, Classed> {
     __device__ __forceinline__ static void put_table(const stencil_kernel_args &s) {
         if (s.classes.palette == nullptr)
             return;
-        bool tests = false;
         for (int i = threadIdx.x; i <= s.class_passes.palette_count * of_class + P::count; i += blockDim.x) {
             const int of = i / of_class, k = i % of_class;
             const T *const row =
@@ -91,9 +90,8 @@ struct resident_rows : resident_nodes<P, T_, General, Shape, Classed> {
                             : k == P::count && of > 0 ? row[STENCIL_SOURCE_WEIGHT]
                                                       : T(0);
             cells(place().memory.table)[i] = value;
-            tests = tests || (of > 0 && (k < P::count ? value == T(0) : value != T(0)));
         }
-        tests = __syncthreads_or(tests);
+        const bool tests = any_tested_class<P, T>(s);
         if (threadIdx.x == 0)
             place().tests = tests;
     }
