@@ -139,6 +139,13 @@ __device__ __forceinline__ uint32_t load_shared_byte(uint32_t from) {
     asm volatile("ld.shared.u8 %0, [%1];" : "=r"(v) : "r"(from) : "memory");
     return v;
 }
+/* Stores a word, or a byte, to shared memory. */
+__device__ __forceinline__ void store_shared_word(uint32_t to, uint32_t v) {
+    asm volatile("st.shared.u32 [%0], %1;" ::"r"(to), "r"(v) : "memory");
+}
+__device__ __forceinline__ void store_shared_byte(uint32_t to, uint32_t v) {
+    asm volatile("st.shared.u8 [%0], %1;" ::"r"(to), "r"(v) : "memory");
+}
 /* Loads a 16-byte vector of cells from shared memory. */
 __device__ __forceinline__ void load_shared_vector(uint32_t from, double *v) {
     asm volatile("ld.shared.v2.f64 {%0, %1}, [%2];" : "=d"(v[0]), "=d"(v[1]) : "r"(from) : "memory");

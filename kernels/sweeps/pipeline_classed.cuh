@@ -5,8 +5,10 @@
 
 namespace stencil {
 
-/* A stage looks once at each row that comes in, at its bits in the third ring of the line, and keeps a code
- * for each of the last rows. These say how it makes the rows of a slot:
+/* Each row has a code, by its bits in the third ring of the line: where cells have weights of their own, a
+ * warp before the first stage finds it and leaves it for all stages, as no stage has time for that. A stage
+ * looks once at each row that comes in, and keeps the codes of the last rows. These say how it makes the rows
+ * of a slot:
  *
  *      alike     all rows that the levels make are plain, or are all of one class: as in other passes, with
  *                the weights of that class
@@ -71,46 +73,13 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_classed 
         __device__ __forceinline__ uint32_t classes(uint32_t row) const {
             return row + bits_bytes + header_bytes + (uint32_t)(x & 15) + lane() * cells;
         }
-    };
-
-    /* Returns the bits of the lane's cells that keep their values, in a mixed row. */
-    static __device__ __noinline__ uint32_t kept_of_mixed(uint32_t classes) {
-        lane_classes of;
-        of.load(classes);
-        return of.cells_of(STENCIL_CLASS_KEPT);
-    }
-    /* Finds out what there is to know of a row that is not plain; classes: address of the class of the lane's
-     * first cell; sides: the lane's cells beyond a closed side, which keep their values whatever their
-     * classes are; before: the code of the row before. Most rows are of one class, and need few instructions.
-     */
-    static __device__ __noinline__ pipeline_row find_row(const stencil_kernel_args *s, uint32_t classes,
-                                                         uint32_t sides, uint32_t before) {
-        lane_classes of;
-        of.load(classes);
-        const uint32_t some = __shfl_sync(~0u, of.of_cell(radius), 1);
-        if ((some == row_kept || (some == before && stencil_class_has_row(some))) &&
-            __all_sync(~0u, of.all_are(some)))
-            return {some};
-        const uint32_t kept = of.cells_of(STENCIL_CLASS_KEPT), keep = kept | sides,
-                       own = all_cells & ~keep & ~of.cells_of(STENCIL_CLASS_PLAIN);
-        if (__all_sync(~0u, keep == all_cells))
-            return {row_kept};
-        if (!__any_sync(~0u, own != 0))
-            return {row_some};
-        if (stencil_class_has_row(some) && __all_sync(~0u, (of.cells_of(some) | sides) == all_cells) &&
-            table::is_uniform(*s, some))
-            return {some};
-        bool special = false;
-        if (!table::here().simple)
+        /* Makes some of the lane's cells plain, whose classes are at an address. */
+        __device__ __forceinline__ static void make_plain(uint32_t classes, uint32_t cells) {
 #pragma unroll 1
-            for (uint32_t left = own; left != 0;
-                 left &= ~of.cells_of(load_shared_byte(classes + __ffs((int)left) - 1)))
-                special = special ||
-                          is_tested_class<P, T>(s->classes, load_shared_byte(classes + __ffs((int)left) - 1));
-        __syncwarp();
-        return {row_mixed | (__any_sync(~0u, kept != 0) ? pipeline_row::has_kept : 0) |
-                (__any_sync(~0u, special) ? pipeline_row::has_special : 0)};
-    }
+            for (; cells != 0; cells &= cells - 1)
+                store_shared_byte(classes + __ffs((int)cells) - 1, STENCIL_CLASS_PLAIN);
+        }
+    };
 
     /* The state of a stage within a strip, the same for all rows. */
     struct stage_strip {
@@ -122,7 +91,9 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_classed 
         bool left, right;
         int begin, count; /* rows whose bits the third ring has when they belong to a slot, and which are no
                              boundary rows */
+        int low, high;    /* rows before `low`, and from `high` on, are beyond a closed side of the part */
         pipeline_level<step_weights> own;
+        uint32_t class_row; /* bytes of a class in the table: in a register, where instructions find it */
 
         /* Returns the bits of the lane's cells beyond a closed side, which keep their values. */
         __device__ __forceinline__ uint32_t sides() const {
@@ -133,34 +104,78 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_classed 
         __device__ __forceinline__ bool has_bits(int y) const {
             return (uint32_t)(y - begin) < (uint32_t)count;
         }
-        /* Tells whether row y is beyond a closed side of the part. (Shuffles as in walk().) */
+        /* Tells whether row y is beyond a closed side of the part. Where no cell has weights of its own the
+         * numbers are computed each time, with shuffles as in walk(): registers are scarcer there. */
         __device__ __forceinline__ bool is_outside(int y) const {
+            if constexpr (varied)
+                return y < low || y >= high;
             const line &m = *opaque(&l);
             return y < __shfl_sync(~0u, m.closed[0][0] ? 0 : INT_MIN / 2, 0) ||
                    y >= __shfl_sync(~0u, m.closed[0][1] ? m.ny : INT_MAX / 2, 0);
         }
     };
+    /* Finds out what there is to know of a row that is not plain and whose address in the third ring is
+     * `entry`; before: the code of a row before. Bits of the lane's cells that keep their values, and those
+     * beyond a closed side, take the place of the row's bits, and its classes lose those of kept cells. Most
+     * rows are of one class, and need few instructions. */
+    static __device__ __forceinline__ pipeline_row find_varied(const stage_strip &a, uint32_t entry,
+                                                               uint32_t before) {
+        const uint32_t classes = a.strip.classes(entry), sides = a.sides();
+        lane_classes of;
+        of.load(classes);
+        const uint32_t some = __shfl_sync(~0u, of.of_cell(radius), 1);
+        if ((some == row_kept || (some == before && stencil_class_has_row(some))) &&
+            __all_sync(~0u, of.all_are(some)))
+            return {some};
+        const uint32_t kept = of.cells_of(STENCIL_CLASS_KEPT), keep = kept | sides,
+                       own = all_cells & ~keep & ~of.cells_of(STENCIL_CLASS_PLAIN);
+        if (__all_sync(~0u, keep == all_cells))
+            return {row_kept};
+        if (stencil_class_has_row(some) && __all_sync(~0u, (of.cells_of(some) | sides) == all_cells) &&
+            table::is_uniform(a.s, some))
+            return {some};
+        store_shared_word(entry + lane() * (uint32_t)sizeof(uint32_t), keep);
+        if (!__any_sync(~0u, own != 0))
+            return {row_some};
+        bool special = false;
+        if (!table::here().simple)
+#pragma unroll 1
+            for (uint32_t left = own; left != 0;
+                 left &= ~of.cells_of(load_shared_byte(classes + __ffs((int)left) - 1)))
+                special = special || is_tested_class<P, T>(a.s.classes,
+                                                           load_shared_byte(classes + __ffs((int)left) - 1));
+        __syncwarp();
+        a.strip.make_plain(classes, kept);
+        return {row_mixed | (__any_sync(~0u, special) ? pipeline_row::has_special : 0)};
+    }
+    /* Finds out what a row is, and leaves it in its header; returns its code. */
+    static __device__ __forceinline__ uint32_t find_row(const stage_strip &a, uint32_t entry,
+                                                        uint32_t before) {
+        const uint32_t bits = a.strip.bits(entry), keep = bits | a.sides();
+        pipeline_row row = {row_plain};
+        __syncwarp();
+        if (__any_sync(~0u, bits != 0)) {
+            if (a.s.class_passes.palette_count > 0) {
+                row = find_varied(a, entry, before);
+            } else {
+                row.word = __all_sync(~0u, keep == all_cells) ? row_kept : row_some;
+                store_shared_word(entry + lane() * (uint32_t)sizeof(uint32_t), keep);
+            }
+        }
+        row.store(a.strip.header(entry));
+        return row.code();
+    }
     /* Returns the code of the row that is ahead of row y of the slots; entry: its address in the third ring.
-     * comes_in: the first stage has not seen it yet; before: the code of the row before. */
-    __device__ __forceinline__ static uint32_t code_of(const stage_strip &a, int y, uint32_t entry,
-                                                       bool comes_in, uint32_t before) {
+     */
+    __device__ __forceinline__ static uint32_t code_of(const stage_strip &a, int y, uint32_t entry) {
         if (!a.has_bits(y))
             return a.is_outside(y + classes_ahead) ? row_some : row_plain;
-        const uint32_t bits = a.strip.bits(entry);
-        if (!__any_sync(~0u, bits != 0))
-            return row_plain;
         if constexpr (varied)
-            if (a.s.class_passes.palette_count > 0) {
-                pipeline_row row;
-                if (comes_in && __shfl_sync(~0u, a.first_level == 0, 0)) {
-                    row = find_row(&a.s, a.strip.classes(entry), a.sides(), before);
-                    row.store(a.strip.header(entry));
-                } else {
-                    row = pipeline_row::load(a.strip.header(entry));
-                }
-                return row.code();
-            }
-        return __all_sync(~0u, (bits | a.sides()) == all_cells) ? row_kept : row_some;
+            return pipeline_row::load(a.strip.header(entry)).code();
+        const uint32_t bits = a.strip.bits(entry);
+        return !__any_sync(~0u, bits != 0)                        ? row_plain
+               : __all_sync(~0u, (bits | a.sides()) == all_cells) ? row_kept
+                                                                  : row_some;
     }
     /* The rows that have come in, as a stage remembers them: the code of the last one, and the first one of
      * all those before it that are alike. */
@@ -179,6 +194,16 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_classed 
         /* Looks at the rows that come in with a slot, the first of which is row y, and returns how they are
          * made. */
         __device__ __forceinline__ row_way look(const stage_strip &a, int y) {
+            if constexpr (varied)
+                add(code_of(a, y, next.at), y), next.next();
+            else
+                look_at_bits(a, y);
+            if (since > y - radius * levels)
+                return mixed;
+            return last == row_kept ? kept : alike;
+        }
+        /* The same by the bits of the rows. */
+        __device__ __forceinline__ void look_at_bits(const stage_strip &a, int y) {
             uint32_t word[rows], bits = 0;
 #pragma unroll
             for (int b = 0; b < rows; b++, next.next()) {
@@ -186,19 +211,16 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_classed 
                 bits |= word[b];
             }
             const bool inner = a.has_bits(y) && a.has_bits(y + rows - 1);
-            if (!inner || last != row_plain || __any_sync(~0u, bits != 0)) {
-                if (!varied && inner)
+            if (inner && last == row_plain && !__any_sync(~0u, bits != 0))
+                return;
+            if (inner)
 #pragma unroll
-                    for (int b = 0; b < rows; b++)
-                        add(code_of_bits(a, word[b]), y + b);
-                else
+                for (int b = 0; b < rows; b++)
+                    add(code_of_bits(a, word[b]), y + b);
+            else
 #pragma unroll 1
-                    for (int b = 0; b < rows; b++)
-                        add(code_of(a, y + b, next.before(rows - b), true, last), y + b);
-            }
-            if (since > y - radius * levels)
-                return mixed;
-            return last == row_kept ? kept : alike;
+                for (int b = 0; b < rows; b++)
+                    add(code_of(a, y + b, next.before(rows - b)), y + b);
         }
         /* Returns the code of an inner row by the bits that each lane looks at, where cells either keep their
          * values or are plain. */
@@ -207,7 +229,8 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_classed 
             return !some ? row_plain : all ? row_kept : row_some;
         }
         __device__ __forceinline__ void add(uint32_t code, int y) {
-            code = __shfl_sync(~0u, code, 0);
+            if (!varied)
+                code = __shfl_sync(~0u, code, 0);
             if (code != last || code == row_some || code == row_mixed)
                 since = y + classes_ahead;
             last = code;
@@ -234,9 +257,11 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_classed 
             if (!a.has_bits(y - classes_ahead))
                 return a.is_outside(y) ? all_cells : sides;
             if constexpr (varied)
-                if (code == row_mixed)
-                    return sides | kept_of_mixed(a.strip.classes(entry));
-            return sides | (varied && code < row_some ? 0 : a.strip.bits(entry));
+                return code == row_kept ? all_cells
+                       : code == row_some || code == row_mixed
+                           ? load_shared_word(entry + lane() * (uint32_t)sizeof(uint32_t))
+                           : sides;
+            return sides | a.strip.bits(entry);
         }
         __device__ __forceinline__ void add_code(uint32_t code) {
             if constexpr (varied)
@@ -259,7 +284,7 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_classed 
             if constexpr (varied)
 #pragma unroll 1
                 for (int k = seen_before; k > 0; k--)
-                    add_code(code_of(a, y - k, seen.next.before(rows + k), false, row_plain));
+                    add_code(code_of(a, y - k, seen.next.before(rows + k)));
 #pragma unroll
             for (int k = 0; k < radius * levels; k++)
                 kept[k] = kept_of(a, varied ? code(classes_ahead + k) : 0, y - 1 - k,
@@ -302,8 +327,8 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_classed 
             if (Own == of_many)
                 row = table::here().row_of(of);
             else if (Own != of_step)
-                row = reinterpret_cast<const T *>(shared + (base::bytes - base::table_bytes)) +
-                      of * class_weights;
+                row = reinterpret_cast<const T *>(shared + (base::bytes - base::table_bytes) +
+                                                  of * a.class_row);
             else
                 row = reinterpret_cast<const T *>(shared + (a.own.weights.at - shared_address(shared)));
         }
@@ -344,8 +369,6 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_classed 
                 classes[j].set(STENCIL_CLASS_PLAIN);
             } else if (code == row_mixed) {
                 classes[j].load(a.strip.classes(entry));
-                if ((pipeline_row::load(a.strip.header(entry)).word & pipeline_row::has_kept) != 0)
-                    classes[j].drop_kept();
             } else {
                 classes[j].set(stencil_class_has_row(code) ? code : (uint32_t)STENCIL_CLASS_PLAIN);
             }
@@ -447,12 +470,52 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_classed 
         }
     }
 
+    /* Returns what a warp knows of a strip, of whose rows in the third ring some are ahead. */
+    __device__ __forceinline__ static stage_strip
+    start_strip(const stencil_kernel_args &s, const line &l, const piece &p, int stage, uint32_t weights_at) {
+        const bool ends[2] = {l.closed[1][0] && p.strip == 0, l.closed[1][1] && p.last};
+        stage_strip a = {s, l, strip_place(p.x, ends[0], ends[1]), stage * levels, 0, weights_at};
+        a.left = lane() == 0 && ends[0], a.right = lane() == 31 && ends[1];
+        a.begin = p.from;
+        a.count = __shfl_sync(~0u, l.closed[0][1] ? l.ny - classes_ahead - p.from : INT_MAX / 2, 0);
+        a.low = __shfl_sync(~0u, l.closed[0][0] ? 0 : INT_MIN / 2, 0);
+        a.high = __shfl_sync(~0u, l.closed[0][1] ? l.ny : INT_MAX / 2, 0);
+        if constexpr (varied)
+            a.class_row = (uint32_t)table::here().row_bytes;
+        return a;
+    }
+    /* Finds out what the line's rows are as they come in: those of every other slot, from number `share` on;
+     * called by a warp. */
+    __device__ __forceinline__ static void find_rows(const stencil_kernel_args &s, const line &l,
+                                                     uint32_t ring, int share) {
+        turn u(ring, 0, 0);
+        class_turn next(ring, 0);
+        bool mine = share == 0;
+        base::template walk<true>(l, [&](const piece &p) {
+            const stage_strip a = start_strip(s, l, p, 0, 0);
+            uint32_t before = row_plain;
+            int y = p.from;
+#pragma unroll 1
+            for (int left = p.count; left > 0; left -= rows, u.next()) {
+                if (mine)
+                    wait_warp(u.barrier, u.parity);
+#pragma unroll 1
+                for (int b = 0; b < rows; b++, y++, next.next())
+                    if (mine && a.has_bits(y))
+                        before = find_row(a, next.at, before);
+                if (mine)
+                    arrive(u.barrier + to_next);
+                mine = !mine;
+            }
+        });
+    }
+
     /* Makes a stage's steps of the line's rows; called by a warp. weights_at: weights of the first step in
      * shared memory. */
     __device__ __forceinline__ static void make_steps(const stencil_kernel_args &s, const line &l,
                                                       uint32_t ring, int stage, uint32_t weights_at) {
         stage_warp warp;
-        turn u(ring, stage, 0);
+        turn u(ring, varied + stage, 0);
         if (__shfl_sync(~0u, stage >= l.stages, 0)) {
             base::template walk<true>(l, [&](const piece &p) {
                 for (int left = p.count; left > 0; left -= rows, u.next()) {
@@ -472,11 +535,7 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_classed 
                                                                                            : of_special;
         warp.clear();
         base::template walk<true>(l, [&](const piece &p) {
-            const bool ends[2] = {l.closed[1][0] && p.strip == 0, l.closed[1][1] && p.last};
-            stage_strip a = {s, l, strip_place(p.x, ends[0], ends[1]), stage * levels, 0, weights_at};
-            a.left = lane() == 0 && ends[0], a.right = lane() == 31 && ends[1];
-            a.begin = p.from;
-            a.count = __shfl_sync(~0u, l.closed[0][1] ? l.ny - classes_ahead - p.from : INT_MAX / 2, 0);
+            stage_strip a = start_strip(s, l, p, stage, weights_at);
             a.own = {{0, &s.domain}, 0, {0, 0}};
             if (general) {
                 a.own.mirrored[0] = a.left ? mirrored(s, STENCIL_X, 0) : 0;

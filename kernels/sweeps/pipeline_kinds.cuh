@@ -36,11 +36,16 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_kinds : 
         stage_strip a = {s, l, strip_place(x, ends[0], ends[1]), 0, 0, 0};
         a.left = lane() == 0 && ends[0], a.right = lane() == 31 && ends[1];
         a.begin = low - base::classes_ahead, a.count = high - low;
+        a.low = l.closed[0][0] ? low : INT_MIN / 2, a.high = l.closed[0][1] ? high : INT_MAX / 2;
         __syncwarp();
         if (y >= low && y < high)
             load(s, l.row, y, x, entry);
-        const uint32_t at = shared_address(entry),
-                       code = base::code_of(a, y - base::classes_ahead, at, true, base::row_plain);
+        if (!a.has_bits(y - base::classes_ahead))
+            return (stencil_row_kind)(a.is_outside(y) ? base::row_some : base::row_plain);
+        const uint32_t at = shared_address(entry);
+        if constexpr (!base::varied)
+            return (stencil_row_kind)base::code_of(a, y - base::classes_ahead, at);
+        const uint32_t code = base::find_row(a, at, base::row_plain);
         if (code != base::row_mixed)
             return (stencil_row_kind)code;
         const bool special =

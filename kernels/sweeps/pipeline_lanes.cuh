@@ -6,19 +6,19 @@
 
 namespace stencil {
 
-/* The kind of a row whose cells are not all plain. The first stage that sees the row finds it out from the
- * row's classes, and leaves it before these, for the stages after it. */
+/* The kind of a row. A warp finds it out from the row's bits and classes, and leaves it before these, for all
+ * stages. */
 struct pipeline_row {
-    static constexpr uint32_t bytes = 16, has_kept = 0x100, has_special = 0x200;
-    uint32_t word; /* a code (stencil_row_kind), and flags: some cells keep their values; some have a class
-                      with a weight of 0 or a constant */
+    static constexpr uint32_t bytes = 16, has_special = 0x100;
+    uint32_t word; /* a code (stencil_row_kind), and a flag: some cells have a class with a weight of 0 or a
+                      constant */
 
     __device__ __forceinline__ static pipeline_row load(uint32_t at) {
         return {__shfl_sync(~0u, load_shared_word(at), 0)}; /* so that branches are the warp's */
     }
     __device__ __forceinline__ void store(uint32_t at) const {
         if (lane() == 0)
-            store_shared(at, __uint_as_float(word));
+            store_shared_word(at, word);
         __syncwarp();
     }
     __device__ __forceinline__ uint32_t code() const {
@@ -60,14 +60,6 @@ template <int Cells> struct pipeline_lane {
     }
     __device__ __forceinline__ uint32_t of_cell(int v) const {
         return __byte_perm(word[v / 4], 0, 0x4440 + v % 4); /* one instruction, where a shift takes two */
-    }
-    /* Makes kept cells plain: bytes of which all bits are set. */
-    __device__ __forceinline__ void drop_kept() {
-#pragma unroll
-        for (int i = 0; i < words; i++) {
-            const uint32_t kept = ((word[i] & 0x7f7f7f7fu) + 0x01010101u) & word[i] & 0x80808080u;
-            word[i] &= ~((kept >> 7) * 0xffu);
-        }
     }
     /* Returns a bit for each cell of class `of`: bytes that are 0 are those whose bit 7 no sum sets. */
     __device__ __forceinline__ uint32_t cells_of(uint32_t of) const {

@@ -46,10 +46,10 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_line {
                          stages = shape.stages, depth = stages * levels, vector = vector_cells<T>,
                          width = 32 * cells;
     /* Hands: warps that process a slot in sequence between loader and storer. The warps of a line that sum
-     * are one hand, and take slots in turn. */
-    static constexpr int hands = stages + checked, lines = STENCIL_PIPELINE_WARPS / stages, sum_warps = 2,
-                         row_bytes = (width + vector) * (int)sizeof(T), slot_bytes = rows * row_bytes,
-                         slot_barriers = (hands + 2) * 8;
+     * are one hand, and take slots in turn; so are those that find out what rows are, the first hand. */
+    static constexpr int hands = stages + checked + varied, lines = STENCIL_PIPELINE_WARPS / stages,
+                         sum_warps = 2, row_bytes = (width + vector) * (int)sizeof(T),
+                         slot_bytes = rows * row_bytes, slot_barriers = (hands + 2) * 8;
     using stage_warp = pipeline_warp<P, T, levels, cells>;
     /* Rows of the second ring: in a general pass, rows of the source term in addition to those of all slots;
      * in a checked pass, old rows of `old_slots` slots before the checked step. Weights of a step, and their

@@ -13,7 +13,7 @@ namespace stencil {
 template <class Sweep>
 __device__ __forceinline__ void meet_copied(const stencil_kernel_args &s, const stencil_pass &pass,
                                             bool first, bool all) {
-    const bool publishes = all || threadIdx.x >= Sweep::copying;
+    const bool publishes = all || Sweep::copies();
     if (publishes)
         publish_all_to_bulk_copies();
     meet_all(s, pass, first);

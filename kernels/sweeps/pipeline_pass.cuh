@@ -16,17 +16,28 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline : pipeli
     using base::general, base::checked, base::classed, base::mirrored, base::mirror_row, base::radius,
         base::levels, base::cells, base::rows, base::stages, base::hands, base::old_slots, base::depth,
         base::vector, base::lines, base::slots, base::weights, base::row_bytes, base::slot_bytes,
-        base::ring_bytes, base::to_next, base::start, base::load_rows, base::store_rows, base::sum_rows;
+        base::ring_bytes, base::to_next, base::start, base::load_rows, base::store_rows;
     using typename base::line, typename base::piece, typename base::turn, typename base::beside_turn,
         typename base::stage_warp;
     using step_weights = cycle_weights<T, P::count, uint32_t>;
-    /* Warps that sum have a group of four of their own where all four copying warps are busy: two for each of
-     * two lines. Registers are reallocated for groups of four warps. */
-    static constexpr bool sums_apart = checked && lines == 2;
-    static constexpr int threads = 32 * (STENCIL_PIPELINE_WARPS + 4 + 4 * sums_apart);
+    /* Warps that sum, or find out what rows are, have a group of four of their own where all four copying
+     * warps are busy: two for each of two lines. Registers are reallocated for groups of four warps. */
+    static constexpr bool apart = (checked || base::varied) && lines == 2;
+    static constexpr int threads = 32 * (STENCIL_PIPELINE_WARPS + 4 + 4 * apart);
     static constexpr bool has_loop = Kind != STENCIL_PIPELINE_CHECKED;
-    /* Threads from this one on start bulk copies. */
-    static constexpr unsigned copying = 32 * STENCIL_PIPELINE_WARPS;
+    /* Where warps sum, or find out what rows are, they and those that copy are the oldest, which get an issue
+     * slot whenever they can use one: 2 % of a checked pass in float64, docs/log/2026-11-28.md. */
+    static constexpr int helpers = checked || base::varied ? threads / 32 - STENCIL_PIPELINE_WARPS : 0;
+
+    /* Returns the number of the thread's warp, counted from the first one that makes steps. */
+    __device__ __forceinline__ static int warp_number() {
+        const int warp = (int)threadIdx.x / 32 - helpers;
+        return warp < 0 ? warp + threads / 32 : warp;
+    }
+    /* Tells whether the thread may start bulk copies. */
+    __device__ __forceinline__ static bool copies() {
+        return warp_number() >= STENCIL_PIPELINE_WARPS;
+    }
 
     /* Tells whether prepare() has to be called, by all blocks, before a pass starts. All parts get the same
      * answer, also those without a mirrored side, since their blocks wait for each other afterwards. */
@@ -179,15 +190,20 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline : pipeli
         }
     }
 
-    /* Registers of a thread at first, in warps that make steps, copy, and sum. The warps that copy and sum
-     * release as many as the others request, or the block would wait forever. */
+    /* Registers of a thread at first, in warps that make steps, copy, and sum or find out what rows are. The
+     * latter release as many as the former request, or the block would wait forever. */
     static constexpr int registers = 65536 / threads / 8 * 8,
-                         step_registers = !checked     ? 240
-                                          : sums_apart ? 208
-                                                       : 224,
-                         copy_registers = checked && !sums_apart ? 56 : 24, sum_registers = 72;
+                         step_registers = apart          ? 208
+                                          : checked      ? 224
+                                          : base::varied ? 232
+                                                         : 240,
+                         copy_registers = apart          ? 24
+                                          : checked      ? 56
+                                          : base::varied ? 40
+                                                         : 24,
+                         apart_registers = 72;
     static_assert(STENCIL_PIPELINE_WARPS * step_registers + 4 * copy_registers +
-                          4 * sums_apart * sum_registers <=
+                          4 * apart * apart_registers <=
                       threads / 32 * registers,
                   "");
     /* The registers of a warp that makes steps in a loop: with more of them ptxas 13.0 spills more sums of
@@ -195,6 +211,15 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline : pipeli
     static constexpr int loop_registers =
         P::rule == STENCIL_STAR && radius == 1 && sizeof(T) == 4 && !general && !classed ? 232
                                                                                          : step_registers;
+
+    /* Does what a line's two further warps have to do, in the one with number `share`. */
+    __device__ __forceinline__ static void help(const stencil_kernel_args &s, const line &l, uint32_t ring,
+                                                int share) {
+        if constexpr (checked)
+            base::sum_rows(s, l, ring, share);
+        if constexpr (base::varied)
+            base::find_rows(s, l, ring, share);
+    }
 
     /* Makes a pass, in a loop of passes or by itself. again: the pass before it had as many steps, and went
      * from the other buffer to this one. A scheduler runs every fourth warp and prefers the oldest, so each
@@ -207,11 +232,7 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline : pipeli
         static_assert((stages == 4 && lines == 2) || (stages == 8 && lines == 1), "");
         __shared__ line l[lines];
         const uint32_t rings = shared_address(shared);
-        /* In a checked pass the warps that copy and sum are the oldest, which get an issue slot whenever they
-         * can use one: 2 % of a pass in float64, docs/log/2026-11-28.md. */
-        constexpr int before = checked ? STENCIL_PIPELINE_WARPS : 0;
-        const int warp = __shfl_sync(~0u, (threadIdx.x / 32 + before) % (threads / 32), 0),
-                  scheduler = warp % 4;
+        const int warp = __shfl_sync(~0u, warp_number(), 0), scheduler = warp % 4;
         if (threadIdx.x < lines && Loop && again)
             l[threadIdx.x].turn();
         else if (threadIdx.x < lines)
@@ -234,7 +255,7 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline : pipeli
                 base::make_steps(s, l[number], rings + number * ring_bytes, stage, weights_at);
             else
                 make_plain_steps(s, l[number], rings + number * ring_bytes, stage, weights_at);
-        } else if (!sums_apart || warp < STENCIL_PIPELINE_WARPS + 4) {
+        } else if (!apart || warp < STENCIL_PIPELINE_WARPS + 4) {
             fewer_registers<copy_registers>();
             const int number = scheduler / 2;
             if (number < lines && lane() == 0) {
@@ -243,12 +264,12 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline : pipeli
                 else
                     store_rows(l[number], rings + number * ring_bytes);
             }
-            if (checked && number >= lines)
-                sum_rows(s, l[0], rings, scheduler % 2);
-        } else if constexpr (sums_apart) {
-            fewer_registers<sum_registers>();
+            if (number >= lines)
+                help(s, l[0], rings, scheduler % 2);
+        } else if constexpr (apart) {
+            fewer_registers<apart_registers>();
             const int number = scheduler / 2;
-            sum_rows(s, l[number], rings + number * ring_bytes, scheduler % 2);
+            help(s, l[number], rings + number * ring_bytes, scheduler % 2);
         }
     }
 
@@ -257,7 +278,7 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline : pipeli
         extern __shared__ __align__(128) char shared[];
         __syncthreads();
         __syncwarp();
-        if (threadIdx.x < 32 * STENCIL_PIPELINE_WARPS)
+        if (warp_number() < STENCIL_PIPELINE_WARPS)
             fewer_registers<registers>();
         else
             more_registers<registers>();

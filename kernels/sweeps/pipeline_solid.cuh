@@ -16,7 +16,9 @@ struct pipeline_solid : pipeline_solid_base<P, T, General, Classed> {
     using base::depth, base::threads, base::weights_at;
     using typename base::place, typename base::piece;
     static constexpr bool has_loop = true;
-    static constexpr unsigned copying = 0; /* all threads copy rows */
+    __device__ __forceinline__ static bool copies() { /* all threads copy rows */
+        return true;
+    }
 
     __device__ __forceinline__ static bool needs_rows(const stencil_kernel_args &, const stencil_pass &) {
         return false;

@@ -56,6 +56,12 @@ inline uint32_t load_shared_word(uint32_t from) {
 inline uint32_t load_shared_byte(uint32_t from) {
     return *(const volatile uint8_t *)emulated::shared_pointer(from);
 }
+inline void store_shared_word(uint32_t to, uint32_t v) {
+    *(volatile uint32_t *)emulated::shared_pointer(to) = v;
+}
+inline void store_shared_byte(uint32_t to, uint32_t v) {
+    *(volatile uint8_t *)emulated::shared_pointer(to) = (uint8_t)v;
+}
 template <class T> T load_shared(uint32_t from) {
     return *in_shared<T>(from, sizeof(T));
 }
