@@ -138,8 +138,9 @@ typedef struct stencil_resident_memory {
                       wait there, too */
     int32_t weights; /* weights of all steps; in the general kernel, weights of each step of a pass */
     int32_t source;  /* source term of all cells, if there is one */
-    int32_t rows;    /* all rows, if warps make some of them there (resident_rows.cuh); */
-    int32_t table;   /* then also the weights of classes */
+    int32_t rows;    /* all rows, if warps make some of them there (resident_rows.cuh); then also: */
+    int32_t table;   /* the weights of classes */
+    int32_t classes; /* classes of all cells, a byte for each; for the cells of a lane in a row whole words */
     int32_t ghosts;  /* number of ghost cells in the stage */
     int32_t bytes;   /* bytes in all, with the list of where ghost rows come from, which is last */
 } stencil_resident_memory;
@@ -165,23 +166,28 @@ STENCIL_ANYWHERE int32_t stencil_resident_places(int32_t rows, int32_t reach) {
 
 /* Returns the bytes of shared memory that a tile has more where cells have classes: for each row a byte for
  * each lane, with a bit for each of its cells that keeps its value; for each warp a word, with a bit for each
- * row that has such cells. In general kernels there is as much again for cells that have weights of their
- * own, and for the class of the lane's first one of them, with a bit for each row in which a lane has several
- * classes. They come before the lists of positions. */
+ * row that has such cells, and in general kernels another one for rows with cells that have weights of their
+ * own. They come before the lists of positions. */
 STENCIL_ANYWHERE int32_t stencil_resident_kept_bytes(stencil_resident_shape shape, int warps, bool general) {
-    return (warps * (shape.rows * 32 + (int32_t)sizeof(uint32_t)) * (general ? 3 : 1) + 15) / 16 * 16;
+    return (warps * (shape.rows * 32 + (int32_t)sizeof(uint32_t) * (general ? 2 : 1)) + 15) / 16 * 16;
 }
 
-/* Returns the cells of a class in the table of the weights of classes. */
+/* Returns the cells of a class in the table of the weights of classes: its weights, the factor of the source
+ * term, and its constant. Their number is odd, so that lanes with different classes read different banks. */
 STENCIL_CONSTANT int stencil_resident_of_class(int points) {
-    return (points + 1) | 1;
+    return (points + 2) | 1;
+}
+
+/* Returns the words with the classes of the cells of a lane in a row. */
+STENCIL_CONSTANT int stencil_resident_words(int cells) {
+    return (cells + 3) / 4;
 }
 
 /* classes: cells of the table of the weights of classes; 0: no cells have weights of their own. */
 STENCIL_ANYWHERE stencil_resident_memory stencil_resident_memory_of(stencil_resident_shape shape, int radius,
                                                                     bool f64, int warps, int reach,
                                                                     int weights, bool source, int classes) {
-    stencil_resident_memory m = {0, 0, 0, 0, 0, 0, 0, 0, 0};
+    stencil_resident_memory m = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
     const int width = 32 * shape.cells, rows = warps * shape.rows;
     m.ghosts = 2 * reach * (width + rows);
     m.mixed = 2 * warps * 2 * radius * width;
@@ -190,7 +196,9 @@ STENCIL_ANYWHERE stencil_resident_memory stencil_resident_memory_of(stencil_resi
     m.source = m.weights + weights;
     m.rows = m.source + (source ? rows * width : 0);
     m.table = m.rows + (classes > 0 ? rows * width : 0);
-    const int cells = m.table + classes;
+    m.classes = m.table + classes;
+    const int words = rows * 32 * stencil_resident_words(shape.cells),
+              cells = m.classes + (classes > 0 ? f64 ? (words + 1) / 2 : words : 0);
     m.bytes = STENCIL_RESIDENT_PLACE + cells * (f64 ? 8 : 4) +
               (2 * width + stencil_resident_places(rows, reach)) * (int32_t)sizeof(uint32_t);
     return m;

@@ -75,6 +75,7 @@ struct resident_block : resident_rows<P, T_, General, Shape, Classed> {
         volatile stencil_resident_memory &to = place().memory;
         to.edge = m.edge, to.mixed = m.mixed, to.stage = m.stage;
         to.weights = m.weights, to.source = m.source, to.rows = m.rows, to.table = m.table;
+        to.classes = m.classes;
         to.ghosts = m.ghosts, to.bytes = m.bytes + kept;
         place().rows = warps * R, place().reach = stencil_resident_reach(radius, s.depth);
         place().shares = max(1, (int)blockDim.x / place().rows);
@@ -103,35 +104,52 @@ struct resident_block : resident_rows<P, T_, General, Shape, Classed> {
         for (int v = 0; v < K; v++)
             to[v] = row[column[v]];
     }
-    /* Finds the cells of the warp's rows that keep their values, for the whole launch. */
+    /* Finds the cells of the warp's rows that keep their values, and those that have weights of their own,
+     * for the whole launch. */
     __device__ __forceinline__ static void find_fixed(const stencil_kernel_args &s, const int (&column)[K]) {
         const stencil_classes &c = s.classes;
-        uint32_t marks[3] = {0, 0, 0};
+        uint32_t marks = 0, varied = 0, first = 0; /* the class of the first cell with weights of its own */
+        bool same = true;                          /* all of the lane's cells have it, or keep their values */
+        const bool left = lane() == 0 && place().closed[1][0], right = lane() == 31 && place().closed[1][1];
 #pragma unroll 1
         for (int j = 0; j < R; j++) {
-            const int at = base::first_kept() + (warp() * R + j) * 32 + lane();
             const uint8_t *const row = c.of + in_field(s.domain, 0, radius + warp() * R + j) * s.domain.row;
-            uint32_t bits[3] = {
-                0, 0, 1}; /* kept cells; those with weights of their own; class of the first of these */
-            bool several = false;
+            uint32_t kept = 0, words[stencil_resident_words(K)] = {};
+            bool own = false;
 #pragma unroll
             for (int v = 0; v < K; v++) {
                 const uint32_t of = __ldg(row + column[v]);
-                const bool has_row = stencil_class_has_row(of);
-                bits[0] |= (uint32_t)(of == STENCIL_CLASS_KEPT) << v;
-                bits[2] = has_row && bits[1] == 0 ? of : bits[2];
-                several = several || (has_row && of != bits[2]);
-                bits[1] |= (uint32_t)has_row << v;
+                const bool keeps =
+                               of == STENCIL_CLASS_KEPT || (v < radius && left) || (v >= K - radius && right),
+                           has_row = stencil_class_has_row(of) && !keeps;
+                kept |= (uint32_t)(of == STENCIL_CLASS_KEPT) << v;
+                words[v / 4] |= has_row ? of << v % 4 * 8 : 0;
+                own = own || has_row;
+                first = first == 0 && has_row ? of : first;
+                same = same && (keeps || (has_row && of == first));
             }
-            const bool has[3] = {bits[0] != 0, bits[1] != 0, several};
-            for (int kind = 0; kind < (General ? 3 : 1); kind++) {
-                base::kept_at(at + kind * base::to_varied()) = (uint8_t)bits[kind];
-                marks[kind] |= __any_sync(~0u, has[kind]) ? 1u << j : 0;
+            if (base::has_rows && c.palette != nullptr)
+#pragma unroll
+                for (int i = 0; i < stencil_resident_words(K); i++)
+                    base::class_words(j)[i * 32] = words[i];
+            base::kept_at(base::first_kept() + (warp() * R + j) * 32 + lane()) = (uint8_t)kept;
+            marks |= __any_sync(~0u, kept != 0) ? 1u << j : 0;
+            varied |= __any_sync(~0u, own) ? 1u << j : 0;
+        }
+        if constexpr (base::has_rows) {
+            const uint32_t only = __reduce_max_sync(~0u, first);
+            if (only > 0 && __all_sync(~0u, same && (first == 0 || first == only)) &&
+                !is_tested_class<P, T>(s.classes, only)) {
+                varied = 0;
+                if (lane() == 0)
+                    base::table().rest.w += (int)only * base::first_class;
             }
         }
-        if (lane() == 0)
-            for (int kind = 0; kind < (General ? 3 : 1); kind++)
-                base::marks_of(warp(), kind * base::to_varied()) = marks[kind];
+        if (lane() == 0) {
+            base::marks_of(warp(), base::of_kept) = marks;
+            if (General)
+                base::marks_of(warp(), base::of_varied) = varied;
+        }
         __syncwarp();
     }
     __device__ __forceinline__ static void put_row(T *to, const T *from) {
@@ -272,13 +290,13 @@ struct resident_block : resident_rows<P, T_, General, Shape, Classed> {
         const int steps = __shfl_sync(~0u, place().check.count, 0);
         const auto element = elements(s.domain);
         step_weights weights = weights_after(s, place().check.made);
+        const int to_next = base::only_class() > 0 ? 0 : P::count + 1;
         const ways even = find_ways(source, 0), odd = find_ways(source, 1);
         typename base::unseen unseen;
         const bool in_rows = base::in_rows();
-        int column[K];
         if constexpr (base::has_rows)
             if (in_rows)
-                find_columns(s.domain, column), this->put_rows();
+                this->put_rows();
 #pragma unroll 1
         for (int l = 0; l < steps; l++) {
             if (l > 0)
@@ -289,12 +307,10 @@ struct resident_block : resident_rows<P, T_, General, Shape, Classed> {
             if (known && source && w.source < 0)
                 __builtin_unreachable();
             w.weights = weights;
-            if (General && Classed)
-                w.classes = &s.classes;
             bool made = false;
             if constexpr (base::has_rows)
                 if (in_rows)
-                    base::step_of_rows(s, w, column, element), made = true;
+                    base::template step_of_rows<false>(w, element, {}), made = true;
             if (!made) {
                 this->step(w, element, unseen);
                 if constexpr (!base::mixed)
@@ -302,15 +318,29 @@ struct resident_block : resident_rows<P, T_, General, Shape, Classed> {
             }
             buffer ^= 1;
             if constexpr (General)
-                weights.at += step_weights::count;
+                weights.at += to_next;
         }
         if constexpr (base::has_rows)
             if (in_rows)
                 this->get_rows();
     }
+    __device__ __forceinline__ void make_checked_rows(const stencil_kernel_args &s) {
+        typename base::summing sums;
+        base::begin_sums(s, place().check.at, sums);
+        ways w = find_ways(s.domain.b != nullptr, buffer);
+        w.weights = weights_after(s, place().check.made);
+        this->put_rows();
+        base::template step_of_rows<true>(w, elements(s.domain), sums);
+        this->get_rows();
+    }
     /* Makes the checked step of a pass, sums its residual and keeps its cells. */
     __device__ __forceinline__ void make_checked_step(const stencil_kernel_args &s) {
-        this->step_and_sum(s, buffer);
+        bool made = false;
+        if constexpr (base::has_rows)
+            if (base::in_rows())
+                make_checked_rows(s), made = true;
+        if (!made)
+            this->step_and_sum(s, buffer);
         buffer ^= 1;
         publish(buffer);
     }

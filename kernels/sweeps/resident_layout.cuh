@@ -37,8 +37,9 @@ struct resident_place {
     uint32_t own,
         beside[2]; /* first word of this tile, and of the columns sent by its left and right neighbours */
     int32_t shares,
-        row_share; /* threads that share a row of the tile; 1 / rows, in units of 2^-STENCIL_SHARE_BITS */
-    int32_t tests; /* a class has a weight of 0 or a constant */
+        row_share;     /* threads that share a row of the tile; 1 / rows, in units of 2^-STENCIL_SHARE_BITS */
+    int32_t tests;     /* a class has a weight of 0 or a constant */
+    int32_t class_row; /* bytes of a class in the table of the weights of classes */
     check_place check;
 };
 static_assert(sizeof(resident_place) <= STENCIL_RESIDENT_PLACE - STENCIL_RESIDENT_TABLES, "");
@@ -148,9 +149,7 @@ template <class P, class T_, bool General, int Shape, bool Classed> struct resid
         int source;             /* where the source term lies; < 0: there is none */
         uint32_t marks, varied; /* a bit for each row of the warp that has cells that keep their values, or
                                    that have weights of their own */
-        uint32_t several;       /* a bit for each row in which a lane has several classes of the latter */
-        const stencil_classes *classes;
-        int of_kept; /* where the lane's bits of such cells lie, in bytes */
+        int of_kept;            /* where the lane's bits of the former lie, in bytes */
     };
     /* The offsets of a warp's rows in shared memory, computed once, since computing them takes longer than
      * making a row. */
@@ -159,11 +158,22 @@ template <class P, class T_, bool General, int Shape, bool Classed> struct resid
         int4 rest;    /* field mixed of `ways`; boundary cells at the left and right; flags */
     };
     static_assert(shape.warps * sizeof(row_table) <= STENCIL_RESIDENT_TABLES, "");
-    enum { closed_sides = 1, mirrored_sides = 4, over_is_mirror = 16, under_is_mirror = 32 };
+    enum {
+        closed_sides = 1,
+        mirrored_sides = 4,
+        over_is_mirror = 16,
+        under_is_mirror = 32,
+        first_class = 256
+    };
     __device__ __forceinline__ static row_table &table() {
         extern __shared__ __align__(128) char shared[];
         return reinterpret_cast<row_table *>(shared + STENCIL_RESIDENT_PLACE -
                                              STENCIL_RESIDENT_TABLES)[warp()];
+    }
+    /* Returns the class whose weights all cells of the warp have that do not keep their values; 0: there is
+     * none, or it has a weight of 0 or a constant. */
+    __device__ __forceinline__ static int only_class() {
+        return General && Classed && !mixed ? __shfl_sync(~0u, table().rest.w, 0) / first_class : 0;
     }
     __device__ __forceinline__ static int buffer_cells() {
         return warps() * 2 * radius * width;
@@ -191,20 +201,12 @@ template <class P, class T_, bool General, int Shape, bool Classed> struct resid
         return place().memory.bytes - lists * (int)sizeof(uint32_t) -
                stencil_resident_kept_bytes(shape, warps(), General);
     }
-    /* Returns where bits of cells that have weights of their own lie (general kernels), seen from the former.
-     */
-    __device__ __forceinline__ static int to_varied() {
-        return warps() * (R * 32 + 4);
-    }
-    /* Returns where the classes of such cells lie, seen from the bits of cells that keep their values. */
-    __device__ __forceinline__ static int to_class() {
-        return 2 * to_varied();
-    }
-    /* Returns the bits of a warp's rows that have cells of a kind (0, or to_varied()), or several classes of
-     * cells in a lane (to_class()). */
+    /* Returns the bits of a warp's rows that have cells that keep their values, or (in general kernels) that
+     * have weights of their own. */
+    enum { of_kept, of_varied };
     __device__ __forceinline__ static uint32_t &marks_of(int warp, int kind) {
         extern __shared__ __align__(128) char shared[];
-        return *reinterpret_cast<uint32_t *>(shared + first_kept() + kind + warps() * R * 32 + warp * 4);
+        return reinterpret_cast<uint32_t *>(shared + first_kept() + warps() * R * 32)[kind * warps() + warp];
     }
     /* Returns the lane's bits of a row whose bits lie at byte `at`. */
     __device__ __forceinline__ static uint8_t &kept_at(int at) {
@@ -249,13 +251,11 @@ template <class P, class T_, bool General, int Shape, bool Classed> struct resid
         w.over_row = flags & over_is_mirror ? -width : width;
         w.under_row = flags & under_is_mirror ? -width : width;
         w.source = source ? place().memory.source + warp() * R * width + at : -1;
-        w.marks = w.varied = w.several = 0, w.of_kept = 0, w.classes = nullptr;
+        w.marks = w.varied = 0, w.of_kept = 0;
         if constexpr (Classed) {
-            w.marks = __shfl_sync(~0u, marks_of(warp(), 0), 0);
-            if (General) {
-                w.varied = __shfl_sync(~0u, marks_of(warp(), to_varied()), 0);
-                w.several = __shfl_sync(~0u, marks_of(warp(), to_class()), 0);
-            }
+            w.marks = __shfl_sync(~0u, marks_of(warp(), of_kept), 0);
+            if (General)
+                w.varied = __shfl_sync(~0u, marks_of(warp(), of_varied), 0);
             w.of_kept = first_kept() + warp() * R * 32 + at;
         }
         return w;

@@ -196,9 +196,6 @@ struct resident_nodes : resident_exchange<P, T_, General, Shape, Classed> {
     __device__ __forceinline__ static void add_to(T (&sum)[K], const T (&row)[K + 2 * radius], const ways &w,
                                                   int to, At at) {
         const bool inside = (unsigned)to < (unsigned)R;
-        if constexpr (General && Classed)
-            if (inside && (w.varied >> (to & 31) & 1) != 0)
-                return base::template add_varied<Dy>(sum, row, w, to, at);
         base::template add<Dy>(sum, row, w.weights, to, at);
         if (General && Dy == radius && inside)
             base::add_source(sum, w, to, at);
@@ -220,9 +217,13 @@ struct resident_nodes : resident_exchange<P, T_, General, Shape, Classed> {
                    base::in_field(d, 1, lane() * K + v);
         };
     }
-    /* Returns the weights of the steps that follow, of which the pass has made `made`. */
+    /* Returns the warp's weights of the steps that follow, of which the pass has made `made`: those of a
+     * class are the same in all steps. */
     __device__ __forceinline__ static typename base::step_weights weights_after(const stencil_kernel_args &s,
                                                                                 int made) {
+        const int of = base::only_class();
+        if (of > 0)
+            return {base::cells(place().memory.table) + of * stencil_resident_of_class(P::count), &s.domain};
         if constexpr (General)
             return {base::cells(place().memory.weights) + made * base::step_weights::count, &s.domain};
         else
@@ -246,8 +247,6 @@ struct resident_nodes : resident_exchange<P, T_, General, Shape, Classed> {
         begin_sums(s, place().check.at, sums);
         ways w = base::find_ways(General && s.domain.b != nullptr, buffer);
         w.weights = weights_after(s, place().check.made);
-        if (General && Classed)
-            w.classes = &s.classes;
         if constexpr (!base::full)
             this->step(w, elements(s.domain), sums);
         else if (s.schedule.norm == STENCIL_NORM_L2)

@@ -1,9 +1,7 @@
-/* Steps of the resident sweep in 2D of warps some of whose cells have weights of their own. Code for such
- * cells in each of a warp's rows would be ten times what the instruction cache holds, so the rows are in
- * shared memory during a pass, and a step is a loop with the code of one row. */
+/* Steps of the resident sweep in 2D of warps some of whose cells have weights of their own, and not all of
+ * them the same. Code for such cells in each of a warp's rows would be ten times what the instruction cache
+ * holds, so the rows are in shared memory during a pass, and a step is a loop with the code of one row. */
 #pragma once
-
-#include <climits>
 
 #include "kernels/sweeps/resident_nodes.cuh"
 
@@ -14,14 +12,14 @@ struct resident_rows : resident_nodes<P, T_, General, Shape, Classed> {
     using base = resident_nodes<P, T_, General, Shape, Classed>;
     using T = T_;
     using base::K, base::R, base::radius, base::width, base::place, base::cells, base::lane, base::warp;
-    using typename base::ways, typename base::rows_of_step;
+    using typename base::ways, typename base::rows_of_step, typename base::summing;
     /* Tells whether shared memory has room for all rows of a tile in addition. */
     static constexpr bool has_rows = General && Classed && !base::mixed;
 
     /* Tells whether the warp makes its steps that way. */
     __device__ __forceinline__ static bool in_rows() {
         if constexpr (has_rows)
-            return __shfl_sync(~0u, base::marks_of(warp(), base::to_varied()), 0) != 0;
+            return __shfl_sync(~0u, base::marks_of(warp(), base::of_varied), 0) != 0;
         return false;
     }
     /* Returns the lane's cells of row 0 of the warp; a row further are `width` cells. */
@@ -38,21 +36,24 @@ struct resident_rows : resident_nodes<P, T_, General, Shape, Classed> {
         unrolled<R, K>([&](int j, int v) { this->c[j][v] = from[j * width + v * 32]; });
     }
 
+    /* Returns the words with the classes of the lane's cells of row j of the warp: 0 where a cell has the
+     * weights of the step, or keeps its value. Words of a row, and rows, are 32 words apart. */
+    __device__ __forceinline__ static uint32_t *class_words(int j) {
+        return reinterpret_cast<uint32_t *>(cells(place().memory.classes)) +
+               (warp() * R + j) * 32 * stencil_resident_words(K) + lane();
+    }
     /* The old rows that a row is made of: from `radius` above it to `radius` below. */
     struct around {
         T row[2 * radius + 1][K + 2 * radius];
 
-        /* Moves on by a row, and reads row m, seen from the warp's first one. */
-        __device__ __forceinline__ void next(int m, const rows_of_step &rows, const ways &w, const T *own) {
+        /* Moves on by a row, and reads the next one. */
+        __device__ __forceinline__ void next(const T *at) {
 #pragma unroll
             for (int i = 0; i < 2 * radius; i++)
 #pragma unroll
                 for (int v = 0; v < K + 2 * radius; v++)
                     row[i][v] = row[i + 1][v];
             T(&last)[K + 2 * radius] = row[2 * radius];
-            const T *const at = m < 0    ? rows.over + (m + radius) * w.over_row
-                                : m >= R ? rows.under + (m - R) * w.under_row
-                                         : own + m * width;
 #pragma unroll
             for (int v = 0; v < K; v++)
                 last[radius + v] = at[v * 32];
@@ -63,53 +64,50 @@ struct resident_rows : resident_nodes<P, T_, General, Shape, Classed> {
             }
         }
     };
-    /* Makes row m, all of whose cells have the weights of the step. */
-    template <class At>
-    __device__ __forceinline__ static void make_plain(T (&now)[K], const around &old, const ways &w, int m,
-                                                      At at) {
-        for_constants<-radius, radius + 1>([&](auto dy) {
-            constexpr int Y = decltype(dy)::value;
-            base::template add<Y>(now, old.row[Y + radius], w.weights, m, at);
-        });
-        base::add_source(now, w, m, at);
-    }
-    /* The table of the weights of classes in shared memory: for class 0, which has those of the step, and
-     * each row of the palette its weights and its constant. Their number is odd, so that lanes with different
-     * classes read different banks. */
+    /* The table of the weights of classes in shared memory: rows for class 0, which has the weights of the
+     * step, and for each class of the palette. */
     static constexpr int of_class = stencil_resident_of_class(P::count);
     /* Fills the table; called by all threads of the block. Finds out whether a class has a weight of 0 or a
      * constant. */
     __device__ __forceinline__ static void put_table(const stencil_kernel_args &s) {
         if (s.classes.palette == nullptr)
             return;
-        for (int i = threadIdx.x; i <= s.class_passes.palette_count * of_class + P::count; i += blockDim.x) {
+        for (int i = threadIdx.x; i < (s.class_passes.palette_count + 1) * of_class; i += blockDim.x) {
             const int of = i / of_class, k = i % of_class;
             const T *const row =
                 of > 0 ? row_of_class<T>(s.classes, (uint32_t)of) : weights_of<T>(s.domain, *s.cycle).weight;
-            const T value = k < P::count              ? row[k]
-                            : k == P::count && of > 0 ? row[STENCIL_SOURCE_WEIGHT]
-                                                      : T(0);
+            const T value = k < P::count                  ? row[k]
+                            : k == P::count               ? T(1)
+                            : k == P::count + 1 && of > 0 ? row[STENCIL_SOURCE_WEIGHT]
+                                                          : T(0);
             cells(place().memory.table)[i] = value;
         }
         const bool tests = any_tested_class<P, T>(s);
         if (threadIdx.x == 0)
-            place().tests = tests;
+            place().tests = tests, place().class_row = of_class * (int)sizeof(T);
     }
-    /* Makes row m, each cell of which has the weights of its class, of[]. Tested: points of weight 0 are not
-     * read, and there may be constants. */
+    /* Makes row m, each cell of which has the weights of its class. Tested: points of weight 0 are not read,
+     * and there may be constants. words: the classes; table: address of the weights of classes, class_row
+     * bytes each, a number that the compiler does not know, or it would take an instruction more to find a
+     * cell's weights. */
     template <bool Tested, class At>
     __device__ __forceinline__ static void make_varied(T (&now)[K], const around &old, const ways &w,
-                                                       const T *table, const uint32_t (&of)[K], int m,
-                                                       At at) {
-        const T *row[K];
-        unrolled<K>([&](int v) { row[v] = table + (stencil_class_has_row(of[v]) ? of[v] : 0u) * of_class; });
+                                                       const uint32_t (&words)[stencil_resident_words(K)],
+                                                       uint32_t table, uint32_t class_row, int m, At at) {
+        uint32_t row[K];
+        bool own[K];
+        unrolled<K>([&](int v) {
+            const uint32_t of = __byte_perm(words[v / 4], 0, 0x4440 + v % 4);
+            row[v] = table + of * class_row, own[v] = of != STENCIL_CLASS_PLAIN;
+        });
+        const auto number = [&](int v, int k) { return load_shared<T>(row[v] + k * (uint32_t)sizeof(T)); };
         P::each([&](int k, int, int dy, int dx) {
             unrolled<K>([&](int v) {
-                const T weight = row[v][k];
-                const bool unread = Tested && weight == T(0) && stencil_class_has_row(of[v]);
+                const T weight = number(v, k);
                 now[v] = term(
                     k, point_weight<T>{weight, w.weights.domain}, [&] { return at(m, v); },
-                    unread ? T(0) : old.row[dy + radius][radius + v + dx], now[v]);
+                    Tested && own[v] && weight == T(0) ? T(0) : old.row[dy + radius][radius + v + dx],
+                    now[v]);
             });
         });
         if (w.source >= 0) {
@@ -117,81 +115,71 @@ struct resident_rows : resident_nodes<P, T_, General, Shape, Classed> {
             const T factor = w.weights.source().of([] { return 0; });
             unrolled<K>([&](int v) {
                 now[v] = source_term(
-                    point_weight<T>{stencil_class_has_row(of[v]) ? T(1) : factor, w.weights.domain},
-                    [&] { return at(m, v); }, b[v * 32], now[v]);
+                    point_weight<T>{own[v] ? T(1) : factor, w.weights.domain}, [&] { return at(m, v); },
+                    b[v * 32], now[v]);
             });
         }
         if (Tested)
             unrolled<K>([&](int v) {
-                const T constant = row[v][P::count];
+                const T constant = number(v, P::count + 1);
                 now[v] = constant == T(0) ? now[v] : now[v] + constant;
             });
     }
-    /* The classes of the lane's cells, row after row, which are loaded a row ahead. */
-    struct classes_ahead {
-        const uint8_t *row;
-        int64_t distance,
-            around; /* to the next row; to the first row of the field from the one after its last */
-        int to_end; /* rows to the end of a periodic field that is not cut */
-        uint32_t of[K];
-
-        __device__ __forceinline__ explicit classes_ahead(const stencil_kernel_args &s) {
-            const stencil_domain &d = s.domain;
-            const int64_t first = base::in_field(d, 0, radius + warp() * R);
-            distance = d.row, around = d.n[STENCIL_Y] * d.row;
-            row = s.classes.of + first * d.row;
-            to_end = place().round[0] ? (int)(d.n[STENCIL_Y] - first) : INT_MAX;
-        }
-        __device__ __forceinline__ void load(const int (&column)[K]) {
-            unrolled<K>([&](int v) { of[v] = __ldg(row + column[v]); });
-        }
-        /* Goes on to the next row, and loads its classes if there is one. */
-        __device__ __forceinline__ void next(const int (&column)[K], bool more, int rows) {
-            row += distance;
-            if (--to_end == 0)
-                row -= around, to_end = rows;
-            if (more)
-                load(column);
-        }
-    };
-    /* Makes a step of the warp's rows in shared memory. column: of the part, of the lane's cells. */
-    template <class At>
-    __device__ __forceinline__ static void step_of_rows(const stencil_kernel_args &s, const ways &w,
-                                                        const int (&column)[K], At at) {
-        T *const own = row_cells();
+    /* Sums the residual of row m, and keeps its new cells. */
+    template <stencil_norm Norm>
+    __device__ __forceinline__ static void sum_row(const summing &sums, int m, const T (&now)[K],
+                                                   const T (&was)[K], uint32_t counted) {
+        double term[K];
+        sums.template find_terms<Norm>(term, now, was, counted);
+        sums.template sum<Norm>(term, sums.valid_in(m), sums.nodes + m * (int64_t)sums.row_nodes);
+    }
+    /* Makes a step of the warp's rows in shared memory; if Checked, sums its residual. */
+    template <bool Checked, bool Tested, class At>
+    __device__ __forceinline__ static void loop_rows_in_memory(const ways &w, At at, const summing &sums) {
+        constexpr int words_of_row = stencil_resident_words(K);
+        T *own = row_cells();
         const rows_of_step rows = base::find_rows_of_step(w);
+        const uint32_t table = shared_address(cells(place().memory.table)),
+                       class_row = (uint32_t)place().class_row;
+        const uint32_t *classes = class_words(0);
+        int kept_at = w.of_kept;
         around old;
-        const bool tests = __shfl_sync(~0u, place().tests, 0) != 0;
-        const T *const table = cells(place().memory.table);
-        const int all_rows = (int)s.domain.n[STENCIL_Y];
-        classes_ahead ahead(s);
-        ahead.load(column);
         unrolled<2 * radius + 1, K + 2 * radius>([&](int i, int v) { old.row[i][v] = 0; });
 #pragma unroll 1
         for (int m = -radius; m < radius; m++)
-            old.next(m, rows, w, own);
+            old.next(m < 0 ? rows.over + (m + radius) * w.over_row : own + m * width);
 #pragma unroll 1
-        for (int m = 0; m < R; m++) {
-            uint32_t of[K];
-            unrolled<K>([&](int v) { of[v] = ahead.of[v]; });
-            ahead.next(column, m + 1 < R, all_rows);
-            old.next(m + radius, rows, w, own);
+        for (int m = 0; m < R; m++, own += width, classes += 32 * words_of_row, kept_at += 32) {
+            uint32_t words[words_of_row];
+            unrolled<words_of_row>([&](int i) { words[i] = classes[i * 32]; });
+            const uint32_t kept = base::kept_at(kept_at);
+            old.next(m + radius < R ? own + radius * width : rows.under + (m + radius - R) * w.under_row);
             T now[K], was[K];
             unrolled<K>([&](int v) { now[v] = 0, was[v] = old.row[radius][radius + v]; });
-            if ((w.varied >> m & 1) == 0)
-                make_plain(now, old, w, m, at);
-            else if (tests)
-                make_varied<true>(now, old, w, table, of, m, at);
-            else
-                make_varied<false>(now, old, w, table, of, m, at);
-            base::finish_row(now, was, rows, base::kept_bits(w, m));
-            T *const to = own + m * width, *const edge = cells(w.next) + m * width;
-            unrolled<K>([&](int v) { to[v * 32] = now[v]; });
-            if (m < radius)
-                unrolled<K>([&](int v) { edge[v * 32] = now[v]; });
-            if (m >= R - radius)
-                unrolled<K>([&](int v) { edge[(2 * radius - R) * width + v * 32] = now[v]; });
+            make_varied<Tested>(now, old, w, words, table, class_row, m, at);
+            base::finish_row(now, was, rows, kept);
+            if constexpr (Checked) {
+                sums.keep_row(m, now);
+                if (sums.norm == STENCIL_NORM_L2)
+                    sum_row<STENCIL_NORM_L2>(sums, m, now, was, sums.has_cells & ~kept);
+                else
+                    sum_row<STENCIL_NORM_MAX>(sums, m, now, was, sums.has_cells & ~kept);
+            }
+            unrolled<K>([&](int v) { own[v * 32] = now[v]; });
         }
+        T *const next = cells(w.next);
+        const T *const first = row_cells();
+        unrolled<radius, K>([&](int j, int v) {
+            next[j * width + v * 32] = first[j * width + v * 32];
+            next[(radius + j) * width + v * 32] = first[(R - radius + j) * width + v * 32];
+        });
+    }
+    template <bool Checked, class At>
+    __device__ __forceinline__ static void step_of_rows(const ways &w, At at, const summing &sums) {
+        if (__shfl_sync(~0u, place().tests, 0) != 0)
+            loop_rows_in_memory<Checked, true>(w, at, sums);
+        else
+            loop_rows_in_memory<Checked, false>(w, at, sums);
     }
 };
 

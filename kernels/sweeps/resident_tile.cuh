@@ -11,8 +11,7 @@ template <class P, class T_, bool General, int Shape, bool Classed>
 struct resident_tile : resident_layout<P, T_, General, Shape, Classed> {
     using base = resident_layout<P, T_, General, Shape, Classed>;
     using T = T_;
-    using base::cells, base::lane, base::buffer_cells, base::edge_of, base::mixed_of, base::kept_at,
-        base::to_varied;
+    using base::cells, base::lane, base::buffer_cells, base::edge_of, base::mixed_of, base::kept_at;
     using base::in_memory, base::is_outer, base::reads_beside, base::mixed_before, base::register_of;
     using typename base::ways, typename base::ways_weights;
     static constexpr int K = base::K, R = base::R, radius = base::radius, width = base::width;
@@ -41,138 +40,12 @@ struct resident_tile : resident_layout<P, T_, General, Shape, Classed> {
             }
         });
     }
-    /* The weights of a class for the points of a row that is Dy rows below an updated one. Not simple: one of
-     * them is 0, or there is a constant (Dy is radius). */
-    template <int Dy> struct class_weights {
-        const T *row;
-        T weight[2 * radius + 1];
-        bool simple = true;
-        __device__ __forceinline__ class_weights(const ways &w, uint32_t of)
-            : row(row_of_class<T>(*w.classes, of)) {
-            for_constants<-radius, radius + 1>([&](auto dx) {
-                constexpr int X = decltype(dx)::value;
-                if constexpr (P::contains(Dy, 0, X)) {
-                    weight[radius + X] = __ldg(row + P::number(0, Dy, X));
-                    simple = simple && weight[radius + X] != T(0);
-                }
-            });
-            if (Dy == radius)
-                simple = simple && __ldg(row + STENCIL_SOURCE_WEIGHT) == T(0);
-        }
-        __device__ __forceinline__ point_weight<T> at(const ways &w, int x, bool mine, const T &plain) const {
-            return {mine ? weight[radius + x] : plain, w.weights.domain};
-        }
-    };
-    /* Returns the class of the lane's first cell of row `to` that is left, and the bits of all that are left
-     * and have it: bits | class << 8; bits 0: none is left. It is not inlined, as few rows have several
-     * classes in a lane. */
-    static __device__ __noinline__ uint32_t next_class(const stencil_domain *domain, const uint8_t *classes,
-                                                       uint32_t left, int to) {
-        const stencil_domain &d = *domain;
-        const uint8_t *const row = classes + base::in_field(d, 0, radius + base::warp() * R + to) * d.row;
-        uint32_t of = 0, bits = 0;
-#pragma unroll 1
-        for (int v = 0; v < K; v++) {
-            const uint32_t one = __ldg(row + base::in_field(d, 1, lane() * K + v));
-            of = (left >> v & 1) != 0 && bits == 0 ? one : of;
-            bits |= (left >> v & 1) != 0 && one == of ? 1u << v : 0;
-        }
-        return bits | max(of, 1u) << 8;
-    }
-    /* Adds points as add() does, and at last the source term, to the sums of row `to`, some of whose cells,
-     * `mine`, have the weights of a class that has no weight 0, and no constant. */
-    template <int Dy, class At>
-    __device__ __forceinline__ static void add_simple(T (&sum)[K], const T (&row)[K + 2 * radius],
-                                                      const ways &w, const class_weights<Dy> &own,
-                                                      uint32_t mine, int to, At at) {
-        for_constants<-radius, radius + 1>([&](auto dx) {
-            constexpr int X = decltype(dx)::value;
-            if constexpr (P::contains(Dy, 0, X)) {
-                constexpr int k = P::number(0, Dy, X);
-                const T plain = w.weights.point(k).of([] { return 0; });
-                unrolled<K>([&](int v) {
-                    sum[v] = term(
-                        k, own.at(w, X, mine >> v & 1, plain), [&] { return at(to, v); }, row[radius + v + X],
-                        sum[v]);
-                });
-            }
-        });
-        if (Dy != radius || w.source < 0)
-            return;
-        const T *const b = cells(w.source) + to * width;
-        const T factor = w.weights.source().of([] { return 0; });
-        unrolled<K>([&](int v) {
-            sum[v] = source_term(
-                point_weight<T>{mine >> v & 1 ? T(1) : factor, w.weights.domain}, [&] { return at(to, v); },
-                b[v * 32], sum[v]);
-        });
-    }
-    /* The same for any classes, one after the other: each lane has the cells of a class at a time. */
-    template <int Dy, class At>
-    __device__ __forceinline__ static void add_classes(T (&sum)[K], const T (&row)[K + 2 * radius],
-                                                       const ways &w, class_weights<Dy> own, uint32_t left,
-                                                       int to, At at) {
-        T before[K];
-        unrolled<K>([&](int v) { before[v] = Dy == -radius ? T(0) : sum[v]; });
-        add<Dy>(sum, row, w.weights, to, at);
-        if (Dy == radius)
-            add_source(sum, w, to, at);
-        uint32_t mine =
-            (w.several >> to & 1) != 0 ? next_class(w.weights.domain, w.classes->of, left, to) & 0xffu : left;
-#pragma unroll 1
-        for (;;) {
-            T next[K];
-            unrolled<K>([&](int v) { next[v] = before[v]; });
-            for_constants<-radius, radius + 1>([&](auto dx) {
-                constexpr int X = decltype(dx)::value;
-                if constexpr (P::contains(Dy, 0, X)) {
-                    const T weight = own.weight[radius + X];
-                    unrolled<K>([&](int v) { /* points of weight 0 are not read */
-                                             next[v] = term(
-                                                 P::number(0, Dy, X),
-                                                 point_weight<T>{weight, w.weights.domain},
-                                                 [&] { return at(to, v); },
-                                                 weight == T(0) ? T(0) : row[radius + v + X], next[v]);
-                    });
-                }
-            });
-            if (Dy == radius)
-                unrolled<K>([&](int v) {
-                    next[v] =
-                        end_of_class(own.row, w.source >= 0,
-                                     w.source >= 0 ? cells(w.source)[to * width + v * 32] : T(0), next[v]);
-                });
-            unrolled<K>([&](int v) { sum[v] = mine >> v & 1 ? next[v] : sum[v]; });
-            left &= ~mine;
-            if (!__any_sync(~0u, left != 0))
-                return;
-            const uint32_t next_of = next_class(w.weights.domain, w.classes->of, left, to);
-            mine = next_of & 0xffu;
-            own = class_weights<Dy>(w, next_of >> 8);
-        }
-    }
-    /* Adds the points of a row to the sums of row `to` in which cells have weights of their own. */
-    template <int Dy, class At>
-    __device__ __forceinline__ static void add_varied(T (&sum)[K], const T (&row)[K + 2 * radius],
-                                                      const ways &w, int to, At at) {
-        const int bits = w.of_kept + to * 32;
-        const uint32_t varied = kept_at(bits + to_varied()), of = kept_at(bits + base::to_class());
-        const class_weights<Dy> own(w, of);
-        if ((w.several >> to & 1) == 0 && __all_sync(~0u, own.simple || varied == 0))
-            add_simple<Dy>(sum, row, w, own, varied, to, at);
-        else
-            add_classes<Dy>(sum, row, w, own, varied, to, at);
-    }
-    /* Adds the points of a row to the sums of row O, whatever cells that has, and at last its source term. */
+    /* Adds the points of a row to the sums of row O, and at last its source term. */
     template <int Dy, int O, class At>
     __device__ __forceinline__ static void add_any(T (&sum)[K], const T (&row)[K + 2 * radius], const ways &w,
                                                    At at) {
-        constexpr bool varies = Classed && General, last = General && Dy == radius;
-        if constexpr (varies)
-            if ((w.varied >> O & 1) != 0)
-                return add_varied<Dy>(sum, row, w, O, at);
         add<Dy>(sum, row, w.weights, O, at);
-        if constexpr (last)
+        if constexpr (General && Dy == radius)
             add_source(sum, w, O, at);
     }
     /* Returns how many columns to each side the warp's rows read in row m, counted from the warp's first row.
