@@ -5,10 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <Random123/philox.h>
-
 #include "inputs/file.h"
 #include "inputs/sink.h"
+#include "philox/philox.h"
 #include "solver/problem/factors.h"
 
 #define PI 3.14159265358979323846
@@ -26,18 +25,6 @@ typedef struct generator {
     stencil_problem problem; /* resolved problem, without fields */
     stencil_sink sink;
 } generator;
-
-double stencil_random_number(uint64_t seed, stencil_precision precision, uint64_t index) {
-    const uint64_t word = precision == STENCIL_FLOAT64 ? 2 * index : index;
-    const uint64_t block = word / 4, subsequence = block >> 16;
-    const philox4x32_key_t key = {{(uint32_t)seed, (uint32_t)(seed >> 32)}};
-    const philox4x32_ctr_t counter = {
-        {(uint32_t)subsequence, (uint32_t)(subsequence >> 32), (uint32_t)(block & 0xffff), 0}};
-    const philox4x32_ctr_t values = philox4x32(counter, key);
-    const uint32_t *at = values.v + word % 4;
-    return precision == STENCIL_FLOAT64 ? (double)(((uint64_t)at[1] << 32 | at[0]) >> 11) * 0x1p-53
-                                        : (double)(at[0] >> 8) * 0x1p-24;
-}
 
 /* Completes the spec of the new file: without a spacing, the domain is the unit square or cube. */
 static stencil_spec complete_spec(const stencil_generate_options *options) {
@@ -299,17 +286,37 @@ static stencil_status make_example(void *context, stencil_array array, const ste
     return STENCIL_OK;
 }
 
+/* Computes the random /u of a block, whose cells are one piece of the stream: rows or planes behind each
+ * other. */
+static stencil_status make_random(void *context, stencil_array array, const stencil_box *box,
+                                  const stencil_cells *to) {
+    const generator *g = context;
+    const stencil_generate_options *options = g->options;
+    const int64_t *extent = g->problem.extent;
+    const stencil_box block = stencil_box_from(box, g->problem.first);
+    const int64_t first =
+        (block.first[STENCIL_Z] * extent[STENCIL_Y] + block.first[STENCIL_Y]) * extent[STENCIL_X] +
+        block.first[STENCIL_X];
+    const stencil_random_cells cells = {options->seed, g->problem.precision, options->amplitude};
+    TRY(check_interrupt(g));
+    CHECK(block.n[STENCIL_X] == extent[STENCIL_X] &&
+              (block.n[STENCIL_Z] == 1 || block.n[STENCIL_Y] == extent[STENCIL_Y]),
+          INTERNAL, "random values are made of whole rows and planes");
+    (void)array;
+    stencil_random_fill(&cells, (uint64_t)first, stencil_box_cells(&block), to->at);
+    return STENCIL_OK;
+}
+
 /* Computes the values of a block, which are not in a file: initial values, or for /f a factor times the
  * product of a sine or cosine of each axis. */
 static stencil_status make_box(void *context, stencil_array array, const stencil_box *box,
                                const stencil_cells *to) {
     const generator *g = context;
-    const stencil_generate_options *options = g->options;
     const stencil_problem *problem = &g->problem;
     const stencil_box block = stencil_box_from(box, problem->first);
     const bool is_u = array == STENCIL_ARRAY_U;
-    const stencil_initial initial = is_u ? options->initial : STENCIL_INITIAL_SINE;
-    const double factor = is_u ? options->amplitude : source_factor(problem);
+    const stencil_initial initial = is_u ? g->options->initial : STENCIL_INITIAL_SINE;
+    const double factor = is_u ? g->options->amplitude : source_factor(problem);
     const int64_t *first = block.first, ny = block.n[STENCIL_Y], nx = block.n[STENCIL_X];
     const bool sine = initial == STENCIL_INITIAL_SINE;
     TRY(check_interrupt(g));
@@ -319,13 +326,9 @@ static stencil_status make_box(void *context, stencil_array array, const stencil
         const double row = sine ? mode_value(problem, STENCIL_Y, y) * mode_value(problem, STENCIL_Z, z) : 0.0;
         const bool hot = initial == STENCIL_INITIAL_HOT_EDGE && (problem->rank == 3 ? z : y) == 0;
         for (int64_t i = 0; i < nx; i++) {
-            const int64_t x = first[STENCIL_X] + i;
-            const int64_t cell = (z * problem->extent[STENCIL_Y] + y) * problem->extent[STENCIL_X] + x;
             double value = hot ? factor : 0.0;
             if (sine)
-                value = factor * (row * mode_value(problem, STENCIL_X, x));
-            else if (initial == STENCIL_INITIAL_RANDOM)
-                value = factor * stencil_random_number(options->seed, problem->precision, (uint64_t)cell);
+                value = factor * (row * mode_value(problem, STENCIL_X, first[STENCIL_X] + i));
             ((double *)to->at)[r * nx + i] = value;
         }
     }
@@ -358,7 +361,10 @@ static stencil_status generate(generator *g, double **rows) {
     const int arrays = 1 + example + (spec.source == STENCIL_SOURCE_F); /* of numbers, or less */
     TRY(stencil_sink_open(&g->sink, g->options->path, g->options->force, NULL,
                           arrays * stencil_sink_array_bytes(&g->problem)));
-    TRY(fill(g, "/u", STENCIL_ARRAY_U, example ? make_example : make_box));
+    TRY(fill(g, "/u", STENCIL_ARRAY_U,
+             example                                         ? make_example
+             : g->options->initial == STENCIL_INITIAL_RANDOM ? make_random
+                                                             : make_box));
     if (spec.source == STENCIL_SOURCE_F)
         TRY(fill(g, "/f", STENCIL_ARRAY_B, make_box));
     if (example)

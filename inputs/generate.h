@@ -9,8 +9,8 @@
  * sin(pi i/(N-1)) on a fixed axis, sin(2 pi i/N) on a periodic one, cos(pi (i + 1/2)/N) on a mirrored one. */
 typedef enum stencil_initial {
     STENCIL_INITIAL_ZERO,
-    STENCIL_INITIAL_RANDOM,   /* uniform in [0, 1): stencil_random_number() k belongs to cell k in array order
-                               */
+    STENCIL_INITIAL_RANDOM,   /* uniform in [0, 1): stencil_random_number() k (philox/philox.h) belongs to
+                                 cell k in array order */
     STENCIL_INITIAL_HOT_EDGE, /* 1 in the first row (2D, y = 0) or plane (3D, z = 0), else 0 */
     STENCIL_INITIAL_SINE,     /* product of the modes of all axes */
     STENCIL_INITIAL_COUNT
@@ -80,14 +80,6 @@ typedef struct stencil_generate_options {
     stencil_generate_source source;
     const volatile sig_atomic_t *interrupt; /* a value other than 0 stops between two blocks; NULL: never */
 } stencil_generate_options;
-
-/* Returns number `index` of the random stream of a seed, uniform in [0, 1): for float32 the upper 24 bits of
- * word `index` times 2^-24, for float64 the upper 53 bits of word[2 index + 1] * 2^32 + word[2 index] times
- * 2^-53; both exact. Words come from Philox4x32-10 (Salmon et al., "Parallel random numbers: as easy as 1, 2,
- * 3", SC'11, section 4.3), which is counter-based: any number can be computed without the others. Block b, of
- * four words, has the key (low, high half of the seed) and the counter (low, high half of b / 65536, b %
- * 65536, 0): cuRAND's order for CURAND_RNG_PSEUDO_PHILOX4_32_10, 65536 subsequences in round-robin order. */
-double stencil_random_number(uint64_t seed, stencil_precision precision, uint64_t index);
 
 /* Generates a problem file block by block, so that it may be larger than memory. The file appears whole under
  * its final name or not at all. Errors: BAD_DATA: a problem that could not be solved (as

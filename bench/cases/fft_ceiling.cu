@@ -1,5 +1,6 @@
 #include <stdio.h>
 
+#include "base/symbols.h"
 #include "bench/cases/fft.cuh"
 #include "bench/cases/loop.h"
 
@@ -43,12 +44,12 @@ stencil_status stencil_case_ceiling_fft(stencil_bench *b, stencil_case_loop *loo
     char name[64];
     snprintf(name, sizeof name, "libcufft.so.%d", CUFFT_VER_MAJOR);
     TRY(stencil_bench_memory(b, &t, sizeof *t));
-    const stencil_ceiling_symbol symbols[] = {{"cufftPlan1d", &t->make},
-                                              {"cufftSetStream", &t->set_stream},
-                                              {"cufftExecC2C", &t->run},
-                                              {"cufftDestroy", &t->destroy},
-                                              {}};
-    if (!stencil_ceiling_load(name, symbols, why))
+    const stencil_symbol symbols[] = {{"cufftPlan1d", &t->make},
+                                      {"cufftSetStream", &t->set_stream},
+                                      {"cufftExecC2C", &t->run},
+                                      {"cufftDestroy", &t->destroy},
+                                      {}};
+    if (!stencil_symbols_load(name, symbols, why))
         return STENCIL_OK;
     TRY_CUFFT(t->make(&t->plan, (int)loop->spread->problem->n, CUFFT_C2C, 1));
     TRY(stencil_bench_keep(b, destroy, t));

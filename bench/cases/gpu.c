@@ -1,5 +1,4 @@
 /* Runs of cases on GPUs. */
-#include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -282,22 +281,5 @@ stencil_status stencil_case_gpu_mark(stencil_case_loop *loop, int64_t *host, siz
     TRY_CUDA(cudaFree(trace->mark));
     *trace = (stencil_trace){0};
     return STENCIL_OK;
-}
-
-bool stencil_ceiling_load(const char *name, const stencil_ceiling_symbol *symbols, char why[96]) {
-    char beside[96];
-    void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-    snprintf(beside, sizeof beside, "/usr/local/cuda/lib64/%s", name);
-    if (library == NULL)
-        library = dlopen(beside, RTLD_NOW | RTLD_LOCAL);
-    for (; library != NULL && symbols->name != NULL; symbols++) {
-        void *const found = dlsym(library, symbols->name);
-        memcpy(symbols->function, &found, sizeof found);
-        if (found == NULL)
-            library = NULL;
-    }
-    if (library == NULL)
-        snprintf(why, 96, "there is no %s here", name);
-    return library != NULL;
 }
 #endif

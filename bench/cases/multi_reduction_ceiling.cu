@@ -3,6 +3,7 @@
 #include <cub/device/device_reduce.cuh>
 #include <stdio.h>
 
+#include "base/symbols.h"
 #include "bench/cases/multi_reduction.h"
 
 #ifdef STENCIL_HAVE_NCCL
@@ -80,14 +81,14 @@ stencil_status multi_reduction_ceiling_create(stencil_bench *b, stencil_case_loo
     TRY(stencil_bench_memory(b, &c, sizeof *c));
     loop->ceiling = run;
     loop->ceiling_state = c;
-    const stencil_ceiling_symbol symbols[] = {{"ncclCommInitAll", &c->nccl.create},
-                                              {"ncclCommDestroy", &c->nccl.destroy},
-                                              {"ncclGroupStart", &c->nccl.begin},
-                                              {"ncclGroupEnd", &c->nccl.end},
-                                              {"ncclAllReduce", &c->nccl.reduce},
-                                              {"ncclGetErrorString", &c->nccl.text},
-                                              {}};
-    if (!stencil_ceiling_load("libnccl.so.2", symbols, why))
+    const stencil_symbol symbols[] = {{"ncclCommInitAll", &c->nccl.create},
+                                      {"ncclCommDestroy", &c->nccl.destroy},
+                                      {"ncclGroupStart", &c->nccl.begin},
+                                      {"ncclGroupEnd", &c->nccl.end},
+                                      {"ncclAllReduce", &c->nccl.reduce},
+                                      {"ncclGetErrorString", &c->nccl.text},
+                                      {}};
+    if (!stencil_symbols_load("libnccl.so.2", symbols, why))
         return STENCIL_OK;
     TRY(stencil_bench_keep(b, destroy, c));
     for (int p = s->parts - 1; p >= 0; p--) {

@@ -60,17 +60,6 @@ struct stencil_case_loop;
 typedef stencil_status stencil_case_create(struct stencil_bench *b, struct stencil_case_loop *loop,
                                            char why[96]);
 
-/* A function to load from a shared library: its name, and a pointer to the function pointer to set. */
-typedef struct stencil_ceiling_symbol {
-    const char *name; /* NULL ends an array of symbols */
-    void *function;
-} stencil_ceiling_symbol;
-
-/* Loads functions of a shared library at run time, since the library is large and optional (gpu.c). Returns
- * false, with a reason in `why`, when the library is neither on the search path nor next to CUDA's libraries,
- * or lacks a function. */
-bool stencil_ceiling_load(const char *library, const stencil_ceiling_symbol *symbols, char why[96]);
-
 /* Default problem sizes: a geometric series from `least` to `most` by `factor`. */
 typedef struct stencil_case_sizes {
     int64_t least, most, factor;

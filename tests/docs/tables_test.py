@@ -11,7 +11,7 @@ from page import ROOT, script
 
 RECORDS = ROOT / "bench" / "records"
 LOG = ROOT / "docs" / "log"
-FOLDERS = ("app", "base", "bench", "cmake", "docs", "examples", "inputs", "kernels", "library", "records", "solver", "sync", "tests")
+FOLDERS = ("app", "base", "bench", "cmake", "docs", "examples", "inputs", "kernels", "library", "philox", "records", "solver", "sync", "tests")
 SOURCES = {".c", ".h", ".cu", ".cuh", ".inc", ".def", ".py", ".txt", ".md"}
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 CODE = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)

@@ -9,6 +9,7 @@
 
 #include "inputs/generate.h"
 #include "inputs/inputs.h"
+#include "philox/philox.h"
 
 #define PI 3.14159265358979323846
 

@@ -1,9 +1,14 @@
-#include "files.h"
-
+/* The stream of random numbers, compared with Philox as the paper has it. */
 #include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
-#include "inputs/generate.h"
+#include <cmocka.h>
+
+#include "philox/philox.h"
 
 /* Philox4x32-10 written down from the paper, for comparison. */
 static void philox(uint32_t c[4], uint64_t seed) {
@@ -49,7 +54,7 @@ static double float32_of(uint64_t seed, uint64_t index) {
     return (double)(word(seed, index) >> 8) * 0x1p-24;
 }
 
-/* All four words of a block, from the first one on, and anywhere far out in the stream. */
+/* All four words of a block, and their numbers, from the first one on, and anywhere far out in the stream. */
 static void numbers_follow_the_reference(void **state) {
     static const uint64_t seeds[] = {0, 1, 42, UINT64_C(0x123456789abcdef1), UINT64_MAX};
     static const uint64_t firsts[] = {0, 65535, UINT64_C(0xfffffffe), UINT64_C(0x400000000000)};
@@ -57,6 +62,10 @@ static void numbers_follow_the_reference(void **state) {
     for (size_t s = 0; s < sizeof seeds / sizeof *seeds; s++)
         for (size_t f = 0; f < sizeof firsts / sizeof *firsts; f++)
             for (uint64_t b = firsts[f]; b < firsts[f] + 100000; b++) {
+                uint32_t words[4];
+                stencil_random_words(seeds[s], b, words);
+                for (uint64_t i = 0; i < 4; i++)
+                    assert_int_equal(words[i], word(seeds[s], 4 * b + i));
                 for (uint64_t i = 2 * b; i < 2 * b + 2; i++)
                     assert_true(stencil_random_number(seeds[s], STENCIL_FLOAT64, i) ==
                                 float64_of(seeds[s], i));
@@ -83,11 +92,26 @@ static void numbers_are_uniform_and_exact(void **state) {
     assert_true(fabs(squares / COUNT - 1.0 / 3.0) < 0.005);
 }
 
+static void cells_are_numbers_times_a_factor(void **state) {
+    (void)state;
+    enum { COUNT = 5000 };
+    static double cells[COUNT + 1];
+    for (int p = 0; p < STENCIL_PRECISION_COUNT; p++) {
+        const stencil_random_cells random = {5, (stencil_precision)p, -0.3};
+        cells[COUNT] = 2;
+        stencil_random_fill(&random, 262141, COUNT, cells);
+        for (uint64_t i = 0; i < COUNT; i++)
+            assert_true(cells[i] == -0.3 * stencil_random_number(5, (stencil_precision)p, 262141 + i));
+        assert_true(cells[COUNT] == 2);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(reference_is_philox),
         cmocka_unit_test(numbers_follow_the_reference),
         cmocka_unit_test(numbers_are_uniform_and_exact),
+        cmocka_unit_test(cells_are_numbers_times_a_factor),
     };
-    return cmocka_run_group_tests_name("inputs: random numbers", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("random numbers", tests, NULL, NULL);
 }

@@ -1,0 +1,130 @@
+/* Words of our streams are those of cuRAND, in its order. Argument: host, for cuRAND's generator that needs
+ * no GPU. $STENCIL_CURAND names the library where the loader does not find it; where there is none, the test
+ * is skipped. */
+#include <inttypes.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/symbols.h"
+#include "philox/philox.h"
+
+/* What the test needs of curand.h, so that it is built where only the library is. */
+enum { PHILOX4_32_10 = 161, ORDERING_DEFAULT = 101, ORDERING_LEGACY = 103, SKIPPED = 77 };
+static struct {
+    int (*create_host)(void **generator, int type);
+    int (*destroy)(void *generator);
+    int (*set_ordering)(void *generator, int ordering);
+    int (*set_seed)(void *generator, unsigned long long seed);
+    int (*set_offset)(void *generator, unsigned long long offset);
+    int (*generate)(void *generator, unsigned int *words, size_t count);
+} curand;
+
+static bool load(char why[96]) {
+    const stencil_symbol symbols[] = {{"curandCreateGeneratorHost", &curand.create_host},
+                                      {"curandDestroyGenerator", &curand.destroy},
+                                      {"curandSetGeneratorOrdering", &curand.set_ordering},
+                                      {"curandSetPseudoRandomGeneratorSeed", &curand.set_seed},
+                                      {"curandSetGeneratorOffset", &curand.set_offset},
+                                      {"curandGenerate", &curand.generate},
+                                      {0}};
+    const char *named = getenv("STENCIL_CURAND");
+    return stencil_symbols_load(named != NULL && named[0] != '\0' ? named : "libcurand.so.10", symbols, why);
+}
+
+/* Words that cuRAND makes for a test. */
+enum { WORDS = 700001 };
+static uint32_t made[WORDS + 1];
+
+static void *open_generator(uint64_t seed, int ordering) {
+    void *generator = NULL;
+    assert_int_equal(curand.create_host(&generator, PHILOX4_32_10), 0);
+    assert_int_equal(curand.set_ordering(generator, ordering), 0);
+    assert_int_equal(curand.set_seed(generator, seed), 0);
+    return generator;
+}
+
+static void compare(void *generator, uint64_t seed, uint64_t first, int64_t count) {
+    assert_int_equal(curand.set_offset(generator, first), 0);
+    made[count] = 0xabababab;
+    assert_int_equal(curand.generate(generator, made, (size_t)count), 0);
+    assert_int_equal(made[count], 0xabababab);
+    uint32_t word[4];
+    for (int64_t i = 0; i < count; i++) {
+        const uint64_t index = first + (uint64_t)i;
+        if (i == 0 || index % 4 == 0)
+            stencil_random_words(seed, index / 4, word);
+        if (made[i] != word[index % 4])
+            fail_msg("seed %" PRIu64 ": word %" PRIu64 " is %08" PRIx32 ", cuRAND's is %08" PRIx32, seed,
+                     index, word[index % 4], made[i]);
+    }
+}
+
+static const uint64_t seeds[] = {0, 1, 42, UINT64_C(0x80000000), UINT64_C(0x123456789abcdef1), UINT64_MAX};
+enum { SEEDS = sizeof seeds / sizeof *seeds };
+
+static void compare_once(uint64_t seed, int ordering, uint64_t first, int64_t count) {
+    void *generator = open_generator(seed, ordering);
+    compare(generator, seed, first, count);
+    assert_int_equal(curand.destroy(generator), 0);
+}
+
+/* Two turns of all 65,536 subsequences, of a block each, and the beginning of the third. */
+static void the_beginning_is_the_same(void **state) {
+    (void)state;
+    for (int s = 0; s < SEEDS; s++) {
+        compare_once(seeds[s], ORDERING_LEGACY, 0, WORDS);
+        compare_once(seeds[s], ORDERING_DEFAULT, 0, WORDS);
+    }
+}
+
+/* Ends of a turn, the first of which is after 65,536 blocks; those where the number of the turn has more than
+ * 16 and 32 bits; and the middle of nowhere. From every word of a block on, and few words. */
+static void any_piece_is_the_same(void **state) {
+    static const uint64_t ends[] = {0,
+                                    UINT64_C(1) << 18,
+                                    UINT64_C(2) << 18,
+                                    UINT64_C(65536) << 18,
+                                    UINT64_C(1) << 50,
+                                    UINT64_C(123456789012345),
+                                    UINT64_C(0x3ffffffffffff0)};
+    static const int64_t counts[] = {1, 2, 4, 5, 23};
+    (void)state;
+    for (size_t e = 0; e < sizeof ends / sizeof *ends; e++) {
+        const uint64_t seed = seeds[e % SEEDS];
+        void *generator = open_generator(seed, ORDERING_LEGACY);
+        for (uint64_t before = 0; before < 5 && before <= ends[e]; before++)
+            for (size_t c = 0; c < sizeof counts / sizeof *counts; c++)
+                compare(generator, seed, ends[e] - before, counts[c]);
+        assert_int_equal(curand.destroy(generator), 0);
+    }
+}
+
+/* As many words as cross two ends of a turn, far out. */
+static void long_pieces_are_the_same(void **state) {
+    static const uint64_t firsts[] = {3, (UINT64_C(65536) << 18) - 300001, (UINT64_C(1) << 50) - 350002};
+    (void)state;
+    for (size_t f = 0; f < sizeof firsts / sizeof *firsts; f++)
+        compare_once(seeds[f + 2], ORDERING_LEGACY, firsts[f], WORDS);
+}
+
+int main(int argc, char **argv) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_beginning_is_the_same),
+        cmocka_unit_test(any_piece_is_the_same),
+        cmocka_unit_test(long_pieces_are_the_same),
+    };
+    char why[96] = "";
+    (void)argc, (void)argv;
+    if (!load(why)) {
+        printf("skipped: %s\n", why);
+        return SKIPPED;
+    }
+    return cmocka_run_group_tests_name("cuRAND", tests, NULL, NULL);
+}
