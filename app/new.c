@@ -5,6 +5,7 @@
 #include "app/signals.h"
 #include "app/text.h"
 #include "inputs/generate.h"
+#include "philox/gpu.h"
 
 /* Default rtol of relaxation problems, which without a criterion would stop unconverged after fixed steps. */
 static const double relaxation_rtol[STENCIL_PRECISION_COUNT] = {
@@ -125,6 +126,7 @@ static stencil_status new_run(invocation *call) {
     const new_options *options = call->values;
     const char *path = call->operand[0];
     stencil_generate_options generate = options->generate;
+    bool on_gpu = false;
     generate.path = path;
     generate.interrupt = &signals_caught;
     CHECK(strcmp(path, "-") != 0, USAGE,
@@ -142,6 +144,8 @@ static stencil_status new_run(invocation *call) {
           "--amplitude has no effect on --initial %s: leave it out, or give other initial values", initial);
     TRY(check_size(&generate.spec));
     TRY(threads_start(0));
+    generate.gpu_cells = stencil_random_gpu_pays();
+    generate.on_gpu = &on_gpu;
     signals_collect();
     stencil_status status = stencil_generate(&generate);
     if (status == STENCIL_BAD_DATA) /* all data comes from options, so the error is USAGE */
@@ -150,11 +154,11 @@ static stencil_status new_run(invocation *call) {
     if (options->quiet)
         return STENCIL_OK;
     const stencil_spec *spec = &generate.spec;
-    printf("%s: %s, %s cells, %s, %s %s\n", TEXT_ESCAPE(path),
+    printf("%s: %s, %s cells, %s, %s %s%s\n", TEXT_ESCAPE(path),
            spec->kind != STENCIL_KIND_NONE ? stencil_kind_names[spec->kind] : spec->stencil,
            TEXT_EXTENT(spec->extent, spec->rank, " x "), stencil_precision_name(spec->precision),
            generate.example == STENCIL_EXAMPLE_NONE ? "initial values" : "example",
-           generate.example == STENCIL_EXAMPLE_NONE ? initial : example);
+           generate.example == STENCIL_EXAMPLE_NONE ? initial : example, on_gpu ? ", made on a GPU" : "");
     return text_around(output_check(), "", TEXT_LONG("; '%s' is complete", path));
 }
 

@@ -43,9 +43,10 @@ elseif(NOT STENCIL_CUDA STREQUAL "OFF")
         set(CMAKE_CUDA_STANDARD 17)
         set(CMAKE_CUDA_STANDARD_REQUIRED ON)
         set(STENCIL_HAVE_CUDA ON)
-        # NCCL is loaded at run time: the build needs only its header.
+        # NCCL and cuRAND are loaded at run time: the build needs only their headers.
         find_path(STENCIL_NCCL_INCLUDE nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
-        mark_as_advanced(STENCIL_NCCL_INCLUDE)
+        find_path(STENCIL_CURAND_INCLUDE curand.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
+        mark_as_advanced(STENCIL_NCCL_INCLUDE STENCIL_CURAND_INCLUDE)
     elseif(STENCIL_CUDA STREQUAL "ON")
         message(FATAL_ERROR "STENCIL_CUDA=ON, but no CUDA compiler was found (set CUDACXX or CUDA_HOME)")
     endif()

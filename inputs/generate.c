@@ -7,7 +7,7 @@
 
 #include "inputs/file.h"
 #include "inputs/sink.h"
-#include "philox/philox.h"
+#include "philox/gpu.h"
 #include "solver/problem/factors.h"
 
 #define PI 3.14159265358979323846
@@ -24,6 +24,8 @@ typedef struct generator {
     const stencil_generate_options *options;
     stencil_problem problem; /* resolved problem, without fields */
     stencil_sink sink;
+    stencil_random_cells random;
+    stencil_random_gpu *gpu; /* that makes random values, owned; NULL: the host does */
 } generator;
 
 /* Completes the spec of the new file: without a spacing, the domain is the unit square or cube. */
@@ -286,24 +288,33 @@ static stencil_status make_example(void *context, stencil_array array, const ste
     return STENCIL_OK;
 }
 
+/* Goes on without a GPU where there is none or it has no memory: the host makes the same cells. */
+static stencil_status or_on_host(generator *g, stencil_status status) {
+    if (status != STENCIL_UNAVAILABLE && status != STENCIL_NO_MEMORY)
+        return status;
+    stencil_random_gpu_close(g->gpu);
+    g->gpu = NULL;
+    return STENCIL_OK;
+}
+
 /* Computes the random /u of a block, whose cells are one piece of the stream: rows or planes behind each
  * other. */
 static stencil_status make_random(void *context, stencil_array array, const stencil_box *box,
                                   const stencil_cells *to) {
-    const generator *g = context;
-    const stencil_generate_options *options = g->options;
-    const int64_t *extent = g->problem.extent;
+    generator *g = context;
     const stencil_box block = stencil_box_from(box, g->problem.first);
+    const int64_t *extent = g->problem.extent, *at = block.first, *n = block.n,
+                  cells = stencil_box_cells(&block);
     const int64_t first =
-        (block.first[STENCIL_Z] * extent[STENCIL_Y] + block.first[STENCIL_Y]) * extent[STENCIL_X] +
-        block.first[STENCIL_X];
-    const stencil_random_cells cells = {options->seed, g->problem.precision, options->amplitude};
-    TRY(check_interrupt(g));
-    CHECK(block.n[STENCIL_X] == extent[STENCIL_X] &&
-              (block.n[STENCIL_Z] == 1 || block.n[STENCIL_Y] == extent[STENCIL_Y]),
-          INTERNAL, "random values are made of whole rows and planes");
+        (at[STENCIL_Z] * extent[STENCIL_Y] + at[STENCIL_Y]) * extent[STENCIL_X] + at[STENCIL_X];
     (void)array;
-    stencil_random_fill(&cells, (uint64_t)first, stencil_box_cells(&block), to->at);
+    TRY(check_interrupt(g));
+    CHECK(n[STENCIL_X] == extent[STENCIL_X] && (n[STENCIL_Z] == 1 || n[STENCIL_Y] == extent[STENCIL_Y]),
+          INTERNAL, "random values are made of whole rows and planes");
+    if (g->gpu != NULL)
+        TRY(or_on_host(g, stencil_random_gpu_read(g->gpu, (uint64_t)first, cells, to->at)));
+    if (g->gpu == NULL)
+        stencil_random_fill(&g->random, (uint64_t)first, cells, to->at);
     return STENCIL_OK;
 }
 
@@ -345,6 +356,20 @@ static stencil_status fill(generator *g, const char *name, stencil_array array,
     return stencil_sink_fill(&g->sink, &dataset, &g->problem, &(stencil_reader){read, g});
 }
 
+/* Makes /u of random values, on a GPU where that pays. */
+static stencil_status fill_random(generator *g) {
+    const stencil_generate_options *options = g->options;
+    const int64_t *extent = g->problem.extent,
+                  cells = extent[STENCIL_Z] * extent[STENCIL_Y] * extent[STENCIL_X];
+    g->random = (stencil_random_cells){options->seed, g->problem.precision, options->amplitude};
+    if (options->gpu_cells > 0 && cells >= options->gpu_cells)
+        TRY(or_on_host(g, stencil_random_gpu_open(&g->gpu, 0, &g->random)));
+    TRY(fill(g, "/u", STENCIL_ARRAY_U, make_random));
+    if (options->on_gpu != NULL)
+        *options->on_gpu = g->gpu != NULL;
+    return STENCIL_OK;
+}
+
 static stencil_status generate(generator *g, double **rows) {
     stencil_spec spec = complete_spec(g->options);
     const bool example = g->options->example != STENCIL_EXAMPLE_NONE,
@@ -361,10 +386,10 @@ static stencil_status generate(generator *g, double **rows) {
     const int arrays = 1 + example + (spec.source == STENCIL_SOURCE_F); /* of numbers, or less */
     TRY(stencil_sink_open(&g->sink, g->options->path, g->options->force, NULL,
                           arrays * stencil_sink_array_bytes(&g->problem)));
-    TRY(fill(g, "/u", STENCIL_ARRAY_U,
-             example                                         ? make_example
-             : g->options->initial == STENCIL_INITIAL_RANDOM ? make_random
-                                                             : make_box));
+    if (g->options->initial == STENCIL_INITIAL_RANDOM && !example)
+        TRY(fill_random(g));
+    else
+        TRY(fill(g, "/u", STENCIL_ARRAY_U, example ? make_example : make_box));
     if (spec.source == STENCIL_SOURCE_F)
         TRY(fill(g, "/f", STENCIL_ARRAY_B, make_box));
     if (example)
@@ -383,6 +408,7 @@ stencil_status stencil_generate(const stencil_generate_options *options) {
     generator g = {.options = options};
     double *rows = NULL;
     const stencil_status status = generate(&g, &rows);
+    stencil_random_gpu_close(g.gpu);
     stencil_sink_close(&g.sink);
     free(rows);
     return status;

@@ -75,7 +75,11 @@ typedef struct stencil_generate_options {
     stencil_spec spec;
     stencil_example example; /* decides /u and a mask, in place of `initial` and `amplitude` */
     stencil_initial initial;
-    uint64_t seed;    /* seed of random initial values */
+    uint64_t seed; /* seed of random initial values */
+    /* GPU 0, where there is one that can be used, makes random initial values of at least as many cells, with
+     * the same bits as the host; 0: the host does always. *on_gpu: whether it did; NULL: nobody asks. */
+    int64_t gpu_cells;
+    bool *on_gpu;
     double amplitude; /* factor of the initial values; 1 is usual */
     stencil_generate_source source;
     const volatile sig_atomic_t *interrupt; /* a value other than 0 stops between two blocks; NULL: never */

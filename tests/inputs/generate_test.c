@@ -3,6 +3,7 @@
 #include <math.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -89,6 +90,35 @@ static void random_is_the_stream(void **state) {
         assert_int_equal(wrong, 0);
         free(u);
     }
+}
+
+/* More cells than a slab of the file and a chunk of the GPU, by GPU 0 where there is one, else by the host.
+ */
+static void a_gpu_makes_the_same_cells(void **state) {
+    (void)state;
+    enum { NY = 2051, NX = 4099, CELLS = NY * NX };
+    double *wanted = malloc(CELLS * sizeof *wanted);
+    bool on_gpu = false;
+    assert_non_null(wanted);
+    for (int p = 0; p < STENCIL_PRECISION_COUNT; p++) {
+        const stencil_random_cells cells = {12, (stencil_precision)p, 0.7};
+        stencil_generate_options options = options_of(2, NY, NX, 0);
+        strcpy(options.spec.stencil, "j2d5pt");
+        options.spec.precision = cells.precision;
+        options.initial = STENCIL_INITIAL_RANDOM;
+        options.amplitude = cells.factor;
+        options.seed = cells.seed;
+        options.gpu_cells = CELLS;
+        options.on_gpu = &on_gpu;
+        double *u = make(&options, "u", CELLS);
+        stencil_random_fill(&cells, 0, CELLS, wanted);
+        for (size_t k = 0; k < CELLS && p == STENCIL_FLOAT32; k++)
+            wanted[k] = (double)(float)wanted[k];
+        assert_memory_equal(u, wanted, CELLS * sizeof *u);
+        free(u);
+    }
+    free(wanted);
+    printf("%s\n", on_gpu ? "made on a GPU" : "made on the host: no GPU");
 }
 
 static void seeds_and_amplitudes_matter(void **state) {
@@ -210,9 +240,10 @@ int main(int argc, char **argv) {
     if (stencil_reading_is_asked(argc, argv))
         stencil_reading_answer(argv);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(zero_and_hot_edge),           cmocka_unit_test(random_is_the_stream),
-        cmocka_unit_test(seeds_and_amplitudes_matter), cmocka_unit_test(poisson_is_manufactured),
-        cmocka_unit_test(modes_solve_poisson),         cmocka_unit_test(failures_leave_nothing),
+        cmocka_unit_test(zero_and_hot_edge),          cmocka_unit_test(random_is_the_stream),
+        cmocka_unit_test(a_gpu_makes_the_same_cells), cmocka_unit_test(seeds_and_amplitudes_matter),
+        cmocka_unit_test(poisson_is_manufactured),    cmocka_unit_test(modes_solve_poisson),
+        cmocka_unit_test(failures_leave_nothing),
     };
     return cmocka_run_group_tests_name("inputs: generator", tests, files_setup, files_teardown);
 }
