@@ -128,6 +128,18 @@ static void stores_of_one_size(void **state) {
     stencil_bench_result_destroy(&result);
 }
 
+static void random_numbers_of_one_size(void **state) {
+    (void)state;
+    const stencil_bench_options options = small_options(2);
+    const int64_t cells = options.spec.extent[0] * options.spec.extent[1];
+    stencil_bench_result result = run("random", &options);
+    assert_int_equal(result.row_count, 1);
+    assert_string_equal(result.row[0].name, "threads of the host");
+    assert_int_equal(result.row[0].sample_count, options.samples);
+    assert_near(result.row[0].bytes, 8.0 * (double)cells, 0);
+    stencil_bench_result_destroy(&result);
+}
+
 static void sweep_calibrates(void **state) {
     (void)state;
     stencil_bench_options options = small_options(2);
@@ -379,6 +391,7 @@ int main(void) {
         cmocka_unit_test(sweep_2d),
         cmocka_unit_test(sweep_3d_periodic_float32),
         cmocka_unit_test(stores_of_one_size),
+        cmocka_unit_test(random_numbers_of_one_size),
         cmocka_unit_test(sweep_calibrates),
         cmocka_unit_test(copy_rows),
         cmocka_unit_test(time_limit_keeps_the_least),
