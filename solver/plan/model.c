@@ -232,11 +232,14 @@ static double inner_share(const stencil_plan *plan) {
 }
 
 /* Seconds of the messages after a pass of `steps` steps, each of compute_s: all travel at once. With
- * --overlap they do so while rows that no other rank needs are computed; processors have their overhead. */
+ * --overlap they do so while rows that no other rank needs are computed; processors have their overhead.
+ * Where GPUs store at the receiver, hosts tell each other that they have, and wait for their own GPU. */
 static double messages_s(const stencil_plan *plan, const stencil_machine *machine, double steps,
                          double compute_s) {
     if (plan->halo != STENCIL_HALO_MESSAGE)
         return 0;
+    if (plan->maps)
+        return plan->tuning.mapped_pass_s + sent_bytes(plan) / machine->gpu_costs.peer_bytes_per_s;
     const double message_s = stencil_link_message_s(&machine->link, sent_bytes(plan)),
                  travel_s = message_s - 2 * machine->link.overhead_s;
     return message_s - (plan->overlap ? fmin(travel_s, inner_share(plan) * steps * compute_s) : 0);
