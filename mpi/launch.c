@@ -1,6 +1,7 @@
 #include "mpi/watch.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #ifdef OPEN_MPI
 #include <mpi-ext.h>
@@ -17,10 +18,17 @@ static void find_host(stencil_world *world) {
     MPI_Comm_free(&host);
 }
 
-/* Tells whether this MPI says that it takes messages from the memory of NVIDIA GPUs. */
+/* Tells whether this MPI says that it takes messages from the memory of NVIDIA GPUs; $STENCIL_MPI_MEMORY,
+ * `device` or `host`, knows better. */
 static bool sends_device_memory(void) {
+    const char *const told = getenv("STENCIL_MPI_MEMORY");
+    if (told != NULL && (strcmp(told, "device") == 0 || strcmp(told, "host") == 0))
+        return told[0] == 'd';
 #if defined MPIX_CUDA_AWARE_SUPPORT && MPIX_CUDA_AWARE_SUPPORT
     return MPIX_Query_cuda_support() == 1;
+#elif defined MPIX_GPU_SUPPORT_CUDA
+    int supported = 0;
+    return MPIX_GPU_query_support(MPIX_GPU_SUPPORT_CUDA, &supported) == MPI_SUCCESS && supported != 0;
 #else
     return false;
 #endif

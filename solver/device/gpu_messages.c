@@ -1,8 +1,9 @@
 /* Exchanges of a rank that has a GPU with other ranks. Ghost cells: kernels pack them into messages and
- * unpack them, in pinned memory of the host, or, where all ranks are on one host and their GPUs can map each
- * other's memory (CUDA IPC), the sender's kernel stores them at the receiver, and a message of one byte says
- * so. By NCCL they go from device to device in the stream. Partial sums: the device combines the groups that
- * it has whole, and the others travel between hosts. */
+ * unpack them, in pinned memory of the host, or on the device if MPI takes messages from there, or, where all
+ * ranks are on one host and their GPUs can map each other's memory (CUDA IPC), the sender's kernel stores
+ * them at the receiver, and a message of one byte says so. By NCCL they go from device to device in the
+ * stream. Partial sums: the device combines the groups that it has whole, and the others travel between
+ * hosts. */
 #include "solver/device/gpu.h"
 
 #ifdef STENCIL_HAVE_CUDA
@@ -50,14 +51,20 @@ static stencil_status create_packing(stencil_gpu_part *gpu, const stencil_messag
     return status;
 }
 
-/* Sets up messages in pinned memory. */
-static stencil_status create_on_host(stencil_gpu_run *run) {
+/* Sets up messages by MPI, on the device or in pinned memory. */
+static stencil_status create_by_mpi(stencil_gpu_run *run) {
     stencil_messages *m = &run->messages;
     stencil_gpu_part *gpu = &run->part[0];
     const stencil_message_boxes *list[2] = {&m->sent, &m->received};
-    TRY_CUDA(cudaHostAlloc(&run->message_memory, (size_t)(m->sent.bytes + m->received.bytes + 1),
-                           cudaHostAllocMapped));
-    TRY(stencil_messages_open(m, run->message_memory));
+    const size_t bytes = (size_t)(m->sent.bytes + m->received.bytes + 1);
+    char *memory = NULL;
+    if (run->plan->world->sends_device_memory) {
+        TRY(stencil_gpu_own(gpu, &memory, NULL, bytes));
+    } else {
+        TRY_CUDA(cudaHostAlloc(&run->message_memory, bytes, cudaHostAllocMapped));
+        memory = run->message_memory;
+    }
+    TRY(stencil_messages_open(m, memory));
     for (int k = 0; k < 2; k++) {
         char **first = calloc((size_t)list[k]->count + 1, sizeof *first);
         CHECK(first != NULL, NO_MEMORY, "no memory for the messages between ranks");
@@ -258,7 +265,7 @@ stencil_status stencil_gpu_messages_create(stencil_gpu_run *run) {
     TRY(status);
     if (run->plan->nccl)
         return create_by_nccl(run);
-    return maps ? STENCIL_OK : create_on_host(run);
+    return maps ? STENCIL_OK : create_by_mpi(run);
 }
 
 void stencil_gpu_messages_destroy(stencil_gpu_run *run) {

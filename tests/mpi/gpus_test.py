@@ -81,12 +81,14 @@ class Results(GpusTest):
     def test_cuts_along_two_axes(self):
         self.ok("new", "p.h5", "--problem", "heat", "--initial", "random", "--size", "1900x24", "--quiet")
         self.ok("p.h5", "--device", "cpu", "-q", "--steps", 40, "-o", "one.h5")
-        for depth, halo in ((1, ()), (4, ()), (4, ("--halo", "message"))):  # the last one through the hosts
+        for depth, halo, memory in ((1, (), ""), (4, (), ""), (4, ("--halo", "message"), "host"),
+                                    (4, ("--halo", "message"), "device" if self.emulated() else "")):
             run = ("p.h5", *GPU, "--steps", 40, "--cut", "2,2", "--sync", "relaunch", "--sweep", "pipeline", "--depth", depth,
                    "-o", "many.h5", *halo)
+            self.hidden = {"STENCIL_MPI_MEMORY": memory}
             report = self.report(4, *run)
             self.assertEqual((report["plan"]["ranks"], report["plan"]["halo"], report["plan"]["depth"]), (4, "message", depth))
-            self.same("one.h5", "many.h5", depth, halo)
+            self.same("one.h5", "many.h5", depth, halo, memory)
 
     def test_a_run_goes_on_elsewhere(self):
         """A checkpoint of ranks on GPUs, read box by box from their memory, goes on with ranks on CPUs."""
