@@ -183,6 +183,10 @@ stencil_status stencil_gpu_advance(stencil_gpu_part *gpu, const stencil_pass *pa
 stencil_status stencil_gpu_own(stencil_gpu_part *gpu, void *to, const void *from, size_t bytes);
 stencil_status stencil_gpu_own_reached(stencil_gpu_part *gpu, void *to, size_t bytes);
 
+/* Copies data to memory of the current device, where they are when it returns: the streams that launch
+ * kernels do not wait for a copy from memory that is not pinned, and cudaMemcpy() need not either. */
+stencil_status stencil_gpu_put(void *to, const void *from, size_t bytes);
+
 /* Fill in run->reached, once the parts of this process have their buffers, and run->reach, once they have all
  * their memory, unless it is lent; both are collective where the plan spans ranks. Errors: INTERNAL: a rank
  * cannot map what it could before. close: ends the mappings. */

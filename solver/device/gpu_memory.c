@@ -10,6 +10,12 @@ stencil_status stencil_gpu_own(stencil_gpu_part *gpu, void *to, const void *from
     return status;
 }
 
+stencil_status stencil_gpu_put(void *to, const void *from, size_t bytes) {
+    TRY_CUDA(cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice));
+    TRY_CUDA(cudaStreamSynchronize(NULL));
+    return STENCIL_OK;
+}
+
 stencil_status stencil_gpu_own_reached(stencil_gpu_part *gpu, void *to, size_t bytes) {
     return stencil_gpu_own(gpu, to, NULL, gpu->plan->spans_ranks ? stencil_mapping_bytes(bytes) : bytes);
 }

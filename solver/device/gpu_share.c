@@ -47,12 +47,6 @@ static stencil_status make_shares(const sharing *s, int64_t lines, int64_t *shar
     return STENCIL_OK;
 }
 
-static stencil_status copy_shares(const stencil_gpu_part *gpu, const int64_t *share, size_t bytes) {
-    TRY_CUDA(cudaMemcpy((void *)gpu->args.class_passes.share, share, bytes, cudaMemcpyHostToDevice));
-    TRY_CUDA(cudaDeviceSynchronize()); /* the streams that launch kernels do not wait for this copy */
-    return STENCIL_OK;
-}
-
 /* Allocates memory for the most rows, those of the longest pass, and makes the shares. */
 static stencil_status share_part(const stencil_gpu_part *gpu, const stencil_problem *problem) {
     const stencil_plan *plan = gpu->plan;
@@ -75,7 +69,7 @@ static stencil_status share_part(const stencil_gpu_part *gpu, const stencil_prob
     if (status == STENCIL_OK)
         status = make_shares(&s, lines, share);
     if (status == STENCIL_OK)
-        status = copy_shares(gpu, share, bytes);
+        status = stencil_gpu_put((void *)gpu->args.class_passes.share, share, bytes);
     cudaFree(s.there);
     free(share);
     free(kind);

@@ -88,9 +88,8 @@ stencil_status stencil_gpu_begin_batch(stencil_gpu_run *run, const stencil_probl
         stencil_sums *sums = &run->part[p].args.sums;
         sums->first = run->factors.first;
         TRY_CUDA(cudaSetDevice(run->part[p].device));
-        TRY_CUDA(cudaMemcpy((void *)sums->factor, run->rounded,
-                            (size_t)run->factors.count * STENCIL_STEP_FACTORS * cell,
-                            cudaMemcpyHostToDevice));
+        TRY(stencil_gpu_put((void *)sums->factor, run->rounded,
+                            (size_t)run->factors.count * STENCIL_STEP_FACTORS * cell));
     }
     TRY_CUDA(cudaSetDevice(run->part[0].device));
     return STENCIL_OK;

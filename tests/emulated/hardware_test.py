@@ -8,6 +8,9 @@ import random
 import sys
 import unittest
 
+import h5py
+import numpy
+
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "app"))
 from harness import CommandTest
 
@@ -95,6 +98,22 @@ class HardwareTest(CommandTest):
             for way in (COPIES, ("--gpus", 2, "--sync", "neighbor", "--sweep", "stream"), ("--gpus", 1, "--sweep", "pipeline")):
                 told = json.loads(self.run_with({}, name, *ALWAYS, "--steps", 40, "--json", "-", *way).stdout)
                 self.assertGreater(told["scrub"]["tiles"], 0)
+
+
+class Orders(CommandTest):
+    """What a batch of steps reads is on the device before its kernels, in whatever order copies and blocks come."""
+
+    def test_factors_of_steps(self):
+        numbers = numpy.random.default_rng(7)
+        u = numbers.random((96, 128))
+        with h5py.File(self.path("w.h5"), "w") as file:
+            file["u"], file["q"], file["q_factor"] = u, numbers.standard_normal(u.shape), [[0, 1], [9, 1.5]]
+            file.attrs.update(problem="heat", dt=0.1, steps=4)
+        self.ok("w.h5", "-q", "--device", "cpu", "-o", "cpu.h5")
+        for seed in range(1, RUNS + 1):
+            self.ok("w.h5", "-q", "--force", "--device", "gpu", "--gpus", "0,0,0", "--sync", "multi-grid", "--sweep", "stream",
+                    "-o", "gpu.h5", env={**os.environ, "STENCIL_EMULATED_SEED": str(seed)})
+            self.ok("compare", "cpu.h5", "gpu.h5")
 
 
 if __name__ == "__main__":
