@@ -137,9 +137,10 @@ typedef struct line {
 } line;
 
 /* Returns what a step adds to a cell, and by which factor it counts in sums that steps keep: the matrix of
- * differences, which has no such factors, is symmetric. */
+ * differences, which has no such factors, is symmetric. size: the sum of the absolute values of what it adds,
+ * the flux of walls and the source, whose rounding errors are in proportion to it. */
 static double gain_of(const stencil_problem *p, const line *l, const int64_t cell[3], int64_t x,
-                      double *factor) {
+                      double *factor, double *size) {
     const bool varied = l->of[x] > 0 && l->of[x] <= p->palette_count;
     const double *row = varied ? stencil_problem_row(p, l->of[x]) : NULL;
     double made[STENCIL_WEIGHTS];
@@ -148,8 +149,10 @@ static double gain_of(const stencil_problem *p, const line *l, const int64_t cel
         stencil_faces_row(p, l->faces, cell, row, made);
         row = made;
     }
-    return (row != NULL ? row[STENCIL_SOURCE_WEIGHT] : 0.0) +
-           (l->b.at != NULL ? stencil_cells_value(&l->b, x) : 0.0);
+    const double flux = row != NULL ? row[STENCIL_SOURCE_WEIGHT] : 0.0,
+                 source = l->b.at != NULL ? stencil_cells_value(&l->b, x) : 0.0;
+    *size = fabs(flux) + fabs(source);
+    return flux + source;
 }
 
 /* Takes a row of cells: finds its runs, and joins them to those of the rows before. */
@@ -173,19 +176,19 @@ static stencil_status take_row(search *s, int64_t row, const line *l) {
         if (!inside)
             TRY(add_run(s, row, x));
         run *r = &s->runs[s->count - 1];
-        double weight, factor;
+        double weight, factor, size;
         if (!inside && x > 0 && still[x - 1] != 0)
             r->anchored = true;
         inside = true;
         if (exchanges(p, cell, &weight))
             r->anchored = true;
-        const double gain = gain_of(p, l, cell, x, &factor);
+        const double gain = gain_of(p, l, cell, x, &factor, &size);
         weight *= factor;
         r->end = x + 1;
         r->cells++;
         r->weight += weight;
         r->gain += weight * gain;
-        r->size += weight * fabs(gain);
+        r->size += weight * size;
     }
     s->row_first[row + 1] = s->count;
     if (p->boundary[STENCIL_X] == STENCIL_PERIODIC && s->count > s->row_first[row]) {

@@ -1,5 +1,6 @@
 """What a file means beside what it says: markers that no attribute names, axes in another order, times, constants,
 sources without a mean; and notes that would be false."""
+import itertools
 import json
 import unittest
 
@@ -131,6 +132,22 @@ class Meaning(CommandTest):
         self.assertEqual(self.solve()["result"]["reason"], "converged_rtol")
         self.file(u=numpy.zeros((33, 33)), f=f, problem="poisson", boundary="periodic", rtol=1e-4)
         self.refused(BAD_DATA, ["there is no solution"], "p.h5", *RUN)
+
+    def test_a_flux_and_a_source_that_balance_in_each_cell(self):
+        """What rounding leaves of such a sum is not taken for one; what is left of another one is."""
+        for precision, (flux, spacing) in itertools.product(("f4", "f8"), ((0.3, 0.1), (0.7, 0.01))):
+            with self.subTest(precision=precision, flux=flux):
+                f = numpy.zeros((3, 30), precision)
+                f[0] = -flux / spacing
+                for extra in (0, 1e-3 * flux / spacing):
+                    f[1, 3] += extra
+                    self.write("p.h5", f * 0, {"stencil": None, "problem": "poisson", "boundary": "mirror", "boundary_y-": "flux",
+                                               "flux_y-": flux, "spacing": spacing}, {"f": f})
+                    run = ("p.h5", "-q", "--force", "--no-output", "--rtol", "1e-3")
+                    if extra == 0:
+                        self.ok(*run)
+                    else:
+                        self.refused(BAD_DATA, ["there is no solution"], *run)
 
     def test_fixed_point_within_the_precision(self):
         h = 1 / 64
