@@ -152,11 +152,15 @@ static void note_time(const stencil_problem *problem, stencil_notes *notes) {
             before > 0 ? "the steps before had that dt" : "leave dt out, and it ends there");
 }
 
+/* Adds what is known of a relaxation before its first step. */
 static void note_prediction(const stencil_problem *problem, stencil_notes *notes) {
     const double steps = stencil_predicted_steps(problem);
     const stencil_spectrum spectrum = stencil_spectrum_of(problem);
-    if (isinf(steps) && problem->spec.omega * spectrum.most > 2.0 + 1e-12)
+    if (problem->cycle.length == 1 && stencil_contraction(problem) >= 1.0 &&
+        problem->spec.omega * spectrum.most > 2.0 + 1e-12)
         stencil_notes_warn(notes, "this iteration is unstable: give --omega below %.6g", 2.0 / spectrum.most);
+    else if (isnan(problem->stop.rtol))
+        return;
     else if (isinf(steps) || stencil_keeps_checkerboard(problem))
         stencil_notes_warn(notes,
                            "with omega %g the mode with alternating signs does not shrink: try --omega 0.9",
@@ -189,7 +193,7 @@ void report_note_start(run_record *run, const stencil_spec *file) {
     const stencil_problem *problem = &run->problem;
     stencil_notes *notes = &run->notes;
     note_cycle(problem, file, notes);
-    if (stencil_problem_relaxes(problem) && !isnan(problem->stop.rtol))
+    if (stencil_problem_relaxes(problem))
         note_prediction(problem, notes);
     if (problem->spec.kind == STENCIL_KIND_HEAT)
         note_time(problem, notes);

@@ -133,6 +133,12 @@ class Meaning(CommandTest):
         self.file(u=numpy.zeros((33, 33)), f=f, problem="poisson", boundary="periodic", rtol=1e-4)
         self.refused(BAD_DATA, ["there is no solution"], "p.h5", *RUN)
 
+    def test_an_iteration_that_grows_is_noted_without_a_criterion(self):
+        self.ok("new", "p.h5", "--problem", "laplace", "--size", "65x65", "-q", "--force")
+        for omega, (criterion, code) in itertools.product(("1", "1.5"), (("none", 0), ("1e-3", 2))):
+            report = self.solve("p.h5", "--steps", 6, "--omega", omega, "--rtol", criterion, "--no-output", code=code)
+            self.assertEqual("this iteration is unstable: give --omega below 1.0006" in report["notes"], omega == "1.5", omega)
+
     def test_a_flux_and_a_source_that_balance_in_each_cell(self):
         """What rounding leaves of such a sum is not taken for one; what is left of another one is."""
         for precision, (flux, spacing) in itertools.product(("f4", "f8"), ((0.3, 0.1), (0.7, 0.01))):
