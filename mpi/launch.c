@@ -19,7 +19,7 @@ static void find_host(stencil_world *world) {
 }
 
 /* Tells whether this MPI says that it takes messages from the memory of NVIDIA GPUs; $STENCIL_MPI_MEMORY,
- * `device` or `host`, knows better. */
+ * `device` or `host`, decides in its place. */
 static bool sends_device_memory(void) {
     const char *const told = getenv("STENCIL_MPI_MEMORY");
     if (told != NULL && (strcmp(told, "device") == 0 || strcmp(told, "host") == 0))

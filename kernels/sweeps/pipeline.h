@@ -18,7 +18,8 @@ enum { STENCIL_PIPELINE_TABLE_BYTES = 4096 };
 
 /* The shape of a 2D pass. A block, alone on its multiprocessor, has STENCIL_PIPELINE_WARPS warps that make
  * steps, and works on one line of eight stages or on two lines of four; a stage is a warp, and a line has two
- * more warps that load and store, in a checked pass two more that sum. A stage makes `levels`
+ * more warps that load and store, and two more that sum in a checked pass, or find the codes of rows in a
+ * CLASSED one. A stage makes `levels`
  * steps of a strip of 32 * cells columns, `cells` for each lane, and passes on `rows` rows at once. */
 enum { STENCIL_PIPELINE_WARPS = 8 };
 typedef struct stencil_pipeline_shape {

@@ -1,4 +1,4 @@
-/* What the rows of a pass of the pipeline sweep in 2D are, for classes of cells. */
+/* The codes of the rows of a pass of the pipeline sweep in 2D, for classes of cells. */
 #pragma once
 
 #include "kernels/sweeps/pipeline_sums.cuh"
@@ -26,7 +26,7 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline_found : 
     };
     static constexpr uint32_t all_cells = (1u << cells) - 1;
 
-    /* Where the columns of a strip are in rows of the third ring. */
+    /* The place of a strip's columns in rows of the third ring. */
     struct strip_place {
         int x;         /* first column of the strip */
         uint32_t look; /* word of bits that this lane looks at, in bytes; all lanes see the strip's words */

@@ -25,8 +25,9 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline : pipeli
     static constexpr bool apart = (checked || base::varied) && lines == 2;
     static constexpr int threads = 32 * (STENCIL_PIPELINE_WARPS + 4 + 4 * apart);
     static constexpr bool has_loop = Kind != STENCIL_PIPELINE_CHECKED;
-    /* Where warps sum, or find out what rows are, they and those that copy are the oldest, which get an issue
-     * slot whenever they can use one: 2 % of a checked pass in float64, docs/log/2026-11-28.md. */
+    /* The warps that copy, sum or find the codes of rows are the oldest in passes that have some of the
+     * latter two: the oldest get an issue slot whenever they can use one, 2 % of a checked pass in float64,
+     * docs/log/2026-11-28.md. */
     static constexpr int helpers = checked || base::varied ? threads / 32 - STENCIL_PIPELINE_WARPS : 0;
 
     /* Returns the number of the thread's warp, counted from the first one that makes steps. */

@@ -16,7 +16,7 @@
 #include "base/symbols.h"
 #include "philox/gpu.h"
 
-/* What the test needs of curand.h, so that it is built where only the library is. */
+/* The declarations of curand.h that the test needs, so that it is built where only the library is. */
 enum { PHILOX4_32_10 = 161, ORDERING_DEFAULT = 101, ORDERING_LEGACY = 103, SKIPPED = 77 };
 static struct {
     int (*create)(void **generator, int type);
