@@ -56,6 +56,19 @@ void stencil_exchange_close(stencil_world *world, stencil_exchange *exchange) {
         world->call->close(exchange);
 }
 
+stencil_file *stencil_world_open_file(stencil_world *world, const char *path) {
+    return world->call->open_file(world, path);
+}
+
+int stencil_world_write_file(stencil_world *world, stencil_file *file, const stencil_stretches *to,
+                             const void *data) {
+    return world->call->write_file(file, to, data);
+}
+
+int stencil_world_close_file(stencil_world *world, stencil_file *file) {
+    return world->call->close_file(file);
+}
+
 static int by_value(const void *a, const void *b) {
     const double x = *(const double *)a, y = *(const double *)b;
     return (x > y) - (x < y);

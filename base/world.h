@@ -23,6 +23,15 @@ typedef struct stencil_message {
 /* Messages that are set up once and then travel many times. */
 typedef struct stencil_exchange stencil_exchange;
 
+/* A file that a rank has open to write bytes of its own, as the others have. */
+typedef struct stencil_file stencil_file;
+
+/* Stretches of a file, count[0] times count[1] of `bytes` bytes: the first one begins at `offset`, and each
+ * axis of them has a stride. In memory they follow each other without gaps. */
+typedef struct stencil_stretches {
+    int64_t offset, bytes, count[2], stride[2];
+} stencil_stretches;
+
 /* The functions of a world, see those of stencil_world_…() for what they do. */
 typedef struct stencil_world_functions {
     uint64_t (*any)(stencil_world *world, uint64_t bits);
@@ -37,6 +46,9 @@ typedef struct stencil_world_functions {
     void (*close)(stencil_exchange *exchange);
     void (*set_timeout)(stencil_world *world, double s);
     void (*meet)(stencil_world *world);
+    stencil_file *(*open_file)(stencil_world *world, const char *path);
+    int (*write_file)(stencil_file *file, const stencil_stretches *to, const void *data);
+    int (*close_file)(stencil_file *file);
 } stencil_world_functions;
 
 struct stencil_world {
@@ -92,6 +104,15 @@ stencil_status stencil_exchange_open(stencil_world *world, const stencil_message
 void stencil_exchange_start(stencil_world *world, stencil_exchange *exchange);
 void stencil_exchange_finish(stencil_world *world, stencil_exchange *exchange);
 void stencil_exchange_close(stencil_world *world, stencil_exchange *exchange);
+
+/* Opens a file that rank 0 has made; NULL, in all ranks, where not all of them find it by this name. */
+stencil_file *stencil_world_open_file(stencil_world *world, const char *path);
+
+/* write: writes stretches, by this rank alone. close: has all that this rank wrote reach the disk, and closes
+ * the file. Return 0, or the errno of a failure. */
+int stencil_world_write_file(stencil_world *world, stencil_file *file, const stencil_stretches *to,
+                             const void *data);
+int stencil_world_close_file(stencil_world *world, stencil_file *file);
 
 /* Ends a stage of which each rank has its own status: OK where all are, else the error of the first rank that
  * has one, with its number where others have none. */

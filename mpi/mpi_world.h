@@ -22,5 +22,8 @@ _Noreturn void stencil_mpi_abort(stencil_world *world, int exit_code);
 /* Tags of messages: those of exchanges, those of stencil_world_send(), and signs of life. */
 enum { STENCIL_TAG_EXCHANGE = 1, STENCIL_TAG_BYTES, STENCIL_TAG_LIFE };
 
-/* The functions of that world. */
+/* The functions of that world. Those of files stand in file.c. */
 extern const stencil_world_functions stencil_mpi_functions;
+stencil_file *stencil_mpi_open_file(stencil_world *world, const char *path);
+int stencil_mpi_write_file(stencil_file *file, const stencil_stretches *to, const void *data);
+int stencil_mpi_close_file(stencil_file *file);

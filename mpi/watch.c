@@ -179,24 +179,62 @@ void stencil_watch_leave(void) {
     pthread_mutex_unlock(&watch.use);
 }
 
+/* Polls before the processor is offered to others. */
+enum { SPINS = 50 };
+
+static void beat_if_due(void) {
+    if (__atomic_load_n(&watch.due, __ATOMIC_RELAXED))
+        beat();
+}
+
 void stencil_watch_wait(int count, MPI_Request *request) {
-    enum { SPINS = 50 }; /* polls before the processor is offered to other ranks */
     int done;
     MPI_Testall(count, request, &done, MPI_STATUSES_IGNORE);
     for (int polls = 0; !done; polls++) {
-        if (__atomic_load_n(&watch.due, __ATOMIC_RELAXED))
-            beat();
+        beat_if_due();
         if (polls > SPINS)
             sched_yield();
         MPI_Testall(count, request, &done, MPI_STATUSES_IGNORE);
     }
 }
 
+/* Polls a request that writes, and completes it where it has ended. Returns whether it has; *bytes gets how
+ * many were written, 0 where it failed. */
+static bool ends_writing(MPI_Request *request, int *bytes) {
+    MPI_Status status;
+    int done = 0;
+    *bytes = 0;
+#ifdef OPEN_MPI
+    /* OpenMPI 4.1 dies as a failed request of a file is completed, and frees it in peace; MPICH makes
+     * progress only where a request is completed. */
+    MPI_Request_get_status(*request, &done, &status);
+    if (done) {
+        MPI_Get_count(&status, MPI_BYTE, bytes);
+        MPI_Request_free(request);
+    }
+    return done;
+#else
+    const bool failed = MPI_Test(request, &done, &status) != MPI_SUCCESS;
+    if (done && !failed)
+        MPI_Get_count(&status, MPI_BYTE, bytes);
+    return done || failed;
+#endif
+}
+
+int stencil_watch_wait_written(MPI_Request *request) {
+    int bytes = 0;
+    for (int polls = 0; !ends_writing(request, &bytes); polls++) {
+        beat_if_due();
+        if (polls > SPINS) /* another thread of this process copies the bytes */
+            nanosleep(&(struct timespec){.tv_nsec = 50000}, NULL);
+    }
+    return bytes;
+}
+
 void stencil_watch_wait_until(double s) {
     static const double waking_s = 100e-6; /* a thread that sleeps wakes late by less than this */
     for (double left_s = s - stencil_clock_s(); left_s > 0; left_s = s - stencil_clock_s()) {
-        if (__atomic_load_n(&watch.due, __ATOMIC_RELAXED))
-            beat();
+        beat_if_due();
         if (left_s > waking_s)
             nanosleep(&(struct timespec){.tv_nsec = (long)(1e9 * (left_s - waking_s))}, NULL);
     }

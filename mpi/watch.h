@@ -28,6 +28,9 @@ void stencil_watch_leave(void);
 void stencil_watch_wait(int count, MPI_Request *request);
 void stencil_watch_wait_until(double s);
 
+/* Waits likewise for a request that writes to a file; returns how many bytes it has written. */
+int stencil_watch_wait_written(MPI_Request *request);
+
 /* Tells whether a rank is given up, by the calling thread. */
 bool stencil_watch_has_lost(void);
 

@@ -185,4 +185,7 @@ const stencil_world_functions stencil_mpi_functions = {.any = any,
                                                        .finish = finish_exchange,
                                                        .close = close_exchange,
                                                        .set_timeout = stencil_watch_set_timeout,
-                                                       .meet = meet};
+                                                       .meet = meet,
+                                                       .open_file = stencil_mpi_open_file,
+                                                       .write_file = stencil_mpi_write_file,
+                                                       .close_file = stencil_mpi_close_file};
