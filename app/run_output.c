@@ -107,6 +107,7 @@ static stencil_status rescue(run_record *record, stencil_run *run) {
     const stencil_error seen = *stencil_error_last();
     const char *temporary = getenv("TMPDIR");
     stencil_output *output = &record->output;
+    output->run = NULL;     /* where a rank cannot write, rank 0 may */
     output->options = NULL; /* a result of another name is no result to go on with */
     const char *path = TEXT_LONG("%s", output->path), *last = stencil_path_last(path);
     const char *const place[] = {

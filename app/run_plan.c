@@ -184,6 +184,7 @@ static stencil_status load_cells(run_state *state) {
     TRY(run_by_all(state, check_cells(state)));
     TRY(stencil_run_open(&state->run, run_record_plan(record), problem, &from));
     record->choice.tune.run = state->run;
+    record->output.run = stencil_world_alone(run_world(state)) ? NULL : state->run;
     stencil_input_rest(input);
     TRY(run_by_all(state, stencil_input_check_unchanged(input)));
     stencil_origin_arrays *arrays = &problem->origin.arrays;

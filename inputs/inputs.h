@@ -6,6 +6,7 @@
 #include "inputs/values.h"
 #include "solver/problem/problem.h"
 #include "solver/run/report.h"
+#include "solver/run/run.h"
 
 /* Most steps of a run, and most steps between two residual checks. */
 #define STENCIL_STEPS_MAX INT64_C(1000000000000000)
@@ -264,6 +265,7 @@ typedef struct stencil_output {
     const char *series_path;  /* name of that file */
     const char *series_gaps;  /* frames that it lacks, see stencil_series_gap(); NULL, "": none */
     const char *first_input;  /* input of a run that was resumed, "" where unknown; NULL: input_path */
+    stencil_run *run;         /* the run, whose ranks write its cells themselves; NULL: they are read */
     int64_t first_steps;      /* steps from that input to input_path; 0: not resumed */
     stencil_sink sink;        /* the file being written; closed by the caller, written or not */
     bool begun;               /* whether `sink` already has the copies of the input's objects */

@@ -47,7 +47,8 @@ static stencil_status name_temporary(stencil_sink *sink) {
 }
 
 /* Opens a nameless file, where the file system has such files and /proc can name them later: however this
- * process ends, nothing is left behind. Else opens a temporary file. */
+ * process ends, nothing is left behind, unless other ranks write the file, too. Else opens a temporary file.
+ */
 static stencil_status open_temporary(stencil_sink *sink) {
     const int length = (int)(stencil_path_last(sink->path) - sink->path);
     snprintf(sink->directory, sizeof sink->directory, "%.*s", length > 0 ? length : 2,
@@ -315,4 +316,26 @@ stencil_status stencil_sink_fill(const stencil_sink *sink, const stencil_sink_da
     const bool closed = H5Dclose(w.to) >= 0;
     TRY(status);
     return stencil_h5_check_written(closed, sink->path, dataset->name);
+}
+
+stencil_status stencil_sink_share(stencil_sink *sink, const stencil_sink_dataset *dataset, int64_t *offset) {
+    const stencil_box first = {.n = {1, 1, 1}};
+    double zero = 0;
+    const stencil_cells cell = stencil_cells_dense(STENCIL_FLOAT64, &zero, &first);
+    *offset = 0;
+    if (H5Tequal(dataset->file_type, dataset->memory_type) <= 0)
+        return STENCIL_OK;
+    /* HDF5 allocates the space of the dataset with its first cell, and forgets that cell with the handle. */
+    const hid_t to = H5Dopen2(sink->file, dataset->name, H5P_DEFAULT);
+    const bool allocated = to >= 0 && stencil_h5_box(to, &first, H5T_NATIVE_DOUBLE, &cell, true) >= 0;
+    const haddr_t at = allocated && stencil_dataset_layout(to) == H5D_CONTIGUOUS ? H5Dget_offset(to) : 0;
+    const bool closed = to >= 0 && H5Dclose(to) >= 0;
+    TRY(stencil_sink_state(sink));
+    TRY(stencil_h5_check_written(allocated && closed, sink->path, dataset->name));
+    if (at == 0 || at > INT64_MAX)
+        return STENCIL_OK;
+    if (sink->temporary[0] == '\0')
+        TRY(name_temporary(sink));
+    *offset = (int64_t)at;
+    return STENCIL_OK;
 }

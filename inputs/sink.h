@@ -67,6 +67,11 @@ stencil_status stencil_sink_create(const stencil_sink *sink, const stencil_sink_
 stencil_status stencil_sink_fill(const stencil_sink *sink, const stencil_sink_dataset *dataset,
                                  const stencil_problem *problem, const stencil_reader *from);
 
+/* Prepares a created dataset for other processes to write all of its cells: it has its space in the file
+ * then, at *offset, and the file has the name sink->temporary. *offset 0: cells in the file are not as they
+ * are in memory. Errors: IO, CANNOT_CREATE. */
+stencil_status stencil_sink_share(stencil_sink *sink, const stencil_sink_dataset *dataset, int64_t *offset);
+
 /* Closes the HDF5 file and fsyncs it, without its name yet: stencil_sink_commit() does the rest. Errors: IO.
  */
 stencil_status stencil_sink_finish(stencil_sink *sink);

@@ -236,17 +236,46 @@ static stencil_status begin_late(stencil_output *output, const stencil_problem *
     return create_objects(&output->sink, problem, &output->input->tables);
 }
 
+/* Has the ranks of the run write u; *written: false where rank 0 has to. */
+static stencil_status share_field(stencil_output *output, const stencil_sink_dataset *u, bool *written,
+                                  stencil_digest *digest) {
+    stencil_sink *sink = &output->sink;
+    stencil_shared_file to = {0};
+    TRY(stencil_sink_share(sink, u, &to.offset));
+    snprintf(to.temporary, sizeof to.temporary, "%s", sink->temporary);
+    snprintf(to.path, sizeof to.path, "%s", sink->path);
+    if (to.offset == 0)
+        return STENCIL_OK;
+    TRY(stencil_run_write(output->run, &to, written, digest));
+    if (!*written && output->notes != NULL)
+        stencil_notes_add(output->notes,
+                          "not all ranks can open '%s' to write their cells: rank 0 collects them",
+                          sink->path);
+    return STENCIL_OK;
+}
+
+/* Writes u, and makes its digest on the way. */
+static stencil_status write_field(stencil_output *output, const stencil_problem *problem,
+                                  const stencil_reader *from, char digest_u[STENCIL_DIGEST_CHARS]) {
+    const stencil_sink_dataset u = field_of(problem);
+    digesting d = {.from = from, .array = stencil_digest_array(problem, STENCIL_ARRAY_U)};
+    bool written = false;
+    if (output->run != NULL)
+        TRY(share_field(output, &u, &written, &d.digest));
+    if (!written)
+        TRY(stencil_sink_fill(&output->sink, &u, problem, &(stencil_reader){read_digesting, &d}));
+    stencil_digest_text(&d.digest, digest_u);
+    return STENCIL_OK;
+}
+
 static stencil_status write_all(stencil_output *output, const stencil_problem *problem,
                                 const stencil_reader *from, const stencil_report *report) {
     const stencil_sink *sink = &output->sink;
     const stencil_history *history = &report->history;
-    const stencil_sink_dataset u = field_of(problem);
-    digesting d = {.from = from, .array = stencil_digest_array(problem, STENCIL_ARRAY_U)};
     char digest_u[STENCIL_DIGEST_CHARS], numbers[STENCIL_DIGEST_CHARS];
     if (!output->begun)
         TRY(begin_late(output, problem));
-    TRY(stencil_sink_fill(sink, &u, problem, &(stencil_reader){read_digesting, &d}));
-    stencil_digest_text(&d.digest, digest_u);
+    TRY(write_field(output, problem, from, digest_u));
     TRY(fill_list(sink, "/residual", H5T_NATIVE_DOUBLE, history->count, history->residual));
     TRY(fill_list(sink, "/residual_step", H5T_NATIVE_INT64, history->count, history->step));
     TRY(stencil_axes_write_time(sink->file, sink->path, stencil_image_time(problem, report->steps)));

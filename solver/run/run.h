@@ -1,9 +1,11 @@
 /* Runs a plan: the outer loop, which calls the time loop of the plan's strategy. */
 #pragma once
 
+#include <limits.h>
+
 #include "kernels/arrays.h"
 #include "solver/plan/plan.h"
-#include "solver/problem/boxes.h"
+#include "solver/problem/digest.h"
 #include "solver/run/observer.h"
 
 /* A run: loads cells to where the plan wants them, makes steps, returns cells. Borrows problem and plan. */
@@ -70,6 +72,20 @@ stencil_status stencil_run_lead(stencil_run *run, stencil_status (*work)(void *c
  * several ranks only in what stencil_run_lead() calls. */
 stencil_status stencil_run_read(void *run, stencil_array array, const stencil_box *box,
                                 const stencil_cells *to);
+
+/* A file that all ranks write, each its own cells of /u, which lie there without gaps, in array order and in
+ * the precision of the problem. */
+typedef struct stencil_shared_file {
+    int64_t offset;               /* of the first cell */
+    char temporary[2 * PATH_MAX]; /* the name that the file has */
+    char path[PATH_MAX];          /* the name that messages tell */
+} stencil_shared_file;
+
+/* Has all ranks write the cells of u and wait for the disk; *digest gets the digest of u. *written: false
+ * where not all ranks find the file, and then nothing was written. By rank 0 of several, in what
+ * stencil_run_lead() calls. Errors: IO, NO_MEMORY, of any rank. */
+stencil_status stencil_run_write(stencil_run *run, const stencil_shared_file *to, bool *written,
+                                 stencil_digest *digest);
 
 /* Copies the cells of the current field to an array in the memory of the GPU, boundary cells included. */
 stencil_status stencil_run_give(stencil_run *run, const stencil_strided *to);
