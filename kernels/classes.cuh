@@ -5,6 +5,7 @@
 
 #include "kernels/cells.cuh"
 #include "kernels/residual.cuh"
+#include "sync/memory.cuh"
 
 namespace stencil {
 
@@ -20,6 +21,37 @@ __device__ __forceinline__ void put_factors(const stencil_kernel_args &s, int64_
     if (s.sums.factor != nullptr && threadIdx.x == 0 && threadIdx.y == 0)
         factors_at<T>(from) = factors_of<T>(s, step);
 }
+
+/* Returns the block's copy of the weights of the step that reads buffer `from`, in a persistent loop of such
+ * a kernel. start_weights() writes those of the first step, copy_weights() begins to copy those at a place of
+ * the cycle: await_copies() and a barrier of the block must follow. */
+template <class T> __device__ __forceinline__ T *loop_weights(int from) {
+    __shared__ __align__(16) T weight[2][(STENCIL_WEIGHTS + 3) / 4 * 4];
+    return weight[from];
+}
+template <class T> __device__ __forceinline__ void start_weights(const stencil_kernel_args &s) {
+    const uniform_weights<T> first = weights_of<T>(s.domain);
+    for (int i = (int)thread_in_block(); i < STENCIL_WEIGHTS; i += block_threads)
+        loop_weights<T>(0)[i] = loop_weights<T>(1)[i] = first.weight[i];
+}
+template <class T>
+__device__ __forceinline__ void copy_weights(const stencil_kernel_args &s, int place, int from) {
+    static_assert(sizeof(stencil_weights) % 16 == 0, "weights of a step are copied as vectors");
+    const int i = (int)thread_in_block() * vector_cells<T>;
+    if (i < STENCIL_WEIGHTS)
+        copy_vector(loop_weights<T>(from) + i, weights_of<T>(s.domain, s.cycle[place]).weight + i);
+    end_copies();
+}
+/* Returns the provider of the weights of the step that reads buffer `from`. Loop: a kernel for classes makes
+ * it in a persistent loop. */
+template <class T, bool Loop>
+__device__ __forceinline__ uniform_weights<T> weights_of_step(const stencil_kernel_args &s, int from) {
+    if constexpr (Loop)
+        return {loop_weights<T>(from), &s.domain};
+    else
+        return weights_of<T>(s.domain);
+}
+
 /* Returns array k of those with factors in time. */
 template <class T> __device__ __forceinline__ const T *sum_array(const stencil_kernel_args &s, int k) {
     return static_cast<const T *>(s.sums.array[k]);

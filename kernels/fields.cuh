@@ -20,12 +20,12 @@ template <class P, class T> struct field_weights {
     const stencil_domain *domain;
     T factor; /* of the source term */
 
-    /* face: weights of the cell's faces, in the order of its points. */
-    __device__ __forceinline__ field_weights(const stencil_domain &d, const T *face) : domain(&d) {
-        const auto step = weights_of<T>(d);
+    /* step: the weights of the step; face: weights of the cell's faces, in the order of its points. */
+    __device__ __forceinline__ field_weights(const uniform_weights<T> &step, const T *face)
+        : domain(step.domain) {
         T centre = step.weight[half];
         factor = step.weight[STENCIL_SOURCE_WEIGHT];
-        if (d.divides) {
+        if (domain->divides) {
             T sum = face[0];
             unrolled<faces - 1>([&](int i) { sum += face[i + 1]; });
             const T over = divide(step.weight[0], sum);
@@ -91,14 +91,14 @@ template <class P, class T, int V, int Batch> struct march_faces {
         }
     }
     /* The weights of cell v of row k. */
-    __device__ __forceinline__ field_weights<P, T> of(const stencil_domain &d, int k, int v) const {
+    __device__ __forceinline__ field_weights<P, T> of(const uniform_weights<T> &step, int k, int v) const {
         if constexpr (P::rank == 3) {
             const T face[] = {along[k][v], across[k][0][v], x[k][v],
                               x[k][v + 1], across[k][1][v], along[k + 1][v]};
-            return field_weights<P, T>(d, face);
+            return field_weights<P, T>(step, face);
         } else {
             const T face[] = {along[k][v], x[k][v], x[k][v + 1], along[k + 1][v]};
-            return field_weights<P, T>(d, face);
+            return field_weights<P, T>(step, face);
         }
     }
 };
@@ -119,14 +119,14 @@ template <class T> __device__ __forceinline__ T read_point(const T *u, const T *
 /* Returns the new value of the cell at element `at` of the field u, of class `of` (PLAIN: it reads all of its
  * points), as its faces make it. */
 template <class P, class T>
-__device__ __forceinline__ T value_of_faces(const stencil_kernel_args &s, int from, const T *u, int64_t at,
-                                            uint32_t of) {
+__device__ __forceinline__ T value_of_faces(const stencil_kernel_args &s, const uniform_weights<T> &step,
+                                            int from, const T *u, int64_t at, uint32_t of) {
     const stencil_domain &d = s.domain;
     const T *row = stencil_class_is_varied(of) ? row_of_cell<T>(s.classes, of, at) : nullptr;
     const auto where = [&] { return at; };
     T face[2 * P::rank], sum = 0;
     load_faces<P>(d, at, face);
-    const field_weights<P, T> weights(d, face);
+    const field_weights<P, T> weights(step, face);
     P::each([&](int k, int dz, int dy, int dx) {
         const int64_t away = dz * d.plane + dy * d.row + dx;
         const T value = row == nullptr ? u[at + away] : read_point(u + at, row, k, away);
@@ -138,10 +138,12 @@ __device__ __forceinline__ T value_of_faces(const stencil_kernel_args &s, int fr
 /* Gives cells of a vector new values, of the field u, that are driven or whose row says what their points
  * read. */
 template <class P, class T, int V>
-__device__ __forceinline__ void give_reads(const stencil_kernel_args &s, int from, const T *u, int64_t at,
-                                           int count, const vector_classes<V> &classes, T *value) {
-    give_values(s, from, at, count, classes, value,
-                [&](int64_t element, uint32_t of) { return value_of_faces<P>(s, from, u, element, of); });
+__device__ __forceinline__ void give_reads(const stencil_kernel_args &s, const uniform_weights<T> &step,
+                                           int from, const T *u, int64_t at, int count,
+                                           const vector_classes<V> &classes, T *value) {
+    give_values(s, from, at, count, classes, value, [&](int64_t element, uint32_t of) {
+        return value_of_faces<P>(s, step, from, u, element, of);
+    });
 }
 
 } // namespace stencil

@@ -219,8 +219,12 @@ __global__ void __launch_bounds__(block_threads, Sweep::blocks)
     __shared__ tile_start start;
     if (thread_in_block() == 0)
         start = start_of(s);
-    if constexpr (Sweep::classed)
+    int place = 0; /* of the step in a cycle of weights */
+    if constexpr (Sweep::classed) {
         put_factors<typename Sweep::cell>(s, step, (int)(step & 1));
+        start_weights<typename Sweep::cell>(s);
+        place = (int)(step % s.cycle_length);
+    }
     ll_lists *const lists = lists_of_block<Ll>(s.ll);
     __syncthreads();
     note_launch(s, STENCIL_LAUNCH_ENTERED);
@@ -229,8 +233,12 @@ __global__ void __launch_bounds__(block_threads, Sweep::blocks)
         if (is_special(s))
             note_turn(s, step, step > s.step_first);
         step++;
-        if constexpr (Sweep::classed) /* those of the next step: the barrier of this one is in between */
+        if constexpr (Sweep::classed) { /* those of the next step: the barrier of this one is in between */
             put_factors<typename Sweep::cell>(s, step, !from);
+            place = place + 1 < s.cycle_length ? place + 1 : 0;
+            if (s.cycle_length > 1)
+                copy_weights<typename Sweep::cell>(s, place, !from);
+        }
         to_check--;
         const bool check = to_check == 0 || step == s.schedule.check_step;
         if (check) {
@@ -239,6 +247,8 @@ __global__ void __launch_bounds__(block_threads, Sweep::blocks)
         } else {
             persistent_step<Sweep, false>(s, start, from, nullptr);
         }
+        if constexpr (Sweep::classed)
+            await_copies<0>();
         const bool poll = --to_poll == 0;
         if (poll && is_leader())
             relay_interrupt(s, step);

@@ -12,7 +12,8 @@
 
 namespace stencil {
 
-template <class P, class T, bool Classed, bool Fields = false> struct naive_cells {
+/* Loop: a kernel for classes makes several steps in a persistent loop. */
+template <class P, class T, bool Classed, bool Loop, bool Fields = false> struct naive_cells {
     using cell = T;
     static constexpr bool classed = Classed;
     /* Least blocks on a multiprocessor; threads of a block, and cells of a thread, along x; dynamic shared
@@ -29,11 +30,12 @@ template <class P, class T, bool Classed, bool Fields = false> struct naive_cell
         const bool inside = y < d.n[STENCIL_Y] && x < d.n[STENCIL_X];
         const int64_t at = z * d.plane + y * d.row + x;
         const T *u = static_cast<const T *>(d.u[from]);
+        const auto weights = weights_of_step<T, Loop>(s, from);
         double term = 0;
         if (inside) {
             T value = 0;
             if constexpr (!Fields)
-                value = sum_points(d, u + at, at);
+                value = sum_points(weights, u + at, at);
             bool kept = false;
             if constexpr (Classed) {
                 const uint32_t of = class_at(s.classes, at);
@@ -41,14 +43,13 @@ template <class P, class T, bool Classed, bool Fields = false> struct naive_cell
                 if (kept)
                     value = of == STENCIL_CLASS_DRIVEN ? driven_value<T>(s, from, at) : u[at];
                 else if constexpr (Fields)
-                    value = value_of_faces<P>(s, from, u, at, of);
+                    value = value_of_faces<P>(s, weights, from, u, at, of);
                 else
-                    value = stencil_class_is_varied(of)
-                                ? value_of_class<P>(s, from, u, at, of)
-                                : add_sources(s, from, at, value, weights_of<T>(d).source());
+                    value = stencil_class_is_varied(of) ? value_of_class<P>(s, from, u, at, of)
+                                                        : add_sources(s, from, at, value, weights.source());
             } else if (d.b != nullptr) {
                 value = source_term(
-                    weights_of<T>(d).source(), [&] { return at; }, static_cast<const T *>(d.b)[at], value);
+                    weights.source(), [&] { return at; }, static_cast<const T *>(d.b)[at], value);
             }
             static_cast<T *>(d.u[!from])[at] = value;
             if (at_edge(d, STENCIL_Z, z, z + 1) || at_edge(d, STENCIL_Y, y, y + 1) ||
@@ -64,8 +65,9 @@ template <class P, class T, bool Classed, bool Fields = false> struct naive_cell
     }
 
     /* Returns the new value of the cell at u, but for sources; at: its element index. */
-    __device__ __forceinline__ static T sum_points(const stencil_domain &d, const T *u, int64_t at) {
-        const auto weights = weights_of<T>(d);
+    __device__ __forceinline__ static T sum_points(const uniform_weights<T> &weights, const T *u,
+                                                   int64_t at) {
+        const stencil_domain &d = *weights.domain;
         const auto where = [&] { return at; };
         T sum = 0;
         P::each([&](int k, int dz, int dy, int dx) {
@@ -87,9 +89,10 @@ template <class P, class T, bool Classed, bool Fields = false> struct naive_cell
             *partial = combine(half[warp], half[warp + 1], norm);
     }
 };
-template <class P, class T, bool Relaunch, bool Ll> using naive_sweep = naive_cells<P, T, false>;
-template <class P, class T, bool Relaunch, bool Ll> using naive_classed = naive_cells<P, T, true>;
-template <class P, class T, bool Relaunch, bool Ll> using naive_fielded = naive_cells<P, T, true, true>;
+template <class P, class T, bool Relaunch, bool Ll> using naive_sweep = naive_cells<P, T, false, false>;
+template <class P, class T, bool Relaunch, bool Ll> using naive_classed = naive_cells<P, T, true, !Relaunch>;
+template <class P, class T, bool Relaunch, bool Ll>
+using naive_fielded = naive_cells<P, T, true, !Relaunch, true>;
 
 } // namespace stencil
 #else

@@ -64,7 +64,7 @@ constexpr stream_tuning classed_tuning_of() {
  * batch of few rows, or of one, needs fewer. */
 template <class P, class T, bool Relaunch, bool Ll, bool Classed, bool Fields = false> struct stream_tiles {
     using cell = T;
-    static constexpr bool classed = Classed;
+    static constexpr bool classed = Classed, loops = Classed && !Relaunch;
     static constexpr stream_tuning tuning = classed_tuning_of<P, T, Relaunch, Ll, Classed, Fields>();
     /* Partial sums do not know the weights of the cell that they belong to. */
     static constexpr stencil_stream_sums sums =
@@ -73,8 +73,9 @@ template <class P, class T, bool Relaunch, bool Ll, bool Classed, bool Fields = 
      * (2D, radius 3) or steps are short (LL exchange). */
     static constexpr bool policies = !Ll && (P::rank == 3 || P::radius < 3);
     static constexpr int summed_ahead = sums.ahead > 0 ? sums.ahead : 1;
-    using sums_sweep = std::conditional_t<Classed, classed_sums<P, T, sums.rows, summed_ahead, policies>,
-                                          stream_sums<P, T, sums.rows, summed_ahead, policies>>;
+    using sums_sweep =
+        std::conditional_t<Classed, classed_sums<P, T, sums.rows, summed_ahead, policies, loops>,
+                           stream_sums<P, T, sums.rows, summed_ahead, policies, loops>>;
     static constexpr int batch = tuning.batch, blocks = tuning.blocks, block_x = tuning.block_x,
                          cells = vector_cells<T>, shared_bytes = sums.ahead > 0 ? sums_sweep::bytes : 0;
     /* Rows that mixed marches, and those of one class, load at once: more would spill registers. */
@@ -123,7 +124,7 @@ template <class P, class T, bool Relaunch, bool Ll, bool Classed, bool Fields = 
                 return tile_of_classes<mixed, Check, false>(s, p, from, march, partial);
         }
         if constexpr (!Fields) {
-            stream_window<P, T, Batch> sweep;
+            stream_window<P, T, Batch, loops> sweep;
             sweep.template tile<Check>(s, from, p, partial);
         }
     }
@@ -131,7 +132,7 @@ template <class P, class T, bool Relaunch, bool Ll, bool Classed, bool Fields = 
     __device__ __forceinline__ static void tile_of_classes(const stencil_kernel_args &s, const place &p,
                                                            int from, uint32_t march, double *partial) {
         if constexpr (!Fields || !One) {
-            classed_window<P, T, Batch, Fields> sweep;
+            classed_window<P, T, Batch, loops, Fields> sweep;
             sweep.template tile<Check, One>(s, from, p, march, partial);
         }
     }

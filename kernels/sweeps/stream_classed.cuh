@@ -16,8 +16,9 @@
 
 namespace stencil {
 
-template <class P, class T, int Batch, bool Fields> struct classed_window : stream_window<P, T, Batch> {
-    using base = stream_window<P, T, Batch>;
+template <class P, class T, int Batch, bool Loop, bool Fields>
+struct classed_window : stream_window<P, T, Batch, Loop> {
+    using base = stream_window<P, T, Batch, Loop>;
     using cells = stream_cells<P, T>;
     using base::advance, base::centre, base::shift, base::start, base::update, base::window;
     static constexpr int R = P::radius, V = vector_cells<T>;
@@ -33,6 +34,9 @@ template <class P, class T, int Batch, bool Fields> struct classed_window : stre
         /* Found again where they are needed: values that live longer cost registers. */
         __device__ __forceinline__ T *next() const {
             return static_cast<T *>(s.domain.u[!from]);
+        }
+        __device__ __forceinline__ uniform_weights<T> weights() const {
+            return weights_of_step<T, Loop>(s, from);
         }
         __device__ __forceinline__ int left_x() const {
             return (int)s.domain.n[STENCIL_X] - x;
@@ -105,8 +109,8 @@ template <class P, class T, int Batch, bool Fields> struct classed_window : stre
             if (!Fields && __any_sync(~0u, of_all != STENCIL_CLASS_PLAIN)) {
                 make_of_rows(c, at, k, of_all, value);
             } else {
-                sum_points(s.domain, f, at, k, value);
-                cells::add_sources(s, c.from, at, value, weights_of<T>(s.domain).source());
+                sum_points(c, f, at, k, value);
+                cells::add_sources(s, c.from, at, value, c.weights().source());
             }
             give(c, at, k, classes, of_all, value);
         }
@@ -123,13 +127,13 @@ template <class P, class T, int Batch, bool Fields> struct classed_window : stre
         }
     }
 
-    __device__ __forceinline__ void sum_points(const stencil_domain &d, const faces &f, int64_t at, int k,
+    __device__ __forceinline__ void sum_points(const course &c, const faces &f, int64_t at, int k,
                                                T *value) const {
-        const auto weights = weights_of<T>(d);
+        const auto weights = c.weights();
         unrolled<V>([&](int v) {
             const auto where = [&] { return at + v; };
             if constexpr (Fields)
-                value[v] = update(f.of(d, k, v), where, k, v);
+                value[v] = update(f.of(weights, k, v), where, k, v);
             else
                 value[v] = update(weights, where, k, v);
         });
@@ -157,7 +161,7 @@ template <class P, class T, int Batch, bool Fields> struct classed_window : stre
     __device__ __forceinline__ void make_of_rows(const course &c, int64_t at, int k, uint32_t of,
                                                  T *value) const {
         const stencil_domain &d = c.s.domain;
-        const auto step = weights_of<T>(d);
+        const auto step = c.weights();
         const bool own = of != STENCIL_CLASS_PLAIN;
         const T *const row = row_of_class<T>(c.s.classes, own ? of : 1u);
         unrolled<V>([&](int v) { value[v] = 0; });
@@ -196,8 +200,8 @@ template <class P, class T, int Batch, bool Fields> struct classed_window : stre
         const stencil_kernel_args &s = c.s;
         unrolled<V>([&](int v) { value[v] = classes.keeps(v) ? centre(k, v) : value[v]; });
         if constexpr (Fields) {
-            give_reads<P>(s, c.from, static_cast<const T *>(s.domain.u[c.from]), at, c.left_x(), classes,
-                          value);
+            give_reads<P>(s, c.weights(), c.from, static_cast<const T *>(s.domain.u[c.from]), at, c.left_x(),
+                          classes, value);
         } else {
             give_driven(s, c.from, at, c.left_x(), classes, value);
             if (s.classes.palette == nullptr || classes.of == STENCIL_CLASS_PLAIN ||

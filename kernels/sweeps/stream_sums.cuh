@@ -21,8 +21,8 @@
 namespace stencil {
 
 /* Policies: tells L2 to keep cells that are read, some of them repeatedly, rather than cells that are stored,
- * which only the next step reads. */
-template <class P, class T, int Rows, int Ahead, bool Policies> struct stream_sums {
+ * which only the next step reads. Loop: as in weights_of_step(). */
+template <class P, class T, int Rows, int Ahead, bool Policies, bool Loop> struct stream_sums {
     using cells = stream_cells<P, T>;
     static constexpr int R = P::radius, V = vector_cells<T>, C = P::cross, lines = Rows + 2 * C, warp = 32;
     /* Tells whether the last sector of a row is stored whole, which costs registers: it pays for short rows
@@ -47,6 +47,7 @@ template <class P, class T, int Rows, int Ahead, bool Policies> struct stream_su
         int beside; /* distance from the thread's vector to the one outside the warp that this lane also loads
                      */
         int last;   /* last of the thread's rows that is inside the part */
+        bool copies; /* whether any thread reads this one's vector */
     };
 
     __device__ __forceinline__ static int lane() {
@@ -76,8 +77,8 @@ template <class P, class T, int Rows, int Ahead, bool Policies> struct stream_su
         }
     }
 
-    /* Finds where a thread reads and writes. A thread beyond the last sector of the row loads the last vector
-     * that is read, and stores nothing. */
+    /* Finds where a thread reads and writes. A thread beyond the last vector that is read copies nothing, so
+     * that its sums are of whatever its ring holds, and stores nothing. */
     __device__ __forceinline__ static course start(const stencil_domain &d, const place &p) {
         course c;
         const int nx = (int)d.n[STENCIL_X], sector = cells::sector,
@@ -89,6 +90,7 @@ template <class P, class T, int Rows, int Ahead, bool Policies> struct stream_su
         c.at = c.to - R * c.stream;
         c.beside = min(warp_x + (lane() < sides ? lane() - sides : warp + lane() - sides) * V, last) - x;
         c.last = P::rank == 3 ? (int)d.n[STENCIL_Y] - 1 - p.y : 0;
+        c.copies = p.x <= last;
         return c;
     }
 
@@ -112,7 +114,8 @@ template <class P, class T, int Rows, int Ahead, bool Policies> struct stream_su
 #pragma unroll
         for (int l = 0; l < lines; l++) {
             const T *line = u + (l <= 2 * C ? l - C : min(l - C, c.last + C)) * c.cross + c.at;
-            copy_in(to + l * width + sides * V, line, past_l2);
+            if (c.copies)
+                copy_in(to + l * width + sides * V, line, past_l2);
             if (has_sides(l) && lane() < 2 * sides)
                 copy_in(to + l * width + (lane() < sides ? 0 : warp * V), line + c.beside, past_l2);
         }
@@ -188,8 +191,8 @@ template <class P, class T, int Rows, int Ahead, bool Policies> struct stream_su
             if (r > 0 && r > c.last)
                 break;
             const vector_place at = {p.x, (int)d.n[STENCIL_X] - p.x, c.to + r * c.cross};
-            cells::template store<Policies>(weights_of<T>(d).source(), static_cast<const T *>(d.b), next, at,
-                                            sum[2 * R][r],
+            cells::template store<Policies>(weights_of_step<T, Loop>(s, from).source(),
+                                            static_cast<const T *>(d.b), next, at, sum[2 * R][r],
                                             keeps && cells::ends_sector(d, p) ? old_ends + r * V : nullptr,
                                             l2_policy(l2_line::give_away, s.past_l2));
             if (Check) {
@@ -205,9 +208,10 @@ template <class P, class T, int Rows, int Ahead, bool Policies> struct stream_su
     }
 
     /* Adds the row or plane in a slot; `left` are still to add, with this one. */
-    __device__ __forceinline__ void add_next(const stencil_kernel_args &s, const place &p, const course &c,
-                                             const T *in, int left) {
-        add(weights_of<T>(s.domain), in, c.to + min(p.count + R - left, R) * c.stream, c.stream, c.cross);
+    __device__ __forceinline__ void add_next(const stencil_kernel_args &s, int from, const place &p,
+                                             const course &c, const T *in, int left) {
+        add(weights_of_step<T, Loop>(s, from), in, c.to + min(p.count + R - left, R) * c.stream, c.stream,
+            c.cross);
     }
 
     /* Makes the tile of a warp. self: this, with the types of a derived sweep. */
@@ -244,7 +248,7 @@ template <class P, class T, int Rows, int Ahead, bool Policies> struct stream_su
             __syncwarp(); /* waits until all lanes have copied into this ring slot, and have read the slot
                              before */
             load_next();
-            self.add_next(s, p, c, get, left);
+            self.add_next(s, from, p, c, get, left);
             if (keeps && cells::ends_sector(d, p))
                 keep(own_kept(first, left), get);
             get = get + slot == end ? first : get + slot;

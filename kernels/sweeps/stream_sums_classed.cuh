@@ -36,9 +36,9 @@ template <class P, class T> struct sums_weights {
     }
 };
 
-template <class P, class T, int Rows, int Ahead, bool Policies>
-struct classed_sums : stream_sums<P, T, Rows, Ahead, Policies> {
-    using base = stream_sums<P, T, Rows, Ahead, Policies>;
+template <class P, class T, int Rows, int Ahead, bool Policies, bool Loop>
+struct classed_sums : stream_sums<P, T, Rows, Ahead, Policies, Loop> {
+    using base = stream_sums<P, T, Rows, Ahead, Policies, Loop>;
     using cells = stream_cells<P, T>;
     using course = typename base::course;
     using base::add, base::lane, base::sum;
@@ -93,8 +93,8 @@ struct classed_sums : stream_sums<P, T, Rows, Ahead, Policies> {
         return __all_sync(~0u, mark_of(m) == STENCIL_CLASS_PLAIN);
     }
 
-    __device__ __forceinline__ void add_next(const stencil_kernel_args &s, const place &p, const course &c,
-                                             const T *in, int left) {
+    __device__ __forceinline__ void add_next(const stencil_kernel_args &s, int from, const place &p,
+                                             const course &c, const T *in, int left) {
         const int64_t at = c.to + min(p.count + R - left, R) * c.stream;
         constexpr word marks = ((word)1 << 8 * (2 * R + 1 - known)) - 1;
         constexpr word bits = gives ? (((word)1 << (2 * R + 1)) - 1) << given : 0;
@@ -107,10 +107,10 @@ struct classed_sums : stream_sums<P, T, Rows, Ahead, Policies> {
                 load_classes(s, p, c);
         }
         if (!gives || state >> given == 0) {
-            add(weights_of<T>(s.domain), in, at, c.stream, c.cross);
+            add(weights_of_step<T, Loop>(s, from), in, at, c.stream, c.cross);
             return;
         }
-        sums_weights<P, T> weights = {{}, weights_of<T>(s.domain)};
+        sums_weights<P, T> weights = {{}, weights_of_step<T, Loop>(s, from)};
         unrolled<2 * R + 1>([&](int m) { weights.row[m] = row_given(s, m); });
         add(weights, in, at, c.stream, c.cross);
     }
@@ -180,7 +180,8 @@ struct classed_sums : stream_sums<P, T, Rows, Ahead, Policies> {
         const int left_x = (int)d.n[STENCIL_X] - p.x;
         const vector_classes<V> classes = {of[r]};
         const point_weight<T> one = {T(1), &d};
-        cells::add_sources(s, from, at, value, given_row != nullptr ? one : weights_of<T>(d).source());
+        cells::add_sources(s, from, at, value,
+                           given_row != nullptr ? one : weights_of_step<T, Loop>(s, from).source());
         if (given_row != nullptr)
             unrolled<V>([&](int v) { value[v] = end_of_class(given_row, false, T(0), value[v]); });
         if (!classes.any_kept(left_x))

@@ -6,7 +6,8 @@
 
 namespace stencil {
 
-template <class P, class T, int Batch> struct stream_window {
+/* Loop: as in weights_of_step(). */
+template <class P, class T, int Batch, bool Loop> struct stream_window {
     using cells = stream_cells<P, T>;
     static constexpr int R = P::radius, V = vector_cells<T>, C = P::cross;
     static constexpr int rows = 2 * R + Batch, width = V + 2 * R;
@@ -89,7 +90,6 @@ template <class P, class T, int Batch> struct stream_window {
                                          double *partial) {
         const stencil_domain &d = s.domain;
         const T *u = static_cast<const T *>(d.u[from]);
-        T *next = static_cast<T *>(d.u[!from]);
         const int64_t stream = P::rank == 3 ? d.plane : d.row, cross = P::rank == 3 ? d.row : 0;
         const int left_x = (int)d.n[STENCIL_X] - p.x; /* cells to the end of the row */
         /* A thread beyond the end of the row loads what the last one loads, and stores nothing. */
@@ -102,7 +102,7 @@ template <class P, class T, int Batch> struct stream_window {
         if (Batch == 1 && s.tile_stream == 1) {
             T value[V];
             advance(u, at, stream, cross, 1);
-            finish<Check>(s, next, {p.x, left_x, at}, 0, partial, value);
+            finish<Check>(s, from, {p.x, left_x, at}, 0, partial, value);
             if (left_x > 0 && cells::near_edge(d, p, 1))
                 write_copies(d, !from, p.z, p.y, p.x, min(V, left_x), value);
             return;
@@ -113,7 +113,7 @@ template <class P, class T, int Batch> struct stream_window {
             for (int k = 0; k < Batch; k++) {
                 if (k < left) {
                     T value[V];
-                    finish<Check>(s, next, {p.x, left_x, at}, k, partial, value);
+                    finish<Check>(s, from, {p.x, left_x, at}, k, partial, value);
                     if (Check)
                         partial += P::rank == 3 ? d.partial_plane : d.partial_row;
                 }
@@ -127,11 +127,12 @@ template <class P, class T, int Batch> struct stream_window {
 
     /* Computes and stores one vector of cells and, in a checked step, sums its residual. */
     template <bool Check>
-    __device__ __forceinline__ void finish(const stencil_kernel_args &s, T *next, const vector_place &p,
+    __device__ __forceinline__ void finish(const stencil_kernel_args &s, int from, const vector_place &p,
                                            int k, double *partial, T *value) {
         const stencil_domain &d = s.domain;
+        T *const next = static_cast<T *>(d.u[!from]);
         const auto weights =
-            weights_of<T>(d); /* loaded here, since a pointer that lives longer costs registers */
+            weights_of_step<T, Loop>(s, from); /* loaded here: a pointer that lives longer costs registers */
         const stencil_norm norm = s.schedule.norm;
         const T *b = static_cast<const T *>(d.b);
         unrolled<V>([&](int v) {

@@ -31,11 +31,27 @@ static bool loops_deep(const stencil_plan *plan) {
     return plan->backend == STENCIL_BACKEND_GPU && plan->depth > 1 && plan->barrier != STENCIL_BARRIER_none;
 }
 
+/* Tells whether the plan is a persistent loop of single steps. */
+static bool loops_shallow(const stencil_plan *plan) {
+    return plan->barrier != STENCIL_BARRIER_none && plan->depth == 1;
+}
+
 /* Tells whether single steps are made by a kernel for classes of cells, which alone reads a factor in time
  * within a loop: in a launch of one step it is a parameter. */
 static bool needs_classed(const stencil_plan *plan, const stencil_problem *problem) {
     return stencil_problem_has_classes(problem) || stencil_problem_sum_arrays(problem) > 1 ||
-           (stencil_problem_in_time(problem) && plan->barrier != STENCIL_BARRIER_none && plan->depth == 1);
+           (stencil_problem_in_time(problem) && loops_shallow(plan));
+}
+
+/* Tells whether that kernel is taken for its weights alone: within a loop it reads those of each step. A
+ * build of few kernels may lack it. */
+static bool takes_classed(const stencil_plan *plan, const stencil_problem *problem) {
+    const int64_t *n = plan->cut.layout.n;
+    const bool pays = problem->rank == 2 || n[0] * n[1] * n[2] <= plan->tuning.cycle_loop_cells_3d;
+    stencil_kernel plain = plan->kernel, classed = plan->kernel;
+    classed.classed = true;
+    return problem->cycle.length > 1 && loops_shallow(plan) && !plan->kernel.fielded && pays &&
+           (stencil_kernel_find(&classed) || !stencil_kernel_find(&plain));
 }
 
 /* Takes the kernel from the machine's description, or else from this build. For passes of several steps
@@ -55,6 +71,7 @@ stencil_status stencil_plan_kernel(stencil_plan *plan, const stencil_problem *pr
         plan->kernel.barrier = STENCIL_BARRIER_none;
     if (plan->backend == STENCIL_BACKEND_CPU)
         return STENCIL_OK;
+    plan->kernel.classed = plan->kernel.classed || takes_classed(plan, problem);
     stencil_kernel compiled = plan->kernel;
     const bool is_compiled = stencil_kernel_find(&compiled), classed = plan->kernel.classed,
                fielded = plan->kernel.fielded;
@@ -209,9 +226,9 @@ stencil_status stencil_plan_gpu(stencil_plan *plan, const stencil_problem *probl
         plan->part[p].past_l2 = stencil_plan_l2_fill(plan, p, problem, machine) > plan->tuning.past_l2;
     const double cells = (double)n[0] * (double)n[1] * (double)n[2];
     plan->poll_every = stencil_plan_poll_every(plan, cells);
-    /* Weights of a loop of single steps are kernel parameters: loads from memory would cost registers. */
     const bool resident = plan->layout.kind == STENCIL_PASS_ON_CHIP;
-    if (problem->cycle.length > 1 && plan->barrier != STENCIL_BARRIER_none && plan->depth == 1)
+    /* Without a kernel for classes, the weights of a loop of single steps are those of the launch. */
+    if (problem->cycle.length > 1 && loops_shallow(plan) && !plan->kernel.classed && !plan->kernel.fielded)
         plan->wait.steps_per_launch = 1;
     if (loops_deep(plan) && !resident && stencil_barriers[plan->barrier].needs == STENCIL_NEEDS_NEIGHBORS)
         stencil_notes_add(&plan->notes, "behind a pass of several steps --sync %s waits for all blocks",

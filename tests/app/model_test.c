@@ -65,6 +65,28 @@ static void a_small_field(void **state) {
     assert_near(cost.step_s, 3.1e-6 + 254 * 254 * 1e-12);
 }
 
+/* A cycle of weights is no reason to leave a loop of single steps: kernels for classes read them. */
+static void loops_of_cycles(void **state) {
+    (void)state;
+    static const char *const sweeps[] = {"naive", "stream"};
+    for (int i = 0; i < 2; i++) {
+        stencil_problem problem;
+        stencil_plan plan;
+        stencil_run_options options = on_gpus("grid", 1);
+        stencil_spec spec;
+        stencil_spec_init(&spec);
+        spec.rank = 2;
+        spec.extent[0] = spec.extent[1] = 256;
+        spec.kind = STENCIL_KIND_LAPLACE;
+        snprintf(spec.accelerate, sizeof spec.accelerate, "chebyshev:16");
+        assert_int_equal(stencil_problem_resolve(&problem, &spec), STENCIL_OK);
+        options.sweep = sweeps[i];
+        assert_int_equal(stencil_plan_make(&plan, &problem, &options, &machine), STENCIL_OK);
+        assert_true(plan.depth == 1 && plan.kernel.classed && plan.wait.steps_per_launch == 0);
+        assert_true(stencil_model_step(&plan, &problem, &machine).launch_s == 0);
+    }
+}
+
 /* 64 x 32 tiles on 264 places make eight rounds; the arrays are of a size between near and far. */
 static void a_large_field(void **state) {
     (void)state;
@@ -429,6 +451,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(slow_links),
         cmocka_unit_test(a_small_field),
         cmocka_unit_test(a_large_field),
+        cmocka_unit_test(loops_of_cycles),
         cmocka_unit_test(fillings),
         cmocka_unit_test(passes_of_other_steps),
         cmocka_unit_test(threads_that_take_turns),
