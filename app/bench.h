@@ -26,7 +26,8 @@ typedef enum bench_group_kind {
     BENCH_LISTED,   /* one line for each row that belongs to no BENCH_FIELD */
     BENCH_FIELD,    /* rows of a series with equal values on outer axes: medians over the last two axes */
     BENCH_COMPARED, /* one line for each of the rows that were compared at equal axis values */
-    BENCH_MEDIANS   /* medians of compared rows over the values of the last axis */
+    BENCH_MEDIANS,  /* medians of compared rows over the values of the last axis */
+    BENCH_GAINS     /* what quicker barriers and computing gain, of the rows of a BENCH_COMPARED */
 } bench_group_kind;
 typedef struct bench_group {
     bench_group_kind kind;

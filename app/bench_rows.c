@@ -129,8 +129,20 @@ static void collect_fields(const stencil_bench_result *result, bench_groups *all
         }
 }
 
-/* Groups rows that were compared at equal outer axis values, which `outer` names: a group for each value of
- * the last axis, then a group of all these rows. */
+/* Adds a group of those rows of `compared` whose gains are known, if there are any. */
+static void add_gains(bench_groups *all, const bench_group *compared) {
+    bench_group *g = NULL;
+    for (int i = 0; i < compared->count; i++) {
+        if (isnan(compared->row[i]->gains.most_by_sync) && isnan(compared->row[i]->gains.most_by_computing))
+            continue;
+        if (g == NULL)
+            g = add_group(all, BENCH_GAINS, compared->outer);
+        add_row(all, g, compared->row[i]);
+    }
+}
+
+/* Groups rows that were compared at equal outer axis values, which `outer` names: one or two groups for each
+ * value of the last axis, then a group of all these rows. */
 static void collect_along(bench_groups *all, const stencil_bench_row **some, int count, const char *outer) {
     const int last = some[0]->axis_count - 1;
     int places = 0;
@@ -141,6 +153,7 @@ static void collect_along(bench_groups *all, const stencil_bench_row **some, int
         for (int i = 0; i < count; i++)
             if (some[i]->axis[last].number == place)
                 add_row(all, g, some[i]);
+        add_gains(all, g);
     }
     if (places == 1)
         return;
@@ -176,13 +189,13 @@ static void collect_compared(const stencil_bench_result *result, int axes, bench
 
 bool bench_groups_of(const stencil_bench_result *result, bench_groups *all) {
     const size_t rows = (size_t)result->row_count + 1;
-    *all = (bench_groups){.group = malloc(2 * rows * sizeof *all->group),
-                          .row = malloc(4 * rows * sizeof *all->row)};
+    *all = (bench_groups){.group = malloc(3 * rows * sizeof *all->group),
+                          .row = malloc(5 * rows * sizeof *all->row)};
     if (all->group == NULL || all->row == NULL)
         return false;
     for (int i = 0; i < result->row_count; i++)
         if (!isnan(result->row[i].of_fastest)) {
-            collect_compared(result, result->row[i].axis_count, all, all->row + 2 * rows);
+            collect_compared(result, result->row[i].axis_count, all, all->row + 3 * rows);
             return true;
         }
     collect_fields(result, all);

@@ -235,6 +235,21 @@ static void make_medians(const bench_group *g, const bench_scale *scale, table *
     }
 }
 
+/* Makes a table of what quicker barriers and quicker computing gain. */
+static void make_gains(const bench_group *g, table *t) {
+    table_add_columns(t, "<\t>sync\t>barriers:_most\t>times_quicker\t>gain\t>computing:_most\t>times_quicker"
+                         "\t>gain\t>x implicit");
+    for (int i = 0; i < g->count; i++) {
+        const stencil_bench_gains *gains = &g->row[i]->gains;
+        const double cells[] = {gains->most_by_sync,      gains->sync_times,      gains->by_sync,
+                                gains->most_by_computing, gains->computing_times, gains->by_computing,
+                                gains->over_implicit};
+        table_add_line(t, "%s\t%.0f%%", g->row[i]->name, 100 * g->row[i]->sync_measured);
+        for (size_t k = 0; k < sizeof cells / sizeof *cells; k++)
+            table_add_cell(t, isnan(cells[k]) ? "" : "%.2f", cells[k]);
+    }
+}
+
 const char *bench_table_of(const stencil_bench_result *result, const bench_group *g, table *t,
                            char title[BENCH_TITLE_SIZE]) {
     const stencil_bench_row *first = g->row[0];
@@ -246,12 +261,16 @@ const char *bench_table_of(const stencil_bench_result *result, const bench_group
         add_columns(&l, t);
         for (int i = 0; i < g->count; i++)
             add_row(&l, t, g->row[i]);
+    } else if (g->kind == BENCH_GAINS) {
+        make_gains(g, t);
     } else {
         make_medians(g, &scale, t);
     }
     if (g->kind == BENCH_LISTED)
         return NULL;
-    if (g->kind == BENCH_COMPARED)
+    if (g->kind == BENCH_GAINS)
+        snprintf(title, BENCH_TITLE_SIZE, "%sgains by Amdahl's law (001), beside implicit", g->outer);
+    else if (g->kind == BENCH_COMPARED)
         snprintf(title, BENCH_TITLE_SIZE, "%s%s", g->outer, scale.unit);
     else if (g->kind == BENCH_FIELD)
         snprintf(title, BENCH_TITLE_SIZE, "%s, %s: %s down, %s across",

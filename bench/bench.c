@@ -146,6 +146,7 @@ static stencil_status run_here(int index, int stated, const stencil_bench_option
     if (status == STENCIL_OK && stated == 0)
         status = see_clock(&b, &result->clock_hz[1]);
     stencil_bench_end(&b);
+    stencil_bench_derive(result);
     result->seconds = stencil_clock_s() - start_s;
     if (status == STENCIL_OK && options->inject_fault && result->skipped[0] == '\0')
         status = ERROR(INTERNAL, "%s: the planted fault was not found", result->benchmark);

@@ -72,6 +72,17 @@ typedef struct stencil_bench_parameter {
 
 enum { STENCIL_BENCH_AXES_MAX = 4 };
 
+/* What quicker barriers and quicker computing gain for a row whose part of synchronisation is known, by
+ * Amdahl's law (S. Xiao, W. Feng, IPDPS 2010; p: the part of computing). NaN: unknown. */
+typedef struct stencil_bench_gains {
+    double most_by_sync, most_by_computing; /* speed-ups without synchronisation, 1 / p; without computing,
+                                               1 / (1 - p) */
+    /* Beside the row "implicit" at the same position, and with p of that row: how many times quicker a run
+     * synchronises (S_S) and computes (S_C); the speed-up that follows from each alone, 1 / (p + (1 - p) /
+     * S_S) and 1 / ((1 - p) + p / S_C); and the measured one. */
+    double sync_times, computing_times, by_sync, by_computing, over_implicit;
+} stencil_bench_gains;
+
 /* A measured operation or a statement ("completes"), identified in a result by kind, name, unit and axes. */
 typedef struct stencil_bench_row {
     char name[32];
@@ -104,8 +115,9 @@ typedef struct stencil_bench_row {
     /* Seconds of the launch, of computing in a phase and of synchronising a phase, for a row of M phases: T =
      * t_O + M (t_C + t_S) (S. Xiao, W. Feng, IPDPS 2010). NaN: unknown. */
     double t_o, t_c, t_s;
-    char outcome[96];  /* statement instead of samples: "completes", "agree: 4.03, 4.02"; or "" */
-    char skipped[192]; /* reason why nothing was measured; or "" */
+    stencil_bench_gains gains; /* by stencil_bench_derive(), also for a row that was read */
+    char outcome[96];          /* statement instead of samples: "completes", "agree: 4.03, 4.02"; or "" */
+    char skipped[192];         /* reason why nothing was measured; or "" */
 } stencil_bench_row;
 
 /* A problem with a published figure or a ceiling to compare with, and its measurement. */
@@ -209,6 +221,11 @@ stencil_status stencil_bench_child_main(const char *name, const stencil_bench_op
 
 /* Returns `amount` (bytes or cells of an iteration) per second at the median; 0 for a row without samples. */
 double stencil_bench_rate(const stencil_bench_row *row, double amount);
+
+/* Returns Amdahl's speed-up of a whole of which a part (0 to 1) becomes `times` times quicker. */
+double stencil_bench_gain(double part, double times);
+/* Sets `gains` of all rows from their medians and their parts of synchronisation. */
+void stencil_bench_derive(stencil_bench_result *result);
 
 /* Sets *number to the position of a row on axis `name`; false: the row has no such axis. */
 bool stencil_bench_axis(const stencil_bench_row *row, const char *name, int64_t *number);

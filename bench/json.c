@@ -87,6 +87,13 @@ static json_t *write_rate(const stencil_member *m, const void *record) {
     return rate > 0 ? stencil_record_number(rate) : json_null();
 }
 
+/* Writes the number at `offset` of a row, which follows from other members. */
+static json_t *write_derived(const stencil_member *m, const void *record) {
+    return stencil_record_number(*(const double *)((const char *)record + m->offset));
+}
+
+#define GAIN(member)                                                                                         \
+    { #member, STENCIL_MEMBER(DERIVED, stencil_bench_row, gains.member), .write = write_derived }
 #define PARAMETERS        .write = write_parameters, .read = read_parameters
 #define ROW(kind, member) STENCIL_MEMBER(kind, stencil_bench_row, member)
 static const stencil_member row_members[] = {
@@ -116,6 +123,13 @@ static const stencil_member row_members[] = {
     {"t_o", ROW(REAL, t_o), .newer = true},
     {"t_c", ROW(REAL, t_c), .newer = true},
     {"t_s", ROW(REAL, t_s), .newer = true},
+    GAIN(most_by_sync),
+    GAIN(most_by_computing),
+    GAIN(sync_times),
+    GAIN(computing_times),
+    GAIN(by_sync),
+    GAIN(by_computing),
+    GAIN(over_implicit),
     {"outcome", ROW(TEXT, outcome), .or_null = true},
     {"skipped", ROW(TEXT, skipped), .or_null = true},
     {NULL},
@@ -193,6 +207,7 @@ static stencil_status check_name(const stencil_bench_result *result) {
 stencil_status stencil_bench_result_read(const json_t *object, stencil_bench_result *result) {
     *result = (stencil_bench_result){.source = json_incref((json_t *)object)};
     TRY(stencil_record_read(object, result_members, result));
+    stencil_bench_derive(result);
     return check_name(result);
 }
 
@@ -329,8 +344,10 @@ stencil_status stencil_bench_report_read(json_t *root, stencil_bench_report *rep
     root = report->source;
     TRY(check_version(root));
     TRY(stencil_record_read(root, report_members, report));
-    for (int i = 0; i < report->result_count; i++)
+    for (int i = 0; i < report->result_count; i++) {
+        stencil_bench_derive(&report->result[i]);
         TRY(check_name(&report->result[i]));
+    }
     return STENCIL_OK;
 }
 

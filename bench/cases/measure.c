@@ -260,6 +260,19 @@ static void note_switches(stencil_bench *b, bool gpu) {
     }
 }
 
+/* Notes how the gains of rows follow from their parts of synchronisation, where some are known. */
+static void note_gains(stencil_bench *b) {
+    bool known = false;
+    for (int i = 0; i < b->result->row_count; i++)
+        known = known || !isnan(b->result->row[i].sync_measured);
+    if (known)
+        stencil_bench_note(b,
+                           "Gains (001, Amdahl's law; p is the part of computing, 1 - sync): no barrier can "
+                           "gain more than 1 / p, no quicker computing more than 1 / (1 - p). Beside "
+                           "implicit a run whose barriers are S_S times as quick gains 1 / (p + (1 - p) / "
+                           "S_S) by them, and 1 / ((1 - p) + p / S_C) by computing S_C times as quick.");
+}
+
 stencil_status stencil_measure_case(stencil_bench *b) {
     const stencil_case *of = stencil_case_find(b->result->benchmark);
     const bool gpu = b->options->backend == STENCIL_BACKEND_GPU;
@@ -280,6 +293,7 @@ stencil_status stencil_measure_case(stencil_bench *b) {
                        "sync: the part of a phase that is no computing, from moments noted in another run; "
                        "workers: %s.",
                        gpu ? "blocks" : "threads");
+    note_gains(b);
     if (of->body->agrees != NULL && gpu)
         stencil_bench_note(
             b, "The ceiling makes its result in another order: that is within the bound of error.");

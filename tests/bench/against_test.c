@@ -91,6 +91,16 @@ static void fill(stencil_bench_result *result) {
                                          .loop = NAN,
                                          .bound.used = {NAN, NAN, NAN},
                                          .skipped = "no GPU"};
+    stencil_bench_derive(result);
+}
+
+/* Tells whether a member follows from others, so that reading does not look at it. */
+static bool is_derived(const char *member) {
+    static const char *const derived[] = {
+        "fits",         "statistics",        "bytes_per_s", "cells_per_s",     "of_nominal",
+        "most_by_sync", "most_by_computing", "sync_times",  "computing_times", "by_sync",
+        "by_computing", "over_implicit",     "sync_s",      "computing_s",     NULL};
+    return stencil_name_find(member, derived) >= 0;
 }
 
 static void round_trip(void **state) {
@@ -138,9 +148,9 @@ static void damaged(void **state) {
                 json_object_del(copy, key);
             else
                 json_object_set_new(copy, key, json_true());
-            const bool newer = kind == 0 && strcmp(key, "bars") == 0;
-            assert_int_equal(stencil_bench_result_read(copy, &again), newer ? STENCIL_OK : STENCIL_BAD_DATA);
-            assert_true(newer || strstr(stencil_error_last()->message, key) != NULL);
+            const bool fine = is_derived(key) || (kind == 0 && strcmp(key, "bars") == 0);
+            assert_int_equal(stencil_bench_result_read(copy, &again), fine ? STENCIL_OK : STENCIL_BAD_DATA);
+            assert_true(fine || strstr(stencil_error_last()->message, key) != NULL);
             stencil_bench_result_destroy(&again);
             json_decref(copy);
         }
@@ -148,9 +158,8 @@ static void damaged(void **state) {
     json_object_foreach(json_array_get(json_object_get(whole, "rows"), 0), key, value) {
         json_t *copy = json_deep_copy(whole);
         json_object_set_new(json_array_get(json_object_get(copy, "rows"), 0), key, json_pack("{}"));
-        const bool derived = strcmp(key, "statistics") == 0 || strcmp(key, "bytes_per_s") == 0 ||
-                             strcmp(key, "cells_per_s") == 0 || strcmp(key, "axes") == 0;
-        assert_int_equal(stencil_bench_result_read(copy, &again), derived ? STENCIL_OK : STENCIL_BAD_DATA);
+        const bool fine = is_derived(key) || strcmp(key, "axes") == 0;
+        assert_int_equal(stencil_bench_result_read(copy, &again), fine ? STENCIL_OK : STENCIL_BAD_DATA);
         stencil_bench_result_destroy(&again);
         json_decref(copy);
     }

@@ -1,4 +1,5 @@
 """`stencil bench` of the applications of the study: which there are, what they report, how they fail."""
+import csv
 import json
 import os
 import pathlib
@@ -69,6 +70,7 @@ class CasesTest(Commands):
                     self.assertTrue(0 <= row["sync_measured"] <= 1)
                 self.assertIn(row["workers"], (1, 2) if row["name"] != "alone" else (1,))
                 self.check_split(row, result["benchmark"] == "mean", 30)
+                self.check_gains(row, result["rows"])
                 beside = [other for other in result["rows"] if other["axes"] == row["axes"] and other["samples"]]
                 fastest = min(other["statistics"]["median"] for other in beside)
                 self.assertAlmostEqual(row["of_fastest"], row["statistics"]["median"] / fastest)
@@ -89,6 +91,39 @@ class CasesTest(Commands):
             self.assertGreater(row["speedup"], 0)
             fastest = min(other["statistics"]["median"] for other in result["rows"] if other["axes"] == row["axes"])
             self.assertAlmostEqual(row["of_fastest"], row["statistics"]["median"] / fastest)
+
+    def check_gains(self, row, rows):
+        """Amdahl's law: what quicker barriers and quicker computing gain at most, and have gained beside implicit."""
+        sync, from_row = row["sync_measured"], next(other for other in rows if other["axes"] == row["axes"])
+        for name, part in (("most_by_sync", 1 - sync if sync is not None else 0), ("most_by_computing", sync or 0)):
+            if part > 0:
+                self.assertAlmostEqual(row[name] * part, 1)
+            else:
+                self.assertIsNone(row[name])
+        if None in (row["by_sync"], row["by_computing"]):
+            return
+        self.assertEqual(from_row["name"], "implicit")
+        self.assertAlmostEqual(row["over_implicit"], from_row["statistics"]["median"] / row["statistics"]["median"])
+        self.assertAlmostEqual(1 / row["by_sync"] + 1 / row["by_computing"] - 1, 1 / row["over_implicit"])
+        self.assertAlmostEqual(row["by_sync"] * (1 + from_row["sync_measured"] * (1 / row["sync_times"] - 1)), 1)
+
+    def test_gains_of_a_record(self):
+        """Records from before there were gains have them, too: they follow from the parts of synchronisation."""
+        record = str(ROOT / "bench/records/cases-h200.json")
+        lines = list(csv.DictReader(self.ok("bitonic", "--from", record, "--csv", "-").splitlines()))
+        numbers = [{name: float(line[name]) if line[name] else None for name in
+                    ("sync_measured", "most_by_sync", "most_by_computing", "sync_times", "by_sync", "by_computing",
+                     "over_implicit")} for line in lines]
+        rows = [dict(row, name=line["name"], axes=line["elements"], statistics={"median": float(line["median"])})
+                for line, row in zip(lines, numbers) if row["sync_measured"] is not None]
+        self.assertGreater(len(rows), 8)
+        for row in rows:
+            self.check_gains(row, rows)
+        self.assertEqual(sum(row["by_sync"] is None for row in rows), sum(row["name"] == "implicit" for row in rows))
+        shown = self.ok("bitonic", "--from", record)
+        self.assertRegex(shown, r"elements 65536, gains by Amdahl's law \(001\), beside implicit\n(.*\n)+? *implicit +80% ")
+        self.assertLessEqual(max(map(len, shown.splitlines())), 80)
+        self.assertNotIn("Amdahl", self.ok("multi-reduction", "--from", str(ROOT / "bench/records/cases-h200-x4.json")))
 
     def check_split(self, row, is_split, phases):
         """T = t_O + t_C + (M - 1) (t_C + t_S), where it is stated."""
