@@ -82,6 +82,9 @@ const char *bench_row_name(const stencil_bench_result *result, const stencil_ben
 const char *bench_table_of(const stencil_bench_result *result, const bench_group *group, table *t,
                            char title[BENCH_TITLE_SIZE]);
 
+/* Makes the table of the models fitted to a result, empty where there are none. */
+void bench_fit_table(const stencil_bench_result *result, table *t, char title[BENCH_TITLE_SIZE]);
+
 /* Makes table `which` of a result's bars (figures to be reached) of one unit: next to the best published
  * method, or next to a copy kernel; empty where the result has no such bars. */
 enum { BENCH_BAR_TABLES = 2 * STENCIL_BAR_UNITS };

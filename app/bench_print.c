@@ -155,6 +155,9 @@ static void print_tables(bench_printer *p, const stencil_bench_result *result) {
             print_table(p, bench_table_of(result, g, &t, title), &t);
     }
     bench_groups_destroy(&groups);
+    table fits = {0};
+    bench_fit_table(result, &fits, title);
+    print_table(p, title, &fits);
 }
 
 static void print_result(bench_printer *p, const stencil_bench_result *result, double max_noise) {

@@ -282,6 +282,22 @@ const char *bench_table_of(const stencil_bench_result *result, const bench_group
     return title;
 }
 
+void bench_fit_table(const stencil_bench_result *result, table *t, char title[BENCH_TITLE_SIZE]) {
+    stencil_bench_fit fit[STENCIL_BENCH_FITS_MAX];
+    const bench_scale ns = {.factor = 1e-9, .decimals = -1}, us = {.factor = 1e-6, .decimals = -1};
+    const int count = stencil_bench_fits(result, fit);
+    table_add_columns(t, "<\t<model\t>points\t>each_ns\t>the rest_us\t>residual_us\t>of the_mean");
+    for (int i = 0; i < count; i++) {
+        char text[3][TABLE_CELL_SIZE];
+        table_add_line(t, "%s\t%s\t%d\t%s\t%s\t%s\t%.1f%%", fit[i].barrier, fit[i].model, fit[i].points,
+                       value_text(fit[i].each_s, &ns, text[0]), value_text(fit[i].rest_s, &us, text[1]),
+                       value_text(fit[i].residual_s, &us, text[2]), 100 * fit[i].relative);
+    }
+    snprintf(title, BENCH_TITLE_SIZE,
+             "models of a pass, by least squares (001); each: what each %s adds; t_GFS is constant",
+             count > 0 ? fit[0].per : "");
+}
+
 /* Adds a table cell with a figure of three or four digits after `mark`; empty for NaN. */
 static void add_figure(table *t, const char *mark, double figure) {
     table_add_cell(t, isnan(figure) ? "" : "%s%.*g", mark, figure < 1 ? 3 : 4, figure);

@@ -222,6 +222,27 @@ stencil_status stencil_bench_child_main(const char *name, const stencil_bench_op
 /* Returns `amount` (bytes or cells of an iteration) per second at the median; 0 for a row without samples. */
 double stencil_bench_rate(const stencil_bench_row *row, double amount);
 
+/* A model of the time of a pass of a barrier over N, the blocks or threads that it holds, fitted by least
+ * squares to the medians of all its rows. "t_GBS" of barrier `lock`: N t_a + t_c + t_s; "t_GFS" of
+ * `lock-free`: t_SI + t_CI + 2 t_s + t_SO + t_CO, which N is no part of (S. Xiao, W. Feng, IPDPS 2010), also
+ * of those rows alone where a block has N threads, as the model supposes; "line", of any barrier: as t_GBS.
+ */
+typedef struct stencil_bench_fit {
+    const char *barrier, *model;
+    const char *per; /* what N counts: "block", "thread" or, in old records, "block per multiprocessor" */
+    int points;
+    double each_s, rest_s;       /* t_a (NaN: the model has none); the sum of the other terms */
+    double residual_s, relative; /* root of the mean square of what the model leaves; over the mean time */
+} stencil_bench_fit;
+enum { STENCIL_BENCH_FITS_MAX = 32 };
+/* Fits the models to the rows of kind "barrier" of a result, of one grid or team and at least three for each
+ * barrier. Returns the number of fits, 0 for other results; names are borrowed from the result. */
+int stencil_bench_fits(const stencil_bench_result *result, stencil_bench_fit fit[STENCIL_BENCH_FITS_MAX]);
+/* Fits a line, or a constant, to count >= 1 points; a line needs two different n. Sets the numbers of *fit.
+ */
+void stencil_fit_line(const double *n, const double *time_s, int count, bool constant,
+                      stencil_bench_fit *fit);
+
 /* Returns Amdahl's speed-up of a whole of which a part (0 to 1) becomes `times` times quicker. */
 double stencil_bench_gain(double part, double times);
 /* Sets `gains` of all rows from their medians and their parts of synchronisation. */

@@ -171,6 +171,20 @@ static const stencil_member bar_members[] = {
     {NULL},
 };
 
+static json_t *write_fits(const stencil_member *m, const void *record) {
+    (void)m;
+    stencil_bench_fit fit[STENCIL_BENCH_FITS_MAX];
+    const int count = stencil_bench_fits(record, fit);
+    json_t *fits = json_array();
+    for (int i = 0; i < count; i++)
+        json_array_append_new(fits,
+                              json_pack("{s:s,s:s,s:s,s:i,s:o,s:f,s:f,s:f}", "barrier", fit[i].barrier,
+                                        "model", fit[i].model, "per", fit[i].per, "points", fit[i].points,
+                                        "each", stencil_record_number(fit[i].each_s), "rest", fit[i].rest_s,
+                                        "residual", fit[i].residual_s, "residual_of_mean", fit[i].relative));
+    return fits;
+}
+
 #define LIST(count, type)    .list_count = offsetof(stencil_bench_result, count), .element = sizeof(type)
 #define RESULT(kind, member) #member, STENCIL_MEMBER(kind, stencil_bench_result, member)
 static const stencil_member result_members[] = {
@@ -185,6 +199,7 @@ static const stencil_member result_members[] = {
      .members = row_members, .owned = true},
     {"bars", STENCIL_MEMBER(LIST, stencil_bench_result, bar), LIST(bar_count, stencil_bench_bar),
      .members = bar_members, .owned = true, .newer = true, .or_null = true},
+    {"fits", STENCIL_MEMBER_DERIVED, .write = write_fits},
     {"notes", STENCIL_MEMBER(LIST, stencil_bench_result, note),
      LIST(note_count, char[STENCIL_BENCH_NOTE_SIZE])},
     {RESULT(TEXT, skipped), .or_null = true},

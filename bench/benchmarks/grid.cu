@@ -8,47 +8,6 @@
 
 #include "bench/benchmarks/passes.cuh"
 #include "sync/all.cuh"
-#include "sync/memory.cuh"
-
-/* Tells whether the block that this thread checks in pass i has arrived. The checked block varies over all
- * blocks of all GPUs; for a local barrier it is a neighbor in the ring of blocks. */
-template <bool Local> static __device__ __forceinline__ bool arrived(const passes &p, int64_t i) {
-    const uint32_t all = p.blocks * p.state.parts, mine = p.state.part * p.blocks + blockIdx.x;
-    uint32_t ahead = 1 + threadIdx.x + (uint32_t)i * blockDim.x;
-    if (Local)
-        ahead = threadIdx.x % 2 == 0 ? 1 : all - 1;
-    else if (threadIdx.x % 2 == 0 && p.state.parts > 1) /* checks a block of another GPU */
-        ahead = p.blocks * (1 + (uint32_t)i % (p.state.parts - 1));
-    const uint32_t other = (mine + ahead) % all;
-    return stencil::load_relaxed_system(p.word[other / p.blocks] + other % p.blocks) >= (uint32_t)i;
-}
-
-/* Passes the barrier `passes` times. With Verify, the last thread of each block writes the number of the pass
- * into the block's word, one block in eight some microseconds late; after the barrier every thread checks the
- * word of a block that it has waited for, a different block in each pass. Launch bounds allow full
- * multiprocessors, except for local barriers, which need more registers. */
-template <class Barrier, bool Verify>
-static __global__ void __launch_bounds__(1024, Barrier::local ? 1 : 2)
-    pass(const __grid_constant__ passes p) {
-    Barrier barrier(p.state);
-    unsigned missing = 0;
-    for (int64_t i = 1; i <= p.passes; i++) {
-        if (Verify && threadIdx.x == blockDim.x - 1) {
-            if ((p.state.part + blockIdx.x + i) % 8 == 0)
-                __nanosleep(p.state.parts > 1 ? 4000 : 2000);
-            __stcg(p.word[p.state.part] + blockIdx.x, (uint32_t)i);
-        }
-        barrier.sync(i);
-        if (Verify)
-            missing += !arrived<Barrier::local>(p, i);
-    }
-    barrier.leave();
-    if (Verify && missing > 0)
-        atomicAdd(p.count, missing);
-}
-
-#define PASSES_OF(...)                                                                                       \
-    { pass<__VA_ARGS__, false>, pass<__VA_ARGS__, true> }
 
 /* Barrier `cluster` with the hardware's barrier inside the cluster, which has no time limit. */
 struct hardware_cluster_barrier : stencil::counted_barrier<hardware_cluster_barrier> {
@@ -99,9 +58,7 @@ static const passes_kernel kernels[PASSES_COUNT] = {
     {{STENCIL_BARRIER_none, "planted fault", 60, STENCIL_NEEDS_NOTHING, ""}, PASSES_OF(unreleased_barrier)},
 };
 
-enum { CLUSTER_BLOCKS = 4, VERIFIED_PASSES = 200 };
-static const double timeout_s = 2;
-
+enum { CLUSTER_BLOCKS = 4 };
 stencil_status passes_load(const stencil_bench *b, const passes_case *c, int which, bool *resident) {
     int64_t blocks;
     TRY(stencil_device_resident(b, c->gpus, reinterpret_cast<const void *>(c->barrier.kernel[which]),
@@ -123,12 +80,19 @@ stencil_status passes_make(stencil_bench *b, passes_case *c, double limit_s) {
     return stencil_device_barrier(b, &c->memory, &shape, first);
 }
 
+stencil_status passes_make_kept(stencil_bench *b, passes_case *c) {
+    TRY(stencil_bench_keep(
+        b, [](void *kept) { stencil_barrier_destroy(static_cast<stencil_barrier *>(kept)); }, &c->memory));
+    return passes_make(b, c, PASSES_TIMEOUT_S);
+}
+
 stencil_status passes_launch(const passes_case *c, int64_t count, int which) {
     for (int part = 0; part < c->gpus; part++) {
         passes arguments = {.state = c->memory.state[part],
                             .passes = count,
                             .count = stencil_barrier_spare(&c->memory, part),
-                            .blocks = c->grid.blocks};
+                            .blocks = c->grid.blocks,
+                            .cycles = c->cycles};
         memcpy(arguments.word, c->word, sizeof c->word);
         TRY_CUDA(cudaSetDevice(c->memory.shape.device[part]));
         TRY(stencil_grid_launch(reinterpret_cast<const void *>(c->barrier.kernel[which]), &c->grid,
@@ -146,8 +110,7 @@ stencil_status passes_count(const passes_case *c, uint32_t *count) {
     return STENCIL_OK;
 }
 
-/* Times `count` passes, after zeroing the words and restarting the barrier. */
-static stencil_status sample(stencil_bench *b, void *what, int64_t count, double *time_s) {
+stencil_status passes_sample(stencil_bench *b, void *what, int64_t count, double *time_s) {
     passes_case *c = static_cast<passes_case *>(what);
     const int *gpu = c->memory.shape.device;
     uint32_t missing;
@@ -192,18 +155,18 @@ static stencil_status add_row(stencil_bench *b, const passes_case *asked, bool g
         snprintf(why, sizeof why, "%u blocks of %d threads are not resident at once", c.grid.blocks,
                  c.threads);
     TRY(STENCIL_BENCH_ADD(b, c, "barrier", c.barrier.info.name, "s/pass", STENCIL_METHOD_TWO_COUNTS,
-                          .sample = sample, .verified = VERIFIED_PASSES,
+                          .sample = passes_sample, .verified = PASSES_VERIFIED,
                           .axis = {{gpus_axis ? "gpus" : NULL, c.gpus},
                                    {"blocks_per_sm", c.blocks_per_sm},
                                    {"threads", c.threads}},
                           .count = STENCIL_REPEATS, .more = stencil_repeats(b->options, STENCIL_REPEATS_MORE),
                           .skipped = why));
+    if (!gpus_axis)
+        stencil_bench_last(b)->workers = c.grid.blocks;
     if (why[0] != '\0')
         return STENCIL_OK;
     passes_case *made = static_cast<passes_case *>(stencil_bench_what(b, b->result->row_count - 1));
-    TRY(stencil_bench_keep(
-        b, [](void *kept) { stencil_barrier_destroy(static_cast<stencil_barrier *>(kept)); }, &made->memory));
-    return passes_make(b, made, timeout_s);
+    return passes_make_kept(b, made);
 }
 
 /* Skips the benchmark where the GPUs lack something; else measures and verifies the rows of add_cases(). */
@@ -219,7 +182,7 @@ static stencil_status run(stencil_bench *b, int gpu_count, stencil_benchmark_fun
     stencil_bench_note(b,
                        "Verified: after timing, %d passes of each in which every thread looked whether a "
                        "block that it waits for had arrived%s, some of them late.",
-                       VERIFIED_PASSES, gpu_count > 1 ? ", on other GPUs too" : "");
+                       PASSES_VERIFIED, gpu_count > 1 ? ", on other GPUs too" : "");
     TRY(add_cases(b));
     return stencil_bench_take(b);
 }
@@ -234,7 +197,7 @@ static stencil_status add_grid(stencil_bench *b) {
                                   plant ? 256 : 32))
             TRY(add_row(b, &c, false));
     }
-    return STENCIL_OK;
+    return plant ? STENCIL_OK : passes_add_parts(b);
 }
 
 stencil_status stencil_measure_grid(stencil_bench *b) {

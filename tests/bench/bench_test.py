@@ -134,6 +134,31 @@ class BenchTest(Commands):
         self.assertEqual([row["name"] for row in rows], BARRIERS)
         self.assertEqual([row["axes"] for row in rows], [{"threads": 2}] * len(rows))
 
+    def test_models_over_threads(self):
+        """Least squares over 2, 4 and 5 threads: the models of two barriers, and a line through each."""
+        arguments = ["grid", "--device", "cpu", "--threads", "5", "--samples", "3", "--iterations", "200"]
+        shown = self.ok(*arguments, "--json", self.path("out.json"))
+        self.assertRegex(shown, r"\nmodels of a pass, by least squares \(001\); each: what each thread adds; (.*\n)+?lock +t_GBS +3 ")
+        self.assertLessEqual(max(map(len, shown.splitlines())), 80)
+        result, = json.loads(self.read("out.json"))["results"]
+        models = [(name, model) for name in BARRIERS for model in
+                  {"lock": ["t_GBS"], "lock-free": ["t_GFS", "line"]}.get(name, ["line"])]
+        self.assertEqual([(fit["barrier"], fit["model"]) for fit in result["fits"]], models)
+        for fit in result["fits"]:
+            self.assertEqual((fit["per"], fit["points"]), ("thread", 3))
+            points = [(row["axes"]["threads"], row["statistics"]["median"]) for row in result["rows"]
+                      if row["name"] == fit["barrier"]]
+            mean = statistics.mean(time_s for _, time_s in points)
+            slope, rest = (statistics.linear_regression(*zip(*points)) if fit["each"] is not None else (0, mean))
+            residual = math.sqrt(statistics.mean((time_s - rest - slope * n) ** 2 for n, time_s in points))
+            self.assertEqual(fit["each"] is None, fit["model"] == "t_GFS")
+            self.assertAlmostEqual((fit["each"] or 0) / mean, slope / mean)
+            self.assertAlmostEqual(fit["rest"] / mean, rest / mean)
+            self.assertAlmostEqual(fit["residual"] / mean, residual / mean)
+            self.assertAlmostEqual(fit["residual_of_mean"], residual / mean)
+        self.assertEqual(self.ok("--from", self.path("out.json")), shown)
+        self.assertEqual(json.loads(self.ok("grid", *TIMED, "--json", "-"))["results"][0]["fits"], [])  # one number of threads
+
     def test_json(self):
         text = self.ok("sweep", "copy", *SMALL, "--precision", "float32", "--json", self.path("out.json"))
         self.assertIn("relaunch", text)
