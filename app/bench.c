@@ -21,7 +21,7 @@ typedef struct bench_options {
     int64_t threads;
     double margin; /* difference of results that counts as none, in per cent */
     reading_options reading;
-    const char *from, *against, *child, *sizes, *field;
+    const char *from, *against, *child, *sizes, *blocks, *field;
     const char *json, *csv, *md, *cluster, *plot; /* output files and directory as given; NULL: not given */
     bool list, fail, force, quiet;
 } bench_options;
@@ -73,6 +73,11 @@ static const option measure_table[] = {
     {"sizes", 0, OPTION_TEXT, AT(sizes), "A..B|LIST",
      .help = "edges of squares or cubes, or elements of a case: from A on, doubled up to B, or a list",
      .contradicts = {"size"}, .tag = STENCIL_BENCH_USES_EDGES | STENCIL_BENCH_USES_ELEMENTS},
+    {"blocks", 0, OPTION_TEXT, AT(blocks), "A..B|LIST",
+     .help =
+         "blocks of a GPU, or threads of a CPU, that share each phase of a case, each in turn (default: as "
+         "many as there is work for and as are resident)",
+     .tag = STENCIL_BENCH_USES_BLOCKS},
     {"sweep", 0, OPTION_NAME, AT(measure.sweep), "NAME", .help = "only this one", .names = choice_sweeps + 1,
      .tag = STENCIL_BENCH_USES_EDGES},
     {.heading = "Input"},
@@ -171,7 +176,9 @@ static stencil_status make_options(const invocation *call, stencil_bench_options
     bench->spec.rank = given->rank;
     memcpy(bench->spec.extent, given->extent, sizeof given->extent);
     if (options->sizes != NULL)
-        TRY(bench_read_edges(options->sizes, bench));
+        TRY(bench_read_list("--sizes", options->sizes, bench->edge, &bench->edge_count));
+    if (options->blocks != NULL)
+        TRY(bench_read_list("--blocks", options->blocks, bench->blocks, &bench->block_count));
     *file = NULL;
     for (int i = 0; i < call->operand_count; i++)
         if (is_file(call->operand[i])) {

@@ -5,10 +5,12 @@
 #include "bench/bench.h"
 #include "inputs/inputs.h"
 
-/* Read the problem to measure (bench_problem.c). bench_read_edges(): grid edges from "256..16384" (doubling)
- * or "256,400,512" into bench->edge[edge_count]; errors: USAGE. bench_read_file(): the problem that an input
- * file states; errors: USAGE and those of stencil_input_open(). */
-stencil_status bench_read_edges(const char *text, stencil_bench_options *bench);
+/* Read the problem to measure (bench_problem.c). bench_read_list(): the numbers of `option`, "--sizes" or
+ * "--blocks", from "256..16384" (doubling) or "256,400,512" into list[*count]; errors: USAGE.
+ * bench_read_file(): the problem that an input file states; errors: USAGE and those of stencil_input_open().
+ */
+stencil_status bench_read_list(const char *option, const char *text, int64_t list[STENCIL_BENCH_EDGES_MAX],
+                               int *count);
 stencil_status bench_read_file(const char *path, const stencil_input_options *how, stencil_spec *spec);
 
 /* Output is made in three stages, each of which uses only earlier ones: rows are collected
@@ -27,6 +29,7 @@ typedef enum bench_group_kind {
     BENCH_FIELD,    /* rows of a series with equal values on outer axes: medians over the last two axes */
     BENCH_COMPARED, /* one line for each of the rows that were compared at equal axis values */
     BENCH_MEDIANS,  /* medians of compared rows over the values of the last axis */
+    BENCH_SYNC,     /* their times of synchronisation over the last axis, blocks or threads */
     BENCH_GAINS     /* what quicker barriers and computing gain, of the rows of a BENCH_COMPARED */
 } bench_group_kind;
 typedef struct bench_group {
@@ -125,10 +128,10 @@ stencil_status bench_cluster_write(const stencil_bench_report *report, const cha
 
 /* Draws PNGs in `directory` by bench_plot.py: NAME-map (a heat map for each field over blocks_per_sm and
  * threads), NAME-lines (medians with p5 and p95 over the innermost axis) and NAME-box (all samples of rows
- * without a varying axis, and of host methods), as far as a benchmark has such rows. `option` is of
- * bench_plot.py:
- * "--force", "--no-force", or with report NULL "--check". Errors: UNAVAILABLE (no python3 or matplotlib),
- * CANNOT_CREATE, IO, INTERNAL (the script failed). */
+ * without a varying axis, and of host methods) and NAME-shares (parts of computing and of synchronisation),
+ * as far as a benchmark has such rows. `option` is of bench_plot.py: "--force", "--no-force", or with report
+ * NULL "--check". Errors: UNAVAILABLE (no python3 or matplotlib), CANNOT_CREATE, IO, INTERNAL (the script
+ * failed). */
 stencil_status bench_plot(const stencil_bench_report *report, const char *option, const char *directory);
 /* Prepares plots before anything is measured: makes the directory, checks for existing plots of the
  * benchmarks that `report` names, and for all that bench_plot.py needs. Errors: CANNOT_CREATE, UNAVAILABLE.

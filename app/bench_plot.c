@@ -34,7 +34,7 @@ static int number_of(const stencil_bench_report *report, int result) {
 }
 
 stencil_status bench_plot_check(const stencil_bench_report *report, const char *directory, bool force) {
-    static const char *const style[] = {"map", "lines", "box", "bars"};
+    static const char *const style[] = {"map", "lines", "box", "shares", "bars"};
     enum { STYLES = sizeof style / sizeof *style };
     char path[TEXT_NAME_SIZE];
     CHECK(mkdir(directory, 0777) == 0 || errno == EEXIST, CANNOT_CREATE, "--plot: cannot make '%s': %s",

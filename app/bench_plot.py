@@ -6,8 +6,9 @@
 Of each benchmark, as far as it has such rows: NAME-map.png (a heat map over blocks per multiprocessor and threads for
 each place on other axes), NAME-lines.png (medians with p5 and p95 over the innermost axis, of rows that were compared
 with each other also as multiples of the fastest) and NAME-box.png (all samples of rows without a varying axis, and of
-host methods); or NAME-bars.png alone, where there are cases with figures to be reached. Of many strategies the best few
-are shown. The second result of a benchmark is NAME-2, and so on. ~ marks what has samples that spread too much."""
+host methods), NAME-shares.png (parts of computing and of synchronisation, of rows whose time in parts is known); or
+NAME-bars.png alone, where there are cases with figures to be reached. Of many strategies the best few are shown. The
+second result of a benchmark is NAME-2, and so on. ~ marks what has samples that spread too much."""
 import argparse
 import json
 import math
@@ -20,6 +21,8 @@ from figure import need_matplotlib, save
 LOG_RATIO = 20  # ratio of the largest to the smallest number above which an axis is logarithmic
 CLIP_RATIO = 3  # ratio of the range of all samples to that of most, above which outliers are hidden
 LEGEND_MAX = 10  # most curves with a legend inside the panel and error bars
+PLACES_MAX = 6  # positions of which shares are drawn
+SYNC = "synchronisation"  # title of panels of the time for it
 SHOWN_MAX = 5  # strategies shown where there are more than LEGEND_MAX
 RELATIVE, RELATIVE_MOST = "times the fastest", 2.5  # unit and largest value of a relative panel
 TICKS_MAX = 9  # most numbers on an axis with a tick for each number
@@ -34,6 +37,7 @@ AXES = {
     "bytes": ("bytes of a transfer", "{}"),
     "elements": ("elements", "{} elements"),
     "values": ("values", "{} values"),
+    "blocks": ("blocks", "{} blocks"),
     "nx": ("cells of a side", "{} cells a side"),
     "from": ("from GPU", "from GPU {}"),
     "to": ("to GPU", "to GPU {}"),
@@ -261,6 +265,13 @@ def relative(rows):
     return [scaled(row) for row in rows]
 
 
+def synchronising(rows):
+    """Rows with the time of a run for synchronisation in place of all its time, where this is known."""
+    return [dict(row, kind=SYNC, samples=[row["sync_s"]], predicted=None, ratio_to_copy=None,
+                 statistics={name: row["sync_s"] for name in ("median", "p5", "p95", "smallest")})
+            for row in rows if row.get("sync_s")]
+
+
 def draw_box(ax, _, unit, rows, __):
     """Draws all samples of rows, and their quartiles."""
     from statistics import quantiles
@@ -353,10 +364,13 @@ def draw(result, style, path, force):
         "order" if row["kind"] == "ceiling" else row["kind"], row["unit"], list(row["axes"])[-1] if style == "lines" else None))]
     panels = [(unit, some, together) for unit, together in panels
               for some in (by_place(together, 2) if style == "map" else [together])]
+    if style == "lines":  # of a case over blocks, its synchronisation beside its time
+        shared = synchronising([row for row in rows if list(row["axes"])[-1] in ("blocks", "threads")])
+        panels += [(unit, some, some) for unit, some in [in_units(shared)] if some] if shared else []
     if style == "lines":  # copies are drawn in the panels of other rows
         panels = [panel for panel in panels if panel[1][0]["kind"] != "copy" or len(panels) == 1]
         panels += [(RELATIVE, *[relative(some)] * 2) for _, some, _ in panels
-                   if all(row.get("of_fastest") is not None for row in some)]
+                   if some[0]["kind"] != SYNC and all(row.get("of_fastest") is not None for row in some)]
     if not panels:
         return
     from matplotlib.figure import Figure
@@ -377,6 +391,37 @@ def draw(result, style, path, force):
         draw_panel(ax, result, *panel)
         if len(panels) == 1 and style != "map":
             ax.set_title("")  # the title of the figure suffices
+    save(figure, path, force)
+
+
+def spread_out(items, most):
+    """At most so many of the items, the first and the last among them, at equal distances."""
+    return items if len(items) <= most else [items[round(i * (len(items) - 1) / (most - 1))] for i in range(most)]
+
+
+def draw_shares(result, path, force):
+    """Draws the parts of computing and of synchronisation of each row, a panel for each position on the axes."""
+    rows = [row for row in result["rows"] if row["samples"] and row.get("sync_measured") is not None]
+    panels = spread_out(grouped(rows, lambda row: tuple(row["axes"].items())), PLACES_MAX)
+    if not panels:
+        return
+    from matplotlib.figure import Figure
+    columns = min(len(panels), 3)
+    lines = -(-len(panels) // columns)
+    figure = Figure(figsize=(max(4.4 * columns, 8), lines * (1.4 + 0.28 * max(map(len, panels)))), dpi=100, layout="constrained")
+    figure.suptitle(title_of(result), x=0.02, ha="left")
+    for i, some in enumerate(panels):
+        ax = figure.add_subplot(lines, columns, i + 1)
+        sync = [100 * row["sync_measured"] for row in some]
+        ax.barh(range(len(some)), [100 - share for share in sync], 0.6, color=COLORS[5], edgecolor=COLORS[0], label="computing")
+        ax.barh(range(len(some)), sync, 0.6, [100 - share for share in sync], color=COLORS[1], alpha=0.7,
+                edgecolor=COLORS[1], label=SYNC)
+        for y, share in enumerate(sync):
+            ax.text(99, y, f"{share:.0f}", ha="right", va="center", fontsize=8)
+        ax.set_xlim(0, 100)
+        down(ax, [row["name"] for row in some])
+        ax.set(xlabel="% of a phase", title=place(some[0], list(some[0]["axes"])).lstrip(", "))
+    figure.legend(*ax.get_legend_handles_labels(), loc="upper right", ncols=2, fontsize=9, frameon=False)
     save(figure, path, force)
 
 
@@ -448,3 +493,5 @@ if __name__ == "__main__":
             draw_bars(result, f"{name}-bars.png", arguments.force)
         for style in () if result.get("bars") else STYLES:
             draw(result, style, f"{name}-{style}.png", arguments.force)
+        if not result.get("bars"):
+            draw_shares(result, f"{name}-shares.png", arguments.force)

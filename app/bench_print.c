@@ -278,6 +278,8 @@ static const char *const csv_names[] = {"benchmark",
                                         "by_sync",
                                         "by_computing",
                                         "over_implicit",
+                                        "sync_s",
+                                        "computing_s",
                                         "outcome",
                                         "skipped",
                                         "sweep",
@@ -292,7 +294,7 @@ static const char *const csv_names[] = {"benchmark",
                                         "loop",
                                         "bound",
                                         "used"};
-enum { AXES_AT = 5, CASES_AT = 39, AXES_MAX = 64 };
+enum { AXES_AT = 5, CASES_AT = 41, AXES_MAX = 64 };
 typedef struct csv_columns {
     int count, axis_count; /* numbers of fixed columns and of columns for axes */
     const char *axis[AXES_MAX];

@@ -14,29 +14,30 @@ static bool read_edge(const char *text, const char **end, int64_t *edge) {
     return *end > text;
 }
 
-stencil_status bench_read_edges(const char *text, stencil_bench_options *bench) {
-    const char *at = text, *end;
-    int64_t edge, to;
+stencil_status bench_read_list(const char *option, const char *text, int64_t list[STENCIL_BENCH_EDGES_MAX],
+                               int *count) {
+    const char *at = text, *end, *what = option + 2;
+    int64_t number, to;
     bool good = true, more = true;
-    for (bench->edge_count = 0; good && more; at = end + 1) {
-        good = read_edge(at, &end, &edge);
-        to = edge;
+    for (*count = 0; good && more; at = end + 1) {
+        good = read_edge(at, &end, &number);
+        to = number;
         if (good && strncmp(end, "..", 2) == 0)
-            good = read_edge(end + 2, &end, &to) && to >= edge;
-        CHECK(!good || (edge > 0 && to <= EDGE_MAX), USAGE, "--sizes: '%s': sizes are 1 … 2^%d", text,
+            good = read_edge(end + 2, &end, &to) && to >= number;
+        CHECK(!good || (number > 0 && to <= EDGE_MAX), USAGE, "%s: '%s': %s are 1 … 2^%d", option, text, what,
               EDGE_LEVEL_MAX);
-        for (; good && edge <= to; edge *= 2) {
-            for (int i = 0; i < bench->edge_count; i++)
-                CHECK(bench->edge[i] != edge, USAGE, "--sizes: '%s' has %lld twice", text, (long long)edge);
-            CHECK(bench->edge_count < STENCIL_BENCH_EDGES_MAX, USAGE, "--sizes: '%s' has more than %d sizes",
-                  text, STENCIL_BENCH_EDGES_MAX);
-            bench->edge[bench->edge_count++] = edge;
+        for (; good && number <= to; number *= 2) {
+            for (int i = 0; i < *count; i++)
+                CHECK(list[i] != number, USAGE, "%s: '%s' has %lld twice", option, text, (long long)number);
+            CHECK(*count < STENCIL_BENCH_EDGES_MAX, USAGE, "%s: '%s' has more than %d %s", option, text,
+                  STENCIL_BENCH_EDGES_MAX, what);
+            list[(*count)++] = number;
         }
         more = *end == ',';
         good = good && (more || *end == '\0');
     }
     CHECK(good, USAGE,
-          "--sizes: '%s' is neither a range such as 256..16384, which doubles, nor a list such as 256,400",
+          "%s: '%s' is neither a range such as 256..16384, which doubles, nor a list such as 256,400", option,
           text);
     return STENCIL_OK;
 }

@@ -129,22 +129,25 @@ static void collect_fields(const stencil_bench_result *result, bench_groups *all
         }
 }
 
-/* Adds a group of those rows of `compared` whose gains are known, if there are any. */
-static void add_gains(bench_groups *all, const bench_group *compared) {
+/* Adds a group of those rows of `compared` whose time in parts is known, if there are any. */
+static void add_split(bench_groups *all, bench_group_kind kind, const bench_group *compared,
+                      const char *outer) {
     bench_group *g = NULL;
     for (int i = 0; i < compared->count; i++) {
-        if (isnan(compared->row[i]->gains.most_by_sync) && isnan(compared->row[i]->gains.most_by_computing))
+        if (isnan(compared->row[i]->gains.sync_s))
             continue;
         if (g == NULL)
-            g = add_group(all, BENCH_GAINS, compared->outer);
+            g = add_group(all, kind, kind == BENCH_GAINS ? compared->outer : outer);
         add_row(all, g, compared->row[i]);
     }
 }
 
-/* Groups rows that were compared at equal outer axis values, which `outer` names: one or two groups for each
- * value of the last axis, then a group of all these rows. */
+/* Groups rows that were compared at equal outer axis values, which `outer` names: a group for each value of
+ * the last axis, then a group of all these rows. Rows whose time in parts is known have a group of gains for
+ * each size or, where blocks are the last axis, a group of times of synchronisation at the end. */
 static void collect_along(bench_groups *all, const stencil_bench_row **some, int count, const char *outer) {
     const int last = some[0]->axis_count - 1;
+    const bool over_sizes = strcmp(some[0]->axis[last].name, "elements") == 0;
     int places = 0;
     for (int64_t place = INT64_MIN; bench_next_number(some, count, last, &place); places++) {
         bench_group *g = add_group(all, BENCH_COMPARED, outer);
@@ -153,13 +156,16 @@ static void collect_along(bench_groups *all, const stencil_bench_row **some, int
         for (int i = 0; i < count; i++)
             if (some[i]->axis[last].number == place)
                 add_row(all, g, some[i]);
-        add_gains(all, g);
+        if (over_sizes)
+            add_split(all, BENCH_GAINS, g, outer);
     }
     if (places == 1)
         return;
     bench_group *g = add_group(all, BENCH_MEDIANS, outer);
     for (int i = 0; i < count; i++)
         add_row(all, g, some[i]);
+    if (!over_sizes)
+        add_split(all, BENCH_SYNC, g, outer);
 }
 
 /* Groups rows that were compared at all values of their one or two axes. Of copy kernels only the best is

@@ -213,8 +213,15 @@ static bool begins_line(const bench_group *g, int row) {
     return begins;
 }
 
-/* Makes a table of medians: a line for each row name or each value of a field's second last axis, a column
- * for each value of the last axis. */
+/* Adds a table cell with the time of a run for synchronisation; row NULL: empty. */
+static void add_sync(table *t, const stencil_bench_row *row, const bench_scale *scale) {
+    const bench_scale digits = {.factor = scale->factor, .decimals = -1};
+    char text[TABLE_CELL_SIZE];
+    table_add_cell(t, "%s", value_text(row != NULL ? row->gains.sync_s : NAN, &digits, text));
+}
+
+/* Makes a table of medians, or of times of synchronisation: a line for each row name or each value of a
+ * field's second last axis, a column for each value of the last axis. */
 static void make_medians(const bench_group *g, const bench_scale *scale, table *t) {
     const int across = g->row[0]->axis_count - 1;
     table_add_columns(t, g->place != NULL ? TEXT(">%s", g->place->axis[across - 1].name) : "<");
@@ -231,7 +238,10 @@ static void make_medians(const bench_group *g, const bench_scale *scale, table *
         else
             table_add_line(t, "%s", bench_is_copy(&line) ? "the best copy" : line.name);
         for (int64_t x = INT64_MIN; bench_next_number(g->row, g->count, across, &x);)
-            bench_add_median(t, find_at(g, &line, x), scale, "-");
+            if (g->kind == BENCH_SYNC)
+                add_sync(t, find_at(g, &line, x), scale);
+            else
+                bench_add_median(t, find_at(g, &line, x), scale, "-");
     }
 }
 
@@ -277,8 +287,8 @@ const char *bench_table_of(const stencil_bench_result *result, const bench_group
                  bench_row_name(result, g->place, across - 1, name), scale.unit, first->axis[across - 1].name,
                  first->axis[across].name);
     else
-        snprintf(title, BENCH_TITLE_SIZE, "%s%s: names down, %s across", g->outer, scale.unit,
-                 first->axis[across].name);
+        snprintf(title, BENCH_TITLE_SIZE, "%s%s%s: names down, %s across", g->outer,
+                 g->kind == BENCH_SYNC ? "synchronisation, " : "", scale.unit, first->axis[across].name);
     return title;
 }
 

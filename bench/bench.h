@@ -44,6 +44,9 @@ typedef struct stencil_bench_options {
     bool one_precision; /* the user asks for the precision of `spec` */
     int edge_count;     /* number of edges of squares or cubes, or of numbers of elements; 0: default sizes */
     int64_t edge[STENCIL_BENCH_EDGES_MAX];
+    int block_count; /* numbers of blocks, or of CPU threads, that share a case's phases; 0: as there is work
+                      */
+    int64_t blocks[STENCIL_BENCH_EDGES_MAX];
     const char *sweep;  /* name of the only sweep to measure; NULL: all sweeps */
     int64_t samples;    /* samples of each row, up to SAMPLES_MAX; 0: until the spread is under max_noise */
     int64_t iterations; /* in one sample of a calibrated row; 0: as many as take about 0.1 s */
@@ -81,6 +84,7 @@ typedef struct stencil_bench_gains {
      * synchronises (S_S) and computes (S_C); the speed-up that follows from each alone, 1 / (p + (1 - p) /
      * S_S) and 1 / ((1 - p) + p / S_C); and the measured one. */
     double sync_times, computing_times, by_sync, by_computing, over_implicit;
+    double sync_s, computing_s; /* seconds of a run for synchronisation and for computing */
 } stencil_bench_gains;
 
 /* A measured operation or a statement ("completes"), identified in a result by kind, name, unit and axes. */
@@ -193,7 +197,8 @@ enum {
     STENCIL_BENCH_USES_EDGES = 64,     /* edges and the sweep */
     STENCIL_BENCH_USES_STENCIL = 128,  /* the stencil of `spec`, which PROBLEM includes */
     STENCIL_BENCH_USES_ELEMENTS = 256, /* edges, as numbers of elements */
-    STENCIL_BENCH_USES_RANKS = 512     /* ranks, whose links it measures */
+    STENCIL_BENCH_USES_RANKS = 512,    /* ranks, whose links it measures */
+    STENCIL_BENCH_USES_BLOCKS = 1024   /* blocks */
 };
 
 /* Returns STENCIL_BENCH_USES_…: the options that benchmark `index` uses on the device of `options`; all bits

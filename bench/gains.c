@@ -36,10 +36,12 @@ void stencil_bench_derive(stencil_bench_result *result) {
     for (int i = 0; i < result->row_count; i++) {
         stencil_bench_row *row = &result->row[i];
         stencil_bench_gains *gains = &row->gains;
-        *gains = (stencil_bench_gains){NAN, NAN, NAN, NAN, NAN, NAN, NAN};
+        *gains = (stencil_bench_gains){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
         if (!is_split(row))
             continue;
         const double sync = row->sync_measured, time_s = row->statistics.median;
+        gains->sync_s = sync * time_s;
+        gains->computing_s = (1 - sync) * time_s;
         gains->most_by_sync = known(stencil_bench_gain(sync, INFINITY));
         gains->most_by_computing = known(stencil_bench_gain(1 - sync, INFINITY));
         const stencil_bench_row *from = find_implicit(result, row);

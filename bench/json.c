@@ -130,6 +130,8 @@ static const stencil_member row_members[] = {
     GAIN(by_sync),
     GAIN(by_computing),
     GAIN(over_implicit),
+    GAIN(sync_s),
+    GAIN(computing_s),
     {"outcome", ROW(TEXT, outcome), .or_null = true},
     {"skipped", ROW(TEXT, skipped), .or_null = true},
     {NULL},

@@ -121,11 +121,11 @@ static bool is_in(const stencil_case_loop *loop, int order) {
     return loop->spread->of->one_part && loop->order == order;
 }
 
-/* Returns the number of blocks of a phase's launch: those of the loop's grid where a run is traced or the
- * case has no groups(). */
+/* Returns the number of blocks of a phase's launch: those of the loop's grid where a run is traced, the
+ * user asks for a number of blocks, or the case has no groups(). */
 static uint32_t phase_blocks(const stencil_case_loop *loop, int64_t phase) {
     const stencil_case_body *body = loop->spread->problem->of->body;
-    if (body->groups == NULL || loop->gpu->launch[0].trace.mark != NULL)
+    if (body->groups == NULL || loop->spread->asked > 0 || loop->gpu->launch[0].trace.mark != NULL)
         return loop->gpu->grid.blocks;
     return (uint32_t)stencil_smaller(body->groups(loop->part, phase), INT32_MAX);
 }

@@ -63,11 +63,12 @@ typedef struct stencil_parts_array {
     void *memory; /* array in the part's memory; NULL: to be allocated; on a CPU `host`, if not NULL */
 } stencil_parts_array;
 
-/* A problem, spread over parts. The caller fills in the first three members. */
+/* A problem, spread over parts. The caller fills in the members before the blank line. */
 typedef struct stencil_parts_spread {
     const struct stencil_parts_case *of;
     const stencil_case_problem *problem;
     int parts;
+    uint32_t asked; /* blocks of a part, or threads, that share its work; 0: as many as there is work for */
 
     int64_t most;    /* number of blocks of a part, or threads on a CPU, that can be resident at once */
     uint32_t blocks; /* number of blocks of a part that share its work, at most `most` */

@@ -8,7 +8,8 @@
 
 enum { ALL = false, RING = true };
 const stencil_case stencil_cases[] = {
-#define STENCIL_CASE(id, name, partners, traits, text) {name, partners, &stencil_case_##id},
+#define STENCIL_CASE(id, name, partners, traits, text)                                                       \
+    {name, partners, ((traits)&STENCIL_BENCH_USES_BLOCKS) != 0, &stencil_case_##id},
 #include "bench/cases/cases.def"
     {0},
 };
@@ -101,7 +102,11 @@ static double predict(const stencil_bench *b, const stencil_parts_spread *s, int
 static stencil_status add_row(stencil_bench *b, const stencil_parts_spread *s,
                               const stencil_parts_spread *one, int order) {
     const bool planted = b->options->inject_fault, ceiling = s->of->order[order].ceiling;
-    const char *const axis = s->of->one_part ? NULL : s->device[0] != NULL ? "gpus" : "threads";
+    const bool gpu = s->device[0] != NULL;
+    const char *const axis = s->asked > 0      ? gpu ? "blocks" : "threads"
+                             : s->of->one_part ? NULL
+                             : gpu             ? "gpus"
+                                               : "threads";
     char why[96] = "";
     ordered *o;
     TRY(stencil_bench_memory(b, &o, sizeof *o));
@@ -114,9 +119,10 @@ static stencil_status add_row(stencil_bench *b, const stencil_parts_spread *s,
     if (one != NULL && why[0] == '\0')
         TRY(stencil_case_loop_create(b, &o->one, why));
     o->loop.fault.absent_step = planted;
-    TRY(STENCIL_BENCH_ADD(b, o, ceiling ? "ceiling" : "order", o->loop.name, "s/run", .sample = sample,
-                          .verify = verify, .sample_s = 0.02, .skipped = why,
-                          .axis = {{"elements", s->problem->n}, {axis, s->parts}}));
+    TRY(STENCIL_BENCH_ADD(
+        b, o, ceiling ? "ceiling" : "order", o->loop.name, "s/run", .sample = sample, .verify = verify,
+        .sample_s = 0.02, .skipped = why,
+        .axis = {{"elements", s->problem->n}, {axis, s->asked > 0 ? (int64_t)s->asked : s->parts}}));
     stencil_bench_row *row = stencil_bench_last(b);
     if (s->of->one_part && !ceiling)
         row->workers = o->loop.workers;
@@ -159,11 +165,11 @@ static void compare(stencil_bench_result *result, int first) {
 
 /* Spreads a problem over parts, until the benchmark ends. */
 static stencil_status spread_out(stencil_bench *b, const stencil_parts_case *of,
-                                 const stencil_case_problem *problem, int parts,
+                                 const stencil_case_problem *problem, int parts, uint32_t asked,
                                  const stencil_parts_spread **made) {
     stencil_parts_spread *s;
     TRY(stencil_bench_memory(b, &s, sizeof *s));
-    *s = (stencil_parts_spread){.of = of, .problem = problem, .parts = parts};
+    *s = (stencil_parts_spread){.of = of, .problem = problem, .parts = parts, .asked = asked};
     *made = s;
     return stencil_parts_spread_create(b, s);
 }
@@ -178,20 +184,23 @@ static bool is_wanted(const stencil_bench *b, const measured *m, const stencil_p
         return false;
     if (b->options->inject_fault)
         return stencil_case_is_persistent(m->of, i);
+    if (s->asked > 0 && (order->ceiling || is_alone(s, i)))
+        return false;
     if (is_alone(s, i))
         return body->in_flight > 0 && !(predict(b, s, i) > ALONE_MOST * predict(b, s, STENCIL_CASE_IMPLICIT));
     return !order->ceiling || body->ceiling != NULL;
 }
 
-/* Measures a problem over some parts; `one`: the same problem with a single phase, or NULL. */
+/* Measures a problem over some parts, with a number of blocks or 0; `one`: the same problem with a single
+ * phase, or NULL. */
 static stencil_status measure_parts(stencil_bench *b, const measured *m, const stencil_case_problem *problem,
-                                    const stencil_case_problem *one, int parts) {
+                                    const stencil_case_problem *one, int parts, uint32_t asked) {
     const bool gpu = b->options->backend == STENCIL_BACKEND_GPU, planted = b->options->inject_fault;
     const int first = b->result->row_count;
     const stencil_parts_spread *s, *single = NULL;
-    TRY(spread_out(b, m->of, problem, parts, &s));
+    TRY(spread_out(b, m->of, problem, parts, asked, &s));
     if (one != NULL)
-        TRY(spread_out(b, m->of, one, parts, &single));
+        TRY(spread_out(b, m->of, one, parts, asked, &single));
     CHECK(!planted || (uint32_t)parts * s->blocks > 1, USAGE,
           "--inject-fault: %s of %lld elements has one block, which waits for nobody", b->result->benchmark,
           (long long)problem->n);
@@ -200,7 +209,7 @@ static stencil_status measure_parts(stencil_bench *b, const measured *m, const s
             TRY(add_row(b, s, single, order));
     if (planted)
         return stencil_bench_take_planted(b);
-    if (gpu && m->of->one_part)
+    if (gpu && m->of->one_part && asked == 0)
         TRY(add_copies(b, problem));
     TRY(stencil_bench_take(b));
     compare(b->result, first);
@@ -219,7 +228,13 @@ static stencil_status make(stencil_bench *b, const stencil_case *of, int64_t n, 
     return stencil_case_make(*made, of, n, repeats);
 }
 
-/* Measures a problem of one size with 1, 2, 4, … parts and with all; with a planted fault only with all. */
+/* Returns how many numbers of blocks the options name for a case that can be shared out so. */
+static int blocks_asked(const stencil_bench *b, const measured *m) {
+    return m->of->one_part && m->problems->any_blocks ? b->options->block_count : 0;
+}
+
+/* Measures a problem of one size with each number of blocks of the options, or with 1, 2, 4, … parts and with
+ * all; with a planted fault only with all. */
 static stencil_status measure_size(stencil_bench *b, const measured *m, int64_t n) {
     const int all = m->of->one_part ? 1 : stencil_parts_most(b);
     const bool planted = b->options->inject_fault;
@@ -227,15 +242,31 @@ static stencil_status measure_size(stencil_bench *b, const measured *m, int64_t 
     TRY(make(b, m->problems, n, b->options->repeats, &problem));
     if (m->problems->body->alike && !planted)
         TRY(make(b, m->problems, n, 1, &one));
+    for (int i = 0; i < blocks_asked(b, m); i++)
+        TRY(measure_parts(b, m, problem, one, all, (uint32_t)b->options->blocks[i]));
+    if (blocks_asked(b, m) > 0)
+        return STENCIL_OK;
     for (int parts = planted ? all : 1; parts < all; parts *= 2)
-        TRY(measure_parts(b, m, problem, one, parts));
-    return measure_parts(b, m, problem, one, all);
+        TRY(measure_parts(b, m, problem, one, parts, 0));
+    return measure_parts(b, m, problem, one, all, 0);
+}
+
+/* Refuses more blocks than are resident at once under every barrier. */
+static stencil_status check_blocks(const stencil_bench *b, const measured *m) {
+    int64_t most = 0;
+    if (blocks_asked(b, m) > 0)
+        TRY(stencil_parts_resident(b, m->of, m->problems->body, 1, &most));
+    for (int i = 0; i < blocks_asked(b, m); i++)
+        CHECK(b->options->blocks[i] <= most, USAGE, "--blocks: %lld of %s are not resident at once, %lld are",
+              (long long)b->options->blocks[i], b->result->benchmark, (long long)most);
+    return STENCIL_OK;
 }
 
 /* Measures a case in each size that the options name, all checked first, or in each default size; with a
  * planted fault, only in the largest default size. */
 static stencil_status measure_sizes(stencil_bench *b, const measured *m, const stencil_case_sizes *sizes) {
     const stencil_bench_options *options = b->options;
+    TRY(check_blocks(b, m));
     for (int i = 0; i < options->edge_count; i++)
         TRY(stencil_case_check_size(m->problems, options->edge[i]));
     for (int i = 0; i < options->edge_count; i++)
@@ -301,7 +332,7 @@ stencil_status stencil_measure_case(stencil_bench *b) {
         stencil_bench_note(
             b, "Run of M phases = t_O + t_C + (M - 1) (t_C + t_S) (001): a launch, computing, and what keeps "
                "a phase in order; t_O + t_C is a run of one phase.");
-    if (of->body->in_flight > 0)
+    if (of->body->in_flight > 0 && b->options->block_count == 0)
         note_switches(b, gpu);
     return STENCIL_OK;
 }

@@ -38,7 +38,7 @@ static uint32_t choose_blocks(int64_t wanted, int64_t most) {
 stencil_status stencil_parts_spread_create(stencil_bench *b, stencil_parts_spread *s) {
     const int64_t lanes = s->problem->of->body->lanes, pieces = (s->problem->items + lanes - 1) / lanes;
     TRY(stencil_parts_resident(b, s->of, s->problem->of->body, s->parts, &s->most));
-    s->blocks = choose_blocks((pieces + s->parts - 1) / s->parts, s->most);
+    s->blocks = s->asked > 0 ? s->asked : choose_blocks((pieces + s->parts - 1) / s->parts, s->most);
 #ifdef STENCIL_HAVE_CUDA
     if (b->options->backend == STENCIL_BACKEND_GPU)
         TRY(stencil_case_gpu_devices(b, s));

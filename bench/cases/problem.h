@@ -101,7 +101,8 @@ typedef struct stencil_case_body {
 /* A benchmark case: a row of cases.def. */
 struct stencil_case {
     const char *name;
-    bool ring; /* a block depends only on the previous and the next block, in a ring */
+    bool ring;       /* a block depends only on the previous and the next block, in a ring */
+    bool any_blocks; /* any number of blocks can share the work, as the user says (--blocks) */
     const stencil_case_body *body;
 };
 extern const stencil_case stencil_cases[];               /* all cases; a NULL name ends the array */

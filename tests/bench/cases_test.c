@@ -168,7 +168,7 @@ static void left_out_phases_are_found(void **state) {
     (void)state;
     for (const stencil_case *of = stencil_cases; of->name != NULL && backend == STENCIL_BACKEND_CPU; of++) {
         stencil_case_body body = *of->body;
-        const stencil_case wrong = {of->name, of->ring, &body};
+        const stencil_case wrong = {of->name, of->ring, of->any_blocks, &body};
         stencil_case_loop loop;
         fixture f;
         whole = body.phase;

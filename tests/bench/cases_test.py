@@ -7,7 +7,7 @@ import re
 import statistics
 import unittest
 
-from bench_test import BARRIERS, CPU, HAVE_MATPLOTLIB, Commands, call
+from bench_test import BARRIERS, CPU, HAVE_MATPLOTLIB, Commands, call, plot_module
 from draw import drawn
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -135,6 +135,71 @@ class CasesTest(Commands):
         self.assertAlmostEqual(launch + computing + (phases - 1) * (computing + waiting), row["statistics"]["median"], 12)
         self.assertAlmostEqual(row["sync_measured"] * (computing + waiting), waiting, 12)
 
+    OVER_THREADS = [*CPU, "--samples", "3", "--iterations", "1", "--blocks", "1,2"]
+
+    def test_numbers_of_threads(self):
+        """Phases shared among 1 and 2 threads: rows, workers, times of synchronisation, and their tables."""
+        names = ["fft", "smith-waterman", "bitonic"]
+        shown = self.ok(*names, *self.OVER_THREADS, "--sizes", "256", "--json", self.path("out.json"))
+        self.assertLessEqual(max(map(len, shown.splitlines())), 80)
+        results = json.loads(self.read("out.json"))["results"]
+        self.assertEqual([result["benchmark"] for result in results], names)
+        for result in results:
+            self.assertEqual([(row["name"], row["axes"]) for row in result["rows"]],
+                             [(name, {"elements": 256, "threads": threads}) for threads in (1, 2) for name in ["implicit", *BARRIERS]])
+            for row in result["rows"]:
+                if row["skipped"]:
+                    self.assertIsNone(row["sync_s"])
+                    continue
+                self.assertEqual(row["workers"], row["axes"]["threads"])
+                fastest = min(other["statistics"]["median"] for other in result["rows"]
+                              if other["axes"] == row["axes"] and other["samples"])
+                self.assertAlmostEqual(row["of_fastest"], row["statistics"]["median"] / fastest)
+                if row["sync_measured"] is not None:  # of several phases
+                    self.assertAlmostEqual(row["sync_s"] / row["statistics"]["median"], row["sync_measured"])
+                    self.assertAlmostEqual((row["sync_s"] + row["computing_s"]) / row["statistics"]["median"], 1)
+                    self.check_gains(row, [other for other in result["rows"] if other["axes"] == row["axes"]])
+        for table in (r"elements 256, threads 2, \ws/run", r"elements 256, \ws/run: names down, threads across",
+                      r"elements 256, synchronisation, \ws/run: names down, threads across\n +1 +2\nimplicit +\d"):
+            self.assertRegex(shown, table)
+        self.assertNotIn("Amdahl's law (001), beside", shown)
+        self.assertEqual(self.ok("--from", self.path("out.json")), shown)
+
+    def test_numbers_of_threads_that_cannot_be(self):
+        done = call("fft", *CPU, "--sizes", "64,128", "--blocks", "2,3")
+        self.assertEqual((done.returncode, done.stderr),
+                         (64, "stencil: --blocks: 3 of fft are not resident at once, 2 are\n"), done)
+        self.assertNotIn("implicit", done.stdout)
+        self.refused(64, "--blocks has no effect on mean", "mean", *CPU, "--blocks", "2")
+        self.refused(64, "--blocks: '2,1..4' has 2 twice", "fft", *CPU, "--blocks", "2,1..4")
+        self.refused(64, "--blocks: '0': blocks are 1", "fft", *CPU, "--blocks", "0")
+        mean, = [result for result in json.loads(self.ok("mean", "fft", *self.OVER_THREADS, "--sizes", "256", "--json", "-"))["results"]
+                 if result["benchmark"] == "mean"]
+        self.assertEqual({tuple(row["axes"]) for row in mean["rows"]}, {("elements",)})
+
+    @unittest.skipUnless(HAVE_MATPLOTLIB, "no matplotlib here (Debian: python3-matplotlib)")
+    def test_plots_of_synchronisation(self):
+        """Over threads a panel of its own; the parts of every order add up to all of a phase."""
+        self.ok("bitonic", *self.OVER_THREADS, "--sizes", "256", "--json", self.path("out.json"), "--quiet")
+        result, = json.loads(self.read("out.json"))["results"]
+        plot, figures = plot_module(), []
+        plot.save = lambda figure, path, force: figures.append(figure)
+        plot.draw(result, "lines", "", False)
+        plot.draw_shares(result, "", False)
+        lines, shares = figures
+        panel, = [ax for ax in lines.axes if ax.get_title() == "synchronisation"]
+        split = [row for row in result["rows"] if row["sync_s"]]
+        self.assertEqual({text.get_text() for text in panel.get_legend().get_texts()}, {row["name"] for row in split})
+        self.assertEqual([ax.get_title() for ax in shares.axes], ["256 elements, 1 threads"[:-1], "256 elements, 2 threads"])
+        for ax, threads in zip(shares.axes, (1, 2)):
+            here = [row for row in split if row["axes"]["threads"] == threads]
+            self.assertEqual([text.get_text() for text in ax.get_yticklabels()], [row["name"] for row in here])
+            for i, row in enumerate(here):
+                computing, sync = ax.patches[i], ax.patches[len(here) + i]
+                self.assertAlmostEqual(sync.get_width(), 100 * row["sync_measured"])
+                self.assertAlmostEqual(computing.get_width(), sync.get_x())
+                self.assertAlmostEqual(computing.get_width() + sync.get_width(), 100)
+
     def test_switch_points(self):
         text = self.ok("reduction", *CPU, "--samples", "3", "--iterations", "1", "--sizes", "1000,100000", "--json",
                        self.path("out.json"))
@@ -168,7 +233,7 @@ class CasesTest(Commands):
         """Of the figures in the records: lines over sizes, also of cases over several parts that were run on one."""
         self.ok("cases", "--from", str(ROOT / "bench/records/cases-h200.json"), "--plot", self.path("plots"), "--quiet")
         lines = {f"{name}-lines.png" for name in [*CASES, *IN_PARTS]}
-        self.assertLessEqual(lines | {"quadratic-box.png", "warp-reduction-box.png"}, set(os.listdir(self.path("plots"))))
+        self.assertLessEqual(lines | {"quadratic-box.png", "warp-reduction-box.png", "fft-shares.png", "bitonic-shares.png"}, set(os.listdir(self.path("plots"))))
 
     def test_refusals(self):
         self.refused(64, "did you mean 'bitonic'", "bitonc")
