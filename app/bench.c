@@ -336,6 +336,8 @@ static stencil_status write_outputs(invocation *call) {
     const stencil_bench_report *report = &state->report;
     json_t *verdicts = NULL, *root = NULL;
     int worse = 0;
+    if (tables_to(options) != NULL)
+        bench_print_levels(stdout, report);
     if (options->against != NULL)
         TRY(bench_against_compare(&state->then, report, tables_to(options), &verdicts, &worse));
     if (options->json != NULL)

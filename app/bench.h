@@ -88,6 +88,11 @@ const char *bench_table_of(const stencil_bench_result *result, const bench_group
 /* Makes the table of the models fitted to a result, empty where there are none. */
 void bench_fit_table(const stencil_bench_result *result, table *t, char title[BENCH_TITLE_SIZE]);
 
+/* Makes the table of barriers of all levels with one block or on full multiprocessors, empty for a report
+ * with one level, and returns its title (bench_levels.c). */
+enum { BENCH_LEVELS_THREADS = 1024 };
+const char *bench_levels_table(const stencil_bench_report *report, bool full, table *t);
+
 /* Makes table `which` of a result's bars (figures to be reached) of one unit: next to the best published
  * method, or next to a copy kernel; empty where the result has no such bars. */
 enum { BENCH_BAR_TABLES = 2 * STENCIL_BAR_UNITS };
@@ -106,6 +111,9 @@ void bench_print_line(bench_printer *p, const char *label, const char *text);
 
 /* Prints a benchmark result for a terminal. */
 void bench_print(FILE *out, const stencil_bench_result *result, double max_noise);
+
+/* Prints the tables of barriers of all levels, where a report has several. */
+void bench_print_levels(FILE *out, const stencil_bench_report *report);
 
 /* Printers for target_write(); `content` is a stencil_bench_report. */
 bool bench_print_markdown(FILE *out, const void *content);

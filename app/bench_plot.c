@@ -33,6 +33,15 @@ static int number_of(const stencil_bench_report *report, int result) {
     return number;
 }
 
+/* Tells whether a report names benchmarks of several levels, which are drawn together. */
+static bool may_have_levels(const stencil_bench_report *report) {
+    static const char *const levels[] = {"warp", "block", "grid", "multi-grid", NULL};
+    int count = 0;
+    for (int i = 0; i < report->result_count; i++)
+        count += stencil_name_find(report->result[i].benchmark, levels) >= 0;
+    return count > 1;
+}
+
 stencil_status bench_plot_check(const stencil_bench_report *report, const char *directory, bool force) {
     static const char *const style[] = {"map", "lines", "box", "shares", "bars"};
     enum { STYLES = sizeof style / sizeof *style };
@@ -44,6 +53,11 @@ stencil_status bench_plot_check(const stencil_bench_report *report, const char *
         const int length =
             snprintf(path, sizeof path, "%s/%s%s-%s.png", directory, report->result[i / STYLES].benchmark,
                      number > 1 ? TEXT("-%d", number) : "", style[i % STYLES]);
+        CHECK(length < (int)sizeof path, USAGE, "--plot: the name of the directory is too long");
+        TRY(target_check("--plot", path, force, NULL));
+    }
+    if (may_have_levels(report)) {
+        const int length = snprintf(path, sizeof path, "%s/levels.png", directory);
         CHECK(length < (int)sizeof path, USAGE, "--plot: the name of the directory is too long");
         TRY(target_check("--plot", path, force, NULL));
     }

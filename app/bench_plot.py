@@ -7,8 +7,9 @@ Of each benchmark, as far as it has such rows: NAME-map.png (a heat map over blo
 each place on other axes), NAME-lines.png (medians with p5 and p95 over the innermost axis, of rows that were compared
 with each other also as multiples of the fastest) and NAME-box.png (all samples of rows without a varying axis, and of
 host methods), NAME-shares.png (parts of computing and of synchronisation, of rows whose time in parts is known); or
-NAME-bars.png alone, where there are cases with figures to be reached. Of many strategies the best few are shown. The
-second result of a benchmark is NAME-2, and so on. ~ marks what has samples that spread too much."""
+NAME-bars.png alone, where there are cases with figures to be reached. Of a report with barriers of several levels also
+levels.png. Of many strategies the best few are shown. The second result of a benchmark is NAME-2, and so on. ~ marks
+what has samples that spread too much."""
 import argparse
 import json
 import math
@@ -425,6 +426,32 @@ def draw_shares(result, path, force):
     save(figure, path, force)
 
 
+def draw_levels(levels, path, force):
+    """Draws the barriers of all levels over the threads of a block: with one block, and on full multiprocessors."""
+    from matplotlib.figure import Figure
+    figure = Figure(figsize=(14, 5.2), dpi=100, layout="constrained")
+    figure.suptitle("barriers of all levels")
+    axes = figure.subplots(1, 2, sharey=True)
+    for ax, key, title in zip(axes, ("one_block", "full"),
+                              ("one block; of grids one on each multiprocessor", "full multiprocessors; warps: at their best rate")):
+        for i, some in enumerate(grouped(levels, lambda level: (level["level"], level["name"], level["gpus"]))):
+            points = sorted((level["threads"], 1e9 * level[key]) for level in some if level[key])
+            name = some[0]["name"] + (f", {some[0]['gpus']} GPUs" if some[0]["gpus"] > 1 else "")
+            ax.plot([x for x, _ in points], [y for _, y in points], color=COLORS[i % len(COLORS)], marker=MARKERS[i % len(MARKERS)],
+                    markersize=5, linewidth=1.2, label=f"{some[0]['level']}: {name}")
+        ax.set_xscale("log", base=2)
+        ax.set_yscale("log")
+        xs = values([{"axes": level} for level in levels], "threads")
+        ax.set_xticks(xs, xs)
+        ax.minorticks_off()
+        plain(ax.yaxis)
+        ax.grid(color="#dddddd")
+        ax.set(xlabel=AXES["threads"][0], title=title)
+    axes[0].set_ylabel("ns of a barrier")
+    axes[1].legend(fontsize=8, loc="upper left", bbox_to_anchor=(1.01, 1), borderaxespad=0)
+    save(figure, path, force)
+
+
 def case_name(bar):
     """The name of a case with its cells along x first, 'j2d5pt fp64 300 × 200 stream', or its own name without axes."""
     words, axes = bar["case"].split(" "), bar.get("axes") or {}
@@ -486,7 +513,10 @@ if __name__ == "__main__":
     arguments = parser.parse_args()
     need_matplotlib()
     seen = {}
-    for result in [] if arguments.check else json.load(sys.stdin)["results"]:
+    root = {"results": []} if arguments.check else json.load(sys.stdin)
+    if root.get("levels"):
+        draw_levels(root["levels"], os.path.join(arguments.directory, "levels.png"), arguments.force)
+    for result in root["results"]:
         number = seen[result["benchmark"]] = seen.get(result["benchmark"], 0) + 1
         name = os.path.join(arguments.directory, result["benchmark"] + (f"-{number}" if number > 1 else ""))
         if result.get("bars"):

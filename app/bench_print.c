@@ -195,6 +195,22 @@ void bench_print(FILE *out, const stencil_bench_result *result, double max_noise
     print_result(&p, result, max_noise);
 }
 
+/* Prints the barriers of all levels under a heading, if the report has several levels. */
+static void print_levels(bench_printer *p, const stencil_bench_report *report) {
+    for (int full = 0; full < 2; full++) {
+        table t = {0};
+        const char *title = bench_levels_table(report, full, &t);
+        if (t.row_count > 0 && full == 0)
+            fprintf(p->out, p->markdown ? "\n## All levels\n" : "\nAll levels\n");
+        print_table(p, title, &t);
+    }
+}
+
+void bench_print_levels(FILE *out, const stencil_bench_report *report) {
+    bench_printer p = {.out = out};
+    print_levels(&p, report);
+}
+
 static void print_origin(FILE *out, const stencil_bench_report *report) {
     const stencil_machine *machine = &report->machine;
     const char *kernel = report->kernel_driver != NULL ? report->kernel_driver : "";
@@ -219,6 +235,7 @@ bool bench_print_markdown(FILE *out, const void *content) {
         fprintf(out, "\n## %s\n\n", report->result[i].benchmark);
         print_result(&p, &report->result[i], report->options.max_noise);
     }
+    print_levels(&p, report);
     return !p.incomplete && !ferror(out);
 }
 

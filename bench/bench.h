@@ -279,10 +279,27 @@ typedef struct stencil_bench_report {
     json_t *source; /* owned JSON that the texts of a report read from a file point into; else NULL */
 } stencil_bench_report;
 
+/* A barrier of a level ("warp", "block", "grid", "multi-grid") beside those of other levels: seconds with one
+ * block (of a grid: with one on each multiprocessor), and on full multiprocessors, with `full_blocks` blocks
+ * on each; a barrier of a warp then at the best rate, among STENCIL_BENCH_FULL_WARPS. NaN: not measured. */
+typedef struct stencil_bench_level {
+    const char *level;
+    char name[48]; /* "tile, 32 lanes", "__syncthreads", "grid.sync" */
+    int64_t threads, full_blocks;
+    int gpus;
+    double one_s, full_s;
+} stencil_bench_level;
+enum { STENCIL_BENCH_LEVELS_MAX = 256, STENCIL_BENCH_FULL_WARPS = 64 };
+/* Collects the barriers of all levels from the results of benchmarks warp, block, grid and multi-grid, whose
+ * cycles are converted by the clock measured with them. Returns their number; 0: less than two benchmarks. */
+int stencil_bench_levels(const stencil_bench_report *report,
+                         stencil_bench_level level[STENCIL_BENCH_LEVELS_MAX]);
+
 /* Sets version, git_revision and compiler to those of the running program. */
 void stencil_bench_report_init(stencil_bench_report *report);
 
-/* Returns a report as JSON, all bars also as "rows" of their own; owned by the caller; NULL: no memory. */
+/* Returns a report as JSON, all bars also as "rows" of their own, and its barriers as "levels"; owned by the
+ * caller; NULL: no memory. */
 json_t *stencil_bench_report_json(const stencil_bench_report *report);
 
 /* Tells whether `root` is a report or a list of reports. */

@@ -289,6 +289,20 @@ double stencil_bench_bar_reached(const stencil_bench_bar *bar) {
     return bar->unit == STENCIL_US_PER_STEP ? bar->reach / bar->measured : bar->measured / bar->reach;
 }
 
+static json_t *levels_json(const stencil_bench_report *report) {
+    stencil_bench_level level[STENCIL_BENCH_LEVELS_MAX];
+    const int count = stencil_bench_levels(report, level);
+    json_t *levels = json_array();
+    for (int i = 0; i < count; i++)
+        json_array_append_new(levels,
+                              json_pack("{s:s,s:s,s:I,s:i,s:o,s:I,s:o}", "level", level[i].level, "name",
+                                        level[i].name, "threads", (json_int_t)level[i].threads, "gpus",
+                                        level[i].gpus, "one_block", stencil_record_number(level[i].one_s),
+                                        "full_blocks_per_sm", (json_int_t)level[i].full_blocks, "full",
+                                        stencil_record_number(level[i].full_s)));
+    return levels;
+}
+
 json_t *stencil_bench_report_json(const stencil_bench_report *report) {
     json_t *bars = json_array(), *machine = json_object();
     json_t *root = stencil_record_write(json_pack("{s:i}", "schema_version", STENCIL_BENCH_SCHEMA_VERSION),
@@ -302,6 +316,7 @@ json_t *stencil_bench_report_json(const stencil_bench_report *report) {
     if (json_array_size(bars) > 0)
         json_object_set(root, "rows", bars);
     json_decref(bars);
+    json_object_set_new(root, "levels", levels_json(report));
     return root;
 }
 

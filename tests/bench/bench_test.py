@@ -191,6 +191,45 @@ class BenchTest(Commands):
             self.assertEqual(row["bytes"], 128 * 68 * 8)
             self.assertEqual(row["iterations"], 3)
 
+    RECORD = str(ROOT / "bench/records/bench-h200-x4.json")
+
+    def test_all_levels(self):
+        """Barriers of a warp, a block, a grid and several, in ns, from a record; of one level there is no table."""
+        shown = self.ok("warp", "block", "grid", "multi-grid", "--from", self.RECORD)
+        levels = shown.partition("\nAll levels\n")[2]
+        self.assertLessEqual(max(map(len, levels.splitlines())), 80)
+        one, full = levels.split("\nns of a barrier on full multiprocessors")
+        self.assertRegex(one, r"\n__syncwarp, 32 lanes +warp +0\.648")
+        self.assertRegex(one, r"\n__syncthreads +block +7\.2\d+ ( *[\d.]+){4} +38\.5\d\n")
+        self.assertRegex(one, r"\ngrid\.sync +grid +998\.")
+        self.assertRegex(one, r"\nmulti-grid, 4 GPUs +multi-grid +2244 ")
+        self.assertRegex(full, r"\ngrid\.sync +grid +9193 ")
+        order = re.findall(r" (warp|block|grid|multi-grid) ", one.partition(" 1024\n")[2])
+        self.assertEqual(order, sorted(order, key=["warp", "block", "grid", "multi-grid"].index))
+        self.assertEqual((order[0], order[-1]), ("warp", "multi-grid"))
+        self.assertNotIn("All levels", self.ok("grid", "launch", "--from", self.RECORD))
+        self.assertIn("\n## All levels\n", self.ok("warp", "block", "--from", self.RECORD, "--md", "-"))
+        self.assertEqual(json.loads(was("json"))["levels"], [])  # of a CPU
+
+    @unittest.skipUnless(HAVE_MATPLOTLIB, "no matplotlib here (Debian: python3-matplotlib)")
+    def test_plot_of_all_levels(self):
+        """A line for each barrier in both panels; a barrier that was not measured so is left out of the panel."""
+        plot, figures = plot_module(), []
+        plot.save = lambda figure, path, force: figures.append(figure)
+        plot.draw_levels([{"level": "warp", "name": "tile", "threads": 32, "gpus": 1, "one_block": 1e-9, "full": None},
+                          {"level": "multi-grid", "name": "b", "threads": 32, "gpus": 2, "one_block": 2e-6, "full": 4e-6},
+                          {"level": "multi-grid", "name": "b", "threads": 64, "gpus": 2, "one_block": 3e-6, "full": 5e-6}], "", False)
+        for ax, wanted in zip(figures[0].axes, ([[1], [2000, 3000]], [[], [4000, 5000]])):
+            self.assertEqual([line.get_label() for line in ax.lines], ["warp: tile", "multi-grid: b, 2 GPUs"])
+            for line, ys in zip(ax.lines, wanted):
+                self.assertEqual([round(y) for y in line.get_ydata()], ys)
+        self.ok("warp", "block", "--from", self.RECORD, "--plot", self.path("plots"), "--quiet")
+        self.assertIn("levels.png", os.listdir(self.path("plots")))
+        for name in set(os.listdir(self.path("plots"))) - {"levels.png"}:
+            os.remove(os.path.join(self.path("plots"), name))
+        self.refused(73, "levels.png", "warp", "block", "--from", self.RECORD, "--plot", self.path("plots"), "--quiet")
+        self.ok("block", "--from", self.RECORD, "--plot", self.path("plots"), "--quiet")  # draws no levels
+
     def test_json_on_standard_output_stands_alone(self):
         root = json.loads(self.ok("copy", *SMALL, "--json", "-"))
         self.assertEqual([r["benchmark"] for r in root["results"]], ["copy"])
