@@ -97,6 +97,8 @@ static const struct {
     {">tO_us", MICRO(t_o)},
     {">tC_us", MICRO(t_c)},
     {">tS_us", MICRO(t_s)},
+    {">?kernels_us", MICRO(kernels_s)},
+    {">?skew_us", MICRO(skew_s)},
 };
 enum { VALUES = sizeof values / sizeof *values, BYTES_RATE = 8 };
 

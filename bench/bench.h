@@ -119,6 +119,10 @@ typedef struct stencil_bench_row {
     /* Seconds of the launch, of computing in a phase and of synchronising a phase, for a row of M phases: T =
      * t_O + M (t_C + t_S) (S. Xiao, W. Feng, IPDPS 2010). NaN: unknown. */
     double t_o, t_c, t_s;
+    /* Seconds from the start of a run's first kernel to the end of its last one; seconds by which the first
+     * kernels of its GPUs start apart, and the error of both, as timers of several GPUs were compared; by the
+     * GPUs' timers. NaN: unknown. */
+    double kernels_s, skew_s, timer_error_s;
     stencil_bench_gains gains; /* by stencil_bench_derive(), also for a row that was read */
     char outcome[96];          /* statement instead of samples: "completes", "agree: 4.03, 4.02"; or "" */
     char skipped[192];         /* reason why nothing was measured; or "" */

@@ -70,6 +70,7 @@ stencil_status stencil_bench_add(stencil_bench *b, const stencil_bench_subject *
     row->ratio = row->method_sd = row->predicted = row->sync_share = row->of_fastest = row->sync_measured =
         NAN;
     row->speedup = row->workers = row->t_o = row->t_c = row->t_s = NAN;
+    row->kernels_s = row->skew_s = row->timer_error_s = NAN;
     snprintf(row->name, sizeof row->name, "%s", subject->name);
     snprintf(row->skipped, sizeof row->skipped, "%s", subject->skipped != NULL ? subject->skipped : "");
     for (int i = 0; i < STENCIL_BENCH_AXES_MAX; i++)

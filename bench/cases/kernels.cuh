@@ -3,6 +3,7 @@
 #pragma once
 
 #include "bench/cases/loop.h"
+#include "bench/cases/span.cuh"
 #include "sync/all.cuh"
 #include "sync/memory.cuh"
 
@@ -62,7 +63,11 @@ static __device__ __forceinline__ void make_phase(const stencil_case_launch &l, 
 template <class Case>
 static __global__ void __launch_bounds__(Case::lanes, Case::resident)
     case_phase(const __grid_constant__ stencil_case_launch l) {
+    if (l.special)
+        span_begin(l.span);
     make_phase<Case>(l, l.phase);
+    if (l.special)
+        span_end(l.span);
 }
 
 /* Runs all phases under a barrier. A block whose wait times out raises the alarm and goes on; the kernel
@@ -71,6 +76,8 @@ template <class Case, class Barrier>
 static __global__ void __launch_bounds__(Case::lanes, Case::resident)
     case_persistent(const __grid_constant__ stencil_case_launch l) {
     enum { ALARM_EVERY = 64 };
+    if (l.special)
+        span_begin(l.span);
     Barrier barrier(l.state);
     for (int64_t step = 1; step <= l.phases; step++) {
         make_phase<Case>(l, step - 1);
@@ -87,6 +94,8 @@ static __global__ void __launch_bounds__(Case::lanes, Case::resident)
             break;
     }
     barrier.leave();
+    if (l.special)
+        span_end(l.span);
 }
 
 } // namespace stencil

@@ -6,6 +6,7 @@
 
 #include "bench/cases/problem.h"
 #include "bench/device.h"
+#include "bench/timers.h"
 #include "kernels/sweep.h"
 #include "solver/attribution/timeline.h"
 
@@ -16,10 +17,11 @@ extern "C" {
 /* The argument of a case's CUDA kernels. */
 typedef struct stencil_case_launch {
     stencil_barrier_state state;
-    int64_t phase, phases; /* index of the phase (with one launch per phase), and number of phases */
-    stencil_fault fault;   /* fault planted in a persistent kernel; step i = 1, 2, … ends phase i - 1 */
-    stencil_trace trace;   /* trace with marks in ns; step i = 1, 2, … ends phase i - 1 */
-    bool special;          /* a fault or a trace is set */
+    int64_t phase, phases;     /* index of the phase (with one launch per phase), and number of phases */
+    stencil_fault fault;       /* fault planted in a persistent kernel; step i = 1, 2, … ends phase i - 1 */
+    stencil_trace trace;       /* trace with marks in ns; step i = 1, 2, … ends phase i - 1 */
+    stencil_kernel_span *span; /* on this GPU, when its kernels run; NULL: not noted */
+    bool special;              /* a fault, a trace or a span is set */
     unsigned char arguments[STENCIL_CASE_ARGUMENTS_BYTES] __attribute__((aligned(16)));
 } stencil_case_launch;
 
@@ -94,7 +96,8 @@ typedef struct stencil_case_loop {
     uint32_t *ring;   /* neighbour lists of all blocks, as by stencil_ring_create(); NULL: not needed */
     stencil_part part[STENCIL_PARTS_MAX];
     stencil_trace trace;
-    stencil_barrier_state team;                                      /* barrier of a team of CPU threads */
+    stencil_kernel_span *span[STENCIL_PARTS_MAX]; /* in each part's memory; NULL: kernels note no times */
+    stencil_barrier_state team;                   /* barrier of a team of CPU threads */
     stencil_status (*ceiling)(const struct stencil_case_loop *loop); /* enqueues a library's run */
     void *ceiling_state;          /* private data of `ceiling`, until the benchmark ends */
     struct stencil_case_gpu *gpu; /* state on GPUs; NULL: the loop runs on a CPU */
@@ -191,6 +194,9 @@ stencil_status stencil_case_gpu_run(stencil_case_loop *loop, int64_t count, doub
 int stencil_case_gpu_phase(const stencil_case_loop *loop, int part, int64_t phase, uint32_t blocks);
 /* Copies marks of a loop's trace from the host to the GPU, or (`back`) from the GPU to the host. */
 stencil_status stencil_case_gpu_mark(stencil_case_loop *loop, int64_t *host, size_t count, bool back);
+/* Makes some runs whose kernels note when they start and end, and sets the row's kernels_s, skew_s and
+ * timer_error_s to medians. Graphs and vendor libraries, whose kernels note nothing, leave the row as is. */
+stencil_status stencil_case_gpu_spans(stencil_bench *b, stencil_case_loop *loop, stencil_bench_row *row);
 /* Sets up the GPUs of a spread problem's parts; leaves the first part's GPU current. */
 stencil_status stencil_case_gpu_devices(stencil_bench *b, stencil_parts_spread *spread);
 #endif

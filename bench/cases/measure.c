@@ -83,6 +83,10 @@ static stencil_status verify(stencil_bench *b, void *what) {
     stencil_inside_destroy(&inside);
     row->speedup = loop->spread->problem->plain_s / row->statistics.median;
     TRY(status);
+#ifdef STENCIL_HAVE_CUDA
+    if (loop->gpu != NULL)
+        TRY(stencil_case_gpu_spans(b, loop, row));
+#endif
     return split(o, row);
 }
 
@@ -304,6 +308,22 @@ static void note_gains(stencil_bench *b) {
                            "S_S) by them, and 1 / ((1 - p) + p / S_C) by computing S_C times as quick.");
 }
 
+/* Notes what the times of kernels are, where some are known, and how well timers of GPUs agree. */
+static void note_kernels(stencil_bench *b) {
+    double error_s = NAN;
+    for (int i = 0; i < b->result->row_count; i++)
+        error_s = fmax(error_s, b->result->row[i].timer_error_s); /* fmax() ignores NaN */
+    if (error_s >= 0)
+        stencil_bench_note(b,
+                           "kernels: from the start of a run's first kernel to the end of its last one, in "
+                           "other runs, by the GPU's timer, without what the host does before and after.");
+    if (error_s > 0)
+        stencil_bench_note(b,
+                           "skew: how far apart the first kernels of the GPUs start; their timers were "
+                           "compared by flags to and fro, within %.2g us.",
+                           1e6 * error_s);
+}
+
 stencil_status stencil_measure_case(stencil_bench *b) {
     const stencil_case *of = stencil_case_find(b->result->benchmark);
     const bool gpu = b->options->backend == STENCIL_BACKEND_GPU;
@@ -325,6 +345,7 @@ stencil_status stencil_measure_case(stencil_bench *b) {
                        "workers: %s.",
                        gpu ? "blocks" : "threads");
     note_gains(b);
+    note_kernels(b);
     if (of->body->agrees != NULL && gpu)
         stencil_bench_note(
             b, "The ceiling makes its result in another order: that is within the bound of error.");
@@ -349,6 +370,7 @@ stencil_status stencil_parts_measure(stencil_bench *b, const stencil_parts_case 
         "result is the plain version's to the last bit, after a run from spoiled memory and, "
         "of persistent kernels, one with late %s; that of a ceiling within its bound of error.",
         gpu ? "GPUs" : "threads", gpu ? "blocks" : "threads");
+    note_kernels(b);
     if (gpu && stencil_parts_most(b) < b->options->gpu_count)
         stencil_bench_note(b, "Only one GPU is used: the others cannot reach each other's memory.");
     return STENCIL_OK;

@@ -1,26 +1,22 @@
 /* The GPU code of case multi-normalise for orders that the host synchronises; one host thread launches on all
  * GPUs. */
 #include "bench/cases/multi_normalise.h"
+#include "bench/cases/span.cuh"
 
 namespace {
 
 enum { LANES = normalise_lanes };
 
-/* First pass: a block finds the largest of its values and raises its part's word, or a word of all parts. */
-__global__ void __launch_bounds__(LANES)
-    find(const __grid_constant__ multi_normalise_part m, multi_normalise_way way) {
-    __shared__ uint32_t shared[LANES];
-    const stencil_case_block block = {blockIdx.x, gridDim.x, shared};
-    shared[threadIdx.x] = multi_normalise_find(&m.of, block);
-    normalise_combine(shared);
-    if (threadIdx.x != 0)
-        return;
-    if (way == MULTI_NORMALISE_SYSTEM)
-        atomicMax_system(m.word[0], shared[0]);
+/* Raises the word of a part, or one word of all parts, to the largest value of a block or of a warp. */
+__device__ void raise(const multi_normalise_part &m, multi_normalise_way way, uint32_t to) {
+    if (multi_normalise_is_system(way))
+        atomicMax_system(m.word[0], to);
     else
-        atomicMax(m.word[m.of.part], shared[0]);
-    if (way != MULTI_NORMALISE_PINNED)
-        return;
+        atomicMax(m.word[m.of.part], to);
+}
+
+/* Stores the part's largest value to the host, from the last block. */
+__device__ void tell(const multi_normalise_part &m) {
     __threadfence(); /* orders the block's maximum before its count, so that the last block sees all maxima */
     if (atomicAdd(m.count, 1u) + 1 == gridDim.x) {
         __threadfence();
@@ -29,21 +25,54 @@ __global__ void __launch_bounds__(LANES)
     }
 }
 
-__global__ void combine(const __grid_constant__ multi_normalise_part m) {
-    *m.total = multi_normalise_largest_word(&m);
+/* First pass: a block finds the largest of its values, and raises a word to it. */
+__global__ void __launch_bounds__(LANES)
+    find(const __grid_constant__ multi_normalise_part m, multi_normalise_way way, stencil_kernel_span *span) {
+    __shared__ uint32_t shared[LANES];
+    const stencil_case_block block = {blockIdx.x, gridDim.x, shared};
+    stencil::span_begin(span);
+    shared[threadIdx.x] = multi_normalise_find(&m.of, block);
+    normalise_combine(shared);
+    if (threadIdx.x == 0) {
+        raise(m, way, shared[0]);
+        if (way == MULTI_NORMALISE_PINNED)
+            tell(m);
+    }
+    stencil::span_end(span);
 }
 
-__global__ void __launch_bounds__(LANES)
-    divide(const __grid_constant__ multi_normalise_part m, multi_normalise_way way) {
+/* First pass without a maximum of the block: each warp finds the largest of its values, and raises a word. */
+__global__ void __launch_bounds__(LANES) find_by_warps(const __grid_constant__ multi_normalise_part m,
+                                                       multi_normalise_way way, stencil_kernel_span *span) {
+    stencil::span_begin(span);
+    uint32_t largest = multi_normalise_find(&m.of, {blockIdx.x, gridDim.x, nullptr});
+    for (int half = 16; half > 0; half /= 2)
+        largest = normalise_larger(largest, __shfl_xor_sync(0xffffffffu, largest, half));
+    if (threadIdx.x % 32 == 0)
+        raise(m, way, largest);
+    stencil::span_end(span);
+}
+
+__global__ void combine(const __grid_constant__ multi_normalise_part m, stencil_kernel_span *span) {
+    stencil::span_begin(span);
+    *m.total = multi_normalise_largest_word(&m);
+    stencil::span_end(span);
+}
+
+__global__ void __launch_bounds__(LANES) divide(const __grid_constant__ multi_normalise_part m,
+                                                multi_normalise_way way, stencil_kernel_span *span) {
     __shared__ uint32_t shared;
     const stencil_case_block block = {blockIdx.x, gridDim.x, nullptr};
+    const bool words = way == MULTI_NORMALISE_BLOCK || way == MULTI_NORMALISE_BLOCK_WARPS;
+    stencil::span_begin(span);
     if (threadIdx.x == 0)
-        shared = way == MULTI_NORMALISE_BLOCK    ? multi_normalise_largest_word(&m)
-                 : way == MULTI_NORMALISE_SYSTEM ? max(*m.word[0], 1u)
-                 : way == MULTI_NORMALISE_THREE  ? *m.total
-                                                 : m.value;
+        shared = words                            ? multi_normalise_largest_word(&m)
+                 : multi_normalise_is_system(way) ? max(*m.word[0], 1u)
+                 : way == MULTI_NORMALISE_THREE   ? *m.total
+                                                  : m.value;
     __syncthreads();
     multi_normalise_divide(&m.of, shared, block);
+    stencil::span_end(span);
 }
 
 const stencil_device &device_of(const stencil_case_loop *loop, int part) {
@@ -53,9 +82,11 @@ const stencil_device &device_of(const stencil_case_loop *loop, int part) {
 /* Enqueues the first pass of a part, and the copies that the host needs of its result. */
 cudaError_t begin(const stencil_case_loop *loop, const multi_normalise_part &m, cudaStream_t stream) {
     const uint32_t part = m.of.part;
-    if (loop->order != MULTI_NORMALISE_SYSTEM || loop->spread->parts == 1)
+    const multi_normalise_way way = (multi_normalise_way)loop->order;
+    const bool warps = way == MULTI_NORMALISE_SYSTEM_WARPS || way == MULTI_NORMALISE_BLOCK_WARPS;
+    if (!multi_normalise_is_system(way) || loop->spread->parts == 1)
         cudaMemsetAsync(m.word[part], 0, sizeof *m.word[part], stream);
-    find<<<loop->spread->blocks, LANES, 0, stream>>>(m, (multi_normalise_way)loop->order);
+    (warps ? find_by_warps : find)<<<loop->spread->blocks, LANES, 0, stream>>>(m, way, loop->span[part]);
     if (loop->order == MULTI_NORMALISE_HOST)
         cudaMemcpyAsync(m.told, m.word[part], sizeof *m.told, cudaMemcpyDeviceToHost, stream);
     return cudaGetLastError();
@@ -114,7 +145,7 @@ stencil_status multi_normalise_gpu_manage(stencil_bench *b, stencil_case_loop *l
 /* Returns the number of steps. A word shared by all parts is reset before any part begins, in an additional
  * step, unless there is a single part, whose stream keeps the order. */
 int multi_normalise_gpu_steps(const stencil_case_loop *loop) {
-    return loop->order == MULTI_NORMALISE_SYSTEM && loop->spread->parts > 1 ? 3 : 2;
+    return multi_normalise_is_system(loop->order) && loop->spread->parts > 1 ? 3 : 2;
 }
 
 int multi_normalise_gpu_step(const stencil_case_loop *loop, int part, int step) {
@@ -127,7 +158,7 @@ int multi_normalise_gpu_step(const stencil_case_loop *loop, int part, int step) 
         return begin(loop, m, stream);
     m.value = largest_told(loop);
     if (loop->order == MULTI_NORMALISE_THREE)
-        combine<<<1, 1, 0, stream>>>(m);
-    divide<<<loop->spread->blocks, LANES, 0, stream>>>(m, (multi_normalise_way)loop->order);
+        combine<<<1, 1, 0, stream>>>(m, loop->span[part]);
+    divide<<<loop->spread->blocks, LANES, 0, stream>>>(m, (multi_normalise_way)loop->order, loop->span[part]);
     return cudaGetLastError();
 }

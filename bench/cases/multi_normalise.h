@@ -1,4 +1,4 @@
-/* Case normalise over several parts, GPUs or threads of a CPU: seven ways to find the largest value of all
+/* Case normalise over several parts, GPUs or threads of a CPU: nine ways to find the largest value of all
  * parts, from the report on synchronisation across devices (003). Internal to bench/. */
 #pragma once
 
@@ -18,7 +18,10 @@ typedef enum multi_normalise_way {
     MULTI_NORMALISE_MANAGED, /* as MULTI_NORMALISE_HOST, with the words in managed memory */
     MULTI_NORMALISE_PINNED,  /* each part's last block stores its word to pinned host memory for the host */
     MULTI_NORMALISE_THREE,   /* an extra pass, of one thread on each part, finds the maximum */
-    MULTI_NORMALISE_CACHED   /* one persistent kernel with a barrier across all parts */
+    MULTI_NORMALISE_CACHED,  /* one persistent kernel with a barrier across all parts */
+    MULTI_NORMALISE_SYSTEM_WARPS, /* as MULTI_NORMALISE_SYSTEM, with an atomic for each warp, not each block
+                                   */
+    MULTI_NORMALISE_BLOCK_WARPS   /* as MULTI_NORMALISE_BLOCK, with an atomic for each warp */
 } multi_normalise_way;
 
 /* A part's view of a problem of case normalise-cached. */
@@ -29,6 +32,11 @@ typedef struct multi_normalise_part {
     uint32_t *told;                    /* the part's largest value in host memory */
     uint32_t value;                    /* the largest value, passed by the host */
 } multi_normalise_part;
+
+/* Tells whether all parts raise one word, of part 0. */
+STENCIL_ANYWHERE bool multi_normalise_is_system(int way) {
+    return way == MULTI_NORMALISE_SYSTEM || way == MULTI_NORMALISE_SYSTEM_WARPS;
+}
 
 static inline multi_normalise_part *multi_normalise_part_of(const stencil_part *part) {
     return (multi_normalise_part *)part;

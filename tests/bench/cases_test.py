@@ -91,6 +91,8 @@ class CasesTest(Commands):
             self.assertGreater(row["speedup"], 0)
             fastest = min(other["statistics"]["median"] for other in result["rows"] if other["axes"] == row["axes"])
             self.assertAlmostEqual(row["of_fastest"], row["statistics"]["median"] / fastest)
+            for of_kernels in ("kernels_s", "skew_s", "timer_error_s"):  # by the timers of GPUs
+                self.assertIsNone(row[of_kernels])
 
     def check_gains(self, row, rows):
         """Amdahl's law: what quicker barriers and quicker computing gain at most, and have gained beside implicit."""
