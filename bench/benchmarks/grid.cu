@@ -197,7 +197,10 @@ static stencil_status add_grid(stencil_bench *b) {
                                   plant ? 256 : 32))
             TRY(add_row(b, &c, false));
     }
-    return plant ? STENCIL_OK : passes_add_parts(b);
+    if (plant)
+        return STENCIL_OK;
+    TRY(passes_add_discovery(b));
+    return passes_add_parts(b);
 }
 
 stencil_status stencil_measure_grid(stencil_bench *b) {

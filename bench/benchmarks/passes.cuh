@@ -106,3 +106,6 @@ stencil_status passes_sample(stencil_bench *b, void *what, int64_t count, double
 /* Adds a row for each part of a pass of `lock` and `lock-free`, with one and with eight blocks per
  * multiprocessor. */
 stencil_status passes_add_parts(stencil_bench *b);
+/* Adds rows of the barrier between blocks that find out which of them are resident, in all shapes, and of how
+ * many are found. */
+stencil_status passes_add_discovery(stencil_bench *b);

@@ -144,7 +144,7 @@ class Seeds(unittest.TestCase):
                 ("[warps], ", "[wraps], ", "1: '[wraps]' leads nowhere"),
                 (": bench.md#warps", ": bench.md#wraps", "[warps]: bench.md has no heading wraps"),
                 ("../sync/lock.cuh", "../sync/lok.cuh", "[lock.cuh]: no file ../sync/lok.cuh"),
-                ("`sync/host.h`", "`sync/hast.h`", "no file sync/hast.h"),
+                ("`tests/docs/seeds_test.py`", "`tests/docs/seeds_tast.py`", "no file tests/docs/seeds_tast.py"),
                 ("| done | `bench warp`", "| finished | `bench warp`", "1: 'finished' is no state"),
                 ("| done | `bench warp`", "| not | `bench warp`", "items that are not done"),
                 ("| 2 |", "| 3 |", "items are not numbered from 1 on"),

@@ -34,6 +34,12 @@ foreach(precision float32 float64)
     stencil_emulated_test(parts_wide_rows_${precision} test_parts gpu 2 "wide rows ${precision}")
 endforeach()
 
+# Which blocks of an ordinary launch run at the same time.
+stencil_emulate(${CMAKE_CURRENT_SOURCE_DIR}/sync/discovery.cu)
+add_executable(test_discovery sync/discovery_test.c sync/discovery.cu)
+target_link_libraries(test_discovery PRIVATE test_trial PkgConfig::CMOCKA stencil_options)
+stencil_emulated_test(discovery test_discovery)
+
 # Parts in processes of their own, where MPI is.
 add_subdirectory(mpi)
 

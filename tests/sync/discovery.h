@@ -1,0 +1,24 @@
+/* The kernel of discovery_test.c. */
+#pragma once
+
+#include "sync/barrier.h"
+#include "sync/discovery.h"
+
+/* What blocks leave: `taken` how often a number was given out, `word` the pass of each number. */
+typedef struct discovery_passes {
+    stencil_barrier_state state;
+    stencil_discovery *poll;
+    int64_t passes;
+    uint32_t most;             /* blocks launched */
+    uint32_t *taken, *word;    /* [most] */
+    uint32_t *missing, *ended; /* times that a block was not there after the barrier; blocks that ended */
+} discovery_passes;
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+/* waits false: without the barrier. */
+const void *discovery_kernel(int waits);
+#ifdef __cplusplus
+}
+#endif
