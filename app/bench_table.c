@@ -88,6 +88,7 @@ static const struct {
     {">Gcell/s", OF(RATE, cells)},
     {">GB/s", OF(RATE, bytes)},
     {">of best_copy", PERCENT(ratio)},
+    {">?of_nominal", PERCENT(of_nominal)},
     {">x the_fastest", FACTORS(of_fastest, 2)},
     {">predicted", OF(DIGITS, predicted)},
     {">sync_predicted", PERCENT(sync_share)},

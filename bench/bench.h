@@ -124,8 +124,9 @@ typedef struct stencil_bench_row {
      * GPUs' timers. NaN: unknown. */
     double kernels_s, skew_s, timer_error_s;
     stencil_bench_gains gains; /* by stencil_bench_derive(), also for a row that was read */
-    char outcome[96];          /* statement instead of samples: "completes", "agree: 4.03, 4.02"; or "" */
-    char skipped[192];         /* reason why nothing was measured; or "" */
+    double of_nominal; /* bandwidth over the nominal one of the GPU's memory, likewise; NaN: unknown */
+    char outcome[96];  /* statement instead of samples: "completes", "agree: 4.03, 4.02"; or "" */
+    char skipped[192]; /* reason why nothing was measured; or "" */
 } stencil_bench_row;
 
 /* A problem with a published figure or a ceiling to compare with, and its measurement. */
@@ -254,7 +255,9 @@ void stencil_fit_line(const double *n, const double *time_s, int count, bool con
 
 /* Returns Amdahl's speed-up of a whole of which a part (0 to 1) becomes `times` times quicker. */
 double stencil_bench_gain(double part, double times);
-/* Sets `gains` of all rows from their medians and their parts of synchronisation. */
+/* Sets what follows from other members of all rows: `gains`, from medians and parts of synchronisation, and
+ * of_nominal, from the parameter STENCIL_BENCH_NOMINAL. */
+#define STENCIL_BENCH_NOMINAL "nominal_bytes_per_s"
 void stencil_bench_derive(stencil_bench_result *result);
 
 /* Sets *number to the position of a row on axis `name`; false: the row has no such axis. */

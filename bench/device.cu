@@ -156,6 +156,16 @@ stencil_status stencil_device_clock(stencil_bench *b, int gpu, double *hz) {
     return STENCIL_OK;
 }
 
+double stencil_device_nominal(int gpu) {
+    int khz = 0, bits = 0;
+    if (cudaDeviceGetAttribute(&khz, cudaDevAttrMemoryClockRate, gpu) != cudaSuccess ||
+        cudaDeviceGetAttribute(&bits, cudaDevAttrGlobalMemoryBusWidth, gpu) != cudaSuccess) {
+        cudaGetLastError(); /* an attribute that a driver does not know is no failure */
+        return 0;
+    }
+    return 2 * 1e3 * (double)khz * (double)bits / 8;
+}
+
 stencil_gpu stencil_device_least(const stencil_bench *b, int count) {
     stencil_gpu least = b->machine->gpu[b->options->gpu[0]];
     for (int i = 1; i < count; i++) {

@@ -75,6 +75,10 @@ stencil_status stencil_transfer_sample(stencil_bench *b, void *transfer, int64_t
  * raise the clock, on a single multiprocessor, so without the load that may lower the clock. */
 stencil_status stencil_device_clock(stencil_bench *b, int gpu, double *hz);
 
+/* Returns the nominal bytes per second of the memory of a GPU: two transfers in a cycle of its clock, over
+ * the width of its bus, as the driver names them; 0: unknown. */
+double stencil_device_nominal(int gpu);
+
 /* Returns gpu[0] of the options with the least multiprocessors and capability of the first `count` GPUs. */
 stencil_gpu stencil_device_least(const stencil_bench *b, int count);
 

@@ -1,4 +1,5 @@
-/* What quicker barriers and quicker computing gain, by Amdahl's law (S. Xiao, W. Feng, IPDPS 2010). */
+/* What follows from the figures of rows: what quicker barriers and quicker computing gain, by Amdahl's law
+ * (S. Xiao, W. Feng, IPDPS 2010), and the part of the nominal bandwidth that is reached. */
 #include <math.h>
 #include <string.h>
 
@@ -32,9 +33,19 @@ static const stencil_bench_row *find_implicit(const stencil_bench_result *result
     return NULL;
 }
 
+/* Returns the nominal bytes per second of the memory; NaN: unknown. */
+static double nominal_of(const stencil_bench_result *result) {
+    for (int i = 0; i < result->parameter_count; i++)
+        if (strcmp(result->parameter[i].name, STENCIL_BENCH_NOMINAL) == 0)
+            return (double)result->parameter[i].number;
+    return NAN;
+}
+
 void stencil_bench_derive(stencil_bench_result *result) {
     for (int i = 0; i < result->row_count; i++) {
         stencil_bench_row *row = &result->row[i];
+        const double rate = stencil_bench_rate(row, row->bytes);
+        row->of_nominal = rate > 0 ? known(rate / nominal_of(result)) : NAN;
         stencil_bench_gains *gains = &row->gains;
         *gains = (stencil_bench_gains){NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN, NAN};
         if (!is_split(row))

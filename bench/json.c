@@ -126,6 +126,7 @@ static const stencil_member row_members[] = {
     {"kernels_s", ROW(REAL, kernels_s), .newer = true},
     {"skew_s", ROW(REAL, skew_s), .newer = true},
     {"timer_error_s", ROW(REAL, timer_error_s), .newer = true},
+    {"of_nominal", ROW(DERIVED, of_nominal), .write = write_derived},
     GAIN(most_by_sync),
     GAIN(most_by_computing),
     GAIN(sync_times),

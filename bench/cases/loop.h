@@ -35,6 +35,7 @@ enum {
     STENCIL_CASE_EVENT,                           /* one launch per phase, then a wait for an event */
     STENCIL_CASE_GRAPH,                           /* one launch per phase, all in a CUDA graph */
     STENCIL_CASE_CEILING,                         /* the vendor library's version of the case */
+    STENCIL_CASE_SAMPLE,                          /* a version in the structure of a CUDA sample */
     STENCIL_CASE_ORDERS,
     STENCIL_CASE_CPU_ORDERS = STENCIL_CASE_STREAM
 };
@@ -45,7 +46,8 @@ typedef struct stencil_case_order {
     const char *strategy;       /* the solver's strategy that runs time steps in the same way; NULL: none */
     stencil_barrier_id barrier; /* barrier of a persistent kernel, where faults can be planted; none: launches
                                    or, with several parts, the host synchronise the phases */
-    bool ceiling, gpus, apart;  /* a vendor library's order; GPUs only; measured only when `apart` is set */
+    bool ceiling, gpus,
+        apart; /* a vendor library's order, or a sample's; GPUs only; measured only when `apart` is set */
 } stencil_case_order;
 
 enum { STENCIL_PARTS_ARRAYS_MAX = 4, STENCIL_PART_BYTES = 384 };

@@ -192,6 +192,8 @@ static bool is_wanted(const stencil_bench *b, const measured *m, const stencil_p
         return false;
     if (is_alone(s, i))
         return body->in_flight > 0 && !(predict(b, s, i) > ALONE_MOST * predict(b, s, STENCIL_CASE_IMPLICIT));
+    if (m->of->one_part && i == STENCIL_CASE_SAMPLE)
+        return body->sample != NULL;
     return !order->ceiling || body->ceiling != NULL;
 }
 
@@ -308,6 +310,18 @@ static void note_gains(stencil_bench *b) {
                            "S_S) by them, and 1 / ((1 - p) + p / S_C) by computing S_C times as quick.");
 }
 
+/* Adds the nominal bandwidth of a GPU's memory to the parameters of the result, where it is known. */
+static void add_nominal(stencil_bench *b) {
+#ifdef STENCIL_HAVE_CUDA
+    const double bytes_per_s =
+        b->options->backend == STENCIL_BACKEND_GPU ? stencil_device_nominal(b->options->gpu[0]) : 0;
+    if (bytes_per_s > 0)
+        stencil_bench_add_number(b->result, STENCIL_BENCH_NOMINAL, (int64_t)bytes_per_s);
+#else
+    (void)b;
+#endif
+}
+
 /* Notes what the times of kernels are, where some are known, and how well timers of GPUs agree. */
 static void note_kernels(stencil_bench *b) {
     double error_s = NAN;
@@ -332,6 +346,7 @@ stencil_status stencil_measure_case(stencil_bench *b) {
         TRY(stencil_parts_resident(b, &stencil_one_part, of->body, 1, &sizes.most));
         sizes.most *= of->body->lanes;
     }
+    add_nominal(b);
     TRY(measure_sizes(b, &(measured){of, &stencil_one_part, false}, &sizes));
     if (b->options->inject_fault)
         return STENCIL_OK;
@@ -347,8 +362,8 @@ stencil_status stencil_measure_case(stencil_bench *b) {
     note_gains(b);
     note_kernels(b);
     if (of->body->agrees != NULL && gpu)
-        stencil_bench_note(
-            b, "The ceiling makes its result in another order: that is within the bound of error.");
+        stencil_bench_note(b,
+                           "A ceiling makes its result in another order: that is within the bound of error.");
     if (of->body->alike)
         stencil_bench_note(
             b, "Run of M phases = t_O + t_C + (M - 1) (t_C + t_S) (001): a launch, computing, and what keeps "

@@ -64,18 +64,19 @@ static stencil_status spread_one(stencil_bench *b, stencil_parts_spread *s, int 
 static stencil_status create_one(stencil_bench *b, stencil_case_loop *loop, char why[96]) {
     const stencil_case *of = loop->spread->problem->of;
     const stencil_barrier_id barrier = stencil_one_part.order[loop->order].barrier;
-    const bool ceiling = loop->order == STENCIL_CASE_CEILING,
+    const bool ceiling = stencil_one_part.order[loop->order].ceiling,
                ring = stencil_barriers[barrier].needs == STENCIL_NEEDS_NEIGHBORS;
+    stencil_case_create *made = loop->order == STENCIL_CASE_SAMPLE ? of->body->sample : of->body->ceiling;
     if (of->body->keeps && barrier == STENCIL_BARRIER_none && !ceiling)
         snprintf(why, 96, "nothing stays on chip from launch to launch");
     else if (ring && !of->ring)
         snprintf(why, 96, "a block's partners change from phase to phase");
     else if (ring)
         return stencil_ring_create(b, &loop->ring, loop->blocks);
-    else if (ceiling && of->body->ceiling == NULL)
+    else if (ceiling && made == NULL)
         snprintf(why, 96, "no library makes this result");
     else if (ceiling)
-        return of->body->ceiling(b, loop, why);
+        return made(b, loop, why);
     return STENCIL_OK;
 }
 
@@ -89,7 +90,8 @@ const stencil_parts_case stencil_one_part = {
               [STENCIL_CASE_DEVICE] = {.name = "explicit, device", .strategy = "device-sync", .gpus = true},
               [STENCIL_CASE_EVENT] = {.name = "explicit, event", .strategy = "event-sync", .gpus = true},
               [STENCIL_CASE_GRAPH] = {.name = "graph", .strategy = "graph", .gpus = true},
-              [STENCIL_CASE_CEILING] = {.name = "ceiling", .ceiling = true, .gpus = true}},
+              [STENCIL_CASE_CEILING] = {.name = "ceiling", .ceiling = true, .gpus = true},
+              [STENCIL_CASE_SAMPLE] = {.name = "sample", .ceiling = true, .gpus = true}},
     .one_part = true,
     .spread = spread_one,
     .create = create_one};

@@ -27,7 +27,7 @@ double stencil_case_predict(const stencil_case_problem *p, int order, double blo
     const stencil_loop loop = stencil_case_is_persistent(&stencil_one_part, order) ? STENCIL_LOOP_PERSISTENT
                                                                                    : STENCIL_LOOP_LAUNCHED;
     const double *memory = c->bytes_per_s[loop][0], far = stencil_model_far(c, p->bytes);
-    if (body->in_flight == 0 || order == STENCIL_CASE_CEILING)
+    if (body->in_flight == 0 || stencil_one_part.order[order].ceiling)
         return NAN;
     const double memory_s =
                      (1 - far) / memory[STENCIL_NEAR] + far / memory[STENCIL_FAR], /* seconds per byte */

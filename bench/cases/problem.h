@@ -87,6 +87,7 @@ typedef struct stencil_case_body {
     int64_t (*groups)(const void *arguments, int64_t phase);
     const stencil_case_kernels *kernels; /* NULL in a build without CUDA */
     stencil_case_create *ceiling;        /* stencil_case_ceiling_NAME(); NULL: no ceiling, or no CUDA */
+    stencil_case_create *sample;         /* as ceiling, in the structure of a CUDA sample */
     /* Bytes of memory traffic that a block has in flight, for a case whose runs mainly stream the problem's
      * bytes through memory. 0: run times of the case are not predicted. */
     double in_flight;
@@ -136,6 +137,8 @@ const stencil_case *stencil_case_find(const char *name); /* `name` must be the n
 #define STENCIL_CASE(id, name, partners, traits, text)                                                       \
     stencil_case_create stencil_case_ceiling_##id; /* defined for some cases only */
 #include "bench/cases/cases.def"
+
+stencil_case_create stencil_case_sample_reduction;
 
 /* Adds a zeroed array to a problem and stores its address in the problem's arguments at pointer_at. */
 stencil_status stencil_case_add_array(stencil_case_problem *problem, const stencil_case_array *array);

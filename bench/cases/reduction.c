@@ -74,5 +74,5 @@ static bool agrees(const stencil_case_problem *p) {
 
 STENCIL_CASE_BODY(reduction, .size = {{1 << 10, 1 << 22, 16}, {1 << 10, 1 << 30, 8}}, .make = make,
                   .groups = groups, .plain = plain, .ceiling = STENCIL_ON_GPU(stencil_case_ceiling_reduction),
-                  .agrees = agrees,
+                  .sample = STENCIL_ON_GPU(stencil_case_sample_reduction), .agrees = agrees,
                   .in_flight = REDUCTION_UNDER_WAY * REDUCTION_PAIRS * sizeof(reduction_pair));

@@ -87,11 +87,27 @@ static void nothing_to_gain(void **state) {
     assert_near(stencil_bench_gain(0.5, INFINITY), 2, 0);
 }
 
+/* 8 GB in 2 ms are 4 of 5 TB/s; a row without bytes, and a result without the parameter, have no part. */
+static void of_the_nominal_bandwidth(void **state) {
+    stencil_bench_row row[2] = {{.sample_count = 1, .bytes = 8e9, .statistics = {.median = 2e-3}},
+                                {.sample_count = 1, .statistics = {.median = 2e-3}}};
+    stencil_bench_result result = {.row_count = 2, .row = row};
+    (void)state;
+    stencil_bench_derive(&result);
+    assert_true(isnan(row[0].of_nominal) && isnan(row[1].of_nominal));
+    result.parameter[result.parameter_count++] =
+        (stencil_bench_parameter){.name = STENCIL_BENCH_NOMINAL, .number = 5000000000000};
+    stencil_bench_derive(&result);
+    assert_near(row[0].of_nominal, 0.8, 1e-12);
+    assert_true(isnan(row[1].of_nominal));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(published),
         cmocka_unit_test(beside_implicit),
         cmocka_unit_test(nothing_to_gain),
+        cmocka_unit_test(of_the_nominal_bandwidth),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
