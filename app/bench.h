@@ -136,10 +136,10 @@ stencil_status bench_cluster_write(const stencil_bench_report *report, const cha
 
 /* Draws PNGs in `directory` by bench_plot.py: NAME-map (a heat map for each field over blocks_per_sm and
  * threads), NAME-lines (medians with p5 and p95 over the innermost axis) and NAME-box (all samples of rows
- * without a varying axis, and of host methods) and NAME-shares (parts of computing and of synchronisation),
- * as far as a benchmark has such rows. `option` is of bench_plot.py: "--force", "--no-force", or with report
- * NULL "--check". Errors: UNAVAILABLE (no python3 or matplotlib), CANNOT_CREATE, IO, INTERNAL (the script
- * failed). */
+ * without a varying axis, and of host methods), NAME-shares (parts of computing and of synchronisation) and
+ * NAME-lanes (times of the lanes of a warp), as far as a benchmark has such rows. `option` is of
+ * bench_plot.py: "--force", "--no-force", or with report NULL "--check". Errors: UNAVAILABLE (no python3 or
+ * matplotlib), CANNOT_CREATE, IO, INTERNAL (the script failed). */
 stencil_status bench_plot(const stencil_bench_report *report, const char *option, const char *directory);
 /* Prepares plots before anything is measured: makes the directory, checks for existing plots of the
  * benchmarks that `report` names, and for all that bench_plot.py needs. Errors: CANNOT_CREATE, UNAVAILABLE.

@@ -43,7 +43,7 @@ static bool may_have_levels(const stencil_bench_report *report) {
 }
 
 stencil_status bench_plot_check(const stencil_bench_report *report, const char *directory, bool force) {
-    static const char *const style[] = {"map", "lines", "box", "shares", "bars"};
+    static const char *const style[] = {"map", "lines", "box", "shares", "lanes", "bars"};
     enum { STYLES = sizeof style / sizeof *style };
     char path[TEXT_NAME_SIZE];
     CHECK(mkdir(directory, 0777) == 0 || errno == EEXIST, CANNOT_CREATE, "--plot: cannot make '%s': %s",

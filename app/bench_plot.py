@@ -6,8 +6,8 @@
 Of each benchmark, as far as it has such rows: NAME-map.png (a heat map over blocks per multiprocessor and threads for
 each place on other axes), NAME-lines.png (medians with p5 and p95 over the innermost axis, of rows that were compared
 with each other also as multiples of the fastest) and NAME-box.png (all samples of rows without a varying axis, and of
-host methods), NAME-shares.png (parts of computing and of synchronisation, of rows whose time in parts is known); or
-NAME-bars.png alone, where there are cases with figures to be reached. Of a report with barriers of several levels also
+host methods), NAME-shares.png (parts of computing and of synchronisation, of rows whose time in parts is known),
+NAME-lanes.png (when each lane of a warp came to a barrier and left it); or NAME-bars.png alone, where there are cases with figures to be reached. Of a report with barriers of several levels also
 levels.png. Of many strategies the best few are shown. The second result of a benchmark is NAME-2, and so on. ~ marks
 what has samples that spread too much."""
 import argparse
@@ -426,6 +426,28 @@ def draw_shares(result, path, force):
     save(figure, path, force)
 
 
+def draw_lanes(result, path, force):
+    """Draws when each lane of a warp came to a barrier and left it, a panel for each barrier, and when the last one came."""
+    rows = [row for row in result["rows"] if row.get("lanes")]
+    if not rows:
+        return
+    from matplotlib.figure import Figure
+    columns = min(len(rows), 3)
+    lines = -(-len(rows) // columns)
+    figure = Figure(figsize=(5 * max(columns, 2), 4.4 * lines), dpi=100, layout="constrained")
+    figure.suptitle(title_of(result))
+    for i, row in enumerate(rows):
+        ax = figure.add_subplot(lines, columns, i + 1)
+        before, after = row["lanes"]["before"], row["lanes"]["after"]
+        ax.barh(range(len(before)), [b - a for a, b in zip(before, after)], 0.7, before, color=COLORS[5], edgecolor=COLORS[0])
+        ax.axvline(max(before), color=COLORS[1], linestyle="--", label="the last lane comes")
+        ax.set_ylim(len(before) - 0.4, -0.6)
+        ax.set(xlabel="cycles", ylabel="lane", title=f"{row['name']}: {row['outcome']}")
+        if i == 0:
+            ax.legend(fontsize=8)
+    save(figure, path, force)
+
+
 def draw_levels(levels, path, force):
     """Draws the barriers of all levels over the threads of a block: with one block, and on full multiprocessors."""
     from matplotlib.figure import Figure
@@ -525,3 +547,4 @@ if __name__ == "__main__":
             draw(result, style, f"{name}-{style}.png", arguments.force)
         if not result.get("bars"):
             draw_shares(result, f"{name}-shares.png", arguments.force)
+            draw_lanes(result, f"{name}-lanes.png", arguments.force)

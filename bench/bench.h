@@ -87,6 +87,13 @@ typedef struct stencil_bench_gains {
     double sync_s, computing_s; /* seconds of a run for synchronisation and for computing */
 } stencil_bench_gains;
 
+/* Cycles at which each lane of a warp came to a barrier and left it, in one run; 0: the first lane comes. */
+enum { STENCIL_BENCH_LANES = 32 };
+typedef struct stencil_bench_lanes {
+    bool known;
+    double before[STENCIL_BENCH_LANES], after[STENCIL_BENCH_LANES];
+} stencil_bench_lanes;
+
 /* A measured operation or a statement ("completes"), identified in a result by kind, name, unit and axes. */
 typedef struct stencil_bench_row {
     char name[32];
@@ -125,6 +132,7 @@ typedef struct stencil_bench_row {
     double kernels_s, skew_s, timer_error_s;
     stencil_bench_gains gains; /* by stencil_bench_derive(), also for a row that was read */
     double of_nominal; /* bandwidth over the nominal one of the GPU's memory, likewise; NaN: unknown */
+    stencil_bench_lanes lanes;
     char outcome[96];  /* statement instead of samples: "completes", "agree: 4.03, 4.02"; or "" */
     char skipped[192]; /* reason why nothing was measured; or "" */
 } stencil_bench_row;

@@ -209,6 +209,8 @@ static stencil_status state_in_child(stencil_bench *b, const stencil_bench_subje
     const bool stated =
         status == STENCIL_OK && b->row < answer.row_count && answer.row[b->row].outcome[0] != '\0';
     char outcome[sizeof row->outcome];
+    const stencil_bench_lanes lanes =
+        stated ? answer.row[b->row].lanes : (stencil_bench_lanes){.known = false};
     snprintf(outcome, sizeof outcome, "%s",
              timed_out ? "deadlocks"
              : stated  ? answer.row[b->row].outcome
@@ -216,6 +218,7 @@ static stencil_status state_in_child(stencil_bench *b, const stencil_bench_subje
     stencil_bench_result_destroy(&answer);
     TRY(check_wanted(b)); /* the end of an interrupted process gives no outcome */
     memcpy(row->outcome, outcome, sizeof outcome);
+    row->lanes = lanes;
     return subject->may_end_process ? STENCIL_OK : status;
 }
 

@@ -87,6 +87,25 @@ static json_t *write_rate(const stencil_member *m, const void *record) {
     return rate > 0 ? stencil_record_number(rate) : json_null();
 }
 
+static const stencil_member lane_members[] = {
+    {"before", STENCIL_MEMBER(REAL, stencil_bench_lanes, before), .count = STENCIL_BENCH_LANES},
+    {"after", STENCIL_MEMBER(REAL, stencil_bench_lanes, after), .count = STENCIL_BENCH_LANES},
+    {NULL},
+};
+
+static json_t *write_lanes(const stencil_member *m, const void *record) {
+    (void)m;
+    const stencil_bench_lanes *lanes = &((const stencil_bench_row *)record)->lanes;
+    return lanes->known ? stencil_record_write(json_object(), lane_members, lanes) : json_null();
+}
+
+static stencil_status read_lanes(const stencil_member *m, const json_t *value, void *record) {
+    (void)m;
+    stencil_bench_lanes *lanes = &((stencil_bench_row *)record)->lanes;
+    lanes->known = json_is_object(value);
+    return lanes->known ? stencil_record_read(value, lane_members, lanes) : STENCIL_OK;
+}
+
 /* Writes the number at `offset` of a row, which follows from other members. */
 static json_t *write_derived(const stencil_member *m, const void *record) {
     return stencil_record_number(*(const double *)((const char *)record + m->offset));
@@ -136,6 +155,7 @@ static const stencil_member row_members[] = {
     GAIN(over_implicit),
     GAIN(sync_s),
     GAIN(computing_s),
+    {"lanes", ROW(OBJECT, lanes), .write = write_lanes, .read = read_lanes, .newer = true, .or_null = true},
     {"outcome", ROW(TEXT, outcome), .or_null = true},
     {"skipped", ROW(TEXT, skipped), .or_null = true},
     {NULL},

@@ -230,6 +230,30 @@ class BenchTest(Commands):
         self.refused(73, "levels.png", "warp", "block", "--from", self.RECORD, "--plot", self.path("plots"), "--quiet")
         self.ok("block", "--from", self.RECORD, "--plot", self.path("plots"), "--quiet")  # draws no levels
 
+    @unittest.skipUnless(HAVE_MATPLOTLIB, "no matplotlib here (Debian: python3-matplotlib)")
+    def test_plot_of_lanes(self):
+        """When each lane came to a barrier and left it: read, written and drawn; other rows have no times."""
+        root = json.loads(was("json"))
+        result, = [result for result in root["results"] if result["benchmark"] == "partial"]
+        self.assertEqual({row["lanes"] for row in result["rows"]}, {None})
+        before, after = [10 * lane for lane in range(32)], [400 + lane for lane in range(32)]
+        result["rows"][1]["lanes"] = {"before": before, "after": after}
+        with open(self.path("lanes.json"), "w", encoding="utf-8") as file:
+            json.dump(root, file)
+        self.ok("partial", "--from", self.path("lanes.json"), "--plot", self.path("plots"), "--quiet")
+        self.assertEqual(os.listdir(self.path("plots")), ["partial-lanes.png"])
+        plot, figures = plot_module(), []
+        plot.save = lambda figure, path, force: figures.append(figure)
+        plot.draw_lanes(result, "", False)
+        ax, = figures[0].axes
+        self.assertEqual([(bar.get_x(), bar.get_x() + bar.get_width()) for bar in ax.patches], list(zip(before, after)))
+        self.assertEqual(list(ax.lines[0].get_xdata()), [310, 310])
+        result["rows"][1]["lanes"]["after"].pop()
+        with open(self.path("lanes.json"), "w", encoding="utf-8") as file:
+            json.dump(root, file)
+        done = call("partial", "--from", self.path("lanes.json"))
+        self.assertEqual(done.returncode, 65, done)
+
     def test_json_on_standard_output_stands_alone(self):
         root = json.loads(self.ok("copy", *SMALL, "--json", "-"))
         self.assertEqual([r["benchmark"] for r in root["results"]], ["copy"])
