@@ -90,6 +90,7 @@ template <class P, class T, int Batch, bool Loop> struct stream_window {
                                          double *partial) {
         const stencil_domain &d = s.domain;
         const T *u = static_cast<const T *>(d.u[from]);
+        T *next = static_cast<T *>(d.u[!from]);
         const int64_t stream = P::rank == 3 ? d.plane : d.row, cross = P::rank == 3 ? d.row : 0;
         const int left_x = (int)d.n[STENCIL_X] - p.x; /* cells to the end of the row */
         /* A thread beyond the end of the row loads what the last one loads, and stores nothing. */
@@ -102,7 +103,7 @@ template <class P, class T, int Batch, bool Loop> struct stream_window {
         if (Batch == 1 && s.tile_stream == 1) {
             T value[V];
             advance(u, at, stream, cross, 1);
-            finish<Check>(s, from, {p.x, left_x, at}, 0, partial, value);
+            finish<Check>(s, from, next, {p.x, left_x, at}, 0, partial, value);
             if (left_x > 0 && cells::near_edge(d, p, 1))
                 write_copies(d, !from, p.z, p.y, p.x, min(V, left_x), value);
             return;
@@ -113,7 +114,7 @@ template <class P, class T, int Batch, bool Loop> struct stream_window {
             for (int k = 0; k < Batch; k++) {
                 if (k < left) {
                     T value[V];
-                    finish<Check>(s, from, {p.x, left_x, at}, k, partial, value);
+                    finish<Check>(s, from, next, {p.x, left_x, at}, k, partial, value);
                     if (Check)
                         partial += P::rank == 3 ? d.partial_plane : d.partial_row;
                 }
@@ -127,10 +128,9 @@ template <class P, class T, int Batch, bool Loop> struct stream_window {
 
     /* Computes and stores one vector of cells and, in a checked step, sums its residual. */
     template <bool Check>
-    __device__ __forceinline__ void finish(const stencil_kernel_args &s, int from, const vector_place &p,
-                                           int k, double *partial, T *value) {
+    __device__ __forceinline__ void finish(const stencil_kernel_args &s, int from, T *next,
+                                           const vector_place &p, int k, double *partial, T *value) {
         const stencil_domain &d = s.domain;
-        T *const next = static_cast<T *>(d.u[!from]);
         const auto weights =
             weights_of_step<T, Loop>(s, from); /* loaded here: a pointer that lives longer costs registers */
         const stencil_norm norm = s.schedule.norm;
