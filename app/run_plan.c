@@ -1,5 +1,6 @@
 /* The stages of `stencil run` up to the first step: problem, machine, plan, cells. */
 #include <inttypes.h>
+#include <string.h>
 
 #include "app/json.h"
 #include "app/machine.h"
@@ -176,12 +177,64 @@ static stencil_status check_cells(run_state *state) {
     return report_note_pockets(&state->record, &from);
 }
 
+/* Tells whether rank 0 has the same text; every rank asks at the same time. */
+static bool is_of_first(run_state *state, const char *text) {
+    char first[128] = "";
+    if (run_leads(state))
+        snprintf(first, sizeof first, "%s", text);
+    stencil_world_tell(run_world(state), 0, first, sizeof first);
+    return strcmp(first, text) == 0;
+}
+
+/* Checks that this rank has the problem of rank 0: its file of the same name may be another one, or its
+ * options others. */
+static stencil_status check_same_problem(run_state *state) {
+    const stencil_problem *problem = &state->record.problem;
+    char text[128];
+    snprintf(text, sizeof text, "%s %lld %lld %lld %.17g", problem->fingerprint,
+             (long long)problem->origin.steps, (long long)problem->stop.steps,
+             (long long)problem->stop.check_every, problem->stop.rtol);
+    CHECK(is_of_first(state, text), BAD_DATA,
+          "'%s' and the options give another problem than in rank 0: all ranks need the same file and the "
+          "same options",
+          state->record.output.input_path);
+    return STENCIL_OK;
+}
+
+/* The same for the cells, of which three rows are compared. */
+static stencil_status check_same_cells(run_state *state, const stencil_reader *from) {
+    enum { MOST = 4096 };
+    const stencil_problem *problem = &state->record.problem;
+    const int64_t *n = problem->n;
+    stencil_digest digest = {0};
+    stencil_status status = STENCIL_OK;
+    double memory[MOST];
+    char text[STENCIL_DIGEST_CHARS];
+    for (int i = 0; i < 3 && status == STENCIL_OK; i++) {
+        const stencil_box row = {.first = {(n[STENCIL_Z] - 1) * i / 2, (n[STENCIL_Y] - 1) * i / 2, 0},
+                                 .n = {1, 1, stencil_smaller(n[STENCIL_X], MOST)}};
+        const stencil_box array = stencil_digest_array(problem, STENCIL_ARRAY_U);
+        const stencil_cells cells = stencil_cells_dense(problem->precision, memory, &row);
+        status = from->read(from->context, STENCIL_ARRAY_U, &row, &cells);
+        if (status == STENCIL_OK)
+            stencil_digest_add(&digest, &array, &row, &cells);
+    }
+    stencil_digest_text(&digest, text);
+    const bool same = is_of_first(state, text);
+    TRY(status);
+    CHECK(same, BAD_DATA, "/u of '%s' is not that of rank 0: all ranks need the same file",
+          state->record.output.input_path);
+    return STENCIL_OK;
+}
+
 static stencil_status load_cells(run_state *state) {
     run_record *record = &state->record;
     stencil_problem *problem = &record->problem;
     stencil_input *input = &state->input;
     const stencil_reader from = stencil_input_reader(input, problem, state->options.allow_nonfinite);
     TRY(run_by_all(state, check_cells(state)));
+    if (!stencil_world_alone(run_world(state)))
+        TRY(run_by_all(state, check_same_cells(state, &from)));
     TRY(stencil_run_open(&state->run, run_record_plan(record), problem, &from));
     record->choice.tune.run = state->run;
     record->output.run = stencil_world_alone(run_world(state)) ? NULL : state->run;
@@ -227,6 +280,8 @@ stencil_status run_plan(run_state *state) {
     run_options *options = &state->options;
     run_record *record = &state->record;
     TRY(run_by_all(state, describe_problem(state)));
+    if (!stencil_world_alone(run_world(state)))
+        TRY(run_by_all(state, check_same_problem(state)));
     const bool shared = stencil_gpus_are_shared(options->run.gpu, options->run.gpu_count);
     const int64_t threads = ranks_threads(run_world(state), options->threads);
     TRY(run_by_all(state,

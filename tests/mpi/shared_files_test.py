@@ -131,6 +131,25 @@ class Lacking(SharedTest):
         self.assertEqual(os.listdir(self.path("elsewhere")), ["p.h5"])
         self.no_rest()
 
+    def test_another_problem_of_one_rank(self):
+        """A file of the same name may be another one, and options may differ: there is no result then."""
+        elsewhere = self.in_rank_1("cd other")
+        os.mkdir(self.path("other"))
+        extent, other = "61x90", "61x91"
+        self.ok("new", "q.h5", "--problem", "heat", "--initial", "random", "--size", extent, "-q")
+        for size, more, message in ((other, (), "another problem"), (extent, ("--boundary", "mirror"), "another problem"),
+                                    (extent, ("--seed", 7), "/u of 'q.h5' is not that of rank 0")):
+            with self.subTest(size=size, more=more):
+                self.ok("new", "other/q.h5", "--problem", "heat", "--initial", "random", "--size", size, *more, "-q", "--force")
+                done = self.ranks(3, "q.h5", "-qq", "--steps", 20, "-o", "none.h5", code=None, wrapper=elsewhere)
+                self.assertEqual((done.returncode, len(done.lines)), (65, 1), done.stderr)
+                self.assertIn("rank 1: ", done.lines[0])
+                self.assertIn(message, done.lines[0])
+                self.assertFalse(os.path.exists(self.path("none.h5")))
+                self.no_rest()
+        self.ok("new", "other/q.h5", "--problem", "heat", "--initial", "random", "--size", extent, "-q", "--force")
+        self.ranks(3, "q.h5", "-qq", "--steps", 20, "-o", "same.h5", wrapper=elsewhere)
+
     def test_a_rank_that_cannot_write(self):
         """Its file is too large for it: rank 0 saves the result, and the error is that of the rank."""
         limit = self.in_rank_1(f"ulimit -f {LIMIT_KIB}")
