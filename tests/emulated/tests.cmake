@@ -98,7 +98,7 @@ stencil_fault(early_exit sync/central.cuh "count_and_wait(s, stencil_barrier_cou
 stencil_fault(unpolled_flags sync/neighbor.cuh "if (t < watchers() && flag != nullptr)" "if (false)" shard j2d5pt)
 stencil_fault(moved_cells kernels/sweeps/pipeline_warp.cuh "s = fixed[j - R] & 1u << v ? kept(t, j, v, c) : s;" "{}"
     deep_classed j2d5pt "deep classes float32")
-stencil_fault(unawaited_weights kernels/persistent.cuh "await_copies<0>();" "" classed j2d5pt "cycles float32")
+stencil_fault(unawaited_weights kernels/persistent.cuh "await_copies<0>();" "{}" classed j2d5pt "cycles float32")
 stencil_python_test(faults emulated/faults_test.py LABELS emulated)
 set_property(TEST faults APPEND PROPERTY ENVIRONMENT "FAULTS=${faults}")
 set_tests_properties(faults PROPERTIES TIMEOUT 900)
