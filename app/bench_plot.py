@@ -7,9 +7,9 @@ Of each benchmark, as far as it has such rows: NAME-map.png (a heat map over blo
 each place on other axes), NAME-lines.png (medians with p5 and p95 over the innermost axis, of rows that were compared
 with each other also as multiples of the fastest) and NAME-box.png (all samples of rows without a varying axis, and of
 host methods), NAME-shares.png (parts of computing and of synchronisation, of rows whose time in parts is known),
-NAME-lanes.png (when each lane of a warp came to a barrier and left it); or NAME-bars.png alone, where there are cases with figures to be reached. Of a report with barriers of several levels also
-levels.png. Of many strategies the best few are shown. The second result of a benchmark is NAME-2, and so on. ~ marks
-what has samples that spread too much."""
+NAME-lanes.png (when each lane of a warp came to a barrier and left it); or NAME-bars.png alone, where there are cases
+with figures to be reached. Of a report with barriers of several levels also levels.png. Of many strategies the best
+few are shown. The second result of a benchmark is NAME-2, and so on. ~ marks what has samples that spread too much."""
 import argparse
 import json
 import math

@@ -75,8 +75,8 @@ typedef struct stencil_bench_parameter {
 
 enum { STENCIL_BENCH_AXES_MAX = 4 };
 
-/* What quicker barriers and quicker computing gain for a row whose part of synchronisation is known, by
- * Amdahl's law (S. Xiao, W. Feng, IPDPS 2010; p: the part of computing). NaN: unknown. */
+/* Speed-ups of a row, whose part of synchronisation is known, by quicker barriers and by quicker computing,
+ * from Amdahl's law (S. Xiao, W. Feng, IPDPS 2010; p: the part of computing). NaN: unknown. */
 typedef struct stencil_bench_gains {
     double most_by_sync, most_by_computing; /* speed-ups without synchronisation, 1 / p; without computing,
                                                1 / (1 - p) */

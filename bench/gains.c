@@ -1,5 +1,5 @@
-/* What follows from the figures of rows: what quicker barriers and quicker computing gain, by Amdahl's law
- * (S. Xiao, W. Feng, IPDPS 2010), and the part of the nominal bandwidth that is reached. */
+/* Figures derived from those of rows: speed-ups by quicker barriers and by quicker computing, from Amdahl's
+ * law (S. Xiao, W. Feng, IPDPS 2010), and the part of the nominal bandwidth that is reached. */
 #include <math.h>
 #include <string.h>
 

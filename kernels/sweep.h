@@ -248,7 +248,7 @@ typedef struct stencil_kernel_args {
     int32_t depth;           /* most steps of a pass */
     int32_t cycle_length;
     const stencil_weights *cycle; /* [cycle_length], in device memory: step s + 1 has the weights cycle[s %
-                                     cycle_length]. A pass of one step uses domain.weights */
+                                     cycle_length]. A launch of one step uses domain.weights */
     stencil_classes classes; /* read by kernels that are compiled for classes of cells, and by no others */
     stencil_sums sums;
     stencil_class_passes class_passes;

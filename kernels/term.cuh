@@ -28,8 +28,8 @@ template <class T> struct point_weight {
 };
 
 /* A weight provider has the weights of a step: point(k) of point k, source() of the source term.
- * uniform_weights are the same for all cells of the part, and are read from the kernel's parameters, where
- * they cost no registers. */
+ * uniform_weights are the same for all cells of the part. They are read from the kernel's parameters, where
+ * they cost no registers, or in a loop of a kernel for classes from shared memory: weights_of_step(). */
 template <class T> struct uniform_weights {
     const T *weight; /* [STENCIL_WEIGHTS] */
     const stencil_domain *domain;

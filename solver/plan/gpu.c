@@ -227,7 +227,8 @@ stencil_status stencil_plan_gpu(stencil_plan *plan, const stencil_problem *probl
     const double cells = (double)n[0] * (double)n[1] * (double)n[2];
     plan->poll_every = stencil_plan_poll_every(plan, cells);
     const bool resident = plan->layout.kind == STENCIL_PASS_ON_CHIP;
-    /* Without a kernel for classes, the weights of a loop of single steps are those of the launch. */
+    /* Without a kernel for classes (takes_classed()), a loop of single steps has the weights of its launch.
+     */
     if (problem->cycle.length > 1 && loops_shallow(plan) && !plan->kernel.classed && !plan->kernel.fielded)
         plan->wait.steps_per_launch = 1;
     if (loops_deep(plan) && !resident && stencil_barriers[plan->barrier].needs == STENCIL_NEEDS_NEIGHBORS)

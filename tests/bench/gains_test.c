@@ -48,8 +48,8 @@ static void published(void **state) {
     }
 }
 
-/* By launches 6 s of 10 are synchronisation; under the barrier 2 of 5: three times as quick, and computing
- * 4/3 times. */
+/* Launches spend 6 s of 10 on synchronisation, the barrier 2 s of 5: it synchronises three times as quickly,
+ * and computes 4/3 times as quickly. */
 static void beside_implicit(void **state) {
     static const made list[] = {{"barrier", 1, 5, 0.4},   {"implicit", 2, 1, 0.1},
                                 {"implicit", 1, 10, 0.6}, {"graph", 1, 4, (double)NAN},

@@ -30,6 +30,14 @@ POISSON = ("--problem", "poisson", "--initial", "random")
 class RanksTest(CommandTest):
     hidden = {"CUDA_VISIBLE_DEVICES": ""}  # ranks see no GPU, where there are some
 
+    def wrapper(self, text):
+        """A script in place of the program, which does something in rank 1."""
+        path = self.path("wrapper.sh")
+        with open(path, "w") as file:
+            file.write(f'#!/bin/bash\nif [ "${RANK}" = 1 ]; then\n{text}\nfi\nexec "$@"\n')
+        os.chmod(path, 0o755)
+        return path
+
     def launched(self, ranks, *arguments):
         return [*MPIRUN, "-np", str(ranks), STENCIL, *map(str, arguments)]
 
@@ -259,14 +267,6 @@ class Ends(RanksTest):
 
 class Errors(RanksTest):
     """An error of one rank ends all, with one line that names it."""
-
-    def wrapper(self, text):
-        """A script in place of the program, which does something in rank 1."""
-        path = self.path("wrapper.sh")
-        with open(path, "w") as file:
-            file.write(f'#!/bin/bash\nif [ "${RANK}" = 1 ]; then\n{text}\nfi\nexec "$@"\n')
-        os.chmod(path, 0o755)
-        return path
 
     def test_errors_of_all_ranks_are_told_once(self):
         self.refused_ranks(66, ["missing.h5"], 3, "missing.h5")

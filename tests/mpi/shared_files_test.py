@@ -7,7 +7,6 @@ import unittest
 
 import h5py
 import numpy
-import ranks_test
 from ranks_test import RanksTest
 from harness import DRAW, SLOW
 
@@ -36,13 +35,6 @@ class SharedTest(RanksTest):
         """No temporary file is left."""
         left = [name for name in os.listdir(self.directory) if name.startswith(".") or name.endswith(".tmp")]
         self.assertEqual(left, [])
-
-    def in_rank_1(self, text):
-        path = self.path("wrapper.sh")
-        with open(path, "w") as file:
-            file.write(f'#!/bin/bash\nif [ "${ranks_test.RANK}" = 1 ]; then\n{text}\nfi\nexec "$@"\n')
-        os.chmod(path, 0o755)
-        return path
 
     def notes(self, name="r.json"):
         with open(self.path(name), encoding="utf-8") as file:
@@ -122,7 +114,7 @@ class Lacking(SharedTest):
 
     def test_a_directory_that_one_rank_does_not_see(self):
         """As on hosts without a common file system."""
-        elsewhere = self.in_rank_1("mkdir -p elsewhere; cd elsewhere; ln -sf ../p.h5 p.h5")
+        elsewhere = self.wrapper("mkdir -p elsewhere; cd elsewhere; ln -sf ../p.h5 p.h5")
         self.ranks(3, "p.h5", "-qq", "--steps", 20, "-o", "many.h5", "--checkpoint-every", 10, "--keep-checkpoints",
                    "--json", "r.json", wrapper=elsewhere)
         self.same_file("one.h5", "many.h5")
@@ -133,7 +125,7 @@ class Lacking(SharedTest):
 
     def test_another_problem_of_one_rank(self):
         """A file of the same name may be another one, and options may differ: there is no result then."""
-        elsewhere = self.in_rank_1("cd other")
+        elsewhere = self.wrapper("cd other")
         os.mkdir(self.path("other"))
         extent, other = "61x90", "61x91"
         self.ok("new", "q.h5", "--problem", "heat", "--initial", "random", "--size", extent, "-q")
@@ -152,7 +144,7 @@ class Lacking(SharedTest):
 
     def test_a_rank_that_cannot_write(self):
         """Its file is too large for it: rank 0 saves the result, and the error is that of the rank."""
-        limit = self.in_rank_1(f"ulimit -f {LIMIT_KIB}")
+        limit = self.wrapper(f"ulimit -f {LIMIT_KIB}")
         done = self.ranks(3, "p.h5", "-qq", "--steps", 20, "-o", "many.h5", code=None, wrapper=limit)
         self.assertEqual(done.returncode, 74, done.stderr)
         self.assertEqual(len(done.lines), 1, done.stderr)
@@ -166,7 +158,7 @@ class Lacking(SharedTest):
 
     def test_a_checkpoint_that_a_rank_cannot_write(self):
         """The run goes on, and leaves no half of a checkpoint."""
-        limit = self.in_rank_1(f"ulimit -f {LIMIT_KIB}")
+        limit = self.wrapper(f"ulimit -f {LIMIT_KIB}")
         done = self.ranks(2, "p.h5", "-q", "--steps", 20, "-o", "many.h5", "--checkpoint-every", 10, code=None, wrapper=limit)
         self.assertEqual(done.returncode, 74, done.stderr)
         self.assertIn("no checkpoint of step 10, the run goes on: rank 1: cannot write 'many.ckpt.h5': File too large",
@@ -187,7 +179,7 @@ class Lacking(SharedTest):
     @unittest.skipIf(SLOW, "a library that comes before the program's own")
     def test_a_slow_disk_of_any_rank(self):
         """A rank waits for its disk for longer than the others wait for one that stands still."""
-        slow = self.in_rank_1(f"export LD_PRELOAD={os.environ['STENCIL_DISK']} STENCIL_DISK_S=4")
+        slow = self.wrapper(f"export LD_PRELOAD={os.environ['STENCIL_DISK']} STENCIL_DISK_S=4")
         done = self.ranks(3, "p.h5", "-qq", "--steps", 20, "-o", "many.h5", "--rank-timeout", 2, wrapper=slow)
         self.assertNotIn("sign of life", done.stderr)
         self.same_file("one.h5", "many.h5")

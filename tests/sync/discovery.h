@@ -4,7 +4,7 @@
 #include "sync/barrier.h"
 #include "sync/discovery.h"
 
-/* What blocks leave: `taken` how often a number was given out, `word` the pass of each number. */
+/* The memory that blocks write: taken[i] counts how often number i was given out, word[i] is its pass. */
 typedef struct discovery_passes {
     stencil_barrier_state state;
     stencil_discovery *poll;

@@ -24,7 +24,7 @@ static int64_t resident_of(unsigned threads) {
     return resident;
 }
 
-/* What a launch left. */
+/* The results of a launch. */
 typedef struct seen {
     stencil_discovery poll;
     uint32_t missing, ended, given; /* numbers given out once, from 0 on without a gap */
