@@ -196,9 +196,11 @@ stencil_status stencil_case_gpu_run(stencil_case_loop *loop, int64_t count, doub
 int stencil_case_gpu_phase(const stencil_case_loop *loop, int part, int64_t phase, uint32_t blocks);
 /* Copies marks of a loop's trace from the host to the GPU, or (`back`) from the GPU to the host. */
 stencil_status stencil_case_gpu_mark(stencil_case_loop *loop, int64_t *host, size_t count, bool back);
+/* Sets where the kernels of each part note when they start and end; `span` NULL: nowhere. */
+void stencil_case_gpu_set_spans(stencil_case_loop *loop, stencil_kernel_span *const *span);
 /* Makes some runs whose kernels note when they start and end, and sets the row's kernels_s, skew_s and
  * timer_error_s to medians. Graphs and vendor libraries, whose kernels note nothing, leave the row as is. */
-stencil_status stencil_case_gpu_spans(stencil_bench *b, stencil_case_loop *loop, stencil_bench_row *row);
+stencil_status stencil_case_spans(stencil_bench *b, stencil_case_loop *loop, stencil_bench_row *row);
 /* Sets up the GPUs of a spread problem's parts; leaves the first part's GPU current. */
 stencil_status stencil_case_gpu_devices(stencil_bench *b, stencil_parts_spread *spread);
 #endif

@@ -85,7 +85,7 @@ static stencil_status verify(stencil_bench *b, void *what) {
     TRY(status);
 #ifdef STENCIL_HAVE_CUDA
     if (loop->gpu != NULL)
-        TRY(stencil_case_gpu_spans(b, loop, row));
+        TRY(stencil_case_spans(b, loop, row));
 #endif
     return split(o, row);
 }
