@@ -80,7 +80,7 @@ typedef struct stencil_sweep_host {
      * threads of a block (STENCIL_BLOCK_THREADS in all) and the cells of a tile in the plan. */
     void (*shape)(stencil_plan *plan, const stencil_problem *problem, const int64_t n[3], int64_t slots);
     /* Variants for 2D and for 3D: the first one that fits a plan makes the passes; `can` 0 ends a list. */
-    stencil_variant variant[2][7];
+    stencil_variant variant[2][8];
 } stencil_sweep_host;
 
 /* The variant of the stream sweep that makes passes of one step; other sweeps use it for single steps. */

@@ -1,5 +1,6 @@
 """/k: materials that differ from cell to cell, against analytic solutions and against SciPy's sparse solver."""
 import json
+import pathlib
 import unittest
 
 import numpy
@@ -8,7 +9,8 @@ import scipy.sparse.linalg
 
 from harness import CommandTest, field, h5py, once
 
-BAD_DATA = 65
+BAD_DATA, UNAVAILABLE = 65, 69
+H200 = pathlib.Path(__file__).with_name("h200-x8.json")
 RUN = ("--device", "cpu", "--force", "--effort", "estimate", "--threads", 2)
 
 
@@ -322,6 +324,16 @@ class Coefficients(CommandTest):
         self.assertIn("palette", self.ok("p.h5", *RUN, "-o", "r.h5").stdout)
         self.problem(field(64, 200), 0.2 + field(64, 200), steps=5, rtol=None)
         self.assertIn("fields", self.ok("p.h5", *RUN, "-o", "r.h5").stdout)
+
+    def test_sweeps_of_a_gpu(self):
+        """Fields of coefficients are for single steps by stream and naive; the others say so."""
+        self.problem(field(256, 256), 0.2 + field(256, 256), problem="heat", steps=100, rtol=None)
+        on = ("--machine", H200, "--device", "gpu", "--gpus", 1)
+        for sweep in ("pipeline", "resident"):
+            sync = ("--sync", "grid" if sweep == "resident" else "graph")
+            self.refused(UNAVAILABLE, "give --sweep stream", "plan", "p.h5", *on, *sync, "--sweep", sweep)
+        taken = json.loads(self.ok("plan", "p.h5", *on, "--json", "-").stdout)["plans"]
+        self.assertEqual({plan["sweep"] for plan in taken if plan["why"] is None}, {"stream", "naive"})
 
     def test_diffusivity_per_axis(self):
         """One diffusivity per axis: each mode of a box decays with its own rate."""

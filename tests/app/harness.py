@@ -97,15 +97,15 @@ class CommandTest(unittest.TestCase):
         return os.stat(path).st_size > 1 << 28
 
     def refused(self, code, wanted, *arguments, **keywords):
-        """The command fails with this exit code and one line on stderr that holds every wanted text; the directory
-        is as it was."""
+        """The command fails with this exit code and one line on stderr that holds the wanted text, or each of a list
+        of texts; the directory is as it was."""
         before = self.snapshot()
         done = self.call(*arguments, **keywords)
         self.assertEqual(done.returncode, code, f"{arguments}: {done.stderr}{done.stdout}")
         lines = done.stderr.splitlines()
         self.assertEqual(len(lines), 1, f"{arguments}: {done.stderr}")
         self.assertTrue(lines[0].startswith("stencil: "), lines[0])
-        for text in wanted:
+        for text in [wanted] if isinstance(wanted, str) else wanted:
             self.assertIn(text, lines[0])
         self.assertEqual(before, self.snapshot(), f"{arguments} changed the directory")
         return lines[0]

@@ -136,6 +136,14 @@ enum {
               STENCIL_CAN(WIDE_ROWS) | STENCIL_CAN(CLASS_IN_TIME) | STENCIL_CAN(FIELDS) | STENCIL_CAN(CPU) |
               STENCIL_CAN(LAUNCHES) | STENCIL_CAN(SHORT_MIRROR)
 };
+
+/* Single steps in place of passes; a GPU's steps with fields of coefficients are left to the stream sweep, as
+ * they are not quicker under this name. */
+#define SINGLE_STEPS                                                                                         \
+    {STENCIL_CAN_STEPS & ~STENCIL_CAN(FIELDS), &stencil_stream_steps, false}, {                              \
+        STENCIL_CAN_STEPS & ~STENCIL_CAN(GPU), &stencil_stream_steps, false                                  \
+    }
+
 const stencil_sweep_host stencil_sweep_pipeline = {
     .depth = STENCIL_DEPTH_MAX,
     .capability = STENCIL_PIPELINE_CAPABILITY,
@@ -147,10 +155,10 @@ const stencil_sweep_host stencil_sweep_pipeline = {
                  {CAN_GENERAL | STENCIL_CAN(SHORT_MIRROR), &pipeline_2d, true},
                  {CAN_CLASSED | STENCIL_CAN(SHORT_MIRROR), &pipeline_2d, true},
                  {CAN_CPU, &pipeline_cpu_2d, true},
-                 STENCIL_STREAM_STEPS},
+                 SINGLE_STEPS},
                 {{CAN, &pipeline_3d, false},
                  {CAN_FIXED, &pipeline_3d, false},
                  {CAN_GENERAL, &pipeline_3d, true},
                  {CAN_GENERAL | STENCIL_CAN(FIXED), &pipeline_3d, true},
                  {CAN_CPU, &pipeline_cpu_3d, true},
-                 STENCIL_STREAM_STEPS}}};
+                 SINGLE_STEPS}}};
