@@ -138,6 +138,7 @@ static void lose(stencil_world *world, int rank, double s) {
     }
     fprintf(stderr, "stencil: rank %d has given no sign of life for more than %g s: all ranks end\n", rank,
             s);
+    signals_clean();
     stencil_mpi_abort(world, exit_code);
 }
 
@@ -202,6 +203,16 @@ static stencil_status run_first(invocation *call) {
     return STENCIL_OK;
 }
 
+/* Refuses ranks of which some alone are to print help, or the version. */
+static stencil_status check_same_wish(const start *s, const invocation *call) {
+    enum { HELP = 1, VERSION = 2, WORK = 4 };
+    const uint64_t wish = call->help ? HELP : call->version ? VERSION : WORK;
+    CHECK(stencil_world_any(s->world, wish) == wish, USAGE,
+          "some ranks were asked for help or the version, others for work: start all ranks with the same "
+          "command");
+    return STENCIL_OK;
+}
+
 /* Runs a subcommand, whose options begin after `skipped` arguments. */
 static stencil_status run_command(start *s, const command *command, int skipped, int argc, char **argv,
                                   int *exit_code) {
@@ -214,6 +225,8 @@ static stencil_status run_command(start *s, const command *command, int skipped,
     call.command_line = line;
     call.world = s->world;
     status = stencil_world_agree(s->world, status);
+    if (status == STENCIL_OK)
+        status = check_same_wish(s, &call);
     if (status == STENCIL_OK && call.help)
         options_print_help(stdout, command);
     else if (status == STENCIL_OK && call.version)
@@ -257,8 +270,36 @@ static stencil_status check_misspelt(const char *word, const char *nearest, cons
     return STENCIL_OK;
 }
 
+/* Refuses ranks of which a launcher has started some with another command or version: they would wait for
+ * each other without end. `first`: the first argument, or NULL. */
+static stencil_status check_same(const start *s, const char *first) {
+    static const char *const words[] = {"help",      "--help", "-h",         "version",
+                                        "--version", "-V",     "completion", NULL};
+    const char *nearest = NULL, *name = first != NULL ? first : "";
+    const command *command = find_command(name, &nearest);
+    struct {
+        char command[32], version[32];
+    } own = {{0}, {0}}, first_rank;
+    if (stencil_world_alone(s->world))
+        return STENCIL_OK;
+    name = command != NULL ? command->name : stencil_name_find(name, words) >= 0 ? name : command_run.name;
+    snprintf(own.command, sizeof own.command, "%s", name);
+    snprintf(own.version, sizeof own.version, "%s", STENCIL_VERSION);
+    first_rank = own;
+    stencil_world_tell(s->world, 0, &first_rank, sizeof first_rank);
+    const stencil_status status =
+        memcmp(&own, &first_rank, sizeof own) == 0
+            ? STENCIL_OK
+            : ERROR(USAGE,
+                    "it was started as 'stencil %s' of version %s, rank 0 as 'stencil %s' of %s: start "
+                    "all ranks with the same command",
+                    own.command, own.version, first_rank.command, first_rank.version);
+    return stencil_world_agree(s->world, status);
+}
+
 static stencil_status dispatch(start *s, int argc, char **argv, int *exit_code) {
     const char *first = argc > 1 ? argv[1] : NULL;
+    TRY(check_same(s, first));
     CHECK(first != NULL, USAGE, "an input file is missing: 'stencil help' shows how it is used");
     if (stencil_name_find(first, (const char *const[]){"help", "--help", "-h", NULL}) >= 0)
         return help(argc - 2, argv + 2);

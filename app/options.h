@@ -163,6 +163,13 @@ enum { THREADS_WHY_SIZE = 96 };
 int64_t threads_default(void);
 const char *threads_default_why(char text[THREADS_WHY_SIZE]);
 
+/* The option --rank-timeout, for a member of a command's values. */
+#define RANK_TIMEOUT_OPTION(structure, member)                                                               \
+    .name = "rank-timeout", .type = OPTION_REAL, OPTION_IN(structure, member), .argument = "S",              \
+    .help = "under mpirun: a rank that stands still for longer than this, or is gone, ends all, exit code "  \
+            "70; a rank that reads, writes or computes for long does not stand still",                       \
+    .preset = "60", .maximum = 1000000, .positive = true
+
 /* Adds a note where `threads` is larger than the number of processors that the process may use. */
 void threads_note(int64_t threads, stencil_notes *notes);
 

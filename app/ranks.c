@@ -6,16 +6,22 @@
 #include "app/signals.h"
 #include "solver/device/mapping.h"
 
+stencil_status ranks_be_patient(const invocation *call, double timeout_s) {
+    CHECK(!options_given(call, "rank-timeout") || !stencil_world_alone(call->world), USAGE,
+          "--rank-timeout is for several ranks, which mpirun starts: leave it out");
+    if (!stencil_world_alone(call->world))
+        stencil_world_set_timeout(call->world, timeout_s);
+    return STENCIL_OK;
+}
+
 stencil_status ranks_check(const invocation *call, const run_options *options) {
     stencil_world *world = call->world;
-    CHECK(!options_given(call, "rank-timeout") || !stencil_world_alone(world), USAGE,
-          "--rank-timeout is for several ranks, which mpirun starts: leave it out");
+    TRY(ranks_be_patient(call, options->rank_timeout_s));
     CHECK(options->latency_ns == 0 || (!stencil_world_alone(world) && world->local_ranks == world->ranks),
           USAGE, "--inject-latency is for several ranks of one host, which mpirun starts: leave it out");
     if (stencil_world_alone(world))
         return STENCIL_OK;
     world->delay_s = 1e-9 * (double)options->latency_ns;
-    stencil_world_set_timeout(world, options->rank_timeout_s);
     CHECK(!options->attribute && options->files.trace == NULL, USAGE,
           "--%s is for a run of one process: leave it out, or start the program once, without mpirun",
           options->files.trace != NULL ? "trace" : "attribute");

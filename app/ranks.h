@@ -4,6 +4,9 @@
 #include "app/report.h"
 #include "app/run_options.h"
 
+/* Tells the world how long it is patient. Errors: USAGE, where the option is given to one process. */
+stencil_status ranks_be_patient(const invocation *call, double timeout_s);
+
 /* Refuses options that several ranks do not have yet, and tells the world how long it is patient. Errors:
  * USAGE. */
 stencil_status ranks_check(const invocation *call, const run_options *options);

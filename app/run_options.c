@@ -110,11 +110,7 @@ const option run_option_table[] = {
     {"barrier-timeout", 0, OPTION_REAL, AT(run.wait.timeout_s), "S",
      .help = "a block that waits longer than this for others ends the run, exit code 70", .preset = "10",
      .maximum = 1000000000, .positive = true},
-    {"rank-timeout", 0, OPTION_REAL, AT(rank_timeout_s), "S",
-     .help =
-         "under mpirun: a rank that stands still for longer than this, or is gone, ends the run of all, exit "
-         "code 70; a rank that reads, writes or computes for long does not stand still",
-     .preset = "60", .maximum = 1000000, .positive = true},
+    {RANK_TIMEOUT_OPTION(run_options, rank_timeout_s)},
     {"inject-delay", 0, OPTION_INTEGER, AT(run.wait.fault.delay_ns), "NS",
      .help = "make a random quarter of the blocks late by up to NS nanoseconds before each barrier; the "
              "result must not change",

@@ -19,13 +19,17 @@ static atomic_llong held_ns = 0; /* time of the signal that is held back; 0: non
 
 static const char *volatile guarded = NULL, *volatile guarded_also[3] = {NULL, NULL, NULL};
 
-/* Ends the process by a signal, when the handler returns and so unblocks the signal. */
-static void end(int number) {
+void signals_clean(void) {
     if (guarded != NULL)
         unlink(guarded);
     for (int i = 0; i < 3; i++)
         if (guarded_also[i] != NULL)
             unlink(guarded_also[i]);
+}
+
+/* Ends the process by a signal, when the handler returns and so unblocks the signal. */
+static void end(int number) {
+    signals_clean();
     signal(number, SIG_DFL);
     raise(number);
 }

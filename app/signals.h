@@ -20,6 +20,9 @@ void signals_guard(const char *name);
 /* Sets three more such files, 0 to 2. */
 void signals_guard_also(int which, const char *name);
 
+/* Removes these files, where the process is about to end by itself. */
+void signals_clean(void);
+
 /* Lets the first SIGHUP, SIGINT or SIGTERM from now on only set signals_caught. Further signals within a
  * second count as the same request; a later one ends the process. */
 void signals_catch(void);

@@ -20,6 +20,7 @@
 
 typedef struct verify_options {
     int64_t threads, memory_mib;
+    double rank_timeout_s;
     const char *json;
     bool force, quiet;
     reading_options reading;
@@ -40,6 +41,7 @@ static const option verify_table[] = {
     {"json", 0, OPTION_TEXT, AT(json), "FILE", .help = "write the result as JSON; - is standard output"},
     {"force", 'f', OPTION_FLAG, AT(force), NULL, .help = "replace an existing file", .needs = "json"},
     {"quiet", 'q', OPTION_FLAG, AT(quiet), NULL, .help = "print nothing, only set the exit code"},
+    {RANK_TIMEOUT_OPTION(verify_options, rank_timeout_s)},
     {READING_OPTIONS(verify_options, reading)},
     {NULL},
 };
@@ -686,6 +688,7 @@ static stencil_status verify_run(invocation *call) {
     v->output = call->operand[0];
     v->input = call->operand[1];
     v->world = call->world;
+    TRY(ranks_be_patient(call, v->options.rank_timeout_s));
     const stencil_status status = text_name_out_of_memory(verify_stages(v), v->output);
     call->exit_code = is_verified(v) ? 0 : stencil_status_exit_code(STENCIL_DIFFERENT);
     if (status == STENCIL_OK)

@@ -88,6 +88,8 @@ class Lost(RanksTest):
             print(f"rank {victim} stood still: all had ended after {took:.1f} s, of 3")
             self.assertGreater(took, 2.5)  # signs of life may have been late before
             self.assertLess(took, 30)
+            if victim != 0:  # whose unfinished file it is
+                self.assertEqual([name for name in os.listdir(self.directory) if name.endswith(".tmp")], [], victim)
             self.goes_on()
 
     def test_a_rank_that_never_begins(self):

@@ -378,6 +378,18 @@ class Commands(RanksTest):
         for command in (("bench", "copy", "--device", "cpu"), ("calibrate", "--device", "cpu")):
             self.refused_ranks(64, ["measures with one process"], 2, *command)
 
+    def test_ranks_that_were_started_with_other_commands(self):
+        """`mpirun A : B`, which would wait for each other, or end in words of MPI."""
+        self.ok("new", "p.h5", *POISSON, "--size", "33x33", "--quiet")
+        run = ("p.h5", "--no-output", "--steps", 5)
+        others = [("info",), ("version",), ("help",), ("verify", "p.h5"), ("completion", "bash"), ("new", "n.h5")]
+        for other in others if DRAW == "all" else random.Random(53).sample(others, 2):
+            for first, second in ((run, other), (other, run)):
+                self.refused_ranks(64, ["rank 1: it was started as", "the same command"], 1, *first, ":", "-np", "1", STENCIL,
+                                   *second)
+        self.refused_ranks(64, ["the same command"], 1, *run, ":", "-np", "1", STENCIL, "run", "--help")
+        self.assertFalse(os.path.exists(self.path("n.h5")))
+
 
 if __name__ == "__main__":
     unittest.main()
