@@ -105,9 +105,12 @@ static inline bool next_box(box *b, const stencil_cpu_pass *pass, int64_t ny, in
 #define CPU_REAL         CPU_(real)
 
 #define CPU_PRECISION f32
+#define CPU_WIDER     1
 #include "kernels/cpu_precision.inc"
 #undef CPU_PRECISION
+#undef CPU_WIDER
 #define CPU_PRECISION f64
+#define CPU_WIDER     0
 #include "kernels/cpu_precision.inc"
 #undef CPU_PRECISION
 

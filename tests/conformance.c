@@ -298,6 +298,7 @@ int main(int argument_count, char **argument) {
                   {"coefficients", coefficients},
                   {"coefficients accelerated", coefficients_accelerated},
                   {"equations", equations},
+                  {"subnormal numbers", subnormal},
                   {"tolerance midway", tolerance_midway},
                   {"continued", continued},
                   {"divergence", divergence},

@@ -61,6 +61,9 @@ void fixed_accelerated(void **state);
 void coefficients(void **state);
 void coefficients_accelerated(void **state);
 
+/* Tests of conformance_subnormal.c; state: a subject. */
+void subnormal(void **state);
+
 /* Tests of conformance_ends.c; state: a subject. */
 void tolerance_midway(void **state);
 void continued(void **state);

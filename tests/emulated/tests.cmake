@@ -10,8 +10,7 @@ function(stencil_emulated_test name program)
     set_tests_properties(${name} PROPERTIES TIMEOUT 900)
 endfunction()
 
-add_executable(test_conformance conformance.c conformance_classes.c conformance_coefficients.c conformance_ends.c
-               conformance_passes.c conformance_times.c)
+add_executable(test_conformance ${conformance})
 add_executable(test_parts parts.c parts_alone.c parts_stress.c)
 add_executable(test_barriers barriers.c)
 foreach(program test_conformance test_parts test_barriers)
