@@ -7,6 +7,7 @@
 #include "app/signals.h"
 #include "app/text.h"
 #include "inputs/h5.h"
+#include "kernels/cpu.h"
 
 #ifdef STENCIL_HAVE_MPI
 #include "mpi/mpi_world.h"
@@ -297,9 +298,20 @@ static stencil_status check_same(const start *s, const char *first) {
     return stencil_world_agree(s->world, status);
 }
 
+/* Refuses instructions that are asked for and that this build or this CPU does not have. */
+static stencil_status check_instructions(void) {
+    const char *name = getenv(STENCIL_CPU_ISA_VARIABLE);
+    CHECK(name == NULL || stencil_cpu_named(name) != NULL, USAGE,
+          "%s=%s: this CPU and this build have %s%s%s: give one of these, or leave it out",
+          STENCIL_CPU_ISA_VARIABLE, name, stencil_cpu_named("avx512") != NULL ? "avx512, " : "",
+          stencil_cpu_named("avx2") != NULL ? "avx2, " : "", "baseline");
+    return STENCIL_OK;
+}
+
 static stencil_status dispatch(start *s, int argc, char **argv, int *exit_code) {
     const char *first = argc > 1 ? argv[1] : NULL;
     TRY(check_same(s, first));
+    TRY(check_instructions());
     CHECK(first != NULL, USAGE, "an input file is missing: 'stencil help' shows how it is used");
     if (stencil_name_find(first, (const char *const[]){"help", "--help", "-h", NULL}) >= 0)
         return help(argc - 2, argv + 2);

@@ -6,7 +6,7 @@ the same problem, the same threads, in turns.
 
 What stands behind -- goes to every run of stencil; what makes it another
 problem (--boundary …) is refused. Problems are those of
-`stencil new --stencil j2d5pt|j3d7pt --initial random`: fixed boundary, weights
+`stencil new --stencil SET --initial random`: fixed boundary, weights
 as in the file. With --k it is heat
 with a coefficient of its own in each cell, /k, which the other codes have as
 weights of faces, an array for each axis. The competitors:
@@ -54,6 +54,10 @@ except ImportError:
 SIZES = ["2048x2048", "4096x4096", "8192x8192", "256x256x256", "384x384x384"]
 PRECISIONS = ["float64", "float32"]
 STENCILS = {2: "j2d5pt", 3: "j3d7pt"}
+# Point sets of radius 1: the most axes along which a point lies beside the centre.
+SETS = {"j2d5pt": 1, "j2d9pt": 2, "j3d7pt": 1, "j3d19pt": 2, "j3d27pt": 3}
+# Options of compilers that leave out what an instruction set lacks; the last ones win.
+ISA_FLAGS = {"avx512": [], "avx2": ["-mno-avx512f"], "baseline": ["-march=x86-64"]}
 SAMPLE_S = 1.0  # seconds of a sample of `stream` without --steps
 PROBE_S = 0.1  # seconds of a run that measures the time of a step
 # Most steps before results are compared: more would increase the rounding errors to be allowed, and let the
@@ -121,8 +125,8 @@ class Problem:
     """A problem file that stencil made, with the raw field, points and weights that the other codes need: of each point
     or, with /k, `faces`, files with the weight of the face towards the next cell, one for each axis."""
 
-    def __init__(self, program, size, precision, folder, with_k):
-        self.name, self.size, self.precision = STENCILS[len(size)], size, precision
+    def __init__(self, program, name, size, precision, folder, with_k):
+        self.name, self.size, self.precision = name, size, precision
         self.path, self.field = os.path.join(folder, "p.h5"), os.path.join(folder, "field")
         kind = ["--problem", "heat"] if with_k else ["--stencil", self.name]
         run("stencil", [program, "new", self.path, "--quiet", *kind, "--initial", "random",
@@ -130,8 +134,8 @@ class Problem:
         with h5py.File(self.path, "r+") as file:
             u = file["u"][...]
             self.faces = self.add_k(file, u.dtype) if with_k else []
-            # The centre and its neighbours along the axes, in the order in which a file has their weights.
-            self.offsets = [o for o in itertools.product((-1, 0, 1), repeat=u.ndim) if sum(map(abs, o)) <= 1]
+            # The points in the order in which a file has their weights.
+            self.offsets = [o for o in itertools.product((-1, 0, 1), repeat=u.ndim) if sum(map(abs, o)) <= SETS[name]]
             default = [1 / len(self.offsets)] * len(self.offsets)
             self.weights = numpy.asarray(file.get("stencil/weights", default)).astype(u.dtype).tolist()
         self.shape, self.dtype = u.shape, u.dtype
@@ -279,8 +283,9 @@ def devito_import():
     return devito.__version__
 
 
-def devito_prepare(problem):
+def devito_prepare(problem, flags):
     from devito import Constant, Eq, Function, Grid, Operator, TimeFunction, configuration
+    configuration["compiler"].cflags += flags
     # First touch: the threads that compute data also initialise them, as in the other codes.
     for key, value in (("language", "openmp"), ("log-level", "ERROR"), ("first-touch", True)):
         configuration[key] = value
@@ -399,11 +404,16 @@ def print_row(problem, row, names):
     print(table_line([problem.name, size_text(problem), problem.precision, *cells], ratio), flush=True)
 
 
-def compiler():
+def rank_of(name):
+    """The axes of a point set."""
+    return int(name[1])
+
+
+def compiler(isa):
     """The command that compiles the C loop; None where there is no compiler."""
     named = shlex.split(os.environ.get("CC", ""))
     found = named or next(([name] for name in ("cc", "gcc", "clang") if shutil.which(name)), None)
-    return found and [*found, "-O3", "-march=native", "-fopenmp"]
+    return found and [*found, "-O3", "-march=native", "-fopenmp", *ISA_FLAGS[isa]]
 
 
 def parsed(text):
@@ -431,7 +441,7 @@ def competitors_of(problem, folder, stack, asked, have):
     if have["c"]:
         competitors["c"] = c_loop(have["c"], problem, stack)
     if have["devito"]:
-        competitors["devito"] = Other("Devito", problem, stack, devito_prepare, devito_sample)
+        competitors["devito"] = Other("Devito", problem, stack, devito_prepare, devito_sample, ISA_FLAGS[asked.isa])
     return competitors
 
 
@@ -439,10 +449,12 @@ def measure_all(asked, have):
     """Measures all problems; each row is printed as soon as it is known."""
     rows = []
     print(table_line(["Gcell/s", "cells", "", *HEADINGS.values()], "ratio"))
-    for size in asked.sizes:
+    for size, name in itertools.product(asked.sizes, asked.sets):
+        if rank_of(name) != len(size):
+            continue
         for precision in asked.precision:
             with tempfile.TemporaryDirectory(prefix="stencil-compare-") as folder, contextlib.ExitStack() as stack:
-                problem = Problem(asked.stencil, size, precision, folder, asked.k)
+                problem = Problem(asked.stencil, name, size, precision, folder, asked.k)
                 rows.append(measure(problem, competitors_of(problem, folder, stack, asked, have), asked))
                 print_row(problem, rows[-1], HEADINGS)
     return rows
@@ -452,11 +464,14 @@ def main():
     asked = arguments()
     # OMP_NUM_THREADS is for the C loop and Devito; stencil has an option.
     os.environ["OMP_NUM_THREADS"] = str(asked.threads)
+    if asked.isa:
+        os.environ["STENCIL_CPU_ISA"] = asked.isa
     where, version = machine(asked.stencil, asked.threads)
-    have = {"c": compiler(), "devito": devito_version()}
+    asked.isa = where["isa"]
+    have = {"c": compiler(asked.isa), "devito": devito_version()}
     if asked.inject_fault and not have.get(asked.inject_fault, True):
         fail(69, f"--inject-fault: {HEADINGS[asked.inject_fault]} is not here")
-    print(f"{where['cpu']}, threads: {where['threads']}; stencil {version}")
+    print(f"{where['cpu']}, {where['isa']}, threads: {where['threads']}; stencil {version}")
     print("C loop:", shlex.join(have["c"]) if have["c"] else "no C compiler found; left out")
     print("Devito:", have["devito"] or "not installed; left out", flush=True)
     rows = measure_all(asked, have)
@@ -507,8 +522,11 @@ def arguments():
                     formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, width=79))
     add = parser.add_argument
     add("--sizes", type=size_of, nargs="+", metavar="SIZE", default=list(map(size_of, SIZES)),
-        help=f"cells along each axis, x first: {STENCILS[2]} where there are two, {STENCILS[3]} where there are three "
-             f"[{' '.join(SIZES)}]")
+        help=f"cells along each axis, x first [{' '.join(SIZES)}]")
+    add("--sets", nargs="+", choices=list(SETS), metavar="SET", default=list(STENCILS.values()),
+        help=f"point sets, each with the sizes of its axes: {', '.join(SETS)} [{' '.join(STENCILS.values())}]")
+    add("--isa", choices=list(ISA_FLAGS), metavar="NAME",
+        help="the instructions of all competitors: avx512, avx2, baseline [the best ones of this CPU]")
     add("--precision", nargs="+", choices=PRECISIONS, metavar="TYPE", default=PRECISIONS,
         help=f"of field and arithmetic [{' '.join(PRECISIONS)}]")
     add("--k", action="store_true", help="heat with a random coefficient in each cell")
@@ -529,6 +547,10 @@ def arguments():
             fail(64, f"{option} behind --: C loop and Devito would solve another problem")
     if shutil.which(asked.stencil) is None:
         fail(69, f"there is no command '{asked.stencil}': give --stencil PATH or set $STENCIL")
+    if {rank_of(name) for name in asked.sets}.isdisjoint(map(len, asked.sizes)):
+        fail(64, "--sets: none of them has as many axes as a size")
+    if asked.k and not set(asked.sets) <= set(STENCILS.values()):
+        fail(64, f"--k is for {' and '.join(STENCILS.values())}")
     if asked.json and os.path.exists(asked.json) and not asked.force:
         fail(73, f"'{asked.json}' exists; --force replaces it")
     if asked.json and not os.path.isdir(os.path.dirname(asked.json) or "."):

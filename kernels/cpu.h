@@ -92,5 +92,8 @@ typedef struct stencil_cpu_table {
 /* Returns the table for the instruction set of a name; NULL where this build or this CPU has not got it. */
 const stencil_cpu_table *stencil_cpu_named(const char *name);
 
-/* Returns the table for the best instruction set of this CPU. */
+/* Names an instruction set in place of the best one, in the environment. */
+#define STENCIL_CPU_ISA_VARIABLE "STENCIL_CPU_ISA"
+
+/* Returns the table for the best instruction set of this CPU, or for the one that the environment names. */
 const stencil_cpu_table *stencil_cpu_best(void);
