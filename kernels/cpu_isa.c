@@ -46,12 +46,14 @@ enum {
 /* NARROW is 1 where a vector is narrower than a line. */
 enum { NARROW = (int)VECTOR_BYTES < (int)LINE_BYTES };
 
-/* Limits of rows that are updated singly, not in blocks: the least length where vectors are whole lines,
- * vectors at a time, the most weights, and the most rows read along an axis. */
+/* Limits of rows that are updated singly, not in blocks: the least length where vectors are whole lines, and
+ * in 3D of point sets of many weights where they are not; vectors at a time, the most weights, and the most
+ * rows read along an axis. */
 enum {
+    LONG_ROW_BYTES = 1024,
     ROW_BYTES_LEAST = 448,
-    ROW_VECTORS = NARROW ? 4 : 2,
-    ROW_WEIGHTS = 13,
+    ROW_VECTORS = NARROW ? 8 : 2,
+    ROW_WEIGHTS = NARROW ? STENCIL_POINTS_MAX : 13,
     ROW_READS = 2 * STENCIL_RADIUS_MAX + 1
 };
 
