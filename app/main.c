@@ -298,10 +298,11 @@ static stencil_status check_same(const start *s, const char *first) {
     return stencil_world_agree(s->world, status);
 }
 
-/* Refuses instructions that are asked for and that this build or this CPU does not have. */
-static stencil_status check_instructions(void) {
+/* Takes the instructions that are asked for. Errors: USAGE where this build or this CPU does not have them.
+ */
+static stencil_status take_instructions(void) {
     const char *name = getenv(STENCIL_CPU_ISA_VARIABLE);
-    CHECK(name == NULL || stencil_cpu_named(name) != NULL, USAGE,
+    CHECK(name == NULL || stencil_cpu_take(name), USAGE,
           "%s=%s: this CPU and this build have %s%s%s: give one of these, or leave it out",
           STENCIL_CPU_ISA_VARIABLE, name, stencil_cpu_named("avx512") != NULL ? "avx512, " : "",
           stencil_cpu_named("avx2") != NULL ? "avx2, " : "", "baseline");
@@ -311,7 +312,7 @@ static stencil_status check_instructions(void) {
 static stencil_status dispatch(start *s, int argc, char **argv, int *exit_code) {
     const char *first = argc > 1 ? argv[1] : NULL;
     TRY(check_same(s, first));
-    TRY(check_instructions());
+    TRY(take_instructions());
     CHECK(first != NULL, USAGE, "an input file is missing: 'stencil help' shows how it is used");
     if (stencil_name_find(first, (const char *const[]){"help", "--help", "-h", NULL}) >= 0)
         return help(argc - 2, argv + 2);

@@ -1,5 +1,4 @@
 /* Chooses the instruction set of the CPU sweeps at run time. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "kernels/cpu.h"
@@ -28,10 +27,17 @@ const stencil_cpu_table *stencil_cpu_named(const char *name) {
     return NULL;
 }
 
+/* The table that the program has taken; NULL: none. The library leaves it at that. */
+static const stencil_cpu_table *taken = NULL;
+
+bool stencil_cpu_take(const char *name) {
+    taken = stencil_cpu_named(name);
+    return taken != NULL;
+}
+
 const stencil_cpu_table *stencil_cpu_best(void) {
     static const char *const names[] = {"avx512", "avx2", "baseline"};
-    const char *const told = getenv(STENCIL_CPU_ISA_VARIABLE);
-    const stencil_cpu_table *table = told != NULL ? stencil_cpu_named(told) : NULL;
+    const stencil_cpu_table *table = taken;
     for (int i = 0; table == NULL; i++)
         table = stencil_cpu_named(names[i]);
     return table;

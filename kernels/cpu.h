@@ -92,8 +92,10 @@ typedef struct stencil_cpu_table {
 /* Returns the table for the instruction set of a name; NULL where this build or this CPU has not got it. */
 const stencil_cpu_table *stencil_cpu_named(const char *name);
 
-/* Names an instruction set in place of the best one, in the environment. */
+/* Takes the instruction set of a name in place of the best one from now on, before any other thread asks;
+ * false where this build or this CPU has not got it. The program takes the one that the environment names. */
 #define STENCIL_CPU_ISA_VARIABLE "STENCIL_CPU_ISA"
+bool stencil_cpu_take(const char *name);
 
-/* Returns the table for the best instruction set of this CPU, or for the one that the environment names. */
+/* Returns the table for the best instruction set of this CPU, or for the one that was taken. */
 const stencil_cpu_table *stencil_cpu_best(void);

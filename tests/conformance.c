@@ -15,12 +15,14 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
 
 #include "conformance.h"
 #include "draw.h"
+#include "kernels/cpu.h"
 #include "kernels/sweeps/stream.h"
 #include "solver/plan/sweep.h"
 
@@ -316,6 +318,9 @@ int main(int argument_count, char **argument) {
         fprintf(stderr, "usage: %s cpu|gpu [PATTERN]\n", argument[0]);
         return 64;
     }
+    const char *isa = getenv(STENCIL_CPU_ISA_VARIABLE);
+    if (isa != NULL && !stencil_cpu_take(isa))
+        return 77;
     if (!look_around(argument[1]))
         return here.backend == STENCIL_BACKEND_GPU ? 77 : 1;
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++) {

@@ -34,7 +34,8 @@ typedef struct stencil_case_block {
 enum { STENCIL_CASE_ARGUMENTS_BYTES = 192, STENCIL_CASE_SHARED_MAX = 48 * 1024 };
 
 /* CASE_LANES(t, lanes) loops over the lanes t = 0 … lanes - 1 of a block. CASE_SYNC() is __syncthreads(), or
- * nothing on a CPU. CASE_ITEMS(i, count, block) loops over a lane's share of `count` independent items.
+ * nothing on a CPU. CASE_ITEMS(i, count, block) loops over a lane's share of `count` independent items;
+ * CASE_SHARE(i, count, block) does so where a block's items are to follow each other, as in a ring of blocks.
  * CASE_GROUPS(g, count, block) loops over the block's share of `count` items, each processed by all lanes;
  * the body starts with a CASE_SYNC() before it accesses shared memory. */
 #ifdef __CUDA_ARCH__
@@ -43,6 +44,10 @@ enum { STENCIL_CASE_ARGUMENTS_BYTES = 192, STENCIL_CASE_SHARED_MAX = 48 * 1024 }
 #define CASE_ITEMS(i, count, block)                                                                          \
     for (int64_t i = (int64_t)(block).number * blockDim.x + threadIdx.x; i < (count);                        \
          i += (int64_t)(block).blocks * blockDim.x)
+#define CASE_SHARE(i, count, block)                                                                          \
+    for (int64_t i = stencil_share(count, (block).blocks, (block).number) + threadIdx.x,                     \
+                 end_##i = stencil_share(count, (block).blocks, (int64_t)(block).number + 1);                \
+         i < end_##i; i += blockDim.x)
 #define CASE_GROUPS(g, count, block)                                                                         \
     for (int64_t g = (int64_t)(block).number; g < (count); g += (int64_t)(block).blocks)
 #else

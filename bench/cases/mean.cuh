@@ -21,7 +21,7 @@ STENCIL_ANYWHERE int64_t mean_phases(const mean_arguments *m) {
 STENCIL_ANYWHERE void mean_phase(const mean_arguments *m, int64_t phase, stencil_case_block block) {
     const float *from = phase == 0 ? m->start : m->value[(phase + 1) % 2];
     float *to = m->value[phase % 2];
-    CASE_ITEMS(i, m->n, block) {
+    CASE_SHARE(i, m->n, block) {
         to[i] = 0.5f * (from[i] + from[i + 1 < m->n ? i + 1 : 0]);
     }
 }
