@@ -523,8 +523,11 @@ static bool make_plan(const trial *t, const trial_run *r, const stencil_problem 
         trial_lacking++; /* a build of some sets only */
         return false;
     }
-    if (status == STENCIL_UNAVAILABLE && !r->must_fit &&
-        !stencil_sweep_can((stencil_sweep_id)r->sweep, problem, STENCIL_NEED_LAUNCHES) &&
+    /* `resident` is not for every field; passes of a GPU are not for fields of coefficients. */
+    const bool may_refuse = !stencil_sweep_can((stencil_sweep_id)r->sweep, problem, STENCIL_NEED_LAUNCHES) ||
+                            (r->sweep == STENCIL_SWEEP_pipeline && r->backend == STENCIL_BACKEND_GPU &&
+                             stencil_problem_has_fields(problem));
+    if (status == STENCIL_UNAVAILABLE && !r->must_fit && may_refuse &&
         strstr(stencil_error_last()->message, " is not available here: ") != NULL)
         return false;
     if (r->world != NULL && status == STENCIL_USAGE) /* the field is too small for so many ranks */
