@@ -96,6 +96,11 @@ class CommandTest(unittest.TestCase):
     def is_sparse(path):
         return os.stat(path).st_size > 1 << 28
 
+    def holds(self, wanted, line):
+        """A line holds a text, or each of a list of texts."""
+        for text in [wanted] if isinstance(wanted, str) else wanted:
+            self.assertIn(text, line)
+
     def refused(self, code, wanted, *arguments, **keywords):
         """The command fails with this exit code and one line on stderr that holds the wanted text, or each of a list
         of texts; the directory is as it was."""
@@ -105,8 +110,7 @@ class CommandTest(unittest.TestCase):
         lines = done.stderr.splitlines()
         self.assertEqual(len(lines), 1, f"{arguments}: {done.stderr}")
         self.assertTrue(lines[0].startswith("stencil: "), lines[0])
-        for text in [wanted] if isinstance(wanted, str) else wanted:
-            self.assertIn(text, lines[0])
+        self.holds(wanted, lines[0])
         self.assertEqual(before, self.snapshot(), f"{arguments} changed the directory")
         return lines[0]
 

@@ -57,8 +57,7 @@ class RanksTest(CommandTest):
     def refused_ranks(self, code, wanted, ranks, *arguments, **keywords):
         done = self.ranks(ranks, *arguments, code=code, **keywords)
         self.assertEqual(len(done.lines), 1, done.stderr)
-        for text in wanted:
-            self.assertIn(text, done.lines[0])
+        self.holds(wanted, done.lines[0])
         return done
 
     def result(self, name):
