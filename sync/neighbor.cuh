@@ -125,10 +125,10 @@ struct neighbor_barrier {
         uint32_t *const counted = stencil_barrier_epoch(&s) + blockIdx.x;
         __syncthreads();
         if (thread_in_block() < 32) {
-            const uint32_t goal = *counted + gridDim.x;
-            __syncwarp();
+            const uint32_t goal = *counted + gridDim.x, epoch_all = s.parts > 1 ? part_epoch() + 1 : 0;
+            __syncwarp(); /* every lane has read them before the first one counts the block */
             if (s.parts > 1)
-                all_parts_wait(s, peer_word(s), goal, part_epoch() + 1, step);
+                all_parts_wait(s, peer_word(s), goal, epoch_all, step);
             else if (thread_in_block() == 0)
                 count_and_wait(s, stencil_barrier_counter(&s, 0), goal, step);
             if (thread_in_block() == 0)
@@ -136,7 +136,7 @@ struct neighbor_barrier {
         }
         __syncthreads();
     }
-    /* Returns the word of this block's part, which cannot change before this block arrives. */
+    /* Returns the word of this block's part, which cannot change before this block is counted. */
     __device__ __forceinline__ uint32_t part_epoch() const {
         return load_relaxed(stencil_barrier_part_words(&s) + s.part);
     }

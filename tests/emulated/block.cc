@@ -127,11 +127,21 @@ void end_block(running_block *b) {
     unused.push_back(shared_low(*b));
     if (machine().held == b)
         machine().held = nullptr;
+    if (machine().held_thread != nullptr && machine().held_thread->of == b)
+        machine().held_thread = nullptr;
     running.erase(std::find(running.begin(), running.end(), b));
     delete b;
 }
 
+/* Now and then a thread that has met others is held back for some turns of its block, while those go on: what
+ * it reads next, or writes, they must not take for done. */
 void wake(fiber &f) {
+    machine_state &m = machine();
+    constexpr uint32_t rarely = 128, turns_most = 64;
+    if (m.held_thread == nullptr && f.state == fiber_state::at_warp && once_in(rarely)) {
+        m.held_thread = &f;
+        m.thread_held_for = (int)draw(turns_most);
+    }
     f.state = fiber_state::ready;
     f.in_block().ready.push_back(&f);
 }
@@ -158,6 +168,9 @@ bool give_turns(running_block &b) {
     unsigned turns = 1 + draw(once_in(4) ? 2048 : 64);
     bool moved = false, polled = false;
     const int device = b.run->device;
+    machine_state &m = machine();
+    if (m.held_thread != nullptr && m.held_thread->of == &b && --m.thread_held_for <= 0)
+        m.held_thread = nullptr;
     for (unsigned i = 0; i < turns && b.live > 0; i++) {
         if (!b.bulk.empty() && (b.ready.empty() || once_in(16)))
             moved = make_bulk_copy(b) || moved;
@@ -168,8 +181,14 @@ bool give_turns(running_block &b) {
             turns = std::min(turns, i + polls);
             b.ready.swap(b.polling);
         }
+        const size_t place = draw((uint32_t)b.ready.size());
+        if (b.ready[place] == m.held_thread) {
+            if (b.ready.size() == 1)
+                break;
+            continue;
+        }
         set_image(b.image);
-        moved = take_turn(b, draw((uint32_t)b.ready.size())) || moved;
+        moved = take_turn(b, place) || moved;
         if (machine().device[(size_t)device].error != cudaSuccess)
             return true; /* the block may be gone */
     }

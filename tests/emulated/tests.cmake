@@ -39,6 +39,12 @@ add_executable(test_discovery sync/discovery_test.c sync/discovery.cu)
 target_link_libraries(test_discovery PRIVATE test_trial PkgConfig::CMOCKA stencil_options)
 stencil_emulated_test(discovery test_discovery)
 
+# Barriers, thousands of times in a row.
+stencil_emulate(${CMAKE_CURRENT_SOURCE_DIR}/sync/meetings.cu)
+add_executable(test_meetings sync/meetings_test.c sync/meetings.cu)
+target_link_libraries(test_meetings PRIVATE test_trial PkgConfig::CMOCKA stencil_options)
+stencil_emulated_test(meetings test_meetings)
+
 # Parts in processes of their own, where MPI is.
 add_subdirectory(mpi)
 
