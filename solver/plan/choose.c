@@ -84,8 +84,10 @@ static double comparable_s(const stencil_candidate *c, const devices *usual) {
 static int find_best(const stencil_choice *choice, const devices *usual) {
     double best_s = INFINITY;
     int best = 0;
-    for (int i = 0; i < choice->possible; i++)
-        best_s = fmin(best_s, comparable_s(&choice->item[i], usual));
+    for (int i = 0; i < choice->possible; i++) {
+        const double time_s = comparable_s(&choice->item[i], usual);
+        best_s = time_s < best_s ? time_s : best_s;
+    }
     for (int i = 0, order = INT_MAX; i < choice->possible; i++) {
         const stencil_candidate *c = &choice->item[i];
         if (comparable_s(c, usual) <= as_good * best_s && c->order < order) {

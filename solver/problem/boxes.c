@@ -128,8 +128,10 @@ double stencil_cells_largest(const stencil_cells *cells, const int64_t n[3]) {
     double largest = 0.0;
 #pragma omp parallel for schedule(static) reduction(max : largest) if (rows * n[STENCIL_X] > 1 << 18)
     for (int64_t r = 0; r < rows; r++)
-        for (int64_t x = 0, at = row_start(cells, n, r); x < n[STENCIL_X]; x++)
-            largest = fmax(largest, fabs(stencil_cells_value(cells, at + x)));
+        for (int64_t x = 0, at = row_start(cells, n, r); x < n[STENCIL_X]; x++) {
+            const double magnitude = fabs(stencil_cells_value(cells, at + x));
+            largest = magnitude > largest ? magnitude : largest; /* NaN is left out */
+        }
     return largest;
 }
 
