@@ -160,10 +160,13 @@ static bool happen() {
 
 bool go_on(const std::function<bool()> &done) {
     constexpr int most = 8192, idle_most = 512; /* so that the lock seldom changes hands */
+    constexpr int hold_most = 64;               /* turns in which all others wait for a thread that is held */
     bool moved = false;
     for (int i = 0, idle = 0; i < most && idle < idle_most && !done(); i++) {
         const bool more = happen();
         idle = more ? 0 : idle + 1;
+        if (idle == hold_most)
+            machine().held_thread = nullptr;
         moved = moved || more;
     }
     return moved;
