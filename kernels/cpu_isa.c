@@ -13,8 +13,10 @@
 
 /* The size of a block of rows that is computed at once: rows (2D: of one plane; 3D: of BLOCK_PLANES planes,
  * together), and vectors of each row. There are enough sums to hide the latency of fma, and few enough to
- * leave registers for the values read. */
-enum { BLOCK_ROWS = 4, BLOCK_PLANES = 2, BLOCK_VECTORS = 2 };
+ * leave registers for the values read. Where a weight is loaded for each use, and cells come from a cache,
+ * WIDE_VECTORS are computed at once, of sets of up to WIDE_WEIGHTS points: loads are fewer, and latency is
+ * hidden where few rows read a value; with more points sums would be spilled. */
+enum { BLOCK_ROWS = 4, BLOCK_PLANES = 2, BLOCK_VECTORS = 2, WIDE_VECTORS = 4, WIDE_WEIGHTS = 27 };
 
 /* The most weights that are kept, in registers or spilled; sets with more load each weight again for each
  * use. */
@@ -27,7 +29,8 @@ enum {
     BAND_SOLID_ROWS = 4,
     BAND_ROWS = 8,
     BAND_READ_PLANES = BAND_PLANES + 2 * STENCIL_RADIUS_MAX,
-    BAND_READ_ROWS = BAND_ROWS + 2 * STENCIL_RADIUS_MAX
+    BAND_READ_ROWS = BAND_ROWS + 2 * STENCIL_RADIUS_MAX,
+    WANTED_RUNS = BAND_PLANES * BAND_READ_ROWS
 };
 
 /* Sizes of a streaming sweep. In 2D it updates the rows of a band together, TURN_BYTES of each row at a time,
@@ -77,19 +80,26 @@ typedef struct box {
     int64_t y[2], z[2];
 } box;
 
+/* Returns the first row of a strip, where `ny` rows are shared out among strips in whole units, the last one
+ * of which may be smaller. */
+static inline int64_t strip_start(int64_t ny, int64_t unit, int64_t strips, int64_t strip) {
+    return stencil_smaller(stencil_share((ny + unit - 1) / unit, strips, strip) * unit, ny);
+}
+
 /* Sets *b to the next one of the boxes that the rows of a pass consist of, none with more than `most` rows
- * per plane; a pass has all rows of its planes except in the first and the last plane. Begins with b->y[1] =
- * 0; false after the last box. */
-static inline bool next_box(box *b, const stencil_cpu_pass *pass, int64_t ny, int64_t most) {
-    const int64_t strips = (ny + most - 1) / most, cut[2] = {pass->first % ny, pass->last % ny};
+ * per plane, and in strips of whole units where `most` has two; a pass has all rows of its planes except in
+ * the first and the last plane. Begins with b->y[1] = 0; false after the last box. */
+static inline bool next_box(box *b, const stencil_cpu_pass *pass, int64_t ny, int64_t most, int64_t unit) {
+    const int64_t of = most < 2 * unit ? 1 : unit, high = most / of * of, strips = (ny + high - 1) / high,
+                  cut[2] = {pass->first % ny, pass->last % ny};
     do {
         if (b->y[1] >= ny)
             return false;
         b->y[0] = b->y[1];
-        int64_t strip = b->y[0] * strips / ny;
-        while (stencil_share(ny, strips, strip) <= b->y[0])
+        int64_t strip = 1;
+        while (strip_start(ny, of, strips, strip) <= b->y[0])
             strip++;
-        b->y[1] = stencil_share(ny, strips, strip);
+        b->y[1] = strip_start(ny, of, strips, strip);
         for (int k = 0; k < 2; k++)
             if (b->y[0] < cut[k] && cut[k] < b->y[1])
                 b->y[1] = cut[k];
