@@ -38,7 +38,7 @@ try:
     import h5py
     import numpy
 except ImportError:
-    print("ratios.py: there is no h5py for python3 here (Debian: python3-h5py)", file=sys.stderr)
+    print(f"{os.path.basename(sys.argv[0])}: there is no h5py for python3 here (Debian: python3-h5py)", file=sys.stderr)
     sys.exit(69)
 
 VERIFIED_STEPS = 24
@@ -49,7 +49,7 @@ SETS = {2: ["j2d5pt", "j2ds9pt", "j2d9pt", "j2d25pt", "j2d49pt"], 3: ["j3d7pt", 
 
 
 def fail(code, text):
-    print(f"ratios.py: {text}", file=sys.stderr)
+    print(f"{os.path.basename(sys.argv[0])}: {text}", file=sys.stderr)
     sys.exit(code)
 
 
@@ -368,7 +368,8 @@ def arguments():
     add("--repeats", type=int, metavar="N", default=5, help="rounds [5]")
     add("--seconds", type=float, metavar="S", default=0.3, help="of a sample, about [0.3]")
     add("--shrink", type=int, metavar="N", default=1, help="divide the extents by N, for tests [1]")
-    add("--stencil", metavar="PATH", default=os.environ.get("STENCIL") or "stencil", help="[$STENCIL, or stencil in PATH]")
+    add("--stencil", metavar="PATH", default=os.environ.get("STENCIL") or "stencil",
+        help="[$STENCIL, or stencil in PATH]")
     add("--against", metavar="PATH", help="another build of it")
     add("--json", metavar="FILE", help="write all samples there, too")
     asked = parser.parse_args(own)
@@ -401,7 +402,8 @@ def main():
     if asked.json:
         with open(asked.json, "x", encoding="utf-8") as file:
             json.dump({"schema_version": 1, "command_line": shlex.join(["ratios.py", *sys.argv[1:]]),
-                       "version": info["version"], "machine": {key: info[key] for key in ("cpu", "gpus") if key in info},
+                       "version": info["version"],
+                       "machine": {key: info[key] for key in ("cpu", "gpus") if key in info},
                        "rows": rows}, file, indent=1)
             file.write("\n")
 
