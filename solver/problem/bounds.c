@@ -302,7 +302,8 @@ stencil_status stencil_bounds_estimate(stencil_problem *problem, const stencil_r
         for (int axis = 0; axis < STENCIL_AXES; at += m.n[axis++])
             m.part[axis] = at;
         m.row = at;
-        t = (tridiagonal){.alpha = at += m.n[0] * m.n[1], .beta = at + STEPS_MOST};
+        t.alpha = m.row + m.n[0] * m.n[1];
+        t.beta = t.alpha + STEPS_MOST;
         t.pivot = t.beta + STEPS_MOST;
         t.vector = t.pivot + STEPS_MOST;
         fill_parts(&m);
