@@ -20,7 +20,7 @@ void stencil_mpi_end(stencil_world *world);
 _Noreturn void stencil_mpi_abort(stencil_world *world, int exit_code);
 
 /* Tags of messages: those of exchanges, those of stencil_world_send(), and signs of life. */
-enum { STENCIL_TAG_EXCHANGE = 1, STENCIL_TAG_BYTES, STENCIL_TAG_LIFE };
+enum { STENCIL_TAG_EXCHANGE = 1, STENCIL_TAG_BYTES, STENCIL_TAG_LIFE, STENCIL_TAG_LOST };
 
 /* The functions of that world. Those of files stand in file.c. */
 extern const stencil_world_functions stencil_mpi_functions;

@@ -25,6 +25,8 @@ static struct {
     double timeout_s; /* of the world; atomic */
     char told, heard; /* the messages under way */
     MPI_Request telling, hearing;
+    int lost_rank;           /* rank 0: the one that another rank has given up */
+    MPI_Request warning;     /* rank 0: the message that says so */
     double seen_s, silent_s; /* when it was listened for the last time, and the silence until then */
     bool next_ends, gives_up;
     pthread_mutex_t sleep; /* guards what follows */
@@ -43,9 +45,33 @@ static double interval(void) {
     return timeout() < 8 ? timeout() / 8 : 1;
 }
 
+/* Seconds for which rank 0 is given time to end all. */
+enum { FIRST_S = 2 };
+
+/* Gives a rank up, which ends all. Rank 0 does so where it lives: it has unfinished files to remove, and has
+ * to be told by the rank that listens to the lost one. */
 static void give_up(int rank) {
     watch.gives_up = true;
+    if (watch.world->rank != 0 && rank != 0) {
+        const double until_s = stencil_clock_s() + FIRST_S;
+        MPI_Request warning;
+        MPI_Isend(&rank, 1, MPI_INT, 0, STENCIL_TAG_LOST, MPI_COMM_WORLD, &warning);
+        for (int sent = 0; stencil_clock_s() < until_s;) {
+            if (!sent)
+                MPI_Test(&warning, &sent, MPI_STATUS_IGNORE);
+            nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        }
+    }
     watch.lost(watch.world, rank, timeout());
+}
+
+/* Rank 0: gives up the rank that another one has given up. */
+static void heed(void) {
+    int came = 0;
+    if (watch.warning != MPI_REQUEST_NULL)
+        MPI_Test(&watch.warning, &came, MPI_STATUS_IGNORE);
+    if (came)
+        give_up(watch.lost_rank);
 }
 
 static void hear(void) {
@@ -88,6 +114,7 @@ static void beat(void) {
     MPI_Test(&watch.telling, &sent, MPI_STATUS_IGNORE);
     if (sent && watch.told != ENDS)
         tell(LIVES);
+    heed();
     listen();
 }
 
@@ -164,10 +191,13 @@ bool stencil_watch_begin(stencil_world *world) {
     watch.before = (world->rank + world->ranks - 1) % world->ranks;
     watch.next = (world->rank + 1) % world->ranks;
     watch.seen_s = stencil_clock_s();
-    watch.telling = watch.hearing = MPI_REQUEST_NULL;
+    watch.telling = watch.hearing = watch.warning = MPI_REQUEST_NULL;
     if (world->ranks == 1)
         return true;
     hear();
+    if (world->rank == 0)
+        MPI_Irecv(&watch.lost_rank, 1, MPI_INT, MPI_ANY_SOURCE, STENCIL_TAG_LOST, MPI_COMM_WORLD,
+                  &watch.warning);
     return stencil_thread_start(&watch.thread, STACK_BYTES, keep_watch, NULL) == 0;
 }
 
@@ -253,6 +283,10 @@ void stencil_watch_end(void) {
         else
             listen();
         sched_yield();
+    }
+    if (watch.warning != MPI_REQUEST_NULL) {
+        MPI_Cancel(&watch.warning);
+        MPI_Request_free(&watch.warning);
     }
     stencil_watch_leave();
     wake(&watch.ending);

@@ -52,8 +52,7 @@ class Message(RanksTest):
         for size in (8, 4096, 2097152):
             wanted = figures["L"] + 2 * figures["o"] + (size - 1) * figures["G"]
             self.assertAlmostEqual(rows["ping-pong inside", size]["predicted"] / wanted, 1)
-        self.assertGreater(rows["ping-pong inside", 2097152]["statistics"]["median"],
-                           5 * rows["ping-pong inside", 8]["statistics"]["median"])
+        self.assertGreater(min(rows["ping-pong inside", 2097152]["samples"]), 5 * min(rows["ping-pong inside", 8]["samples"]))
 
     def test_halos_are_those_of_a_run(self):
         """Rows of 300 cells are cut along y: a rank sends radius x depth rows, ghost cells at their ends included, to each
@@ -80,12 +79,13 @@ class Message(RanksTest):
         return found
 
     def test_late_ranks_wait_as_is_simulated(self):
-        """Sleeping ranks wake up later than they should, on a loaded machine much: one of several runs has to agree."""
+        """Sleeping ranks wake up later than they should, on a loaded machine much: of several runs one has to agree for each
+        disturbance."""
         for ranks in (2, 8):
             found = [self.strays(self.rows(ranks)[2])]
-            while found[-1] and len(found) < 6:
+            while set.intersection(*({name for name, *_ in strays} for strays in found)):
+                self.assertLess(len(found), 8, f"{ranks} ranks: {found}")
                 found.append(self.strays(self.rows(ranks, again=len(found))[2]))
-            self.assertFalse(found[-1], f"{ranks} ranks: {found}")
 
     def test_a_cluster_is_written_and_planned_with(self):
         _, _, rows, cluster = self.rows(2)
