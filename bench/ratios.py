@@ -356,31 +356,55 @@ def print_rows(rows, programs):
         print(text + (f"{row['of_first_program']:>8.3f}" if number else ""), flush=True)
 
 
-def arguments():
+def parser_of(text, seconds):
+    """The options that scripts of this kind share."""
+    parser = argparse.ArgumentParser(description=text, allow_abbrev=False,
+                                     formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, width=79))
+    add = parser.add_argument
+    add("--repeats", type=int, metavar="N", default=5, help="rounds [5]")
+    add("--seconds", type=float, metavar="S", default=seconds, help=f"of a sample, about [{seconds}]")
+    add("--stencil", metavar="PATH", default=os.environ.get("STENCIL") or "stencil",
+        help="[$STENCIL, or stencil in PATH]")
+    add("--json", metavar="FILE", help="write all samples there, too")
+    return parser
+
+
+def parse(parser):
+    """What is asked for; what stands behind -- is asked.options."""
     own, options = sys.argv[1:], []
     if "--" in own:
         own, options = own[:own.index("--")], own[own.index("--") + 1:]
-    parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False,
-                                     formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, width=79))
+    asked = parser.parse_args(own)
+    asked.options = options
+    if shutil.which(asked.stencil) is None:
+        fail(69, f"there is no command '{asked.stencil}'")
+    if asked.json and os.path.exists(asked.json):
+        fail(73, f"'{asked.json}' exists")
+    if asked.repeats < 1 or not asked.seconds > 0:
+        fail(64, "--repeats is 1 or more, and --seconds above 0")
+    return asked
+
+
+def write_json(path, info, rows):
+    with open(path, "x", encoding="utf-8") as file:
+        json.dump({"schema_version": 1, "command_line": shlex.join([os.path.basename(sys.argv[0]), *sys.argv[1:]]),
+                   "version": info["version"], "machine": {key: info[key] for key in ("cpu", "gpus") if key in info},
+                   "rows": rows}, file, indent=1)
+        file.write("\n")
+
+
+def arguments():
+    parser = parser_of(__doc__, 0.3)
     add = parser.add_argument
     add("groups", nargs="+", choices=GROUPS, metavar="GROUP", help=" ".join(GROUPS))
     add("--only", metavar="TEXT", default="", help="cases whose names have TEXT in them")
-    add("--repeats", type=int, metavar="N", default=5, help="rounds [5]")
-    add("--seconds", type=float, metavar="S", default=0.3, help="of a sample, about [0.3]")
     add("--shrink", type=int, metavar="N", default=1, help="divide the extents by N, for tests [1]")
-    add("--stencil", metavar="PATH", default=os.environ.get("STENCIL") or "stencil",
-        help="[$STENCIL, or stencil in PATH]")
     add("--against", metavar="PATH", help="another build of it")
-    add("--json", metavar="FILE", help="write all samples there, too")
-    asked = parser.parse_args(own)
-    for program in filter(None, (asked.stencil, asked.against)):
-        if shutil.which(program) is None:
-            fail(69, f"there is no command '{program}'")
-    if asked.json and os.path.exists(asked.json):
-        fail(73, f"'{asked.json}' exists")
-    if asked.repeats < 1 or asked.shrink < 1 or not asked.seconds > 0:
-        fail(64, "--repeats, --shrink and --seconds are 1 or more, or above 0")
-    asked.options = options
+    asked = parse(parser)
+    if asked.against and shutil.which(asked.against) is None:
+        fail(69, f"there is no command '{asked.against}'")
+    if asked.shrink < 1:
+        fail(64, "--shrink is 1 or more")
     return asked
 
 
@@ -400,12 +424,7 @@ def main():
                     rows += [{"group": group, **row} for row in found]
                     print_rows(found, programs)
     if asked.json:
-        with open(asked.json, "x", encoding="utf-8") as file:
-            json.dump({"schema_version": 1, "command_line": shlex.join(["ratios.py", *sys.argv[1:]]),
-                       "version": info["version"],
-                       "machine": {key: info[key] for key in ("cpu", "gpus") if key in info},
-                       "rows": rows}, file, indent=1)
-            file.write("\n")
+        write_json(asked.json, info, rows)
 
 
 if __name__ == "__main__":

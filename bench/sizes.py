@@ -11,17 +11,13 @@ digest of the plain sweep first. Then all sizes of a set and precision are timed
 in turns; the first round does not count. Rates are those of steps alone, of the
 quickest round; beside: the rate over that of the better one of the two sizes
 next to it. Exit code 2: some are under --least."""
-import argparse
 import json
 import os
-import shlex
-import shutil
 import sys
 import tempfile
 
-from ratios import NEVER, Case, Problem, Problems, fail, report, size_text, step_us, steps_for, stencil, verify
-
-PRECISIONS = ["float64", "float32"]
+from ratios import (NEVER, PRECISIONS, Case, Problem, Problems, fail, parse, parser_of, report, size_text, step_us,
+                    steps_for, stencil, verify, write_json)
 
 
 def edges(asked, rank):
@@ -93,38 +89,24 @@ def plot(rows, path, title):
 
 
 def arguments():
-    own, options = sys.argv[1:], []
-    if "--" in own:
-        own, options = own[:own.index("--")], own[own.index("--") + 1:]
-    parser = argparse.ArgumentParser(description=__doc__, allow_abbrev=False,
-                                     formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, width=79))
+    parser = parser_of(__doc__, 0.2)
     add = parser.add_argument
     add("--sets", nargs="+", metavar="SET", default=["j2d5pt", "j3d7pt"], help="point sets [j2d5pt j3d7pt]")
-    add("--precisions", nargs="+", choices=PRECISIONS, default=PRECISIONS, metavar="P", help="[float64 float32]")
+    add("--precisions", nargs="+", choices=PRECISIONS, default=PRECISIONS, metavar="P", help="[float32 float64]")
     add("--sizes", nargs="+", type=int, metavar="N", help="edges; else --count of them from --first to --last")
     add("--first", type=int, metavar="N", default=64, help="[64]")
     add("--last", type=int, metavar="N", default=8192, help="[8192; in 3D at most --last-3d]")
     add("--last-3d", type=int, metavar="N", default=448, help="[448]")
     add("--count", type=int, metavar="N", default=29, help="[29]")
     add("--least", type=float, metavar="X", default=0.8, help="of the better size beside it [0.8]")
-    add("--repeats", type=int, metavar="N", default=5, help="rounds [5]")
-    add("--seconds", type=float, metavar="S", default=0.2, help="of a sample, about [0.2]")
-    add("--stencil", metavar="PATH", default=os.environ.get("STENCIL") or "stencil",
-        help="[$STENCIL, or stencil in PATH]")
-    add("--json", metavar="FILE", help="write all samples there, too")
     add("--plot", metavar="FILE", help="draw the rates, as PNG or what matplotlib knows")
-    asked = parser.parse_args(own)
-    if shutil.which(asked.stencil) is None:
-        fail(69, f"there is no command '{asked.stencil}'")
-    for path in filter(None, (asked.json, asked.plot)):
-        if os.path.exists(path):
-            fail(73, f"'{path}' exists")
-    if asked.repeats < 1 or not asked.seconds > 0 or asked.count < 2 or min(asked.sizes or [asked.first]) < 8 \
-            or not asked.first < min(asked.last, asked.last_3d):
-        fail(64, "--repeats is 1 or more, --count 2 or more, --seconds above 0, edges are 8 or more and grow")
+    asked = parse(parser)
+    if asked.plot and os.path.exists(asked.plot):
+        fail(73, f"'{asked.plot}' exists")
+    if asked.count < 2 or min(asked.sizes or [asked.first]) < 8 or not asked.first < min(asked.last, asked.last_3d):
+        fail(64, "--count is 2 or more, edges are 8 or more and grow")
     if unknown := [name for name in asked.sets if not name.startswith(("j2d", "j3d"))]:
         fail(64, f"no point set: {unknown[0]}")
-    asked.options = options
     return asked
 
 
@@ -140,12 +122,7 @@ def main():
             print_rows(found, asked.least)
             rows += found
     if asked.json:
-        with open(asked.json, "x", encoding="utf-8") as file:
-            json.dump({"schema_version": 1, "command_line": shlex.join(["sizes.py", *sys.argv[1:]]),
-                       "version": info["version"],
-                       "machine": {key: info[key] for key in ("cpu", "gpus") if key in info},
-                       "rows": rows}, file, indent=1)
-            file.write("\n")
+        write_json(asked.json, info, rows)
     if asked.plot:
         plot(rows, asked.plot, f"stencil {info['version']} over sizes")
     behind = [row for row in rows if row["beside"] < asked.least]

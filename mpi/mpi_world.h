@@ -19,7 +19,8 @@ void stencil_mpi_end(stencil_world *world);
 /* Ends all ranks at once with an exit code. */
 _Noreturn void stencil_mpi_abort(stencil_world *world, int exit_code);
 
-/* Tags of messages: those of exchanges, those of stencil_world_send(), and signs of life. */
+/* Tags of messages: those of exchanges, those of stencil_world_send(), signs of life, and that a
+ * rank is lost. */
 enum { STENCIL_TAG_EXCHANGE = 1, STENCIL_TAG_BYTES, STENCIL_TAG_LIFE, STENCIL_TAG_LOST };
 
 /* The functions of that world. Those of files stand in file.c. */

@@ -132,9 +132,8 @@ struct machine_state {
     std::map<const void *, kernel_info> kernels;
     running_block *held = nullptr; /* a block that gets no turn for a while */
     int held_for = 0;
-    fiber *held_thread =
-        nullptr;             /* a thread that gets none for a while, whatever the others of its warp do */
-    int thread_held_for = 0; /* turns of its block */
+    fiber *held_thread = nullptr; /* a thread that gets none for a while */
+    int thread_held_for = 0;      /* turns of its block */
     uint64_t turns = 0;
 };
 machine_state &machine();
