@@ -16,12 +16,10 @@ struct central_barrier : counted_barrier<central_barrier> {
 
     __device__ explicit central_barrier(const stencil_barrier_state &state) : counted_barrier(state) {}
 
-    __device__ void sync(int64_t step) {
+    __device__ void pass(int64_t step) {
         goal += gridDim.x;
-        __syncthreads();
         if (thread_in_block() == 0)
             count_and_wait(s, stencil_barrier_counter(&s, 0), goal, step);
-        __syncthreads();
     }
 };
 

@@ -30,28 +30,59 @@
 #ifdef __CUDACC__
 namespace stencil {
 
-struct cluster_barrier : counted_barrier<cluster_barrier> {
+/* The barrier between open() and close(), which all threads of all blocks of a launch call. */
+struct open_cluster_barrier : counted_barrier<open_cluster_barrier> {
     /* Longest time for which the hardware suspends a waiting thread, in ns; number of such waits after which
      * the watchdog reads clock and alarm. */
     static constexpr uint32_t suspend_ns = 2000, watchdog_every = 16;
-    uint32_t parity; /* parity of the mbarrier phase that the next sync() completes */
+    /* Words of shared memory: the mbarriers of arrivals (only the leader's is used) and of the release, and
+     * the parity of their phases. Addresses are the same in all blocks of a cluster. */
+    struct words {
+        uint64_t arrived, released;
+        uint32_t parity;
+    };
+    uint32_t parity; /* parity of the mbarrier phase that the next pass() completes */
 
-    /* Returns the shared-memory address of this block's mbarrier of arrivals (only the leader's is used);
-     * released() returns that of the release. The addresses are the same in all blocks of a cluster. */
+    __device__ __forceinline__ static words &own() {
+        __shared__ words of_block;
+        return of_block;
+    }
     __device__ __forceinline__ static uint32_t arrived() {
-        __shared__ uint64_t word[2];
-        return shared_address(word);
+        return shared_address(&own().arrived);
     }
     __device__ __forceinline__ static uint32_t released() {
-        return arrived() + sizeof(uint64_t);
+        return shared_address(&own().released);
     }
+    __device__ static void open() {
+#if __CUDA_ARCH__ >= 900
+        if (thread_in_block() == 0) {
+            init_barrier(arrived(), (int)cluster_size());
+            init_barrier(released(), 1);
+            publish_barriers();
+            own().parity = 0;
+        }
+        cluster_hardware_sync();
+#else
+        __trap(); /* never launched: the host checks the barrier's `capability` in barriers.def */
+#endif
+    }
+    __device__ static void close() {
+#if __CUDA_ARCH__ >= 900
+        cluster_hardware_sync();
+        if (thread_in_block() == 0) {
+            drop_barrier(arrived());
+            drop_barrier(released());
+        }
+#endif
+    }
+
+    __device__ explicit open_cluster_barrier(const stencil_barrier_state &state)
+        : counted_barrier(state), parity(own().parity) {}
 
     __device__ __forceinline__ void wait_at(uint32_t mbarrier, int64_t step) const {
         spin<watchdog_every>(s, step, [&] { return try_wait_cluster(mbarrier, parity, suspend_ns); });
     }
-
-    /* Passes the barrier on behalf of a block; called by the block's first warp. */
-    __device__ __forceinline__ void pass(int64_t step) const {
+    __device__ void meet(int64_t step) const {
         const uint32_t lane = thread_in_block(), blocks = cluster_size();
         if (lane == 0)
             arrive_at(arrived(), 0);
@@ -68,40 +99,28 @@ struct cluster_barrier : counted_barrier<cluster_barrier> {
         if (lane > 0 && lane < blocks)
             arrive_at(released(), lane);
     }
-
-    __device__ explicit cluster_barrier(const stencil_barrier_state &state)
-        : counted_barrier(state), parity(0) {
-#if __CUDA_ARCH__ >= 900
-        if (thread_in_block() == 0) {
-            init_barrier(arrived(), (int)cluster_size());
-            init_barrier(released(), 1);
-            publish_barriers();
-        }
-        cluster_hardware_sync();
-#else
-        __trap(); /* never launched: the host checks the barrier's `capability` in barriers.def */
-#endif
-    }
-    /* Drops the mbarriers, so that another cluster_barrier may be made in the same launch. */
-    __device__ ~cluster_barrier() {
-#if __CUDA_ARCH__ >= 900
-        cluster_hardware_sync();
-        if (thread_in_block() == 0) {
-            drop_barrier(arrived());
-            drop_barrier(released());
-        }
-#endif
-    }
-
-    __device__ void sync(int64_t step) {
+    __device__ void pass(int64_t step) {
 #if __CUDA_ARCH__ >= 900
         goal += gridDim.x / cluster_size();
-        __syncthreads();
-        if (thread_in_block() < 32)
-            pass(step);
+        meet(step);
         parity ^= 1;
-        __syncthreads();
 #endif
+    }
+    __device__ void leave() {
+        counted_barrier::leave();
+        if (thread_in_block() == 0)
+            own().parity = parity;
+    }
+};
+
+/* The barrier of a launch, which is open while the object exists; several may follow each other. */
+struct cluster_barrier : open_cluster_barrier {
+    __device__ explicit cluster_barrier(const stencil_barrier_state &state) : open_cluster_barrier(state) {
+        open();
+        parity = 0;
+    }
+    __device__ ~cluster_barrier() {
+        close();
     }
 };
 

@@ -14,6 +14,7 @@ namespace stencil {
 
 struct grid_barrier {
     static constexpr bool local = false;
+    using of_loop = grid_barrier;
     const stencil_barrier_state &s;
     __device__ explicit grid_barrier(const stencil_barrier_state &state) : s(state) {}
 
@@ -25,6 +26,18 @@ struct grid_barrier {
             spin(s, step, [&] { return cg::details::bar_has_flipped(token, load_acquire(word)); });
         }
         __syncthreads();
+    }
+    /* The same for the block's first warp alone, when all threads of the block have arrived. The library has
+     * no arrival of a warp, so the addition is its own, made here: blocks add up to 2^31, which flips the
+     * highest bit. */
+    __device__ void pass(int64_t step) {
+        namespace cg = cooperative_groups;
+        unsigned int *const word = &cg::details::get_grid_workspace()->barrier;
+        if (thread_in_block() == 0) {
+            fence(); /* release: orders the block's writes before the addition */
+            const unsigned int token = atomicAdd(word, blockIdx.x == 0 ? 0x80000000u - (gridDim.x - 1) : 1u);
+            spin(s, step, [&] { return cg::details::bar_has_flipped(token, load_acquire(word)); });
+        }
     }
     __device__ void sync_all(int64_t step) {
         sync(step);

@@ -19,9 +19,8 @@ struct lock_barrier : counted_barrier<lock_barrier> {
 
     __device__ explicit lock_barrier(const stencil_barrier_state &state) : counted_barrier(state) {}
 
-    __device__ void sync(int64_t step) {
+    __device__ void pass(int64_t step) {
         goal += gridDim.x;
-        __syncthreads();
         if (thread_in_block() == 0) {
             uint32_t *mutex = stencil_barrier_counter(&s, 0);
             fence(); /* release: orders the block's writes before the addition */
@@ -30,7 +29,6 @@ struct lock_barrier : counted_barrier<lock_barrier> {
                 spin(s, step, [&] { return stencil_reached(load_relaxed(mutex), goal); });
             fence(); /* acquire: orders reads of other blocks' data after the polling */
         }
-        __syncthreads();
     }
 };
 

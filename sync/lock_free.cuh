@@ -18,28 +18,43 @@ struct lock_free_barrier : counted_barrier<lock_free_barrier> {
 
     __device__ explicit lock_free_barrier(const stencil_barrier_state &state) : counted_barrier(state) {}
 
-    /* Waits for the arrival of all blocks and then releases all; called by one block. */
-    __device__ void gather(int64_t step) {
+    /* Waits for the arrival of all blocks and then releases all; called by `threads` threads of one block,
+     * which meet() in between. */
+    template <class Meet>
+    __device__ __forceinline__ void gather(int64_t step, uint32_t threads, Meet meet) const {
         uint32_t *arrived = stencil_barrier_arrived(&s), *released = stencil_barrier_released(&s);
-        const uint32_t threads = blockDim.x * blockDim.y;
         for (uint32_t b = thread_in_block(); b < gridDim.x; b += threads)
             spin(s, step, [&] { return stencil_reached(load_acquire(arrived + b), goal); });
-        __syncthreads();
+        meet();
         for (uint32_t b = thread_in_block(); b < gridDim.x; b += threads)
             store_release(released + b, goal);
     }
-
-    __device__ void sync(int64_t step) {
-        goal++;
-        __syncthreads();
+    __device__ __forceinline__ void arrive() const {
         if (thread_in_block() == 0)
             store_release(stencil_barrier_arrived(&s) + blockIdx.x, goal);
-        if (blockIdx.x == 0)
-            gather(step);
+    }
+    __device__ __forceinline__ void await_release(int64_t step) const {
         if (thread_in_block() == 0) {
             const uint32_t *mine = stencil_barrier_released(&s) + blockIdx.x;
             spin(s, step, [&] { return stencil_reached(load_acquire(mine), goal); });
         }
+    }
+
+    __device__ void pass(int64_t step) {
+        goal++;
+        arrive();
+        if (blockIdx.x == 0)
+            gather(step, 32, [] { __syncwarp(); });
+        await_release(step);
+    }
+    /* All threads of the first block gather, as published. */
+    __device__ void sync(int64_t step) {
+        goal++;
+        __syncthreads();
+        arrive();
+        if (blockIdx.x == 0)
+            gather(step, blockDim.x * blockDim.y, [] { __syncthreads(); });
+        await_release(step);
         __syncthreads();
     }
 };

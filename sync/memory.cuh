@@ -57,15 +57,23 @@ __device__ __forceinline__ void count_and_wait(const stencil_barrier_state &s, u
 }
 
 /* Base of barriers whose blocks wait for all blocks: a goal that grows with each pass, kept between launches
- * in the block's epoch. Self::sync() moves it on. */
+ * in the block's epoch. Self::pass(), which moves it on, passes the barrier on behalf of a block: its first
+ * warp calls it when all threads of the block have arrived, and these go on when it returns. */
 template <class Self> struct counted_barrier {
     static constexpr bool local = false;
+    using of_loop = Self; /* the barrier of a loop of passes of several steps, of which pass() is called */
     const stencil_barrier_state &s;
     uint32_t goal;
 
     __device__ explicit counted_barrier(const stencil_barrier_state &state)
         : s(state), goal(stencil_barrier_epoch(&state)[blockIdx.x]) {}
 
+    __device__ void sync(int64_t step) {
+        __syncthreads();
+        if (thread_in_block() < 32)
+            static_cast<Self *>(this)->pass(step);
+        __syncthreads();
+    }
     __device__ void sync_all(int64_t step) {
         static_cast<Self *>(this)->sync(step);
     }

@@ -52,17 +52,13 @@ struct multi_grid_barrier : counted_barrier<multi_grid_barrier> {
         : counted_barrier(state), epoch(stencil_barrier_part_words(&state)[state.part]),
           peer(peer_word(state)) {}
 
-    __device__ void sync(int64_t step) {
+    __device__ void pass(int64_t step) {
         goal += gridDim.x;
         epoch++;
-        __syncthreads();
-        if (s.parts > 1) {
-            if (thread_in_block() < 32)
-                all_parts_wait(s, peer, goal, epoch, step);
-        } else if (thread_in_block() == 0) {
+        if (s.parts > 1)
+            all_parts_wait(s, peer, goal, epoch, step);
+        else if (thread_in_block() == 0)
             count_and_wait(s, stencil_barrier_counter(&s, 0), goal, step);
-        }
-        __syncthreads();
     }
 };
 

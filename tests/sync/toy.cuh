@@ -11,9 +11,8 @@ struct toy_barrier : counted_barrier<toy_barrier> {
 
     __device__ explicit toy_barrier(const stencil_barrier_state &state) : counted_barrier(state) {}
 
-    __device__ void sync(int64_t step) {
+    __device__ void pass(int64_t step) {
         goal += gridDim.x;
-        __syncthreads();
         if (thread_in_block() == 0) {
             uint32_t *door = stencil_barrier_counter(&s, 1);
             if (count_in(stencil_barrier_counter(&s, 0)) + 1 == goal)
@@ -21,7 +20,6 @@ struct toy_barrier : counted_barrier<toy_barrier> {
             else
                 spin(s, step, [&] { return stencil_reached(load_acquire(door), goal); });
         }
-        __syncthreads();
     }
 };
 
