@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/ghosts.cuh"
+#include "kernels/quotients.cuh"
 
 namespace stencil {
 
@@ -25,25 +26,26 @@ struct edge_units {
 
 /* Writes the copies of all edge cells of buffer `to` of a part, with all blocks: of whole planes at the edges
  * along z, of whole rows at the edges along y, and of the vectors at both ends of all other rows. */
-template <class T> __device__ void copy_edges(const stencil_domain &d, int to) {
+template <class T> __device__ __forceinline__ void copy_edges(const stencil_domain &d, int to) {
     constexpr int V = vector_cells<T>;
     const int64_t nx = d.n[STENCIL_X], ny = d.n[STENCIL_Y], nz = d.n[STENCIL_Z], across = (nx + V - 1) / V;
     const edge_units ze(d, STENCIL_Z, nz, 1), ye(d, STENCIL_Y, ny, 1), xe(d, STENCIL_X, across, V);
     const int64_t plane = ny * across, planes = ze.count() * plane, rows = ye.count() * across,
                   rest = rows + (ny - ye.count()) * xe.count(), count = planes + (nz - ze.count()) * rest;
+    const quotients planes_of(plane), rest_of(rest), rows_of(across), ends_of(xe.count());
     for (int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x; i < count;
          i += (int64_t)gridDim.x * blockDim.x) {
         int64_t z, y, v;
         if (i < planes) {
-            z = ze.at(i / plane, nz), y = i % plane / across, v = i % across;
+            z = ze.at(planes_of.of(i), nz), y = rows_of.of(planes_of.rest(i)), v = rows_of.rest(i);
         } else {
-            const int64_t k = (i - planes) % rest;
-            z = ze.low + (i - planes) / rest;
+            const int64_t k = rest_of.rest(i - planes);
+            z = ze.low + rest_of.of(i - planes);
             if (k < rows) {
-                y = ye.at(k / across, ny), v = k % across;
+                y = ye.at(rows_of.of(k), ny), v = rows_of.rest(k);
             } else {
-                y = ye.low + (k - rows) / xe.count();
-                v = xe.at((k - rows) % xe.count(), across);
+                y = ye.low + ends_of.of(k - rows);
+                v = xe.at(ends_of.rest(k - rows), across);
             }
         }
         T value[V];

@@ -268,6 +268,12 @@ __device__ __forceinline__ void wait_warp(uint32_t barrier, uint32_t parity) {
     while (!__all_sync(~0u, try_wait(barrier, parity)))
         ;
 }
+/* Returns 1 / x, to 22 bits. */
+__device__ __forceinline__ float approximate_inverse(float x) {
+    float inverse;
+    asm("rcp.approx.f32 %0, %1;" : "=f"(inverse) : "f"(x));
+    return inverse;
+}
 /* Arrives at an mbarrier, and releases what this thread has written. */
 __device__ __forceinline__ void arrive(uint32_t barrier) {
     asm volatile("mbarrier.arrive.release.cta.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");

@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "kernels/ptx.cuh"
+#include "kernels/quotients.cuh"
 #include "kernels/sweep.h"
 
 namespace stencil {
@@ -62,7 +63,8 @@ __device__ __forceinline__ const T *factors_of(const stencil_kernel_args &s, int
 template <class T> __device__ __forceinline__ T source_factor_of(const stencil_kernel_args &s, int64_t step) {
     if (s.sums.factor != nullptr)
         return __ldg(factors_of<T>(s, step));
-    return weights_of<T>(s.domain, s.cycle[step % s.cycle_length]).weight[STENCIL_SOURCE_WEIGHT];
+    return weights_of<T>(s.domain, s.cycle[quotients(s.cycle_length).rest(step)])
+        .weight[STENCIL_SOURCE_WEIGHT];
 }
 /* Tells whether steps of a launch have different weights, or factors of the source. */
 __device__ __forceinline__ bool weights_change(const stencil_kernel_args &s) {
@@ -90,10 +92,11 @@ template <class T, int Points, class Address> struct cycle_weights {
     template <class To>
     __device__ __forceinline__ static void put(To to, const stencil_kernel_args &s, int64_t first, int before,
                                                int steps) {
+        const quotients cycles(s.cycle_length);
         for (int i = threadIdx.x; i < steps * count; i += blockDim.x) {
             const int k = i % count, step = max(i / count - before, 0);
             const T weight = k < Points
-                                 ? weights_of<T>(s.domain, s.cycle[(first + step) % s.cycle_length]).weight[k]
+                                 ? weights_of<T>(s.domain, s.cycle[cycles.rest(first + step)]).weight[k]
                                  : source_factor_of<T>(s, first + step);
             if constexpr (std::is_pointer_v<Address>)
                 to[i] = weight;

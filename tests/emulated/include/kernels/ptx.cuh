@@ -108,6 +108,9 @@ inline bool try_wait(uint32_t barrier, uint32_t parity) {
 inline void wait_thread(uint32_t barrier, uint32_t parity) {
     emulated::wait(barrier, parity);
 }
+inline float approximate_inverse(float x) {
+    return 1 / x;
+}
 inline void wait_warp(uint32_t barrier, uint32_t parity) {
     emulated::wait(barrier, parity);
     __syncwarp();
