@@ -1,6 +1,4 @@
-/* The barrier between all blocks of a loop of passes: one kernel contains all barriers, and constructs the
- * one it needs anew each time, as a launch does, so that no barrier state stays in registers between
- * passes. */
+/* What happens between the passes of a loop: all blocks meet, and moments are noted. */
 #pragma once
 
 #include "kernels/persistent.cuh"
@@ -15,6 +13,14 @@ __device__ __forceinline__ void note_pass(const stencil_kernel_args &s, const st
         note_moment(s, pass.first / s.depth + 1, mark);
 }
 
+/* The same by the first warp on behalf of the block, all of whose threads have reached the moment; `number`
+ * counts passes of full depth from step 0. */
+__device__ __forceinline__ void note_alone(const stencil_kernel_args &s, const stencil_pass &pass,
+                                           int64_t number, stencil_mark mark) {
+    if (is_special(s) && pass.steps == s.depth && thread_in_block() == 0)
+        write_alone(s, number + 1, mark);
+}
+
 /* Begins or ends a piece of time within a pass of full depth. */
 __device__ __forceinline__ void note_part(const stencil_kernel_args &s, const stencil_pass &pass,
                                           stencil_spent spent, bool ends) {
@@ -22,37 +28,71 @@ __device__ __forceinline__ void note_part(const stencil_kernel_args &s, const st
         note_spent(s, pass.first / s.depth + 1, spent, ends);
 }
 
-/* Passes the barrier at the end of a pass. A fault is injected after the barrier was constructed (blocks of a
- * cluster wait for each other there), and once per pass. */
-template <class Barrier>
-__device__ __forceinline__ void meet_blocks(const stencil_kernel_args &s, const stencil_pass &pass,
-                                            bool first) {
-    const int64_t step = pass.first + pass.steps;
-    Barrier barrier(s.barrier);
-    if (first && (s.fault.delay_ns != 0 || s.fault.absent_step != 0))
-        inject_fault(s, step, pass.steps);
-    barrier.sync_all(step);
-    barrier.leave();
-    __syncthreads(); /* the next barrier starts from the state that this one leaves */
+/* The barrier of all blocks of a loop of passes: open_meeting() before the loop and close_meeting() after it,
+ * in all threads, and between them meet_alone() or meet_all(). A kernel contains all barriers. */
+__device__ __forceinline__ void open_meeting(const stencil_kernel_args &s) {
+    if (s.sync == STENCIL_BARRIER_cluster)
+        open_cluster_barrier::open();
+}
+__device__ __forceinline__ void close_meeting(const stencil_kernel_args &s) {
+    if (s.sync == STENCIL_BARRIER_cluster)
+        open_cluster_barrier::close();
 }
 
-/* The barrier for all blocks: `Barrier`, or multi_grid_barrier where `Barrier` is local (between
- * neighbours). */
-template <class Barrier>
-using whole_barrier = std::conditional_t<Barrier::local, multi_grid_barrier, Barrier>;
+/* Passes a barrier on behalf of the block. It is constructed anew each time, so that no state of it stays in
+ * registers during passes. */
+template <class Barrier> __device__ __forceinline__ void meet_by(const stencil_kernel_args &s, int64_t step) {
+    Barrier barrier(s.barrier);
+    __syncwarp(); /* every lane has read the barrier's words before the first one counts the block */
+    barrier.pass(step);
+    barrier.leave();
+    __syncwarp();
+}
 
-/* Makes all blocks wait for all others, whatever the kind of the barrier. Everything is inlined: ptxas has no
- * registers left for a call that makes calls. */
-__device__ __forceinline__ void meet_all(const stencil_kernel_args &s, const stencil_pass &pass, bool first) {
+/* Waits for all blocks after step `step` on behalf of a block, all of whose threads have arrived; called by
+ * its first warp. In place of barriers between neighbours multi_grid_barrier is passed. Functions that the
+ * loop calls call none: ptxas would give up uniform registers in it. */
+__device__ __forceinline__ void meet_alone(const stencil_kernel_args &s, int64_t step) {
     switch (s.sync) {
 #define STENCIL_BARRIER(id, name, capability, needs, text)                                                   \
     case STENCIL_BARRIER_##id:                                                                               \
-        meet_blocks<whole_barrier<id##_barrier>>(s, pass, first);                                            \
+        meet_by<typename id##_barrier::of_loop>(s, step);                                                    \
         break;
 #include "sync/barriers.def"
     default:
         break;
     }
+}
+/* Makes all blocks wait for all others after step `step`: with all threads where a barrier is made for that.
+ */
+__device__ __forceinline__ void meet_all(const stencil_kernel_args &s, int64_t step) {
+    if (s.sync == STENCIL_BARRIER_grid) {
+        grid_barrier(s.barrier).sync(step);
+        return;
+    }
+    if (s.sync == STENCIL_BARRIER_lock_free) {
+        lock_free_barrier barrier(s.barrier);
+        barrier.sync(step);
+        barrier.leave();
+    } else {
+        __syncthreads();
+        if (thread_in_block() < 32)
+            meet_alone(s, step);
+    }
+    __syncthreads(); /* the next barrier starts from the state that this one leaves */
+}
+
+/* Tells whether a test's fault is to be injected before the barrier at the end of a pass. */
+__device__ __forceinline__ bool has_fault(const stencil_kernel_args &s) {
+    return s.fault.delay_ns != 0 || s.fault.absent_step != 0;
+}
+/* Injects it after `steps` steps that end with `step`, and notes again that a pass has swept: a block that is
+ * late arrives now. */
+__device__ __forceinline__ void be_late(const stencil_kernel_args &s, const stencil_pass &pass, int64_t step,
+                                        int steps) {
+    inject_fault(s, step, steps);
+    if (steps > 1)
+        note_pass(s, pass, STENCIL_MARK_SWEPT);
 }
 
 } // namespace stencil

@@ -53,7 +53,7 @@ __device__ double grid_residual(const stencil_kernel_args &s, uint32_t set, Barr
 
 /* Injects a test's fault before the barrier of a pass that ends with `step`: the block arrives late, or not
  * before all watchdogs have seen an alarm. If it arrived right after the first alarm, blocks that wait for it
- * would continue without having raised theirs. */
+ * would continue without having raised theirs. Called by the block's first thread, or by all. */
 static __device__ __noinline__ void inject_fault(const stencil_kernel_args &s, int64_t step, int steps) {
     const stencil_fault &d = s.fault;
     const uint32_t participant = s.barrier.first + blockIdx.x;
@@ -68,9 +68,6 @@ static __device__ __noinline__ void inject_fault(const stencil_kernel_args &s, i
         for (const uint64_t raised_ns = device_clock_ns(); device_clock_ns() - raised_ns < noticed_ns;)
             __nanosleep(1000);
     }
-    /* A pass has noted that it has swept: a block that is late arrives now. */
-    if (steps > 1 && steps == s.depth)
-        note_moment(s, (step - steps) / s.depth + 1, STENCIL_MARK_SWEPT);
 }
 
 /* Tells whether a check before this launch, which the host did not know yet, has ended the run. */

@@ -18,21 +18,28 @@ __device__ __forceinline__ int64_t *notes_of(const stencil_kernel_args &s, uint3
     return s.trace.mark + ((uint64_t)sample * s.trace.participants + blockIdx.x) * STENCIL_NOTES;
 }
 
-static __device__ __noinline__ void write_moment(const stencil_kernel_args &s, uint32_t sample,
+/* Notes a moment of step `step`, if it is sampled; called by the block's first thread alone. */
+static __device__ __noinline__ void write_alone(const stencil_kernel_args &s, int64_t step,
+                                                stencil_mark mark) {
+    const int64_t sample = stencil_trace_sample(&s.trace, step);
+    if (sample < 0)
+        return;
+    notes_of(s, (uint32_t)sample)[mark] = clock64();
+    if (mark == STENCIL_MARK_BEGIN)
+        s.trace.place[(uint64_t)sample * s.trace.participants + blockIdx.x] = multiprocessor();
+}
+
+static __device__ __noinline__ void write_moment(const stencil_kernel_args &s, int64_t step,
                                                  stencil_mark mark) {
     __syncthreads();
-    if (thread_in_block() == 0) {
-        notes_of(s, sample)[mark] = clock64();
-        if (mark == STENCIL_MARK_BEGIN)
-            s.trace.place[(uint64_t)sample * s.trace.participants + blockIdx.x] = multiprocessor();
-    }
+    if (thread_in_block() == 0)
+        write_alone(s, step, mark);
 }
 
 /* Notes a moment of a block of a persistent loop, when all threads of the block have reached it. */
 __device__ __forceinline__ void note_moment(const stencil_kernel_args &s, int64_t step, stencil_mark mark) {
-    const int64_t sample = stencil_trace_sample(&s.trace, step);
-    if (sample >= 0)
-        write_moment(s, (uint32_t)sample, mark);
+    if (stencil_trace_sample(&s.trace, step) >= 0)
+        write_moment(s, step, mark);
 }
 
 static __device__ __noinline__ void write_launch(const stencil_kernel_args &s, stencil_launch_mark mark) {

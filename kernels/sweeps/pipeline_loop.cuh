@@ -8,83 +8,131 @@
 
 namespace stencil {
 
-/* Waits for all blocks, since which rows a line reads changes with the steps of a pass. Afterwards copy
- * engines see what other copy engines have stored and, if `all`, what threads have, and these see both. */
-template <class Sweep>
-__device__ __forceinline__ void meet_copied(const stencil_kernel_args &s, const stencil_pass &pass,
-                                            bool first, bool all) {
-    const bool publishes = all || Sweep::copies();
-    if (publishes)
-        publish_all_to_bulk_copies();
-    meet_all(s, pass, first);
-    if (publishes)
-        publish_all_to_bulk_copies();
+/* A turn of the loop: a pass, and what follows it. Between passes the first warp works alone, on behalf of
+ * its block, all of whose threads have arrived (end_sweep(), end_turn()): in a loop in which whole blocks
+ * branch and meet in several places, ptxas gives up uniform registers, and spills. */
+struct loop_turn {
+    stencil_pass pass;
+    int64_t number;          /* of passes of full depth before this one, counted from step 0 */
+    int32_t to_poll, before; /* steps until the host is polled, and of the pass before */
+    bool poll, ends; /* whether the host is polled after the pass, and whether it is the launch's last one */
+};
+__device__ __forceinline__ loop_turn turn_of(const stencil_kernel_args &s, int64_t step, int from,
+                                             int64_t number, int32_t to_poll, int32_t before) {
+    const int64_t left = s.step_first + s.step_count - step;
+    const int32_t steps = (int32_t)min(left, (int64_t)s.depth);
+    return {{step, steps, from}, number, to_poll, before, to_poll <= steps, left == steps};
+}
+__device__ __forceinline__ loop_turn first_turn(const stencil_kernel_args &s) {
+    return turn_of(s, s.step_first, (int)(s.step_first & 1), s.step_first / s.depth, s.poll_every, 0);
+}
+__device__ __forceinline__ loop_turn next_turn(const stencil_kernel_args &s, const loop_turn &turn) {
+    const int32_t steps = turn.pass.steps;
+    return turn_of(s, turn.pass.first + steps, !turn.pass.from, turn.number + 1,
+                   turn.poll ? s.poll_every : turn.to_poll - steps, steps);
 }
 
-/* Ends a pass, before the next one reads cells. If edge cells have copies, these are made after all cells,
- * and all blocks wait a second time. */
-template <class Sweep>
-__device__ __forceinline__ void end_pass(const stencil_kernel_args &s, const stencil_pass &pass) {
-    const bool copied = stencil_has_copies(&s.domain), all = copied || s.mirrors_rows;
-#pragma unroll 1
-    for (int round = 0; round <= copied; round++) {
-        if (round > 0)
-            copy_edges<typename Sweep::cell>(s.domain, !pass.from);
-        if (!s.trace.without_barrier)
-            meet_copied<Sweep>(s, pass, round == 0, all);
+/* Ends the sweep of a pass: all blocks wait for each other. */
+__device__ __forceinline__ void end_sweep(const stencil_kernel_args &s, const loop_turn &turn) {
+    const int64_t step = turn.pass.first + turn.pass.steps;
+    if (turn.poll && is_leader())
+        relay_interrupt(s, step);
+    note_alone(s, turn.pass, turn.number, STENCIL_MARK_SWEPT);
+    if (s.trace.without_barrier)
+        return;
+    if (has_fault(s) && thread_in_block() == 0) {
+        inject_fault(s, step, turn.pass.steps);
+        note_alone(s, turn.pass, turn.number, STENCIL_MARK_SWEPT); /* a block that is late arrives now */
     }
+    meet_alone(s, step);
+}
+/* Waits once more, behind copies of edge cells or before a pass that needs rows. */
+static __device__ __noinline__ void meet_again(const stencil_kernel_args &s, int64_t step) {
+    if (!s.trace.without_barrier)
+        meet_alone(s, step);
+}
+/* Tells whether the loop goes on after a pass. */
+__device__ __forceinline__ bool end_turn(const stencil_kernel_args &s, const loop_turn &turn) {
+    const int64_t step = turn.pass.first + turn.pass.steps;
+    note_alone(s, turn.pass, turn.number, STENCIL_MARK_LEFT);
+    note_alone(s, turn.pass, turn.number, STENCIL_MARK_END);
+    if (turn.poll && alarm_raised(s.barrier))
+        return false;
+    const bool leaves =
+        (turn.poll && poll_host(s, step, STENCIL_REASON_NONE) != STENCIL_REASON_NONE) || turn.ends;
+    if (leaves && is_leader() && !alarm_raised(s.barrier))
+        s.mailbox->step = step;
+    return !leaves;
+}
+
+/* Returns a condition that is the same in all lanes of a warp. The vote tells the compiler so. */
+__device__ __forceinline__ bool all_lanes(bool condition) {
+    return __any_sync(~0u, condition);
 }
 
 /* Makes up to step_count steps after step_first, in passes of `depth` steps; the last pass may be shorter.
  * The leader tells the host the last step: the end, or where the host asked the loop to leave; after an alarm
- * it tells neither. */
+ * it tells neither. Before they meet, threads publish to copy engines what they have stored, and afterwards
+ * see what other engines have. If edge cells have copies, these are made after all cells, and all blocks wait
+ * a second time. */
 template <class Sweep>
 __global__ void __launch_bounds__(Sweep::threads, 1)
     pipeline_loop(const __grid_constant__ stencil_kernel_args s) {
 #if STENCIL_HAS_BULK_COPIES
-    __shared__ stencil_pass pass;       /* the current pass, in shared memory to leave registers free */
-    __shared__ int32_t to_poll, before; /* steps until the host is polled, and of the pass before */
-    if (is_over(s))
+    __shared__ int32_t goes_on;
+    if (all_lanes(is_over(s)))
         return;
-    if (threadIdx.x == 0) {
-        pass = {s.step_first, (int32_t)min(s.step_count, (int64_t)s.depth), (int32_t)(s.step_first & 1)};
-        to_poll = s.poll_every, before = 0;
-    }
+    open_meeting(s);
     note_launch(s, STENCIL_LAUNCH_ENTERED);
-    for (;;) {
+    const bool copied = stencil_has_copies(&s.domain),
+               publishes = copied || s.mirrors_rows || Sweep::copies();
+    __shared__ loop_turn shared_turn;
+    loop_turn own_turn, &turn = Sweep::shares_turns ? shared_turn : own_turn;
+    if (!Sweep::shares_turns || threadIdx.x == 0)
+        turn = first_turn(s);
+#pragma unroll 1
+    do {
         __syncthreads();
-        note_pass(s, pass, STENCIL_MARK_BEGIN);
-        if (Sweep::needs_rows(s, pass)) {
-            Sweep::prepare(s, pass);
-            if (!s.trace.without_barrier)
-                meet_copied<Sweep>(s, pass, false, true);
+        if (threadIdx.x < 32)
+            note_alone(s, turn.pass, turn.number, STENCIL_MARK_BEGIN);
+        if (Sweep::needs_rows(s, turn.pass)) {
+            Sweep::prepare(s, turn.pass);
+            publish_all_to_bulk_copies();
+            __syncthreads();
+            if (threadIdx.x < 32)
+                meet_again(s, turn.pass.first);
+            __syncthreads();
+            publish_all_to_bulk_copies();
         }
         if (!s.trace.without_compute) {
-            Sweep::template run<true>(s, pass, before == pass.steps);
+            Sweep::template run<true>(s, turn.pass, turn.before == turn.pass.steps);
+            if (publishes)
+                publish_all_to_bulk_copies();
             Sweep::end();
         }
-        const int64_t step = pass.first + pass.steps, left = s.step_first + s.step_count - step;
-        const bool poll = to_poll <= pass.steps;
-        if (poll && is_leader())
-            relay_interrupt(s, step);
-        note_pass(s, pass, STENCIL_MARK_SWEPT);
-        end_pass<Sweep>(s, pass);
-        note_pass(s, pass, STENCIL_MARK_LEFT);
-        note_pass(s, pass, STENCIL_MARK_END);
-        if (poll && alarmed(s))
-            return;
-        if (left == 0 || (poll && poll_host(s, step, STENCIL_REASON_NONE) != STENCIL_REASON_NONE)) {
-            note_launch(s, STENCIL_LAUNCH_LOOPED);
-            if (is_leader() && !alarm_raised(s.barrier))
-                s.mailbox->step = step;
-            return;
+        if (threadIdx.x < 32)
+            end_sweep(s, turn);
+        if (copied) {
+            __syncthreads();
+            copy_edges<typename Sweep::cell>(s.domain, !turn.pass.from);
+            publish_all_to_bulk_copies();
+            __syncthreads();
+            if (threadIdx.x < 32)
+                meet_again(s, turn.pass.first + turn.pass.steps);
+        }
+        if (threadIdx.x < 32) {
+            const bool on = end_turn(s, turn);
+            if (threadIdx.x == 0)
+                goes_on = on;
         }
         __syncthreads();
-        if (threadIdx.x == 0) {
-            to_poll = poll ? s.poll_every : to_poll - pass.steps, before = pass.steps;
-            pass = {step, (int32_t)min(left, (int64_t)s.depth), !pass.from};
-        }
-    }
+        if (publishes)
+            publish_all_to_bulk_copies();
+        if (!Sweep::shares_turns || threadIdx.x == 0)
+            turn = next_turn(s, turn);
+    } while (all_lanes(goes_on != 0));
+    note_launch(s, STENCIL_LAUNCH_LOOPED);
+    close_meeting(s);
 #else
     __trap();
 #endif

@@ -16,6 +16,7 @@ struct pipeline_solid : pipeline_solid_base<P, T, General, Classed> {
     using base::depth, base::threads, base::weights_at;
     using typename base::place, typename base::piece;
     static constexpr bool has_loop = true;
+    static constexpr bool shares_turns = false;       /* what all lanes know is in uniform registers */
     __device__ __forceinline__ static bool copies() { /* all threads copy rows */
         return true;
     }

@@ -74,8 +74,8 @@ __device__ __forceinline__ bool end_steps(const stencil_kernel_args &s, Block &b
     if (ends)
         note_pass(s, pass, STENCIL_MARK_SWEPT);
     const bool meets = last || poll || s.sync != STENCIL_BARRIER_neighbor;
-    if (!meets && (s.fault.delay_ns != 0 || s.fault.absent_step != 0))
-        inject_fault(s, step, steps);
+    if (!meets && has_fault(s))
+        be_late(s, pass, step, steps);
     if (works)
         block.end_step();
     __syncthreads(); /* waits until all threads of the block have read the ghost cells */
@@ -85,8 +85,11 @@ __device__ __forceinline__ bool end_steps(const stencil_kernel_args &s, Block &b
         note_pass(s, pass, STENCIL_MARK_EXCHANGED);
     if (at != 0)
         begin_check<Block>(s, pass.first + at, works);
-    if (meets && !s.trace.without_barrier)
-        meet_all(s, {step - steps, steps, 0}, true);
+    if (meets && !s.trace.without_barrier) {
+        if (has_fault(s))
+            be_late(s, pass, step, steps);
+        meet_all(s, step);
+    }
     if (Block::each_step && ends)
         __syncthreads();
     if (busy && poll) /* a loop that leaves decides before */
@@ -209,6 +212,7 @@ __global__ void __launch_bounds__(32 * Block::shape.warps, 1)
             Block::find_place(s);
     }
     __syncthreads();
+    open_meeting(s);
     note_launch(s, STENCIL_LAUNCH_ENTERED);
     if (works)
         block.enter(s);
@@ -236,10 +240,11 @@ __global__ void __launch_bounds__(32 * Block::shape.warps, 1)
         leave_results(s, step, check.begun, reason);
     }
     if (stencil_has_copies(&s.domain)) {
-        meet_all(s, {Block::place().step, 0, 0}, false);
+        meet_all(s, Block::place().step);
         copy_edges<typename Block::T>(s.domain, from ^ 1);
     }
     note_launch(s, STENCIL_LAUNCH_STORED);
+    close_meeting(s);
 }
 
 } // namespace stencil
