@@ -1,4 +1,4 @@
-/* What happens between the passes of a loop: all blocks meet, and moments are noted. */
+/* Functions for the time between two passes of a loop, in which all blocks meet and moments are noted. */
 #pragma once
 
 #include "kernels/persistent.cuh"
@@ -28,15 +28,27 @@ __device__ __forceinline__ void note_part(const stencil_kernel_args &s, const st
         note_spent(s, pass.first / s.depth + 1, spent, ends);
 }
 
-/* The barrier of all blocks of a loop of passes: open_meeting() before the loop and close_meeting() after it,
- * in all threads, and between them meet_alone() or meet_all(). A kernel contains all barriers. */
+/* Calls each(type) for the barrier that a loop passes in this launch: of_loop of the strategy's barrier. A
+ * kernel contains all barriers. */
+template <class Barrier> struct barrier_type { using of_loop = typename Barrier::of_loop; };
+template <class Each> __device__ __forceinline__ void with_barrier(const stencil_kernel_args &s, Each each) {
+    switch (s.sync) {
+#define STENCIL_BARRIER(id, name, capability, needs, text)                                                   \
+    case STENCIL_BARRIER_##id:                                                                               \
+        each(barrier_type<id##_barrier>());                                                                  \
+        break;
+#include "sync/barriers.def"
+    default:
+        break;
+    }
+}
+
+/* Opens, before a loop, and closes, after it, the barrier between its passes; called by all threads. */
 __device__ __forceinline__ void open_meeting(const stencil_kernel_args &s) {
-    if (s.sync == STENCIL_BARRIER_cluster)
-        open_cluster_barrier::open();
+    with_barrier(s, [](auto type) { decltype(type)::of_loop::open(); });
 }
 __device__ __forceinline__ void close_meeting(const stencil_kernel_args &s) {
-    if (s.sync == STENCIL_BARRIER_cluster)
-        open_cluster_barrier::close();
+    with_barrier(s, [](auto type) { decltype(type)::of_loop::close(); });
 }
 
 /* Passes a barrier on behalf of the block. It is constructed anew each time, so that no state of it stays in
@@ -53,17 +65,10 @@ template <class Barrier> __device__ __forceinline__ void meet_by(const stencil_k
  * its first warp. In place of barriers between neighbours multi_grid_barrier is passed. Functions that the
  * loop calls call none: ptxas would give up uniform registers in it. */
 __device__ __forceinline__ void meet_alone(const stencil_kernel_args &s, int64_t step) {
-    switch (s.sync) {
-#define STENCIL_BARRIER(id, name, capability, needs, text)                                                   \
-    case STENCIL_BARRIER_##id:                                                                               \
-        meet_by<typename id##_barrier::of_loop>(s, step);                                                    \
-        break;
-#include "sync/barriers.def"
-    default:
-        break;
-    }
+    with_barrier(s, [&](auto type) { meet_by<typename decltype(type)::of_loop>(s, step); });
 }
-/* Makes all blocks wait for all others after step `step`: with all threads where a barrier is made for that.
+/* Makes all blocks wait for all others after step `step`; called by all threads. Two barriers are passed by
+ * whole blocks, which is quicker: one's arrival is the library's then, in the other one all threads gather.
  */
 __device__ __forceinline__ void meet_all(const stencil_kernel_args &s, int64_t step) {
     if (s.sync == STENCIL_BARRIER_grid) {
@@ -80,19 +85,6 @@ __device__ __forceinline__ void meet_all(const stencil_kernel_args &s, int64_t s
             meet_alone(s, step);
     }
     __syncthreads(); /* the next barrier starts from the state that this one leaves */
-}
-
-/* Tells whether a test's fault is to be injected before the barrier at the end of a pass. */
-__device__ __forceinline__ bool has_fault(const stencil_kernel_args &s) {
-    return s.fault.delay_ns != 0 || s.fault.absent_step != 0;
-}
-/* Injects it after `steps` steps that end with `step`, and notes again that a pass has swept: a block that is
- * late arrives now. */
-__device__ __forceinline__ void be_late(const stencil_kernel_args &s, const stencil_pass &pass, int64_t step,
-                                        int steps) {
-    inject_fault(s, step, steps);
-    if (steps > 1)
-        note_pass(s, pass, STENCIL_MARK_SWEPT);
 }
 
 } // namespace stencil

@@ -70,6 +70,11 @@ static __device__ __noinline__ void inject_fault(const stencil_kernel_args &s, i
     }
 }
 
+/* Tells whether a test's fault is to be injected before a barrier. */
+__device__ __forceinline__ bool has_fault(const stencil_kernel_args &s) {
+    return s.fault.delay_ns != 0 || s.fault.absent_step != 0;
+}
+
 /* Tells whether a check before this launch, which the host did not know yet, has ended the run. */
 __device__ __forceinline__ bool is_over(const stencil_kernel_args &s) {
     return s.undecided != nullptr && __ldcg(s.undecided) != STENCIL_REASON_NONE;
@@ -250,7 +255,7 @@ __global__ void __launch_bounds__(block_threads, Sweep::blocks)
         if (poll && is_leader())
             relay_interrupt(s, step);
         if (is_special(s)) {
-            if (s.fault.delay_ns != 0 || s.fault.absent_step != 0) /* even an empty call costs time */
+            if (has_fault(s)) /* even an empty call costs time */
                 inject_fault(s, step, 1);
             note_moment(s, step, STENCIL_MARK_SWEPT);
         }

@@ -5,7 +5,7 @@
 
 namespace stencil {
 
-/* Division by a number that stays the same, 1 … 2^31, without a call: a loop of passes that calls a function,
+/* Division by a number that stays the same, 1 … 2^52, without a call: a loop of passes that calls a function,
  * as 64-bit divisions do, spills. */
 struct quotients {
     int64_t by;

@@ -9,6 +9,9 @@
  *                        step, and all blocks go on: the kernel checks the alarm now and then, and returns. To tell
  *                        all threads in every pass whether it succeeded would cost 4 % of the pass
  *   void sync_all(step)  does what sync() does, and no block passes before all have arrived
+ *   of_loop              the barrier that a loop of passes of several steps passes in its place, between of_loop::open()
+ *                        and of_loop::close(), which all threads of all blocks call once in a launch. It has
+ *                        pass(step): sync_all() for a block's first warp, when all threads of the block have arrived
  *   void leave()         stores the epoch for the next launch; called after the last sync()
  *   constexpr bool local whether sync() waits for some blocks only; sync() is then also offered as two calls,
  *                        arrive() and wait(step), between which the block may do other work

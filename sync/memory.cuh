@@ -61,13 +61,15 @@ __device__ __forceinline__ void count_and_wait(const stencil_barrier_state &s, u
  * warp calls it when all threads of the block have arrived, and these go on when it returns. */
 template <class Self> struct counted_barrier {
     static constexpr bool local = false;
-    using of_loop = Self; /* the barrier of a loop of passes of several steps, of which pass() is called */
+    using of_loop = Self;
     const stencil_barrier_state &s;
     uint32_t goal;
 
     __device__ explicit counted_barrier(const stencil_barrier_state &state)
         : s(state), goal(stencil_barrier_epoch(&state)[blockIdx.x]) {}
 
+    __device__ static void open() {}
+    __device__ static void close() {}
     __device__ void sync(int64_t step) {
         __syncthreads();
         if (thread_in_block() < 32)

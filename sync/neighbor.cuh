@@ -26,7 +26,7 @@ namespace stencil {
 
 struct neighbor_barrier {
     static constexpr bool local = true;
-    using of_loop = multi_grid_barrier; /* rows of a pass are of lines anywhere */
+    using of_loop = multi_grid_barrier; /* a pass reads rows of blocks that change with its steps */
     const stencil_barrier_state &s;
     uint32_t epoch;
     uint32_t *flag; /* flag that this thread polls or stores to; NULL: none */

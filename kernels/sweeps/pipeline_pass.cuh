@@ -25,8 +25,8 @@ template <class P, class T, stencil_pipeline_kind Kind> struct pipeline : pipeli
     static constexpr bool apart = (checked || base::varied) && lines == 2;
     static constexpr int threads = 32 * (STENCIL_PIPELINE_WARPS + 4 + 4 * apart);
     static constexpr bool has_loop = Kind != STENCIL_PIPELINE_CHECKED;
-    /* Whether a loop keeps its turn in shared memory, where the kernel has no registers left for it: warps
-     * change their number, and the compiler counts on the least. */
+    /* Tells whether a loop keeps its turn in shared memory, where the kernel has no registers left for it:
+     * warps change their number, and the compiler counts on the least. */
     static constexpr bool shares_turns = true;
     /* The warps that copy, sum or find the codes of rows are the oldest in passes that have some of the
      * latter two: the oldest get an issue slot whenever they can use one, 2 % of a checked pass in float64,

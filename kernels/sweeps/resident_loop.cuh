@@ -45,6 +45,15 @@ __device__ __forceinline__ void begin_check(const stencil_kernel_args &s, int64_
     __syncthreads();
 }
 
+/* Injects a test's fault after `steps` steps that end with `step`, and notes again that a pass has swept: a
+ * block that is late arrives now. */
+__device__ __forceinline__ void be_late(const stencil_kernel_args &s, const stencil_pass &pass, int64_t step,
+                                        int steps) {
+    inject_fault(s, step, steps);
+    if (steps > 1)
+        note_pass(s, pass, STENCIL_MARK_SWEPT);
+}
+
 /* Ends the steps between two exchanges of ghost cells: a pass (2D), or one step (Block::each_step). Sends
  * ghost cells, and waits for all blocks at the end of the launch, when the host is polled, and always unless
  * the barrier is the neighbour barrier, which the numbers in the words replace. Then makes a stage of the
